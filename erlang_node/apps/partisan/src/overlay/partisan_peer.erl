@@ -1,0 +1,55 @@
+%%% @doc A peer: a member's stable name, where to reach it, and which life of it is meant.
+%%%
+%%% A name such as `<<"ads-17">>' outlives restarts; the incarnation tells one life from the next.
+%%% Of two descriptions of one name the one with the higher incarnation is the truth, so that a
+%%% restarted pod replaces its former self and never becomes a ghost beside it. Incarnation 0 means
+%%% "not known yet": the address hint of a seed.
+-module(partisan_peer).
+
+-export([new/3]).
+-export([new/4]).
+-export([name/1]).
+-export([incarnation/1]).
+-export([supersedes/2]).
+-export([newest/2]).
+
+-type name() :: binary().
+-type incarnation() :: non_neg_integer().
+-type t() :: #{
+    name := name(),
+    host := inet:ip_address() | string(),
+    port := inet:port_number(),
+    incarnation := incarnation()
+}.
+
+-export_type([t/0, name/0, incarnation/0]).
+
+%% @doc A peer of which only an address hint is known.
+-spec new(name(), inet:ip_address() | string(), inet:port_number()) -> t().
+new(Name, Host, Port) ->
+    new(Name, Host, Port, 0).
+
+-spec new(name(), inet:ip_address() | string(), inet:port_number(), incarnation()) -> t().
+new(Name, Host, Port, Incarnation) ->
+    #{name => Name, host => Host, port => Port, incarnation => Incarnation}.
+
+-spec name(t()) -> name().
+name(#{name := Name}) ->
+    Name.
+
+-spec incarnation(t()) -> incarnation().
+incarnation(#{incarnation := Incarnation}) ->
+    Incarnation.
+
+%% @doc Does the first description replace the second? Only ever asked of one name.
+-spec supersedes(t(), t()) -> boolean().
+supersedes(#{name := Name, incarnation := New}, #{name := Name, incarnation := Old}) ->
+    New > Old.
+
+%% @doc The newer of two descriptions of one name; the first where they are equally new.
+-spec newest(t(), t()) -> t().
+newest(A, B) ->
+    case supersedes(B, A) of
+        true -> B;
+        false -> A
+    end.
