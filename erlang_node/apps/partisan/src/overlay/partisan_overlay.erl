@@ -38,7 +38,7 @@
     | {start_timer, Name :: term(), Milliseconds :: non_neg_integer()}
     | {neighbour_up, partisan_peer:t()}
     | {neighbour_down, partisan_peer:name()}
-    | {count, Event :: atom()}.
+    | {count, Event :: atom() | {broadcast, Kind :: atom()}}.
 
 %% `self' and `seed' are common to all overlays; the rest are the overlay's own parameters.
 -type options() :: #{

@@ -7,8 +7,10 @@
 %%% quadratic per join and cubic in all, and is what stops such a mesh at two dozen nodes.
 %%%
 %%% A member that cannot be reached stays a member for a while and is dialled again at growing
-%%% intervals, since a restarted pod usually comes back. Departures are remembered by incarnation,
-%%% so that a late list cannot bring a departed member back, while its successor is welcome.
+%%% intervals, since a restarted pod usually comes back. Departures are remembered by incarnation
+%%% and spread with the lists, so that a late list cannot bring a departed member back while its
+%%% successor is welcome. Whom we gave up on our own we ignore in other members' lists until it
+%%% speaks to us itself: a verdict of ours is no proof for others.
 -module(partisan_overlay_full_mesh).
 -behaviour(partisan_overlay).
 
@@ -52,6 +54,7 @@
     rand :: rand:state(),
     members = #{} :: #{partisan_peer:name() => #member{}},
     departed = #{} :: departed(),
+    given_up = #{} :: departed(),
     leaving = false :: boolean(),
     out = [] :: [partisan_overlay:effect()]
 }).
@@ -92,10 +95,10 @@ event({join, Contact}, S) ->
         true -> S;
         false -> emit({send, Contact, join}, S)
     end;
-event({message, From, Msg}, S) ->
+event({message, #{name := Name} = From, Msg}, #state{given_up = GivenUp} = S) ->
     case is_self(From, S) of
         true -> S;
-        false -> message(Msg, From, S)
+        false -> message(Msg, From, S#state{given_up = maps:remove(Name, GivenUp)})
     end;
 event({peer_up, #{name := Name} = Peer}, S) ->
     case S#state.members of
@@ -158,8 +161,8 @@ message(bye, #{name := Name, incarnation := Incarnation}, S) ->
 %% Internals: membership.
 
 %% A description of a member, from itself or from hearsay: dial it if it is new to us.
-learn(#{name := Name, incarnation := Incarnation} = Peer, #state{departed = Departed} = S) ->
-    Gone = maps:get(Name, Departed, -1),
+learn(#{name := Name, incarnation := Incarnation} = Peer, S) ->
+    Gone = max(maps:get(Name, S#state.departed, -1), maps:get(Name, S#state.given_up, -1)),
     case S#state.members of
         _ when Incarnation =< Gone ->
             S;
@@ -205,7 +208,10 @@ unreachable(#member{peer = #{name := Name} = Peer, status = Status, dialled = Di
             S2 = S1#state{members = (S1#state.members)#{Name := Member}},
             emit({start_timer, {redial, Name}, Delay}, S2);
         false ->
-            S1#state{members = maps:remove(Name, S1#state.members)}
+            S1#state{
+                members = maps:remove(Name, S1#state.members),
+                given_up = (S1#state.given_up)#{Name => maps:get(incarnation, Peer)}
+            }
     end.
 
 depart_all(Departed, S) ->

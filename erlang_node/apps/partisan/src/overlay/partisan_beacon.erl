@@ -1,0 +1,107 @@
+%%% @doc Beacons: how the nodes of a partial-view overlay notice that they have been cut apart.
+%%%
+%%% Partial views can split into components of which none can tell, since every node still has
+%%% neighbours: HyParView repairs single failures, not this. Each seed therefore emits a small
+%%% numbered beacon once per period, which every node passes on to its neighbours the first time it
+%%% sees it. A node that has heard nothing of a seed for some periods is cut off from it, or the
+%%% seed is dead; asking the seed to be joined tells which, and mends the first. Attempts are spread
+%%% by chance and grow rarer, lest a dead seed's name be resolved by a thousand nodes a second.
+%%%
+%%% A pure layer: neighbours come as arguments, what to send and whom to join goes out as actions.
+-module(partisan_beacon).
+
+-export([init/1]).
+-export([heard/4]).
+-export([tick/2]).
+
+-type msg() :: {beacon, partisan_peer:name(), partisan_peer:incarnation(), Number :: pos_integer()}.
+-type action() :: {send, partisan_peer:t(), msg()} | {join, partisan_peer:t()}.
+-type options() :: #{
+    self := partisan_peer:t(),
+    seeds := [partisan_peer:t()],
+    rand := rand:state(),
+    % Periods of silence after which a seed counts as lost.
+    patience => pos_integer(),
+    % The longest wait between two attempts to rejoin a silent seed, in periods.
+    slowest => pos_integer()
+}.
+
+-export_type([msg/0, action/0, options/0]).
+
+-record(seed, {
+    peer :: partisan_peer:t(),
+    newest = {0, 0} :: {partisan_peer:incarnation(), non_neg_integer()},
+    silence = 0 :: non_neg_integer(),
+    % Attempts are made when the silence reaches this.
+    attempt_at :: pos_integer()
+}).
+
+-record(beacon, {
+    self :: partisan_peer:t(),
+    emits :: boolean(),
+    number = 0 :: non_neg_integer(),
+    seeds :: #{partisan_peer:name() => #seed{}},
+    patience :: pos_integer(),
+    slowest :: pos_integer(),
+    rand :: rand:state()
+}).
+
+-opaque t() :: #beacon{}.
+-export_type([t/0]).
+
+-spec init(options()) -> t().
+init(#{self := #{name := Name} = Self, seeds := Seeds, rand := Rand} = Options) ->
+    Patience = maps:get(patience, Options, 3),
+    #beacon{
+        self = Self,
+        emits = lists:any(fun(#{name := N}) -> N =:= Name end, Seeds),
+        seeds = maps:from_list([
+            {N, #seed{peer = S, attempt_at = Patience}}
+         || #{name := N} = S <- Seeds, N =/= Name
+        ]),
+        patience = Patience,
+        slowest = maps:get(slowest, Options, 12),
+        rand = Rand
+    }.
+
+%% @doc A beacon arrived. Passes on what is new, to everyone but the one it came from.
+-spec heard(msg(), partisan_peer:t(), [partisan_peer:t()], t()) -> {t(), [action()]}.
+heard({beacon, Name, Incarnation, Number} = Beacon, #{name := From}, Neighbours, B) ->
+    #beacon{seeds = Seeds, patience = Patience} = B,
+    case Seeds of
+        #{Name := #seed{newest = Newest} = Seed} when {Incarnation, Number} > Newest ->
+            Heard = Seed#seed{newest = {Incarnation, Number}, silence = 0, attempt_at = Patience},
+            Others = [Peer || #{name := N} = Peer <- Neighbours, N =/= From, N =/= Name],
+            {B#beacon{seeds = Seeds#{Name := Heard}}, [{send, Peer, Beacon} || Peer <- Others]};
+        #{} ->
+            {B, []}
+    end.
+
+%% @doc One period has passed.
+-spec tick([partisan_peer:t()], t()) -> {t(), [action()]}.
+tick(Neighbours, #beacon{seeds = Seeds0} = B0) ->
+    {B1, Own} = emit(Neighbours, B0),
+    {Seeds, {Rejoins, Rand}} = lists:mapfoldl(
+        fun({Name, Seed0}, {Joins, R0}) ->
+            {Seed, Join, R} = wait(Seed0, R0, B1),
+            {{Name, Seed}, {Join ++ Joins, R}}
+        end,
+        {[], B1#beacon.rand},
+        lists:sort(maps:to_list(Seeds0))
+    ),
+    {B1#beacon{seeds = maps:from_list(Seeds), rand = Rand}, Own ++ Rejoins}.
+
+emit(_Neighbours, #beacon{emits = false} = B) ->
+    {B, []};
+emit(Neighbours, #beacon{self = Self, number = Number} = B) ->
+    #{name := Name, incarnation := Incarnation} = Self,
+    Beacon = {beacon, Name, Incarnation, Number + 1},
+    {B#beacon{number = Number + 1}, [{send, Peer, Beacon} || Peer <- Neighbours]}.
+
+wait(#seed{silence = Silence, attempt_at = At} = Seed, Rand, _B) when Silence + 1 < At ->
+    {Seed#seed{silence = Silence + 1}, [], Rand};
+wait(#seed{silence = Silence, peer = Peer} = Seed, Rand0, B) ->
+    % The longer the silence, the longer the wait, up to a bound; chance spreads the nodes.
+    Longest = max(1, min(Silence + 1, B#beacon.slowest)),
+    {Wait, Rand} = rand:uniform_s(Longest, Rand0),
+    {Seed#seed{silence = Silence + 1, attempt_at = Silence + 1 + Wait}, [{join, Peer}], Rand}.

@@ -1,0 +1,282 @@
+%%% @doc The protocol stack of a node as one pure value: overlay, beacons and broadcast.
+%%%
+%%% The layers know nothing of one another. The stack wraps their messages and timers, tells the
+%%% broadcast layer about the overlay's neighbours, and does what belongs to no overlay in
+%%% particular: getting joined. A node without neighbours asks one seed after another, at growing
+%%% intervals, for as long as it takes; a seed also asks each other seed once, since otherwise
+%%% clusters that grew around two seeds would stay two.
+%%%
+%%% `partisan_manager' runs it on sockets, `partisan_sim' in virtual time. The promises that an
+%%% interpreter must keep are those of {@link partisan_overlay}.
+-module(partisan_stack).
+
+-export([init/1]).
+-export([handle/2]).
+-export([neighbours/1]).
+-export([passive/1]).
+-export([members/1]).
+-export([joined/1]).
+-export([info/1]).
+
+-type kind() :: full_mesh | client_server | hyparview.
+
+-type options() :: #{
+    self := partisan_peer:t(),
+    seed := {integer(), integer(), integer()},
+    overlay := {kind(), map()},
+    % Address hints of the contacts, this node's own among them when it is one.
+    seeds := [partisan_peer:t()],
+    % How many nodes the cluster is meant to have: one alone is joined, two are not.
+    replicas => pos_integer(),
+    broadcast => map(),
+    beacon_interval => pos_integer(),
+    join_delay => pos_integer(),
+    join_delay_max => pos_integer()
+}.
+
+-type event() :: partisan_overlay:event() | {broadcast, Payload :: term()}.
+-type effect() :: partisan_overlay:effect() | {deliver, Payload :: term()}.
+-type info() :: #{
+    kind := kind(),
+    joined := boolean(),
+    active := [partisan_peer:name()],
+    passive := [partisan_peer:name()]
+}.
+
+-export_type([kind/0, options/0, event/0, effect/0, info/0]).
+
+-record(stack, {
+    options :: options(),
+    kind :: kind(),
+    module :: module(),
+    overlay :: term(),
+    beacon :: none | partisan_beacon:t(),
+    plumtree :: partisan_plumtree:state(),
+    rand :: rand:state(),
+    contacts :: [partisan_peer:t()],
+    % Seeds that this seed has not met yet.
+    unmet :: [partisan_peer:name()],
+    attempts = 0 :: non_neg_integer(),
+    leaving = false :: boolean(),
+    out = [] :: [effect()]
+}).
+
+-opaque t() :: #stack{}.
+-export_type([t/0]).
+
+%% API.
+
+-spec init(options()) -> {t(), [effect()]}.
+init(#{self := #{name := Name} = Self, overlay := {Kind, Parameters}, seeds := Seeds} = Given) ->
+    Options = maps:merge(defaults(), Given),
+    #{seed := {A, B, C} = Seed} = Options,
+    Module = module(Kind),
+    Common = #{self => Self, seed => Seed, seeds => Seeds},
+    {Overlay, Effects} = Module:init(maps:merge(Parameters, Common)),
+    {Others, Own} = lists:partition(fun(#{name := N}) -> N =/= Name end, Seeds),
+    {Contacts, Rand} = shuffle(Others, rand:seed_s(exsss, {C, A, B})),
+    Stack0 = #stack{
+        options = Options,
+        kind = Kind,
+        module = Module,
+        overlay = Overlay,
+        beacon = beacon(Kind, Self, Seeds, Rand),
+        plumtree = partisan_plumtree:init((maps:get(broadcast, Options))#{self => Self}),
+        rand = Rand,
+        contacts = Contacts,
+        unmet =
+            case Own of
+                [] -> [];
+                _ -> [N || #{name := N} <- Contacts]
+            end
+    },
+    Stack1 = overlay_effects(Effects, Stack0),
+    flush(emit({start_timer, {beacon, tick}, option(beacon_interval, Stack1)}, seek(Stack1))).
+
+-spec handle(event(), t()) -> {t(), [effect()]}.
+handle(_Event, #stack{leaving = true} = Stack) ->
+    {Stack, []};
+handle(Event, Stack) ->
+    flush(event(Event, Stack)).
+
+-spec neighbours(t()) -> [partisan_peer:t()].
+neighbours(#stack{module = Module, overlay = Overlay}) ->
+    Module:neighbours(Overlay).
+
+-spec passive(t()) -> [partisan_peer:t()].
+passive(#stack{module = Module, overlay = Overlay}) ->
+    Module:passive(Overlay).
+
+%% @doc Every member this node knows of, itself included.
+-spec members(t()) -> [partisan_peer:name()].
+members(#stack{options = #{self := #{name := Self}}} = Stack) ->
+    lists:usort([Self | [Name || #{name := Name} <- neighbours(Stack) ++ passive(Stack)]]).
+
+-spec joined(t()) -> boolean().
+joined(#stack{options = #{replicas := 1}, leaving = Leaving}) ->
+    not Leaving;
+joined(Stack) ->
+    neighbours(Stack) =/= [].
+
+-spec info(t()) -> info().
+info(#stack{kind = Kind} = Stack) ->
+    #{
+        kind => Kind,
+        joined => joined(Stack),
+        active => [Name || #{name := Name} <- neighbours(Stack)],
+        passive => [Name || #{name := Name} <- passive(Stack)]
+    }.
+
+%% Events.
+
+event({broadcast, Payload}, S) ->
+    plumtree({broadcast, Payload}, S);
+event({message, From, {overlay, Msg}}, S) ->
+    overlay({message, From, Msg}, met(From, S));
+event({message, From, {broadcast, Msg}}, S) ->
+    plumtree({message, From, Msg}, S);
+event({message, _From, {beacon, _}}, #stack{beacon = none} = S) ->
+    S;
+event({message, From, {beacon, Msg}}, #stack{beacon = Beacon0} = S) ->
+    {Beacon, Actions} = partisan_beacon:heard(Msg, From, neighbours(S), Beacon0),
+    beacon_actions(Actions, S#stack{beacon = Beacon});
+event({timer, {overlay, Name}}, S) ->
+    overlay({timer, Name}, S);
+event({timer, {broadcast, Name}}, S) ->
+    plumtree({timer, Name}, S);
+event({timer, {beacon, tick}}, S) ->
+    beacon_tick(S);
+event({timer, {stack, seek}}, S) ->
+    seek(S);
+event({peer_up, Peer}, S) ->
+    overlay({peer_up, Peer}, met(Peer, S));
+event(leave, S) ->
+    S1 = overlay(leave, S),
+    S1#stack{leaving = true};
+event(Event, S) ->
+    % Joins and losses are the overlay's own business.
+    overlay(Event, S).
+
+%% Internals: joining.
+
+seek(#stack{contacts = []} = S) ->
+    S;
+seek(#stack{contacts = [Contact | Others], unmet = Unmet} = S0) ->
+    S1 =
+        case {neighbours(S0), Unmet} of
+            {[], _} ->
+                join(Contact, S0#stack{contacts = Others ++ [Contact]});
+            {_, [Name | Later]} ->
+                [Seed] = [C || #{name := N} = C <- S0#stack.contacts, N =:= Name],
+                join(Seed, S0#stack{unmet = Later ++ [Name]});
+            {_, []} ->
+                S0#stack{attempts = 0}
+        end,
+    Doublings = min(S1#stack.attempts, 16),
+    Longest = min(option(join_delay, S1) bsl Doublings, option(join_delay_max, S1)),
+    {Delay, Rand} = rand:uniform_s(Longest, S1#stack.rand),
+    emit({start_timer, {stack, seek}, (Longest + Delay) div 2}, S1#stack{rand = Rand}).
+
+join(Contact, #stack{attempts = Attempts} = S) ->
+    overlay({join, Contact}, S#stack{attempts = Attempts + 1}).
+
+met(#{name := Name}, #stack{unmet = Unmet} = S) ->
+    S#stack{unmet = lists:delete(Name, Unmet)}.
+
+%% Internals: beacons.
+
+%% Full meshes and stars compare their members directly; only partial views can split unnoticed.
+beacon(hyparview, Self, Seeds, Rand) ->
+    partisan_beacon:init(#{self => Self, seeds => Seeds, rand => Rand});
+beacon(_Kind, _Self, _Seeds, _Rand) ->
+    none.
+
+beacon_tick(#stack{beacon = none} = S) ->
+    % Members that gave one another up during a long partition find back through the seeds.
+    Known = [Name || #{name := Name} <- neighbours(S)],
+    Lost = [Contact || #{name := Name} = Contact <- S#stack.contacts, not lists:member(Name, Known)],
+    beacon_restart(lists:foldl(fun(C, Acc) -> overlay({join, C}, Acc) end, S, Lost));
+beacon_tick(#stack{beacon = Beacon0} = S) ->
+    {Beacon, Actions} = partisan_beacon:tick(neighbours(S), Beacon0),
+    beacon_restart(beacon_actions(Actions, S#stack{beacon = Beacon})).
+
+beacon_restart(S) ->
+    emit({start_timer, {beacon, tick}, option(beacon_interval, S)}, S).
+
+beacon_actions(Actions, S0) ->
+    lists:foldl(
+        fun
+            ({send, Peer, Msg}, S) -> emit({send, Peer, {beacon, Msg}}, S);
+            ({join, Seed}, S) -> overlay({join, Seed}, emit({count, rejoin}, S))
+        end,
+        S0,
+        Actions
+    ).
+
+%% Internals: the layers.
+
+overlay(Event, #stack{module = Module, overlay = Overlay0} = S) ->
+    {Overlay, Effects} = Module:handle(Event, Overlay0),
+    overlay_effects(Effects, S#stack{overlay = Overlay}).
+
+overlay_effects(Effects, S) ->
+    lists:foldl(fun overlay_effect/2, S, Effects).
+
+overlay_effect({send, Peer, Msg}, S) ->
+    emit({send, Peer, {overlay, Msg}}, S);
+overlay_effect({start_timer, Name, Delay}, S) ->
+    emit({start_timer, {overlay, Name}, Delay}, S);
+overlay_effect({neighbour_up, _} = Effect, S) ->
+    plumtree(Effect, emit(Effect, S));
+overlay_effect({neighbour_down, _} = Effect, S) ->
+    plumtree(Effect, emit(Effect, S));
+overlay_effect(Effect, S) ->
+    emit(Effect, S).
+
+plumtree(Event, #stack{plumtree = Plumtree0} = S0) ->
+    {Plumtree, Effects} = partisan_plumtree:handle(Event, Plumtree0),
+    lists:foldl(fun plumtree_effect/2, S0#stack{plumtree = Plumtree}, Effects).
+
+plumtree_effect({send, Peer, Msg}, S) ->
+    emit({send, Peer, {broadcast, Msg}}, S);
+plumtree_effect({start_timer, Name, Delay}, S) ->
+    emit({start_timer, {broadcast, Name}, Delay}, S);
+plumtree_effect({count, Kind}, S) ->
+    emit({count, {broadcast, Kind}}, S);
+plumtree_effect({deliver, _} = Effect, S) ->
+    emit(Effect, S).
+
+module(full_mesh) -> partisan_overlay_full_mesh;
+module(client_server) -> partisan_overlay_client_server;
+module(hyparview) -> partisan_overlay_hyparview.
+
+%% Internals: chance, options, effects.
+
+shuffle(List, Rand0) ->
+    {Keyed, Rand} = lists:mapfoldl(
+        fun(Element, R0) ->
+            {Key, R} = rand:uniform_s(R0),
+            {{Key, Element}, R}
+        end,
+        Rand0,
+        List
+    ),
+    {[Element || {_, Element} <- lists:keysort(1, Keyed)], Rand}.
+
+option(Name, #stack{options = Options}) ->
+    maps:get(Name, Options).
+
+defaults() ->
+    #{
+        replicas => 2,
+        broadcast => #{},
+        beacon_interval => 5000,
+        join_delay => 200,
+        join_delay_max => 5000
+    }.
+
+emit(Effect, #stack{out = Out} = S) ->
+    S#stack{out = [Effect | Out]}.
+
+flush(#stack{out = Out} = S) ->
+    {S#stack{out = []}, lists:reverse(Out)}.
