@@ -1,0 +1,68 @@
+"""`PartisanCluster`: the custom resource as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from partisan_operator.models.spec import PartisanClusterSpec
+from partisan_operator.models.status import PartisanClusterStatus
+
+GROUP = "partisan.dev"
+VERSION = "v1alpha1"
+PLURAL = "partisanclusters"
+KIND = "PartisanCluster"
+API_VERSION = f"{GROUP}/{VERSION}"
+
+
+@dataclass(frozen=True)
+class PartisanCluster:
+    """One cluster as read from the API server."""
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    created_at: str
+    """`metadata.creationTimestamp`, RFC 3339."""
+
+    spec: PartisanClusterSpec
+    status: PartisanClusterStatus
+
+    deleting: bool = False
+    """Whether the deletion has begun: children are then left to the garbage collector."""
+
+    @classmethod
+    def from_wire(cls, manifest: dict[str, Any]) -> PartisanCluster:
+        """Read a cluster from its JSON form.
+
+        Raises `pydantic.ValidationError` when the spec is of a shape that these models do not
+        know, which happens only when the CustomResourceDefinition is of another version.
+        A status that cannot be read is taken as none: it is computed anew.
+        """
+        metadata = manifest["metadata"]
+        try:
+            status = PartisanClusterStatus.model_validate(manifest.get("status") or {})
+        except ValueError:
+            status = PartisanClusterStatus()
+        return cls(
+            namespace=metadata["namespace"],
+            name=metadata["name"],
+            uid=metadata["uid"],
+            generation=metadata["generation"],
+            created_at=metadata["creationTimestamp"],
+            spec=PartisanClusterSpec.model_validate(manifest.get("spec") or {}),
+            status=status,
+            deleting="deletionTimestamp" in metadata,
+        )
+
+    def owner_reference(self) -> dict[str, Any]:
+        """Return the reference by which a child names this cluster as its controller."""
+        return {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "name": self.name,
+            "uid": self.uid,
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }

@@ -1,0 +1,110 @@
+"""Scalar types with a text form: durations and resource quantities."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import Field, WithJsonSchema
+
+from partisan_operator.models.base import Rule, rules
+
+_DURATION_PART = r"[0-9]{1,7}(\.[0-9]{1,3})?(ms|s|m|h)"
+_MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+
+Duration = Annotated[
+    str,
+    Field(
+        max_length=24,
+        json_schema_extra=rules(
+            Rule(
+                rule=(
+                    f"self.matches(r'^({_DURATION_PART})+$')"
+                    " && duration(self) >= duration('1ms') && duration(self) <= duration('24h')"
+                ),
+                message="must be a duration between 1ms and 24h, such as 500ms, 10s or 1m30s",
+            )
+        ),
+    ),
+]
+"""A Go-style duration such as `500ms`, `10s` or `1m30s`."""
+
+_QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
+_QUANTITY_FACTORS = {
+    "": Decimal(1),
+    "m": Decimal("0.001"),
+    "k": Decimal(10**3),
+    "M": Decimal(10**6),
+    "G": Decimal(10**9),
+    "T": Decimal(10**12),
+    "Ki": Decimal(2**10),
+    "Mi": Decimal(2**20),
+    "Gi": Decimal(2**30),
+    "Ti": Decimal(2**40),
+}
+
+Quantity = Annotated[
+    int | str,
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "x-kubernetes-int-or-string": True,
+            "maxLength": 32,
+            "pattern": _QUANTITY_PATTERN,
+        }
+    ),
+]
+"""A Kubernetes resource quantity such as `20m`, `64Mi` or `1`."""
+
+IntOrPercent = Annotated[
+    int | str,
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "x-kubernetes-int-or-string": True,
+            "maxLength": 4,
+            **rules(
+                Rule(
+                    rule=(
+                        "type(self) == int ? self >= 1 : self.matches('^([1-9]|[1-9][0-9]|100)%$')"
+                    ),
+                    message="must be a count of at least 1 or a percentage from 1% to 100%",
+                )
+            ),
+        }
+    ),
+]
+"""A count of pods, or a share of them such as `10%`."""
+
+
+def milliseconds(duration: str) -> int:
+    """Return the whole milliseconds of a `Duration`, at least 1.
+
+    >>> milliseconds("1m1.5s")
+    61500
+    """
+    if not re.fullmatch(f"({_DURATION_PART})+", duration):
+        raise ValueError(f"{duration!r} is no duration: write for example 500ms, 10s or 1m30s")
+    parts = re.findall(r"([0-9.]+)(ms|s|m|h)", duration)
+    return max(1, round(sum(Decimal(number) * _MILLISECONDS[unit] for number, unit in parts)))
+
+
+def share(value: int | str, total: int) -> int:
+    """Return the count that an `IntOrPercent` means of `total`: rounded down, at least 1."""
+    if isinstance(value, int):
+        return max(1, value)
+    return max(1, total * int(value.removesuffix("%")) // 100)
+
+
+def same_quantity(left: Any, right: Any) -> bool:
+    """Say whether two values are quantities, and the same one (`0.5` and `500m`)."""
+    parsed = _parse_quantity(left), _parse_quantity(right)
+    return parsed[0] is not None and parsed[0] == parsed[1]
+
+
+def _parse_quantity(value: Any) -> Decimal | None:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)", str(value))
+    if match is None or match[2] not in _QUANTITY_FACTORS:
+        return None
+    return Decimal(match[1]) * _QUANTITY_FACTORS[match[2]]

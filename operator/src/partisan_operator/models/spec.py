@@ -1,0 +1,129 @@
+"""`PartisanCluster.spec`: what the user wants."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from partisan_operator.models.base import Resource, Rule, rules
+from partisan_operator.models.overlay import Overlay
+from partisan_operator.models.scheduling import (
+    ImagePullPolicy,
+    LabelValue,
+    LocalObjectReference,
+    NetworkPolicy,
+    OpaqueObject,
+    Resources,
+    Rollout,
+    Toleration,
+)
+from partisan_operator.models.workload import Channel, Workload
+
+MAX_REPLICAS = 1024
+MAX_FULL_MESH = 256
+
+
+class Discovery(Resource):
+    """How a node finds its first peers."""
+
+    seeds: Annotated[int, Field(ge=1, le=8)] = 3
+    """Number of seeds: nodes, spread evenly over the ordinals, that every node joins through.
+    With fewer replicas every node is a seed."""
+
+
+class PartisanClusterSpec(Resource):
+    """The wanted state of a cluster of overlay nodes."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                f"self.overlay.kind != 'FullMesh' || self.replicas <= {MAX_FULL_MESH}"
+                " || (has(self.overlay.fullMesh) && self.overlay.fullMesh.allowLarge)",
+                f"replicas must be at most {MAX_FULL_MESH} with overlay.kind FullMesh: use"
+                " HyParView, or set overlay.fullMesh.allowLarge to true",
+                ".replicas",
+            ),
+            Rule(
+                "!has(self.overlay.clientServer)"
+                " || self.overlay.clientServer.servers <= self.replicas",
+                "overlay.clientServer.servers must not exceed replicas: lower servers or raise"
+                " replicas",
+                ".overlay.clientServer.servers",
+            ),
+        )
+    )
+
+    replicas: Annotated[int, Field(ge=1, le=MAX_REPLICAS)] = 3
+    """Number of nodes, one pod each."""
+
+    image: Annotated[str, Field(max_length=512)] = ""
+    """Image of the node. Empty means the image that the operator was configured with."""
+
+    image_pull_policy: ImagePullPolicy = ImagePullPolicy.IF_NOT_PRESENT
+    """When the image is pulled: Always, IfNotPresent or Never."""
+
+    image_pull_secrets: Annotated[tuple[LocalObjectReference, ...], Field(max_length=8)] = ()
+    """Secrets with the credentials of the image's registry."""
+
+    overlay: Overlay = Overlay()
+    """How the nodes connect."""
+
+    channels: Annotated[
+        tuple[Channel, ...],
+        Field(
+            min_length=1,
+            max_length=16,
+            json_schema_extra={
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["name"],
+                **rules(
+                    Rule(
+                        "self.exists(c, c.name == 'default')",
+                        "channels must hold one named default: messages that name no channel"
+                        " travel on it",
+                    )
+                ),
+            },
+        ),
+    ] = (Channel(name="default"), Channel(name="gossip", monotonic=True))
+    """The channels that the application uses; names are unique."""
+
+    discovery: Discovery = Discovery()
+    """How a node finds its first peers."""
+
+    workload: Workload | None = None
+    """What the nodes run once they are connected. Absent means nothing: the nodes only keep
+    the overlay. A change of the workload restarts the nodes and starts a new run."""
+
+    rollout: Rollout = Rollout()
+    """How a change reaches the pods."""
+
+    paused: bool = False
+    """While true the operator watches and reports, but changes nothing."""
+
+    network_policy: NetworkPolicy = NetworkPolicy()
+    """Who may connect to the nodes."""
+
+    resources: Resources = Resources()
+    """Compute resources of each node."""
+
+    node_selector: Annotated[dict[str, LabelValue], Field(max_length=32)] = Field(
+        default_factory=dict
+    )
+    """Labels of the machines that pods may run on."""
+
+    tolerations: Annotated[tuple[Toleration, ...], Field(max_length=16)] = ()
+    """Taints that pods tolerate."""
+
+    affinity: OpaqueObject | None = None
+    """Affinity of the pods, as in a pod's spec. Checked by the API server in the StatefulSet."""
+
+    topology_spread_constraints: Annotated[tuple[OpaqueObject, ...], Field(max_length=8)] | None = (
+        None
+    )
+    """How pods spread, as in a pod's spec. Absent means over zones and machines as evenly as the
+    scheduler can (ScheduleAnyway); an empty list means no constraint."""
+
+    priority_class_name: Annotated[str, Field(max_length=253)] = ""
+    """PriorityClass of the pods. Empty means the default of the Kubernetes cluster."""

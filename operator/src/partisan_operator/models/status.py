@@ -1,0 +1,250 @@
+"""`PartisanCluster.status`: what is true, as far as the operator could see."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from partisan_operator.models.base import Resource
+from partisan_operator.models.overlay import OverlayKind
+
+Timestamp = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
+"""RFC 3339, UTC."""
+
+TriState = Literal["True", "False", "Unknown"]
+
+MAX_RETIRED = 512
+
+
+class Phase(StrEnum):
+    """The cluster's state in one word, for people; programs read the conditions."""
+
+    PENDING = "Pending"
+    FORMING = "Forming"
+    READY = "Ready"
+    RUNNING = "Running"
+    CONVERGED = "Converged"
+    UPDATING = "Updating"
+    DEGRADED = "Degraded"
+    PAUSED = "Paused"
+
+
+class ConditionType(StrEnum):
+    """The conditions that every cluster has; `kubectl wait --for=condition=...` takes them."""
+
+    READY = "Ready"
+    PROGRESSING = "Progressing"
+    OVERLAY_CONNECTED = "OverlayConnected"
+    WORKLOAD_CONVERGED = "WorkloadConverged"
+    DEGRADED = "Degraded"
+    PAUSED = "Paused"
+
+
+class Condition(Resource):
+    """One aspect of the cluster's state."""
+
+    type: ConditionType
+    """What the condition is about."""
+
+    status: TriState
+    """Whether it holds: True, False or Unknown."""
+
+    reason: Annotated[str, Field(max_length=64)]
+    """Why, in one word that does not change between versions."""
+
+    message: Annotated[str, Field(max_length=2048)]
+    """Why, for people: what is wrong and what to do."""
+
+    last_transition_time: Timestamp
+    """When `status` last changed."""
+
+    observed_generation: int | None = None
+    """The generation of the spec that the condition was computed from."""
+
+
+class OverlayStatus(Resource):
+    """The graph of the overlay: nodes, and the links that either end reports."""
+
+    kind: OverlayKind
+    """The overlay in force."""
+
+    components: int
+    """Connected components among the nodes that answered; 1 is what one wants."""
+
+    isolated: int
+    """Nodes without any link."""
+
+    mean_degree: float
+    """Links per node, times two. As of `observedAt`."""
+
+    links: int
+    """Links in all. As of `observedAt`."""
+
+
+class ChannelStatus(Resource):
+    """Traffic of one channel, summed over the nodes, as of `observedAt`."""
+
+    name: Annotated[str, Field(max_length=32)]
+    """The channel."""
+
+    messages: int
+    """Messages sent since the nodes started."""
+
+    bytes: int
+    """Bytes sent since the nodes started."""
+
+    dropped: int
+    """Messages dropped since the nodes started."""
+
+    queue_bytes: int
+    """Bytes that wait to be sent."""
+
+    messages_per_second: float
+    """Messages sent per second between the last two observations."""
+
+    bytes_per_second: float
+    """Bytes sent per second between the last two observations."""
+
+
+class RetiredActor(Resource):
+    """An actor that counted in this run and is gone: its pod was replaced or scaled away."""
+
+    actor: Annotated[str, Field(max_length=128)]
+    """The actor's identity: node and incarnation."""
+
+    increments: int
+    """Its own increments when it was last seen."""
+
+    counted: int | None = None
+    """Its entry in the counters of the others, where they report it."""
+
+
+class WorkloadStatus(Resource):
+    """The current run of the workload."""
+
+    run: Annotated[str, Field(max_length=64)]
+    """Identity of the run: it changes when `spec.workload` does."""
+
+    phase: Literal["Waiting", "Running", "Finished"]
+    """Waiting for the overlay, running, or finished on every node."""
+
+    started_at: Timestamp | None = None
+    """When the run started."""
+
+    finished_at: Timestamp | None = None
+    """When the last node finished."""
+
+    value: int = 0
+    """The counter, summed over ads: the greatest that any node reports."""
+
+    increments_sum: int = 0
+    """Increments that the nodes say they made, those of vanished actors included."""
+
+    threshold: int = 0
+    """Impressions of all ads that end the run."""
+
+    overcounting_percent: float | None = None
+    """By how much the final value exceeds the threshold, in percent."""
+
+    lost_increments: int = 0
+    """Increments that a vanished node was seen to have made and that no other node had learnt of
+    when the run ended. While the run goes on, a provisional figure."""
+
+    replaced_nodes: int = 0
+    """Actors that vanished during the run."""
+
+    bytes: int = 0
+    """Payload that the nodes sent to synchronise the counter."""
+
+    retired: Annotated[tuple[RetiredActor, ...], Field(max_length=MAX_RETIRED)] = ()
+    """The actors that vanished, kept here so that a restart of the operator forgets none."""
+
+
+class Timings(Resource):
+    """When the milestones were first reached, of this generation and of this run."""
+
+    applied_at: Timestamp | None = None
+    """When this generation of the spec was made (the creation) or seen (a change)."""
+
+    ready_at: Timestamp | None = None
+    """When all pods of this generation were first seen ready."""
+
+    joined_at: Timestamp | None = None
+    """When all nodes of this generation were first seen joined in one component."""
+
+    started_at: Timestamp | None = None
+    """When the run started."""
+
+    converged_at: Timestamp | None = None
+    """When every node had finished with the same counter, by the last node's clock."""
+
+
+class PartisanClusterStatus(Resource):
+    """The observed state of a cluster of overlay nodes."""
+
+    observed_generation: int | None = None
+    """The generation of the spec that this status was computed from."""
+
+    observed_at: Timestamp | None = None
+    """When this status was written. A steady cluster is not written to: the figures that always
+    move (traffic, number of links) are as of this time, the live ones are in the metrics."""
+
+    replicas: int = 0
+    """Pods that exist."""
+
+    ready: int = 0
+    """Pods that are ready."""
+
+    joined: int = 0
+    """Nodes that say they are in the overlay."""
+
+    updated: int = 0
+    """Pods made from the current template."""
+
+    selector: Annotated[str, Field(max_length=256)] = ""
+    """Label selector of the pods, for the scale subresource."""
+
+    phase: Phase = Phase.PENDING
+    """The state in one word."""
+
+    converged: TriState = "Unknown"
+    """Whether every node finished the run with the same counter; Unknown without a workload."""
+
+    overlay: OverlayStatus | None = None
+    """The overlay's graph."""
+
+    channels: Annotated[
+        tuple[ChannelStatus, ...],
+        Field(
+            max_length=32,
+            json_schema_extra={
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["name"],
+            },
+        ),
+    ] = ()
+    """Traffic by channel."""
+
+    workload: WorkloadStatus | None = None
+    """The current run of the workload; absent without one."""
+
+    timings: Timings = Timings()
+    """When the milestones were reached."""
+
+    conditions: Annotated[
+        tuple[Condition, ...],
+        Field(
+            max_length=16,
+            json_schema_extra={
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["type"],
+            },
+        ),
+    ] = ()
+    """Ready, Progressing, OverlayConnected, WorkloadConverged, Degraded, Paused."""
+
+    def condition(self, kind: ConditionType) -> Condition | None:
+        """Return the condition of that type, if it was ever set."""
+        return next((entry for entry in self.conditions if entry.type == kind), None)

@@ -1,0 +1,75 @@
+"""What the nodes run: the channels they talk over and the workload of the experiment."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from partisan_operator.models.base import Resource, Rule, rules
+from partisan_operator.models.quantities import Duration
+
+ChannelName = Annotated[
+    str,
+    Field(
+        max_length=32,
+        json_schema_extra=rules(
+            Rule(
+                "self.matches('^[a-z][a-z0-9_]*$')",
+                "must start with a lower-case letter and hold only lower-case letters, digits"
+                " and underscores",
+            ),
+            Rule(
+                "self != 'overlay'",
+                "overlay is the name of the channel that every cluster has for membership:"
+                " choose another name",
+            ),
+        ),
+    ),
+]
+
+
+class Channel(Resource):
+    """A named channel: messages on it never wait behind those of another channel."""
+
+    name: ChannelName
+    """The name that the application uses. `overlay` is reserved."""
+
+    parallelism: Annotated[int, Field(ge=1, le=128)] = 1
+    """Connections to each neighbour. Messages with the same partition key share one and keep
+    their order."""
+
+    monotonic: bool = False
+    """On a monotonic channel a newer message replaces an older one that is still queued."""
+
+
+class AdCounter(Resource):
+    """The ad counter: every node counts impressions of ads until each ad reached its threshold."""
+
+    ads: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Number of ads, each with a counter of its own."""
+
+    impressions: Annotated[int, Field(ge=1, le=1_000_000_000_000)]
+    """Impressions after which an ad is disabled, counted over the whole cluster."""
+
+    increment_interval: Duration = "10s"
+    """Time between two impressions on one node."""
+
+    propagation_interval: Duration = "5s"
+    """Time between two exchanges of counters with the neighbours."""
+
+
+class Workload(Resource):
+    """What the nodes do once the overlay is one connected component. One member is set."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                "has(self.adCounter)",
+                "a workload needs one member: set adCounter, or remove workload for idle nodes",
+            )
+        )
+    )
+
+    ad_counter: AdCounter | None = None
+    """The ad counter of the published experiment."""
