@@ -1,0 +1,63 @@
+"""Running the command line tools: git, helm, kubectl and this repository's own modules."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The root of the repository; all commands run there."""
+
+
+class CommandError(Exception):
+    """A command ended with an error; the message holds what it wrote."""
+
+    def __init__(self, argv: Sequence[str], status: int, output: str) -> None:
+        self.status = status
+        self.output = output.strip()
+        super().__init__(f"`{' '.join(argv)}` failed with status {status}:\n{self.output}")
+
+
+def capture(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+) -> str:
+    """Runs `argv` and returns its standard output.
+
+    Raises:
+        CommandError: it ended with a status other than 0; with all that it wrote.
+    """
+    done = subprocess.run(
+        argv,
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise CommandError(argv, done.returncode, done.stdout + done.stderr)
+    return done.stdout
+
+
+def stream(argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
+    """Runs `argv` with this process's own standard output, for commands that show progress.
+
+    Raises:
+        CommandError: it ended with a status other than 0.
+    """
+    done = subprocess.run(
+        argv,
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise CommandError(argv, done.returncode, "its output is above")

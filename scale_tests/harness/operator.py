@@ -1,0 +1,116 @@
+"""The operator in a cluster: the chart installed, its logs, the chart removed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from scale_tests.harness.commands import CommandError, capture
+from scale_tests.harness.environment import Environment, image_digest
+from scale_tests.harness.kube import Cluster, Json, core
+
+CHART = "charts/partisan-operator"
+RELEASE = "partisan-operator"
+NAMESPACE = "partisan-system"
+CRD = "apis/apiextensions.k8s.io/v1/customresourcedefinitions/partisanclusters.partisan.dev"
+SELECTOR = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component=operator"
+
+BINARIES = Path.home() / ".cache" / "partisan" / "bin"
+"""Where the local cluster keeps the tools that it built, by version."""
+
+
+def tool(name: str) -> str:
+    """The path of `helm` or `kubectl`: the pinned one of the local cluster, else the system's.
+
+    Raises:
+        FileNotFoundError: there is neither.
+    """
+    pinned = sorted(BINARIES.glob(f"*/{name}"), key=lambda path: path.stat().st_mtime)
+    found = str(pinned[-1]) if pinned else shutil.which(name)
+    if not found:
+        raise FileNotFoundError(f"{name} is not installed; `make demo` builds it, or install it")
+    return found
+
+
+def image_values(key: str, image: str) -> list[str]:
+    """The arguments of helm that set the chart's image under `key`."""
+    repository, _, tag = image.rpartition(":")
+    return ["--set", f"{key}.repository={repository}", "--set-string", f"{key}.tag={tag}"]
+
+
+def install(environment: Environment, *, values: Sequence[str] = ()) -> None:
+    """Installs the chart, or upgrades it, and waits until the operator is ready.
+
+    `values` are further arguments of helm, such as `["--set", "reconcile.interval=1s"]`.
+
+    Raises:
+        CommandError: helm failed; with what it wrote.
+    """
+    _helm(
+        environment,
+        *["upgrade", "--install", RELEASE, CHART],
+        *["--namespace", NAMESPACE, "--create-namespace"],
+        *["--wait", "--timeout", "5m"],
+        *image_values("image", environment.operator_image),
+        *image_values("nodeImage", environment.node_image),
+        # A rebuilt image has the same tag; only this makes the operator's pod start with it.
+        *["--set-string", f"podAnnotations.partisan\\.dev/image-digest={image_digest('operator')}"],
+        *values,
+    )
+
+
+def test(environment: Environment) -> None:
+    """Runs the chart's own test (`helm test`). Raises CommandError."""
+    _helm(environment, "test", RELEASE, "--namespace", NAMESPACE)
+
+
+def uninstall(environment: Environment) -> None:
+    """Removes the release, its namespace and the definition with all clusters. Raises CommandError.
+
+    It does not matter what of it is there.
+    """
+    cluster = Cluster(environment.kubeconfig)
+    # First the clusters, while an operator is there to take care of them.
+    if cluster.find(CRD):
+        kubectl(
+            environment,
+            *["delete", "partisanclusters", "--all", "--all-namespaces", "--timeout=2m"],
+        )
+    _helm(
+        environment,
+        *["uninstall", RELEASE, "--namespace", NAMESPACE],
+        *["--ignore-not-found", "--wait", "--timeout", "2m"],
+    )
+    kubectl(environment, "delete", "crd", CRD.rpartition("/")[2], "--ignore-not-found")
+    kubectl(environment, "delete", "namespace", NAMESPACE, "--ignore-not-found")
+
+
+def kubectl(environment: Environment, *arguments: str, stdin: str | None = None) -> str:
+    """Runs kubectl and returns what it wrote. Raises CommandError."""
+    return capture([tool("kubectl"), *arguments], env=environment.variables, stdin=stdin)
+
+
+def operator_pods(cluster: Cluster) -> list[Json]:
+    """The operator's pods, without those that are going. Raises ApiError."""
+    items = cluster.list(core(NAMESPACE, "pods"), SELECTOR)
+    return [item for item in items if "deletionTimestamp" not in item["metadata"]]
+
+
+def logs(cluster: Cluster, *, lines: int = 2000) -> str:
+    """The last lines of the operator's log. Raises ApiError."""
+    return "".join(
+        cluster.text(core(NAMESPACE, "pods", f"{pod['metadata']['name']}/log"), tailLines=str(lines))
+        for pod in operator_pods(cluster)
+    )
+
+
+def _helm(environment: Environment, *arguments: str) -> str:
+    try:
+        return capture([tool("helm"), *arguments], env=environment.variables)
+    except CommandError as error:
+        if "context deadline exceeded" not in error.output:
+            raise
+        # Helm does not say why a pod is not ready; its status does.
+        states = kubectl(environment, "get", "pods", "-n", NAMESPACE, "-o", "wide")
+        raise CommandError(["helm", *arguments], error.status, f"{error.output}\n{states}") from None

@@ -1,0 +1,327 @@
+"""A PartisanCluster and its nodes, as dataclasses read from the cluster.
+
+The operator's word (`read_cluster`) and the nodes' own (`read_nodes`) are separate, so that one
+can be checked against the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from scale_tests.harness.kube import ApiError, Cluster, Json, core, partisan_cluster
+
+CLUSTER_LABEL = "partisan.dev/cluster"
+"""The label of every child object of a PartisanCluster: its name."""
+
+HTTP_PORT = 8080
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """One condition of a status."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelRates:
+    """The operator's sums over all nodes of one channel; rates are per second."""
+
+    name: str
+    messages: int
+    bytes: int
+    dropped: int
+    messages_per_second: float
+    bytes_per_second: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkloadStatus:
+    """The operator's report on the ad counter's run."""
+
+    run: str = ""
+    phase: str = ""
+    value: int = 0
+    increments_sum: int = 0
+    threshold: int = 0
+    overcounting_percent: float = 0.0
+    lost_increments: int = 0
+    replaced_nodes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterStatus:
+    """What a PartisanCluster says of itself, at one time."""
+
+    name: str
+    uid: str
+    generation: int
+    replicas_wanted: int
+    observed_generation: int = 0
+    replicas: int = 0
+    ready: int = 0
+    joined: int = 0
+    phase: str = ""
+    converged: str = "Unknown"
+    overlay: str = ""
+    components: int | None = None
+    isolated: int | None = None
+    mean_degree: float = 0.0
+    channels: tuple[ChannelRates, ...] = ()
+    workload: WorkloadStatus = field(default_factory=WorkloadStatus)
+    timings: tuple[tuple[str, str], ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    def condition(self, type_: str) -> Condition | None:
+        """The condition of this type, if the operator has set it."""
+        return next((c for c in self.conditions if c.type == type_), None)
+
+    def is_true(self, type_: str) -> bool:
+        """Whether the condition of this type is there and True."""
+        condition = self.condition(type_)
+        return condition is not None and condition.status == "True"
+
+    @property
+    def current(self) -> bool:
+        """Whether the status speaks of the spec as it is now."""
+        return self.observed_generation >= self.generation
+
+    @property
+    def steady(self) -> bool:
+        """Whether every node wanted is there, ready and joined, in one overlay."""
+        wanted = self.replicas_wanted
+        return (
+            self.current
+            and self.replicas == self.ready == self.joined == wanted
+            and self.components == 1
+        )
+
+    @property
+    def finished(self) -> bool:
+        """Whether the overlay is whole and the run has ended with equal counters everywhere."""
+        return self.steady and self.converged == "True" and self.workload.phase.lower() == "finished"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pods:
+    """How far the pods of a cluster are, and what keeps one from starting."""
+
+    created: int
+    ready: int
+    names_running: tuple[str, ...]
+    restarts: int
+    waiting: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelCounters:
+    """One node's counters of one channel, since its process started."""
+
+    sent_messages: int
+    sent_bytes: int
+    received_messages: int
+    received_bytes: int
+    dropped: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeStatus:
+    """What one node says of itself at one time (`GET /status`)."""
+
+    name: str
+    incarnation: int
+    joined: bool
+    active: tuple[str, ...]
+    increments: int
+    value: int
+    converged: bool
+    phase: str
+    digest: str
+    memory_bytes: int
+    sync_payload_bytes: int
+    channels: tuple[tuple[str, ChannelCounters], ...]
+    version: str
+    otp: str
+
+
+def cluster_status(item: Json) -> ClusterStatus:
+    """The dataclass of a PartisanCluster's JSON. What the operator has not set stays default."""
+    status = item.get("status") or {}
+    overlay = status.get("overlay") or {}
+    return ClusterStatus(
+        name=item["metadata"]["name"],
+        uid=item["metadata"]["uid"],
+        generation=item["metadata"]["generation"],
+        replicas_wanted=item["spec"]["replicas"],
+        observed_generation=status.get("observedGeneration") or 0,
+        replicas=status.get("replicas") or 0,
+        ready=status.get("ready") or 0,
+        joined=status.get("joined") or 0,
+        phase=status.get("phase") or "",
+        converged=status.get("converged") or "Unknown",
+        overlay=overlay.get("kind") or item["spec"]["overlay"]["kind"],
+        components=overlay.get("components"),
+        isolated=overlay.get("isolated"),
+        mean_degree=_number(overlay.get("meanDegree")),
+        channels=tuple(_channel_rates(c) for c in status.get("channels") or ()),
+        workload=_workload(status.get("workload") or {}),
+        timings=tuple(sorted((status.get("timings") or {}).items())),
+        conditions=tuple(
+            Condition(
+                type=c["type"],
+                status=c["status"],
+                reason=c.get("reason", ""),
+                message=c.get("message", ""),
+            )
+            for c in status.get("conditions") or ()
+        ),
+    )
+
+
+def read_cluster(cluster: Cluster, namespace: str, name: str) -> ClusterStatus:
+    """Reads one PartisanCluster. Raises ApiError."""
+    return cluster_status(cluster.get(partisan_cluster(namespace, name)))
+
+
+def read_pods(cluster: Cluster, namespace: str, name: str) -> Pods:
+    """Reads the pods of a PartisanCluster, without those that are going. Raises ApiError."""
+    items = cluster.list(core(namespace, "pods"), f"{CLUSTER_LABEL}={name}")
+    return pods(item for item in items if "deletionTimestamp" not in item["metadata"])
+
+
+def pods(items: Iterable[Json]) -> Pods:
+    """Counts pods by what their status says."""
+    items = list(items)
+    running = [item for item in items if item["status"].get("phase") == "Running"]
+    statuses = [c for item in items for c in item["status"].get("containerStatuses") or ()]
+    return Pods(
+        created=len(items),
+        ready=sum(_is_ready(item) for item in items),
+        names_running=tuple(sorted(item["metadata"]["name"] for item in running)),
+        restarts=sum(c.get("restartCount", 0) for c in statuses),
+        waiting=tuple(
+            sorted({c["state"]["waiting"]["reason"] for c in statuses if "waiting" in c["state"]})
+        ),
+    )
+
+
+def node_status(item: Json) -> NodeStatus:
+    """The dataclass of a node's `/status`."""
+    overlay = item["overlay"]
+    workload = cast(Json, item.get("workload") or {})
+    return NodeStatus(
+        name=item["node"],
+        incarnation=item["incarnation"],
+        joined=overlay["joined"],
+        active=tuple(overlay["active"]),
+        increments=workload.get("increments", 0),
+        value=workload.get("value", 0),
+        converged=workload.get("converged", False),
+        phase=workload.get("phase", ""),
+        digest=workload.get("digest", ""),
+        memory_bytes=item["memory_bytes"],
+        sync_payload_bytes=item.get("sync_payload_bytes", 0),
+        channels=tuple(
+            (
+                name,
+                ChannelCounters(
+                    sent_messages=c["sent_messages"],
+                    sent_bytes=c["sent_bytes"],
+                    received_messages=c["received_messages"],
+                    received_bytes=c["received_bytes"],
+                    dropped=c["dropped"],
+                ),
+            )
+            for name, c in sorted(item["channels"].items())
+        ),
+        version=item["version"],
+        otp=item["otp"],
+    )
+
+
+def read_node(cluster: Cluster, namespace: str, pod: str) -> NodeStatus:
+    """Reads one node through the API server's proxy, which works on any cluster.
+
+    Raises:
+        ApiError: the node does not answer (yet).
+    """
+    path = core(namespace, "pods", f"http:{pod}:{HTTP_PORT}/proxy/status")
+    return node_status(cluster.get(path, timeout=5.0))
+
+
+def read_nodes(
+    cluster: Cluster, namespace: str, names: Sequence[str], *, at_once: int = 8
+) -> list[NodeStatus]:
+    """Reads these nodes, `at_once` at a time. Those that do not answer (yet) are left out."""
+
+    def read(name: str) -> NodeStatus | None:
+        try:
+            return read_node(cluster, namespace, name)
+        except ApiError:
+            return None
+
+    with ThreadPoolExecutor(max_workers=at_once) as executor:
+        return [node for node in executor.map(read, names) if node is not None]
+
+
+def components(nodes: Iterable[NodeStatus]) -> int:
+    """How many connected components the nodes' own active views make.
+
+    A link counts in either direction; names of nodes that were not read are ignored.
+    """
+    views = {node.name: set(node.active) for node in nodes}
+    neighbours: dict[str, set[str]] = {name: set() for name in views}
+    for name, view in views.items():
+        for other in view & views.keys():
+            neighbours[name].add(other)
+            neighbours[other].add(name)
+    count = 0
+    unseen = set(neighbours)
+    while unseen:
+        count += 1
+        frontier = [unseen.pop()]
+        while frontier:
+            found = neighbours[frontier.pop()] & unseen
+            unseen -= found
+            frontier.extend(found)
+    return count
+
+
+def _channel_rates(item: Json) -> ChannelRates:
+    return ChannelRates(
+        name=item["name"],
+        messages=item.get("messages") or 0,
+        bytes=item.get("bytes") or 0,
+        dropped=item.get("dropped") or 0,
+        messages_per_second=_number(item.get("messagesPerSecond")),
+        bytes_per_second=_number(item.get("bytesPerSecond")),
+    )
+
+
+def _workload(item: Json) -> WorkloadStatus:
+    return WorkloadStatus(
+        run=item.get("run") or "",
+        phase=item.get("phase") or "",
+        value=item.get("value") or 0,
+        increments_sum=item.get("incrementsSum") or 0,
+        threshold=item.get("threshold") or 0,
+        overcounting_percent=_number(item.get("overcountingPercent")),
+        lost_increments=item.get("lostIncrements") or 0,
+        replaced_nodes=item.get("replacedNodes") or 0,
+    )
+
+
+def _number(value: Any) -> float:
+    """A number that a CRD may hold as text, because structural schemas discourage floats."""
+    return float(value) if value is not None else 0.0
+
+
+def _is_ready(pod: Json) -> bool:
+    conditions = pod["status"].get("conditions") or ()
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)

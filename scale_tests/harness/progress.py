@@ -1,0 +1,64 @@
+"""Waiting for a cluster: as long as something moves, and no longer.
+
+A deadline over a whole run is either too short on a busy machine or too long when nothing happens
+any more. So every wait has a limit on the time *without progress* instead.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
+STALL_SECONDS = 120.0
+"""How long nothing may change before a wait is given up."""
+
+T = TypeVar("T")
+
+
+class Stalled(Exception):
+    """What was waited for did not come, and nothing has moved for a while."""
+
+
+class StallClock:
+    """Knows how long a value has not changed."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._value: Hashable = object()
+        self._since = now()
+
+    def observe(self, value: Hashable) -> float:
+        """Takes the present value and returns the seconds for which it has been the same."""
+        if value != self._value:
+            self._value = value
+            self._since = self._now()
+        return self._now() - self._since
+
+
+def wait_for(
+    what: str,
+    probe: Callable[[], T],
+    done: Callable[[T], bool],
+    *,
+    progress: Callable[[T], Hashable] = repr,
+    stall_seconds: float = STALL_SECONDS,
+    period_seconds: float = 0.5,
+) -> T:
+    """Calls `probe` until `done` of what it returns, and returns that.
+
+    `progress` picks what counts as movement out of a probe's value; `what` names, in the error,
+    the thing waited for.
+
+    Raises:
+        Stalled: `progress` has been the same for `stall_seconds`; with the last value.
+    """
+    clock = StallClock()
+    while True:
+        value = probe()
+        if done(value):
+            return value
+        stalled = clock.observe(progress(value))
+        if stalled > stall_seconds:
+            raise Stalled(f"{what}: no progress for {stalled:.0f} s; the last I saw: {value}")
+        time.sleep(period_seconds)
