@@ -1,5 +1,6 @@
 -module(partisan_metrics_tests).
 
+-include_lib("eunit/include/eunit.hrl").
 
 metrics_test_() ->
     {foreach, fun partisan_metrics:init/0, fun(_) -> ets:delete(partisan_metrics) end, [
