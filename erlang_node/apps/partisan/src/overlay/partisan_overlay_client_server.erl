@@ -3,7 +3,8 @@
 %%% Clients spread over the servers by a hash of their name, and each moves on to the next server
 %%% when its own is lost, at growing intervals until one answers. A client greets its server once
 %%% per period; the greeting is also what tells a server that lost the client, or was restarted, to
-%%% link back. Servers are dialled by one another for as long as they are configured, whatever
+%%% link back, and its absence what tells a server that the client has gone to another. Servers are
+%%% dialled by one another for as long as they are configured, whatever
 %%% happens to them.
 -module(partisan_overlay_client_server).
 -behaviour(partisan_overlay).
@@ -20,6 +21,8 @@
     servers := [partisan_peer:name()],
     seeds := [partisan_peer:t()],
     greeting_interval => pos_integer(),
+    % Periods without a greeting after which a server drops a client.
+    patience => pos_integer(),
     redial_delay => pos_integer(),
     redial_max => pos_integer(),
     _ => _
@@ -37,6 +40,8 @@
     servers :: [partisan_peer:t()],
     % Links pinned, and those of them that stand.
     linked = #{} :: #{partisan_peer:name() => {pending | up, partisan_peer:t()}},
+    % Of each client, how many periods ago it greeted.
+    silence = #{} :: #{partisan_peer:name() => non_neg_integer()},
     failures = 0 :: non_neg_integer(),
     leaving = false :: boolean(),
     out = [] :: [partisan_overlay:effect()]
@@ -104,12 +109,13 @@ event({peer_up, #{name := Name} = Peer}, #state{linked = Linked} = S0) ->
             S0
     end;
 event({peer_down, Name, _Reason}, S0) ->
-    case lost(Name, neighbour_failed, S0) of
-        S0 -> S0;
-        S1 -> seek_later(try_last(Name, S1))
+    S1 = lost(Name, neighbour_failed, S0),
+    case S0#state.linked of
+        #{Name := _} -> seek_later(try_last(Name, S1));
+        #{} -> S1
     end;
 event({timer, greet}, S) ->
-    greet(S);
+    greet(drop_silent(S));
 event({timer, seek}, S) ->
     seek(S);
 event(leave, S0) ->
@@ -157,7 +163,8 @@ seek_later(#state{failures = Failures} = S) ->
 %% A greeting: only servers take one, from clients and servers alike.
 accept(_From, #state{role = client} = S) ->
     S;
-accept(#{name := Name} = From, #state{linked = Linked} = S) ->
+accept(#{name := Name} = From, #state{linked = Linked} = S0) ->
+    S = heard(Name, S0),
     case Linked of
         #{Name := {_, Known}} ->
             case partisan_peer:supersedes(From, Known) of
@@ -171,15 +178,34 @@ accept(#{name := Name} = From, #state{linked = Linked} = S) ->
 link_back(#{name := Name} = Peer, #state{linked = Linked} = S) ->
     emit({connect, Peer}, S#state{linked = Linked#{Name => {pending, Peer}}}).
 
+heard(Name, #state{servers = Servers, silence = Silence} = S) ->
+    case [Name || #{name := N} <- Servers, N =:= Name] of
+        [] -> S#state{silence = Silence#{Name => 0}};
+        [_Server] -> S
+    end.
+
+drop_silent(#state{silence = Silence0} = S0) ->
+    Silence = maps:map(fun(_, Periods) -> Periods + 1 end, Silence0),
+    Patience = option(patience, S0),
+    maps:fold(
+        fun
+            (Name, Periods, S) when Periods > Patience ->
+                lost(Name, neighbour_left, emit({disconnect, Name}, S));
+            (_, _, S) ->
+                S
+        end,
+        S0#state{silence = Silence},
+        Silence
+    ).
+
 relink(Name, S) ->
     lost(Name, neighbour_failed, emit({disconnect, Name}, S)).
 
-lost(Name, Why, #state{linked = Linked} = S0) ->
-    S1 = S0#state{linked = maps:remove(Name, Linked)},
+lost(Name, Why, #state{linked = Linked, silence = Silence} = S0) ->
+    S1 = S0#state{linked = maps:remove(Name, Linked), silence = maps:remove(Name, Silence)},
     case Linked of
         #{Name := {up, _}} -> emit({count, Why}, emit({neighbour_down, Name}, S1));
-        #{Name := {pending, _}} -> S1;
-        #{} -> S0
+        #{} -> S1
     end.
 
 %% The server that was just lost is the last one to try again.
@@ -199,7 +225,7 @@ option(Name, #state{options = Options}) ->
     maps:get(Name, Options).
 
 defaults() ->
-    #{greeting_interval => 5000, redial_delay => 250, redial_max => 5000}.
+    #{greeting_interval => 5000, patience => 3, redial_delay => 250, redial_max => 5000}.
 
 emit(Effect, #state{out = Out} = S) ->
     S#state{out = [Effect | Out]}.

@@ -22,7 +22,9 @@
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
+    % The period of comparing hashes, and the wait for it after the membership changed.
     exchange_interval => pos_integer(),
+    exchange_soon => pos_integer(),
     % How often an unreachable member is dialled again before it counts as departed.
     redials => non_neg_integer(),
     % Delay of the first redial; it doubles up to `redial_max'.
@@ -55,6 +57,7 @@
     members = #{} :: #{partisan_peer:name() => #member{}},
     departed = #{} :: departed(),
     given_up = #{} :: departed(),
+    hurried = false :: boolean(),
     leaving = false :: boolean(),
     out = [] :: [partisan_overlay:effect()]
 }).
@@ -119,7 +122,7 @@ event({timer, exchange}, S0) ->
                 {Peer, S} = pick(Neighbours, S0),
                 emit({send, Peer, {digest, digest(S)}}, S)
         end,
-    start_exchange(S1);
+    start_exchange(S1#state{hurried = false});
 event({timer, {redial, Name}}, S) ->
     case S#state.members of
         #{Name := #member{peer = Peer, status = down}} -> emit({connect, Peer}, S);
@@ -180,7 +183,7 @@ learn(#{name := Name, incarnation := Incarnation} = Peer, S) ->
 
 dial(#{name := Name} = Peer, #state{members = Members} = S0) ->
     S1 = S0#state{members = Members#{Name => #member{peer = Peer}}},
-    emit({send, Peer, hello}, emit({connect, Peer}, S1)).
+    hurry(emit({send, Peer, hello}, emit({connect, Peer}, S1))).
 
 up(#{name := Name} = Peer, #state{members = Members} = S0) ->
     #{Name := #member{status = Status}} = Members,
@@ -242,6 +245,13 @@ is_self(#{name := Name}, #state{self = #{name := Self}}) ->
 
 %% Internals: chance, options, effects.
 
+%% News is compared soon: that carries it through a forming mesh in a logarithm of its size.
+hurry(#state{hurried = true} = S) ->
+    S;
+hurry(#state{rand = Rand0} = S) ->
+    {Delay, Rand} = rand:uniform_s(option(exchange_soon, S), Rand0),
+    emit({start_timer, exchange, Delay}, S#state{hurried = true, rand = Rand}).
+
 start_exchange(#state{rand = Rand0} = S) ->
     % Between half an interval and one and a half, so that members do not fall into step.
     Interval = option(exchange_interval, S),
@@ -256,7 +266,13 @@ option(Name, #state{options = Options}) ->
     maps:get(Name, Options).
 
 defaults() ->
-    #{exchange_interval => 5000, redials => 10, redial_delay => 500, redial_max => 30000}.
+    #{
+        exchange_interval => 5000,
+        exchange_soon => 500,
+        redials => 10,
+        redial_delay => 500,
+        redial_max => 30000
+    }.
 
 emit(Effect, #state{out = Out} = S) ->
     S#state{out = [Effect | Out]}.

@@ -3,8 +3,8 @@
 %%% The layers know nothing of one another. The stack wraps their messages and timers, tells the
 %%% broadcast layer about the overlay's neighbours, and does what belongs to no overlay in
 %%% particular: getting joined. A node without neighbours asks one seed after another, at growing
-%%% intervals, for as long as it takes; a seed also asks each other seed once, since otherwise
-%%% clusters that grew around two seeds would stay two.
+%%% intervals, for as long as it takes; a seed goes on until it has met each other seed once, since
+%%% otherwise clusters that grew around two seeds would stay two.
 %%%
 %%% `partisan_manager' runs it on sockets, `partisan_sim' in virtual time. The promises that an
 %%% interpreter must keep are those of {@link partisan_overlay}.
@@ -161,24 +161,23 @@ event(Event, S) ->
 
 seek(#stack{contacts = []} = S) ->
     S;
-seek(#stack{contacts = [Contact | Others], unmet = Unmet} = S0) ->
-    S1 =
-        case {neighbours(S0), Unmet} of
-            {[], _} ->
-                join(Contact, S0#stack{contacts = Others ++ [Contact]});
-            {_, [Name | Later]} ->
-                [Seed] = [C || #{name := N} = C <- S0#stack.contacts, N =:= Name],
-                join(Seed, S0#stack{unmet = Later ++ [Name]});
-            {_, []} ->
-                S0#stack{attempts = 0}
-        end,
-    Doublings = min(S1#stack.attempts, 16),
-    Longest = min(option(join_delay, S1) bsl Doublings, option(join_delay_max, S1)),
-    {Delay, Rand} = rand:uniform_s(Longest, S1#stack.rand),
-    emit({start_timer, {stack, seek}, (Longest + Delay) div 2}, S1#stack{rand = Rand}).
+seek(#stack{contacts = [Contact | Others], unmet = Unmet} = S) ->
+    case {neighbours(S), Unmet} of
+        {[], _} ->
+            seek_later(overlay({join, Contact}, S#stack{contacts = Others ++ [Contact]}));
+        {_, [Name | Later]} ->
+            [Seed] = [C || #{name := N} = C <- S#stack.contacts, N =:= Name],
+            seek_later(overlay({join, Seed}, S#stack{unmet = Later ++ [Name]}));
+        {_, []} ->
+            % The loss of the last neighbour starts it again.
+            S#stack{attempts = 0}
+    end.
 
-join(Contact, #stack{attempts = Attempts} = S) ->
-    overlay({join, Contact}, S#stack{attempts = Attempts + 1}).
+seek_later(#stack{attempts = Attempts} = S) ->
+    Longest = min(option(join_delay, S) bsl min(Attempts, 16), option(join_delay_max, S)),
+    {Chance, Rand} = rand:uniform_s(Longest, S#stack.rand),
+    Delay = (Longest + Chance) div 2,
+    emit({start_timer, {stack, seek}, Delay}, S#stack{attempts = Attempts + 1, rand = Rand}).
 
 met(#{name := Name}, #stack{unmet = Unmet} = S) ->
     S#stack{unmet = lists:delete(Name, Unmet)}.
@@ -228,8 +227,12 @@ overlay_effect({start_timer, Name, Delay}, S) ->
     emit({start_timer, {overlay, Name}, Delay}, S);
 overlay_effect({neighbour_up, _} = Effect, S) ->
     plumtree(Effect, emit(Effect, S));
-overlay_effect({neighbour_down, _} = Effect, S) ->
-    plumtree(Effect, emit(Effect, S));
+overlay_effect({neighbour_down, _} = Effect, S0) ->
+    S = plumtree(Effect, emit(Effect, S0)),
+    case neighbours(S) of
+        [] -> seek_later(S);
+        _ -> S
+    end;
 overlay_effect(Effect, S) ->
     emit(Effect, S).
 

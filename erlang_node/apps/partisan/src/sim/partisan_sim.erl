@@ -1,0 +1,340 @@
+%%% @doc A discrete-event simulator: thousands of protocol stacks in one process and virtual time.
+%%%
+%%% It interprets the effects of {@link partisan_stack} as `partisan_manager' does, with a network of
+%%% its own making: a link takes a latency that is fixed per ordered pair of nodes, so that messages
+%%% of a pair stay in order as they do in TCP; dead and cut-off nodes refuse; the loss of a node is
+%%% noticed by those who pinned a link to it. Two runs with the same seed are the same run.
+%%%
+%%% Nodes are numbered from 1 and named `<<"n1">>', .... Time is in whole milliseconds, which lets
+%%% the event queue be one list per millisecond.
+-module(partisan_sim).
+
+-export([new/1]).
+-export([run/2]).
+-export([run_until/3]).
+-export([now/1]).
+-export([nodes/1]).
+-export([stack/2]).
+-export([start/2]).
+-export([crash/2]).
+-export([leave/2]).
+-export([broadcast/3]).
+-export([cut/2]).
+-export([heal/1]).
+-export([links/1]).
+-export([stats/1]).
+-export([delivered/1]).
+
+-type index() :: pos_integer().
+-type milliseconds() :: non_neg_integer().
+
+-type options() :: #{
+    seed := integer(),
+    overlay := {partisan_stack:kind(), map()},
+    % How many of the nodes are seeds: numbers 1 to this.
+    seeds => pos_integer(),
+    % One-way latency in milliseconds, drawn per ordered pair from this range.
+    latency => {pos_integer(), pos_integer()},
+    % How long until a lost node is noticed by those linked to it.
+    detection => pos_integer(),
+    stack => map()
+}.
+
+%% How often a broadcast arrived at each life of each node.
+-type arrivals() :: #{{index(), partisan_peer:incarnation()} => pos_integer()}.
+
+-export_type([index/0, options/0, arrivals/0]).
+
+-record(node, {
+    stack :: partisan_stack:t(),
+    peer :: partisan_peer:t(),
+    % Pinned links by peer, with the incarnation they were pinned to; and who pinned one to us.
+    pins = #{} :: #{index() => partisan_peer:incarnation()},
+    pinned_by = #{} :: #{index() => true},
+    % The newest start of each timer; an event of an older start is stale.
+    timers = #{} :: #{term() => pos_integer()}
+}).
+
+-record(sim, {
+    options :: options(),
+    now = 0 :: milliseconds(),
+    nodes = #{} :: #{index() => #node{}},
+    lives = #{} :: #{index() => partisan_peer:incarnation()},
+    queue = #{} :: #{milliseconds() => [{index(), partisan_peer:incarnation(), tuple()}]},
+    side = none :: none | fun((index()) -> term()),
+    serial = 0 :: non_neg_integer(),
+    stats = #{} :: #{term() => non_neg_integer()},
+    delivered = #{} :: #{Payload :: term() => arrivals()}
+}).
+
+-opaque t() :: #sim{}.
+-export_type([t/0]).
+
+%% API.
+
+-spec new(options()) -> t().
+new(Options) ->
+    #sim{options = maps:merge(#{seeds => 3, latency => {1, 20}, detection => 50, stack => #{}}, Options)}.
+
+%% @doc Starts a node, or a new life of a stopped one.
+-spec start(index(), t()) -> t().
+start(Index, #sim{lives = Lives, options = Options} = Sim) ->
+    Life = maps:get(Index, Lives, 0) + 1,
+    Peer = peer(Index, Life),
+    {Stack, Effects} = partisan_stack:init((maps:get(stack, Options))#{
+        self => Peer,
+        seed => {maps:get(seed, Options), Index, Life},
+        overlay => maps:get(overlay, Options),
+        seeds => [peer(I, 0) || I <- lists:seq(1, maps:get(seeds, Options))]
+    }),
+    Node = #node{stack = Stack, peer = Peer},
+    interpret(Index, Effects, Sim#sim{
+        nodes = (Sim#sim.nodes)#{Index => Node},
+        lives = Lives#{Index => Life}
+    }).
+
+%% @doc Stops nodes at once and without a word.
+-spec crash([index()], t()) -> t().
+crash(Indices, Sim) ->
+    lists:foldl(fun stop/2, Sim, Indices).
+
+%% @doc A node leaves as it does on SIGTERM: it says so, then it is gone.
+-spec leave(index(), t()) -> t().
+leave(Index, Sim) ->
+    stop(Index, step(Index, leave, Sim)).
+
+-spec broadcast(index(), Payload :: term(), t()) -> t().
+broadcast(Index, Payload, Sim) ->
+    step(Index, {broadcast, Payload}, Sim).
+
+%% @doc Cuts the network: nodes for which the function answers differently cannot reach each other.
+-spec cut(fun((index()) -> term()), t()) -> t().
+cut(Side, #sim{nodes = Nodes} = Sim0) ->
+    Sim1 = Sim0#sim{side = Side},
+    maps:fold(
+        fun(Index, #node{pins = Pins}, Sim) ->
+            Lost = [To || To <- maps:keys(Pins), Side(To) =/= Side(Index)],
+            lists:foldl(fun(To, S) -> lose(Index, To, S) end, Sim, Lost)
+        end,
+        Sim1,
+        Nodes
+    ).
+
+-spec heal(t()) -> t().
+heal(Sim) ->
+    Sim#sim{side = none}.
+
+%% @doc Lets this many milliseconds pass.
+-spec run(milliseconds(), t()) -> t().
+run(Duration, #sim{now = Now} = Sim) ->
+    advance(Now + Duration, Sim).
+
+%% @doc Runs until the condition holds, looked at once per step, or until the time is over.
+-spec run_until(fun((t()) -> boolean()), {Step :: milliseconds(), Limit :: milliseconds()}, t()) ->
+    {ok | timeout, t()}.
+run_until(Condition, {Step, Limit}, #sim{now = Now} = Sim) ->
+    case Condition(Sim) of
+        true -> {ok, Sim};
+        false when Limit =< 0 -> {timeout, Sim};
+        false -> run_until(Condition, {Step, Limit - Step}, advance(Now + Step, Sim))
+    end.
+
+-spec now(t()) -> milliseconds().
+now(#sim{now = Now}) ->
+    Now.
+
+%% @doc The living nodes.
+-spec nodes(t()) -> [index()].
+nodes(#sim{nodes = Nodes}) ->
+    maps:keys(Nodes).
+
+-spec stack(index(), t()) -> partisan_stack:t().
+stack(Index, #sim{nodes = Nodes}) ->
+    #{Index := #node{stack = Stack}} = Nodes,
+    Stack.
+
+%% @doc Who considers whom a neighbour.
+-spec links(t()) -> #{index() => [index()]}.
+links(#sim{nodes = Nodes}) ->
+    maps:map(
+        fun(_, #node{stack = Stack}) -> [index(Peer) || Peer <- partisan_stack:neighbours(Stack)] end,
+        Nodes
+    ).
+
+%% @doc Counts of what happened: `sent', `lost', `events', and the stacks' own counts.
+-spec stats(t()) -> #{term() => non_neg_integer()}.
+stats(#sim{stats = Stats}) ->
+    Stats.
+
+%% @doc How often each broadcast payload arrived where.
+-spec delivered(t()) -> #{Payload :: term() => arrivals()}.
+delivered(#sim{delivered = Delivered}) ->
+    Delivered.
+
+%% Internals: time.
+
+advance(Until, #sim{now = Now, queue = Queue0} = Sim) ->
+    case maps:take(Now, Queue0) of
+        {Events, Queue} ->
+            Sim1 = lists:foldl(fun occur/2, Sim#sim{queue = Queue}, lists:reverse(Events)),
+            % What took no time is due in the same millisecond.
+            advance(Until, Sim1);
+        error when Now < Until ->
+            advance(Until, Sim#sim{now = Now + 1});
+        error ->
+            Sim
+    end.
+
+schedule(Delay, Index, Event, #sim{now = Now, queue = Queue, lives = Lives} = Sim) ->
+    At = Now + Delay,
+    Entry = {Index, maps:get(Index, Lives, 0), Event},
+    Sim#sim{queue = Queue#{At => [Entry | maps:get(At, Queue, [])]}}.
+
+%% An event for a former life of a node dies with it, and is answered as a closed socket would.
+occur({Index, Life, Event}, #sim{nodes = Nodes, lives = Lives} = Sim) ->
+    case {Nodes, Lives} of
+        {#{Index := Node}, #{Index := Life}} -> deliver(Event, Index, Node, Sim);
+        {#{Index := Node}, #{}} when element(1, Event) =:= message -> deliver(Event, Index, Node, Sim);
+        _ -> undeliverable(Event, Index, Sim)
+    end.
+
+deliver({timer, Name, Serial}, Index, #node{timers = Timers}, Sim) ->
+    case Timers of
+        #{Name := Serial} -> step(Index, {timer, Name}, Sim);
+        #{} -> Sim
+    end;
+deliver({dialled, To, Peer}, Index, #node{pins = Pins}, Sim) ->
+    case {reachable(Index, To, Sim), Pins} of
+        {_, Pins} when not is_map_key(To, Pins) ->
+            Sim;
+        {true, _} ->
+            #{To := #node{peer = Actual}} = Sim#sim.nodes,
+            step(Index, {peer_up, Actual}, Sim);
+        {false, _} ->
+            lost(Index, To, maps:get(name, Peer), Sim)
+    end;
+deliver({lost, To}, Index, #node{pins = Pins}, Sim) when is_map_key(To, Pins) ->
+    lost(Index, To, name(To), Sim);
+deliver({lost, _To}, _Index, _Node, Sim) ->
+    Sim;
+deliver({failed, To}, Index, _Node, Sim) ->
+    lost(Index, To, name(To), Sim);
+deliver({message, From, Msg}, Index, _Node, Sim) ->
+    case reachable(Index, index(From), Sim) orelse Sim#sim.side =:= none of
+        true -> step(Index, {message, From, Msg}, Sim);
+        false -> undeliverable({message, From, Msg}, Index, Sim)
+    end.
+
+undeliverable({message, From, _Msg}, Index, Sim) ->
+    Sender = index(From),
+    Sim1 = count(lost, Sim),
+    case Sim1#sim.nodes of
+        #{Sender := _} -> schedule(latency(Index, Sender, Sim1), Sender, {failed, Index}, Sim1);
+        #{} -> Sim1
+    end;
+undeliverable(_Event, _Index, Sim) ->
+    Sim.
+
+%% Internals: nodes.
+
+step(Index, Event, #sim{nodes = Nodes} = Sim) ->
+    #{Index := #node{stack = Stack0} = Node} = Nodes,
+    {Stack, Effects} = partisan_stack:handle(Event, Stack0),
+    interpret(Index, Effects, count(events, Sim#sim{nodes = Nodes#{Index := Node#node{stack = Stack}}})).
+
+interpret(Index, Effects, Sim) ->
+    lists:foldl(fun(Effect, Acc) -> effect(Effect, Index, Acc) end, Sim, Effects).
+
+effect({send, Peer, Msg}, Index, #sim{nodes = Nodes} = Sim) ->
+    #{Index := #node{peer = Self}} = Nodes,
+    To = index(Peer),
+    schedule(latency(Index, To, Sim), To, {message, Self, Msg}, count(sent, Sim));
+effect({connect, #{incarnation := Life} = Peer}, Index, Sim) ->
+    To = index(Peer),
+    #sim{nodes = #{Index := #node{pins = Pins} = Node} = Nodes} = Sim,
+    case Pins of
+        #{To := Life} ->
+            Sim;
+        #{} ->
+            Sim1 = Sim#sim{nodes = Nodes#{Index := Node#node{pins = Pins#{To => Life}}}},
+            Delay = 2 * latency(Index, To, Sim1),
+            schedule(Delay, Index, {dialled, To, Peer}, pinned_by(To, Index, Sim1))
+    end;
+effect({disconnect, Name}, Index, Sim) ->
+    unpin(Index, index(Name), Sim);
+effect({start_timer, Name, Delay}, Index, #sim{serial = Serial, nodes = Nodes} = Sim) ->
+    #{Index := #node{timers = Timers} = Node} = Nodes,
+    Sim1 = Sim#sim{
+        serial = Serial + 1,
+        nodes = Nodes#{Index := Node#node{timers = Timers#{Name => Serial + 1}}}
+    },
+    schedule(Delay, Index, {timer, Name, Serial + 1}, Sim1);
+effect({deliver, Payload}, Index, #sim{delivered = Delivered, lives = Lives} = Sim) ->
+    Where = {Index, maps:get(Index, Lives)},
+    At = maps:get(Payload, Delivered, #{}),
+    Sim#sim{delivered = Delivered#{Payload => At#{Where => maps:get(Where, At, 0) + 1}}};
+effect({count, What}, _Index, Sim) ->
+    count(What, Sim);
+effect({neighbour_up, _}, _Index, Sim) ->
+    count(neighbour_up, Sim);
+effect({neighbour_down, _}, _Index, Sim) ->
+    count(neighbour_down, Sim).
+
+stop(Index, #sim{nodes = Nodes, lives = Lives, options = #{detection := Detection}} = Sim0) ->
+    {#node{pins = Pins, pinned_by = By}, Rest} = maps:take(Index, Nodes),
+    % Events for this life must not reach the next one.
+    Sim1 = Sim0#sim{nodes = Rest, lives = Lives},
+    Sim2 = maps:fold(fun(To, _, S) -> forget_pin(To, Index, S) end, Sim1, Pins),
+    maps:fold(fun(Who, _, S) -> schedule(Detection, Who, {lost, Index}, S) end, Sim2, By).
+
+lose(Index, To, #sim{options = #{detection := Detection}} = Sim) ->
+    schedule(Detection, Index, {lost, To}, Sim).
+
+lost(Index, To, Name, Sim) ->
+    step(Index, {peer_down, Name, unreachable}, unpin(Index, To, Sim)).
+
+unpin(Index, To, #sim{nodes = Nodes} = Sim) ->
+    #{Index := #node{pins = Pins} = Node} = Nodes,
+    forget_pin(To, Index, Sim#sim{nodes = Nodes#{Index := Node#node{pins = maps:remove(To, Pins)}}}).
+
+pinned_by(To, Index, #sim{nodes = Nodes} = Sim) ->
+    case Nodes of
+        #{To := #node{pinned_by = By} = Node} ->
+            Sim#sim{nodes = Nodes#{To := Node#node{pinned_by = By#{Index => true}}}};
+        #{} ->
+            Sim
+    end.
+
+forget_pin(To, Index, #sim{nodes = Nodes} = Sim) ->
+    case Nodes of
+        #{To := #node{pinned_by = By} = Node} ->
+            Sim#sim{nodes = Nodes#{To := Node#node{pinned_by = maps:remove(Index, By)}}};
+        #{} ->
+            Sim
+    end.
+
+%% Internals: the network.
+
+reachable(_From, To, #sim{nodes = Nodes}) when not is_map_key(To, Nodes) ->
+    false;
+reachable(_From, _To, #sim{side = none}) ->
+    true;
+reachable(From, To, #sim{side = Side}) ->
+    Side(From) =:= Side(To).
+
+latency(From, To, #sim{options = #{latency := {Least, Most}, seed := Seed}}) ->
+    Least + erlang:phash2({Seed, From, To}, Most - Least + 1).
+
+count(What, #sim{stats = Stats} = Sim) ->
+    Sim#sim{stats = Stats#{What => maps:get(What, Stats, 0) + 1}}.
+
+peer(Index, Life) ->
+    partisan_peer:new(name(Index), {10, 0, Index div 256 rem 256, Index rem 256}, 1, Life).
+
+name(Index) ->
+    <<"n", (integer_to_binary(Index))/binary>>.
+
+index(#{name := Name}) ->
+    index(Name);
+index(<<"n", Digits/binary>>) ->
+    binary_to_integer(Digits).

@@ -1,0 +1,192 @@
+%%% @doc The overlays, run through random histories in virtual time.
+%%%
+%%% A history starts, crashes, restarts, cuts and heals a small cluster at random moments. What must
+%%% hold at every moment is checked after each step; what must hold once it is quiet is checked at
+%%% the end, when the network is whole, the seeds live, and time enough has passed.
+-module(partisan_overlay_tests).
+
+-include_lib("proper/include/proper.hrl").
+-include_lib("eunit/include/eunit.hrl").
+
+-define(NODES, 20).
+-define(SEEDS, 3).
+%% Longer than the slowest retry of any overlay, so that what is not mended by then never is.
+-define(QUIET, 180000).
+
+history_test_() ->
+    [
+        {atom_to_list(Kind), {timeout, 120, ?_assert(check(prop_history(Kind), Runs))}}
+     || {Kind, Runs} <- [{hyparview, 150}, {full_mesh, 60}, {client_server, 150}]
+    ].
+
+storm_test_() ->
+    % The published implementation ended here with 5, 14 and 10 components.
+    {"64 nodes joining at once over one seed become one symmetric component, 20 times out of 20",
+        {timeout, 120, [
+            ?_test(begin
+                Sim = partisan_sim:run(30000, started(64, sim(hyparview, #{}, 1, Seed))),
+                Links = partisan_sim:links(Sim),
+                ?assertEqual(1, partisan_graph:component_count(Links)),
+                ?assertEqual([], partisan_graph:one_sided(Links))
+            end)
+         || Seed <- lists:seq(1, 20)
+        ]}}.
+
+mesh_cost_test() ->
+    % A hello per link and direction, a list per joiner and logarithmically many comparisons.
+    Messages = fun(N) ->
+        Sim = partisan_sim:run(10000, started(N, sim(full_mesh, #{}, 3, 7))),
+        Links = partisan_sim:links(Sim),
+        ?assertEqual(N * (N - 1), lists:sum([length(To) || To <- maps:values(Links)])),
+        maps:get(sent, partisan_sim:stats(Sim)) / (N * (N - 1))
+    end,
+    ?assert(Messages(128) =< Messages(32)).
+
+same_seed_same_run_test() ->
+    Run = fun() ->
+        Sim = partisan_sim:run(20000, started(40, sim(hyparview, #{}, 3, 5))),
+        {partisan_sim:links(Sim), partisan_sim:stats(Sim)}
+    end,
+    ?assertEqual(Run(), Run()).
+
+restart_is_a_new_life_test() ->
+    % The link to the former life ends and one to the new life stands, on both sides.
+    lists:foreach(
+        fun(Kind) ->
+            Sim0 = partisan_sim:run(10000, started(2, sim(Kind, parameters(Kind), 2, 3))),
+            Sim1 = partisan_sim:start(2, partisan_sim:crash([2], Sim0)),
+            Sim2 = partisan_sim:run(30000, Sim1),
+            [Peer] = partisan_stack:neighbours(partisan_sim:stack(1, Sim2)),
+            ?assertEqual({Kind, 2}, {Kind, partisan_peer:incarnation(Peer)}),
+            ?assertEqual(#{1 => [2], 2 => [1]}, partisan_sim:links(Sim2))
+        end,
+        [hyparview, full_mesh, client_server]
+    ).
+
+leave_is_no_failure_test() ->
+    lists:foreach(
+        fun(Kind) ->
+            Sim0 = partisan_sim:run(20000, started(12, sim(Kind, parameters(Kind), 3, 3))),
+            Sim1 = partisan_sim:run(1000, partisan_sim:leave(12, Sim0)),
+            Links = partisan_sim:links(Sim1),
+            ?assertEqual({Kind, []}, {Kind, [N || {N, To} <- maps:to_list(Links), lists:member(12, To)]}),
+            ?assertEqual(false, is_map_key(neighbour_failed, partisan_sim:stats(Sim1)))
+        end,
+        [hyparview, full_mesh, client_server]
+    ).
+
+clients_spread_test() ->
+    Servers = [<<"n1">>, <<"n2">>, <<"n3">>, <<"n4">>],
+    Sim = partisan_sim:run(
+        5000, started(104, sim(client_server, #{servers => Servers}, 4, 1))
+    ),
+    Degrees = [length(To) || {N, To} <- maps:to_list(partisan_sim:links(Sim)), N =< 4],
+    ?assert(lists:max(Degrees) =< 2 * lists:min(Degrees)).
+
+%% Properties.
+
+prop_history(Kind) ->
+    ?FORALL(
+        {Seed, History},
+        {integer(1, 1 bsl 30), list(moment())},
+        begin
+            Sim0 = started(?NODES, sim(Kind, parameters(Kind), ?SEEDS, Seed)),
+            Sim1 = lists:foldl(
+                fun(Moment, Sim) ->
+                    After = happen(Moment, Sim),
+                    true = bounded(Kind, After),
+                    After
+                end,
+                Sim0,
+                History
+            ),
+            Dead = lists:seq(1, ?SEEDS) -- partisan_sim:nodes(Sim1),
+            Sim2 = lists:foldl(fun partisan_sim:start/2, partisan_sim:heal(Sim1), Dead),
+            Sim3 = partisan_sim:run(?QUIET, Sim2),
+            [Origin | _] = Nodes = partisan_sim:nodes(Sim3),
+            Sim4 = partisan_sim:run(20000, partisan_sim:broadcast(Origin, last, Sim3)),
+            conjunction([
+                {whole, whole(Kind, Sim3)},
+                {reaches_all, arrivals(last, Sim4) =:= lists:sort(Nodes)},
+                {exactly_once, exactly_once(Sim4)}
+            ])
+        end
+    ).
+
+moment() ->
+    frequency([
+        {6, {run, integer(1, 20000)}},
+        {4, {crash, list(integer(1, ?NODES))}},
+        {4, {start, integer(1, ?NODES)}},
+        {2, {leave, integer(1, ?NODES)}},
+        {1, {cut, integer(2, 4)}},
+        {1, heal},
+        {3, {broadcast, integer(1, ?NODES)}}
+    ]).
+
+happen({run, Duration}, Sim) ->
+    partisan_sim:run(Duration, Sim);
+happen({crash, Indices}, Sim) ->
+    partisan_sim:crash([I || I <- lists:usort(Indices), living(I, Sim)], Sim);
+happen({start, Index}, Sim) ->
+    unless(living(Index, Sim), fun() -> partisan_sim:start(Index, Sim) end, Sim);
+happen({leave, Index}, Sim) ->
+    unless(not living(Index, Sim), fun() -> partisan_sim:leave(Index, Sim) end, Sim);
+happen({cut, Parts}, Sim) ->
+    partisan_sim:cut(fun(Index) -> Index rem Parts end, Sim);
+happen(heal, Sim) ->
+    partisan_sim:heal(Sim);
+happen({broadcast, Index}, Sim) ->
+    Payload = make_ref(),
+    unless(not living(Index, Sim), fun() -> partisan_sim:broadcast(Index, Payload, Sim) end, Sim).
+
+bounded(Kind, Sim) ->
+    lists:all(
+        fun(Index) ->
+            Stack = partisan_sim:stack(Index, Sim),
+            #{active := Active, passive := Passive} = partisan_stack:info(Stack),
+            Self = <<"n", (integer_to_binary(Index))/binary>>,
+            not lists:member(Self, Active ++ Passive) andalso
+                (Kind =/= hyparview orelse (length(Active) =< 6 andalso length(Passive) =< 30))
+        end,
+        partisan_sim:nodes(Sim)
+    ).
+
+whole(Kind, Sim) ->
+    Links = partisan_sim:links(Sim),
+    Size = map_size(Links),
+    Complete = fun() -> lists:all(fun(To) -> length(To) =:= Size - 1 end, maps:values(Links)) end,
+    Size =:= 1 orelse
+        (partisan_graph:component_count(Links) =:= 1 andalso
+            partisan_graph:one_sided(Links) =:= [] andalso
+            (Kind =/= full_mesh orelse Complete())).
+
+exactly_once(Sim) ->
+    lists:all(
+        fun(Arrivals) -> lists:all(fun(Times) -> Times =:= 1 end, maps:values(Arrivals)) end,
+        maps:values(partisan_sim:delivered(Sim))
+    ).
+
+arrivals(Payload, Sim) ->
+    Arrivals = maps:get(Payload, partisan_sim:delivered(Sim), #{}),
+    lists:sort([Index || {Index, _Life} <- maps:keys(Arrivals)]).
+
+%% Helpers.
+
+sim(Kind, Parameters, Seeds, Seed) ->
+    partisan_sim:new(#{seed => Seed, seeds => Seeds, overlay => {Kind, Parameters}}).
+
+started(N, Sim) ->
+    lists:foldl(fun partisan_sim:start/2, Sim, lists:seq(1, N)).
+
+parameters(client_server) -> #{servers => [<<"n1">>, <<"n2">>]};
+parameters(_) -> #{}.
+
+living(Index, Sim) ->
+    lists:member(Index, partisan_sim:nodes(Sim)).
+
+unless(true, _Do, Sim) -> Sim;
+unless(false, Do, _Sim) -> Do().
+
+check(Property, Runs) ->
+    proper:quickcheck(Property, [{numtests, Runs}, {to_file, user}, noshrink]).
