@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from scale_tests.demo.samples import Sample
 from scale_tests.harness.kube import Cluster
 from scale_tests.harness.partisan import read_cluster, read_nodes, read_pods
-from scale_tests.harness.progress import STALL_SECONDS, Stalled, StallClock
+from scale_tests.harness.progress import STALL_SECONDS, StallClock, StalledError
 
 PERIOD_SECONDS = 1.0
 
@@ -36,7 +36,7 @@ def follow(
     """Yields samples until one shows the finished run.
 
     Raises:
-        Stalled: nothing has moved for `stall_seconds`.
+        StalledError: nothing has moved for `stall_seconds`.
         ApiError: the API server does not answer.
     """
     clock = StallClock()
@@ -49,5 +49,5 @@ def follow(
             return
         stalled = clock.observe(sample.progress())
         if stalled > stall_seconds:
-            raise Stalled(f"nothing has moved for {stalled:.0f} s")
+            raise StalledError(f"nothing has moved for {stalled:.0f} s")
         time.sleep(max(0.0, due - time.monotonic()))

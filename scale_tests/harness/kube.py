@@ -112,9 +112,7 @@ class Cluster:
 
     def patch(self, path: str, body: Json) -> Json:
         """Merges `body` into an object (JSON merge patch). Raises ApiError."""
-        answer = self.request(
-            "PATCH", path, body=body, content_type="application/merge-patch+json"
-        )
+        answer = self.request("PATCH", path, body=body, content_type="application/merge-patch+json")
         return cast(Json, json.loads(answer))
 
     def delete(self, path: str, **query: str) -> None:

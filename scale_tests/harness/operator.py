@@ -100,7 +100,9 @@ def operator_pods(cluster: Cluster) -> list[Json]:
 def logs(cluster: Cluster, *, lines: int = 2000) -> str:
     """The last lines of the operator's log. Raises ApiError."""
     return "".join(
-        cluster.text(core(NAMESPACE, "pods", f"{pod['metadata']['name']}/log"), tailLines=str(lines))
+        cluster.text(
+            core(NAMESPACE, "pods", f"{pod['metadata']['name']}/log"), tailLines=str(lines)
+        )
         for pod in operator_pods(cluster)
     )
 
@@ -113,4 +115,6 @@ def _helm(environment: Environment, *arguments: str) -> str:
             raise
         # Helm does not say why a pod is not ready; its status does.
         states = kubectl(environment, "get", "pods", "-n", NAMESPACE, "-o", "wide")
-        raise CommandError(["helm", *arguments], error.status, f"{error.output}\n{states}") from None
+        raise CommandError(
+            ["helm", *arguments], error.status, f"{error.output}\n{states}"
+        ) from None

@@ -105,7 +105,9 @@ class ClusterStatus:
     @property
     def finished(self) -> bool:
         """Whether the overlay is whole and the run has ended with equal counters everywhere."""
-        return self.steady and self.converged == "True" and self.workload.phase.lower() == "finished"
+        return (
+            self.steady and self.converged == "True" and self.workload.phase.lower() == "finished"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ STALL_SECONDS = 120.0
 T = TypeVar("T")
 
 
-class Stalled(Exception):
+class StalledError(Exception):
     """What was waited for did not come, and nothing has moved for a while."""
 
 
@@ -51,7 +51,7 @@ def wait_for(
     the thing waited for.
 
     Raises:
-        Stalled: `progress` has been the same for `stall_seconds`; with the last value.
+        StalledError: `progress` has been the same for `stall_seconds`; with the last value.
     """
     clock = StallClock()
     while True:
@@ -60,5 +60,5 @@ def wait_for(
             return value
         stalled = clock.observe(progress(value))
         if stalled > stall_seconds:
-            raise Stalled(f"{what}: no progress for {stalled:.0f} s; the last I saw: {value}")
+            raise StalledError(f"{what}: no progress for {stalled:.0f} s; the last I saw: {value}")
         time.sleep(period_seconds)

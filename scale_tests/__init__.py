@@ -1,0 +1,1 @@
+"""Runs on real clusters: a local Kubernetes, the demo, end-to-end tests."""

@@ -1,0 +1,144 @@
+"""The steps of the demo: cluster, images, operator, apply, follow, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from scale_tests.demo import report
+from scale_tests.demo.diagnosis import explain
+from scale_tests.demo.live import View
+from scale_tests.demo.sampler import follow
+from scale_tests.demo.samples import Sample
+from scale_tests.harness import environment as environments
+from scale_tests.harness import operator
+from scale_tests.harness.commands import ROOT
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import ApiError, Cluster, Json, core, partisan_cluster
+from scale_tests.harness.partisan import CLUSTER_LABEL
+from scale_tests.harness.progress import StalledError, wait_for
+
+NAMESPACE = "default"
+"""Where the demo's cluster lives, so that `kubectl get pc` shows it without a flag."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the user may choose."""
+
+    manifest: Path = ROOT / "examples" / "cluster.yaml"
+    stall_seconds: float = 120.0
+
+
+def run(console: Console, options: Options) -> bool:
+    """Goes from nothing to a report; returns whether the run held all that it is held to.
+
+    Raises:
+        CommandError, ConfigurationError, ApiError: a step before the run failed.
+    """
+    manifest = load(options.manifest)
+    _headline(console, "Kubernetes and images")
+    environment = environments.bring_up()
+    cluster = Cluster(environment.kubeconfig)
+    _headline(console, f"Operator, on Kubernetes {cluster.version()}")
+    operator.install(environment)
+    name = manifest["metadata"]["name"]
+    _headline(console, f"kubectl apply -f {_relative(options.manifest)}")
+    remove(cluster, name)
+    started_at = datetime.now(UTC)
+    started = time.monotonic()
+    operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(options.manifest))
+    samples: list[Sample] = []
+    try:
+        with View(console) as view:
+            for sample in follow(
+                cluster, NAMESPACE, name, started, stall_seconds=options.stall_seconds
+            ):
+                samples.append(sample)
+                view.show(sample)
+            view.show(samples[-1], last=True)
+    except (StalledError, ApiError) as error:
+        console.print(f"\n[bold red]The run did not finish: {error}[/bold red]", highlight=False)
+        explain(console, cluster, NAMESPACE, name, ROOT / "build" / "must-gather" / "demo")
+    if not samples:
+        return False
+    written = report.write(environment, cluster, manifest, samples, started_at)
+    _conclude(console, environment, written, samples)
+    return written.ok
+
+
+def down(console: Console) -> None:
+    """Removes all that `run` made, whatever of it is there. Raises CommandError, ApiError."""
+    environment = environments.existing()
+    if environment is None or environment.local:
+        # The whole cluster goes; what is in it needs no farewell.
+        environments.take_down()
+    else:
+        _headline(console, "Clusters, operator and definition")
+        operator.uninstall(environment)
+    console.print("Removed.")
+
+
+def load(path: Path) -> Json:
+    """Reads a manifest of one PartisanCluster.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    manifest = yaml.safe_load(path.read_text())
+    if not isinstance(manifest, dict) or manifest.get("kind") != "PartisanCluster":
+        raise ValueError(f"{path} is no manifest of one PartisanCluster")
+    return manifest
+
+
+def remove(cluster: Cluster, name: str) -> None:
+    """Deletes a cluster of an earlier run and waits until its pods are gone. Raises ApiError."""
+    cluster.delete(partisan_cluster(NAMESPACE, name))
+    wait_for(
+        f"deletion of the earlier cluster {name}",
+        lambda: (
+            cluster.find(partisan_cluster(NAMESPACE, name)) is not None,
+            len(cluster.list(core(NAMESPACE, "pods"), f"{CLUSTER_LABEL}={name}")),
+        ),
+        lambda left: left == (False, 0),
+    )
+
+
+def _conclude(
+    console: Console, environment: Environment, written: report.Report, samples: Sequence[Sample]
+) -> None:
+    table = Table(title=f"Cluster {samples[-1].cluster.name}", show_header=False)
+    for key, value in report.rows(written.result):
+        table.add_row(key, value)
+    console.print(table)
+    for bar in written.bars:
+        if not bar.ok:
+            console.print(f"[red]FAILED[/red] {bar.name}: {bar.value}, should be {bar.bar}")
+    directory = _relative(written.directory)
+    console.print(f"\nResults and pictures: {directory}/", highlight=False, soft_wrap=True)
+    console.print("\nThe cluster is still there:")
+    if environment.local:
+        console.print(f"  export KUBECONFIG={environment.kubeconfig}", soft_wrap=True)
+    for command in (
+        "kubectl get pc",
+        "kubectl scale pc/ads --replicas=40",
+        "kubectl delete pc/ads",
+        "make down",
+    ):
+        console.print(f"  {command}", highlight=False)
+
+
+def _headline(console: Console, title: str) -> None:
+    console.print(f"[bold]==> {title}[/bold]", highlight=False)
+
+
+def _relative(path: Path) -> Path:
+    path = path.resolve()
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path

@@ -1,0 +1,203 @@
+"""The result directory of a run: config, samples, summary, pictures; and `demo.json`."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from scale_tests.demo import pictures
+from scale_tests.demo.live import size
+from scale_tests.demo.result import Bar, Result, bars, compute, result_json
+from scale_tests.demo.samples import Sample
+from scale_tests.harness.commands import ROOT, CommandError, capture
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster, Json
+from scale_tests.harness.operator import operator_pods, tool
+
+RESULTS = ROOT / "build" / "results"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What was written, and whether the run held all that it is held to."""
+
+    directory: Path
+    result: Result
+    bars: list[Bar]
+
+    @property
+    def ok(self) -> bool:
+        """Whether all bars hold."""
+        return all(bar.ok for bar in self.bars)
+
+
+def machine() -> dict[str, Any]:
+    """The machine that this process runs on; the cluster's own with a local cluster."""
+    cpuinfo = Path("/proc/cpuinfo").read_text()
+    model = re.search(r"^model name\s*: (.*)$", cpuinfo, re.MULTILINE)
+    return {
+        "cpus": os.cpu_count(),
+        "cpu_model": model.group(1) if model else platform.processor(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "kernel": platform.release(),
+    }
+
+
+def versions(cluster: Cluster, samples: Sequence[Sample]) -> dict[str, str]:
+    """Versions of everything that took part, as the parts report them. Raises ApiError."""
+    info = cluster.list("api/v1/nodes")[0]["status"]["nodeInfo"]
+    found = {
+        "kubernetes": cluster.version(),
+        "container_runtime": info["containerRuntimeVersion"],
+        "os": info["osImage"],
+        "python": platform.python_version(),
+    }
+    for pod in operator_pods(cluster):
+        found["operator"] = pod["metadata"]["labels"].get("app.kubernetes.io/version", "")
+    for node in samples[-1].nodes[:1]:
+        found |= {"erlang_node": node.version, "otp": node.otp}
+    try:
+        found["helm"] = capture([tool("helm"), "version", "--template", "{{.Version}}"]).strip()
+        found["source"] = capture(["git", "describe", "--always", "--dirty"]).strip()
+    except (CommandError, FileNotFoundError) as error:
+        found["source"] = f"unknown: {error}".splitlines()[0]
+    return found
+
+
+def write(
+    environment: Environment,
+    cluster: Cluster,
+    manifest: Json,
+    samples: Sequence[Sample],
+    started: datetime,
+) -> Report:
+    """Writes everything about a run, finished or not, of which there is at least one sample."""
+    found = versions(cluster, samples)
+    result = compute(samples, found)
+    checked = bars(result, samples[-1].nodes)
+    directory = RESULTS / f"demo-{started:%Y%m%d-%H%M%S}"
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "cluster.yaml").write_text(yaml.safe_dump(manifest, sort_keys=False))
+    with (directory / "samples.jsonl").open("w") as file:
+        for sample in samples:
+            file.write(json.dumps(asdict(sample)) + "\n")
+    document = {
+        "meta": {
+            "name": "demo",
+            "started": started.isoformat(),
+            "versions": found,
+            "machine": machine(),
+            "local_cluster": environment.local,
+            "config": manifest,
+            "directory": str(directory.relative_to(ROOT)),
+        },
+        "result": result_json(result),
+        "cells": [{"seconds": s.seconds, **_cell(s)} for s in samples],
+        "bars": [asdict(bar) for bar in checked],
+    }
+    text = json.dumps(document, indent=2) + "\n"
+    (directory / "demo.json").write_text(text)
+    (RESULTS / "demo.json").write_text(text)
+    pictures.draw(samples, directory, subtitle(manifest, found))
+    (directory / "README.md").write_text(summary(manifest, document, result, checked))
+    return Report(directory=directory, result=result, bars=checked)
+
+
+def subtitle(manifest: Json, found: dict[str, str]) -> str:
+    """The config and the versions in one line, for the pictures."""
+    spec = manifest["spec"]
+    counter = spec.get("workload", {}).get("adCounter", {})
+    return (
+        f"{spec['replicas']} nodes, {spec['overlay']['kind']}, increment "
+        f"{counter.get('incrementInterval', '-')}, propagation "
+        f"{counter.get('propagationInterval', '-')} · Kubernetes {found['kubernetes']}, "
+        f"OTP {found.get('otp', '-')}, partisan {found.get('source', '-')}"
+    )
+
+
+def rows(result: Result) -> list[tuple[str, str]]:
+    """The result as the summary table shows it."""
+
+    def after(elapsed: float | None) -> str:
+        return "not reached" if elapsed is None else f"{elapsed:.1f} s"
+
+    return [
+        ("nodes ready", f"{result.ready} of {result.nodes}"),
+        ("nodes joined", f"{result.joined} of {result.nodes}"),
+        ("components of the overlay", str(result.components)),
+        ("every replica converged", "yes" if result.converged else "no"),
+        ("impressions", f"{result.value} (threshold {result.threshold})"),
+        ("increments made by the nodes", str(result.increments_sum)),
+        ("increments lost with killed nodes", str(result.lost_increments)),
+        ("overcounting", f"{result.overcounting_percent:.2f} %"),
+        ("apply to ready", after(result.seconds.apply_to_ready)),
+        ("apply to joined", after(result.seconds.apply_to_joined)),
+        ("apply to converged", after(result.seconds.apply_to_converged)),
+        ("CRDT payload sent", size(result.sync_payload_bytes)),
+        ("memory of the Erlang VM per node", size(result.memory_bytes_per_node)),
+        *(
+            (
+                f"channel {name}",
+                f"{totals.messages:,} messages, {size(totals.bytes)}, {totals.dropped:,} dropped",
+            )
+            for name, totals in result.channels.items()
+        ),
+    ]
+
+
+def summary(
+    manifest: Json, document: dict[str, Any], result: Result, checked: Sequence[Bar]
+) -> str:
+    """The Markdown page of the result directory."""
+    meta = document["meta"]
+    host = meta["machine"]
+    name = manifest["metadata"]["name"]
+    lines = [
+        f"# Run of cluster `{name}`, {meta['started']}",
+        "",
+        f"{host['cpus']} CPUs ({host['cpu_model']}), {size(host['memory_bytes'])} memory, "
+        f"kernel {host['kernel']}. "
+        + ", ".join(f"{part} {version}" for part, version in meta["versions"].items())
+        + ".",
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {key} | {value} |" for key, value in rows(result)),
+        "",
+        "| checked | found | held to | |",
+        "|---|---|---|---|",
+        *(
+            f"| {bar.name} | {bar.value} | {bar.bar} | {'ok' if bar.ok else '**FAILED**'} |"
+            for bar in checked
+        ),
+        "",
+        *(f"![{picture.title}]({picture.name}.png)\n" for picture in pictures.PICTURES),
+        "`cluster.yaml` is the manifest, `samples.jsonl` has one observation a line, `demo.json` "
+        "all figures.",
+        "",
+        "Again: `make demo`.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _cell(sample: Sample) -> dict[str, Any]:
+    low, high = sample.values
+    return {
+        "created": sample.pods.created,
+        "ready": sample.pods.ready,
+        "joined": sample.joined,
+        "components": sample.cluster.components,
+        "converged": sample.converged,
+        "value_min": low,
+        "value_max": high,
+    }

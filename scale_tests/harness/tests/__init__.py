@@ -1,0 +1,1 @@
+"""Unit tests of the harness: everything but the cluster."""
