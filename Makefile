@@ -1,0 +1,100 @@
+# Everything a newcomer types. `make help` lists the targets; .ci/run calls `make test`.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PY := .venv/bin/python
+REBAR := cd erlang_node && rebar3
+CHART := charts/partisan-operator
+
+export PYTHONUNBUFFERED := 1
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+## ---- What a newcomer wants ------------------------------------------------------------------
+
+.PHONY: demo
+demo: bootstrap ## From a bare machine to a converged 32-node overlay cluster, with a live display
+	$(PY) -m scale_tests.demo run
+
+.PHONY: down
+down: bootstrap ## Remove everything that `make demo` made
+	$(PY) -m scale_tests.demo down
+
+.PHONY: test
+test: bootstrap lint unit e2e ## Every check and every test, on a real Kubernetes included
+
+.PHONY: test-fast
+test-fast: bootstrap lint-python lint-erlang unit ## What needs no cluster, in under two minutes
+
+## ---- Parts ----------------------------------------------------------------------------------
+
+.PHONY: bootstrap
+bootstrap: ## Install what the targets need (apt packages, Python environment), saying what
+	@python3 -m scale_tests.bootstrap
+
+.PHONY: cluster
+cluster: bootstrap ## Bring up the local Kubernetes (the first time builds it)
+	$(PY) -m scale_tests.localkube up
+
+.PHONY: images
+images: bootstrap ## Build the images of the node and the operator
+	$(PY) -m scale_tests.images build
+
+.PHONY: lint
+lint: lint-python lint-erlang lint-chart ## Every formatter, linter and type checker
+
+.PHONY: lint-python
+lint-python: bootstrap
+	$(PY) -m ruff format --check . && $(PY) -m ruff check .
+	$(PY) -m mypy
+	cd operator && ../$(PY) -m ruff format --check . && ../$(PY) -m ruff check . && ../$(PY) -m mypy
+	cd operator && ../.venv/bin/lint-imports
+	cd operator && PYTHONPATH=src ../$(PY) -m partisan_operator.models.crd --check ../crds/partisanclusters.yaml
+	diff -u crds/partisanclusters.yaml $(CHART)/files/partisanclusters.yaml
+
+.PHONY: lint-erlang
+lint-erlang: bootstrap
+	escript erlang_node/scripts/lint.escript
+	$(REBAR) as test compile
+	$(REBAR) xref
+	$(REBAR) dialyzer
+
+.PHONY: lint-chart
+lint-chart: bootstrap
+	$(PY) -m scale_tests.chart
+
+.PHONY: unit
+unit: unit-python unit-erlang ## Unit and property tests of both languages
+
+.PHONY: unit-python
+unit-python: bootstrap
+	cd operator && ../$(PY) -m pytest
+	$(PY) -m pytest
+
+.PHONY: unit-erlang
+unit-erlang: bootstrap
+	$(REBAR) eunit
+
+.PHONY: e2e
+e2e: bootstrap ## End-to-end tests on a real cluster: KUBECONFIG's, or the local one
+	$(PY) -m pytest scale_tests/e2e
+
+.PHONY: crd
+crd: bootstrap ## Regenerate the CRD from the operator's models
+	cd operator && PYTHONPATH=src ../$(PY) -m partisan_operator.models.crd > ../crds/partisanclusters.yaml
+	cp crds/partisanclusters.yaml $(CHART)/files/partisanclusters.yaml
+
+.PHONY: bench
+bench: bootstrap ## Measure join latency, operator overhead and memory per node on the running cluster
+	$(PY) -m scale_tests.bench
+
+.PHONY: requirements
+requirements: bootstrap ## Lock the Python requirements anew
+	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --no-emit-index-url \
+	    --output-file operator/requirements.txt operator/requirements.in
+	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --no-emit-index-url \
+	    --output-file requirements.txt requirements.in
