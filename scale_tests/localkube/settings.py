@@ -1,0 +1,127 @@
+"""Where the local cluster lives on the machine: directories, addresses, ports, limits."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+NODE_NAME = "localkube"
+"""The name of the only node."""
+
+CLUSTER_DOMAIN = "cluster.local"
+
+PAUSE_IMAGE = "localhost/partisan/pause:1"
+"""The image whose process holds a pod's namespaces open."""
+
+CGROUP = "partisan-localkube"
+"""The control group that holds every process of the cluster: `down` kills by it."""
+
+
+class SettingsError(Exception):
+    """A setting that cannot work; the message names it and the fix."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ports:
+    """TCP ports that the components listen on, all but the first two on loopback."""
+
+    apiserver: int = 6443
+    kubelet: int = 10250
+    etcd_client: int = 12379
+    etcd_peer: int = 12380
+    controller_manager: int = 10257
+    scheduler: int = 10259
+    kubelet_health: int = 10248
+    proxy_health: int = 10256
+    proxy_metrics: int = 10249
+    dns_health: int = 18080
+    dns_ready: int = 18181
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """One local cluster. The defaults suit a machine that runs nothing else on these addresses."""
+
+    state: Path = Path("/var/lib/partisan-localkube")
+    """Certificates, configuration, etcd's data, containerd's content, logs. Gone after `down`."""
+
+    run: Path = Path("/run/partisan-localkube")
+    """Sockets, process records, mounts. Gone after `down` and after a reboot."""
+
+    interface: str = "partisan0"
+    """The bridge that carries the node's address. It has no ports: pods are routed, not bridged,
+    because a bridge ends at 1,024 ports, and because every pair of bridged pods that talks takes
+    an entry of the machine's neighbour table, which a full mesh of 40 pods already fills."""
+
+    pod_network: ipaddress.IPv4Network = field(
+        default_factory=lambda: ipaddress.IPv4Network("10.203.0.0/20")
+    )
+    """Addresses of pods; the first one is the node's own."""
+
+    service_network: ipaddress.IPv4Network = field(
+        default_factory=lambda: ipaddress.IPv4Network("10.203.240.0/20")
+    )
+    """Virtual addresses of Services; the first one is the API server's."""
+
+    max_pods: int = 250
+    """How many pods the kubelet accepts; 10 to 1,200."""
+
+    ports: Ports = field(default_factory=Ports)
+
+    def __post_init__(self) -> None:
+        """Refuses limits that the address range or the kubelet cannot serve."""
+        if not 10 <= self.max_pods <= 1200:
+            raise SettingsError(f"--max-pods is {self.max_pods}: choose 10 to 1200")
+
+    @property
+    def node_address(self) -> str:
+        """The node's address: the API server, the kubelet and the resolver listen on it."""
+        return str(self.pod_network[1])
+
+    @property
+    def kubernetes_address(self) -> str:
+        """The virtual address of the `kubernetes` Service."""
+        return str(self.service_network[1])
+
+    @property
+    def server(self) -> str:
+        """The API server's URL."""
+        return f"https://{self.node_address}:{self.ports.apiserver}"
+
+    @property
+    def certificates(self) -> Path:
+        """The directory of the certificate authority, the certificates and the keys."""
+        return self.state / "pki"
+
+    @property
+    def configs(self) -> Path:
+        """The directory of the components' configuration files."""
+        return self.state / "config"
+
+    @property
+    def logs(self) -> Path:
+        """The directory with one log per component."""
+        return self.state / "logs"
+
+    @property
+    def records(self) -> Path:
+        """The directory with one record per running component: its process and its digest."""
+        return self.run / "processes"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig, readable by root alone."""
+        return self.state / "admin.kubeconfig"
+
+    @property
+    def containerd_socket(self) -> Path:
+        """The socket of our own containerd."""
+        return self.run / "containerd.sock"
+
+
+def cache_directory() -> Path:
+    """The user's cache of what is expensive to make: binaries and images, shared by checkouts."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "partisan"
