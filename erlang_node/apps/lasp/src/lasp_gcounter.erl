@@ -1,0 +1,93 @@
+%%% @doc A grow-only counter: how often each actor has counted.
+%%%
+%%% ```
+%%% #{<<"ads-0/17">> => 20, <<"ads-3/18">> => 7}      value 27
+%%% '''
+%%%
+%%% Merging takes the larger count of each actor, because an actor's count is a sequence that only
+%%% it extends: of two counts the larger one has seen the smaller. This is why an actor must never
+%%% come back with a lower count than it has shown; whoever names the actors sees to that.
+%%%
+%%% Source: Shapiro et al., "A comprehensive study of convergent and commutative replicated data
+%%% types" (2011), specification 6, with a map in place of the vector.
+-module(lasp_gcounter).
+-behaviour(lasp_lattice).
+
+-export([new/0]).
+-export([entry/2]).
+-export([increment/2]).
+-export([value/1]).
+-export([count/2]).
+-export([entries/1]).
+-export([equal/2]).
+-export([merge/2]).
+-export([to_term/1]).
+-export([from_term/1]).
+
+-type actor() :: binary().
+%% No actor has a count of zero: it is left out, so that equal counters are equal terms.
+-opaque t() :: #{actor() => pos_integer()}.
+
+-export_type([t/0, actor/0]).
+
+%% @doc Nobody has counted.
+-spec new() -> t().
+new() ->
+    #{}.
+
+%% @doc One actor's entry alone: the delta that brings the actor to `Count'.
+-spec entry(actor(), non_neg_integer()) -> t().
+entry(_Actor, 0) ->
+    #{};
+entry(Actor, Count) ->
+    #{Actor => Count}.
+
+%% @doc The counter after the actor has counted once more.
+-spec increment(actor(), t()) -> t().
+increment(Actor, Counter) ->
+    maps:update_with(Actor, fun(Count) -> Count + 1 end, 1, Counter).
+
+%% @doc The sum over all actors.
+-spec value(t()) -> non_neg_integer().
+value(Counter) ->
+    maps:fold(fun(_Actor, Count, Sum) -> Sum + Count end, 0, Counter).
+
+%% @doc What one actor has counted.
+-spec count(actor(), t()) -> non_neg_integer().
+count(Actor, Counter) ->
+    maps:get(Actor, Counter, 0).
+
+%% @doc Every actor that has counted, with its count, in the order of their names.
+-spec entries(t()) -> [{actor(), pos_integer()}].
+entries(Counter) ->
+    lists:sort(maps:to_list(Counter)).
+
+%% @doc Have the same actors counted equally often?
+-spec equal(t(), t()) -> boolean().
+equal(A, B) ->
+    A =:= B.
+
+%% @doc The larger count of each actor.
+-spec merge(t(), t()) -> t().
+merge(A, B) ->
+    maps:merge_with(fun(_Actor, CountA, CountB) -> max(CountA, CountB) end, A, B).
+
+%% @private
+-spec to_term(t()) -> term().
+to_term(Counter) ->
+    entries(Counter).
+
+%% @private
+-spec from_term(term()) -> {ok, t()} | error.
+from_term(Entries) ->
+    try
+        {ok, maps:from_list([entry_of_term(Entry) || Entry <- Entries])}
+    catch
+        error:_ -> error
+    end.
+
+%% Internals.
+
+entry_of_term({Actor, Count}) when is_binary(Actor), is_integer(Count), Count > 0 ->
+    %% The actor would otherwise keep the whole message alive as a part of it.
+    {binary:copy(Actor), Count}.

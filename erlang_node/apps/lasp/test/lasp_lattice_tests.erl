@@ -1,0 +1,126 @@
+%%% @doc The laws that every replicated type obeys, as equations over random values.
+-module(lasp_lattice_tests).
+
+-include_lib("proper/include/proper.hrl").
+-include_lib("eunit/include/eunit.hrl").
+
+-export([lattices/0]).
+
+-define(SAMPLES, 200).
+
+laws_test_() ->
+    [
+        {atom_to_list(Type) ++ ": " ++ Law, {timeout, 60, ?_assert(check(Property))}}
+     || {Type, Generator} <- lattices(),
+        {Law, Property} <- laws(Type, Generator)
+    ].
+
+laws(Type, Generator) ->
+    [
+        {"merge is idempotent", ?FORALL(A, Generator, Type:merge(A, A) =:= A)},
+        {"merge is commutative",
+            ?FORALL({A, B}, {Generator, Generator}, Type:merge(A, B) =:= Type:merge(B, A))},
+        {"merge is associative",
+            ?FORALL(
+                {A, B, C},
+                {Generator, Generator, Generator},
+                Type:merge(A, Type:merge(B, C)) =:= Type:merge(Type:merge(A, B), C)
+            )},
+        {"merge only grows",
+            ?FORALL(
+                {A, B},
+                {Generator, Generator},
+                Type:merge(A, Type:merge(A, B)) =:= Type:merge(A, B)
+            )},
+        {"the new value is the least", ?FORALL(A, Generator, Type:merge(Type:new(), A) =:= A)},
+        {"what is encoded decodes to itself",
+            ?FORALL(
+                A,
+                Generator,
+                lasp_lattice:decode(Type, lasp_lattice:encode(Type, A)) =:= {ok, A}
+            )},
+        {"equal digests mean equal values",
+            ?FORALL(
+                {A, B},
+                {Generator, Generator},
+                (digest(Type, A) =:= digest(Type, B)) =:= (A =:= B)
+            )},
+        {"no bytes, however malformed, crash the decoder",
+            ?FORALL(Bytes, damaged(Type, Generator), decodes_or_not(Type, Bytes))}
+    ].
+
+%% The types under test with a generator of their values; a map stands for those with parts.
+lattices() ->
+    [
+        {lasp_gcounter, gcounter()},
+        {lasp_max, oneof([lasp_max:new(), ?LET(V, {nat(), nat()}, lasp_max:new(V))])},
+        {lasp_min, oneof([lasp_min:new(), ?LET(V, integer(), lasp_min:new(V))])},
+        {lasp_gmap_of_gcounter, ?LET(Entries, list({key(), gcounter()}), gmap(Entries))}
+    ].
+
+malformed_terms_are_refused_test_() ->
+    [
+        ?_assertEqual(error, lasp_lattice:decode(Type, term_to_binary(Term)))
+     || Type <- [lasp_gcounter, lasp_max, lasp_min, lasp_gmap_of_gcounter],
+        Term <- [
+            atom, #{}, 1.5, [1], [{<<"a">>, 0}], [{<<"a">>, -1}], [{a, 1}], [{<<"a">>, 1} | x], {a}
+        ]
+    ].
+
+atoms_are_not_made_test() ->
+    Bytes = <<131, 119, 12, "never_before">>,
+    ?assertEqual(error, lasp_lattice:decode(lasp_gcounter, Bytes)).
+
+%% Helpers.
+
+check(Property) ->
+    proper:quickcheck(Property, [quiet, {numtests, ?SAMPLES}]).
+
+digest(Type, Value) ->
+    lasp_lattice:digest(lasp_lattice:encode(Type, Value)).
+
+decodes_or_not(Type, Bytes) ->
+    case lasp_lattice:decode(Type, Bytes) of
+        {ok, _} -> true;
+        error -> true
+    end.
+
+%% An encoded value with one byte changed.
+damaged(Type, Generator) ->
+    ?LET(
+        {Value, Position, Byte},
+        {Generator, nat(), byte()},
+        begin
+            Bytes = lasp_lattice:encode(Type, Value),
+            {Before, <<_, After/binary>>} = split_binary(Bytes, Position rem byte_size(Bytes)),
+            <<Before/binary, Byte, After/binary>>
+        end
+    ).
+
+gcounter() ->
+    ?LET(
+        Entries,
+        list({actor(), nat()}),
+        lists:foldl(
+            fun({Actor, Count}, Acc) ->
+                lasp_gcounter:merge(lasp_gcounter:entry(Actor, Count), Acc)
+            end,
+            lasp_gcounter:new(),
+            Entries
+        )
+    ).
+
+gmap(Entries) ->
+    lists:foldl(
+        fun({Key, Counter}, Acc) ->
+            lasp_gmap_of_gcounter:merge(lasp_gmap:entry(Key, Counter), Acc)
+        end,
+        lasp_gmap_of_gcounter:new(),
+        Entries
+    ).
+
+key() ->
+    oneof([integer(0, 3), actor()]).
+
+actor() ->
+    oneof([<<"a">>, <<"b">>, <<"c">>, <<"d">>]).
