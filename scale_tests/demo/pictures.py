@@ -38,16 +38,25 @@ def draw(samples: Sequence[Sample], directory: Path, subtitle: str) -> list[Path
     files = []
     for picture in PICTURES:
         with mpl.rc_context(STYLE):
-            figure = Figure(figsize=(8, 4.5), layout="constrained")
-            axes = figure.add_subplot()
-            picture.plot(axes, samples)
-            figure.suptitle(picture.title, x=0.01, ha="left", fontweight="bold")
-            axes.set_title(subtitle, loc="left", fontsize=8, color=GREY)
-            axes.set_xlabel("seconds since kubectl apply")
-            axes.set_xlim(left=0)
-            axes.set_ylim(bottom=0)
-            if axes.get_legend_handles_labels()[0]:
-                axes.legend(loc=picture.legend)
+            figure = Figure(figsize=(8, picture.height), layout="constrained")
+            top = picture.plot(figure, samples)
+            top.set_title(picture.title, loc="left", pad=22, fontweight="bold")
+            top.annotate(
+                subtitle,
+                xy=(0, 1),
+                xycoords="axes fraction",
+                xytext=(0, 8),
+                textcoords="offset points",
+                fontsize=8,
+                color=GREY,
+            )
+            bottom = figure.axes[-1]
+            bottom.set_xlabel("seconds since kubectl apply")
+            bottom.set_xlim(left=0)
+            for axes in figure.axes:
+                axes.set_ylim(bottom=0)
+            if any(axes.get_legend_handles_labels()[0] for axes in figure.axes):
+                figure.legend(loc="outside lower center", ncols=3)
             for suffix in ("svg", "png"):
                 file = directory / f"{picture.name}.{suffix}"
                 figure.savefig(file, dpi=150, metadata={"Date": None} if suffix == "svg" else None)
@@ -55,8 +64,9 @@ def draw(samples: Sequence[Sample], directory: Path, subtitle: str) -> list[Path
     return files
 
 
-def plot_formation(axes: Axes, samples: Sequence[Sample]) -> None:
-    """Pods created, ready and joined, against time, until the run starts to count."""
+def plot_formation(figure: Figure, samples: Sequence[Sample]) -> Axes:
+    """Pods created, ready and joined, against time, until shortly after all have joined."""
+    axes = figure.add_subplot()
     formed = next((s.seconds for s in samples if s.joined == s.cluster.replicas_wanted), None)
     shown = [s for s in samples if formed is None or s.seconds <= formed * 1.5 + 2]
     wanted = samples[-1].cluster.replicas_wanted
@@ -78,53 +88,57 @@ def plot_formation(axes: Axes, samples: Sequence[Sample]) -> None:
     axes.axhline(wanted, color=GREY, linewidth=0.8)
     axes.set_ylabel("pods")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    return axes
 
 
-def plot_impressions(axes: Axes, samples: Sequence[Sample]) -> None:
-    """Every replica's count, the band between the slowest and the fastest, and the threshold."""
+def plot_impressions(figure: Figure, samples: Sequence[Sample]) -> Axes:
+    """Every replica's count with the threshold; below, by how much each lags the foremost."""
+    top: Axes
+    bottom: Axes
+    top, bottom = figure.subplots(2, height_ratios=(2, 1), sharex=True)
+    foremost = {sample.seconds: sample.values[1] for sample in samples}
     lines = replica_values(samples)
     for index, line in enumerate(lines.values()):
         label = f"one of {len(lines)} replicas" if index == 0 else None
-        _plot(axes, line, color=BLUE, linewidth=0.5, alpha=0.45, label=label)
-    answered = [s for s in samples if s.nodes]
-    axes.fill_between(
-        [s.seconds for s in answered],
-        [s.values[0] for s in answered],
-        [s.values[1] for s in answered],
-        color=SKY,
-        alpha=0.35,
-        linewidth=0,
-        label="slowest to fastest replica",
-    )
+        lag = [Point(p.seconds, foremost[p.seconds] - p.value) for p in line]
+        _plot(top, line, color=BLUE, linewidth=0.5, alpha=0.5, label=label)
+        _plot(bottom, lag, color=BLUE, linewidth=0.5, alpha=0.5)
     threshold = samples[-1].cluster.workload.threshold
     if threshold:
-        axes.axhline(threshold, color=VERMILION, linestyle="--", label=f"threshold {threshold}")
-    axes.set_ylabel("impressions counted by a replica")
+        top.axhline(threshold, color=VERMILION, linestyle="--", label=f"threshold {threshold}")
+    top.set_ylabel("impressions counted")
+    bottom.set_ylabel("behind foremost")
+    return top
 
 
-def plot_channels(axes: Axes, samples: Sequence[Sample]) -> None:
+def plot_channels(figure: Figure, samples: Sequence[Sample]) -> Axes:
     """Bytes per second that all nodes sent on each channel; the legend has the totals."""
+    axes = figure.add_subplot()
     for index, (channel, line) in enumerate(sorted(sent_bytes(samples).items())):
         label = f"{channel}: {size(line[-1].value)} in all"
         _plot(axes, rates(line), color=CYCLE[index % len(CYCLE)], linewidth=1.6, label=label)
-    axes.set_ylabel("bytes sent per second")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value)))
+    axes.set_ylabel("sent per second, all nodes")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value).replace(".0 ", " ")))
+    return axes
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture of a run: its file's name, its title, where its legend has room, what draws it."""
+    """One picture of a run: its file, title, height in inches, and what plots it.
+
+    `plot` adds axes to a figure and returns the topmost of them.
+    """
 
     name: str
     title: str
-    legend: str
-    plot: Callable[[Axes, Sequence[Sample]], None]
+    height: float
+    plot: Callable[[Figure, Sequence[Sample]], Axes]
 
 
 PICTURES = (
-    Picture("formation", "Formation of the overlay", "lower right", plot_formation),
-    Picture("impressions", "The counter, as every replica sees it", "upper left", plot_impressions),
-    Picture("channels", "Traffic by channel", "upper left", plot_channels),
+    Picture("formation", "Formation of the overlay", 4.5, plot_formation),
+    Picture("impressions", "The counter, as every replica sees it", 5.5, plot_impressions),
+    Picture("channels", "Traffic by channel", 4.5, plot_channels),
 )
 
 
