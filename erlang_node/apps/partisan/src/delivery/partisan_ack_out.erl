@@ -1,0 +1,196 @@
+%%% @doc Acknowledged delivery, the sender's half: what has been sent and not yet acknowledged.
+%%%
+%%% One value is one stream: the acknowledged messages of one life of this node to one life of a
+%%% peer over one lane, numbered from 1. The receiver ({@link partisan_ack_in}) takes them in that
+%%% order only and answers with the highest number it holds, so an acknowledgement settles all up
+%%% to it (go-back-N). The connections below keep order, so numbers go missing only when a
+%%% connection is lost: then all that is outstanding goes out again, in order. A timer does the same
+%%% at doubling intervals where nothing moves, for what was lost without anybody noticing. A slow
+%%% receiver is not sent things twice: any progress starts the timer anew.
+%%%
+%%% A message whose time is over is replaced by a `skip' of the same number, since the receiver
+%%% waits for each number. Memory is bounded: `add/6' refuses what would exceed the window. Each
+%%% message's owner is told once, by a `settle' action, how it ended; nothing is forgotten silently.
+%%%
+%%% Pure: time comes as an argument, in milliseconds of any clock that never goes back.
+-module(partisan_ack_out).
+
+-export([new/1]).
+-export([add/6]).
+-export([acknowledged/3]).
+-export([reconnected/2]).
+-export([tick/2]).
+-export([abandon/2]).
+-export([wake_at/1]).
+-export([outstanding/1]).
+
+-type sequence() :: pos_integer().
+-type owner() :: term().
+-type milliseconds() :: integer().
+-type outcome() :: ok | {error, timeout | restarted | left}.
+-type action() ::
+    {transmit, [{sequence(), {message, term()} | skip}]}
+    | {settle, owner(), outcome()}.
+
+-type options() :: #{
+    max_bytes => pos_integer(),
+    max_messages => pos_integer(),
+    retransmit_after => pos_integer(),
+    retransmit_max => pos_integer()
+}.
+
+-export_type([sequence/0, owner/0, milliseconds/0, outcome/0, action/0, options/0]).
+
+-record(entry, {
+    number :: sequence(),
+    content :: {message, term()} | skip,
+    bytes :: non_neg_integer(),
+    % None once its owner has been told.
+    owner :: {owner, owner()} | none,
+    deadline :: milliseconds() | infinity
+}).
+
+-record(stream, {
+    options :: options(),
+    next = 1 :: sequence(),
+    % Oldest first; the numbers are consecutive and end at `next - 1'.
+    entries = queue:new() :: queue:queue(#entry{}),
+    bytes = 0 :: non_neg_integer(),
+    interval :: pos_integer(),
+    retransmit_at = infinity :: milliseconds() | infinity
+}).
+
+-opaque t() :: #stream{}.
+-export_type([t/0]).
+
+-spec new(options()) -> t().
+new(Given) ->
+    Options = #{retransmit_after := Interval} = maps:merge(defaults(), Given),
+    #stream{options = Options, interval = Interval}.
+
+%% @doc Numbers a message and transmits it, or refuses it where the window is full. A message larger
+%% than the whole window is taken when it is alone.
+-spec add(
+    Message :: term(), Bytes :: non_neg_integer(), owner(), milliseconds() | infinity, Now, t()
+) -> {ok, t(), [action()]} | full when Now :: milliseconds().
+add(Message, Bytes, Owner, Deadline, Now, #stream{next = Number} = S0) ->
+    case has_room(Bytes, S0) of
+        true ->
+            Content = {message, Message},
+            Entry = #entry{
+                number = Number,
+                content = Content,
+                bytes = Bytes,
+                owner = {owner, Owner},
+                deadline = Deadline
+            },
+            S1 = S0#stream{
+                next = Number + 1,
+                entries = queue:in(Entry, S0#stream.entries),
+                bytes = S0#stream.bytes + Bytes
+            },
+            {ok, arm(Now, S1), [{transmit, [{Number, Content}]}]};
+        false ->
+            full
+    end.
+
+%% @doc The receiver holds everything up to this number. Older and repeated news changes nothing.
+-spec acknowledged(non_neg_integer(), milliseconds(), t()) -> {t(), [action()]}.
+acknowledged(Number, Now, #stream{options = Options} = S0) ->
+    case settle_to(Number, S0, []) of
+        {S0, []} ->
+            {S0, []};
+        {S1, Actions} ->
+            #{retransmit_after := Interval} = Options,
+            {arm(Now, S1#stream{interval = Interval, retransmit_at = infinity}), Actions}
+    end.
+
+%% @doc The lane below has a new connection: what was on the old one may be lost.
+-spec reconnected(milliseconds(), t()) -> {t(), [action()]}.
+reconnected(Now, S) ->
+    retransmit(Now, S).
+
+%% @doc Tells the owners whose time is over, and transmits again where that is due.
+-spec tick(milliseconds(), t()) -> {t(), [action()]}.
+tick(Now, #stream{entries = Entries0} = S0) ->
+    {Entries, {Freed, Expired}} = lists:mapfoldl(
+        fun(Entry, Acc) -> expire(Entry, Now, Acc) end, {0, []}, queue:to_list(Entries0)
+    ),
+    S1 = S0#stream{entries = queue:from_list(Entries), bytes = S0#stream.bytes - Freed},
+    case S1#stream.retransmit_at =< Now of
+        true ->
+            {S2, Actions} = retransmit(Now, S1),
+            {S2, lists:reverse(Expired, Actions)};
+        false ->
+            {S1, lists:reverse(Expired)}
+    end.
+
+%% @doc The stream is over: the peer is another life now, or this node leaves.
+-spec abandon(restarted | left, t()) -> [action()].
+abandon(Why, #stream{entries = Entries}) ->
+    [{settle, Owner, {error, Why}} || #entry{owner = {owner, Owner}} <- queue:to_list(Entries)].
+
+%% @doc When `tick/2' has something to do next.
+-spec wake_at(t()) -> milliseconds() | infinity.
+wake_at(#stream{entries = Entries, retransmit_at = At}) ->
+    lists:min([At | [D || #entry{owner = {owner, _}, deadline = D} <- queue:to_list(Entries)]]).
+
+-spec outstanding(t()) -> #{messages := non_neg_integer(), bytes := non_neg_integer()}.
+outstanding(#stream{entries = Entries, bytes = Bytes}) ->
+    #{messages => queue:len(Entries), bytes => Bytes}.
+
+%% Internals.
+
+has_room(Bytes, #stream{options = Options, entries = Entries, bytes = Held}) ->
+    #{max_bytes := MaxBytes, max_messages := MaxMessages} = Options,
+    queue:len(Entries) < MaxMessages andalso (Held =:= 0 orelse Held + Bytes =< MaxBytes).
+
+settle_to(Number, #stream{entries = Entries0} = S, Actions) ->
+    case queue:out(Entries0) of
+        {{value, #entry{number = N, bytes = Bytes, owner = Owner}}, Entries} when N =< Number ->
+            Told =
+                case Owner of
+                    {owner, Who} -> [{settle, Who, ok}];
+                    none -> []
+                end,
+            settle_to(
+                Number, S#stream{entries = Entries, bytes = S#stream.bytes - Bytes}, Told ++ Actions
+            );
+        {_, _} ->
+            {S, lists:reverse(Actions)}
+    end.
+
+expire(#entry{owner = {owner, Owner}, deadline = At, bytes = Bytes} = Entry, Now, {Freed, Told}) when
+    At =< Now
+->
+    Skip = Entry#entry{content = skip, bytes = 0, owner = none},
+    {Skip, {Freed + Bytes, [{settle, Owner, {error, timeout}} | Told]}};
+expire(Entry, _Now, Acc) ->
+    {Entry, Acc}.
+
+retransmit(Now, #stream{entries = Entries, options = Options, interval = Interval} = S) ->
+    case queue:to_list(Entries) of
+        [] ->
+            {S#stream{retransmit_at = infinity}, []};
+        List ->
+            #{retransmit_max := Max} = Options,
+            Again = [{Number, Content} || #entry{number = Number, content = Content} <- List],
+            S1 = S#stream{interval = min(2 * Interval, Max), retransmit_at = Now + Interval},
+            {S1, [{transmit, Again}]}
+    end.
+
+arm(Now, #stream{retransmit_at = infinity, entries = Entries, interval = Interval} = S) ->
+    case queue:is_empty(Entries) of
+        true -> S;
+        false -> S#stream{retransmit_at = Now + Interval}
+    end;
+arm(_Now, S) ->
+    S.
+
+defaults() ->
+    #{
+        max_bytes => 16 bsl 20,
+        max_messages => 10000,
+        retransmit_after => 2000,
+        retransmit_max => 30000
+    }.

@@ -1,0 +1,139 @@
+%%% @doc Causal order of point-to-point messages, across any path.
+%%%
+%%% Raynal, Schiper, Toueg, "The causal ordering abstraction and a simple way to implement it",
+%%% Information Processing Letters 39 (1991). Every message carries what its sender knows to have
+%%% been sent before it: `{From, To} => count'. A receiver delivers a message when it has itself
+%%% delivered as many from each sender as the message says were sent to it; until then it waits.
+%%% So after A -> C, A -> B, B -> C, node C sees A's message first, however late it comes.
+%%%
+%%% Two additions keep it bounded in a cluster that lives on:
+%%% <ul>
+%%% <li>Counts are per life of a node: names here are `{Name, Incarnation}'. What concerns a former
+%%%     life of the receiver holds nothing up, since that life's deliveries are over.</li>
+%%% <li>An entry is dropped when the receiver's own messages show that it has delivered it
+%%%     (its deliveries travel with what it sends), and `forget/2' drops all entries of a life that
+%%%     is known to be over. A message whose predecessors died with their sender would wait for
+%%%     ever: `forget/2' releases it.</li>
+%%% </ul>
+%%% The matrix needs reliable channels: the layer below is acknowledged delivery.
+-module(partisan_causal).
+
+-export([new/1]).
+-export([send/2]).
+-export([receive_message/4]).
+-export([forget/2]).
+-export([waiting/1]).
+-export([size/1]).
+
+-type life() :: {partisan_peer:name(), partisan_peer:incarnation()}.
+-type counts() :: #{life() => pos_integer()}.
+-type matrix() :: #{{From :: life(), To :: life()} => pos_integer()}.
+%% What travels with a message: sent before it, and delivered by its sender so far.
+-type stamp() :: {matrix(), counts()}.
+
+-export_type([life/0, stamp/0]).
+
+-record(causal, {
+    self :: life(),
+    % How many messages this node has sent to whom, ever; and what stamps carry, which is pruned.
+    numbered = #{} :: counts(),
+    sent = #{} :: matrix(),
+    delivered = #{} :: counts(),
+    % Arrived and not deliverable yet, in order of arrival.
+    waiting = [] :: [{From :: life(), stamp(), Message :: term()}],
+    % The newest life of each name that is known to be over.
+    gone = #{} :: #{partisan_peer:name() => partisan_peer:incarnation()}
+}).
+
+-opaque t() :: #causal{}.
+-export_type([t/0]).
+
+-spec new(life()) -> t().
+new(Self) ->
+    #causal{self = Self}.
+
+%% @doc The stamp that the next message to this peer must carry.
+-spec send(To :: life(), t()) -> {stamp(), t()}.
+send(To, #causal{self = Self, numbered = Numbered, sent = Sent, delivered = Delivered} = C) ->
+    Count = maps:get(To, Numbered, 0) + 1,
+    {
+        {Sent, Delivered},
+        C#causal{numbered = Numbered#{To => Count}, sent = Sent#{{Self, To} => Count}}
+    }.
+
+%% @doc A message arrived. Answers with what may be delivered now, in this order.
+-spec receive_message(From :: life(), stamp(), Message, t()) -> {[Message], t()} when
+    Message :: term().
+receive_message(From, Stamp, Message, #causal{waiting = Waiting} = C) ->
+    release(C#causal{waiting = Waiting ++ [{From, Stamp, Message}]}, []).
+
+%% @doc A life of a node is over, and so are those before it: nothing more comes from them, and
+%% nothing to them matters.
+-spec forget(life(), t()) -> {[Message :: term()], t()}.
+forget({Name, Incarnation}, #causal{gone = Gone0} = C) ->
+    Gone = maps:update_with(Name, fun(I) -> max(I, Incarnation) end, Incarnation, Gone0),
+    Over = fun(Life, _) -> not is_gone(Life, Gone) end,
+    release(
+        C#causal{
+            numbered = maps:filter(Over, C#causal.numbered),
+            delivered = maps:filter(Over, C#causal.delivered),
+            sent = drop_gone(C#causal.sent, Gone),
+            gone = Gone
+        },
+        []
+    ).
+
+%% @doc How many messages wait for a predecessor.
+-spec waiting(t()) -> non_neg_integer().
+waiting(#causal{waiting = Waiting}) ->
+    length(Waiting).
+
+%% @doc How many entries the next stamp carries.
+-spec size(t()) -> non_neg_integer().
+size(#causal{sent = Sent, delivered = Delivered}) ->
+    map_size(Sent) + map_size(Delivered).
+
+%% Internals.
+
+%% Each delivery may make an earlier arrival deliverable: look through from the start again.
+release(#causal{waiting = Waiting} = C0, Released) ->
+    case lists:splitwith(fun(Entry) -> not deliverable(Entry, C0) end, Waiting) of
+        {_, []} ->
+            {lists:reverse(Released), C0};
+        {Before, [{From, Stamp, Message} | After]} ->
+            release(deliver(From, Stamp, C0#causal{waiting = Before ++ After}), [Message | Released])
+    end.
+
+deliverable({_From, {Sent, _}, _Message}, #causal{self = Self, delivered = Delivered, gone = Gone}) ->
+    maps:fold(
+        fun
+            ({From, To}, Count, Ok) when To =:= Self ->
+                Ok andalso (is_gone(From, Gone) orelse maps:get(From, Delivered, 0) >= Count);
+            (_, _, Ok) ->
+                Ok
+        end,
+        true,
+        Sent
+    ).
+
+deliver(From, {TheirSent, TheirDelivered}, #causal{self = Self} = C) ->
+    #causal{sent = Sent0, delivered = Delivered0, gone = Gone} = C,
+    Count = maps:get(From, Delivered0, 0) + 1,
+    Delivered = Delivered0#{From => Count},
+    Sent1 = maps:merge_with(fun(_, A, B) -> max(A, B) end, Sent0, TheirSent),
+    % What its receiver is known to have delivered orders nothing any more.
+    Sent = maps:filter(
+        fun
+            ({Who, To}, N) when To =:= From -> N > maps:get(Who, TheirDelivered, 0);
+            ({Who, To}, N) when To =:= Self -> N > maps:get(Who, Delivered, 0);
+            (_, _) -> true
+        end,
+        drop_gone(Sent1, Gone)
+    ),
+    C#causal{sent = Sent, delivered = Delivered}.
+
+drop_gone(Sent, Gone) ->
+    maps:filter(fun({From, To}, _) -> not (is_gone(From, Gone) orelse is_gone(To, Gone)) end, Sent).
+
+is_gone({Name, Incarnation}, Gone) ->
+    Incarnation =< maps:get(Name, Gone, -1).
