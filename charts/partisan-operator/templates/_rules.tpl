@@ -1,6 +1,6 @@
 {{/* What the operator may do to the clusters that it serves, and to their children. One list for
-     the ClusterRole and for the Roles of namespaced mode. No right to read Secrets of others
-     could be expressed by name here, because the children are named after the cluster. */}}
+     the ClusterRole and for the Roles of namespaced mode. The rights cannot be narrowed to names:
+     the children are named after their clusters. */}}
 {{- define "partisan-operator.rules" -}}
 - apiGroups: [partisan.dev]
   resources: [partisanclusters]
@@ -17,6 +17,12 @@
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [""]
   resources: [services, configmaps, secrets]
+  verbs: [get, list, create, patch, delete]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, create, patch, delete]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
   verbs: [get, list, create, patch, delete]
 # Pods are read to tell why one does not start, and deleted to roll it to a new template.
 - apiGroups: [""]
