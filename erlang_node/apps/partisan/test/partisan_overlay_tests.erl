@@ -83,6 +83,34 @@ clients_spread_test() ->
     Degrees = [length(To) || {N, To} <- maps:to_list(partisan_sim:links(Sim)), N =< 4],
     ?assert(lists:max(Degrees) =< 2 * lists:min(Degrees)).
 
+every_member_is_found_test() ->
+    lists:foreach(
+        fun(Kind) ->
+            Sim0 = partisan_sim:run(30000, started(40, sim(Kind, parameters(Kind), 3, 11))),
+            lists:foldl(
+                fun(To, Sim1) ->
+                    Sim2 = partisan_sim:run(2000, partisan_sim:find_route(40, To, Sim1)),
+                    {Result, Path} = partisan_sim:route(40, To, Sim2),
+                    ?assertEqual({Kind, To, ok}, {Kind, To, Result}),
+                    ?assert(length(Path) =< 12),
+                    Sim2
+                end,
+                Sim0,
+                lists:seq(1, 39)
+            )
+        end,
+        [hyparview, full_mesh, client_server]
+    ).
+
+route_heals_test() ->
+    % The way breaks with a node on it; asking again finds another.
+    Sim0 = partisan_sim:run(30000, started(40, sim(hyparview, #{}, 3, 11))),
+    Sim1 = partisan_sim:run(2000, partisan_sim:find_route(40, 7, Sim0)),
+    {ok, [40, Hop | _]} = partisan_sim:route(40, 7, Sim1),
+    Sim2 = partisan_sim:run(30000, partisan_sim:crash([Hop], Sim1)),
+    Sim3 = partisan_sim:run(5000, partisan_sim:find_route(40, 7, Sim2)),
+    ?assertMatch({ok, _}, partisan_sim:route(40, 7, Sim3)).
+
 %% Properties.
 
 prop_history(Kind) ->

@@ -35,6 +35,8 @@
 -type effect() ::
     {send, partisan_peer:t(), msg()}
     | {deliver, Payload :: term()}
+    % A payload of this origin came first by way of this neighbour: a way back to the origin.
+    | {heard, Origin :: partisan_peer:name(), Via :: partisan_peer:name()}
     | {start_timer, id(), pos_integer()}
     | {count, gossip | duplicate | ihave | graft | prune}.
 
@@ -121,7 +123,8 @@ event({message, From, {gossip, Id, Round, Payload}}, S0) ->
         false ->
             #{name := Name} = From,
             Announced = maps:get(Id, S0#state.missing, []),
-            S1 = emit({count, gossip}, receive_payload(Id, Round + 1, Payload, S0)),
+            Heard = emit({heard, element(1, Id), Name}, S0),
+            S1 = emit({count, gossip}, receive_payload(Id, Round + 1, Payload, Heard)),
             S2 = push(Id, Round + 1, Payload, Name, make_eager(From, S1)),
             optimise(From, Round, Announced, Id, S2)
     end;

@@ -1,4 +1,4 @@
-%%% @doc The protocol stack of a node as one pure value: overlay, beacons and broadcast.
+%%% @doc The protocol stack of a node as one pure value: overlay, beacons, broadcast and routes.
 %%%
 %%% The layers know nothing of one another. The stack wraps their messages and timers, tells the
 %%% broadcast layer about the overlay's neighbours, and does what belongs to no overlay in
@@ -34,8 +34,16 @@
     join_delay_max => pos_integer()
 }.
 
--type event() :: partisan_overlay:event() | {broadcast, Payload :: term()}.
--type effect() :: partisan_overlay:effect() | {deliver, Payload :: term()}.
+-type event() ::
+    partisan_overlay:event()
+    | {broadcast, Payload :: term()}
+    % Which neighbour leads to this member? Answered by `route' or `no_route'.
+    | {find_route, partisan_peer:name()}.
+-type effect() ::
+    partisan_overlay:effect()
+    | {deliver, Payload :: term()}
+    | {route, partisan_peer:name(), Neighbour :: partisan_peer:name()}
+    | {no_route, partisan_peer:name()}.
 -type info() :: #{
     kind := kind(),
     joined := boolean(),
@@ -52,6 +60,7 @@
     overlay :: term(),
     beacon :: none | partisan_beacon:t(),
     plumtree :: partisan_plumtree:state(),
+    routes :: partisan_routes:t(),
     rand :: rand:state(),
     contacts :: [partisan_peer:t()],
     % Seeds that this seed has not met yet.
@@ -82,6 +91,7 @@ init(#{self := #{name := Name} = Self, overlay := {Kind, Parameters}, seeds := S
         overlay = Overlay,
         beacon = beacon(Kind, Self, Seeds, Rand),
         plumtree = partisan_plumtree:init((maps:get(broadcast, Options))#{self => Self}),
+        routes = partisan_routes:new(Name),
         rand = Rand,
         contacts = Contacts,
         unmet =
@@ -130,7 +140,13 @@ info(#stack{kind = Kind} = Stack) ->
 %% Events.
 
 event({broadcast, Payload}, S) ->
-    plumtree({broadcast, Payload}, S);
+    plumtree({broadcast, {user, Payload}}, S);
+event({find_route, Name}, S) ->
+    routes(partisan_routes:find(Name, S#stack.routes), S);
+event({message, From, {route, Msg}}, S) ->
+    routes(partisan_routes:found(Msg, maps:get(name, From), S#stack.routes), S);
+event({timer, {route, Name}}, S) ->
+    routes(partisan_routes:timeout(Name, S#stack.routes), S);
 event({message, From, {overlay, Msg}}, S) ->
     overlay({message, From, Msg}, met(From, S));
 event({message, From, {broadcast, Msg}}, S) ->
@@ -227,8 +243,9 @@ overlay_effect({start_timer, Name, Delay}, S) ->
     emit({start_timer, {overlay, Name}, Delay}, S);
 overlay_effect({neighbour_up, _} = Effect, S) ->
     plumtree(Effect, emit(Effect, S));
-overlay_effect({neighbour_down, _} = Effect, S0) ->
-    S = plumtree(Effect, emit(Effect, S0)),
+overlay_effect({neighbour_down, Name} = Effect, S0) ->
+    S1 = plumtree(Effect, emit(Effect, S0)),
+    S = routes(partisan_routes:forget_neighbour(Name, S1#stack.routes), S1),
     case neighbours(S) of
         [] -> seek_later(S);
         _ -> S
@@ -246,7 +263,28 @@ plumtree_effect({start_timer, Name, Delay}, S) ->
     emit({start_timer, {broadcast, Name}, Delay}, S);
 plumtree_effect({count, Kind}, S) ->
     emit({count, {broadcast, Kind}}, S);
-plumtree_effect({deliver, _} = Effect, S) ->
+plumtree_effect({deliver, {user, Payload}}, S) ->
+    emit({deliver, Payload}, S);
+plumtree_effect({deliver, {seek, Self, Seeker}}, #stack{options = #{self := #{name := Self}}} = S) ->
+    routes(partisan_routes:sought(Seeker, S#stack.routes), S);
+plumtree_effect({deliver, {seek, _Sought, _Seeker}}, S) ->
+    S;
+plumtree_effect({heard, Origin, Via}, S) ->
+    routes(partisan_routes:heard(Origin, Via, S#stack.routes), S).
+
+routes({Routes, Actions}, S) ->
+    lists:foldl(fun route_action/2, S#stack{routes = Routes}, Actions).
+
+route_action({seek, Sought}, #stack{options = #{self := #{name := Self}}} = S) ->
+    plumtree({broadcast, {seek, Sought, Self}}, S);
+route_action({send, Name, Msg}, S) ->
+    case [Peer || #{name := N} = Peer <- neighbours(S), N =:= Name] of
+        [Peer] -> emit({send, Peer, {route, Msg}}, S);
+        [] -> S
+    end;
+route_action({start_timer, Name, Delay}, S) ->
+    emit({start_timer, {route, Name}, Delay}, S);
+route_action(Effect, S) ->
     emit(Effect, S).
 
 module(full_mesh) -> partisan_overlay_full_mesh;

@@ -19,6 +19,8 @@
 -export([crash/2]).
 -export([leave/2]).
 -export([broadcast/3]).
+-export([find_route/3]).
+-export([route/3]).
 -export([cut/2]).
 -export([heal/1]).
 -export([links/1]).
@@ -64,7 +66,8 @@
     side = none :: none | fun((index()) -> term()),
     serial = 0 :: non_neg_integer(),
     stats = #{} :: #{term() => non_neg_integer()},
-    delivered = #{} :: #{Payload :: term() => arrivals()}
+    delivered = #{} :: #{Payload :: term() => arrivals()},
+    routes = #{} :: #{{At :: index(), To :: index()} => Via :: index()}
 }).
 
 -opaque t() :: #sim{}.
@@ -106,6 +109,16 @@ leave(Index, Sim) ->
 -spec broadcast(index(), Payload :: term(), t()) -> t().
 broadcast(Index, Payload, Sim) ->
     step(Index, {broadcast, Payload}, Sim).
+
+%% @doc Lets a node look for another.
+-spec find_route(From :: index(), To :: index(), t()) -> t().
+find_route(From, To, Sim) ->
+    step(From, {find_route, name(To)}, Sim).
+
+%% @doc The nodes that a message passes on its way, both ends included, or where it is stuck.
+-spec route(From :: index(), To :: index(), t()) -> {ok | stuck, [index()]}.
+route(From, To, Sim) ->
+    route(From, To, [], Sim).
 
 %% @doc Cuts the network: nodes for which the function answers differently cannot reach each other.
 -spec cut(fun((index()) -> term()), t()) -> t().
@@ -170,6 +183,26 @@ stats(#sim{stats = Stats}) ->
 -spec delivered(t()) -> #{Payload :: term() => arrivals()}.
 delivered(#sim{delivered = Delivered}) ->
     Delivered.
+
+%% Internals: routes.
+
+route(To, To, Passed, _Sim) ->
+    {ok, lists:reverse([To | Passed])};
+route(At, To, Passed, #sim{routes = Routes, nodes = Nodes} = Sim) ->
+    Next =
+        case Routes of
+            #{{At, To} := Via} -> Via;
+            #{} -> To
+        end,
+    Neighbours =
+        case Nodes of
+            #{At := #node{stack = Stack}} -> [index(P) || P <- partisan_stack:neighbours(Stack)];
+            #{} -> []
+        end,
+    case lists:member(Next, Neighbours) andalso not lists:member(At, Passed) of
+        true -> route(Next, To, [At | Passed], Sim);
+        false -> {stuck, lists:reverse([At | Passed])}
+    end.
 
 %% Internals: time.
 
@@ -273,6 +306,10 @@ effect({deliver, Payload}, Index, #sim{delivered = Delivered, lives = Lives} = S
     Where = {Index, maps:get(Index, Lives)},
     At = maps:get(Payload, Delivered, #{}),
     Sim#sim{delivered = Delivered#{Payload => At#{Where => maps:get(Where, At, 0) + 1}}};
+effect({route, Name, Via}, Index, #sim{routes = Routes} = Sim) ->
+    Sim#sim{routes = Routes#{{Index, index(Name)} => index(Via)}};
+effect({no_route, Name}, Index, #sim{routes = Routes} = Sim) ->
+    Sim#sim{routes = maps:remove({Index, index(Name)}, Routes)};
 effect({count, What}, _Index, Sim) ->
     count(What, Sim);
 effect({neighbour_up, _}, _Index, Sim) ->

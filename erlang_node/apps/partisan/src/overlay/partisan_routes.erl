@@ -1,0 +1,131 @@
+%%% @doc Which neighbour leads to a member that is none: a routing tree, built when it is asked for.
+%%%
+%%% Whatever a node broadcasts runs over a tree rooted at it, and every node on the way learns a way
+%%% back: the neighbour it first heard from. So to find a member, a node broadcasts that it looks for
+%%% it; the member answers along the way back, and the answer teaches every hop the way forth. This is
+%%% the reverse-path learning of AODV (Perkins and Royer, "Ad-hoc on-demand distance vector routing",
+%%% WMCSA 1999) with Plumtree as its flood.
+%%%
+%%% A route is one hop of knowledge and may be out of date: it goes when its neighbour goes, whoever
+%%% forwards bounds the hops of a message, and a member that fell silent is looked for again. Loops
+%%% that churn leaves behind end with the hops.
+%%%
+%%% A pure layer; the stack carries its messages and tells it what the broadcast layer hears.
+-module(partisan_routes).
+
+-export([new/1]).
+-export([find/2]).
+-export([heard/3]).
+-export([sought/2]).
+-export([found/3]).
+-export([timeout/2]).
+-export([forget_neighbour/2]).
+-export([next_hop/2]).
+
+-type name() :: partisan_peer:name().
+-type msg() :: {found, Sought :: name(), Seeker :: name(), HopsLeft :: non_neg_integer()}.
+-type action() ::
+    % Tell all nodes that this one looks for that one.
+    {seek, Sought :: name()}
+    | {send, Neighbour :: name(), msg()}
+    | {start_timer, Sought :: name(), pos_integer()}
+    % The way to a member is known, has changed, or is lost.
+    | {route, name(), Neighbour :: name()}
+    | {no_route, name()}.
+
+-export_type([msg/0, action/0]).
+
+-define(HOPS, 64).
+-define(ATTEMPTS, 3).
+-define(PATIENCE, 1000).
+
+-record(routes, {
+    self :: name(),
+    via = #{} :: #{name() => Neighbour :: name()},
+    % Members being looked for, and how often they have been.
+    seeking = #{} :: #{name() => pos_integer()}
+}).
+
+-opaque t() :: #routes{}.
+-export_type([t/0]).
+
+-spec new(Self :: name()) -> t().
+new(Self) ->
+    #routes{self = Self}.
+
+%% @doc Looks for a member, unless that is under way.
+-spec find(name(), t()) -> {t(), [action()]}.
+find(Sought, #routes{seeking = Seeking} = R) when is_map_key(Sought, Seeking) ->
+    {R, []};
+find(Sought, R) ->
+    seek(Sought, 1, R).
+
+%% @doc A broadcast of this member came by way of this neighbour.
+-spec heard(name(), name(), t()) -> {t(), [action()]}.
+heard(Origin, Via, R) ->
+    learn(Origin, Via, R).
+
+%% @doc Somebody looks for this node: answers along the way the question came.
+-spec sought(Seeker :: name(), t()) -> {t(), [action()]}.
+sought(Seeker, #routes{self = Self} = R) ->
+    {R, forward({found, Self, Seeker, ?HOPS}, R)}.
+
+%% @doc An answer passes, or arrives.
+-spec found(msg(), From :: name(), t()) -> {t(), [action()]}.
+found({found, Sought, Seeker, Hops}, From, #routes{self = Self} = R0) ->
+    {R1, Actions} = learn(Sought, From, R0),
+    case Seeker of
+        Self -> {R1, Actions};
+        _ when Hops > 0 -> {R1, Actions ++ forward({found, Sought, Seeker, Hops - 1}, R1)};
+        _ -> {R1, Actions}
+    end.
+
+%% @doc No answer so far.
+-spec timeout(name(), t()) -> {t(), [action()]}.
+timeout(Sought, #routes{seeking = Seeking} = R) ->
+    case Seeking of
+        #{Sought := Attempts} when Attempts < ?ATTEMPTS ->
+            seek(Sought, Attempts + 1, R);
+        #{Sought := _} ->
+            {R#routes{seeking = maps:remove(Sought, Seeking)}, [{no_route, Sought}]};
+        #{} ->
+            {R, []}
+    end.
+
+%% @doc A neighbour is gone, and with it every route that began there.
+-spec forget_neighbour(name(), t()) -> {t(), [action()]}.
+forget_neighbour(Neighbour, #routes{via = Via} = R) ->
+    Lost = [Name || {Name, N} <- maps:to_list(Via), N =:= Neighbour],
+    {R#routes{via = maps:without(Lost, Via)}, [{no_route, Name} || Name <- Lost]}.
+
+-spec next_hop(name(), t()) -> {ok, Neighbour :: name()} | none.
+next_hop(Name, #routes{via = Via}) ->
+    case Via of
+        #{Name := Neighbour} -> {ok, Neighbour};
+        #{} -> none
+    end.
+
+%% Internals.
+
+seek(Sought, Attempt, #routes{seeking = Seeking} = R) ->
+    Wait = ?PATIENCE bsl (Attempt - 1),
+    {R#routes{seeking = Seeking#{Sought => Attempt}}, [
+        {seek, Sought},
+        {start_timer, Sought, Wait}
+    ]}.
+
+learn(Self, _Via, #routes{self = Self} = R) ->
+    {R, []};
+learn(Name, Via, #routes{via = Known, seeking = Seeking} = R0) ->
+    R = R0#routes{seeking = maps:remove(Name, Seeking)},
+    case Known of
+        #{Name := Via} when not is_map_key(Name, Seeking) -> {R, []};
+        #{} -> {R#routes{via = Known#{Name => Via}}, [{route, Name, Via}]}
+    end.
+
+forward({found, _, Seeker, _} = Msg, R) ->
+    case next_hop(Seeker, R) of
+        {ok, Neighbour} -> [{send, Neighbour, Msg}];
+        % The way back has broken meanwhile; the seeker asks again.
+        none -> []
+    end.
