@@ -76,7 +76,9 @@ def value_lines(text: str, known: set[str]) -> dict[str, int]:
             else:
                 yield from walk(value, here)
 
-    return dict(walk(yaml.compose(text, yaml.SafeLoader), ""))
+    root = yaml.compose(text, yaml.SafeLoader)
+    assert root is not None, "values.yaml is empty"
+    return dict(walk(root, ""))
 
 
 def check_values(text: str, schema: Mapping[str, Any]) -> None:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from pathlib import Path
 
 from scale_tests.harness.commands import CommandError, capture
 from scale_tests.harness.environment import Environment, image_digest
 from scale_tests.harness.kube import Cluster, Json, core
+from scale_tests.localkube.build import bin_directory
 
 CHART = "charts/partisan-operator"
 RELEASE = "partisan-operator"
 NAMESPACE = "partisan-system"
 CRD = "apis/apiextensions.k8s.io/v1/customresourcedefinitions/partisanclusters.partisan.dev"
 SELECTOR = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component=operator"
-
-BINARIES = Path.home() / ".cache" / "partisan" / "bin"
-"""Where the local cluster keeps the tools that it built, by version."""
 
 
 def tool(name: str) -> str:
@@ -26,10 +23,10 @@ def tool(name: str) -> str:
     Raises:
         FileNotFoundError: there is neither.
     """
-    pinned = sorted(BINARIES.glob(f"*/{name}"), key=lambda path: path.stat().st_mtime)
-    found = str(pinned[-1]) if pinned else shutil.which(name)
+    pinned = bin_directory() / name
+    found = str(pinned) if pinned.exists() else shutil.which(name)
     if not found:
-        raise FileNotFoundError(f"{name} is not installed; `make demo` builds it, or install it")
+        raise FileNotFoundError(f"{name} is missing: `make cluster` builds it, or install it")
     return found
 
 
