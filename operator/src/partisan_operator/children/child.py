@@ -1,0 +1,94 @@
+"""A child object: its manifest, and what is needed to tell whether the live one is up to date."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from partisan_operator.children import naming
+from partisan_operator.models import PartisanCluster
+from partisan_operator.models.quantities import same_quantity
+
+Manifest = dict[str, Any]
+
+HASH_ANNOTATION = "partisan.dev/manifest-hash"
+"""On each child: the hash of the manifest that was applied last. It betrays what a comparison of
+fields cannot, namely that a field is no longer wanted."""
+
+
+@dataclass(frozen=True)
+class Child:
+    """The wanted state of one object."""
+
+    kind: str
+    name: str
+    manifest: Manifest
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Kind and name: the child's identity within the cluster's namespace."""
+        return self.kind, self.name
+
+
+def child(
+    cluster: PartisanCluster, api_version: str, kind: str, name: str, body: Manifest
+) -> Child:
+    """Return a child: `body` with the metadata that every child has."""
+    manifest: Manifest = {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "namespace": cluster.namespace,
+            "labels": naming.labels(cluster.name) | body.pop("labels", {}),
+            "ownerReferences": [cluster.owner_reference()],
+        },
+        **body,
+    }
+    manifest["metadata"]["annotations"] = {HASH_ANNOTATION: digest(manifest)}
+    return Child(kind, name, manifest)
+
+
+def digest(value: Any) -> str:
+    """Return a short hash of a JSON value that does not depend on the order of keys."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def owned_by(live: Mapping[str, Any], uid: str) -> bool:
+    """Say whether the cluster with that uid is the controller of a live object."""
+    references = live["metadata"].get("ownerReferences") or ()
+    return any(entry.get("controller") and entry["uid"] == uid for entry in references)
+
+
+def up_to_date(wanted: Child, live: Mapping[str, Any]) -> bool:
+    """Say whether applying the child would change nothing.
+
+    The live object may hold more than the manifest (defaults, fields of other managers); what
+    the manifest says, it must say too.
+    """
+    return contains(live, wanted.manifest)
+
+
+def contains(live: Any, wanted: Any) -> bool:
+    """Say whether a live value holds everything that the wanted value says."""
+    if isinstance(wanted, Mapping):
+        return isinstance(live, Mapping) and all(
+            contains(live[key], value) if key in live else _means_absent(value)
+            for key, value in wanted.items()
+        )
+    if isinstance(wanted, list | tuple):
+        return (
+            isinstance(live, list | tuple)
+            and len(live) == len(wanted)
+            and all(contains(left, right) for left, right in zip(live, wanted, strict=True))
+        )
+    return bool(live == wanted) or same_quantity(live, wanted)
+
+
+def _means_absent(value: Any) -> bool:
+    """Say whether the API server drops the value: false, zero and empty are not stored."""
+    return value in (None, False, 0, "") or value in ({}, [], ())

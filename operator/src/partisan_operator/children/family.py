@@ -1,0 +1,60 @@
+"""All children of a cluster together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from partisan_operator.children import (
+    config_map,
+    disruption_budget,
+    naming,
+    network_policy,
+    service,
+    stateful_set,
+)
+from partisan_operator.children.child import Child
+from partisan_operator.children.naming import Shard
+from partisan_operator.models import PartisanCluster
+
+KINDS = ("StatefulSet", "Service", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy")
+"""The kinds that are applied. The token Secret is not among them: it is made once."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """What a cluster should consist of, besides its token."""
+
+    foundations: tuple[Child, ...]
+    """What pods need: these are applied first."""
+
+    stateful_sets: tuple[Child, ...]
+    """What makes pods, one for each shard."""
+
+    def find(self, kind: str, name: str) -> Child | None:
+        """Return the child of that kind and name, if the cluster should have it."""
+        everyone = (*self.foundations, *self.stateful_sets)
+        return next((entry for entry in everyone if entry.key == (kind, name)), None)
+
+
+def family_of(cluster: PartisanCluster, default_image: str) -> Family:
+    """Return the children of a cluster; `default_image` runs where the spec names none."""
+    shards = naming.shards_of(cluster.name, cluster.spec.replicas)
+    policies = (network_policy.build(cluster),) if cluster.spec.network_policy.enabled else ()
+    return Family(
+        foundations=(
+            config_map.build(cluster),
+            *(service.build(cluster, shard) for shard in shards),
+            *policies,
+            disruption_budget.build(cluster),
+        ),
+        stateful_sets=tuple(stateful_set.build(cluster, shard, default_image) for shard in shards),
+    )
+
+
+def emptied_shard(cluster: PartisanCluster, index: int, default_image: str) -> Child:
+    """Return the StatefulSet of a shard that is no longer wanted, without replicas.
+
+    A shard is emptied before it is deleted, so that its nodes leave the overlay as on any
+    scale-down.
+    """
+    return stateful_set.build(cluster, Shard(cluster.name, index, 0), default_image)

@@ -1,0 +1,105 @@
+"""Names and labels: which pods a cluster has, and how everything of it is called.
+
+A cluster is cut into shards of at most 250 pods, each a StatefulSet with a headless Service of
+the same name, so that no Service carries more endpoints than its slices and DNS answers bear.
+Ordinals run through: shard k starts at ordinal 250k, so that an ordinal names one pod of the
+cluster whatever its size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SHARD_SIZE = 250
+"""Most pods of one StatefulSet. Part of the pods' names: never to be changed."""
+
+PARTISAN_PORT = 7946
+HTTP_PORT = 8080
+
+CLUSTER_LABEL = "partisan.dev/cluster"
+SHARD_LABEL = "partisan.dev/shard"
+MANAGER = "partisan-operator"
+MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A run of ordinals that one StatefulSet holds."""
+
+    cluster: str
+    index: int
+    replicas: int
+
+    @property
+    def name(self) -> str:
+        """Name of the shard's StatefulSet and Service."""
+        return shard_name(self.cluster, self.index)
+
+    @property
+    def start(self) -> int:
+        """The shard's first ordinal."""
+        return self.index * SHARD_SIZE
+
+
+def shard_name(cluster: str, index: int) -> str:
+    """Return the name of a shard: the cluster's own name for the first one."""
+    return cluster if index == 0 else f"{cluster}-s{index}"
+
+
+def shards_of(cluster: str, replicas: int) -> tuple[Shard, ...]:
+    """Cut `replicas` ordinals into shards.
+
+    >>> [(shard.name, shard.start, shard.replicas) for shard in shards_of("ads", 300)]
+    [('ads', 0, 250), ('ads-s1', 250, 50)]
+    """
+    count = -(-replicas // SHARD_SIZE)
+    return tuple(
+        Shard(cluster, index, min(SHARD_SIZE, replicas - index * SHARD_SIZE))
+        for index in range(count)
+    )
+
+
+def pod_name(cluster: str, ordinal: int) -> str:
+    """Return the name of the pod with that ordinal, which is the node's name too."""
+    return f"{shard_name(cluster, ordinal // SHARD_SIZE)}-{ordinal}"
+
+
+def pod_names(cluster: str, replicas: int) -> tuple[str, ...]:
+    """Return the names of all pods, in the order of their ordinals."""
+    return tuple(pod_name(cluster, ordinal) for ordinal in range(replicas))
+
+
+def seed_ordinals(replicas: int, seeds: int) -> tuple[int, ...]:
+    """Return the ordinals of the seeds: evenly spread, so that shards and machines differ.
+
+    >>> seed_ordinals(32, 3)
+    (0, 11, 21)
+    """
+    count = min(seeds, replicas)
+    return tuple((2 * index * replicas + count) // (2 * count) for index in range(count))
+
+
+def pod_host(cluster: str, ordinal: int) -> str:
+    """Return the DNS name of a pod as the other pods of the namespace resolve it."""
+    return f"{pod_name(cluster, ordinal)}.{shard_name(cluster, ordinal // SHARD_SIZE)}"
+
+
+def selector_labels(cluster: str) -> dict[str, str]:
+    """Return the labels that select all pods of a cluster, and nothing else."""
+    return {CLUSTER_LABEL: cluster}
+
+
+def selector(cluster: str) -> str:
+    """Return the same selection in its text form."""
+    return f"{CLUSTER_LABEL}={cluster}"
+
+
+def labels(cluster: str) -> dict[str, str]:
+    """Return the labels that every child carries."""
+    return {
+        "app.kubernetes.io/name": "partisan-node",
+        "app.kubernetes.io/instance": cluster,
+        "app.kubernetes.io/part-of": "partisan",
+        MANAGED_BY_LABEL: MANAGER,
+        **selector_labels(cluster),
+    }

@@ -1,0 +1,30 @@
+"""The NetworkPolicy: overlay connections come from the cluster's own pods only.
+
+The HTTP port stays open to all: kubelets, Prometheus and the operator come from addresses that
+no selector names, what it tells is not secret, and the one request that acts needs the token.
+"""
+
+from __future__ import annotations
+
+from partisan_operator.children import naming
+from partisan_operator.children.child import Child, child
+from partisan_operator.models import PartisanCluster
+
+
+def build(cluster: PartisanCluster) -> Child:
+    """Return the NetworkPolicy of a cluster."""
+    own_pods = {"matchLabels": naming.selector_labels(cluster.name)}
+    body = {
+        "spec": {
+            "podSelector": own_pods,
+            "policyTypes": ["Ingress"],
+            "ingress": [
+                {
+                    "from": [{"podSelector": own_pods}],
+                    "ports": [{"port": naming.PARTISAN_PORT, "protocol": "TCP"}],
+                },
+                {"ports": [{"port": naming.HTTP_PORT, "protocol": "TCP"}]},
+            ],
+        },
+    }
+    return child(cluster, "networking.k8s.io/v1", "NetworkPolicy", cluster.name, body)

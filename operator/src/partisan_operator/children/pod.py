@@ -1,0 +1,146 @@
+"""The pod of a node: one container, no privileges, no access to the API server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from partisan_operator.children import config_map, naming, token_secret
+from partisan_operator.children.child import Manifest
+from partisan_operator.children.node_config import restart_hash
+from partisan_operator.models import PartisanCluster, PartisanClusterSpec
+
+CONTAINER = "node"
+USER = 65532
+CONFIG_HASH_ANNOTATION = "partisan.dev/config-hash"
+"""On the pod template: changes when nodes need a restart, and so makes a new revision."""
+
+_DEFAULT_REQUESTS = {"cpu": "10m", "memory": "48Mi"}
+
+# A node is ready once it joined. Until then it is asked every second, for that second is what a
+# user waits; afterwards rarely, for a thousand nodes are to be asked. Joining may take long where
+# a machine starts hundreds of nodes, and a restart would only make it longer.
+_STARTUP = {"path": "/readyz", "periodSeconds": 1, "timeoutSeconds": 3, "failureThreshold": 1800}
+_READINESS = {"path": "/readyz", "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 2}
+_LIVENESS = {"path": "/livez", "periodSeconds": 20, "timeoutSeconds": 10, "failureThreshold": 6}
+
+
+def pod_template(
+    cluster: PartisanCluster, shard_labels: dict[str, str], default_image: str
+) -> Manifest:
+    """Return the pod template that all pods of a shard are made from."""
+    spec = cluster.spec
+    return {
+        "metadata": {
+            "labels": naming.labels(cluster.name) | shard_labels,
+            "annotations": {CONFIG_HASH_ANNOTATION: restart_hash(cluster)},
+        },
+        "spec": {
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "terminationGracePeriodSeconds": 30,
+            "securityContext": {
+                "runAsNonRoot": True,
+                "runAsUser": USER,
+                "runAsGroup": USER,
+                "fsGroup": USER,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [_container(cluster, default_image)],
+            "volumes": [
+                {
+                    "name": "config",
+                    "configMap": {"name": config_map.name_of(cluster.name), "defaultMode": 0o444},
+                },
+                {
+                    "name": "secret",
+                    "secret": {
+                        "secretName": token_secret.name_of(cluster.name),
+                        "defaultMode": 0o440,
+                    },
+                },
+                {"name": "state", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
+            ],
+            **_scheduling(cluster.name, spec),
+        },
+    }
+
+
+def _container(cluster: PartisanCluster, default_image: str) -> Manifest:
+    spec = cluster.spec
+    return {
+        "name": CONTAINER,
+        "image": spec.image or default_image,
+        "imagePullPolicy": spec.image_pull_policy.value,
+        "ports": [
+            {"name": "partisan", "containerPort": naming.PARTISAN_PORT, "protocol": "TCP"},
+            {"name": "http", "containerPort": naming.HTTP_PORT, "protocol": "TCP"},
+        ],
+        "env": [
+            {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
+            for name, path in (
+                ("POD_NAME", "metadata.name"),
+                ("POD_NAMESPACE", "metadata.namespace"),
+                ("POD_IP", "status.podIP"),
+                ("K8S_NODE_NAME", "spec.nodeName"),
+            )
+        ],
+        "resources": _resources(spec),
+        "startupProbe": _probe(_STARTUP),
+        "readinessProbe": _probe(_READINESS),
+        "livenessProbe": _probe(_LIVENESS),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": "config", "mountPath": "/etc/partisan/config", "readOnly": True},
+            {"name": "secret", "mountPath": "/etc/partisan/secret", "readOnly": True},
+            {"name": "state", "mountPath": "/var/lib/partisan"},
+        ],
+    }
+
+
+def _probe(probe: dict[str, Any]) -> Manifest:
+    timing = {key: value for key, value in probe.items() if key != "path"}
+    return {"httpGet": {"path": probe["path"], "port": "http", "scheme": "HTTP"}, **timing}
+
+
+def _resources(spec: PartisanClusterSpec) -> Manifest:
+    requests = _DEFAULT_REQUESTS if spec.resources.requests is None else spec.resources.requests
+    resources: Manifest = {"requests": _quantities(requests)} if requests else {}
+    if spec.resources.limits:
+        resources["limits"] = _quantities(spec.resources.limits)
+    return resources
+
+
+def _quantities(quantities: dict[str, Any]) -> dict[str, str]:
+    return {name: str(quantity) for name, quantity in quantities.items()}
+
+
+def _scheduling(cluster: str, spec: PartisanClusterSpec) -> Manifest:
+    """Return where the pods may run, leaving out what the spec does not say."""
+    constraints = spec.topology_spread_constraints
+    scheduling: Manifest = {
+        "nodeSelector": dict(spec.node_selector),
+        "tolerations": [toleration.to_wire() for toleration in spec.tolerations],
+        "affinity": spec.affinity,
+        "priorityClassName": spec.priority_class_name,
+        "imagePullSecrets": [secret.to_wire() for secret in spec.image_pull_secrets],
+        "topologySpreadConstraints": (
+            _default_spread(cluster) if constraints is None else list(constraints)
+        ),
+    }
+    return {key: value for key, value in scheduling.items() if value}
+
+
+def _default_spread(cluster: str) -> list[Manifest]:
+    return [
+        {
+            "maxSkew": 1,
+            "topologyKey": key,
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": naming.selector_labels(cluster)},
+        }
+        for key in ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
+    ]

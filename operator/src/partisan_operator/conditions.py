@@ -1,0 +1,152 @@
+"""The conditions of a cluster, each from what was seen and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from partisan_operator.diagnosis import Problem
+from partisan_operator.models.status import Condition, ConditionType, TriState
+from partisan_operator.observe.graph import OverlayGraph
+from partisan_operator.workload import Verdict
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the conditions are computed from."""
+
+    wanted: int
+    exists: int
+    ready: int
+    joined: int
+    answered: int
+    outdated: int
+    """Pods that a rollout has yet to replace."""
+
+    graph: OverlayGraph
+    verdict: Verdict | None
+    """None without a workload."""
+
+    discrepancy: str
+    """Why the counter of a finished run cannot be right; empty when it can."""
+
+    problem: Problem | None
+    paused: bool
+
+    @property
+    def all_ready(self) -> bool:
+        """Whether exactly the wanted pods exist, and all are ready."""
+        return self.exists == self.wanted == self.ready
+
+    @property
+    def all_joined(self) -> bool:
+        """Whether every wanted node says that it is in the overlay."""
+        return self.joined == self.wanted
+
+    @property
+    def connected(self) -> bool:
+        """Whether the overlay is one component that holds every wanted node."""
+        return self.all_joined and self.graph.components == 1
+
+
+@dataclass(frozen=True)
+class _Claim:
+    status: TriState
+    reason: str
+    message: str
+
+
+def conditions(
+    facts: Facts, earlier: dict[ConditionType, Condition], generation: int, now: str
+) -> tuple[Condition, ...]:
+    """Return all conditions; a time of transition changes only with the status."""
+    claims = {
+        ConditionType.READY: _ready(facts),
+        ConditionType.PROGRESSING: _progressing(facts),
+        ConditionType.OVERLAY_CONNECTED: _overlay_connected(facts),
+        ConditionType.WORKLOAD_CONVERGED: _workload_converged(facts),
+        ConditionType.DEGRADED: _degraded(facts),
+        ConditionType.PAUSED: _paused(facts),
+    }
+    return tuple(
+        _condition(kind, claim, earlier.get(kind), generation, now)
+        for kind, claim in claims.items()
+    )
+
+
+def _condition(
+    kind: ConditionType, claim: _Claim, earlier: Condition | None, generation: int, now: str
+) -> Condition:
+    unchanged = earlier is not None and earlier.status == claim.status
+    return Condition(
+        type=kind,
+        status=claim.status,
+        reason=claim.reason,
+        message=claim.message[:2048],
+        last_transition_time=earlier.last_transition_time if earlier and unchanged else now,
+        observed_generation=generation,
+    )
+
+
+def _ready(facts: Facts) -> _Claim:
+    if facts.all_ready and facts.connected:
+        return _Claim("True", "AllNodesJoined", f"All {facts.wanted} nodes are in the overlay")
+    counts = (
+        f"Of {facts.wanted} nodes {facts.exists} exist, {facts.ready} are ready and"
+        f" {facts.joined} have joined"
+    )
+    if facts.exists > facts.wanted:
+        return _Claim("False", "NodesLeaving", counts)
+    if facts.exists < facts.wanted:
+        return _Claim("False", "NodesMissing", counts)
+    if facts.ready < facts.wanted:
+        return _Claim("False", "NodesNotReady", counts)
+    return _Claim("False", "NodesNotJoined", counts)
+
+
+def _progressing(facts: Facts) -> _Claim:
+    if facts.paused:
+        return _Claim("False", "Paused", "spec.paused is true: nothing is changed")
+    if facts.exists != facts.wanted:
+        return _Claim("True", "Scaling", f"{facts.exists} of {facts.wanted} pods exist")
+    if facts.outdated:
+        return _Claim("True", "RollingOut", f"{facts.outdated} pods are of an earlier template")
+    if not facts.all_ready or not facts.connected:
+        return _Claim("True", "Forming", f"{facts.joined} of {facts.wanted} nodes have joined")
+    return _Claim("False", "Settled", "The cluster is as the spec asks")
+
+
+def _overlay_connected(facts: Facts) -> _Claim:
+    if facts.answered == 0:
+        return _Claim("Unknown", "NoAnswer", "No node has answered yet")
+    graph = facts.graph
+    if facts.connected:
+        return _Claim("True", "OneComponent", f"All {facts.wanted} nodes are one component")
+    if graph.components > 1:
+        return _Claim(
+            "False",
+            "Partitioned",
+            f"{graph.components} components, {graph.isolated} isolated nodes among"
+            f" {graph.nodes} that answer",
+        )
+    return _Claim("False", "NodesNotJoined", f"{facts.joined} of {facts.wanted} nodes have joined")
+
+
+def _workload_converged(facts: Facts) -> _Claim:
+    if facts.verdict is None:
+        return _Claim("Unknown", "NoWorkload", "spec.workload is not set")
+    if facts.discrepancy:
+        return _Claim("False", "CounterMismatch", facts.discrepancy)
+    status: TriState = "True" if facts.verdict.converged else "False"
+    return _Claim(status, facts.verdict.reason, facts.verdict.message)
+
+
+def _degraded(facts: Facts) -> _Claim:
+    if facts.problem is not None:
+        return _Claim("True", facts.problem.reason, facts.problem.message)
+    return _Claim("False", "AsExpected", "Nothing is known to be wrong")
+
+
+def _paused(facts: Facts) -> _Claim:
+    if facts.paused:
+        return _Claim("True", "SpecPaused", "Set spec.paused to false to resume")
+    return _Claim("False", "NotPaused", "The operator acts")

@@ -1,0 +1,178 @@
+"""Why a cluster is not well, in one sentence that says what to do.
+
+Pods, events and errors each tell a piece. `explain` picks the cause that the others follow from:
+a pod that cannot be created explains a node that has not joined, and not the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Reason(StrEnum):
+    """What can be wrong; the first of these that applies is what the user reads."""
+
+    INVALID_SPEC = "InvalidSpec"
+    NAME_CONFLICT = "NameConflict"
+    TOKEN_INVALID = "TokenInvalid"
+    APPLY_FAILED = "ApplyFailed"
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    POD_REJECTED = "PodRejected"
+    IMAGE_PULL_FAILED = "ImagePullFailed"
+    CONTAINER_CONFIG_ERROR = "ContainerConfigError"
+    CRASH_LOOPING = "CrashLooping"
+    UNSCHEDULABLE = "Unschedulable"
+    POD_NOT_STARTING = "PodNotStarting"
+    NODE_NOT_JOINING = "NodeNotJoining"
+    OVERLAY_PARTITIONED = "OverlayPartitioned"
+
+
+_RANK = {reason: rank for rank, reason in enumerate(Reason)}
+
+_ADVICE = {
+    Reason.QUOTA_EXCEEDED: "Raise the quota of the namespace or lower spec.replicas.",
+    Reason.POD_REJECTED: "Change what the message names, in the spec or in the namespace's policy.",
+    Reason.IMAGE_PULL_FAILED: "Check spec.image, spec.imagePullPolicy and spec.imagePullSecrets.",
+    Reason.CONTAINER_CONFIG_ERROR: "Check that spec.image is an image of the Erlang node.",
+    Reason.CRASH_LOOPING: "Read the log: kubectl logs {pod} --previous.",
+    Reason.UNSCHEDULABLE: "Free or add capacity, or change spec.resources and the scheduling"
+    " fields.",
+    Reason.POD_NOT_STARTING: "See kubectl describe pod {pod}.",
+    Reason.NODE_NOT_JOINING: "Read the log: kubectl logs {pod}.",
+}
+
+# How long a state may last before it counts as trouble, in seconds: what every start passes
+# through gets time, what never passes by itself gets none.
+_PATIENCE = {
+    Reason.UNSCHEDULABLE: 5.0,
+    Reason.POD_NOT_STARTING: 45.0,
+    Reason.NODE_NOT_JOINING: 90.0,
+}
+_PARTITION_PATIENCE = 20.0
+
+_IMAGE_REASONS = frozenset(
+    {
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "ErrImageNeverPull",
+        "InvalidImageName",
+        "ImageInspectError",
+        "RegistryUnavailable",
+    }
+)
+_CONFIG_REASONS = frozenset(
+    {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
+)
+_MAX_DETAIL = 400
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a cluster."""
+
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What is wrong with one pod."""
+
+    pod: str
+    reason: Reason
+    detail: str
+
+
+def trouble_of(pod: Mapping[str, Any]) -> Trouble | None:
+    """Return what keeps a live pod from being ready; None when it is ready or going away."""
+    name, status = pod["metadata"]["name"], pod.get("status") or {}
+    if "deletionTimestamp" in pod["metadata"]:
+        return None
+    conditions = {entry["type"]: entry for entry in status.get("conditions") or ()}
+    if conditions.get("Ready", {}).get("status") == "True":
+        return None
+    scheduled = conditions.get("PodScheduled", {})
+    if scheduled.get("reason") == "Unschedulable":
+        return Trouble(name, Reason.UNSCHEDULABLE, scheduled.get("message", ""))
+    for container in status.get("containerStatuses") or ():
+        waiting = (container.get("state") or {}).get("waiting") or {}
+        reason, message = waiting.get("reason", ""), waiting.get("message", "")
+        if reason in _IMAGE_REASONS:
+            return Trouble(name, Reason.IMAGE_PULL_FAILED, f"{reason}: {message}")
+        if reason in _CONFIG_REASONS:
+            return Trouble(name, Reason.CONTAINER_CONFIG_ERROR, f"{reason}: {message}")
+        if reason == "CrashLoopBackOff":
+            return Trouble(name, Reason.CRASH_LOOPING, _last_exit(container))
+    if status.get("phase") == "Running":
+        return Trouble(name, Reason.NODE_NOT_JOINING, "it runs and has not joined the overlay")
+    return Trouble(name, Reason.POD_NOT_STARTING, "its container has not started")
+
+
+def creation_trouble(event: Mapping[str, Any], first_missing: str) -> Trouble:
+    """Return what a StatefulSet's `FailedCreate` event says of a pod that is missing."""
+    message = event.get("message", "")
+    quota = "exceeded quota" in message
+    reason = Reason.QUOTA_EXCEEDED if quota else Reason.POD_REJECTED
+    # "create Pod ads-3 in StatefulSet ads failed error: pods "ads-3" is forbidden: ..."
+    return Trouble(first_missing, reason, message.rsplit("failed error: ", 1)[-1])
+
+
+def explain(
+    troubles: Sequence[Trouble], *, unready_pods: int, seeds: Iterable[str], unready_for: float
+) -> Problem | None:
+    """Return the problem that the pods' troubles amount to.
+
+    `troubles` is a sample of the pods, `unready_pods` counts them all; `unready_for` is the time
+    in seconds since the cluster was last ready. None while what is seen may pass by itself.
+    """
+    due = [entry for entry in troubles if unready_for >= _PATIENCE.get(entry.reason, 0.0)]
+    if not due:
+        return None
+    seed_names = frozenset(seeds)
+    # A seed first among equals: the others wait for it.
+    first = min(due, key=lambda entry: (_RANK[entry.reason], entry.pod not in seed_names))
+    seed = " (a seed that the others join through)" if first.pod in seed_names else ""
+    others = f" {unready_pods} pods are not ready." if unready_pods > 1 else ""
+    advice = _ADVICE[first.reason].format(pod=first.pod)
+    detail = shortened(first.detail)
+    return Problem(first.reason, f"Pod {first.pod}{seed}: {detail}.{others} {advice}")
+
+
+def partition(components: int, joined: int, wanted: int, seconds: float) -> Problem | None:
+    """Return the problem that all nodes have joined and the overlay is still in pieces.
+
+    `seconds` is the time since the overlay was last one component.
+    """
+    if components <= 1 or joined < wanted or seconds < _PARTITION_PATIENCE:
+        return None
+    return Problem(
+        Reason.OVERLAY_PARTITIONED,
+        f"All {wanted} nodes have joined, yet the overlay is in {components} pieces for"
+        f" {_PARTITION_PATIENCE:.0f} s and more. See whether the network lets pods of this"
+        " cluster reach each other.",
+    )
+
+
+def apply_failure(kind: str, name: str, message: str) -> Problem:
+    """Return the problem that the API server does not accept a child."""
+    return Problem(
+        Reason.APPLY_FAILED,
+        f"The API server does not accept {kind} {name}: {shortened(message)}. Change the part of"
+        " the spec that it names, or the operator's rights.",
+    )
+
+
+def shortened(text: str) -> str:
+    """Return text on one line, of bounded length, without a full stop."""
+    line = " ".join(text.split()).rstrip(".")
+    return line if len(line) <= _MAX_DETAIL else f"{line[: _MAX_DETAIL - 3]}..."
+
+
+def _last_exit(container: Mapping[str, Any]) -> str:
+    ended = (container.get("lastState") or {}).get("terminated") or {}
+    count = container.get("restartCount", 0)
+    cause = ended.get("message") or ended.get("reason") or "unknown reason"
+    return f"it crashed {count} times, last with exit code {ended.get('exitCode')} ({cause})"

@@ -1,0 +1,102 @@
+"""Carries out a plan."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import secrets
+
+from partisan_operator.children import token_secret
+from partisan_operator.diagnosis import Problem, apply_failure
+from partisan_operator.kube import Kube, KubeError
+from partisan_operator.models import PartisanCluster
+from partisan_operator.observe.observer import Observer
+from partisan_operator.observe.scraper import ScrapeError, Scraper
+from partisan_operator.reconcile import (
+    Action,
+    Apply,
+    CreateToken,
+    Delete,
+    DeletePod,
+    Plan,
+    StartRun,
+)
+
+logger = logging.getLogger(__name__)
+
+START_ATTEMPTS = 3
+"""Nodes that are asked to start a run in one go; the next look tries again."""
+
+
+class Executor:
+    """Carries out actions against the API server and the nodes."""
+
+    def __init__(self, kube: Kube, scraper: Scraper, observer: Observer) -> None:
+        """Make an executor."""
+        self._kube = kube
+        self._scraper = scraper
+        self._observer = observer
+
+    async def execute(self, cluster: PartisanCluster, plan: Plan) -> Problem | None:
+        """Carry out the waves of a plan, until one fails; return what the API server refused.
+
+        Raises `KubeError` when the API server did not answer: the next look starts over.
+        """
+        for wave in plan.waves:
+            problems = await asyncio.gather(*(self._perform(cluster, action) for action in wave))
+            first = next(filter(None, problems), None)
+            if first is not None:
+                return first
+        return None
+
+    async def _perform(self, cluster: PartisanCluster, action: Action) -> Problem | None:
+        namespace = cluster.namespace
+        match action:
+            case Apply(child):
+                logger.info("apply %s %s", child.kind, child.name)
+                try:
+                    await self._kube.apply(child.manifest)
+                except KubeError as error:
+                    if error.code in (0, 409, 429) or error.code >= 500:
+                        raise  # it passes: the next look tries again
+                    return apply_failure(child.kind, child.name, str(error))
+            case CreateToken():
+                return await self._create_token(cluster)
+            case Delete(kind, name, uid):
+                logger.info("delete %s %s", kind, name)
+                await self._kube.delete(kind, namespace, name, uid)
+            case DeletePod(pod):
+                logger.info("replace pod %s, which is of an earlier template", pod.name)
+                await self._kube.delete("Pod", namespace, pod.name, pod.uid)
+            case StartRun():
+                await self._start(cluster, action)
+        return None
+
+    async def _create_token(self, cluster: PartisanCluster) -> Problem | None:
+        child = token_secret.build(cluster, secrets.token_hex(token_secret.TOKEN_BYTES))
+        try:
+            await self._kube.create(child.manifest)
+        except KubeError as error:
+            if error.code == 409:
+                return None  # somebody was faster: theirs is as good
+            if error.code in (0, 429) or error.code >= 500:
+                raise
+            return apply_failure(child.kind, child.name, str(error))
+        logger.info("created %s %s", child.kind, child.name)
+        return None
+
+    async def _start(self, cluster: PartisanCluster, action: StartRun) -> None:
+        token = await self._observer.token(cluster)
+        if token is None:
+            logger.warning("run %s cannot start: there is no token", action.run)
+            return
+        attempts = min(START_ATTEMPTS, len(action.candidates))
+        for endpoint in random.sample(action.candidates, attempts):
+            try:
+                await self._scraper.start_run(endpoint, token, action.run)
+            except ScrapeError as error:
+                logger.warning("run %s was not started: %s", action.run, error)
+            else:
+                logger.info("run %s started through %s", action.run, endpoint.pod)
+                return

@@ -1,0 +1,249 @@
+"""The only module that talks to the API server.
+
+Objects travel as the JSON that they are on the wire: the children's builders make it, and server-
+side apply compares it field by field. The official client brings the configuration, TLS, tokens
+and their renewal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+from kubernetes.aio import config
+from kubernetes.aio.client import ApiClient, Configuration
+
+from partisan_operator import metrics
+from partisan_operator.announcements import Announcement
+from partisan_operator.children.child import Manifest
+from partisan_operator.clock import to_wire, utc_now
+from partisan_operator.models import PartisanCluster
+from partisan_operator.models.cluster import API_VERSION, GROUP, KIND, PLURAL, VERSION
+
+FIELD_MANAGER = "partisan-operator"
+REQUEST_TIMEOUT = 30.0
+
+_PATHS = {
+    "StatefulSet": ("apis/apps/v1", "statefulsets"),
+    "Service": ("api/v1", "services"),
+    "ConfigMap": ("api/v1", "configmaps"),
+    "Secret": ("api/v1", "secrets"),
+    "Pod": ("api/v1", "pods"),
+    "Event": ("api/v1", "events"),
+    "EndpointSlice": ("apis/discovery.k8s.io/v1", "endpointslices"),
+    "NetworkPolicy": ("apis/networking.k8s.io/v1", "networkpolicies"),
+    "PodDisruptionBudget": ("apis/policy/v1", "poddisruptionbudgets"),
+    KIND: (f"apis/{GROUP}/{VERSION}", PLURAL),
+}
+_METADATA_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+
+
+class KubeError(Exception):
+    """The API server refused a request, or did not answer."""
+
+    def __init__(self, code: int, message: str) -> None:
+        """Make an error; `code` is the HTTP status, 0 when there was no answer."""
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Query:
+    """Which objects of a kind to list."""
+
+    labels: str = ""
+    fields: str = ""
+    metadata_only: bool = False
+    """Ask for metadata alone, where the rest would only be thrown away."""
+
+
+async def connect() -> Kube:
+    """Return a client with the service account of the pod, else with the kubeconfig."""
+    configuration = Configuration()
+    if "KUBERNETES_SERVICE_HOST" in os.environ:
+        config.load_incluster_config(client_configuration=configuration)
+    else:
+        await config.load_kube_config(client_configuration=configuration)
+    return Kube(ApiClient(configuration))
+
+
+class Kube:
+    """What the operator asks of the API server."""
+
+    def __init__(self, client: ApiClient) -> None:
+        """Make a client of an official one."""
+        self._client = client
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.close()
+
+    async def get(self, kind: str, namespace: str, name: str) -> Manifest | None:
+        """Return an object; None when there is none."""
+        try:
+            return await self._call("get", "GET", kind, namespace, name)
+        except KubeError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    async def find(self, kind: str, namespace: str, query: Query) -> list[Manifest]:
+        """Return the objects of a kind that a query matches.
+
+        They come from the API server's cache: good enough for a loop that looks again, and free
+        of charge for etcd.
+        """
+        parameters = [("resourceVersion", "0")]
+        if query.labels:
+            parameters.append(("labelSelector", query.labels))
+        if query.fields:
+            parameters.append(("fieldSelector", query.fields))
+        headers = {"Accept": _METADATA_ONLY} if query.metadata_only else {}
+        answer = await self._call(
+            "list", "GET", kind, namespace, parameters=parameters, headers=headers
+        )
+        return [{"kind": kind, **item} for item in answer.get("items") or ()]
+
+    async def apply(self, manifest: Manifest) -> None:
+        """Apply an object: our fields become what the manifest says, others stay."""
+        await self._apply(manifest)
+
+    async def apply_status(self, cluster: PartisanCluster, status: dict[str, Any]) -> None:
+        """Write a cluster's status. Its uid is a precondition: a successor is left alone."""
+        manifest = {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "metadata": {
+                "name": cluster.name,
+                "namespace": cluster.namespace,
+                "uid": cluster.uid,
+            },
+            "status": status,
+        }
+        await self._apply(manifest, subresource="status")
+
+    async def create(self, manifest: Manifest) -> None:
+        """Create an object; raises `KubeError` with code 409 when it is there already."""
+        await self._call(
+            "create",
+            "POST",
+            manifest["kind"],
+            manifest["metadata"]["namespace"],
+            parameters=[("fieldManager", FIELD_MANAGER)],
+            body=manifest,
+        )
+
+    async def delete(self, kind: str, namespace: str, name: str, uid: str) -> None:
+        """Delete the object with that uid; nothing happens when it is gone or another one."""
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {"uid": uid},
+            "propagationPolicy": "Background",
+        }
+        try:
+            await self._call("delete", "DELETE", kind, namespace, name, body=options)
+        except KubeError as error:
+            if error.code not in (404, 409):
+                raise
+
+    async def annotate(self, kind: str, namespace: str, name: str, key: str, value: str) -> None:
+        """Set one annotation, as a manager of its own: no apply of ours takes it away."""
+        await self._call(
+            "patch",
+            "PATCH",
+            kind,
+            namespace,
+            name,
+            parameters=[("fieldManager", f"{FIELD_MANAGER}-{key.rpartition('/')[2]}")],
+            headers={"Content-Type": "application/merge-patch+json"},
+            body={"metadata": {"annotations": {key: value}}},
+        )
+
+    async def announce(self, cluster: PartisanCluster, announcement: Announcement) -> None:
+        """Write a Kubernetes Event about a cluster."""
+        now = to_wire(utc_now())
+        await self.create(
+            {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {"generateName": f"{cluster.name}.", "namespace": cluster.namespace},
+                "type": announcement.type,
+                "reason": announcement.reason,
+                "message": announcement.message[:1024],
+                "firstTimestamp": f"{now[:19]}Z",
+                "lastTimestamp": f"{now[:19]}Z",
+                "count": 1,
+                "source": {"component": FIELD_MANAGER},
+                "reportingComponent": FIELD_MANAGER,
+                "involvedObject": {
+                    "apiVersion": API_VERSION,
+                    "kind": KIND,
+                    "namespace": cluster.namespace,
+                    "name": cluster.name,
+                    "uid": cluster.uid,
+                },
+            }
+        )
+
+    async def _apply(self, manifest: Manifest, subresource: str = "") -> None:
+        await self._call(
+            f"apply_{subresource}" if subresource else "apply",
+            "PATCH",
+            manifest["kind"],
+            manifest["metadata"]["namespace"],
+            manifest["metadata"]["name"],
+            subresource=subresource,
+            parameters=[("fieldManager", FIELD_MANAGER), ("force", "true")],
+            headers={"Content-Type": "application/apply-patch+yaml"},
+            body=manifest,
+        )
+
+    async def _call(
+        self,
+        verb: str,
+        method: str,
+        kind: str,
+        namespace: str,
+        name: str = "",
+        *,
+        subresource: str = "",
+        parameters: list[tuple[str, str]] | None = None,
+        headers: dict[str, str] | None = None,
+        body: Manifest | None = None,
+    ) -> Manifest:
+        """Make one request; return the answer, or raise `KubeError`."""
+        group, plural = _PATHS[kind]
+        parts = [group, "namespaces", namespace, plural, name, subresource]
+        code = 0
+        try:
+            serialised = await self._client.param_serialize(
+                method,
+                "/" + "/".join(filter(None, parts)),
+                query_params=parameters,
+                header_params={"Accept": "application/json"} | (headers or {}),
+                body=body,
+                auth_settings=["BearerToken"],
+            )
+            response = await self._client.call_api(*serialised, _request_timeout=REQUEST_TIMEOUT)
+            code = response.status
+            text = await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise KubeError(0, f"no answer to {verb} {kind}: {error or type(error)}") from error
+        finally:
+            metrics.api_calls.labels(verb, kind, str(code)).inc()
+        if not 200 <= code < 300:
+            raise KubeError(code, _message(text, code))
+        answer: Manifest = json.loads(text)
+        return answer
+
+
+def _message(body: bytes, code: int) -> str:
+    """Return what a `Status` object says, or the beginning of whatever came instead."""
+    try:
+        return str(json.loads(body)["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {code}: {body[:200].decode(errors='replace')}"

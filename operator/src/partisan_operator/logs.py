@@ -1,0 +1,44 @@
+"""Logs: one line for a person, or one JSON object for a machine."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+
+from partisan_operator.clock import from_unix, to_wire
+from partisan_operator.settings import Settings
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        entry = {
+            "time": to_wire(from_unix(record.created)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        cluster = getattr(record, "cluster", None)
+        if cluster is not None:
+            entry["cluster"] = cluster
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry)
+
+
+class _Text(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        cluster = getattr(record, "cluster", None)
+        subject = f" [{cluster}]" if cluster else ""
+        moment = to_wire(from_unix(record.created))
+        line = f"{moment} {record.levelname:<7}{subject} {record.getMessage()}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+def configure(settings: Settings) -> None:
+    """Send all logs to the standard error in the wanted format."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Json() if settings.log_format == "json" else _Text())
+    logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
+    # Kopf tells of every event that it passes on.
+    logging.getLogger("kopf").setLevel(logging.WARNING)

@@ -1,0 +1,239 @@
+"""One loop for each cluster: look, plan, act, report; then sleep until woken or due.
+
+An event only ends the sleep. What a loop keeps between two looks (recent reports, the ledger of
+the run) makes its answers better and is never needed for them to be right: a loop that starts
+anew takes the durable part from the status.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from partisan_operator import metrics, reconcile
+from partisan_operator.announcements import Announcement, announcements
+from partisan_operator.children import family_of
+from partisan_operator.clock import seconds_between, to_wire, utc_now
+from partisan_operator.diagnosis import Problem, Reason, Trouble, explain, partition
+from partisan_operator.execute import Executor
+from partisan_operator.kube import Kube, KubeError
+from partisan_operator.models import PartisanCluster, PartisanClusterStatus
+from partisan_operator.models.cluster import KIND
+from partisan_operator.models.status import ConditionType, Phase
+from partisan_operator.observe.observation import Observation
+from partisan_operator.observe.observer import Observer, seed_names
+from partisan_operator.observe.traffic import aggregate, channel_names
+from partisan_operator.settings import Settings
+from partisan_operator.status import View, status_of, worth_writing
+from partisan_operator.workload import Ledger
+
+LEAST_PAUSE = 0.5
+"""Seconds between two looks, however many events come."""
+
+_SHARE_OF_TIME = 4
+"""A loop sleeps at least this many times as long as its look took: large clusters are looked at
+less often, and no cluster takes more than a fifth of the operator's time."""
+
+_DIAGNOSIS_PERIOD = 3.0
+_NUDGE_PERIOD = 10.0
+_NUDGE_ANNOTATION = "partisan.dev/nudged-at"
+_FIRST_BACKOFF, _LAST_BACKOFF = 1.0, 30.0
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What all loops share."""
+
+    kube: Kube
+    observer: Observer
+    executor: Executor
+    settings: Settings
+
+
+class ClusterLoop:
+    """Looks after one cluster for as long as it exists."""
+
+    def __init__(self, namespace: str, name: str, tools: Tools) -> None:
+        """Make the loop of a cluster; `run` runs it."""
+        self._namespace, self._name = namespace, name
+        self._tools = tools
+        self._log = logging.LoggerAdapter(
+            logging.getLogger(__name__), {"cluster": f"{namespace}/{name}"}
+        )
+        self._woken = asyncio.Event()
+        self._forget("")
+        self.busy_since: float | None = None
+        """Monotonic time at which the look in progress began; None between looks."""
+
+    def _forget(self, uid: str) -> None:
+        """Begin with the cluster of that uid: what was kept of another one means nothing."""
+        self._uid = uid
+        self._observation: Observation | None = None
+        self._ledger = Ledger()
+        self._looked_at_all = self._diagnosed = self._nudged = float("-inf")
+        self._troubles: tuple[Trouble, ...] = ()
+        self._unready = 0
+
+    def wake(self) -> None:
+        """End the sleep: something may have changed."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Look after the cluster until it is gone."""
+        backoff = _FIRST_BACKOFF
+        while True:
+            self._woken.clear()
+            self.busy_since = began = time.monotonic()
+            outcome = "ok"
+            try:
+                pause = await self._look_and_act()
+                backoff = _FIRST_BACKOFF
+            except KubeError as error:
+                outcome, pause, backoff = "error", backoff, min(2 * backoff, _LAST_BACKOFF)
+                self._log.warning("%s; next look in %.0f s", error, pause)
+            except Exception:
+                # The loop is the only thing that looks after the cluster: it must not end.
+                outcome, pause, backoff = "bug", backoff, min(2 * backoff, _LAST_BACKOFF)
+                self._log.exception("this is a fault of the operator")
+            finally:
+                self.busy_since = None
+            took = time.monotonic() - began
+            metrics.reconcile_seconds.labels(outcome).observe(took)
+            if pause is None:
+                return
+            await asyncio.sleep(max(LEAST_PAUSE, _SHARE_OF_TIME * took))
+            await self._sleep(pause - LEAST_PAUSE)
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            await asyncio.wait_for(self._woken.wait(), max(0.0, seconds))
+        except TimeoutError:
+            return  # nothing happened, and the next look is due
+
+    async def _look_and_act(self) -> float | None:
+        """Do one round; return how long to sleep, None when the cluster is gone."""
+        manifest = await self._tools.kube.get(KIND, self._namespace, self._name)
+        if manifest is None:
+            return None
+        try:
+            cluster = PartisanCluster.from_wire(manifest)
+        except ValidationError as error:
+            self._log.error(
+                "%s: this operator does not know the spec: %s", Reason.INVALID_SPEC, error
+            )
+            return self._tools.settings.idle_period
+        if cluster.deleting:
+            return self._tools.settings.idle_period
+        if cluster.uid != self._uid:
+            self._forget(cluster.uid)
+        return await self._reconcile(cluster)
+
+    async def _reconcile(self, cluster: PartisanCluster) -> float:
+        settings, earlier = self._tools.settings, self._observation
+        family = family_of(cluster, settings.node_image)
+        began = time.monotonic()
+        complete = (
+            cluster.status.observed_generation != cluster.generation
+            or began - self._looked_at_all >= settings.resync_period
+        )
+        observation = await self._tools.observer.look(cluster, family, earlier, complete=complete)
+        plan = reconcile.plan(cluster, family, observation, settings.node_image)
+        refused = await self._tools.executor.execute(cluster, plan)
+        if complete and refused is None:
+            self._looked_at_all = began
+        problem = plan.problem or refused or await self._diagnose(cluster, observation)
+        view = View(
+            observation=observation,
+            ledger=self._ledger,
+            outdated=plan.outdated,
+            problem=problem,
+            channels=aggregate(
+                channel_names(cluster.spec),
+                {} if earlier is None else earlier.seen,
+                observation.seen,
+            ),
+        )
+        status, self._ledger = status_of(cluster, view)
+        self._observation = observation
+        if plan.scaling is not None and refused is None:
+            before, after = plan.scaling
+            await self._tools.kube.announce(
+                cluster, Announcement("Normal", "Scaled", f"From {before} to {after} nodes")
+            )
+        if worth_writing(status, cluster.status):
+            await self._report(cluster, status)
+        return settings.idle_period if _settled(status) else settings.active_period
+
+    async def _diagnose(self, cluster: PartisanCluster, observation: Observation) -> Problem | None:
+        """Return what is wrong with a cluster that is not ready, asking for details rarely."""
+        now = to_wire(observation.at)
+        ready = cluster.status.condition(ConditionType.READY)
+        if ready is None or ready.status == "True":
+            self._troubles = ()
+            return None
+        began = time.monotonic()
+        if began - self._diagnosed >= _DIAGNOSIS_PERIOD:
+            self._diagnosed = began
+            found = await self._tools.observer.troubles(cluster, observation)
+            self._troubles, self._unready = found
+            await self._nudge(cluster, observation)
+        problem = explain(
+            self._troubles,
+            unready_pods=self._unready,
+            seeds=seed_names(cluster),
+            unready_for=seconds_between(ready.last_transition_time, now) or 0.0,
+        )
+        connected = cluster.status.condition(ConditionType.OVERLAY_CONNECTED)
+        if problem is not None or connected is None or cluster.status.overlay is None:
+            return problem
+        return partition(
+            cluster.status.overlay.components,
+            cluster.status.joined,
+            cluster.spec.replicas,
+            seconds_between(connected.last_transition_time, now) or 0.0,
+        )
+
+    async def _nudge(self, cluster: PartisanCluster, observation: Observation) -> None:
+        """Make StatefulSets try again to create the pods that they could not create.
+
+        Their controller backs off up to a quarter of an hour, and does not notice that a quota
+        was raised. Any change of the object makes it look.
+        """
+        creation = (Reason.QUOTA_EXCEEDED, Reason.POD_REJECTED)
+        failed = any(trouble.reason in creation for trouble in self._troubles)
+        if not failed or time.monotonic() - self._nudged < _NUDGE_PERIOD or cluster.spec.paused:
+            return
+        self._nudged = time.monotonic()
+        for shard in observation.shards(cluster):
+            if shard.exists < shard.wanted:
+                await self._tools.kube.annotate(
+                    "StatefulSet",
+                    cluster.namespace,
+                    shard.name,
+                    _NUDGE_ANNOTATION,
+                    to_wire(utc_now()),
+                )
+
+    async def _report(self, cluster: PartisanCluster, status: PartisanClusterStatus) -> None:
+        await self._tools.kube.apply_status(cluster, status.to_wire())
+        for announcement in announcements(cluster.status, status):
+            self._log.info("%s: %s", announcement.reason, announcement.message)
+            await self._tools.kube.announce(cluster, announcement)
+        old, new = cluster.status.timings, status.timings
+        if new.ready_at and new.ready_at != old.ready_at:
+            seconds = seconds_between(new.applied_at, new.ready_at) or 0.0
+            metrics.apply_to_ready_seconds.observe(seconds)
+        if new.joined_at and new.joined_at != old.joined_at:
+            seconds = seconds_between(new.applied_at, new.joined_at) or 0.0
+            metrics.apply_to_joined_seconds.observe(seconds)
+
+
+def _settled(status: PartisanClusterStatus) -> bool:
+    """Say whether nothing is expected to happen soon."""
+    waiting = status.workload is not None and status.workload.phase != "Finished"
+    ready = status.phase is Phase.READY and not waiting
+    return ready or status.phase in (Phase.CONVERGED, Phase.PAUSED)

@@ -1,0 +1,1 @@
+"""What the operator sees of a cluster, and how: nodes' reports, the overlay's graph, traffic."""

@@ -1,0 +1,56 @@
+"""The overlay as a graph: nodes, and a link wherever either end reports the other as active.
+
+A link that only one end reports counts as a link: views are read at slightly different times,
+and a connection carries messages both ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class OverlayGraph:
+    """What the status says of the graph."""
+
+    nodes: int
+    links: int
+    components: int
+    isolated: int
+
+    @property
+    def mean_degree(self) -> float:
+        """Mean number of links of a node."""
+        return 2 * self.links / self.nodes if self.nodes else 0.0
+
+
+def analyse(views: Mapping[str, Iterable[str]]) -> OverlayGraph:
+    """Return the figures of the graph that the active views of the nodes make.
+
+    Names without a view of their own are left out: they did not answer, and a view may name
+    nodes that are gone, or that never were.
+    """
+    links = {
+        (min(node, peer), max(node, peer))
+        for node, peers in views.items()
+        for peer in peers
+        if peer != node and peer in views
+    }
+    parent = {node: node for node in views}
+
+    def root(node: str) -> str:
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]  # halve the path: the next look is shorter
+            node = parent[node]
+        return node
+
+    for left, right in links:
+        parent[root(left)] = root(right)
+    linked = {node for link in links for node in link}
+    return OverlayGraph(
+        nodes=len(parent),
+        links=len(links),
+        components=sum(1 for node in parent if root(node) == node),
+        isolated=len(parent) - len(linked),
+    )

@@ -1,0 +1,160 @@
+"""One look at a cluster: what the API server and the nodes said, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from partisan_operator.children import naming
+from partisan_operator.children.child import owned_by
+from partisan_operator.models import PartisanCluster
+from partisan_operator.observe.report import NodeReport
+
+REPORT_LIFETIME = 10.0
+"""Seconds for which a node's last report stands in for one that did not come. Shorter, and one
+slow answer makes a cluster look incomplete; longer, and a dead node looks alive."""
+
+
+class TokenState(Enum):
+    """What is known of the Secret with the token. The token itself is no part of a look."""
+
+    UNKNOWN = "not looked at"
+    ABSENT = "there is no Secret"
+    INVALID = "the Secret holds no valid token"
+    VALID = "the Secret holds a token"
+
+
+@dataclass(frozen=True)
+class ShardState:
+    """A live StatefulSet of the cluster."""
+
+    index: int
+    name: str
+    uid: str
+    wanted: int
+    """`spec.replicas`."""
+
+    exists: int
+    """Pods that exist."""
+
+    ready: int
+    updated: int
+    """Pods of the newest revision. Means nothing until `settled`."""
+
+    revision: str
+    """The newest revision."""
+
+    settled: bool
+    """Whether the StatefulSet controller has seen the newest spec."""
+
+    @classmethod
+    def of(cls, manifest: Mapping[str, Any]) -> ShardState:
+        """Read a shard from the JSON form of its StatefulSet."""
+        metadata, status = manifest["metadata"], manifest.get("status") or {}
+        return cls(
+            index=int(metadata["labels"].get(naming.SHARD_LABEL, "0")),
+            name=metadata["name"],
+            uid=metadata["uid"],
+            wanted=manifest["spec"].get("replicas", 0),
+            exists=status.get("replicas", 0),
+            ready=status.get("readyReplicas", 0),
+            updated=status.get("updatedReplicas", 0),
+            revision=status.get("updateRevision", ""),
+            settled=status.get("observedGeneration") == metadata.get("generation"),
+        )
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A pod's address, as its Service publishes it."""
+
+    pod: str
+    uid: str
+    """The pod's uid: a successor has the name, and may have the address, of its predecessor."""
+
+    address: str
+    ready: bool
+
+
+@dataclass(frozen=True)
+class PodRevision:
+    """What a rollout needs to know of a pod that is not going away."""
+
+    name: str
+    uid: str
+    owner: str
+    """Uid of the controller."""
+
+    revision: str
+    pending: bool
+    """Whether no container of it has ever run: such a pod holds nothing that could be lost."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A node's report and when it came."""
+
+    report: NodeReport
+    uid: str
+    """Uid of the pod that gave it."""
+
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What was seen of a cluster at one time."""
+
+    at: datetime
+    live: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    """Live children by kind and name, those included that other owners hold."""
+
+    complete: bool = False
+    """Whether `live` holds children of all kinds, or StatefulSets only."""
+
+    token: TokenState = TokenState.UNKNOWN
+
+    endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+    """By pod name; pods that are going away are left out."""
+
+    seen: Mapping[str, Seen] = field(default_factory=dict)
+    """Reports by pod name; absent where a node gave none."""
+
+    pods: tuple[PodRevision, ...] | None = None
+    """The pods, when a rollout needed them; None when nobody asked."""
+
+    def shards(self, cluster: PartisanCluster) -> tuple[ShardState, ...]:
+        """Return the cluster's own StatefulSets, lowest ordinals first."""
+        states = (
+            ShardState.of(manifest)
+            for (kind, _), manifest in self.live.items()
+            if kind == "StatefulSet" and owned_by(manifest, cluster.uid)
+        )
+        return tuple(sorted(states, key=lambda shard: shard.index))
+
+    def reports(self, expected: Iterable[str]) -> dict[str, NodeReport]:
+        """Return the reports of the expected nodes, by name."""
+        return {pod: self.seen[pod].report for pod in expected if pod in self.seen}
+
+
+def merge_reports(
+    earlier: Mapping[str, Seen],
+    fresh: Mapping[str, Seen],
+    endpoints: Mapping[str, Endpoint],
+    now: datetime,
+) -> dict[str, Seen]:
+    """Return the fresh reports, and recent earlier ones of nodes that did not answer this time.
+
+    An earlier report counts only while the pod that gave it is there.
+    """
+    kept = {
+        pod: seen
+        for pod, seen in earlier.items()
+        if pod in endpoints
+        and endpoints[pod].uid == seen.uid
+        and (now - seen.at).total_seconds() <= REPORT_LIFETIME
+    }
+    return kept | dict(fresh)

@@ -1,0 +1,219 @@
+"""Looks at a cluster: asks the API server for objects, and the nodes for reports.
+
+There is no watch of pods. Addresses come from the EndpointSlices of the headless Services, a few
+objects however many pods there are, read from the API server's cache.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from partisan_operator import metrics, rollout
+from partisan_operator.children import Family, naming, token_secret
+from partisan_operator.children.family import KINDS
+from partisan_operator.diagnosis import Trouble, creation_trouble, trouble_of
+from partisan_operator.kube import Kube, Query
+from partisan_operator.models import PartisanCluster
+from partisan_operator.observe.observation import (
+    Endpoint,
+    Observation,
+    PodRevision,
+    TokenState,
+    merge_reports,
+)
+from partisan_operator.observe.scraper import Scraper
+
+SAMPLE = 8
+"""Most pods that a diagnosis looks at: what ails a thousand shows in a few."""
+
+_Live = dict[tuple[str, str], Mapping[str, Any]]
+
+
+class Observer:
+    """Makes observations."""
+
+    def __init__(self, kube: Kube, scraper: Scraper, clock: Callable[[], datetime]) -> None:
+        """Make an observer; `clock` stamps the observations."""
+        self._kube = kube
+        self._scraper = scraper
+        self._clock = clock
+
+    async def look(
+        self,
+        cluster: PartisanCluster,
+        family: Family,
+        earlier: Observation | None,
+        *,
+        complete: bool,
+    ) -> Observation:
+        """Look at a cluster once.
+
+        `complete` looks at children of all kinds and not at StatefulSets alone. `earlier` is the
+        last observation: a node that does not answer this time may still be known from it.
+        """
+        (live, token), endpoints = await asyncio.gather(
+            self._children(cluster, family, complete=complete), self._endpoints(cluster)
+        )
+        expected = naming.pod_names(cluster.name, cluster.spec.replicas)
+        with metrics.scrape_seconds.time():
+            fresh, failures = await self._scraper.scrape(
+                endpoints[name] for name in expected if name in endpoints
+            )
+        metrics.scrape_failures.inc(failures)
+        now = self._clock()
+        known = {} if earlier is None else earlier.seen
+        observation = Observation(
+            at=now,
+            live=live,
+            complete=complete,
+            token=token,
+            endpoints=endpoints,
+            seen=merge_reports(known, fresh, endpoints, now),
+        )
+        if not rollout.pending(observation.shards(cluster)):
+            return observation
+        pods = await self._pods(cluster)
+        return Observation(**{**vars(observation), "pods": pods})
+
+    async def troubles(
+        self, cluster: PartisanCluster, observation: Observation
+    ) -> tuple[tuple[Trouble, ...], int]:
+        """Return what keeps a few of the pods from being ready, and how many are not."""
+        expected = naming.pod_names(cluster.name, cluster.spec.replicas)
+        unready = [
+            name
+            for name in expected
+            if name not in observation.endpoints or not observation.endpoints[name].ready
+        ]
+        seeds = set(seed_names(cluster))
+        sample = sorted(unready, key=lambda name: name not in seeds)[:SAMPLE]
+        pods = await asyncio.gather(
+            *(self._kube.get("Pod", cluster.namespace, name) for name in sample)
+        )
+        found = [trouble for pod in pods if pod is not None and (trouble := trouble_of(pod))]
+        missing = [name for name, pod in zip(sample, pods, strict=True) if pod is None]
+        if missing:
+            found += await self._creation_troubles(cluster, missing)
+        return tuple(found), len(unready)
+
+    async def token(self, cluster: PartisanCluster) -> str | None:
+        """Return the cluster's token; None when there is no valid one."""
+        name = token_secret.name_of(cluster.name)
+        secret = await self._kube.get("Secret", cluster.namespace, name)
+        return None if secret is None else token_secret.token_in(secret)
+
+    async def _children(
+        self, cluster: PartisanCluster, family: Family, *, complete: bool
+    ) -> tuple[_Live, TokenState]:
+        kinds = KINDS if complete else ("StatefulSet",)
+        query = Query(labels=naming.selector(cluster.name))
+        lists = await asyncio.gather(
+            *(self._kube.find(kind, cluster.namespace, query) for kind in kinds)
+        )
+        live: _Live = {
+            (item["kind"], item["metadata"]["name"]): item for items in lists for item in items
+        }
+        await self._add_unlabelled(cluster, family, live, kinds)
+        return live, await self._token_state(cluster) if complete else TokenState.UNKNOWN
+
+    async def _add_unlabelled(
+        self, cluster: PartisanCluster, family: Family, live: _Live, kinds: Iterable[str]
+    ) -> None:
+        """Add objects that have a child's name without its labels.
+
+        They are somebody else's, and an apply would take them over.
+        """
+        absent = [
+            child.key
+            for child in (*family.foundations, *family.stateful_sets)
+            if child.kind in kinds and child.key not in live
+        ]
+        found = await asyncio.gather(
+            *(self._kube.get(kind, cluster.namespace, name) for kind, name in absent)
+        )
+        live.update({key: item for key, item in zip(absent, found, strict=True) if item})
+
+    async def _token_state(self, cluster: PartisanCluster) -> TokenState:
+        name = token_secret.name_of(cluster.name)
+        secret = await self._kube.get("Secret", cluster.namespace, name)
+        if secret is None:
+            return TokenState.ABSENT
+        return TokenState.VALID if token_secret.token_in(secret) else TokenState.INVALID
+
+    async def _endpoints(self, cluster: PartisanCluster) -> dict[str, Endpoint]:
+        slices = await self._kube.find(
+            "EndpointSlice", cluster.namespace, Query(labels=naming.selector(cluster.name))
+        )
+        entries = (entry for item in slices for entry in item.get("endpoints") or ())
+        return {endpoint.pod: endpoint for entry in entries if (endpoint := _endpoint(entry))}
+
+    async def _pods(self, cluster: PartisanCluster) -> tuple[PodRevision, ...]:
+        labels = naming.selector(cluster.name)
+        everyone, never_ran = await asyncio.gather(
+            self._kube.find("Pod", cluster.namespace, Query(labels=labels, metadata_only=True)),
+            self._kube.find(
+                "Pod",
+                cluster.namespace,
+                Query(labels=labels, fields="status.phase=Pending", metadata_only=True),
+            ),
+        )
+        pending = {item["metadata"]["uid"] for item in never_ran}
+        return tuple(
+            _pod_revision(item["metadata"], pending)
+            for item in everyone
+            if "deletionTimestamp" not in item["metadata"]
+        )
+
+    async def _creation_troubles(
+        self, cluster: PartisanCluster, missing: list[str]
+    ) -> list[Trouble]:
+        """Return what StatefulSets say of pods that they could not create."""
+        events = await self._kube.find(
+            "Event",
+            cluster.namespace,
+            Query(fields="involvedObject.kind=StatefulSet,reason=FailedCreate"),
+        )
+        shards = {name.rpartition("-")[0]: name for name in reversed(missing)}
+        newest = sorted(events, key=lambda event: event.get("lastTimestamp") or "", reverse=True)
+        for event in newest:
+            pod = shards.get(event["involvedObject"]["name"])
+            if pod is not None:
+                return [creation_trouble(event, pod)]
+        return []
+
+
+def seed_names(cluster: PartisanCluster) -> tuple[str, ...]:
+    """Return the names of the cluster's seeds."""
+    ordinals = naming.seed_ordinals(cluster.spec.replicas, cluster.spec.discovery.seeds)
+    return tuple(naming.pod_name(cluster.name, ordinal) for ordinal in ordinals)
+
+
+def _endpoint(entry: Mapping[str, Any]) -> Endpoint | None:
+    """Read an endpoint; None for one that names no pod or whose pod is going away.
+
+    A Service that publishes addresses before they are ready says `ready` of all of them; it is
+    `serving` that tells.
+    """
+    target, conditions = entry.get("targetRef") or {}, entry.get("conditions") or {}
+    if target.get("kind") != "Pod" or conditions.get("terminating"):
+        return None
+    return Endpoint(
+        pod=target["name"],
+        uid=target["uid"],
+        address=entry["addresses"][0],
+        ready=bool(conditions.get("serving")),
+    )
+
+
+def _pod_revision(metadata: Mapping[str, Any], pending: set[str]) -> PodRevision:
+    owners = metadata.get("ownerReferences") or ()
+    return PodRevision(
+        name=metadata["name"],
+        uid=metadata["uid"],
+        owner=next((owner["uid"] for owner in owners if owner.get("controller")), ""),
+        revision=metadata["labels"].get("controller-revision-hash", ""),
+        pending=metadata["uid"] in pending,
+    )

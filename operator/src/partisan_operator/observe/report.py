@@ -1,0 +1,76 @@
+"""A node's answer to `GET /status`, as far as the operator reads it.
+
+A node is not trusted: every figure is bounded and every name is short, so that a node that lies
+can spoil its own line of the status and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+Name = Annotated[str, Field(max_length=128)]
+UnixTime = Annotated[float, Field(ge=0, lt=2**33)]
+"""Seconds since 1970, by the node's clock."""
+
+
+class _Report(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class OverlayReport(_Report):
+    """The node's place in the overlay."""
+
+    kind: Name = ""
+    joined: bool = False
+    active: Annotated[tuple[Name, ...], Field(max_length=4096)] = ()
+
+
+class ChannelReport(_Report):
+    """Traffic of one channel since the node started."""
+
+    sent_messages: Count = 0
+    sent_bytes: Count = 0
+    received_messages: Count = 0
+    received_bytes: Count = 0
+    dropped: Count = 0
+    queue_bytes: Count = 0
+
+
+class WorkloadReport(_Report):
+    """The node's part in the run."""
+
+    kind: Name = "none"
+    run: Name = ""
+    phase: Literal["waiting", "running", "finished"] = "waiting"
+    actor: Name = ""
+    increments: Count = 0
+    """What `actor` has counted itself."""
+
+    value: Count = 0
+    """The node's replica of the counter, summed over ads and actors."""
+
+    threshold: Count = 0
+    digest: Name = ""
+    """Equal on two nodes exactly when their replicas are equal."""
+
+    converged: bool = False
+    started_at: UnixTime | None = None
+    finished_at: UnixTime | None = None
+    superseded: Annotated[dict[Name, Count], Field(max_length=4096)] = Field(default_factory=dict)
+    """Entries in the node's replica of actors whose node now runs under another actor."""
+
+
+class NodeReport(_Report):
+    """Everything the operator wants to know of a node."""
+
+    node: Name
+    incarnation: Count
+    overlay: OverlayReport = OverlayReport()
+    channels: Annotated[dict[Name, ChannelReport], Field(max_length=64)] = Field(
+        default_factory=dict
+    )
+    sync_payload_bytes: Count = 0
+    workload: WorkloadReport | None = None

@@ -1,0 +1,125 @@
+"""Asks the nodes over HTTP: concurrently, briefly, and without believing what they say.
+
+A node that hangs costs its own answer and a connection slot for the time of the timeout; one
+that sends too much is cut off at the limit; one that calls itself by another's name is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+import aiohttp
+from pydantic import ValidationError
+
+from partisan_operator.children.naming import HTTP_PORT
+from partisan_operator.observe.observation import Endpoint, Seen
+from partisan_operator.observe.report import NodeReport
+
+logger = logging.getLogger(__name__)
+
+MAX_ANSWER = 512 * 1024
+"""Most bytes of an answer. A report of a node in a cluster of 1,024 takes about a tenth."""
+
+
+class ScrapeError(Exception):
+    """A node gave no usable answer; the text says why."""
+
+
+class Scraper:
+    """Reads the nodes' reports and starts runs."""
+
+    def __init__(
+        self,
+        *,
+        timeout: float,
+        concurrency: int,
+        clock: Callable[[], datetime],
+        port: int = HTTP_PORT,
+    ) -> None:
+        """Make a scraper.
+
+        `timeout` bounds one request in seconds, `concurrency` the requests at a time over all
+        clusters, `clock` tells the time that reports are stamped with.
+        """
+        self._timeout = aiohttp.ClientTimeout(total=timeout)
+        self._slots = asyncio.Semaphore(concurrency)
+        self._clock = clock
+        self._port = port
+        # Connections are not kept: a thousand idle ones would cost each node a process.
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, force_close=True), trust_env=False
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+    async def scrape(self, endpoints: Iterable[Endpoint]) -> tuple[dict[str, Seen], int]:
+        """Return the reports that came, by pod, and how many requests failed."""
+        wanted = list(endpoints)
+        answers = await asyncio.gather(*(self._attempt(endpoint) for endpoint in wanted))
+        reports = {seen.report.node: seen for seen in answers if seen is not None}
+        return reports, len(wanted) - len(reports)
+
+    async def start_run(self, endpoint: Endpoint, token: str, run: str) -> None:
+        """Ask one node to start a run; the start spreads from there.
+
+        Raises `ScrapeError` when the node does not accept it.
+        """
+        url = f"{self._base(endpoint)}/workload/start"
+        headers = {"Authorization": f"Bearer {token}"}
+        try:
+            async with self._session.post(
+                url, data=run.encode(), headers=headers, timeout=self._timeout
+            ) as response:
+                if response.status != 202:
+                    raise ScrapeError(f"{endpoint.pod} answered {response.status} to the start")
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise ScrapeError(f"{endpoint.pod}: {_reason(error)}") from error
+
+    async def _attempt(self, endpoint: Endpoint) -> Seen | None:
+        try:
+            async with self._slots:
+                report = await self._read(endpoint)
+        except ScrapeError as error:
+            logger.debug("no report: %s", error)
+            return None
+        return Seen(report, endpoint.uid, self._clock())
+
+    async def _read(self, endpoint: Endpoint) -> NodeReport:
+        try:
+            async with self._session.get(
+                f"{self._base(endpoint)}/status", timeout=self._timeout
+            ) as response:
+                if response.status != 200:
+                    raise ScrapeError(f"{endpoint.pod} answered {response.status}")
+                body = await self._body(response)
+            report = NodeReport.model_validate_json(body)
+        except ValidationError as error:
+            first = error.errors(include_input=False)[0]
+            raise ScrapeError(f"{endpoint.pod}: {first['loc']}: {first['msg']}") from error
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise ScrapeError(f"{endpoint.pod}: {_reason(error)}") from error
+        if report.node != endpoint.pod:
+            raise ScrapeError(f"{endpoint.pod} says that it is {report.node!r}")
+        return report
+
+    @staticmethod
+    async def _body(response: aiohttp.ClientResponse) -> bytes:
+        body = bytearray()
+        async for chunk in response.content.iter_any():
+            body += chunk
+            if len(body) > MAX_ANSWER:
+                raise ScrapeError(f"the answer exceeds {MAX_ANSWER} bytes")
+        return bytes(body)
+
+    def _base(self, endpoint: Endpoint) -> str:
+        host = f"[{endpoint.address}]" if ":" in endpoint.address else endpoint.address
+        return f"http://{host}:{self._port}"
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__

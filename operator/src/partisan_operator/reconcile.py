@@ -1,0 +1,202 @@
+"""The core: from what is wanted and what was seen to what is to be done.
+
+`plan` is a function without memory: the same look at a cluster gives the same actions, and a
+cluster that is as it should be gives none. Whatever woke the loop, nothing is decided from the
+event; a lost event costs one period.
+
+An object is only ever changed or deleted when its controller is the cluster itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from partisan_operator import rollout, workload
+from partisan_operator.children import Child, Family, naming, token_secret
+from partisan_operator.children.child import owned_by, up_to_date
+from partisan_operator.children.family import emptied_shard
+from partisan_operator.children.node_config import run_id
+from partisan_operator.diagnosis import Problem, Reason
+from partisan_operator.models import PartisanCluster
+from partisan_operator.models.quantities import share
+from partisan_operator.observe.graph import analyse
+from partisan_operator.observe.observation import Endpoint, Observation, PodRevision, TokenState
+
+
+@dataclass(frozen=True)
+class Apply:
+    """Apply a child."""
+
+    child: Child
+
+
+@dataclass(frozen=True)
+class CreateToken:
+    """Make the token and its Secret. Nothing ever changes them."""
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Delete a child that is no longer wanted, if it is still the one that was seen."""
+
+    kind: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True)
+class DeletePod:
+    """Delete a pod for its StatefulSet to make it anew."""
+
+    pod: PodRevision
+
+
+@dataclass(frozen=True)
+class StartRun:
+    """Start the run on one of these nodes: the first that accepts."""
+
+    run: str
+    candidates: tuple[Endpoint, ...]
+
+
+Action = Apply | CreateToken | Delete | DeletePod | StartRun
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done, in waves: the actions of one are independent of one another."""
+
+    waves: tuple[tuple[Action, ...], ...]
+    outdated: int
+    """Pods that a rollout has yet to replace."""
+
+    problem: Problem | None
+    """What keeps the operator from acting on some children."""
+
+    scaling: tuple[int, int] | None
+    """Pods asked for before and after, when their number changes."""
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """All actions, in order."""
+        return tuple(action for wave in self.waves for action in wave)
+
+
+def plan(
+    cluster: PartisanCluster, family: Family, observation: Observation, default_image: str
+) -> Plan:
+    """Return what is to be done about a cluster."""
+    conflict = _conflict(cluster, family, observation)
+    batch = _rollout(cluster, observation)
+    scaling = _scaling(cluster, observation)
+    if cluster.spec.paused or cluster.deleting or conflict is not None:
+        return Plan((), batch.outdated, conflict, None)
+    foundations = family.foundations if observation.complete else ()
+    waves: tuple[tuple[Action, ...], ...] = (
+        (
+            *([CreateToken()] if observation.token is TokenState.ABSENT else ()),
+            *_applied(foundations, observation),
+        ),
+        (
+            *_applied(family.stateful_sets, observation),
+            *_surplus_shards(cluster, family, observation, default_image),
+        ),
+        tuple(_unwanted(cluster, family, observation)),
+        tuple(DeletePod(pod) for pod in batch.pods),
+        tuple(_start(cluster, observation)),
+    )
+    return Plan(tuple(wave for wave in waves if wave), batch.outdated, None, scaling)
+
+
+def _applied(wanted: tuple[Child, ...], observation: Observation) -> Iterator[Apply]:
+    for child in wanted:
+        live = observation.live.get(child.key)
+        if live is None or not up_to_date(child, live):
+            yield Apply(child)
+
+
+def _conflict(cluster: PartisanCluster, family: Family, observation: Observation) -> Problem | None:
+    """Return what forbids to act: a name that another owner took, or a token that is none."""
+    for child in (*family.foundations, *family.stateful_sets):
+        live = observation.live.get(child.key)
+        if live is not None and not owned_by(live, cluster.uid):
+            return Problem(
+                Reason.NAME_CONFLICT,
+                f"{child.kind} {child.name} exists and does not belong to this cluster. Delete it"
+                " or give this PartisanCluster another name.",
+            )
+    if observation.token is TokenState.INVALID:
+        return Problem(
+            Reason.TOKEN_INVALID,
+            f"Secret {token_secret.name_of(cluster.name)} holds no token of 64 hexadecimal digits"
+            " under the key token. Delete it, and all pods with it, for a new one to be made.",
+        )
+    return None
+
+
+def _surplus_shards(
+    cluster: PartisanCluster, family: Family, observation: Observation, default_image: str
+) -> Iterator[Apply]:
+    """Empty the shards beyond the wanted ones, as on any scale-down: their nodes leave first."""
+    for shard in observation.shards(cluster):
+        if family.find("StatefulSet", shard.name) is None and shard.wanted > 0:
+            yield Apply(emptied_shard(cluster, shard.index, default_image))
+
+
+def _unwanted(
+    cluster: PartisanCluster, family: Family, observation: Observation
+) -> Iterator[Delete]:
+    """Delete children that are no longer wanted; shards and their Services once they are empty."""
+    shards = observation.shards(cluster)
+    occupied = {shard.name for shard in shards if shard.exists or shard.wanted or not shard.settled}
+    for (kind, name), live in observation.live.items():
+        wanted = family.find(kind, name) is not None
+        in_use = kind in ("StatefulSet", "Service") and name in occupied
+        if not wanted and not in_use and owned_by(live, cluster.uid):
+            yield Delete(kind, name, live["metadata"]["uid"])
+
+
+def _scaling(cluster: PartisanCluster, observation: Observation) -> tuple[int, int] | None:
+    shards = observation.shards(cluster)
+    before = sum(shard.wanted for shard in shards)
+    after = cluster.spec.replicas
+    return (before, after) if shards and before != after else None
+
+
+def _rollout(cluster: PartisanCluster, observation: Observation) -> rollout.Batch:
+    if observation.pods is None:
+        return rollout.Batch((), 0)
+    expected = naming.pod_names(cluster.name, cluster.spec.replicas)
+    reports = observation.reports(expected)
+    graph = analyse({name: report.overlay.active for name, report in reports.items()})
+    return rollout.next_batch(
+        shards=observation.shards(cluster),
+        pods=observation.pods,
+        expected=expected,
+        available=frozenset(
+            endpoint.uid
+            for name, endpoint in observation.endpoints.items()
+            if endpoint.ready
+            and name in observation.seen
+            and observation.seen[name].uid == endpoint.uid
+            and observation.seen[name].report.overlay.joined
+        ),
+        connected=graph.components == 1,
+        max_unavailable=share(cluster.spec.rollout.max_unavailable, cluster.spec.replicas),
+    )
+
+
+def _start(cluster: PartisanCluster, observation: Observation) -> Iterator[StartRun]:
+    """Start the run once the overlay is complete and one component."""
+    run = run_id(cluster.spec.workload)
+    expected = naming.pod_names(cluster.name, cluster.spec.replicas)
+    reports = observation.reports(expected)
+    if not run or not workload.should_start(run, expected, reports):
+        return
+    graph = analyse({name: report.overlay.active for name, report in reports.items()})
+    if graph.components == 1:
+        candidates = tuple(
+            observation.endpoints[name] for name in expected if name in observation.endpoints
+        )
+        yield StartRun(run, candidates)

@@ -1,0 +1,102 @@
+"""What can be set from outside, by environment variables `PARTISAN_OPERATOR_*`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from partisan_operator.models.quantities import milliseconds
+
+PREFIX = "PARTISAN_OPERATOR_"
+
+
+class SettingsError(ValueError):
+    """A variable holds what cannot be used; the text names it and says what can."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The operator's settings. Times are in seconds."""
+
+    node_image: str = "ghcr.io/partisan-dev/erlang-node:0.1.0"
+    """`NODE_IMAGE`: the image of clusters whose `spec.image` is empty. A change rolls them."""
+
+    namespaces: tuple[str, ...] = ()
+    """`WATCH_NAMESPACES`: comma-separated; empty means all, which needs a ClusterRole."""
+
+    idle_period: float = 10.0
+    """`INTERVAL`: time between two looks at a settled cluster, as a duration such as `10s`. What
+    happens to nodes without a change of their StatefulSet is noticed after that time."""
+
+    active_period: float = 1.0
+    """`ACTIVE_INTERVAL`: the same for a cluster that forms, rolls or runs its workload. Shorter
+    starts the run sooner after the last node joined, and scrapes more."""
+
+    resync_period: float = 60.0
+    """`RESYNC_INTERVAL`: time between two looks at children of all kinds, which is how long a
+    child that somebody deleted stays away. StatefulSets are looked at every time."""
+
+    scrape_timeout: float = 4.0
+    """`SCRAPE_TIMEOUT`: the most that one node's answer may take. It bounds the whole look, for
+    all nodes are asked at once."""
+
+    scrape_concurrency: int = 64
+    """`SCRAPE_CONCURRENCY`: requests to nodes at a time, over all clusters."""
+
+    metrics_port: int = 9090
+    """`METRICS_PORT`: port of /metrics and /healthz; 0 lets the system choose."""
+
+    log_level: str = "info"
+    """`LOG_LEVEL`: debug, info, warning or error."""
+
+    log_format: Literal["text", "json"] = "text"
+    """`LOG_FORMAT`: text for people, json for machines."""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
+        """Read the settings; raises `SettingsError` for one that cannot be used."""
+        read = _Reader(environment)
+        default = cls()
+        return cls(
+            node_image=read.text("NODE_IMAGE") or default.node_image,
+            namespaces=tuple(
+                filter(None, map(str.strip, read.text("WATCH_NAMESPACES").split(",")))
+            ),
+            idle_period=read.seconds("INTERVAL", default.idle_period),
+            active_period=read.seconds("ACTIVE_INTERVAL", default.active_period),
+            resync_period=read.seconds("RESYNC_INTERVAL", default.resync_period),
+            scrape_timeout=read.seconds("SCRAPE_TIMEOUT", default.scrape_timeout),
+            scrape_concurrency=read.count("SCRAPE_CONCURRENCY", default.scrape_concurrency, 1),
+            metrics_port=read.count("METRICS_PORT", default.metrics_port, 0),
+            log_level=read.choice("LOG_LEVEL", "info", "debug", "warning", "error"),
+            log_format="json" if read.choice("LOG_FORMAT", "text", "json") == "json" else "text",
+        )
+
+
+@dataclass(frozen=True)
+class _Reader:
+    environment: Mapping[str, str]
+
+    def text(self, name: str) -> str:
+        return self.environment.get(PREFIX + name, "").strip()
+
+    def seconds(self, name: str, default: float) -> float:
+        try:
+            return milliseconds(self.text(name)) / 1000 if self.text(name) else default
+        except ValueError as error:
+            raise SettingsError(f"{PREFIX}{name}: {error}") from error
+
+    def count(self, name: str, default: int, least: int) -> int:
+        text = self.text(name) or str(default)
+        if not text.isdecimal() or int(text) < least:
+            raise SettingsError(f"{PREFIX}{name}: {text!r} is no number of at least {least}")
+        return int(text)
+
+    def choice(self, name: str, default: str, *others: str) -> str:
+        text = self.text(name).lower() or default
+        if text not in (default, *others):
+            raise SettingsError(
+                f"{PREFIX}{name}: {text!r} is none of {', '.join((default, *others))}"
+            )
+        return text

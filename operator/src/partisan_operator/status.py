@@ -1,0 +1,187 @@
+"""The status of a cluster, from what was seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from partisan_operator import clock, workload
+from partisan_operator.children import naming
+from partisan_operator.children.node_config import run_id
+from partisan_operator.conditions import Facts, conditions
+from partisan_operator.diagnosis import Problem
+from partisan_operator.models import PartisanCluster, PartisanClusterStatus
+from partisan_operator.models.status import (
+    ChannelStatus,
+    OverlayStatus,
+    Phase,
+    Timings,
+    WorkloadStatus,
+)
+from partisan_operator.observe.graph import analyse
+from partisan_operator.observe.observation import Observation
+from partisan_operator.observe.report import NodeReport
+from partisan_operator.workload import Ledger
+
+REFRESH_SECONDS = 5.0
+"""Time between two writes of the status of a cluster at work when only moving figures changed."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A look at the cluster, and what the operator concluded from it so far."""
+
+    observation: Observation
+    ledger: Ledger
+    outdated: int
+    problem: Problem | None
+    channels: tuple[ChannelStatus, ...]
+
+
+def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStatus, Ledger]:
+    """Return the status to write, and the ledger of the run with these reports in it."""
+    now = view.observation.at
+    spec, earlier = cluster.spec, cluster.status
+    expected = naming.pod_names(cluster.name, spec.replicas)
+    reports = view.observation.reports(expected)
+    shards = view.observation.shards(cluster)
+    run, ledger = _workload(cluster, view, expected, reports)
+    verdict = None if run is None else workload.verdict(run.run, expected, reports)
+    facts = Facts(
+        wanted=spec.replicas,
+        exists=sum(shard.exists for shard in shards),
+        ready=sum(shard.ready for shard in shards),
+        joined=sum(report.overlay.joined for report in reports.values()),
+        answered=len(reports),
+        outdated=view.outdated,
+        graph=analyse({name: report.overlay.active for name, report in reports.items()}),
+        verdict=verdict,
+        discrepancy=_discrepancy(run),
+        problem=view.problem,
+        paused=spec.paused,
+    )
+    kinds = {condition.type: condition for condition in earlier.conditions}
+    converged = verdict is not None and verdict.converged and not facts.discrepancy
+    status = PartisanClusterStatus(
+        observed_generation=cluster.generation,
+        observed_at=clock.to_wire(now),
+        replicas=facts.exists,
+        ready=facts.ready,
+        joined=facts.joined,
+        updated=sum(shard.updated for shard in shards if shard.settled),
+        selector=naming.selector(cluster.name),
+        phase=_phase(facts, run),
+        converged="Unknown" if verdict is None else "True" if converged else "False",
+        overlay=OverlayStatus(
+            kind=spec.overlay.kind,
+            components=facts.graph.components,
+            isolated=facts.graph.isolated,
+            mean_degree=round(facts.graph.mean_degree, 2),
+            links=facts.graph.links,
+        ),
+        channels=view.channels,
+        workload=run,
+        timings=_timings(cluster, facts, run, clock.to_wire(now)),
+        conditions=conditions(facts, kinds, cluster.generation, clock.to_wire(now)),
+    )
+    return status, ledger
+
+
+def worth_writing(new: PartisanClusterStatus, live: PartisanClusterStatus) -> bool:
+    """Say whether the new status tells enough to be written over the live one.
+
+    Traffic and the number of links move for ever. In a cluster at work they are written now and
+    then; in a settled one never, so that it costs the API server nothing.
+    """
+    if _lasting(new) != _lasting(live):
+        return True
+    settled = new.phase in (Phase.READY, Phase.CONVERGED, Phase.PAUSED)
+    age = clock.seconds_between(live.observed_at, new.observed_at)
+    return not settled and (age is None or age >= REFRESH_SECONDS)
+
+
+def _lasting(status: PartisanClusterStatus) -> dict[str, Any]:
+    wire = status.to_wire()
+    for name in ("observedAt", "channels"):
+        wire.pop(name, None)
+    for name in ("meanDegree", "links"):
+        (wire.get("overlay") or {}).pop(name, None)
+    (wire.get("workload") or {}).pop("bytes", None)
+    return wire
+
+
+def _workload(
+    cluster: PartisanCluster,
+    view: View,
+    expected: tuple[str, ...],
+    reports: dict[str, NodeReport],
+) -> tuple[WorkloadStatus | None, Ledger]:
+    """Return the status of the run, None without a workload, and the advanced ledger."""
+    spec = cluster.spec.workload
+    if spec is None or spec.ad_counter is None:
+        return None, Ledger()
+    run = run_id(spec)
+    earlier = cluster.status.workload
+    if earlier is not None and earlier.run != run:
+        earlier = None
+    known = () if earlier is None else earlier.retired
+    ledger, retired = workload.advance(view.ledger, known, run, expected, reports)
+    measured = workload.measure(
+        ledger,
+        retired,
+        reports,
+        threshold=spec.ad_counter.ads * spec.ad_counter.impressions,
+        earlier=earlier,
+        finished=workload.verdict(run, expected, reports).converged,
+        now=view.observation.at.timestamp(),
+    )
+    return measured, ledger
+
+
+def _discrepancy(run: WorkloadStatus | None) -> str:
+    """Say how a finished run's counter differs from what the nodes say they counted."""
+    if run is None or run.phase != "Finished":
+        return ""
+    held = run.increments_sum - run.lost_increments
+    if run.value == held:
+        return ""
+    return (
+        f"The counter is {run.value}, but the nodes made {run.increments_sum} increments, of which"
+        f" {run.lost_increments} were lost"
+    )
+
+
+def _phase(facts: Facts, run: WorkloadStatus | None) -> Phase:
+    if facts.paused:
+        return Phase.PAUSED
+    if facts.problem is not None:
+        return Phase.DEGRADED
+    if run is not None and run.phase == "Running":
+        return Phase.RUNNING
+    if facts.exists == 0:
+        return Phase.PENDING
+    if facts.outdated:
+        return Phase.UPDATING
+    if not (facts.all_ready and facts.connected):
+        return Phase.FORMING
+    if run is not None and run.phase == "Finished" and facts.verdict and facts.verdict.converged:
+        return Phase.CONVERGED
+    return Phase.READY
+
+
+def _timings(
+    cluster: PartisanCluster, facts: Facts, run: WorkloadStatus | None, now: str
+) -> Timings:
+    """Return when the milestones were first reached; a new generation starts anew."""
+    earlier = cluster.status.timings
+    if cluster.status.observed_generation != cluster.generation:
+        first = cluster.status.observed_generation is None
+        earlier = Timings(applied_at=cluster.created_at if first else now)
+    complete = facts.all_ready and facts.outdated == 0
+    return Timings(
+        applied_at=earlier.applied_at,
+        ready_at=earlier.ready_at or (now if complete else None),
+        joined_at=earlier.joined_at or (now if complete and facts.connected else None),
+        started_at=None if run is None else run.started_at,
+        converged_at=None if run is None else run.finished_at,
+    )

@@ -1,0 +1,183 @@
+"""The run of the workload: when it starts, what it counted, and what was lost.
+
+Every node counts under an *actor*, and the counter holds one entry for each actor. A node that
+loses its storage comes back as another actor. What the old one had counted and not yet sent is
+lost, and must be told, not hidden: so the operator remembers the last figure it saw of every
+actor (`Ledger`), and writes those of vanished actors into the status, where they outlive the
+operator itself.
+
+For a finished run without a fault of the counter: value = incrementsSum - lostIncrements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from partisan_operator.clock import from_unix, to_wire
+from partisan_operator.models.status import MAX_RETIRED, RetiredActor, WorkloadStatus
+from partisan_operator.observe.report import NodeReport, WorkloadReport
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The actor that each pod was last seen to count under, and what it had counted."""
+
+    run: str = ""
+    actors: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """Pod -> actor, increments."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the nodes agree."""
+
+    converged: bool
+    reason: str
+    message: str
+
+
+def advance(
+    ledger: Ledger,
+    known: tuple[RetiredActor, ...],
+    run: str,
+    expected: tuple[str, ...],
+    reports: Mapping[str, NodeReport],
+) -> tuple[Ledger, tuple[RetiredActor, ...]]:
+    """Take new reports into account; return the ledger and the actors that have vanished.
+
+    `known` are the vanished actors that the status already tells of. An actor has vanished when
+    its pod counts under another one or is no longer expected. A pod that does not answer keeps
+    its actor: it may come back.
+    """
+    if ledger.run != run:
+        ledger = Ledger(run)
+    parts = _parts(reports, run)
+    current = {
+        pod: (part.actor, part.increments)
+        for pod, part in parts.items()
+        if part.actor and part.phase != "waiting"
+    }
+    retired = {entry.actor: entry for entry in known}
+    alive = {actor for actor, _ in current.values()}
+    for pod, (actor, increments) in ledger.actors.items():
+        replaced = pod in current and current[pod][0] != actor
+        if (replaced or pod not in expected) and actor not in alive:
+            retired.setdefault(actor, RetiredActor(actor=actor, increments=increments))
+    for actor, counted in _superseded(parts, expected).items():
+        entry = retired.get(actor, RetiredActor(actor=actor, increments=counted))
+        retired[actor] = entry.model_copy(update={"counted": max(counted, entry.counted or 0)})
+    actors = {
+        pod: current.get(pod) or ledger.actors[pod]
+        for pod in expected
+        if pod in current or pod in ledger.actors
+    }
+    remembered = tuple(retired[actor] for actor in sorted(retired) if actor not in alive)
+    return Ledger(run, actors), remembered[:MAX_RETIRED]
+
+
+def measure(
+    ledger: Ledger,
+    retired: tuple[RetiredActor, ...],
+    reports: Mapping[str, NodeReport],
+    *,
+    threshold: int,
+    earlier: WorkloadStatus | None,
+    finished: bool,
+    now: float,
+) -> WorkloadStatus:
+    """Return the status of the run.
+
+    `earlier` is the status of the same run, if there was one: a run that has ended stays as it
+    ended, whatever happens to its nodes. `finished` says whether every node has; `now` is the
+    present in seconds since 1970, which no node's clock may exceed.
+    """
+    if earlier is not None and earlier.phase == "Finished":
+        return earlier
+    parts = _parts(reports, ledger.run)
+    started = [part.started_at for part in parts.values() if part.started_at is not None]
+    ended = [part.finished_at for part in parts.values() if part.finished_at is not None]
+    running = bool(started) or any(part.phase != "waiting" for part in parts.values())
+    value = max((part.value for part in parts.values()), default=0)
+    made = sum(increments for _, increments in ledger.actors.values())
+    total = made + sum(max(entry.increments, entry.counted or 0) for entry in retired)
+    started_at = to_wire(from_unix(min(min(started), now))) if started else None
+    return WorkloadStatus(
+        run=ledger.run,
+        phase="Finished" if finished else "Running" if running else "Waiting",
+        started_at=(earlier.started_at if earlier else None) or started_at,
+        finished_at=to_wire(from_unix(min(max(ended), now))) if finished and ended else None,
+        value=value,
+        increments_sum=total,
+        threshold=threshold,
+        overcounting_percent=(
+            round(100 * (value - threshold) / threshold, 3) if finished and threshold else None
+        ),
+        lost_increments=_lost(made, retired, value, finished=finished),
+        replaced_nodes=len(retired),
+        bytes=sum(report.sync_payload_bytes for report in reports.values()),
+        retired=retired,
+    )
+
+
+def verdict(run: str, expected: tuple[str, ...], reports: Mapping[str, NodeReport]) -> Verdict:
+    """Say whether every expected node has finished the run with the same counter."""
+    parts = _parts(reports, run)
+    total = len(expected)
+    if len(parts) < total:
+        return Verdict(False, "NodesMissing", f"{total - len(parts)} of {total} nodes are missing")
+    if not any(part.phase != "waiting" for part in parts.values()):
+        return Verdict(False, "Waiting", "The run has not started: the overlay is not complete")
+    done = sum(part.phase == "finished" and part.converged for part in parts.values())
+    if done < total:
+        return Verdict(False, "Running", f"{done} of {total} nodes have finished")
+    digests = {part.digest for part in parts.values()}
+    if len(digests) > 1 or len({part.value for part in parts.values()}) > 1:
+        return Verdict(False, "CountersDiffer", f"The nodes hold {len(digests)} different counters")
+    return Verdict(True, "Converged", f"All {total} nodes hold the same counter")
+
+
+def should_start(run: str, expected: tuple[str, ...], reports: Mapping[str, NodeReport]) -> bool:
+    """Say whether the run can be started: every node waits for it, in the overlay."""
+    parts = _parts(reports, run)
+    return len(parts) == len(expected) and all(
+        part.phase == "waiting" and reports[pod].overlay.joined for pod, part in parts.items()
+    )
+
+
+def _parts(reports: Mapping[str, NodeReport], run: str) -> dict[str, WorkloadReport]:
+    """Return the nodes' parts in the run, leaving out nodes that are of another run still."""
+    return {
+        pod: report.workload
+        for pod, report in reports.items()
+        if report.workload is not None and report.workload.run == run
+    }
+
+
+def _superseded(parts: Mapping[str, WorkloadReport], expected: tuple[str, ...]) -> dict[str, int]:
+    """Return the greatest entry that any node holds of each actor that was superseded.
+
+    An actor is named NODE/INCARNATION; one of a node that the cluster does not have is made up.
+    """
+    nodes = frozenset(expected)
+    entries: dict[str, int] = {}
+    for part in parts.values():
+        for actor, counted in part.superseded.items():
+            if actor.partition("/")[0] in nodes:
+                entries[actor] = max(counted, entries.get(actor, 0))
+    return entries
+
+
+def _lost(made: int, retired: tuple[RetiredActor, ...], value: int, *, finished: bool) -> int:
+    """Return the increments of vanished actors that no counter holds.
+
+    Nodes tell the entries of actors that a successor replaced. Those of nodes that were scaled
+    away they do not; when the run has finished, their sum is what remains of the value.
+    """
+    told = [entry for entry in retired if entry.counted is not None]
+    lost = sum(max(0, entry.increments - (entry.counted or 0)) for entry in told)
+    if not finished:
+        return lost
+    untold = sum(entry.increments for entry in retired if entry.counted is None)
+    remaining = value - made - sum(entry.counted or 0 for entry in told)
+    return lost + max(0, untold - max(0, remaining))
