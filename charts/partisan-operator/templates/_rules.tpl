@@ -4,11 +4,11 @@
 {{- define "partisan-operator.rules" -}}
 - apiGroups: [partisan.dev]
   resources: [partisanclusters]
-  verbs: [get, list, watch, patch]
+  verbs: [get, list, watch]
 - apiGroups: [partisan.dev]
   resources: [partisanclusters/status]
-  verbs: [get, patch]
-# Children with blockOwnerDeletion, where OwnerReferencesPermissionEnforcement is on.
+  verbs: [patch]
+# Owner references with blockOwnerDeletion, where the API server asks for this right.
 - apiGroups: [partisan.dev]
   resources: [partisanclusters/finalizers]
   verbs: [update]
@@ -16,7 +16,7 @@
   resources: [statefulsets]
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [""]
-  resources: [services, configmaps, secrets]
+  resources: [services, configmaps]
   verbs: [get, list, create, patch, delete]
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
@@ -24,14 +24,19 @@
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, create, patch, delete]
+# The tokens of the clusters: made once, read by name, never listed.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, create]
 # Pods are read to tell why one does not start, and deleted to roll it to a new template.
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, delete]
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]
-  verbs: [get, list]
-- apiGroups: ["", events.k8s.io]
+  verbs: [list]
+# Events say why a StatefulSet cannot create a pod; the operator's own tell what it did.
+- apiGroups: [""]
   resources: [events]
-  verbs: [list, create, patch]
+  verbs: [list, create]
 {{- end }}
