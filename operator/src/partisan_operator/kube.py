@@ -105,7 +105,9 @@ class Kube:
         answer = await self._call(
             "list", "GET", kind, namespace, parameters=parameters, headers=headers
         )
-        return [{"kind": kind, **item} for item in answer.get("items") or ()]
+        version = _PATHS[kind][0].removeprefix("apis/").removeprefix("api/")
+        # In a list the items do not say what they are.
+        return [{"apiVersion": version, "kind": kind, **item} for item in answer.get("items") or ()]
 
     async def apply(self, manifest: Manifest) -> None:
         """Apply an object: our fields become what the manifest says, others stay."""

@@ -92,7 +92,8 @@ def custom_resource_definition() -> dict[str, Any]:
                 "listKind": f"{KIND}List",
                 "plural": PLURAL,
                 "singular": KIND.lower(),
-                "shortNames": ["pc"],
+                # `pc` means PriorityClass to kubectl wherever that is served: built-in groups win.
+                "shortNames": ["pc", "partisan"],
                 "categories": ["all"],
             },
             "versions": [version],
