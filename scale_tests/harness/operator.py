@@ -74,13 +74,18 @@ def uninstall(environment: Environment) -> None:
             environment,
             *["delete", "partisanclusters", "--all", "--all-namespaces", "--timeout=2m"],
         )
+    uninstall_release(environment)
+    kubectl(environment, "delete", "crd", CRD.rpartition("/")[2], "--ignore-not-found")
+    kubectl(environment, "delete", "namespace", NAMESPACE, "--ignore-not-found")
+
+
+def uninstall_release(environment: Environment) -> None:
+    """Removes the release alone; the definition and the clusters stay. Raises CommandError."""
     _helm(
         environment,
         *["uninstall", RELEASE, "--namespace", NAMESPACE],
         *["--ignore-not-found", "--wait", "--timeout", "2m"],
     )
-    kubectl(environment, "delete", "crd", CRD.rpartition("/")[2], "--ignore-not-found")
-    kubectl(environment, "delete", "namespace", NAMESPACE, "--ignore-not-found")
 
 
 def kubectl(environment: Environment, *arguments: str, stdin: str | None = None) -> str:

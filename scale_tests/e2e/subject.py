@@ -1,0 +1,172 @@
+"""A PartisanCluster under test: what a test does to it and waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from scale_tests.harness import operator
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster, Json, core, partisan_cluster
+from scale_tests.harness.partisan import (
+    CLUSTER_LABEL,
+    ClusterStatus,
+    NodeStatus,
+    read_cluster,
+    read_nodes,
+    read_pods,
+)
+from scale_tests.harness.progress import wait_for
+
+CHILDREN = {
+    "statefulsets": "apis/apps/v1",
+    "pods": "api/v1",
+    "services": "api/v1",
+    "configmaps": "api/v1",
+    "secrets": "api/v1",
+    "poddisruptionbudgets": "apis/policy/v1",
+    "networkpolicies": "apis/networking.k8s.io/v1",
+    "endpointslices": "apis/discovery.k8s.io/v1",
+}
+"""Every kind of object that belongs to a cluster, with its API."""
+
+
+def manifest(name: str, replicas: int, **spec: Any) -> Json:
+    """A small cluster whose counter runs for some seconds; `spec` replaces parts of its spec."""
+    counter = {
+        "impressions": replicas * 20,
+        "incrementInterval": "500ms",
+        "propagationInterval": "250ms",
+    }
+    return {
+        "apiVersion": "partisan.dev/v1alpha1",
+        "kind": "PartisanCluster",
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": replicas,
+            "overlay": {"kind": "HyParView"},
+            "workload": {"adCounter": counter},
+            **spec,
+        },
+    }
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One PartisanCluster in a namespace."""
+
+    environment: Environment
+    cluster: Cluster
+    namespace: str
+    name: str
+
+    @property
+    def path(self) -> str:
+        """Its path at the API server."""
+        return partisan_cluster(self.namespace, self.name)
+
+    def apply(self, body: Json) -> Subject:
+        """Creates it. Raises ApiError."""
+        self.cluster.create(partisan_cluster(self.namespace), body)
+        return self
+
+    def patch(self, **spec: Any) -> None:
+        """Merges into its spec, as a user who edits. Raises ApiError."""
+        self.cluster.patch(self.path, {"spec": spec})
+
+    def kubectl(self, *arguments: str) -> str:
+        """Runs kubectl in its namespace. Raises CommandError."""
+        return operator.kubectl(self.environment, "-n", self.namespace, *arguments)
+
+    def status(self) -> ClusterStatus:
+        """What the operator says. Raises ApiError."""
+        return read_cluster(self.cluster, self.namespace, self.name)
+
+    def json(self) -> Json:
+        """The whole object. Raises ApiError."""
+        return self.cluster.get(self.path)
+
+    def nodes(self) -> list[NodeStatus]:
+        """What the nodes that answer say. Raises ApiError."""
+        running = read_pods(self.cluster, self.namespace, self.name).names_running
+        return read_nodes(self.cluster, self.namespace, running)
+
+    def pods(self) -> dict[str, Json]:
+        """Its pods by name. Raises ApiError."""
+        items = self.cluster.list(core(self.namespace, "pods"), f"{CLUSTER_LABEL}={self.name}")
+        return {item["metadata"]["name"]: item for item in items}
+
+    def uids(self) -> dict[str, str]:
+        """The identity of each of its pods: another one means that the pod was replaced."""
+        return {name: pod["metadata"]["uid"] for name, pod in self.pods().items()}
+
+    def restarts(self) -> dict[str, int]:
+        """How often each pod's container was restarted in place."""
+        return {
+            name: sum(c["restartCount"] for c in pod["status"].get("containerStatuses") or ())
+            for name, pod in self.pods().items()
+        }
+
+    def node_json(self, pod: str) -> Json:
+        """A node's `/status` as it came. Raises ApiError."""
+        return self.cluster.get(core(self.namespace, "pods", f"http:{pod}:8080/proxy/status"))
+
+    def metrics(self, pod: str) -> str:
+        """A node's `/metrics`. Raises ApiError."""
+        return self.cluster.text(core(self.namespace, "pods", f"http:{pod}:8080/proxy/metrics"))
+
+    def wait(self, what: str, done: Callable[[ClusterStatus], bool]) -> ClusterStatus:
+        """Waits until the status is as wanted. Raises StalledError."""
+        return wait_for(f"{self.name}: {what}", self.status, done, progress=_progress)
+
+    def wait_steady(self) -> ClusterStatus:
+        """Waits until all nodes are ready and joined, in one overlay."""
+        return self.wait("all nodes ready and joined", lambda status: status.steady)
+
+    def wait_finished(self) -> ClusterStatus:
+        """Waits until, besides, the run has ended with the same counter everywhere."""
+        return self.wait("run finished", lambda status: status.finished)
+
+    def wait_counted(self, impressions: int) -> None:
+        """Waits until a run is under way: some node counts so many impressions."""
+        self.wait(f"{impressions} impressions", lambda status: status.workload.value >= impressions)
+
+    def children(self) -> list[str]:
+        """All objects that belong to it, as `kind/name`. Raises ApiError."""
+        found = []
+        for kind, api in CHILDREN.items():
+            path = f"{api}/namespaces/{self.namespace}/{kind}"
+            for item in self.cluster.list(path):
+                labels = cast(Json, item["metadata"].get("labels") or {})
+                if labels.get(CLUSTER_LABEL) == self.name or self._owns(item):
+                    found.append(f"{kind}/{item['metadata']['name']}")
+        return found
+
+    def _owns(self, item: Json) -> bool:
+        owners = item["metadata"].get("ownerReferences") or ()
+        return any(o["kind"] == "PartisanCluster" and o["name"] == self.name for o in owners)
+
+    def delete(self) -> None:
+        """Deletes it and waits until nothing of it is left. Raises StalledError, ApiError."""
+        self.cluster.delete(self.path)
+        wait_for(f"{self.name}: deletion", self.children, lambda left: not left)
+
+
+def kill_pod(subject: Subject, pod: str) -> None:
+    """Kills a pod at once, as a failed machine would: its state is lost, nothing is told."""
+    subject.cluster.delete(core(subject.namespace, "pods", pod), gracePeriodSeconds="0")
+
+
+def _progress(status: ClusterStatus) -> tuple[object, ...]:
+    """What moves while a cluster forms or counts; traffic and messages do not count."""
+    return (
+        status.observed_generation,
+        status.replicas,
+        status.ready,
+        status.joined,
+        status.components,
+        status.phase,
+        status.workload,
+        tuple((c.type, c.status, c.reason) for c in status.conditions),
+    )

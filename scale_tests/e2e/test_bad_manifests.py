@@ -1,0 +1,92 @@
+"""What can never work is refused by the API server, with a message that names the field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import manifest
+from scale_tests.harness.kube import ApiError
+
+COUNTER = {"impressions": 10, "incrementInterval": "1s", "propagationInterval": "1s"}
+
+
+def counter(**changed: Any) -> dict[str, Any]:
+    return {"workload": {"adCounter": {**COUNTER, **changed}}}
+
+
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("unknown overlay", {"overlay": {"kind": "Torus"}}, "spec.overlay.kind"),
+    ("no replicas", {"replicas": 0}, "spec.replicas"),
+    ("too many replicas", {"replicas": 5000}, "spec.replicas"),
+    (
+        "parameters of another overlay",
+        {"overlay": {"kind": "FullMesh", "hyParView": {}}},
+        "hyParView",
+    ),
+    (
+        "more servers than replicas",
+        {"replicas": 3, "overlay": {"kind": "ClientServer", "clientServer": {"servers": 4}}},
+        "servers",
+    ),
+    (
+        "full mesh of 300 without the override",
+        {"replicas": 300, "overlay": {"kind": "FullMesh"}},
+        "allowLarge",
+    ),
+    (
+        "views that cannot be filled",
+        {"overlay": {"kind": "HyParView", "hyParView": {"activeMin": 7, "activeMax": 6}}},
+        "activeMin",
+    ),
+    (
+        "duplicate channel",
+        {"channels": [{"name": "a"}, {"name": "a"}]},
+        "spec.channels",
+    ),
+    ("reserved channel", {"channels": [{"name": "overlay"}]}, "spec.channels"),
+    ("no connection", {"channels": [{"name": "a", "parallelism": 0}]}, "parallelism"),
+    ("no seed", {"discovery": {"seeds": 0}}, "spec.discovery.seeds"),
+    ("negative impressions", counter(impressions=-1), "impressions"),
+    ("no ads", counter(ads=0), "ads"),
+    ("a duration without a unit", counter(incrementInterval="10"), "incrementInterval"),
+    ("a duration of words", counter(propagationInterval="soon"), "propagationInterval"),
+    ("a duration of zero", counter(propagationInterval="0s"), "propagationInterval"),
+    ("unknown pull policy", {"imagePullPolicy": "Sometimes"}, "spec.imagePullPolicy"),
+    ("text for a number", {"replicas": "three"}, "spec.replicas"),
+]
+
+
+@pytest.mark.parametrize(("spec", "field"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
+def test_a_bad_manifest_is_refused_and_nothing_is_created(
+    new_subject: NewSubject, spec: dict[str, Any], field: str
+) -> None:
+    subject = new_subject("bad")
+    with pytest.raises(ApiError) as refused:
+        subject.apply(manifest("bad", **{"replicas": 3, **spec}))
+    assert refused.value.status in (400, 422)
+    assert field in refused.value.message
+    assert subject.cluster.find(subject.path) is None
+    assert subject.children() == []
+
+
+def test_a_misspelt_field_is_refused_by_kubectl(new_subject: NewSubject) -> None:
+    subject = new_subject("bad")
+    with pytest.raises(ApiError) as refused:
+        subject.cluster.request(
+            "POST",
+            subject.path.rpartition("/")[0],
+            query={"fieldValidation": "Strict"},
+            body=manifest("bad", 3, overlai={"kind": "FullMesh"}),
+        )
+    assert "spec.overlai" in refused.value.message
+
+
+def test_what_cannot_change_is_refused_and_the_cluster_runs_on(new_subject: NewSubject) -> None:
+    subject = new_subject("fixed")
+    subject.apply(manifest("fixed", 3, workload=None))
+    with pytest.raises(ApiError, match=r"spec\.replicas"):
+        subject.patch(replicas=0)
+    assert subject.wait_steady().joined == 3

@@ -1,0 +1,34 @@
+"""The chart on a real cluster: its own test, an upgrade, and a life without the operator."""
+
+from __future__ import annotations
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import manifest
+from scale_tests.harness import operator
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster
+
+
+def test_helm_test_reaches_the_operator(environment: Environment) -> None:
+    operator.test(environment)
+
+
+def test_clusters_outlive_the_release_and_are_taken_over_by_the_next(
+    new_subject: NewSubject, environment: Environment, cluster: Cluster
+) -> None:
+    subject = new_subject("kept")
+    subject.apply(manifest("kept", 3))
+    subject.wait_finished()
+    before = subject.uids()
+    operator.uninstall_release(environment)
+    assert operator.operator_pods(cluster) == []
+    assert cluster.find(operator.CRD) is not None
+    assert subject.uids() == before
+    operator.install(environment, values=["--set", "reconcile.interval=5s"])
+    subject.patch(replicas=4)
+    status = subject.wait("scaled by the next release", lambda s: s.steady and s.joined == 4)
+    assert {name: subject.uids()[name] for name in before} == before
+    assert status.components == 1
+    # An upgrade back to the defaults, with a cluster that runs.
+    operator.install(environment)
+    assert {name: subject.uids()[name] for name in before} == before

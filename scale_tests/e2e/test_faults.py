@@ -1,0 +1,144 @@
+"""Nodes and the operator die in the middle of things."""
+
+from __future__ import annotations
+
+import pytest
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject, kill_pod, manifest
+from scale_tests.harness import operator
+from scale_tests.harness.commands import capture
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster, core
+from scale_tests.harness.partisan import ClusterStatus, components
+from scale_tests.harness.progress import wait_for
+from scale_tests.localkube.settings import Settings
+
+NODES = 16
+COUNTER = {
+    "impressions": NODES * 60,
+    "incrementInterval": "500ms",
+    "propagationInterval": "250ms",
+}
+
+
+def test_three_pods_killed_mid_run_rejoin_and_the_account_holds(new_subject: NewSubject) -> None:
+    subject = new_subject("killed")
+    subject.apply(manifest("killed", NODES, workload={"adCounter": COUNTER}))
+    subject.wait_counted(NODES * 10)
+    before = subject.uids()
+    # The first is a seed, so the others come back without it.
+    victims = ["killed-0", "killed-7", "killed-15"]
+    for victim in victims:
+        kill_pod(subject, victim)
+    status = subject.wait_finished()
+    after = subject.uids()
+    assert {name for name in before if after[name] != before[name]} == set(victims)
+    assert status.workload.replaced_nodes == len(victims)
+    _assert_accounted(subject, status)
+
+
+def test_a_container_killed_mid_run_continues_as_the_same_actor(
+    new_subject: NewSubject, environment: Environment
+) -> None:
+    if not environment.local:
+        pytest.skip("a container is killed through this machine's own containerd")
+    subject = new_subject("crashed")
+    subject.apply(manifest("crashed", NODES, workload={"adCounter": COUNTER}))
+    subject.wait_counted(NODES * 10)
+    before = subject.uids()
+    actor = subject.node_json("crashed-3")["workload"]["actor"]
+    _kill_container(subject, "crashed-3")
+    status = subject.wait_finished()
+    assert subject.uids() == before
+    assert subject.restarts()["crashed-3"] == 1
+    assert subject.node_json("crashed-3")["workload"]["actor"] == actor
+    assert (status.workload.replaced_nodes, status.workload.lost_increments) == (0, 0)
+    _assert_accounted(subject, status)
+
+
+def test_an_operator_killed_mid_rollout_carries_on_without_a_needless_restart(
+    new_subject: NewSubject, cluster: Cluster
+) -> None:
+    subject = new_subject("rolled")
+    subject.apply(manifest("rolled", 10, workload=None))
+    subject.wait_steady()
+    before = subject.uids()
+    generations: dict[str, set[str]] = {name: {uid} for name, uid in before.items()}
+
+    def updated() -> int:
+        for name, uid in subject.uids().items():
+            generations[name].add(uid)
+        return int(subject.json()["status"].get("updated", 0))
+
+    subject.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
+    wait_for("rollout under way", updated, lambda count: 1 <= count < 10)
+    _kill_operator(cluster)
+    wait_for("rollout finished", updated, lambda count: count == 10)
+    subject.wait_steady()
+    assert {len(uids) for uids in generations.values()} == {2}
+    assert set(subject.restarts().values()) == {0}
+
+
+def test_an_operator_killed_while_all_is_well_changes_nothing(
+    new_subject: NewSubject, cluster: Cluster
+) -> None:
+    subject = new_subject("calm")
+    subject.apply(manifest("calm", 4))
+    subject.wait_finished()
+    pods, status = subject.pods(), subject.status()
+    _kill_operator(cluster)
+    # The next operator has taken over once it carries out a change.
+    subject.patch(replicas=5)
+    subject.wait("scaled by the next operator", lambda s: s.steady and s.joined == 5)
+    after = subject.pods()
+    assert {name: after[name]["metadata"]["uid"] for name in pods} == {
+        name: pod["metadata"]["uid"] for name, pod in pods.items()
+    }
+    assert subject.status().workload == status.workload
+
+
+def _assert_accounted(subject: Subject, status: ClusterStatus) -> None:
+    """One overlay, equal counters, and every increment either counted once or reported lost."""
+    nodes = subject.nodes()
+    run = status.workload
+    assert components(nodes) == 1
+    assert {node.value for node in nodes} == {run.value}
+    assert len({node.digest for node in nodes}) == 1
+    assert run.value >= run.threshold
+    assert run.value + run.lost_increments == run.increments_sum
+    # What the living say they made is in the counter, under their own names.
+    for pod in subject.pods():
+        workload = subject.node_json(pod)["workload"]
+        assert workload["entry_of"].get(workload["actor"], 0) == workload["increments"]
+
+
+def _kill_operator(cluster: Cluster) -> None:
+    """Kills the operator at once and waits until its successor is ready."""
+    (pod,) = operator.operator_pods(cluster)
+    name = pod["metadata"]["name"]
+    cluster.delete(core(operator.NAMESPACE, "pods", name), gracePeriodSeconds="0")
+    path = f"apis/apps/v1/namespaces/{operator.NAMESPACE}/deployments/{operator.RELEASE}"
+    wait_for(
+        "the next operator",
+        lambda: (
+            [p["metadata"]["name"] for p in operator.operator_pods(cluster)],
+            cluster.get(path)["status"].get("readyReplicas", 0),
+        ),
+        lambda seen: seen[1] == 1 and seen[0] != [name],
+    )
+
+
+def _kill_container(subject: Subject, pod: str) -> None:
+    """Kills a pod's process with SIGKILL, as the kernel does when memory runs out."""
+    (status,) = subject.pods()[pod]["status"]["containerStatuses"]
+    container = status["containerID"].removeprefix("containerd://")
+    socket = str(Settings().containerd_socket)
+    capture(
+        ["ctr", "--address", socket, "-n", "k8s.io", "task", "kill", "-s", "SIGKILL", container]
+    )
+    wait_for(
+        f"restart of the container of {pod}",
+        lambda: subject.restarts()[pod],
+        lambda count: count == 1,
+    )

@@ -1,0 +1,172 @@
+"""The main flow: 32 nodes join, count, converge; are looked at, scaled, and deleted."""
+
+from __future__ import annotations
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject
+from scale_tests.harness import operator
+from scale_tests.harness.commands import ROOT
+from scale_tests.harness.kube import Cluster, core
+from scale_tests.harness.partisan import NodeStatus, components
+from scale_tests.harness.progress import wait_for
+
+NODES = 32
+
+
+@pytest.fixture(scope="module")
+def ads(new_subject: NewSubject) -> Subject:
+    """examples/cluster.yaml, applied and followed to the end of its run."""
+    subject = new_subject("ads")
+    subject.kubectl("apply", "-f", str(ROOT / "examples" / "cluster.yaml"))
+    subject.wait_finished()
+    return subject
+
+
+@pytest.fixture(scope="module")
+def nodes(ads: Subject) -> list[NodeStatus]:
+    """What every node says after the run."""
+    return ads.nodes()
+
+
+def test_all_nodes_are_ready_and_joined_in_one_overlay(
+    ads: Subject, nodes: list[NodeStatus]
+) -> None:
+    status = ads.status()
+    assert (status.replicas, status.ready, status.joined) == (NODES, NODES, NODES)
+    assert (status.components, status.isolated) == (1, 0)
+    assert len(nodes) == NODES
+    assert all(node.joined for node in nodes)
+    assert components(nodes) == 1
+
+
+def test_every_condition_says_that_all_is_well(ads: Subject) -> None:
+    status = ads.status()
+    for true in ("Ready", "OverlayConnected", "WorkloadConverged"):
+        assert status.is_true(true), status.condition(true)
+    for false in ("Progressing", "Degraded"):
+        condition = status.condition(false)
+        assert condition is not None
+        assert condition.status == "False", condition
+
+
+def test_every_increment_counts_once_on_every_replica(
+    ads: Subject, nodes: list[NodeStatus]
+) -> None:
+    run = ads.status().workload
+    made = sum(node.increments for node in nodes)
+    assert {node.value for node in nodes} == {run.value} == {made} == {run.increments_sum}
+    assert len({node.digest for node in nodes}) == 1
+    assert run.value >= run.threshold == 1920
+    assert (run.lost_increments, run.replaced_nodes) == (0, 0)
+    overshoot = (run.value - run.threshold) * 100 / run.threshold
+    assert run.overcounting_percent == pytest.approx(overshoot, abs=0.01)
+
+
+def test_ads_are_disabled_everywhere(ads: Subject) -> None:
+    assert {ads.node_json(pod)["workload"]["ads_enabled"] for pod in ads.pods()} == {0}
+
+
+def test_metrics_are_scraped_for_every_channel(ads: Subject, nodes: list[NodeStatus]) -> None:
+    families = {f.name: f for f in text_string_to_metric_families(ads.metrics(nodes[0].name))}
+    for name in ("partisan_channel_messages", "partisan_channel_bytes"):
+        channels = {sample.labels["channel"] for sample in families[name].samples}
+        assert channels >= {"default", "gossip", "overlay"}
+    sent = {
+        sample.labels["channel"]: sample.value
+        for sample in families["partisan_channel_bytes"].samples
+        if sample.labels["direction"] == "sent"
+    }
+    assert sent["gossip"] > 0
+    told = {channel.name: channel for channel in ads.status().channels}
+    assert told.keys() >= {"default", "gossip", "overlay"}
+    assert told["gossip"].bytes > 0
+
+
+def test_no_metric_carries_the_name_of_a_peer(ads: Subject, nodes: list[NodeStatus]) -> None:
+    text = ads.metrics(nodes[0].name)
+    assert not [node.name for node in nodes if f'"{node.name}"' in text]
+
+
+def test_the_printer_columns_tell_the_state_at_a_glance(ads: Subject) -> None:
+    header, row = ads.kubectl("get", "pc").splitlines()
+    columns = "NAME OVERLAY NODES READY JOINED PHASE CONVERGED AGE"
+    assert header.split() == columns.split()
+    assert row.split()[:7] == ["ads", "HyParView", "32", "32", "32", "Converged", "True"]
+
+
+def test_describe_shows_the_conditions_and_the_events(ads: Subject) -> None:
+    text = ads.kubectl("describe", "pc/ads")
+    for words in ("OverlayConnected", "WorkloadConverged", "OverlayFormed", "RunConverged"):
+        assert words in text
+
+
+def test_a_settled_cluster_is_left_alone(ads: Subject, cluster: Cluster) -> None:
+    """Several looks of the operator make no write, and no watch on pods is open."""
+
+    def reads() -> float:
+        return _calls(cluster, reads=True)
+
+    def writes() -> float:
+        return _calls(cluster, reads=False)
+
+    wait_for("settled", ads.status, lambda status: status.phase == "Converged")
+    # The last write of the run may still be under way: looks without one are what is waited for.
+    before = writes()
+    version = ads.json()["metadata"]["resourceVersion"]
+    start = reads()
+    wait_for("two looks of the operator", reads, lambda count: count >= start + 4)
+    assert writes() == before
+    assert ads.json()["metadata"]["resourceVersion"] == version
+
+
+def test_scaling_up_adds_nodes_and_touches_no_other(ads: Subject) -> None:
+    before, restarts = ads.uids(), ads.restarts()
+    ads.kubectl("scale", "pc/ads", "--replicas=40")
+    status = ads.wait("40 nodes joined", lambda s: s.steady and s.joined == 40)
+    after = ads.uids()
+    assert status.components == 1
+    assert len(after) == 40
+    assert {name: after[name] for name in before} == before
+    assert {name: ads.restarts()[name] for name in restarts} == restarts
+
+
+def test_new_nodes_learn_the_counter(ads: Subject) -> None:
+    value = ads.status().workload.value
+    nodes = wait_for(
+        "every node counts the same",
+        ads.nodes,
+        lambda nodes: len(nodes) == 40 and {node.value for node in nodes} == {value},
+        progress=lambda nodes: tuple(sorted(node.value for node in nodes)),
+    )
+    assert len({node.digest for node in nodes}) == 1
+
+
+def test_scaling_down_takes_the_highest_ordinals_and_keeps_one_overlay(ads: Subject) -> None:
+    ads.kubectl("scale", "pc/ads", "--replicas=30")
+    status = ads.wait("30 nodes left", lambda s: s.steady and s.joined == 30)
+    assert status.components == 1
+    assert sorted(ads.pods()) == sorted(f"ads-{ordinal}" for ordinal in range(30))
+    assert not ads.status().is_true("Degraded")
+
+
+def test_deletion_leaves_nothing(ads: Subject) -> None:
+    assert {child.partition("/")[0] for child in ads.children()} >= {"pods", "secrets"}
+    ads.delete()
+    assert ads.children() == []
+
+
+def _calls(cluster: Cluster, *, reads: bool) -> float:
+    """The operator's requests to the API server so far: those that read, or those that write."""
+    (pod,) = operator.operator_pods(cluster)
+    path = core(operator.NAMESPACE, "pods", f"http:{pod['metadata']['name']}:9090/proxy/metrics")
+    families = text_string_to_metric_families(cluster.text(path))
+    samples = [s for f in families if f.name == "partisan_operator_api_calls" for s in f.samples]
+    return sum(
+        sample.value
+        for sample in samples
+        if sample.name.endswith("_total")
+        and (sample.labels["verb"] in ("get", "list", "find")) == reads
+    )

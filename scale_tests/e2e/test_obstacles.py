@@ -1,0 +1,110 @@
+"""What keeps pods from starting is told in one readable condition, and passes when it is fixed."""
+
+from __future__ import annotations
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject, manifest
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster, core
+from scale_tests.harness.partisan import Condition
+
+
+def degraded(subject: Subject, reason: str) -> Condition:
+    """Waits until the cluster says that something is wrong, and what."""
+
+    def there(found: Condition | None) -> bool:
+        return found is not None and found.status == "True" and found.reason == reason
+
+    status = subject.wait(f"Degraded for {reason}", lambda s: there(s.condition("Degraded")))
+    condition = status.condition("Degraded")
+    assert condition is not None
+    assert "\n" not in condition.message
+    return condition
+
+
+def recovered(subject: Subject) -> None:
+    """Waits until all nodes have joined and nothing is wrong any more."""
+    subject.wait("recovered", lambda s: s.steady and not s.is_true("Degraded"))
+
+
+def test_an_image_that_cannot_be_pulled(new_subject: NewSubject) -> None:
+    subject = new_subject("unpullable")
+    image = "registry.invalid/nobody/nothing:1"
+    subject.apply(manifest("unpullable", 3, workload=None, image=image))
+    message = degraded(subject, "ImagePullFailed").message
+    assert "spec.image" in message
+    assert "unpullable-" in message
+    assert subject.status().phase == "Degraded"
+    subject.patch(image="")
+    recovered(subject)
+
+
+def test_a_namespace_whose_quota_is_used_up(new_subject: NewSubject, cluster: Cluster) -> None:
+    subject = new_subject("limited")
+    quotas = core(subject.namespace, "resourcequotas")
+    quota = {"metadata": {"name": "pods"}, "spec": {"hard": {"pods": "2"}}}
+    cluster.create(quotas, quota)
+    try:
+        subject.apply(manifest("limited", 4, workload=None))
+        message = degraded(subject, "QuotaExceeded").message
+        assert "quota" in message
+        assert "spec.replicas" in message
+        cluster.patch(f"{quotas}/pods", {"spec": {"hard": {"pods": "20"}}})
+        recovered(subject)
+    finally:
+        cluster.delete(f"{quotas}/pods")
+
+
+def test_a_seed_that_never_starts(
+    new_subject: NewSubject, cluster: Cluster, environment: Environment
+) -> None:
+    subject = new_subject("seedless")
+    blocker = core(subject.namespace, "pods", "blocker")
+    cluster.create(core(subject.namespace, "pods"), _blocker("seedless-0", environment))
+    subject.apply(manifest("seedless", 5))
+    message = degraded(subject, "Unschedulable").message
+    assert "seedless-0" in message
+    assert "seed" in message
+    # The other seeds bring the others together meanwhile.
+    subject.wait("the others joined", lambda status: status.joined == 4)
+    cluster.delete(blocker, gracePeriodSeconds="0")
+    recovered(subject)
+    subject.wait_finished()
+
+
+def _blocker(pod: str, environment: Environment) -> dict[str, object]:
+    """A pod that no machine shares with the pod named `pod`: the scheduler heeds both ways."""
+    return {
+        "metadata": {"name": "blocker"},
+        "spec": {
+            "securityContext": {
+                "runAsNonRoot": True,
+                "runAsUser": 65532,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [
+                {
+                    "name": "sleep",
+                    "image": environment.operator_image,
+                    "imagePullPolicy": "IfNotPresent",
+                    "command": ["python3", "-c", "import signal; signal.pause()"],
+                    "securityContext": {
+                        "allowPrivilegeEscalation": False,
+                        "capabilities": {"drop": ["ALL"]},
+                    },
+                }
+            ],
+            "affinity": {
+                "podAntiAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": [
+                        {
+                            "topologyKey": "kubernetes.io/os",
+                            "labelSelector": {
+                                "matchLabels": {"statefulset.kubernetes.io/pod-name": pod}
+                            },
+                        }
+                    ]
+                }
+            },
+        },
+    }
