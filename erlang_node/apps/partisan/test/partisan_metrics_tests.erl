@@ -1,6 +1,7 @@
 -module(partisan_metrics_tests).
 
 -include_lib("eunit/include/eunit.hrl").
+-export([samples/0]).
 
 metrics_test_() ->
     {foreach, fun partisan_metrics:init/0, fun(_) -> ets:delete(partisan_metrics) end, [

@@ -1,0 +1,22 @@
+%%% @doc Starts the runtime, and leaves the overlay before it stops.
+-module(partisan_app).
+
+-behaviour(application).
+
+-export([start/2]).
+-export([prep_stop/1]).
+-export([stop/1]).
+
+-spec start(application:start_type(), term()) -> {ok, pid()} | {error, term()}.
+start(_Type, _Arguments) ->
+    partisan_sup:start_link().
+
+%% @doc The neighbours learn at once that this node goes, and what is queued still goes out.
+-spec prep_stop(State) -> State.
+prep_stop(State) ->
+    ok = partisan_manager:leave(),
+    State.
+
+-spec stop(term()) -> ok.
+stop(_State) ->
+    ok.

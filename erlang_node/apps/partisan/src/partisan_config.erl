@@ -1,0 +1,211 @@
+%%% @doc The validated configuration of this node, in one persistent term.
+%%%
+%%% Whoever starts the application sets it first, once; everything else only reads it. What is
+%%% wrong is answered with a text that names the field and the fix, so that a bad file stops the
+%%% node at its start and not in the middle of the night.
+%%%
+%%% == Fields ==
+%%% Required: `name', `cluster', `token' (at least 16 bytes, shared by the whole cluster), `host'
+%%% (advertised to the peers), `overlay', `seeds'. The rest have defaults, see `defaults/0'. All
+%%% times are in milliseconds, all sizes in bytes.
+-module(partisan_config).
+
+-export([set/1]).
+-export([get/1]).
+
+-type channel() :: #{
+    name := atom(),
+    parallelism => 1..1024,
+    % Only the newest message per destination and partition key is worth sending.
+    monotonic => boolean()
+}.
+-type t() :: #{
+    name := partisan_peer:name(),
+    cluster := binary(),
+    token := binary(),
+    host := inet:ip_address() | string(),
+    overlay := {partisan_stack:kind(), map()},
+    seeds := [partisan_peer:t()],
+    replicas => pos_integer(),
+    % This life of the node; larger than that of every former life.
+    incarnation => pos_integer(),
+    listen_ip => inet:ip_address(),
+    % 0: any free port, which is then the advertised one.
+    listen_port => inet:port_number(),
+    channels => [channel()],
+    % How much may wait in one lane before its senders are held back.
+    lane_queue_bytes => pos_integer(),
+    % Refused when larger, by the sender already.
+    message_bytes => pos_integer(),
+    % How many messages may wait for a process before its connections are no longer read.
+    mailbox_messages => pos_integer(),
+    % How often the overlay's lanes are proved alive; one unanswered proof breaks a lane.
+    heartbeat_interval => pos_integer(),
+    % For the connection and the handshake together.
+    dial_timeout => pos_integer(),
+    % A stranger's time to prove itself, and how many may be about it at a time.
+    handshake_timeout => pos_integer(),
+    handshakes => pos_integer(),
+    % How long an unused link to a node that is no neighbour is kept.
+    idle_timeout => pos_integer(),
+    % How long a graceful leave may take to send what is queued.
+    leave_timeout => pos_integer()
+}.
+
+-export_type([t/0, channel/0]).
+
+-define(KEY, ?MODULE).
+
+%% @doc Validates and stores the configuration.
+-spec set(t()) -> ok | {error, Description :: string()}.
+set(Given) ->
+    try
+        Config = validated(maps:merge(defaults(), Given)),
+        persistent_term:put(?KEY, Config)
+    catch
+        throw:{invalid, Description} -> {error, lists:flatten(Description)}
+    end.
+
+%% @doc The value of a field, defaults and the reserved channels included.
+-spec get(atom()) -> term().
+get(Field) ->
+    maps:get(Field, persistent_term:get(?KEY)).
+
+%% Internals.
+
+defaults() ->
+    #{
+        replicas => 2,
+        incarnation => erlang:system_time(microsecond),
+        listen_ip => {0, 0, 0, 0},
+        listen_port => 7946,
+        channels => [],
+        lane_queue_bytes => 8 * 1024 * 1024,
+        message_bytes => 64 * 1024 * 1024,
+        mailbox_messages => 1000,
+        heartbeat_interval => 5000,
+        dial_timeout => 4000,
+        handshake_timeout => 4000,
+        handshakes => 256,
+        idle_timeout => 10000,
+        leave_timeout => 5000
+    }.
+
+validated(Config) ->
+    _ = [
+        invalid("~s is missing: ~s", [Field, wanted(Rule)])
+     || {Field, Rule} <- fields(), not is_map_key(Field, Config)
+    ],
+    Known = maps:from_list(fields()),
+    maps:map(
+        fun(Field, Value) ->
+            case Known of
+                #{Field := Rule} -> check(Field, Rule, Value);
+                #{} -> invalid("~p is no field of the configuration; remove it", [Field])
+            end
+        end,
+        Config
+    ).
+
+fields() ->
+    [
+        {name, label},
+        {cluster, label},
+        {token, token},
+        {host, host},
+        {overlay, overlay},
+        {seeds, seeds},
+        {replicas, positive},
+        {incarnation, positive},
+        {listen_ip, ip},
+        {listen_port, port},
+        {channels, channels},
+        {lane_queue_bytes, positive},
+        {message_bytes, positive},
+        {mailbox_messages, positive},
+        {heartbeat_interval, positive},
+        {dial_timeout, positive},
+        {handshake_timeout, positive},
+        {handshakes, positive},
+        {idle_timeout, positive},
+        {leave_timeout, positive}
+    ].
+
+check(channels, channels, Value) when is_list(Value) ->
+    channels(Value);
+check(Field, Rule, Value) ->
+    is_valid(Rule, Value) orelse
+        invalid("~s must be ~s, and is ~0p", [Field, wanted(Rule), shown(Rule, Value)]),
+    Value.
+
+is_valid(label, Value) ->
+    is_binary(Value) andalso byte_size(Value) >= 1 andalso byte_size(Value) =< 255;
+is_valid(token, Value) ->
+    is_binary(Value) andalso byte_size(Value) >= 16;
+is_valid(host, Value) ->
+    inet:is_ip_address(Value) orelse
+        (io_lib:printable_latin1_list(Value) andalso Value =/= "" andalso length(Value) =< 255);
+is_valid(ip, Value) ->
+    inet:is_ip_address(Value);
+is_valid(port, Value) ->
+    is_integer(Value) andalso Value >= 0 andalso Value =< 65535;
+is_valid(positive, Value) ->
+    is_integer(Value) andalso Value >= 1;
+is_valid(overlay, {Kind, Parameters}) ->
+    lists:member(Kind, [full_mesh, client_server, hyparview]) andalso is_map(Parameters);
+is_valid(seeds, Value) ->
+    is_list(Value) andalso lists:all(fun is_peer/1, Value);
+is_valid(_Rule, _Value) ->
+    false.
+
+is_peer(#{name := Name, host := Host, port := Port, incarnation := Incarnation}) ->
+    is_valid(label, Name) andalso is_valid(host, Host) andalso is_valid(port, Port) andalso
+        is_integer(Incarnation) andalso Incarnation >= 0;
+is_peer(_) ->
+    false.
+
+wanted(label) -> "a binary of 1 to 255 bytes";
+wanted(token) -> "a binary of at least 16 bytes";
+wanted(host) -> "an IP address or a host name";
+wanted(ip) -> "an IP address such as {0, 0, 0, 0}";
+wanted(port) -> "a port number from 0 to 65535";
+wanted(positive) -> "an integer above 0";
+wanted(overlay) -> "{full_mesh | client_server | hyparview, #{...}}";
+wanted(seeds) -> "a list of peers (partisan_peer:new/3)";
+wanted(channels) -> "a list of channels such as #{name => gossip, parallelism => 1}".
+
+%% A token never reaches a log.
+shown(token, _Value) -> 'not shown';
+shown(_Rule, Value) -> Value.
+
+%% The overlay's own traffic must never wait behind bulk data, so it has a channel that nobody else
+%% may use; `default' is there for whoever names no channel.
+channels(Given) ->
+    Channels = [channel(Channel) || Channel <- Given],
+    Names = [Name || #{name := Name} <- Channels],
+    Twice = Names -- lists:usort(Names),
+    Twice =:= [] orelse invalid("channels: ~p is there more than once", [hd(Twice)]),
+    lists:member(overlay, Names) andalso
+        invalid("channels: overlay is reserved; choose another name", []),
+    Default = [channel(#{name => default}) || not lists:member(default, Names)],
+    [channel(#{name => overlay}) | Default ++ Channels].
+
+channel(#{name := Name} = Given) when is_atom(Name) ->
+    Channel = maps:merge(#{parallelism => 1, monotonic => false}, Given),
+    #{parallelism := Parallelism, monotonic := Monotonic} = Channel,
+    is_valid(label, atom_to_binary(Name)) orelse
+        invalid("channels: the name ~p must have 1 to 255 bytes", [Name]),
+    is_valid(positive, Parallelism) andalso Parallelism =< 1024 orelse
+        invalid("channels: parallelism of ~p must be from 1 to 1024", [Name]),
+    is_boolean(Monotonic) orelse
+        invalid("channels: monotonic of ~p must be true or false", [Name]),
+    Unknown = maps:keys(maps:without([name, parallelism, monotonic], Channel)),
+    Unknown =:= [] orelse
+        invalid("channels: ~p of ~p is no field of a channel; remove it", [hd(Unknown), Name]),
+    Channel;
+channel(Other) ->
+    invalid("channels: ~0p has no name; give it one, an atom", [Other]).
+
+-spec invalid(io:format(), [term()]) -> no_return().
+invalid(Format, Arguments) ->
+    throw({invalid, io_lib:format(Format, Arguments)}).

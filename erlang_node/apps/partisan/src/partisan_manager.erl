@@ -1,0 +1,305 @@
+%%% @doc Runs the protocol stack of this node on real sockets and clocks.
+%%%
+%%% {@link partisan_stack} decides, this process does: it hands events to the stack and interprets
+%%% the effects that come back. Nothing here ever waits for a peer. What other processes want to
+%%% know (members, neighbours, the overlay) is published in an ETS table after each event that
+%%% changed it, so that reading costs no message.
+-module(partisan_manager).
+
+-behaviour(gen_server).
+
+-export([start_link/0]).
+-export([join/1]).
+-export([leave/0]).
+-export([broadcast/2]).
+-export([subscribe/1]).
+-export([open_lane/1]).
+%% What is published.
+-export([init_view/0]).
+-export([members/0]).
+-export([neighbours/0]).
+-export([info/0]).
+%% For metrics.
+-export([joined_sample/0]).
+-export([active_sample/0]).
+-export([passive_sample/0]).
+
+-export([init/1]).
+-export([handle_call/3]).
+-export([handle_cast/2]).
+-export([handle_info/2]).
+
+-define(VIEW, partisan_view).
+
+-record(state, {
+    stack :: partisan_stack:t(),
+    links :: partisan_links:t(),
+    timers = #{} :: #{Name :: term() => reference()},
+    subscribers = #{} :: #{pid() => reference()},
+    leaving = no :: no | {since(), [gen_server:from()]} | left
+}).
+-type since() :: reference().
+
+%% API.
+
+-spec start_link() -> {ok, pid()} | {error, term()}.
+start_link() ->
+    gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
+
+%% @doc Joins the overlay through any of these peers.
+-spec join([partisan_peer:t()]) -> ok.
+join(Peers) ->
+    gen_server:call(?MODULE, {join, Peers}, infinity).
+
+%% @doc Leaves the overlay and sends what is queued; nothing can be sent afterwards. Answers when
+%% that is done, or after `leave_timeout'.
+-spec leave() -> ok.
+leave() ->
+    gen_server:call(?MODULE, leave, infinity).
+
+%% @doc Delivers a message to the process of that name on every node, this one included.
+-spec broadcast(Destination :: atom(), Message :: term()) -> ok.
+broadcast(Destination, Message) ->
+    gen_server:call(?MODULE, {broadcast, {Destination, Message}}, infinity).
+
+%% @doc Tells a process of neighbours from now on, beginning with those there are.
+-spec subscribe(pid()) -> ok.
+subscribe(Pid) ->
+    gen_server:call(?MODULE, {subscribe, Pid}, infinity).
+
+%% @doc Opens the lane of that key to a neighbour, for its first message.
+-spec open_lane(partisan_transport:key()) ->
+    {ok, partisan_lane:handle()} | {error, not_connected}.
+open_lane({Node, _, _} = Key) ->
+    % Who sends to a stranger in a loop must not keep the manager busy.
+    case lists:member(Node, neighbours()) of
+        true -> gen_server:call(?MODULE, {open_lane, Key}, infinity);
+        false -> {error, not_connected}
+    end.
+
+%% What is published.
+
+%% @doc Makes the table of what is published, owned by the caller, and registers the metrics.
+-spec init_view() -> ok.
+init_view() ->
+    ?VIEW = ets:new(?VIEW, [named_table, public, set, {read_concurrency, true}]),
+    ok = publish([], [], #{kind => none, joined => false, active => [], passive => []}),
+    Gauges = [
+        {partisan_overlay_joined, "Is this node a member of the overlay?", joined_sample},
+        {partisan_overlay_active_view_size, "Neighbours.", active_sample},
+        {partisan_overlay_passive_view_size, "Known peers beside the neighbours.", passive_sample}
+    ],
+    lists:foreach(
+        fun({Name, Help, Function}) ->
+            ok = partisan_metrics:new_function(gauge, Name, Help, [], {?MODULE, Function})
+        end,
+        Gauges
+    ),
+    ok = partisan_metrics:new(
+        counter, partisan_overlay_events_total, "What happened in the overlay.", [event]
+    ),
+    partisan_metrics:new(
+        counter, partisan_broadcast_messages_total, "Messages of the broadcast layer.", [kind]
+    ).
+
+%% @doc The names of all members this node knows, itself included.
+-spec members() -> [partisan_peer:name()].
+members() ->
+    ets:lookup_element(?VIEW, members, 2).
+
+-spec neighbours() -> [partisan_peer:name()].
+neighbours() ->
+    ets:lookup_element(?VIEW, neighbours, 2).
+
+-spec info() -> partisan_stack:info().
+info() ->
+    ets:lookup_element(?VIEW, info, 2).
+
+-spec joined_sample() -> [{[], 0 | 1}].
+joined_sample() ->
+    case info() of
+        #{joined := true} -> [{[], 1}];
+        #{joined := false} -> [{[], 0}]
+    end.
+
+-spec active_sample() -> [{[], non_neg_integer()}].
+active_sample() ->
+    [{[], length(neighbours())}].
+
+-spec passive_sample() -> [{[], non_neg_integer()}].
+passive_sample() ->
+    #{passive := Passive} = info(),
+    [{[], length(Passive)}].
+
+%% gen_server.
+
+-spec init([]) -> {ok, #state{}}.
+init([]) ->
+    % Lanes are linked; how they end is news.
+    process_flag(trap_exit, true),
+    process_flag(message_queue_data, off_heap),
+    #{self := Self} = partisan_listener:local(),
+    <<A:32, B:32, C:32>> = crypto:strong_rand_bytes(12),
+    {Stack, Effects} = partisan_stack:init(#{
+        self => Self,
+        seed => {A, B, C},
+        overlay => partisan_config:get(overlay),
+        seeds => partisan_config:get(seeds),
+        replicas => partisan_config:get(replicas)
+    }),
+    State = interpret(Effects, #state{stack = Stack, links = partisan_links:new()}),
+    ok = partisan_listener:accept(),
+    {ok, State}.
+
+-spec handle_call(term(), gen_server:from(), #state{}) ->
+    {reply, term(), #state{}} | {noreply, #state{}}.
+handle_call({open_lane, Key}, From, #state{links = Links0} = State) ->
+    case partisan_links:open(Key, From, Links0) of
+        {wait, Links} -> {noreply, State#state{links = Links}};
+        {Answer, Links} -> {reply, Answer, State#state{links = Links}}
+    end;
+handle_call({broadcast, Payload}, _From, State) ->
+    {reply, ok, run([{broadcast, Payload}], State)};
+handle_call({join, Peers}, _From, State) ->
+    {reply, ok, run([{join, Peer} || Peer <- Peers], State)};
+handle_call({subscribe, Pid}, _From, #state{subscribers = Subscribers} = State) ->
+    lists:foreach(fun(Name) -> Pid ! {partisan, {neighbour_up, Name}} end, neighbours()),
+    case Subscribers of
+        #{Pid := _} -> {reply, ok, State};
+        #{} -> {reply, ok, State#state{subscribers = Subscribers#{Pid => monitor(process, Pid)}}}
+    end;
+handle_call(leave, From, State) ->
+    leave(From, State).
+
+-spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
+handle_cast(_Unexpected, State) ->
+    {noreply, State}.
+
+-spec handle_info(term(), #state{}) -> {noreply, #state{}}.
+handle_info({overlay, Peer, Message}, State) ->
+    {noreply, run([{message, Peer, Message}], State)};
+handle_info({timeout, Timer, Name}, #state{timers = Timers} = State) ->
+    case Timers of
+        #{Name := Timer} ->
+            {noreply, run([{timer, Name}], State#state{timers = maps:remove(Name, Timers)})};
+        #{} ->
+            % It was started again after it had fired.
+            {noreply, State}
+    end;
+handle_info({lane_up, Pid, Peer}, State) ->
+    {noreply, with_links(fun(Links) -> partisan_links:up(Pid, Peer, Links) end, State)};
+handle_info({'EXIT', Pid, Reason}, State) ->
+    Exited = with_links(fun(Links) -> partisan_links:exited(Pid, Reason, Links) end, State),
+    {noreply, left(Exited)};
+handle_info({link_idle, Name, Pid}, #state{links = Links} = State) ->
+    {noreply, State#state{links = partisan_links:idle(Name, Pid, Links)}};
+handle_info({'DOWN', _, process, Pid, _}, #state{subscribers = Subscribers} = State) ->
+    {noreply, State#state{subscribers = maps:remove(Pid, Subscribers)}};
+handle_info(leave_timeout, #state{leaving = {_, Waiting}} = State) ->
+    ok = reply(Waiting),
+    {noreply, State#state{leaving = left}};
+handle_info(leave_timeout, State) ->
+    {noreply, State}.
+
+%% Internals: the stack.
+
+run([], State) ->
+    State;
+run([Event | Events], #state{stack = Stack0} = State) ->
+    {Stack, Effects} = partisan_stack:handle(Event, Stack0),
+    run(Events, interpret(Effects, State#state{stack = Stack})).
+
+%% Some effects have immediate answers: those events come after the effects beside them.
+interpret(Effects, State0) ->
+    {Answers, State} = lists:foldl(
+        fun(Effect, {Events, S0}) ->
+            {New, S} = effect(Effect, S0),
+            {Events ++ New, S}
+        end,
+        {[], State0},
+        Effects
+    ),
+    run(Answers, publish(State)).
+
+effect({connect, Peer}, #state{links = Links0} = S) ->
+    {Events, Links} = partisan_links:connect(Peer, Links0),
+    {Events, S#state{links = Links}};
+effect({disconnect, Name}, #state{links = Links} = S) ->
+    {[], S#state{links = partisan_links:disconnect(Name, Links)}};
+effect({send, Peer, Message}, #state{links = Links0} = S) ->
+    {Events, Links} = partisan_links:send(Peer, Message, Links0),
+    {Events, S#state{links = Links}};
+effect({start_timer, Name, Delay}, #state{timers = Timers} = S) ->
+    ok = cancel(maps:get(Name, Timers, none)),
+    {[], S#state{timers = Timers#{Name => erlang:start_timer(Delay, self(), Name)}}};
+effect({neighbour_up, #{name := Name} = Peer}, #state{links = Links} = S0) ->
+    S = S0#state{links = partisan_links:neighbour_up(Peer, Links)},
+    {[], notify(neighbour_up, Name, S)};
+effect({neighbour_down, Name}, #state{links = Links} = S0) ->
+    S = S0#state{links = partisan_links:neighbour_down(Name, Links)},
+    {[], notify(neighbour_down, Name, S)};
+effect({count, {broadcast, Kind}}, S) ->
+    ok = partisan_metrics:inc(partisan_broadcast_messages_total, [Kind]),
+    {[], S};
+effect({count, Event}, S) ->
+    ok = partisan_metrics:inc(partisan_overlay_events_total, [Event]),
+    {[], S};
+effect({deliver, {Destination, Message}}, S) ->
+    ok = partisan:deliver(Destination, Message, overlay),
+    {[], S}.
+
+cancel(none) ->
+    ok;
+cancel(Timer) ->
+    _ = erlang:cancel_timer(Timer),
+    ok.
+
+%% The view is published before, so that a subscriber who is told of a neighbour can send to it.
+notify(Event, Name, #state{subscribers = Subscribers} = State) ->
+    ok = partisan_metrics:inc(partisan_overlay_events_total, [Event]),
+    Published = publish(State),
+    lists:foreach(fun(Pid) -> Pid ! {partisan, {Event, Name}} end, maps:keys(Subscribers)),
+    Published.
+
+with_links(Change, #state{links = Links0} = State) ->
+    {Events, Links} = Change(Links0),
+    run(Events, State#state{links = Links}).
+
+publish(#state{stack = Stack} = State) ->
+    Info = partisan_stack:info(Stack),
+    #{active := Neighbours} = Info,
+    ok = publish(Neighbours, partisan_stack:members(Stack), Info),
+    State.
+
+publish(Neighbours, Members, Info) ->
+    true = ets:insert(?VIEW, [{neighbours, Neighbours}, {members, Members}, {info, Info}]),
+    ok.
+
+%% Internals: leaving.
+
+leave(From, #state{leaving = no} = State0) ->
+    #state{links = Links} = State = run([leave], State0),
+    Timer = erlang:send_after(partisan_config:get(leave_timeout), self(), leave_timeout),
+    Closed = State#state{
+        links = partisan_links:close_all(Links),
+        leaving = {Timer, [From]}
+    },
+    {noreply, left(Closed)};
+leave(From, #state{leaving = {Timer, Waiting}} = State) ->
+    {noreply, State#state{leaving = {Timer, [From | Waiting]}}};
+leave(_From, #state{leaving = left} = State) ->
+    {reply, ok, State}.
+
+left(#state{leaving = {_, Waiting}, links = Links} = State) ->
+    case partisan_links:is_empty(Links) of
+        true ->
+            ok = reply(Waiting),
+            State#state{leaving = left};
+        false ->
+            State
+    end;
+left(State) ->
+    State.
+
+reply(Waiting) ->
+    lists:foreach(fun(From) -> gen_server:reply(From, ok) end, Waiting).

@@ -1,0 +1,27 @@
+%%% @doc Two processes and the tables that outlive them.
+%%%
+%%% The listener comes first: the manager describes the node by the port that is really listened
+%%% on, and lets connections in once it is there to hear what they say. Either is useless without
+%%% the other, and every connection is linked to one of them, so both start over together.
+-module(partisan_sup).
+
+-behaviour(supervisor).
+
+-export([start_link/0]).
+-export([init/1]).
+
+-spec start_link() -> {ok, pid()} | {error, term()}.
+start_link() ->
+    supervisor:start_link({local, ?MODULE}, ?MODULE, []).
+
+-spec init([]) -> {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
+init([]) ->
+    ok = partisan_metrics:init(),
+    ok = partisan_transport:init(),
+    ok = partisan_manager:init_view(),
+    Flags = #{strategy => one_for_all, intensity => 3, period => 60},
+    Children = [
+        #{id => Module, start => {Module, start_link, []}}
+     || Module <- [partisan_listener, partisan_manager]
+    ],
+    {ok, {Flags, Children}}.

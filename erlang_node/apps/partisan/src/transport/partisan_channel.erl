@@ -1,0 +1,169 @@
+%%% @doc A channel as the sender and the receiver see it: its settings and its counters.
+%%%
+%%% Kept in a persistent term per channel, since every message looks at it and nothing changes it
+%%% while the application runs. A name that comes from the wire is looked up as a binary, so that
+%%% no peer makes an atom.
+-module(partisan_channel).
+
+-export([setup/0]).
+-export([find/1]).
+-export([name/1]).
+-export([is_monotonic/1]).
+-export([lane/2]).
+-export([queue_limit/1]).
+-export([message_limit/1]).
+-export([sent/3]).
+-export([received/2]).
+-export([waited/2]).
+-export([dropped/2]).
+-export([dropped/3]).
+-export([totals/1]).
+
+-record(channel, {
+    name :: atom(),
+    parallelism :: pos_integer(),
+    monotonic :: boolean(),
+    queue_limit :: pos_integer(),
+    message_limit :: pos_integer(),
+    sent_messages :: partisan_metrics:series(),
+    sent_bytes :: partisan_metrics:series(),
+    received_messages :: partisan_metrics:series(),
+    received_bytes :: partisan_metrics:series(),
+    send_seconds :: partisan_metrics:series()
+}).
+
+-opaque t() :: #channel{}.
+-type drop_reason() ::
+    busy | disconnected | no_process | superseded | undecodable | unknown_frame.
+-type totals() :: #{
+    sent_messages := non_neg_integer(),
+    sent_bytes := non_neg_integer(),
+    received_messages := non_neg_integer(),
+    received_bytes := non_neg_integer(),
+    dropped := non_neg_integer()
+}.
+-export_type([t/0, drop_reason/0, totals/0]).
+
+%% A quarter of a millisecond to ten seconds.
+-define(BUCKETS, [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10]).
+
+%% @doc Registers the metrics of channels and publishes the configured ones.
+-spec setup() -> ok.
+setup() ->
+    Labels = [channel, direction],
+    ok = partisan_metrics:new(
+        counter, partisan_channel_messages_total, "Messages written to and read from sockets.", Labels
+    ),
+    ok = partisan_metrics:new(
+        counter, partisan_channel_bytes_total, "Bytes of those messages, framing included.", Labels
+    ),
+    ok = partisan_metrics:new(
+        counter,
+        partisan_channel_dropped_messages_total,
+        "Messages that were given up, by reason.",
+        [channel, reason]
+    ),
+    ok = partisan_metrics:new(
+        {histogram, ?BUCKETS},
+        partisan_channel_send_seconds,
+        "From the call to the socket, of the oldest message of each write.",
+        [channel]
+    ),
+    lists:foreach(fun publish/1, partisan_config:get(channels)).
+
+%% @doc The channel of this name; names on the wire are binaries.
+-spec find(atom() | binary()) -> {ok, t()} | error.
+find(Name) ->
+    case persistent_term:get({?MODULE, Name}, undefined) of
+        undefined -> error;
+        Channel -> {ok, Channel}
+    end.
+
+-spec name(t()) -> atom().
+name(#channel{name = Name}) ->
+    Name.
+
+-spec is_monotonic(t()) -> boolean().
+is_monotonic(#channel{monotonic = Monotonic}) ->
+    Monotonic.
+
+%% @doc The lane of a partition key. It depends on the configured parallelism alone, never on which
+%% lanes are up, for otherwise messages of one key would overtake each other while lanes come up.
+-spec lane(t(), PartitionKey :: term()) -> non_neg_integer().
+lane(#channel{parallelism = 1}, _Key) ->
+    0;
+lane(#channel{parallelism = Parallelism}, Key) ->
+    erlang:phash2(Key, Parallelism).
+
+%% @doc How many bytes may wait in one lane of this channel.
+-spec queue_limit(t()) -> pos_integer().
+queue_limit(#channel{queue_limit = Limit}) ->
+    Limit.
+
+%% @doc How large a message may be.
+-spec message_limit(t()) -> pos_integer().
+message_limit(#channel{message_limit = Limit}) ->
+    Limit.
+
+%% @doc Counts messages that a socket has accepted.
+-spec sent(t(), Messages :: non_neg_integer(), Bytes :: non_neg_integer()) -> ok.
+sent(#channel{sent_messages = MessagesSent, sent_bytes = BytesSent}, Messages, Bytes) ->
+    ok = partisan_metrics:add(MessagesSent, Messages),
+    partisan_metrics:add(BytesSent, Bytes).
+
+%% @doc Counts a message that was read.
+-spec received(t(), Bytes :: non_neg_integer()) -> ok.
+received(#channel{received_messages = Messages, received_bytes = BytesReceived}, Bytes) ->
+    ok = partisan_metrics:add(Messages, 1),
+    partisan_metrics:add(BytesReceived, Bytes).
+
+%% @doc Observes how long a message was under way to its socket.
+-spec waited(t(), Nanoseconds :: non_neg_integer()) -> ok.
+waited(#channel{send_seconds = Histogram}, Nanoseconds) ->
+    partisan_metrics:record(Histogram, Nanoseconds).
+
+-spec dropped(t(), drop_reason()) -> ok.
+dropped(Channel, Reason) ->
+    dropped(Channel, Reason, 1).
+
+%% @doc Counts messages that will not arrive.
+-spec dropped(t(), drop_reason(), Messages :: non_neg_integer()) -> ok.
+dropped(#channel{name = Name}, Reason, Messages) ->
+    partisan_metrics:inc(partisan_channel_dropped_messages_total, [Name, Reason], Messages).
+
+%% @doc What the counters of a channel have reached.
+-spec totals(atom()) -> totals().
+totals(Name) ->
+    #{
+        sent_messages => partisan_metrics:value(partisan_channel_messages_total, [Name, sent]),
+        sent_bytes => partisan_metrics:value(partisan_channel_bytes_total, [Name, sent]),
+        received_messages =>
+            partisan_metrics:value(partisan_channel_messages_total, [Name, received]),
+        received_bytes => partisan_metrics:value(partisan_channel_bytes_total, [Name, received]),
+        dropped => lists:sum([
+            partisan_metrics:value(partisan_channel_dropped_messages_total, [Name, Reason])
+         || Reason <- drop_reasons()
+        ])
+    }.
+
+%% Internals.
+
+drop_reasons() ->
+    [busy, disconnected, no_process, superseded, undecodable, unknown_frame].
+
+publish(#{name := Name, parallelism := Parallelism, monotonic := Monotonic}) ->
+    Series = fun(Metric, Labels) -> partisan_metrics:series(Metric, [Name | Labels]) end,
+    Channel = #channel{
+        name = Name,
+        parallelism = Parallelism,
+        monotonic = Monotonic,
+        queue_limit = partisan_config:get(lane_queue_bytes),
+        message_limit = partisan_config:get(message_bytes),
+        sent_messages = Series(partisan_channel_messages_total, [sent]),
+        sent_bytes = Series(partisan_channel_bytes_total, [sent]),
+        received_messages = Series(partisan_channel_messages_total, [received]),
+        received_bytes = Series(partisan_channel_bytes_total, [received]),
+        send_seconds = Series(partisan_channel_send_seconds, [])
+    },
+    persistent_term:put({?MODULE, Name}, Channel),
+    persistent_term:put({?MODULE, atom_to_binary(Name)}, Channel).

@@ -1,0 +1,217 @@
+%%% @doc How two nodes learn who is at the other end, before either believes a byte.
+%%%
+%%% ```
+%%% dialler                                            listener
+%%%   hello: version, cluster, self, whom, channel, lane, nonce ->
+%%%                                <- challenge: self, nonce | refused
+%%%   proof: HMAC(token, "dialler", hello, challenge) ->
+%%%                       <- welcome: HMAC(token, "listener", hello, challenge) | refused
+%%% '''
+%%%
+%%% Both sides prove that they hold the cluster's token, over everything that either has said, and
+%%% the listener reveals nothing that depends on the token to a stranger. Every message is a frame
+%%% of bounded size in fixed binary fields, read under one deadline; nothing of it becomes an atom.
+%%% What follows on the connection is not encrypted: the token keeps strangers and other clusters
+%%% out, it does not protect against whoever can alter packets.
+-module(partisan_handshake).
+
+-export([dial/4]).
+-export([accept/2]).
+
+%% As the limit of the listening sockets: two names, a cluster and a channel of 255 bytes each, two
+%% hosts, and the fixed fields fit.
+-export([max_bytes/0]).
+
+-define(MAGIC, "PRTN").
+-define(VERSION, 1).
+-define(MAX_BYTES, 2048).
+-define(NONCE_BYTES, 32).
+-define(MAC_BYTES, 32).
+
+-define(REFUSED, 0).
+-define(ACCEPTED, 1).
+
+-type local() :: #{
+    self := partisan_peer:t(),
+    cluster := binary(),
+    token := binary(),
+    _ => _
+}.
+%% `garbage', `oversize', `timeout' and `closed' are not told to the other side.
+-type refusal() ::
+    version | cluster | name | channel | token | garbage | oversize | timeout | closed.
+-type options() :: #{local := local(), deadline := MonotonicMilliseconds :: integer()}.
+-type lane() :: {Channel :: atom(), Index :: 0..65535}.
+-type link() :: #{
+    peer := partisan_peer:t(),
+    channel := partisan_channel:t(),
+    lane := non_neg_integer()
+}.
+
+-export_type([local/0, refusal/0, options/0, lane/0, link/0]).
+
+-spec max_bytes() -> pos_integer().
+max_bytes() ->
+    ?MAX_BYTES.
+
+%% @doc The dialler's side, on a connected passive socket with `{packet, 4}'. Answers with the
+%% listener as it describes itself: the name is the one asked for, the incarnation whichever lives
+%% there now.
+-spec dial(gen_tcp:socket(), Whom :: partisan_peer:t(), lane(), options()) ->
+    {ok, partisan_peer:t()} | {error, {refused, refusal()} | impostor | garbage | inet:posix()}.
+dial(Socket, #{name := Whom}, {Channel, Lane}, #{local := Local, deadline := Deadline}) ->
+    try
+        Hello = hello(Local, Whom, atom_to_binary(Channel), Lane),
+        ok = send(Socket, Hello),
+        Challenge = recv(Socket, Deadline),
+        Peer = challenger(Challenge, Whom),
+        ok = send(Socket, mac(Local, "dialler", Hello, Challenge)),
+        ok = welcomed(recv(Socket, Deadline), mac(Local, "listener", Hello, Challenge)),
+        {ok, Peer}
+    catch
+        throw:Reason -> {error, Reason}
+    end.
+
+%% @doc The listener's side, on an accepted passive socket with `{packet, 4}' and a `packet_size'
+%% of `max_bytes/0'. A refusal has been told to the other side where that helps it.
+-spec accept(gen_tcp:socket(), options()) -> {ok, link()} | {error, refusal()}.
+accept(Socket, #{local := Local, deadline := Deadline}) ->
+    try
+        Hello = recv(Socket, Deadline),
+        Link = greeted(Hello, Local),
+        Challenge = challenge(Local),
+        ok = send(Socket, Challenge),
+        ok = proved(recv(Socket, Deadline), mac(Local, "dialler", Hello, Challenge)),
+        ok = send(Socket, [?ACCEPTED, mac(Local, "listener", Hello, Challenge)]),
+        {ok, Link}
+    catch
+        throw:Reason -> {error, refuse(Socket, Reason)}
+    end.
+
+%% Internals: the listener.
+
+greeted(Hello, #{self := #{name := Self}, cluster := Cluster}) ->
+    case parse_hello(Hello) of
+        #{cluster := Other} when Other =/= Cluster -> throw(cluster);
+        #{whom := Whom} when Whom =/= Self -> throw(name);
+        #{peer := #{name := Self}} -> throw(name);
+        #{peer := Peer, channel := Name, lane := Lane} ->
+            case partisan_channel:find(Name) of
+                {ok, Channel} -> #{peer => Peer, channel => Channel, lane => Lane};
+                error -> throw(channel)
+            end
+    end.
+
+proved(Proof, Expected) when byte_size(Proof) =:= ?MAC_BYTES ->
+    crypto:hash_equals(Proof, Expected) orelse throw(token),
+    ok;
+proved(_Proof, _Expected) ->
+    throw(garbage).
+
+refuse(Socket, Reason) ->
+    case lists:keyfind(Reason, 1, codes()) of
+        {Reason, Code} ->
+            % Whether it still listens is its own business.
+            _ = gen_tcp:send(Socket, <<?REFUSED, Code>>),
+            Reason;
+        false when Reason =:= timeout; Reason =:= garbage ->
+            Reason;
+        false when Reason =:= emsgsize ->
+            oversize;
+        false ->
+            closed
+    end.
+
+%% Internals: the dialler.
+
+challenger(<<?ACCEPTED, _Nonce:?NONCE_BYTES/binary, Fields/binary>>, Whom) ->
+    case Fields of
+        <<N, Whom:N/binary, H, Host:H/binary, Port:16, Incarnation:64>> when H > 0 ->
+            partisan_peer:new(Whom, parse_host(Host), Port, Incarnation);
+        _ ->
+            throw(impostor)
+    end;
+challenger(Answer, _Whom) ->
+    refused(Answer).
+
+welcomed(<<?ACCEPTED, Mac:?MAC_BYTES/binary>>, Expected) ->
+    crypto:hash_equals(Mac, Expected) orelse throw(impostor),
+    ok;
+welcomed(Answer, _Expected) ->
+    refused(Answer).
+
+-spec refused(binary()) -> no_return().
+refused(<<?REFUSED, Code>>) ->
+    case lists:keyfind(Code, 2, codes()) of
+        {Reason, Code} -> throw({refused, Reason});
+        false -> throw(garbage)
+    end;
+refused(_) ->
+    throw(garbage).
+
+%% Internals: messages.
+
+codes() ->
+    [{version, 1}, {cluster, 2}, {name, 3}, {channel, 4}, {token, 5}].
+
+hello(#{self := Self, cluster := Cluster}, Whom, Channel, Lane) ->
+    Nonce = crypto:strong_rand_bytes(?NONCE_BYTES),
+    iolist_to_binary([
+        ?MAGIC, ?VERSION, Nonce, field(Cluster), peer(Self), field(Whom), field(Channel), <<Lane:16>>
+    ]).
+
+challenge(#{self := Self}) ->
+    iolist_to_binary([?ACCEPTED, crypto:strong_rand_bytes(?NONCE_BYTES), peer(Self)]).
+
+mac(#{token := Token}, Role, Hello, Challenge) ->
+    crypto:mac(hmac, sha256, Token, [Role, Hello, Challenge]).
+
+peer(#{name := Name, host := Host, port := Port, incarnation := Incarnation}) ->
+    [field(Name), field(host_text(Host)), <<Port:16, Incarnation:64>>].
+
+host_text(Host) when is_tuple(Host) -> list_to_binary(inet:ntoa(Host));
+host_text(Host) -> list_to_binary(Host).
+
+%% Names and hosts of the configuration have at most 255 bytes.
+field(Binary) ->
+    [byte_size(Binary), Binary].
+
+parse_hello(
+    <<?MAGIC, ?VERSION, _Nonce:?NONCE_BYTES/binary,
+        A, Cluster:A/binary,
+        B, Name:B/binary, C, Host:C/binary, Port:16, Incarnation:64,
+        D, Whom:D/binary,
+        E, Channel:E/binary, Lane:16>>
+) when B > 0, C > 0 ->
+    #{
+        cluster => Cluster,
+        peer => partisan_peer:new(Name, parse_host(Host), Port, Incarnation),
+        whom => Whom,
+        channel => Channel,
+        lane => Lane
+    };
+parse_hello(<<?MAGIC, Version, _/binary>>) when Version =/= ?VERSION ->
+    throw(version);
+parse_hello(_) ->
+    throw(garbage).
+
+parse_host(Binary) ->
+    Text = binary_to_list(Binary),
+    case inet:parse_strict_address(Text) of
+        {ok, Address} -> Address;
+        {error, einval} -> Text
+    end.
+
+%% Internals: the socket.
+
+send(Socket, Data) ->
+    case gen_tcp:send(Socket, Data) of
+        ok -> ok;
+        {error, Reason} -> throw(Reason)
+    end.
+
+recv(Socket, Deadline) ->
+    case gen_tcp:recv(Socket, 0, max(0, Deadline - erlang:monotonic_time(millisecond))) of
+        {ok, Data} -> Data;
+        {error, Reason} -> throw(Reason)
+    end.

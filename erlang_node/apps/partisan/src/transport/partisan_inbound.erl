@@ -1,0 +1,190 @@
+%%% @doc The receiving end of one connection: waits for it, checks who comes, delivers what they send.
+%%%
+%%% It reads as fast as the receivers keep up, and no faster. Frames come in windows sized by what
+%%% frames have lately weighed; after each window it looks at the message queues of the processes
+%%% it has delivered to, and while one of them is too long it leaves the rest to the kernel, whose
+%%% full buffers hold back the sender's lane and, in the end, the sender itself.
+-module(partisan_inbound).
+
+-export([start_link/1]).
+-export([init/1]).
+-export([resume/1]).
+
+%% What a window may weigh, and how many frames it may have.
+-define(WINDOW_BYTES, 262144).
+-define(WINDOW_FRAMES, 128).
+-define(FIRST_WINDOW, 16).
+%% How often to look whether a congested receiver has caught up.
+-define(CONGESTION_POLL, 10).
+%% A connection that is silent this long gives its memory back.
+-define(HIBERNATE_AFTER, 1000).
+%% Read many small frames at once.
+-define(BUFFER_BYTES, 65536).
+
+-record(inbound, {
+    socket :: gen_tcp:socket(),
+    peer :: partisan_peer:t(),
+    channel :: partisan_channel:t(),
+    mailbox_limit :: pos_integer(),
+    % The present window: its frames, their bytes so far, and who got something.
+    window = ?FIRST_WINDOW :: pos_integer(),
+    bytes = 0 :: non_neg_integer(),
+    receivers = #{} :: #{atom() => pid()}
+}).
+
+%% @doc Starts a process that waits in accept and then is the connection.
+-spec start_link(gen_tcp:socket()) -> pid().
+start_link(ListenSocket) ->
+    proc_lib:spawn_link(?MODULE, init, [ListenSocket]).
+
+%% @private
+-spec init(gen_tcp:socket()) -> ok.
+init(ListenSocket) ->
+    case gen_tcp:accept(ListenSocket) of
+        {ok, Socket} ->
+            ok = partisan_listener:accepted(),
+            handshake(Socket);
+        {error, econnaborted} ->
+            init(ListenSocket);
+        {error, Reason} ->
+            exit({shutdown, Reason})
+    end.
+
+%% Internals.
+
+handshake(Socket) ->
+    Deadline =
+        erlang:monotonic_time(millisecond) + partisan_config:get(handshake_timeout),
+    Options = #{local => partisan_listener:local(), deadline => Deadline},
+    case partisan_handshake:accept(Socket, Options) of
+        {ok, Link} ->
+            established(Socket, Link);
+        {error, Reason} ->
+            ok = partisan_metrics:inc(partisan_refused_connections_total, [Reason]),
+            gen_tcp:close(Socket)
+    end.
+
+established(Socket, #{peer := Peer, channel := Channel, lane := Lane}) ->
+    #{name := Name, incarnation := Incarnation} = Peer,
+    Key = {Name, Incarnation, partisan_channel:name(Channel), Lane},
+    ok = succeed(partisan_listener:established(Key)),
+    Inbound = #inbound{
+        socket = Socket,
+        peer = Peer,
+        channel = Channel,
+        mailbox_limit = partisan_config:get(mailbox_messages)
+    },
+    % A frame is a message, the name of its receiver, and a few bytes around them.
+    Options = [{packet_size, partisan_config:get(message_bytes) + 1024}, {buffer, ?BUFFER_BYTES}],
+    read(Inbound, Options).
+
+%% What the predecessor has already received comes before anything of this connection.
+succeed(none) ->
+    ok;
+succeed(Predecessor) ->
+    Monitor = monitor(process, Predecessor),
+    Predecessor ! finish,
+    receive
+        {'DOWN', Monitor, process, Predecessor, _} -> ok
+    end.
+
+read(#inbound{socket = Socket, window = Window} = Inbound, Options) ->
+    case inet:setopts(Socket, [{active, Window} | Options]) of
+        ok -> loop(Inbound#inbound{bytes = 0, receivers = #{}});
+        {error, _} -> gen_tcp:close(Socket)
+    end.
+
+%% @private Woken from hibernation.
+-spec resume(#inbound{}) -> ok.
+resume(Inbound) ->
+    loop(Inbound).
+
+loop(#inbound{socket = Socket} = Inbound) ->
+    receive
+        {tcp, Socket, Data} ->
+            loop(frame(Data, Inbound));
+        {tcp_passive, Socket} ->
+            look_around(Inbound);
+        {tcp_closed, Socket} ->
+            ok;
+        {tcp_error, Socket, emsgsize} ->
+            % A member whose messages may be larger than ours.
+            #{name := Name} = Inbound#inbound.peer,
+            logger:error("partisan: message of ~ts exceeds message_bytes", [Name]),
+            gen_tcp:close(Socket);
+        {tcp_error, Socket, _Reason} ->
+            gen_tcp:close(Socket);
+        finish ->
+            finish(Inbound)
+    after ?HIBERNATE_AFTER ->
+        proc_lib:hibernate(?MODULE, resume, [Inbound])
+    end.
+
+frame(Data, #inbound{bytes = Bytes} = Inbound) ->
+    % With the four bytes of the length, which the socket has taken off.
+    Size = byte_size(Data) + 4,
+    deliver(partisan_frame:decode(Data), Size, Inbound#inbound{bytes = Bytes + Size}).
+
+deliver({message, Name, Message}, Size, Inbound) ->
+    to(Name, Message, Size, Inbound);
+deliver({overlay, Message}, Size, #inbound{peer = Peer} = Inbound) ->
+    to(partisan_manager, {overlay, Peer, Message}, Size, Inbound);
+deliver(ping, _Size, #inbound{socket = Socket} = Inbound) ->
+    % Where it fails, the loss of the connection is reported to us as well.
+    _ = gen_tcp:send(Socket, partisan_frame:pong()),
+    Inbound;
+deliver({error, Reason}, _Size, #inbound{channel = Channel} = Inbound) ->
+    ok = partisan_channel:dropped(Channel, Reason),
+    Inbound.
+
+to(Name, Message, Size, #inbound{channel = Channel, receivers = Receivers} = Inbound) ->
+    ok = partisan_channel:received(Channel, Size),
+    case whereis(Name) of
+        undefined ->
+            ok = partisan_channel:dropped(Channel, no_process),
+            Inbound;
+        Receiver ->
+            Receiver ! Message,
+            Inbound#inbound{receivers = Receivers#{Name => Receiver}}
+    end.
+
+%% Between two windows.
+look_around(#inbound{receivers = Receivers, mailbox_limit = Limit} = Inbound) ->
+    case lists:any(fun(Pid) -> is_congested(Pid, Limit) end, maps:values(Receivers)) of
+        true ->
+            receive
+                finish -> finish(Inbound)
+            after ?CONGESTION_POLL -> look_around(Inbound)
+            end;
+        false ->
+            read(Inbound#inbound{window = next_window(Inbound)}, [])
+    end.
+
+is_congested(Pid, Limit) ->
+    case process_info(Pid, message_queue_len) of
+        {message_queue_len, Length} -> Length > Limit;
+        undefined -> false
+    end.
+
+next_window(#inbound{window = Window, bytes = Bytes}) ->
+    Average = max(1, Bytes div Window),
+    max(1, min(?WINDOW_FRAMES, ?WINDOW_BYTES div Average)).
+
+%% A successor waits: take what has arrived, without waiting for more, and go.
+finish(#inbound{socket = Socket} = Inbound) ->
+    _ = inet:setopts(Socket, [{active, false}]),
+    finish_delivered(Inbound),
+    finish_buffered(Inbound),
+    gen_tcp:close(Socket).
+
+finish_delivered(#inbound{socket = Socket} = Inbound) ->
+    receive
+        {tcp, Socket, Data} -> finish_delivered(frame(Data, Inbound))
+    after 0 -> ok
+    end.
+
+finish_buffered(#inbound{socket = Socket} = Inbound) ->
+    case gen_tcp:recv(Socket, 0, 0) of
+        {ok, Data} -> finish_buffered(frame(Data, Inbound));
+        {error, _} -> ok
+    end.

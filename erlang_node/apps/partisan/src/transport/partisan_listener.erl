@@ -1,0 +1,175 @@
+%%% @doc Owns the listening socket and, by link, every accepted connection.
+%%%
+%%% One process waits in accept at a time; when it has a connection, the next one takes its place,
+%%% unless too many strangers are still proving themselves: then newcomers wait in the kernel's
+%%% backlog until one of those is done or out of time. A crowd that starts at once is thus served
+%%% in turn, and a flood costs a bounded number of processes.
+%%%
+%%% It also knows which connection serves which lane of which peer, so that a new connection can
+%%% wait for its predecessor to hand over what it had already received: the order of a lane
+%%% survives its reconnection.
+-module(partisan_listener).
+
+-behaviour(gen_server).
+
+-export([start_link/0]).
+-export([accept/0]).
+-export([local/0]).
+%% For partisan_inbound.
+-export([accepted/0]).
+-export([established/1]).
+
+-export([init/1]).
+-export([handle_call/3]).
+-export([handle_cast/2]).
+-export([handle_info/2]).
+-export([terminate/2]).
+
+%% The lane of a peer in one of its lives.
+-type key() ::
+    {partisan_peer:name(), partisan_peer:incarnation(), Channel :: atom(), Lane :: 0..65535}.
+-export_type([key/0]).
+
+-define(BACKLOG, 1024).
+%% After a failed accept: the machine is out of descriptors or memory.
+-define(ACCEPT_RETRY, 200).
+
+-record(state, {
+    socket :: gen_tcp:socket(),
+    limit :: pos_integer(),
+    acceptor = none :: none | pid(),
+    % Accepted, and not yet known to be members.
+    strangers = #{} :: #{pid() => []},
+    members = #{} :: #{pid() => key()},
+    lanes = #{} :: #{key() => pid()}
+}).
+
+%% API.
+
+-spec start_link() -> {ok, pid()} | {error, term()}.
+start_link() ->
+    gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
+
+%% @doc Begins to accept: what arrives can now be handled.
+-spec accept() -> ok.
+accept() ->
+    gen_server:cast(?MODULE, accept).
+
+%% @doc What this node says and proves in handshakes; its port is the one really listened on.
+-spec local() -> partisan_handshake:local().
+local() ->
+    persistent_term:get(?MODULE).
+
+%% @doc The calling acceptor has a connection.
+-spec accepted() -> ok.
+accepted() ->
+    gen_server:cast(?MODULE, {accepted, self()}).
+
+%% @doc The caller's peer has proved itself; answers with the connection that it replaces.
+-spec established(key()) -> none | pid().
+established(Key) ->
+    gen_server:call(?MODULE, {established, Key}, infinity).
+
+%% gen_server.
+
+-spec init([]) -> {ok, #state{}} | {stop, term()}.
+init([]) ->
+    process_flag(trap_exit, true),
+    Ip = partisan_config:get(listen_ip),
+    Port = partisan_config:get(listen_port),
+    case gen_tcp:listen(Port, options(Ip)) of
+        {ok, Socket} ->
+            {ok, ActualPort} = inet:port(Socket),
+            persistent_term:put(?MODULE, local(ActualPort)),
+            {ok, #state{socket = Socket, limit = partisan_config:get(handshakes)}};
+        {error, Reason} ->
+            {stop, {cannot_listen, Ip, Port, inet:format_error(Reason)}}
+    end.
+
+-spec handle_call({established, key()}, gen_server:from(), #state{}) ->
+    {reply, none | pid(), #state{}}.
+handle_call({established, Key}, {Pid, _}, State) ->
+    #state{strangers = Strangers, members = Members, lanes = Lanes} = State,
+    Predecessor = maps:get(Key, Lanes, none),
+    State1 = State#state{
+        strangers = maps:remove(Pid, Strangers),
+        members = Members#{Pid => Key},
+        lanes = Lanes#{Key => Pid}
+    },
+    {reply, Predecessor, next_acceptor(State1)}.
+
+-spec handle_cast(accept | {accepted, pid()}, #state{}) -> {noreply, #state{}}.
+handle_cast(accept, State) ->
+    {noreply, next_acceptor(State)};
+handle_cast({accepted, Pid}, #state{acceptor = Pid, strangers = Strangers} = State) ->
+    {noreply, next_acceptor(State#state{acceptor = none, strangers = Strangers#{Pid => []}})}.
+
+-spec handle_info(term(), #state{}) -> {noreply, #state{}} | {stop, term(), #state{}}.
+handle_info({'EXIT', Pid, Reason}, #state{acceptor = Pid} = State) ->
+    logger:error("partisan: cannot accept connections: ~0p", [Reason]),
+    _ = erlang:send_after(?ACCEPT_RETRY, self(), accept_again),
+    {noreply, State#state{acceptor = none}};
+handle_info({'EXIT', Pid, _}, #state{strangers = Strangers} = State) when
+    is_map_key(Pid, Strangers)
+->
+    {noreply, next_acceptor(State#state{strangers = maps:remove(Pid, Strangers)})};
+handle_info({'EXIT', Pid, _}, #state{members = Members, lanes = Lanes} = State) when
+    is_map_key(Pid, Members)
+->
+    {Key, OtherMembers} = maps:take(Pid, Members),
+    OtherLanes =
+        case Lanes of
+            #{Key := Pid} -> maps:remove(Key, Lanes);
+            #{} -> Lanes
+        end,
+    {noreply, State#state{members = OtherMembers, lanes = OtherLanes}};
+handle_info(accept_again, State) ->
+    {noreply, next_acceptor(State)};
+handle_info({'EXIT', _, Reason}, State) ->
+    {stop, Reason, State}.
+
+-spec terminate(term(), #state{}) -> ok.
+terminate(_Reason, #state{socket = Socket}) ->
+    gen_tcp:close(Socket).
+
+%% Internals.
+
+next_acceptor(#state{acceptor = none, strangers = Strangers, limit = Limit} = State) when
+    map_size(Strangers) < Limit
+->
+    State#state{acceptor = partisan_inbound:start_link(State#state.socket)};
+next_acceptor(State) ->
+    State.
+
+local(Port) ->
+    Self = partisan_peer:new(
+        partisan_config:get(name),
+        partisan_config:get(host),
+        Port,
+        partisan_config:get(incarnation)
+    ),
+    #{
+        self => Self,
+        cluster => partisan_config:get(cluster),
+        token => partisan_config:get(token)
+    }.
+
+options(Ip) ->
+    [
+        case tuple_size(Ip) of
+            8 -> inet6;
+            4 -> inet
+        end,
+        binary,
+        {ip, Ip},
+        {packet, 4},
+        {packet_size, partisan_handshake:max_bytes()},
+        {active, false},
+        {reuseaddr, true},
+        {backlog, ?BACKLOG},
+        {nodelay, true},
+        {keepalive, true},
+        % Only handshakes and heartbeat answers are written: who does not read them is gone.
+        {send_timeout, partisan_config:get(handshake_timeout)},
+        {send_timeout_close, true}
+    ].

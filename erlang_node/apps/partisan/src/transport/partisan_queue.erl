@@ -1,0 +1,54 @@
+%%% @doc The bound of a lane's queue, as its senders and its lane see it.
+%%%
+%%% The queue itself is the lane's mailbox; this is its account, in bytes and messages, which
+%%% senders charge before they send and the lane credits once its socket has taken the bytes. A
+%%% message that alone exceeds the limit may enter an empty queue, so that it can be sent at all.
+-module(partisan_queue).
+
+-export([new/1]).
+-export([reserve/2]).
+-export([release/3]).
+-export([has_room/1]).
+-export([bytes/1]).
+-export([messages/1]).
+
+-define(BYTES, 1).
+-define(MESSAGES, 2).
+
+-record(queue, {account :: atomics:atomics_ref(), limit :: pos_integer()}).
+-opaque t() :: #queue{}.
+-export_type([t/0]).
+
+-spec new(Limit :: pos_integer()) -> t().
+new(Limit) ->
+    #queue{account = atomics:new(2, []), limit = Limit}.
+
+%% @doc Charges one message of this size, unless the queue is full.
+-spec reserve(t(), Bytes :: pos_integer()) -> ok | full.
+reserve(#queue{account = Account, limit = Limit}, Bytes) ->
+    case atomics:add_get(Account, ?BYTES, Bytes) of
+        Total when Total =< Limit; Total =:= Bytes ->
+            atomics:add(Account, ?MESSAGES, 1);
+        _ ->
+            atomics:sub(Account, ?BYTES, Bytes),
+            full
+    end.
+
+%% @doc Credits messages that have left the queue.
+-spec release(t(), Messages :: non_neg_integer(), Bytes :: non_neg_integer()) -> ok.
+release(#queue{account = Account}, Messages, Bytes) ->
+    atomics:sub(Account, ?MESSAGES, Messages),
+    atomics:sub(Account, ?BYTES, Bytes).
+
+%% @doc Is the queue drained far enough to wake those who wait? Half, lest they wake for a byte.
+-spec has_room(t()) -> boolean().
+has_room(#queue{limit = Limit} = Queue) ->
+    bytes(Queue) =< Limit div 2.
+
+-spec bytes(t()) -> non_neg_integer().
+bytes(#queue{account = Account}) ->
+    atomics:get(Account, ?BYTES).
+
+-spec messages(t()) -> non_neg_integer().
+messages(#queue{account = Account}) ->
+    atomics:get(Account, ?MESSAGES).

@@ -1,0 +1,173 @@
+%%% @doc The send path: from a call to the lane's mailbox, in the caller, without a process between.
+%%%
+%%% One ETS lookup finds the lane of `{node, channel, index}', whatever their number; the caller
+%%% encodes its message and leaves it there. Only the first message on a lane asks the manager,
+%%% which starts it: lanes exist once they have been used.
+-module(partisan_transport).
+
+-export([init/0]).
+-export([send/4]).
+%% For the manager, who alone writes the table.
+-export([add_lane/2]).
+-export([remove_lane/2]).
+-export([remove_lanes/0]).
+%% For metrics.
+-export([queue_bytes/0]).
+-export([connections/0]).
+-export([channels/0]).
+
+-define(LANES, partisan_lanes).
+
+-type key() :: {partisan_peer:name(), Channel :: atom(), Lane :: non_neg_integer()}.
+-type options() :: #{
+    channel => atom(),
+    % Messages of one key stay in order, and share a lane; the sender's pid by default.
+    partition_key => term(),
+    % What to do when the lane is full: wait for room (default), answer `{error, busy}', or drop.
+    on_busy => block | error | drop,
+    % How long to wait for room, in milliseconds; for ever by default.
+    timeout => timeout()
+}.
+-type send_error() ::
+    partisan_lane:send_error() | {unknown_channel, term()} | {too_large, Bytes :: pos_integer()}.
+-type channel_stats() :: #{
+    sent_messages := non_neg_integer(),
+    sent_bytes := non_neg_integer(),
+    received_messages := non_neg_integer(),
+    received_bytes := non_neg_integer(),
+    dropped := non_neg_integer(),
+    queue_bytes := non_neg_integer(),
+    connections := non_neg_integer()
+}.
+
+-export_type([key/0, options/0, send_error/0, channel_stats/0]).
+
+%% @doc Makes the table of lanes, owned by the caller, and registers the metrics.
+-spec init() -> ok.
+init() ->
+    ?LANES = ets:new(?LANES, [named_table, public, set, {read_concurrency, true}]),
+    ok = partisan_channel:setup(),
+    ok = partisan_metrics:new(
+        counter,
+        partisan_refused_connections_total,
+        "Incoming connections that did not prove to belong here, by reason.",
+        [reason]
+    ),
+    ok = partisan_metrics:new_function(
+        gauge,
+        partisan_channel_queue_bytes,
+        "Bytes that wait in the lanes of a channel.",
+        [channel],
+        {?MODULE, queue_bytes}
+    ),
+    partisan_metrics:new_function(
+        gauge,
+        partisan_channel_connections,
+        "Outgoing connections that are up.",
+        [channel],
+        {?MODULE, connections}
+    ).
+
+%% @doc Sends a message to a registered process on another node. `ok' says that it is queued.
+-spec send(partisan_peer:name(), Destination :: atom(), Message :: term(), options()) ->
+    ok | {error, send_error()}.
+send(Node, Destination, Message, Options) ->
+    Name = maps:get(channel, Options, default),
+    case partisan_channel:find(Name) of
+        {ok, Channel} when Name =/= overlay ->
+            send(Node, Destination, Message, Channel, Options);
+        _ ->
+            {error, {unknown_channel, Name}}
+    end.
+
+%% @doc Makes a lane known to senders.
+-spec add_lane(key(), partisan_lane:handle()) -> ok.
+add_lane(Key, Handle) ->
+    true = ets:insert(?LANES, {Key, Handle}),
+    ok.
+
+%% @doc Hides a lane from senders, unless it has a successor already.
+-spec remove_lane(key(), partisan_lane:handle()) -> ok.
+remove_lane(Key, Handle) ->
+    true = ets:delete_object(?LANES, {Key, Handle}),
+    ok.
+
+%% @doc Hides all lanes: those of a manager that has died with them.
+-spec remove_lanes() -> ok.
+remove_lanes() ->
+    true = ets:delete_all_objects(?LANES),
+    ok.
+
+%% @doc Samples: the bytes queued on each channel.
+-spec queue_bytes() -> [{[atom()], non_neg_integer()}].
+queue_bytes() ->
+    sum_by_channel(fun(Handle) -> partisan_queue:bytes(partisan_lane:queue(Handle)) end).
+
+%% @doc Samples: the lanes of each channel that are connected.
+-spec connections() -> [{[atom()], non_neg_integer()}].
+connections() ->
+    sum_by_channel(fun(Handle) ->
+        case partisan_lane:is_connected(Handle) of
+            true -> 1;
+            false -> 0
+        end
+    end).
+
+%% @doc All figures of all channels, as totals since the start.
+-spec channels() -> #{atom() => channel_stats()}.
+channels() ->
+    Queued = queue_bytes(),
+    Connected = connections(),
+    maps:from_list([
+        {Name, (partisan_channel:totals(Name))#{
+            queue_bytes => Bytes,
+            connections => proplists:get_value([Name], Connected)
+        }}
+     || {[Name], Bytes} <- Queued
+    ]).
+
+%% Internals.
+
+send(Node, Destination, Message, Channel, Options) ->
+    PartitionKey =
+        case Options of
+            #{partition_key := Given} -> Given;
+            #{} -> self()
+        end,
+    {Bytes, _} = Frame = partisan_frame:message(Destination, Message),
+    case Bytes > partisan_channel:message_limit(Channel) of
+        true ->
+            {error, {too_large, Bytes}};
+        false ->
+            Key = {Node, partisan_channel:name(Channel), partisan_channel:lane(Channel, PartitionKey)},
+            Item = #{
+                frame => Frame,
+                slot => {Destination, PartitionKey},
+                on_busy => maps:get(on_busy, Options, block),
+                timeout => maps:get(timeout, Options, infinity)
+            },
+            send_item(Key, Channel, Item)
+    end.
+
+send_item(Key, Channel, Item) ->
+    case lane(Key) of
+        {ok, Handle} -> partisan_lane:send(Handle, Channel, Item);
+        {error, _} = Error -> Error
+    end.
+
+lane(Key) ->
+    case ets:lookup(?LANES, Key) of
+        [{_, Handle}] -> {ok, Handle};
+        [] -> partisan_manager:open_lane(Key)
+    end.
+
+sum_by_channel(Figure) ->
+    Zero = maps:from_list([{Name, 0} || #{name := Name} <- partisan_config:get(channels)]),
+    Sums = ets:foldl(
+        fun({{_Node, Name, _Index}, Handle}, Acc) ->
+            maps:update_with(Name, fun(Sum) -> Sum + Figure(Handle) end, Acc)
+        end,
+        Zero,
+        ?LANES
+    ),
+    [{[Name], Sum} || {Name, Sum} <- lists:sort(maps:to_list(Sums))].

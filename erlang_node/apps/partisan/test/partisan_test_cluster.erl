@@ -1,0 +1,115 @@
+%%% Nodes for tests: each an operating-system process of its own, on a loopback address of its own,
+%%% controlled over its standard input, without Distributed Erlang.
+-module(partisan_test_cluster).
+
+-export([start/2, start_node/2, configuration/3, stop/1, call/4, name/1, peer/1]).
+-export([kill/1, freeze/1, thaw/1, await/1, await/2, token/0]).
+%% On the nodes.
+-export([boot/1, close_connections/0]).
+
+-define(PORT, 7946).
+
+token() -> <<"0123456789abcdef0123456789abcdef">>.
+
+%% Count nodes, all of them booted at once; Overrides of the configuration are common to them.
+start(Count, Overrides) ->
+    Net = {rand:uniform(250), rand:uniform(250)},
+    parallel(fun(I) -> start_node(Net, configuration(Net, I, Overrides)) end, lists:seq(1, Count)).
+
+%% The first node is the seed, unless the overrides say otherwise.
+configuration(Net, Index, Overrides) ->
+    Peer = peer_at(Net, Index),
+    #{name := Name, host := Host, port := Port} = Peer,
+    maps:merge(
+        #{
+            name => Name,
+            cluster => <<"test">>,
+            token => token(),
+            host => Host,
+            listen_ip => Host,
+            listen_port => Port,
+            overlay => {full_mesh, #{}},
+            seeds => [peer_at(Net, 1)]
+        },
+        Overrides
+    ).
+
+start_node(Net, Configuration) ->
+    Paths = lists:append([["-pa", Path] || Path <- paths()]),
+    Flags = ["+S", "1:1", "+sbwt", "none", "-kernel", "logger_level", "critical"],
+    {ok, Peer, _} = peer:start(#{connection => standard_io, args => Flags ++ Paths}),
+    Os = peer:call(Peer, os, getpid, []),
+    ok = peer:call(Peer, ?MODULE, boot, [Configuration]),
+    #{name := Name, host := Host, listen_port := Port} = Configuration,
+    #{net => Net, peer => Peer, os => Os, self => partisan_peer:new(Name, Host, Port)}.
+
+boot(Configuration) ->
+    ok = partisan_config:set(Configuration),
+    {ok, _} = application:ensure_all_started(partisan),
+    ok.
+
+stop(Nodes) ->
+    parallel(fun(#{peer := Peer}) -> catch peer:stop(Peer) end, Nodes),
+    ok.
+
+call(#{peer := Peer}, Module, Function, Arguments) ->
+    peer:call(Peer, Module, Function, Arguments, 30000).
+
+name(#{self := #{name := Name}}) -> Name.
+
+peer(#{self := Peer}) -> Peer.
+
+kill(Node) -> signal("KILL", Node).
+freeze(Node) -> signal("STOP", Node).
+thaw(Node) -> signal("CONT", Node).
+
+signal(Signal, #{os := Os}) ->
+    "" = os:cmd("kill -" ++ Signal ++ " " ++ Os),
+    ok.
+
+%% Closes every TCP connection of the node it runs on, as a broken network would; answers how many.
+close_connections() ->
+    Connections = [
+        Port
+     || Port <- erlang:ports(),
+        {name, "tcp_inet"} =:= erlang:port_info(Port, name),
+        {ok, _} <- [inet:peername(Port)]
+    ],
+    [ok = inet:setopts(Port, [{linger, {true, 0}}]) || Port <- Connections],
+    % As the kernel does it: their owners are not asked.
+    [gen_tcp:shutdown(Port, read_write) || Port <- Connections],
+    length(Connections).
+
+await(Condition) ->
+    await(Condition, 20000).
+
+await(Condition, Timeout) when Timeout > 0 ->
+    case Condition() of
+        true ->
+            ok;
+        _ ->
+            receive after 20 -> ok end,
+            await(Condition, Timeout - 20)
+    end;
+await(Condition, _) ->
+    error({condition_never_held, Condition()}).
+
+peer_at({A, B}, Index) ->
+    Name = <<"node-", (integer_to_binary(Index))/binary>>,
+    partisan_peer:new(Name, {127, A, B, Index}, ?PORT).
+
+paths() ->
+    lists:usort([filename:dirname(code:which(M)) || M <- [?MODULE, partisan]]).
+
+parallel(Fun, List) ->
+    Self = self(),
+    % Linked through the caller: peers live as long as the process that started them.
+    Tags = [begin Tag = make_ref(), spawn_link(fun() -> run(Self, Tag, Fun, Item) end), Tag end
+            || Item <- List],
+    [receive {Tag, Result} -> Result end || Tag <- Tags].
+
+run(Caller, Tag, Fun, Item) ->
+    Caller ! {Tag, Fun(Item)},
+    % A peer ends with its starter.
+    Monitor = monitor(process, Caller),
+    receive {'DOWN', Monitor, _, _, _} -> ok end.
