@@ -114,7 +114,8 @@ def remove(cluster: Cluster, name: str) -> None:
 def _conclude(
     console: Console, environment: Environment, written: report.Report, samples: Sequence[Sample]
 ) -> None:
-    table = Table(title=f"Cluster {samples[-1].cluster.name}", show_header=False)
+    name = samples[-1].cluster.name
+    table = Table(title=f"Cluster {name}", show_header=False)
     for key, value in report.rows(written.result):
         table.add_row(key, value)
     console.print(table)
@@ -128,8 +129,8 @@ def _conclude(
         console.print(f"  export KUBECONFIG={environment.kubeconfig}", soft_wrap=True)
     for command in (
         "kubectl get pc",
-        "kubectl scale pc/ads --replicas=40",
-        "kubectl delete pc/ads",
+        f"kubectl scale pc/{name} --replicas={written.result.nodes + 8}",
+        f"kubectl delete pc/{name}",
         "make down",
     ):
         console.print(f"  {command}", highlight=False)

@@ -10,6 +10,7 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.subject import manifest
 from scale_tests.harness.kube import ApiError
 
+DEFAULT = {"name": "default"}
 COUNTER = {"impressions": 10, "incrementInterval": "1s", "propagationInterval": "1s"}
 
 
@@ -24,12 +25,12 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "parameters of another overlay",
         {"overlay": {"kind": "FullMesh", "hyParView": {}}},
-        "hyParView",
+        "spec.overlay.hyParView",
     ),
     (
         "more servers than replicas",
         {"replicas": 3, "overlay": {"kind": "ClientServer", "clientServer": {"servers": 4}}},
-        "servers",
+        "spec.overlay.clientServer.servers",
     ),
     (
         "full mesh of 300 without the override",
@@ -39,21 +40,38 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "views that cannot be filled",
         {"overlay": {"kind": "HyParView", "hyParView": {"activeMin": 7, "activeMax": 6}}},
-        "activeMin",
+        "spec.overlay.hyParView.activeMin",
     ),
     (
         "duplicate channel",
-        {"channels": [{"name": "a"}, {"name": "a"}]},
+        {"channels": [DEFAULT, {"name": "a"}, {"name": "a"}]},
         "spec.channels",
     ),
-    ("reserved channel", {"channels": [{"name": "overlay"}]}, "spec.channels"),
-    ("no connection", {"channels": [{"name": "a", "parallelism": 0}]}, "parallelism"),
+    ("reserved channel", {"channels": [DEFAULT, {"name": "overlay"}]}, "spec.channels"),
+    ("no default channel", {"channels": [{"name": "a"}]}, "default"),
+    (
+        "no connection",
+        {"channels": [{"name": "default", "parallelism": 0}]},
+        "spec.channels[0].parallelism",
+    ),
     ("no seed", {"discovery": {"seeds": 0}}, "spec.discovery.seeds"),
-    ("negative impressions", counter(impressions=-1), "impressions"),
-    ("no ads", counter(ads=0), "ads"),
-    ("a duration without a unit", counter(incrementInterval="10"), "incrementInterval"),
-    ("a duration of words", counter(propagationInterval="soon"), "propagationInterval"),
-    ("a duration of zero", counter(propagationInterval="0s"), "propagationInterval"),
+    ("negative impressions", counter(impressions=-1), "spec.workload.adCounter.impressions"),
+    ("no ads", counter(ads=0), "spec.workload.adCounter.ads"),
+    (
+        "a duration without a unit",
+        counter(incrementInterval="10"),
+        "spec.workload.adCounter.incrementInterval",
+    ),
+    (
+        "a duration of words",
+        counter(propagationInterval="soon"),
+        "spec.workload.adCounter.propagationInterval",
+    ),
+    (
+        "a duration of zero",
+        counter(propagationInterval="0s"),
+        "spec.workload.adCounter.propagationInterval",
+    ),
     ("unknown pull policy", {"imagePullPolicy": "Sometimes"}, "spec.imagePullPolicy"),
     ("text for a number", {"replicas": "three"}, "spec.replicas"),
 ]
@@ -64,8 +82,10 @@ def test_a_bad_manifest_is_refused_and_nothing_is_created(
     new_subject: NewSubject, spec: dict[str, Any], field: str
 ) -> None:
     subject = new_subject("bad")
+    body = manifest("bad", 3)
+    body["spec"].update(spec)
     with pytest.raises(ApiError) as refused:
-        subject.apply(manifest("bad", **{"replicas": 3, **spec}))
+        subject.apply(body)
     assert refused.value.status in (400, 422)
     assert field in refused.value.message
     assert subject.cluster.find(subject.path) is None
