@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.progress import Progress
 from scale_tests.localkube.settings import cache_directory
 
@@ -42,7 +43,7 @@ LINK_WEIGHT = 4_000_000
 """What linking one program costs, in bytes of source that compile in the same time."""
 
 
-class BuildError(Exception):
+class BuildError(LocalkubeError):
     """The programs could not be built; the message holds the compiler's last words."""
 
 

@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scale_tests.localkube.errors import LocalkubeError
+
 NODE_NAME = "localkube"
 """The name of the only node."""
 
@@ -19,7 +21,7 @@ CGROUP = "partisan-localkube"
 """The control group that holds every process of the cluster: `down` kills by it."""
 
 
-class SettingsError(Exception):
+class SettingsError(LocalkubeError):
     """A setting that cannot work; the message names it and the fix."""
 
 

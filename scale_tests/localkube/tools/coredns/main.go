@@ -6,6 +6,7 @@ import (
 	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/coredns/coredns/coremain"
 
+	_ "github.com/coredns/coredns/plugin/bind"
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"
 	_ "github.com/coredns/coredns/plugin/forward"
@@ -20,7 +21,8 @@ import (
 func init() {
 	// The order in which the plugins of a server block see a query, as in stock CoreDNS.
 	dnsserver.Directives = []string{
-		"reload", "health", "ready", "errors", "loadbalance", "cache", "hosts", "kubernetes", "forward",
+		"reload", "bind", "ready", "health", "errors", "loadbalance", "cache", "hosts", "kubernetes",
+		"forward",
 	}
 }
 

@@ -1,0 +1,143 @@
+"""The cluster's certificate authority, and a certificate for each identity, made with openssl.
+
+Every endpoint asks for a client certificate of this authority; names and groups in the subjects
+are what Kubernetes authorises by.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.localkube.settings import CLUSTER_DOMAIN, NODE_NAME, Settings
+
+VALID_DAYS = "3650"
+
+
+class CertificateError(LocalkubeError):
+    """openssl failed; the message holds what it said."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """Who a certificate speaks for."""
+
+    file: str
+    """The name of the certificate and key files, without their endings."""
+
+    user: str
+    """The common name: the Kubernetes user."""
+
+    group: str = ""
+    """The organisation: the Kubernetes group."""
+
+    addresses: tuple[str, ...] = ()
+    """Subject alternative names in openssl's notation; those of servers only."""
+
+
+def identities(settings: Settings) -> list[Identity]:
+    """Every certificate that the cluster needs."""
+    node, service = f"IP:{settings.node_address}", f"IP:{settings.kubernetes_address}"
+    local = ("DNS:localhost", "IP:127.0.0.1")
+    apiserver_names = tuple(
+        f"DNS:kubernetes{suffix}"
+        for suffix in ("", ".default", ".default.svc", f".default.svc.{CLUSTER_DOMAIN}")
+    )
+    return [
+        Identity(file="etcd", user="etcd", addresses=local),
+        Identity(file="apiserver-etcd", user="kube-apiserver"),
+        Identity(file="loopback", user="localhost", addresses=local),
+        Identity(
+            file="apiserver",
+            user="kube-apiserver",
+            addresses=(node, service, *local, *apiserver_names),
+        ),
+        Identity(file="apiserver-kubelet", user="kube-apiserver-kubelet-client"),
+        Identity(file="admin", user="kubernetes-admin", group="system:masters"),
+        Identity(file="controller-manager", user="system:kube-controller-manager"),
+        Identity(file="scheduler", user="system:kube-scheduler"),
+        Identity(file="proxy", user="system:kube-proxy"),
+        Identity(file="coredns", user="system:coredns"),
+        Identity(
+            file="kubelet",
+            user=f"system:node:{NODE_NAME}",
+            group="system:nodes",
+            addresses=(node, f"DNS:{NODE_NAME}"),
+        ),
+    ]
+
+
+def ensure_certificates(settings: Settings) -> None:
+    """Makes what is missing; certificates that exist are kept, so that a running cluster is too.
+
+    Raises:
+        CertificateError: openssl failed.
+    """
+    directory = settings.certificates
+    directory.mkdir(parents=True, exist_ok=True)
+    directory.chmod(0o700)
+    if not (directory / "ca.crt").exists():
+        _issue_authority(directory)
+    if not (directory / "service-accounts.key").exists():
+        _generate_key_pair(directory, "service-accounts")
+    for identity in identities(settings):
+        if not (directory / f"{identity.file}.crt").exists():
+            _issue(directory, identity)
+
+
+def _issue_authority(directory: Path) -> None:
+    _openssl(
+        *_request(directory, "ca"),
+        *("-subj", "/CN=partisan-localkube"),
+        *("-addext", "basicConstraints=critical,CA:TRUE"),
+        *("-addext", "keyUsage=critical,keyCertSign,cRLSign,digitalSignature"),
+        *("-out", str(directory / "ca.crt")),
+    )
+
+
+def _issue(directory: Path, identity: Identity) -> None:
+    """Writes the key, then the certificate: a certificate that exists is complete."""
+    subject = f"/O={identity.group}" if identity.group else ""
+    usage = "clientAuth,serverAuth" if identity.addresses else "clientAuth"
+    extensions = [
+        "basicConstraints=critical,CA:FALSE",
+        "keyUsage=critical,digitalSignature",
+        f"extendedKeyUsage={usage}",
+    ]
+    if identity.addresses:
+        extensions.append("subjectAltName=" + ",".join(identity.addresses))
+    partial = directory / f"{identity.file}.crt.partial"
+    _openssl(
+        *_request(directory, identity.file),
+        *("-CA", str(directory / "ca.crt"), "-CAkey", str(directory / "ca.key")),
+        *("-subj", f"{subject}/CN={identity.user}"),
+        *(part for extension in extensions for part in ("-addext", extension)),
+        *("-out", str(partial)),
+    )
+    partial.rename(directory / f"{identity.file}.crt")
+
+
+def _request(directory: Path, name: str) -> tuple[str, ...]:
+    return (
+        *("req", "-x509", "-sha256", "-days", VALID_DAYS, "-nodes"),
+        *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+        # An empty configuration: the system's would add extensions of its own.
+        *("-config", "/dev/null", "-keyout", str(directory / f"{name}.key")),
+    )
+
+
+def _generate_key_pair(directory: Path, name: str) -> None:
+    key, public = directory / f"{name}.key", directory / f"{name}.pub"
+    _openssl("ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", str(key))
+    key.chmod(0o600)
+    _openssl("ec", "-in", str(key), "-pubout", "-out", str(public))
+
+
+def _openssl(*arguments: str) -> None:
+    done = subprocess.run(
+        ["openssl", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        raise CertificateError(f"openssl {arguments[0]} failed: {done.stderr.strip()}")

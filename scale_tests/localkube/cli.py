@@ -1,0 +1,90 @@
+"""The command line: `python -m scale_tests.localkube COMMAND`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from scale_tests.localkube import build, cluster
+from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.localkube.settings import Settings
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command and returns the exit status: 0, or 1 with an error or a cluster ill."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except LocalkubeError as error:
+        print(f"localkube: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m scale_tests.localkube",
+        description="A real Kubernetes on this machine: no Docker engine, no registry.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    up = commands.add_parser("up", help="bring the cluster up; does only what is missing")
+    up.add_argument("--max-pods", type=int, help="how many pods may run, 10 to 1200 (250)")
+    up.set_defaults(run=_up)
+    down = commands.add_parser("down", help="stop everything and leave nothing behind")
+    down.set_defaults(run=_down)
+    status = commands.add_parser("status", help="how each component is")
+    status.set_defaults(run=_status)
+    load = commands.add_parser("load-image", help="make images of OCI archives usable by pods")
+    load.add_argument("archive", type=Path, nargs="+")
+    load.set_defaults(run=_load_image)
+    config = commands.add_parser("kubeconfig", help="print the path of the kubeconfig")
+    config.set_defaults(run=_kubeconfig)
+    tools = commands.add_parser(
+        "tools", help="build kubectl, helm and the cluster's programs; print their directory"
+    )
+    tools.set_defaults(run=_tools)
+    return parser
+
+
+def _up(options: argparse.Namespace) -> int:
+    settings = cluster.stored(Settings())
+    if options.max_pods is not None:
+        settings = replace(settings, max_pods=options.max_pods)
+    cluster.up(settings)
+    return 0
+
+
+def _down(_options: argparse.Namespace) -> int:
+    cluster.down(Settings())
+    return 0
+
+
+def _status(_options: argparse.Namespace) -> int:
+    settings = cluster.stored(Settings())
+    components, obstacle = cluster.status(settings)
+    print(f"{'COMPONENT':<26}{'PID':>9}{'MEMORY':>10}  READY")
+    for component in components:
+        pid = "-" if component.pid is None else str(component.pid)
+        memory = f"{component.memory_bytes >> 20} MiB"
+        print(f"{component.name:<26}{pid:>9}{memory:>10}  {component.obstacle or 'yes'}")
+    print(f"\nkubeconfig  {settings.kubeconfig}\nlogs        {settings.logs}")
+    print(f"pods        {obstacle or f'can run, up to {settings.max_pods}'}")
+    return 1 if obstacle or any(component.obstacle for component in components) else 0
+
+
+def _load_image(options: argparse.Namespace) -> int:
+    for name in cluster.load_images(Settings(), options.archive):
+        print(f"loaded {name}")
+    return 0
+
+
+def _kubeconfig(_options: argparse.Namespace) -> int:
+    print(Settings().kubeconfig)
+    return 0
+
+
+def _tools(_options: argparse.Namespace) -> int:
+    # The directory alone goes to standard output, for scripts.
+    print(build.ensure_built())
+    return 0

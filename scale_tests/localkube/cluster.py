@@ -1,0 +1,263 @@
+"""Bringing the cluster up, taking it down, and saying how it is: the order of the steps."""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scale_tests.localkube import (
+    addons,
+    build,
+    cgroups,
+    configs,
+    dns,
+    kubeconfig,
+    leftovers,
+    network,
+    preflight,
+    processes,
+    runtime,
+    waiting,
+)
+from scale_tests.localkube.api import ApiError, Client
+from scale_tests.localkube.certificates import ensure_certificates
+from scale_tests.localkube.components import Component, components
+from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.localkube.progress import duration
+from scale_tests.localkube.settings import CLUSTER_DOMAIN, NODE_NAME, Settings, cache_directory
+
+START_LIMIT = 120.0
+"""Seconds that a component may take until it is ready, on a busy machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComponentStatus:
+    """How one component is."""
+
+    name: str
+    pid: int | None
+    """None: it does not run."""
+
+    memory_bytes: int
+    """Its resident memory."""
+
+    obstacle: str
+    """Why it is not ready; empty when it is."""
+
+
+def up(settings: Settings) -> None:
+    """Brings the cluster up, or what is missing of it; returns once pods can run.
+
+    Idempotent: what runs as it should is left alone, what has ended or whose configuration has
+    changed is started anew. Progress goes to standard output.
+
+    Raises:
+        LocalkubeError: a step failed; what has been started stays, for its logs.
+    """
+    preflight.check_machine()
+    binaries = build.ensure_built()
+    began = time.monotonic()
+    with _exclusive():
+        _discard_other_boot(settings)
+        _prepare(settings)
+        client = Client(settings)
+        changed = False
+        wanted = _components(settings, binaries)
+        preflight.check_ports(
+            component for component in wanted if not processes.find(settings, component.name)
+        )
+        for stage, members in itertools.groupby(wanted, key=lambda component: component.stage):
+            changed |= _ensure_stage(settings, client, list(members))
+            if stage == 0:
+                runtime.load_pause_image(settings, binaries / "pause")
+            elif stage == 1:
+                for path, document in addons.objects():
+                    client.apply(path, document)
+        waiting.until_none(lambda: _cluster_obstacle(settings, client), seconds=START_LIMIT)
+    verb = f"is up after {duration(time.monotonic() - began)}" if changed else "was up already"
+    print(f"Kubernetes {verb}: export KUBECONFIG={settings.kubeconfig}", flush=True)
+
+
+def down(settings: Settings) -> None:
+    """Stops everything and removes every trace, whatever state the cluster is in.
+
+    Nothing is asked to end in good order: all of it is thrown away.
+
+    Raises:
+        LocalkubeError: something does not go; the message names it.
+    """
+    if os.geteuid() != 0:
+        raise preflight.UnfitError("taking the cluster down needs root: run it with sudo")
+    began = time.monotonic()
+    with _exclusive():
+        if not (settings.state.exists() or settings.run.exists()):
+            print("The local cluster is not up: nothing to remove.")
+            return
+        cgroups.kill_all(record.pid for record in processes.recorded(settings).values())
+        leftovers.unmount_all(settings)
+        network.restore(settings)
+        cgroups.remove()
+        leftovers.remove_files(settings)
+    print(f"The local cluster is gone after {duration(time.monotonic() - began)}.")
+
+
+def status(settings: Settings) -> tuple[list[ComponentStatus], str]:
+    """How each component is, and what else stands in the way of running pods, if anything.
+
+    Raises:
+        LocalkubeError: the cluster is not up.
+    """
+    if not settings.kubeconfig.exists():
+        raise LocalkubeError("the local cluster is not up: python -m scale_tests.localkube up")
+    client = Client(settings)
+    found = []
+    for component in _components(settings, build.bin_directory()):
+        record = processes.find(settings, component.name)
+        found.append(
+            ComponentStatus(
+                name=component.name,
+                pid=record.pid if record else None,
+                memory_bytes=_resident(record.pid) if record else 0,
+                obstacle=client.obstacle(component.ready) if record else "does not run",
+            )
+        )
+    return found, _cluster_obstacle(settings, client)
+
+
+def load_images(settings: Settings, archives: Iterable[Path]) -> list[str]:
+    """Imports images into the cluster's runtime and returns the names of those that were new.
+
+    Raises:
+        LocalkubeError: the cluster is not up, or an archive is not one.
+    """
+    if not settings.containerd_socket.exists():
+        raise LocalkubeError("the local cluster is not up: python -m scale_tests.localkube up")
+    return runtime.load(settings, archives)
+
+
+def stored(settings: Settings) -> Settings:
+    """The settings that the cluster was brought up with, as far as they can be chosen."""
+    try:
+        choices = json.loads((settings.state / "settings.json").read_text())
+    except FileNotFoundError:
+        return settings
+    return replace(settings, max_pods=choices["max_pods"])
+
+
+def _prepare(settings: Settings) -> None:
+    settings.state.mkdir(parents=True, exist_ok=True)
+    settings.state.chmod(0o711)
+    settings.run.mkdir(parents=True, exist_ok=True)
+    settings.configs.mkdir(exist_ok=True)
+    (settings.state / "boot-id").write_text(preflight.boot_id())
+    (settings.state / "settings.json").write_text(json.dumps({"max_pods": settings.max_pods}))
+    cgroups.create()
+    network.prepare(settings)
+    ensure_certificates(settings)
+    kubeconfig.write_secret(settings.kubeconfig, kubeconfig.render(settings, "admin"))
+
+
+def _components(settings: Settings, binaries: Path) -> list[Component]:
+    containerd = Path(shutil.which("containerd") or "/usr/bin/containerd")
+    upstreams = configs.name_servers(Path("/etc/resolv.conf").read_text())
+    return components(settings, binaries, containerd, upstreams)
+
+
+def _ensure_stage(settings: Settings, client: Client, stage: list[Component]) -> bool:
+    """Starts what does not run as it should, waits until all are ready; whether any was started."""
+    started = [component for component in stage if _ensure(settings, component)]
+    for component in stage:
+        _wait_ready(settings, client, component)
+    return bool(started)
+
+
+def _ensure(settings: Settings, component: Component) -> bool:
+    record = processes.find(settings, component.name)
+    if record and record.digest == processes.digest(component):
+        return False
+    if record:
+        print(f"  {component.name}: its configuration has changed, stopping it", flush=True)
+        # The API server lets watches go on for a minute, which nobody here would miss.
+        processes.stop(record, seconds=10)
+    print(f"  {component.name}: starting", flush=True)
+    for path, text in component.files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    if component.identity:
+        path = settings.configs / f"{component.identity}.kubeconfig"
+        kubeconfig.write_secret(path, kubeconfig.render(settings, component.identity))
+    processes.start(settings, component)
+    return True
+
+
+def _wait_ready(settings: Settings, client: Client, component: Component) -> None:
+    def obstacle() -> str:
+        if processes.find(settings, component.name) is None:
+            raise LocalkubeError(
+                f"{component.name} has ended; the last lines of its log "
+                f"({settings.logs}/{component.name}.log):\n{_log_tail(settings, component.name)}"
+            )
+        return client.obstacle(component.ready)
+
+    try:
+        waiting.until_none(obstacle, seconds=START_LIMIT)
+    except waiting.TimedOutError as error:
+        raise LocalkubeError(
+            f"{component.name} is not ready: {error}; its log: {settings.logs}/{component.name}.log"
+        ) from error
+
+
+def _cluster_obstacle(settings: Settings, client: Client) -> str:
+    """What stands in the way of running pods; empty when nothing does."""
+    try:
+        node = client.get(f"/api/v1/nodes/{NODE_NAME}")
+        ready = [c for c in node["status"].get("conditions", []) if c["type"] == "Ready"]
+        if not ready or ready[0]["status"] != "True":
+            reason = ready[0]["message"] if ready else "it has not reported yet"
+            return f"node {NODE_NAME} is not ready: {reason}"
+        if node["spec"].get("taints"):
+            return f"node {NODE_NAME} is still tainted: {node['spec']['taints']}"
+        # What every new pod in the default namespace needs to be admitted and mounted.
+        client.get("/api/v1/namespaces/default/serviceaccounts/default")
+        client.get("/api/v1/namespaces/default/configmaps/kube-root-ca.crt")
+    except ApiError as error:
+        return str(error)
+    return dns.obstacle(settings.node_address, f"kubernetes.default.svc.{CLUSTER_DOMAIN}")
+
+
+def _discard_other_boot(settings: Settings) -> None:
+    """Removes the state of a cluster that ran before the machine was rebooted."""
+    note = settings.state / "boot-id"
+    if note.exists() and note.read_text() != preflight.boot_id():
+        print("The machine was rebooted since: starting with an empty cluster.", flush=True)
+        leftovers.remove_files(settings)
+
+
+@contextmanager
+def _exclusive() -> Iterator[None]:
+    """One `up` or `down` at a time on the machine."""
+    cache_directory().mkdir(parents=True, exist_ok=True)
+    with (cache_directory() / "localkube.lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _resident(pid: int) -> int:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except FileNotFoundError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _log_tail(settings: Settings, name: str) -> str:
+    lines = (settings.logs / f"{name}.log").read_text(errors="replace").splitlines()
+    return "\n".join(lines[-15:])

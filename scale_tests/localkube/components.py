@@ -1,0 +1,260 @@
+"""The cluster's components: what each one runs, reads and answers, as pure functions.
+
+They start in stages: those of one stage start together, once the stage before is ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scale_tests.localkube import configs
+from scale_tests.localkube.settings import NODE_NAME, Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Component:
+    """One process of the cluster."""
+
+    name: str
+    argv: Sequence[str]
+    """The program's absolute path and its arguments."""
+
+    stage: int
+    """When it starts: 0 needs nothing, 1 needs etcd, 2 needs the API server and containerd."""
+
+    ready: str
+    """The URL that answers 200 once it works: `https://`, `http://`, or `unix://` for a socket
+    that accepts."""
+
+    files: Mapping[Path, str] = field(default_factory=dict)
+    """The configuration files that it reads, by path."""
+
+    identity: str = ""
+    """Whose kubeconfig it reads, from the directory of configuration files."""
+
+    tcp: Sequence[tuple[str, int]] = ()
+    """The addresses and ports it listens on."""
+
+
+def components(
+    settings: Settings, binaries: Path, containerd: Path, upstreams: Sequence[str]
+) -> list[Component]:
+    """All components, in the order of their stages.
+
+    `binaries` holds the programs that were built, `containerd` is the machine's own program, and
+    `upstreams` are the name servers that answer what is outside the cluster.
+    """
+    return [
+        _etcd(settings, binaries),
+        _containerd(settings, containerd),
+        _apiserver(settings, binaries),
+        _controller_manager(settings, binaries),
+        _scheduler(settings, binaries),
+        _coredns(settings, binaries, upstreams),
+        _kubelet(settings, binaries),
+        _kube_proxy(settings, binaries),
+    ]
+
+
+def _etcd(settings: Settings, binaries: Path) -> Component:
+    pki = settings.certificates
+    client = f"https://127.0.0.1:{settings.ports.etcd_client}"
+    peer = f"https://127.0.0.1:{settings.ports.etcd_peer}"
+    return Component(
+        name="etcd",
+        stage=0,
+        argv=[
+            str(binaries / "etcd"),
+            "--name=local",
+            f"--data-dir={settings.state}/etcd",
+            # A cluster that is thrown away need not survive the loss of power.
+            "--unsafe-no-fsync",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=local={peer}",
+            "--client-cert-auth",
+            f"--trusted-ca-file={pki}/ca.crt",
+            f"--cert-file={pki}/etcd.crt",
+            f"--key-file={pki}/etcd.key",
+            "--peer-client-cert-auth",
+            f"--peer-trusted-ca-file={pki}/ca.crt",
+            f"--peer-cert-file={pki}/etcd.crt",
+            f"--peer-key-file={pki}/etcd.key",
+            "--log-level=warn",
+        ],
+        ready=f"{client}/readyz",
+        tcp=[("127.0.0.1", settings.ports.etcd_client), ("127.0.0.1", settings.ports.etcd_peer)],
+    )
+
+
+def _containerd(settings: Settings, program: Path) -> Component:
+    config = settings.configs / "containerd.toml"
+    return Component(
+        name="containerd",
+        stage=0,
+        argv=[str(program), f"--config={config}"],
+        files={
+            config: configs.containerd(settings),
+            settings.configs / "cni" / "10-pods.conflist": configs.cni(settings),
+        },
+        ready=f"unix://{settings.containerd_socket}",
+    )
+
+
+def _apiserver(settings: Settings, binaries: Path) -> Component:
+    pki = settings.certificates
+    return Component(
+        name="kube-apiserver",
+        stage=1,
+        argv=[
+            str(binaries / "kube-apiserver"),
+            f"--bind-address={settings.node_address}",
+            f"--advertise-address={settings.node_address}",
+            f"--secure-port={settings.ports.apiserver}",
+            f"--service-cluster-ip-range={settings.service_network}",
+            f"--tls-cert-file={pki}/apiserver.crt",
+            f"--tls-private-key-file={pki}/apiserver.key",
+            f"--client-ca-file={pki}/ca.crt",
+            "--anonymous-auth=false",
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
+            "--allow-privileged=true",
+            f"--etcd-servers=https://127.0.0.1:{settings.ports.etcd_client}",
+            f"--etcd-cafile={pki}/ca.crt",
+            f"--etcd-certfile={pki}/apiserver-etcd.crt",
+            f"--etcd-keyfile={pki}/apiserver-etcd.key",
+            f"--kubelet-certificate-authority={pki}/ca.crt",
+            f"--kubelet-client-certificate={pki}/apiserver-kubelet.crt",
+            f"--kubelet-client-key={pki}/apiserver-kubelet.key",
+            # Logs, exec and port-forward: the node's name resolves nowhere.
+            "--kubelet-preferred-address-types=InternalIP",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={pki}/service-accounts.pub",
+            f"--service-account-signing-key-file={pki}/service-accounts.key",
+            "--profiling=false",
+        ],
+        ready=f"{settings.server}/readyz",
+        tcp=[(settings.node_address, settings.ports.apiserver)],
+    )
+
+
+def _controller_manager(settings: Settings, binaries: Path) -> Component:
+    pki = settings.certificates
+    return Component(
+        name="kube-controller-manager",
+        stage=2,
+        argv=[
+            str(binaries / "kube-controller-manager"),
+            *_controller(settings, settings.ports.controller_manager, "controller-manager"),
+            "--use-service-account-credentials=true",
+            f"--service-account-private-key-file={pki}/service-accounts.key",
+            # Without it no namespace gets the ConfigMap that clients in pods trust.
+            f"--root-ca-file={pki}/ca.crt",
+            f"--cluster-signing-cert-file={pki}/ca.crt",
+            f"--cluster-signing-key-file={pki}/ca.key",
+            # Endpoints are published at once (the default, stated): a pod's name resolves as
+            # soon as it has an address, and a busy controller batches by itself.
+            "--endpointslice-updates-batch-period=0s",
+        ],
+        identity="controller-manager",
+        ready=f"https://127.0.0.1:{settings.ports.controller_manager}/healthz",
+        tcp=[("127.0.0.1", settings.ports.controller_manager)],
+    )
+
+
+def _scheduler(settings: Settings, binaries: Path) -> Component:
+    return Component(
+        name="kube-scheduler",
+        stage=2,
+        argv=[
+            str(binaries / "kube-scheduler"),
+            *_controller(settings, settings.ports.scheduler, "scheduler"),
+        ],
+        identity="scheduler",
+        ready=f"https://127.0.0.1:{settings.ports.scheduler}/healthz",
+        tcp=[("127.0.0.1", settings.ports.scheduler)],
+    )
+
+
+def _controller(settings: Settings, port: int, identity: str) -> list[str]:
+    """What the two controllers have in common."""
+    pki, kubeconfig = settings.certificates, f"{settings.configs}/{identity}.kubeconfig"
+    return [
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--tls-cert-file={pki}/loopback.crt",
+        f"--tls-private-key-file={pki}/loopback.key",
+        f"--kubeconfig={kubeconfig}",
+        f"--authentication-kubeconfig={kubeconfig}",
+        f"--authorization-kubeconfig={kubeconfig}",
+        # There is one of each, and waiting for an old lease would delay every restart.
+        "--leader-elect=false",
+        # The defaults, 20 and 50 requests a second, are what hundreds of pods would wait for.
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
+        "--profiling=false",
+    ]
+
+
+def _coredns(settings: Settings, binaries: Path, upstreams: Sequence[str]) -> Component:
+    config = settings.configs / "Corefile"
+    return Component(
+        name="coredns",
+        stage=2,
+        argv=[str(binaries / "coredns"), f"-conf={config}"],
+        files={config: configs.corefile(settings, upstreams)},
+        identity="coredns",
+        ready=f"http://127.0.0.1:{settings.ports.dns_ready}/ready",
+        tcp=[
+            (settings.node_address, 53),
+            ("127.0.0.1", settings.ports.dns_health),
+            ("127.0.0.1", settings.ports.dns_ready),
+        ],
+    )
+
+
+def _kubelet(settings: Settings, binaries: Path) -> Component:
+    config = settings.configs / "kubelet.json"
+    return Component(
+        name="kubelet",
+        stage=2,
+        argv=[
+            str(binaries / "kubelet"),
+            f"--config={config}",
+            f"--kubeconfig={settings.configs}/kubelet.kubeconfig",
+            f"--root-dir={settings.state}/kubelet",
+            f"--hostname-override={NODE_NAME}",
+            f"--node-ip={settings.node_address}",
+        ],
+        files={config: configs.kubelet(settings)},
+        identity="kubelet",
+        ready=f"http://127.0.0.1:{settings.ports.kubelet_health}/healthz",
+        tcp=[
+            (settings.node_address, settings.ports.kubelet),
+            ("127.0.0.1", settings.ports.kubelet_health),
+        ],
+    )
+
+
+def _kube_proxy(settings: Settings, binaries: Path) -> Component:
+    config = settings.configs / "kube-proxy.json"
+    return Component(
+        name="kube-proxy",
+        stage=2,
+        argv=[
+            str(binaries / "kube-proxy"),
+            f"--config={config}",
+            f"--hostname-override={NODE_NAME}",
+        ],
+        files={config: configs.kube_proxy(settings)},
+        identity="proxy",
+        ready=f"http://127.0.0.1:{settings.ports.proxy_health}/healthz",
+        tcp=[
+            ("127.0.0.1", settings.ports.proxy_health),
+            ("127.0.0.1", settings.ports.proxy_metrics),
+        ],
+    )

@@ -1,0 +1,203 @@
+"""The configuration files of the components, as pure functions of the settings.
+
+Kubernetes reads JSON wherever it reads YAML, so the standard library is enough.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from scale_tests.localkube.settings import (
+    CGROUP,
+    CLUSTER_DOMAIN,
+    PAUSE_IMAGE,
+    Settings,
+)
+
+CNI_NETWORK = "partisan-localkube"
+"""The name of the pod network, which also begins the names of CNI's own records."""
+
+CNI_PLUGINS = Path("/usr/lib/cni")
+"""Where Debian's containernetworking-plugins are."""
+
+
+def containerd(settings: Settings) -> str:
+    """Containerd's configuration: an instance of our own, beside any other on the machine."""
+    return f"""\
+version = 2
+root = "{settings.state}/containerd"
+state = "{settings.run}/containerd"
+# Unprivileged machines refuse a negative score.
+oom_score = 0
+disabled_plugins = [
+  "io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs",
+  "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs",
+]
+
+[grpc]
+  address = "{settings.containerd_socket}"
+
+[plugins."io.containerd.internal.v1.opt"]
+  path = "{settings.state}/containerd/opt"
+
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "{PAUSE_IMAGE}"
+  restrict_oom_score_adj = true
+  netns_mounts_under_state_dir = true
+  stream_server_address = "127.0.0.1"
+
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    snapshotter = "overlayfs"
+    default_runtime_name = "runc"
+
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+      runtime_type = "io.containerd.runc.v2"
+
+      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+        BinaryName = "runc"
+        Root = "{settings.run}/runc"
+        SystemdCgroup = false
+
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "{CNI_PLUGINS}"
+    conf_dir = "{settings.configs}/cni"
+    max_conf_num = 1
+"""
+
+
+def cni(settings: Settings) -> str:
+    """The pod network: a routed pair of interfaces per pod, addresses kept under the run state."""
+    return _json(
+        {
+            "cniVersion": "1.0.0",
+            "name": CNI_NETWORK,
+            "plugins": [
+                {
+                    "type": "ptp",
+                    # The firewall rules of `network` masquerade for all pods at once; the
+                    # plugin would add a chain for each.
+                    "ipMasq": False,
+                    "ipam": {
+                        "type": "host-local",
+                        "ranges": [[{"subnet": str(settings.pod_network)}]],
+                        "routes": [{"dst": "0.0.0.0/0"}],
+                        "dataDir": str(settings.run / "ipam"),
+                    },
+                }
+            ],
+        }
+    )
+
+
+def kubelet(settings: Settings) -> str:
+    """The kubelet's configuration, for either version of control groups."""
+    pki = settings.certificates
+    return _json(
+        {
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "kind": "KubeletConfiguration",
+            "address": settings.node_address,
+            "port": settings.ports.kubelet,
+            "healthzBindAddress": "127.0.0.1",
+            "healthzPort": settings.ports.kubelet_health,
+            "authentication": {
+                "anonymous": {"enabled": False},
+                "webhook": {"enabled": True},
+                "x509": {"clientCAFile": f"{pki}/ca.crt"},
+            },
+            "authorization": {"mode": "Webhook"},
+            "tlsCertFile": f"{pki}/kubelet.crt",
+            "tlsPrivateKeyFile": f"{pki}/kubelet.key",
+            "containerRuntimeEndpoint": f"unix://{settings.containerd_socket}",
+            "cgroupRoot": f"/{CGROUP}",
+            "cgroupDriver": "cgroupfs",
+            "failCgroupV1": False,
+            "failSwapOn": False,
+            "enforceNodeAllocatable": [],
+            "oomScoreAdj": 0,
+            "clusterDNS": [settings.node_address],
+            "clusterDomain": CLUSTER_DOMAIN,
+            "maxPods": settings.max_pods,
+            "serializeImagePulls": False,
+            # The default, 50 requests a second, is what hundreds of pods starting would wait for.
+            "kubeAPIQPS": 200,
+            "kubeAPIBurst": 400,
+            "podLogsDir": str(settings.logs / "pods"),
+            # Images come from no registry: one that is collected cannot be pulled again. And a
+            # developer's nearly full disk is no reason to evict pods.
+            "imageGCHighThresholdPercent": 100,
+            "evictionHard": {"memory.available": "100Mi"},
+        }
+    )
+
+
+def kube_proxy(settings: Settings) -> str:
+    """kube-proxy's configuration: iptables rules, and no system-wide settings changed."""
+    return _json(
+        {
+            "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+            "kind": "KubeProxyConfiguration",
+            "clientConnection": {"kubeconfig": f"{settings.configs}/proxy.kubeconfig"},
+            "mode": "iptables",
+            "clusterCIDR": str(settings.pod_network),
+            "nodePortAddresses": [f"{settings.node_address}/32"],
+            "healthzBindAddress": f"127.0.0.1:{settings.ports.proxy_health}",
+            "metricsBindAddress": f"127.0.0.1:{settings.ports.proxy_metrics}",
+            "oomScoreAdj": 0,
+            "conntrack": {
+                "maxPerCore": 0,
+                "min": 0,
+                "tcpEstablishedTimeout": "0s",
+                "tcpCloseWaitTimeout": "0s",
+            },
+            "iptables": {"localhostNodePorts": False},
+        }
+    )
+
+
+def corefile(settings: Settings, upstreams: Sequence[str]) -> str:
+    """CoreDNS's configuration: the cluster's names, and `upstreams` (addresses) for all others.
+
+    The cluster's zone has no cache, and so remembers no denial: a pod's name resolves as soon as
+    its address is known. It answers from memory anyway.
+    """
+    zones = f"{CLUSTER_DOMAIN} in-addr.arpa ip6.arpa"
+    rest = ""
+    if upstreams:
+        rest = f"""\
+.:53 {{
+    bind {settings.node_address}
+    errors
+    cache 30
+    forward . {" ".join(upstreams)}
+    loadbalance
+}}
+"""
+    return f"""\
+{CLUSTER_DOMAIN}:53 in-addr.arpa:53 ip6.arpa:53 {{
+    bind {settings.node_address}
+    errors
+    health 127.0.0.1:{settings.ports.dns_health} {{
+        lameduck 0s
+    }}
+    ready 127.0.0.1:{settings.ports.dns_ready}
+    kubernetes {zones} {{
+        kubeconfig {settings.configs}/coredns.kubeconfig
+        pods disabled
+        ttl 1
+    }}
+    loadbalance
+}}
+{rest}"""
+
+
+def name_servers(resolv_conf: str) -> list[str]:
+    """The addresses that the text of a resolv.conf names, at most the three that are used."""
+    words = [line.split() for line in resolv_conf.splitlines()]
+    return [line[1] for line in words if len(line) > 1 and line[0] == "nameserver"][:3]
+
+
+def _json(document: object) -> str:
+    return json.dumps(document, indent=2) + "\n"

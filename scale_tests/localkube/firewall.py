@@ -1,0 +1,90 @@
+"""Our rules in the machine's packet filter, and removing every rule that the cluster made.
+
+The rules are handled as text, as iptables-save writes it and iptables-restore reads it: one
+transaction per table, and nothing of anybody else's is touched.
+"""
+
+from __future__ import annotations
+
+import re
+
+from scale_tests.localkube.commands import run
+from scale_tests.localkube.settings import Settings
+
+CHAIN = "PARTISAN-LOCALKUBE"
+"""The prefix of our own chains."""
+
+KUBERNETES_CHAINS = "KUBE-"
+"""The prefix of the chains that kube-proxy and the kubelet make."""
+
+
+def rules(settings: Settings) -> str:
+    """What the pod network needs, for iptables-restore: pods reach each other and the world,
+    and only the machine itself and its pods reach the node's address.
+    """
+    pods, node = settings.pod_network, settings.node_address
+    return f"""\
+*filter
+:{CHAIN}-FORWARD - [0:0]
+-I FORWARD -j {CHAIN}-FORWARD
+-A {CHAIN}-FORWARD -s {pods} -j ACCEPT
+-A {CHAIN}-FORWARD -d {pods} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+:{CHAIN}-INPUT - [0:0]
+-I INPUT -j {CHAIN}-INPUT
+-A {CHAIN}-INPUT -s {pods} -j RETURN
+-A {CHAIN}-INPUT -d {node} ! -i lo -j DROP
+COMMIT
+*nat
+:{CHAIN}-NAT - [0:0]
+-I POSTROUTING -j {CHAIN}-NAT
+-A {CHAIN}-NAT -s {pods} ! -d {pods} -j MASQUERADE
+COMMIT
+"""
+
+
+def removal(saved: str, prefixes: tuple[str, ...]) -> str:
+    """The iptables-restore script that removes all chains whose names begin so.
+
+    `saved` is the output of iptables-save. Rules of other chains that jump to a removed one go
+    too. The script is empty when there is nothing to remove.
+    """
+    script = []
+    for table in re.findall(r"^\*.*?^COMMIT$", saved, re.MULTILINE | re.DOTALL):
+        lines = table.splitlines()
+        chains = [line[1:].split()[0] for line in lines if line.startswith(":")]
+        doomed = [chain for chain in chains if chain.startswith(prefixes)]
+        if not doomed:
+            continue
+        jumps = [
+            line
+            for line in lines
+            if line.startswith("-A ")
+            and not line.split()[1].startswith(prefixes)
+            and (target := re.search(r" -[jg] (\S+)", line))
+            and target[1] in doomed
+        ]
+        script += [
+            lines[0],
+            *(f":{chain} - [0:0]" for chain in doomed),  # empties it
+            *(f"-D {jump.removeprefix('-A ')}" for jump in jumps),
+            *(f"-X {chain}" for chain in doomed),
+            "COMMIT",
+        ]
+    return "".join(f"{line}\n" for line in script)
+
+
+def install(settings: Settings) -> None:
+    """Puts our rules in place, replacing those of an earlier start. Raises CommandError."""
+    _remove("iptables", (CHAIN,))
+    run(["iptables-restore", "--noflush", "--wait"], stdin=rules(settings))
+
+
+def remove() -> None:
+    """Removes our rules and those of kube-proxy and the kubelet. Raises CommandError."""
+    for program in ("iptables", "ip6tables"):
+        _remove(program, (CHAIN, KUBERNETES_CHAINS))
+
+
+def _remove(program: str, prefixes: tuple[str, ...]) -> None:
+    if script := removal(run([f"{program}-save"]), prefixes):
+        run([f"{program}-restore", "--noflush", "--wait"], stdin=script)

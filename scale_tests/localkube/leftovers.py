@@ -1,0 +1,73 @@
+"""What the cluster leaves on the machine outside its own directories, and its removal."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+from pathlib import Path
+
+from scale_tests.localkube.configs import CNI_NETWORK
+from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.localkube.settings import Settings
+
+MNT_DETACH = 2
+
+CNI_RESULTS = Path("/var/lib/cni/results")
+"""Where containerd's CNI library keeps what plugins answered; the place is fixed."""
+
+SHIM_SOCKETS = Path("/run/containerd/s")
+"""Where every containerd's shims put their sockets; the place is fixed."""
+
+CONTAINER_LOGS = Path("/var/log/containers")
+"""Where the kubelet puts links to the logs of containers; the place is fixed."""
+
+KUBELET = Path("/var/lib/kubelet")
+"""Where the kubelet listens for device plugins, whatever its root directory is."""
+
+
+def mount_points(mountinfo: str, below: tuple[Path, ...]) -> list[str]:
+    """The mount points below some directories, the latest first.
+
+    `mountinfo` is the text of /proc/self/mountinfo, which writes a blank as `\\040`.
+    """
+    prefixes = tuple(f"{directory}/" for directory in below)
+    points = [
+        re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), line.split(" ")[4])
+        for line in mountinfo.splitlines()
+    ]
+    return [point for point in reversed(points) if point.startswith(prefixes)]
+
+
+def unmount_all(settings: Settings) -> None:
+    """Unmounts everything below the cluster's directories: file systems of containers, volumes
+    and network namespaces.
+
+    Raises:
+        LocalkubeError: the kernel refuses to.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    mountinfo = Path("/proc/self/mountinfo").read_text()
+    for point in mount_points(mountinfo, (settings.state, settings.run)):
+        # Detached: a program of the user's that looks into one does not hold up the rest.
+        if libc.umount2(os.fsencode(point), MNT_DETACH) != 0:
+            raise LocalkubeError(f"cannot unmount {point}: {os.strerror(ctypes.get_errno())}")
+
+
+def remove_files(settings: Settings) -> None:
+    """Removes the cluster's directories, and what the runtime wrote outside of them."""
+    for address in (settings.run / "containerd").glob("*/*/*/address"):
+        socket = Path(address.read_text().removeprefix("unix://"))
+        if socket.parent == SHIM_SOCKETS:
+            socket.unlink(missing_ok=True)
+    for result in CNI_RESULTS.glob(f"{CNI_NETWORK}-*"):
+        container = result.name.removeprefix(f"{CNI_NETWORK}-").rpartition("-")[0]
+        (CNI_RESULTS / f"cni-loopback-{container}-lo").unlink(missing_ok=True)
+        result.unlink()
+    for link in CONTAINER_LOGS.glob("*.log"):
+        if link.is_symlink() and str(link.readlink()).startswith(f"{settings.logs}/"):
+            link.unlink()
+    for directory in (settings.run, settings.state):
+        if directory.exists():
+            shutil.rmtree(directory)

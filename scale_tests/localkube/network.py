@@ -1,0 +1,122 @@
+"""The node's address, the kernel's settings for many pods, and the pods' interfaces."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from pathlib import Path
+
+from scale_tests.localkube import firewall, waiting
+from scale_tests.localkube.commands import CommandError, run
+from scale_tests.localkube.settings import Settings
+
+AT_LEAST = {
+    "net/ipv4/ip_forward": 1,
+    # Two neighbours per pod, its own and the machine's; past the third limit packets are lost.
+    "net/ipv4/neigh/default/gc_thresh1": 4096,
+    "net/ipv4/neigh/default/gc_thresh2": 8192,
+    "net/ipv4/neigh/default/gc_thresh3": 16384,
+    # Some 30 threads and a few watches per pod.
+    "kernel/pid_max": 262144,
+    "fs/inotify/max_user_instances": 8192,
+    "fs/inotify/max_user_watches": 524288,
+}
+"""Kernel settings, raised to these values where they are lower."""
+
+CHANGED_BY_KUBELET = (
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "kernel/keys/root_maxkeys",
+    "kernel/keys/root_maxbytes",
+)
+"""Kernel settings that the kubelet changes when it starts."""
+
+SYSCTLS = Path("/proc/sys")
+
+
+def prepare(settings: Settings) -> None:
+    """Gives the machine the node's address, the kernel settings and the packet filter rules.
+
+    What was there before is noted, so that `restore` brings it back. Raises CommandError.
+    """
+    _save_sysctls(settings)
+    for name, value in AT_LEAST.items():
+        path = SYSCTLS / name
+        if int(path.read_text()) < value:
+            path.write_text(str(value))
+    if not Path("/sys/class/net", settings.interface).exists():
+        run(["ip", "link", "add", settings.interface, "type", "bridge"])
+    address = f"{settings.node_address}/32"
+    run(["ip", "address", "replace", address, "dev", settings.interface])
+    run(["ip", "link", "set", settings.interface, "up"])
+    firewall.install(settings)
+
+
+def restore(settings: Settings) -> None:
+    """Undoes `prepare`, and removes the pods' interfaces. Their processes have to be gone.
+
+    Raises:
+        CommandError: a program refuses.
+        waiting.TimedOutError: an interface does not go.
+    """
+    firewall.remove()
+
+    def remaining() -> str:
+        interfaces = pod_interfaces(run(["ip", "-json", "route", "show"]), settings.pod_network)
+        if Path("/sys/class/net", settings.interface).exists():
+            interfaces.append(settings.interface)
+        # The kernel removes them too, with the pods' namespaces: one may be gone by now.
+        batch = "".join(f"link delete {interface}\n" for interface in interfaces)
+        if batch:
+            _ip_batch(batch)
+        return f"network interfaces {', '.join(interfaces)} remain" if interfaces else ""
+
+    waiting.until_none(remaining, seconds=60)
+    _restore_sysctls(settings)
+
+
+def pod_interfaces(routes: str, pods: ipaddress.IPv4Network) -> list[str]:
+    """The machine's ends of the pods' interfaces: those that lead to an address of a pod.
+
+    `routes` is the JSON of `ip route show`.
+    """
+    return [
+        route["dev"]
+        for route in json.loads(routes)
+        if route["dst"] != "default"
+        and "/" not in route["dst"]
+        and ipaddress.IPv4Address(route["dst"]) in pods
+        and route.get("dev", "").startswith("veth")
+    ]
+
+
+def _ip_batch(batch: str) -> None:
+    try:
+        run(["ip", "-force", "-batch", "-"], stdin=batch)
+    except CommandError as error:
+        if "Cannot find device" not in str(error):
+            raise
+
+
+def _saved_sysctls(settings: Settings) -> Path:
+    return settings.state / "sysctls.json"
+
+
+def _save_sysctls(settings: Settings) -> None:
+    saved = _saved_sysctls(settings)
+    if not saved.exists():
+        names = [name for name in (*AT_LEAST, *CHANGED_BY_KUBELET) if (SYSCTLS / name).exists()]
+        values = {name: (SYSCTLS / name).read_text().strip() for name in names}
+        partial = saved.with_suffix(".partial")
+        partial.write_text(json.dumps(values))
+        partial.rename(saved)
+
+
+def _restore_sysctls(settings: Settings) -> None:
+    saved = _saved_sysctls(settings)
+    if saved.exists():
+        for name, value in json.loads(saved.read_text()).items():
+            if (SYSCTLS / name).read_text().strip() != value:
+                (SYSCTLS / name).write_text(value)

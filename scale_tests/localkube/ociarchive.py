@@ -1,0 +1,113 @@
+"""OCI archives: making the pause image, and reading which images an archive holds.
+
+An archive is a tar of an OCI layout (the `oci-archive:` transport of skopeo and buildah).
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import platform
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scale_tests.localkube.errors import LocalkubeError
+
+REF_NAME = "org.opencontainers.image.ref.name"
+"""The annotation that holds an image's name."""
+
+
+class ArchiveError(LocalkubeError):
+    """A file is no OCI archive, or holds no named image; the message names it."""
+
+
+@dataclass(frozen=True)
+class ArchivedImage:
+    """One image of an archive."""
+
+    name: str
+    digest: str
+    """Of its manifest: `sha256:...`."""
+
+
+def images(archive: Path) -> list[ArchivedImage]:
+    """The images that an archive holds.
+
+    Raises:
+        ArchiveError: the file cannot be read as an archive of named images.
+    """
+    try:
+        with tarfile.open(archive) as tar:
+            member = tar.extractfile("index.json")
+            manifests = json.load(member)["manifests"] if member else []
+            found = [
+                ArchivedImage(manifest["annotations"][REF_NAME], manifest["digest"])
+                for manifest in manifests
+            ]
+    except (OSError, tarfile.TarError, KeyError, ValueError) as error:
+        raise ArchiveError(f"{archive} is no OCI archive of named images: {error!r}") from error
+    if not found:
+        raise ArchiveError(f"{archive} holds no image")
+    return found
+
+
+def write_single_binary_image(archive: Path, name: str, program: Path) -> None:
+    """Writes an image that consists of one static program, run as user 65535."""
+    layer = _tar({program.name: program.read_bytes()}, mode=0o755)
+    compressed = gzip.compress(layer, mtime=0)
+    architecture = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), "amd64")
+    config = _json(
+        {
+            "architecture": architecture,
+            "os": "linux",
+            "config": {"Entrypoint": [f"/{program.name}"], "User": "65535:65535"},
+            "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},
+        }
+    )
+    manifest = _json(
+        {
+            "schemaVersion": 2,
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": _descriptor("application/vnd.oci.image.config.v1+json", config),
+            "layers": [
+                _descriptor("application/vnd.oci.image.layer.v1.tar+gzip", compressed),
+            ],
+        }
+    )
+    entry = _descriptor("application/vnd.oci.image.manifest.v1+json", manifest)
+    index = _json({"schemaVersion": 2, "manifests": [{**entry, "annotations": {REF_NAME: name}}]})
+    blobs = {
+        f"blobs/sha256/{_digest(blob).removeprefix('sha256:')}": blob
+        for blob in (compressed, config, manifest)
+    }
+    layout = _json({"imageLayoutVersion": "1.0.0"})
+    archive.write_bytes(
+        _tar({"oci-layout": layout, "index.json": index, **blobs}, mode=0o644),
+    )
+
+
+def _tar(files: dict[str, bytes], *, mode: int) -> bytes:
+    """A tar of files that belong to root, the same bytes each time."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for path, content in files.items():
+            info = tarfile.TarInfo(path)
+            info.size, info.mode = len(content), mode
+            tar.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def _descriptor(media_type: str, blob: bytes) -> dict[str, Any]:
+    return {"mediaType": media_type, "digest": _digest(blob), "size": len(blob)}
+
+
+def _digest(blob: bytes) -> str:
+    return f"sha256:{hashlib.sha256(blob).hexdigest()}"
+
+
+def _json(document: object) -> bytes:
+    return json.dumps(document).encode()

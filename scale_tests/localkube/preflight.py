@@ -1,0 +1,86 @@
+"""Is this machine fit to run the cluster? Says everything that is missing at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from scale_tests.localkube.components import Component
+from scale_tests.localkube.configs import CNI_PLUGINS
+from scale_tests.localkube.errors import LocalkubeError
+
+IP_FREEBIND = 15
+"""Linux's socket option to bind to an address that the machine does not have (yet)."""
+
+PACKAGES = {
+    "containerd": "containerd",
+    "ctr": "containerd",
+    "runc": "runc",
+    "iptables-save": "iptables",
+    "ip": "iproute2",
+    "mount": "mount",
+    "openssl": "openssl",
+}
+"""The programs that have to be on the machine, with the Debian package of each."""
+
+
+class UnfitError(LocalkubeError):
+    """The machine cannot run the cluster; the message says what to change."""
+
+
+def check_machine() -> None:
+    """Checks the system, the user and the programs. Raises UnfitError."""
+    if sys.platform != "linux":
+        raise UnfitError(
+            f"the local cluster needs Linux, this is {sys.platform}; "
+            "set KUBECONFIG and REGISTRY to use a cluster of your own"
+        )
+    if os.geteuid() != 0:
+        raise UnfitError("the local cluster runs containers and needs root: run it with sudo")
+    if missing := missing_packages():
+        raise UnfitError(
+            f"missing: {', '.join(missing)}; on Debian: apt-get install {' '.join(missing)}"
+        )
+
+
+def missing_packages() -> list[str]:
+    """The Debian packages of what is not on this machine."""
+    missing = {package for program, package in PACKAGES.items() if shutil.which(program) is None}
+    if not (CNI_PLUGINS / "ptp").exists():
+        missing.add("containernetworking-plugins")
+    return sorted(missing)
+
+
+def check_ports(components: Iterable[Component]) -> None:
+    """Checks that nothing listens where these components are about to. Raises UnfitError."""
+    taken = [
+        f"{address}:{port} ({component.name})"
+        for component in components
+        for address, port in component.tcp
+        if _taken(address, port)
+    ]
+    if taken:
+        raise UnfitError(
+            f"in use by another program: {', '.join(taken)}; `ss -tlnp` shows which: stop it"
+        )
+
+
+def boot_id() -> str:
+    """Tells one boot of the machine from another."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _taken(address: str, port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)
+        try:
+            probe.bind((address, port))
+            probe.listen()
+        except OSError:
+            return True
+    return False

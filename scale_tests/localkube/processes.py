@@ -1,0 +1,132 @@
+"""Starting, finding and stopping the components' processes.
+
+Each running component has a record: its process id, when that process started (ids are reused),
+and a digest of everything it was started with, so that `up` restarts what has changed and leaves
+the rest alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from scale_tests.localkube import cgroups, waiting
+from scale_tests.localkube.components import Component
+from scale_tests.localkube.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """A process that was started for a component."""
+
+    pid: int
+    started: int
+    """Ticks between the machine's boot and the process's start."""
+
+    digest: str
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is still that process that runs under the id."""
+        return _started(self.pid) == self.started
+
+
+def digest(component: Component) -> str:
+    """A fingerprint of a component's command line and of its configuration files."""
+    files = sorted((str(path), text) for path, text in component.files.items())
+    return hashlib.sha256(json.dumps([list(component.argv), files]).encode()).hexdigest()
+
+
+def find(settings: Settings, name: str) -> Record | None:
+    """The record of a component whose process still runs."""
+    try:
+        record = Record(**json.loads((settings.records / f"{name}.json").read_text()))
+    except FileNotFoundError:
+        return None
+    return record if record.alive else None
+
+
+def recorded(settings: Settings) -> dict[str, Record]:
+    """The records of all components whose processes still run, by name."""
+    names = [path.stem for path in sorted(settings.records.glob("*.json"))]
+    return {name: record for name in names if (record := find(settings, name))}
+
+
+def start(settings: Settings, component: Component) -> Record:
+    """Starts a component in a session and a control group of its own, and records it.
+
+    The process writes to `logs/NAME.log`, at whose end an earlier run's output stays.
+    """
+    settings.logs.mkdir(parents=True, exist_ok=True)
+    settings.records.mkdir(parents=True, exist_ok=True)
+    with (settings.logs / f"{component.name}.log").open("ab") as log:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", _JOIN_AND_EXEC, "sh", *component.argv],
+            cwd="/",
+            env={**_environment(), "CGROUP_FILES": " ".join(map(str, cgroups.component_files()))},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    record = Record(pid=process.pid, started=_started(process.pid) or 0, digest=digest(component))
+    partial = settings.records / f".{component.name}.partial"
+    partial.write_text(json.dumps(asdict(record)))
+    partial.rename(settings.records / f"{component.name}.json")
+    return record
+
+
+def stop(record: Record, *, seconds: float) -> None:
+    """Ends a process: asks, waits up to `seconds` until it is really gone, then kills it.
+
+    Raises:
+        waiting.TimedOutError: it survives even that.
+    """
+
+    def obstacle() -> str:
+        return f"process {record.pid} still runs" if record.alive else ""
+
+    _signal(record, signal.SIGTERM)
+    try:
+        waiting.until_none(obstacle, seconds=seconds)
+    except waiting.TimedOutError:
+        _signal(record, signal.SIGKILL)
+        waiting.until_none(obstacle, seconds=20)
+
+
+_JOIN_AND_EXEC = 'for file in $CGROUP_FILES; do echo 0 > "$file" || exit 1; done; exec "$@"'
+"""Joins the control group before the program can start a child that would escape it."""
+
+
+def _environment() -> dict[str, str]:
+    """A clean environment: only what locates programs; proxies must not see cluster traffic."""
+    return {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": os.environ.get("HOME", "/root"),
+    }
+
+
+def _started(pid: int) -> int | None:
+    """When a process started, in ticks since boot; None if it has ended, reaped or not."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The second field, the program's name, may hold spaces and brackets.
+    fields = text[text.rindex(")") + 2 :].split()
+    state, started = fields[0], fields[19]
+    return None if state in "ZX" else int(started)
+
+
+def _signal(record: Record, number: signal.Signals) -> None:
+    if not record.alive:
+        return
+    try:
+        os.kill(record.pid, number)
+    except ProcessLookupError:
+        return  # it ended by itself in between

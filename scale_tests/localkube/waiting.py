@@ -1,0 +1,28 @@
+"""Waiting on a condition, with a limit and a reason."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from scale_tests.localkube.errors import LocalkubeError
+
+POLL = 0.05
+"""Seconds between two looks at a condition."""
+
+
+class TimedOutError(LocalkubeError):
+    """A condition was not met in time; the message is what still stood in its way."""
+
+
+def until_none(obstacle: Callable[[], str], *, seconds: float) -> None:
+    """Waits until `obstacle` returns the empty string: what it returns stands in the way.
+
+    Raises:
+        TimedOutError: after `seconds`, with the last obstacle.
+    """
+    deadline = time.monotonic() + seconds
+    while remaining := obstacle():
+        if time.monotonic() > deadline:
+            raise TimedOutError(f"{remaining} (after {seconds:.0f} s)")
+        time.sleep(POLL)
