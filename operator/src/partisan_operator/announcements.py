@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from partisan_operator.clock import seconds_between
+from partisan_operator.conditions import ROLLING_OUT
 from partisan_operator.models import PartisanClusterStatus
 from partisan_operator.models.status import ConditionType
 
@@ -76,7 +77,7 @@ def _health(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[
 
 
 def _work(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[Announcement]:
-    rolling = _reason(old) == "RollingOut", _reason(new) == "RollingOut"
+    rolling = _reason(old) == ROLLING_OUT, _reason(new) == ROLLING_OUT
     if rolling == (False, True):
         condition = new.condition(ConditionType.PROGRESSING)
         yield Announcement("Normal", "RolloutStarted", condition.message if condition else "")

@@ -9,6 +9,9 @@ from partisan_operator.models.status import Condition, ConditionType, TriState
 from partisan_operator.observe.graph import OverlayGraph
 from partisan_operator.workload import Verdict
 
+ROLLING_OUT = "RollingOut"
+"""Reason of `Progressing` while pods are replaced, until the last one is back."""
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -21,6 +24,9 @@ class Facts:
     answered: int
     outdated: int
     """Pods that a rollout has yet to replace."""
+
+    was_rolling: bool
+    """Whether a rollout was under way at the last look."""
 
     graph: OverlayGraph
     verdict: Verdict | None
@@ -106,11 +112,12 @@ def _ready(facts: Facts) -> _Claim:
 def _progressing(facts: Facts) -> _Claim:
     if facts.paused:
         return _Claim("False", "Paused", "spec.paused is true: nothing is changed")
+    complete = facts.all_ready and facts.connected
+    if facts.outdated or (facts.was_rolling and not complete):
+        return _Claim("True", ROLLING_OUT, f"{facts.outdated} pods are of an earlier template")
     if facts.exists != facts.wanted:
         return _Claim("True", "Scaling", f"{facts.exists} of {facts.wanted} pods exist")
-    if facts.outdated:
-        return _Claim("True", "RollingOut", f"{facts.outdated} pods are of an earlier template")
-    if not facts.all_ready or not facts.connected:
+    if not complete:
         return _Claim("True", "Forming", f"{facts.joined} of {facts.wanted} nodes have joined")
     return _Claim("False", "Settled", "The cluster is as the spec asks")
 

@@ -25,7 +25,7 @@ from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.cluster import KIND
 from partisan_operator.models.status import ConditionType, Phase
 from partisan_operator.observe.observation import Observation
-from partisan_operator.observe.observer import Observer, seed_names
+from partisan_operator.observe.observer import Observer, seed_names, unready_pods
 from partisan_operator.observe.traffic import aggregate, channel_names
 from partisan_operator.settings import Settings
 from partisan_operator.status import View, status_of, worth_writing
@@ -76,7 +76,6 @@ class ClusterLoop:
         self._ledger = Ledger()
         self._looked_at_all = self._diagnosed = self._nudged = float("-inf")
         self._troubles: tuple[Trouble, ...] = ()
-        self._unready = 0
 
     def wake(self) -> None:
         """End the sleep: something may have changed."""
@@ -178,12 +177,12 @@ class ClusterLoop:
         began = time.monotonic()
         if began - self._diagnosed >= _DIAGNOSIS_PERIOD:
             self._diagnosed = began
-            found = await self._tools.observer.troubles(cluster, observation)
-            self._troubles, self._unready = found
+            self._troubles = await self._tools.observer.troubles(cluster, observation)
             await self._nudge(cluster, observation)
+        unready = unready_pods(cluster, observation)
         problem = explain(
-            self._troubles,
-            unready_pods=self._unready,
+            [trouble for trouble in self._troubles if trouble.pod in unready],
+            unready_pods=len(unready),
             seeds=seed_names(cluster),
             unready_for=seconds_between(ready.last_transition_time, now) or 0.0,
         )

@@ -8,11 +8,12 @@ from typing import Any
 from partisan_operator import clock, workload
 from partisan_operator.children import naming
 from partisan_operator.children.node_config import run_id
-from partisan_operator.conditions import Facts, conditions
+from partisan_operator.conditions import ROLLING_OUT, Facts, conditions
 from partisan_operator.diagnosis import Problem
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.status import (
     ChannelStatus,
+    ConditionType,
     OverlayStatus,
     Phase,
     Timings,
@@ -54,6 +55,7 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         joined=sum(report.overlay.joined for report in reports.values()),
         answered=len(reports),
         outdated=view.outdated,
+        was_rolling=_was_rolling(earlier),
         graph=analyse({name: report.overlay.active for name, report in reports.items()}),
         verdict=verdict,
         discrepancy=_discrepancy(run),
@@ -136,6 +138,11 @@ def _workload(
         now=view.observation.at.timestamp(),
     )
     return measured, ledger
+
+
+def _was_rolling(status: PartisanClusterStatus) -> bool:
+    progressing = status.condition(ConditionType.PROGRESSING)
+    return progressing is not None and progressing.reason == ROLLING_OUT
 
 
 def _discrepancy(run: WorkloadStatus | None) -> str:

@@ -80,16 +80,11 @@ class Observer:
 
     async def troubles(
         self, cluster: PartisanCluster, observation: Observation
-    ) -> tuple[tuple[Trouble, ...], int]:
-        """Return what keeps a few of the pods from being ready, and how many are not."""
-        expected = naming.pod_names(cluster.name, cluster.spec.replicas)
-        unready = [
-            name
-            for name in expected
-            if name not in observation.endpoints or not observation.endpoints[name].ready
-        ]
+    ) -> tuple[Trouble, ...]:
+        """Return what keeps a few of the pods from being ready, seeds first."""
         seeds = set(seed_names(cluster))
-        sample = sorted(unready, key=lambda name: name not in seeds)[:SAMPLE]
+        unready = sorted(unready_pods(cluster, observation), key=lambda name: name not in seeds)
+        sample = unready[:SAMPLE]
         pods = await asyncio.gather(
             *(self._kube.get("Pod", cluster.namespace, name) for name in sample)
         )
@@ -97,7 +92,7 @@ class Observer:
         missing = [name for name, pod in zip(sample, pods, strict=True) if pod is None]
         if missing:
             found += await self._creation_troubles(cluster, missing)
-        return tuple(found), len(unready)
+        return tuple(found)
 
     async def token(self, cluster: PartisanCluster) -> str | None:
         """Return the cluster's token; None when there is no valid one."""
@@ -189,6 +184,15 @@ def seed_names(cluster: PartisanCluster) -> tuple[str, ...]:
     """Return the names of the cluster's seeds."""
     ordinals = naming.seed_ordinals(cluster.spec.replicas, cluster.spec.discovery.seeds)
     return tuple(naming.pod_name(cluster.name, ordinal) for ordinal in ordinals)
+
+
+def unready_pods(cluster: PartisanCluster, observation: Observation) -> list[str]:
+    """Return the names of pods that are not there or not ready, lowest ordinals first."""
+    return [
+        name
+        for name in naming.pod_names(cluster.name, cluster.spec.replicas)
+        if name not in observation.endpoints or not observation.endpoints[name].ready
+    ]
 
 
 def _endpoint(entry: Mapping[str, Any]) -> Endpoint | None:
