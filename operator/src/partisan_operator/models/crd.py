@@ -91,9 +91,10 @@ def custom_resource_definition() -> dict[str, Any]:
                 "kind": KIND,
                 "listKind": f"{KIND}List",
                 "plural": PLURAL,
-                "singular": KIND.lower(),
-                # `pc` means PriorityClass to kubectl wherever that is served: built-in groups win.
-                "shortNames": ["pc", "partisan"],
+                # As a short name alone, `pc` would mean PriorityClass to kubectl, for built-in
+                # groups win. A singular name is exact, and goes before all short names.
+                "singular": "pc",
+                "shortNames": ["pc", KIND.lower()],
                 "categories": ["all"],
             },
             "versions": [version],
