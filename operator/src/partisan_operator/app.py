@@ -14,7 +14,7 @@ from typing import Any
 import kopf
 from aiohttp import web
 
-from partisan_operator import metrics
+from partisan_operator import __version__, metrics
 from partisan_operator.children.naming import MANAGED_BY_LABEL, MANAGER
 from partisan_operator.clock import utc_now
 from partisan_operator.execute import Executor
@@ -42,6 +42,12 @@ class Application:
     async def start(self) -> None:
         """Connect to the API server and open the HTTP port."""
         settings = self._settings
+        logger.info(
+            "partisan-operator %s serves %s, nodes run %s",
+            __version__,
+            ", ".join(settings.namespaces) or "all namespaces",
+            settings.node_image,
+        )
         self._kube = await connect()
         self._scraper = Scraper(
             timeout=settings.scrape_timeout,
@@ -58,6 +64,7 @@ class Application:
         """Stop all loops and close all connections."""
         if self._supervisor is None:
             return
+        logger.info("stopping")
         self._lag.cancel()
         await self._supervisor.stop()
         await self._web.cleanup()

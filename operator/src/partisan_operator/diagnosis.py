@@ -6,6 +6,7 @@ a pod that cannot be created explains a node that has not joined, and not the ot
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -111,13 +112,17 @@ def trouble_of(pod: Mapping[str, Any]) -> Trouble | None:
     return Trouble(name, Reason.POD_NOT_STARTING, "its container has not started")
 
 
-def creation_trouble(event: Mapping[str, Any], first_missing: str) -> Trouble:
-    """Return what a StatefulSet's `FailedCreate` event says of a pod that is missing."""
-    message = event.get("message", "")
-    quota = "exceeded quota" in message
-    reason = Reason.QUOTA_EXCEEDED if quota else Reason.POD_REJECTED
-    # "create Pod ads-3 in StatefulSet ads failed error: pods "ads-3" is forbidden: ..."
-    return Trouble(first_missing, reason, message.rsplit("failed error: ", 1)[-1])
+def creation_trouble(event: Mapping[str, Any]) -> Trouble | None:
+    """Return what a StatefulSet's `FailedCreate` event says of a pod that is missing.
+
+    None for an event in a form that this operator does not know.
+    """
+    # create Pod ads-3 in StatefulSet ads failed error: pods "ads-3" is forbidden: ...
+    match = re.search(r"create Pod (\S+) in StatefulSet \S+ failed error: (.*)", event["message"])
+    if match is None:
+        return None
+    quota = "exceeded quota" in match[2]
+    return Trouble(match[1], Reason.QUOTA_EXCEEDED if quota else Reason.POD_REJECTED, match[2])
 
 
 def explain(

@@ -148,6 +148,7 @@ class ClusterLoop:
         view = View(
             observation=observation,
             ledger=self._ledger,
+            acted=plan.changes,
             outdated=plan.outdated,
             problem=problem,
             channels=aggregate(

@@ -82,6 +82,11 @@ class Plan:
         """All actions, in order."""
         return tuple(action for wave in self.waves for action in wave)
 
+    @property
+    def changes(self) -> bool:
+        """Whether the plan changes objects."""
+        return any(not isinstance(action, StartRun) for action in self.actions)
+
 
 def plan(
     cluster: PartisanCluster, family: Family, observation: Observation, default_image: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from partisan_operator import clock, workload
+from partisan_operator import clock, rollout, workload
 from partisan_operator.children import naming
 from partisan_operator.children.node_config import run_id
 from partisan_operator.conditions import ROLLING_OUT, Facts, conditions
@@ -34,7 +34,12 @@ class View:
 
     observation: Observation
     ledger: Ledger
+    acted: bool
+    """Whether the look led to changes: what was seen is then not yet what the spec asks for."""
+
     outdated: int
+    """Pods that a rollout has yet to replace."""
+
     problem: Problem | None
     channels: tuple[ChannelStatus, ...]
 
@@ -62,6 +67,7 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         problem=view.problem,
         paused=spec.paused,
     )
+    in_force = not view.acted and not rollout.pending(shards)
     kinds = {condition.type: condition for condition in earlier.conditions}
     converged = verdict is not None and verdict.converged and not facts.discrepancy
     status = PartisanClusterStatus(
@@ -83,7 +89,13 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         ),
         channels=view.channels,
         workload=run,
-        timings=_timings(cluster, facts, run, clock.to_wire(now)),
+        timings=_timings(
+            cluster,
+            run,
+            clock.to_wire(now),
+            ready=facts.all_ready and in_force,
+            joined=facts.all_ready and facts.connected and in_force,
+        ),
         conditions=conditions(facts, kinds, cluster.generation, clock.to_wire(now)),
     )
     return status, ledger
@@ -177,18 +189,17 @@ def _phase(facts: Facts, run: WorkloadStatus | None) -> Phase:
 
 
 def _timings(
-    cluster: PartisanCluster, facts: Facts, run: WorkloadStatus | None, now: str
+    cluster: PartisanCluster, run: WorkloadStatus | None, now: str, *, ready: bool, joined: bool
 ) -> Timings:
     """Return when the milestones were first reached; a new generation starts anew."""
     earlier = cluster.status.timings
     if cluster.status.observed_generation != cluster.generation:
         first = cluster.status.observed_generation is None
         earlier = Timings(applied_at=cluster.created_at if first else now)
-    complete = facts.all_ready and facts.outdated == 0
     return Timings(
         applied_at=earlier.applied_at,
-        ready_at=earlier.ready_at or (now if complete else None),
-        joined_at=earlier.joined_at or (now if complete and facts.connected else None),
+        ready_at=earlier.ready_at or (now if ready else None),
+        joined_at=earlier.joined_at or (now if joined else None),
         started_at=None if run is None else run.started_at,
         converged_at=None if run is None else run.finished_at,
     )

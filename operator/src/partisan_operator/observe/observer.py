@@ -7,7 +7,7 @@ objects however many pods there are, read from the API server's cache.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from partisan_operator.children.family import KINDS
 from partisan_operator.diagnosis import Trouble, creation_trouble, trouble_of
 from partisan_operator.kube import Kube, Query
 from partisan_operator.models import PartisanCluster
+from partisan_operator.models.status import ConditionType
 from partisan_operator.observe.observation import (
     Endpoint,
     Observation,
@@ -89,9 +90,8 @@ class Observer:
             *(self._kube.get("Pod", cluster.namespace, name) for name in sample)
         )
         found = [trouble for pod in pods if pod is not None and (trouble := trouble_of(pod))]
-        missing = [name for name, pod in zip(sample, pods, strict=True) if pod is None]
-        if missing:
-            found += await self._creation_troubles(cluster, missing)
+        if None in pods:
+            found += await self._creation_troubles(cluster, frozenset(unready))
         return tuple(found)
 
     async def token(self, cluster: PartisanCluster) -> str | None:
@@ -163,21 +163,22 @@ class Observer:
         )
 
     async def _creation_troubles(
-        self, cluster: PartisanCluster, missing: list[str]
+        self, cluster: PartisanCluster, unready: Set[str]
     ) -> list[Trouble]:
-        """Return what StatefulSets say of pods that they could not create."""
+        """Return what StatefulSets say of pods that they could not create.
+
+        Events stay for an hour; those from before the cluster was last ready tell of the past.
+        """
         events = await self._kube.find(
             "Event",
             cluster.namespace,
             Query(fields="involvedObject.kind=StatefulSet,reason=FailedCreate"),
         )
-        shards = {name.rpartition("-")[0]: name for name in reversed(missing)}
-        newest = sorted(events, key=lambda event: event.get("lastTimestamp") or "", reverse=True)
-        for event in newest:
-            pod = shards.get(event["involvedObject"]["name"])
-            if pod is not None:
-                return [creation_trouble(event, pod)]
-        return []
+        ready = cluster.status.condition(ConditionType.READY)
+        since = "" if ready is None else ready.last_transition_time[:19]
+        recent = (event for event in events if (event.get("lastTimestamp") or "") >= since)
+        troubles = map(creation_trouble, recent)
+        return [trouble for trouble in troubles if trouble is not None and trouble.pod in unready]
 
 
 def seed_names(cluster: PartisanCluster) -> tuple[str, ...]:
