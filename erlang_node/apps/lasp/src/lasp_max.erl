@@ -1,8 +1,8 @@
 %%% @doc A register that only rises: of two values the larger one stays.
 %%%
-%%% Values are tuples of integers of one size, compared from the left, which makes the register fit
-%%% for "the newest report of one writer": `{Incarnation, ...}'. No clock decides; the writer numbers
-%%% its reports itself.
+%%% Values are tuples of integers of one size, compared from the left, which makes the register
+%%% fit for "the newest report of one writer": `{Incarnation, ...}'. No clock decides; the writer
+%%% numbers its reports itself.
 -module(lasp_max).
 -behaviour(lasp_lattice).
 

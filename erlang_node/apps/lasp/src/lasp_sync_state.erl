@@ -79,9 +79,12 @@ handle({neighbour_down, Name}, State = #sync{neighbours = Neighbours}) ->
     handover_progress(State#sync{neighbours = maps:remove(Name, Neighbours)});
 handle({message, From, Message}, State = #sync{scope = Scope}) ->
     case Message of
-        {Kind, Scope, Payload} when is_binary(Payload) -> receive_payload(Kind, From, Payload, State);
-        {_, _, Payload} when is_binary(Payload) -> {State, [received(foreign, Payload)]};
-        _ -> {State, [received(malformed, <<>>)]}
+        {Kind, Scope, Payload} when is_binary(Payload) ->
+            receive_payload(Kind, From, Payload, State);
+        {_, _, Payload} when is_binary(Payload) ->
+            {State, [received(foreign, Payload)]};
+        _ ->
+            {State, [received(malformed, <<>>)]}
     end;
 handle(handover, State = #sync{handover = no, neighbours = Neighbours}) ->
     Waiting = State#sync{handover = {waiting, []}},

@@ -1,0 +1,198 @@
+%%% @doc The process that holds this node's replica: it interprets a synchronisation protocol
+%%% ({@link lasp_sync}) on the overlay's neighbours and Partisan's channels.
+%%%
+%%% One process, because the replica has one writer at a time: an update, a merge and a push must
+%%% not overtake each other. Messages of which only the newest counts go over the propagation channel
+%%% and are dropped rather than waited for when it is full; those of a handover go over the
+%%% default channel. A message that is lost is made good by the protocol.
+%%%
+%%% Readers hand in a function and get its result, so that what is copied is the answer and not the
+%%% replica. A subscriber gets `{lasp_store, changed}' when the replica has grown, and no second one
+%%% before it has read: its mailbox holds one at most.
+-module(lasp_store).
+-behaviour(gen_server).
+
+%% API.
+-export([start_link/1]).
+-export([update/1]).
+-export([read/1]).
+-export([agreed/0]).
+-export([subscribe/0]).
+-export([handover/1]).
+-export([sent_payload/0]).
+%% gen_server.
+-export([init/1]).
+-export([handle_call/3]).
+-export([handle_cast/2]).
+-export([handle_info/2]).
+
+-include_lib("kernel/include/logger.hrl").
+
+%% `protocol': a module with the behaviour lasp_sync. `channel': where propagation goes.
+-type options() :: #{protocol := module(), channel := atom(), sync := lasp_sync:options()}.
+
+-export_type([options/0]).
+
+-record(store, {
+    protocol :: module(),
+    channel :: atom(),
+    sync :: term(),
+    timers = #{} :: #{term() => reference()},
+    %% Has the subscriber read since it was told of a change?
+    subscribers = #{} :: #{pid() => read | told},
+    handover = none :: none | gen_server:from()
+}).
+
+%% How long the store may wait for room in a lane with a message of a handover.
+-define(SEND_TIMEOUT_MS, 1000).
+
+%% API.
+
+%% @doc Start the store of this node, which is registered under the module's name.
+-spec start_link(options()) -> {ok, pid()} | {error, term()}.
+start_link(Options) ->
+    gen_server:start_link({local, ?MODULE}, ?MODULE, Options, []).
+
+%% @doc Merge a delta into the replica.
+-spec update(Delta :: term()) -> ok.
+update(Delta) ->
+    gen_server:call(?MODULE, {update, Delta}).
+
+%% @doc Apply a function to the replica, inside the store: it should be quick and must not fail.
+-spec read(fun((Value :: term()) -> Result)) -> Result.
+read(Fun) ->
+    gen_server:call(?MODULE, {read, Fun}).
+
+%% @doc Was every neighbour, when last heard of, equal to this replica as it is now?
+-spec agreed() -> boolean().
+agreed() ->
+    gen_server:call(?MODULE, agreed).
+
+%% @doc Be told of changes; the store forgets subscribers that die.
+-spec subscribe() -> ok.
+subscribe() ->
+    gen_server:call(?MODULE, {subscribe, self()}).
+
+%% @doc Make sure that the neighbours hold everything that this replica holds, before leaving.
+%% Answers with their names, none if there is no neighbour; `{error, timeout}' when one of them has
+%% not confirmed within so many milliseconds.
+-spec handover(timeout()) -> {ok, [lasp_sync:name()]} | {error, timeout}.
+handover(Timeout) ->
+    try
+        gen_server:call(?MODULE, handover, Timeout)
+    catch
+        exit:{timeout, _} -> {error, timeout}
+    end.
+
+%% @doc Bytes of CRDT values handed to neighbours so far: encoded values without framing, as the
+%% published experiment counted them.
+-spec sent_payload() -> non_neg_integer().
+sent_payload() ->
+    lists:sum([
+        partisan_metrics:value(lasp_sync_bytes_total, [Kind, sent])
+     || Kind <- [state, handover]
+    ]).
+
+%% gen_server.
+
+%% @private
+-spec init(options()) -> {ok, #store{}}.
+init(#{protocol := Protocol, channel := Channel, sync := Options}) ->
+    Labels = [kind, direction],
+    ok = partisan_metrics:new(
+        counter, lasp_sync_bytes_total, "Payload bytes of CRDT synchronisation.", Labels
+    ),
+    ok = partisan_metrics:new(
+        counter, lasp_sync_messages_total, "Messages of CRDT synchronisation.", Labels
+    ),
+    {Sync, Effects} = Protocol:init(Options),
+    Store = #store{protocol = Protocol, channel = Channel, sync = Sync},
+    %% Subscribed first: a neighbour that comes in between is told twice, never missed.
+    ok = partisan:subscribe(self()),
+    Ups = [{neighbour_up, Name} || Name <- partisan:neighbours()],
+    {ok, lists:foldl(fun step/2, effects(Effects, Store), Ups)}.
+
+%% @private
+-spec handle_call(term(), gen_server:from(), #store{}) ->
+    {reply, term(), #store{}} | {noreply, #store{}}.
+handle_call({update, Delta}, _From, Store) ->
+    {reply, ok, step({update, Delta}, Store)};
+handle_call({read, Fun}, {Pid, _}, Store = #store{protocol = Protocol, sync = Sync}) ->
+    {reply, Fun(Protocol:value(Sync)), has_read(Pid, Store)};
+handle_call(agreed, _From, Store = #store{protocol = Protocol, sync = Sync}) ->
+    {reply, Protocol:agreed(Sync), Store};
+handle_call({subscribe, Pid}, _From, Store = #store{subscribers = Subscribers}) ->
+    _ = monitor(process, Pid),
+    {reply, ok, Store#store{subscribers = Subscribers#{Pid => read}}};
+handle_call(handover, From, Store) ->
+    {noreply, step(handover, Store#store{handover = From})}.
+
+%% @private
+-spec handle_cast(term(), #store{}) -> {noreply, #store{}}.
+handle_cast(Unexpected, Store) ->
+    ?LOG_WARNING(#{event => unexpected_cast, process => ?MODULE, message => Unexpected}),
+    {noreply, Store}.
+
+%% @private
+-spec handle_info(term(), #store{}) -> {noreply, #store{}}.
+handle_info({lasp_sync, From, Message}, Store) when is_binary(From) ->
+    {noreply, step({message, From, Message}, Store)};
+handle_info({timeout, Ref, Name}, Store = #store{timers = Timers}) ->
+    case maps:take(Name, Timers) of
+        {Ref, Rest} -> {noreply, step({timer, Name}, Store#store{timers = Rest})};
+        _ -> {noreply, Store}
+    end;
+handle_info({partisan, {neighbour_up, Name}}, Store) ->
+    {noreply, step({neighbour_up, Name}, Store)};
+handle_info({partisan, {neighbour_down, Name}}, Store) ->
+    {noreply, step({neighbour_down, Name}, Store)};
+handle_info({'DOWN', _, process, Pid, _}, Store = #store{subscribers = Subscribers}) ->
+    {noreply, Store#store{subscribers = maps:remove(Pid, Subscribers)}};
+handle_info(Unexpected, Store) ->
+    ?LOG_WARNING(#{event => unexpected_message, process => ?MODULE, message => Unexpected}),
+    {noreply, Store}.
+
+%% Internals.
+
+step(Event, Store = #store{protocol = Protocol, sync = Sync}) ->
+    {Next, Effects} = Protocol:handle(Event, Sync),
+    effects(Effects, Store#store{sync = Next}).
+
+effects(Effects, Store) ->
+    lists:foldl(fun effect/2, Store, Effects).
+
+effect({send, Name, Class, Message}, Store) ->
+    Envelope = {lasp_sync, partisan:node(), Message},
+    case partisan:forward(Name, ?MODULE, Envelope, via(Class, Store)) of
+        ok -> ok;
+        %% The transport counts what it drops, and the protocol sends again.
+        {error, Reason} -> ?LOG_DEBUG(#{event => sync_not_sent, to => Name, reason => Reason})
+    end,
+    Store;
+effect({start_timer, Name, Milliseconds}, Store = #store{timers = Timers}) ->
+    _ = [erlang:cancel_timer(Ref) || {ok, Ref} <- [maps:find(Name, Timers)]],
+    Ref = erlang:start_timer(Milliseconds, self(), Name),
+    Store#store{timers = Timers#{Name => Ref}};
+effect(changed, Store = #store{subscribers = Subscribers}) ->
+    _ = [Pid ! {?MODULE, changed} || {Pid, read} <- maps:to_list(Subscribers)],
+    Store#store{subscribers = maps:map(fun(_, _) -> told end, Subscribers)};
+effect({count, Kind, Direction, Bytes}, Store) ->
+    ok = partisan_metrics:inc(lasp_sync_bytes_total, [Kind, Direction], Bytes),
+    ok = partisan_metrics:inc(lasp_sync_messages_total, [Kind, Direction]),
+    Store;
+effect({handed_over, _Names}, Store = #store{handover = none}) ->
+    Store;
+effect({handed_over, Names}, Store = #store{handover = From}) ->
+    gen_server:reply(From, {ok, Names}),
+    Store#store{handover = none}.
+
+via(latest, #store{channel = Channel}) ->
+    #{channel => Channel, on_busy => drop};
+via(each, _Store) ->
+    #{channel => default, on_busy => block, timeout => ?SEND_TIMEOUT_MS}.
+
+has_read(Pid, Store = #store{subscribers = Subscribers}) ->
+    case Subscribers of
+        #{Pid := _} -> Store#store{subscribers = Subscribers#{Pid := read}};
+        #{} -> Store
+    end.

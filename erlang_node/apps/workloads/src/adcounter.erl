@@ -1,0 +1,228 @@
+%%% @doc The ad counter on a node: the process that runs {@link adcounter_core} on the replica of
+%%% {@link lasp_store}, the journal and the clock.
+-module(adcounter).
+-behaviour(gen_server).
+-behaviour(workload).
+
+%% workload.
+-export([child_specs/1]).
+-export([parameters/0]).
+-export([start/1]).
+-export([status/0]).
+-export([leave/1]).
+%% For the supervisor and the exporter.
+-export([start_link/1]).
+-export([converged_samples/0]).
+%% gen_server.
+-export([init/1]).
+-export([handle_call/3]).
+-export([handle_cast/2]).
+-export([handle_info/2]).
+
+-include_lib("kernel/include/logger.hrl").
+
+-record(adcounter, {
+    core :: adcounter_core:state(),
+    run :: binary(),
+    directory :: file:filename()
+}).
+
+%% workload.
+
+%% @private
+-spec child_specs(workload:options()) -> [supervisor:child_spec()].
+child_specs(Options = #{run := Run, channel := Channel, parameters := Parameters}) ->
+    Sync = #{
+        type => adcounter_state,
+        scope => Run,
+        interval => maps:get(propagation_interval, Parameters),
+        seed => seed(Options)
+    },
+    Store = #{protocol => lasp_sync_state, channel => Channel, sync => Sync},
+    [
+        #{id => lasp_store, start => {lasp_store, start_link, [Store]}},
+        #{id => adcounter, start => {?MODULE, start_link, [Options]}}
+    ].
+
+%% @private
+-spec parameters() -> #{atom() => positive_integer}.
+parameters() ->
+    #{
+        ads => positive_integer,
+        impressions => positive_integer,
+        increment_interval => positive_integer,
+        propagation_interval => positive_integer
+    }.
+
+%% @doc Start the run, on all nodes.
+-spec start(Run :: binary()) -> ok | {error, iodata()}.
+start(Run) ->
+    case gen_server:call(?MODULE, {start, Run}) of
+        ok -> ok;
+        {error, {other_run, Own}} -> {error, ["this node runs ", Own]}
+    end.
+
+%% @doc What the node reports of its run; see the page on interfaces for the keys.
+-spec status() -> workload:status().
+status() ->
+    gen_server:call(?MODULE, status).
+
+%% @doc Count no more, and hand the replica over to the neighbours.
+-spec leave(timeout()) -> ok.
+leave(Timeout) ->
+    ok = gen_server:call(?MODULE, leave),
+    case lasp_store:handover(Timeout) of
+        {ok, Names} -> ?LOG_NOTICE(#{event => handed_over, neighbours => length(Names)});
+        {error, Reason} -> ?LOG_WARNING(#{event => handover_incomplete, reason => Reason})
+    end,
+    ok.
+
+%% For the supervisor and the exporter.
+
+%% @private
+-spec start_link(workload:options()) -> {ok, pid()} | {error, term()}.
+start_link(Options) ->
+    gen_server:start_link({local, ?MODULE}, ?MODULE, Options, []).
+
+%% @private
+-spec converged_samples() -> [{[], 0 | 1}].
+converged_samples() ->
+    case status() of
+        #{converged := true} -> [{[], 1}];
+        #{converged := false} -> [{[], 0}]
+    end.
+
+%% gen_server.
+
+%% @private
+-spec init(workload:options()) -> {ok, #adcounter{}}.
+init(Options = #{run := Run, parameters := Parameters, directory := Directory}) ->
+    ok = register_metrics(),
+    ok = lasp_store:subscribe(),
+    Common = maps:with([name, incarnation, run, members], Options),
+    Specific = maps:with([ads, impressions, increment_interval], Parameters),
+    {Core, Effects} = adcounter_core:init(
+        maps:merge(Common, Specific#{
+            seed => seed(Options), record => adcounter_journal:load(Directory)
+        })
+    ),
+    State = #adcounter{core = Core, run = Run, directory = Directory},
+    ok = effects(Effects, State),
+    {_Replica, Observed} = observe(State),
+    {ok, Observed}.
+
+%% @private
+-spec handle_call(term(), gen_server:from(), #adcounter{}) -> {reply, term(), #adcounter{}}.
+handle_call({start, Run}, _From, State = #adcounter{core = Core}) ->
+    case adcounter_core:start(Run, erlang:system_time(microsecond), Core) of
+        {ok, Effects} ->
+            ok = effects(Effects, State),
+            {_Replica, Observed} = observe(State),
+            {reply, ok, Observed};
+        {error, _} = Error ->
+            {reply, Error, State}
+    end;
+handle_call(status, _From, State) ->
+    {Replica, Observed} = observe(State),
+    {reply, status(Replica, Observed), Observed};
+handle_call(leave, _From, State) ->
+    {reply, ok, step(leave, State)}.
+
+%% @private
+-spec handle_cast(term(), #adcounter{}) -> {noreply, #adcounter{}}.
+handle_cast(Unexpected, State) ->
+    ?LOG_WARNING(#{event => unexpected_cast, process => ?MODULE, message => Unexpected}),
+    {noreply, State}.
+
+%% @private
+-spec handle_info(term(), #adcounter{}) -> {noreply, #adcounter{}}.
+handle_info({lasp_store, changed}, State) ->
+    {_Replica, Observed} = observe(State),
+    {noreply, Observed};
+handle_info({timeout, _Ref, increment}, State) ->
+    %% The newest replica first: an ad that has just reached its threshold is not shown again.
+    {_Replica, Observed} = observe(State),
+    {noreply, step({timer, increment}, Observed)};
+handle_info(Unexpected, State) ->
+    ?LOG_WARNING(#{event => unexpected_message, process => ?MODULE, message => Unexpected}),
+    {noreply, State}.
+
+%% Internals.
+
+observe(State) ->
+    Replica = lasp_store:read(fun(Value) -> Value end),
+    ok = partisan_metrics:set(adcounter_value, [], adcounter_state:total(Replica)),
+    Next = step({replica, Replica, erlang:system_time(microsecond)}, State),
+    Enabled = length(adcounter_core:enabled(Next#adcounter.core)),
+    ok = partisan_metrics:set(adcounter_ads_enabled, [], Enabled),
+    {Replica, Next}.
+
+step(Event, State = #adcounter{core = Core}) ->
+    {Next, Effects} = adcounter_core:handle(Event, Core),
+    ok = effects(Effects, State),
+    State#adcounter{core = Next}.
+
+effects(Effects, State) ->
+    lists:foreach(fun(Effect) -> ok = effect(Effect, State) end, Effects).
+
+effect({persist, Record}, #adcounter{directory = Directory}) ->
+    ok = adcounter_journal:save(Directory, Record);
+effect({update, Delta}, _State) ->
+    lasp_store:update(Delta);
+effect(impression, _State) ->
+    partisan_metrics:inc(adcounter_impressions_total, []);
+effect({start_timer, increment, Milliseconds}, _State) ->
+    _ = erlang:start_timer(Milliseconds, self(), increment),
+    ok;
+effect({log, Event, Details}, _State) ->
+    ?LOG_NOTICE(Details#{event => Event}).
+
+status(Replica, #adcounter{core = Core, run = Run}) ->
+    Actor = adcounter_core:actor(Core),
+    Value = adcounter_state:total(Replica),
+    Threshold = adcounter_core:threshold(Core),
+    #{
+        kind => adcounter,
+        run => Run,
+        phase => adcounter_core:phase(Core),
+        actor => Actor,
+        increments => adcounter_core:increments(Core),
+        value => Value,
+        threshold => Threshold,
+        overcounting_percent => max(0, Value - Threshold) * 100 / Threshold,
+        ads_enabled => length(adcounter_core:enabled(Core)),
+        nodes_done => adcounter_core:nodes_done(Core),
+        digest => hexadecimal(adcounter_state:counters_digest(Replica)),
+        converged => adcounter_core:all_done(Core) andalso lasp_store:agreed(),
+        started_at => seconds(adcounter_state:started_at(Replica)),
+        finished_at => seconds(adcounter_core:finished_at(Core)),
+        entry_of => #{Actor => adcounter_state:count(Actor, Replica)},
+        superseded => adcounter_state:superseded(Replica)
+    }.
+
+hexadecimal(Digest) ->
+    string:lowercase(binary:encode_hex(Digest)).
+
+seconds(none) -> null;
+seconds({ok, Microseconds}) -> Microseconds / 1.0e6.
+
+seed(#{name := Name, incarnation := Incarnation}) ->
+    {erlang:phash2(Name), erlang:phash2(Incarnation), 17}.
+
+register_metrics() ->
+    ok = partisan_metrics:new(
+        counter, adcounter_impressions_total, "Impressions counted by this process.", []
+    ),
+    ok = partisan_metrics:new(
+        gauge, adcounter_value, "Impressions of all ads and nodes, as this node sees them.", []
+    ),
+    ok = partisan_metrics:new(
+        gauge, adcounter_ads_enabled, "Ads below their threshold, as this node sees them.", []
+    ),
+    partisan_metrics:new_function(
+        gauge,
+        adcounter_converged,
+        "1 when all nodes are done and the neighbours' replicas equal this one.",
+        [],
+        {?MODULE, converged_samples}
+    ).

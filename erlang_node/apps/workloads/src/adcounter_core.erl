@@ -1,0 +1,266 @@
+%%% @doc One node of the ad counter as a pure state machine.
+%%%
+%%% Every `increment_interval' the node shows one of the ads that are still enabled, chosen at
+%%% random, and counts it. An ad is disabled on a node when the value that the node sees of its
+%%% counter has reached the threshold. With no ad left the node stops counting and reports itself
+%%% done; when all members are done the run is finished. Nodes that do not see each other's last
+%%% counts yet go on for a moment, so the value may exceed the threshold: the overcounting.
+%%%
+%%% == Who counts ==
+%%% A count is only right if an actor never comes back with a lower count than it has shown, because
+%%% the counter would take its new counts for those it knows. So the actor is a life of the node,
+%%% `Name/Incarnation', and goes with the record of what it has counted:
+%%% <ul>
+%%% <li>`{persist, Record}' precedes the `{update, ..}' that shows a count to others. Whatever
+%%%     others have seen is on record.</li>
+%%% <li>A node that starts with a record of this run goes on as the actor of the record, and puts
+%%%     the record's counts into its replica, so that what had not been propagated is not lost.</li>
+%%% <li>A node that starts without one is a new actor. What the former life had counted and not
+%%%     propagated is gone, and can be told from the difference between what that life reported
+%%%     and its entry in the counter.</li>
+%%% <li>A record of another run is discarded together with its actor: were the old run ever to be
+%%%     continued, its actor would return with less.</li>
+%%% </ul>
+%%%
+%%% == When it counts ==
+%%% The run starts when `start/3' is called on any node; the others learn of it with the replica. A
+%%% node that restarts knows neither the start nor the counts of others, and learns both in one
+%%% message: it does not count before it has caught up, even where its record says that it has
+%%% counted before. When every node restarts at once, the run has to be started again, and goes on
+%%% from the records.
+-module(adcounter_core).
+
+-export([init/1]).
+-export([start/3]).
+-export([handle/2]).
+-export([actor/1]).
+-export([increments/1]).
+-export([enabled/1]).
+-export([nodes_done/1]).
+-export([all_done/1]).
+-export([threshold/1]).
+-export([phase/1]).
+-export([finished_at/1]).
+
+%% What survives the process: who has counted what in which run.
+-type record() :: #{
+    run := binary(),
+    name := partisan_peer:name(),
+    incarnation := partisan_peer:incarnation(),
+    counts := #{adcounter_state:ad() => pos_integer()}
+}.
+
+%% `impressions': threshold of one ad, over all nodes. `increment_interval': milliseconds.
+%% `members': the nodes that have to be done. `record': what this node's storage holds.
+-type options() :: #{
+    name := partisan_peer:name(),
+    incarnation := partisan_peer:incarnation(),
+    run := binary(),
+    members := [partisan_peer:name()],
+    ads := pos_integer(),
+    impressions := pos_integer(),
+    increment_interval := pos_integer(),
+    seed := {integer(), integer(), integer()},
+    record := none | record()
+}.
+
+-type event() ::
+    %% The replica as it is now, and the time.
+    {replica, adcounter_state:t(), adcounter_state:microseconds()}
+    | {timer, increment}
+    %% The node is about to leave: count no more.
+    | leave.
+
+-type effect() ::
+    {persist, record()}
+    | {update, Delta :: adcounter_state:t()}
+    %% One impression has been counted.
+    | impression
+    | {start_timer, increment, Milliseconds :: non_neg_integer()}
+    | {log, Event :: atom(), map()}.
+
+-type phase() :: waiting | running | finished.
+
+-record(core, {
+    record :: record(),
+    members :: [partisan_peer:name()],
+    impressions :: pos_integer(),
+    interval :: pos_integer(),
+    random :: rand:state(),
+    ads :: [adcounter_state:ad()],
+    enabled :: [adcounter_state:ad()],
+    started_at = none :: none | {ok, adcounter_state:microseconds()},
+    %% This node has reported itself done.
+    done = false :: boolean(),
+    nodes_done = 0 :: non_neg_integer(),
+    finished_at = none :: none | {ok, adcounter_state:microseconds()},
+    leaving = false :: boolean()
+}).
+
+-opaque state() :: #core{}.
+
+-export_type([state/0, record/0, options/0, event/0, effect/0, phase/0]).
+
+%% @doc A node that waits for the run to start.
+-spec init(options()) -> {state(), [effect()]}.
+init(Options = #{members := Members, ads := Ads, impressions := Impressions}) ->
+    #{increment_interval := Interval, seed := Seed} = Options,
+    {Record, Effects} = continue(Options),
+    #{name := Name, incarnation := Incarnation, counts := Counts} = Record,
+    AllAds = lists:seq(0, Ads - 1),
+    State = #core{
+        record = Record,
+        members = lists:usort(Members),
+        impressions = Impressions,
+        interval = Interval,
+        random = rand:seed_s(exsss, Seed),
+        ads = AllAds,
+        enabled = AllAds
+    },
+    Restored = [{update, counted(Ad, Record)} || Ad <- lists:sort(maps:keys(Counts))],
+    Present = adcounter_state:report(Name, Incarnation, false, increments(State)),
+    {State, Effects ++ Restored ++ [{update, Present}]}.
+
+%% @doc Start the run, if it is this one: what `init/1' was told, and not one that the caller means
+%% but this node does not know yet. Starting it again changes nothing.
+-spec start(Run :: binary(), adcounter_state:microseconds(), state()) ->
+    {ok, [effect()]} | {error, {other_run, Own :: binary()}}.
+start(Run, _Now, #core{record = #{run := Run}, started_at = {ok, _}}) ->
+    {ok, []};
+start(Run, Now, #core{record = #{run := Run}}) ->
+    {ok, [{update, adcounter_state:started(Now)}]};
+start(_Run, _Now, #core{record = #{run := Own}}) ->
+    {error, {other_run, Own}}.
+
+%% @doc One step of the node.
+-spec handle(event(), state()) -> {state(), [effect()]}.
+handle({replica, Replica, Now}, State) ->
+    lists:foldl(
+        fun(Observe, {S, Effects}) ->
+            {Next, More} = Observe(Replica, Now, S),
+            {Next, Effects ++ More}
+        end,
+        {State, []},
+        [fun observe_start/3, fun observe_ads/3, fun observe_barrier/3]
+    );
+handle({timer, increment}, State = #core{leaving = true}) ->
+    {State, []};
+handle({timer, increment}, State = #core{enabled = []}) ->
+    {State, []};
+handle({timer, increment}, State = #core{enabled = Enabled, random = Random}) ->
+    {Position, Next} = rand:uniform_s(length(Enabled), Random),
+    count(lists:nth(Position, Enabled), State#core{random = Next});
+handle(leave, State) ->
+    {State#core{leaving = true}, []}.
+
+%% @doc The actor that this node counts as.
+-spec actor(state()) -> lasp_gcounter:actor().
+actor(#core{record = Record}) ->
+    actor_of(Record).
+
+%% @doc What this actor has counted, over all ads.
+-spec increments(state()) -> non_neg_integer().
+increments(#core{record = #{counts := Counts}}) ->
+    lists:sum(maps:values(Counts)).
+
+%% @doc The ads still below their threshold, as this node sees it.
+-spec enabled(state()) -> [adcounter_state:ad()].
+enabled(#core{enabled = Enabled}) ->
+    Enabled.
+
+%% @doc How many of the members are known to be done.
+-spec nodes_done(state()) -> non_neg_integer().
+nodes_done(#core{nodes_done = Done}) ->
+    Done.
+
+%% @doc Is every member known to be done, in its present life?
+-spec all_done(state()) -> boolean().
+all_done(#core{nodes_done = Done, members = Members}) ->
+    Done =:= length(Members).
+
+%% @doc The impressions that end the run, over all ads.
+-spec threshold(state()) -> pos_integer().
+threshold(#core{ads = Ads, impressions = Impressions}) ->
+    length(Ads) * Impressions.
+
+%% @doc A run that this node has seen finished stays so, even when a member is replaced later and
+%% has to become done anew.
+-spec phase(state()) -> phase().
+phase(#core{finished_at = {ok, _}}) -> finished;
+phase(#core{started_at = {ok, _}}) -> running;
+phase(#core{}) -> waiting.
+
+%% @doc When this node learnt that every member was done.
+-spec finished_at(state()) -> none | {ok, adcounter_state:microseconds()}.
+finished_at(#core{finished_at = FinishedAt}) ->
+    FinishedAt.
+
+%% Internals.
+
+continue(#{run := Run, name := Name, record := Record = #{run := Run, name := Name}}) ->
+    {Record, [{log, actor_continued, about(Record)}]};
+continue(#{run := Run, name := Name, incarnation := Incarnation}) ->
+    Record = #{run => Run, name => Name, incarnation => Incarnation, counts => #{}},
+    {Record, [{persist, Record}, {log, actor_created, about(Record)}]}.
+
+about(Record = #{counts := Counts, run := Run}) ->
+    #{run => Run, actor => actor_of(Record), increments => lists:sum(maps:values(Counts))}.
+
+actor_of(#{name := Name, incarnation := Incarnation}) ->
+    adcounter_state:actor(Name, Incarnation).
+
+counted(Ad, Record = #{counts := Counts}) ->
+    adcounter_state:counted(Ad, actor_of(Record), maps:get(Ad, Counts)).
+
+count(Ad, State = #core{record = Record = #{counts := Counts}, interval = Interval}) ->
+    Counted = Record#{counts := maps:update_with(Ad, fun(N) -> N + 1 end, 1, Counts)},
+    {State#core{record = Counted}, [
+        {persist, Counted},
+        {update, counted(Ad, Counted)},
+        impression,
+        {start_timer, increment, Interval}
+    ]}.
+
+observe_start(Replica, _Now, State = #core{started_at = none}) ->
+    #core{record = #{run := Run}, interval = Interval, random = Random} = State,
+    case adcounter_state:started_at(Replica) of
+        none ->
+            {State, []};
+        {ok, At} ->
+            %% A random part of the interval, or all nodes would count in step for ever.
+            {Phase, Next} = rand:uniform_s(Interval, Random),
+            {State#core{started_at = {ok, At}, random = Next}, [
+                {log, run_started, #{run => Run, started_at => At}},
+                {start_timer, increment, Phase}
+            ]}
+    end;
+observe_start(_Replica, _Now, State) ->
+    {State, []}.
+
+observe_ads(Replica, _Now, State = #core{ads = Ads, impressions = Impressions}) ->
+    Enabled = [Ad || Ad <- Ads, adcounter_state:value(Ad, Replica) < Impressions],
+    Observed = State#core{enabled = Enabled},
+    case Observed of
+        #core{enabled = [], started_at = {ok, _}, done = false} -> become_done(Observed);
+        #core{} -> {Observed, []}
+    end.
+
+become_done(State = #core{record = #{name := Name, incarnation := Incarnation, run := Run}}) ->
+    Increments = increments(State),
+    {State#core{done = true}, [
+        {update, adcounter_state:report(Name, Incarnation, true, Increments)},
+        {log, node_done, #{run => Run, increments => Increments}}
+    ]}.
+
+observe_barrier(Replica, Now, State = #core{members = Members, finished_at = FinishedAt}) ->
+    #core{record = #{run := Run}} = State,
+    Done = ordsets:intersection(Members, adcounter_state:done(Replica)),
+    Observed = State#core{nodes_done = length(Done)},
+    case {Done, FinishedAt} of
+        {Members, none} ->
+            {Observed#core{finished_at = {ok, Now}}, [
+                {log, run_finished, #{run => Run, value => adcounter_state:total(Replica)}}
+            ]};
+        _ ->
+            {Observed, []}
+    end.

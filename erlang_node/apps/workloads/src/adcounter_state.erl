@@ -1,0 +1,200 @@
+%%% @doc What the nodes of an ad counter run share, as one replicated value.
+%%%
+%%% ```
+%%% start    1795224000123456                           the moment the run was started, or nothing
+%%% counters 0 -> #{<<"ads-0/17">> => 20, ...}          a grow-only counter for each ad
+%%% barrier  <<"ads-0">> -> {17, 1, 20}                 life, done, own increments of each node
+%%% '''
+%%%
+%%% The start is part of the value, so that telling one node is enough, and so that a node which
+%%% comes late learns of the start together with the counts: it cannot know that the run has begun
+%%% without knowing what its informant knew of the counters.
+%%%
+%%% An actor is one life of one node, `Name/Incarnation'. The barrier says which life of a node is
+%%% the present one; the entries of its earlier lives stay in the counters, where they count, and
+%%% are listed by `superseded/1'.
+-module(adcounter_state).
+-behaviour(lasp_lattice).
+
+%% Deltas.
+-export([started/1]).
+-export([counted/3]).
+-export([report/4]).
+%% Queries.
+-export([actor/2]).
+-export([started_at/1]).
+-export([value/2]).
+-export([total/1]).
+-export([count/2]).
+-export([done/1]).
+-export([superseded/1]).
+-export([counters_digest/1]).
+%% lasp_lattice.
+-export([new/0]).
+-export([merge/2]).
+-export([to_term/1]).
+-export([from_term/1]).
+
+-type ad() :: non_neg_integer().
+-type microseconds() :: integer().
+
+-record(adcounter, {
+    start = lasp_min:new() :: lasp_min:t(),
+    counters = lasp_gmap:new() :: lasp_gmap:t(lasp_gcounter:t()),
+    barrier = lasp_gmap:new() :: lasp_gmap:t(lasp_max:t())
+}).
+
+-opaque t() :: #adcounter{}.
+
+-export_type([t/0, ad/0, microseconds/0]).
+
+%% Deltas.
+
+%% @doc The run has been started at this moment. Of several the first one counts.
+-spec started(microseconds()) -> t().
+started(At) ->
+    #adcounter{start = lasp_min:new(At)}.
+
+%% @doc An actor has counted an ad so many times in all.
+-spec counted(ad(), lasp_gcounter:actor(), non_neg_integer()) -> t().
+counted(Ad, Actor, Count) ->
+    #adcounter{counters = lasp_gmap:entry(Ad, lasp_gcounter:entry(Actor, Count))}.
+
+%% @doc The present life of a node, whether it sees every ad disabled, and what it has counted. A
+%% later life replaces the report of an earlier one.
+-spec report(partisan_peer:name(), partisan_peer:incarnation(), boolean(), non_neg_integer()) ->
+    t().
+report(Name, Incarnation, Done, Increments) ->
+    Report = {Incarnation, flag(Done), Increments},
+    #adcounter{barrier = lasp_gmap:entry(Name, lasp_max:new(Report))}.
+
+%% Queries.
+
+%% @doc The name under which a life of a node counts.
+-spec actor(partisan_peer:name(), partisan_peer:incarnation()) -> lasp_gcounter:actor().
+actor(Name, Incarnation) ->
+    <<Name/binary, $/, (integer_to_binary(Incarnation))/binary>>.
+
+%% @doc When the run was started.
+-spec started_at(t()) -> {ok, microseconds()} | none.
+started_at(#adcounter{start = Start}) ->
+    lasp_min:value(Start).
+
+%% @doc The impressions of one ad.
+-spec value(ad(), t()) -> non_neg_integer().
+value(Ad, #adcounter{counters = Counters}) ->
+    lasp_gcounter:value(lasp_gmap:get(lasp_gcounter, Ad, Counters)).
+
+%% @doc The impressions of all ads.
+-spec total(t()) -> non_neg_integer().
+total(#adcounter{counters = Counters}) ->
+    lasp_gmap:fold(
+        fun(_Ad, Counter, Sum) -> Sum + lasp_gcounter:value(Counter) end, 0, Counters
+    ).
+
+%% @doc What an actor has counted, over all ads.
+-spec count(lasp_gcounter:actor(), t()) -> non_neg_integer().
+count(Actor, #adcounter{counters = Counters}) ->
+    lasp_gmap:fold(
+        fun(_Ad, Counter, Sum) -> Sum + lasp_gcounter:count(Actor, Counter) end, 0, Counters
+    ).
+
+%% @doc The nodes whose present life sees every ad disabled, in order.
+-spec done(t()) -> [partisan_peer:name()].
+done(#adcounter{barrier = Barrier}) ->
+    [Name || Name <- lasp_gmap:keys(Barrier), is_done(lasp_gmap:get(lasp_max, Name, Barrier))].
+
+%% @doc What earlier lives of nodes have counted as far as this replica knows, over all ads: the
+%% actors whose node has reported under a later incarnation.
+-spec superseded(t()) -> #{lasp_gcounter:actor() => pos_integer()}.
+superseded(#adcounter{counters = Counters, barrier = Barrier}) ->
+    lasp_gmap:fold(
+        fun(_Ad, Counter, Acc) ->
+            lists:foldl(
+                fun({Actor, Count}, Sums) ->
+                    maps:update_with(Actor, fun(Sum) -> Sum + Count end, Count, Sums)
+                end,
+                Acc,
+                [E || E = {Actor, _} <- lasp_gcounter:entries(Counter), is_old(Actor, Barrier)]
+            )
+        end,
+        #{},
+        Counters
+    ).
+
+%% @doc The digest of the counters alone: equal on two nodes exactly when their counters are.
+-spec counters_digest(t()) -> lasp_lattice:digest().
+counters_digest(#adcounter{counters = Counters}) ->
+    lasp_lattice:digest(lasp_lattice:encode(?MODULE, #adcounter{counters = Counters})).
+
+%% lasp_lattice.
+
+%% @private
+-spec new() -> t().
+new() ->
+    #adcounter{}.
+
+%% @private
+-spec merge(t(), t()) -> t().
+merge(A, B) ->
+    #adcounter{
+        start = lasp_min:merge(A#adcounter.start, B#adcounter.start),
+        counters = lasp_gmap:merge(lasp_gcounter, A#adcounter.counters, B#adcounter.counters),
+        barrier = lasp_gmap:merge(lasp_max, A#adcounter.barrier, B#adcounter.barrier)
+    }.
+
+%% @private
+-spec to_term(t()) -> term().
+to_term(#adcounter{start = Start, counters = Counters, barrier = Barrier}) ->
+    {
+        lasp_min:to_term(Start),
+        lasp_gmap:to_term(lasp_gcounter, Counters),
+        lasp_gmap:to_term(lasp_max, Barrier)
+    }.
+
+%% @private
+-spec from_term(term()) -> {ok, t()} | error.
+from_term({StartTerm, CountersTerm, BarrierTerm}) ->
+    maybe_all(
+        lasp_min:from_term(StartTerm),
+        lasp_gmap:from_term(lasp_gcounter, CountersTerm),
+        lasp_gmap:from_term(lasp_max, BarrierTerm)
+    );
+from_term(_) ->
+    error.
+
+%% Internals.
+
+maybe_all({ok, Start}, {ok, Counters}, {ok, Barrier}) ->
+    {ok, #adcounter{start = Start, counters = Counters, barrier = Barrier}};
+maybe_all(_, _, _) ->
+    error.
+
+flag(true) -> 1;
+flag(false) -> 0.
+
+is_done(Register) ->
+    case lasp_max:value(Register) of
+        {_Incarnation, 1, _Increments} -> true;
+        _ -> false
+    end.
+
+is_old(Actor, Barrier) ->
+    case life(Actor) of
+        {Name, Incarnation} ->
+            case lasp_max:value(lasp_gmap:get(lasp_max, Name, Barrier)) of
+                {Present, _, _} -> Incarnation < Present;
+                _ -> false
+            end;
+        unknown ->
+            false
+    end.
+
+life(Actor) ->
+    try
+        [Name, Incarnation] = string:split(Actor, "/", trailing),
+        {Name, binary_to_integer(Incarnation)}
+    catch
+        %% Not the name of an actor that this module has made.
+        error:_ -> unknown
+    end.

@@ -1,0 +1,51 @@
+-module(adcounter_journal_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-define(RECORD, #{run => <<"r">>, name => <<"a">>, incarnation => 1, counts => #{0 => 3}}).
+
+journal_test_() ->
+    {foreach, fun directory/0, fun file:del_dir_r/1, [
+        fun(Dir) -> {"an empty directory holds none", ?_assertEqual(none, load(Dir))} end,
+        fun(Dir) -> {"the last record saved is loaded", fun() -> saved(Dir) end} end,
+        fun(Dir) -> {"a damaged file is as good as none", fun() -> damaged(Dir) end} end,
+        fun(Dir) -> {"an interrupted write leaves the old record", fun() -> torn(Dir) end} end,
+        fun(Dir) -> {"what cannot be written is an error", fun() -> unwritable(Dir) end} end
+    ]}.
+
+saved(Dir) ->
+    ok = adcounter_journal:save(Dir, ?RECORD#{counts := #{}}),
+    ok = adcounter_journal:save(Dir, ?RECORD),
+    ?assertEqual(?RECORD, load(Dir)).
+
+damaged(Dir) ->
+    ok = adcounter_journal:save(Dir, ?RECORD),
+    [File] = filelib:wildcard(filename:join(Dir, "*")),
+    {ok, Bytes} = file:read_file(File),
+    [
+        begin
+            ok = file:write_file(File, Damaged),
+            ?assertEqual(none, load(Dir))
+        end
+     || Damaged <- [<<>>, binary:part(Bytes, 0, byte_size(Bytes) - 1), <<Bytes/binary, 0>>]
+    ].
+
+torn(Dir) ->
+    ok = adcounter_journal:save(Dir, ?RECORD),
+    [File] = filelib:wildcard(filename:join(Dir, "*")),
+    ok = file:write_file(File ++ ".new", <<"half">>),
+    ?assertEqual(?RECORD, load(Dir)).
+
+unwritable(Dir) ->
+    ?assertEqual({error, enoent}, adcounter_journal:save(filename:join(Dir, "no"), ?RECORD)).
+
+load(Dir) ->
+    adcounter_journal:load(Dir).
+
+directory() ->
+    Unique = integer_to_list(erlang:unique_integer([positive])),
+    Dir = filename:join([
+        filename:basedir(user_cache, "partisan-tests"), os:getpid() ++ "-" ++ Unique
+    ]),
+    ok = filelib:ensure_path(Dir),
+    Dir.

@@ -1,0 +1,89 @@
+-module(adcounter_state_tests).
+
+-include_lib("proper/include/proper.hrl").
+-include_lib("eunit/include/eunit.hrl").
+
+-define(S, adcounter_state).
+
+laws_test_() ->
+    [
+        {Law, ?_assert(proper:quickcheck(Property, [quiet, {numtests, 200}]))}
+     || {Law, Property} <- [
+            {"merge is idempotent", ?FORALL(A, state(), ?S:merge(A, A) =:= A)},
+            {"merge is commutative",
+                ?FORALL({A, B}, {state(), state()}, ?S:merge(A, B) =:= ?S:merge(B, A))},
+            {"merge is associative",
+                ?FORALL(
+                    {A, B, C},
+                    {state(), state(), state()},
+                    ?S:merge(A, ?S:merge(B, C)) =:= ?S:merge(?S:merge(A, B), C)
+                )},
+            {"what is encoded decodes to itself",
+                ?FORALL(
+                    A, state(), lasp_lattice:decode(?S, lasp_lattice:encode(?S, A)) =:= {ok, A}
+                )},
+            {"the total is the sum of the ads",
+                ?FORALL(
+                    A,
+                    state(),
+                    ?S:total(A) =:= lists:sum([?S:value(Ad, A) || Ad <- lists:seq(0, 2)])
+                )}
+        ]
+    ].
+
+the_first_start_counts_test() ->
+    ?assertEqual({ok, 3}, ?S:started_at(?S:merge(?S:started(3), ?S:started(9)))).
+
+a_later_life_replaces_the_report_of_an_earlier_one_test() ->
+    Done = ?S:report(<<"a">>, 1, true, 7),
+    ?assertEqual([<<"a">>], ?S:done(Done)),
+    ?assertEqual([], ?S:done(?S:merge(Done, ?S:report(<<"a">>, 2, false, 0)))),
+    ?assertEqual([<<"a">>], ?S:done(?S:merge(Done, ?S:report(<<"a">>, 1, false, 9)))).
+
+entries_of_former_lives_are_superseded_and_still_count_test() ->
+    Counts = [
+        ?S:counted(0, <<"a/1">>, 5),
+        ?S:counted(1, <<"a/1">>, 2),
+        ?S:counted(0, <<"a/2">>, 3),
+        ?S:counted(0, <<"b/1">>, 4),
+        ?S:counted(0, <<"not an actor">>, 1),
+        ?S:report(<<"a">>, 2, false, 0)
+    ],
+    State = lists:foldl(fun ?S:merge/2, ?S:new(), Counts),
+    ?assertEqual(#{<<"a/1">> => 7}, ?S:superseded(State)),
+    ?assertEqual(15, ?S:total(State)).
+
+the_digest_is_of_the_counters_alone_test() ->
+    A = ?S:counted(0, <<"a/1">>, 5),
+    B = ?S:merge(?S:report(<<"a">>, 2, true, 5), ?S:merge(?S:started(1), A)),
+    ?assertEqual(?S:counters_digest(A), ?S:counters_digest(B)),
+    ?assertNotEqual(?S:counters_digest(A), ?S:counters_digest(?S:counted(0, <<"a/1">>, 6))).
+
+malformed_terms_are_refused_test_() ->
+    [
+        ?_assertEqual(error, ?S:from_term(Term))
+     || Term <- [[], {}, {a, [], []}, {1, [{0, [{<<"a">>, -1}]}], []}, {1, [], [{<<"a">>, {x}}]}]
+    ].
+
+state() ->
+    ?LET(
+        Deltas,
+        list(
+            oneof([
+                ?LET(At, nat(), ?S:started(At)),
+                ?LET({Ad, Actor, N}, {integer(0, 2), actor(), nat()}, ?S:counted(Ad, Actor, N)),
+                ?LET(
+                    {Name, Life, Done, N},
+                    {name(), integer(1, 3), boolean(), nat()},
+                    ?S:report(Name, Life, Done, N)
+                )
+            ])
+        ),
+        lists:foldl(fun ?S:merge/2, ?S:new(), Deltas)
+    ).
+
+actor() ->
+    ?LET({Name, Life}, {name(), integer(1, 3)}, ?S:actor(Name, Life)).
+
+name() ->
+    oneof([<<"a">>, <<"b">>]).
