@@ -55,6 +55,7 @@ def identities(settings: Settings) -> list[Identity]:
             addresses=(node, service, *local, *apiserver_names),
         ),
         Identity(file="apiserver-kubelet", user="kube-apiserver-kubelet-client"),
+        Identity(file="front-proxy", user="front-proxy-client"),
         Identity(file="admin", user="kubernetes-admin", group="system:masters"),
         Identity(file="controller-manager", user="system:kube-controller-manager"),
         Identity(file="scheduler", user="system:kube-scheduler"),

@@ -130,6 +130,14 @@ def _apiserver(settings: Settings, binaries: Path) -> Component:
             f"--kubelet-certificate-authority={pki}/ca.crt",
             f"--kubelet-client-certificate={pki}/apiserver-kubelet.crt",
             f"--kubelet-client-key={pki}/apiserver-kubelet.key",
+            # Extension API servers (metrics, for one) trust the API server by these.
+            f"--requestheader-client-ca-file={pki}/ca.crt",
+            "--requestheader-allowed-names=front-proxy-client",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={pki}/front-proxy.crt",
+            f"--proxy-client-key-file={pki}/front-proxy.key",
             # Logs, exec and port-forward: the node's name resolves nowhere.
             "--kubelet-preferred-address-types=InternalIP",
             "--service-account-issuer=https://kubernetes.default.svc",

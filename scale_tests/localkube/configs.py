@@ -124,6 +124,7 @@ def kubelet(settings: Settings) -> str:
             # The default, 50 requests a second, is what hundreds of pods starting would wait for.
             "kubeAPIQPS": 200,
             "kubeAPIBurst": 400,
+            "volumePluginDir": str(settings.state / "volume-plugins"),
             "podLogsDir": str(settings.logs / "pods"),
             # Images come from no registry: one that is collected cannot be pulled again. And a
             # developer's nearly full disk is no reason to evict pods.

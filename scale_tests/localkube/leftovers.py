@@ -23,8 +23,8 @@ SHIM_SOCKETS = Path("/run/containerd/s")
 CONTAINER_LOGS = Path("/var/log/containers")
 """Where the kubelet puts links to the logs of containers; the place is fixed."""
 
-KUBELET = Path("/var/lib/kubelet")
-"""Where the kubelet listens for device plugins, whatever its root directory is."""
+DEVICE_PLUGINS = Path("/var/lib/kubelet/device-plugins")
+"""Where the kubelet listens for device plugins; the place is fixed."""
 
 
 def mount_points(mountinfo: str, below: tuple[Path, ...]) -> list[str]:
@@ -68,6 +68,17 @@ def remove_files(settings: Settings) -> None:
     for link in CONTAINER_LOGS.glob("*.log"):
         if link.is_symlink() and str(link.readlink()).startswith(f"{settings.logs}/"):
             link.unlink()
+    for name in ("kubelet.sock", "kubelet_internal_checkpoint"):
+        (DEVICE_PLUGINS / name).unlink(missing_ok=True)
+    for directory in (SHIM_SOCKETS, CNI_RESULTS, DEVICE_PLUGINS):
+        _remove_if_empty(directory)
+        _remove_if_empty(directory.parent)
+    _remove_if_empty(CONTAINER_LOGS)
     for directory in (settings.run, settings.state):
         if directory.exists():
             shutil.rmtree(directory)
+
+
+def _remove_if_empty(directory: Path) -> None:
+    if directory.is_dir() and not any(directory.iterdir()):
+        directory.rmdir()

@@ -1,0 +1,147 @@
+"""Installs what the Makefile's targets need: `python3 -m scale_tests.bootstrap`.
+
+On Debian as root it installs the missing packages of `.ci/apt-packages.txt`, saying which; on any
+other system it names what is missing and stops. Then it makes the virtual environment `.venv` from
+`requirements.txt`. With nothing to do it takes a fraction of a second. Standard library only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE_LIST = ROOT / ".ci" / "apt-packages.txt"
+REQUIREMENTS = ROOT / "requirements.txt"
+ENVIRONMENT = ROOT / ".venv"
+
+MINIMUM_PYTHON = (3, 11)
+
+PROGRAMS = {
+    "go": "Go 1.26 or newer (https://go.dev/doc/install)",
+    "git": "git",
+}
+"""Programs that no package of the list brings, with what to install."""
+
+FOREIGN_PROGRAMS = {
+    "erl": "Erlang/OTP 25 or newer",
+    "rebar3": "rebar3",
+    "openssl": "openssl",
+    "buildah": "buildah",
+    "skopeo": "skopeo",
+}
+"""What to look for on a system without Debian's packages, with what to install."""
+
+
+class BootstrapError(Exception):
+    """Something is missing that cannot be installed from here; the message says what."""
+
+
+def parse_packages(text: str) -> list[str]:
+    """The packages that the text of a package list names: one a line, with `#` for comments."""
+    lines = (line.partition("#")[0].strip() for line in text.splitlines())
+    return [line for line in lines if line]
+
+
+def not_installed(packages: list[str], dpkg_query: str) -> list[str]:
+    """Those of `packages` that are not installed.
+
+    `dpkg_query` has a line `PACKAGE STATUS` for each package that dpkg knows of.
+    """
+    installed = {
+        line.split()[0].partition(":")[0]
+        for line in dpkg_query.splitlines()
+        if line.endswith(" installed")
+    }
+    return [package for package in packages if package not in installed]
+
+
+def ensure_packages() -> None:
+    """Installs the system packages that are missing.
+
+    Raises:
+        BootstrapError: they cannot be installed here; the message names them.
+    """
+    if absent := [text for program, text in PROGRAMS.items() if shutil.which(program) is None]:
+        raise BootstrapError(f"missing: {', '.join(absent)}")
+    if shutil.which("apt-get") is None or shutil.which("dpkg-query") is None:
+        _check_foreign_programs()
+        return
+    packages = parse_packages(PACKAGE_LIST.read_text())
+    known = subprocess.run(
+        ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\\n", *packages],
+        capture_output=True,  # a package that dpkg has never seen is no error here
+        text=True,
+        check=False,
+    )
+    missing = not_installed(packages, known.stdout)
+    if not missing:
+        return
+    if os.geteuid() != 0:
+        raise BootstrapError(
+            f"missing packages: {' '.join(missing)}\n"
+            f"install them: sudo apt-get install --no-install-recommends {' '.join(missing)}"
+        )
+    print(f"Installing Debian packages: {' '.join(missing)}", flush=True)
+    _apt("update")
+    _apt("install", "--yes", "--no-install-recommends", *missing)
+
+
+def ensure_environment() -> None:
+    """Makes `.venv`, or brings it to what `requirements.txt` says now.
+
+    Raises:
+        BootstrapError: this Python is too old, or a requirement cannot be installed.
+    """
+    if sys.version_info[:2] < MINIMUM_PYTHON:
+        raise BootstrapError(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}")
+    wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+    stamp = ENVIRONMENT / ".requirements-digest"
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    print(f"Installing Python packages into {ENVIRONMENT.name} (about a minute)", flush=True)
+    python = ENVIRONMENT / "bin" / "python"
+    if not python.exists():
+        _run([sys.executable, "-m", "venv", str(ENVIRONMENT)])
+    _run([str(python), *"-m pip install --quiet --require-hashes -r".split(), str(REQUIREMENTS)])
+    stamp.write_text(wanted)
+
+
+def _check_foreign_programs() -> None:
+    missing = [text for program, text in FOREIGN_PROGRAMS.items() if shutil.which(program) is None]
+    if missing:
+        raise BootstrapError(
+            f"missing: {', '.join(missing)}\nThey are installed by themselves only on Debian."
+        )
+
+
+def _apt(*arguments: str) -> None:
+    _run(["apt-get", "--quiet=2", *arguments])
+
+
+def _run(argv: list[str]) -> None:
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    done = subprocess.run(
+        argv, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise BootstrapError(f"`{' '.join(argv[:6])} ...` failed, its output is above")
+
+
+def main() -> int:
+    """Installs what is missing and returns the exit status."""
+    try:
+        ensure_packages()
+        ensure_environment()
+    except BootstrapError as error:
+        print(f"bootstrap: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
