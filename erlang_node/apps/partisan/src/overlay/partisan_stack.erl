@@ -18,7 +18,13 @@
 -export([joined/1]).
 -export([info/1]).
 
--type kind() :: full_mesh | client_server | hyparview.
+-type kind() ::
+    full_mesh
+    | client_server
+    | hyparview
+    | cyclon
+    | scamp_v1
+    | scamp_v2.
 
 -type options() :: #{
     self := partisan_peer:t(),
@@ -201,10 +207,10 @@ met(#{name := Name}, #stack{unmet = Unmet} = S) ->
 %% Internals: beacons.
 
 %% Full meshes and stars compare their members directly; only partial views can split unnoticed.
-beacon(hyparview, Self, Seeds, Rand) ->
-    partisan_beacon:init(#{self => Self, seeds => Seeds, rand => Rand});
-beacon(_Kind, _Self, _Seeds, _Rand) ->
-    none.
+beacon(Kind, _Self, _Seeds, _Rand) when Kind =:= full_mesh; Kind =:= client_server ->
+    none;
+beacon(_Kind, Self, Seeds, Rand) ->
+    partisan_beacon:init(#{self => Self, seeds => Seeds, rand => Rand}).
 
 beacon_tick(#stack{beacon = none} = S) ->
     % Members that gave one another up during a long partition find back through the seeds.
@@ -289,7 +295,10 @@ route_action(Effect, S) ->
 
 module(full_mesh) -> partisan_overlay_full_mesh;
 module(client_server) -> partisan_overlay_client_server;
-module(hyparview) -> partisan_overlay_hyparview.
+module(hyparview) -> partisan_overlay_hyparview;
+module(cyclon) -> partisan_overlay_cyclon;
+module(scamp_v1) -> partisan_overlay_scamp_v1;
+module(scamp_v2) -> partisan_overlay_scamp_v2.
 
 %% Internals: chance, options, effects.
 
