@@ -1,11 +1,12 @@
 %%% Nodes for tests: each an operating-system process of its own, on a loopback address of its own,
-%%% controlled over its standard input, without Distributed Erlang.
+%%% controlled over a connection of its own, without Distributed Erlang.
 -module(partisan_test_cluster).
 
 -export([start/2, start_node/2, configuration/3, stop/1, call/4, name/1, peer/1]).
+-export([send_in_background/5, senders/1]).
 -export([kill/1, freeze/1, thaw/1, await/1, await/2, token/0]).
 %% On the nodes.
--export([boot/1, close_connections/0]).
+-export([boot/1, close_connections/0, spawn_sender/4, count_senders/0]).
 
 -define(PORT, 7946).
 
@@ -37,7 +38,7 @@ configuration(Net, Index, Overrides) ->
 start_node(Net, Configuration) ->
     Paths = lists:append([["-pa", Path] || Path <- paths()]),
     Flags = ["+S", "1:1", "+sbwt", "none", "-kernel", "logger_level", "critical"],
-    {ok, Peer, _} = peer:start(#{connection => standard_io, args => Flags ++ Paths}),
+    {ok, Peer, _} = peer:start(#{connection => {{127, 0, 0, 1}, 0}, args => Flags ++ Paths}),
     Os = peer:call(Peer, os, getpid, []),
     ok = peer:call(Peer, ?MODULE, boot, [Configuration]),
     #{name := Name, host := Host, listen_port := Port} = Configuration,
@@ -67,18 +68,49 @@ signal(Signal, #{os := Os}) ->
     "" = os:cmd("kill -" ++ Signal ++ " " ++ Os),
     ok.
 
-%% Closes every TCP connection of the node it runs on, as a broken network would; answers how many.
+%% Closes every connection of the node it runs on, as a broken network would, without asking the
+%% processes that own them; answers how many.
 close_connections() ->
-    Connections = [
-        Port
-     || Port <- erlang:ports(),
-        {name, "tcp_inet"} =:= erlang:port_info(Port, name),
-        {ok, _} <- [inet:peername(Port)]
+    Owners = [
+        Pid
+     || Name <- [partisan_manager, partisan_listener], Pid <- links(whereis(Name)), is_pid(Pid)
     ],
-    [ok = inet:setopts(Port, [{linger, {true, 0}}]) || Port <- Connections],
-    % As the kernel does it: their owners are not asked.
-    [gen_tcp:shutdown(Port, read_write) || Port <- Connections],
-    length(Connections).
+    Sockets = [
+        Port
+     || Owner <- Owners, Port <- links(Owner), is_port(Port), {ok, _} <- [inet:peername(Port)]
+    ],
+    [gen_tcp:shutdown(Socket, read_write) || Socket <- Sockets],
+    length(Sockets).
+
+links(Pid) ->
+    case process_info(Pid, links) of
+        {links, Links} -> Links;
+        undefined -> []
+    end.
+
+%% Spawns a process on a node that forwards {Key, 1}, {Key, 2}, ... {Key, Last} to the sink of another.
+send_in_background(From, To, Key, Last, Channel) ->
+    call(From, ?MODULE, spawn_sender, [name(To), Key, Last, Channel]).
+
+spawn_sender(To, Key, Last, Channel) ->
+    spawn(fun() ->
+        put(?MODULE, sender),
+        Options = #{channel => Channel, partition_key => Key},
+        [ok = partisan:forward(To, sink, {Key, N}, Options) || N <- lists:seq(1, Last)]
+    end),
+    ok.
+
+%% How many of those are still at it.
+senders(Node) ->
+    call(Node, ?MODULE, count_senders, []).
+
+count_senders() ->
+    length([
+        Pid
+     || Pid <- processes(),
+        {dictionary, Dictionary} <- [process_info(Pid, dictionary)],
+        {?MODULE, sender} <- Dictionary
+    ]).
 
 await(Condition) ->
     await(Condition, 20000).

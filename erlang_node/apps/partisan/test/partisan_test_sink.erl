@@ -1,16 +1,19 @@
 %%% A registered process that keeps what it gets until somebody asks for it.
 -module(partisan_test_sink).
 
--export([start/1, take/2, take/3, count/1, stop/1]).
+-export([start/1, stop/1, take/2, count/1, has/2, pause/1, resume/1, waiting/1]).
 
 start(Name) ->
     Starter = self(),
-    Pid = spawn(fun() ->
+    {Pid, Monitor} = spawn_monitor(fun() ->
         true = register(Name, self()),
         Starter ! {self(), registered},
-        loop(queue:new(), none)
+        loop([], 0, none)
     end),
-    receive {Pid, registered} -> ok end.
+    receive
+        {Pid, registered} -> true = demonitor(Monitor, [flush]), ok;
+        {'DOWN', Monitor, process, Pid, Reason} -> {error, Reason}
+    end.
 
 stop(Name) ->
     Ref = monitor(process, Name),
@@ -19,35 +22,53 @@ stop(Name) ->
 
 %% The oldest Count messages, once there are that many.
 take(Name, Count) ->
-    take(Name, Count, 20000).
+    ask(Name, {take, Count}).
 
-take(Name, Count, Timeout) ->
+%% How many there are.
+count(Name) ->
+    ask(Name, count).
+
+%% Are all of these there?
+has(Name, Messages) ->
+    ask(Name, {has, Messages}).
+
+%% Lets everything wait in the message queue.
+pause(Name) ->
+    Name ! pause,
+    ok.
+
+resume(Name) ->
+    Name ! resume,
+    ok.
+
+waiting(Name) ->
+    {message_queue_len, Length} = process_info(whereis(Name), message_queue_len),
+    Length.
+
+ask(Name, Question) ->
     Ref = make_ref(),
-    Name ! {take, self(), Ref, Count},
-    receive {Ref, Messages} -> Messages
-    after Timeout -> error({only, count(Name), 'of', Count})
+    Name ! {ask, self(), Ref, Question},
+    receive {Ref, Answer} -> Answer
+    after 25000 -> error({unanswered, Question, process_info(whereis(Name), message_queue_len)})
     end.
 
-count(Name) ->
-    Ref = make_ref(),
-    Name ! {count, self(), Ref},
-    receive {Ref, Count} -> Count end.
-
-loop(Queue, {Pid, Ref, Count} = Taker) ->
-    case queue:len(Queue) >= Count of
-        true ->
-            {Taken, Rest} = queue:split(Count, Queue),
-            Pid ! {Ref, queue:to_list(Taken)},
-            loop(Rest, none);
-        false ->
-            next(Queue, Taker)
-    end;
-loop(Queue, none) ->
-    next(Queue, none).
-
-next(Queue, Taker) ->
+%% What has come, newest first, how many, and who waits for how many.
+loop(Kept, Count, {Pid, Ref, Wanted}) when Count >= Wanted ->
+    {Taken, Rest} = lists:split(Wanted, lists:reverse(Kept)),
+    Pid ! {Ref, Taken},
+    loop(lists:reverse(Rest), Count - Wanted, none);
+loop(Kept, Count, Taker) ->
     receive
-        {take, Pid, Ref, Count} -> loop(Queue, {Pid, Ref, Count});
-        {count, Pid, Ref} -> Pid ! {Ref, queue:len(Queue)}, loop(Queue, Taker);
-        Message -> loop(queue:in(Message, Queue), Taker)
+        {ask, Pid, Ref, {take, Wanted}} ->
+            loop(Kept, Count, {Pid, Ref, Wanted});
+        {ask, Pid, Ref, count} ->
+            Pid ! {Ref, Count},
+            loop(Kept, Count, Taker);
+        {ask, Pid, Ref, {has, Messages}} ->
+            Pid ! {Ref, Messages -- Kept =:= []},
+            loop(Kept, Count, Taker);
+        pause ->
+            receive resume -> loop(Kept, Count, Taker) end;
+        Message ->
+            loop([Message | Kept], Count + 1, Taker)
     end.

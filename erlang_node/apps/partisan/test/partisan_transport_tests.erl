@@ -1,33 +1,253 @@
+%%% Two nodes and what they exchange, on real sockets.
 -module(partisan_transport_tests).
 
+-include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
 
--import(partisan_test_cluster, [call/4, name/1, await/1]).
+-import(partisan_test_cluster, [call/4, name/1, await/1, send_in_background/5, senders/1]).
 
 -define(CHANNELS, [
     #{name => default, parallelism => 2},
     #{name => bulk, parallelism => 16},
+    #{name => first, parallelism => 8},
     #{name => gossip, monotonic => true}
 ]).
+-define(LANE_BYTES, 1048576).
 
 pair_test_() ->
     {setup, fun pair/0, fun partisan_test_cluster:stop/1, fun([A, B]) ->
         [
-            {"messages arrive on every channel", {timeout, 30, fun() -> every_channel(A, B) end}}
+            {Title, {timeout, 60, fun() -> with_sinks(Test, A, B) end}}
+         || {Title, Test} <- [
+                {"messages arrive on every channel", fun every_channel/2},
+                {"what cannot be sent is refused", fun refusals/2},
+                {"every term arrives equal", fun every_term/2},
+                {"sixteen lanes come up with their first messages", fun sixteen_lanes/2},
+                {"order holds from the first send", fun order_from_the_first/2},
+                {"order holds while connections break, and nobody is evicted",
+                    fun order_through_breaks/2},
+                {"a slow receiver loses nothing and is not flooded", fun slow_receiver/2},
+                {"a lane to a frozen node is bounded", fun frozen_receiver/2},
+                {"a monotonic channel keeps the newest", fun monotonic/2},
+                {"what nobody receives is counted", fun no_process/2},
+                {"leaving sends what is queued first", fun leave/2}
+            ]
         ]
     end}.
 
 pair() ->
-    [A, B] = Nodes = partisan_test_cluster:start(2, #{channels => ?CHANNELS}),
-    [await(fun() -> call(N, partisan, joined, []) end) || N <- Nodes],
-    [ok = call(N, partisan_test_sink, start, [sink]) || N <- [A, B]],
+    [A, B] = Nodes = partisan_test_cluster:start(2, #{
+        channels => ?CHANNELS, lane_queue_bytes => ?LANE_BYTES, mailbox_messages => 100
+    }),
+    ok = await(fun() ->
+        call(A, partisan, neighbours, []) =:= [name(B)] andalso
+            call(B, partisan, neighbours, []) =:= [name(A)]
+    end),
     Nodes.
+
+with_sinks(Test, A, B) ->
+    [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- [A, B]],
+    try
+        Test(A, B)
+    after
+        partisan_test_cluster:thaw(B),
+        [ok = call(Node, partisan_test_sink, stop, [sink]) || Node <- [A, B]]
+    end.
 
 every_channel(A, B) ->
     [
         begin
-            ok = call(From, partisan, forward, [name(To), sink, {hello, Channel}, #{channel => Channel}]),
+            ok = forward(From, To, {hello, Channel}, #{channel => Channel}),
             ?assertEqual([{hello, Channel}], call(To, partisan_test_sink, take, [sink, 1]))
         end
      || {From, To} <- [{A, B}, {B, A}, {A, A}], Channel <- [default, bulk, gossip]
     ].
+
+refusals(A, B) ->
+    ?assertEqual({error, {unknown_channel, nope}}, forward(A, B, hi, #{channel => nope})),
+    ?assertEqual({error, {unknown_channel, overlay}}, forward(A, B, hi, #{channel => overlay})),
+    ?assertEqual({error, no_route}, call(A, partisan, forward, [<<"stranger">>, sink, hi])),
+    Large = <<0:(65 * 1024 * 1024 * 8)>>,
+    ?assertMatch({error, {too_large, _}}, forward(A, B, Large, #{})).
+
+every_term(A, B) ->
+    ?assert(
+        proper:quickcheck(
+            ?FORALL(Term, anything(), begin
+                ok = forward(A, B, {term, Term}, #{}),
+                [{term, Arrived}] = call(B, partisan_test_sink, take, [sink, 1]),
+                Arrived =:= Term
+            end),
+            [quiet, {numtests, 200}, {to_file, user}]
+        )
+    ).
+
+anything() ->
+    oneof([
+        any(),
+        [integer() | atom()],
+        bitstring(),
+        ?LET(Pairs, [{any(), any()}], maps:from_list(Pairs)),
+        ?LET(N, range(250, 400), list_to_tuple(lists:duplicate(N, x))),
+        ?LET(N, range(1, 100000), binary(N)),
+        % Atoms that the receiver has never seen.
+        ?LET(N, integer(), {list_to_atom("unseen_" ++ integer_to_list(N)), N}),
+        ?LET(I, integer(1, 1 bsl 2000), -I),
+        return(fun lists:no_such_function/7),
+        return(self()),
+        return(make_ref())
+    ]).
+
+sixteen_lanes(A, B) ->
+    [
+        ok = forward(A, B, Key, #{channel => bulk, partition_key => Key})
+     || Key <- lists:seq(1, 200)
+    ],
+    ?assertEqual(
+        lists:seq(1, 200), lists:sort(call(B, partisan_test_sink, take, [sink, 200]))
+    ),
+    #{bulk := #{connections := Connections}} = call(A, partisan, channels, []),
+    ?assertEqual(16, Connections).
+
+order_from_the_first(A, B) ->
+    Keys = [{first, I} || I <- lists:seq(1, 8)],
+    [ok = send_in_background(A, B, Key, 500, first) || Key <- Keys],
+    Arrived = call(B, partisan_test_sink, take, [sink, 8 * 500]),
+    [?assertEqual(lists:seq(1, 500), [N || {K, N} <- Arrived, K =:= Key]) || Key <- Keys].
+
+order_through_breaks(A, B) ->
+    Keys = [{break, I} || I <- lists:seq(1, 4)],
+    Last = 20000,
+    Before = evictions(A) + evictions(B),
+    Start = sent(A, bulk),
+    [ok = send_in_background(A, B, Key, Last, bulk) || Key <- Keys],
+    [
+        begin
+            ok = await(fun() -> sent(A, bulk) - Start > After end),
+            ?assert(call(Node, partisan_test_cluster, close_connections, []) > 0)
+        end
+     || {After, Node} <- [{1000, A}, {10000, B}, {20000, A}]
+    ],
+    ok = await(fun() -> senders(A) =:= 0 end),
+    % What was given up with its connection is missing; the rest is there, in order.
+    Ends = [{Key, Last + 1} || Key <- Keys],
+    [
+        ok = forward(A, B, End, #{channel => bulk, partition_key => Key})
+     || {Key, _} = End <- Ends
+    ],
+    ok = await(fun() -> call(B, partisan_test_sink, has, [sink, Ends]) end),
+    Count = call(B, partisan_test_sink, count, [sink]),
+    Arrived = call(B, partisan_test_sink, take, [sink, Count]),
+    [
+        begin
+            Sequence = [N || {K, N} <- Arrived, K =:= Key],
+            ?assertEqual(lists:usort(Sequence), Sequence)
+        end
+     || Key <- Keys
+    ],
+    ?assertEqual(Before, evictions(A) + evictions(B)).
+
+slow_receiver(A, B) ->
+    Count = 100000,
+    ok = call(B, partisan_test_sink, pause, [sink]),
+    ok = send_in_background(A, B, {slow, binary:copy(<<"x">>, 100)}, Count, bulk),
+    % The receiver's connection is no longer read, the lane fills, the sender has to wait.
+    ok = await(fun() -> queued(A, bulk) > ?LANE_BYTES div 2 end),
+    ?assert(queued(A, bulk) =< ?LANE_BYTES),
+    ?assert(call(B, partisan_test_sink, waiting, [sink]) < 1000),
+    ?assertEqual(1, senders(A)),
+    ok = call(B, partisan_test_sink, resume, [sink]),
+    Arrived = call(B, partisan_test_sink, take, [sink, Count]),
+    ?assertEqual(lists:seq(1, Count), [N || {_, N} <- Arrived]).
+
+frozen_receiver(A, B) ->
+    Megabyte = rand:bytes(1000000),
+    Options = #{channel => bulk, partition_key => frozen},
+    Dropped = dropped(A, bulk),
+    ok = partisan_test_cluster:freeze(B),
+    Sent = send_until_busy(A, B, Megabyte, Options, 0),
+    Memory = call(A, erlang, memory, [binary]),
+    [
+        ok = forward(A, B, Megabyte, Options#{on_busy => drop})
+     || _ <- lists:seq(1, 20)
+    ],
+    ?assertEqual(Dropped + 20, dropped(A, bulk)),
+    ?assert(call(A, erlang, memory, [binary]) - Memory < 4 * byte_size(Megabyte)),
+    ?assertEqual({error, timeout}, forward(A, B, Megabyte, Options#{timeout => 10})),
+    ok = send_in_background(A, B, frozen, 1, bulk),
+    ok = partisan_test_cluster:thaw(B),
+    Arrived = call(B, partisan_test_sink, take, [sink, Sent + 1]),
+    ?assertEqual([Megabyte], lists:usort(lists:droplast(Arrived))),
+    ?assertEqual({frozen, 1}, lists:last(Arrived)).
+
+send_until_busy(From, To, Message, Options, Sent) ->
+    case forward(From, To, Message, Options#{on_busy => error}) of
+        ok -> send_until_busy(From, To, Message, Options, Sent + 1);
+        {error, busy} -> settled_busy(From, To, Message, Options, Sent)
+    end.
+
+%% Busy because the peer reads nothing, and not because the lane was about to write.
+settled_busy(From, To, Message, Options, Sent) ->
+    Before = sent(From, bulk),
+    receive after 200 -> ok end,
+    case sent(From, bulk) of
+        Before -> Sent;
+        _ -> send_until_busy(From, To, Message, Options, Sent)
+    end.
+
+monotonic(A, B) ->
+    Last = 500,
+    Superseded = superseded(A),
+    Payload = rand:bytes(100000),
+    ok = partisan_test_cluster:freeze(B),
+    Options = #{channel => gossip, partition_key => state},
+    [ok = forward(A, B, {N, Payload}, Options) || N <- lists:seq(1, Last)],
+    ?assert(queued(A, gossip) =< ?LANE_BYTES),
+    ok = partisan_test_cluster:thaw(B),
+    ok = await(fun() -> call(B, partisan_test_sink, has, [sink, [{Last, Payload}]]) end),
+    Count = call(B, partisan_test_sink, count, [sink]),
+    Arrived = [N || {N, _} <- call(B, partisan_test_sink, take, [sink, Count])],
+    ?assertEqual(lists:usort(Arrived), Arrived),
+    ?assertEqual(Last, lists:last(Arrived)),
+    ?assertEqual(Last - Count, superseded(A) - Superseded).
+
+no_process(A, B) ->
+    Before = dropped(B, default),
+    ok = call(A, partisan, forward, [name(B), nobody, hi]),
+    ok = await(fun() -> dropped(B, default) =:= Before + 1 end).
+
+leave(A, B) ->
+    ok = call(A, partisan, subscribe, [call(A, erlang, whereis, [sink])]),
+    ok = send_in_background(B, A, leaving, 5000, bulk),
+    ok = await(fun() -> senders(B) =:= 0 end),
+    ok = call(B, partisan, leave, []),
+    Arrived = call(A, partisan_test_sink, take, [sink, 5000 + 2]),
+    {Told, Sent} = lists:partition(fun(Message) -> element(1, Message) =:= partisan end, Arrived),
+    ?assertEqual(
+        [{partisan, {neighbour_up, name(B)}}, {partisan, {neighbour_down, name(B)}}], Told
+    ),
+    ?assertEqual([{leaving, N} || N <- lists:seq(1, 5000)], Sent),
+    ?assertEqual([], call(B, partisan, neighbours, [])),
+    ?assertMatch({error, _}, forward(B, A, hi, #{})).
+
+%% Internals.
+
+forward(From, To, Message, Options) ->
+    call(From, partisan, forward, [name(To), sink, Message, Options]).
+
+channel(Node, Channel, Key) ->
+    #{Channel := #{Key := Value}} = call(Node, partisan, channels, []),
+    Value.
+
+sent(Node, Channel) -> channel(Node, Channel, sent_messages).
+queued(Node, Channel) -> channel(Node, Channel, queue_bytes).
+dropped(Node, Channel) -> channel(Node, Channel, dropped).
+
+superseded(Node) ->
+    metric(Node, partisan_channel_dropped_messages_total, [gossip, superseded]).
+
+evictions(Node) ->
+    metric(Node, partisan_overlay_events_total, [neighbour_down]).
+
+metric(Node, Name, Labels) ->
+    call(Node, partisan_metrics, value, [Name, Labels]).
