@@ -64,7 +64,7 @@ leave() ->
 members() ->
     partisan_manager:members().
 
-%% @doc The members this node can send to.
+%% @doc The members this node has connections to.
 -spec neighbours() -> [partisan_peer:name()].
 neighbours() ->
     partisan_manager:neighbours().
@@ -89,8 +89,8 @@ channels() ->
 forward(Node, RegisteredName, Message) ->
     forward(Node, RegisteredName, Message, #{}).
 
-%% @doc Sends a message to a registered process of a neighbour, or of this node. `ok' says that it
-%% has been queued. Where nobody has that name there, it is dropped and counted there.
+%% @doc Sends a message to a registered process of a member. `ok' says that it has been queued, here
+%% or, for a member that is no neighbour, on the first hop of its way (up to `ttl' hops). Where nobody has that name there, it is dropped and counted there.
 -spec forward(partisan_peer:name(), RegisteredName :: atom(), Message :: term(),
     partisan_transport:options()) -> ok | {error, partisan_transport:send_error()}.
 forward(Node, RegisteredName, Message, Options) ->

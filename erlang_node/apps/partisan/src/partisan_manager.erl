@@ -14,6 +14,9 @@
 -export([broadcast/2]).
 -export([subscribe/1]).
 -export([open_lane/1]).
+-export([route/1]).
+-export([known_route/1]).
+-export([seek/1]).
 %% What is published.
 -export([init_view/0]).
 -export([members/0]).
@@ -33,9 +36,11 @@
 
 -record(state, {
     stack :: partisan_stack:t(),
-    links :: partisan_links:t(),
+    links :: partisan_connections:t(),
     timers = #{} :: #{Name :: term() => reference()},
     subscribers = #{} :: #{pid() => reference()},
+    % Who waits for a route to whom.
+    seekers = #{} :: #{partisan_peer:name() => [gen_server:from()]},
     leaving = no :: no | {since(), [gen_server:from()]} | left
 }).
 -type since() :: reference().
@@ -76,6 +81,33 @@ open_lane({Node, _, _} = Key) ->
         true -> gen_server:call(?MODULE, {open_lane, Key}, infinity);
         false -> {error, not_connected}
     end.
+
+%% @doc The neighbour that leads to a member, which is looked for where none is known. That takes a
+%% moment, and seconds for a member that does not answer.
+-spec route(partisan_peer:name()) -> {ok, Neighbour :: partisan_peer:name()} | {error, no_route}.
+route(Name) ->
+    case known_route(Name) of
+        {ok, Neighbour} -> {ok, Neighbour};
+        none -> gen_server:call(?MODULE, {route, Name}, infinity)
+    end.
+
+%% @doc The neighbour that leads to a member, if one is known.
+-spec known_route(partisan_peer:name()) -> {ok, Neighbour :: partisan_peer:name()} | none.
+known_route(Name) ->
+    case lists:member(Name, neighbours()) of
+        true ->
+            {ok, Name};
+        false ->
+            case ets:lookup(?VIEW, {route, Name}) of
+                [{_, Neighbour}] -> {ok, Neighbour};
+                [] -> none
+            end
+    end.
+
+%% @doc Looks for a member without waiting for the answer.
+-spec seek(partisan_peer:name()) -> ok.
+seek(Name) ->
+    gen_server:cast(?MODULE, {seek, Name}).
 
 %% What is published.
 
@@ -147,16 +179,26 @@ init([]) ->
         seeds => partisan_config:get(seeds),
         replicas => partisan_config:get(replicas)
     }),
-    State = interpret(Effects, #state{stack = Stack, links = partisan_links:new()}),
+    State = interpret(Effects, #state{stack = Stack, links = partisan_connections:new()}),
     ok = partisan_listener:accept(),
     {ok, State}.
 
 -spec handle_call(term(), gen_server:from(), #state{}) ->
     {reply, term(), #state{}} | {noreply, #state{}}.
 handle_call({open_lane, Key}, From, #state{links = Links0} = State) ->
-    case partisan_links:open(Key, From, Links0) of
+    case partisan_connections:open(Key, From, Links0) of
         {wait, Links} -> {noreply, State#state{links = Links}};
         {Answer, Links} -> {reply, Answer, State#state{links = Links}}
+    end;
+handle_call({route, _Name}, _From, #state{leaving = Leaving} = State) when Leaving =/= no ->
+    {reply, {error, no_route}, State};
+handle_call({route, Name}, From, #state{seekers = Seekers} = State) ->
+    case known_route(Name) of
+        {ok, _} = Known ->
+            {reply, Known, State};
+        none ->
+            Waiting = Seekers#{Name => [From | maps:get(Name, Seekers, [])]},
+            {noreply, run([{find_route, Name}], State#state{seekers = Waiting})}
     end;
 handle_call({broadcast, Payload}, _From, State) ->
     {reply, ok, run([{broadcast, Payload}], State)};
@@ -172,6 +214,8 @@ handle_call(leave, From, State) ->
     leave(From, State).
 
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
+handle_cast({seek, Name}, State) ->
+    {noreply, run([{find_route, Name}], State)};
 handle_cast(_Unexpected, State) ->
     {noreply, State}.
 
@@ -187,12 +231,12 @@ handle_info({timeout, Timer, Name}, #state{timers = Timers} = State) ->
             {noreply, State}
     end;
 handle_info({lane_up, Pid, Peer}, State) ->
-    {noreply, with_links(fun(Links) -> partisan_links:up(Pid, Peer, Links) end, State)};
+    {noreply, with_links(fun(Links) -> partisan_connections:up(Pid, Peer, Links) end, State)};
 handle_info({'EXIT', Pid, Reason}, State) ->
-    Exited = with_links(fun(Links) -> partisan_links:exited(Pid, Reason, Links) end, State),
+    Exited = with_links(fun(Links) -> partisan_connections:exited(Pid, Reason, Links) end, State),
     {noreply, left(Exited)};
 handle_info({link_idle, Name, Pid}, #state{links = Links} = State) ->
-    {noreply, State#state{links = partisan_links:idle(Name, Pid, Links)}};
+    {noreply, State#state{links = partisan_connections:idle(Name, Pid, Links)}};
 handle_info({'DOWN', _, process, Pid, _}, #state{subscribers = Subscribers} = State) ->
     {noreply, State#state{subscribers = maps:remove(Pid, Subscribers)}};
 handle_info(leave_timeout, #state{leaving = {_, Waiting}} = State) ->
@@ -222,21 +266,21 @@ interpret(Effects, State0) ->
     run(Answers, publish(State)).
 
 effect({connect, Peer}, #state{links = Links0} = S) ->
-    {Events, Links} = partisan_links:connect(Peer, Links0),
+    {Events, Links} = partisan_connections:connect(Peer, Links0),
     {Events, S#state{links = Links}};
 effect({disconnect, Name}, #state{links = Links} = S) ->
-    {[], S#state{links = partisan_links:disconnect(Name, Links)}};
+    {[], S#state{links = partisan_connections:disconnect(Name, Links)}};
 effect({send, Peer, Message}, #state{links = Links0} = S) ->
-    {Events, Links} = partisan_links:send(Peer, Message, Links0),
+    {Events, Links} = partisan_connections:send(Peer, Message, Links0),
     {Events, S#state{links = Links}};
 effect({start_timer, Name, Delay}, #state{timers = Timers} = S) ->
     ok = cancel(maps:get(Name, Timers, none)),
     {[], S#state{timers = Timers#{Name => erlang:start_timer(Delay, self(), Name)}}};
 effect({neighbour_up, #{name := Name} = Peer}, #state{links = Links} = S0) ->
-    S = S0#state{links = partisan_links:neighbour_up(Peer, Links)},
+    S = S0#state{links = partisan_connections:neighbour_up(Peer, Links)},
     {[], notify(neighbour_up, Name, S)};
 effect({neighbour_down, Name}, #state{links = Links} = S0) ->
-    S = S0#state{links = partisan_links:neighbour_down(Name, Links)},
+    S = S0#state{links = partisan_connections:neighbour_down(Name, Links)},
     {[], notify(neighbour_down, Name, S)};
 effect({count, {broadcast, Kind}}, S) ->
     ok = partisan_metrics:inc(partisan_broadcast_messages_total, [Kind]),
@@ -244,9 +288,24 @@ effect({count, {broadcast, Kind}}, S) ->
 effect({count, Event}, S) ->
     ok = partisan_metrics:inc(partisan_overlay_events_total, [Event]),
     {[], S};
+effect({route, Name, Neighbour}, S) ->
+    true = ets:insert(?VIEW, {{route, Name}, Neighbour}),
+    {[], tell_seekers(Name, {ok, Neighbour}, S)};
+effect({no_route, Name}, S) ->
+    true = ets:delete(?VIEW, {route, Name}),
+    {[], tell_seekers(Name, {error, no_route}, S)};
 effect({deliver, {Destination, Message}}, S) ->
     ok = partisan:deliver(Destination, Message, overlay),
     {[], S}.
+
+tell_seekers(Name, Answer, #state{seekers = Seekers} = State) ->
+    case maps:take(Name, Seekers) of
+        {Waiting, Others} ->
+            lists:foreach(fun(From) -> gen_server:reply(From, Answer) end, Waiting),
+            State#state{seekers = Others};
+        error ->
+            State
+    end.
 
 cancel(none) ->
     ok;
@@ -281,7 +340,7 @@ leave(From, #state{leaving = no} = State0) ->
     #state{links = Links} = State = run([leave], State0),
     Timer = erlang:send_after(partisan_config:get(leave_timeout), self(), leave_timeout),
     Closed = State#state{
-        links = partisan_links:close_all(Links),
+        links = partisan_connections:close_all(Links),
         leaving = {Timer, [From]}
     },
     {noreply, left(Closed)};
@@ -291,7 +350,7 @@ leave(_From, #state{leaving = left} = State) ->
     {reply, ok, State}.
 
 left(#state{leaving = {_, Waiting}, links = Links} = State) ->
-    case partisan_links:is_empty(Links) of
+    case partisan_connections:is_empty(Links) of
         true ->
             ok = reply(Waiting),
             State#state{leaving = left};

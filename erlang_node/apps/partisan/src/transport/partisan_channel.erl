@@ -34,7 +34,14 @@
 
 -opaque t() :: #channel{}.
 -type drop_reason() ::
-    busy | disconnected | no_process | superseded | undecodable | unknown_frame.
+    busy
+    | disconnected
+    | hops_exceeded
+    | no_process
+    | no_route
+    | superseded
+    | undecodable
+    | unknown_frame.
 -type totals() :: #{
     sent_messages := non_neg_integer(),
     sent_bytes := non_neg_integer(),
@@ -149,7 +156,16 @@ totals(Name) ->
 %% Internals.
 
 drop_reasons() ->
-    [busy, disconnected, no_process, superseded, undecodable, unknown_frame].
+    [
+        busy,
+        disconnected,
+        hops_exceeded,
+        no_process,
+        no_route,
+        superseded,
+        undecodable,
+        unknown_frame
+    ].
 
 publish(#{name := Name, parallelism := Parallelism, monotonic := Monotonic}) ->
     Series = fun(Metric, Labels) -> partisan_metrics:series(Metric, [Name | Labels]) end,

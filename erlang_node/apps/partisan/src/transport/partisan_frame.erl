@@ -18,32 +18,47 @@
 -module(partisan_frame).
 
 -export([message/2]).
+-export([relay/2]).
 -export([overlay/1]).
 -export([ping/0]).
 -export([pong/0]).
 -export([decode/1]).
+%% The payload of a message by itself, as relays carry it.
+-export([payload/1]).
+-export([message_of/1]).
 
 -define(MESSAGE, 1).
 -define(OVERLAY, 2).
 -define(PING, 3).
 -define(PONG, 4).
+-define(RELAY, 5).
 
 -define(HEADER_BYTES, 5).
 
 %% The bytes that the frame takes on the wire, and the frame.
 -type t() :: {Bytes :: pos_integer(), iodata()}.
+-type message() :: {Destination :: atom(), Message :: term()}.
 -type decoded() ::
     {message, Destination :: atom(), Message :: term()}
+    | {relay, partisan_relay:header(), Payload :: binary()}
     | {overlay, Message :: term()}
     | ping
     | {error, undecodable | unknown_frame}.
 
--export_type([t/0, decoded/0]).
+-export_type([t/0, message/0, decoded/0]).
 
 %% @doc A message to the process registered as `Destination'.
 -spec message(atom(), term()) -> t().
 message(Destination, Message) ->
     term(?MESSAGE, {Destination, Message}).
+
+%% @doc A message on its way to a node that is no neighbour: a header that every hop reads, and a
+%% payload that only the target does.
+-spec relay(partisan_relay:header(), Payload :: iodata()) -> t().
+relay(Header, Payload) ->
+    Head = term_to_binary(Header),
+    Bytes = 2 + byte_size(Head) + iolist_size(Payload),
+    {?HEADER_BYTES + Bytes, [<<(Bytes + 1):32, ?RELAY, (byte_size(Head)):16>>, Head | Payload]}.
 
 %% @doc A message of the protocol stack.
 -spec overlay(term()) -> t().
@@ -63,9 +78,18 @@ pong() ->
 %% @doc Decodes a frame whose length the socket has taken off.
 -spec decode(binary()) -> decoded().
 decode(<<?MESSAGE, Payload/binary>>) ->
-    case to_term(Payload) of
-        {ok, {Destination, Message}} when is_atom(Destination) -> {message, Destination, Message};
-        _ -> {error, undecodable}
+    case message_of(Payload) of
+        {ok, {Destination, Message}} -> {message, Destination, Message};
+        error -> {error, undecodable}
+    end;
+decode(<<?RELAY, Size:16, Head:Size/binary, Payload/binary>>) ->
+    case to_term(Head) of
+        {ok, {Target, Source, Hops, Key, Destination} = Header} when
+            is_binary(Target), is_binary(Source), is_integer(Hops), is_integer(Key), is_binary(Destination)
+        ->
+            {relay, Header, Payload};
+        _ ->
+            {error, undecodable}
     end;
 decode(<<?OVERLAY, Payload/binary>>) ->
     case to_term(Payload) of
@@ -76,6 +100,19 @@ decode(<<?PING>>) ->
     ping;
 decode(_) ->
     {error, unknown_frame}.
+
+%% @doc The payload of a message frame.
+-spec payload(message()) -> iodata().
+payload(Message) ->
+    erlang:term_to_iovec(Message).
+
+%% @doc The message that such a payload holds.
+-spec message_of(binary()) -> {ok, message()} | error.
+message_of(Payload) ->
+    case to_term(Payload) of
+        {ok, {Destination, _} = Message} when is_atom(Destination) -> {ok, Message};
+        _ -> error
+    end.
 
 %% Internals.
 

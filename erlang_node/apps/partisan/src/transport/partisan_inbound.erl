@@ -14,8 +14,10 @@
 -define(WINDOW_BYTES, 262144).
 -define(WINDOW_FRAMES, 128).
 -define(FIRST_WINDOW, 16).
-%% How often to look whether a congested receiver has caught up.
--define(CONGESTION_POLL, 10).
+%% How often to look whether a congested receiver has caught up, in milliseconds: at first, and as
+%% it takes longer.
+-define(POLL_MIN, 1).
+-define(POLL_MAX, 32).
 %% A connection that is silent this long gives its memory back.
 -define(HIBERNATE_AFTER, 1000).
 %% Read many small frames at once.
@@ -104,7 +106,7 @@ loop(#inbound{socket = Socket} = Inbound) ->
         {tcp, Socket, Data} ->
             loop(frame(Data, Inbound));
         {tcp_passive, Socket} ->
-            look_around(Inbound);
+            look_around(?POLL_MIN, Inbound);
         {tcp_closed, Socket} ->
             ok;
         {tcp_error, Socket, emsgsize} ->
@@ -127,6 +129,18 @@ frame(Data, #inbound{bytes = Bytes} = Inbound) ->
 
 deliver({message, Name, Message}, Size, Inbound) ->
     to(Name, Message, Size, Inbound);
+deliver({relay, Header, Payload}, Size, #inbound{channel = Channel} = Inbound) ->
+    case partisan_relay:arrived(Header, Payload, Channel) of
+        {deliver, {Name, Message}} ->
+            to(Name, Message, Size, Inbound);
+        passed ->
+            ok = partisan_channel:received(Channel, Size),
+            Inbound;
+        {dropped, Reason} ->
+            ok = partisan_channel:received(Channel, Size),
+            ok = partisan_channel:dropped(Channel, Reason),
+            Inbound
+    end;
 deliver({overlay, Message}, Size, #inbound{peer = Peer} = Inbound) ->
     to(partisan_manager, {overlay, Peer, Message}, Size, Inbound);
 deliver(ping, _Size, #inbound{socket = Socket} = Inbound) ->
@@ -149,12 +163,12 @@ to(Name, Message, Size, #inbound{channel = Channel, receivers = Receivers} = Inb
     end.
 
 %% Between two windows.
-look_around(#inbound{receivers = Receivers, mailbox_limit = Limit} = Inbound) ->
+look_around(Poll, #inbound{receivers = Receivers, mailbox_limit = Limit} = Inbound) ->
     case lists:any(fun(Pid) -> is_congested(Pid, Limit) end, maps:values(Receivers)) of
         true ->
             receive
                 finish -> finish(Inbound)
-            after ?CONGESTION_POLL -> look_around(Inbound)
+            after Poll -> look_around(min(2 * Poll, ?POLL_MAX), Inbound)
             end;
         false ->
             read(Inbound#inbound{window = next_window(Inbound)}, [])

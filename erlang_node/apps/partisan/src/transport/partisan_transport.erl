@@ -7,6 +7,8 @@
 
 -export([init/0]).
 -export([send/4]).
+-export([send_frame/4]).
+-export([partition_key/1]).
 %% For the manager, who alone writes the table.
 -export([add_lane/2]).
 -export([remove_lane/2]).
@@ -26,10 +28,12 @@
     % What to do when the lane is full: wait for room (default), answer `{error, busy}', or drop.
     on_busy => block | error | drop,
     % How long to wait for room, in milliseconds; for ever by default.
-    timeout => timeout()
+    timeout => timeout(),
+    % How many hops a message to a node that is no neighbour may take.
+    ttl => pos_integer()
 }.
 -type send_error() ::
-    partisan_lane:send_error() | {unknown_channel, term()} | {too_large, Bytes :: pos_integer()}.
+    partisan_lane:send_error() | no_route | {unknown_channel, term()} | {too_large, Bytes :: pos_integer()}.
 -type channel_stats() :: #{
     sent_messages := non_neg_integer(),
     sent_bytes := non_neg_integer(),
@@ -80,6 +84,30 @@ send(Node, Destination, Message, Options) ->
             {error, {unknown_channel, Name}}
     end.
 
+%% @doc Leaves a frame in the lane of its partition key to a neighbour. `slot' is what a newer frame
+%% replaces on a monotonic channel.
+-spec send_frame(partisan_peer:name(), partisan_frame:t(), partisan_channel:t(), #{
+    partition_key := term(), slot := term(), _ => _
+}) -> ok | {error, send_error()}.
+send_frame(Neighbour, Frame, Channel, #{partition_key := PartitionKey, slot := Slot} = Options) ->
+    Index = partisan_channel:lane(Channel, PartitionKey),
+    case lane({Neighbour, partisan_channel:name(Channel), Index}) of
+        {ok, Handle} ->
+            partisan_lane:send(Handle, Channel, #{
+                frame => Frame,
+                slot => Slot,
+                on_busy => maps:get(on_busy, Options, block),
+                timeout => maps:get(timeout, Options, infinity)
+            });
+        {error, _} = Error ->
+            Error
+    end.
+
+%% @doc What keeps messages in order: the given key, or the sender.
+-spec partition_key(options()) -> term().
+partition_key(#{partition_key := Given}) -> Given;
+partition_key(#{}) -> self().
+
 %% @doc Makes a lane known to senders.
 -spec add_lane(key(), partisan_lane:handle()) -> ok.
 add_lane(Key, Handle) ->
@@ -129,30 +157,19 @@ channels() ->
 %% Internals.
 
 send(Node, Destination, Message, Channel, Options) ->
-    PartitionKey =
-        case Options of
-            #{partition_key := Given} -> Given;
-            #{} -> self()
-        end,
     {Bytes, _} = Frame = partisan_frame:message(Destination, Message),
     case Bytes > partisan_channel:message_limit(Channel) of
         true ->
             {error, {too_large, Bytes}};
         false ->
-            Key = {Node, partisan_channel:name(Channel), partisan_channel:lane(Channel, PartitionKey)},
-            Item = #{
-                frame => Frame,
-                slot => {Destination, PartitionKey},
-                on_busy => maps:get(on_busy, Options, block),
-                timeout => maps:get(timeout, Options, infinity)
-            },
-            send_item(Key, Channel, Item)
-    end.
-
-send_item(Key, Channel, Item) ->
-    case lane(Key) of
-        {ok, Handle} -> partisan_lane:send(Handle, Channel, Item);
-        {error, _} = Error -> Error
+            Key = partition_key(Options),
+            Keyed = Options#{partition_key => Key, slot => {Destination, Key}},
+            case send_frame(Node, Frame, Channel, Keyed) of
+                {error, not_connected} ->
+                    partisan_relay:send(Node, {Destination, Message}, Channel, Options);
+                Result ->
+                    Result
+            end
     end.
 
 lane(Key) ->

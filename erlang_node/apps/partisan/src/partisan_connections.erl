@@ -7,7 +7,7 @@
 %%%
 %%% All lanes are linked to the process that calls this module, which passes on what they tell it
 %%% (`up/3', `exited/3'); the answers are events for the protocol stack.
--module(partisan_links).
+-module(partisan_connections).
 
 -export([new/0]).
 %% Links of the overlay.
