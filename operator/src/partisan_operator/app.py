@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import kopf
 from aiohttp import web
@@ -136,6 +136,8 @@ async def run(settings: Settings) -> None:
     await kopf.operator(
         registry=registry_of(Application(settings)),
         standalone=True,
+        # Unused without peering. Left out, Kopf asks for the user's name, which a bare uid lacks.
+        identity=cast(Any, MANAGER),
         clusterwide=not settings.namespaces,
         namespaces=settings.namespaces,
     )
