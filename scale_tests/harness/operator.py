@@ -48,7 +48,7 @@ def install(environment: Environment, *, values: Sequence[str] = ()) -> None:
         environment,
         *["upgrade", "--install", RELEASE, CHART],
         *["--namespace", NAMESPACE, "--create-namespace"],
-        *["--wait", "--timeout", "5m"],
+        *["--wait", "--timeout", "2m"],
         *image_values("image", environment.operator_image),
         *image_values("nodeImage", environment.node_image),
         # A rebuilt image has the same tag; only this makes the operator's pod start with it.
