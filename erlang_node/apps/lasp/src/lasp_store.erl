@@ -2,9 +2,9 @@
 %%% ({@link lasp_sync}) on the overlay's neighbours and Partisan's channels.
 %%%
 %%% One process, because the replica has one writer at a time: an update, a merge and a push must
-%%% not overtake each other. Messages of which only the newest counts go over the propagation channel
-%%% and are dropped rather than waited for when it is full; those of a handover go over the
-%%% default channel. A message that is lost is made good by the protocol.
+%%% not overtake each other. Messages of which only the newest counts go over the propagation
+%%% channel and are dropped rather than waited for when it is full; those of a handover go over
+%%% the default channel. A message that is lost is made good by the protocol.
 %%%
 %%% Readers hand in a function and get its result, so that what is copied is the answer and not the
 %%% replica. A subscriber gets `{lasp_store, changed}' when the replica has grown, and no second one

@@ -9,6 +9,7 @@
 -export([parameters/0]).
 -export([start/1]).
 -export([status/0]).
+-export([members/1]).
 -export([leave/1]).
 %% For the supervisor and the exporter.
 -export([start_link/1]).
@@ -66,6 +67,11 @@ start(Run) ->
 -spec status() -> workload:status().
 status() ->
     gen_server:call(?MODULE, status).
+
+%% @doc Let these nodes have to be done for the run to be finished.
+-spec members([partisan_peer:name()]) -> ok.
+members(Names) ->
+    gen_server:call(?MODULE, {members, Names}).
 
 %% @doc Count no more, and hand the replica over to the neighbours.
 -spec leave(timeout()) -> ok.
@@ -125,6 +131,9 @@ handle_call({start, Run}, _From, State = #adcounter{core = Core}) ->
 handle_call(status, _From, State) ->
     {Replica, Observed} = observe(State),
     {reply, status(Replica, Observed), Observed};
+handle_call({members, Names}, _From, State) ->
+    {_Replica, Observed} = observe(step({members, Names}, State)),
+    {reply, ok, Observed};
 handle_call(leave, _From, State) ->
     {reply, ok, step(leave, State)}.
 

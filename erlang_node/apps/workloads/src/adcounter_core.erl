@@ -68,6 +68,8 @@
     %% The replica as it is now, and the time.
     {replica, adcounter_state:t(), adcounter_state:microseconds()}
     | {timer, increment}
+    %% The cluster has been scaled.
+    | {members, [partisan_peer:name()]}
     %% The node is about to leave: count no more.
     | leave.
 
@@ -150,6 +152,8 @@ handle({timer, increment}, State = #core{enabled = []}) ->
 handle({timer, increment}, State = #core{enabled = Enabled, random = Random}) ->
     {Position, Next} = rand:uniform_s(length(Enabled), Random),
     count(lists:nth(Position, Enabled), State#core{random = Next});
+handle({members, Members}, State) ->
+    {State#core{members = lists:usort(Members)}, []};
 handle(leave, State) ->
     {State#core{leaving = true}, []}.
 

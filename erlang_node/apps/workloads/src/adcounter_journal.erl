@@ -1,12 +1,12 @@
 %%% @doc The file in which a node keeps what it has counted itself.
 %%%
 %%% Written before a count is shown to anybody, replaced by a rename, so that a process killed at
-%%% any moment leaves either the old or the new record. It is not flushed to a disk, and should not be
-%%% on one: the directory is meant to be memory (`emptyDir' of medium Memory in a pod), which
-%%% lives exactly as long as the pod. A container that restarts finds its record as it was last written; a
-%%% machine that reboots finds none, and the node becomes a new actor. A disk could bring back an
-%%% older record after a crash of the machine, and the same actor would count a second time what
-%%% others have seen it count.
+%%% any moment leaves either the old or the new record. It is not flushed to a disk, and should not
+%%% be on one: the directory is meant to be memory (`emptyDir' of medium Memory in a pod), which
+%%% lives exactly as long as the pod. A container that restarts finds its record as it was last
+%%% written; a machine that reboots finds none, and the node becomes a new actor. A disk could
+%%% bring back an older record after a crash of the machine, and the same actor would count a
+%%% second time what others have seen it count.
 %%%
 %%% A file that cannot be understood is worth nothing: as good as none, which is always safe.
 -module(adcounter_journal).

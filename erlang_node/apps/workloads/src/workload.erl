@@ -30,6 +30,8 @@
 %% Start the run of this id, everywhere; told on one node.
 -callback start(Run :: binary()) -> ok | {error, Reason :: iodata()}.
 -callback status() -> status().
+%% The cluster has been scaled: these are the names of all its nodes now.
+-callback members([partisan_peer:name()]) -> ok.
 %% The node is about to leave the overlay: stop, and hand over what only this node knows.
 -callback leave(Milliseconds :: timeout()) -> ok.
 

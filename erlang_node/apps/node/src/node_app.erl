@@ -1,0 +1,68 @@
+%%% @doc The release's application: reads what the pod is told, starts the runtime and what runs on
+%%% it, and sees to a departure that loses nothing.
+%%%
+%%% SIGTERM makes the emulator stop its applications in the reverse of the order in which they were
+%%% started. This one comes first: before any process is stopped, the workload hands over what only
+%%% this node knows. Then `partisan' leaves the overlay and sends what is queued. Both together take
+%%% a few seconds at most, well within a pod's grace period of thirty.
+-module(node_app).
+-behaviour(application).
+
+-export([start/2]).
+-export([prep_stop/1]).
+-export([stop/1]).
+
+-include_lib("kernel/include/logger.hrl").
+
+-define(HANDOVER_MS, 10000).
+
+%% @private
+-spec start(application:start_type(), term()) -> {ok, pid(), node_config:t()}.
+start(_Type, _Arguments) ->
+    case node_config:load(fun os:getenv/1) of
+        {ok, Config = #{name := Name}, Warnings} ->
+            ok = node_log:install(Name),
+            _ = [?LOG_WARNING(#{event => configuration, text => Text}) || Text <- Warnings],
+            ok = start_partisan(Config),
+            {ok, Supervisor} = node_sup:start_link(Config),
+            ?LOG_NOTICE(#{event => node_started, version => node_report:version()}),
+            {ok, Supervisor, Config};
+        {error, Text} ->
+            refuse(Text)
+    end.
+
+%% @private
+-spec prep_stop(node_config:t()) -> node_config:t().
+prep_stop(Config = #{workload := none}) ->
+    Config;
+prep_stop(Config = #{workload := {Module, _}}) ->
+    ?LOG_NOTICE(#{event => node_stopping}),
+    try
+        Module:leave(?HANDOVER_MS)
+    catch
+        %% The workload is down: there is nothing to hand over, and the rest still has to stop.
+        exit:Reason -> ?LOG_WARNING(#{event => handover_failed, reason => Reason})
+    end,
+    Config.
+
+%% @private
+-spec stop(node_config:t()) -> ok.
+stop(_Config) ->
+    ok.
+
+%% Internals.
+
+start_partisan(#{partisan := Settings}) ->
+    case partisan_config:set(Settings) of
+        ok ->
+            {ok, _} = application:ensure_all_started(partisan, permanent),
+            ok;
+        {error, Text} ->
+            refuse(Text)
+    end.
+
+%% One line, and no crash report around it that would hide it.
+-spec refuse(string()) -> no_return().
+refuse(Text) ->
+    io:put_chars(standard_error, ["node: configuration: ", Text, $\n]),
+    erlang:halt(1, [{flush, true}]).

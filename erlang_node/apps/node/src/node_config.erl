@@ -1,0 +1,266 @@
+%%% @doc What a pod is told: the environment, the configuration file and the token, read and
+%%% checked before anything starts. What is wrong is answered with one line that names the place
+%%% and the fix.
+%%%
+%%% == Environment ==
+%%% `POD_NAME' and `POD_IP' are required. The rest is for running outside of a pod:
+%%% `PARTISAN_CONFIG', `PARTISAN_TOKEN_FILE' and `PARTISAN_STATE_DIR' override the paths, and
+%%% `PARTISAN_LISTEN_IP' the address to listen on, every one of the machine by default.
+-module(node_config).
+
+-export([load/1]).
+-export([replicas/1]).
+-export([members/2]).
+
+-type environment() :: fun((string()) -> string() | false).
+-type t() :: #{
+    name := partisan_peer:name(),
+    %% What partisan_config:set/1 takes.
+    partisan := partisan_config:t(),
+    listen_ip := inet:ip_address(),
+    http_port := inet:port_number(),
+    token := binary(),
+    run := binary(),
+    workload := none | {module(), workload:options()},
+    %% The file, for node_watch.
+    file := file:filename(),
+    cluster := binary()
+}.
+
+-export_type([t/0, environment/0]).
+
+-define(CONFIG_FILE, "/etc/partisan/config/node.config").
+-define(TOKEN_FILE, "/etc/partisan/secret/token").
+-define(STATE_DIR, "/var/lib/partisan").
+
+%% Pods of a StatefulSet; the operator cuts a cluster into shards of this size.
+-define(SHARD_SIZE, 250).
+-define(MAX_REPLICAS, 1024).
+
+%% @doc The configuration of this node, with warnings about what has been ignored.
+-spec load(environment()) -> {ok, t(), Warnings :: [string()]} | {error, string()}.
+load(Environment) ->
+    try
+        File = path(Environment, "PARTISAN_CONFIG", ?CONFIG_FILE),
+        Settings = consult(File),
+        {ok, settings(Environment, File, Settings), warnings(Settings)}
+    catch
+        throw:{invalid, Text} -> {error, Text}
+    end.
+
+%% @doc How many nodes the cluster should have, read from the file anew: it changes as the cluster
+%% is scaled, without a restart.
+-spec replicas(file:filename()) -> {ok, pos_integer()} | {error, string()}.
+replicas(File) ->
+    try
+        {ok, get(replicas, consult(File))}
+    catch
+        throw:{invalid, Text} -> {error, Text}
+    end.
+
+%% @doc The names of the nodes of a cluster: pods `ads-0' to `ads-249', `ads-s1-250' and so on.
+-spec members(Cluster :: binary(), pos_integer()) -> [partisan_peer:name()].
+members(Cluster, Replicas) ->
+    [member(Cluster, Ordinal) || Ordinal <- lists:seq(0, Replicas - 1)].
+
+%% Internals: putting it together.
+
+settings(Environment, File, Settings) ->
+    Name = list_to_binary(required(Environment, "POD_NAME")),
+    Address = address("POD_IP", required(Environment, "POD_IP")),
+    ListenIp = listen_ip(Environment, Address),
+    Token = token(path(Environment, "PARTISAN_TOKEN_FILE", ?TOKEN_FILE)),
+    Cluster = get(cluster, Settings),
+    Channels = get(channels, Settings),
+    Incarnation = erlang:system_time(microsecond),
+    Common = #{
+        name => Name,
+        incarnation => Incarnation,
+        run => get(run, Settings),
+        members => members(Cluster, get(replicas, Settings)),
+        channel => propagation_channel(Channels),
+        directory => path(Environment, "PARTISAN_STATE_DIR", ?STATE_DIR)
+    },
+    #{
+        name => Name,
+        partisan => #{
+            name => Name,
+            cluster => Cluster,
+            token => Token,
+            host => Address,
+            incarnation => Incarnation,
+            listen_ip => ListenIp,
+            listen_port => get(listen_port, Settings),
+            overlay => get(overlay, Settings),
+            channels => Channels,
+            seeds => [seed(Seed) || Seed <- get(seeds, Settings)],
+            replicas => get(replicas, Settings)
+        },
+        listen_ip => ListenIp,
+        http_port => get(http_port, Settings),
+        token => Token,
+        run => get(run, Settings),
+        workload => workload(get(workload, Settings), Common),
+        file => File,
+        cluster => Cluster
+    }.
+
+member(Cluster, Ordinal) when Ordinal < ?SHARD_SIZE ->
+    <<Cluster/binary, $-, (integer_to_binary(Ordinal))/binary>>;
+member(Cluster, Ordinal) ->
+    Shard = integer_to_binary(Ordinal div ?SHARD_SIZE),
+    <<Cluster/binary, "-s", Shard/binary, $-, (integer_to_binary(Ordinal))/binary>>.
+
+%% The channel made for it, where there is one.
+propagation_channel(Channels) ->
+    case [gossip || #{name := gossip} <- Channels] of
+        [gossip | _] -> gossip;
+        [] -> default
+    end.
+
+seed({Name, Host, Port}) ->
+    Text = binary_to_list(Host),
+    case inet:parse_strict_address(Text) of
+        {ok, Address} -> partisan_peer:new(Name, Address, Port);
+        {error, einval} -> partisan_peer:new(Name, Text, Port)
+    end.
+
+workload(none, _Common) ->
+    none;
+workload({Kind, Given}, Common = #{run := Run}) ->
+    Run =/= <<>> orelse invalid("run: a workload needs the id of a run, a binary"),
+    {ok, Module} = workload:module(Kind),
+    Known = Module:parameters(),
+    Parameters = maps:map(
+        fun(Key, positive_integer) ->
+            case Given of
+                #{Key := Value} when is_integer(Value), Value > 0 -> Value;
+                #{} -> invalid("workload: ~p of ~p must be an integer above 0", [Key, Kind])
+            end
+        end,
+        Known
+    ),
+    {Module, Common#{parameters => Parameters}}.
+
+%% Internals: the keys of the file.
+
+keys() ->
+    #{
+        cluster => {fun is_name/1, "the cluster's name, a binary such as <<\"ads\">>"},
+        namespace => {fun is_binary/1, "a binary"},
+        replicas => {fun is_replicas/1, "an integer from 1 to 1024"},
+        servers => {fun is_list/1, "a list of names"},
+        seeds => {fun are_seeds/1, "a list of {Name, Host, Port}, binaries and a port number"},
+        listen_port => {fun is_port_number/1, "a port number from 1 to 65535"},
+        http_port => {fun is_port_number/1, "a port number from 1 to 65535"},
+        overlay => {fun is_overlay/1, "{full_mesh | client_server | hyparview, #{...}}"},
+        channels => {fun are_channels/1, "a list of maps such as #{name => gossip}"},
+        workload => {fun is_workload/1, ["none or {Kind, #{...}}, with one of these kinds: ",
+            lists:join(", ", [atom_to_list(Kind) || Kind <- workload:kinds()])]},
+        run => {fun is_binary/1, "the id of the run, a binary"}
+    }.
+
+get(Key, Settings) ->
+    #{Key := {IsValid, Wanted}} = keys(),
+    case Settings of
+        #{Key := Value} ->
+            IsValid(Value) orelse invalid("~s must be ~s, and is ~0tP", [Key, Wanted, Value, 20]),
+            Value;
+        #{} ->
+            invalid("~s is missing: ~s", [Key, Wanted])
+    end.
+
+warnings(Settings) ->
+    Parameters =
+        case Settings of
+            #{workload := {Kind, Given}} ->
+                {ok, Module} = workload:module(Kind),
+                [{workload, Key} || Key <- maps:keys(maps:without(maps:keys(Module:parameters()),
+                    Given))];
+            #{} ->
+                []
+        end,
+    Unknown = maps:keys(maps:without(maps:keys(keys()), Settings)) ++ Parameters,
+    [lists:flatten(io_lib:format("unknown key ~0tp is ignored", [Key])) || Key <- Unknown].
+
+is_name(Value) -> is_binary(Value) andalso Value =/= <<>>.
+
+is_replicas(Value) -> is_integer(Value) andalso Value >= 1 andalso Value =< ?MAX_REPLICAS.
+
+is_port_number(Value) -> is_integer(Value) andalso Value >= 1 andalso Value =< 65535.
+
+are_seeds(Value) -> is_list(Value) andalso lists:all(fun is_seed/1, Value).
+
+is_seed({Name, Host, Port}) -> is_name(Name) andalso is_name(Host) andalso is_port_number(Port);
+is_seed(_) -> false.
+
+%% Kinds and parameters are checked by partisan_config and by the overlay itself.
+is_overlay(Value) -> is_tuple(Value) andalso tuple_size(Value) =:= 2.
+
+are_channels(Value) -> is_list(Value) andalso lists:all(fun is_map/1, Value).
+
+is_workload(none) ->
+    true;
+is_workload({Kind, Given}) ->
+    is_atom(Kind) andalso is_map(Given) andalso workload:module(Kind) =/= error;
+is_workload(_) ->
+    false.
+
+%% Internals: reading.
+
+consult(File) ->
+    case file:consult(File) of
+        {ok, [Settings]} when is_map(Settings) ->
+            Settings;
+        {ok, _} ->
+            invalid("~ts must hold one map, ended by a full stop", [File]);
+        {error, Reason} ->
+            invalid("~ts cannot be read: ~ts", [File, file:format_error(Reason)])
+    end.
+
+token(File) ->
+    case file:read_file(File) of
+        {ok, Content} ->
+            Token = string:trim(Content),
+            %% What is wrong with it is not shown: it may be a token all the same.
+            re:run(Token, "^[0-9a-fA-F]{64}$", [{capture, none}]) =:= match orelse
+                invalid("~ts must hold 64 hexadecimal digits", [File]),
+            Token;
+        {error, Reason} ->
+            invalid("~ts cannot be read: ~ts", [File, file:format_error(Reason)])
+    end.
+
+required(Environment, Variable) ->
+    case Environment(Variable) of
+        Value when Value =:= false; Value =:= "" ->
+            invalid("the environment variable ~s is not set", [Variable]);
+        Value ->
+            Value
+    end.
+
+path(Environment, Variable, Default) ->
+    case Environment(Variable) of
+        Value when Value =:= false; Value =:= "" -> Default;
+        Value -> Value
+    end.
+
+listen_ip(Environment, PodAddress) ->
+    case {Environment("PARTISAN_LISTEN_IP"), PodAddress} of
+        {false, {_, _, _, _}} -> {0, 0, 0, 0};
+        {false, _} -> {0, 0, 0, 0, 0, 0, 0, 0};
+        {Text, _} -> address("PARTISAN_LISTEN_IP", Text)
+    end.
+
+address(Variable, Text) ->
+    case inet:parse_strict_address(Text) of
+        {ok, Address} -> Address;
+        {error, einval} -> invalid("~s must be an IP address, and is ~ts", [Variable, Text])
+    end.
+
+-spec invalid(string()) -> no_return().
+invalid(Text) ->
+    invalid(Text, []).
+
+-spec invalid(io:format(), [term()]) -> no_return().
+invalid(Format, Arguments) ->
+    throw({invalid, unicode:characters_to_list(io_lib:format(Format, Arguments))}).

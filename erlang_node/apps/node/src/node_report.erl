@@ -1,0 +1,107 @@
+%%% @doc What a node says of itself: the documents behind its HTTP endpoint, as values.
+-module(node_report).
+
+-export([version/0]).
+-export([register_metrics/0]).
+-export([overlay/0]).
+-export([status/1]).
+-export([alive/1]).
+%% For the exporter.
+-export([memory_samples/0]).
+-export([process_samples/0]).
+-export([run_queue_samples/0]).
+-export([build_samples/0]).
+
+%% @doc The version of the release.
+-spec version() -> binary().
+version() ->
+    {ok, Version} = application:get_key(node, vsn),
+    list_to_binary(Version).
+
+%% @doc Registers what the virtual machine tells of itself.
+-spec register_metrics() -> ok.
+register_metrics() ->
+    lists:foreach(
+        fun({Name, Help, Labels, Function}) ->
+            ok = partisan_metrics:new_function(gauge, Name, Help, Labels, {?MODULE, Function})
+        end,
+        [
+            {erlang_vm_memory_bytes, "Memory by kind, as the virtual machine counts it.", [kind],
+                memory_samples},
+            {erlang_vm_processes, "Erlang processes.", [], process_samples},
+            {erlang_vm_run_queue, "Processes that are ready to run.", [], run_queue_samples},
+            {partisan_build_info, "1, with the versions of the node and of OTP.", [version, otp],
+                build_samples}
+        ]
+    ).
+
+%% @doc The node's view of the overlay.
+-spec overlay() -> node_json:json().
+overlay() ->
+    #{kind := Kind, joined := Joined, active := Active, passive := Passive} = partisan:overlay(),
+    #{
+        node => partisan:node(),
+        incarnation => partisan:incarnation(),
+        overlay => Kind,
+        joined => Joined,
+        active => Active,
+        passive => Passive
+    }.
+
+%% @doc Everything the operator needs to know.
+-spec status(none | module()) -> node_json:json().
+status(Workload) ->
+    {Milliseconds, _} = erlang:statistics(wall_clock),
+    Common = #{
+        node => partisan:node(),
+        incarnation => partisan:incarnation(),
+        version => version(),
+        otp => otp(),
+        uptime_seconds => Milliseconds / 1000,
+        overlay => partisan:overlay(),
+        channels => partisan:channels(),
+        memory_bytes => erlang:memory(total)
+    },
+    maps:merge(Common, workload_status(Workload)).
+
+%% @doc Do the processes that make the node answer?
+-spec alive(none | module()) -> boolean().
+alive(Workload) ->
+    try
+        _ = workload_status(Workload),
+        is_pid(whereis(partisan_manager))
+    catch
+        exit:_ -> false
+    end.
+
+%% For the exporter.
+
+%% @private
+-spec memory_samples() -> [{[atom()], non_neg_integer()}].
+memory_samples() ->
+    [{[Kind], Bytes} || {Kind, Bytes} <- erlang:memory()].
+
+%% @private
+-spec process_samples() -> [{[], non_neg_integer()}].
+process_samples() ->
+    [{[], erlang:system_info(process_count)}].
+
+%% @private
+-spec run_queue_samples() -> [{[], non_neg_integer()}].
+run_queue_samples() ->
+    [{[], erlang:statistics(total_run_queue_lengths)}].
+
+%% @private
+-spec build_samples() -> [{[binary()], 1}].
+build_samples() ->
+    [{[version(), otp()], 1}].
+
+%% Internals.
+
+workload_status(none) ->
+    #{sync_payload_bytes => 0, workload => null};
+workload_status(Module) ->
+    #{sync_payload_bytes => lasp_store:sent_payload(), workload => Module:status()}.
+
+otp() ->
+    list_to_binary(erlang:system_info(otp_release)).
