@@ -1,0 +1,79 @@
+%%% @doc Messages to members that are no neighbours, on real sockets.
+-module(partisan_relay_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-import(partisan_test_cluster, [call/4, name/1, await/1, send_in_background/5]).
+
+%% Two clients of one server, which have no connection to each other.
+star_test_() ->
+    {setup, fun() -> cluster(3, fun star/1) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
+        [
+            {"a client reaches a client through the server",
+                {timeout, 60, fun() -> through_the_server(Nodes) end}},
+            {"messages of one key stay in order on the way",
+                {timeout, 60, fun() -> in_order(Nodes) end}},
+            {"no way is found to who is not there", {timeout, 60, fun() -> stranger(Nodes) end}},
+            {"a message takes no more hops than it may", {timeout, 60, fun() -> hops(Nodes) end}}
+        ]
+    end}.
+
+%% Partial views too small to hold everybody: every pair exchanges a message all the same.
+partial_views_test_() ->
+    {setup, fun() -> cluster(8, fun partial/1) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
+        {"every pair of a partial view", {timeout, 120, fun() -> every_pair(Nodes) end}}
+    end}.
+
+through_the_server([_Server, A, B]) ->
+    ?assertEqual([], call(A, partisan, neighbours, []) -- [<<"node-1">>]),
+    ?assertEqual(ok, forward(A, B, hello, #{})),
+    ?assertEqual([hello], take(B, 1)).
+
+in_order([_Server, A, B]) ->
+    Last = 2000,
+    ok = send_in_background(A, B, key, Last, bulk),
+    ?assertEqual([{key, N} || N <- lists:seq(1, Last)], take(B, Last)).
+
+stranger([_Server, A, _B]) ->
+    ?assertEqual({error, no_route}, call(A, partisan, forward, [<<"nobody">>, sink, hello])).
+
+hops([Server, A, B]) ->
+    Dropped = fun() ->
+        maps:get(dropped, maps:get(default, call(Server, partisan, channels, [])))
+    end,
+    Before = Dropped(),
+    ?assertEqual(ok, forward(A, B, too_far, #{ttl => 0})),
+    await(fun() -> Dropped() > Before end).
+
+every_pair(Nodes) ->
+    Pairs = [{From, To} || From <- Nodes, To <- Nodes, From =/= To],
+    [?assertEqual(ok, forward(From, To, {from, name(From)}, #{})) || {From, To} <- Pairs],
+    lists:foreach(
+        fun(To) ->
+            Expected = [{from, name(From)} || {From, T} <- Pairs, T =:= To],
+            ?assertEqual(lists:sort(Expected), lists:sort(take(To, length(Expected))))
+        end,
+        Nodes
+    ).
+
+%% Helpers.
+
+cluster(Count, Overlay) ->
+    Nodes = partisan_test_cluster:start(Count, maps:merge(Overlay(Count), #{
+        channels => [#{name => default}, #{name => bulk, parallelism => 4}]
+    })),
+    ok = await(fun() -> lists:all(fun(N) -> call(N, partisan, joined, []) end, Nodes) end),
+    [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
+    Nodes.
+
+star(_Count) ->
+    #{overlay => {client_server, #{servers => [<<"node-1">>]}}}.
+
+partial(_Count) ->
+    #{overlay => {hyparview, #{active_max => 2, active_min => 2, promotion_interval => 500}}}.
+
+forward(From, To, Message, Options) ->
+    call(From, partisan, forward, [name(To), sink, Message, Options]).
+
+take(Node, Count) ->
+    call(Node, partisan_test_sink, take, [sink, Count]).
