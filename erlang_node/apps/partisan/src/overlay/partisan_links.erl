@@ -114,8 +114,10 @@ message({links, hold}, #{name := Name} = From, #links{all = All} = L) ->
     end;
 message({links, release}, #{name := Name}, #links{all = All} = L) ->
     case All of
-        #{Name := Link} -> unlink_unused(Name, L#links{all = All#{Name := Link#link{silence = none}}});
-        #{} -> {L, []}
+        #{Name := Link} ->
+            unlink_unused(Name, L#links{all = All#{Name := Link#link{silence = none}}});
+        #{} ->
+            {L, []}
     end.
 
 %% @doc The link to a peer stands.
@@ -136,27 +138,28 @@ up(#{name := Name} = Peer, #links{chosen = Chosen, all = All} = L) ->
 %% @doc A peer is lost: it is in no view and no link any more.
 -spec down(partisan_peer:name(), t()) -> result().
 down(Name, #links{sides = one_sided, chosen = Chosen} = L) ->
-    Lost = [{neighbour_down, Name} || is_map_key(Name, Chosen)],
-    {L#links{chosen = maps:remove(Name, Chosen)}, Lost ++ [{count, neighbour_failed} || Lost =/= []]};
+    {L#links{chosen = maps:remove(Name, Chosen)}, failed(Name, is_map_key(Name, Chosen))};
 down(Name, #links{chosen = Chosen, all = All} = L) ->
-    Effects =
+    Up =
         case All of
-            #{Name := #link{up = true}} -> [{neighbour_down, Name}, {count, neighbour_failed}];
-            #{} -> []
+            #{Name := #link{up = U}} -> U;
+            #{} -> false
         end,
-    {L#links{chosen = maps:remove(Name, Chosen), all = maps:remove(Name, All)}, Effects}.
+    L1 = L#links{chosen = maps:remove(Name, Chosen), all = maps:remove(Name, All)},
+    {L1, failed(Name, Up)}.
 
 %% @doc One period has passed: holds those chosen, gives up holders that are silent.
 -spec tick(t()) -> result().
 tick(#links{sides = one_sided} = L) ->
     {L, []};
 tick(#links{all = All} = L0) ->
+    Holds = [{send, Peer, {links, hold}} || #link{chosen = true, peer = Peer} <- maps:values(All)],
     maps:fold(
         fun(Name, Link, {L, Effects}) ->
             {L1, More} = age(Name, Link, L),
             {L1, Effects ++ More}
         end,
-        {L0, [{send, Peer, {links, hold}} || #link{chosen = true, peer = Peer} <- maps:values(All)]},
+        {L0, Holds},
         All
     ).
 
@@ -198,6 +201,11 @@ passive(#links{all = All}) ->
 
 added(Peer) ->
     [{neighbour_up, Peer}, {count, neighbour_added}].
+
+failed(_Name, false) ->
+    [];
+failed(Name, true) ->
+    [{neighbour_down, Name}, {count, neighbour_failed}].
 
 replace(Name, Peer, Chosen) ->
     case Chosen of

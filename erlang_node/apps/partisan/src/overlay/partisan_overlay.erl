@@ -19,6 +19,9 @@
 %%%     B pins its own.</li>
 %%% <li>`{message, Peer, Msg}' brings the sender as its handshake described it, incarnation
 %%%     included.</li>
+%%% <li>`{measure, Peer}' asks how far a peer is: the interpreter sends it something over the overlay
+%%%     channel, dialling for the purpose if need be, and answers `{cost, Name, Microseconds}', the
+%%%     round trip, or `{peer_down, Name, Reason}' if it cannot be reached.</li>
 %%% <li>A timer fires once; starting it again restarts it.</li>
 %%% </ul>
 -module(partisan_overlay).
@@ -29,6 +32,7 @@
     | {peer_up, partisan_peer:t()}
     | {peer_down, partisan_peer:name(), Reason :: term()}
     | {timer, Name :: term()}
+    | {cost, partisan_peer:name(), Microseconds :: non_neg_integer()}
     | leave.
 
 -type effect() ::
@@ -36,6 +40,7 @@
     | {disconnect, partisan_peer:name()}
     | {send, partisan_peer:t(), Msg :: term()}
     | {start_timer, Name :: term(), Milliseconds :: non_neg_integer()}
+    | {measure, partisan_peer:t()}
     | {neighbour_up, partisan_peer:t()}
     | {neighbour_down, partisan_peer:name()}
     | {count, Event :: atom() | {broadcast, Kind :: atom()}}.

@@ -107,8 +107,8 @@ event({message, From, Msg}, S) ->
     end;
 event({peer_up, Peer}, S) ->
     links(partisan_links:up(Peer, S#state.links), S);
-event({peer_down, Name, _Reason}, S) ->
-    links(partisan_links:down(Name, S#state.links), S#state{ages = maps:remove(Name, S#state.ages)});
+event({peer_down, Name, _Reason}, #state{ages = Ages} = S) ->
+    links(partisan_links:down(Name, S#state.links), S#state{ages = maps:remove(Name, Ages)});
 event({timer, shuffle}, S0) ->
     S1 = links(partisan_links:tick(S0#state.links), S0),
     emit({start_timer, shuffle, option(shuffle_interval, S1)}, shuffle(S1));
@@ -225,9 +225,9 @@ entries(#state{ages = Ages, links = Links}) ->
 names(Entries) ->
     [Name || {#{name := Name}, _} <- Entries].
 
-others(Peers, S) ->
+others(Peers, #state{links = Links}) ->
     Names = [Name || #{name := Name} <- Peers],
-    [Peer || #{name := N} = Peer <- partisan_links:chosen(S#state.links), not lists:member(N, Names)].
+    [Peer || #{name := N} = Peer <- partisan_links:chosen(Links), not lists:member(N, Names)].
 
 has_room(#state{links = Links} = S) ->
     partisan_links:chosen_size(Links) < option(view_size, S).

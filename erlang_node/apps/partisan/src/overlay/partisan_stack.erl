@@ -34,7 +34,8 @@
     seeds := [partisan_peer:t()],
     % How many nodes the cluster is meant to have: one alone is joined, two are not.
     replicas => pos_integer(),
-    broadcast => map(),
+    % The protocol, Plumtree unless it says `gossip', and its own options.
+    broadcast => #{protocol => plumtree | gossip, _ => _},
     beacon_interval => pos_integer(),
     join_delay => pos_integer(),
     join_delay_max => pos_integer()
@@ -65,7 +66,8 @@
     module :: module(),
     overlay :: term(),
     beacon :: none | partisan_beacon:t(),
-    plumtree :: partisan_plumtree:state(),
+    protocol :: module(),
+    broadcast :: term(),
     routes :: partisan_routes:t(),
     rand :: rand:state(),
     contacts :: [partisan_peer:t()],
@@ -84,7 +86,8 @@
 -spec init(options()) -> {t(), [effect()]}.
 init(#{self := #{name := Name} = Self, overlay := {Kind, Parameters}, seeds := Seeds} = Given) ->
     Options = maps:merge(defaults(), Given),
-    #{seed := {A, B, C} = Seed} = Options,
+    #{seed := {A, B, C} = Seed, broadcast := Broadcast} = Options,
+    Protocol = protocol(maps:get(protocol, Broadcast, plumtree)),
     Module = module(Kind),
     Common = #{self => Self, seed => Seed, seeds => Seeds},
     {Overlay, Effects} = Module:init(maps:merge(Parameters, Common)),
@@ -96,7 +99,8 @@ init(#{self := #{name := Name} = Self, overlay := {Kind, Parameters}, seeds := S
         module = Module,
         overlay = Overlay,
         beacon = beacon(Kind, Self, Seeds, Rand),
-        plumtree = partisan_plumtree:init((maps:get(broadcast, Options))#{self => Self}),
+        protocol = Protocol,
+        broadcast = Protocol:init(Broadcast#{self => Self, seed => Seed}),
         routes = partisan_routes:new(Name),
         rand = Rand,
         contacts = Contacts,
@@ -146,7 +150,7 @@ info(#stack{kind = Kind} = Stack) ->
 %% Events.
 
 event({broadcast, Payload}, S) ->
-    plumtree({broadcast, {user, Payload}}, S);
+    broadcast({broadcast, {user, Payload}}, S);
 event({find_route, Name}, S) ->
     routes(partisan_routes:find(Name, S#stack.routes), S);
 event({message, From, {route, Msg}}, S) ->
@@ -156,7 +160,7 @@ event({timer, {route, Name}}, S) ->
 event({message, From, {overlay, Msg}}, S) ->
     overlay({message, From, Msg}, met(From, S));
 event({message, From, {broadcast, Msg}}, S) ->
-    plumtree({message, From, Msg}, S);
+    broadcast({message, From, Msg}, S);
 event({message, _From, {beacon, _}}, #stack{beacon = none} = S) ->
     S;
 event({message, From, {beacon, Msg}}, #stack{beacon = Beacon0} = S) ->
@@ -165,7 +169,7 @@ event({message, From, {beacon, Msg}}, #stack{beacon = Beacon0} = S) ->
 event({timer, {overlay, Name}}, S) ->
     overlay({timer, Name}, S);
 event({timer, {broadcast, Name}}, S) ->
-    plumtree({timer, Name}, S);
+    broadcast({timer, Name}, S);
 event({timer, {beacon, tick}}, S) ->
     beacon_tick(S);
 event({timer, {stack, seek}}, S) ->
@@ -248,9 +252,9 @@ overlay_effect({send, Peer, Msg}, S) ->
 overlay_effect({start_timer, Name, Delay}, S) ->
     emit({start_timer, {overlay, Name}, Delay}, S);
 overlay_effect({neighbour_up, _} = Effect, S) ->
-    plumtree(Effect, emit(Effect, S));
+    broadcast(Effect, emit(Effect, S));
 overlay_effect({neighbour_down, Name} = Effect, S0) ->
-    S1 = plumtree(Effect, emit(Effect, S0)),
+    S1 = broadcast(Effect, emit(Effect, S0)),
     S = routes(partisan_routes:forget_neighbour(Name, S1#stack.routes), S1),
     case neighbours(S) of
         [] -> seek_later(S);
@@ -259,30 +263,31 @@ overlay_effect({neighbour_down, Name} = Effect, S0) ->
 overlay_effect(Effect, S) ->
     emit(Effect, S).
 
-plumtree(Event, #stack{plumtree = Plumtree0} = S0) ->
-    {Plumtree, Effects} = partisan_plumtree:handle(Event, Plumtree0),
-    lists:foldl(fun plumtree_effect/2, S0#stack{plumtree = Plumtree}, Effects).
+broadcast(Event, #stack{protocol = Protocol, broadcast = Broadcast0} = S0) ->
+    {Broadcast, Effects} = Protocol:handle(Event, Broadcast0),
+    lists:foldl(fun broadcast_effect/2, S0#stack{broadcast = Broadcast}, Effects).
 
-plumtree_effect({send, Peer, Msg}, S) ->
+broadcast_effect({send, Peer, Msg}, S) ->
     emit({send, Peer, {broadcast, Msg}}, S);
-plumtree_effect({start_timer, Name, Delay}, S) ->
+broadcast_effect({start_timer, Name, Delay}, S) ->
     emit({start_timer, {broadcast, Name}, Delay}, S);
-plumtree_effect({count, Kind}, S) ->
+broadcast_effect({count, Kind}, S) ->
     emit({count, {broadcast, Kind}}, S);
-plumtree_effect({deliver, {user, Payload}}, S) ->
+broadcast_effect({deliver, {user, Payload}}, S) ->
     emit({deliver, Payload}, S);
-plumtree_effect({deliver, {seek, Self, Seeker}}, #stack{options = #{self := #{name := Self}}} = S) ->
-    routes(partisan_routes:sought(Seeker, S#stack.routes), S);
-plumtree_effect({deliver, {seek, _Sought, _Seeker}}, S) ->
-    S;
-plumtree_effect({heard, Origin, Via}, S) ->
+broadcast_effect({deliver, {seek, Sought, Seeker}}, #stack{options = #{self := Self}} = S) ->
+    case Self of
+        #{name := Sought} -> routes(partisan_routes:sought(Seeker, S#stack.routes), S);
+        #{} -> S
+    end;
+broadcast_effect({heard, Origin, Via}, S) ->
     routes(partisan_routes:heard(Origin, Via, S#stack.routes), S).
 
 routes({Routes, Actions}, S) ->
     lists:foldl(fun route_action/2, S#stack{routes = Routes}, Actions).
 
 route_action({seek, Sought}, #stack{options = #{self := #{name := Self}}} = S) ->
-    plumtree({broadcast, {seek, Sought, Self}}, S);
+    broadcast({broadcast, {seek, Sought, Self}}, S);
 route_action({send, Name, Msg}, S) ->
     case [Peer || #{name := N} = Peer <- neighbours(S), N =:= Name] of
         [Peer] -> emit({send, Peer, {route, Msg}}, S);
@@ -292,6 +297,9 @@ route_action({start_timer, Name, Delay}, S) ->
     emit({start_timer, {route, Name}, Delay}, S);
 route_action(Effect, S) ->
     emit(Effect, S).
+
+protocol(plumtree) -> partisan_plumtree;
+protocol(gossip) -> partisan_gossip.
 
 module(full_mesh) -> partisan_overlay_full_mesh;
 module(client_server) -> partisan_overlay_client_server;

@@ -3,19 +3,23 @@
 %%% It interprets the effects of {@link partisan_stack} as `partisan_manager' does, with a network of
 %%% its own making: a link takes a latency that is fixed per ordered pair of nodes, so that messages
 %%% of a pair stay in order as they do in TCP; dead and cut-off nodes refuse; the loss of a node is
-%%% noticed by those who pinned a link to it. Two runs with the same seed are the same run.
+%%% noticed by those who pinned a link to it. On request it is a network of datagrams instead, which
+%%% loses messages and tells nobody. Two runs with the same seed are the same run, and since a
+%%% simulation is a value, one that has been warmed up can be continued in many ways.
 %%%
 %%% Nodes are numbered from 1 and named `<<"n1">>', .... Time is in whole milliseconds, which lets
 %%% the event queue be one list per millisecond.
 -module(partisan_sim).
 
 -export([new/1]).
+-export([set/2]).
 -export([run/2]).
 -export([run_until/3]).
 -export([now/1]).
 -export([nodes/1]).
 -export([stack/2]).
 -export([start/2]).
+-export([join/3]).
 -export([crash/2]).
 -export([leave/2]).
 -export([broadcast/3]).
@@ -26,6 +30,9 @@
 -export([links/1]).
 -export([stats/1]).
 -export([delivered/1]).
+-export([watch/3]).
+-export([watched/1]).
+-export([round_trip/3]).
 
 -type index() :: pos_integer().
 -type milliseconds() :: non_neg_integer().
@@ -34,18 +41,27 @@
     seed := integer(),
     overlay := {partisan_stack:kind(), map()},
     % How many of the nodes are seeds: numbers 1 to this.
-    seeds => pos_integer(),
-    % One-way latency in milliseconds, drawn per ordered pair from this range.
-    latency => {pos_integer(), pos_integer()},
-    % How long until a lost node is noticed by those linked to it.
-    detection => pos_integer(),
+    seeds => non_neg_integer(),
+    % One-way latency in milliseconds: drawn per ordered pair from a range, or growing over that
+    % range with the distance of nodes that are spread over a square.
+    latency => {pos_integer(), pos_integer()} | {plane, pos_integer(), pos_integer()},
+    % How long until a lost node is noticed by those linked to it. With `infinity' nobody is told
+    % of anything, neither of lost nodes nor of messages that did not arrive.
+    detection => pos_integer() | infinity,
+    % The share of messages that vanish on their way.
+    loss => float(),
     stack => map()
 }.
+
+%% What is noted of an event and what a node made of it; an arrival as `{deliver, _}', for example.
+-type watcher() :: fun(
+    (index(), partisan_stack:event(), [partisan_stack:effect()], Acc :: term()) -> Acc :: term()
+).
 
 %% How often a broadcast arrived at each life of each node.
 -type arrivals() :: #{{index(), partisan_peer:incarnation()} => pos_integer()}.
 
--export_type([index/0, options/0, arrivals/0]).
+-export_type([index/0, options/0, watcher/0, arrivals/0]).
 
 -record(node, {
     stack :: partisan_stack:t(),
@@ -67,6 +83,7 @@
     serial = 0 :: non_neg_integer(),
     stats = #{} :: #{term() => non_neg_integer()},
     delivered = #{} :: #{Payload :: term() => arrivals()},
+    watcher = none :: none | {watcher(), term()},
     routes = #{} :: #{{At :: index(), To :: index()} => Via :: index()}
 }).
 
@@ -77,7 +94,13 @@
 
 -spec new(options()) -> t().
 new(Options) ->
-    #sim{options = maps:merge(#{seeds => 3, latency => {1, 20}, detection => 50, stack => #{}}, Options)}.
+    Defaults = #{seeds => 3, latency => {1, 20}, detection => 50, loss => 0.0, stack => #{}},
+    #sim{options = maps:merge(Defaults, Options)}.
+
+%% @doc Changes options; those of the stack hold for nodes that start from now on.
+-spec set(map(), t()) -> t().
+set(Changes, #sim{options = Options} = Sim) ->
+    Sim#sim{options = maps:merge(Options, Changes)}.
 
 %% @doc Starts a node, or a new life of a stopped one.
 -spec start(index(), t()) -> t().
@@ -95,6 +118,11 @@ start(Index, #sim{lives = Lives, options = Options} = Sim) ->
         nodes = (Sim#sim.nodes)#{Index => Node},
         lives = Lives#{Index => Life}
     }).
+
+%% @doc Tells a node of a contact other than its seeds.
+-spec join(index(), Contact :: index(), t()) -> t().
+join(Index, Contact, Sim) ->
+    step(Index, {join, peer(Contact, 0)}, Sim).
 
 %% @doc Stops nodes at once and without a word.
 -spec crash([index()], t()) -> t().
@@ -184,6 +212,23 @@ stats(#sim{stats = Stats}) ->
 delivered(#sim{delivered = Delivered}) ->
     Delivered.
 
+%% @doc From now on has a function see every event, in place of the record of deliveries.
+%%
+%% That record holds every arrival of every broadcast, which is more than a long run can keep.
+-spec watch(watcher(), Acc :: term(), t()) -> t().
+watch(Watcher, Acc, Sim) ->
+    Sim#sim{watcher = {Watcher, Acc}}.
+
+%% @doc What the watcher has made of it all.
+-spec watched(t()) -> term().
+watched(#sim{watcher = {_, Acc}}) ->
+    Acc.
+
+%% @doc How long a message and its answer take.
+-spec round_trip(index(), index(), t()) -> milliseconds().
+round_trip(A, B, Sim) ->
+    latency(A, B, Sim) + latency(B, A, Sim).
+
 %% Internals: routes.
 
 route(To, To, Passed, _Sim) ->
@@ -252,6 +297,11 @@ deliver({lost, _To}, _Index, _Node, Sim) ->
     Sim;
 deliver({failed, To}, Index, _Node, Sim) ->
     lost(Index, To, name(To), Sim);
+deliver({measured, To}, Index, _Node, Sim) ->
+    case reachable(Index, To, Sim) of
+        true -> step(Index, {cost, name(To), 1000 * round_trip(Index, To, Sim)}, Sim);
+        false -> lost(Index, To, name(To), Sim)
+    end;
 deliver({message, From, Msg}, Index, _Node, Sim) ->
     case reachable(Index, index(From), Sim) orelse Sim#sim.side =:= none of
         true -> step(Index, {message, From, Msg}, Sim);
@@ -260,9 +310,9 @@ deliver({message, From, Msg}, Index, _Node, Sim) ->
 
 undeliverable({message, From, _Msg}, Index, Sim) ->
     Sender = index(From),
-    Sim1 = count(lost, Sim),
+    #sim{options = #{detection := Detection}} = Sim1 = count(lost, Sim),
     case Sim1#sim.nodes of
-        #{Sender := _} -> schedule(latency(Index, Sender, Sim1), Sender, {failed, Index}, Sim1);
+        #{Sender := _} when Detection =/= infinity -> schedule(latency(Index, Sender, Sim1), Sender, {failed, Index}, Sim1);
         #{} -> Sim1
     end;
 undeliverable(_Event, _Index, Sim) ->
@@ -273,7 +323,13 @@ undeliverable(_Event, _Index, Sim) ->
 step(Index, Event, #sim{nodes = Nodes} = Sim) ->
     #{Index := #node{stack = Stack0} = Node} = Nodes,
     {Stack, Effects} = partisan_stack:handle(Event, Stack0),
-    interpret(Index, Effects, count(events, Sim#sim{nodes = Nodes#{Index := Node#node{stack = Stack}}})).
+    Sim1 = Sim#sim{nodes = Nodes#{Index := Node#node{stack = Stack}}},
+    interpret(Index, Effects, count(events, note(Index, Event, Effects, Sim1))).
+
+note(_Index, _Event, _Effects, #sim{watcher = none} = Sim) ->
+    Sim;
+note(Index, Event, Effects, #sim{watcher = {Watcher, Acc}} = Sim) ->
+    Sim#sim{watcher = {Watcher, Watcher(Index, Event, Effects, Acc)}}.
 
 interpret(Index, Effects, Sim) ->
     lists:foldl(fun(Effect, Acc) -> effect(Effect, Index, Acc) end, Sim, Effects).
@@ -281,7 +337,14 @@ interpret(Index, Effects, Sim) ->
 effect({send, Peer, Msg}, Index, #sim{nodes = Nodes} = Sim) ->
     #{Index := #node{peer = Self}} = Nodes,
     To = index(Peer),
-    schedule(latency(Index, To, Sim), To, {message, Self, Msg}, count(sent, Sim));
+    Sim1 = count(sent, Sim),
+    case vanishes(Sim1) of
+        true -> count(lost, Sim1);
+        false -> schedule(latency(Index, To, Sim1), To, {message, Self, Msg}, Sim1)
+    end;
+effect({measure, Peer}, Index, Sim) ->
+    To = index(Peer),
+    schedule(round_trip(Index, To, Sim), Index, {measured, To}, Sim);
 effect({connect, #{incarnation := Life} = Peer}, Index, Sim) ->
     To = index(Peer),
     #sim{nodes = #{Index := #node{pins = Pins} = Node} = Nodes} = Sim,
@@ -302,6 +365,8 @@ effect({start_timer, Name, Delay}, Index, #sim{serial = Serial, nodes = Nodes} =
         nodes = Nodes#{Index := Node#node{timers = Timers#{Name => Serial + 1}}}
     },
     schedule(Delay, Index, {timer, Name, Serial + 1}, Sim1);
+effect({deliver, _Payload}, _Index, #sim{watcher = {_, _}} = Sim) ->
+    Sim;
 effect({deliver, Payload}, Index, #sim{delivered = Delivered, lives = Lives} = Sim) ->
     Where = {Index, maps:get(Index, Lives)},
     At = maps:get(Payload, Delivered, #{}),
@@ -317,13 +382,15 @@ effect({neighbour_up, _}, _Index, Sim) ->
 effect({neighbour_down, _}, _Index, Sim) ->
     count(neighbour_down, Sim).
 
-stop(Index, #sim{nodes = Nodes, lives = Lives, options = #{detection := Detection}} = Sim0) ->
+stop(Index, #sim{nodes = Nodes, lives = Lives} = Sim0) ->
     {#node{pins = Pins, pinned_by = By}, Rest} = maps:take(Index, Nodes),
     % Events for this life must not reach the next one.
     Sim1 = Sim0#sim{nodes = Rest, lives = Lives},
     Sim2 = maps:fold(fun(To, _, S) -> forget_pin(To, Index, S) end, Sim1, Pins),
-    maps:fold(fun(Who, _, S) -> schedule(Detection, Who, {lost, Index}, S) end, Sim2, By).
+    maps:fold(fun(Who, _, S) -> lose(Who, Index, S) end, Sim2, By).
 
+lose(_Index, _To, #sim{options = #{detection := infinity}} = Sim) ->
+    Sim;
 lose(Index, To, #sim{options = #{detection := Detection}} = Sim) ->
     schedule(Detection, Index, {lost, To}, Sim).
 
@@ -359,8 +426,26 @@ reachable(_From, _To, #sim{side = none}) ->
 reachable(From, To, #sim{side = Side}) ->
     Side(From) =:= Side(To).
 
-latency(From, To, #sim{options = #{latency := {Least, Most}, seed := Seed}}) ->
-    Least + erlang:phash2({Seed, From, To}, Most - Least + 1).
+latency(From, To, #sim{options = #{latency := Latency, seed := Seed}}) ->
+    case Latency of
+        {plane, Least, Most} ->
+            Least + round((Most - Least) * distance(position(From, Seed), position(To, Seed)));
+        {Least, Most} ->
+            Least + erlang:phash2({Seed, From, To}, Most - Least + 1)
+    end.
+
+%% Of two points of the square, between 0 and 1.
+distance({X1, Y1}, {X2, Y2}) ->
+    math:sqrt(((X1 - X2) * (X1 - X2) + (Y1 - Y2) * (Y1 - Y2)) / 2).
+
+position(Index, Seed) ->
+    Along = fun(Axis) -> erlang:phash2({Seed, Axis, Index}, 1 bsl 16) / (1 bsl 16) end,
+    {Along(x), Along(y)}.
+
+vanishes(#sim{options = #{loss := Loss}}) when Loss =< 0 ->
+    false;
+vanishes(#sim{options = #{loss := Loss, seed := Seed}, stats = #{sent := Sent}}) ->
+    erlang:phash2({Seed, vanishes, Sent}, 1 bsl 24) < Loss * (1 bsl 24).
 
 count(What, #sim{stats = Stats} = Sim) ->
     Sim#sim{stats = Stats#{What => maps:get(What, Stats, 0) + 1}}.
