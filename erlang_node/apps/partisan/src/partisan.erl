@@ -38,6 +38,12 @@
 %% For the rest of the application.
 -export([deliver/3]).
 
+-type error() ::
+    partisan_transport:send_error()
+    | partisan_ack_out:failure()
+    | {monotonic_channel, atom()}.
+-export_type([error/0]).
+
 %% @doc The name of this node.
 -spec node() -> partisan_peer:name().
 node() ->
@@ -85,19 +91,38 @@ channels() ->
     partisan_transport:channels().
 
 -spec forward(partisan_peer:name(), RegisteredName :: atom(), Message :: term()) ->
-    ok | {error, partisan_transport:send_error()}.
+    ok | {error, error()}.
 forward(Node, RegisteredName, Message) ->
     forward(Node, RegisteredName, Message, #{}).
 
 %% @doc Sends a message to a registered process of a member. `ok' says that it has been queued, here
 %% or, for a member that is no neighbour, on the first hop of its way (up to `ttl' hops). Where nobody has that name there, it is dropped and counted there.
 -spec forward(partisan_peer:name(), RegisteredName :: atom(), Message :: term(),
-    partisan_transport:options()) -> ok | {error, partisan_transport:send_error()}.
+    partisan_transport:options()) -> ok | {error, error()}.
 forward(Node, RegisteredName, Message, Options) ->
+    Channel = maps:get(channel, Options, default),
     case node() of
-        Node -> deliver(RegisteredName, Message, maps:get(channel, Options, default));
+        Node -> deliver_here(RegisteredName, Message, Channel, Options);
+        _ when is_map_key(causal, Options) -> acknowledged(Node, RegisteredName, Message, Options);
+        _ when map_get(ack, Options) =/= false -> acknowledged(Node, RegisteredName, Message, Options);
         _ -> partisan_transport:send(Node, RegisteredName, Message, Options)
     end.
+
+acknowledged(Node, RegisteredName, Message, Options) ->
+    Name = maps:get(channel, Options, default),
+    case partisan_channel:find(Name) of
+        {ok, Channel} when Name =/= overlay ->
+            partisan_acks:send(Node, RegisteredName, Message, Channel, Options);
+        _ ->
+            {error, {unknown_channel, Name}}
+    end.
+
+deliver_here(RegisteredName, Message, Channel, #{ack := {notify, Tag}}) ->
+    Outcome = deliver(RegisteredName, Message, Channel),
+    self() ! {partisan, {acknowledged, Tag, Outcome}},
+    ok;
+deliver_here(RegisteredName, Message, Channel, _Options) ->
+    deliver(RegisteredName, Message, Channel).
 
 -spec broadcast(RegisteredName :: atom(), Message :: term()) -> ok.
 broadcast(RegisteredName, Message) ->

@@ -27,7 +27,8 @@
 -type sequence() :: pos_integer().
 -type owner() :: term().
 -type milliseconds() :: integer().
--type outcome() :: ok | {error, timeout | restarted | left}.
+-type failure() :: timeout | restarted | left.
+-type outcome() :: ok | {error, failure()}.
 -type action() ::
     {transmit, [{sequence(), {message, term()} | skip}]}
     | {settle, owner(), outcome()}.
@@ -39,7 +40,7 @@
     retransmit_max => pos_integer()
 }.
 
--export_type([sequence/0, owner/0, milliseconds/0, outcome/0, action/0, options/0]).
+-export_type([sequence/0, owner/0, milliseconds/0, failure/0, outcome/0, action/0, options/0]).
 
 -record(entry, {
     number :: sequence(),
@@ -57,7 +58,9 @@
     entries = queue:new() :: queue:queue(#entry{}),
     bytes = 0 :: non_neg_integer(),
     interval :: pos_integer(),
-    retransmit_at = infinity :: milliseconds() | infinity
+    retransmit_at = infinity :: milliseconds() | infinity,
+    % No owner's time is over before this.
+    deadline_at = infinity :: milliseconds() | infinity
 }).
 
 -opaque t() :: #stream{}.
@@ -87,7 +90,8 @@ add(Message, Bytes, Owner, Deadline, Now, #stream{next = Number} = S0) ->
             S1 = S0#stream{
                 next = Number + 1,
                 entries = queue:in(Entry, S0#stream.entries),
-                bytes = S0#stream.bytes + Bytes
+                bytes = S0#stream.bytes + Bytes,
+                deadline_at = min(Deadline, S0#stream.deadline_at)
             },
             {ok, arm(Now, S1), [{transmit, [{Number, Content}]}]};
         false ->
@@ -112,17 +116,14 @@ reconnected(Now, S) ->
 
 %% @doc Tells the owners whose time is over, and transmits again where that is due.
 -spec tick(milliseconds(), t()) -> {t(), [action()]}.
-tick(Now, #stream{entries = Entries0} = S0) ->
-    {Entries, {Freed, Expired}} = lists:mapfoldl(
-        fun(Entry, Acc) -> expire(Entry, Now, Acc) end, {0, []}, queue:to_list(Entries0)
-    ),
-    S1 = S0#stream{entries = queue:from_list(Entries), bytes = S0#stream.bytes - Freed},
+tick(Now, S0) ->
+    {S1, Told} = expire(Now, S0),
     case S1#stream.retransmit_at =< Now of
         true ->
             {S2, Actions} = retransmit(Now, S1),
-            {S2, lists:reverse(Expired, Actions)};
+            {S2, Told ++ Actions};
         false ->
-            {S1, lists:reverse(Expired)}
+            {S1, Told}
     end.
 
 %% @doc The stream is over: the peer is another life now, or this node leaves.
@@ -132,8 +133,8 @@ abandon(Why, #stream{entries = Entries}) ->
 
 %% @doc When `tick/2' has something to do next.
 -spec wake_at(t()) -> milliseconds() | infinity.
-wake_at(#stream{entries = Entries, retransmit_at = At}) ->
-    lists:min([At | [D || #entry{owner = {owner, _}, deadline = D} <- queue:to_list(Entries)]]).
+wake_at(#stream{deadline_at = Deadline, retransmit_at = Retransmit}) ->
+    min(Deadline, Retransmit).
 
 -spec outstanding(t()) -> #{messages := non_neg_integer(), bytes := non_neg_integer()}.
 outstanding(#stream{entries = Entries, bytes = Bytes}) ->
@@ -160,13 +161,26 @@ settle_to(Number, #stream{entries = Entries0} = S, Actions) ->
             {S, lists:reverse(Actions)}
     end.
 
-expire(#entry{owner = {owner, Owner}, deadline = At, bytes = Bytes} = Entry, Now, {Freed, Told}) when
-    At =< Now
-->
-    Skip = Entry#entry{content = skip, bytes = 0, owner = none},
-    {Skip, {Freed + Bytes, [{settle, Owner, {error, timeout}} | Told]}};
-expire(Entry, _Now, Acc) ->
-    {Entry, Acc}.
+expire(Now, #stream{deadline_at = At} = S) when Now < At ->
+    {S, []};
+expire(Now, #stream{entries = Entries0} = S) ->
+    {Entries, {Freed, Told, Next}} = lists:mapfoldl(
+        fun
+            (#entry{owner = {owner, Owner}, deadline = At, bytes = Bytes} = E, {B, T, N}) when At =< Now ->
+                Skip = E#entry{content = skip, bytes = 0, owner = none},
+                {Skip, {B + Bytes, [{settle, Owner, {error, timeout}} | T], N}};
+            (#entry{owner = {owner, _}, deadline = At} = E, {B, T, N}) ->
+                {E, {B, T, min(At, N)}};
+            (#entry{owner = none} = E, Acc) ->
+                {E, Acc}
+        end,
+        {0, [], infinity},
+        queue:to_list(Entries0)
+    ),
+    Expired = S#stream{
+        entries = queue:from_list(Entries), bytes = S#stream.bytes - Freed, deadline_at = Next
+    },
+    {Expired, lists:reverse(Told)}.
 
 retransmit(Now, #stream{entries = Entries, options = Options, interval = Interval} = S) ->
     case queue:to_list(Entries) of

@@ -10,6 +10,7 @@
 -export([name/1]).
 -export([is_monotonic/1]).
 -export([lane/2]).
+-export([lane_key/1]).
 -export([queue_limit/1]).
 -export([message_limit/1]).
 -export([sent/3]).
@@ -99,8 +100,15 @@ is_monotonic(#channel{monotonic = Monotonic}) ->
 -spec lane(t(), PartitionKey :: term()) -> non_neg_integer().
 lane(#channel{parallelism = 1}, _Key) ->
     0;
+lane(#channel{parallelism = Parallelism}, {?MODULE, lane, Lane}) ->
+    Lane rem Parallelism;
 lane(#channel{parallelism = Parallelism}, Key) ->
     erlang:phash2(Key, Parallelism).
+
+%% @doc The partition key that means a lane by its number.
+-spec lane_key(non_neg_integer()) -> term().
+lane_key(Lane) ->
+    {?MODULE, lane, Lane}.
 
 %% @doc How many bytes may wait in one lane of this channel.
 -spec queue_limit(t()) -> pos_integer().

@@ -272,8 +272,10 @@ lost(Reason, #lane{socket = Socket, handle = #handle{connected = Connected}} = L
     atomics:put(Connected, 1, 0),
     dial_again(Reason, Lane#lane{socket = none}).
 
-dial_again(_Reason, #lane{role = data} = Lane) ->
-    dial_on(Lane, ?BACKOFF_MIN);
+dial_again(_Reason, #lane{role = data, peer = #{name := Name}, channel = Channel} = Lane) ->
+    Connected = dial_on(Lane, ?BACKOFF_MIN),
+    ok = partisan_acks:reconnected(Name, partisan_channel:name(Channel)),
+    Connected;
 dial_again(Reason, #lane{role = overlay, peer = #{incarnation := Incarnation}} = Lane) ->
     case dial(Lane) of
         {ok, Socket, #{incarnation := Incarnation}} -> connected(Socket, Lane);

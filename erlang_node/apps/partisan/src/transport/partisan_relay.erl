@@ -33,7 +33,7 @@
     ok | {error, partisan_transport:send_error()}.
 send(Target, {Destination, _} = Message, Channel, Options) ->
     PartitionKey = partisan_transport:partition_key(Options),
-    case partisan_manager:route(Target) of
+    case route(Target, Options) of
         {ok, Neighbour} ->
             Header = {
                 Target,
@@ -59,6 +59,17 @@ arrived({Target, Source, Hops, Key, Destination}, Payload, Channel) ->
     end.
 
 %% Internals.
+
+route(Target, #{await_route := false}) ->
+    case partisan_manager:known_route(Target) of
+        {ok, _} = Known ->
+            Known;
+        none ->
+            ok = partisan_manager:seek(Target),
+            {error, no_route}
+    end;
+route(Target, _Options) ->
+    partisan_manager:route(Target).
 
 for_us(Payload) ->
     case partisan_frame:message_of(Payload) of

@@ -30,7 +30,13 @@
     % How long to wait for room, in milliseconds; for ever by default.
     timeout => timeout(),
     % How many hops a message to a node that is no neighbour may take.
-    ttl => pos_integer()
+    ttl => non_neg_integer(),
+    % Whether to wait until a way to such a node has been found, which is the default.
+    await_route => boolean(),
+    % Wait until the receiver has the message (true), or be told `{acknowledged, Tag, Outcome}'.
+    ack => boolean() | {notify, Tag :: term()},
+    % Deliver after every message of this label that happened before. Implies `ack'.
+    causal => Label :: term()
 }.
 -type send_error() ::
     partisan_lane:send_error() | no_route | {unknown_channel, term()} | {too_large, Bytes :: pos_integer()}.

@@ -1,0 +1,155 @@
+%%% @doc Acknowledged and causal delivery on real sockets, through breaks and restarts.
+-module(partisan_delivery_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-import(partisan_test_cluster, [call/4, name/1, await/1]).
+-export([send_all/4]).
+
+-define(CHANNELS, [
+    #{name => default}, #{name => bulk, parallelism => 4}, #{name => gossip, monotonic => true}
+]).
+
+trio_test_() ->
+    {setup, fun trio/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
+        [
+            {Title, {timeout, 60, fun() -> with_sinks(Test, Nodes) end}}
+         || {Title, Test} <- [
+                {"the sender learns that its message has arrived", fun learns/1},
+                {"what cannot be acknowledged is refused", fun refused/1},
+                {"connections break, and all arrives once and in order", fun breaks/1},
+                {"large messages across a broken connection", fun large/1},
+                {"a slow receiver holds the sender back", fun slow/1},
+                {"what is sent to a frozen node is late or told", fun frozen/1},
+                {"effects follow their causes", fun causal/1},
+                {"the senders of a dead node learn of it", fun dead/1}
+            ]
+        ]
+    end}.
+
+trio() ->
+    Nodes = partisan_test_cluster:start(3, #{
+        channels => ?CHANNELS, lane_queue_bytes => 1 bsl 21, mailbox_messages => 100
+    }),
+    ok = await(fun() ->
+        lists:all(fun(N) -> length(call(N, partisan, neighbours, [])) =:= 2 end, Nodes)
+    end),
+    Nodes.
+
+with_sinks(Test, Nodes) ->
+    [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
+    Test(Nodes),
+    [catch call(Node, partisan_test_sink, stop, [sink]) || Node <- Nodes].
+
+learns([A, B, _]) ->
+    ?assertEqual(ok, forward(A, B, hello, #{ack => true})),
+    ?assertEqual([hello], take(B, 1)),
+    ?assertEqual(ok, forward(A, A, hello, #{ack => true})).
+
+refused([A, B, _]) ->
+    ?assertEqual(
+        {error, {monotonic_channel, gossip}}, forward(A, B, hi, #{ack => true, channel => gossip})
+    ),
+    ?assertEqual(
+        {error, {unknown_channel, nope}}, forward(A, B, hi, #{ack => true, channel => nope})
+    ).
+
+breaks([A, B, _]) ->
+    Keys = [one, two, three, four],
+    Last = 1000,
+    [spawn_sender(A, B, Key, Last, bulk) || Key <- Keys],
+    ok = break_until(fun() -> call(B, partisan_test_sink, count, [sink]) >= Last * 4 end, [A, B]),
+    Arrived = take(B, Last * length(Keys)),
+    [?assertEqual(lists:seq(1, Last), [N || {K, N} <- Arrived, K =:= Key]) || Key <- Keys],
+    ?assertEqual(0, call(B, partisan_test_sink, count, [sink])).
+
+large([A, B, _]) ->
+    Payload = binary:copy(<<7>>, 1 bsl 20),
+    Sender = spawn_monitor(fun() ->
+        [ok = forward(A, B, {N, Payload}, #{ack => true, channel => bulk}) || N <- lists:seq(1, 30)]
+    end),
+    ok = break_until(fun() -> call(B, partisan_test_sink, count, [sink]) >= 30 end, [A]),
+    ok = ended(Sender),
+    ?assertEqual(lists:seq(1, 30), [N || {N, P} <- take(B, 30), P =:= Payload]).
+
+slow([A, B, _]) ->
+    ok = call(B, partisan_test_sink, pause, [sink]),
+    Last = 5000,
+    spawn_sender(A, B, slow, Last, bulk),
+    % Its queue fills to the limit and no further, whatever the sender does.
+    ok = await(fun() -> call(B, partisan_test_sink, waiting, [sink]) >= 100 end),
+    ?assert(call(B, partisan_test_sink, waiting, [sink]) =< 400),
+    ok = call(B, partisan_test_sink, resume, [sink]),
+    ok = await(fun() -> call(B, partisan_test_sink, count, [sink]) =:= Last end),
+    ?assertEqual([{slow, N} || N <- lists:seq(1, Last)], take(B, Last)).
+
+frozen([A, B, _]) ->
+    ok = forward(A, B, before, #{ack => true}),
+    ok = partisan_test_cluster:freeze(B),
+    ?assertEqual({error, timeout}, forward(A, B, too_late, #{ack => true, timeout => 300})),
+    ok = partisan_test_cluster:thaw(B),
+    ?assertEqual(ok, forward(A, B, later, #{ack => true})),
+    [before | Arrived] = take(B, call(B, partisan_test_sink, count, [sink])),
+    ?assertEqual(later, lists:last(Arrived)).
+
+causal([A, B, C]) ->
+    % A tells C and then B; B, having heard, tells C. A's word to C takes a crowded lane.
+    Options = #{causal => story},
+    lists:foreach(
+        fun(N) ->
+            spawn(fun() -> forward(A, C, {first, N}, Options#{partition_key => N}) end),
+            ok = forward(A, B, {heard, N}, Options),
+            [{heard, N}] = take(B, 1),
+            ok = forward(B, C, {second, N}, Options)
+        end,
+        lists:seq(1, 20)
+    ),
+    ok = await(fun() -> call(C, partisan_test_sink, count, [sink]) >= 20 end),
+    Arrived = take(C, call(C, partisan_test_sink, count, [sink])),
+    Position = fun(Message) -> length(lists:takewhile(fun(M) -> M =/= Message end, Arrived)) end,
+    [
+        ?assert(Position({first, N}) < Position({second, N}))
+     || N <- lists:seq(1, 20), lists:member({first, N}, Arrived)
+    ].
+
+dead([A, B, C]) ->
+    ok = forward(A, C, hello, #{ack => true}),
+    ok = partisan_test_cluster:kill(C),
+    ?assertMatch({error, _}, forward(A, C, anyone, #{ack => true, timeout => 2000})),
+    % Nobody else is held up by it.
+    ?assertEqual(ok, forward(A, B, still_here, #{ack => true})).
+
+%% Helpers.
+
+forward(From, To, Message, Options) ->
+    call(From, partisan, forward, [name(To), sink, Message, Options]).
+
+take(Node, Count) ->
+    call(Node, partisan_test_sink, take, [sink, Count]).
+
+spawn_sender(From, To, Key, Last, Channel) ->
+    _ = call(From, erlang, spawn, [?MODULE, send_all, [name(To), Key, Last, Channel]]),
+    ok.
+
+send_all(To, Key, Last, Channel) ->
+    Options = #{channel => Channel, partition_key => Key},
+    lists:foreach(
+        fun(N) ->
+            Tag = {Key, N},
+            ok = partisan:forward(To, sink, Tag, Options#{ack => {notify, Tag}})
+        end,
+        lists:seq(1, Last)
+    ).
+
+%% Breaks every connection of these nodes again and again, until the condition holds.
+break_until(Condition, Nodes) ->
+    partisan_test_cluster:await(fun() ->
+        _ = [call(Node, partisan_test_cluster, close_connections, []) || Node <- Nodes],
+        Condition()
+    end).
+
+ended({Pid, Monitor}) ->
+    receive
+        {'DOWN', Monitor, process, Pid, normal} -> ok;
+        {'DOWN', Monitor, process, Pid, Reason} -> {error, Reason}
+    end.
