@@ -107,7 +107,8 @@ def ensure_environment() -> None:
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists():
         _run([sys.executable, "-m", "venv", str(ENVIRONMENT)])
-    _run([str(python), *"-m pip install --quiet --require-hashes -r".split(), str(REQUIREMENTS)])
+    pip = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    _run([*pip, "install", "--require-hashes", "-r", str(REQUIREMENTS)])
     stamp.write_text(wanted)
 
 

@@ -19,8 +19,9 @@ KUBERNETES_CHAINS = "KUBE-"
 
 
 def rules(settings: Settings) -> str:
-    """What the pod network needs, for iptables-restore: pods reach each other and the world,
-    and only the machine itself and its pods reach the node's address.
+    """What the pod network needs, for iptables-restore.
+
+    Pods reach each other and the world; only this machine and the pods reach the node's address.
     """
     pods, node = settings.pod_network, settings.node_address
     return f"""\

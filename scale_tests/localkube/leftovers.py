@@ -30,7 +30,7 @@ DEVICE_PLUGINS = Path("/var/lib/kubelet/device-plugins")
 def mount_points(mountinfo: str, below: tuple[Path, ...]) -> list[str]:
     """The mount points below some directories, the latest first.
 
-    `mountinfo` is the text of /proc/self/mountinfo, which writes a blank as `\\040`.
+    `mountinfo` is the text of /proc/self/mountinfo, which writes blanks as octal numbers.
     """
     prefixes = tuple(f"{directory}/" for directory in below)
     points = [
@@ -41,8 +41,7 @@ def mount_points(mountinfo: str, below: tuple[Path, ...]) -> list[str]:
 
 
 def unmount_all(settings: Settings) -> None:
-    """Unmounts everything below the cluster's directories: file systems of containers, volumes
-    and network namespaces.
+    """Unmounts the file systems of containers, the volumes and the network namespaces.
 
     Raises:
         LocalkubeError: the kernel refuses to.

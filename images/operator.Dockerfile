@@ -1,0 +1,28 @@
+# The operator, and the Python packages it is locked to.
+#   pip download --require-hashes -r operator/requirements.txt -d build/wheels
+#   docker build -f images/operator.Dockerfile -t partisan/operator .
+ARG BUILDER=python:3.11-slim
+ARG BASE=python:3.11-slim
+
+FROM ${BUILDER} AS builder
+COPY operator/requirements.txt build/wheels/ /wheels/
+# Nothing is downloaded: the wheels came with the build context, and their hashes are checked.
+RUN python3 -m venv /opt/operator \
+    && /opt/operator/bin/pip install --quiet --no-cache-dir --no-index --no-compile \
+        --disable-pip-version-check --find-links /wheels --require-hashes \
+        -r /wheels/requirements.txt \
+    && /opt/operator/bin/pip uninstall --quiet --yes pip setuptools
+COPY operator/src/ /opt/operator/src/
+RUN /opt/operator/bin/python -m compileall -q /opt/operator
+
+FROM ${BASE}
+COPY --from=builder /opt/operator /opt/operator
+ENV PYTHONPATH=/opt/operator/src \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    HOME=/tmp
+USER 65532:65532
+WORKDIR /tmp
+# Metrics and health.
+EXPOSE 9090
+ENTRYPOINT ["/opt/operator/bin/python", "-m", "partisan_operator"]

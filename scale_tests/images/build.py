@@ -1,0 +1,94 @@
+"""Builds images from their Dockerfiles and writes them as OCI archives."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+from scale_tests.images import bases, wheels
+from scale_tests.images.catalogue import ARCHIVES, OPERATOR, ROOT, TAG, Image
+from scale_tests.images.tools import ImageError, buildah, run
+
+IGNORED = frozenset({"_build", "__pycache__", "tests", "test"})
+"""Directories that do not end up in an image, or change with every build."""
+
+
+def inputs_digest(image: Image, root: Path = ROOT) -> str:
+    """Changes when anything changes that the image is made of."""
+    digest = hashlib.sha256()
+    for part in (bases.fingerprint(image.builder), bases.fingerprint(image.base)):
+        digest.update(part.encode())
+    digest.update(image.dockerfile.read_bytes())
+    for source in image.sources:
+        for path in _files(root / source):
+            digest.update(f"\0{path.relative_to(root)}\0{path.stat().st_mode:o}\0".encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def build(image: Image) -> bool:
+    """Builds an image and writes its archive, unless both are up to date; whether it did.
+
+    Raises:
+        ImageError: a step failed; the message holds what the program said.
+    """
+    if image is OPERATOR:
+        wheels.ensure_wheels()
+    wanted = inputs_digest(image)
+    stamp = image.archive.with_suffix(".digest")
+    if image.archive.exists() and stamp.exists() and stamp.read_text() == wanted:
+        print(f"{image.reference} is up to date ({_size(image.archive)})", flush=True)
+        return False
+    print(f"{image.reference}: building", flush=True)
+    began = time.monotonic()
+    buildah(
+        *("build", "--isolation", "chroot", "--layers=false"),
+        *("--build-arg", f"BUILDER={bases.ensure_base(image.builder)}"),
+        *("--build-arg", f"BASE={bases.ensure_base(image.base)}"),
+        # The same inputs make the same image, byte for byte, where the build allows it.
+        *("--timestamp", "0", "--pull-never"),
+        *("--file", str(image.dockerfile), "--tag", image.reference, str(ROOT)),
+    )
+    _write_archive(image)
+    stamp.write_text(wanted)
+    seconds = time.monotonic() - began
+    print(f"{image.reference}: {_size(image.archive)} in {seconds:.0f} s", flush=True)
+    return True
+
+
+def push(image: Image, registry: str) -> str:
+    """Pushes a built image to a registry, and returns its name there.
+
+    Raises:
+        ImageError: it is not built, or the registry refuses it.
+    """
+    if not image.archive.exists():
+        raise ImageError(f"{image.archive} is missing: python -m scale_tests.images build")
+    name = f"{registry.rstrip('/')}/{image.name}:{TAG}"
+    run(["skopeo", "copy", f"oci-archive:{image.archive}", f"docker://{name}"])
+    return name
+
+
+def _write_archive(image: Image) -> None:
+    ARCHIVES.mkdir(parents=True, exist_ok=True)
+    partial = image.archive.with_suffix(".partial")
+    partial.unlink(missing_ok=True)
+    buildah("push", "--quiet", image.reference, f"oci-archive:{partial}:{image.reference}")
+    partial.rename(image.archive)
+
+
+def _files(source: Path) -> list[Path]:
+    """The files of a source directory, or the file it is, in a fixed order."""
+    if source.is_file():
+        return [source]
+    found = []
+    for directory, subdirectories, names in os.walk(source):
+        subdirectories[:] = sorted(set(subdirectories) - IGNORED)
+        found += [Path(directory, name) for name in sorted(names)]
+    return found
+
+
+def _size(path: Path) -> str:
+    return f"{path.stat().st_size / 1e6:.0f} MB"

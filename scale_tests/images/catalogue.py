@@ -1,0 +1,81 @@
+"""What the images and their base images are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ARCHIVES = ROOT / "build" / "images"
+"""Where the OCI archives go."""
+
+REPOSITORY = "localhost/partisan"
+TAG = "dev"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Base:
+    """A stand-in for an official base image, made from Debian packages."""
+
+    name: str
+    packages: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """An image that one Dockerfile of `images/` describes."""
+
+    name: str
+    builder: Base
+    base: Base
+    sources: tuple[str, ...]
+    """What the Dockerfile copies: files and directories of the repository."""
+
+    @property
+    def dockerfile(self) -> Path:
+        """The file that says how it is built."""
+        return ROOT / "images" / f"{self.name}.Dockerfile"
+
+    @property
+    def reference(self) -> str:
+        """The name under which pods ask for it."""
+        return f"{REPOSITORY}/{self.name}:{TAG}"
+
+    @property
+    def archive(self) -> Path:
+        """Where it is built to."""
+        return ARCHIVES / f"{self.name}.tar"
+
+
+_ERLANG = ("erlang-base", "erlang-crypto")
+_PYTHON = ("python3", "libpython3-stdlib")
+
+ERLANG_NODE = Image(
+    name="erlang-node",
+    builder=Base(
+        name="erlang-builder",
+        packages=(
+            *_ERLANG,
+            "erlang-dev",
+            "erlang-inets",
+            "erlang-parsetools",
+            "erlang-runtime-tools",
+            "erlang-ssl",
+            "erlang-syntax-tools",
+            "erlang-tools",
+            "rebar3",
+        ),
+    ),
+    base=Base(name="erlang", packages=_ERLANG),
+    sources=("erlang_node",),
+)
+
+OPERATOR = Image(
+    name="operator",
+    builder=Base(name="python-builder", packages=(*_PYTHON, "python3-venv")),
+    base=Base(name="python", packages=_PYTHON),
+    sources=("operator/requirements.txt", "operator/src", "build/wheels"),
+)
+
+IMAGES = (ERLANG_NODE, OPERATOR)

@@ -1,0 +1,42 @@
+"""Running the programs that images are made with."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+
+from scale_tests.localkube.settings import cache_directory
+
+
+class ImageError(Exception):
+    """An image cannot be made; the message says why."""
+
+
+def run(argv: Sequence[str]) -> str:
+    """Runs a program and returns its standard output, stripped.
+
+    Raises:
+        ImageError: it is missing, or ended with an error; with the last it said.
+    """
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError as error:
+        raise ImageError(f"{error.filename} is missing: python3 -m scale_tests.bootstrap") from None
+    if done.returncode != 0:
+        said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-30:])
+        raise ImageError(f"`{' '.join(argv)}` failed with status {done.returncode}:\n{said}")
+    return done.stdout.strip()
+
+
+def buildah(*arguments: str) -> str:
+    """Runs buildah on a store of our own, and returns its standard output. Raises ImageError."""
+    store = cache_directory() / "buildah"
+    return run(
+        [
+            *("nice", "-n", "5", "buildah"),
+            *("--root", str(store / "root"), "--runroot", str(store / "run")),
+            *arguments,
+        ]
+    )
