@@ -242,7 +242,13 @@ first_dial(#lane{role = overlay, owner = Owner} = Lane) ->
             down(Reason)
     end;
 first_dial(#lane{role = data} = Lane) ->
-    dial_on(Lane, ?BACKOFF_MIN).
+    dial_data(Lane).
+
+%% What a former connection lost is sent again, where it was to be acknowledged.
+dial_data(#lane{peer = #{name := Name}, channel = Channel} = Lane) ->
+    Connected = dial_on(Lane, ?BACKOFF_MIN),
+    ok = partisan_acks:reconnected(Name, partisan_channel:name(Channel)),
+    Connected.
 
 dial(#lane{peer = Peer, channel = Channel, index = Index, role = Role}) ->
     Address = {partisan_channel:name(Channel), Index},
@@ -272,10 +278,8 @@ lost(Reason, #lane{socket = Socket, handle = #handle{connected = Connected}} = L
     atomics:put(Connected, 1, 0),
     dial_again(Reason, Lane#lane{socket = none}).
 
-dial_again(_Reason, #lane{role = data, peer = #{name := Name}, channel = Channel} = Lane) ->
-    Connected = dial_on(Lane, ?BACKOFF_MIN),
-    ok = partisan_acks:reconnected(Name, partisan_channel:name(Channel)),
-    Connected;
+dial_again(_Reason, #lane{role = data} = Lane) ->
+    dial_data(Lane);
 dial_again(Reason, #lane{role = overlay, peer = #{incarnation := Incarnation}} = Lane) ->
     case dial(Lane) of
         {ok, Socket, #{incarnation := Incarnation}} -> connected(Socket, Lane);
