@@ -25,6 +25,7 @@ class Atom:
 Term = Atom | bool | int | str | tuple["Term", ...] | Sequence["Term"] | Mapping[Atom, "Term"]
 """What can be written: atoms, booleans, integers, strings (as binaries), tuples, lists, maps."""
 
+_SPECIAL = frozenset(b"\"'\\")
 _RESERVED_WORDS = (
     "after and andalso band begin bnot bor bsl bsr bxor case catch cond div else end fun if let"
     " maybe not of or orelse receive rem try when xor"
@@ -44,7 +45,7 @@ def render(term: Term) -> str:
         case int():
             return str(term)
         case str():
-            return f'<<"{_escaped(term.encode(), 0x22)}">>'
+            return f'<<"{_escaped(term.encode())}">>'
         case Atom(name):
             return _atom(name)
         case tuple():
@@ -60,12 +61,12 @@ def render(term: Term) -> str:
 def _atom(name: str) -> str:
     if re.fullmatch(r"[a-z][A-Za-z0-9_@]*", name) and name not in _RESERVED:
         return name
-    return f"'{_escaped(name.encode('latin-1'), 0x27)}'"
+    return f"'{_escaped(name.encode('latin-1'))}'"
 
 
-def _escaped(text: bytes, quote: int) -> str:
+def _escaped(text: bytes) -> str:
     """Return printable ASCII as it is and every other byte as a hexadecimal escape."""
     return "".join(
-        chr(byte) if 0x20 <= byte < 0x7F and byte not in (quote, 0x5C) else f"\\x{{{byte:02X}}}"
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in _SPECIAL else f"\\x{{{byte:02X}}}"
         for byte in text
     )

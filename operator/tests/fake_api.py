@@ -1,0 +1,112 @@
+"""An API server that keeps objects in memory: enough of it for the client and the loops.
+
+It answers get, list, create, apply and delete, counts requests by verb, and can be told to fail.
+Server-side apply is a deep merge, which is what it is for a manager that applies alone.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from typing import Any
+
+from aiohttp import web
+from kubernetes.aio.client import ApiClient, Configuration
+
+from partisan_operator.kube import Kube
+
+Json = dict[str, Any]
+
+
+def merged(live: Json, patch: Json) -> Json:
+    """Return the live object with the patch in it."""
+    result = dict(live)
+    for key, value in patch.items():
+        both = isinstance(value, dict) and isinstance(result.get(key), dict)
+        result[key] = merged(result[key], value) if both else value
+    return result
+
+
+class FakeApi:
+    """The server and its objects."""
+
+    def __init__(self) -> None:
+        """Make an empty server; `start` opens its port."""
+        self.objects: dict[str, Json] = {}
+        self.requests: collections.Counter[str] = collections.Counter()
+        self.log: list[web.Request] = []
+        self.failure: tuple[int, str] | None = None
+        self._ids = itertools.count(1)
+
+    async def start(self) -> Kube:
+        """Serve on a port of its own; return a client of it."""
+        application = web.Application()
+        application.router.add_route("*", "/{path:.*}", self._answer)
+        self._runner = web.AppRunner(application, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        configuration = Configuration()
+        configuration.host = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        self._kube = Kube(ApiClient(configuration))
+        return self._kube
+
+    async def stop(self) -> None:
+        """Close client and port."""
+        await self._kube.close()
+        await self._runner.cleanup()
+
+    @property
+    def writes(self) -> int:
+        """Requests so far that were no reads."""
+        return sum(count for method, count in self.requests.items() if method != "GET")
+
+    def put(self, path: str, manifest: Json) -> Json:
+        """Store an object, as any other client might have."""
+        metadata = {"uid": f"uid-{next(self._ids)}", "generation": 1} | manifest["metadata"]
+        metadata.setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
+        self.objects[path] = manifest | {"metadata": metadata}
+        return self.objects[path]
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        self.requests[request.method] += 1
+        self.log.append(request)
+        if self.failure is not None:
+            code, message = self.failure
+            return web.json_response({"kind": "Status", "message": message}, status=code)
+        path = request.path.removesuffix("/status")
+        body: Json = await request.json() if request.can_read_body else {}
+        match request.method:
+            case "GET" if path in self.objects:
+                return web.json_response(self.objects[path])
+            case "GET" if path.rpartition("/")[2].endswith("s"):
+                items = [
+                    {key: value for key, value in item.items() if key not in ("kind", "apiVersion")}
+                    for key, item in self.objects.items()
+                    if key.rpartition("/")[0] == path and _selected(request, item)
+                ]
+                return web.json_response({"items": items})
+            case "POST":
+                return self._create(path, body)
+            case "PATCH":
+                old = self.objects.get(path, {"metadata": {}})
+                return web.json_response(self.put(path, merged(old, body)))
+            case "DELETE" if path in self.objects:
+                if self.objects[path]["metadata"]["uid"] != body["preconditions"]["uid"]:
+                    return web.json_response({"message": "another uid"}, status=409)
+                return web.json_response(self.objects.pop(path))
+        return web.json_response({"kind": "Status", "message": "not found"}, status=404)
+
+    def _create(self, path: str, body: Json) -> web.Response:
+        name = body["metadata"].get("name") or f"generated-{next(self._ids)}"
+        if f"{path}/{name}" in self.objects:
+            return web.json_response({"message": "exists"}, status=409)
+        body["metadata"]["name"] = name
+        return web.json_response(self.put(f"{path}/{name}", body), status=201)
+
+
+def _selected(request: web.Request, item: Json) -> bool:
+    selector = request.query.get("labelSelector", "")
+    if not selector:
+        return True
+    key, _, value = selector.partition("=")
+    return bool((item["metadata"].get("labels") or {}).get(key) == value)

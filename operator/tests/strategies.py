@@ -1,0 +1,58 @@
+"""Random specs that the API server would accept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+durations = st.sampled_from(["1ms", "500ms", "1s", "1.5s", "10s", "1m30s", "2h"])
+
+overlays = st.one_of(
+    st.just({"kind": "HyParView"}),
+    st.builds(
+        lambda most, least: {
+            "kind": "HyParView",
+            "hyParView": {"activeMax": max(most, least, 2), "activeMin": min(most, least)},
+        },
+        st.integers(1, 64),
+        st.integers(1, 64),
+    ),
+    st.just({"kind": "FullMesh", "fullMesh": {"allowLarge": True}}),
+    st.just({"kind": "ClientServer", "clientServer": {"servers": 1}}),
+)
+
+channels = st.lists(
+    st.from_regex(r"[a-z][a-z0-9_]{0,20}", fullmatch=True).filter(lambda n: n != "overlay"),
+    max_size=5,
+    unique=True,
+).map(lambda names: [{"name": name} for name in dict.fromkeys(["default", *names])])
+
+workloads = st.one_of(
+    st.none(),
+    st.builds(
+        lambda impressions, interval: {
+            "adCounter": {"impressions": impressions, "incrementInterval": interval}
+        },
+        st.integers(1, 10**12),
+        durations,
+    ),
+)
+
+
+def specs(max_replicas: int = 1024) -> st.SearchStrategy[dict[str, Any]]:
+    """Return random specs of up to that many replicas."""
+    return st.builds(
+        lambda **fields: {key: value for key, value in fields.items() if value is not None},
+        replicas=st.integers(1, max_replicas),
+        overlay=overlays,
+        channels=channels,
+        workload=workloads,
+        discovery=st.builds(lambda seeds: {"seeds": seeds}, st.integers(1, 8)),
+        networkPolicy=st.builds(lambda enabled: {"enabled": enabled}, st.booleans()),
+        rollout=st.builds(
+            lambda most: {"maxUnavailable": most},
+            st.one_of(st.integers(1, 40), st.integers(1, 100).map(lambda n: f"{n}%")),
+        ),
+        image=st.sampled_from(["", "node:2", "node:3"]),
+    )

@@ -1,0 +1,253 @@
+"""The children, read as manifests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partisan_operator.children import family_of, naming, token_secret
+from partisan_operator.children.child import contains, up_to_date
+from partisan_operator.children.node_config import render_config, restart_hash, run_id
+from strategies import specs
+from world import cluster
+
+COUNTER = {"adCounter": {"impressions": 640, "incrementInterval": "1s"}}
+
+
+def manifest(kind: str, name: str = "ads", **spec: Any) -> dict[str, Any]:
+    child = family_of(cluster(spec), "node:1").find(kind, name)
+    assert child is not None
+    return child.manifest
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    found: dict[str, Any] = manifest("StatefulSet", **spec)["spec"]["template"]
+    return found
+
+
+def container(**spec: Any) -> dict[str, Any]:
+    found: dict[str, Any] = pod(**spec)["spec"]["containers"][0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("replicas", "shards"),
+    [
+        (1, [("ads", 0, 1)]),
+        (250, [("ads", 0, 250)]),
+        (251, [("ads", 0, 250), ("ads-s1", 250, 1)]),
+        (1024, [(f"ads-s{k}" if k else "ads", 250 * k, 250 if k < 4 else 24) for k in range(5)]),
+    ],
+)
+def test_shards(replicas: int, shards: list[tuple[str, int, int]]) -> None:
+    found = naming.shards_of("ads", replicas)
+    assert [(shard.name, shard.start, shard.replicas) for shard in found] == shards
+
+
+@given(st.integers(1, 1024))
+def test_every_ordinal_names_one_pod_and_fits_a_dns_label(replicas: int) -> None:
+    names = naming.pod_names("a" * 40, replicas)
+    assert len(set(names)) == replicas
+    assert max(map(len, names)) <= 63
+
+
+@given(st.integers(1, 1024), st.integers(1, 8))
+def test_seeds_are_distinct_pods_and_begin_with_the_first(replicas: int, seeds: int) -> None:
+    ordinals = naming.seed_ordinals(replicas, seeds)
+    assert len(set(ordinals)) == min(seeds, replicas)
+    assert ordinals[0] == 0
+    assert max(ordinals) < replicas
+
+
+@given(specs())
+def test_every_child_belongs_to_its_cluster_and_is_labelled(spec: dict[str, Any]) -> None:
+    family = family_of(cluster(spec), "node:1")
+    for child in (*family.foundations, *family.stateful_sets):
+        metadata = child.manifest["metadata"]
+        assert metadata["ownerReferences"][0]["uid"] == "cluster-uid"
+        assert metadata["ownerReferences"][0]["controller"]
+        assert metadata["labels"]["partisan.dev/cluster"] == "ads"
+        assert metadata["labels"]["app.kubernetes.io/managed-by"] == "partisan-operator"
+
+
+@given(specs())
+def test_a_child_just_applied_is_up_to_date(spec: dict[str, Any]) -> None:
+    family = family_of(cluster(spec), "node:1")
+    assert all(up_to_date(child, child.manifest) for child in family.foundations)
+    assert all(up_to_date(child, child.manifest) for child in family.stateful_sets)
+
+
+def test_the_pod_has_no_privileges_and_no_access_to_the_api_server() -> None:
+    spec = pod()["spec"]
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["enableServiceLinks"] is False
+    assert spec["securityContext"]["runAsNonRoot"]
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container()["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_the_pod_reads_its_configuration_and_writes_to_memory_only() -> None:
+    mounts = {mount["mountPath"]: mount for mount in container()["volumeMounts"]}
+    assert mounts["/etc/partisan/config"]["readOnly"]
+    assert mounts["/etc/partisan/secret"]["readOnly"]
+    volumes = {volume["name"]: volume for volume in pod()["spec"]["volumes"]}
+    assert volumes[mounts["/var/lib/partisan"]["name"]]["emptyDir"]["medium"] == "Memory"
+    assert {entry["name"] for entry in container()["env"]} == {
+        "POD_NAME",
+        "POD_NAMESPACE",
+        "POD_IP",
+        "K8S_NODE_NAME",
+    }
+
+
+def test_pods_start_at_once_and_are_replaced_by_the_operator_only() -> None:
+    spec = manifest("StatefulSet", "ads-s1", replicas=300)["spec"]
+    assert spec["podManagementPolicy"] == "Parallel"
+    assert spec["updateStrategy"] == {"type": "OnDelete"}
+    assert spec["ordinals"] == {"start": 250}
+    assert spec["serviceName"] == "ads-s1"
+    assert spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items()
+
+
+def test_the_image_of_the_operator_is_the_default() -> None:
+    assert container()["image"] == "node:1"
+    assert container(image="mine:2")["image"] == "mine:2"
+
+
+def test_resources_have_small_defaults_that_can_be_replaced() -> None:
+    assert container()["resources"] == {"requests": {"cpu": "10m", "memory": "48Mi"}}
+    own = {"requests": {"cpu": 1}, "limits": {"memory": "1Gi"}}
+    expected = {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}}
+    assert container(resources=own)["resources"] == expected
+    assert container(resources={"requests": {}})["resources"] == {}
+
+
+def test_pods_spread_by_default_and_only_by_default() -> None:
+    keys = [entry["topologyKey"] for entry in pod()["spec"]["topologySpreadConstraints"]]
+    assert keys == ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
+    assert "topologySpreadConstraints" not in pod(topologySpreadConstraints=[])["spec"]
+
+
+def test_scheduling_is_passed_on_and_left_out_when_empty() -> None:
+    fields = {"nodeSelector", "tolerations", "affinity", "priorityClassName", "imagePullSecrets"}
+    assert not fields & pod()["spec"].keys()
+    given_fields = {
+        "nodeSelector": {"disk": "fast"},
+        "tolerations": [{"key": "k", "operator": "Exists"}],
+        "affinity": {"podAntiAffinity": {"x": 1}},
+        "priorityClassName": "high",
+        "imagePullSecrets": [{"name": "registry"}],
+    }
+    spec = pod(**given_fields)["spec"]
+    assert {name: spec[name] for name in fields} == given_fields
+
+
+def test_the_service_is_headless_and_names_pods_before_they_are_ready() -> None:
+    spec = manifest("Service", "ads-s1", replicas=300)["spec"]
+    assert spec["clusterIP"] == "None"
+    assert spec["publishNotReadyAddresses"]
+    assert spec["selector"] == {"partisan.dev/cluster": "ads", "partisan.dev/shard": "1"}
+
+
+def test_only_own_pods_reach_the_overlay_port() -> None:
+    overlay, http = manifest("NetworkPolicy")["spec"]["ingress"]
+    assert overlay["ports"] == [{"port": 7946, "protocol": "TCP"}]
+    own = {"matchLabels": {"partisan.dev/cluster": "ads"}}
+    assert overlay["from"] == [{"podSelector": own}]
+    assert http == {"ports": [{"port": 8080, "protocol": "TCP"}]}
+    off = family_of(cluster({"networkPolicy": {"enabled": False}}), "node:1")
+    assert off.find("NetworkPolicy", "ads") is None
+
+
+def test_a_drain_takes_no_more_nodes_than_a_rollout() -> None:
+    spec = manifest("PodDisruptionBudget", rollout={"maxUnavailable": "25%"})["spec"]
+    assert spec["maxUnavailable"] == "25%"
+
+
+def test_a_token_survives_the_secret_and_junk_does_not_pass() -> None:
+    secret = token_secret.build(cluster(), "ab" * 32).manifest
+    assert token_secret.token_in(secret) == "ab" * 32
+    for data in ({}, {"token": ""}, {"token": "!"}, {"token": "YWJj"}, {"token": "/////w=="}):
+        assert token_secret.token_in({"data": data}) is None
+    assert token_secret.token_in({}) is None
+
+
+def test_node_config() -> None:
+    spec = {"replicas": 32, "workload": COUNTER, "channels": [{"name": "default"}]}
+    text = render_config(cluster(spec))
+    assert text == (
+        '#{cluster => <<"ads">>,\n'
+        '  namespace => <<"default">>,\n'
+        "  replicas => 32,\n"
+        "  servers => [],\n"
+        '  seeds => [{<<"ads-0">>,<<"ads-0.ads">>,7946},{<<"ads-11">>,<<"ads-11.ads">>,7946},'
+        '{<<"ads-21">>,<<"ads-21.ads">>,7946}],\n'
+        "  listen_port => 7946,\n"
+        "  http_port => 8080,\n"
+        "  overlay => {hyparview,#{active_max => 6,active_min => 3,passive_max => 30,"
+        "active_random_walk_length => 6,passive_random_walk_length => 3,"
+        "shuffle_interval => 10000,promotion_interval => 5000}},\n"
+        "  channels => [#{name => default,parallelism => 1,monotonic => false}],\n"
+        "  workload => {adcounter,#{ads => 1,impressions => 640,increment_interval => 1000,"
+        "propagation_interval => 5000}},\n"
+        f'  run => <<"{run_id(cluster(spec).spec.workload)}">>}}.\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("overlay", "text"),
+    [
+        ({"kind": "FullMesh"}, "overlay => {full_mesh,#{}}"),
+        (
+            {"kind": "ClientServer", "clientServer": {"servers": 2}},
+            'overlay => {client_server,#{servers => [<<"ads-0">>,<<"ads-1">>]}}',
+        ),
+    ],
+)
+def test_overlays_in_the_node_config(overlay: dict[str, Any], text: str) -> None:
+    config = render_config(cluster({"overlay": overlay}))
+    assert text in config
+    assert "workload => none" in config
+    assert 'run => <<"">>' in config
+
+
+@given(specs(), st.integers(1, 1024), st.integers(1, 8))
+def test_scaling_restarts_no_pod(spec: dict[str, Any], replicas: int, seeds: int) -> None:
+    scaled = spec | {"replicas": replicas, "discovery": {"seeds": seeds}}
+    assert restart_hash(cluster(spec)) == restart_hash(cluster(scaled))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"workload": {"adCounter": {"impressions": 641}}},
+        {"channels": [{"name": "default", "parallelism": 2}]},
+        {"overlay": {"kind": "HyParView", "hyParView": {"activeMax": 7}}},
+    ],
+)
+def test_what_nodes_must_follow_restarts_them(change: dict[str, Any]) -> None:
+    assert restart_hash(cluster({"workload": COUNTER})) != restart_hash(
+        cluster({"workload": COUNTER} | change)
+    )
+
+
+def test_drift_is_seen_and_the_fields_of_others_are_not() -> None:
+    wanted = {"spec": {"replicas": 3, "ports": [{"port": 1}]}, "cpu": "1000m"}
+    assert contains({"spec": {"replicas": 3, "ports": [{"port": 1, "x": 2}]}, "cpu": "1"}, wanted)
+    assert not contains({"spec": {"replicas": 4, "ports": [{"port": 1}]}, "cpu": "1"}, wanted)
+    assert not contains({"spec": {"replicas": 3, "ports": []}, "cpu": "1"}, wanted)
+    assert contains({}, {"replicas": 0, "paused": False, "labels": {}})
+    assert not contains({}, {"replicas": 1})
+
+
+def test_a_field_that_is_no_longer_wanted_is_seen_by_the_hash() -> None:
+    before = family_of(cluster({"nodeSelector": {"a": "b"}}), "node:1").stateful_sets[0]
+    after = family_of(cluster(), "node:1").stateful_sets[0]
+    assert not up_to_date(after, before.manifest)

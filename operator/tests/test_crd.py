@@ -1,0 +1,95 @@
+"""The CustomResourceDefinition is what the models say, and what the API server accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from partisan_operator.models import crd
+
+COMMITTED = Path(__file__).parents[2] / "crds" / "partisanclusters.yaml"
+
+
+def nodes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every node of a schema with its path."""
+    yield path, schema
+    for name, child in (schema.get("properties") or {}).items():
+        yield from nodes(child, f"{path}.{name}")
+    for name in ("items", "additionalProperties"):
+        if isinstance(schema.get(name), dict):
+            yield from nodes(schema[name], f"{path}[]")
+
+
+VERSION = crd.custom_resource_definition()["spec"]["versions"][0]
+SCHEMA = VERSION["schema"]["openAPIV3Schema"]
+SPEC = dict(nodes(SCHEMA["properties"]["spec"], "spec"))
+STATUS = dict(nodes(SCHEMA["properties"]["status"], "status"))
+
+
+def test_the_committed_file_is_up_to_date() -> None:
+    assert crd.main(["--check", str(COMMITTED)]) == 0
+
+
+def test_a_file_out_of_date_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stale = tmp_path / "crd.yaml"
+    stale.write_text("kind: Other\n")
+    assert crd.main(["--check", str(stale)]) == 1
+    assert "is out of date: run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", [*SPEC, *STATUS])
+def test_every_node_is_structural_and_every_field_is_explained(path: str) -> None:
+    node = SPEC.get(path) or STATUS[path]
+    assert not {"$ref", "title", "const", "exclusiveMinimum"} & node.keys()
+    assert "type" in node or node.get("x-kubernetes-int-or-string")
+    if not path.endswith("[]"):
+        assert node.get("description"), f"kubectl explain has nothing to say of {path}"
+
+
+@pytest.mark.parametrize("path", SPEC)
+def test_everything_in_the_spec_is_bounded(path: str) -> None:
+    """Bounds keep the cost of the validation rules, and of an object, within limits."""
+    node = SPEC[path]
+    bounds = {"array": "maxItems", "string": "maxLength", "integer": "maximum"}
+    bound = bounds.get(node.get("type", ""))
+    if bound and "enum" not in node and not path.endswith("tolerationSeconds"):
+        assert bound in node
+    if "additionalProperties" in node:
+        assert "maxProperties" in node
+
+
+def test_defaults_hold_no_nulls_and_no_empty_values() -> None:
+    for node in SPEC.values():
+        assert node.get("default", "x") not in (None, {}, [], "")
+    assert SPEC["spec.overlay"]["default"] == {"kind": "HyParView"}
+    assert SPEC["spec.replicas"] == {
+        "default": 3,
+        "description": "Number of nodes, one pod each.",
+        "format": "int32",
+        "maximum": 1024,
+        "minimum": 1,
+        "type": "integer",
+    }
+
+
+def test_channels_are_a_map_by_name() -> None:
+    assert SPEC["spec.channels"]["x-kubernetes-list-map-keys"] == ["name"]
+
+
+def test_every_rule_says_what_to_do() -> None:
+    validations = [
+        rule
+        for node in (SCHEMA, *SPEC.values())
+        for rule in node.get("x-kubernetes-validations", ())
+    ]
+    assert len(validations) >= 12
+    assert all(len(rule["message"]) > 30 for rule in validations)
+
+
+def test_columns_and_subresources() -> None:
+    names = [column["name"].upper() for column in VERSION["additionalPrinterColumns"]]
+    assert names == ["OVERLAY", "NODES", "READY", "JOINED", "PHASE", "CONVERGED", "AGE"]
+    assert VERSION["subresources"]["scale"]["labelSelectorPath"] == ".status.selector"

@@ -1,0 +1,125 @@
+"""Why a cluster is not well, in one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from partisan_operator.diagnosis import (
+    Reason,
+    Trouble,
+    apply_failure,
+    creation_trouble,
+    explain,
+    partition,
+    trouble_of,
+)
+
+
+def pod(phase: str = "Pending", **status: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "ads-1"}, "status": {"phase": phase, **status}}
+
+
+def waiting(reason: str, message: str = "why", **status: Any) -> dict[str, Any]:
+    state = {"waiting": {"reason": reason, "message": message}}
+    return pod(containerStatuses=[{"name": "node", "state": state, **status}])
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (waiting("ErrImagePull"), Reason.IMAGE_PULL_FAILED),
+        (waiting("ImagePullBackOff"), Reason.IMAGE_PULL_FAILED),
+        (waiting("ErrImageNeverPull"), Reason.IMAGE_PULL_FAILED),
+        (waiting("CreateContainerConfigError"), Reason.CONTAINER_CONFIG_ERROR),
+        (waiting("ContainerCreating"), Reason.POD_NOT_STARTING),
+        (waiting("CrashLoopBackOff", restartCount=4), Reason.CRASH_LOOPING),
+        (pod(), Reason.POD_NOT_STARTING),
+        (pod("Running"), Reason.NODE_NOT_JOINING),
+        (
+            pod(
+                conditions=[{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
+            ),
+            Reason.UNSCHEDULABLE,
+        ),
+    ],
+)
+def test_the_reason_of_a_pod(found: dict[str, Any], reason: Reason) -> None:
+    trouble = trouble_of(found)
+    assert trouble is not None
+    assert trouble.reason is reason
+
+
+def test_a_crash_tells_how_it_ended() -> None:
+    ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
+    trouble = trouble_of(waiting("CrashLoopBackOff", restartCount=4, lastState=ended))
+    assert trouble is not None
+    assert trouble.detail == "it crashed 4 times, last with exit code 137 (OOMKilled)"
+
+
+def test_pods_that_are_ready_or_going_away_are_no_trouble() -> None:
+    assert trouble_of(pod("Running", conditions=[{"type": "Ready", "status": "True"}])) is None
+    leaving = pod()
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert trouble_of(leaving) is None
+
+
+def test_events_of_pods_that_could_not_be_created() -> None:
+    text = 'create Pod ads-3 in StatefulSet ads failed error: pods "ads-3" is forbidden: '
+    quota = creation_trouble({"message": f"{text}exceeded quota: q"})
+    assert quota is not None
+    assert (quota.pod, quota.reason) == ("ads-3", Reason.QUOTA_EXCEEDED)
+    policy = creation_trouble({"message": f"{text}violates PodSecurity"})
+    assert policy is not None
+    assert policy.reason is Reason.POD_REJECTED
+    assert creation_trouble({"message": "something else"}) is None
+
+
+def said(*troubles: Trouble, unready: int = 1, seconds: float = 1000.0) -> str:
+    found = explain(troubles, unready_pods=unready, seeds=["ads-0"], unready_for=seconds)
+    return "" if found is None else f"{found.reason}: {found.message}"
+
+
+def test_the_message_names_pod_cause_and_remedy() -> None:
+    trouble = Trouble("ads-0", Reason.IMAGE_PULL_FAILED, "ErrImagePull: not\n found.")
+    assert said(trouble, unready=5) == (
+        "ImagePullFailed: Pod ads-0 (a seed that the others join through): ErrImagePull: not"
+        " found. 5 pods are not ready. Check spec.image, spec.imagePullPolicy and"
+        " spec.imagePullSecrets."
+    )
+
+
+def test_the_cause_is_told_and_not_what_follows_from_it() -> None:
+    joining = Trouble("ads-0", Reason.NODE_NOT_JOINING, "x")
+    quota = Trouble("ads-7", Reason.QUOTA_EXCEEDED, "y")
+    assert said(joining, quota).startswith("QuotaExceeded: Pod ads-7")
+
+
+def test_a_seed_is_told_first_among_equals() -> None:
+    troubles = [Trouble(name, Reason.UNSCHEDULABLE, "x") for name in ("ads-4", "ads-0")]
+    assert said(*troubles).startswith("Unschedulable: Pod ads-0 (a seed")
+
+
+@pytest.mark.parametrize(
+    ("reason", "seconds"),
+    [(Reason.UNSCHEDULABLE, 4), (Reason.POD_NOT_STARTING, 40), (Reason.NODE_NOT_JOINING, 80)],
+)
+def test_what_may_pass_by_itself_gets_time(reason: Reason, seconds: float) -> None:
+    assert said(Trouble("ads-1", reason, "x"), seconds=seconds) == ""
+    assert said(Trouble("ads-1", Reason.IMAGE_PULL_FAILED, "x"), seconds=0)
+
+
+def test_an_overlay_in_pieces_is_trouble_after_a_while() -> None:
+    assert partition(2, 8, 8, seconds=5) is None
+    assert partition(1, 8, 8, seconds=100) is None
+    assert partition(2, 7, 8, seconds=100) is None
+    found = partition(2, 8, 8, seconds=100)
+    assert found is not None
+    assert found.reason is Reason.OVERLAY_PARTITIONED
+
+
+def test_long_messages_are_cut() -> None:
+    message = apply_failure("StatefulSet", "ads", "x" * 5000).message
+    assert len(message) < 600
+    assert "..." in message

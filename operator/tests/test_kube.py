@@ -1,0 +1,95 @@
+"""The client of the API server, on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from fake_api import FakeApi
+from partisan_operator.announcements import Announcement
+from partisan_operator.kube import Kube, KubeError, Query
+from world import cluster
+
+MAP = "/api/v1/namespaces/default/configmaps/a"
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    server = FakeApi()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest.fixture
+def kube(api: FakeApi) -> Kube:
+    return api._kube
+
+
+async def test_get(api: FakeApi, kube: Kube) -> None:
+    api.put(MAP, {"metadata": {"name": "a"}, "data": {}})
+    assert (await kube.get("ConfigMap", "default", "a") or {})["data"] == {}
+    assert await kube.get("ConfigMap", "default", "b") is None
+
+
+async def test_a_list_comes_from_the_cache_and_its_items_say_what_they_are(
+    api: FakeApi, kube: Kube
+) -> None:
+    api.put(MAP, {"metadata": {"name": "a", "labels": {"l": "v"}}})
+    api.put(f"{MAP}2", {"metadata": {"name": "a2", "labels": {"l": "w"}}})
+    (found,) = await kube.find("ConfigMap", "default", Query(labels="l=v"))
+    assert (found["apiVersion"], found["kind"]) == ("v1", "ConfigMap")
+    assert api.log[-1].query["resourceVersion"] == "0"
+
+
+async def test_metadata_can_be_asked_for_alone(api: FakeApi, kube: Kube) -> None:
+    await kube.find("Pod", "default", Query(fields="status.phase=Pending", metadata_only=True))
+    assert "PartialObjectMetadataList" in api.log[-1].headers["Accept"]
+    assert api.log[-1].query["fieldSelector"] == "status.phase=Pending"
+
+
+async def test_apply_is_server_side_and_ours(api: FakeApi, kube: Kube) -> None:
+    await kube.apply({"kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}})
+    request = api.log[-1]
+    assert request.method == "PATCH"
+    assert request.headers["Content-Type"] == "application/apply-patch+yaml"
+    assert request.query == {"fieldManager": "partisan-operator", "force": "true"}
+    assert MAP in api.objects
+
+
+async def test_a_status_is_written_for_one_uid(api: FakeApi, kube: Kube) -> None:
+    await kube.apply_status(cluster(), {"ready": 3})
+    assert api.log[-1].path.endswith("/partisanclusters/ads/status")
+    (live,) = api.objects.values()
+    assert (live["metadata"]["uid"], live["status"]) == ("cluster-uid", {"ready": 3})
+
+
+async def test_delete_needs_the_uid_that_was_seen(api: FakeApi, kube: Kube) -> None:
+    uid = api.put(MAP, {"metadata": {"name": "a"}})["metadata"]["uid"]
+    await kube.delete("ConfigMap", "default", "a", "another")
+    assert MAP in api.objects
+    await kube.delete("ConfigMap", "default", "a", uid)
+    assert MAP not in api.objects
+    await kube.delete("ConfigMap", "default", "a", uid)
+
+
+async def test_an_announcement_is_an_event_about_the_cluster(api: FakeApi, kube: Kube) -> None:
+    await kube.announce(cluster(), Announcement("Warning", "CrashLooping", "why"))
+    (event,) = api.objects.values()
+    assert (event["type"], event["reason"], event["message"]) == ("Warning", "CrashLooping", "why")
+    assert event["involvedObject"]["uid"] == "cluster-uid"
+
+
+async def test_a_refusal_carries_code_and_message(api: FakeApi, kube: Kube) -> None:
+    api.failure = (403, "you may not")
+    with pytest.raises(KubeError, match="you may not") as refused:
+        await kube.get("ConfigMap", "default", "a")
+    assert refused.value.code == 403
+
+
+async def test_no_answer_is_an_error_too(api: FakeApi, kube: Kube) -> None:
+    await api._runner.cleanup()
+    with pytest.raises(KubeError, match="no answer") as refused:
+        await kube.get("ConfigMap", "default", "a")
+    assert refused.value.code == 0

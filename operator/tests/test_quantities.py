@@ -1,0 +1,44 @@
+"""Durations, shares and resource quantities."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partisan_operator.models.quantities import milliseconds, same_quantity, share
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("500ms", 500), ("10s", 10_000), ("1m30s", 90_000), ("1.5s", 1_500), ("0.2ms", 1)],
+)
+def test_durations(text: str, expected: int) -> None:
+    assert milliseconds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "10", "s", "1 s", "10s ", "-1s", "1d"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="is no duration"):
+        milliseconds(text)
+
+
+@given(st.integers(1, 100), st.integers(1, 1024))
+def test_a_share_is_at_least_one_and_never_more_than_said(percent: int, total: int) -> None:
+    count = share(f"{percent}%", total)
+    assert count == 1 or count * 100 <= percent * total
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("0.5", "500m", True),
+        ("1000m", 1, True),
+        ("1Gi", "1024Mi", True),
+        ("64Mi", "64M", False),
+        ("node:1", "node:1", False),
+        (None, None, False),
+    ],
+)
+def test_equal_quantities(left: object, right: object, same: bool) -> None:
+    assert same_quantity(left, right) is same

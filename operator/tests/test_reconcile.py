@@ -1,0 +1,210 @@
+"""The core, driven to rest in a small world."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from partisan_operator import reconcile
+from partisan_operator.children import family_of
+from partisan_operator.diagnosis import Reason
+from partisan_operator.models import PartisanCluster
+from partisan_operator.models.quantities import share
+from partisan_operator.observe.observation import TokenState
+from strategies import specs
+from world import IMAGE, Pod, World, cluster
+
+LIMIT = 400
+
+
+def plan(wanted: PartisanCluster, world: World, *, complete: bool = True) -> reconcile.Plan:
+    observation = world.observe(complete=complete)
+    return reconcile.plan(wanted, family_of(wanted, IMAGE), observation, IMAGE)
+
+
+def settle(wanted: PartisanCluster, world: World) -> int:
+    """Drive the world to rest.
+
+    Return the greatest number of pods that were missing once the cluster had had all of them.
+    """
+    most, whole = 0, False
+    for _ in range(LIMIT):
+        todo = plan(wanted, world)
+        assert todo.problem is None
+        waits = [pod for pod in world.pods.values() if not pod.ready]
+        if not todo.changes and not waits and world.objects:
+            return most
+        world.perform(todo)
+        ready = sum(pod.ready for pod in world.pods.values())
+        whole = whole or ready == wanted.spec.replicas
+        most = max(most, wanted.spec.replicas - ready) if whole else most
+        world.step()
+    pytest.fail("the world does not come to rest")
+
+
+def names(world: World) -> list[str]:
+    return sorted(world.pods, key=lambda name: int(name.rpartition("-")[2]))
+
+
+@settings(max_examples=40, deadline=None)
+@given(specs(max_replicas=600))
+def test_any_spec_is_reached_and_then_nothing_is_done(spec: dict[str, Any]) -> None:
+    wanted, world = cluster(spec), World()
+    settle(wanted, world)
+    assert len(world.pods) == wanted.spec.replicas
+    assert not plan(wanted, world).changes
+    assert not plan(wanted, world, complete=False).changes
+
+
+@settings(max_examples=40, deadline=None)
+@given(specs(max_replicas=300), specs(max_replicas=300))
+def test_any_change_is_reached_within_the_bounds_of_a_rollout(
+    first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    world = World()
+    settle(cluster(first), world)
+    changed = cluster(second)
+    scaled = {pod.uid for pod in world.pods.values()}
+    most = settle(changed, world)
+    assert len(world.pods) == changed.spec.replicas
+    assert {pod.uid for pod in world.pods.values()} <= scaled | {
+        pod.uid for pod in world.pods.values()
+    }
+    assert most <= share(changed.spec.rollout.max_unavailable, changed.spec.replicas)
+    assert not plan(changed, world).changes
+
+
+def test_what_pods_need_comes_before_the_pods() -> None:
+    first, second, *_ = plan(cluster(), World()).waves
+    assert reconcile.CreateToken() in first
+    assert {action.child.kind for action in first if isinstance(action, reconcile.Apply)} == {
+        "ConfigMap",
+        "Service",
+        "NetworkPolicy",
+        "PodDisruptionBudget",
+    }
+    assert [action.child.kind for action in second] == ["StatefulSet"]  # type: ignore[union-attr]
+
+
+def test_scaling_replaces_no_pod() -> None:
+    world = World()
+    settle(cluster({"replicas": 10}), world)
+    before = {pod.uid for pod in world.pods.values()}
+    assert plan(cluster({"replicas": 40}), world).scaling == (10, 40)
+    settle(cluster({"replicas": 40}), world)
+    assert before <= {pod.uid for pod in world.pods.values()}
+    settle(cluster({"replicas": 4}), world)
+    assert names(world) == ["ads-0", "ads-1", "ads-2", "ads-3"]
+    assert {pod.uid for pod in world.pods.values()} <= before
+
+
+def test_a_shard_is_emptied_before_it_is_deleted() -> None:
+    world = World()
+    settle(cluster({"replicas": 300}), world)
+    small = cluster({"replicas": 10})
+    todo = plan(small, world)
+    emptied = [a.child for a in todo.actions if isinstance(a, reconcile.Apply)]
+    assert {c.name: c.manifest["spec"]["replicas"] for c in emptied if c.kind == "StatefulSet"} == {
+        "ads": 10,
+        "ads-s1": 0,
+    }
+    assert not any(isinstance(action, reconcile.Delete) for action in todo.actions)
+    settle(small, world)
+    assert ("StatefulSet", "ads-s1") not in world.objects
+    assert ("Service", "ads-s1") not in world.objects
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "Service", "ConfigMap"])
+def test_an_object_of_another_owner_is_neither_changed_nor_deleted(kind: str) -> None:
+    world = World()
+    world.add_foreign(kind, "ads-config" if kind == "ConfigMap" else "ads")
+    todo = plan(cluster(), world)
+    assert todo.actions == ()
+    assert todo.problem is not None
+    assert todo.problem.reason is Reason.NAME_CONFLICT
+    assert kind in todo.problem.message
+
+
+def test_a_foreign_object_that_is_in_nobodys_way_stays() -> None:
+    world = World()
+    world.add_foreign("ConfigMap", "somebody")
+    settle(cluster(), world)
+    assert ("ConfigMap", "somebody") in world.objects
+
+
+def test_a_bad_token_stops_everything() -> None:
+    todo = plan(cluster(), World(token=TokenState.INVALID))
+    assert todo.actions == ()
+    assert todo.problem is not None
+    assert todo.problem.reason is Reason.TOKEN_INVALID
+
+
+def test_the_token_is_made_once() -> None:
+    world = World()
+    settle(cluster(), world)
+    assert world.token is TokenState.VALID
+    assert reconcile.CreateToken() not in plan(cluster({"replicas": 9}), world).actions
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "ConfigMap", "Service", "PodDisruptionBudget"])
+def test_drift_is_repaired(kind: str) -> None:
+    world = World()
+    settle(cluster(), world)
+    name = "ads-config" if kind == "ConfigMap" else "ads"
+    part = "data" if kind == "ConfigMap" else "spec"
+    live = world.objects[kind, name]
+    live[part] = dict.fromkeys(live[part], 77) | {"template": live[part].get("template")}
+    todo = plan(cluster(), world)
+    assert [action.child.kind for action in todo.actions] == [kind]  # type: ignore[union-attr]
+    del world.objects[kind, name]
+    todo = plan(cluster(), world)
+    assert [action.child.kind for action in todo.actions] == [kind]  # type: ignore[union-attr]
+
+
+def test_a_child_that_is_no_longer_wanted_goes() -> None:
+    world = World()
+    settle(cluster(), world)
+    settle(cluster({"networkPolicy": {"enabled": False}}), world)
+    assert ("NetworkPolicy", "ads") not in world.objects
+
+
+def test_a_broken_image_stops_the_rollout_after_one_batch_and_a_good_one_resumes_it() -> None:
+    world = World(broken_images={"node:bad"})
+    settle(cluster({"replicas": 20}), world)
+    broken = cluster({"replicas": 20, "image": "node:bad"})
+    for _ in range(30):
+        world.perform(plan(broken, world))
+        world.step()
+    assert sum(pod.image == "node:bad" for pod in world.pods.values()) == 2
+    assert plan(broken, world).outdated == 18
+    settle(cluster({"replicas": 20, "image": "node:good"}), world)
+    assert {pod.image for pod in world.pods.values()} == {"node:good"}
+
+
+def test_a_paused_cluster_is_left_alone() -> None:
+    world = World()
+    settle(cluster(), world)
+    assert plan(cluster({"paused": True, "replicas": 9, "image": "x"}), world).actions == ()
+
+
+def test_the_run_starts_when_all_nodes_wait_in_one_overlay() -> None:
+    wanted = cluster({"workload": {"adCounter": {"impressions": 5}}})
+    world = World()
+    settle(wanted, world)
+    assert world.started == []  # the nodes of this world know no workload
+
+
+def test_deleting_a_pod_needs_the_uid_that_was_seen() -> None:
+    world = World()
+    settle(cluster(), world)
+    todo = plan(cluster({"image": "node:2"}), world)
+    world.perform(todo)
+    world.step()
+    todo = plan(cluster({"image": "node:2"}), world)
+    (action,) = (a for a in todo.actions if isinstance(a, reconcile.DeletePod))
+    name = action.pod.name
+    world.pods[name] = Pod(name, "successor", action.pod.owner, "new", "node:2")
+    world.perform(todo)
+    assert world.pods[name].uid == "successor"

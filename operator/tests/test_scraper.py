@@ -1,0 +1,156 @@
+"""The scraper against nodes that answer, hang, lie, rant and close the door."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from aiohttp import web
+
+from partisan_operator.observe.observation import Endpoint
+from partisan_operator.observe.scraper import MAX_ANSWER, ScrapeError, Scraper
+from world import START
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Serve = Callable[[Handler], Awaitable[Scraper]]
+
+REPORT = {"node": "ads-0", "incarnation": 7, "overlay": {"joined": True, "active": ["ads-1"]}}
+HERE = Endpoint("ads-0", "uid-0", "127.0.0.1", True)
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Serve]:
+    """Give a function that serves a node and returns a scraper of its port."""
+    cleanup: list[Callable[[], Awaitable[None]]] = []
+
+    async def start(handler: Handler) -> Scraper:
+        application = web.Application()
+        application.router.add_route("*", "/{path:.*}", handler)
+        runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = runner.addresses[0][1]
+        scraper = Scraper(timeout=0.5, concurrency=4, clock=lambda: START, port=port)
+        cleanup.extend([scraper.close, runner.cleanup])
+        return scraper
+
+    yield start
+    for close in cleanup:
+        await close()
+
+
+async def ok(_: web.Request) -> web.Response:
+    return web.json_response(REPORT)
+
+
+async def test_a_report(serve: Serve) -> None:
+    scraper = await serve(ok)
+    reports, failures = await scraper.scrape([HERE])
+    assert failures == 0
+    assert reports["ads-0"].report.overlay.active == ("ads-1",)
+    assert (reports["ads-0"].uid, reports["ads-0"].at) == ("uid-0", START)
+
+
+async def test_a_node_that_hangs_harms_nobody_else(serve: Serve) -> None:
+    async def first_hangs(request: web.Request) -> web.Response:
+        if request.host.startswith("127.0.0.2"):
+            await asyncio.Event().wait()
+        return await ok(request)
+
+    # The server listens on one address only: the hanging node is one that nobody answers for.
+    scraper = await serve(first_hangs)
+    absent = Endpoint("ads-9", "uid-9", "127.0.0.2", True)
+    reports, failures = await scraper.scrape([absent, HERE])
+    assert set(reports) == {"ads-0"}
+    assert failures == 1
+
+
+async def hang(_: web.Request) -> web.Response:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def drip(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse()
+    await response.prepare(request)
+    await response.write(b'{"node": ')
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def rant(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse()
+    await response.prepare(request)
+    for _ in range(2 * MAX_ANSWER // 65536):
+        await response.write(b" " * 65536)
+    return response
+
+
+def answers(body: object, status: int = 200) -> Handler:
+    async def handler(_: web.Request) -> web.Response:
+        return web.json_response(body, status=status)
+
+    return handler
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        hang,
+        drip,
+        rant,
+        answers(REPORT, status=500),
+        answers([1, 2, 3]),
+        answers("text"),
+        answers({"node": "ads-0"}),
+        answers(REPORT | {"node": "ads-1"}),
+        answers(REPORT | {"incarnation": -1}),
+        answers(REPORT | {"incarnation": 2**63}),
+        answers(REPORT | {"overlay": {"active": ["x" * 1000]}}),
+        answers(REPORT | {"workload": {"phase": "dancing"}}),
+        answers(REPORT | {"workload": {"started_at": 1e300}}),
+    ],
+)
+async def test_what_is_no_report_counts_as_none(serve: Serve, handler: Handler) -> None:
+    scraper = await serve(handler)
+    assert await scraper.scrape([HERE]) == ({}, 1)
+
+
+async def test_nodes_are_asked_a_few_at_a_time(serve: Serve) -> None:
+    present, most = 0, 0
+
+    async def count(request: web.Request) -> web.Response:
+        nonlocal present, most
+        present += 1
+        most = max(most, present)
+        await asyncio.sleep(0)
+        present -= 1
+        return await ok(request)
+
+    scraper = await serve(count)
+    _, failures = await scraper.scrape([HERE] * 40)
+    assert most <= 4
+    assert failures == 39  # they all answer as one and the same node, which counts once
+
+
+async def test_a_run_is_started_with_the_token(serve: Serve) -> None:
+    asked: list[tuple[str, str, str, str]] = []
+
+    async def start(request: web.Request) -> web.Response:
+        token = request.headers["Authorization"]
+        asked.append((request.method, request.path, token, await request.text()))
+        return web.Response(status=202)
+
+    scraper = await serve(start)
+    await scraper.start_run(HERE, "secret", "r1")
+    assert asked == [("POST", "/workload/start", "Bearer secret", "r1")]
+
+
+@pytest.mark.parametrize("handler", [answers({}, status=401), hang])
+async def test_a_start_that_is_not_accepted_is_an_error(serve: Serve, handler: Handler) -> None:
+    scraper = await serve(handler)
+    with pytest.raises(ScrapeError, match="ads-0") as refused:
+        await scraper.start_run(HERE, "secret", "r1")
+    assert "secret" not in str(refused.value)

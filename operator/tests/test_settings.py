@@ -1,0 +1,57 @@
+"""Settings from the environment."""
+
+from __future__ import annotations
+
+import pytest
+
+from partisan_operator.settings import Settings, SettingsError
+
+
+def read(**variables: str) -> Settings:
+    return Settings.from_environment({f"PARTISAN_OPERATOR_{k}": v for k, v in variables.items()})
+
+
+def test_an_empty_environment_gives_the_defaults() -> None:
+    assert read() == Settings()
+    assert read(NODE_IMAGE="", INTERVAL=" ", WATCH_NAMESPACES="") == Settings()
+
+
+def test_all_variables() -> None:
+    assert read(
+        NODE_IMAGE="node:2",
+        WATCH_NAMESPACES="a, b,",
+        INTERVAL="5s",
+        ACTIVE_INTERVAL="500ms",
+        RESYNC_INTERVAL="2m",
+        SCRAPE_TIMEOUT="1s",
+        SCRAPE_CONCURRENCY="8",
+        METRICS_PORT="0",
+        LOG_LEVEL="DEBUG",
+        LOG_FORMAT="json",
+    ) == Settings(
+        node_image="node:2",
+        namespaces=("a", "b"),
+        idle_period=5.0,
+        active_period=0.5,
+        resync_period=120.0,
+        scrape_timeout=1.0,
+        scrape_concurrency=8,
+        metrics_port=0,
+        log_level="debug",
+        log_format="json",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("INTERVAL", "5"),
+        ("METRICS_PORT", "http"),
+        ("SCRAPE_CONCURRENCY", "0"),
+        ("LOG_LEVEL", "loud"),
+        ("LOG_FORMAT", "xml"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=f"PARTISAN_OPERATOR_{name}.*{value}"):
+        read(**{name: value})

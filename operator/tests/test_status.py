@@ -1,0 +1,268 @@
+"""The status, from what was seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from partisan_operator import reconcile
+from partisan_operator.announcements import announcements
+from partisan_operator.children import family_of
+from partisan_operator.diagnosis import Problem, Reason
+from partisan_operator.models import PartisanCluster, PartisanClusterStatus
+from partisan_operator.models.status import ChannelStatus, ConditionType, Phase
+from partisan_operator.observe.observation import Observation, Seen
+from partisan_operator.status import View, status_of, worth_writing
+from partisan_operator.workload import Ledger
+from world import IMAGE, START, World, cluster, report
+
+COUNTER = {"workload": {"adCounter": {"impressions": 10}}}
+
+
+def settled(spec: dict[str, Any]) -> World:
+    wanted, world = cluster(spec), World()
+    for _ in range(6):
+        family = family_of(wanted, IMAGE)
+        world.perform(reconcile.plan(wanted, family, world.observe(), IMAGE))
+        world.step()
+    return world
+
+
+def status(
+    wanted: PartisanCluster,
+    observation: Observation,
+    *,
+    acted: bool = False,
+    outdated: int = 0,
+    problem: Problem | None = None,
+    channels: tuple[ChannelStatus, ...] = (),
+) -> PartisanClusterStatus:
+    view = View(observation, Ledger(), acted, outdated, problem, channels)
+    return status_of(wanted, view)[0]
+
+
+def reason(found: PartisanClusterStatus, kind: ConditionType) -> tuple[str, str]:
+    condition = found.condition(kind)
+    assert condition is not None
+    return condition.status, condition.reason
+
+
+def after(wanted: PartisanCluster, found: PartisanClusterStatus) -> PartisanCluster:
+    """Return the cluster with that status written."""
+    return replace(wanted, status=found)
+
+
+def test_a_cluster_before_its_pods() -> None:
+    found = status(cluster(), World().observe(), acted=True)
+    assert found.phase is Phase.PENDING
+    assert (found.replicas, found.ready, found.joined) == (0, 0, 0)
+    assert reason(found, ConditionType.READY) == ("False", "NodesMissing")
+    assert reason(found, ConditionType.OVERLAY_CONNECTED) == ("Unknown", "NoAnswer")
+    assert reason(found, ConditionType.WORKLOAD_CONVERGED) == ("Unknown", "NoWorkload")
+    assert found.converged == "Unknown"
+    assert found.timings.applied_at == "2026-01-01T00:00:00Z"
+    assert found.timings.ready_at is None
+
+
+def test_a_cluster_that_is_complete() -> None:
+    found = status(cluster(), settled({}).observe())
+    assert found.phase is Phase.READY
+    assert (found.replicas, found.ready, found.joined, found.updated) == (3, 3, 3, 3)
+    assert found.selector == "partisan.dev/cluster=ads"
+    assert found.overlay is not None
+    assert (found.overlay.components, found.overlay.isolated) == (1, 0)
+    for kind in (ConditionType.READY, ConditionType.OVERLAY_CONNECTED):
+        assert reason(found, kind)[0] == "True"
+    for kind in (ConditionType.PROGRESSING, ConditionType.DEGRADED, ConditionType.PAUSED):
+        assert reason(found, kind)[0] == "False"
+    assert found.timings.ready_at is not None
+    assert found.timings.joined_at is not None
+
+
+def test_an_overlay_in_pieces_is_not_ready() -> None:
+    observation = settled({}).observe()
+    alone = {name: Seen(report(name), seen.uid, seen.at) for name, seen in observation.seen.items()}
+    found = status(cluster(), replace(observation, seen=alone))
+    assert found.phase is Phase.FORMING
+    assert reason(found, ConditionType.OVERLAY_CONNECTED) == ("False", "Partitioned")
+    assert reason(found, ConditionType.READY) == ("False", "NodesNotJoined")
+    assert found.timings.ready_at is not None
+    assert found.timings.joined_at is None
+
+
+def test_a_node_that_does_not_answer_has_not_joined() -> None:
+    observation = settled({}).observe()
+    seen = {name: entry for name, entry in observation.seen.items() if name != "ads-1"}
+    found = status(cluster(), replace(observation, seen=seen))
+    assert found.joined == 2
+    assert reason(found, ConditionType.READY) == ("False", "NodesNotJoined")
+
+
+def test_milestones_wait_until_what_was_changed_is_in_force() -> None:
+    observation = settled({}).observe()
+    assert status(cluster(), observation, acted=True).timings.ready_at is None
+
+
+def test_a_new_generation_has_milestones_of_its_own() -> None:
+    observation = settled({}).observe()
+    first = status(cluster(), observation)
+    later = replace(observation, at=START + timedelta(hours=1))
+    second = status(after(cluster(generation=2), first), later)
+    assert second.observed_generation == 2
+    assert second.timings.applied_at == second.timings.ready_at == "2026-01-01T01:00:00.000Z"
+
+
+def test_a_transition_has_the_time_of_the_change_of_status_only() -> None:
+    world = World()
+    first = status(cluster(), world.observe(), acted=True)
+    world.step()
+    second = status(after(cluster(), first), world.observe(), acted=True)
+    assert second.conditions == first.conditions
+    third = status(after(cluster(), second), settled({}).observe())
+    ready = third.condition(ConditionType.READY)
+    assert ready is not None
+    assert ready.last_transition_time == third.observed_at
+
+
+@pytest.mark.parametrize(
+    ("fields", "phase"),
+    [
+        ({"problem": Problem(Reason.CRASH_LOOPING, "x")}, Phase.DEGRADED),
+        ({"outdated": 2}, Phase.UPDATING),
+    ],
+)
+def test_phases(fields: dict[str, Any], phase: Phase) -> None:
+    assert status(cluster(), settled({}).observe(), **fields).phase is phase
+
+
+def test_a_paused_cluster_says_so() -> None:
+    found = status(cluster({"paused": True}), settled({}).observe())
+    assert found.phase is Phase.PAUSED
+    assert reason(found, ConditionType.PAUSED) == ("True", "SpecPaused")
+
+
+def test_a_rollout_lasts_until_the_last_pod_is_back() -> None:
+    world = settled({})
+    rolling = status(cluster(), world.observe(), outdated=1)
+    assert reason(rolling, ConditionType.PROGRESSING) == ("True", "RollingOut")
+    del world.pods["ads-2"]
+    world.step()
+    returning = status(after(cluster(), rolling), world.observe())
+    assert reason(returning, ConditionType.PROGRESSING) == ("True", "RollingOut")
+    world.step()
+    world.step()
+    done = status(after(cluster(), returning), world.observe())
+    assert reason(done, ConditionType.PROGRESSING) == ("False", "Settled")
+    assert [a.reason for a in announcements(returning, done)] == ["RolloutFinished"]
+
+
+def working(world: World, *, increments: int, value: int, phase: str) -> Observation:
+    """Return a look at nodes of which each counted `increments`."""
+    observation = world.observe()
+    run = status(cluster(COUNTER), observation).workload
+    assert run is not None
+    part = {
+        "run": run.run,
+        "phase": phase,
+        "increments": increments,
+        "value": value,
+        "converged": phase == "finished",
+        "digest": "d",
+        "started_at": START.timestamp(),
+        "finished_at": START.timestamp() if phase == "finished" else None,
+    }
+    seen = {
+        name: Seen(
+            report(
+                name, active=entry.report.overlay.active, workload=part | {"actor": f"{name}/1"}
+            ),
+            entry.uid,
+            entry.at,
+        )
+        for name, entry in observation.seen.items()
+    }
+    return replace(observation, seen=seen)
+
+
+def test_a_run_from_start_to_end() -> None:
+    world = settled(COUNTER)
+    running = status(cluster(COUNTER), working(world, increments=2, value=5, phase="running"))
+    assert running.phase is Phase.RUNNING
+    assert running.converged == "False"
+    done = status(cluster(COUNTER), working(world, increments=4, value=12, phase="finished"))
+    assert done.phase is Phase.CONVERGED
+    assert done.converged == "True"
+    assert reason(done, ConditionType.WORKLOAD_CONVERGED) == ("True", "Converged")
+    assert done.timings.converged_at == "2026-01-01T00:00:00.000Z"
+    assert {a.reason for a in announcements(running, done)} == {"RunConverged"}
+
+
+def test_a_counter_that_cannot_be_right_is_told() -> None:
+    """Equal everywhere is not enough: it must be what was counted."""
+    world = settled(COUNTER)
+    found = status(cluster(COUNTER), working(world, increments=4, value=13, phase="finished"))
+    assert found.converged == "False"
+    assert reason(found, ConditionType.WORKLOAD_CONVERGED) == ("False", "CounterMismatch")
+
+
+def test_a_settled_cluster_is_not_written_to() -> None:
+    observation = settled({}).observe()
+    first = status(cluster(), observation)
+    later = replace(observation, at=START + timedelta(days=1))
+    traffic = ChannelStatus(
+        name="overlay", messages=9, bytes=9, dropped=0, queue_bytes=0,
+        messages_per_second=1, bytes_per_second=1,
+    )  # fmt: skip
+    second = status(after(cluster(), first), later, channels=(traffic,))
+    assert second != first
+    assert not worth_writing(second, first)
+
+
+def test_a_cluster_at_work_shows_its_traffic_now_and_then() -> None:
+    world = World()
+    first = status(cluster(), world.observe(), acted=True)
+    soon = replace(world.observe(), at=world.now + timedelta(seconds=1))
+    assert not worth_writing(status(after(cluster(), first), soon), first)
+    later = replace(world.observe(), at=world.now + timedelta(seconds=6))
+    assert worth_writing(status(after(cluster(), first), later), first)
+
+
+def test_what_changed_is_written() -> None:
+    world = settled({})
+    first = status(cluster(), world.observe())
+    del world.pods["ads-2"]
+    world.step()
+    assert worth_writing(status(after(cluster(), first), world.observe()), first)
+
+
+def test_each_thing_is_announced_once() -> None:
+    observation = settled({}).observe()
+    wanted = cluster()
+    first = status(wanted, observation)
+    told = announcements(PartisanClusterStatus(), first)
+    assert [a.reason for a in told] == ["OverlayFormed"]
+    assert "3 nodes joined one overlay" in told[0].message
+    again = status(after(wanted, first), observation)
+    assert announcements(first, again) == ()
+    problem = Problem(Reason.IMAGE_PULL_FAILED, "why")
+    bad = status(after(wanted, again), observation, problem=problem)
+    assert [(a.type, a.reason) for a in announcements(again, bad)] == [
+        ("Warning", "ImagePullFailed")
+    ]
+    well = status(after(wanted, bad), observation)
+    assert [a.reason for a in announcements(bad, well)] == ["Recovered"]
+    paused = status(after(cluster({"paused": True}), well), observation)
+    assert [a.reason for a in announcements(well, paused)] == ["Paused"]
+    assert [a.reason for a in announcements(paused, well)] == ["Resumed"]
+
+
+def test_the_status_survives_the_wire() -> None:
+    found = status(cluster(COUNTER), settled(COUNTER).observe())
+    assert PartisanClusterStatus.model_validate(found.to_wire()) == found
+
+
+def test_a_status_that_cannot_be_read_is_computed_anew() -> None:
+    assert cluster(status={"phase": "Nonsense"}).status == PartisanClusterStatus()

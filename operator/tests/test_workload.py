@@ -1,0 +1,175 @@
+"""The run of the workload: accounting, agreement, start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from partisan_operator import workload
+from partisan_operator.models.status import RetiredActor, WorkloadStatus
+from partisan_operator.observe.report import NodeReport
+from partisan_operator.workload import Ledger
+from world import report
+
+RUN = "r1"
+NODES = ("ads-0", "ads-1")
+
+
+def node(name: str, increments: int, *, actor: str = "1", **fields: Any) -> NodeReport:
+    part = {
+        "kind": "adcounter",
+        "run": RUN,
+        "phase": "running",
+        "actor": f"{name}/{actor}",
+        "increments": increments,
+    }
+    return report(name, workload=part | fields)
+
+
+def finished(name: str, increments: int, value: int, **fields: Any) -> NodeReport:
+    ended = {"phase": "finished", "converged": True, "digest": "d"}
+    times = {"started_at": 10.0, "finished_at": 20.0}
+    return node(name, increments, value=value, **(ended | times | fields))
+
+
+def reports(*nodes: NodeReport) -> dict[str, NodeReport]:
+    return {entry.node: entry for entry in nodes}
+
+
+def run(
+    *looks: dict[str, NodeReport], expected: tuple[str, ...] = NODES
+) -> tuple[Ledger, tuple[RetiredActor, ...]]:
+    """Take looks into account, one after the other."""
+    ledger, retired = Ledger(), ()
+    for look in looks:
+        ledger, retired = workload.advance(ledger, retired, RUN, expected, look)
+    return ledger, retired
+
+
+def measure(
+    ledger: Ledger,
+    retired: tuple[RetiredActor, ...],
+    look: dict[str, NodeReport],
+    *,
+    earlier: WorkloadStatus | None = None,
+) -> WorkloadStatus:
+    done = workload.verdict(RUN, NODES, look).converged
+    return workload.measure(
+        ledger, retired, look, threshold=10, earlier=earlier, finished=done, now=100.0
+    )
+
+
+def test_a_run_without_faults() -> None:
+    look = reports(finished("ads-0", 6, 11), finished("ads-1", 5, 11))
+    status = measure(*run(look), look)
+    assert status.phase == "Finished"
+    assert (status.value, status.increments_sum, status.lost_increments) == (11, 11, 0)
+    assert status.overcounting_percent == 10.0
+    assert status.started_at == "1970-01-01T00:00:10.000Z"
+    assert status.finished_at == "1970-01-01T00:00:20.000Z"
+    assert status.replaced_nodes == 0
+
+
+def test_what_a_killed_node_had_not_sent_is_told_as_lost() -> None:
+    old = {"ads-1/1": 3}
+    last = reports(finished("ads-0", 8, 12, superseded=old), finished("ads-1", 1, 12, actor="2"))
+    ledger, retired = run(
+        reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-0", 3)), last
+    )
+    assert retired == (RetiredActor(actor="ads-1/1", increments=5, counted=3),)
+    status = measure(ledger, retired, last)
+    assert (status.value, status.increments_sum, status.lost_increments) == (12, 14, 2)
+    assert status.replaced_nodes == 1
+
+
+def test_increments_made_after_the_last_look_count_as_far_as_they_were_sent() -> None:
+    look = reports(
+        finished("ads-0", 5, 12, superseded={"ads-1/1": 7}), finished("ads-1", 0, 12, actor="2")
+    )
+    ledger, retired = run(reports(node("ads-0", 2), node("ads-1", 5)), look)
+    status = measure(ledger, retired, look)
+    assert (status.increments_sum, status.lost_increments) == (12, 0)
+
+
+def test_an_operator_that_restarts_forgets_no_vanished_actor() -> None:
+    _, retired = run(
+        reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-1", 0, actor="2"))
+    )
+    again = workload.advance(Ledger(), retired, RUN, NODES, reports(node("ads-0", 3)))
+    assert again[1] == retired == (RetiredActor(actor="ads-1/1", increments=5),)
+
+
+def test_an_operator_that_was_away_learns_of_vanished_actors_from_the_nodes() -> None:
+    look = reports(node("ads-0", 2, superseded={"ads-1/1": 4}), node("ads-1", 0, actor="2"))
+    assert run(look)[1] == (RetiredActor(actor="ads-1/1", increments=4, counted=4),)
+
+
+def test_nodes_that_were_scaled_away_keep_what_they_had_sent() -> None:
+    ledger, _ = run(reports(node("ads-0", 6), node("ads-1", 5)))
+    last = reports(finished("ads-0", 7, 10))
+    ledger, retired = workload.advance(ledger, (), RUN, ("ads-0",), last)
+    status = workload.measure(
+        ledger, retired, last, threshold=10, earlier=None, finished=True, now=100.0
+    )
+    assert (status.value, status.increments_sum, status.lost_increments) == (10, 12, 2)
+
+
+def test_a_restarted_container_is_the_same_actor() -> None:
+    look = reports(node("ads-0", 3), node("ads-1", 5))
+    assert (
+        run(reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-0", 2)), look)[1] == ()
+    )
+
+
+def test_an_actor_of_a_node_that_does_not_exist_is_made_up() -> None:
+    assert run(reports(node("ads-0", 2, superseded={"evil-7/1": 10**18})))[1] == ()
+
+
+def test_a_node_that_is_replaced_before_the_run_is_no_loss() -> None:
+    waiting = reports(node("ads-0", 0, phase="waiting"))
+    assert run(waiting, reports(node("ads-0", 0, phase="waiting", actor="2")))[1] == ()
+
+
+def test_another_run_begins_with_an_empty_ledger() -> None:
+    ledger, _ = run(reports(node("ads-0", 5)))
+    assert workload.advance(ledger, (), "r2", NODES, {}) == (Ledger("r2"), ())
+
+
+def test_a_run_that_has_ended_stays_as_it_ended() -> None:
+    look = reports(finished("ads-0", 6, 11), finished("ads-1", 5, 11))
+    ended = measure(*run(look), look)
+    later = reports(node("ads-0", 0, actor="9"))
+    assert measure(*run(look, later), later, earlier=ended) == ended
+
+
+def test_a_clock_that_runs_ahead_does_not_end_a_run_in_the_future() -> None:
+    look = reports(
+        finished("ads-0", 5, 10, finished_at=5000.0), finished("ads-1", 5, 10, started_at=4000.0)
+    )
+    status = measure(*run(look), look)
+    assert status.finished_at == "1970-01-01T00:01:40.000Z"
+
+
+def test_verdicts() -> None:
+    def reason(*nodes: NodeReport) -> str:
+        return workload.verdict(RUN, NODES, reports(*nodes)).reason
+
+    done = finished("ads-1", 5, 10)
+    assert reason(done) == "NodesMissing"
+    waiting = [node(name, 0, phase="waiting") for name in NODES]
+    assert reason(*waiting) == "Waiting"
+    assert reason(node("ads-0", 5), done) == "Running"
+    assert reason(finished("ads-0", 5, 10, converged=False), done) == "Running"
+    assert reason(finished("ads-0", 5, 10, digest="other"), done) == "CountersDiffer"
+    assert reason(finished("ads-0", 5, 11), done) == "CountersDiffer"
+    assert reason(finished("ads-0", 5, 10), done) == "Converged"
+    assert reason(finished("ads-0", 5, 10, run="another"), done) == "NodesMissing"
+
+
+def test_the_run_starts_when_every_node_waits_in_the_overlay() -> None:
+    waiting = [node(name, 0, phase="waiting") for name in NODES]
+    assert workload.should_start(RUN, NODES, reports(*waiting))
+    assert not workload.should_start(RUN, NODES, reports(waiting[0]))
+    assert not workload.should_start(RUN, NODES, reports(waiting[0], node("ads-1", 1)))
+    absent = report("ads-1", joined=False, workload=waiting[1].workload)
+    assert not workload.should_start(RUN, NODES, reports(waiting[0], absent))
+    assert not workload.should_start("another", NODES, reports(*waiting))
