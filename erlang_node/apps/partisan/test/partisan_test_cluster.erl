@@ -61,7 +61,20 @@ name(#{self := #{name := Name}}) -> Name.
 peer(#{self := Peer}) -> Peer.
 
 kill(Node) -> signal("KILL", Node).
-freeze(Node) -> signal("STOP", Node).
+%% Frozen is a node once each of its threads is, which takes the kernel a moment.
+freeze(#{os := Os} = Node) ->
+    ok = signal("STOP", Node),
+    await(fun() ->
+        Threads = filelib:wildcard("/proc/" ++ Os ++ "/task/*/status"),
+        lists:all(
+            fun(Thread) ->
+                {ok, Status} = file:read_file(Thread),
+                binary:match(Status, <<"State:\tT">>) =/= nomatch
+            end,
+            Threads
+        )
+    end).
+
 thaw(Node) -> signal("CONT", Node).
 
 signal(Signal, #{os := Os}) ->
