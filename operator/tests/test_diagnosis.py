@@ -66,7 +66,7 @@ def test_pods_that_are_ready_or_going_away_are_no_trouble() -> None:
 
 
 def test_events_of_pods_that_could_not_be_created() -> None:
-    text = 'create Pod ads-3 in StatefulSet ads failed error: pods "ads-3" is forbidden: '
+    text = 'Create Pod ads-3 in StatefulSet ads failed error: pods "ads-3" is forbidden: '
     quota = creation_trouble({"message": f"{text}exceeded quota: q"})
     assert quota is not None
     assert (quota.pod, quota.reason) == ("ads-3", Reason.QUOTA_EXCEEDED)

@@ -117,8 +117,8 @@ def creation_trouble(event: Mapping[str, Any]) -> Trouble | None:
 
     None for an event in a form that this operator does not know.
     """
-    # create Pod ads-3 in StatefulSet ads failed error: pods "ads-3" is forbidden: ...
-    match = re.search(r"create Pod (\S+) in StatefulSet \S+ failed error: (.*)", event["message"])
+    # Create Pod ads-3 in StatefulSet ads failed error: pods "ads-3" is forbidden: ...
+    match = re.search(r"[Cc]reate Pod (\S+) in StatefulSet \S+ failed error: (.*)", event["message"])
     if match is None:
         return None
     quota = "exceeded quota" in match[2]
