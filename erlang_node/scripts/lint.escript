@@ -1,6 +1,7 @@
 #!/usr/bin/env escript
 %% What the compiler does not check of the house style. Arguments: directories, searched for *.erl
-%% and *.hrl files (build directories left out); exit status 1 when a line breaks a rule.
+%% and *.hrl files (build directories left out), all applications by default; exit status 1 when a
+%% line breaks a rule.
 %%
 %% Everywhere: at most 100 columns, no tabs, no trailing whitespace, a newline at the end.
 %% In modules outside test directories: indentation in multiples of four, `%%% @doc' first, a -spec
@@ -11,8 +12,8 @@
 -define(COLUMNS, 100).
 
 main([]) ->
-    io:format(standard_error, "usage: lint.escript DIRECTORY...~n", []),
-    halt(2);
+    Umbrella = filename:dirname(filename:dirname(filename:absname(escript:script_name()))),
+    main([filename:join(Umbrella, "apps")]);
 main(Directories) ->
     Files = lists:usort(lists:flatmap(fun sources/1, Directories)),
     Findings = lists:flatmap(fun lint/1, Files),

@@ -26,7 +26,7 @@ register_metrics() ->
             ok = partisan_metrics:new_function(gauge, Name, Help, Labels, {?MODULE, Function})
         end,
         [
-            {erlang_vm_memory_bytes, "Memory by kind, as the virtual machine counts it.", [kind],
+            {erlang_vm_memory_bytes, "Memory: resident, and by kind where the virtual machine counts it.", [kind],
                 memory_samples},
             {erlang_vm_processes, "Erlang processes.", [], process_samples},
             {erlang_vm_run_queue, "Processes that are ready to run.", [], run_queue_samples},
@@ -60,7 +60,7 @@ status(Workload) ->
         uptime_seconds => Milliseconds / 1000,
         overlay => partisan:overlay(),
         channels => partisan:channels(),
-        memory_bytes => erlang:memory(total)
+        memory_bytes => proplists:get_value(resident, memory())
     },
     maps:merge(Common, workload_status(Workload)).
 
@@ -79,7 +79,7 @@ alive(Workload) ->
 %% @private
 -spec memory_samples() -> [{[atom()], non_neg_integer()}].
 memory_samples() ->
-    [{[Kind], Bytes} || {Kind, Bytes} <- erlang:memory()].
+    [{[Kind], Bytes} || {Kind, Bytes} <- memory()].
 
 %% @private
 -spec process_samples() -> [{[], non_neg_integer()}].
@@ -105,3 +105,20 @@ workload_status(Module) ->
 
 otp() ->
     list_to_binary(erlang:system_info(otp_release)).
+
+%% The kernel's count, which is what a container pays for. With allocators as small as the release
+%% has them the virtual machine keeps no account of its own.
+memory() ->
+    [
+        {resident, resident_bytes()}
+        | try
+            erlang:memory()
+        catch
+            error:notsup -> []
+        end
+    ].
+
+resident_bytes() ->
+    {ok, Statm} = file:read_file("/proc/self/statm"),
+    [_Size, Resident | _] = binary:split(Statm, <<" ">>, [global]),
+    binary_to_integer(Resident) * 4096.
