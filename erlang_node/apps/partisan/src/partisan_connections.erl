@@ -1,8 +1,8 @@
 %%% @doc The connections that a node wants, and those it has: the bookkeeping of the manager.
 %%%
 %%% A *link* is the overlay's lane to a peer. The overlay pins it with `connect' and lets go of it
-%%% with `disconnect'; a link that is not pinned serves messages to nodes that are no neighbours, and
-%%% is closed when it has been idle. *Data lanes* carry the other channels; they are opened by their
+%%% with `disconnect'; a link that is not pinned serves messages to nodes that are no neighbours,
+%%% and is closed when it has been idle. *Data lanes* carry the other channels; they are opened by their
 %%% first message and belong to a neighbour.
 %%%
 %%% All lanes are linked to the process that calls this module, which passes on what they tell it
@@ -134,7 +134,8 @@ neighbour_up(#{name := Name} = Peer, #links{neighbours = Neighbours} = S0) ->
 %% @doc Closes the data lanes to a former neighbour, once what they hold has been sent.
 -spec neighbour_down(partisan_peer:name(), t()) -> t().
 neighbour_down(Name, #links{neighbours = Neighbours} = S) ->
-    close_data(Name, fun partisan_lane:close/1, S#links{neighbours = maps:remove(Name, Neighbours)}).
+    Others = maps:remove(Name, Neighbours),
+    close_data(Name, fun partisan_lane:close/1, S#links{neighbours = Others}).
 
 %% @doc Opens a data lane. `wait': its predecessor is still sending what it holds; the caller is
 %% answered when that is done.

@@ -66,7 +66,6 @@ every_channel(A, B) ->
 refusals(A, B) ->
     ?assertEqual({error, {unknown_channel, nope}}, forward(A, B, hi, #{channel => nope})),
     ?assertEqual({error, {unknown_channel, overlay}}, forward(A, B, hi, #{channel => overlay})),
-    ?assertEqual({error, no_route}, call(A, partisan, forward, [<<"stranger">>, sink, hi])),
     Large = <<0:(65 * 1024 * 1024 * 8)>>,
     ?assertMatch({error, {too_large, _}}, forward(A, B, Large, #{})).
 

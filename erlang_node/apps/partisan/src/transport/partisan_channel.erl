@@ -53,17 +53,19 @@
 -export_type([t/0, drop_reason/0, totals/0]).
 
 %% A quarter of a millisecond to ten seconds.
--define(BUCKETS, [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10]).
+-define(BUCKETS, [
+    0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10
+]).
 
 %% @doc Registers the metrics of channels and publishes the configured ones.
 -spec setup() -> ok.
 setup() ->
     Labels = [channel, direction],
     ok = partisan_metrics:new(
-        counter, partisan_channel_messages_total, "Messages written to and read from sockets.", Labels
+        counter, partisan_channel_messages_total, "Messages written to and read from sockets", Labels
     ),
     ok = partisan_metrics:new(
-        counter, partisan_channel_bytes_total, "Bytes of those messages, framing included.", Labels
+        counter, partisan_channel_bytes_total, "Bytes of those messages, framing included", Labels
     ),
     ok = partisan_metrics:new(
         counter,

@@ -157,7 +157,8 @@ codes() ->
 hello(#{self := Self, cluster := Cluster}, Whom, Channel, Lane) ->
     Nonce = crypto:strong_rand_bytes(?NONCE_BYTES),
     iolist_to_binary([
-        ?MAGIC, ?VERSION, Nonce, field(Cluster), peer(Self), field(Whom), field(Channel), <<Lane:16>>
+        [?MAGIC, ?VERSION, Nonce],
+        [field(Cluster), peer(Self), field(Whom), field(Channel), <<Lane:16>>]
     ]).
 
 challenge(#{self := Self}) ->

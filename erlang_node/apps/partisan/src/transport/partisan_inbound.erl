@@ -1,4 +1,4 @@
-%%% @doc The receiving end of one connection: waits for it, checks who comes, delivers what they send.
+%%% @doc The receiving end of one connection: waits for it, checks who comes, delivers what comes.
 %%%
 %%% It reads as fast as the receivers keep up, and no faster. Frames come in windows sized by what
 %%% frames have lately weighed; after each window it looks at the message queues of the processes
