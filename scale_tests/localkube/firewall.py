@@ -61,8 +61,7 @@ def removal(saved: str, prefixes: tuple[str, ...]) -> str:
             for line in lines
             if line.startswith("-A ")
             and not line.split()[1].startswith(prefixes)
-            and (target := re.search(r" -[jg] (\S+)", line))
-            and target[1] in doomed
+            and _target(line) in doomed
         ]
         script += [
             lines[0],
@@ -84,6 +83,12 @@ def remove() -> None:
     """Removes our rules and those of kube-proxy and the kubelet. Raises CommandError."""
     for program in ("iptables", "ip6tables"):
         _remove(program, (CHAIN, KUBERNETES_CHAINS))
+
+
+def _target(rule: str) -> str:
+    """The chain that a rule jumps or goes to; a comment may say anything."""
+    found = re.search(r" -[jg] (\S+)", re.sub(r'"[^"]*"', '""', rule))
+    return found[1] if found else ""
 
 
 def _remove(program: str, prefixes: tuple[str, ...]) -> None:

@@ -1,0 +1,64 @@
+"""What images are made of, and when they are built again."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scale_tests.images import bases, build
+from scale_tests.images.catalogue import ERLANG_NODE, IMAGES, ROOT, Image
+
+
+@pytest.fixture
+def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Image:
+    monkeypatch.setattr(bases, "_suite", lambda: "bookworm")
+    source = tmp_path / "erlang_node" / "apps"
+    source.mkdir(parents=True)
+    (source / "node.erl").write_text("-module(node).\n")
+    return ERLANG_NODE
+
+
+def test_the_digest_changes_with_a_source_and_with_its_name(image: Image, tmp_path: Path) -> None:
+    source = tmp_path / "erlang_node" / "apps" / "node.erl"
+    before = build.inputs_digest(image, tmp_path)
+    source.write_text("-module(node). % changed\n")
+    changed = build.inputs_digest(image, tmp_path)
+    source.rename(source.with_name("other.erl"))
+    renamed = build.inputs_digest(image, tmp_path)
+    assert len({before, changed, renamed}) == 3
+
+
+def test_the_digest_ignores_what_is_not_copied(image: Image, tmp_path: Path) -> None:
+    before = build.inputs_digest(image, tmp_path)
+    (tmp_path / "erlang_node" / "_build").mkdir()
+    (tmp_path / "erlang_node" / "_build" / "node.beam").write_bytes(b"FOR1")
+    assert build.inputs_digest(image, tmp_path) == before
+
+
+def test_the_digest_changes_with_the_packages_of_a_base(image: Image, tmp_path: Path) -> None:
+    other = replace(image, base=replace(image.base, packages=("erlang-base",)))
+    assert build.inputs_digest(other, tmp_path) != build.inputs_digest(image, tmp_path)
+
+
+@pytest.mark.parametrize("image", IMAGES, ids=lambda image: image.name)
+def test_a_dockerfile_takes_its_bases_as_arguments_and_runs_unprivileged(image: Image) -> None:
+    text = image.dockerfile.read_text()
+    assert re.search(r"^ARG BUILDER=\S+$", text, re.MULTILINE)
+    assert re.search(r"^ARG BASE=\S+-slim$", text, re.MULTILINE)
+    assert "USER 65532:65532" in text
+    assert re.search(r'^ENTRYPOINT \["/', text, re.MULTILINE)
+
+
+def test_no_mirror_is_named() -> None:
+    for path in (ROOT / "scale_tests" / "images").glob("*.py"):
+        assert not re.search(r"https?://", path.read_text()), path
+
+
+def test_os_release_is_read_with_and_without_quotes() -> None:
+    text = 'ID=debian\nPRETTY_NAME="Debian GNU/Linux 12"\n\nVERSION_CODENAME=bookworm\n'
+    assert bases.parse_os_release(text) == {
+        "ID": "debian",
+        "PRETTY_NAME": "Debian GNU/Linux 12",
+        "VERSION_CODENAME": "bookworm",
+    }

@@ -1,0 +1,79 @@
+"""The configuration files say what the cluster relies on."""
+
+import json
+import tomllib
+
+import pytest
+
+from scale_tests.localkube import configs
+from scale_tests.localkube.settings import Settings, SettingsError
+
+SETTINGS = Settings(max_pods=300)
+
+
+def test_containerd_keeps_everything_below_the_clusters_directories() -> None:
+    config = tomllib.loads(configs.containerd(SETTINGS))
+    runc = config["plugins"]["io.containerd.grpc.v1.cri"]["containerd"]["runtimes"]["runc"]
+    paths = [
+        config["root"],
+        config["state"],
+        config["grpc"]["address"],
+        config["plugins"]["io.containerd.internal.v1.opt"]["path"],
+        runc["options"]["Root"],
+    ]
+    assert all(path.startswith((f"{SETTINGS.state}/", f"{SETTINGS.run}/")) for path in paths)
+    assert config["plugins"]["io.containerd.grpc.v1.cri"]["netns_mounts_under_state_dir"]
+
+
+def test_the_pods_gateway_is_the_nodes_address() -> None:
+    plugin = json.loads(configs.cni(SETTINGS))["plugins"][0]
+    # host-local gives the first address of the subnet to the gateway when none is named.
+    assert plugin["ipam"]["ranges"] == [[{"subnet": "10.203.0.0/20"}]]
+    assert SETTINGS.node_address == "10.203.0.1"
+
+
+def test_the_kubelet_takes_the_settings_limit_and_never_collects_images() -> None:
+    config = json.loads(configs.kubelet(SETTINGS))
+    assert config["maxPods"] == 300
+    assert config["imageGCHighThresholdPercent"] == 100
+    assert config["clusterDNS"] == [SETTINGS.node_address]
+
+
+def test_a_denied_name_of_the_cluster_is_never_cached() -> None:
+    cluster_zone, _, rest = configs.corefile(SETTINGS, ["192.0.2.1"]).partition("\n}\n")
+    assert cluster_zone.startswith("cluster.local:53")
+    assert "cache" not in cluster_zone
+    assert "forward . 192.0.2.1\n" in rest
+
+
+def test_without_name_servers_only_the_clusters_names_are_answered() -> None:
+    corefile = configs.corefile(SETTINGS, [])
+    assert "forward" not in corefile
+    assert ".:53 {" not in corefile
+
+
+@pytest.mark.parametrize(
+    ("resolv_conf", "expected"),
+    [
+        ("", []),
+        ("# none\nsearch example.org\nnameserver\n", []),
+        ("nameserver 192.0.2.1\nnameserver 2001:db8::1 # two\n", ["192.0.2.1", "2001:db8::1"]),
+        (
+            "".join(f"nameserver 192.0.2.{n}\n" for n in range(5)),
+            [f"192.0.2.{n}" for n in (0, 1, 2)],
+        ),
+    ],
+)
+def test_name_servers_are_read_from_resolv_conf(resolv_conf: str, expected: list[str]) -> None:
+    assert configs.name_servers(resolv_conf) == expected
+
+
+@pytest.mark.parametrize("max_pods", [-1, 9, 1201])
+def test_a_pod_limit_out_of_range_names_the_option(max_pods: int) -> None:
+    with pytest.raises(SettingsError, match=r"--max-pods is .*: choose 10 to 1200"):
+        Settings(max_pods=max_pods)
+
+
+def test_the_networks_hold_all_pods_and_do_not_overlap() -> None:
+    assert SETTINGS.pod_network.num_addresses > 1200
+    assert not SETTINGS.pod_network.overlaps(SETTINGS.service_network)
