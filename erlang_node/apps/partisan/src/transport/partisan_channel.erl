@@ -62,7 +62,10 @@
 setup() ->
     Labels = [channel, direction],
     ok = partisan_metrics:new(
-        counter, partisan_channel_messages_total, "Messages written to and read from sockets", Labels
+        counter,
+        partisan_channel_messages_total,
+        "Messages written to, and read from, sockets",
+        Labels
     ),
     ok = partisan_metrics:new(
         counter, partisan_channel_bytes_total, "Bytes of those messages, framing included", Labels
