@@ -1,7 +1,7 @@
 #!/usr/bin/env escript
-%% Runs N nodes of the release as processes of this machine, node I on the address 127.0.1.I, and
-%% shows their part in the run until it has converged or standard input ends. For debugging, and for
-%% measuring what a node costs without containers.
+%% Runs N nodes of the release as processes of this machine, node I on the address 127.0.1.I, shows
+%% their part in the run until it has converged, and then what memory each has, before it stops
+%% them. For debugging, and for measuring what a node costs without containers.
 %%
 %%   rebar3 as prod release
 %%   escript scripts/local_cluster.escript 8 [_build/prod/rel/partisan_node [IMPRESSIONS]]
@@ -92,6 +92,7 @@ start(I, Program, Directory) ->
     open_port({spawn_executable, "/bin/sh"}, [
         {args, ["-c", lists:flatten(Command)]},
         {env, [
+            {"PATH", search_path()},
             {"POD_NAME", Name},
             {"POD_IP", address(I)},
             {"PARTISAN_LISTEN_IP", address(I)},
@@ -101,6 +102,12 @@ start(I, Program, Directory) ->
         ]},
         exit_status
     ]).
+
+%% The emulator that runs this script has put directories of its own in front.
+search_path() ->
+    Own = code:root_dir(),
+    Directories = string:lexemes(os:getenv("PATH"), ":"),
+    lists:flatten(lists:join(":", [D || D <- Directories, not lists:prefix(Own, D)])).
 
 stop(Port) ->
     {os_pid, Pid} = erlang:port_info(Port, os_pid),
@@ -158,8 +165,12 @@ await(Condition) ->
         true ->
             ok;
         false ->
-            timer:sleep(?PERIOD_MS),
-            await(Condition)
+            receive
+                {_Port, {exit_status, Status}} ->
+                    io:format(standard_error, "a node has ended (~b); see its log~n", [Status]),
+                    halt(1)
+            after ?PERIOD_MS -> await(Condition)
+            end
     end.
 
 url(I, Path) ->

@@ -88,13 +88,20 @@ route(#{method := Method, path := Path} = Request, Token, Workload) ->
 
 %% Internals.
 
-%% A part of the node that does not answer is not there for this request.
+%% A part of the node that does not answer, or that is just being restarted, fails this request
+%% alone; the log says why.
 answer(Request = #{path := Path}, Token, Workload) ->
     try
         route(Request, Token, Workload)
     catch
-        exit:Reason ->
-            ?LOG_WARNING(#{event => request_failed, path => Path, reason => Reason}),
+        Class:Reason:Stack ->
+            ?LOG_WARNING(#{
+                event => request_failed,
+                path => Path,
+                class => Class,
+                reason => Reason,
+                stack => Stack
+            }),
             text(503, "a part of the node does not answer")
     end.
 
