@@ -13,6 +13,7 @@ from partisan_operator.diagnosis import (
     creation_trouble,
     explain,
     partition,
+    silence,
     trouble_of,
 )
 
@@ -117,6 +118,16 @@ def test_an_overlay_in_pieces_is_trouble_after_a_while() -> None:
     found = partition(2, 8, 8, seconds=100)
     assert found is not None
     assert found.reason is Reason.OVERLAY_PARTITIONED
+
+
+def test_pods_that_are_ready_and_say_nothing_are_trouble_after_a_while() -> None:
+    silent = {"ads-3": "HTTP status 500", "ads-4": "timed out"}
+    assert silence(silent, seconds=5) is None
+    assert silence({}, seconds=100) is None
+    found = silence(silent, seconds=100)
+    assert found is not None
+    assert found.message.startswith("2 ready pods do not answer")
+    assert "ads-3 for this reason: HTTP status 500" in found.message
 
 
 def test_long_messages_are_cut() -> None:

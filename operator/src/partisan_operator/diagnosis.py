@@ -28,6 +28,7 @@ class Reason(StrEnum):
     UNSCHEDULABLE = "Unschedulable"
     POD_NOT_STARTING = "PodNotStarting"
     NODE_NOT_JOINING = "NodeNotJoining"
+    NODES_SILENT = "NodesSilent"
     OVERLAY_PARTITIONED = "OverlayPartitioned"
 
 
@@ -53,6 +54,7 @@ _PATIENCE = {
     Reason.NODE_NOT_JOINING: 90.0,
 }
 _PARTITION_PATIENCE = 20.0
+_SILENCE_PATIENCE = 20.0
 
 _IMAGE_REASONS = frozenset(
     {
@@ -118,7 +120,9 @@ def creation_trouble(event: Mapping[str, Any]) -> Trouble | None:
     None for an event in a form that this operator does not know.
     """
     # Create Pod ads-3 in StatefulSet ads failed error: pods "ads-3" is forbidden: ...
-    match = re.search(r"[Cc]reate Pod (\S+) in StatefulSet \S+ failed error: (.*)", event["message"])
+    match = re.search(
+        r"[Cc]reate Pod (\S+) in StatefulSet \S+ failed error: (.*)", event["message"]
+    )
     if match is None:
         return None
     quota = "exceeded quota" in match[2]
@@ -158,6 +162,22 @@ def partition(components: int, joined: int, wanted: int, seconds: float) -> Prob
         f"All {wanted} nodes have joined, yet the overlay is in {components} pieces for"
         f" {_PARTITION_PATIENCE:.0f} s and more. See whether the network lets pods of this"
         " cluster reach each other.",
+    )
+
+
+def silence(silent: Mapping[str, str], seconds: float) -> Problem | None:
+    """Return the problem that pods are ready and do not tell the operator how they are.
+
+    `silent` says why of each such pod; `seconds` is the time since the cluster was last ready.
+    """
+    if not silent or seconds < _SILENCE_PATIENCE:
+        return None
+    pod, why = next(iter(silent.items()))
+    return Problem(
+        Reason.NODES_SILENT,
+        f"{len(silent)} ready pods do not answer the operator's GET /status, {pod} for this"
+        f" reason: {shortened(why)}. See whether the operator reaches port 8080 of the pods, and"
+        f" read the log: kubectl logs {pod}.",
     )
 
 

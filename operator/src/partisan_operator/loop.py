@@ -18,7 +18,7 @@ from partisan_operator import metrics, reconcile
 from partisan_operator.announcements import Announcement, announcements
 from partisan_operator.children import family_of
 from partisan_operator.clock import seconds_between, to_wire, utc_now
-from partisan_operator.diagnosis import Problem, Reason, Trouble, explain, partition
+from partisan_operator.diagnosis import Problem, Reason, Trouble, explain, partition, silence
 from partisan_operator.execute import Executor
 from partisan_operator.kube import Kube, KubeError
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
@@ -181,21 +181,14 @@ class ClusterLoop:
             self._troubles = await self._tools.observer.troubles(cluster, observation)
             await self._nudge(cluster, observation)
         unready = unready_pods(cluster, observation)
+        unready_for = seconds_between(ready.last_transition_time, now) or 0.0
         problem = explain(
             [trouble for trouble in self._troubles if trouble.pod in unready],
             unready_pods=len(unready),
             seeds=seed_names(cluster),
-            unready_for=seconds_between(ready.last_transition_time, now) or 0.0,
+            unready_for=unready_for,
         )
-        connected = cluster.status.condition(ConditionType.OVERLAY_CONNECTED)
-        if problem is not None or connected is None or cluster.status.overlay is None:
-            return problem
-        return partition(
-            cluster.status.overlay.components,
-            cluster.status.joined,
-            cluster.spec.replicas,
-            seconds_between(connected.last_transition_time, now) or 0.0,
-        )
+        return problem or silence(observation.silent(), unready_for) or _partition(cluster, now)
 
     async def _nudge(self, cluster: PartisanCluster, observation: Observation) -> None:
         """Make StatefulSets try again to create the pods that they could not create.
@@ -230,6 +223,18 @@ class ClusterLoop:
         if new.joined_at and new.joined_at != old.joined_at:
             seconds = seconds_between(new.applied_at, new.joined_at) or 0.0
             metrics.apply_to_joined_seconds.observe(seconds)
+
+
+def _partition(cluster: PartisanCluster, now: str) -> Problem | None:
+    connected = cluster.status.condition(ConditionType.OVERLAY_CONNECTED)
+    if connected is None or cluster.status.overlay is None:
+        return None
+    return partition(
+        cluster.status.overlay.components,
+        cluster.status.joined,
+        cluster.spec.replicas,
+        seconds_between(connected.last_transition_time, now) or 0.0,
+    )
 
 
 def _settled(status: PartisanClusterStatus) -> bool:

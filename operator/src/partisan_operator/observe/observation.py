@@ -123,8 +123,19 @@ class Observation:
     seen: Mapping[str, Seen] = field(default_factory=dict)
     """Reports by pod name; absent where a node gave none."""
 
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Why pods that were asked gave no report this time."""
+
     pods: tuple[PodRevision, ...] | None = None
     """The pods, when a rollout needed them; None when nobody asked."""
+
+    def silent(self) -> dict[str, str]:
+        """Return the pods that are ready and of which no report is known, and why."""
+        return {
+            pod: why
+            for pod, why in self.failures.items()
+            if pod not in self.seen and pod in self.endpoints and self.endpoints[pod].ready
+        }
 
     def shards(self, cluster: PartisanCluster) -> tuple[ShardState, ...]:
         """Return the cluster's own StatefulSets, lowest ordinals first."""

@@ -63,7 +63,7 @@ class Observer:
             fresh, failures = await self._scraper.scrape(
                 endpoints[name] for name in expected if name in endpoints
             )
-        metrics.scrape_failures.inc(failures)
+        metrics.scrape_failures.inc(len(failures))
         now = self._clock()
         known = {} if earlier is None else earlier.seen
         observation = Observation(
@@ -73,6 +73,7 @@ class Observer:
             token=token,
             endpoints=endpoints,
             seen=merge_reports(known, fresh, endpoints, now),
+            failures=failures,
         )
         if not rollout.pending(observation.shards(cluster)):
             return observation

@@ -7,7 +7,6 @@ that sends too much is cut off at the limit; one that calls itself by another's 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
@@ -17,8 +16,6 @@ from pydantic import ValidationError
 from partisan_operator.children.naming import HTTP_PORT
 from partisan_operator.observe.observation import Endpoint, Seen
 from partisan_operator.observe.report import NodeReport
-
-logger = logging.getLogger(__name__)
 
 MAX_ANSWER = 512 * 1024
 """Most bytes of an answer. A report of a node in a cluster of 1,024 takes about a tenth."""
@@ -57,12 +54,17 @@ class Scraper:
         """Close all connections."""
         await self._session.close()
 
-    async def scrape(self, endpoints: Iterable[Endpoint]) -> tuple[dict[str, Seen], int]:
-        """Return the reports that came, by pod, and how many requests failed."""
+    async def scrape(self, endpoints: Iterable[Endpoint]) -> tuple[dict[str, Seen], dict[str, str]]:
+        """Return the reports that came, and of the other pods why none did."""
         wanted = list(endpoints)
         answers = await asyncio.gather(*(self._attempt(endpoint) for endpoint in wanted))
-        reports = {seen.report.node: seen for seen in answers if seen is not None}
-        return reports, len(wanted) - len(reports)
+        reports, failures = {}, {}
+        for endpoint, answer in zip(wanted, answers, strict=True):
+            if isinstance(answer, Seen):
+                reports[endpoint.pod] = answer
+            else:
+                failures[endpoint.pod] = str(answer)
+        return reports, failures
 
     async def start_run(self, endpoint: Endpoint, token: str, run: str) -> None:
         """Ask one node to start a run; the start spreads from there.
@@ -80,13 +82,12 @@ class Scraper:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ScrapeError(f"{endpoint.pod}: {_reason(error)}") from error
 
-    async def _attempt(self, endpoint: Endpoint) -> Seen | None:
+    async def _attempt(self, endpoint: Endpoint) -> Seen | ScrapeError:
         try:
             async with self._slots:
                 report = await self._read(endpoint)
         except ScrapeError as error:
-            logger.debug("no report: %s", error)
-            return None
+            return error
         return Seen(report, endpoint.uid, self._clock())
 
     async def _read(self, endpoint: Endpoint) -> NodeReport:
@@ -95,16 +96,17 @@ class Scraper:
                 f"{self._base(endpoint)}/status", timeout=self._timeout
             ) as response:
                 if response.status != 200:
-                    raise ScrapeError(f"{endpoint.pod} answered {response.status}")
+                    raise ScrapeError(f"HTTP status {response.status}")
                 body = await self._body(response)
             report = NodeReport.model_validate_json(body)
         except ValidationError as error:
             first = error.errors(include_input=False)[0]
-            raise ScrapeError(f"{endpoint.pod}: {first['loc']}: {first['msg']}") from error
+            where = ".".join(map(str, first["loc"]))
+            raise ScrapeError(f"{where}: {first['msg']}") from error
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise ScrapeError(f"{endpoint.pod}: {_reason(error)}") from error
+            raise ScrapeError(_reason(error)) from error
         if report.node != endpoint.pod:
-            raise ScrapeError(f"{endpoint.pod} says that it is {report.node!r}")
+            raise ScrapeError(f"it says that it is {report.node!r}")
         return report
 
     @staticmethod
