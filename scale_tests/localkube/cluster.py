@@ -94,8 +94,7 @@ def down(settings: Settings) -> None:
     Raises:
         LocalkubeError: something does not go; the message names it.
     """
-    if os.geteuid() != 0:
-        raise preflight.UnfitError("taking the cluster down needs root: run it with sudo")
+    preflight.check_user()
     began = time.monotonic()
     with _exclusive():
         if not (settings.state.exists() or settings.run.exists()):
@@ -115,6 +114,7 @@ def status(settings: Settings) -> tuple[list[ComponentStatus], str]:
     Raises:
         LocalkubeError: the cluster is not up.
     """
+    preflight.check_user()
     if not settings.kubeconfig.exists():
         raise LocalkubeError("the local cluster is not up: python -m scale_tests.localkube up")
     client = Client(settings)
@@ -138,6 +138,7 @@ def load_images(settings: Settings, archives: Iterable[Path]) -> list[str]:
     Raises:
         LocalkubeError: the cluster is not up, or an archive is not one.
     """
+    preflight.check_user()
     if not settings.containerd_socket.exists():
         raise LocalkubeError("the local cluster is not up: python -m scale_tests.localkube up")
     return runtime.load(settings, archives)

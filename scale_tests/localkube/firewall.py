@@ -74,9 +74,12 @@ def removal(saved: str, prefixes: tuple[str, ...]) -> str:
 
 
 def install(settings: Settings) -> None:
-    """Puts our rules in place, replacing those of an earlier start. Raises CommandError."""
-    _remove("iptables", (CHAIN,))
-    run(["iptables-restore", "--noflush", "--wait"], stdin=rules(settings))
+    """Puts our rules in place unless they are, whole. Raises CommandError."""
+    saved = run(["iptables-save"])
+    chains = re.findall(r"^(:\S+)", rules(settings), re.MULTILINE)
+    if not all(f"{chain} " in saved for chain in chains):
+        _remove("iptables", (CHAIN,))
+        run(["iptables-restore", "--noflush", "--wait"], stdin=rules(settings))
 
 
 def remove() -> None:

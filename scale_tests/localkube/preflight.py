@@ -39,12 +39,17 @@ def check_machine() -> None:
             f"the local cluster needs Linux, this is {sys.platform}; "
             "set KUBECONFIG and REGISTRY to use a cluster of your own"
         )
-    if os.geteuid() != 0:
-        raise UnfitError("the local cluster runs containers and needs root: run it with sudo")
+    check_user()
     if missing := missing_packages():
         raise UnfitError(
             f"missing: {', '.join(missing)}; on Debian: apt-get install {' '.join(missing)}"
         )
+
+
+def check_user() -> None:
+    """Checks that root runs this. Raises UnfitError."""
+    if os.geteuid() != 0:
+        raise UnfitError("the local cluster runs containers and needs root: run it with sudo")
 
 
 def missing_packages() -> list[str]:
