@@ -158,9 +158,9 @@ message({shuffle_reply, Entries}, #{name := Name}, S) ->
         {Name, Offered} -> merge(Entries, Offered, S#state{offered = none});
         _ -> merge(Entries, [], S)
     end;
-message(bye, #{name := Name}, S0) ->
+message(bye, #{name := Name} = From, S0) ->
     S1 = remove(Name, S0),
-    links(partisan_links:message({links, release}, #{name => Name}, S1#state.links), S1);
+    links(partisan_links:message({links, release}, From, S1#state.links), S1);
 message({links, _} = Msg, From, S) ->
     links(partisan_links:message(Msg, From, S#state.links), S).
 

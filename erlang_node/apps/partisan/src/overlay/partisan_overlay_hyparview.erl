@@ -23,6 +23,8 @@
 -export([handle/2]).
 -export([neighbours/1]).
 -export([passive/1]).
+-export([take/2]).
+-export([exchange/3]).
 
 -type view() :: #{partisan_peer:name() => partisan_peer:t()}.
 -type priority() :: high | low.
@@ -102,6 +104,17 @@ neighbours(#state{active = Active}) ->
 -spec passive(state()) -> [partisan_peer:t()].
 passive(#state{passive = Passive}) ->
     maps:values(Passive).
+
+%% @doc Takes a peer into the active view, for overlays that choose neighbours by more than chance.
+-spec take(partisan_peer:t(), state()) -> {state(), [partisan_overlay:effect()]}.
+take(Peer, S) ->
+    flush(add_active(Peer, S)).
+
+%% @doc As `take/2', in the place of a neighbour that becomes a spare and is not told.
+-spec exchange(Old :: partisan_peer:t(), New :: partisan_peer:t(), state()) ->
+    {state(), [partisan_overlay:effect()]}.
+exchange(#{name := Name} = Old, New, S) ->
+    flush(add_active(New, add_passive(Old, [], drop_active(Name, evicted, S)))).
 
 %% Events.
 

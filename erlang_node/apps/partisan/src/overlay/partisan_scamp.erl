@@ -155,14 +155,14 @@ message({subscription, New, TimeToLive}, From, S0) ->
         {false, _} -> S1
     end;
 %% Messages: unsubscription.
-message({replace_me, Successor}, #{name := Name}, S) ->
-    Left = departed(Name, S),
+message({replace_me, Successor}, From, S) ->
+    Left = departed(From, S),
     case can_keep(Successor, Left) of
         true -> keep(Successor, Left);
         false -> Left
     end;
-message(goodbye, #{name := Name}, S) ->
-    departed(Name, S);
+message(goodbye, From, S) ->
+    departed(From, S);
 message({links, _} = Msg, From, S) ->
     links(partisan_links:message(Msg, From, S#state.links), S).
 
@@ -237,9 +237,9 @@ replace_me(Holders, [], [], S) ->
 goodbye(Peers, S0) ->
     lists:foldl(fun(Peer, S) -> emit({send, Peer, goodbye}, S) end, S0, Peers).
 
-departed(Name, S0) ->
+departed(#{name := Name} = Peer, S0) ->
     S1 = remove(Name, S0),
-    links(partisan_links:message({links, release}, #{name => Name}, S1#state.links), S1).
+    links(partisan_links:message({links, release}, Peer, S1#state.links), S1).
 
 %% Internals: leases and isolation.
 

@@ -22,6 +22,7 @@
     full_mesh
     | client_server
     | hyparview
+    | xbot
     | cyclon
     | scamp_v1
     | scamp_v2.
@@ -304,6 +305,7 @@ protocol(gossip) -> partisan_gossip.
 module(full_mesh) -> partisan_overlay_full_mesh;
 module(client_server) -> partisan_overlay_client_server;
 module(hyparview) -> partisan_overlay_hyparview;
+module(xbot) -> partisan_overlay_xbot;
 module(cyclon) -> partisan_overlay_cyclon;
 module(scamp_v1) -> partisan_overlay_scamp_v1;
 module(scamp_v2) -> partisan_overlay_scamp_v2.

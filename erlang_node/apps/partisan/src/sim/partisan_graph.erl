@@ -119,13 +119,13 @@ clustering(Graph) ->
     Sum / max(1, map_size(Sets)).
 
 local_clustering(Neighbours, Sets) ->
-    Known = [map_get(N, Sets) || N <- Neighbours, is_map_key(N, Sets)],
+    Known = [N || N <- Neighbours, is_map_key(N, Sets)],
     case length(Known) of
         Degree when Degree < 2 ->
             0.0;
         Degree ->
-            Linked = lists:sum([1 || Set <- Known, N <- Neighbours, is_map_key(N, Set)]),
-            Linked / (Degree * (Degree - 1))
+            Linked = [N || A <- Known, N <- Known, is_map_key(N, map_get(A, Sets))],
+            length(Linked) / (Degree * (Degree - 1))
     end.
 
 %% @doc How many links each node reachable from this one is away; breadth first.

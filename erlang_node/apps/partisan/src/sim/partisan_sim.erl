@@ -1,9 +1,9 @@
 %%% @doc A discrete-event simulator: thousands of protocol stacks in one process and virtual time.
 %%%
-%%% It interprets the effects of {@link partisan_stack} as `partisan_manager' does, with a network of
-%%% its own making: a link takes a latency that is fixed per ordered pair of nodes, so that messages
-%%% of a pair stay in order as they do in TCP; dead and cut-off nodes refuse; the loss of a node is
-%%% noticed by those who pinned a link to it. On request it is a network of datagrams instead, which
+%%% It interprets the effects of {@link partisan_stack} as `partisan_manager' does, with a network
+%%% of its own making: a link takes a latency that is fixed per ordered pair of nodes, so that
+%%% messages of a pair stay in order as they do in TCP; dead and cut-off nodes refuse; the loss of a
+%%% node is noticed by those who pinned a link to it. On request it is a network of datagrams instead, which
 %%% loses messages and tells nobody. Two runs with the same seed are the same run, and since a
 %%% simulation is a value, one that has been warmed up can be continued in many ways.
 %%%
@@ -198,7 +198,7 @@ stack(Index, #sim{nodes = Nodes}) ->
 -spec links(t()) -> #{index() => [index()]}.
 links(#sim{nodes = Nodes}) ->
     maps:map(
-        fun(_, #node{stack = Stack}) -> [index(Peer) || Peer <- partisan_stack:neighbours(Stack)] end,
+        fun(_, #node{stack = Stack}) -> [index(P) || P <- partisan_stack:neighbours(Stack)] end,
         Nodes
     ).
 
@@ -272,8 +272,10 @@ schedule(Delay, Index, Event, #sim{now = Now, queue = Queue, lives = Lives} = Si
 occur({Index, Life, Event}, #sim{nodes = Nodes, lives = Lives} = Sim) ->
     case {Nodes, Lives} of
         {#{Index := Node}, #{Index := Life}} -> deliver(Event, Index, Node, Sim);
-        {#{Index := Node}, #{}} when element(1, Event) =:= message -> deliver(Event, Index, Node, Sim);
-        _ -> undeliverable(Event, Index, Sim)
+        {#{Index := Node}, #{}} when element(1, Event) =:= message ->
+            deliver(Event, Index, Node, Sim);
+        _ ->
+            undeliverable(Event, Index, Sim)
     end.
 
 deliver({timer, Name, Serial}, Index, #node{timers = Timers}, Sim) ->
@@ -312,8 +314,10 @@ undeliverable({message, From, _Msg}, Index, Sim) ->
     Sender = index(From),
     #sim{options = #{detection := Detection}} = Sim1 = count(lost, Sim),
     case Sim1#sim.nodes of
-        #{Sender := _} when Detection =/= infinity -> schedule(latency(Index, Sender, Sim1), Sender, {failed, Index}, Sim1);
-        #{} -> Sim1
+        #{Sender := _} when Detection =/= infinity ->
+            schedule(latency(Index, Sender, Sim1), Sender, {failed, Index}, Sim1);
+        #{} ->
+            Sim1
     end;
 undeliverable(_Event, _Index, Sim) ->
     Sim.
@@ -399,7 +403,8 @@ lost(Index, To, Name, Sim) ->
 
 unpin(Index, To, #sim{nodes = Nodes} = Sim) ->
     #{Index := #node{pins = Pins} = Node} = Nodes,
-    forget_pin(To, Index, Sim#sim{nodes = Nodes#{Index := Node#node{pins = maps:remove(To, Pins)}}}).
+    Unpinned = Node#node{pins = maps:remove(To, Pins)},
+    forget_pin(To, Index, Sim#sim{nodes = Nodes#{Index := Unpinned}}).
 
 pinned_by(To, Index, #sim{nodes = Nodes} = Sim) ->
     case Nodes of

@@ -1,0 +1,252 @@
+%%% @doc X-BOT: HyParView whose links move to nearer peers, four nodes at a time.
+%%%
+%%% Leitão, Marques, Pereira, Rodrigues, "X-BOT: a protocol for resilient optimization of
+%%% unstructured overlay networks", SRDS 2009. A node that finds a spare cheaper than a neighbour
+%%% starts a round of four: the initiator i, its old neighbour o, the candidate c and a costly
+%%% neighbour d of the candidate. If d would rather have o, the links i-o and c-d give way to i-c
+%%% and d-o: everyone keeps its degree, and the sum of the costs falls.
+%%%
+%%% ```
+%%%     i --optimise--> c --replace--> d --switch--> o
+%%%     i <-optimised-- c <-replaced-- d <-switched- o
+%%% '''
+%%%
+%%% Each node's costliest links are never given up (the paper's "unbiased neighbours"): they tie
+%%% the near parts together, so that connectivity and path lengths stay those of a random overlay.
+%%% Everyone changes its own view only when the next in the chain has changed its; what a lost
+%%% message leaves one-sided HyParView's `keep' repairs within a period.
+%%%
+%%% The cost of a peer is the round trip that the interpreter measures, the paper's "oracle".
+%%% Everything but the optimisation is {@link partisan_overlay_hyparview}, in one state with it.
+-module(partisan_overlay_xbot).
+-behaviour(partisan_overlay).
+
+-export([init/1]).
+-export([handle/2]).
+-export([neighbours/1]).
+-export([passive/1]).
+
+-type options() :: #{
+    self := partisan_peer:t(),
+    seed := {integer(), integer(), integer()},
+    optimisation_interval => pos_integer(),
+    % Spares that are measured per round: the paper's passive scan length.
+    scan => pos_integer(),
+    % Costliest links that are never given up.
+    unbiased => non_neg_integer(),
+    active_max => pos_integer(),
+    active_min => pos_integer(),
+    % The other parameters are HyParView's.
+    _ => _
+}.
+
+-type msg() ::
+    {xbot, {optimise, Old :: partisan_peer:t()}}
+    | {xbot, {optimised, boolean(), Old :: partisan_peer:t(), pair | free}}
+    | {xbot, {replace, Old :: partisan_peer:t(), Initiator :: partisan_peer:t()}}
+    | {xbot, {replaced, boolean(), Old :: partisan_peer:t(), Initiator :: partisan_peer:t()}}
+    | {xbot, {switch, Initiator :: partisan_peer:t(), Candidate :: partisan_peer:t()}}
+    | {xbot, {switched, boolean(), Initiator :: partisan_peer:t(), Candidate :: partisan_peer:t()}}
+    | partisan_overlay_hyparview:msg().
+
+-export_type([options/0, msg/0]).
+
+-record(state, {
+    self :: partisan_peer:t(),
+    options :: options(),
+    rand :: rand:state(),
+    hyparview :: partisan_overlay_hyparview:state(),
+    % Round trips in microseconds, of peers in either view.
+    costs = #{} :: #{partisan_peer:name() => non_neg_integer()},
+    % The spares measured in this round: one of them may become a candidate.
+    scanned = #{} :: #{partisan_peer:name() => partisan_peer:t()},
+    % As d: a request that waits for the cost of its o, with that o and the i and c of it.
+    weighing = none :: none | {Old :: partisan_peer:t(), partisan_peer:t(), partisan_peer:t()},
+    out = [] :: [partisan_overlay:effect()]
+}).
+
+-opaque state() :: #state{}.
+-export_type([state/0]).
+
+%% API.
+
+-spec init(options()) -> {state(), [partisan_overlay:effect()]}.
+init(#{self := Self, seed := {A, B, C}} = Given) ->
+    Options = maps:merge(defaults(), Given),
+    {HyParView, Effects} = partisan_overlay_hyparview:init(Options),
+    Interval = map_get(optimisation_interval, Options),
+    {Phase, Rand} = rand:uniform_s(Interval, rand:seed_s(exsss, {B, C, A})),
+    S = #state{self = Self, options = Options, rand = Rand, hyparview = HyParView},
+    {S, Effects ++ [{start_timer, optimise, Phase}]}.
+
+-spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
+handle(Event, S) ->
+    flush(event(Event, S)).
+
+-spec neighbours(state()) -> [partisan_peer:t()].
+neighbours(#state{hyparview = HyParView}) ->
+    partisan_overlay_hyparview:neighbours(HyParView).
+
+-spec passive(state()) -> [partisan_peer:t()].
+passive(#state{hyparview = HyParView}) ->
+    partisan_overlay_hyparview:passive(HyParView).
+
+%% Events.
+
+event({timer, optimise}, S0) ->
+    S1 = emit({start_timer, optimise, option(optimisation_interval, S0)}, forget_costs(S0)),
+    {Scanned, S2} = scan(S1#state{weighing = none}),
+    S3 = S2#state{scanned = maps:from_list([{Name, P} || #{name := Name} = P <- Scanned])},
+    % Neighbours again each time: costs change, and they are what is compared with.
+    lists:foldl(fun(Peer, S) -> emit({measure, Peer}, S) end, S3, neighbours(S3) ++ Scanned);
+event({cost, Name, Cost}, #state{costs = Costs} = S) ->
+    consider(Name, weigh(Name, S#state{costs = Costs#{Name => Cost}}));
+event({message, From, {xbot, Msg}}, S) ->
+    message(Msg, From, S);
+event({peer_down, Name, _Reason} = Event, #state{scanned = Scanned} = S) ->
+    hyparview(Event, S#state{scanned = maps:remove(Name, Scanned)});
+event(Event, S) ->
+    hyparview(Event, S).
+
+%% At i: is this spare cheaper than the costliest neighbour that we may give up? One try per round.
+consider(Name, #state{scanned = Scanned, costs = Costs} = S) ->
+    Full = length(neighbours(S)) >= option(active_min, S),
+    case {Scanned, costliest([], S)} of
+        {#{Name := Candidate}, {Cost, Old}} when Full, map_get(Name, Costs) < Cost ->
+            case is_neighbour(Candidate, S) of
+                true -> S;
+                false -> tell(Candidate, {optimise, Old}, S#state{scanned = #{}})
+            end;
+        _ ->
+            S
+    end.
+
+%% Messages.
+
+%% At c: with a place to spare there is nobody to be replaced.
+message({optimise, Old}, From, S) ->
+    Room = length(neighbours(S)) < option(active_max, S),
+    case {is_neighbour(From, S), costliest([Old, From], S)} of
+        {true, _} -> tell(From, {optimised, false, Old, pair}, S);
+        {false, _} when Room -> tell(From, {optimised, true, Old, free}, take(From, S));
+        {false, {_, Replaced}} -> tell(Replaced, {replace, Old, From}, S);
+        {false, none} -> tell(From, {optimised, false, Old, pair}, S)
+    end;
+%% At d: measures o first, where it does not know its cost yet.
+message({replace, Old, Initiator}, From, #state{costs = Costs} = S0) ->
+    Possible =
+        not is_self(Old, S0) andalso not is_neighbour(Old, S0) andalso is_neighbour(From, S0),
+    #{name := OldName} = Old,
+    case Possible of
+        false ->
+            tell(From, {replaced, false, Old, Initiator}, S0);
+        true when is_map_key(OldName, Costs) ->
+            weigh(OldName, S0#state{weighing = {Old, Initiator, From}});
+        true ->
+            emit({measure, Old}, S0#state{weighing = {Old, Initiator, From}})
+    end;
+%% At o: the first to change its view. It gives up i, who will know when the chain has come back.
+message({switch, Initiator, Candidate}, From, S) ->
+    case is_neighbour(Initiator, S) andalso not is_neighbour(From, S) of
+        true -> tell(From, {switched, true, Initiator, Candidate}, exchange(Initiator, From, S));
+        false -> tell(From, {switched, false, Initiator, Candidate}, S)
+    end;
+%% At d, at c and at i: the one asked has done its part, or not.
+message({switched, true, Initiator, Candidate}, From, S) ->
+    tell(Candidate, {replaced, true, From, Initiator}, exchange(Candidate, From, S));
+message({switched, false, Initiator, Candidate}, From, S) ->
+    tell(Candidate, {replaced, false, From, Initiator}, S);
+message({replaced, true, Old, Initiator}, From, S) ->
+    tell(Initiator, {optimised, true, Old, pair}, exchange(From, Initiator, S));
+message({replaced, false, Old, Initiator}, _From, S) ->
+    tell(Initiator, {optimised, false, Old, pair}, S);
+message({optimised, true, Old, pair}, From, S) ->
+    emit({count, optimised}, exchange(Old, From, S));
+message({optimised, true, Old, free}, From, S) ->
+    % Nobody has told the old neighbour.
+    S1 = emit({count, optimised}, exchange(Old, From, S)),
+    emit({send, Old, disconnect}, S1);
+message({optimised, false, _Old, _}, _From, S) ->
+    S.
+
+%% At d, once the cost of o is known: would we rather have o than c?
+weigh(Name, #state{weighing = {#{name := Name} = Old, Initiator, Candidate}, costs = Costs} = S0) ->
+    S1 = S0#state{weighing = none},
+    #{Name := Cost} = Costs,
+    #{name := CandidateName} = Candidate,
+    case Costs of
+        #{CandidateName := Present} when Cost < Present ->
+            tell(Old, {switch, Initiator, Candidate}, S1);
+        #{} ->
+            tell(Candidate, {replaced, false, Old, Initiator}, S1)
+    end;
+weigh(_Name, S) ->
+    S.
+
+%% Internals: views and costs.
+
+scan(#state{rand = Rand0} = S) ->
+    {Scanned, Rand} = partisan_random:sample(option(scan, S), passive(S), Rand0),
+    {Scanned, S#state{rand = Rand}}.
+
+%% The costliest neighbour beside the unbiased ones and some others.
+costliest(Except, #state{costs = Costs} = S) ->
+    Known = [{map_get(N, Costs), P} || #{name := N} = P <- neighbours(S), is_map_key(N, Costs)],
+    Unbiased = option(unbiased, S),
+    case lists:reverse(lists:sort(Known)) of
+        Sorted when length(Sorted) > Unbiased ->
+            Names = [Name || #{name := Name} <- Except],
+            Biased = lists:nthtail(Unbiased, Sorted),
+            case [E || {_, #{name := Name}} = E <- Biased, not lists:member(Name, Names)] of
+                [Costliest | _] -> Costliest;
+                [] -> none
+            end;
+        _ ->
+            none
+    end.
+
+%% What is known of those in neither view is not worth keeping.
+forget_costs(#state{costs = Costs} = S) ->
+    S#state{costs = maps:with([Name || #{name := Name} <- neighbours(S) ++ passive(S)], Costs)}.
+
+is_neighbour(#{name := Name}, S) ->
+    lists:any(fun(#{name := Other}) -> Other =:= Name end, neighbours(S)).
+
+is_self(#{name := Name}, #state{self = #{name := Self}}) ->
+    Name =:= Self.
+
+take(Peer, S) ->
+    merge(partisan_overlay_hyparview:take(Peer, S#state.hyparview), S).
+
+exchange(Old, New, S) ->
+    merge(partisan_overlay_hyparview:exchange(Old, New, S#state.hyparview), S).
+
+hyparview(Event, S) ->
+    merge(partisan_overlay_hyparview:handle(Event, S#state.hyparview), S).
+
+merge({HyParView, Effects}, S) ->
+    lists:foldl(fun emit/2, S#state{hyparview = HyParView}, Effects).
+
+%% Internals: options, effects.
+
+tell(Peer, Msg, S) ->
+    emit({send, Peer, {xbot, Msg}}, S).
+
+option(Name, #state{options = Options}) ->
+    maps:get(Name, Options).
+
+%% Optimisation is slower than repair, so that it works on an overlay at rest.
+defaults() ->
+    #{
+        optimisation_interval => 10000,
+        scan => 2,
+        unbiased => 1,
+        active_max => 6,
+        active_min => 3
+    }.
+
+emit(Effect, #state{out = Out} = S) ->
+    S#state{out = [Effect | Out]}.
+
+flush(#state{out = Out} = S) ->
+    {S#state{out = []}, lists:reverse(Out)}.

@@ -1,0 +1,353 @@
+%%% @doc The published experiments on the overlays and the broadcast, run in the simulator.
+%%%
+%%% Each experiment forms a cluster and reports cells: what was measured, of which overlay, at which
+%%% number of nodes, at which value of the parameter that is varied. What the papers report of the
+%%% same is not known here; the reporter has it. Parameters are those of section 5 of the HyParView
+%%% paper (active view 5, passive view 30, walks of 6 and 3 hops, shuffles of 1 + 3 + 4 entries,
+%%% fanout 4; Cyclon with a view of 35, shuffles of 14 and walks of 5; SCAMP with c = 4).
+-module(partisan_experiments).
+
+-export([names/0]).
+-export([run/2]).
+
+-type name() ::
+    hyparview
+    | one_contact
+    | plumtree
+    | cyclon
+    | cyclon_healing
+    | cyclon_acked
+    | scamp
+    | xbot
+    | scale.
+
+-type cell() :: #{
+    experiment := atom(),
+    overlay := atom(),
+    nodes := pos_integer(),
+    parameter := atom() | number(),
+    value := number()
+}.
+
+-type options() :: #{
+    nodes := pos_integer(),
+    seed := integer(),
+    % Cycles of the membership protocol before anything is measured.
+    cycles := non_neg_integer(),
+    % Broadcasts that a point is the mean of; so many of them are simulated message by message.
+    messages := pos_integer(),
+    simulated := pos_integer(),
+    % Cycles with failures in the broadcast experiment, and the most that healing is waited for.
+    failure_cycles := pos_integer(),
+    healing_cycles := pos_integer(),
+    emit := fun((cell()) -> ok),
+    progress := fun((string()) -> ok)
+}.
+
+-export_type([name/0, cell/0, options/0]).
+
+%% Nodes that fail in each cycle of the Plumtree paper's experiment (its section 5.4), at 10,000.
+-define(FAILURES_PER_10000, 50).
+%% From how many origins the reach on a quiet overlay is averaged.
+-define(ORIGINS, 50).
+
+-spec names() -> [name()].
+names() ->
+    [hyparview, one_contact, plumtree, cyclon, cyclon_healing, cyclon_acked, scamp, xbot, scale].
+
+%% @doc Runs an experiment; the cells go to `emit' as they come.
+-spec run(name(), options()) -> ok.
+run(hyparview, #{cycles := Cycles} = O) ->
+    Trial = partisan_trial:run_cycles(Cycles, flooded_hyparview(random, O)),
+    shape(hyparview, Trial, O),
+    reliability(hyparview, failures(), Trial, O),
+    healing(hyparview, [10, 50, 80, 90], Trial, O);
+run(one_contact, #{cycles := Cycles} = O) ->
+    shape(hyparview_one_contact, partisan_trial:run_cycles(Cycles, flooded_hyparview(first, O)), O);
+run(plumtree, O) ->
+    plumtree(O);
+run(cyclon, #{cycles := Cycles} = O) ->
+    Trial = partisan_trial:run_cycles(Cycles, cyclon(infinity, O)),
+    shape(cyclon, Trial, O),
+    reliability(cyclon, failures(), Trial, O#{simulated := 0});
+run(cyclon_healing, #{cycles := Cycles} = O) ->
+    Trial = partisan_trial:run_cycles(Cycles, cyclon(infinity, O)),
+    healing(cyclon, [10, 50, 80, 90], Trial, O);
+run(cyclon_acked, #{cycles := Cycles} = O) ->
+    Trial = partisan_trial:run_cycles(Cycles, cyclon(10, O)),
+    reliability(cyclon_acked, [30, 50, 70, 80], Trial, O);
+run(scamp, O) ->
+    scamp(O);
+run(xbot, O) ->
+    xbot(O);
+run(scale, O) ->
+    scale(O).
+
+failures() ->
+    [10, 20, 30, 40, 50, 60, 70, 80, 90, 95].
+
+%% The clusters.
+
+hyparview() ->
+    #{
+        active_max => 5,
+        active_min => 5,
+        passive_max => 30,
+        active_random_walk_length => 6,
+        passive_random_walk_length => 3,
+        shuffle_active => 3,
+        shuffle_passive => 4,
+        shuffle_interval => 10000,
+        promotion_interval => 10000
+    }.
+
+flooded_hyparview(Contact, O) ->
+    Overlay = {hyparview, hyparview()},
+    new(#{overlay => Overlay, broadcast => #{protocol => gossip}, contact => Contact}, O).
+
+cyclon(Detection, O) ->
+    View = #{
+        view_size => 35,
+        shuffle_size => 14,
+        walk_length => 5,
+        shuffle_interval => 10000,
+        sides => one_sided
+    },
+    new(
+        #{
+            overlay => {cyclon, View},
+            broadcast => #{protocol => gossip, fanout => 4},
+            fanout => 4,
+            contact => first,
+            sim => #{latency => {1, 5}, detection => Detection}
+        },
+        O
+    ).
+
+new(Options, #{nodes := Nodes, seed := Seed, progress := Progress}) ->
+    partisan_trial:new(Options#{nodes => Nodes, seed => Seed, progress => Progress}).
+
+%% What all overlays are compared by.
+
+shape(Overlay, Trial, O) ->
+    #{clustering := C, path := P, degree := D, in_degrees := In, components := Components} =
+        partisan_trial:shape(Trial),
+    {_, Hops, _} = partisan_trial:reached_on_graph(20, Trial),
+    Nodes = length(partisan_trial:alive(Trial)),
+    emit(shape, Overlay, clustering_coefficient, C, O),
+    emit(shape, Overlay, shortest_path, P, O),
+    emit(shape, Overlay, max_hops, Hops, O),
+    emit(shape, Overlay, mean_degree, D, O),
+    emit(shape, Overlay, components, Components, O),
+    maps:foreach(fun(N, Count) -> emit(in_degree, Overlay, N, 100 * Count / Nodes, O) end, In).
+
+reliability(Overlay, Percentages, Trial, #{messages := Messages, simulated := Simulated} = O) ->
+    lists:foreach(
+        fun(Percent) ->
+            say("~s: ~b % of the nodes fail", [Overlay, Percent], O),
+            {Outcomes, After} = partisan_trial:broadcasts(Simulated, fail(Percent, Trial, O)),
+            Shares = [100 * D / A || #{delivered := D, alive := A} <- Outcomes],
+            % By then the overlay is quiet: the rest of the messages meets what is left of it.
+            {Rest, _, _} = partisan_trial:reached_on_graph(?ORIGINS, After),
+            Mean = (lists:sum(Shares) + (Messages - Simulated) * mean(Rest)) / Messages,
+            emit(reliability, Overlay, Percent, Mean, O),
+            lists:foreach(
+                fun({I, Share}) -> emit(label(recovery, Percent), Overlay, I, Share, O) end,
+                [Point || Percent >= 80, Point <- lists:zip(lists:seq(1, length(Shares)), Shares)]
+            )
+        end,
+        Percentages
+    ).
+
+%% Cycles until broadcasts reach as much of the cluster as they did before the failures.
+healing(Overlay, Percentages, Trial, #{healing_cycles := Most} = O) ->
+    {Before, _, _} = partisan_trial:reached_on_graph(?ORIGINS, Trial),
+    lists:foreach(
+        fun(Percent) ->
+            say("~s heals from ~b % failures", [Overlay, Percent], O),
+            Cycles = heal(0, Most, mean(Before), fail(Percent, Trial, O)),
+            emit(healing, Overlay, Percent, Cycles, O)
+        end,
+        Percentages
+    ).
+
+heal(Most, Most, _Before, _Trial) ->
+    Most;
+heal(Cycle, Most, Before, Trial) ->
+    Later = partisan_trial:run_cycles(1, Trial),
+    {Shares, _, Next} = partisan_trial:reached_on_graph(?ORIGINS, Later),
+    case mean(Shares) >= Before of
+        true -> Cycle + 1;
+        false -> heal(Cycle + 1, Most, Before, Next)
+    end.
+
+fail(Percent, Trial, #{nodes := Nodes}) ->
+    partisan_trial:crash(Nodes * Percent div 100, Trial).
+
+%% Plumtree.
+
+plumtree(#{cycles := Cycles, simulated := Simulated} = O) ->
+    Trees = new(
+        #{
+            overlay => {hyparview, hyparview()},
+            broadcast => #{ihave_timeout => 200, graft_timeout => 100},
+            broadcast_time => 2000,
+            contact => random
+        },
+        O
+    ),
+    Trial = partisan_trial:run_cycles(Cycles, Trees),
+    {[First | _] = Outcomes, Grown} = from_one_sender(Simulated, Trial),
+    Last = lists:last(Outcomes),
+    emit(relative_message_redundancy, eager, first_broadcast, redundancy(First), O),
+    lists:foreach(
+        fun({I, Outcome}) ->
+            emit(relative_message_redundancy, plumtree, I, redundancy(Outcome), O),
+            emit(last_delivery_hop, plumtree, I, maps:get(hops, Outcome), O)
+        end,
+        lists:zip(lists:seq(1, Simulated), Outcomes)
+    ),
+    #{payloads := Payloads, control := Control} = Last,
+    emit(messages, eager, payloads, maps:get(payloads, First), O),
+    emit(messages, plumtree, payloads, Payloads, O),
+    emit(messages, plumtree, control, Control, O),
+    emit(relative_message_redundancy, plumtree, steady, redundancy(Last), O),
+    emit(last_delivery_hop, plumtree, one_sender, maps:get(hops, Last), O),
+    {Many, _} = partisan_trial:broadcasts(Simulated, Grown),
+    emit(last_delivery_hop, plumtree, many_senders, mean([H || #{hops := H} <- Many]), O),
+    lists:foreach(
+        fun(Percent) ->
+            {After, _} = partisan_trial:broadcasts(1, fail(Percent, Grown, O)),
+            emit(reliability, plumtree, Percent, mean(shares(After)), O)
+        end,
+        failures()
+    ),
+    steady_failures(Grown, O).
+
+from_one_sender(Count, Trial) ->
+    lists:mapfoldl(
+        fun(_, T) -> partisan_trial:broadcast_from(1, T) end, Trial, lists:seq(1, Count)
+    ).
+
+%% Some nodes fail in every cycle; one broadcast per cycle goes out right after them.
+steady_failures(Trial, #{failure_cycles := Cycles, nodes := Nodes} = O) ->
+    Failing = max(1, Nodes * ?FAILURES_PER_10000 div 10000),
+    {Outcomes, _} = lists:mapfoldl(
+        fun(Cycle, T0) ->
+            _ = [say("failures: cycle ~b of ~b", [Cycle, Cycles], O) || Cycle rem 10 =:= 0],
+            {[Outcome], T} = partisan_trial:broadcasts(1, partisan_trial:crash(Failing, T0)),
+            {Outcome, partisan_trial:run_cycles(1, T)}
+        end,
+        Trial,
+        lists:seq(1, Cycles)
+    ),
+    emit(steady_failures, plumtree, reliability, mean(shares(Outcomes)), O),
+    emit(steady_failures, plumtree, least_reliability, lists:min(shares(Outcomes)), O),
+    Redundancies = [redundancy(Outcome) || Outcome <- Outcomes],
+    emit(steady_failures, plumtree, relative_message_redundancy, mean(Redundancies), O).
+
+%% Copies received beyond the one that everybody needs, per receiver.
+redundancy(#{payloads := Payloads, delivered := Delivered}) ->
+    Payloads / max(1, Delivered - 1) - 1.
+
+shares(Outcomes) ->
+    [100 * Delivered / Alive || #{delivered := Delivered, alive := Alive} <- Outcomes].
+
+%% SCAMP.
+
+scamp(O) ->
+    Trial = new(
+        #{
+            % The paper's simulations know no heartbeats.
+            overlay => {scamp_v1, #{
+                redundancy => 4, heartbeat_interval => 1000000000, sides => one_sided
+            }},
+            broadcast => #{protocol => gossip, fanout => 4},
+            fanout => 4,
+            contact => random,
+            sim => #{latency => {1, 5}, detection => infinity}
+        },
+        O
+    ),
+    shape(scamp, Trial, O),
+    Sizes = lists:sort([length(To) || To <- maps:values(partisan_trial:alive_graph(Trial))]),
+    emit(view_size, scamp, mean, mean(Sizes), O),
+    emit(view_size, scamp, median, lists:nth((length(Sizes) + 1) div 2, Sizes), O),
+    lists:foreach(
+        fun(Size) ->
+            Share = 100 * length([S || S <- Sizes, S =:= Size]) / length(Sizes),
+            emit(view_size_distribution, scamp, Size, Share, O)
+        end,
+        lists:usort(Sizes)
+    ),
+    reliability(scamp, failures(), Trial, O#{simulated := 0}).
+
+%% X-BOT.
+
+%% Nodes on a plane, and the mean round trip of their links: HyParView's, X-BOT's cycle by cycle.
+xbot(#{cycles := Cycles} = O) ->
+    Common = #{
+        broadcast => #{protocol => gossip},
+        contact => random,
+        % A broadcast takes up to 50 ms a hop here.
+        broadcast_time => 1000,
+        sim => #{latency => {plane, 1, 50}, detection => 10}
+    },
+    Plain = new(Common#{overlay => {hyparview, hyparview()}}, O),
+    Before = partisan_trial:run_cycles(Cycles, Plain),
+    shape(hyparview_on_a_plane, Before, O),
+    Optimising = new(Common#{overlay => {xbot, (hyparview())#{optimisation_interval => 10000}}}, O),
+    {Costs, After} = lists:mapfoldl(
+        fun(Cycle, T0) ->
+            T = partisan_trial:run_cycles(1, T0),
+            Cost = partisan_trial:link_cost(T),
+            emit(link_cost, xbot, Cycle, Cost, O),
+            _ = [say("cycle ~b: link cost ~.1f ms", [Cycle, Cost], O) || Cycle rem 10 =:= 0],
+            {Cost, T}
+        end,
+        Optimising,
+        lists:seq(1, Cycles)
+    ),
+    shape(xbot, After, O),
+    Reference = partisan_trial:link_cost(Before),
+    emit(link_cost, hyparview, Cycles, Reference, O),
+    emit(link_cost_reduction, xbot, percent, 100 * (1 - lists:last(Costs) / Reference), O),
+    reliability(xbot, [30, 50, 80], After, O).
+
+%% Size.
+
+scale(#{cycles := Cycles} = O) ->
+    Started = erlang:monotonic_time(millisecond),
+    Trial = partisan_trial:run_cycles(Cycles, flooded_hyparview(random, O)),
+    Passed = max(1, erlang:monotonic_time(millisecond) - Started),
+    #{events := Events} = partisan_sim:stats(partisan_trial:sim(Trial)),
+    emit(scale, hyparview, events, Events, O),
+    emit(scale, hyparview, events_per_second, 1000 * Events / Passed, O),
+    emit(scale, hyparview, bytes_per_node, bytes(Trial) / maps:get(nodes, O), O),
+    {[Outcome], _} = partisan_trial:broadcasts(1, Trial),
+    emit(scale, hyparview, reliability, mean(shares([Outcome])), O),
+    emit(scale, hyparview, components, maps:get(components, partisan_trial:shape(Trial)), O).
+
+%% What the cluster takes in memory: the simulation, with what its terms share counted once.
+bytes(Trial) ->
+    erts_debug:size(Trial) * erlang:system_info(wordsize).
+
+%% Reporting.
+
+emit(Experiment, Overlay, Parameter, Value, #{emit := Emit, nodes := Nodes}) ->
+    Emit(#{
+        experiment => Experiment,
+        overlay => Overlay,
+        nodes => Nodes,
+        parameter => Parameter,
+        value => Value
+    }).
+
+say(Format, Arguments, #{progress := Progress}) ->
+    Progress(lists:flatten(io_lib:format(Format, Arguments))).
+
+label(Experiment, Percent) ->
+    binary_to_atom(iolist_to_binary(io_lib:format("~s_~b", [Experiment, Percent]))).
+
+mean(Values) ->
+    lists:sum(Values) / length(Values).
