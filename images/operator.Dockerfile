@@ -7,18 +7,21 @@ ARG BASE=python:3.11-slim
 FROM ${BUILDER} AS builder
 COPY operator/requirements.txt build/wheels/ /wheels/
 # Nothing is downloaded: the wheels came with the build context, and their hashes are checked.
+# Byte code is not checked against its source, whose time stamps a layer does not keep.
 RUN python3 -m venv /opt/operator \
     && /opt/operator/bin/pip install --quiet --no-cache-dir --no-index --no-compile \
         --disable-pip-version-check --find-links /wheels --require-hashes \
         -r /wheels/requirements.txt \
-    && /opt/operator/bin/pip uninstall --quiet --yes pip setuptools
-COPY operator/src/ /opt/operator/src/
-# Unchecked: the time stamps of files in layers are not those of the compilation.
-RUN /opt/operator/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/operator
+    && /opt/operator/bin/pip uninstall --quiet --yes pip setuptools \
+    && /opt/operator/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/operator
+COPY operator/src/ /opt/source/
+RUN /opt/operator/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/source
 
 FROM ${BASE}
+# The packages change rarely, the operator often: two layers.
 COPY --from=builder /opt/operator /opt/operator
-ENV PYTHONPATH=/opt/operator/src \
+COPY --from=builder /opt/source /opt/source
+ENV PYTHONPATH=/opt/source \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     HOME=/tmp

@@ -11,6 +11,9 @@ from scale_tests.images import bases, wheels
 from scale_tests.images.catalogue import ARCHIVES, OPERATOR, ROOT, TAG, Image
 from scale_tests.images.tools import ImageError, buildah, run
 
+CACHED_STEPS = 100
+"""How many intermediate images of earlier builds are kept; beyond, all of them go."""
+
 IGNORED = frozenset({"_build", "__pycache__", "tests", "test"})
 """Directories that do not end up in an image, or change with every build."""
 
@@ -44,7 +47,7 @@ def build(image: Image) -> bool:
     print(f"{image.reference}: building", flush=True)
     began = time.monotonic()
     buildah(
-        *("build", "--isolation", "chroot", "--layers=false"),
+        *("build", "--isolation", "chroot", "--layers"),
         *("--build-arg", f"BUILDER={bases.ensure_base(image.builder)}"),
         *("--build-arg", f"BASE={bases.ensure_base(image.base)}"),
         # The same inputs make the same image, byte for byte, where the build allows it.
@@ -52,6 +55,7 @@ def build(image: Image) -> bool:
         *("--file", str(image.dockerfile), "--tag", image.reference, str(ROOT)),
     )
     _write_archive(image)
+    _bound_cache()
     stamp.write_text(wanted)
     seconds = time.monotonic() - began
     print(f"{image.reference}: {_size(image.archive)} in {seconds:.0f} s", flush=True)
@@ -77,6 +81,13 @@ def _write_archive(image: Image) -> None:
     partial.unlink(missing_ok=True)
     buildah("push", "--quiet", image.reference, f"oci-archive:{partial}:{image.reference}")
     partial.rename(image.archive)
+
+
+def _bound_cache() -> None:
+    """Forgets the steps of earlier builds once there are many: each holds some of the disk."""
+    steps = buildah("images", "--quiet", "--filter", "dangling=true").splitlines()
+    if len(steps) > CACHED_STEPS:
+        buildah("rmi", "--prune", "--force")
 
 
 def _files(source: Path) -> list[Path]:
