@@ -91,6 +91,7 @@ class View:
         self._console = console
         self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
         self._next_line = 0.0
+        self._shown: Sample | None = None
 
     def __enter__(self) -> View:
         if self._live:
@@ -110,8 +111,9 @@ class View:
         """Shows one sample; a plain line only every `LINE_SECONDS`, and for the last one."""
         if self._live:
             self._live.update(table(sample), refresh=last)
-        elif last or sample.seconds >= self._next_line:
+        elif sample is not self._shown and (last or sample.seconds >= self._next_line):
             self._console.print(plain_line(sample), soft_wrap=True, highlight=False)
+            self._shown = sample
             self._next_line = sample.seconds + LINE_SECONDS
 
 

@@ -254,11 +254,11 @@ def read_node(cluster: Cluster, namespace: str, pod: str) -> NodeStatus:
         ApiError: the node does not answer (yet).
     """
     path = core(namespace, "pods", f"http:{pod}:{HTTP_PORT}/proxy/status")
-    return node_status(cluster.get(path, timeout=5.0))
+    return node_status(cluster.get(path, timeout=3.0))
 
 
 def read_nodes(
-    cluster: Cluster, namespace: str, names: Sequence[str], *, at_once: int = 8
+    cluster: Cluster, namespace: str, names: Sequence[str], *, at_once: int = 16
 ) -> list[NodeStatus]:
     """Reads these nodes, `at_once` at a time. Those that do not answer (yet) are left out."""
 
