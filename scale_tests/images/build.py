@@ -11,8 +11,8 @@ from scale_tests.images import bases, wheels
 from scale_tests.images.catalogue import ARCHIVES, OPERATOR, ROOT, TAG, Image
 from scale_tests.images.tools import ImageError, buildah, run
 
-CACHED_STEPS = 100
-"""How many intermediate images of earlier builds are kept; beyond, all of them go."""
+MAX_STORED = 100
+"""How many images, steps of earlier builds included, buildah keeps; beyond, the steps go."""
 
 IGNORED = frozenset({"_build", "__pycache__", "tests", "test"})
 """Directories that do not end up in an image, or change with every build."""
@@ -85,8 +85,8 @@ def _write_archive(image: Image) -> None:
 
 def _bound_cache() -> None:
     """Forgets the steps of earlier builds once there are many: each holds some of the disk."""
-    steps = buildah("images", "--quiet", "--filter", "dangling=true").splitlines()
-    if len(steps) > CACHED_STEPS:
+    stored = buildah("images", "--all", "--quiet").splitlines()
+    if len(stored) > MAX_STORED:
         buildah("rmi", "--prune", "--force")
 
 
