@@ -78,7 +78,7 @@ class FakeApi:
         match request.method:
             case "GET" if path in self.objects:
                 return web.json_response(self.objects[path])
-            case "GET" if path.rpartition("/")[2].endswith("s"):
+            case "GET" if path.rpartition("/namespaces/")[2].count("/") == 1:
                 items = [
                     {key: value for key, value in item.items() if key not in ("kind", "apiVersion")}
                     for key, item in self.objects.items()

@@ -1,0 +1,111 @@
+"""Kopf wiring, logs and the operator's own HTTP port."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import aiohttp
+import pytest
+
+from partisan_operator import logs
+from partisan_operator.app import Application, registry_of
+from partisan_operator.settings import Settings
+from partisan_operator.supervisor import Supervisor
+from partisan_operator.web import serve
+
+
+class Recorder:
+    """Takes the supervisor's place."""
+
+    def __init__(self) -> None:
+        self.woken: list[tuple[str, str]] = []
+        self.in_trouble: list[str] = []
+
+    def wake(self, namespace: str, name: str) -> None:
+        self.woken.append((namespace, name))
+
+    def stuck(self) -> list[str]:
+        return self.in_trouble
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def application(recorder: Recorder) -> Application:
+    made = Application(Settings())
+    made._supervisor = recorder  # type: ignore[assignment]
+    return made
+
+
+def event(generation: int = 1, **metadata: Any) -> dict[str, Any]:
+    fixed = {"namespace": "default", "name": "ads", "uid": "u", "generation": generation}
+    return {"metadata": fixed | metadata}
+
+
+def test_only_raw_events_are_handled_so_no_finalizer_is_needed(application: Application) -> None:
+    registry = registry_of(application)
+    assert len(list(registry._watching.get_all_handlers())) == 2
+    for others in (registry._changing, registry._spawning, registry._indexing):
+        assert list(others.get_all_handlers()) == []
+
+
+def test_a_change_of_the_status_alone_wakes_nobody(
+    application: Application, recorder: Recorder
+) -> None:
+    application.cluster_event(event(), None)
+    application.cluster_event(event(), "MODIFIED")
+    assert len(recorder.woken) == 1
+    application.cluster_event(event(2), "MODIFIED")
+    application.cluster_event(event(2, deletionTimestamp="now"), "MODIFIED")
+    application.cluster_event(event(2, deletionTimestamp="now"), "DELETED")
+    assert recorder.woken == [("default", "ads")] * 4
+
+
+def test_a_child_wakes_its_cluster_and_a_stranger_nobody(
+    application: Application, recorder: Recorder
+) -> None:
+    owner = {"kind": "PartisanCluster", "name": "ads", "controller": True}
+    application.child_event(event(name="ads-s1", ownerReferences=[owner]))
+    application.child_event(event(ownerReferences=[{**owner, "kind": "Other"}]))
+    application.child_event(event())
+    assert recorder.woken == [("default", "ads")]
+
+
+async def test_health_and_metrics(recorder: Recorder) -> None:
+    supervisor: Supervisor = recorder  # type: ignore[assignment]
+    runner = await serve(supervisor, 0)
+    port = next(address[1] for address in runner.addresses if address[0] == "0.0.0.0")
+    base = f"http://127.0.0.1:{port}"
+    async with aiohttp.ClientSession() as session:
+        async with session.get(f"{base}/healthz") as response:
+            assert response.status == 200
+        async with session.get(f"{base}/metrics") as response:
+            assert "partisan_operator_reconcile_seconds" in await response.text()
+        recorder.in_trouble = ["default/ads"]
+        async with session.get(f"{base}/healthz") as response:
+            assert response.status == 503
+            assert "default/ads" in await response.text()
+    await runner.cleanup()
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_logs_name_the_cluster(form: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    before = logging.root.handlers[:], logging.root.level
+    try:
+        logs.configure(Settings(log_format=form))
+        adapter = logging.LoggerAdapter(logging.getLogger("x"), {"cluster": "default/ads"})
+        adapter.info("it %s", "works")
+    finally:
+        logging.root.handlers, logging.root.level = before
+    line = capsys.readouterr().err
+    if form == "json":
+        entry = json.loads(line)
+        assert (entry["level"], entry["message"]) == ("info", "it works")
+        assert entry["cluster"] == "default/ads"
+    else:
+        assert "INFO    [default/ads] it works" in line
