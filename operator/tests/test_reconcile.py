@@ -59,7 +59,7 @@ def test_any_spec_is_reached_and_then_nothing_is_done(spec: dict[str, Any]) -> N
 
 
 @settings(max_examples=40, deadline=None)
-@given(specs(max_replicas=300), specs(max_replicas=300))
+@given(specs(max_replicas=60), specs(max_replicas=60))
 def test_any_change_is_reached_within_the_bounds_of_a_rollout(
     first: dict[str, Any], second: dict[str, Any]
 ) -> None:
