@@ -1,0 +1,101 @@
+%%% @doc Whole nodes on real sockets: the ad counter to its threshold, with a node that is killed
+%%% and loses its storage, one whose container restarts, and one that is replaced in good order.
+-module(node_cluster_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-define(T, node_test_cluster).
+
+run_test_() ->
+    {timeout, 300, fun run/0}.
+
+run() ->
+    Size = 4,
+    New = ?T:new(Size),
+    Formed = lists:foldl(fun ?T:start/2, New, ?T:names(New)),
+    try
+        ok = await_joined(Formed),
+        {202, _, _} = ?T:post(0, "/workload/start", start_request(Formed), Formed),
+        ok = await_value(30, Formed),
+        %% Killed, and its storage with it: a new actor.
+        Killed = ?T:start(1, ?T:forget(1, ?T:kill(1, Formed))),
+        %% Killed, but the storage stays: the same actor goes on with what it had counted.
+        #{<<"actor">> := Actor, <<"increments">> := Before} = workload(2, Killed),
+        Restarted = ?T:start(2, ?T:kill(2, Killed)),
+        #{<<"actor">> := Again, <<"increments">> := After} = workload(2, Restarted),
+        ?assertEqual(Actor, Again),
+        ?assert(After >= Before),
+        %% Replaced in good order: what it had counted is in the counter, to the last increment.
+        Left = ?T:terminate(3, Restarted),
+        {Departed, Count} = record_of(3, Left),
+        Whole = ?T:start(3, ?T:forget(3, Left)),
+        ok = ?T:await(fun() -> lists:all(fun(I) -> converged(I, Whole) end, ?T:names(Whole)) end),
+        Workloads = [workload(I, Whole) || I <- ?T:names(Whole)],
+        check_agreement(Workloads),
+        check_sum(Workloads),
+        #{<<"superseded">> := #{Departed := Count}} = hd(Workloads),
+        ok
+    after
+        ?T:stop(Formed)
+    end.
+
+check_agreement(Workloads) ->
+    ?assertMatch([_], lists:usort([D || #{<<"digest">> := D} <- Workloads])),
+    ?assertMatch([_], lists:usort([V || #{<<"value">> := V} <- Workloads])),
+    [
+        ?assertMatch(
+            #{
+                <<"phase">> := <<"finished">>,
+                <<"nodes_done">> := 4,
+                <<"ads_enabled">> := 0,
+                <<"threshold">> := 120
+            },
+            Workload
+        )
+     || Workload <- Workloads
+    ].
+
+%% The value is the sum of what the living and the replaced have counted, nothing else.
+check_sum(Workloads = [#{<<"value">> := Value, <<"superseded">> := Superseded} | _]) ->
+    Increments = lists:sum([N || #{<<"increments">> := N} <- Workloads]),
+    ?assertEqual(Value, Increments + lists:sum(maps:values(Superseded))),
+    ?assert(Value >= 120),
+    [
+        ?assertEqual(#{Actor => N}, Entry)
+     || #{<<"actor">> := Actor, <<"increments">> := N, <<"entry_of">> := Entry} <- Workloads
+    ].
+
+await_joined(Cluster) ->
+    ?T:await(fun() ->
+        lists:all(
+            fun(I) ->
+                #{<<"overlay">> := Overlay} = ?T:status(I, Cluster),
+                #{<<"joined">> := Joined, <<"active">> := Active} = Overlay,
+                Joined andalso length(Active) =:= length(?T:names(Cluster)) - 1
+            end,
+            ?T:names(Cluster)
+        )
+    end).
+
+await_value(Least, Cluster) ->
+    ?T:await(fun() ->
+        #{<<"value">> := Value} = workload(0, Cluster),
+        Value >= Least
+    end).
+
+converged(I, Cluster) ->
+    #{<<"converged">> := Converged} = workload(I, Cluster),
+    Converged.
+
+workload(I, Cluster) ->
+    #{<<"workload">> := Workload} = ?T:status(I, Cluster),
+    Workload.
+
+%% The file is the last word on what a node that has stopped had counted.
+record_of(I, #{directory := Dir}) ->
+    #{name := Name, incarnation := Incarnation, counts := Counts} =
+        adcounter_journal:load(filename:join(Dir, "test-" ++ integer_to_list(I))),
+    {adcounter_state:actor(Name, Incarnation), lists:sum(maps:values(Counts))}.
+
+start_request(Cluster) ->
+    {[{"authorization", "Bearer " ++ binary_to_list(?T:token(Cluster))}], "r1"}.

@@ -1,0 +1,210 @@
+%%% @doc The HTTP endpoint of one whole node, asked well and badly.
+-module(node_http_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-define(T, node_test_cluster).
+
+http_test_() ->
+    {setup, fun() -> ?T:start(0, ?T:new(1)) end, fun ?T:stop/1, fun(Cluster) ->
+        {timeout, 120, [
+            {Title, {timeout, 60, fun() -> Test(Cluster) end}}
+         || {Title, Test} <- [
+                {"it lives and is ready", fun probes/1},
+                {"metrics are of the exposition format", fun metrics/1},
+                {"the view of the overlay", fun overlay/1},
+                {"the status has what the operator reads", fun status/1},
+                {"other paths and methods are refused", fun refusals/1},
+                {"a start needs the token", fun authorization/1},
+                {"a start needs the id of this run", fun wrong_run/1},
+                {"a start is accepted once and again", fun start/1},
+                {"requests that are malformed or too large are refused", fun malformed/1},
+                {"clients that hang hold up nobody", fun hanging/1},
+                {"scaling changes who has to be done", fun scaling/1}
+            ]
+        ]}
+    end}.
+
+probes(Cluster) ->
+    ok = ?T:await(fun() -> element(1, ?T:get(0, "/readyz", Cluster)) =:= 200 end),
+    ?assertMatch({200, _, <<"ok\n">>}, ?T:get(0, "/livez", Cluster)),
+    ?assertMatch({200, _, <<"ok\n">>}, ?T:get(0, "/livez?verbose=1", Cluster)).
+
+metrics(Cluster) ->
+    {200, Headers, Body} = ?T:get(0, "/metrics", Cluster),
+    ?assertEqual(
+        "text/plain; version=0.0.4; charset=utf-8", proplists:get_value("content-type", Headers)
+    ),
+    _ = [
+        ?assertMatch({Name, {match, _}}, {Name, re:run(Body, "^" ++ Name ++ "[ {]", [multiline])})
+     || Name <- [
+            "partisan_overlay_joined",
+            "partisan_overlay_active_view_size",
+            "lasp_sync_bytes_total",
+            "adcounter_value",
+            "adcounter_ads_enabled",
+            "adcounter_converged",
+            "erlang_vm_memory_bytes",
+            "erlang_vm_processes",
+            "erlang_vm_run_queue",
+            "partisan_build_info"
+        ]
+    ],
+    ?assertEqual(nomatch, binary:match(Body, ?T:token(Cluster))).
+
+overlay(Cluster) ->
+    {200, Headers, Body} = ?T:get(0, "/overlay", Cluster),
+    ?assertEqual("application/json", proplists:get_value("content-type", Headers)),
+    ?assertMatch(
+        #{
+            <<"node">> := <<"test-0">>,
+            <<"incarnation">> := _,
+            <<"overlay">> := <<"full_mesh">>,
+            <<"joined">> := _,
+            <<"active">> := [],
+            <<"passive">> := []
+        },
+        node_test_json:decode(Body)
+    ).
+
+status(Cluster) ->
+    Status = #{<<"channels">> := Channels} = ?T:status(0, Cluster),
+    ?assertMatch(
+        #{
+            <<"node">> := <<"test-0">>,
+            <<"incarnation">> := _,
+            <<"version">> := _,
+            <<"otp">> := _,
+            <<"uptime_seconds">> := _,
+            <<"overlay">> := #{<<"kind">> := <<"full_mesh">>},
+            <<"memory_bytes">> := _,
+            <<"sync_payload_bytes">> := 0,
+            <<"workload">> := #{
+                <<"kind">> := <<"adcounter">>,
+                <<"run">> := <<"r1">>,
+                <<"phase">> := <<"waiting">>,
+                <<"increments">> := 0,
+                <<"value">> := 0,
+                <<"threshold">> := 120,
+                <<"ads_enabled">> := 2,
+                <<"nodes_done">> := 0,
+                <<"converged">> := false,
+                <<"started_at">> := null,
+                <<"finished_at">> := null,
+                <<"superseded">> := #{}
+            }
+        },
+        Status
+    ),
+    _ = [
+        ?assertMatch(
+            #{
+                <<"sent_messages">> := _,
+                <<"sent_bytes">> := _,
+                <<"received_messages">> := _,
+                <<"received_bytes">> := _,
+                <<"dropped">> := _,
+                <<"queue_bytes">> := _,
+                <<"connections">> := _
+            },
+            maps:get(Name, Channels)
+        )
+     || Name <- [<<"default">>, <<"gossip">>, <<"overlay">>]
+    ].
+
+refusals(Cluster) ->
+    ?assertMatch({404, _, _}, ?T:get(0, "/", Cluster)),
+    ?assertMatch({404, _, _}, ?T:get(0, "/status/../../etc/passwd", Cluster)),
+    ?assertMatch({405, _, _}, ?T:get(0, "/workload/start", Cluster)),
+    ?assertMatch({405, _, _}, ?T:post(0, "/status", {[], ""}, Cluster)).
+
+authorization(Cluster) ->
+    Token = binary_to_list(?T:token(Cluster)),
+    _ = [
+        ?assertMatch({401, _, _}, ?T:post(0, "/workload/start", {Headers, "r1"}, Cluster))
+     || Headers <- [
+            [],
+            [{"authorization", ""}],
+            [{"authorization", Token}],
+            [{"authorization", "Bearer"}],
+            [{"authorization", "Bearer " ++ tl(Token)}],
+            [{"authorization", "Bearer " ++ Token ++ "0"}],
+            [{"authorization", "Basic " ++ Token}]
+        ]
+    ].
+
+wrong_run(Cluster) ->
+    ?assertMatch({409, _, _}, post_start("r0", Cluster)),
+    ?assertMatch({400, _, _}, post_start("", Cluster)),
+    ?assertMatch(#{<<"phase">> := <<"waiting">>}, workload(Cluster)).
+
+start(Cluster) ->
+    ?assertMatch({202, _, _}, post_start("r1\n", Cluster)),
+    #{<<"started_at">> := StartedAt} = workload(Cluster),
+    ?assert(is_float(StartedAt)),
+    ?assertMatch({202, _, _}, post_start("r1", Cluster)),
+    ?assertMatch(#{<<"started_at">> := StartedAt}, workload(Cluster)).
+
+malformed(Cluster) ->
+    Long = lists:duplicate(10000, $a),
+    _ = [
+        ?assertMatch({Title, [$4, _, _]}, {Title, status_line(raw(Request, Cluster))})
+     || {Title, Request} <- [
+            {"garbage", "\0\1\2\3\r\n\r\n"},
+            {"a long path", ["GET /", Long, " HTTP/1.1\r\nhost: x\r\n\r\n"]},
+            {"long headers", ["GET /status HTTP/1.1\r\nhost: x\r\nx: ", Long, "\r\n\r\n"]},
+            {"a large body", ["POST /workload/start HTTP/1.1\r\nhost: x\r\n",
+                "content-length: 10000\r\n\r\n", Long]},
+            {"a length that is none",
+                "POST /workload/start HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n"}
+        ]
+    ],
+    ?assertMatch({200, _, _}, ?T:get(0, "/livez", Cluster)).
+
+%% Connections that say nothing, or stop in the middle of a word.
+hanging(Cluster) ->
+    Sockets = [connect(Cluster) || _ <- lists:seq(1, 20)],
+    _ = [ok = gen_tcp:send(Socket, "GET /sta") || Socket <- lists:sublist(Sockets, 10)],
+    ?assertMatch({200, _, _}, ?T:get(0, "/livez", Cluster)),
+    %% They are dropped in the end.
+    _ = [?assertEqual(closed, drain(Socket)) || Socket <- Sockets].
+
+scaling(Cluster) ->
+    ok = ?T:await(fun() -> maps:get(<<"converged">>, workload(Cluster)) end),
+    ok = ?T:write_config(Cluster, #{replicas => 2}),
+    ok = ?T:await(fun() -> not maps:get(<<"converged">>, workload(Cluster)) end),
+    ok = ?T:write_config(Cluster, #{replicas => 1}),
+    ok = ?T:await(fun() -> maps:get(<<"converged">>, workload(Cluster)) end),
+    ?assertMatch(#{<<"phase">> := <<"finished">>}, workload(Cluster)).
+
+%% Helpers.
+
+post_start(Run, Cluster) ->
+    Headers = [{"authorization", "Bearer " ++ binary_to_list(?T:token(Cluster))}],
+    ?T:post(0, "/workload/start", {Headers, Run}, Cluster).
+
+workload(Cluster) ->
+    #{<<"workload">> := Workload} = ?T:status(0, Cluster),
+    Workload.
+
+connect(Cluster) ->
+    {ok, Socket} = gen_tcp:connect(?T:address(0, Cluster), 8080, [binary, {active, false}]),
+    Socket.
+
+raw(Request, Cluster) ->
+    Socket = connect(Cluster),
+    _ = gen_tcp:send(Socket, Request),
+    {ok, Answer} = gen_tcp:recv(Socket, 0),
+    ok = gen_tcp:close(Socket),
+    Answer.
+
+status_line(Answer) ->
+    {match, [Code]} = re:run(Answer, "^HTTP/1\\.[01] ([0-9]{3})", [{capture, [1], list}]),
+    Code.
+
+drain(Socket) ->
+    case gen_tcp:recv(Socket, 0) of
+        {ok, _} -> drain(Socket);
+        {error, closed} -> closed;
+        {error, econnreset} -> closed
+    end.

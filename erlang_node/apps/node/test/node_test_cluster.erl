@@ -1,0 +1,177 @@
+%%% @doc Nodes for tests: the whole application, each in an operating-system process of its own, on
+%%% a loopback address of its own, asked over HTTP. Files stand in for what a pod has mounted.
+-module(node_test_cluster).
+
+-export([directory/0]).
+-export([new/1, new/2]).
+-export([start/2, terminate/2, kill/2, forget/2, stop/1]).
+-export([names/1, get/3, post/4, status/2, address/2, token/1]).
+-export([write_config/2, await/1]).
+%% On the nodes.
+-export([boot/0]).
+
+-define(PORT, 7946).
+-define(HTTP_PORT, 8080).
+-define(TIMEOUT_MS, 60000).
+
+%% A directory of the test's own; the caller removes it.
+directory() ->
+    Unique = integer_to_list(erlang:unique_integer([positive])),
+    Dir = filename:join([
+        filename:basedir(user_cache, "partisan-tests"), os:getpid() ++ "-" ++ Unique
+    ]),
+    ok = filelib:ensure_path(Dir),
+    Dir.
+
+new(Count) ->
+    new(Count, #{}).
+
+%% A cluster of which no node runs yet. `Overrides' are of the configuration file.
+new(Count, Overrides) ->
+    {ok, _} = application:ensure_all_started(inets),
+    Dir = directory(),
+    Cluster = #{
+        directory => Dir,
+        net => {rand:uniform(200), rand:uniform(250)},
+        count => Count,
+        token => binary:encode_hex(crypto:strong_rand_bytes(32)),
+        overrides => Overrides,
+        %% The running nodes: {peer, pid of the operating system}.
+        nodes => #{}
+    },
+    ok = file:write_file(filename:join(Dir, "token"), token(Cluster)),
+    ok = write_config(Cluster, #{}),
+    Cluster.
+
+token(#{token := Token}) -> Token.
+
+names(#{count := Count}) ->
+    lists:seq(0, Count - 1).
+
+%% Start the node of an ordinal.
+start(I, Cluster = #{directory := Dir, nodes := Nodes}) ->
+    false = is_map_key(I, Nodes),
+    State = filename:join(Dir, name(I)),
+    ok = filelib:ensure_path(State),
+    Environment = [
+        {"POD_NAME", name(I)},
+        {"POD_IP", inet:ntoa(address(I, Cluster))},
+        {"PARTISAN_LISTEN_IP", inet:ntoa(address(I, Cluster))},
+        {"PARTISAN_CONFIG", filename:join(Dir, "node.config")},
+        {"PARTISAN_TOKEN_FILE", filename:join(Dir, "token")},
+        {"PARTISAN_STATE_DIR", State}
+    ],
+    Paths = lists:append([["-pa", Path] || Path <- code:get_path(), Path =/= "."]),
+    Flags = ["+S", "1:1", "+sbwt", "none", "-kernel", "logger_level", "critical"],
+    {ok, Peer, _} = peer:start(#{
+        connection => standard_io, args => Flags ++ Paths, env => Environment
+    }),
+    Pid = peer:call(Peer, os, getpid, []),
+    ok = peer:call(Peer, ?MODULE, boot, [], ?TIMEOUT_MS),
+    Cluster#{nodes := Nodes#{I => {Peer, Pid}}}.
+
+boot() ->
+    {ok, _} = application:ensure_all_started(node),
+    ok.
+
+%% What Kubernetes does first.
+terminate(I, Cluster = #{nodes := Nodes}) ->
+    {{Peer, Pid}, Rest} = maps:take(I, Nodes),
+    signal("TERM", Peer, Pid),
+    Cluster#{nodes := Rest}.
+
+%% What it does when that takes too long, and what a failing machine does.
+kill(I, Cluster = #{nodes := Nodes}) ->
+    {{Peer, Pid}, Rest} = maps:take(I, Nodes),
+    signal("KILL", Peer, Pid),
+    Cluster#{nodes := Rest}.
+
+signal(Signal, Peer, Pid) ->
+    Monitor = monitor(process, Peer),
+    unlink(Peer),
+    "" = os:cmd("kill -" ++ Signal ++ " " ++ Pid),
+    receive
+        {'DOWN', Monitor, process, Peer, _} -> ok
+    after ?TIMEOUT_MS -> error({still_running, Pid})
+    end.
+
+%% The node's storage is gone with its pod.
+forget(I, Cluster = #{directory := Dir}) ->
+    ok = file:del_dir_r(filename:join(Dir, name(I))),
+    Cluster.
+
+stop(#{nodes := Nodes, directory := Dir}) ->
+    _ = [catch peer:stop(Peer) || {Peer, _} <- maps:values(Nodes)],
+    ok = file:del_dir_r(Dir).
+
+get(I, Path, Cluster) ->
+    request(get, {url(I, Path, Cluster), []}).
+
+post(I, Path, {Headers, Body}, Cluster) ->
+    request(post, {url(I, Path, Cluster), Headers, "text/plain", Body}).
+
+request(Method, Request) ->
+    Options = [{timeout, ?TIMEOUT_MS}],
+    case httpc:request(Method, Request, Options, [{body_format, binary}]) of
+        {ok, {{_, Status, _}, Headers, Body}} -> {Status, Headers, Body};
+        {error, Reason} -> {error, Reason}
+    end.
+
+status(I, Cluster) ->
+    {200, _, Body} = get(I, "/status", Cluster),
+    node_test_json:decode(Body).
+
+url(I, Path, Cluster) ->
+    lists:flatten(
+        io_lib:format("http://~s:~b~s", [inet:ntoa(address(I, Cluster)), ?HTTP_PORT, Path])
+    ).
+
+address(I, #{net := {A, B}}) ->
+    {127, A, B, I + 1}.
+
+name(I) ->
+    "test-" ++ integer_to_list(I).
+
+%% Written beside and moved, as a mounted file changes.
+write_config(Cluster = #{directory := Dir, count := Count, overrides := Overrides}, Changes) ->
+    Seed = {
+        list_to_binary(name(0)), list_to_binary(inet:ntoa(address(0, Cluster))), ?PORT
+    },
+    Settings = #{
+        cluster => <<"test">>,
+        namespace => <<"default">>,
+        replicas => Count,
+        servers => [],
+        seeds => [Seed],
+        listen_port => ?PORT,
+        http_port => ?HTTP_PORT,
+        overlay => {full_mesh, #{}},
+        channels => [#{name => default}, #{name => gossip, monotonic => true}],
+        workload =>
+            {adcounter, #{
+                ads => 2,
+                impressions => 60,
+                increment_interval => 40,
+                propagation_interval => 20
+            }},
+        run => <<"r1">>
+    },
+    Text = io_lib:format("~tp.~n", [maps:merge(maps:merge(Settings, Overrides), Changes)]),
+    File = filename:join(Dir, "node.config"),
+    ok = file:write_file(File ++ ".new", Text),
+    file:rename(File ++ ".new", File).
+
+%% Until the condition holds.
+await(Condition) ->
+    await(Condition, erlang:monotonic_time(millisecond) + ?TIMEOUT_MS).
+
+await(Condition, Deadline) ->
+    case Condition() of
+        true ->
+            ok;
+        Other ->
+            erlang:monotonic_time(millisecond) < Deadline orelse
+                error({condition_never_held, Other}),
+            receive after 20 -> ok end,
+            await(Condition, Deadline)
+    end.
