@@ -67,6 +67,16 @@ async def test_a_node_that_hangs_harms_nobody_else(serve: Serve) -> None:
     assert set(failures) == {"ads-9"}
 
 
+async def test_a_figure_of_traffic_that_cannot_be_is_no_reason_to_lose_a_node(
+    serve: Serve,
+) -> None:
+    channel = {"queue_bytes": -5, "sent_bytes": 2**70, "sent_messages": 3}
+    scraper = await serve(answers(REPORT | {"channels": {"default": channel}}))
+    reports, _ = await scraper.scrape([HERE])
+    found = reports["ads-0"].report.channels["default"]
+    assert (found.queue_bytes, found.sent_bytes, found.sent_messages) == (0, 2**63 - 1, 3)
+
+
 async def hang(_: web.Request) -> web.Response:
     await asyncio.Event().wait()
     raise AssertionError

@@ -6,11 +6,22 @@ can spoil its own line of the status and nothing else.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-Count = Annotated[int, Field(ge=0, lt=2**63)]
+_LIMIT = 2**63 - 1
+
+
+def _clamped(value: Any) -> Any:
+    return min(max(value, 0), _LIMIT) if isinstance(value, int) else value
+
+
+Count = Annotated[int, Field(ge=0, le=_LIMIT)]
+Gauge = Annotated[int, BeforeValidator(_clamped)]
+"""A figure of traffic. One out of range is brought into it: it must not cost a node that is in
+the overlay the rest of its report."""
+
 Name = Annotated[str, Field(max_length=128)]
 UnixTime = Annotated[float, Field(ge=0, lt=2**33)]
 """Seconds since 1970, by the node's clock."""
@@ -31,12 +42,12 @@ class OverlayReport(_Report):
 class ChannelReport(_Report):
     """Traffic of one channel since the node started."""
 
-    sent_messages: Count = 0
-    sent_bytes: Count = 0
-    received_messages: Count = 0
-    received_bytes: Count = 0
-    dropped: Count = 0
-    queue_bytes: Count = 0
+    sent_messages: Gauge = 0
+    sent_bytes: Gauge = 0
+    received_messages: Gauge = 0
+    received_bytes: Gauge = 0
+    dropped: Gauge = 0
+    queue_bytes: Gauge = 0
 
 
 class WorkloadReport(_Report):
@@ -72,5 +83,5 @@ class NodeReport(_Report):
     channels: Annotated[dict[Name, ChannelReport], Field(max_length=64)] = Field(
         default_factory=dict
     )
-    sync_payload_bytes: Count = 0
+    sync_payload_bytes: Gauge = 0
     workload: WorkloadReport | None = None
