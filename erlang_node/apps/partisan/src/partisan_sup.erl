@@ -10,7 +10,7 @@
 -export([start_link/0]).
 -export([init/1]).
 
--spec start_link() -> {ok, pid()} | {error, term()}.
+-spec start_link() -> supervisor:startlink_ret().
 start_link() ->
     supervisor:start_link({local, ?MODULE}, ?MODULE, []).
 
