@@ -35,6 +35,8 @@
 %% How long a closed lane waits for the peer to have read everything.
 -define(LINGER, 3000).
 -define(HIBERNATE_AFTER, 1000).
+%% Longer than a living sender takes from charging its message to sending it.
+-define(SETTLE_AFTER, 30000).
 
 -record(handle, {
     pid :: pid(),
@@ -79,6 +81,9 @@
     since = 0 :: integer(),
     % Senders who wait for room.
     waiting = [] :: [reference()],
+    % What the account held when the lane fell idle and has not moved since: charges of senders
+    % who may have been killed before they sent.
+    stale = none :: none | {reference(), partisan_queue:balance()},
     is_alive = true :: boolean()
 }).
 
@@ -326,6 +331,10 @@ loop(#lane{socket = Socket, bytes = Bytes} = Lane) ->
             loop(wake(Lane#lane{waiting = [Alias | Lane#lane.waiting]}));
         heartbeat ->
             loop(heartbeat(Lane));
+        {timeout, Timer, settle} when Timer =:= element(1, Lane#lane.stale) ->
+            loop(settle(Lane));
+        {timeout, _Disarmed, settle} ->
+            loop(Lane);
         {tcp, Socket, _Pong} ->
             loop(connected(Socket, Lane));
         {tcp_closed, Socket} ->
@@ -340,18 +349,27 @@ loop(#lane{socket = Socket, bytes = Bytes} = Lane) ->
             loop(Lane)
     after idle(Bytes) ->
         case Bytes of
-            0 -> proc_lib:hibernate(?MODULE, resume, [settle(Lane)]);
+            0 -> proc_lib:hibernate(?MODULE, resume, [suspect(Lane)]);
             _ -> loop(write(Lane))
         end
     end.
 
 %% Nothing has been queued for a while. What the account still holds was charged by senders who
-%% were killed before they sent.
-settle(#lane{handle = #handle{queue = Queue}} = Lane) ->
-    ok = partisan_queue:release(
-        Queue, partisan_queue:messages(Queue), partisan_queue:bytes(Queue)
-    ),
-    wake(Lane).
+%% have not sent yet, or were killed before they could; time tells which.
+suspect(#lane{handle = #handle{queue = Queue}, stale = none} = Lane) ->
+    case partisan_queue:balance(Queue) of
+        {0, 0} -> Lane;
+        Balance -> Lane#lane{stale = {erlang:start_timer(?SETTLE_AFTER, self(), settle), Balance}}
+    end;
+suspect(Lane) ->
+    Lane.
+
+settle(#lane{handle = #handle{queue = Queue}, stale = {_, {Messages, Bytes} = Balance}} = Lane) ->
+    case partisan_queue:balance(Queue) of
+        Balance -> ok = partisan_queue:release(Queue, Messages, Bytes);
+        _Moved -> ok
+    end,
+    wake(Lane#lane{stale = none}).
 
 %% @private Woken from hibernation.
 -spec resume(#lane{}) -> no_return().
@@ -366,7 +384,11 @@ enqueue(Since, Charged, Frame, #lane{bytes = 0} = Lane) ->
 enqueue(_Since, Charged, Frame, Lane) ->
     enqueue(Charged, Frame, Lane).
 
-enqueue(Charged, {Size, Frame}, Lane) ->
+%% A message that comes disarms the suspicion: the account is moving.
+enqueue(Charged, Frame, #lane{stale = {Timer, _}} = Lane) ->
+    _ = erlang:cancel_timer(Timer),
+    enqueue(Charged, Frame, Lane#lane{stale = none});
+enqueue(Charged, {Size, Frame}, #lane{stale = none} = Lane) ->
     #lane{batch = Batch, messages = Messages, bytes = Bytes, charged = AllCharged} = Lane,
     Lane#lane{
         batch = [Frame | Batch],

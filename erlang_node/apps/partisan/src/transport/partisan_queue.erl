@@ -11,13 +11,15 @@
 -export([has_room/1]).
 -export([bytes/1]).
 -export([messages/1]).
+-export([balance/1]).
 
 -define(BYTES, 1).
 -define(MESSAGES, 2).
 
 -record(queue, {account :: atomics:atomics_ref(), limit :: pos_integer()}).
 -opaque t() :: #queue{}.
--export_type([t/0]).
+-type balance() :: {Messages :: non_neg_integer(), Bytes :: non_neg_integer()}.
+-export_type([t/0, balance/0]).
 
 -spec new(Limit :: pos_integer()) -> t().
 new(Limit) ->
@@ -52,3 +54,8 @@ bytes(#queue{account = Account}) ->
 -spec messages(t()) -> non_neg_integer().
 messages(#queue{account = Account}) ->
     atomics:get(Account, ?MESSAGES).
+
+%% @doc Both at once.
+-spec balance(t()) -> balance().
+balance(Queue) ->
+    {messages(Queue), bytes(Queue)}.
