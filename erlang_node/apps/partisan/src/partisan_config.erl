@@ -152,11 +152,14 @@ is_valid(port, Value) ->
 is_valid(positive, Value) ->
     is_integer(Value) andalso Value >= 1;
 is_valid(overlay, {Kind, Parameters}) ->
-    lists:member(Kind, [full_mesh, client_server, hyparview]) andalso is_map(Parameters);
+    lists:member(Kind, overlays()) andalso is_map(Parameters);
 is_valid(seeds, Value) ->
     is_list(Value) andalso lists:all(fun is_peer/1, Value);
 is_valid(_Rule, _Value) ->
     false.
+
+overlays() ->
+    [full_mesh, client_server, hyparview, xbot, cyclon, scamp_v1, scamp_v2].
 
 is_peer(#{name := Name, host := Host, port := Port, incarnation := Incarnation}) ->
     is_valid(label, Name) andalso is_valid(host, Host) andalso is_valid(port, Port) andalso
@@ -170,7 +173,7 @@ wanted(host) -> "an IP address or a host name";
 wanted(ip) -> "an IP address such as {0, 0, 0, 0}";
 wanted(port) -> "a port number from 0 to 65535";
 wanted(positive) -> "an integer above 0";
-wanted(overlay) -> "{full_mesh | client_server | hyparview, #{...}}";
+wanted(overlay) -> io_lib:format("{Kind, #{...}}, where Kind is one of ~0p", [overlays()]);
 wanted(seeds) -> "a list of peers (partisan_peer:new/3)";
 wanted(channels) -> "a list of channels such as #{name => gossip, parallelism => 1}".
 

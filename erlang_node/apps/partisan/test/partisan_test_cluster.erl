@@ -101,7 +101,7 @@ links(Pid) ->
         undefined -> []
     end.
 
-%% Spawns a process on a node that forwards {Key, 1}, {Key, 2}, ... {Key, Last} to the sink of another.
+%% Spawns a process on a node that forwards {Key, 1}, ... {Key, Last} to the sink of another.
 send_in_background(From, To, Key, Last, Channel) ->
     call(From, ?MODULE, spawn_sender, [name(To), Key, Last, Channel]).
 
