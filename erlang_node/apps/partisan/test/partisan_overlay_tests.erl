@@ -27,6 +27,12 @@ history_test_() ->
         ]
     ].
 
+repair_test_() ->
+    [
+        {"repair: " ++ atom_to_list(Kind), {timeout, 120, ?_assert(check(prop_repair(Kind), 20))}}
+     || Kind <- [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2]
+    ].
+
 storm_test_() ->
     % The published implementation ended here with 5, 14 and 10 components.
     {"64 nodes joining at once over one seed become one symmetric component, 20 times out of 20",
@@ -145,6 +151,39 @@ prop_history(Kind) ->
             conjunction([
                 {whole, whole(Kind, Sim3)},
                 {reaches_all, arrivals(last, Sim4) =:= lists:sort(Nodes)},
+                {exactly_once, exactly_once(Sim4)}
+            ])
+        end
+    ).
+
+%% What is broadcast while the network is in parts, and some nodes not started yet, reaches everyone
+%% once it is whole.
+prop_repair(Kind) ->
+    ?FORALL(
+        {Seed, Parts, Origins, Late},
+        {
+            integer(1, 1 bsl 30),
+            integer(2, 4),
+            non_empty(list(integer(1, ?NODES - 5))),
+            integer(0, 5)
+        },
+        begin
+            Sim0 = started(?NODES - 5, sim(Kind, parameters(Kind), ?SEEDS, Seed)),
+            Sim1 = partisan_sim:cut(fun(I) -> I rem Parts end, partisan_sim:run(30000, Sim0)),
+            Payloads = lists:zip(lists:seq(1, length(Origins)), Origins),
+            Sim2 = lists:foldl(
+                fun({Payload, Origin}, Sim) ->
+                    partisan_sim:run(1000, partisan_sim:broadcast(Origin, Payload, Sim))
+                end,
+                partisan_sim:run(5000, Sim1),
+                Payloads
+            ),
+            Joiners = lists:seq(?NODES - 4, ?NODES - 5 + Late),
+            Sim3 = lists:foldl(fun partisan_sim:start/2, partisan_sim:heal(Sim2), Joiners),
+            Sim4 = partisan_sim:run(?QUIET, Sim3),
+            Nodes = lists:sort(partisan_sim:nodes(Sim4)),
+            conjunction([
+                {reaches_all, [P || {P, _} <- Payloads, arrivals(P, Sim4) =/= Nodes] =:= []},
                 {exactly_once, exactly_once(Sim4)}
             ])
         end

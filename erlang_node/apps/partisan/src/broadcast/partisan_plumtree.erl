@@ -9,6 +9,11 @@
 %%% each node remembers, per origin, a {@link partisan_window}. Payloads are kept for grafts in a
 %%% store bounded by their number.
 %%%
+%%% A tree only reaches those who are in it while the broadcast passes. So once per period a node
+%%% compares notes with one of its neighbours, each in turn: a hash of what both keep, and where
+%%% that differs the list of it, which is taken as so many IHAVEs. What somebody missed who was cut
+%%% off comes to it as long as it is kept by a neighbour, and from there to the next.
+%%%
 %%% A pure layer of the same shape as an overlay; the neighbours are those of the overlay below.
 -module(partisan_plumtree).
 
@@ -22,23 +27,27 @@
 -type msg() ::
     {gossip, id(), Round :: non_neg_integer(), Payload :: term()}
     | {ihave, id(), Round :: non_neg_integer()}
-    | {graft, id(), Round :: non_neg_integer()}
-    | prune.
+    % Wants a payload, or just the link.
+    | {graft, id() | none, Round :: non_neg_integer()}
+    | prune
+    % Of the identifiers kept; and those, which the other may or may not be asked to answer.
+    | {digest, non_neg_integer()}
+    | {summary, [{id(), Round :: non_neg_integer()}], answer | final}.
 
 -type event() ::
     {broadcast, Payload :: term()}
     | {message, partisan_peer:t(), msg()}
     | {neighbour_up, partisan_peer:t()}
     | {neighbour_down, partisan_peer:name()}
-    | {timer, id()}.
+    | {timer, id() | exchange}.
 
 -type effect() ::
     {send, partisan_peer:t(), msg()}
     | {deliver, Payload :: term()}
     % A payload of this origin came first by way of this neighbour: a way back to the origin.
     | {heard, Origin :: partisan_peer:name(), Via :: partisan_peer:name()}
-    | {start_timer, id(), pos_integer()}
-    | {count, gossip | duplicate | ihave | graft | prune}.
+    | {start_timer, id() | exchange, pos_integer()}
+    | {count, gossip | duplicate | ihave | graft | prune | digest | summary}.
 
 -type options() :: #{
     self := partisan_peer:t(),
@@ -49,6 +58,8 @@
     optimisation_threshold => pos_integer(),
     % How many payloads are kept for grafts.
     kept => pos_integer(),
+    % Period of the comparison with a neighbour.
+    exchange_interval => pos_integer() | infinity,
     _ => _
 }.
 
@@ -64,6 +75,8 @@
     missing = #{} :: #{id() => [{partisan_peer:t(), Round :: non_neg_integer()}]},
     kept = #{} :: #{id() => {Round :: non_neg_integer(), Payload :: term()}},
     order = queue:new() :: queue:queue(id()),
+    % The neighbour compared with last, while the timer of the next comparison runs.
+    exchanged = idle :: idle | partisan_peer:name(),
     out = [] :: [effect()]
 }).
 
@@ -97,13 +110,15 @@ event({broadcast, Payload}, #state{number = Number} = S0) ->
     S1 = receive_payload(Id, 0, Payload, S0#state{number = Number + 1}),
     push(Id, 0, Payload, Name, S1);
 event({neighbour_up, #{name := Name} = Peer}, #state{eager = Eager, lazy = Lazy} = S) ->
-    S#state{eager = Eager#{Name => Peer}, lazy = maps:remove(Name, Lazy)};
+    start_exchange(S#state{eager = Eager#{Name => Peer}, lazy = maps:remove(Name, Lazy)});
 event({neighbour_down, Name}, #state{eager = Eager, lazy = Lazy, missing = Missing} = S) ->
     S#state{
         eager = maps:remove(Name, Eager),
         lazy = maps:remove(Name, Lazy),
         missing = maps:map(fun(_, Who) -> [A || {#{name := N}, _} = A <- Who, N =/= Name] end, Missing)
     };
+event({timer, exchange}, S) ->
+    exchange(S);
 event({timer, Id}, #state{missing = Missing} = S) ->
     case Missing of
         #{Id := [{Peer, Round} | Others]} ->
@@ -126,9 +141,66 @@ event({message, From, {gossip, Id, Round, Payload}}, S0) ->
             Heard = emit({heard, element(1, Id), Name}, S0),
             S1 = emit({count, gossip}, receive_payload(Id, Round + 1, Payload, Heard)),
             S2 = push(Id, Round + 1, Payload, Name, make_eager(From, S1)),
-            optimise(From, Round, Announced, Id, S2)
+            optimise(From, Round, Announced, S2)
     end;
-event({message, From, {ihave, Id, Round}}, #state{missing = Missing} = S) ->
+event({message, From, {ihave, Id, Round}}, S) ->
+    announced(Id, Round, From, S);
+event({message, From, {graft, Id, _Round}}, #state{kept = Kept} = S0) ->
+    S1 = make_eager(From, S0),
+    case Kept of
+        #{Id := {Round, Payload}} -> emit({send, From, {gossip, Id, Round, Payload}}, S1);
+        #{} -> S1
+    end;
+event({message, From, prune}, S) ->
+    emit({count, prune}, make_lazy(From, S));
+event({message, From, {digest, Digest}}, S) ->
+    case digest(S) of
+        Digest -> S;
+        _ -> summarise(From, [], answer, S)
+    end;
+event({message, From, {summary, Announced, Wanted}}, S0) ->
+    S1 = lists:foldl(fun({Id, Round}, S) -> announced(Id, Round, From, S) end, S0, Announced),
+    case Wanted of
+        answer -> summarise(From, [Id || {Id, _} <- Announced], final, S1);
+        final -> S1
+    end.
+
+%% Internals: repair.
+
+start_exchange(#state{exchanged = idle} = S) ->
+    case option(exchange_interval, S) of
+        infinity -> S;
+        Interval -> emit({start_timer, exchange, Interval}, S#state{exchanged = <<>>})
+    end;
+start_exchange(S) ->
+    S.
+
+%% Neighbours in turn, by name. With the last of them the timer goes, and comes with the next.
+exchange(#state{exchanged = Last, eager = Eager, lazy = Lazy} = S) ->
+    Neighbours = maps:merge(Eager, Lazy),
+    Names = lists:sort(maps:keys(Neighbours)),
+    case [Name || Name <- Names, Name > Last] ++ Names of
+        [] ->
+            S#state{exchanged = idle};
+        [Next | _] ->
+            S1 = emit({send, maps:get(Next, Neighbours), {digest, digest(S)}}, S),
+            S2 = emit({start_timer, exchange, option(exchange_interval, S1)}, S1),
+            emit({count, digest}, S2#state{exchanged = Next})
+    end.
+
+digest(#state{kept = Kept}) ->
+    erlang:phash2(lists:sort(maps:keys(Kept)), 1 bsl 32).
+
+%% What we keep beyond those; the empty list is worth an answer only where it asks for one.
+summarise(To, Except, Wanted, #state{kept = Kept} = S) ->
+    case {[{Id, Round} || {Id, {Round, _}} <- maps:to_list(maps:without(Except, Kept))], Wanted} of
+        {[], final} -> S;
+        {Summary, _} -> emit({count, summary}, emit({send, To, {summary, Summary, Wanted}}, S))
+    end.
+
+%% Internals: the tree.
+
+announced(Id, Round, From, #state{missing = Missing} = S) ->
     case is_received(Id, S) of
         true ->
             S;
@@ -138,17 +210,7 @@ event({message, From, {ihave, Id, Round}}, #state{missing = Missing} = S) ->
                 #{Id := _} -> S1;
                 #{} -> emit({start_timer, Id, option(ihave_timeout, S1)}, S1)
             end
-    end;
-event({message, From, {graft, Id, _Round}}, #state{kept = Kept} = S0) ->
-    S1 = make_eager(From, S0),
-    case Kept of
-        #{Id := {Round, Payload}} -> emit({send, From, {gossip, Id, Round, Payload}}, S1);
-        #{} -> S1
-    end;
-event({message, From, prune}, S) ->
-    emit({count, prune}, make_lazy(From, S)).
-
-%% Internals.
+    end.
 
 receive_payload({Name, Incarnation, Number} = Id, Round, Payload, #state{received = Received} = S) ->
     Window =
@@ -196,14 +258,12 @@ push(Id, Round, Payload, Except, #state{eager = Eager, lazy = Lazy} = S0) ->
     ).
 
 %% Someone announced this payload from much nearer to the origin: take it from there next time.
-optimise(From, Round, Announced, Id, S0) ->
+optimise(From, Round, Announced, S0) ->
     Threshold = option(optimisation_threshold, S0),
     case lists:keysort(2, [{P, R} || {P, R} <- Announced, R < Round, Round - R >= Threshold]) of
         [{Peer, PeerRound} | _] ->
-            % The graft names a payload we have: the answer would be a duplicate, and prune the
-            % link again. Number 0 is never sent, so nothing answers.
-            {Name, Incarnation, _} = Id,
-            S1 = emit({send, Peer, {graft, {Name, Incarnation, 0}, PeerRound}}, make_eager(Peer, S0)),
+            % Only the link is wanted: the payload would come as a duplicate, and prune it again.
+            S1 = emit({send, Peer, {graft, none, PeerRound}}, make_eager(Peer, S0)),
             emit({count, graft}, emit({send, From, prune}, make_lazy(From, S1)));
         [] ->
             S0
@@ -230,7 +290,13 @@ option(Name, #state{options = Options}) ->
     maps:get(Name, Options).
 
 defaults() ->
-    #{ihave_timeout => 500, graft_timeout => 250, optimisation_threshold => 7, kept => 128}.
+    #{
+        ihave_timeout => 500,
+        graft_timeout => 250,
+        optimisation_threshold => 7,
+        kept => 128,
+        exchange_interval => 10000
+    }.
 
 emit(Effect, #state{out = Out} = S) ->
     S#state{out = [Effect | Out]}.

@@ -1,17 +1,20 @@
-%%% @doc Which of the numbers 1, 2, 3, ... have been seen: a watermark and what lies above it.
+%%% @doc Which of the numbers 1, 2, 3, ... have been seen: a watermark and the ranges above it.
 %%%
-%%% `{7, [9, 10, 13]}' means: 1 to 7, 9, 10 and 13 have been seen. As gaps close the list drains
-%%% into the watermark, so the size is that of the disorder, not of the history. Where a gap never
-%%% closes the window is bounded: past `MAX_AHEAD' the oldest gaps are given up and count as seen.
+%%% `{7, [{9, 10}, {13, 13}]}' means: 1 to 7, 9, 10 and 13 have been seen. Ranges are in order, do
+%%% not touch and do not touch the watermark, so that the size is that of the disorder, not of the
+%%% history: one who joins when a million have been sent holds one range. Where gaps never close
+%%% the window is bounded: past `MAX_RANGES' the oldest gap is given up and counts as seen.
 -module(partisan_window).
 
 -export([new/0]).
 -export([seen/2]).
 -export([add/2]).
 
--define(MAX_AHEAD, 1024).
+-define(MAX_RANGES, 256).
 
--opaque t() :: {Watermark :: non_neg_integer(), Ahead :: ordsets:ordset(pos_integer())}.
+-type range() :: {First :: pos_integer(), Last :: pos_integer()}.
+
+-opaque t() :: {Watermark :: non_neg_integer(), Ahead :: [range()]}.
 -export_type([t/0]).
 
 -spec new() -> t().
@@ -20,20 +23,42 @@ new() ->
 
 -spec seen(pos_integer(), t()) -> boolean().
 seen(Number, {Watermark, Ahead}) ->
-    Number =< Watermark orelse ordsets:is_element(Number, Ahead).
+    Number =< Watermark orelse within(Number, Ahead).
+
+within(Number, [{_, Last} | Ranges]) when Number > Last -> within(Number, Ranges);
+within(Number, [{First, _} | _]) -> Number >= First;
+within(_Number, []) -> false.
 
 -spec add(pos_integer(), t()) -> t().
 add(Number, {Watermark, _} = Window) when Number =< Watermark ->
     Window;
 add(Number, {Watermark, Ahead}) ->
-    bound(drain(Watermark, ordsets:add_element(Number, Ahead))).
+    bound(drain(Watermark, insert(Number, Ahead))).
 
-drain(Watermark, [Next | Ahead]) when Next =:= Watermark + 1 ->
-    drain(Next, Ahead);
+insert(Number, []) ->
+    [{Number, Number}];
+insert(Number, [{First, _} | _] = Ahead) when Number < First - 1 ->
+    [{Number, Number} | Ahead];
+insert(Number, [{First, Last} | Ranges]) when Number =:= First - 1 ->
+    [{Number, Last} | Ranges];
+insert(Number, [{_, Last} | _] = Ahead) when Number =< Last ->
+    Ahead;
+insert(Number, [{First, Last}, {Number1, End} | Ranges]) when
+    Number =:= Last + 1, Number1 =:= Number + 1
+->
+    [{First, End} | Ranges];
+insert(Number, [{First, Last} | Ranges]) when Number =:= Last + 1 ->
+    [{First, Number} | Ranges];
+insert(Number, [Range | Ranges]) ->
+    [Range | insert(Number, Ranges)].
+
+%% Only the first range can touch the watermark, and only just after it was changed.
+drain(Watermark, [{First, Last} | Ahead]) when First =:= Watermark + 1 ->
+    {Last, Ahead};
 drain(Watermark, Ahead) ->
     {Watermark, Ahead}.
 
-bound({_, [Oldest | Rest] = Ahead}) when length(Ahead) > ?MAX_AHEAD ->
-    drain(Oldest, Rest);
+bound({_, [{_, Last} | Ranges] = Ahead}) when length(Ahead) > ?MAX_RANGES ->
+    {Last, Ranges};
 bound(Window) ->
     Window.
