@@ -70,5 +70,19 @@ class Client:
         finally:
             connection.close()
         if response.status >= 300:
-            raise ApiError(f"{url}: {response.status} {text.strip()[:400]}")
+            raise ApiError(f"{url}: {response.status}, {reason(text)}")
         return text
+
+
+def reason(body: str) -> str:
+    """What an error response says, in one line.
+
+    That is the message of a Kubernetes Status, the failed ones of a list of health checks, or
+    the beginning of anything else.
+    """
+    try:
+        return str(json.loads(body)["message"])
+    except (ValueError, KeyError, TypeError):
+        lines = body.strip().splitlines()
+    failed = [line.removeprefix("[-]") for line in lines if line.startswith("[-]")]
+    return "; ".join(failed or lines)[:200]
