@@ -37,6 +37,9 @@
     protocol :: module(),
     channel :: atom(),
     sync :: term(),
+    %% The monitor of who tells of neighbours, and those it has told of.
+    overlay :: undefined | reference(),
+    neighbours = [] :: [lasp_sync:name()],
     timers = #{} :: #{term() => reference()},
     %% Has the subscriber read since it was told of a change?
     subscribers = #{} :: #{pid() => read | told},
@@ -45,6 +48,10 @@
 
 %% How long the store may wait for room in a lane with a message of a handover.
 -define(SEND_TIMEOUT_MS, 1000).
+
+%% The process behind partisan:subscribe/1: when it is started anew, it knows no subscribers.
+-define(OVERLAY, partisan_manager).
+-define(RESUBSCRIBE_MS, 100).
 
 %% API.
 
@@ -107,10 +114,7 @@ init(#{protocol := Protocol, channel := Channel, sync := Options}) ->
     ),
     {Sync, Effects} = Protocol:init(Options),
     Store = #store{protocol = Protocol, channel = Channel, sync = Sync},
-    %% Subscribed first: a neighbour that comes in between is told twice, never missed.
-    ok = partisan:subscribe(self()),
-    Ups = [{neighbour_up, Name} || Name <- partisan:neighbours()],
-    {ok, lists:foldl(fun step/2, effects(Effects, Store), Ups)}.
+    {ok, effects(Effects, subscribe_to_overlay(Store))}.
 
 %% @private
 -spec handle_call(term(), gen_server:from(), #store{}) ->
@@ -142,10 +146,15 @@ handle_info({timeout, Ref, Name}, Store = #store{timers = Timers}) ->
         {Ref, Rest} -> {noreply, step({timer, Name}, Store#store{timers = Rest})};
         _ -> {noreply, Store}
     end;
-handle_info({partisan, {neighbour_up, Name}}, Store) ->
-    {noreply, step({neighbour_up, Name}, Store)};
+handle_info({partisan, {neighbour_up, Name}}, Store = #store{neighbours = Names}) ->
+    {noreply, step({neighbour_up, Name}, Store#store{neighbours = lists:usort([Name | Names])})};
 handle_info({partisan, {neighbour_down, Name}}, Store) ->
-    {noreply, step({neighbour_down, Name}, Store)};
+    {noreply, neighbour_down(Name, Store)};
+handle_info({'DOWN', Ref, process, _, _}, Store = #store{overlay = Ref, neighbours = Names}) ->
+    _ = erlang:send_after(?RESUBSCRIBE_MS, self(), subscribe_to_overlay),
+    {noreply, lists:foldl(fun neighbour_down/2, Store, Names)};
+handle_info(subscribe_to_overlay, Store) ->
+    {noreply, subscribe_to_overlay(Store)};
 handle_info({'DOWN', _, process, Pid, _}, Store = #store{subscribers = Subscribers}) ->
     {noreply, Store#store{subscribers = maps:remove(Pid, Subscribers)}};
 handle_info(Unexpected, Store) ->
@@ -153,6 +162,19 @@ handle_info(Unexpected, Store) ->
     {noreply, Store}.
 
 %% Internals.
+
+subscribe_to_overlay(Store) ->
+    Ref = monitor(process, ?OVERLAY),
+    try
+        ok = partisan:subscribe(self())
+    catch
+        %% It is gone: the monitor says so, and leads here again.
+        exit:_ -> ok
+    end,
+    Store#store{overlay = Ref}.
+
+neighbour_down(Name, Store = #store{neighbours = Names}) ->
+    step({neighbour_down, Name}, Store#store{neighbours = lists:delete(Name, Names)}).
 
 step(Event, Store = #store{protocol = Protocol, sync = Sync}) ->
     {Next, Effects} = Protocol:handle(Event, Sync),

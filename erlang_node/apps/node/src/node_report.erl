@@ -26,8 +26,8 @@ register_metrics() ->
             ok = partisan_metrics:new_function(gauge, Name, Help, Labels, {?MODULE, Function})
         end,
         [
-            {erlang_vm_memory_bytes, "Memory: resident, and by kind where the virtual machine counts it.", [kind],
-                memory_samples},
+            {erlang_vm_memory_bytes, "Memory: resident, and by kind where the VM keeps account.",
+                [kind], memory_samples},
             {erlang_vm_processes, "Erlang processes.", [], process_samples},
             {erlang_vm_run_queue, "Processes that are ready to run.", [], run_queue_samples},
             {partisan_build_info, "1, with the versions of the node and of OTP.", [version, otp],

@@ -39,6 +39,29 @@ run() ->
         ?T:stop(Formed)
     end.
 
+%% The store finds the overlay again after the runtime's processes were started anew.
+restarted_runtime_test_() ->
+    {timeout, 120, fun restarted_runtime/0}.
+
+restarted_runtime() ->
+    New = ?T:new(2),
+    Cluster = lists:foldl(fun ?T:start/2, New, ?T:names(New)),
+    try
+        ok = await_joined(Cluster),
+        Manager = ?T:call(1, erlang, whereis, [partisan_manager], Cluster),
+        true = ?T:call(1, erlang, exit, [Manager, kill], Cluster),
+        ok = ?T:await(fun() -> has_new_manager(Manager, Cluster) end),
+        ok = await_joined(Cluster),
+        {202, _, _} = ?T:post(0, "/workload/start", start_request(Cluster), Cluster),
+        ok = ?T:await(fun() -> converged(0, Cluster) andalso converged(1, Cluster) end)
+    after
+        ?T:stop(Cluster)
+    end.
+
+has_new_manager(Old, Cluster) ->
+    Pid = ?T:call(1, erlang, whereis, [partisan_manager], Cluster),
+    is_pid(Pid) andalso Pid =/= Old.
+
 check_agreement(Workloads) ->
     ?assertMatch([_], lists:usort([D || #{<<"digest">> := D} <- Workloads])),
     ?assertMatch([_], lists:usort([V || #{<<"value">> := V} <- Workloads])),

@@ -5,7 +5,7 @@
 -export([directory/0]).
 -export([new/1, new/2]).
 -export([start/2, terminate/2, kill/2, forget/2, stop/1]).
--export([names/1, get/3, post/4, status/2, address/2, token/1]).
+-export([names/1, get/3, post/4, status/2, address/2, token/1, call/5]).
 -export([write_config/2, await/1]).
 %% On the nodes.
 -export([boot/0]).
@@ -120,6 +120,10 @@ request(Method, Request) ->
 status(I, Cluster) ->
     {200, _, Body} = get(I, "/status", Cluster),
     node_test_json:decode(Body).
+
+call(I, Module, Function, Arguments, #{nodes := Nodes}) ->
+    #{I := {Peer, _}} = Nodes,
+    peer:call(Peer, Module, Function, Arguments, ?TIMEOUT_MS).
 
 url(I, Path, Cluster) ->
     lists:flatten(
