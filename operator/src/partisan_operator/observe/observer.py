@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -77,8 +78,7 @@ class Observer:
         )
         if not rollout.pending(observation.shards(cluster)):
             return observation
-        pods = await self._pods(cluster)
-        return Observation(**{**vars(observation), "pods": pods})
+        return replace(observation, pods=await self._pods(cluster))
 
     async def troubles(
         self, cluster: PartisanCluster, observation: Observation
