@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 from typing import Any
@@ -10,7 +11,7 @@ import aiohttp
 import pytest
 
 from partisan_operator import logs
-from partisan_operator.app import Application, registry_of
+from partisan_operator.app import Application, Backoffs, registry_of
 from partisan_operator.settings import Settings
 from partisan_operator.supervisor import Supervisor
 from partisan_operator.web import serve
@@ -52,6 +53,13 @@ def test_only_raw_events_are_handled_so_no_finalizer_is_needed(application: Appl
     assert len(list(registry._watching.get_all_handlers())) == 2
     for others in (registry._changing, registry._spawning, registry._indexing):
         assert list(others.get_all_handlers()) == []
+
+
+def test_an_api_server_that_stays_away_is_waited_for() -> None:
+    pauses = list(itertools.islice(Backoffs(), 1000))
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == 10.0
+    assert list(itertools.islice(Backoffs(), 4)) == pauses[:4]
 
 
 def test_a_change_of_the_status_alone_wakes_nobody(

@@ -7,8 +7,9 @@ can be deleted while the operator is away, and are.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import kopf
@@ -28,6 +29,19 @@ from partisan_operator.supervisor import Supervisor
 from partisan_operator.web import serve
 
 logger = logging.getLogger(__name__)
+
+
+class Backoffs:
+    """Seconds between attempts to reach the API server, without end.
+
+    Kopf gives up after a minute by default, and the operator with it. An API server that is
+    upgraded is away for longer.
+    """
+
+    def __iter__(self) -> Iterator[float]:
+        """Yield growing pauses, and then the same one for ever."""
+        yield from (1.0, 2.0, 4.0, 8.0)
+        yield from itertools.repeat(10.0)
 
 
 class Application:
@@ -103,6 +117,7 @@ def registry_of(application: Application) -> kopf.OperatorRegistry:
     async def startup(settings: kopf.OperatorSettings, **_: Any) -> None:
         settings.posting.enabled = False
         settings.peering.standalone = True
+        settings.networking.error_backoffs = Backoffs()
         # An operator must notice that its connection has died silently.
         settings.watching.server_timeout = 300
         settings.watching.connect_timeout = 10

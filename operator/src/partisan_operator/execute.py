@@ -44,9 +44,16 @@ class Executor:
         Raises `KubeError` when the API server did not answer: the next look starts over.
         """
         for wave in plan.waves:
-            problems = await asyncio.gather(*(self._perform(cluster, action) for action in wave))
-            first = next(filter(None, problems), None)
-            if first is not None:
+            outcomes = await asyncio.gather(
+                *(self._perform(cluster, action) for action in wave),
+                # Whatever fails, the next look must not begin while this one still acts.
+                return_exceptions=True,
+            )
+            for outcome in outcomes:
+                if isinstance(outcome, BaseException):
+                    raise outcome
+            first = next(filter(None, outcomes), None)
+            if isinstance(first, Problem):
                 return first
         return None
 
