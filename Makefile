@@ -52,7 +52,7 @@ lint-python: bootstrap
 	$(PY) -m ruff format --check . && $(PY) -m ruff check .
 	$(PY) -m mypy
 	cd operator && ../$(PY) -m ruff format --check . && ../$(PY) -m ruff check . && ../$(PY) -m mypy
-	cd operator && ../.venv/bin/lint-imports
+	cd operator && PYTHONPATH=src ../.venv/bin/lint-imports
 	cd operator && PYTHONPATH=src ../$(PY) -m partisan_operator.models.crd --check ../crds/partisanclusters.yaml
 	diff -u crds/partisanclusters.yaml $(CHART)/files/partisanclusters.yaml
 
