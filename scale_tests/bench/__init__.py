@@ -1,0 +1,1 @@
+"""What starting a cluster, watching it and being one of its nodes cost: `make bench`."""

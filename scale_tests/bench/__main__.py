@@ -1,0 +1,144 @@
+"""`python -m scale_tests.bench`: measures, prints a table, writes build/results/bench.json.
+
+`QUICK=1` takes fewer repetitions and says so in the result.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from scale_tests.bench import measure
+from scale_tests.bench.processes import Footprint, footprints
+from scale_tests.demo.report import machine, versions
+from scale_tests.harness import environment as environments
+from scale_tests.harness import operator
+from scale_tests.harness.commands import ROOT
+from scale_tests.harness.kube import Cluster
+
+NODES = 32
+MORE_THAN_THE_RUNTIME = 5.0
+"""How many seconds joining may take beyond what the same pods take without an overlay."""
+
+
+def main() -> int:
+    """Runs every measurement; returns 1 if a bar is missed."""
+    quick = os.environ.get("QUICK") == "1"
+    console = Console()
+    environment = environments.bring_up()
+    cluster = Cluster(environment.kubeconfig)
+    operator.install(environment)
+    operator.kubectl(
+        environment, "apply", "-f", "-", stdin=json.dumps(_namespace(measure.NAMESPACE))
+    )
+    if measure.cluster_exists(cluster):
+        measure.remove(environment, cluster)
+    cells: list[dict[str, Any]] = []
+    repetitions = 1 if quick else 5
+    for repetition in range(repetitions):
+        console.print(f"start of {NODES} pods, {repetition + 1} of {repetitions}")
+        bare = measure.baseline_seconds(environment, cluster, NODES)
+        ours = measure.cluster_seconds(environment, cluster, NODES)
+        cells.append({"figure": "start", "baseline_seconds": bare, "cluster_seconds": ours})
+        if repetition + 1 < repetitions:
+            measure.remove(environment, cluster)
+    nodes = footprints(measure.NAMESPACE) if environment.local else []
+    cells += [{"figure": "footprint", **vars(node)} for node in nodes]
+    console.print("operator at rest")
+    rest = measure.overhead(cluster, 30.0 if quick else 120.0)
+    cells.append({"figure": "operator_at_rest", **vars(rest)})
+    for repetition in range(repetitions):
+        console.print(f"boot to joined, {repetition + 1} of {repetitions}")
+        seconds = measure.boot_to_joined(environment, cluster)
+        cells.append({"figure": "boot_to_joined", "seconds": seconds})
+    bars = _bars(cells)
+    _print(console, cells, bars, nodes)
+    found = versions(cluster, [])
+    path = ROOT / "build" / "results" / "bench.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    meta = {
+        "name": "bench",
+        "started": datetime.now(UTC).isoformat(),
+        "versions": found,
+        "machine": machine(),
+        "config": {"nodes": NODES, "repetitions": repetitions},
+        "quick": quick,
+    }
+    path.write_text(json.dumps({"meta": meta, "cells": cells, "bars": bars}, indent=2) + "\n")
+    console.print(f"\n{path.relative_to(ROOT)}")
+    measure.remove(environment, cluster)
+    return 0 if all(bar["ok"] for bar in bars) else 1
+
+
+def _bars(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    starts = [cell for cell in cells if cell["figure"] == "start"]
+    beyond = statistics.median(c["cluster_seconds"] - c["baseline_seconds"] for c in starts)
+    writes = sum(cell["writes"] for cell in cells if cell["figure"] == "operator_at_rest")
+    return [
+        {
+            "name": "seconds from apply to joined beyond what bare pods take",
+            "value": round(beyond, 2),
+            "bar": f"<= {MORE_THAN_THE_RUNTIME}",
+            "ok": beyond <= MORE_THAN_THE_RUNTIME,
+        },
+        {
+            "name": "writes of the operator while nothing happens",
+            "value": writes,
+            "bar": "= 0",
+            "ok": writes == 0,
+        },
+    ]
+
+
+def _print(
+    console: Console,
+    cells: list[dict[str, Any]],
+    bars: list[dict[str, Any]],
+    nodes: list[Footprint],
+) -> None:
+    def spread(figure: str, key: str) -> str:
+        values = sorted(cell[key] for cell in cells if cell["figure"] == figure)
+        return f"{statistics.median(values):.2f} ({values[0]:.2f} to {values[-1]:.2f})"
+
+    rest = next(cell for cell in cells if cell["figure"] == "operator_at_rest")
+    table = Table(title=f"{NODES} nodes", show_header=False)
+    table.add_row("apply to all bare pods running, s", spread("start", "baseline_seconds"))
+    table.add_row("apply to all nodes ready and joined, s", spread("start", "cluster_seconds"))
+    table.add_row("boot of a node to joined, s", spread("boot_to_joined", "seconds"))
+    table.add_row(
+        f"operator's requests in {rest['seconds']:.0f} s of rest",
+        f"{rest['reads']} reads, {rest['writes']} writes",
+    )
+    if nodes:
+        mib = 1 << 20
+        table.add_row(
+            "memory of an idle node (PSS), MiB",
+            f"{statistics.median(node.pss for node in nodes) / mib:.1f}",
+        )
+        table.add_row(
+            "of that private, MiB",
+            f"{statistics.median(node.private for node in nodes) / mib:.1f}",
+        )
+        table.add_row(
+            "processor time of a node until all had joined, s",
+            f"{statistics.median(node.cpu_seconds for node in nodes):.2f}",
+        )
+    console.print(table)
+    for bar in bars:
+        state = "ok" if bar["ok"] else "MISSED"
+        console.print(f"{state}: {bar['name']}: {bar['value']} ({bar['bar']})", markup=False)
+
+
+def _namespace(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

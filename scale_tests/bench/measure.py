@@ -1,0 +1,150 @@
+"""The measurements, each on a cluster that is there for it alone."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from scale_tests.bench import manifests
+from scale_tests.harness import operator
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import ApiError, Cluster, core, partisan_cluster
+from scale_tests.harness.partisan import (
+    CLUSTER_LABEL,
+    read_cluster,
+    read_node,
+    read_pods,
+)
+from scale_tests.harness.progress import wait_for
+
+NAMESPACE = "partisan-bench"
+READS = frozenset({"get", "list", "watch"})
+SECURITY = {
+    "runAsNonRoot": True,
+    "runAsUser": 65532,
+    "runAsGroup": 65532,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overhead:
+    """The operator's requests to the API server while nothing happens."""
+
+    seconds: float
+    reads: int
+    writes: int
+
+
+def baseline_seconds(environment: Environment, cluster: Cluster, nodes: int) -> float:
+    """From applying a StatefulSet of bare Erlang machines to all of its pods running."""
+    manifest = manifests.baseline(nodes, environment.node_image, SECURITY)
+    started = time.monotonic()
+    _apply(environment, json.dumps(manifest))
+    wait_for(
+        f"{nodes} bare pods",
+        lambda: _stateful_set_ready(cluster),
+        lambda ready: ready == nodes,
+        period_seconds=0.2,
+    )
+    elapsed = time.monotonic() - started
+    operator.kubectl(environment, "delete", "-n", NAMESPACE, "statefulset", manifests.BASELINE)
+    _wait_gone(cluster, f"app={manifests.BASELINE}")
+    return elapsed
+
+
+def cluster_seconds(environment: Environment, cluster: Cluster, nodes: int) -> float:
+    """From applying a PartisanCluster to all of its nodes ready and joined, as its status says."""
+    started = time.monotonic()
+    _apply(environment, json.dumps(manifests.partisan_cluster(nodes)))
+    wait_for(
+        f"{nodes} nodes in one overlay",
+        lambda: read_cluster(cluster, NAMESPACE, manifests.CLUSTER),
+        lambda status: status.steady,
+        progress=lambda status: (status.replicas, status.ready, status.joined),
+        period_seconds=0.2,
+    )
+    return time.monotonic() - started
+
+
+def remove(environment: Environment, cluster: Cluster) -> None:
+    """Deletes the PartisanCluster and waits until its pods are gone."""
+    operator.kubectl(environment, "delete", "-n", NAMESPACE, "pc", manifests.CLUSTER)
+    _wait_gone(cluster, f"{CLUSTER_LABEL}={manifests.CLUSTER}")
+
+
+def overhead(cluster: Cluster, seconds: float) -> Overhead:
+    """Counts the operator's requests to the API server over a while."""
+    before, started = _calls(cluster), time.monotonic()
+    time.sleep(seconds)
+    after, elapsed = _calls(cluster), time.monotonic() - started
+    grown = {verb: count - before.get(verb, 0) for verb, count in after.items()}
+    return Overhead(
+        seconds=elapsed,
+        reads=int(sum(count for verb, count in grown.items() if verb in READS)),
+        writes=int(sum(count for verb, count in grown.items() if verb not in READS)),
+    )
+
+
+def boot_to_joined(environment: Environment, cluster: Cluster) -> float:
+    """Replaces one node; returns the time from its successor's boot to its being joined.
+
+    The node's incarnation is the time of its boot by the same clock.
+    """
+    pod = f"{manifests.CLUSTER}-{read_pods(cluster, NAMESPACE, manifests.CLUSTER).created - 1}"
+    former = read_node(cluster, NAMESPACE, pod).incarnation
+    operator.kubectl(environment, "delete", "-n", NAMESPACE, "pod", pod, "--wait=false")
+
+    def boot() -> int:
+        try:
+            node = read_node(cluster, NAMESPACE, pod)
+        except ApiError:
+            return 0
+        return node.incarnation if node.joined and node.incarnation != former else 0
+
+    booted = wait_for(f"the successor of {pod}", boot, bool, period_seconds=0.02)
+    joined = time.time() - booted / 1e6
+    wait_for(
+        "the cluster to be whole",
+        lambda: read_cluster(cluster, NAMESPACE, manifests.CLUSTER),
+        lambda status: status.steady,
+    )
+    return joined
+
+
+def _apply(environment: Environment, manifest: str) -> None:
+    operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", "-", stdin=manifest)
+
+
+def _stateful_set_ready(cluster: Cluster) -> int:
+    path = f"apis/apps/v1/namespaces/{NAMESPACE}/statefulsets/{manifests.BASELINE}"
+    return int(cluster.get(path).get("status", {}).get("readyReplicas", 0))
+
+
+def _wait_gone(cluster: Cluster, selector: str) -> None:
+    wait_for(
+        f"the pods of {selector} to be gone",
+        lambda: len(cluster.list(core(NAMESPACE, "pods"), selector)),
+        lambda left: left == 0,
+    )
+
+
+def _calls(cluster: Cluster) -> dict[str, float]:
+    """The operator's requests so far, by verb."""
+    pod = operator.operator_pods(cluster)[0]["metadata"]["name"]
+    path = core(operator.NAMESPACE, "pods", f"http:{pod}:9090/proxy/metrics")
+    calls: dict[str, float] = {}
+    for family in text_string_to_metric_families(cluster.text(path)):
+        for sample in family.samples:
+            if sample.name == "partisan_operator_api_calls_total":
+                verb = sample.labels["verb"]
+                calls[verb] = calls.get(verb, 0.0) + sample.value
+    return calls
+
+
+def cluster_exists(cluster: Cluster) -> bool:
+    """Whether an earlier measurement left its cluster."""
+    return cluster.find(partisan_cluster(NAMESPACE, manifests.CLUSTER)) is not None
