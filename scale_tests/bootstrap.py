@@ -86,7 +86,7 @@ def ensure_packages() -> None:
             f"missing packages: {' '.join(missing)}\n"
             f"install them: sudo apt-get install --no-install-recommends {' '.join(missing)}"
         )
-    print(f"Installing Debian packages: {' '.join(missing)}", flush=True)
+    print(f"Installing Debian packages (takes some minutes): {' '.join(missing)}", flush=True)
     _apt("update")
     _apt("install", "--yes", "--no-install-recommends", *missing)
 
