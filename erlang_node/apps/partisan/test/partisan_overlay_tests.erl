@@ -23,14 +23,16 @@ history_test_() ->
             {xbot, 100},
             {cyclon, 60},
             {scamp_v1, 60},
-            {scamp_v2, 60}
+            {scamp_v2, 60},
+            {hiscamp, 100},
+            {static, 60}
         ]
     ].
 
 repair_test_() ->
     [
         {"repair: " ++ atom_to_list(Kind), {timeout, 120, ?_assert(check(prop_repair(Kind), 20))}}
-     || Kind <- [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2]
+     || Kind <- [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp]
     ].
 
 storm_test_() ->
@@ -74,7 +76,7 @@ restart_is_a_new_life_test() ->
             ?assertEqual({Kind, 2}, {Kind, partisan_peer:incarnation(Peer)}),
             ?assertEqual(#{1 => [2], 2 => [1]}, partisan_sim:links(Sim2))
         end,
-        [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2]
+        [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp]
     ).
 
 leave_is_no_failure_test() ->
@@ -87,7 +89,7 @@ leave_is_no_failure_test() ->
             ?assertEqual({Kind, []}, {Kind, Linked}),
             ?assertEqual(false, is_map_key(neighbour_failed, partisan_sim:stats(Sim1)))
         end,
-        [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2]
+        [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp]
     ).
 
 clients_spread_test() ->
@@ -126,6 +128,34 @@ route_heals_test() ->
     Sim3 = partisan_sim:run(5000, partisan_sim:find_route(40, 7, Sim2)),
     ?assertMatch({ok, _}, partisan_sim:route(40, 7, Sim3)).
 
+scamp_views_shrink_when_members_leave_test() ->
+    % The leavers' places are given to others or given up: no name of theirs is left anywhere.
+    Sim0 = partisan_sim:run(20000, started(60, sim(scamp_v2, #{}, 3, 5))),
+    Degree = fun(Sim) ->
+        Links = partisan_sim:links(Sim),
+        lists:sum([length(To) || To <- maps:values(Links)]) / map_size(Links)
+    end,
+    Sim1 = lists:foldl(fun partisan_sim:leave/2, Sim0, lists:seq(21, 60)),
+    Sim2 = partisan_sim:run(60000, Sim1),
+    ?assert(Degree(Sim2) < Degree(Sim0)),
+    ?assertEqual(1, partisan_graph:component_count(partisan_sim:links(Sim2))).
+
+hiscamp_stays_in_its_zones_test() ->
+    Zones = 4,
+    Parameters = fun(Index) -> #{level => Index rem Zones} end,
+    Sim = partisan_sim:run(60000, started(80, sim(hiscamp, Parameters, 3, 5))),
+    Links = partisan_sim:links(Sim),
+    All = [{A, B} || {A, To} <- maps:to_list(Links), B <- To],
+    Within = [Link || {A, B} = Link <- All, A rem Zones =:= B rem Zones],
+    ?assertEqual(1, partisan_graph:component_count(Links)),
+    % A quarter of them would, by chance.
+    ?assert(length(Within) > 0.6 * length(All)).
+
+static_wants_an_address_for_every_edge_test() ->
+    Self = partisan_peer:new(<<"n1">>, "localhost", 1, 1),
+    Options = #{self => Self, seed => {1, 2, 3}, edges => [{<<"n1">>, <<"n2">>}], peers => []},
+    ?assertError({no_address_of, <<"n2">>}, partisan_overlay_static:init(Options)).
+
 %% Properties.
 
 prop_history(Kind) ->
@@ -146,11 +176,11 @@ prop_history(Kind) ->
             Dead = lists:seq(1, ?SEEDS) -- partisan_sim:nodes(Sim1),
             Sim2 = lists:foldl(fun partisan_sim:start/2, partisan_sim:heal(Sim1), Dead),
             Sim3 = partisan_sim:run(?QUIET, Sim2),
-            [Origin | _] = Nodes = partisan_sim:nodes(Sim3),
+            [Origin | _] = partisan_sim:nodes(Sim3),
             Sim4 = partisan_sim:run(20000, partisan_sim:broadcast(Origin, last, Sim3)),
             conjunction([
                 {whole, whole(Kind, Sim3)},
-                {reaches_all, arrivals(last, Sim4) =:= lists:sort(Nodes)},
+                {reaches_all, arrivals(last, Sim4) =:= lists:sort(reachable(Origin, Sim3))},
                 {exactly_once, exactly_once(Sim4)}
             ])
         end
@@ -229,6 +259,20 @@ bounded(Kind, Sim) ->
         partisan_sim:nodes(Sim)
     ).
 
+%% All nodes, where the overlay is one component; the part of the origin otherwise.
+reachable(Origin, Sim) ->
+    Both = partisan_graph:undirected(partisan_sim:links(Sim)),
+    maps:keys(partisan_graph:distances(Origin, Both)).
+
+%% No more and no less than the edges among the living.
+whole(static, Sim) ->
+    Links = partisan_sim:links(Sim),
+    Index = fun(<<"n", Digits/binary>>) -> binary_to_integer(Digits) end,
+    #{edges := Edges} = parameters(static),
+    Ends = [{Index(A), Index(B)} || {A, B} <- Edges],
+    Both = lists:usort(Ends ++ [{B, A} || {A, B} <- Ends]),
+    Wanted = [E || {A, B} = E <- Both, is_map_key(A, Links), is_map_key(B, Links)],
+    lists:sort([{A, B} || {A, Tos} <- maps:to_list(Links), B <- Tos]) =:= Wanted;
 whole(Kind, Sim) ->
     Links = partisan_sim:links(Sim),
     Size = map_size(Links),
@@ -261,6 +305,13 @@ parameters(client_server) -> #{servers => [<<"n1">>, <<"n2">>]};
 % Smaller than the cluster, so that the views are partial.
 parameters(cyclon) -> #{view_size => 6, shuffle_size => 4};
 parameters(Kind) when Kind =:= scamp_v1; Kind =:= scamp_v2 -> #{redundancy => 1};
+parameters(hiscamp) -> fun(Index) -> #{level => Index rem 3, redundancy => 1} end;
+% A ring with a few chords.
+parameters(static) ->
+    Name = fun(Index) -> <<"n", (integer_to_binary(1 + Index rem ?NODES))/binary>> end,
+    Peers = [partisan_peer:new(Name(I), "localhost", 1) || I <- lists:seq(1, ?NODES)],
+    Ring = [{Name(I), Name(I + 1)} || I <- lists:seq(1, ?NODES)],
+    #{peers => Peers, edges => Ring ++ [{Name(I), Name(I + 7)} || I <- [1, 8, 15]]};
 parameters(_) -> #{}.
 
 living(Index, Sim) ->

@@ -112,10 +112,11 @@ event({broadcast, Payload}, #state{number = Number} = S0) ->
 event({neighbour_up, #{name := Name} = Peer}, #state{eager = Eager, lazy = Lazy} = S) ->
     start_exchange(S#state{eager = Eager#{Name => Peer}, lazy = maps:remove(Name, Lazy)});
 event({neighbour_down, Name}, #state{eager = Eager, lazy = Lazy, missing = Missing} = S) ->
+    Others = fun(_, Who) -> [A || {#{name := N}, _} = A <- Who, N =/= Name] end,
     S#state{
         eager = maps:remove(Name, Eager),
         lazy = maps:remove(Name, Lazy),
-        missing = maps:map(fun(_, Who) -> [A || {#{name := N}, _} = A <- Who, N =/= Name] end, Missing)
+        missing = maps:map(Others, Missing)
     };
 event({timer, exchange}, S) ->
     exchange(S);
@@ -212,7 +213,8 @@ announced(Id, Round, From, #state{missing = Missing} = S) ->
             end
     end.
 
-receive_payload({Name, Incarnation, Number} = Id, Round, Payload, #state{received = Received} = S) ->
+receive_payload(Id, Round, Payload, #state{received = Received} = S) ->
+    {Name, Incarnation, Number} = Id,
     Window =
         case Received of
             #{Name := {Incarnation, W}} -> W;

@@ -20,8 +20,9 @@
 %%% <li>`{message, Peer, Msg}' brings the sender as its handshake described it, incarnation
 %%%     included.</li>
 %%% <li>`{measure, Peer}' asks how far a peer is: the interpreter sends it something over the
-%%%     overlay channel, dialling for the purpose if need be, and answers `{cost, Name, Microseconds}', the
-%%%     round trip, or `{peer_down, Name, Reason}' if it cannot be reached.</li>
+%%%     overlay channel, dialling for the purpose if need be, and answers
+%%%     `{cost, Name, Microseconds}', the round trip, or `{peer_down, Name, Reason}' if it cannot be
+%%%     reached.</li>
 %%% <li>A timer fires once; starting it again restarts it.</li>
 %%% </ul>
 -module(partisan_overlay).

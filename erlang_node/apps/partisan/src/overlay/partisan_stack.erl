@@ -25,7 +25,9 @@
     | xbot
     | cyclon
     | scamp_v1
-    | scamp_v2.
+    | scamp_v2
+    | hiscamp
+    | static.
 
 -type options() :: #{
     self := partisan_peer:t(),
@@ -212,7 +214,9 @@ met(#{name := Name}, #stack{unmet = Unmet} = S) ->
 %% Internals: beacons.
 
 %% Full meshes and stars compare their members directly; only partial views can split unnoticed.
-beacon(Kind, _Self, _Seeds, _Rand) when Kind =:= full_mesh; Kind =:= client_server ->
+beacon(Kind, _Self, _Seeds, _Rand) when
+    Kind =:= full_mesh; Kind =:= client_server; Kind =:= static
+->
     none;
 beacon(_Kind, Self, Seeds, Rand) ->
     partisan_beacon:init(#{self => Self, seeds => Seeds, rand => Rand}).
@@ -308,7 +312,9 @@ module(hyparview) -> partisan_overlay_hyparview;
 module(xbot) -> partisan_overlay_xbot;
 module(cyclon) -> partisan_overlay_cyclon;
 module(scamp_v1) -> partisan_overlay_scamp_v1;
-module(scamp_v2) -> partisan_overlay_scamp_v2.
+module(scamp_v2) -> partisan_overlay_scamp_v2;
+module(hiscamp) -> partisan_overlay_hiscamp;
+module(static) -> partisan_overlay_static.
 
 %% Internals: chance, options, effects.
 

@@ -50,6 +50,9 @@
 -define(FAILURES_PER_10000, 50).
 %% From how many origins the reach on a quiet overlay is averaged.
 -define(ORIGINS, 50).
+%% Percent of the living that may be missing where broadcasts count as healed: a handful of nodes
+%% that only know one another stay apart without the beacons, which are left out here.
+-define(HEALED_WITHIN, 0.5).
 
 -spec names() -> [name()].
 names() ->
@@ -162,23 +165,24 @@ reliability(Overlay, Percentages, Trial, #{messages := Messages, simulated := Si
 %% Cycles until broadcasts reach as much of the cluster as they did before the failures.
 healing(Overlay, Percentages, Trial, #{healing_cycles := Most} = O) ->
     {Before, _, _} = partisan_trial:reached_on_graph(?ORIGINS, Trial),
+    Wanted = mean(Before) - ?HEALED_WITHIN,
     lists:foreach(
         fun(Percent) ->
             say("~s heals from ~b % failures", [Overlay, Percent], O),
-            Cycles = heal(0, Most, mean(Before), fail(Percent, Trial, O)),
+            Cycles = heal(0, Most, Wanted, fail(Percent, Trial, O)),
             emit(healing, Overlay, Percent, Cycles, O)
         end,
         Percentages
     ).
 
-heal(Most, Most, _Before, _Trial) ->
+heal(Most, Most, _Wanted, _Trial) ->
     Most;
-heal(Cycle, Most, Before, Trial) ->
+heal(Cycle, Most, Wanted, Trial) ->
     Later = partisan_trial:run_cycles(1, Trial),
     {Shares, _, Next} = partisan_trial:reached_on_graph(?ORIGINS, Later),
-    case mean(Shares) >= Before of
+    case mean(Shares) >= Wanted of
         true -> Cycle + 1;
-        false -> heal(Cycle + 1, Most, Before, Next)
+        false -> heal(Cycle + 1, Most, Wanted, Next)
     end.
 
 fail(Percent, Trial, #{nodes := Nodes}) ->

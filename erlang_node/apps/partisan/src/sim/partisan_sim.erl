@@ -3,9 +3,9 @@
 %%% It interprets the effects of {@link partisan_stack} as `partisan_manager' does, with a network
 %%% of its own making: a link takes a latency that is fixed per ordered pair of nodes, so that
 %%% messages of a pair stay in order as they do in TCP; dead and cut-off nodes refuse; the loss of a
-%%% node is noticed by those who pinned a link to it. On request it is a network of datagrams instead, which
-%%% loses messages and tells nobody. Two runs with the same seed are the same run, and since a
-%%% simulation is a value, one that has been warmed up can be continued in many ways.
+%%% node is noticed by those who pinned a link to it. On request it is a network of datagrams
+%%% instead, which loses messages and tells nobody. Two runs with the same seed are the same run, and
+%%% since a simulation is a value, one that has been warmed up can be continued in many ways.
 %%%
 %%% Nodes are numbered from 1 and named `<<"n1">>', .... Time is in whole milliseconds, which lets
 %%% the event queue be one list per millisecond.
@@ -39,7 +39,8 @@
 
 -type options() :: #{
     seed := integer(),
-    overlay := {partisan_stack:kind(), map()},
+    % The parameters of all nodes, or of each.
+    overlay := {partisan_stack:kind(), map() | fun((index()) -> map())},
     % How many of the nodes are seeds: numbers 1 to this.
     seeds => non_neg_integer(),
     % One-way latency in milliseconds: drawn per ordered pair from a range, or growing over that
@@ -110,7 +111,7 @@ start(Index, #sim{lives = Lives, options = Options} = Sim) ->
     {Stack, Effects} = partisan_stack:init((maps:get(stack, Options))#{
         self => Peer,
         seed => {maps:get(seed, Options), Index, Life},
-        overlay => maps:get(overlay, Options),
+        overlay => overlay(Index, maps:get(overlay, Options)),
         seeds => [peer(I, 0) || I <- lists:seq(1, maps:get(seeds, Options))]
     }),
     Node = #node{stack = Stack, peer = Peer},
@@ -454,6 +455,11 @@ vanishes(#sim{options = #{loss := Loss, seed := Seed}, stats = #{sent := Sent}})
 
 count(What, #sim{stats = Stats} = Sim) ->
     Sim#sim{stats = Stats#{What => maps:get(What, Stats, 0) + 1}}.
+
+overlay(Index, {Kind, Parameters}) when is_function(Parameters) ->
+    {Kind, Parameters(Index)};
+overlay(_Index, Overlay) ->
+    Overlay.
 
 peer(Index, Life) ->
     partisan_peer:new(name(Index), {10, 0, Index div 256 rem 256, Index rem 256}, 1, Life).

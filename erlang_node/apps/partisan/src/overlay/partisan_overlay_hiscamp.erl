@@ -1,0 +1,236 @@
+%%% @doc HiScamp: SCAMP within each zone, and SCAMP between some nodes of every zone.
+%%%
+%%% Ganesh, Kermarrec, Massoulié, "HiScamp: self-organizing hierarchical membership protocol", 10th
+%%% ACM SIGOPS European Workshop, 2002. Nodes near one another form a cluster with a membership of
+%%% its own; clusters are members of a second one. Most links, and so most gossip, stay within a
+%%% cluster. Here clusters are zones: the `level' option names the node's own, for example by its
+%%% availability zone or machine. Each level is a {@link partisan_scamp} of its own.
+%%%
+%%% A joiner tells its contact its zone. A contact of the same zone is its contact there. One of
+%%% another zone names nodes of the joiner's zone that it has met, and where it has met few asks the
+%%% joiner to represent its zone, that is to join the second level too. A node that has to ask again
+%%% has lost touch, with its zone or with the others, and becomes a representative in any case.
+%%%
+%%% Both levels may want a link to the same peer: it is pinned with the first and let go with the
+%%% last of them, and a neighbour for as long as it is one on either level.
+-module(partisan_overlay_hiscamp).
+-behaviour(partisan_overlay).
+
+-export([init/1]).
+-export([handle/2]).
+-export([neighbours/1]).
+-export([passive/1]).
+
+-type zone() :: term().
+-type level() :: 1 | 2.
+
+-type options() :: #{
+    self := partisan_peer:t(),
+    seed := {integer(), integer(), integer()},
+    % The zone of this node.
+    level => zone(),
+    % Representatives of a zone that a contact has met, from which on it asks for no more.
+    representatives => pos_integer(),
+    % The others are those of {@link partisan_scamp}.
+    _ => _
+}.
+
+-type msg() ::
+    {hello, zone()}
+    | {introduce, zone(), Mates :: [partisan_peer:t()], Represent :: boolean()}
+    | {level, level(), partisan_scamp:msg()}.
+
+-export_type([options/0, msg/0, zone/0]).
+
+%% How many nodes of each zone are remembered for joiners, and how many zones.
+-define(MATES, 3).
+-define(ZONES, 64).
+
+-record(pin, {
+    incarnation :: partisan_peer:incarnation(),
+    levels :: [level()],
+    up = false :: boolean()
+}).
+
+-record(state, {
+    self :: partisan_peer:t(),
+    options :: options(),
+    levels :: #{level() => partisan_scamp:state()},
+    pins = #{} :: #{partisan_peer:name() => #pin{}},
+    neighbours = #{} :: #{partisan_peer:name() => {partisan_peer:t(), [level()]}},
+    % Nodes met lately by zone, the latest first.
+    met = #{} :: #{zone() => [partisan_peer:t()]},
+    introduced = false :: boolean(),
+    leaving = false :: boolean(),
+    out = [] :: [partisan_overlay:effect()]
+}).
+
+-opaque state() :: #state{}.
+-export_type([state/0]).
+
+%% API.
+
+-spec init(options()) -> {state(), [partisan_overlay:effect()]}.
+init(#{self := Self, seed := {A, B, C}} = Given) ->
+    Options = maps:merge(defaults(), Given),
+    {One, Effects1} = partisan_scamp:init(Options),
+    {Two, Effects2} = partisan_scamp:init(Options#{seed := {C, B, A}}),
+    S = #state{self = Self, options = Options, levels = #{1 => One, 2 => Two}},
+    flush(level_effects(2, Effects2, level_effects(1, Effects1, S))).
+
+-spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
+handle(_Event, #state{leaving = true} = S) ->
+    {S, []};
+handle(Event, S) ->
+    flush(event(Event, S)).
+
+-spec neighbours(state()) -> [partisan_peer:t()].
+neighbours(#state{neighbours = Neighbours}) ->
+    [Peer || {Peer, _} <- maps:values(Neighbours)].
+
+-spec passive(state()) -> [partisan_peer:t()].
+passive(#state{levels = Levels, neighbours = Neighbours}) ->
+    Known = lists:append([partisan_scamp:passive(Scamp) || Scamp <- maps:values(Levels)]),
+    lists:usort([Peer || #{name := Name} = Peer <- Known, not is_map_key(Name, Neighbours)]).
+
+%% Events.
+
+event({join, Contact}, S) ->
+    case is_self(Contact, S) of
+        true -> S;
+        false -> emit({send, Contact, {hello, option(level, S)}}, S)
+    end;
+event({message, From, Msg}, S) ->
+    case is_self(From, S) of
+        true -> S;
+        false -> message(Msg, From, S)
+    end;
+event({peer_up, #{name := Name} = Peer}, #state{pins = Pins} = S0) ->
+    case Pins of
+        #{Name := #pin{levels = Levels} = Pin} ->
+            S1 = S0#state{pins = Pins#{Name := Pin#pin{up = true}}},
+            lists:foldl(fun(Level, S) -> level(Level, {peer_up, Peer}, S) end, S1, Levels);
+        #{} ->
+            S0
+    end;
+event({peer_down, Name, _Reason} = Event, #state{pins = Pins, met = Met} = S) ->
+    Others = maps:map(fun(_, Mates) -> [P || #{name := N} = P <- Mates, N =/= Name] end, Met),
+    level(2, Event, level(1, Event, S#state{pins = maps:remove(Name, Pins), met = Others}));
+event({timer, {Level, Name}}, S) ->
+    level(Level, {timer, Name}, S);
+event(leave, S0) ->
+    S1 = level(2, leave, level(1, leave, S0)),
+    S1#state{leaving = true}.
+
+%% Messages.
+
+message({hello, Zone}, From, S) ->
+    Mates = [Mate || Mate <- maps:get(Zone, S#state.met, []), not is_same(Mate, From)],
+    Represent = length(Mates) < option(representatives, S),
+    meet(Zone, From, emit({send, From, {introduce, option(level, S), Mates, Represent}}, S));
+message({introduce, Zone, Mates, Represent}, From, #state{introduced = Introduced} = S0) ->
+    S1 = S0#state{introduced = true},
+    case {option(level, S1), Mates} of
+        {Zone, _} ->
+            level(1, {join, From}, S1);
+        {_, []} ->
+            level(2, {join, From}, S1);
+        {_, [Mate | _]} when Represent; Introduced ->
+            level(2, {join, From}, level(1, {join, Mate}, S1));
+        {_, [Mate | _]} ->
+            level(1, {join, Mate}, S1)
+    end;
+message({level, Level, Msg}, From, S) ->
+    level(Level, {message, From, Msg}, S).
+
+%% Internals: zones.
+
+meet(Zone, Peer, #state{met = Met} = S) when is_map_key(Zone, Met); map_size(Met) < ?ZONES ->
+    Others = [Mate || Mate <- maps:get(Zone, Met, []), not is_same(Mate, Peer)],
+    S#state{met = Met#{Zone => lists:sublist([Peer | Others], ?MATES)}};
+meet(_Zone, _Peer, S) ->
+    S.
+
+is_same(#{name := A}, #{name := B}) ->
+    A =:= B.
+
+is_self(Peer, #state{self = Self}) ->
+    is_same(Peer, Self).
+
+%% Internals: the levels.
+
+level(Level, Event, #state{levels = Levels} = S) ->
+    {Scamp, Effects} = partisan_scamp:handle(Event, map_get(Level, Levels)),
+    level_effects(Level, Effects, S#state{levels = Levels#{Level := Scamp}}).
+
+level_effects(Level, Effects, S0) ->
+    lists:foldl(fun(Effect, S) -> level_effect(Effect, Level, S) end, S0, Effects).
+
+level_effect({send, Peer, Msg}, Level, S) ->
+    emit({send, Peer, {level, Level, Msg}}, S);
+level_effect({start_timer, Name, Delay}, Level, S) ->
+    emit({start_timer, {Level, Name}, Delay}, S);
+level_effect({connect, #{name := Name, incarnation := Life} = Peer}, Level, S) ->
+    #state{pins = Pins} = S1 = emit({connect, Peer}, S),
+    case Pins of
+        #{Name := #pin{incarnation = Known, levels = Levels, up = true}} when Known >= Life ->
+            % It stands already, and the interpreter will not say so again.
+            Shared = #pin{incarnation = Known, levels = lists:usort([Level | Levels]), up = true},
+            level(Level, {peer_up, Peer}, S1#state{pins = Pins#{Name := Shared}});
+        #{Name := #pin{levels = Levels}} ->
+            Pin = #pin{incarnation = Life, levels = lists:usort([Level | Levels])},
+            S1#state{pins = Pins#{Name := Pin}};
+        #{} ->
+            S1#state{pins = Pins#{Name => #pin{incarnation = Life, levels = [Level]}}}
+    end;
+level_effect({disconnect, Name}, Level, #state{pins = Pins} = S) ->
+    case Pins of
+        #{Name := #pin{levels = [Level]}} ->
+            emit({disconnect, Name}, S#state{pins = maps:remove(Name, Pins)});
+        #{Name := #pin{levels = Levels} = Pin} ->
+            S#state{pins = Pins#{Name := Pin#pin{levels = lists:delete(Level, Levels)}}};
+        #{} ->
+            S
+    end;
+level_effect({neighbour_up, #{name := Name} = Peer}, Level, #state{neighbours = Known} = S) ->
+    case Known of
+        #{Name := {_, Levels}} ->
+            S#state{neighbours = Known#{Name := {Peer, lists:usort([Level | Levels])}}};
+        #{} ->
+            emit({neighbour_up, Peer}, S#state{neighbours = Known#{Name => {Peer, [Level]}}})
+    end;
+level_effect({neighbour_down, Name}, Level, #state{neighbours = Known} = S) ->
+    case Known of
+        #{Name := {_, [Level]}} ->
+            emit({neighbour_down, Name}, S#state{neighbours = maps:remove(Name, Known)});
+        #{Name := {Peer, Levels}} ->
+            S#state{neighbours = Known#{Name := {Peer, lists:delete(Level, Levels)}}};
+        #{} ->
+            S
+    end;
+level_effect(Effect, _Level, S) ->
+    emit(Effect, S).
+
+option(Name, #state{options = Options}) ->
+    maps:get(Name, Options).
+
+%% The levels are SCAMP's second version; there is less to lose within a zone than in one cluster.
+defaults() ->
+    #{
+        level => <<>>,
+        representatives => 2,
+        redundancy => 3,
+        unsubscription => replace,
+        indirection => 4,
+        % Ten minutes.
+        lease => 120,
+        heartbeat_interval => 5000,
+        isolation => 3,
+        sides => two_sided
+    }.
+
+emit(Effect, #state{out = Out} = S) ->
+    S#state{out = [Effect | Out]}.
+
+flush(#state{out = Out} = S) ->
+    {S#state{out = []}, lists:reverse(Out)}.

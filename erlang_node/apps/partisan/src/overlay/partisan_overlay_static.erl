@@ -1,0 +1,185 @@
+%%% @doc Static: the links are configured, and kept up for ever.
+%%%
+%%% For topologies that are given, a ring, a tree, a backbone between sites, or that an experiment
+%%% wants exactly so. Every node is configured with the same edges by name and dials those that it
+%%% is an end of, at growing intervals while they do not answer. Nothing is repaired: when a node
+%%% is down whatever only it connected is apart until it is back.
+%%%
+%%% An edge counts as a neighbour on each side once that side's own link stands. The greeting that
+%%% goes with each dial has the other end dial back at once, and tells it of a new life.
+-module(partisan_overlay_static).
+-behaviour(partisan_overlay).
+
+-export([init/1]).
+-export([handle/2]).
+-export([neighbours/1]).
+-export([passive/1]).
+
+-type options() :: #{
+    self := partisan_peer:t(),
+    seed := {integer(), integer(), integer()},
+    edges := [{partisan_peer:name(), partisan_peer:name()}],
+    % Address hints of the peers at the other ends.
+    peers := [partisan_peer:t()],
+    redial_delay => pos_integer(),
+    redial_max => pos_integer(),
+    _ => _
+}.
+
+-type msg() :: hello | bye.
+
+-export_type([options/0, msg/0]).
+
+-record(edge, {
+    peer :: partisan_peer:t(),
+    up = false :: boolean(),
+    failures = 0 :: non_neg_integer()
+}).
+
+-record(state, {
+    options :: options(),
+    edges :: #{partisan_peer:name() => #edge{}},
+    leaving = false :: boolean(),
+    out = [] :: [partisan_overlay:effect()]
+}).
+
+-opaque state() :: #state{}.
+-export_type([state/0]).
+
+%% API.
+
+%% @doc Fails with `{no_address_of, Name}' when an edge leads to a name that is not among the peers.
+-spec init(options()) -> {state(), [partisan_overlay:effect()]}.
+init(#{self := #{name := Self}, edges := Edges, peers := Peers} = Given) ->
+    Names = lists:usort([other(Self, Edge) || Edge <- Edges, is_end(Self, Edge)]) -- [Self],
+    S = #state{
+        options = maps:merge(defaults(), Given),
+        edges = maps:from_list([{Name, #edge{peer = address(Name, Peers)}} || Name <- Names])
+    },
+    flush(lists:foldl(fun dial/2, S, Names)).
+
+-spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
+handle(_Event, #state{leaving = true} = S) ->
+    {S, []};
+handle(Event, S) ->
+    flush(event(Event, S)).
+
+-spec neighbours(state()) -> [partisan_peer:t()].
+neighbours(#state{edges = Edges}) ->
+    [Peer || #edge{up = true, peer = Peer} <- maps:values(Edges)].
+
+%% @doc Those at the other ends that are not reachable now.
+-spec passive(state()) -> [partisan_peer:t()].
+passive(#state{edges = Edges}) ->
+    [Peer || #edge{up = false, peer = Peer} <- maps:values(Edges)].
+
+%% Events.
+
+% Edges are configured: there is nobody else worth joining.
+event({join, _Contact}, S) ->
+    S;
+event({message, #{name := Name} = From, hello}, #state{edges = Edges} = S) ->
+    case Edges of
+        #{Name := Edge} -> greeted(From, Edge, S);
+        #{} -> S
+    end;
+event({message, #{name := Name, incarnation := Incarnation}, bye}, #state{edges = Edges} = S) ->
+    case Edges of
+        #{Name := #edge{up = true, peer = #{incarnation := Known}}} when Known =< Incarnation ->
+            redial_later(Name, down(Name, neighbour_left, emit({disconnect, Name}, S)));
+        #{} ->
+            S
+    end;
+event({peer_up, #{name := Name} = Peer}, #state{edges = Edges} = S) ->
+    case Edges of
+        #{Name := #edge{peer = Known, up = Up}} ->
+            Now = partisan_peer:newest(Known, Peer),
+            S1 = S#state{edges = Edges#{Name := #edge{peer = Now, up = true}}},
+            case Up of
+                true -> S1;
+                false -> emit({count, neighbour_added}, emit({neighbour_up, Now}, S1))
+            end;
+        #{} ->
+            S
+    end;
+event({peer_down, Name, _Reason}, #state{edges = Edges} = S) when is_map_key(Name, Edges) ->
+    redial_later(Name, down(Name, neighbour_failed, S));
+event({peer_down, _Name, _Reason}, S) ->
+    S;
+event({timer, {redial, Name}}, #state{edges = Edges} = S) ->
+    case Edges of
+        #{Name := #edge{up = false}} -> dial(Name, S);
+        #{} -> S
+    end;
+event(leave, S0) ->
+    S1 = lists:foldl(
+        fun(#{name := Name} = Peer, S) ->
+            emit({disconnect, Name}, emit({neighbour_down, Name}, emit({send, Peer, bye}, S)))
+        end,
+        S0,
+        neighbours(S0)
+    ),
+    S1#state{edges = #{}, leaving = true}.
+
+%% Internals.
+
+is_end(Name, {A, B}) ->
+    A =:= Name orelse B =:= Name.
+
+other(Name, {Name, Other}) -> Other;
+other(Name, {Other, Name}) -> Other.
+
+address(Name, Peers) ->
+    case [Peer || #{name := N} = Peer <- Peers, N =:= Name] of
+        [Peer | _] -> Peer;
+        [] -> error({no_address_of, Name})
+    end.
+
+dial(Name, #state{edges = Edges} = S) ->
+    #{Name := #edge{peer = Peer}} = Edges,
+    emit({send, Peer, hello}, emit({connect, Peer}, S)).
+
+%% The other end is there: a link to a former life of it is worth nothing, and one that is waited
+%% for can be tried now.
+greeted(#{name := Name} = From, #edge{peer = Known, up = Up} = Edge, #state{edges = Edges} = S) ->
+    Newer = partisan_peer:supersedes(From, Known),
+    S1 = S#state{edges = Edges#{Name := Edge#edge{peer = partisan_peer:newest(Known, From)}}},
+    case {Up, Newer} of
+        {true, true} when map_get(incarnation, Known) > 0 ->
+            connect(Name, down(Name, neighbour_failed, emit({disconnect, Name}, S1)));
+        {true, _} ->
+            S1;
+        {false, _} ->
+            connect(Name, S1)
+    end.
+
+connect(Name, #state{edges = Edges} = S) ->
+    #{Name := #edge{peer = Peer}} = Edges,
+    emit({connect, Peer}, S).
+
+down(Name, Why, #state{edges = Edges} = S) ->
+    case Edges of
+        #{Name := #edge{up = true} = Edge} ->
+            S1 = S#state{edges = Edges#{Name := Edge#edge{up = false}}},
+            emit({count, Why}, emit({neighbour_down, Name}, S1));
+        #{} ->
+            S
+    end.
+
+redial_later(Name, #state{edges = Edges} = S) ->
+    #{Name := #edge{failures = Failures} = Edge} = Edges,
+    Delay = min(option(redial_delay, S) bsl min(Failures, 16), option(redial_max, S)),
+    S1 = S#state{edges = Edges#{Name := Edge#edge{failures = Failures + 1}}},
+    emit({start_timer, {redial, Name}, Delay}, S1).
+
+option(Name, #state{options = Options}) ->
+    maps:get(Name, Options).
+
+defaults() ->
+    #{redial_delay => 500, redial_max => 30000}.
+
+emit(Effect, #state{out = Out} = S) ->
+    S#state{out = [Effect | Out]}.
+
+flush(#state{out = Out} = S) ->
+    {S#state{out = []}, lists:reverse(Out)}.

@@ -1,0 +1,286 @@
+"""The pictures of a run: ours as lines, the papers' as hollow marks of the same colour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from scale_tests.demo.pictures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    STYLE,
+    VERMILION,
+)
+from scale_tests.simulate.report import Cell
+
+COLOURS = {
+    "hyparview": BLUE,
+    "plumtree": PURPLE,
+    "xbot": GREEN,
+    "cyclon": ORANGE,
+    "cyclon_acked": SKY,
+    "scamp": VERMILION,
+    "eager": GREY,
+}
+
+NAMES = {
+    "hyparview": "HyParView",
+    "plumtree": "Plumtree",
+    "xbot": "X-BOT",
+    "cyclon": "Cyclon",
+    "cyclon_acked": "Cyclon, acknowledged",
+    "scamp": "SCAMP",
+    "eager": "eager gossip",
+}
+
+Figures = Sequence[Cell]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """One picture: the experiment without whose cells there is nothing to draw, and its plot."""
+
+    name: str
+    title: str
+    experiment: str
+    plot: Callable[[Figure, Figures], None]
+
+
+def draw(figures: Figures, directory: Path) -> list[Path]:
+    """Draws what there are figures for into `directory`, SVG and PNG, and returns the files."""
+    directory.mkdir(parents=True, exist_ok=True)
+    files = []
+    for picture in PICTURES:
+        shown = [c for c in figures if c.experiment.startswith(picture.experiment)]
+        if not shown:
+            continue
+        with mpl.rc_context(STYLE):
+            figure = Figure(figsize=(8, 4.5), layout="constrained")
+            picture.plot(figure, shown)
+            sizes = sorted({c.nodes for c in shown})
+            nodes = " and ".join(f"{size:,}" for size in sizes)
+            figure.suptitle(
+                f"Simulated: {picture.title} ({nodes} nodes)",
+                x=0.01,
+                ha="left",
+                fontweight="bold",
+                fontsize=11,
+            )
+            for suffix in ("svg", "png"):
+                file = directory / f"{picture.name}.{suffix}"
+                metadata = {"Date": None} if suffix == "svg" else None
+                figure.savefig(file, dpi=150, metadata=metadata)
+                files.append(file)
+    return files
+
+
+def plot_reliability(figure: Figure, figures: Figures) -> None:
+    """Share of the living that a broadcast reaches, against the share that failed."""
+    axes = figure.add_subplot()
+    for overlay in ("hyparview", "plumtree", "cyclon_acked", "cyclon", "scamp"):
+        _line(axes, figures, overlay)
+    axes.set_xlabel("nodes failed at once, %")
+    axes.set_ylabel("reached by a broadcast, % of the living")
+    axes.set_ylim(0, 104)
+    _legend(axes)
+
+
+def plot_recovery(figure: Figure, figures: Figures) -> None:
+    """Reach of each of the first broadcasts after the failures, HyParView."""
+    axes = figure.add_subplot()
+    shown = [c for c in figures if c.overlay == "hyparview"]
+    for label, colour in (("80", SKY), ("90", BLUE), ("95", PURPLE)):
+        points = [
+            (float(c.parameter), c.value) for c in shown if c.experiment == f"recovery_{label}"
+        ]
+        if points:
+            axes.plot(*zip(*points, strict=True), color=colour, label=f"{label} % failed")
+    axes.set_xlabel("broadcast after the failures, one every 100 ms")
+    axes.set_ylabel("reached, % of the living")
+    axes.set_ylim(0, 104)
+    axes.legend()
+
+
+def plot_healing(figure: Figure, figures: Figures) -> None:
+    """Cycles until broadcasts reach as many as before."""
+    panels = figure.subplots(1, 2)
+    for axes, overlay in zip(panels, ("hyparview", "cyclon"), strict=True):
+        _bars(axes, [c for c in figures if c.overlay == overlay])
+        axes.set_title(NAMES[overlay], loc="left", fontsize=10)
+        axes.set_xlabel("nodes failed at once, %")
+        axes.set_ylabel("cycles to heal")
+
+
+def plot_shape(figure: Figure, figures: Figures) -> None:
+    """Clustering, shortest path and hops of a broadcast, of each overlay."""
+    panels = figure.subplots(1, 3)
+    wanted = (
+        ("clustering_coefficient", "clustering"),
+        ("shortest_path", "shortest path, links"),
+        ("max_hops", "hops of a broadcast"),
+    )
+    for axes, (parameter, label) in zip(panels, wanted, strict=True):
+        shown = [c for c in figures if c.parameter == parameter and c.paper_value is not None]
+        _bars(axes, shown, [NAMES[c.overlay] for c in shown])
+        axes.set_ylabel(label)
+        axes.tick_params(axis="x", labelrotation=30)
+
+
+def plot_in_degree(figure: Figure, figures: Figures) -> None:
+    """How many nodes are known by so many others."""
+    axes = figure.add_subplot()
+    for overlay in ("hyparview", "cyclon", "scamp"):
+        _line(axes, figures, overlay)
+    axes.set_xlabel("in-degree")
+    axes.set_ylabel("nodes, %")
+    axes.set_yscale("log")
+    _legend(axes)
+
+
+def plot_redundancy(figure: Figure, figures: Figures) -> None:
+    """Plumtree's redundant payloads, broadcast by broadcast from one sender."""
+    axes = figure.add_subplot()
+    _line(axes, [c for c in figures if isinstance(c.parameter, int)], "plumtree")
+    axes.axhline(3, color=GREY, linestyle=":", label="eager gossip, paper")
+    axes.axhline(0, color=PURPLE, linestyle=":", label="Plumtree in the end, paper")
+    axes.set_xlabel("broadcast")
+    axes.set_ylabel("relative message redundancy")
+    axes.legend()
+
+
+def plot_hops(figure: Figure, figures: Figures) -> None:
+    """The last delivery hop of Plumtree, broadcast by broadcast from one sender."""
+    axes = figure.add_subplot()
+    _line(axes, [c for c in figures if isinstance(c.parameter, int)], "plumtree")
+    axes.axhspan(9, 10, color=PURPLE, alpha=0.15, label="one sender, paper")
+    axes.set_xlabel("broadcast")
+    axes.set_ylabel("last delivery hop")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+
+
+def plot_view_size(figure: Figure, figures: Figures) -> None:
+    """SCAMP's views by their size."""
+    axes = figure.add_subplot()
+    _line(axes, figures, "scamp")
+    axes.axvline(34, color=VERMILION, linestyle=":", label="median, paper")
+    axes.axvline(46, color=GREY, linestyle=":", label="(c + 1) ln n at 10,000 nodes")
+    axes.set_xlabel("entries in the view")
+    axes.set_ylabel("nodes, %")
+    axes.legend()
+
+
+def plot_link_cost(figure: Figure, figures: Figures) -> None:
+    """X-BOT's links getting shorter."""
+    axes = figure.add_subplot()
+    _line(axes, [c for c in figures if c.experiment == "link_cost"], "xbot")
+    plain = [c.value for c in figures if c.overlay == "hyparview"]
+    if plain:
+        axes.axhline(plain[0], color=BLUE, linestyle="--", label="HyParView")
+    axes.set_xlabel("cycle")
+    axes.set_ylabel("mean round trip of a link, ms")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+
+
+PICTURES = (
+    Picture(
+        name="reliability",
+        title="broadcasts after simultaneous failures",
+        experiment="reliability",
+        plot=plot_reliability,
+    ),
+    Picture(
+        name="recovery",
+        title="HyParView's first broadcasts after failures",
+        experiment="recovery",
+        plot=plot_recovery,
+    ),
+    Picture(name="healing", title="healing", experiment="healing", plot=plot_healing),
+    Picture(name="shape", title="the overlays as graphs", experiment="shape", plot=plot_shape),
+    Picture(name="in_degree", title="in-degrees", experiment="in_degree", plot=plot_in_degree),
+    Picture(
+        name="redundancy",
+        title="Plumtree's redundancy",
+        experiment="relative_message_redundancy",
+        plot=plot_redundancy,
+    ),
+    Picture(
+        name="last_delivery_hop",
+        title="Plumtree's depth",
+        experiment="last_delivery_hop",
+        plot=plot_hops,
+    ),
+    Picture(
+        name="view_size",
+        title="SCAMP's views",
+        experiment="view_size_distribution",
+        plot=plot_view_size,
+    ),
+    Picture(name="link_cost", title="X-BOT's links", experiment="link_cost", plot=plot_link_cost),
+)
+
+
+def _line(axes: Axes, figures: Figures, overlay: str) -> None:
+    shown = sorted(
+        (float(c.parameter), c.value, c.paper_value)
+        for c in figures
+        if c.overlay == overlay and not isinstance(c.parameter, str)
+    )
+    if not shown:
+        return
+    colour = COLOURS[overlay]
+    axes.plot(
+        [x for x, _, _ in shown],
+        [y for _, y, _ in shown],
+        color=colour,
+        marker=".",
+        label=NAMES[overlay],
+    )
+    paper = [(x, p) for x, _, p in shown if p is not None]
+    if paper:
+        axes.plot(
+            *zip(*paper, strict=True),
+            color=colour,
+            linestyle="none",
+            marker="o",
+            markersize=8,
+            markerfacecolor="none",
+        )
+
+
+def _bars(axes: Axes, figures: Figures, labels: Sequence[str] | None = None) -> None:
+    """Ours filled, and the paper's hollow beside it."""
+    places = range(len(figures))
+    colours = [COLOURS[c.overlay] for c in figures]
+    axes.bar([p - 0.2 for p in places], [c.value for c in figures], 0.38, color=colours)
+    axes.bar(
+        [p + 0.2 for p in places],
+        [c.paper_value or 0 for c in figures],
+        0.38,
+        facecolor="none",
+        edgecolor=colours,
+        linewidth=1.5,
+    )
+    axes.set_xticks(list(places), labels or [str(c.parameter) for c in figures])
+    axes.plot([], [], color=GREY, marker="s", linestyle="none", label="ours")
+    axes.plot(
+        [], [], color=GREY, marker="s", linestyle="none", markerfacecolor="none", label="paper"
+    )
+    axes.legend()
+
+
+def _legend(axes: Axes) -> None:
+    axes.plot(
+        [], [], color=GREY, marker="o", markerfacecolor="none", linestyle="none", label="paper"
+    )
+    axes.legend()

@@ -1,0 +1,74 @@
+"""Which experiments run, and how large."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+PAPER_NODES = 10_000
+"""The size of the clusters in the papers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One experiment of the simulator, with its size."""
+
+    experiment: str
+    nodes: int = PAPER_NODES
+    seed: int = 1
+    cycles: int = 50
+    """Cycles of the membership protocol before anything is measured; the paper's number."""
+    messages: int = 1000
+    """Broadcasts that a point is the mean of; the paper's number."""
+    simulated: int = 20
+    """How many of them are simulated message by message. By then the overlay is quiet, and the
+    others are computed from its graph; fewer miss part of the recovery."""
+    failure_cycles: int = 20
+    """Cycles with steady failures. The paper has 100, and nothing changes after the first few."""
+    healing_cycles: int = 20
+    """How many cycles healing is waited for."""
+
+    def arguments(self) -> list[str]:
+        """The command line of `simulate.escript`."""
+        settings = asdict(self)
+        name = settings.pop("experiment")
+        return [name, *(f"{key}={value}" for key, value in settings.items())]
+
+
+FULL = (
+    # The longest first, so that the last ones fill the gaps.
+    Job(experiment="scale", nodes=100_000, cycles=2, simulated=1),
+    Job(experiment="cyclon_healing", nodes=2_000, healing_cycles=200),
+    Job(experiment="plumtree"),
+    Job(experiment="xbot"),
+    Job(experiment="scamp"),
+    Job(experiment="hyparview"),
+    Job(experiment="cyclon"),
+    Job(experiment="cyclon_acked", cycles=20),
+    Job(experiment="one_contact"),
+    Job(experiment="scale", cycles=10, simulated=1),
+)
+"""The papers' sizes, and ten times that for the simulator itself."""
+
+
+def plan(*, quick: bool, seed: int, only: Sequence[str] = ()) -> list[Job]:
+    """The jobs of a run; `only` restricts them to some experiments.
+
+    Quick ones have the same experiments at a tenth of the size.
+
+    Raises:
+        ValueError: `only` names an experiment that does not exist.
+    """
+    known = {job.experiment for job in FULL}
+    unknown = sorted(set(only) - known)
+    if unknown:
+        raise ValueError(
+            f"no experiment {', '.join(unknown)}: there are {', '.join(sorted(known))}"
+        )
+    jobs = [replace(job, seed=seed) for job in FULL if not only or job.experiment in only]
+    if not quick:
+        return jobs
+    return [
+        replace(job, nodes=job.nodes // 10, cycles=min(job.cycles, 20), failure_cycles=10)
+        for job in jobs
+    ]

@@ -1,0 +1,205 @@
+"""The result of a run: cells with the papers' values beside ours, as JSON and as tables."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from scale_tests.demo.report import RESULTS, machine
+from scale_tests.demo.result import Bar
+from scale_tests.harness.commands import CommandError, capture
+from scale_tests.simulate import published, runner
+from scale_tests.simulate.plan import PAPER_NODES, Job
+from scale_tests.simulate.runner import Measured, Outcome
+
+DISTRIBUTIONS = ("in_degree", "view_size_distribution", "recovery", "link_cost")
+"""Experiments whose cells are the points of a picture, and too many for a table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One figure beside the paper's, in the names of `simulate.json`."""
+
+    experiment: str
+    overlay: str
+    nodes: int
+    parameter: str | float
+    value: float
+    paper_value: float | None
+    explanation: str | None
+    seed: int
+
+
+def cells(outcomes: Iterable[Outcome]) -> list[Cell]:
+    """All that was measured, in order, with the papers' values."""
+    return [_cell(measured) for outcome in outcomes for measured in outcome.cells]
+
+
+def _cell(measured: Measured) -> Cell:
+    value = published.paper_value(measured.experiment, measured.overlay, measured.parameter)
+    return Cell(
+        **asdict(measured),
+        paper_value=value,
+        explanation=None
+        if value is None
+        else published.explanation(
+            measured.experiment,
+            measured.overlay,
+            measured.value,
+            value,
+            other_size=measured.nodes != PAPER_NODES,
+        ),
+    )
+
+
+def find(
+    figures: Sequence[Cell], experiment: str, overlay: str, parameter: str | float
+) -> float | None:
+    """The value of one cell, if it was measured."""
+    wanted = (experiment, overlay, parameter)
+    values = [c.value for c in figures if (c.experiment, c.overlay, c.parameter) == wanted]
+    return values[0] if values else None
+
+
+def bars(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Bar]:
+    """What a run is held to, of what it measured."""
+    held: list[Bar] = []
+
+    def hold(name: str, value: float | None, bar: str, *, ok: bool) -> None:
+        if value is not None:
+            held.append(Bar(name=name, value=round(value, 4), bar=bar, ok=ok))
+
+    def at(experiment: str, overlay: str, parameter: str | float) -> float | None:
+        return find(figures, experiment, overlay, parameter)
+
+    for failures, least in ((50, 99.0), (80, 98.0), (90, 95.0)):
+        value = at("reliability", "hyparview", failures)
+        name = f"HyParView: reliability after {failures} % failures"
+        hold(name, value, f">= {least}", ok=value is not None and value >= least)
+    value = at("shape", "hyparview", "components")
+    hold("HyParView: components", value, "1", ok=value == 1)
+    value = at("relative_message_redundancy", "plumtree", "steady")
+    hold("Plumtree: RMR in the end", value, "< 0.1", ok=value is not None and value < 0.1)
+    value = at("steady_failures", "plumtree", "reliability")
+    hold("Plumtree: reliability under failures", value, ">= 99.9", ok=(value or 0) >= 99.9)
+    value = at("link_cost_reduction", "xbot", "percent")
+    hold("X-BOT: link cost saved, %", value, "> 25", ok=value is not None and value > 25)
+    value = at("shape", "xbot", "components")
+    hold("X-BOT: components", value, "1", ok=value == 1)
+    before = at("shape", "hyparview_on_a_plane", "mean_degree")
+    after = at("shape", "xbot", "mean_degree")
+    if before is not None and after is not None:
+        kept = after / before
+        hold("X-BOT: mean degree kept", kept, "within 1 %", ok=abs(kept - 1) < 0.01)
+    for outcome in outcomes:
+        if outcome.job.experiment == "hyparview" and outcome.job.nodes == PAPER_NODES:
+            name = "seconds for HyParView's experiment at 10,000 nodes"
+            hold(name, outcome.seconds, "< 120", ok=outcome.seconds < 120)
+        if outcome.job.experiment == "scale":
+            reached = [c.value for c in outcome.cells if c.parameter == "reliability"]
+            name = f"broadcast reaches of {outcome.job.nodes:,} nodes, %"
+            hold(name, reached[0], ">= 99.9", ok=reached[0] >= 99.9)
+    return held
+
+
+def document(
+    figures: Sequence[Cell], outcomes: Sequence[Outcome], *, quick: bool, started: datetime
+) -> dict[str, Any]:
+    """What `simulate.json` holds."""
+    try:
+        source = capture(["git", "describe", "--always", "--dirty"]).strip()
+    except (CommandError, FileNotFoundError) as error:
+        source = f"unknown: {error}".splitlines()[0]
+    return {
+        "meta": {
+            "versions": {
+                "otp": runner.otp_release(),
+                "python": platform.python_version(),
+                "source": source,
+            },
+            "machine": machine(),
+            "config": [asdict(outcome.job) for outcome in outcomes],
+            "seed": outcomes[0].job.seed,
+            "started": started.astimezone(UTC).isoformat(timespec="seconds"),
+            "quick": quick,
+            "simulated": True,
+            "seconds": [
+                {
+                    "experiment": outcome.job.experiment,
+                    "nodes": outcome.job.nodes,
+                    "seconds": outcome.seconds,
+                    "cpu_seconds": outcome.cpu_seconds,
+                }
+                for outcome in outcomes
+            ],
+        },
+        "cells": [asdict(cell) for cell in figures],
+        "bars": [asdict(bar) for bar in bars(figures, outcomes)],
+    }
+
+
+def write(result: dict[str, Any]) -> Path:
+    """Writes `build/results/simulate.json` and returns it."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    file = RESULTS / "simulate.json"
+    file.write_text(json.dumps(result, indent=1) + "\n")
+    return file
+
+
+def show(
+    console: Console, figures: Sequence[Cell], outcomes: Sequence[Outcome], held: Sequence[Bar]
+) -> None:
+    """Prints the tables."""
+    tabled = [c for c in figures if not c.experiment.startswith(DISTRIBUTIONS) or c.paper_value]
+    for experiment, group in groupby(
+        sorted(tabled, key=lambda c: c.experiment), key=lambda c: c.experiment
+    ):
+        console.print(_table(experiment, list(group)))
+    for reason in dict.fromkeys(
+        f"{c.experiment}, {c.overlay}: {c.explanation}" for c in tabled if c.explanation
+    ):
+        console.print(f"* {reason}", style="dim", markup=False)
+    took = Table(title="simulated: what it took", title_justify="left")
+    for column in ("experiment", "nodes", "seconds", "CPU seconds"):
+        took.add_column(column, justify="left" if column == "experiment" else "right")
+    for outcome in outcomes:
+        job: Job = outcome.job
+        took.add_row(
+            job.experiment, f"{job.nodes:,}", f"{outcome.seconds:.0f}", f"{outcome.cpu_seconds:.0f}"
+        )
+    console.print(took)
+    for bar in held:
+        mark = "[green]ok  [/]" if bar.ok else "[red]MISS[/]"
+        console.print(f"{mark} {bar.name}: {bar.value} (bar: {bar.bar})")
+
+
+def _table(experiment: str, figures: Sequence[Cell]) -> Table:
+    table = Table(title=f"simulated: {experiment.replace('_', ' ')}", title_justify="left")
+    for column in ("overlay", "nodes", "parameter", "ours", "paper", ""):
+        table.add_column(column, justify="left" if column in ("overlay", "") else "right")
+    for cell in figures:
+        table.add_row(
+            cell.overlay,
+            f"{cell.nodes:,}",
+            str(cell.parameter),
+            number(cell.value),
+            "" if cell.paper_value is None else number(cell.paper_value),
+            "*" if cell.explanation else "",
+        )
+    return table
+
+
+def number(value: float) -> str:
+    """A figure with as many digits as say something."""
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"

@@ -1,0 +1,112 @@
+"""What a run's lines become: cells beside the papers' values, bars, pictures."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scale_tests.simulate import pictures, published, report
+from scale_tests.simulate.plan import Job, plan
+from scale_tests.simulate.runner import Outcome, outcome
+
+FINISHED = {"finished": "x", "seconds": 12.5, "cpu_seconds": 11.0}
+
+
+def line(experiment: str, overlay: str, parameter: str | float, value: float) -> dict[str, Any]:
+    return {
+        "experiment": experiment,
+        "overlay": overlay,
+        "nodes": 10_000,
+        "parameter": parameter,
+        "value": value,
+    }
+
+
+def hyparview(*lines: dict[str, Any], nodes: int = 10_000) -> Outcome:
+    return outcome(Job(experiment="hyparview", nodes=nodes, seed=7), [*lines, FINISHED])
+
+
+def test_a_cell_carries_the_papers_value_and_is_silent_where_it_agrees() -> None:
+    [cell] = report.cells([hyparview(line("reliability", "hyparview", 80, 99.9))])
+    assert (cell.value, cell.paper_value, cell.explanation, cell.seed) == (99.9, 100, None, 7)
+
+
+def test_a_difference_is_explained() -> None:
+    [cell] = report.cells([hyparview(line("shape", "hyparview", "clustering_coefficient", 0.005))])
+    assert cell.explanation == published.EXPLANATIONS["shape", "hyparview"]
+
+
+def test_a_difference_at_another_size_says_so() -> None:
+    small = {**line("healing", "cyclon", 10, 4), "nodes": 1000}
+    [cell] = report.cells([hyparview(small, nodes=1000)])
+    assert cell.explanation is not None
+    assert cell.explanation.startswith(published.OTHER_SIZE)
+
+
+def test_what_no_paper_has_is_not_compared() -> None:
+    [cell] = report.cells([hyparview(line("scale", "hyparview", "events", 1e6))])
+    assert cell.paper_value is None
+    assert cell.explanation is None
+
+
+def test_every_published_difference_has_an_explanation() -> None:
+    explained = set(published.EXPLANATIONS)
+    unexplained = {(e, o) for e, o, _ in published.VALUES if o != "eager"} - explained
+    assert not unexplained
+
+
+def test_bars_hold_what_was_measured_only() -> None:
+    done = hyparview(line("reliability", "hyparview", 80, 97.0))
+    figures = report.cells([done])
+    held = {bar.name: bar.ok for bar in report.bars(figures, [done])}
+    assert held == {
+        "HyParView: reliability after 80 % failures": False,
+        "seconds for HyParView's experiment at 10,000 nodes": True,
+    }
+
+
+def test_the_document_has_meta_cells_and_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scale_tests.simulate.runner.otp_release", lambda: "25")
+    done = hyparview(line("reliability", "hyparview", 80, 100.0))
+    figures = report.cells([done])
+    started = datetime(2026, 1, 1, tzinfo=UTC)
+    document = report.document(figures, [done], quick=True, started=started)
+    assert document["meta"]["quick"] is True
+    assert document["meta"]["seed"] == 7
+    assert document["cells"][0]["paper_value"] == 100
+    assert all(bar["ok"] for bar in document["bars"])
+
+
+def test_pictures_are_titled_simulated(tmp_path: Path) -> None:
+    lines = [line("reliability", "hyparview", f, 100 - f / 10) for f in (30, 80)]
+    lines += [line("healing", "cyclon", 10, 40), line("in_degree", "scamp", 5, 90.0)]
+    lines += [line("shape", "scamp", "max_hops", 14), line("view_size_distribution", "scamp", 5, 9)]
+    lines += [line("link_cost", "xbot", 1, 30.5), line("link_cost", "hyparview", 1, 40.5)]
+    lines += [line("relative_message_redundancy", "plumtree", 1, 3.0)]
+    lines += [line("last_delivery_hop", "plumtree", 1, 9), line("recovery_80", "hyparview", 1, 9)]
+    files = pictures.draw(report.cells([hyparview(*lines)]), tmp_path)
+    assert {file.stem for file in files} == {picture.name for picture in pictures.PICTURES}
+    for file in files:
+        if file.suffix == ".svg":
+            assert "Simulated: " in file.read_text()
+
+
+def test_quick_plans_are_a_tenth() -> None:
+    full = plan(quick=False, seed=3)
+    quick = plan(quick=True, seed=3)
+    assert [job.nodes // 10 for job in full] == [job.nodes for job in quick]
+    assert {job.seed for job in quick} == {3}
+
+
+def test_a_wrong_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="no experiment hyperview: there are cyclon"):
+        plan(quick=True, seed=1, only=["hyperview"])
+
+
+def test_the_arguments_are_the_scripts() -> None:
+    arguments = Job(experiment="scamp", nodes=5).arguments()
+    assert arguments[:2] == ["scamp", "nodes=5"]
+    assert "cycles=50" in arguments
