@@ -16,12 +16,14 @@ from rich.console import Console
 from rich.table import Table
 
 from scale_tests.bench import measure
+from scale_tests.bench.manifests import CLUSTER
 from scale_tests.bench.processes import Footprint, footprints
 from scale_tests.demo.report import machine, versions
 from scale_tests.harness import environment as environments
 from scale_tests.harness import operator
 from scale_tests.harness.commands import ROOT
 from scale_tests.harness.kube import Cluster
+from scale_tests.harness.partisan import read_nodes
 
 NODES = 32
 MORE_THAN_THE_RUNTIME = 5.0
@@ -60,7 +62,7 @@ def main() -> int:
         cells.append({"figure": "boot_to_joined", "seconds": seconds})
     bars = _bars(cells)
     _print(console, cells, bars, nodes)
-    found = versions(cluster, [])
+    found = versions(cluster, read_nodes(cluster, measure.NAMESPACE, [f"{CLUSTER}-0"]))
     path = ROOT / "build" / "results" / "bench.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     meta = {

@@ -22,6 +22,7 @@ from scale_tests.harness.commands import ROOT, CommandError, capture
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json
 from scale_tests.harness.operator import operator_pods, tool
+from scale_tests.harness.partisan import NodeStatus
 
 RESULTS = ROOT / "build" / "results"
 
@@ -52,7 +53,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def versions(cluster: Cluster, samples: Sequence[Sample]) -> dict[str, str]:
+def versions(cluster: Cluster, nodes: Sequence[NodeStatus]) -> dict[str, str]:
     """Versions of everything that took part, as the parts report them. Raises ApiError."""
     info = cluster.list("api/v1/nodes")[0]["status"]["nodeInfo"]
     found = {
@@ -63,7 +64,7 @@ def versions(cluster: Cluster, samples: Sequence[Sample]) -> dict[str, str]:
     }
     for pod in operator_pods(cluster):
         found["operator"] = pod["metadata"]["labels"].get("app.kubernetes.io/version", "")
-    for node in samples[-1].nodes[:1]:
+    for node in nodes[:1]:
         found |= {"erlang_node": node.version, "otp": node.otp}
     try:
         found["helm"] = capture([tool("helm"), "version", "--template", "{{.Version}}"]).strip()
@@ -81,7 +82,7 @@ def write(
     started: datetime,
 ) -> Report:
     """Writes everything about a run, finished or not, of which there is at least one sample."""
-    found = versions(cluster, samples)
+    found = versions(cluster, samples[-1].nodes)
     result = compute(samples, found)
     checked = bars(result, samples[-1].nodes)
     directory = RESULTS / f"demo-{started:%Y%m%d-%H%M%S}"
