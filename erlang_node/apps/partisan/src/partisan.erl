@@ -95,8 +95,9 @@ channels() ->
 forward(Node, RegisteredName, Message) ->
     forward(Node, RegisteredName, Message, #{}).
 
-%% @doc Sends a message to a registered process of a member. `ok' says that it has been queued, here
-%% or, for a member that is no neighbour, on the first hop of its way (up to `ttl' hops). Where nobody has that name there, it is dropped and counted there.
+%% @doc Sends a message to a registered process of a member. `ok' says that it has been queued, for
+%% a member that is no neighbour on the first hop of its way (of up to `ttl' hops). Where nobody has
+%% that name there, it is dropped and counted there.
 -spec forward(partisan_peer:name(), RegisteredName :: atom(), Message :: term(),
     partisan_transport:options()) -> ok | {error, error()}.
 forward(Node, RegisteredName, Message, Options) ->
@@ -104,7 +105,8 @@ forward(Node, RegisteredName, Message, Options) ->
     case node() of
         Node -> deliver_here(RegisteredName, Message, Channel, Options);
         _ when is_map_key(causal, Options) -> acknowledged(Node, RegisteredName, Message, Options);
-        _ when map_get(ack, Options) =/= false -> acknowledged(Node, RegisteredName, Message, Options);
+        _ when map_get(ack, Options) =/= false ->
+            acknowledged(Node, RegisteredName, Message, Options);
         _ -> partisan_transport:send(Node, RegisteredName, Message, Options)
     end.
 

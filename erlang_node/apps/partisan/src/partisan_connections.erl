@@ -2,8 +2,8 @@
 %%%
 %%% A *link* is the overlay's lane to a peer. The overlay pins it with `connect' and lets go of it
 %%% with `disconnect'; a link that is not pinned serves messages to nodes that are no neighbours,
-%%% and is closed when it has been idle. *Data lanes* carry the other channels; they are opened by their
-%%% first message and belong to a neighbour.
+%%% and is closed when it has been idle. *Data lanes* carry the other channels; they are opened by
+%%% their first message and belong to a neighbour.
 %%%
 %%% All lanes are linked to the process that calls this module, which passes on what they tell it
 %%% (`up/3', `exited/3'); the answers are events for the protocol stack.
@@ -28,7 +28,7 @@
 
 -record(link, {
     peer :: partisan_peer:t(),
-    handle :: partisan_lane:handle(),
+    lane :: partisan_lane:t(),
     state = dialling :: dialling | up,
     pinned :: boolean(),
     % Has it carried something since the idle timer was set?
@@ -41,7 +41,7 @@
     links = #{} :: #{partisan_peer:name() => #link{}},
     neighbours = #{} :: #{partisan_peer:name() => partisan_peer:t()},
     % Every living lane, closing ones included.
-    lanes = #{} :: #{pid() => {partisan_transport:key(), partisan_lane:handle()}},
+    lanes = #{} :: #{pid() => {partisan_transport:key(), partisan_lane:t()}},
     data = #{} :: #{partisan_transport:key() => open | {closing, [waiter()]}}
 }).
 
@@ -75,8 +75,8 @@ connect(#{name := Name} = Peer, #links{links = Links} = S) ->
 -spec disconnect(partisan_peer:name(), t()) -> t().
 disconnect(Name, #links{links = Links} = S) ->
     case Links of
-        #{Name := #link{pinned = true, handle = Handle} = Link} ->
-            ok = idle_later(Name, Handle),
+        #{Name := #link{pinned = true, lane = Lane} = Link} ->
+            ok = idle_later(Name, Lane),
             S#links{links = Links#{Name := Link#link{pinned = false, used = false}}};
         #{} ->
             S
@@ -104,13 +104,13 @@ send(#{name := Name} = Peer, Message, #links{links = Links} = S) ->
 -spec idle(partisan_peer:name(), pid(), t()) -> t().
 idle(Name, Pid, #links{links = Links} = S) ->
     case Links of
-        #{Name := #link{pinned = false, used = Used, handle = Handle} = Link} ->
-            case {partisan_lane:pid(Handle), Used} of
+        #{Name := #link{pinned = false, used = Used, lane = Lane} = Link} ->
+            case {partisan_lane:pid(Lane), Used} of
                 {Pid, true} ->
-                    ok = idle_later(Name, Handle),
+                    ok = idle_later(Name, Lane),
                     S#links{links = Links#{Name := Link#link{used = false}}};
                 {Pid, false} ->
-                    ok = partisan_lane:close(Handle),
+                    ok = partisan_lane:close(Lane),
                     S#links{links = maps:remove(Name, Links)};
                 {_Other, _} ->
                     S
@@ -126,7 +126,7 @@ idle(Name, Pid, #links{links = Links} = S) ->
 neighbour_up(#{name := Name} = Peer, #links{neighbours = Neighbours} = S0) ->
     S =
         case Neighbours of
-            #{Name := Former} when Former =/= Peer -> close_data(Name, fun stop/1, S0);
+            #{Name := Former} when Former =/= Peer -> stop_data(Name, S0);
             #{} -> S0
         end,
     S#links{neighbours = Neighbours#{Name => Peer}}.
@@ -140,17 +140,17 @@ neighbour_down(Name, #links{neighbours = Neighbours} = S) ->
 %% @doc Opens a data lane. `wait': its predecessor is still sending what it holds; the caller is
 %% answered when that is done.
 -spec open(partisan_transport:key(), waiter(), t()) ->
-    {{ok, partisan_lane:handle()} | {error, not_connected} | wait, t()}.
+    {{ok, partisan_lane:t()} | {error, not_connected} | wait, t()}.
 open({Name, _, _} = Key, From, #links{neighbours = Neighbours, data = Data} = S) ->
     case {Neighbours, Data} of
         {#{Name := _}, #{Key := open}} ->
-            [Handle] = [H || {K, H} <- maps:values(S#links.lanes), K =:= Key],
-            {{ok, Handle}, S};
+            [Lane] = [H || {K, H} <- maps:values(S#links.lanes), K =:= Key],
+            {{ok, Lane}, S};
         {#{Name := _}, #{Key := {closing, Waiting}}} ->
             {wait, S#links{data = Data#{Key := {closing, [From | Waiting]}}}};
         {#{Name := Peer}, #{}} ->
-            {Handle, S1} = start_lane(Key, Peer, S),
-            {{ok, Handle}, S1#links{data = Data#{Key => open}}};
+            {Lane, S1} = start_lane(Key, Peer, S),
+            {{ok, Lane}, S1#links{data = Data#{Key => open}}};
         {#{}, _} ->
             {{error, not_connected}, S}
     end.
@@ -161,8 +161,8 @@ open({Name, _, _} = Key, From, #links{neighbours = Neighbours, data = Data} = S)
 -spec up(pid(), partisan_peer:t(), t()) -> {[event()], t()}.
 up(Pid, #{name := Name} = Peer, #links{links = Links} = S) ->
     case Links of
-        #{Name := #link{handle = Handle, pinned = Pinned} = Link} ->
-            case partisan_lane:pid(Handle) of
+        #{Name := #link{lane = Lane, pinned = Pinned} = Link} ->
+            case partisan_lane:pid(Lane) of
                 Pid ->
                     Up = Link#link{peer = Peer, state = up},
                     {[{peer_up, Peer} || Pinned], S#links{links = Links#{Name := Up}}};
@@ -176,14 +176,14 @@ up(Pid, #{name := Name} = Peer, #links{links = Links} = S) ->
 %% @doc A lane has ended, by itself or because it was told to.
 -spec exited(pid(), Reason :: term(), t()) -> {[event()], t()}.
 exited(Pid, Reason, #links{lanes = Lanes} = S0) ->
-    {{{Name, ChannelName, _} = Key, Handle}, Others} = maps:take(Pid, Lanes),
+    {{{Name, ChannelName, _} = Key, Lane}, Others} = maps:take(Pid, Lanes),
     {ok, Channel} = partisan_channel:find(ChannelName),
-    Lost = partisan_queue:messages(partisan_lane:queue(Handle)),
+    Lost = partisan_queue:messages(partisan_lane:queue(Lane)),
     ok = partisan_channel:dropped(Channel, disconnected, Lost),
-    ok = partisan_transport:remove_lane(Key, Handle),
+    ok = partisan_transport:remove_lane(Key, Lane),
     S = S0#links{lanes = Others},
     case ChannelName of
-        overlay -> link_exited(Name, Handle, Lost, Reason, S);
+        overlay -> link_exited(Name, Lane, Lost, Reason, S);
         _ -> {[], data_exited(Key, S)}
     end.
 
@@ -192,7 +192,7 @@ exited(Pid, Reason, #links{lanes = Lanes} = S0) ->
 %% @doc Closes every lane, once what it holds has been sent.
 -spec close_all(t()) -> t().
 close_all(#links{lanes = Lanes} = S) ->
-    lists:foreach(fun({_, Handle}) -> partisan_lane:close(Handle) end, maps:values(Lanes)),
+    lists:foreach(fun({_, Lane}) -> partisan_lane:close(Lane) end, maps:values(Lanes)),
     S#links{links = #{}, neighbours = #{}}.
 
 %% @doc Has every lane ended?
@@ -215,39 +215,39 @@ pin(Name, #link{state = State, peer = Peer} = Link, #links{links = Links} = S) -
     }.
 
 dial(#{name := Name} = Peer, Pinned, S) ->
-    {Handle, #links{links = Links} = S1} = start_lane({Name, overlay, 0}, Peer, S),
-    ok = idle_later(Name, Handle),
-    S1#links{links = Links#{Name => #link{peer = Peer, handle = Handle, pinned = Pinned}}}.
+    {Lane, #links{links = Links} = S1} = start_lane({Name, overlay, 0}, Peer, S),
+    ok = idle_later(Name, Lane),
+    S1#links{links = Links#{Name => #link{peer = Peer, lane = Lane, pinned = Pinned}}}.
 
 %% Without a word to the overlay.
 give_up(Name, #links{links = Links} = S) ->
-    {#link{handle = Handle}, Others} = maps:take(Name, Links),
-    ok = stop(Handle),
+    {#link{lane = Lane}, Others} = maps:take(Name, Links),
+    ok = partisan_lane:stop(Lane),
     S#links{links = Others}.
 
-send_on(#link{handle = Handle}, Message) ->
+send_on(#link{lane = Lane}, Message) ->
     {ok, Channel} = partisan_channel:find(overlay),
     % The manager must not wait for one peer: a full link has a frozen peer at its end, whose
     % heartbeats will tell.
-    partisan_lane:send(Handle, Channel, #{
+    partisan_lane:send(Lane, Channel, #{
         frame => partisan_frame:overlay(Message),
         slot => {partisan_manager, overlay},
         on_busy => drop,
         timeout => 0
     }).
 
-idle_later(Name, Handle) ->
-    Timer = {link_idle, Name, partisan_lane:pid(Handle)},
+idle_later(Name, Lane) ->
+    Timer = {link_idle, Name, partisan_lane:pid(Lane)},
     _ = erlang:send_after(partisan_config:get(idle_timeout), self(), Timer),
     ok.
 
-link_exited(Name, Handle, Lost, Reason, #links{links = Links} = S) ->
+link_exited(Name, Lane, Lost, Reason, #links{links = Links} = S) ->
     case Links of
-        #{Name := #link{handle = Handle, pinned = Pinned, state = State}} ->
+        #{Name := #link{lane = Lane, pinned = Pinned, state = State}} ->
             S1 = S#links{links = maps:remove(Name, Links)},
             case Pinned orelse State =:= dialling orelse Lost > 0 of
                 true ->
-                    {[{peer_down, Name, reason(Reason)}], close_data(Name, fun stop/1, S1)};
+                    {[{peer_down, Name, reason(Reason)}], stop_data(Name, S1)};
                 false ->
                     {[], S1}
             end;
@@ -260,12 +260,15 @@ reason(Reason) -> Reason.
 
 %% Internals: data lanes.
 
+stop_data(Name, S) ->
+    close_data(Name, fun partisan_lane:stop/1, S).
+
 close_data(Name, Close, #links{lanes = Lanes, data = Data0} = S) ->
     Data = maps:fold(
         fun
-            (_Pid, {{N, Channel, _} = Key, Handle}, Acc) when N =:= Name, Channel =/= overlay ->
-                ok = Close(Handle),
-                ok = partisan_transport:remove_lane(Key, Handle),
+            (_Pid, {{N, Channel, _} = Key, Lane}, Acc) when N =:= Name, Channel =/= overlay ->
+                ok = Close(Lane),
+                ok = partisan_transport:remove_lane(Key, Lane),
                 case Acc of
                     #{Key := open} -> Acc#{Key := {closing, []}};
                     #{} -> Acc
@@ -281,8 +284,8 @@ close_data(Name, Close, #links{lanes = Lanes, data = Data0} = S) ->
 data_exited({Name, _, _} = Key, #links{data = Data, neighbours = Neighbours} = S) ->
     case {maps:take(Key, Data), Neighbours} of
         {{{closing, [_ | _] = Waiting}, Others}, #{Name := Peer}} ->
-            {Handle, S1} = start_lane(Key, Peer, S),
-            reply(Waiting, {ok, Handle}),
+            {Lane, S1} = start_lane(Key, Peer, S),
+            reply(Waiting, {ok, Lane}),
             S1#links{data = Others#{Key => open}};
         {{{closing, Waiting}, Others}, _} ->
             reply(Waiting, {error, not_connected}),
@@ -297,11 +300,7 @@ reply(Waiting, Answer) ->
 
 start_lane({_, ChannelName, Index} = Key, Peer, #links{lanes = Lanes} = S) ->
     {ok, Channel} = partisan_channel:find(ChannelName),
-    Handle = partisan_lane:start_link(#{peer => Peer, channel => Channel, index => Index}),
+    Lane = partisan_outbound:start_link(#{peer => Peer, channel => Channel, index => Index}),
     % Links are for the manager alone, yet their queues and connections count.
-    ok = partisan_transport:add_lane(Key, Handle),
-    {Handle, S#links{lanes = Lanes#{partisan_lane:pid(Handle) => {Key, Handle}}}}.
-
-stop(Handle) ->
-    true = exit(partisan_lane:pid(Handle), shutdown),
-    ok.
+    ok = partisan_transport:add_lane(Key, Lane),
+    {Lane, S#links{lanes = Lanes#{partisan_lane:pid(Lane) => {Key, Lane}}}}.

@@ -74,7 +74,7 @@ subscribe(Pid) ->
 
 %% @doc Opens the lane of that key to a neighbour, for its first message.
 -spec open_lane(partisan_transport:key()) ->
-    {ok, partisan_lane:handle()} | {error, not_connected}.
+    {ok, partisan_lane:t()} | {error, not_connected}.
 open_lane({Node, _, _} = Key) ->
     % Who sends to a stranger in a loop must not keep the manager busy.
     case lists:member(Node, neighbours()) of

@@ -85,7 +85,11 @@ decode(<<?MESSAGE, Payload/binary>>) ->
 decode(<<?RELAY, Size:16, Head:Size/binary, Payload/binary>>) ->
     case to_term(Head) of
         {ok, {Target, Source, Hops, Key, Destination} = Header} when
-            is_binary(Target), is_binary(Source), is_integer(Hops), is_integer(Key), is_binary(Destination)
+            is_binary(Target),
+            is_binary(Source),
+            is_integer(Hops),
+            is_integer(Key),
+            is_binary(Destination)
         ->
             {relay, Header, Payload};
         _ ->

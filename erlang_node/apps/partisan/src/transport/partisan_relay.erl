@@ -1,10 +1,10 @@
 %%% @doc Messages to members that are no neighbours: passed on from hop to hop.
 %%%
 %%% The sender wraps a message with its target and how many hops it may take. Every node on the way
-%%% hands it to the neighbour that its route names ({@link partisan_routes}), on the same channel and
-%%% on the lane of the same key, without decoding the message itself. So order per sender and key
-%%% holds while the route does; a change of route may reorder or lose what is under way, which the
-%%% acknowledged and causal layers above repair.
+%%% hands it to the neighbour that its route names ({@link partisan_routes}), on the same channel
+%%% and on the lane of the same key, without decoding the message itself. So order per sender and
+%%% key holds while the route does; a change of route may reorder or lose what is under way, which
+%%% the acknowledged and causal layers above repair.
 %%%
 %%% A node that passes a message on must not be held up by one slow neighbour for ever, nor may two
 %%% nodes wait for each other: after a moment it drops what a full lane does not take.
@@ -81,7 +81,8 @@ pass_on({Target, _, _, _, _} = Header, Payload, Channel) ->
     case partisan_manager:known_route(Target) of
         {ok, Neighbour} ->
             Options = #{on_busy => block, timeout => ?PATIENCE},
-            case hand_over(Neighbour, Header, partisan_frame:relay(Header, Payload), Channel, Options) of
+            Frame = partisan_frame:relay(Header, Payload),
+            case hand_over(Neighbour, Header, Frame, Channel, Options) of
                 ok -> passed;
                 {error, timeout} -> {dropped, busy};
                 {error, _} -> {dropped, no_route}

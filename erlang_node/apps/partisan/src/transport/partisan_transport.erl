@@ -39,7 +39,10 @@
     causal => Label :: term()
 }.
 -type send_error() ::
-    partisan_lane:send_error() | no_route | {unknown_channel, term()} | {too_large, Bytes :: pos_integer()}.
+    partisan_lane:send_error()
+    | no_route
+    | {unknown_channel, term()}
+    | {too_large, Bytes :: pos_integer()}.
 -type channel_stats() :: #{
     sent_messages := non_neg_integer(),
     sent_bytes := non_neg_integer(),
@@ -98,8 +101,8 @@ send(Node, Destination, Message, Options) ->
 send_frame(Neighbour, Frame, Channel, #{partition_key := PartitionKey, slot := Slot} = Options) ->
     Index = partisan_channel:lane(Channel, PartitionKey),
     case lane({Neighbour, partisan_channel:name(Channel), Index}) of
-        {ok, Handle} ->
-            partisan_lane:send(Handle, Channel, #{
+        {ok, Lane} ->
+            partisan_lane:send(Lane, Channel, #{
                 frame => Frame,
                 slot => Slot,
                 on_busy => maps:get(on_busy, Options, block),
@@ -115,15 +118,15 @@ partition_key(#{partition_key := Given}) -> Given;
 partition_key(#{}) -> self().
 
 %% @doc Makes a lane known to senders.
--spec add_lane(key(), partisan_lane:handle()) -> ok.
-add_lane(Key, Handle) ->
-    true = ets:insert(?LANES, {Key, Handle}),
+-spec add_lane(key(), partisan_lane:t()) -> ok.
+add_lane(Key, Lane) ->
+    true = ets:insert(?LANES, {Key, Lane}),
     ok.
 
 %% @doc Hides a lane from senders, unless it has a successor already.
--spec remove_lane(key(), partisan_lane:handle()) -> ok.
-remove_lane(Key, Handle) ->
-    true = ets:delete_object(?LANES, {Key, Handle}),
+-spec remove_lane(key(), partisan_lane:t()) -> ok.
+remove_lane(Key, Lane) ->
+    true = ets:delete_object(?LANES, {Key, Lane}),
     ok.
 
 %% @doc Hides all lanes: those of a manager that has died with them.
@@ -135,13 +138,13 @@ remove_lanes() ->
 %% @doc Samples: the bytes queued on each channel.
 -spec queue_bytes() -> [{[atom()], non_neg_integer()}].
 queue_bytes() ->
-    sum_by_channel(fun(Handle) -> partisan_queue:bytes(partisan_lane:queue(Handle)) end).
+    sum_by_channel(fun(Lane) -> partisan_queue:bytes(partisan_lane:queue(Lane)) end).
 
 %% @doc Samples: the lanes of each channel that are connected.
 -spec connections() -> [{[atom()], non_neg_integer()}].
 connections() ->
-    sum_by_channel(fun(Handle) ->
-        case partisan_lane:is_connected(Handle) of
+    sum_by_channel(fun(Lane) ->
+        case partisan_lane:is_connected(Lane) of
             true -> 1;
             false -> 0
         end
@@ -180,15 +183,15 @@ send(Node, Destination, Message, Channel, Options) ->
 
 lane(Key) ->
     case ets:lookup(?LANES, Key) of
-        [{_, Handle}] -> {ok, Handle};
+        [{_, Lane}] -> {ok, Lane};
         [] -> partisan_manager:open_lane(Key)
     end.
 
 sum_by_channel(Figure) ->
     Zero = maps:from_list([{Name, 0} || #{name := Name} <- partisan_config:get(channels)]),
     Sums = ets:foldl(
-        fun({{_Node, Name, _Index}, Handle}, Acc) ->
-            maps:update_with(Name, fun(Sum) -> Sum + Figure(Handle) end, Acc)
+        fun({{_Node, Name, _Index}, Lane}, Acc) ->
+            maps:update_with(Name, fun(Sum) -> Sum + Figure(Lane) end, Acc)
         end,
         Zero,
         ?LANES

@@ -1,0 +1,308 @@
+%%% @doc The sending end of one connection: owns its socket, writes what a lane holds.
+%%%
+%%% It takes all that waits in its mailbox ({@link partisan_lane}), up to 64 KB, and writes it at
+%%% once. What is queued survives a lost connection, in order. What was already written to one that
+%%% broke may be lost: delivery is at most once.
+%%%
+%%% == Two roles ==
+%%% The lane of the `overlay' channel stands for the peer itself. It proves with heartbeats that the
+%%% peer is alive; when its connection is lost it dials once more, at once, which tells a broken
+%%% connection from a dead peer: if that fails too, or somebody younger answers, it exits with
+%%% `{shutdown, {down, Reason}}', and its owner takes the peer for lost. The other lanes only carry
+%%% data: they dial again, with jittered and growing pauses, for as long as their owner lets them
+%%% live.
+-module(partisan_outbound).
+
+-export([start_link/1]).
+-export([init/2]).
+-export([resume/1]).
+
+-define(BATCH_BYTES, 65536).
+%% Pauses between the dials of a data lane.
+-define(BACKOFF_MIN, 50).
+-define(BACKOFF_MAX, 5000).
+%% How long a closed lane waits for the peer to have read everything.
+-define(LINGER, 3000).
+-define(HIBERNATE_AFTER, 1000).
+%% Longer than a living sender takes from charging its message to sending it.
+-define(SETTLE_AFTER, 30000).
+
+-type options() :: #{
+    peer := partisan_peer:t(),
+    channel := partisan_channel:t(),
+    index := non_neg_integer()
+}.
+-export_type([options/0]).
+
+-record(outbound, {
+    role :: overlay | data,
+    owner :: pid(),
+    peer :: partisan_peer:t(),
+    channel :: partisan_channel:t(),
+    index :: non_neg_integer(),
+    lane :: partisan_lane:t(),
+    queue :: partisan_queue:t(),
+    socket = none :: none | gen_tcp:socket(),
+    % What has been taken from the mailbox and not yet been written, newest first.
+    batch = [] :: [iodata()],
+    messages = 0 :: non_neg_integer(),
+    bytes = 0 :: non_neg_integer(),
+    % What its messages were charged for; a message that took another's slot has another size.
+    charged = 0 :: non_neg_integer(),
+    % When the first message of the batch was sent.
+    since = 0 :: integer(),
+    % Senders who wait for room.
+    waiting = [] :: [reference()],
+    % What the account held when the lane fell idle and has not moved since: charges of senders
+    % who may have been killed before they sent.
+    stale = none :: none | {reference(), partisan_queue:balance()},
+    is_alive = true :: boolean()
+}).
+
+%% @doc Starts the process, which dials at once. Its owner, the caller, gets `{lane_up, Pid, Peer}'
+%% when a lane of the overlay is connected for the first time.
+-spec start_link(options()) -> partisan_lane:t().
+start_link(Options) ->
+    proc_lib:start_link(?MODULE, init, [self(), Options]).
+
+%% @private
+-spec init(pid(), options()) -> no_return().
+init(Owner, #{peer := Peer, channel := Channel, index := Index}) ->
+    % Messages of others must not be copied whenever this heap is collected.
+    process_flag(message_queue_data, off_heap),
+    Lane = partisan_lane:new(Channel),
+    proc_lib:init_ack(Owner, Lane),
+    loop(
+        first_dial(#outbound{
+            role = role(partisan_channel:name(Channel)),
+            owner = Owner,
+            peer = Peer,
+            channel = Channel,
+            index = Index,
+            lane = Lane,
+            queue = partisan_lane:queue(Lane)
+        })
+    ).
+
+%% Internals: connecting.
+
+role(overlay) -> overlay;
+role(_) -> data.
+
+first_dial(#outbound{role = overlay, owner = Owner} = Outbound) ->
+    case dial(Outbound) of
+        {ok, Socket, Peer} ->
+            Owner ! {lane_up, self(), Peer},
+            _ = erlang:send_after(heartbeat_interval(), self(), heartbeat),
+            connected(Socket, Outbound#outbound{peer = Peer});
+        {error, Reason} ->
+            down(Reason)
+    end;
+first_dial(#outbound{role = data} = Outbound) ->
+    dial_data(Outbound).
+
+%% What a former connection lost is sent again, where it was to be acknowledged.
+dial_data(#outbound{peer = #{name := Name}, channel = Channel} = Outbound) ->
+    Connected = dial_on(Outbound, ?BACKOFF_MIN),
+    ok = partisan_acks:reconnected(Name, partisan_channel:name(Channel)),
+    Connected.
+
+dial(#outbound{peer = Peer, channel = Channel, index = Index, role = Role}) ->
+    Address = {partisan_channel:name(Channel), Index},
+    partisan_dialler:dial(Peer, Address, send_timeout(Role)).
+
+%% While a write blocks, the lane sees no heartbeat: the write must end by itself. Whether the peer
+%% is alive is not for a data lane to judge: its receivers may just be slow.
+send_timeout(overlay) -> 2 * heartbeat_interval();
+send_timeout(data) -> infinity.
+
+heartbeat_interval() ->
+    partisan_config:get(heartbeat_interval).
+
+connected(Socket, #outbound{lane = Lane} = Outbound) ->
+    case inet:setopts(Socket, [{active, once}]) of
+        ok ->
+            ok = partisan_lane:set_connected(Lane, true),
+            Outbound#outbound{socket = Socket, is_alive = true};
+        {error, Reason} ->
+            lost(Reason, Outbound#outbound{socket = Socket})
+    end.
+
+lost(Reason, #outbound{socket = Socket, lane = Lane} = Outbound) ->
+    % Without lingering: closing would otherwise wait for a frozen peer to read what it has not.
+    _ = inet:setopts(Socket, [{linger, {true, 0}}]),
+    ok = gen_tcp:close(Socket),
+    ok = partisan_lane:set_connected(Lane, false),
+    dial_again(Reason, Outbound#outbound{socket = none}).
+
+dial_again(_Reason, #outbound{role = data} = Outbound) ->
+    dial_data(Outbound);
+dial_again(Reason, #outbound{role = overlay, peer = #{incarnation := Incarnation}} = Outbound) ->
+    case dial(Outbound) of
+        {ok, Socket, #{incarnation := Incarnation}} -> connected(Socket, Outbound);
+        {ok, _Socket, _Younger} -> down(restarted);
+        {error, _} -> down(Reason)
+    end.
+
+-spec down(term()) -> no_return().
+down(Reason) ->
+    exit({shutdown, {down, Reason}}).
+
+dial_on(#outbound{peer = #{incarnation := Incarnation}} = Outbound, Backoff) ->
+    case dial(Outbound) of
+        {ok, Socket, #{incarnation := Incarnation}} ->
+            connected(Socket, Outbound);
+        {ok, Socket, _Younger} ->
+            % The owner has not noticed yet; what waits here was not meant for this life of it.
+            ok = gen_tcp:close(Socket),
+            pause(Outbound, Backoff);
+        {error, _} ->
+            pause(Outbound, Backoff)
+    end.
+
+pause(Outbound, Backoff) ->
+    receive
+        close -> exit(normal)
+    after Backoff div 2 + rand:uniform(Backoff) ->
+        dial_on(Outbound, min(2 * Backoff, ?BACKOFF_MAX))
+    end.
+
+%% Internals: sending.
+
+loop(#outbound{bytes = Bytes} = Outbound) when Bytes >= ?BATCH_BYTES ->
+    loop(write(Outbound));
+loop(#outbound{socket = Socket, bytes = Bytes} = Outbound) ->
+    receive
+        {send, Since, {Charged, _} = Frame} ->
+            loop(enqueue(Since, Charged, Frame, Outbound));
+        {slot, Slot} ->
+            {Since, Frame, Charged} = partisan_lane:empty_slot(Outbound#outbound.lane, Slot),
+            loop(enqueue(Since, Charged, Frame, Outbound));
+        {await_room, Alias} ->
+            loop(wake(Outbound#outbound{waiting = [Alias | Outbound#outbound.waiting]}));
+        heartbeat ->
+            loop(heartbeat(Outbound));
+        {timeout, Timer, settle} when Timer =:= element(1, Outbound#outbound.stale) ->
+            loop(settle(Outbound));
+        {timeout, _Disarmed, settle} ->
+            loop(Outbound);
+        {tcp, Socket, _Pong} ->
+            loop(connected(Socket, Outbound));
+        {tcp_closed, Socket} ->
+            loop(lost(closed, Outbound));
+        {tcp_error, Socket, Reason} ->
+            loop(lost(Reason, Outbound));
+        close ->
+            finish(write(Outbound));
+        {tcp_closed, _FormerSocket} ->
+            loop(Outbound);
+        {Tag, _FormerSocket, _} when Tag =:= tcp; Tag =:= tcp_error ->
+            loop(Outbound)
+    after idle(Bytes) ->
+        case Bytes of
+            0 -> proc_lib:hibernate(?MODULE, resume, [suspect(Outbound)]);
+            _ -> loop(write(Outbound))
+        end
+    end.
+
+%% Nothing has been queued for a while. What the account still holds was charged by senders who
+%% have not sent yet, or were killed before they could; time tells which.
+suspect(#outbound{queue = Queue, stale = none} = Outbound) ->
+    case partisan_queue:balance(Queue) of
+        {0, 0} -> Outbound;
+        Balance ->
+            Timer = erlang:start_timer(?SETTLE_AFTER, self(), settle),
+            Outbound#outbound{stale = {Timer, Balance}}
+    end;
+suspect(Outbound) ->
+    Outbound.
+
+settle(#outbound{queue = Queue, stale = {_, {Messages, Bytes} = Balance}} = Outbound) ->
+    case partisan_queue:balance(Queue) of
+        Balance -> ok = partisan_queue:release(Queue, Messages, Bytes);
+        _Moved -> ok
+    end,
+    wake(Outbound#outbound{stale = none}).
+
+%% @private Woken from hibernation.
+-spec resume(#outbound{}) -> no_return().
+resume(Outbound) ->
+    loop(Outbound).
+
+idle(0) -> ?HIBERNATE_AFTER;
+idle(_Bytes) -> 0.
+
+enqueue(Since, Charged, Frame, #outbound{bytes = 0} = Outbound) ->
+    enqueue(Charged, Frame, Outbound#outbound{since = Since});
+enqueue(_Since, Charged, Frame, Outbound) ->
+    enqueue(Charged, Frame, Outbound).
+
+%% A message that comes disarms the suspicion: the account is moving.
+enqueue(Charged, Frame, #outbound{stale = {Timer, _}} = Outbound) ->
+    _ = erlang:cancel_timer(Timer),
+    enqueue(Charged, Frame, Outbound#outbound{stale = none});
+enqueue(Charged, {Size, Frame}, #outbound{stale = none} = Outbound) ->
+    #outbound{batch = Batch, messages = Messages, bytes = Bytes, charged = AllCharged} = Outbound,
+    Outbound#outbound{
+        batch = [Frame | Batch],
+        messages = Messages + 1,
+        bytes = Bytes + Size,
+        charged = AllCharged + Charged
+    }.
+
+write(#outbound{bytes = 0} = Outbound) ->
+    Outbound;
+write(#outbound{socket = Socket, queue = Queue} = Outbound) ->
+    #outbound{batch = Batch, messages = Messages, charged = Charged} = Outbound,
+    Result = gen_tcp:send(Socket, lists:reverse(Batch)),
+    ok = partisan_queue:release(Queue, Messages, Charged),
+    Written = wake(Outbound#outbound{batch = [], messages = 0, bytes = 0, charged = 0}),
+    case Result of
+        ok ->
+            ok = count(Outbound),
+            Written;
+        {error, Reason} ->
+            % Nobody knows how much of it has arrived.
+            ok = partisan_channel:dropped(Outbound#outbound.channel, disconnected, Messages),
+            lost(Reason, Written)
+    end.
+
+count(#outbound{channel = Channel, messages = Messages, bytes = Bytes, since = Since}) ->
+    Waited = erlang:monotonic_time() - Since,
+    ok = partisan_channel:sent(Channel, Messages, Bytes),
+    partisan_channel:waited(Channel, erlang:convert_time_unit(Waited, native, nanosecond)).
+
+wake(#outbound{waiting = []} = Outbound) ->
+    Outbound;
+wake(#outbound{waiting = Waiting, queue = Queue} = Outbound) ->
+    case partisan_queue:has_room(Queue) of
+        true ->
+            lists:foreach(fun(Alias) -> Alias ! {Alias, room} end, lists:reverse(Waiting)),
+            Outbound#outbound{waiting = []};
+        false ->
+            Outbound
+    end.
+
+heartbeat(#outbound{is_alive = false} = Outbound) ->
+    heartbeat_later(lost(heartbeat, Outbound));
+heartbeat(#outbound{socket = Socket} = Outbound) ->
+    {_Bytes, Ping} = partisan_frame:ping(),
+    case gen_tcp:send(Socket, Ping) of
+        ok -> heartbeat_later(Outbound#outbound{is_alive = false});
+        {error, Reason} -> heartbeat_later(lost(Reason, Outbound))
+    end.
+
+heartbeat_later(Outbound) ->
+    _ = erlang:send_after(heartbeat_interval(), self(), heartbeat),
+    Outbound.
+
+%% Wait for the peer to close in turn: closing first, with an answer of theirs unread, would reset
+%% the connection and destroy what they have not read yet.
+-spec finish(#outbound{}) -> no_return().
+finish(#outbound{socket = Socket}) ->
+    _ = gen_tcp:shutdown(Socket, write),
+    receive
+        {tcp_closed, Socket} -> ok
+    after ?LINGER -> ok
+    end,
+    exit(normal).
