@@ -96,5 +96,5 @@ bench: bootstrap ## Measure join latency, operator overhead and memory per node 
 requirements: bootstrap ## Lock the Python requirements anew
 	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --no-emit-index-url \
 	    --output-file operator/requirements.txt operator/requirements.in
-	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --no-emit-index-url \
+	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
 	    --output-file requirements.txt requirements.in
