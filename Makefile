@@ -94,7 +94,7 @@ bench: bootstrap ## Measure join latency, operator overhead and memory per node 
 
 .PHONY: requirements
 requirements: bootstrap ## Lock the Python requirements anew
-	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --no-emit-index-url \
+	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --no-emit-index-url --no-emit-find-links \
 	    --output-file operator/requirements.txt operator/requirements.in
-	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
+	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
 	    --output-file requirements.txt requirements.in
