@@ -29,6 +29,12 @@ NAMESPACE = "default"
 """Where the demo's cluster lives, so that `kubectl get pc` shows it without a flag."""
 
 
+MUST_GATHER = ROOT / "build" / "must-gather" / "demo"
+
+DEMO_LABEL = "partisan.dev/demo"
+"""On the clusters that the demo made: `down` leaves others alone."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What the user may choose."""
@@ -55,6 +61,7 @@ def run(console: Console, options: Options) -> bool:
     started_at = datetime.now(UTC)
     started = time.monotonic()
     operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(options.manifest))
+    operator.kubectl(environment, "label", "-n", NAMESPACE, f"pc/{name}", f"{DEMO_LABEL}=true")
     samples: list[Sample] = []
     try:
         with View(console) as view:
@@ -66,7 +73,7 @@ def run(console: Console, options: Options) -> bool:
             view.show(samples[-1], last=True)
     except (StalledError, ApiError) as error:
         console.print(f"\n[bold red]The run did not finish: {error}[/bold red]", highlight=False)
-        explain(console, cluster, NAMESPACE, name, ROOT / "build" / "must-gather" / "demo")
+        explain(console, cluster, NAMESPACE, name, MUST_GATHER)
     if not samples:
         return False
     written = report.write(environment, cluster, manifest, samples, started_at)
@@ -80,10 +87,18 @@ def down(console: Console) -> None:
     if environment is None or environment.local:
         # The whole cluster goes; what is in it needs no farewell.
         environments.take_down()
+        console.print("Removed.")
+        return
+    _headline(console, "Clusters, operator and definition")
+    cluster = Cluster(environment.kubeconfig)
+    if cluster.find(operator.CRD):
+        for item in cluster.list(partisan_cluster(NAMESPACE), f"{DEMO_LABEL}=true"):
+            remove(cluster, item["metadata"]["name"])
+    left = operator.uninstall(environment)
+    if left:
+        console.print(f"The operator stays, for there are other clusters: {', '.join(left)}")
     else:
-        _headline(console, "Clusters, operator and definition")
-        operator.uninstall(environment)
-    console.print("Removed.")
+        console.print("Removed.")
 
 
 def load(path: Path) -> Json:

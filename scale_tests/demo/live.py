@@ -49,9 +49,6 @@ def plain_line(sample: Sample) -> str:
         f"converged {sample.converged}/{wanted}",
         f"{size(traffic)}/s",
     ]
-    condition = trouble(sample)
-    if condition:
-        parts.append(f"{condition.reason}: {condition.message}")
     return "  ".join(parts)
 
 
@@ -92,6 +89,7 @@ class View:
         self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
         self._next_line = 0.0
         self._shown: Sample | None = None
+        self._trouble = ""
 
     def __enter__(self) -> View:
         if self._live:
@@ -111,10 +109,23 @@ class View:
         """Shows one sample; a plain line only every `LINE_SECONDS`, and for the last one."""
         if self._live:
             self._live.update(table(sample), refresh=last)
-        elif sample is not self._shown and (last or sample.seconds >= self._next_line):
-            self._console.print(plain_line(sample), soft_wrap=True, highlight=False)
+            return
+        self._tell_trouble(sample)
+        if sample is not self._shown and (last or sample.seconds >= self._next_line):
+            self._line(plain_line(sample))
             self._shown = sample
             self._next_line = sample.seconds + LINE_SECONDS
+
+    def _tell_trouble(self, sample: Sample) -> None:
+        """Says what is wrong once, and again when it is something else."""
+        condition = trouble(sample)
+        reason = condition.reason if condition else ""
+        if condition and reason != self._trouble:
+            self._line(f"{sample.seconds:6.1f} s  {condition.reason}: {condition.message}")
+        self._trouble = reason
+
+    def _line(self, text: str) -> None:
+        self._console.print(text, soft_wrap=True, highlight=False, markup=False)
 
 
 def _bar(count: int, total: int) -> ProgressBar:

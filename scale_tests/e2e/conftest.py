@@ -44,7 +44,13 @@ def cluster(environment: Environment) -> Cluster:
 
 @pytest.fixture(scope="session", autouse=True)
 def installed(environment: Environment, cluster: Cluster) -> Iterator[None]:
-    """The operator, installed from the chart."""
+    """The operator, installed from the chart; on a cluster of one's own only where none is."""
+    if not environment.local and cluster.find(operator.CRD):
+        pytest.exit(
+            "the cluster of KUBECONFIG has PartisanClusters defined already: the tests would "
+            "replace its operator. Remove it, or choose another cluster.",
+            returncode=2,
+        )
     operator.install(environment)
     yield
     operator.uninstall(environment)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from scale_tests.harness.commands import CommandError, capture
 from scale_tests.harness.environment import Environment, image_digest
-from scale_tests.harness.kube import Cluster, Json, core
+from scale_tests.harness.kube import PARTISAN, Cluster, Json, core
 from scale_tests.localkube.build import bin_directory
 
 CHART = "charts/partisan-operator"
@@ -62,21 +62,27 @@ def test(environment: Environment) -> None:
     _helm(environment, "test", RELEASE, "--namespace", NAMESPACE)
 
 
-def uninstall(environment: Environment) -> None:
-    """Removes the release, its namespace and the definition with all clusters. Raises CommandError.
+def uninstall(environment: Environment) -> list[str]:
+    """Removes the release, its namespace and the definition, whatever of them is there.
 
-    It does not matter what of it is there.
+    Returns the clusters that somebody still has, as `namespace/name`: if there are any, nothing
+    is removed, for they would go with the definition. Raises CommandError, ApiError.
     """
     cluster = Cluster(environment.kubeconfig)
-    # First the clusters, while an operator is there to take care of them.
-    if cluster.find(CRD):
-        kubectl(
-            environment,
-            *["delete", "partisanclusters", "--all", "--all-namespaces", "--timeout=2m"],
-        )
-    uninstall_release(environment)
-    kubectl(environment, "delete", "crd", CRD.rpartition("/")[2], "--ignore-not-found")
-    kubectl(environment, "delete", "namespace", NAMESPACE, "--ignore-not-found")
+    left = clusters(cluster)
+    if not left:
+        uninstall_release(environment)
+        kubectl(environment, "delete", "crd", CRD.rpartition("/")[2], "--ignore-not-found")
+        kubectl(environment, "delete", "namespace", NAMESPACE, "--ignore-not-found")
+    return left
+
+
+def clusters(cluster: Cluster) -> list[str]:
+    """All PartisanClusters, as `namespace/name`; none without a definition. Raises ApiError."""
+    if cluster.find(CRD) is None:
+        return []
+    items = cluster.list(f"{PARTISAN}/partisanclusters")
+    return [f"{item['metadata']['namespace']}/{item['metadata']['name']}" for item in items]
 
 
 def uninstall_release(environment: Environment) -> None:

@@ -21,12 +21,18 @@ def test_a_plain_line_says_how_far_the_run_is() -> None:
         assert words in line
 
 
-def test_trouble_is_shown_in_both_displays() -> None:
-    sample = runs.sample(2, condition=PULL)
+def test_trouble_is_shown_in_the_table() -> None:
     console = Console(file=io.StringIO(), record=True, width=120)
-    console.print(table(sample))
-    assert PULL.message in plain_line(sample)
+    console.print(table(runs.sample(2, condition=PULL)))
     assert PULL.message in console.export_text()
+
+
+def test_trouble_is_told_once_where_there_is_no_terminal() -> None:
+    output = io.StringIO()
+    with View(Console(file=output, width=300)) as view:
+        for second in range(1, 9):
+            view.show(runs.sample(second, condition=PULL))
+    assert output.getvalue().count(PULL.message) == 1
 
 
 def test_plain_lines_come_seldom_and_the_last_always_but_once() -> None:
