@@ -166,9 +166,9 @@ expire(Now, #stream{deadline_at = At} = S) when Now < At ->
 expire(Now, #stream{entries = Entries0} = S) ->
     {Entries, {Freed, Told, Next}} = lists:mapfoldl(
         fun
-            (#entry{owner = {owner, Owner}, deadline = At, bytes = Bytes} = E, {B, T, N}) when At =< Now ->
+            (#entry{owner = {owner, Owner}, deadline = At} = E, {B, T, N}) when At =< Now ->
                 Skip = E#entry{content = skip, bytes = 0, owner = none},
-                {Skip, {B + Bytes, [{settle, Owner, {error, timeout}} | T], N}};
+                {Skip, {B + E#entry.bytes, [{settle, Owner, {error, timeout}} | T], N}};
             (#entry{owner = {owner, _}, deadline = At} = E, {B, T, N}) ->
                 {E, {B, T, min(At, N)}};
             (#entry{owner = none} = E, Acc) ->

@@ -185,7 +185,8 @@ block(From, #{path := Path} = Request, #out{blocked = Blocked} = Out, #state{out
 
 add(From, #{path := Path, bytes := Bytes, deadline := Deadline} = Request, Out, State0) ->
     {Content, State} = content(Request, Out, State0),
-    case partisan_ack_out:add(Content, Bytes, owner(From, Request), Deadline, now_ms(), Out#out.entries) of
+    Owner = owner(From, Request),
+    case partisan_ack_out:add(Content, Bytes, Owner, Deadline, now_ms(), Out#out.entries) of
         {ok, Entries, Actions} ->
             ok = taken(From, Request),
             Added = Out#out{entries = Entries},
@@ -215,7 +216,7 @@ stream_to(Path, #state{out = Outs} = State) ->
         #{} -> open(Path, State)
     end.
 
-open(Path, #state{self = {Name, Incarnation}, opened = Opened, out = Outs, paths = Paths} = State) ->
+open(Path, #state{self = {Name, Incarnation}, opened = Opened} = State) ->
     Stream = {Name, Incarnation, Opened + 1},
     Window = max(1, partisan_config:get(lane_queue_bytes) div 2),
     Out = #out{
@@ -226,8 +227,8 @@ open(Path, #state{self = {Name, Incarnation}, opened = Opened, out = Outs, paths
     ok = transmit(Path, {open, Stream, reply_path(Path, State)}),
     {Out, State#state{
         opened = Opened + 1,
-        out = Outs#{Path => Out},
-        paths = Paths#{Stream => Path}
+        out = (State#state.out)#{Path => Out},
+        paths = (State#state.paths)#{Stream => Path}
     }}.
 
 %% Where the receiver sends its answers: back to us, on the same lane.
@@ -280,9 +281,8 @@ unblock(Path, #state{out = Outs} = State) ->
                 false ->
                     Tried = add(From, Request, Alone, State),
                     #{Path := #out{blocked = Refused} = Now} = Tried#state.out,
-                    Kept = Tried#state{
-                        out = (Tried#state.out)#{Path => Now#out{blocked = queue:join(Refused, Rest)}}
-                    },
+                    Left = Now#out{blocked = queue:join(Refused, Rest)},
+                    Kept = Tried#state{out = (Tried#state.out)#{Path => Left}},
                     case queue:is_empty(Refused) of
                         true -> unblock(Path, Kept);
                         false -> Kept
@@ -296,9 +296,7 @@ restarted(Stream, #state{out = Outs, paths = Paths} = State) ->
         {ok, Path, #out{entries = Entries, blocked = Blocked}} ->
             ok = settle(partisan_ack_out:abandon(restarted, Entries)),
             Over = State#state{out = maps:remove(Path, Outs), paths = maps:remove(Stream, Paths)},
-            lists:foldl(
-                fun({From, Request}, S) -> accept(From, Request, S) end, Over, queue:to_list(Blocked)
-            );
+            queue:fold(fun({From, Request}, S) -> accept(From, Request, S) end, Over, Blocked);
         none ->
             State
     end.
@@ -317,8 +315,10 @@ act(Actions, Path, #state{out = Outs} = State) ->
             ({transmit, _}) when Stage =:= opening ->
                 ok;
             ({transmit, Entries}) ->
-                [ok = transmit(Path, {data, Stream, N, Content, ReplyTo}) || {N, Content} <- Entries],
-                ok;
+                lists:foreach(
+                    fun({N, Content}) -> transmit(Path, {data, Stream, N, Content, ReplyTo}) end,
+                    Entries
+                );
             (Settle) ->
                 settle([Settle])
         end,
@@ -329,8 +329,10 @@ act(Actions, Path, #state{out = Outs} = State) ->
 settle(Actions) ->
     lists:foreach(
         fun
-            ({settle, {reply, From}, Outcome}) -> gen_server:reply(From, Outcome);
-            ({settle, {notify, Pid, Tag}, Outcome}) -> Pid ! {partisan, {acknowledged, Tag, Outcome}}
+            ({settle, {reply, From}, Outcome}) ->
+                gen_server:reply(From, Outcome);
+            ({settle, {notify, Pid, Tag}, Outcome}) ->
+                Pid ! {partisan, {acknowledged, Tag, Outcome}}
         end,
         Actions
     ).

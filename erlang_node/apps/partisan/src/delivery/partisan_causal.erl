@@ -101,10 +101,12 @@ release(#causal{waiting = Waiting} = C0, Released) ->
         {_, []} ->
             {lists:reverse(Released), C0};
         {Before, [{From, Stamp, Message} | After]} ->
-            release(deliver(From, Stamp, C0#causal{waiting = Before ++ After}), [Message | Released])
+            C = deliver(From, Stamp, C0#causal{waiting = Before ++ After}),
+            release(C, [Message | Released])
     end.
 
-deliverable({_From, {Sent, _}, _Message}, #causal{self = Self, delivered = Delivered, gone = Gone}) ->
+deliverable({_From, {Sent, _}, _Message}, #causal{self = Self} = C) ->
+    #causal{delivered = Delivered, gone = Gone} = C,
     maps:fold(
         fun
             ({From, To}, Count, Ok) when To =:= Self ->

@@ -144,7 +144,8 @@ event({timer, shuffle}, S) ->
 event(leave, S0) ->
     S1 = lists:foldl(
         fun(#{name := Name} = Peer, S) ->
-            emit({disconnect, Name}, emit({neighbour_down, Name}, emit({send, Peer, disconnect}, S)))
+            Told = emit({send, Peer, disconnect}, S),
+            emit({disconnect, Name}, emit({neighbour_down, Name}, Told))
         end,
         S0,
         neighbours(S0)
@@ -247,7 +248,8 @@ add_active(#{name := Name} = Peer, S0) ->
                 false ->
                     S2 = make_room(Peer, S1),
                     S3 = S2#state{active = (S2#state.active)#{Name => Peer}},
-                    emit({count, neighbour_added}, emit({neighbour_up, Peer}, emit({connect, Peer}, S3)))
+                    S4 = emit({neighbour_up, Peer}, emit({connect, Peer}, S3)),
+                    emit({count, neighbour_added}, S4)
             end
     end.
 

@@ -1,10 +1,10 @@
 %%% @doc Which neighbour leads to a member that is none: a routing tree, built when it is asked for.
 %%%
-%%% Whatever a node broadcasts runs over a tree rooted at it, and every node on the way learns a way
-%%% back: the neighbour it first heard from. So to find a member, a node broadcasts that it looks for
-%%% it; the member answers along the way back, and the answer teaches every hop the way forth. This is
-%%% the reverse-path learning of AODV (Perkins and Royer, "Ad-hoc on-demand distance vector routing",
-%%% WMCSA 1999) with Plumtree as its flood.
+%%% Whatever a node broadcasts runs over a tree rooted at it, and every node on the way learns a
+%%% way back: the neighbour it first heard from. So to find a member, a node broadcasts that it
+%%% looks for it; the member answers along the way back, and the answer teaches every hop the way
+%%% forth. This is the reverse-path learning of AODV (Perkins and Royer, "Ad-hoc on-demand distance
+%%% vector routing", WMCSA 1999) with Plumtree as its flood.
 %%%
 %%% A route is one hop of knowledge and may be out of date: it goes when its neighbour goes, whoever
 %%% forwards bounds the hops of a message, and a member that fell silent is looked for again. Loops

@@ -224,7 +224,7 @@ beacon(_Kind, Self, Seeds, Rand) ->
 beacon_tick(#stack{beacon = none} = S) ->
     % Members that gave one another up during a long partition find back through the seeds.
     Known = [Name || #{name := Name} <- neighbours(S)],
-    Lost = [Contact || #{name := Name} = Contact <- S#stack.contacts, not lists:member(Name, Known)],
+    Lost = [C || #{name := Name} = C <- S#stack.contacts, not lists:member(Name, Known)],
     beacon_restart(lists:foldl(fun(C, Acc) -> overlay({join, C}, Acc) end, S, Lost));
 beacon_tick(#stack{beacon = Beacon0} = S) ->
     {Beacon, Actions} = partisan_beacon:tick(neighbours(S), Beacon0),

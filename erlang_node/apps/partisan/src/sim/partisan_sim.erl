@@ -4,8 +4,8 @@
 %%% of its own making: a link takes a latency that is fixed per ordered pair of nodes, so that
 %%% messages of a pair stay in order as they do in TCP; dead and cut-off nodes refuse; the loss of a
 %%% node is noticed by those who pinned a link to it. On request it is a network of datagrams
-%%% instead, which loses messages and tells nobody. Two runs with the same seed are the same run, and
-%%% since a simulation is a value, one that has been warmed up can be continued in many ways.
+%%% instead, which loses messages and tells nobody. Two runs with the same seed are the same run,
+%%% and since a simulation is a value, one that has been warmed up can be continued in many ways.
 %%%
 %%% Nodes are numbered from 1 and named `<<"n1">>', .... Time is in whole milliseconds, which lets
 %%% the event queue be one list per millisecond.
