@@ -35,8 +35,8 @@ LEAST_PAUSE = 0.5
 """Seconds between two looks, however many events come."""
 
 _SHARE_OF_TIME = 4
-"""A loop sleeps at least this many times as long as its look took: large clusters are looked at
-less often, and no cluster takes more than a fifth of the operator's time."""
+"""The loop of a settled cluster sleeps at least this many times as long as its look took, so that
+many large ones leave time for those at work. A cluster at work is looked at half of the time."""
 
 _DIAGNOSIS_PERIOD = 3.0
 _NUDGE_PERIOD = 10.0
@@ -104,8 +104,10 @@ class ClusterLoop:
             metrics.reconcile_seconds.labels(outcome).observe(took)
             if pause is None:
                 return
-            await asyncio.sleep(max(LEAST_PAUSE, _SHARE_OF_TIME * took))
-            await self._sleep(pause - LEAST_PAUSE)
+            settled = pause >= self._tools.settings.idle_period
+            least = max(LEAST_PAUSE, took * (_SHARE_OF_TIME if settled else 1))
+            await asyncio.sleep(least)
+            await self._sleep(pause - least)
 
     async def _sleep(self, seconds: float) -> None:
         try:

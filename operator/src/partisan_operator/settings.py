@@ -37,9 +37,9 @@ class Settings:
     """`RESYNC_INTERVAL`: time between two looks at children of all kinds, which is how long a
     child that somebody deleted stays away. StatefulSets are looked at every time."""
 
-    scrape_timeout: float = 4.0
-    """`SCRAPE_TIMEOUT`: the most that one node's answer may take. It bounds the whole look, for
-    all nodes are asked at once."""
+    scrape_timeout: float = 2.0
+    """`SCRAPE_TIMEOUT`: the most that one node's answer may take. Longer, and a node that hangs
+    delays the look at the others; shorter, and nodes of a busy machine seem to hang."""
 
     scrape_concurrency: int = 64
     """`SCRAPE_CONCURRENCY`: requests to nodes at a time, over all clusters."""
