@@ -19,7 +19,7 @@ class SettingsError(ValueError):
 class Settings:
     """The operator's settings. Times are in seconds."""
 
-    node_image: str = "ghcr.io/partisan-dev/erlang-node:0.1.0"
+    node_image: str = "partisan/erlang-node:0.1.0"
     """`NODE_IMAGE`: the image of clusters whose `spec.image` is empty. A change rolls them."""
 
     namespaces: tuple[str, ...] = ()
