@@ -221,11 +221,12 @@ consult(File) ->
 token(File) ->
     case file:read_file(File) of
         {ok, Content} ->
-            Token = string:trim(Content),
-            %% What is wrong with it is not shown: it may be a token all the same.
-            re:run(Token, "^[0-9a-fA-F]{64}$", [{capture, none}]) =:= match orelse
-                invalid("~ts must hold 64 hexadecimal digits", [File]),
-            Token;
+            Pattern = "^\\s*([0-9a-fA-F]{64})\\s*$",
+            case re:run(Content, Pattern, [{capture, all_but_first, binary}]) of
+                {match, [Token]} -> Token;
+                %% What is there instead is not shown: it may be a token all the same.
+                nomatch -> invalid("~ts must hold 64 hexadecimal digits", [File])
+            end;
         {error, Reason} ->
             invalid("~ts cannot be read: ~ts", [File, file:format_error(Reason)])
     end.

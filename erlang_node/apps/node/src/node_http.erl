@@ -132,7 +132,7 @@ respond("/status", _Request, _Token, Workload) ->
     json(node_report:status(Workload));
 respond("/workload/start", #{authorization := Authorization, body := Body}, Token, Workload) ->
     case is_authorized(Authorization, Token) of
-        true -> start_workload(string:trim(Body), Workload);
+        true -> start_workload(hd(binary:split(Body, [<<"\r">>, <<"\n">>])), Workload);
         false -> text(401, "wrong or missing bearer token")
     end.
 
@@ -158,7 +158,7 @@ json(Value) ->
     {200, "application/json", node_json:encode(Value)}.
 
 path(Uri) ->
-    hd(string:split(Uri, "?")).
+    lists:takewhile(fun(Char) -> Char =/= $? end, Uri).
 
 module(none) -> none;
 module({Module, _Options}) -> Module.

@@ -46,12 +46,20 @@ text(Text) ->
     [{event, message}, {text, unicode:characters_to_binary(Text)}].
 
 value(Value) ->
-    Plain = plain(Value),
-    Short = string:slice(Plain, 0, ?MAX_VALUE_BYTES),
-    case re:run(Short, "^[^\\s\"=\\\\[:cntrl:]]+$", [unicode, {capture, none}]) of
+    Short = cut(plain(Value)),
+    case re:run(Short, "^[^\\s\"=\\\\[:cntrl:]]+\\z", [unicode, {capture, none}]) of
         match -> Short;
         nomatch -> node_json:encode(Short)
     end.
+
+%% By bytes, and not in the middle of a character.
+cut(<<Beginning:?MAX_VALUE_BYTES/binary, _/binary>>) ->
+    case unicode:characters_to_binary(Beginning) of
+        {incomplete, Whole, _Part} -> Whole;
+        Whole -> Whole
+    end;
+cut(Short) ->
+    Short.
 
 plain(Value) when is_binary(Value) ->
     case unicode:characters_to_binary(Value) of

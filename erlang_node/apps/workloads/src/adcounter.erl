@@ -22,6 +22,8 @@
 
 -include_lib("kernel/include/logger.hrl").
 
+-define(HEXADECIMAL, {$0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $a, $b, $c, $d, $e, $f}).
+
 -record(adcounter, {
     core :: adcounter_core:state(),
     run :: binary(),
@@ -210,7 +212,7 @@ status(Replica, #adcounter{core = Core, run = Run}) ->
     }.
 
 hexadecimal(Digest) ->
-    string:lowercase(binary:encode_hex(Digest)).
+    << <<(element(Nibble + 1, ?HEXADECIMAL))>> || <<Nibble:4>> <= Digest >>.
 
 seconds(none) -> null;
 seconds({ok, Microseconds}) -> Microseconds / 1.0e6.

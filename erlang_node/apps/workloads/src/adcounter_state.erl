@@ -192,7 +192,7 @@ is_old(Actor, Barrier) ->
 
 life(Actor) ->
     try
-        [Name, Incarnation] = string:split(Actor, "/", trailing),
+        [Name, Incarnation] = binary:split(Actor, <<"/">>),
         {Name, binary_to_integer(Incarnation)}
     catch
         %% Not the name of an actor that this module has made.
