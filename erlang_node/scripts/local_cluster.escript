@@ -41,8 +41,10 @@ main([Text, Release, Impressions]) ->
     ),
     await(fun() -> show(statuses(Count)) end),
     _ = [show_memory(Port) || Port <- Ports],
-    _ = [stop(Port) || Port <- Ports],
-    ok;
+    Started = erlang:monotonic_time(millisecond),
+    _ = [terminate(Port) || Port <- Ports],
+    _ = [await_end(Port) || Port <- Ports],
+    io:format("all left in ~b ms~n", [erlang:monotonic_time(millisecond) - Started]);
 main(_) ->
     io:format(standard_error, "usage: local_cluster.escript N [RELEASE [IMPRESSIONS]]~n", []),
     halt(2).
@@ -109,9 +111,11 @@ search_path() ->
     Directories = string:lexemes(os:getenv("PATH"), ":"),
     lists:flatten(lists:join(":", [D || D <- Directories, not lists:prefix(Own, D)])).
 
-stop(Port) ->
+terminate(Port) ->
     {os_pid, Pid} = erlang:port_info(Port, os_pid),
-    _ = os:cmd("kill " ++ integer_to_list(Pid)),
+    os:cmd("kill " ++ integer_to_list(Pid)).
+
+await_end(Port) ->
     receive
         {Port, {exit_status, Status}} -> Status =:= 0 orelse io:format("exit ~b~n", [Status])
     end.
