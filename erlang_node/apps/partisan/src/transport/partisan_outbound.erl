@@ -6,8 +6,8 @@
 %%%
 %%% == Two roles ==
 %%% The lane of the `overlay' channel stands for the peer itself. It proves with heartbeats that the
-%%% peer is alive; when its connection is lost it dials once more, at once, which tells a broken
-%%% connection from a dead peer: if that fails too, or somebody younger answers, it exits with
+%%% peer is alive; when its connection is lost it dials again, at once, which tells a broken
+%%% connection from a dead peer: if nobody takes it, or somebody younger does, it exits with
 %%% `{shutdown, {down, Reason}}', and its owner takes the peer for lost. The other lanes only carry
 %%% data: they dial again, with jittered and growing pauses, for as long as their owner lets them
 %%% live.
@@ -18,6 +18,8 @@
 -export([resume/1]).
 
 -define(BATCH_BYTES, 65536).
+%% Dials of a broken lane of the overlay, as long as somebody takes them.
+-define(REDIALS, 3).
 %% Pauses between the dials of a data lane.
 -define(BACKOFF_MIN, 50).
 -define(BACKOFF_MAX, 5000).
@@ -137,11 +139,20 @@ lost(Reason, #outbound{socket = Socket, lane = Lane} = Outbound) ->
 
 dial_again(_Reason, #outbound{role = data} = Outbound) ->
     dial_data(Outbound);
-dial_again(Reason, #outbound{role = overlay, peer = #{incarnation := Incarnation}} = Outbound) ->
+dial_again(Reason, #outbound{role = overlay} = Outbound) ->
+    redial(?REDIALS, Reason, Outbound).
+
+%% A peer that takes a connection and loses it again is there, on a network that breaks things.
+redial(Left, Reason, #outbound{peer = #{incarnation := Incarnation}} = Outbound) ->
     case dial(Outbound) of
-        {ok, Socket, #{incarnation := Incarnation}} -> connected(Socket, Outbound);
-        {ok, _Socket, _Younger} -> down(restarted);
-        {error, _} -> down(Reason)
+        {ok, Socket, #{incarnation := Incarnation}} ->
+            connected(Socket, Outbound);
+        {ok, _Socket, _Younger} ->
+            down(restarted);
+        {error, Broken} when Left > 1, (Broken =:= closed orelse Broken =:= econnreset) ->
+            redial(Left - 1, Reason, Outbound);
+        {error, _} ->
+            down(Reason)
     end.
 
 -spec down(term()) -> no_return().
