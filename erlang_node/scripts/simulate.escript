@@ -31,10 +31,8 @@ run(Name, Options) ->
         Seconds = (erlang:monotonic_time(millisecond) - Started) div 1000,
         io:format(standard_error, "~4b s  ~s: ~s~n", [Seconds, Name, Text])
     end,
-    % A large heap from the start, since it will be large: fewer copies of it.
-    {Pid, Monitor} = spawn_opt(
-        fun() -> partisan_experiments:run(Name, Options#{emit => Emit, progress => Progress}) end,
-        [monitor, {min_heap_size, 16 * 1024 * 1024}]
+    {Pid, Monitor} = spawn_monitor(
+        fun() -> partisan_experiments:run(Name, Options#{emit => Emit, progress => Progress}) end
     ),
     receive
         {'DOWN', Monitor, process, Pid, normal} ->

@@ -11,6 +11,7 @@
 -export([alive/1]).
 -export([run_cycles/2]).
 -export([crash/2]).
+-export([draw/2]).
 -export([broadcasts/2]).
 -export([broadcast_from/2]).
 -export([reached_on_graph/2]).
@@ -125,9 +126,15 @@ run_cycles(Cycles, Trial) ->
 
 %% @doc So many nodes, chosen by chance, die at the same moment.
 -spec crash(non_neg_integer(), t()) -> t().
-crash(Count, #trial{sim = Sim, rand = Rand0} = T) ->
-    {Victims, Rand} = partisan_random:sample(Count, partisan_sim:nodes(Sim), Rand0),
-    T#trial{sim = partisan_sim:crash(Victims, Sim), rand = Rand}.
+crash(Count, Trial) ->
+    {Victims, #trial{sim = Sim} = T} = draw(Count, Trial),
+    T#trial{sim = partisan_sim:crash(Victims, Sim)}.
+
+%% @doc So many of the living, chosen by chance.
+-spec draw(non_neg_integer(), t()) -> {[partisan_sim:index()], t()}.
+draw(Count, #trial{rand = Rand0} = T) ->
+    {Drawn, Rand} = partisan_random:sample(Count, alive(T), Rand0),
+    {Drawn, T#trial{rand = Rand}}.
 
 %% @doc Broadcasts, one after the other, each from another node; simulated message by message.
 -spec broadcasts(non_neg_integer(), t()) -> {[outcome()], t()}.
