@@ -11,6 +11,9 @@
 %%% ok = partisan:forward(Neighbour, my_server, {hello, partisan:node()}, #{channel => gossip}).
 %%% '''
 %%%
+%%% A process is named by `{Name, Node}', or by a reference ({@link partisan_ref}) that means the
+%%% same process on every node; `call', `cast' and `monitor' reach it as OTP's functions do at home.
+%%%
 %%% == Guarantees ==
 %%% A message arrives at most once. Messages from one process (or of one `partition_key') to one
 %%% destination on one channel arrive in the order in which they were sent, from the first one on
@@ -19,7 +22,7 @@
 %%% destination and partition key.
 -module(partisan).
 
--compile({no_auto_import, [node/0]}).
+-compile({no_auto_import, [node/0, self/0, monitor/2, demonitor/1]}).
 
 -export([node/0]).
 -export([incarnation/0]).
@@ -30,11 +33,28 @@
 -export([joined/0]).
 -export([overlay/0]).
 -export([channels/0]).
+-export([self/0]).
+-export([ref/1]).
+-export([forward/2]).
 -export([forward/3]).
 -export([forward/4]).
+-export([call/2]).
+-export([call/3]).
+-export([call/4]).
+-export([cast/2]).
+-export([cast/3]).
+-export([monitor/2]).
+-export([demonitor/1]).
+-export([monitor_node/1]).
+-export([demonitor_node/1]).
 -export([broadcast/2]).
 -export([broadcast/3]).
 -export([subscribe/1]).
+%% For OTP, which reaches other nodes by `{via, partisan, {Name, Node}}'.
+-export([whereis_name/1]).
+-export([register_name/2]).
+-export([unregister_name/1]).
+-export([send/2]).
 %% For the rest of the application.
 -export([deliver/3]).
 
@@ -90,41 +110,123 @@ overlay() ->
 channels() ->
     partisan_transport:channels().
 
--spec forward(partisan_peer:name(), RegisteredName :: atom(), Message :: term()) ->
-    ok | {error, error()}.
-forward(Node, RegisteredName, Message) ->
-    forward(Node, RegisteredName, Message, #{}).
+%% @doc A reference to the calling process that other nodes can send to, call and monitor. A raw pid
+%% that travels in a message means a process of the receiver.
+-spec self() -> partisan_ref:t().
+self() ->
+    ref(erlang:self()).
 
-%% @doc Sends a message to a registered process of a member. `ok' says that it has been queued, for
-%% a member that is no neighbour on the first hop of its way (of up to `ttl' hops). Where nobody has
-%% that name there, it is dropped and counted there.
--spec forward(partisan_peer:name(), RegisteredName :: atom(), Message :: term(),
-    partisan_transport:options()) -> ok | {error, error()}.
-forward(Node, RegisteredName, Message, Options) ->
+%% @doc A reference to a process, or an Erlang reference, of this node ({@link partisan_ref}).
+-spec ref(pid() | reference()) -> partisan_ref:t().
+ref(Local) ->
+    partisan_ref:of_local(Local).
+
+%% @doc Sends a message to a process, whatever node it is on.
+-spec forward(partisan_ref:target(), Message :: term()) -> ok | {error, error()}.
+forward(Target, Message) ->
+    forward(Target, Message, #{}).
+
+%% @doc `forward(Target, Message, Options)' or `forward(Node, RegisteredName, Message)'.
+-spec forward
+    (partisan_ref:target(), Message :: term(), partisan_transport:options()) ->
+        ok | {error, error()};
+    (partisan_peer:name(), RegisteredName :: atom(), Message :: term()) -> ok | {error, error()}.
+forward(Node, RegisteredName, Message) when is_binary(Node) ->
+    forward(Node, RegisteredName, Message, #{});
+forward(Target, Message, Options) ->
+    {Node, Destination} = partisan_ref:address(Target),
+    forward(Node, Destination, Message, Options).
+
+%% @doc Sends a message to a process of a member. `ok' says that it has been queued, here or, for a
+%% member that is no neighbour, on the first hop of its way (up to `ttl' hops); with `ack', that the
+%% member has it. Where there is no such process, it is dropped and counted there.
+-spec forward(
+    partisan_peer:name(),
+    partisan_ref:destination(),
+    Message :: term(),
+    partisan_transport:options()
+) -> ok | {error, error()}.
+forward(Node, Destination, Message, Options) ->
     Channel = maps:get(channel, Options, default),
     case node() of
-        Node -> deliver_here(RegisteredName, Message, Channel, Options);
-        _ when is_map_key(causal, Options) -> acknowledged(Node, RegisteredName, Message, Options);
-        _ when map_get(ack, Options) =/= false ->
-            acknowledged(Node, RegisteredName, Message, Options);
-        _ -> partisan_transport:send(Node, RegisteredName, Message, Options)
+        Node -> deliver_here(Destination, Message, Channel, Options);
+        _ when is_map_key(causal, Options) -> acknowledged(Node, Destination, Message, Options);
+        _ when map_get(ack, Options) =/= false -> acknowledged(Node, Destination, Message, Options);
+        _ -> partisan_transport:send(Node, Destination, Message, Options)
     end.
 
-acknowledged(Node, RegisteredName, Message, Options) ->
+acknowledged(Node, Destination, Message, Options) ->
     Name = maps:get(channel, Options, default),
     case partisan_channel:find(Name) of
         {ok, Channel} when Name =/= overlay ->
-            partisan_acks:send(Node, RegisteredName, Message, Channel, Options);
+            partisan_acks:send(Node, Destination, Message, Channel, Options);
         _ ->
             {error, {unknown_channel, Name}}
     end.
 
-deliver_here(RegisteredName, Message, Channel, #{ack := {notify, Tag}}) ->
-    Outcome = deliver(RegisteredName, Message, Channel),
-    self() ! {partisan, {acknowledged, Tag, Outcome}},
+deliver_here(Destination, Message, Channel, #{ack := {notify, Tag}}) ->
+    Outcome = deliver(Destination, Message, Channel),
+    erlang:self() ! {partisan, {acknowledged, Tag, Outcome}},
     ok;
-deliver_here(RegisteredName, Message, Channel, _Options) ->
-    deliver(RegisteredName, Message, Channel).
+deliver_here(Destination, Message, Channel, _Options) ->
+    deliver(Destination, Message, Channel).
+
+%% @equiv call(Target, Request, 5000)
+-spec call(partisan_ref:target(), Request :: term()) -> Reply :: term().
+call(Target, Request) ->
+    call(Target, Request, 5000).
+
+%% @equiv call(Target, Request, Timeout, #{})
+-spec call(partisan_ref:target(), Request :: term(), timeout()) -> Reply :: term().
+call(Target, Request, Timeout) ->
+    call(Target, Request, Timeout, #{}).
+
+%% @doc Calls a generic server, or whatever else answers `gen_server:call/3', on any node. Exits
+%% with `{Reason, {partisan, call, Arguments}}' where there is no such process (`noproc'), it ends
+%% (its reason), the time is over (`timeout'), or its node is lost (`{nodedown, Node}').
+-spec call(partisan_ref:target(), Request :: term(), timeout(), partisan_call:options()) ->
+    Reply :: term().
+call(Target, Request, Timeout, Options) ->
+    partisan_call:call(Target, Request, Timeout, Options).
+
+%% @equiv cast(Target, Request, #{})
+-spec cast(partisan_ref:target(), Request :: term()) -> ok | {error, error()}.
+cast(Target, Request) ->
+    cast(Target, Request, #{}).
+
+%% @doc Sends a generic server a request without an answer. The options are those of `forward/4'.
+-spec cast(partisan_ref:target(), Request :: term(), partisan_transport:options()) ->
+    ok | {error, error()}.
+cast(Target, Request, Options) ->
+    partisan_call:cast(Target, Request, Options).
+
+%% @doc The caller gets `{'DOWN', Reference, process, Target, Reason}' once the process has ended:
+%% with its own reason, `noproc' where there is none, `noconnection' when its node is lost or starts
+%% again.
+-spec monitor(process, partisan_ref:target()) -> reference().
+monitor(process, Target) ->
+    partisan_remote:monitor(Target, Target).
+
+%% @doc Ends a monitor; no `DOWN' of it comes, or is left in the mailbox, from then on.
+-spec demonitor(reference()) -> true.
+demonitor(Monitor) ->
+    ok = partisan_remote:demonitor(Monitor),
+    receive
+        {'DOWN', Monitor, process, _, _} -> true
+    after 0 -> true
+    end.
+
+%% @doc The caller gets `{nodedown, Node}' when the node is lost or starts again, once, however
+%% often it has asked.
+-spec monitor_node(partisan_peer:name()) -> true.
+monitor_node(Node) ->
+    ok = partisan_remote:monitor_node(Node, erlang:self()),
+    true.
+
+-spec demonitor_node(partisan_peer:name()) -> true.
+demonitor_node(Node) ->
+    ok = partisan_remote:demonitor_node(Node, erlang:self()),
+    true.
 
 -spec broadcast(RegisteredName :: atom(), Message :: term()) -> ok.
 broadcast(RegisteredName, Message) ->
@@ -142,10 +244,31 @@ broadcast(RegisteredName, Message, Options) when map_size(Options) =:= 0 ->
 subscribe(Pid) ->
     partisan_manager:subscribe(Pid).
 
+%% @private
+-spec whereis_name(partisan_ref:target()) -> pid() | undefined.
+whereis_name(Target) ->
+    partisan_via:whereis_name(Target).
+
+%% @private
+-spec register_name(partisan_ref:target(), pid()) -> yes | no.
+register_name(Target, Pid) ->
+    partisan_via:register_name(Target, Pid).
+
+%% @private
+-spec unregister_name(partisan_ref:target()) -> ok.
+unregister_name(Target) ->
+    partisan_via:unregister_name(Target).
+
+%% @private
+-spec send(partisan_ref:target(), Message :: term()) -> ok.
+send(Target, Message) ->
+    partisan_via:send(Target, Message).
+
 %% @private Delivers a message on this node.
--spec deliver(atom(), term(), Channel :: atom()) -> ok | {error, {unknown_channel, atom()}}.
-deliver(RegisteredName, Message, ChannelName) ->
-    case {whereis(RegisteredName), partisan_channel:find(ChannelName)} of
+-spec deliver(partisan_ref:destination(), term(), Channel :: atom()) ->
+    ok | {error, {unknown_channel, atom()}}.
+deliver(Destination, Message, ChannelName) ->
+    case {partisan_ref:find(Destination), partisan_channel:find(ChannelName)} of
         {_, error} ->
             {error, {unknown_channel, ChannelName}};
         {undefined, {ok, Channel}} ->

@@ -22,6 +22,6 @@ init([]) ->
     Flags = #{strategy => one_for_all, intensity => 3, period => 60},
     Children = [
         #{id => Module, start => {Module, start_link, []}}
-     || Module <- [partisan_listener, partisan_manager, partisan_acks]
+     || Module <- [partisan_listener, partisan_manager, partisan_acks, partisan_remote]
     ],
     {ok, {Flags, Children}}.

@@ -37,8 +37,9 @@
 -type stream() :: {Sender :: name(), partisan_peer:incarnation(), pos_integer()}.
 -type path() :: {Receiver :: name(), Channel :: atom(), Lane :: non_neg_integer()}.
 -type content() ::
-    {plain, Destination :: atom(), Message :: term()}
-    | {causal, Label :: term(), partisan_causal:stamp(), Destination :: atom(), Message :: term()}.
+    {plain, partisan_ref:destination(), Message :: term()}
+    | {causal, Label :: term(), partisan_causal:stamp(), partisan_ref:destination(),
+        Message :: term()}.
 -type owner() :: {reply, gen_server:from()} | {notify, pid(), Tag :: term()}.
 
 -record(out, {
@@ -60,7 +61,7 @@
 
 -type request() :: #{
     path := path(),
-    destination := atom(),
+    destination := partisan_ref:destination(),
     message := term(),
     bytes := non_neg_integer(),
     causal := none | {label, term()},
@@ -89,15 +90,19 @@ start_link() ->
 
 %% @doc Sends a message and waits until the receiver has it, or, with `ack => {notify, Tag}', until
 %% it has been taken into the window; then `{partisan, {acknowledged, Tag, Outcome}}' follows.
--spec send(name(), atom(), term(), partisan_channel:t(), partisan_transport:options()) ->
-    ok | {error, partisan:error()}.
+-spec send(
+    name(), partisan_ref:destination(), term(), partisan_channel:t(), partisan_transport:options()
+) -> ok | {error, partisan:error()}.
 send(Node, Destination, Message, Channel, Options) ->
+    {Bytes, _} = partisan_frame:message(Destination, Message),
+    IsTooLarge = Bytes > partisan_channel:message_limit(Channel),
     case partisan_channel:is_monotonic(Channel) of
         true ->
             {error, {monotonic_channel, partisan_channel:name(Channel)}};
+        false when IsTooLarge ->
+            {error, {too_large, Bytes}};
         false ->
             Key = partisan_transport:partition_key(Options),
-            {Bytes, _} = partisan_frame:message(Destination, Message),
             Timeout = maps:get(timeout, Options, infinity),
             Request = #{
                 path =>
@@ -427,7 +432,7 @@ is_congested({message, {plain, Destination, _}}) -> is_behind(Destination);
 is_congested({message, {causal, _, _, Destination, _}}) -> is_behind(Destination).
 
 is_behind(Destination) ->
-    case whereis(Destination) of
+    case partisan_ref:find(Destination) of
         undefined ->
             false;
         Pid ->

@@ -37,9 +37,9 @@
 
 %% The bytes that the frame takes on the wire, and the frame.
 -type t() :: {Bytes :: pos_integer(), iodata()}.
--type message() :: {Destination :: atom(), Message :: term()}.
+-type message() :: {partisan_ref:destination(), Message :: term()}.
 -type decoded() ::
-    {message, Destination :: atom(), Message :: term()}
+    {message, partisan_ref:destination(), Message :: term()}
     | {relay, partisan_relay:header(), Payload :: binary()}
     | {overlay, Message :: term()}
     | ping
@@ -47,8 +47,8 @@
 
 -export_type([t/0, message/0, decoded/0]).
 
-%% @doc A message to the process registered as `Destination'.
--spec message(atom(), term()) -> t().
+%% @doc A message to the process that `Destination' means.
+-spec message(partisan_ref:destination(), term()) -> t().
 message(Destination, Message) ->
     term(?MESSAGE, {Destination, Message}).
 
@@ -114,7 +114,8 @@ payload(Message) ->
 -spec message_of(binary()) -> {ok, message()} | error.
 message_of(Payload) ->
     case to_term(Payload) of
-        {ok, {Destination, _} = Message} when is_atom(Destination) -> {ok, Message};
+        {ok, {Destination, _} = Message} when is_atom(Destination); is_tuple(Destination) ->
+            {ok, Message};
         _ -> error
     end.
 

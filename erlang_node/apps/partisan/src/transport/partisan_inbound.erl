@@ -31,7 +31,7 @@
     % The present window: its frames, their bytes so far, and who got something.
     window = ?FIRST_WINDOW :: pos_integer(),
     bytes = 0 :: non_neg_integer(),
-    receivers = #{} :: #{atom() => pid()}
+    receivers = #{} :: #{partisan_ref:destination() => pid()}
 }).
 
 %% @doc Starts a process that waits in accept and then is the connection.
@@ -127,12 +127,12 @@ frame(Data, #inbound{bytes = Bytes} = Inbound) ->
     Size = byte_size(Data) + 4,
     deliver(partisan_frame:decode(Data), Size, Inbound#inbound{bytes = Bytes + Size}).
 
-deliver({message, Name, Message}, Size, Inbound) ->
-    to(Name, Message, Size, Inbound);
+deliver({message, Destination, Message}, Size, Inbound) ->
+    to(Destination, Message, Size, Inbound);
 deliver({relay, Header, Payload}, Size, #inbound{channel = Channel} = Inbound) ->
     case partisan_relay:arrived(Header, Payload, Channel) of
-        {deliver, {Name, Message}} ->
-            to(Name, Message, Size, Inbound);
+        {deliver, {Destination, Message}} ->
+            to(Destination, Message, Size, Inbound);
         passed ->
             ok = partisan_channel:received(Channel, Size),
             Inbound;
@@ -151,15 +151,15 @@ deliver({error, Reason}, _Size, #inbound{channel = Channel} = Inbound) ->
     ok = partisan_channel:dropped(Channel, Reason),
     Inbound.
 
-to(Name, Message, Size, #inbound{channel = Channel, receivers = Receivers} = Inbound) ->
+to(Destination, Message, Size, #inbound{channel = Channel, receivers = Receivers} = Inbound) ->
     ok = partisan_channel:received(Channel, Size),
-    case whereis(Name) of
+    case partisan_ref:find(Destination) of
         undefined ->
             ok = partisan_channel:dropped(Channel, no_process),
             Inbound;
         Receiver ->
             Receiver ! Message,
-            Inbound#inbound{receivers = Receivers#{Name => Receiver}}
+            Inbound#inbound{receivers = Receivers#{Destination => Receiver}}
     end.
 
 %% Between two windows.

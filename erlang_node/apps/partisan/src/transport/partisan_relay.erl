@@ -18,7 +18,8 @@
 -define(PATIENCE, 1000).
 
 %% What a hop needs to know. The key is a hash of the partition key; the destination is the name of
-%% the process, as a binary, since nobody but the target has to have such an atom.
+%% the process, or what its reference holds, as a binary, since nobody but the target has to have
+%% such an atom.
 -type header() :: {
     Target :: partisan_peer:name(),
     Source :: partisan_peer:name(),
@@ -40,7 +41,7 @@ send(Target, {Destination, _} = Message, Channel, Options) ->
                 partisan_config:get(name),
                 maps:get(ttl, Options, ?HOPS),
                 erlang:phash2(PartitionKey, 1 bsl 32),
-                atom_to_binary(Destination)
+                partisan_ref:label(Destination)
             },
             Frame = partisan_frame:relay(Header, partisan_frame:payload(Message)),
             hand_over(Neighbour, Header, Frame, Channel, Options);

@@ -81,8 +81,8 @@ init() ->
         {?MODULE, connections}
     ).
 
-%% @doc Sends a message to a registered process on another node. `ok' says that it is queued.
--spec send(partisan_peer:name(), Destination :: atom(), Message :: term(), options()) ->
+%% @doc Sends a message to a process on another node. `ok' says that it is queued.
+-spec send(partisan_peer:name(), partisan_ref:destination(), Message :: term(), options()) ->
     ok | {error, send_error()}.
 send(Node, Destination, Message, Options) ->
     Name = maps:get(channel, Options, default),

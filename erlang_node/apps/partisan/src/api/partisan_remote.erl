@@ -1,0 +1,395 @@
+%%% @doc Monitors of processes and nodes elsewhere, and the door for calls from there.
+%%%
+%%% One process per node. Each tells the others which of their processes it monitors; they tell it
+%%% when those end. Nothing of that is sent reliably, because nothing has to be: whoever watches a
+%%% node ({@link partisan_watch}) asks it every `heartbeat_interval' for its life, and both say in
+%%% that exchange, by a digest, what they hold at each other. Where the digests differ, all of it
+%%% is sent again. So a lost message costs an interval. When a node is lost or starts again, its
+%%% processes are `DOWN' with `noconnection'.
+%%%
+%%% == Bounds ==
+%%% 100,000 monitors from here and as many held here by others; 10,000 calls of other nodes at a
+%%% time. Beyond, monitors fail with `system_limit' and so do the calls. A call occupies its place
+%%% until the server answers or ends, its time is over, or its node is lost.
+-module(partisan_remote).
+
+-behaviour(gen_server).
+
+-compile({no_auto_import, [monitor/2, demonitor/1]}).
+
+-export([start_link/0]).
+-export([monitor/2]).
+-export([demonitor/1]).
+-export([monitor_node/2]).
+-export([demonitor_node/2]).
+-export([counts/0]).
+-export([init/1]).
+-export([handle_call/3]).
+-export([handle_cast/2]).
+-export([handle_info/2]).
+
+-define(MAX_MONITORS, 100000).
+-define(MAX_CALLS, 10000).
+%% How soon to try again when a message found no way.
+-define(RETRY, 200).
+
+-type name() :: partisan_peer:name().
+-type id() :: partisan_held:id().
+-type body() ::
+    {monitor, id(), partisan_ref:destination()}
+    | {demonitor, id()}
+    | {down, id(), Reason :: term()}
+    % All the monitors that the sender holds here.
+    | {monitors, #{id() => partisan_ref:destination()}}
+    | tell_monitors
+    % Alive, with the digest of what the sender holds here, and whether to answer.
+    | {alive, Digest :: non_neg_integer(), Answer :: boolean()}
+    | {call, partisan_call:request()}.
+
+-record(monitor, {
+    owner :: pid(),
+    node :: name(),
+    id :: id(),
+    object :: term()
+}).
+
+-record(state, {
+    self :: {name(), partisan_peer:incarnation()},
+    last_id = 0 :: non_neg_integer(),
+    monitors = #{} :: #{reference() => #monitor{}},
+    % The same, as the other nodes know them.
+    ids = #{} :: #{name() => #{id() => {reference(), partisan_ref:destination()}}},
+    node_monitors = #{} :: #{name() => #{pid() => true}},
+    % Everybody who has asked for something, and what.
+    owners = #{} :: #{pid() => {reference(), #{reference() | {node, name()} => true}}},
+    held = partisan_held:new() :: partisan_held:t(),
+    % Who is about the calls of other nodes.
+    calls = #{} :: #{reference() => name()},
+    callers = #{} :: #{name() => #{reference() => pid()}},
+    watch :: partisan_watch:t(),
+    retries = #{} :: #{name() => true}
+}).
+
+%% API.
+
+-spec start_link() -> gen_server:start_ret().
+start_link() ->
+    gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
+
+%% @doc Monitors a process for the caller.
+-spec monitor(partisan_ref:target(), Object :: term()) -> reference().
+monitor(Target, Object) ->
+    Request = {monitor, self(), partisan_ref:address(Target), Object},
+    case gen_server:call(?MODULE, Request, infinity) of
+        {ok, Monitor} -> Monitor;
+        {error, Reason} -> error(Reason)
+    end.
+
+-spec demonitor(reference()) -> ok.
+demonitor(Monitor) ->
+    gen_server:call(?MODULE, {demonitor, self(), Monitor}, infinity).
+
+%% @doc Monitors a node for a process.
+-spec monitor_node(name(), pid()) -> ok.
+monitor_node(Node, Pid) ->
+    gen_server:call(?MODULE, {monitor_node, Pid, Node}, infinity).
+
+-spec demonitor_node(name(), pid()) -> ok.
+demonitor_node(Node, Pid) ->
+    gen_server:call(?MODULE, {demonitor_node, Pid, Node}, infinity).
+
+%% @doc How much there is of everything that is bounded.
+-spec counts() -> #{
+    monitors | node_monitors | owners | held | calls | watched => non_neg_integer()
+}.
+counts() ->
+    gen_server:call(?MODULE, counts, infinity).
+
+%% gen_server.
+
+-spec init([]) -> {ok, #state{}}.
+init([]) ->
+    process_flag(message_queue_data, off_heap),
+    Interval = partisan_config:get(heartbeat_interval),
+    ok = partisan_manager:subscribe(self()),
+    _ = erlang:send_after(Interval, self(), tick),
+    {ok, #state{
+        self = {partisan_config:get(name), partisan_config:get(incarnation)},
+        watch = partisan_watch:new(Interval)
+    }}.
+
+-spec handle_call(term(), gen_server:from(), #state{}) -> {reply, term(), #state{}}.
+handle_call({monitor, _Owner, _Address, _Object}, _From, #state{monitors = Monitors} = State) when
+    map_size(Monitors) >= ?MAX_MONITORS
+->
+    {reply, {error, system_limit}, State};
+handle_call({monitor, Owner, {Node, Destination}, Object}, _From, State0) ->
+    #state{last_id = LastId, monitors = Monitors, ids = Ids} = State0,
+    Reference = make_ref(),
+    Id = LastId + 1,
+    There = maps:get(Node, Ids, #{}),
+    State1 = State0#state{
+        last_id = Id,
+        monitors = Monitors#{
+            Reference => #monitor{owner = Owner, node = Node, id = Id, object = Object}
+        },
+        ids = Ids#{Node => There#{Id => {Reference, Destination}}}
+    },
+    State2 = watch(Node, own(Owner, Reference, State1)),
+    {reply, {ok, Reference}, say(Node, {monitor, Id, Destination}, State2)};
+handle_call({demonitor, Owner, Reference}, _From, #state{monitors = Monitors} = State) ->
+    case Monitors of
+        #{Reference := #monitor{owner = Owner}} -> {reply, ok, drop_monitor(Reference, State)};
+        #{} -> {reply, ok, State}
+    end;
+handle_call({monitor_node, Pid, Node}, _From, #state{node_monitors = Nodes} = State0) ->
+    Watchers = maps:get(Node, Nodes, #{}),
+    State = State0#state{node_monitors = Nodes#{Node => Watchers#{Pid => true}}},
+    {reply, ok, watch(Node, own(Pid, {node, Node}, State))};
+handle_call({demonitor_node, Pid, Node}, _From, State) ->
+    {reply, ok, drop_node_monitor(Pid, Node, State)};
+handle_call(counts, _From, State) ->
+    Counts = #{
+        monitors => map_size(State#state.monitors),
+        node_monitors => map_size(State#state.node_monitors),
+        owners => map_size(State#state.owners),
+        held => partisan_held:size(State#state.held),
+        calls => map_size(State#state.calls),
+        watched => partisan_watch:size(State#state.watch)
+    },
+    {reply, Counts, State}.
+
+-spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
+handle_cast(_Unexpected, State) ->
+    {noreply, State}.
+
+-spec handle_info(term(), #state{}) -> {noreply, #state{}}.
+handle_info({?MODULE, Node, Incarnation, Body}, State0) when
+    is_binary(Node), is_integer(Incarnation)
+->
+    #state{watch = Watch0} = State0,
+    {Watch, Actions} = partisan_watch:heard(Node, Incarnation, now_ms(), Watch0),
+    State = act(Actions, State0#state{watch = Watch}),
+    {noreply, said(Body, Node, Incarnation, State)};
+handle_info({'DOWN', Monitor, process, Pid, Reason}, State) ->
+    {noreply, ended(Monitor, Pid, Reason, State)};
+handle_info({partisan, {_UpOrDown, Node}}, #state{watch = Watch0} = State) ->
+    {Watch, Actions} = partisan_watch:suspect(Node, now_ms(), Watch0),
+    {noreply, act(Actions, State#state{watch = Watch})};
+handle_info(tick, #state{watch = Watch0} = State) ->
+    _ = erlang:send_after(partisan_config:get(heartbeat_interval), self(), tick),
+    {Watch, Actions} = partisan_watch:tick(now_ms(), partisan:neighbours(), Watch0),
+    {noreply, act(Actions, State#state{watch = Watch})};
+handle_info({retry, Node}, #state{watch = Watch, retries = Retries} = State0) ->
+    State = State0#state{retries = maps:remove(Node, Retries)},
+    case partisan_watch:is_watched(Node, Watch) of
+        true -> {noreply, ask(Node, State)};
+        false -> {noreply, State}
+    end;
+handle_info(_Unexpected, State) ->
+    {noreply, State}.
+
+%% Internals: what other nodes say.
+
+-spec said(body(), name(), partisan_peer:incarnation(), #state{}) -> #state{}.
+said({call, Request}, Node, Incarnation, #state{calls = Calls, callers = Callers} = State) ->
+    {Pid, Monitor} =
+        case map_size(Calls) < ?MAX_CALLS of
+            true -> partisan_call:serve(Request);
+            false -> partisan_call:refuse(Request, system_limit)
+        end,
+    Theirs = maps:get(Node, Callers, #{}),
+    watch_present(Node, Incarnation, State#state{
+        calls = Calls#{Monitor => Node}, callers = Callers#{Node => Theirs#{Monitor => Pid}}
+    });
+said({monitor, Id, Destination}, Node, Incarnation, #state{held = Held0} = State) ->
+    case partisan_held:add(Node, Incarnation, Id, Destination, Held0) of
+        {ok, Held} -> watch_present(Node, Incarnation, State#state{held = Held});
+        full -> say(Node, {down, Id, system_limit}, State)
+    end;
+said({monitors, Wanted}, Node, Incarnation, #state{held = Held0} = State) when is_map(Wanted) ->
+    {Refused, Held} = partisan_held:replace(Node, Incarnation, Wanted, Held0),
+    Told = lists:foldl(
+        fun(Id, S) -> say(Node, {down, Id, system_limit}, S) end, State#state{held = Held}, Refused
+    ),
+    unwatch(Node, watch_present(Node, Incarnation, Told));
+said({demonitor, Id}, Node, Incarnation, #state{held = Held} = State) ->
+    unwatch(Node, State#state{held = partisan_held:remove(Node, Incarnation, Id, Held)});
+said({down, Id, Reason}, Node, _Incarnation, #state{ids = Ids} = State) ->
+    case Ids of
+        #{Node := #{Id := {Reference, _}}} -> tell_down(Reference, Reason, State);
+        #{} -> State
+    end;
+said(tell_monitors, Node, _Incarnation, State) ->
+    Mine = maps:map(fun(_Id, {_, Destination}) -> Destination end, ids_at(Node, State)),
+    say(Node, {monitors, Mine}, State);
+said({alive, Digest, Answer}, Node, Incarnation, #state{held = Held} = State0) ->
+    State =
+        case Answer of
+            true -> say(Node, {alive, digest_at(Node, State0), false}, State0);
+            false -> State0
+        end,
+    case partisan_held:digest(Node, Incarnation, Held) of
+        Digest -> State;
+        _ -> say(Node, tell_monitors, State)
+    end;
+said(_Unknown, _Node, _Incarnation, State) ->
+    State.
+
+%% Internals: what ends here.
+
+ended(Monitor, Pid, Reason, #state{calls = Calls, held = Held0, owners = Owners} = State) ->
+    case {maps:is_key(Monitor, Calls), partisan_held:down(Monitor, Held0)} of
+        {true, _} ->
+            answered(Monitor, State);
+        {false, {{Node, Id}, Held}} ->
+            unwatch(Node, say(Node, {down, Id, Reason}, State#state{held = Held}));
+        {false, error} when is_map_key(Pid, Owners) ->
+            #{Pid := {_, Wishes}} = Owners,
+            maps:fold(
+                fun
+                    ({node, Node}, true, S) -> drop_node_monitor(Pid, Node, S);
+                    (Reference, true, S) -> drop_monitor(Reference, S)
+                end,
+                State,
+                Wishes
+            );
+        {false, error} ->
+            State
+    end.
+
+answered(Monitor, #state{calls = Calls0, callers = Callers} = State) ->
+    {Node, Calls} = maps:take(Monitor, Calls0),
+    unwatch(Node, State#state{
+        calls = Calls, callers = without(Node, Monitor, Callers)
+    }).
+
+%% Internals: the monitors of this node's processes.
+
+tell_down(Reference, Reason, #state{monitors = Monitors} = State) ->
+    #{Reference := #monitor{owner = Owner, object = Object}} = Monitors,
+    Owner ! {'DOWN', Reference, process, Object, Reason},
+    forget_monitor(Reference, State).
+
+drop_monitor(Reference, #state{monitors = Monitors} = State) ->
+    #{Reference := #monitor{node = Node, id = Id}} = Monitors,
+    unwatch(Node, forget_monitor(Reference, say(Node, {demonitor, Id}, State))).
+
+forget_monitor(Reference, #state{monitors = Monitors0, ids = Ids} = State) ->
+    {#monitor{owner = Owner, node = Node, id = Id}, Monitors} = maps:take(Reference, Monitors0),
+    disown(Owner, Reference, State#state{monitors = Monitors, ids = without(Node, Id, Ids)}).
+
+drop_node_monitor(Pid, Node, #state{node_monitors = Nodes} = State) ->
+    Kept = State#state{node_monitors = without(Node, Pid, Nodes)},
+    unwatch(Node, disown(Pid, {node, Node}, Kept)).
+
+own(Pid, Wish, #state{owners = Owners} = State) ->
+    {Monitor, Wishes} =
+        case Owners of
+            #{Pid := Known} -> Known;
+            #{} -> {erlang:monitor(process, Pid), #{}}
+        end,
+    State#state{owners = Owners#{Pid => {Monitor, Wishes#{Wish => true}}}}.
+
+disown(Pid, Wish, #state{owners = Owners} = State) ->
+    case Owners of
+        #{Pid := {Monitor, Wishes}} when map_size(Wishes) =:= 1, is_map_key(Wish, Wishes) ->
+            true = erlang:demonitor(Monitor, [flush]),
+            State#state{owners = maps:remove(Pid, Owners)};
+        #{Pid := {Monitor, Wishes}} ->
+            State#state{owners = Owners#{Pid := {Monitor, maps:remove(Wish, Wishes)}}};
+        #{} ->
+            State
+    end.
+
+%% Internals: watching nodes.
+
+act(Actions, State) ->
+    lists:foldl(
+        fun
+            ({ask, Node}, S) -> ask(Node, S);
+            ({lost, Node}, S) -> lost(Node, S)
+        end,
+        State,
+        Actions
+    ).
+
+ask(Node, State) ->
+    say(Node, {alive, digest_at(Node, State), true}, State).
+
+lost(Node, #state{node_monitors = Nodes, held = Held, callers = Callers} = State0) ->
+    % Nobody waits for those answers any more.
+    lists:foreach(
+        fun(Pid) -> true = exit(Pid, kill) end, maps:values(maps:get(Node, Callers, #{}))
+    ),
+    References = [Reference || {Reference, _} <- maps:values(ids_at(Node, State0))],
+    State1 = lists:foldl(
+        fun(Reference, S) -> tell_down(Reference, noconnection, S) end,
+        State0#state{held = partisan_held:forget(Node, Held)},
+        References
+    ),
+    Watchers = maps:keys(maps:get(Node, Nodes, #{})),
+    lists:foldl(
+        fun(Pid, S) ->
+            Pid ! {nodedown, Node},
+            drop_node_monitor(Pid, Node, S)
+        end,
+        State1,
+        Watchers
+    ).
+
+watch(Node, #state{self = {Node, _}} = State) ->
+    % This node knows of itself.
+    State;
+watch(Node, #state{watch = Watch0} = State) ->
+    {Watch, Actions} = partisan_watch:watch(Node, now_ms(), Watch0),
+    act(Actions, State#state{watch = Watch}).
+
+%% Just heard of, so there is no need to ask.
+watch_present(Node, _Incarnation, #state{self = {Node, _}} = State) ->
+    State;
+watch_present(Node, Incarnation, #state{watch = Watch} = State) ->
+    State#state{watch = partisan_watch:present(Node, Incarnation, now_ms(), Watch)}.
+
+%% Watches the node no more, unless something still depends on it.
+unwatch(Node, #state{watch = Watch} = State) ->
+    #state{ids = Ids, node_monitors = Nodes, callers = Callers, held = Held} = State,
+    Matters =
+        is_map_key(Node, Ids) orelse is_map_key(Node, Nodes) orelse is_map_key(Node, Callers) orelse
+            partisan_held:is_holder(Node, Held),
+    case Matters of
+        true -> State;
+        false -> State#state{watch = partisan_watch:unwatch(Node, Watch)}
+    end.
+
+%% A map of maps without empty ones.
+without(Node, Key, Maps) ->
+    case maps:remove(Key, maps:get(Node, Maps, #{})) of
+        Others when map_size(Others) =:= 0 -> maps:remove(Node, Maps);
+        Others -> Maps#{Node => Others}
+    end.
+
+ids_at(Node, #state{ids = Ids}) ->
+    maps:get(Node, Ids, #{}).
+
+digest_at(Node, State) ->
+    partisan_held:digest(maps:keys(ids_at(Node, State))).
+
+%% Internals: saying something to the same process elsewhere. It must not wait for one node.
+
+say(Node, Body, #state{self = {Node, Incarnation}} = State) ->
+    self() ! {?MODULE, Node, Incarnation, Body},
+    State;
+say(Node, Body, #state{self = {Name, Incarnation}, retries = Retries} = State) ->
+    Options = #{on_busy => drop, await_route => false, partition_key => ?MODULE},
+    case partisan:forward(Node, ?MODULE, {?MODULE, Name, Incarnation, Body}, Options) of
+        {error, _} when not is_map_key(Node, Retries) ->
+            % What was lost will show in the digests.
+            _ = erlang:send_after(?RETRY, self(), {retry, Node}),
+            State#state{retries = Retries#{Node => true}};
+        _ ->
+            State
+    end.
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).

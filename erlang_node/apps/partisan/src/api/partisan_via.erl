@@ -1,0 +1,87 @@
+%%% @doc Processes of other nodes as `{via, partisan, {Name, Node}}', for OTP's own functions.
+%%%
+%%% OTP asks a registry for a pid of this node, so one is made: a process that passes one message
+%%% on, and, where that is a call, the answer back. It ends with the message, with the process that
+%%% asked for it, or when nothing comes for a while; so the pid is good for what OTP does at once,
+%%% and for nothing else. Whether the process exists elsewhere is known only when it answers.
+-module(partisan_via).
+
+-export([whereis_name/1]).
+-export([register_name/2]).
+-export([unregister_name/1]).
+-export([send/2]).
+
+%% How long the message may take, in milliseconds. OTP sends it at once.
+-define(PATIENCE, 5000).
+
+%% @doc The process, or for another node's process, one that passes one message on to it.
+-spec whereis_name(partisan_ref:target()) -> pid() | undefined.
+whereis_name(Target) ->
+    {Node, Destination} = partisan_ref:address(Target),
+    case partisan:node() of
+        Node ->
+            partisan_ref:find(Destination);
+        _Other ->
+            Asker = self(),
+            spawn(fun() -> pass_on(Target, Asker, monitor(process, Asker)) end)
+    end.
+
+%% @doc Registers a process under a name of this node; `no' for names of other nodes.
+-spec register_name(partisan_ref:target(), pid()) -> yes | no.
+register_name(Target, Pid) ->
+    Self = partisan:node(),
+    case partisan_ref:address(Target) of
+        {Self, Name} when is_atom(Name) ->
+            try register(Name, Pid) of
+                true -> yes
+            catch
+                error:badarg -> no
+            end;
+        _ ->
+            no
+    end.
+
+%% @doc Frees a name of this node.
+-spec unregister_name(partisan_ref:target()) -> ok.
+unregister_name(Target) ->
+    Self = partisan:node(),
+    case partisan_ref:address(Target) of
+        {Self, Name} when is_atom(Name) ->
+            % It may be free already.
+            _ = catch unregister(Name),
+            ok;
+        _ ->
+            ok
+    end.
+
+%% @doc Sends a message. Exits with `badarg' where it is known that nobody can get it.
+-spec send(partisan_ref:target(), Message :: term()) -> ok.
+send(Target, Message) ->
+    {Node, Destination} = partisan_ref:address(Target),
+    IsHere = partisan:node() =:= Node,
+    case IsHere andalso partisan_ref:find(Destination) =:= undefined of
+        true -> exit({badarg, {Target, Message}});
+        false -> sent(partisan:forward(Target, Message), Target, Message)
+    end.
+
+%% Internals.
+
+sent(ok, _Target, _Message) -> ok;
+sent({error, _}, Target, Message) -> exit({badarg, {Target, Message}}).
+
+pass_on(Target, Asker, Monitor) ->
+    receive
+        {'$gen_call', From, Request} ->
+            try partisan:call(Target, Request, infinity, #{partition_key => Asker}) of
+                Reply -> gen_server:reply(From, Reply)
+            catch
+                exit:{Reason, {partisan, call, _}} -> exit(Reason)
+            end;
+        {'DOWN', Monitor, process, Asker, _} ->
+            ok;
+        Message ->
+            % Where it does not go out it is lost, as a message to a pid may be.
+            _ = partisan:forward(Target, Message, #{partition_key => Asker}),
+            ok
+    after ?PATIENCE -> ok
+    end.

@@ -1,0 +1,116 @@
+%%% @doc Which of the nodes that matter to this one are alive, and in which life.
+%%%
+%%% Membership does not tell: in a partial view most members are no neighbours, and a neighbour that
+%%% goes may only have been replaced by another. So a watched node is asked, every interval, for its
+%%% incarnation. It is lost when it answers as a later life, and when it has been silent for three
+%%% intervals. A present neighbour does not count as silent, since the overlay proves its links by
+%%% heartbeats that wait behind no data; a node that has just ceased to be one has one interval to
+%%% show that it lives.
+%%%
+%%% Pure: time comes as an argument, in milliseconds of any clock that never goes back.
+-module(partisan_watch).
+
+-compile({no_auto_import, [size/1]}).
+
+-export([new/1]).
+-export([watch/3]).
+-export([present/4]).
+-export([unwatch/2]).
+-export([is_watched/2]).
+-export([suspect/3]).
+-export([heard/4]).
+-export([tick/3]).
+-export([size/1]).
+
+-type name() :: partisan_peer:name().
+-type milliseconds() :: integer().
+-type action() :: {ask, name()} | {lost, name()}.
+-export_type([action/0]).
+
+-define(SILENT_INTERVALS, 3).
+
+-record(watch, {
+    interval :: pos_integer(),
+    nodes = #{} :: #{name() => {partisan_peer:incarnation() | unknown, Deadline :: milliseconds()}}
+}).
+
+-opaque t() :: #watch{}.
+-export_type([t/0]).
+
+-spec new(Interval :: pos_integer()) -> t().
+new(Interval) ->
+    #watch{interval = Interval}.
+
+%% @doc From now on that node matters.
+-spec watch(name(), milliseconds(), t()) -> {t(), [action()]}.
+watch(Name, _Now, #watch{nodes = Nodes} = W) when is_map_key(Name, Nodes) ->
+    {W, []};
+watch(Name, Now, #watch{nodes = Nodes} = W) ->
+    {W#watch{nodes = Nodes#{Name => {unknown, deadline(Now, W)}}}, [{ask, Name}]}.
+
+%% @doc From now on that node matters, which has just been heard of.
+-spec present(name(), partisan_peer:incarnation(), milliseconds(), t()) -> t().
+present(Name, _Incarnation, _Now, #watch{nodes = Nodes} = W) when is_map_key(Name, Nodes) ->
+    W;
+present(Name, Incarnation, Now, #watch{nodes = Nodes} = W) ->
+    W#watch{nodes = Nodes#{Name => {Incarnation, deadline(Now, W)}}}.
+
+-spec unwatch(name(), t()) -> t().
+unwatch(Name, #watch{nodes = Nodes} = W) ->
+    W#watch{nodes = maps:remove(Name, Nodes)}.
+
+-spec is_watched(name(), t()) -> boolean().
+is_watched(Name, #watch{nodes = Nodes}) ->
+    is_map_key(Name, Nodes).
+
+%% @doc Something has happened to that node: its time to answer is short.
+-spec suspect(name(), milliseconds(), t()) -> {t(), [action()]}.
+suspect(Name, Now, #watch{nodes = Nodes, interval = Interval} = W) ->
+    case Nodes of
+        #{Name := {Incarnation, Deadline}} ->
+            Shorter = {Incarnation, min(Deadline, Now + Interval)},
+            {W#watch{nodes = Nodes#{Name := Shorter}}, [{ask, Name}]};
+        #{} ->
+            {W, []}
+    end.
+
+%% @doc The node has said something, as this life of it.
+-spec heard(name(), partisan_peer:incarnation(), milliseconds(), t()) -> {t(), [action()]}.
+heard(Name, Incarnation, Now, #watch{nodes = Nodes} = W) ->
+    case Nodes of
+        #{Name := {Known, _}} when Known =:= unknown; Known =:= Incarnation ->
+            {W#watch{nodes = Nodes#{Name := {Incarnation, deadline(Now, W)}}}, []};
+        #{Name := {Known, _}} when Incarnation > Known ->
+            {unwatch(Name, W), [{lost, Name}]};
+        #{} ->
+            % Nobody's business, or the last words of a former life.
+            {W, []}
+    end.
+
+%% @doc An interval has passed. What is lost is watched no more.
+-spec tick(milliseconds(), Neighbours :: [name()], t()) -> {t(), [action()]}.
+tick(Now, Neighbours, #watch{nodes = Nodes} = W) ->
+    maps:fold(
+        fun(Name, {Incarnation, Deadline}, {#watch{nodes = Acc} = W1, Actions}) ->
+            case {lists:member(Name, Neighbours), Deadline =< Now} of
+                {true, _} ->
+                    Later = {Incarnation, deadline(Now, W)},
+                    {W1#watch{nodes = Acc#{Name := Later}}, [{ask, Name} | Actions]};
+                {false, false} ->
+                    {W1, [{ask, Name} | Actions]};
+                {false, true} ->
+                    {unwatch(Name, W1), [{lost, Name} | Actions]}
+            end
+        end,
+        {W, []},
+        Nodes
+    ).
+
+-spec size(t()) -> non_neg_integer().
+size(#watch{nodes = Nodes}) ->
+    map_size(Nodes).
+
+%% Internals.
+
+deadline(Now, #watch{interval = Interval}) ->
+    Now + ?SILENT_INTERVALS * Interval.
