@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.subject import manifest
 from scale_tests.harness import operator
@@ -32,3 +37,24 @@ def test_clusters_outlive_the_release_and_are_taken_over_by_the_next(
     # An upgrade back to the defaults, with a cluster that runs.
     operator.install(environment)
     assert {name: subject.uids()[name] for name in before} == before
+
+
+@pytest.fixture
+def defaults_restored(environment: Environment) -> Iterator[None]:
+    """Installs the release as it was, once the evidence of a failure has been saved."""
+    yield
+    operator.install(environment)
+
+
+@pytest.mark.usefixtures("defaults_restored")
+def test_with_rights_in_one_namespace_the_operator_serves_that_one_alone(
+    new_subject: NewSubject, environment: Environment
+) -> None:
+    inside = new_subject("inside")
+    outside = replace(inside, namespace="default", name="e2e-outside")
+    operator.install(environment, values=["--set", f"watchNamespaces={{{inside.namespace}}}"])
+    outside.apply(manifest(outside.name, 1, workload=None))
+    inside.apply(manifest("inside", 3))
+    inside.wait_finished()
+    assert outside.children() == []
+    outside.delete()

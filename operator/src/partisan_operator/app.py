@@ -53,6 +53,11 @@ class Application:
         self._supervisor: Supervisor | None = None
         self._seen: dict[str, tuple[int, bool]] = {}
 
+    @property
+    def namespaced(self) -> bool:
+        """Whether the operator serves some namespaces only, and has rights in these alone."""
+        return bool(self._settings.namespaces)
+
     async def start(self) -> None:
         """Connect to the API server and open the HTTP port."""
         settings = self._settings
@@ -117,6 +122,8 @@ def registry_of(application: Application) -> kopf.OperatorRegistry:
     async def startup(settings: kopf.OperatorSettings, **_: Any) -> None:
         settings.posting.enabled = False
         settings.peering.standalone = True
+        # To look for namespaces and definitions takes rights on the whole cluster.
+        settings.scanning.disabled = application.namespaced
         settings.networking.error_backoffs = Backoffs()
         # An operator must notice that its connection has died silently.
         settings.watching.server_timeout = 300
