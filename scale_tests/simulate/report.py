@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -21,8 +21,15 @@ from scale_tests.simulate import published, runner
 from scale_tests.simulate.plan import PAPER_NODES, Job
 from scale_tests.simulate.runner import Measured, Outcome
 
-DISTRIBUTIONS = ("in_degree", "view_size_distribution", "recovery", "link_cost")
-"""Experiments whose cells are the points of a picture, and too many for a table."""
+CURVES = (
+    "in_degree",
+    "last_delivery_hop",
+    "link_cost",
+    "recovery",
+    "relative_message_redundancy",
+    "view_size_distribution",
+)
+"""Experiments whose cells with numbers as parameters are points of a picture, not of a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +166,9 @@ def show(
     console: Console, figures: Sequence[Cell], outcomes: Sequence[Outcome], held: Sequence[Bar]
 ) -> None:
     """Prints the tables."""
-    tabled = [c for c in figures if not c.experiment.startswith(DISTRIBUTIONS) or c.paper_value]
+    tabled = [
+        c for c in figures if isinstance(c.parameter, str) or not c.experiment.startswith(CURVES)
+    ]
     for experiment, group in groupby(
         sorted(tabled, key=lambda c: c.experiment), key=lambda c: c.experiment
     ):
@@ -185,7 +194,8 @@ def show(
 def _table(experiment: str, figures: Sequence[Cell]) -> Table:
     table = Table(title=f"simulated: {experiment.replace('_', ' ')}", title_justify="left")
     for column in ("overlay", "nodes", "parameter", "ours", "paper", ""):
-        table.add_column(column, justify="left" if column in ("overlay", "") else "right")
+        justify: Literal["left", "right"] = "left" if column in ("overlay", "") else "right"
+        table.add_column(column, justify=justify, no_wrap=True)
     for cell in figures:
         table.add_row(
             cell.overlay,

@@ -50,10 +50,11 @@
 -define(FAILURES_PER_10000, 50).
 %% From how many origins the reach on a quiet overlay is averaged.
 -define(ORIGINS, 50).
--define(BROKEN_TREE_ORIGINS, 5).
+-define(BROKEN_TREE_ORIGINS, 10).
 %% Percent of the living that may be missing where broadcasts count as healed: a handful of nodes
 %% that only know one another stay apart without the beacons, which are left out here.
--define(HEALED_WITHIN, 0.5).
+-define(HEALED_WITHIN, 0.2).
+-define(HEALING_ORIGINS, 25).
 
 -spec names() -> [name()].
 names() ->
@@ -166,7 +167,7 @@ reliability(Overlay, Percentages, Trial, #{messages := Messages, simulated := Si
 
 %% Cycles until broadcasts reach as much of the cluster as they did before the failures.
 healing(Overlay, Percentages, Trial, #{healing_cycles := Most} = O) ->
-    {Before, _, _} = partisan_trial:reached_on_graph(?ORIGINS, Trial),
+    {Before, _, _} = partisan_trial:reached_on_graph(4 * ?HEALING_ORIGINS, Trial),
     Wanted = mean(Before) - ?HEALED_WITHIN,
     lists:foreach(
         fun(Percent) ->
@@ -181,7 +182,7 @@ heal(Most, Most, _Wanted, _Trial) ->
     Most;
 heal(Cycle, Most, Wanted, Trial) ->
     Later = partisan_trial:run_cycles(1, Trial),
-    {Shares, _, Next} = partisan_trial:reached_on_graph(?ORIGINS, Later),
+    {Shares, _, Next} = partisan_trial:reached_on_graph(?HEALING_ORIGINS, Later),
     case mean(Shares) >= Wanted of
         true -> Cycle + 1;
         false -> heal(Cycle + 1, Most, Wanted, Next)
