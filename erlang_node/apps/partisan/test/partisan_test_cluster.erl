@@ -2,7 +2,7 @@
 %%% controlled over a connection of its own, without Distributed Erlang.
 -module(partisan_test_cluster).
 
--export([start/2, start_node/2, configuration/3, stop/1, call/4, name/1, peer/1]).
+-export([start/2, start_node/2, start_bare/2, configuration/3, stop/1, call/4, name/1, peer/1]).
 -export([send_in_background/5, senders/1]).
 -export([kill/1, freeze/1, thaw/1, await/1, await/2, token/0]).
 %% On the nodes.
@@ -36,11 +36,16 @@ configuration(Net, Index, Overrides) ->
     ).
 
 start_node(Net, Configuration) ->
+    #{peer := Peer} = Node = start_bare(Net, Configuration),
+    ok = peer:call(Peer, ?MODULE, boot, [Configuration]),
+    Node.
+
+%% Without starting the application.
+start_bare(Net, Configuration) ->
     Paths = lists:append([["-pa", Path] || Path <- paths()]),
     Flags = ["+S", "1:1", "+sbwt", "none", "-kernel", "logger_level", "critical"],
     {ok, Peer, _} = peer:start(#{connection => {{127, 0, 0, 1}, 0}, args => Flags ++ Paths}),
     Os = peer:call(Peer, os, getpid, []),
-    ok = peer:call(Peer, ?MODULE, boot, [Configuration]),
     #{name := Name, host := Host, listen_port := Port} = Configuration,
     #{net => Net, peer => Peer, os => Os, self => partisan_peer:new(Name, Host, Port)}.
 

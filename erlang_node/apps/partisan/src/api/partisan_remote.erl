@@ -175,11 +175,15 @@ handle_info({'DOWN', Monitor, process, Pid, Reason}, State) ->
     {noreply, ended(Monitor, Pid, Reason, State)};
 handle_info({partisan, {_UpOrDown, Node}}, #state{watch = Watch0} = State) ->
     {Watch, Actions} = partisan_watch:suspect(Node, now_ms(), Watch0),
+    % When its time is over it shall not have to wait for the next tick.
+    Interval = partisan_config:get(heartbeat_interval),
+    _ = [erlang:send_after(Interval, self(), look) || Actions =/= []],
     {noreply, act(Actions, State#state{watch = Watch})};
-handle_info(tick, #state{watch = Watch0} = State) ->
+handle_info(tick, State) ->
     _ = erlang:send_after(partisan_config:get(heartbeat_interval), self(), tick),
-    {Watch, Actions} = partisan_watch:tick(now_ms(), partisan:neighbours(), Watch0),
-    {noreply, act(Actions, State#state{watch = Watch})};
+    {noreply, look(State)};
+handle_info(look, State) ->
+    {noreply, look(State)};
 handle_info({retry, Node}, #state{watch = Watch, retries = Retries} = State0) ->
     State = State0#state{retries = maps:remove(Node, Retries)},
     case partisan_watch:is_watched(Node, Watch) of
@@ -303,6 +307,10 @@ disown(Pid, Wish, #state{owners = Owners} = State) ->
     end.
 
 %% Internals: watching nodes.
+
+look(#state{watch = Watch0} = State) ->
+    {Watch, Actions} = partisan_watch:tick(now_ms(), partisan:neighbours(), Watch0),
+    act(Actions, State#state{watch = Watch}).
 
 act(Actions, State) ->
     lists:foldl(

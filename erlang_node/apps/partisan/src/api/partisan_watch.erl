@@ -2,7 +2,7 @@
 %%%
 %%% Membership does not tell: in a partial view most members are no neighbours, and a neighbour that
 %%% goes may only have been replaced by another. So a watched node is asked, every interval, for its
-%%% incarnation. It is lost when it answers as a later life, and when it has been silent for three
+%%% incarnation. It is lost when it answers as a later life, and when it has been silent for two
 %%% intervals. A present neighbour does not count as silent, since the overlay proves its links by
 %%% heartbeats that wait behind no data; a node that has just ceased to be one has one interval to
 %%% show that it lives.
@@ -27,7 +27,7 @@
 -type action() :: {ask, name()} | {lost, name()}.
 -export_type([action/0]).
 
--define(SILENT_INTERVALS, 3).
+-define(SILENT_INTERVALS, 2).
 
 -record(watch, {
     interval :: pos_integer(),
