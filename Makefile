@@ -28,6 +28,7 @@ down: bootstrap ## Remove everything that `make demo` made
 test: bootstrap lint unit e2e ## Every check and every test, on a real Kubernetes included
 
 .PHONY: test-fast
+test-fast: export QUICK = 1
 test-fast: bootstrap lint-python lint-erlang unit ## What needs no cluster, in under two minutes
 
 ## ---- Parts ----------------------------------------------------------------------------------
