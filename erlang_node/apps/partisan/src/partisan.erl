@@ -50,6 +50,9 @@
 -export([broadcast/2]).
 -export([broadcast/3]).
 -export([subscribe/1]).
+-export([subscribe/2]).
+-export([unsubscribe/2]).
+-export([publish/2]).
 %% For OTP, which reaches other nodes by `{via, partisan, {Name, Node}}'.
 -export([whereis_name/1]).
 -export([register_name/2]).
@@ -243,6 +246,21 @@ broadcast(RegisteredName, Message, Options) when map_size(Options) =:= 0 ->
 -spec subscribe(pid()) -> ok.
 subscribe(Pid) ->
     partisan_manager:subscribe(Pid).
+
+%% @doc A process of this node gets `{partisan, {published, Topic, Message}}' for all that any node
+%% publishes under that topic from when it knows of the subscription ({@link partisan_topics}).
+-spec subscribe(Topic :: term(), pid()) -> ok.
+subscribe(Topic, Pid) ->
+    partisan_pubsub:subscribe(Topic, Pid).
+
+-spec unsubscribe(Topic :: term(), pid()) -> ok.
+unsubscribe(Topic, Pid) ->
+    partisan_pubsub:unsubscribe(Topic, Pid).
+
+%% @doc Sends a message to the subscribers of a topic, over a tree of the nodes that have any.
+-spec publish(Topic :: term(), Message :: term()) -> ok.
+publish(Topic, Message) ->
+    partisan_pubsub:publish(Topic, Message).
 
 %% @private
 -spec whereis_name(partisan_ref:target()) -> pid() | undefined.

@@ -1,8 +1,9 @@
-%%% @doc Two processes and the tables that outlive them.
+%%% @doc The processes of the runtime and the tables that outlive them.
 %%%
 %%% The listener comes first: the manager describes the node by the port that is really listened
 %%% on, and lets connections in once it is there to hear what they say. Either is useless without
-%%% the other, and every connection is linked to one of them, so both start over together.
+%%% the other, and every connection is linked to one of them, so they start over together, and with
+%%% them whoever keeps an account of other nodes: acknowledgements, monitors, subscriptions.
 -module(partisan_sup).
 
 -behaviour(supervisor).
@@ -22,6 +23,12 @@ init([]) ->
     Flags = #{strategy => one_for_all, intensity => 3, period => 60},
     Children = [
         #{id => Module, start => {Module, start_link, []}}
-     || Module <- [partisan_listener, partisan_manager, partisan_acks, partisan_remote]
+     || Module <- [
+            partisan_listener,
+            partisan_manager,
+            partisan_acks,
+            partisan_remote,
+            partisan_pubsub
+        ]
     ],
     {ok, {Flags, Children}}.

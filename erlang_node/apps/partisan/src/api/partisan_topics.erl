@@ -1,0 +1,230 @@
+%%% @doc Publish-subscribe without a broker: who subscribes to what, and the way of a message.
+%%%
+%%% == Subscriptions ==
+%%% Each node writes one entry, the topics that somebody on it subscribes to, and numbers its
+%%% versions. An entry that is news is passed on to all neighbours of the overlay; a new neighbour
+%%% gets all entries; once per period a node compares a digest with one neighbour, which repairs
+%%% what was lost. So all nodes of a connected overlay come to know the same.
+%%%
+%%% == Messages ==
+%%% The publisher cuts the list of the other subscribers into a few parts, and sends each part to
+%%% its first node, which delivers the message and does the same with the rest: a tree of the
+%%% subscribers alone, of logarithmic depth, the same one for all messages of a publisher while the
+%%% subscriptions stay. Every step is acknowledged. When a step fails its sender serves the rest
+%%% of the part itself, and announces that the failed node subscribes to nothing; a node that lives
+%%% objects with a later version of its entry. Who gets a message twice, because a failure was
+%%% none, drops the second.
+%%%
+%%% A subscription counts from when the publisher knows of it.
+%%%
+%%% Pure: `partisan_pubsub' runs it.
+-module(partisan_topics).
+
+-export([new/2]).
+-export([subscribe/2]).
+-export([unsubscribe/2]).
+-export([publish/3]).
+-export([neighbour_up/2]).
+-export([neighbour_down/2]).
+-export([message/3]).
+-export([outcome/3]).
+-export([tick/1]).
+-export([subscribers/2]).
+
+-define(FANOUT, 4).
+
+-type name() :: partisan_peer:name().
+-type topic() :: term().
+-type version() :: {partisan_peer:incarnation(), non_neg_integer()}.
+-type entries() :: #{name() => {version(), [topic()]}}.
+%% Unique among all published messages.
+-type id() :: {name(), partisan_peer:incarnation(), pos_integer()}.
+-type message() ::
+    {entries, entries()}
+    % The digest of what the sender knows, to be answered where it differs.
+    | {compare, Digest :: non_neg_integer()}
+    | {publish, id(), topic(), Payload :: term(), Rest :: [name()]}.
+-type effect() ::
+    {send, name(), message()}
+    % With acknowledgement; the outcome comes as `outcome/3'.
+    | {send, name(), message(), Tag :: pos_integer()}
+    | {deliver, topic(), Payload :: term()}.
+
+-record(topics, {
+    self :: name(),
+    incarnation :: partisan_peer:incarnation(),
+    entries = #{} :: entries(),
+    neighbours = [] :: [name()],
+    published = 0 :: non_neg_integer(),
+    seen = #{} :: #{name() => {partisan_peer:incarnation(), partisan_window:t()}},
+    last_tag = 0 :: non_neg_integer(),
+    pending = #{} :: #{Tag :: pos_integer() => {name(), message()}}
+}).
+
+-opaque t() :: #topics{}.
+-export_type([t/0, topic/0, message/0, effect/0]).
+
+-spec new(name(), partisan_peer:incarnation()) -> t().
+new(Self, Incarnation) ->
+    #topics{self = Self, incarnation = Incarnation}.
+
+%% @doc Somebody on this node subscribes.
+-spec subscribe(topic(), t()) -> {t(), [effect()]}.
+subscribe(Topic, T) ->
+    write(lists:usort([Topic | own(T)]), T).
+
+%% @doc Nobody on this node subscribes any more.
+-spec unsubscribe(topic(), t()) -> {t(), [effect()]}.
+unsubscribe(Topic, T) ->
+    write(lists:delete(Topic, own(T)), T).
+
+%% @doc Publishes to all subscribers this node knows of, itself included.
+-spec publish(topic(), Payload :: term(), t()) -> {t(), [effect()]}.
+publish(Topic, Payload, #topics{self = Self, incarnation = Life, published = Last} = T0) ->
+    Id = {Self, Life, Last + 1},
+    All = subscribers(Topic, T0),
+    Ranked = lists:sort([{erlang:phash2({Topic, Name}), Name} || Name <- All, Name =/= Self]),
+    Here = [{deliver, Topic, Payload} || lists:member(Self, All)],
+    {T, Sends} = spread(
+        Id, Topic, Payload, [Name || {_, Name} <- Ranked], T0#topics{published = Last + 1}
+    ),
+    {T, Here ++ Sends}.
+
+-spec neighbour_up(name(), t()) -> {t(), [effect()]}.
+neighbour_up(Name, #topics{neighbours = Neighbours, entries = Entries} = T) ->
+    Told = [{send, Name, {entries, Entries}} || map_size(Entries) > 0],
+    {T#topics{neighbours = lists:usort([Name | Neighbours])}, Told}.
+
+-spec neighbour_down(name(), t()) -> t().
+neighbour_down(Name, #topics{neighbours = Neighbours} = T) ->
+    T#topics{neighbours = lists:delete(Name, Neighbours)}.
+
+%% @doc Something has come from another node.
+-spec message(From :: name(), message(), t()) -> {t(), [effect()]}.
+message(From, {entries, Heard}, #topics{entries = Known} = T) ->
+    News = maps:filter(fun(Name, Entry) -> is_newer(Entry, Name, Known) end, Heard),
+    learn(From, News, T);
+message(From, {compare, Digest}, #topics{entries = Entries} = T) ->
+    case digest(T) of
+        Digest -> {T, []};
+        % Whoever then knows more answers in turn, since that is news, or compares itself.
+        _ -> {T, [{send, From, {entries, Entries}}]}
+    end;
+message(_From, {publish, {Origin, Life, Number} = Id, Topic, Payload, Rest}, T0) ->
+    {Known, Window} = maps:get(Origin, T0#topics.seen, {0, partisan_window:new()}),
+    IsSeen = Known > Life orelse (Known =:= Life andalso partisan_window:seen(Number, Window)),
+    case IsSeen of
+        true ->
+            {T0, []};
+        false ->
+            Since =
+                case Known of
+                    Life -> Window;
+                    _Former -> partisan_window:new()
+                end,
+            Seen = (T0#topics.seen)#{Origin => {Life, partisan_window:add(Number, Since)}},
+            Here = [{deliver, Topic, Payload} || lists:member(Topic, own(T0))],
+            {T, Sends} = spread(Id, Topic, Payload, Rest, T0#topics{seen = Seen}),
+            {T, Here ++ Sends}
+    end;
+message(_From, _OfAnotherVersion, T) ->
+    {T, []}.
+
+%% @doc How the step of that tag has ended.
+-spec outcome(Tag :: pos_integer(), ok | failed, t()) -> {t(), [effect()]}.
+outcome(Tag, Outcome, #topics{pending = Pending} = T0) ->
+    case maps:take(Tag, Pending) of
+        {_, Others} when Outcome =:= ok ->
+            {T0#topics{pending = Others}, []};
+        {{Name, {publish, Id, Topic, Payload, Rest}}, Others} ->
+            {T1, Sends} = spread(Id, Topic, Payload, Rest, T0#topics{pending = Others}),
+            {T, Told} = give_up(Name, T1),
+            {T, Sends ++ Told};
+        error ->
+            {T0, []}
+    end.
+
+%% @doc A period has passed: compares with the neighbour whose turn it is.
+-spec tick(t()) -> {t(), [effect()]}.
+tick(#topics{neighbours = []} = T) ->
+    {T, []};
+tick(#topics{neighbours = [Next | Others]} = T) ->
+    {T#topics{neighbours = Others ++ [Next]}, [{send, Next, {compare, digest(T)}}]}.
+
+%% @doc The nodes that are known to subscribe.
+-spec subscribers(topic(), t()) -> [name()].
+subscribers(Topic, #topics{entries = Entries}) ->
+    [Name || {Name, {_, Topics}} <- maps:to_list(Entries), lists:member(Topic, Topics)].
+
+%% Internals: subscriptions.
+
+own(#topics{self = Self, entries = Entries}) ->
+    {_, Topics} = maps:get(Self, Entries, {none, []}),
+    Topics.
+
+write(Topics, #topics{self = Self, incarnation = Life, entries = Entries} = T) ->
+    Number =
+        case Entries of
+            #{Self := {{Life, Last}, _}} -> Last + 1;
+            #{} -> 1
+        end,
+    learn(Self, #{Self => {{Life, Number}, Topics}}, T).
+
+is_newer({Version, _}, Name, Known) ->
+    case Known of
+        #{Name := {Older, _}} -> Version > Older;
+        #{} -> true
+    end.
+
+learn(_From, News, T) when map_size(News) =:= 0 ->
+    {T, []};
+learn(From, News, #topics{self = Self, incarnation = Life, entries = Known} = T0) ->
+    Topics = own(T0),
+    T1 = T0#topics{entries = maps:merge(Known, News)},
+    Others = [Name || Name <- T0#topics.neighbours, Name =/= From],
+    Told = [{send, Name, {entries, News}} || Name <- Others],
+    case News of
+        #{Self := {{Life, _}, Claimed}} when From =/= Self, Claimed =/= Topics ->
+            % Somebody took this node for dead.
+            {T, Objection} = write(Topics, T1),
+            {T, Told ++ Objection};
+        #{} ->
+            {T1, Told}
+    end.
+
+%% Nobody of that life is there, until it says otherwise.
+give_up(Name, #topics{self = Self, entries = Entries} = T) ->
+    case Entries of
+        #{Name := {{Life, Number}, [_ | _]}} ->
+            learn(Self, #{Name => {{Life, Number + 1}, []}}, T);
+        #{} ->
+            {T, []}
+    end.
+
+digest(#topics{entries = Entries}) ->
+    erlang:phash2(Entries).
+
+%% Internals: the tree.
+
+spread(Id, Topic, Payload, Names, T0) ->
+    lists:foldl(
+        fun([Name | Rest], {#topics{last_tag = Last, pending = Pending} = T, Sends}) ->
+            Tag = Last + 1,
+            Message = {publish, Id, Topic, Payload, Rest},
+            Next = T#topics{last_tag = Tag, pending = Pending#{Tag => {Name, Message}}},
+            {Next, [{send, Name, Message, Tag} | Sends]}
+        end,
+        {T0, []},
+        parts(Names)
+    ).
+
+parts([]) ->
+    [];
+parts(Names) ->
+    parts(Names, (length(Names) + ?FANOUT - 1) div ?FANOUT).
+
+parts(Names, Size) when length(Names) =< Size ->
+    [Names];
+parts(Names, Size) ->
+    {Part, Others} = lists:split(Size, Names),
+    [Part | parts(Others, Size)].
