@@ -409,19 +409,12 @@ others(Peer, S) ->
 %% Internals: chance, options, effects.
 
 pick(List, #state{rand = Rand0} = S) ->
-    {N, Rand} = rand:uniform_s(length(List), Rand0),
-    {lists:nth(N, List), S#state{rand = Rand}}.
+    {Element, Rand} = partisan_random:pick(List, Rand0),
+    {Element, S#state{rand = Rand}}.
 
 sample(Size, List, #state{rand = Rand0} = S) ->
-    {Keyed, Rand} = lists:mapfoldl(
-        fun(Element, R0) ->
-            {Key, R} = rand:uniform_s(R0),
-            {{Key, Element}, R}
-        end,
-        Rand0,
-        List
-    ),
-    {lists:sublist([E || {_, E} <- lists:keysort(1, Keyed)], Size), S#state{rand = Rand}}.
+    {Sample, Rand} = partisan_random:sample(Size, List, Rand0),
+    {Sample, S#state{rand = Rand}}.
 
 start_timer_within(Name, Interval, #state{rand = Rand0} = S) ->
     {Delay, Rand} = rand:uniform_s(Interval, Rand0),

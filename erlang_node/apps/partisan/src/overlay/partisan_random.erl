@@ -13,16 +13,25 @@ pick(List, Rand0) ->
 
 %% @doc As many elements, in random order, or all when there are fewer.
 -spec sample(non_neg_integer(), [Element], rand:state()) -> {[Element], rand:state()}.
-sample(Size, List, Rand0) ->
-    {Keyed, Rand} = lists:mapfoldl(
-        fun(Element, R0) ->
-            {Key, R} = rand:uniform_s(R0),
-            {{Key, Element}, R}
-        end,
-        Rand0,
-        List
-    ),
-    {lists:sublist([Element || {_, Element} <- lists:keysort(1, Keyed)], Size), Rand}.
+sample(Size, List, Rand) ->
+    Elements = list_to_tuple(List),
+    draw(min(Size, tuple_size(Elements)), tuple_size(Elements), Elements, #{}, [], Rand).
+
+%% The first steps of a Fisher-Yates shuffle: as many draws as are wanted, however long the list.
+%% `Moved' holds the elements that have taken the places of those drawn.
+draw(0, _, _, _, Drawn, Rand) ->
+    {Drawn, Rand};
+draw(Size, Left, Elements, Moved, Drawn, Rand0) ->
+    {Place, Rand} = rand:uniform_s(Left, Rand0),
+    Element = at(Place, Elements, Moved),
+    Next = Moved#{Place => at(Left, Elements, Moved)},
+    draw(Size - 1, Left - 1, Elements, Next, [Element | Drawn], Rand).
+
+at(Place, Elements, Moved) ->
+    case Moved of
+        #{Place := Element} -> Element;
+        #{} -> element(Place, Elements)
+    end.
 
 %% @doc True once in `N' times.
 -spec chance(pos_integer(), rand:state()) -> {boolean(), rand:state()}.

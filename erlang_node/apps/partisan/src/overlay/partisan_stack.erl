@@ -95,7 +95,8 @@ init(#{self := #{name := Name} = Self, overlay := {Kind, Parameters}, seeds := S
     Common = #{self => Self, seed => Seed, seeds => Seeds},
     {Overlay, Effects} = Module:init(maps:merge(Parameters, Common)),
     {Others, Own} = lists:partition(fun(#{name := N}) -> N =/= Name end, Seeds),
-    {Contacts, Rand} = shuffle(Others, rand:seed_s(exsss, {C, A, B})),
+    Rand0 = rand:seed_s(exsss, {C, A, B}),
+    {Contacts, Rand} = partisan_random:sample(length(Others), Others, Rand0),
     Stack0 = #stack{
         options = Options,
         kind = Kind,
@@ -317,17 +318,6 @@ module(hiscamp) -> partisan_overlay_hiscamp;
 module(static) -> partisan_overlay_static.
 
 %% Internals: chance, options, effects.
-
-shuffle(List, Rand0) ->
-    {Keyed, Rand} = lists:mapfoldl(
-        fun(Element, R0) ->
-            {Key, R} = rand:uniform_s(R0),
-            {{Key, Element}, R}
-        end,
-        Rand0,
-        List
-    ),
-    {[Element || {_, Element} <- lists:keysort(1, Keyed)], Rand}.
 
 option(Name, #stack{options = Options}) ->
     maps:get(Name, Options).
