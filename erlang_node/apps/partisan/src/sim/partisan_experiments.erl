@@ -50,7 +50,7 @@
 -define(FAILURES_PER_10000, 50).
 %% From how many origins the reach on a quiet overlay is averaged.
 -define(ORIGINS, 50).
--define(BROKEN_TREE_ORIGINS, 10).
+-define(BROKEN_TREE_ORIGINS, 5).
 %% Percent of the living that may be missing where broadcasts count as healed: a handful of nodes
 %% that only know one another stay apart without the beacons, which are left out here.
 -define(HEALED_WITHIN, 0.2).
@@ -224,7 +224,7 @@ plumtree(#{cycles := Cycles, simulated := Simulated} = O) ->
     emit(last_delivery_hop, plumtree, one_sender, maps:get(hops, Last), O),
     {Many, _} = partisan_trial:broadcasts(Simulated, Grown),
     emit(last_delivery_hop, plumtree, many_senders, mean([H || #{hops := H} <- Many]), O),
-    lists:foreach(fun(Percent) -> broken_tree(Percent, Grown, O) end, failures()),
+    lists:foreach(fun(Percent) -> broken_tree(Percent, Grown, O) end, [30, 50, 60, 80]),
     steady_failures(Grown, O).
 
 %% The first broadcast after failures, which meets the tree as they left it; from several origins,
