@@ -13,6 +13,8 @@ from scale_tests.harness.commands import CommandError
 from scale_tests.simulate import pictures, report, runner
 from scale_tests.simulate.plan import plan
 
+INTERRUPTED = 130
+
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
@@ -44,6 +46,9 @@ def main(arguments: Sequence[str]) -> int:
     except (CommandError, OSError, ValueError) as error:
         Console(stderr=True).print(f"error: {error}", style="red", markup=False, soft_wrap=True)
         return 1
+    except KeyboardInterrupt:
+        console.print("\nInterrupted: nothing was written.")
+        return INTERRUPTED
     console.print(f"Written: {file} and {len(drawn)} pictures in {file.parent / 'simulate'}")
     return 0 if all(bar.ok for bar in held) else 1
 

@@ -109,8 +109,8 @@ def bars(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Bar]:
         hold("X-BOT: mean degree kept", kept, "within 1 %", ok=abs(kept - 1) < 0.01)
     for outcome in outcomes:
         if outcome.job.experiment == "hyparview" and outcome.job.nodes == PAPER_NODES:
-            name = "seconds for HyParView's experiment at 10,000 nodes"
-            hold(name, outcome.seconds, "< 120", ok=outcome.seconds < 120)
+            name = "CPU seconds for HyParView's experiment at 10,000 nodes"
+            hold(name, outcome.cpu_seconds, "< 120", ok=outcome.cpu_seconds < 120)
         if outcome.job.experiment == "scale":
             reached = [c.value for c in outcome.cells if c.parameter == "reliability"]
             name = f"broadcast reaches of {outcome.job.nodes:,} nodes, %"

@@ -64,7 +64,7 @@ def test_bars_hold_what_was_measured_only() -> None:
     held = {bar.name: bar.ok for bar in report.bars(figures, [done])}
     assert held == {
         "HyParView: reliability after 80 % failures": False,
-        "seconds for HyParView's experiment at 10,000 nodes": True,
+        "CPU seconds for HyParView's experiment at 10,000 nodes": True,
     }
 
 
