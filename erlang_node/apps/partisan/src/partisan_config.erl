@@ -159,7 +159,7 @@ is_valid(_Rule, _Value) ->
     false.
 
 overlays() ->
-    [full_mesh, client_server, hyparview, xbot, cyclon, scamp_v1, scamp_v2].
+    [full_mesh, client_server, hyparview, xbot, cyclon, scamp_v1, scamp_v2, hiscamp, static].
 
 is_peer(#{name := Name, host := Host, port := Port, incarnation := Incarnation}) ->
     is_valid(label, Name) andalso is_valid(host, Host) andalso is_valid(port, Port) andalso
