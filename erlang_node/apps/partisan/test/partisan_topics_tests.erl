@@ -72,7 +72,7 @@ cluster_test_() ->
     end}.
 
 cluster() ->
-    Overlay = {hyparview, #{active_max => 2, active_min => 2, promotion_interval => 500}},
+    Overlay = {hyparview, #{active_max => 3, active_min => 2, promotion_interval => 500}},
     Nodes = partisan_test_cluster:start(6, #{overlay => Overlay}),
     ok = await(fun() -> lists:all(fun(N) -> call(N, partisan, joined, []) end, Nodes) end),
     [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
