@@ -23,7 +23,7 @@ from scale_tests.harness import environment as environments
 from scale_tests.harness import operator
 from scale_tests.harness.commands import ROOT
 from scale_tests.harness.kube import Cluster
-from scale_tests.harness.partisan import read_nodes
+from scale_tests.harness.nodes import read_nodes
 
 NODES = 32
 MORE_THAN_THE_RUNTIME = 5.0

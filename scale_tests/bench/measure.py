@@ -12,12 +12,8 @@ from scale_tests.bench import manifests
 from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import ApiError, Cluster, core, partisan_cluster
-from scale_tests.harness.partisan import (
-    CLUSTER_LABEL,
-    read_cluster,
-    read_node,
-    read_pods,
-)
+from scale_tests.harness.nodes import read_node
+from scale_tests.harness.partisan import CLUSTER_LABEL, read_cluster, read_pods
 from scale_tests.harness.progress import wait_for
 
 NAMESPACE = "partisan-bench"

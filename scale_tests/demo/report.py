@@ -21,8 +21,8 @@ from scale_tests.demo.samples import Sample
 from scale_tests.harness.commands import ROOT, CommandError, capture
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json
+from scale_tests.harness.nodes import NodeStatus
 from scale_tests.harness.operator import operator_pods, tool
-from scale_tests.harness.partisan import NodeStatus
 
 RESULTS = ROOT / "build" / "results"
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from scale_tests.demo.samples import Sample, sent_bytes
-from scale_tests.harness.partisan import NodeStatus, components
+from scale_tests.harness.nodes import NodeStatus, components
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from scale_tests.demo.samples import Sample
 from scale_tests.harness.kube import Cluster
-from scale_tests.harness.partisan import read_cluster, read_nodes, read_pods
+from scale_tests.harness.nodes import read_nodes
+from scale_tests.harness.partisan import read_cluster, read_pods
 from scale_tests.harness.progress import STALL_SECONDS, StallClock, StalledError
 
 PERIOD_SECONDS = 1.0

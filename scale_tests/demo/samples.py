@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from scale_tests.harness.partisan import ClusterStatus, NodeStatus, Pods
+from scale_tests.harness.nodes import NodeStatus
+from scale_tests.harness.partisan import ClusterStatus, Pods
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,14 +9,8 @@ from typing import Any, cast
 from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json, core, partisan_cluster
-from scale_tests.harness.partisan import (
-    CLUSTER_LABEL,
-    ClusterStatus,
-    NodeStatus,
-    read_cluster,
-    read_nodes,
-    read_pods,
-)
+from scale_tests.harness.nodes import NodeStatus, read_nodes
+from scale_tests.harness.partisan import CLUSTER_LABEL, ClusterStatus, read_cluster, read_pods
 from scale_tests.harness.progress import wait_for
 
 CHILDREN = {

@@ -10,7 +10,8 @@ from scale_tests.harness import operator
 from scale_tests.harness.commands import capture
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, core
-from scale_tests.harness.partisan import ClusterStatus, components
+from scale_tests.harness.nodes import components
+from scale_tests.harness.partisan import ClusterStatus
 from scale_tests.harness.progress import wait_for
 from scale_tests.localkube.settings import Settings
 

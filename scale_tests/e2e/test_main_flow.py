@@ -10,7 +10,7 @@ from scale_tests.e2e.subject import Subject
 from scale_tests.harness import operator
 from scale_tests.harness.commands import ROOT
 from scale_tests.harness.kube import Cluster, core
-from scale_tests.harness.partisan import NodeStatus, components
+from scale_tests.harness.nodes import NodeStatus, components
 from scale_tests.harness.progress import wait_for
 
 NODES = 32

@@ -1,6 +1,6 @@
 """What everything that runs on a real cluster shares: the demo, the end-to-end tests, experiments.
 
 `environment` decides which cluster and which images; `operator` installs the chart there;
-`kube` speaks to the API server; `partisan` reads a PartisanCluster and its nodes;
+`kube` speaks to the API server; `partisan` reads a PartisanCluster, `nodes` its nodes;
 `progress` waits; `must_gather` saves what somebody needs to find out what went wrong.
 """

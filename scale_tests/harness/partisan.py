@@ -1,22 +1,18 @@
-"""A PartisanCluster and its nodes, as dataclasses read from the cluster.
+"""A PartisanCluster as the operator sees it, and its pods as the API server does.
 
-The operator's word (`read_cluster`) and the nodes' own (`read_nodes`) are separate, so that one
-can be checked against the other.
+The nodes' own words are in `nodes`, so that one can be checked against the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
-from scale_tests.harness.kube import ApiError, Cluster, Json, core, partisan_cluster
+from scale_tests.harness.kube import Cluster, Json, core, partisan_cluster
 
 CLUSTER_LABEL = "partisan.dev/cluster"
 """The label of every child object of a PartisanCluster: its name."""
-
-HTTP_PORT = 8080
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,37 +117,6 @@ class Pods:
     waiting: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChannelCounters:
-    """One node's counters of one channel, since its process started."""
-
-    sent_messages: int
-    sent_bytes: int
-    received_messages: int
-    received_bytes: int
-    dropped: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class NodeStatus:
-    """What one node says of itself at one time (`GET /status`)."""
-
-    name: str
-    incarnation: int
-    joined: bool
-    active: tuple[str, ...]
-    increments: int
-    value: int
-    converged: bool
-    phase: str
-    digest: str
-    memory_bytes: int
-    sync_payload_bytes: int
-    channels: tuple[tuple[str, ChannelCounters], ...]
-    version: str
-    otp: str
-
-
 def cluster_status(item: Json) -> ClusterStatus:
     """The dataclass of a PartisanCluster's JSON. What the operator has not set stays default."""
     status = item.get("status") or {}
@@ -211,88 +176,6 @@ def pods(items: Iterable[Json]) -> Pods:
             sorted({c["state"]["waiting"]["reason"] for c in statuses if "waiting" in c["state"]})
         ),
     )
-
-
-def node_status(item: Json) -> NodeStatus:
-    """The dataclass of a node's `/status`."""
-    overlay = item["overlay"]
-    workload = cast(Json, item.get("workload") or {})
-    return NodeStatus(
-        name=item["node"],
-        incarnation=item["incarnation"],
-        joined=overlay["joined"],
-        active=tuple(overlay["active"]),
-        increments=workload.get("increments", 0),
-        value=workload.get("value", 0),
-        converged=workload.get("converged", False),
-        phase=workload.get("phase", ""),
-        digest=workload.get("digest", ""),
-        memory_bytes=item["memory_bytes"],
-        sync_payload_bytes=item.get("sync_payload_bytes", 0),
-        channels=tuple(
-            (
-                name,
-                ChannelCounters(
-                    sent_messages=c["sent_messages"],
-                    sent_bytes=c["sent_bytes"],
-                    received_messages=c["received_messages"],
-                    received_bytes=c["received_bytes"],
-                    dropped=c["dropped"],
-                ),
-            )
-            for name, c in sorted(item["channels"].items())
-        ),
-        version=item["version"],
-        otp=item["otp"],
-    )
-
-
-def read_node(cluster: Cluster, namespace: str, pod: str) -> NodeStatus:
-    """Reads one node through the API server's proxy, which works on any cluster.
-
-    Raises:
-        ApiError: the node does not answer (yet).
-    """
-    path = core(namespace, "pods", f"http:{pod}:{HTTP_PORT}/proxy/status")
-    return node_status(cluster.get(path, timeout=3.0))
-
-
-def read_nodes(
-    cluster: Cluster, namespace: str, names: Sequence[str], *, at_once: int = 16
-) -> list[NodeStatus]:
-    """Reads these nodes, `at_once` at a time. Those that do not answer (yet) are left out."""
-
-    def read(name: str) -> NodeStatus | None:
-        try:
-            return read_node(cluster, namespace, name)
-        except ApiError:
-            return None
-
-    with ThreadPoolExecutor(max_workers=at_once) as executor:
-        return [node for node in executor.map(read, names) if node is not None]
-
-
-def components(nodes: Iterable[NodeStatus]) -> int:
-    """How many connected components the nodes' own active views make.
-
-    A link counts in either direction; names of nodes that were not read are ignored.
-    """
-    views = {node.name: set(node.active) for node in nodes}
-    neighbours: dict[str, set[str]] = {name: set() for name in views}
-    for name, view in views.items():
-        for other in view & views.keys():
-            neighbours[name].add(other)
-            neighbours[other].add(name)
-    count = 0
-    unseen = set(neighbours)
-    while unseen:
-        count += 1
-        frontier = [unseen.pop()]
-        while frontier:
-            found = neighbours[frontier.pop()] & unseen
-            unseen -= found
-            frontier.extend(found)
-    return count
 
 
 def _channel_rates(item: Json) -> ChannelRates:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from scale_tests.demo.samples import Sample
+from scale_tests.harness.nodes import ChannelCounters, NodeStatus
 from scale_tests.harness.partisan import (
-    ChannelCounters,
     ChannelRates,
     ClusterStatus,
     Condition,
-    NodeStatus,
     Pods,
     WorkloadStatus,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from scale_tests.harness.partisan import NodeStatus, cluster_status, components, node_status, pods
+from scale_tests.harness.nodes import NodeStatus, components, node_status
+from scale_tests.harness.partisan import cluster_status, pods
 
 CLUSTER: dict[str, Any] = {
     "metadata": {"name": "ads", "uid": "u", "generation": 2},
