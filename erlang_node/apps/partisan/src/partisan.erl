@@ -28,6 +28,7 @@
 -export([incarnation/0]).
 -export([join/1]).
 -export([leave/0]).
+-export([switch/1]).
 -export([members/0]).
 -export([neighbours/0]).
 -export([joined/0]).
@@ -87,6 +88,15 @@ join(Peers) ->
 -spec leave() -> ok.
 leave() ->
     partisan_manager:leave().
+
+%% @doc Moves this node to another overlay, or other parameters, while everything runs; do so on
+%% every node. It keeps its neighbours until it has others, and what is under way arrives.
+-spec switch(partisan_overlays:spec()) -> ok | {error, Description :: string()}.
+switch(Spec) ->
+    case partisan_config:validate(overlay, Spec) of
+        ok -> partisan_manager:switch(Spec);
+        {error, _} = Error -> Error
+    end.
 
 %% @doc The members this node knows, itself included. In partial views that is not everybody.
 -spec members() -> [partisan_peer:name()].

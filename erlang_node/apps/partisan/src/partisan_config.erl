@@ -12,6 +12,7 @@
 
 -export([set/1]).
 -export([get/1]).
+-export([validate/2]).
 
 -type channel() :: #{
     name := atom(),
@@ -64,6 +65,15 @@ set(Given) ->
         persistent_term:put(?KEY, Config)
     catch
         throw:{invalid, Description} -> {error, lists:flatten(Description)}
+    end.
+
+%% @doc Would this be a valid value of the field?
+-spec validate(atom(), term()) -> ok | {error, Description :: string()}.
+validate(Field, Value) ->
+    {Field, Rule} = lists:keyfind(Field, 1, fields()),
+    case is_valid(Rule, Value) of
+        true -> ok;
+        false -> {error, lists:flatten([atom_to_list(Field), " must be ", wanted(Rule)])}
     end.
 
 %% @doc The value of a field, defaults and the reserved channels included.

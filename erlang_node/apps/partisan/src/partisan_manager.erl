@@ -11,6 +11,7 @@
 -export([start_link/0]).
 -export([join/1]).
 -export([leave/0]).
+-export([switch/1]).
 -export([broadcast/2]).
 -export([subscribe/1]).
 -export([open_lane/1]).
@@ -41,6 +42,8 @@
     subscribers = #{} :: #{pid() => reference()},
     % Who waits for a route to whom.
     seekers = #{} :: #{partisan_peer:name() => [gen_server:from()]},
+    % When the ping went out that the overlay waits for, in microseconds of monotonic time.
+    pings = #{} :: #{partisan_peer:name() => integer()},
     leaving = no :: no | {since(), [gen_server:from()]} | left
 }).
 -type since() :: reference().
@@ -55,6 +58,11 @@ start_link() ->
 -spec join([partisan_peer:t()]) -> ok.
 join(Peers) ->
     gen_server:call(?MODULE, {join, Peers}, infinity).
+
+%% @doc Moves this node to another overlay, beside the present one until it is in.
+-spec switch(partisan_overlays:spec()) -> ok.
+switch(Spec) ->
+    gen_server:call(?MODULE, {switch, Spec}, infinity).
 
 %% @doc Leaves the overlay and sends what is queued; nothing can be sent afterwards. Answers when
 %% that is done, or after `leave_timeout'.
@@ -202,6 +210,8 @@ handle_call({route, Name}, From, #state{seekers = Seekers} = State) ->
     end;
 handle_call({broadcast, Payload}, _From, State) ->
     {reply, ok, run([{broadcast, Payload}], State)};
+handle_call({switch, Spec}, _From, State) ->
+    {reply, ok, run([{switch, Spec}], State)};
 handle_call({join, Peers}, _From, State) ->
     {reply, ok, run([{join, Peer} || Peer <- Peers], State)};
 handle_call({subscribe, Pid}, _From, #state{subscribers = Subscribers} = State) ->

@@ -62,15 +62,19 @@ cluster(Count, Overlay) ->
     Nodes = partisan_test_cluster:start(Count, maps:merge(Overlay(Count), #{
         channels => [#{name => default}, #{name => bulk, parallelism => 4}]
     })),
-    ok = await(fun() -> lists:all(fun(N) -> call(N, partisan, joined, []) end, Nodes) end),
+    ok = await(fun() -> is_one_component(Nodes) end),
     [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
     Nodes.
+
+is_one_component(Nodes) ->
+    Links = maps:from_list([{name(N), call(N, partisan, neighbours, [])} || N <- Nodes]),
+    partisan_graph:component_count(Links) =:= 1.
 
 star(_Count) ->
     #{overlay => {client_server, #{servers => [<<"node-1">>]}}}.
 
 partial(_Count) ->
-    #{overlay => {hyparview, #{active_max => 2, active_min => 2, promotion_interval => 500}}}.
+    #{overlay => {hyparview, #{active_max => 3, active_min => 2, promotion_interval => 500}}}.
 
 forward(From, To, Message, Options) ->
     call(From, partisan, forward, [name(To), sink, Message, Options]).

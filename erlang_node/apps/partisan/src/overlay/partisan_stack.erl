@@ -6,6 +6,8 @@
 %%% intervals, for as long as it takes; a seed goes on until it has met each other seed once, since
 %%% otherwise clusters that grew around two seeds would stay two.
 %%%
+%%% The overlay can be changed while everything runs: see {@link partisan_overlays}.
+%%%
 %%% `partisan_manager' runs it on sockets, `partisan_sim' in virtual time. The promises that an
 %%% interpreter must keep are those of {@link partisan_overlay}.
 -module(partisan_stack).
@@ -17,6 +19,8 @@
 -export([members/1]).
 -export([joined/1]).
 -export([info/1]).
+%% The module of an overlay, by its kind.
+-export([module/1]).
 
 -type kind() ::
     full_mesh
@@ -41,14 +45,18 @@
     broadcast => #{protocol => plumtree | gossip, _ => _},
     beacon_interval => pos_integer(),
     join_delay => pos_integer(),
-    join_delay_max => pos_integer()
+    join_delay_max => pos_integer(),
+    % How long the former overlay outlives a switch, at least: until the others have switched too.
+    switch_grace => pos_integer()
 }.
 
 -type event() ::
     partisan_overlay:event()
     | {broadcast, Payload :: term()}
     % Which neighbour leads to this member? Answered by `route' or `no_route'.
-    | {find_route, partisan_peer:name()}.
+    | {find_route, partisan_peer:name()}
+    % Move to another overlay.
+    | {switch, partisan_overlays:spec()}.
 -type effect() ::
     partisan_overlay:effect()
     | {deliver, Payload :: term()}
@@ -65,9 +73,7 @@
 
 -record(stack, {
     options :: options(),
-    kind :: kind(),
-    module :: module(),
-    overlay :: term(),
+    overlay :: partisan_overlays:t(),
     beacon :: none | partisan_beacon:t(),
     protocol :: module(),
     broadcast :: term(),
@@ -91,16 +97,13 @@ init(#{self := #{name := Name} = Self, overlay := {Kind, Parameters}, seeds := S
     Options = maps:merge(defaults(), Given),
     #{seed := {A, B, C} = Seed, broadcast := Broadcast} = Options,
     Protocol = protocol(maps:get(protocol, Broadcast, plumtree)),
-    Module = module(Kind),
     Common = #{self => Self, seed => Seed, seeds => Seeds},
-    {Overlay, Effects} = Module:init(maps:merge(Parameters, Common)),
+    {Overlay, Effects} = partisan_overlays:init({Kind, Parameters}, Common),
     {Others, Own} = lists:partition(fun(#{name := N}) -> N =/= Name end, Seeds),
     Rand0 = rand:seed_s(exsss, {C, A, B}),
     {Contacts, Rand} = partisan_random:sample(length(Others), Others, Rand0),
     Stack0 = #stack{
         options = Options,
-        kind = Kind,
-        module = Module,
         overlay = Overlay,
         beacon = beacon(Kind, Self, Seeds, Rand),
         protocol = Protocol,
@@ -124,12 +127,12 @@ handle(Event, Stack) ->
     flush(event(Event, Stack)).
 
 -spec neighbours(t()) -> [partisan_peer:t()].
-neighbours(#stack{module = Module, overlay = Overlay}) ->
-    Module:neighbours(Overlay).
+neighbours(#stack{overlay = Overlay}) ->
+    partisan_overlays:neighbours(Overlay).
 
 -spec passive(t()) -> [partisan_peer:t()].
-passive(#stack{module = Module, overlay = Overlay}) ->
-    Module:passive(Overlay).
+passive(#stack{overlay = Overlay}) ->
+    partisan_overlays:passive(Overlay).
 
 %% @doc Every member this node knows of, itself included.
 -spec members(t()) -> [partisan_peer:name()].
@@ -143,9 +146,9 @@ joined(Stack) ->
     neighbours(Stack) =/= [].
 
 -spec info(t()) -> info().
-info(#stack{kind = Kind} = Stack) ->
+info(#stack{overlay = Overlay} = Stack) ->
     #{
-        kind => Kind,
+        kind => partisan_overlays:kind(Overlay),
         joined => joined(Stack),
         active => [Name || #{name := Name} <- neighbours(Stack)],
         passive => [Name || #{name := Name} <- passive(Stack)]
@@ -178,6 +181,10 @@ event({timer, {beacon, tick}}, S) ->
     beacon_tick(S);
 event({timer, {stack, seek}}, S) ->
     seek(S);
+event({switch, Spec}, S) ->
+    switch(Spec, S);
+event({timer, {stack, retire}}, S) ->
+    retire(S);
 event({peer_up, Peer}, S) ->
     overlay({peer_up, Peer}, met(Peer, S));
 event(leave, S) ->
@@ -192,7 +199,7 @@ event(Event, S) ->
 seek(#stack{contacts = []} = S) ->
     S;
 seek(#stack{contacts = [Contact | Others], unmet = Unmet} = S) ->
-    case {neighbours(S), Unmet} of
+    case {partisan_overlays:present_neighbours(S#stack.overlay), Unmet} of
         {[], _} ->
             seek_later(overlay({join, Contact}, S#stack{contacts = Others ++ [Contact]}));
         {_, [Name | Later]} ->
@@ -211,6 +218,38 @@ seek_later(#stack{attempts = Attempts} = S) ->
 
 met(#{name := Name}, #stack{unmet = Unmet} = S) ->
     S#stack{unmet = lists:delete(Name, Unmet)}.
+
+%% Internals: another overlay.
+
+switch({Kind, _} = Spec, #stack{overlay = Overlay0, options = Options} = S0) ->
+    case partisan_overlays:switch(Spec, Overlay0) of
+        {Overlay0, []} ->
+            S0;
+        {Overlay, Effects} ->
+            #{self := Self, seeds := Seeds} = Options,
+            S1 = overlay_effects(Effects, S0#stack{overlay = Overlay, attempts = 0}),
+            S2 = S1#stack{beacon = beacon(Kind, Self, Seeds, S1#stack.rand)},
+            retire_later(seek(meet_all(S2)))
+    end.
+
+%% In the new overlay the seeds have to meet again.
+meet_all(#stack{options = #{self := #{name := Self}, seeds := Seeds}, contacts = Contacts} = S) ->
+    case [Name || #{name := Name} <- Seeds, Name =:= Self] of
+        [] -> S;
+        [Self] -> S#stack{unmet = [Name || #{name := Name} <- Contacts]}
+    end.
+
+retire(#stack{overlay = Overlay0} = S) ->
+    case partisan_overlays:present_neighbours(Overlay0) of
+        [] ->
+            retire_later(S);
+        _ ->
+            {Overlay, Effects} = partisan_overlays:retire(Overlay0),
+            overlay_effects(Effects, S#stack{overlay = Overlay})
+    end.
+
+retire_later(S) ->
+    emit({start_timer, {stack, retire}, option(switch_grace, S)}, S).
 
 %% Internals: beacons.
 
@@ -246,8 +285,8 @@ beacon_actions(Actions, S0) ->
 
 %% Internals: the layers.
 
-overlay(Event, #stack{module = Module, overlay = Overlay0} = S) ->
-    {Overlay, Effects} = Module:handle(Event, Overlay0),
+overlay(Event, #stack{overlay = Overlay0} = S) ->
+    {Overlay, Effects} = partisan_overlays:handle(Event, Overlay0),
     overlay_effects(Effects, S#stack{overlay = Overlay}).
 
 overlay_effects(Effects, S) ->
@@ -262,7 +301,7 @@ overlay_effect({neighbour_up, _} = Effect, S) ->
 overlay_effect({neighbour_down, Name} = Effect, S0) ->
     S1 = broadcast(Effect, emit(Effect, S0)),
     S = routes(partisan_routes:forget_neighbour(Name, S1#stack.routes), S1),
-    case neighbours(S) of
+    case partisan_overlays:present_neighbours(S#stack.overlay) of
         [] -> seek_later(S);
         _ -> S
     end;
@@ -307,6 +346,8 @@ route_action(Effect, S) ->
 protocol(plumtree) -> partisan_plumtree;
 protocol(gossip) -> partisan_gossip.
 
+%% @doc The module of an overlay.
+-spec module(kind()) -> module().
 module(full_mesh) -> partisan_overlay_full_mesh;
 module(client_server) -> partisan_overlay_client_server;
 module(hyparview) -> partisan_overlay_hyparview;
@@ -328,7 +369,8 @@ defaults() ->
         broadcast => #{},
         beacon_interval => 5000,
         join_delay => 200,
-        join_delay_max => 5000
+        join_delay_max => 5000,
+        switch_grace => 20000
     }.
 
 emit(Effect, #stack{out = Out} = S) ->

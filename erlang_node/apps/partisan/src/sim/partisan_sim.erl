@@ -23,6 +23,8 @@
 -export([crash/2]).
 -export([leave/2]).
 -export([broadcast/3]).
+-export([switch/3]).
+-export([configure/2]).
 -export([find_route/3]).
 -export([route/3]).
 -export([cut/2]).
@@ -141,6 +143,16 @@ leave(Index, Sim) ->
 -spec broadcast(index(), Payload :: term(), t()) -> t().
 broadcast(Index, Payload, Sim) ->
     step(Index, {broadcast, Payload}, Sim).
+
+%% @doc Lets a node move to another overlay.
+-spec switch(index(), partisan_overlays:spec(), t()) -> t().
+switch(Index, Spec, Sim) ->
+    step(Index, {switch, Spec}, Sim).
+
+%% @doc The overlay of the nodes that start from now on.
+-spec configure(partisan_overlays:spec(), t()) -> t().
+configure(Spec, #sim{options = Options} = Sim) ->
+    Sim#sim{options = Options#{overlay := Spec}}.
 
 %% @doc Lets a node look for another.
 -spec find_route(From :: index(), To :: index(), t()) -> t().

@@ -1,0 +1,216 @@
+%%% @doc The overlay of a node, and for a while the one it replaces.
+%%%
+%%% To change the overlay of a running cluster, the new one is built beside the old: both run,
+%%% over the same links, and the node's neighbours are those of either. Once the new overlay has
+%%% brought the node in, the old one is retired, and only the links that the new one wants stay.
+%%% So nobody loses a neighbour before it has another, and what travels meanwhile arrives.
+%%%
+%%% Nodes are told at different times. Messages and timers carry a tag that is a hash of the
+%%% overlay's kind and parameters; what belongs to an overlay that this node does not run (any
+%%% more, or yet) is dropped, and the protocols, which live with loss, ask again.
+%%%
+%%% A link that both overlays pin is one link to the interpreter: the first pin makes it and the
+%%% last release ends it. A neighbour of both comes up once and goes down once.
+-module(partisan_overlays).
+
+-export([init/2]).
+-export([handle/2]).
+-export([switch/2]).
+-export([retire/1]).
+-export([neighbours/1]).
+-export([present_neighbours/1]).
+-export([passive/1]).
+-export([kind/1]).
+
+-type spec() :: {partisan_stack:kind(), Parameters :: map()}.
+-type tag() :: non_neg_integer().
+-type name() :: partisan_peer:name().
+
+-record(overlay, {
+    tag :: tag(),
+    kind :: partisan_stack:kind(),
+    module :: module(),
+    state :: term()
+}).
+
+-record(overlays, {
+    % What every overlay is given: self, seed, seeds.
+    common :: map(),
+    present :: #overlay{},
+    former = none :: none | #overlay{},
+    % Who pins a link and who counts a peer as its neighbour.
+    pins = #{} :: #{name() => [tag()]},
+    ups = #{} :: #{name() => [tag()]},
+    % Who asked what a peer costs.
+    measuring = #{} :: #{name() => [tag()]},
+    % The links that stand.
+    links = #{} :: #{name() => partisan_peer:t()},
+    out = [] :: [partisan_overlay:effect()]
+}).
+
+-opaque t() :: #overlays{}.
+-export_type([t/0, spec/0]).
+
+%% @doc The first overlay.
+-spec init(spec(), Common :: map()) -> {t(), [partisan_overlay:effect()]}.
+init(Spec, Common) ->
+    {Overlay, Effects} = start(Spec, Common),
+    flush(effects(Effects, Overlay#overlay.tag, #overlays{common = Common, present = Overlay})).
+
+-spec handle(partisan_overlay:event(), t()) -> {t(), [partisan_overlay:effect()]}.
+handle(Event, O) ->
+    flush(event(Event, O)).
+
+%% @doc Builds another overlay beside the present one, which becomes the former. A former one that
+%% has not been retired yet is so now. Switching to the present overlay changes nothing.
+-spec switch(spec(), t()) -> {t(), [partisan_overlay:effect()]}.
+switch(Spec, #overlays{present = #overlay{tag = Tag} = Present, common = Common} = O0) ->
+    case tag(Spec) of
+        Tag ->
+            {O0, []};
+        _ ->
+            O1 = end_former(O0),
+            {Overlay, Effects} = start(Spec, Common),
+            O2 = O1#overlays{present = Overlay, former = Present},
+            flush(effects(Effects, Overlay#overlay.tag, O2))
+    end.
+
+%% @doc Ends the former overlay, if there is one.
+-spec retire(t()) -> {t(), [partisan_overlay:effect()]}.
+retire(O) ->
+    flush(end_former(O)).
+
+%% @doc The neighbours in either overlay.
+-spec neighbours(t()) -> [partisan_peer:t()].
+neighbours(#overlays{former = none} = O) ->
+    present_neighbours(O);
+neighbours(#overlays{former = #overlay{module = Module, state = State}} = O) ->
+    Present = present_neighbours(O),
+    Names = [Name || #{name := Name} <- Present],
+    Former = Module:neighbours(State),
+    Present ++ [Peer || #{name := Name} = Peer <- Former, not lists:member(Name, Names)].
+
+%% @doc The neighbours in the present overlay.
+-spec present_neighbours(t()) -> [partisan_peer:t()].
+present_neighbours(#overlays{present = #overlay{module = Module, state = State}}) ->
+    Module:neighbours(State).
+
+-spec passive(t()) -> [partisan_peer:t()].
+passive(#overlays{present = #overlay{module = Module, state = State}}) ->
+    Module:passive(State).
+
+-spec kind(t()) -> partisan_stack:kind().
+kind(#overlays{present = #overlay{kind = Kind}}) ->
+    Kind.
+
+%% Internals: events.
+
+event({message, From, {Tag, Msg}}, O) ->
+    dispatch(Tag, {message, From, Msg}, O);
+event({timer, {Tag, Name}}, O) ->
+    dispatch(Tag, {timer, Name}, O);
+event({peer_up, #{name := Name} = Peer}, #overlays{links = Links, pins = Pins} = O0) ->
+    O1 = O0#overlays{links = Links#{Name => Peer}},
+    to_each(maps:get(Name, Pins, []), {peer_up, Peer}, O1);
+event({peer_down, Name, _} = Event, #overlays{links = Links, pins = Pins} = O0) ->
+    O1 = O0#overlays{links = maps:remove(Name, Links), pins = maps:remove(Name, Pins)},
+    to_each(tags(O1), Event, O1);
+event({join, _} = Event, #overlays{present = #overlay{tag = Tag}} = O) ->
+    dispatch(Tag, Event, O);
+event({cost, Name, _} = Event, #overlays{measuring = Measuring} = O) ->
+    Asked = maps:get(Name, Measuring, []),
+    to_each(Asked, Event, O#overlays{measuring = maps:remove(Name, Measuring)});
+event(leave, O) ->
+    to_each(tags(O), leave, O).
+
+to_each(Tags, Event, O) ->
+    lists:foldl(fun(Tag, Acc) -> dispatch(Tag, Event, Acc) end, O, Tags).
+
+dispatch(Tag, Event, #overlays{present = #overlay{tag = Tag} = Overlay} = O) ->
+    {Next, Effects} = step(Event, Overlay),
+    effects(Effects, Tag, O#overlays{present = Next});
+dispatch(Tag, Event, #overlays{former = #overlay{tag = Tag} = Overlay} = O) ->
+    {Next, Effects} = step(Event, Overlay),
+    effects(Effects, Tag, O#overlays{former = Next});
+dispatch(_Other, _Event, O) ->
+    O.
+
+step(Event, #overlay{module = Module, state = State0} = Overlay) ->
+    {State, Effects} = Module:handle(Event, State0),
+    {Overlay#overlay{state = State}, Effects}.
+
+tags(#overlays{present = #overlay{tag = Tag}, former = none}) -> [Tag];
+tags(#overlays{present = #overlay{tag = A}, former = #overlay{tag = B}}) -> [A, B].
+
+%% Internals: effects.
+
+effects(Effects, Tag, O) ->
+    lists:foldl(fun(Effect, Acc) -> effect(Effect, Tag, Acc) end, O, Effects).
+
+effect({send, Peer, Msg}, Tag, O) ->
+    emit({send, Peer, {Tag, Msg}}, O);
+effect({start_timer, Name, Delay}, Tag, O) ->
+    emit({start_timer, {Tag, Name}, Delay}, O);
+effect({connect, #{name := Name} = Peer}, Tag, #overlays{pins = Pins, links = Links} = O0) ->
+    Pinning = maps:get(Name, Pins, []),
+    O1 = O0#overlays{pins = Pins#{Name => lists:usort([Tag | Pinning])}},
+    case Links of
+        #{Name := Link} ->
+            case {partisan_peer:supersedes(Peer, Link), lists:member(Tag, Pinning)} of
+                % The interpreter drops the link to the former life without a word.
+                {true, _} -> emit({connect, Peer}, O1#overlays{links = maps:remove(Name, Links)});
+                % It stands for the other overlay: the interpreter would not say so again.
+                {false, false} -> dispatch(Tag, {peer_up, Link}, O1);
+                {false, true} -> O1
+            end;
+        #{} ->
+            emit({connect, Peer}, O1)
+    end;
+effect({disconnect, Name}, Tag, #overlays{pins = Pins, links = Links} = O) ->
+    case lists:delete(Tag, maps:get(Name, Pins, [])) of
+        [] ->
+            Released = O#overlays{pins = maps:remove(Name, Pins), links = maps:remove(Name, Links)},
+            emit({disconnect, Name}, Released);
+        Others ->
+            O#overlays{pins = Pins#{Name => Others}}
+    end;
+effect({neighbour_up, #{name := Name}} = Effect, Tag, #overlays{ups = Ups} = O0) ->
+    Before = maps:get(Name, Ups, []),
+    O1 = O0#overlays{ups = Ups#{Name => lists:usort([Tag | Before])}},
+    case Before of
+        [] -> emit(Effect, O1);
+        _ -> O1
+    end;
+effect({neighbour_down, Name} = Effect, Tag, #overlays{ups = Ups} = O) ->
+    case lists:delete(Tag, maps:get(Name, Ups, [])) of
+        [] -> emit(Effect, O#overlays{ups = maps:remove(Name, Ups)});
+        Others -> O#overlays{ups = Ups#{Name => Others}}
+    end;
+effect({measure, #{name := Name}} = Effect, Tag, #overlays{measuring = Measuring} = O) ->
+    Asking = lists:usort([Tag | maps:get(Name, Measuring, [])]),
+    emit(Effect, O#overlays{measuring = Measuring#{Name => Asking}});
+effect(Effect, _Tag, O) ->
+    emit(Effect, O).
+
+%% Internals: lives of overlays.
+
+start({Kind, Parameters} = Spec, Common) ->
+    Module = partisan_stack:module(Kind),
+    {State, Effects} = Module:init(maps:merge(Parameters, Common)),
+    {#overlay{tag = tag(Spec), kind = Kind, module = Module, state = State}, Effects}.
+
+%% HiScamp's level is the node's own, and no part of what the nodes have in common.
+tag({Kind, Parameters}) ->
+    erlang:phash2({Kind, maps:remove(level, Parameters)}).
+
+end_former(#overlays{former = none} = O) ->
+    O;
+end_former(#overlays{former = #overlay{tag = Tag}} = O0) ->
+    O1 = dispatch(Tag, leave, O0),
+    O1#overlays{former = none}.
+
+emit(Effect, #overlays{out = Out} = O) ->
+    O#overlays{out = [Effect | Out]}.
+
+flush(#overlays{out = Out} = O) ->
+    {O#overlays{out = []}, lists:reverse(Out)}.

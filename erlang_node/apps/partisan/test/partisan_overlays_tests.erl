@@ -1,0 +1,140 @@
+%%% @doc Changing the overlay of a running cluster, in virtual time.
+-module(partisan_overlays_tests).
+
+-include_lib("proper/include/proper.hrl").
+-include_lib("eunit/include/eunit.hrl").
+
+-define(NODES, 16).
+-define(SEEDS, 3).
+-define(STEP, 200).
+
+every_pair_test_() ->
+    [
+        {lists:concat([From, " to ", To]), {timeout, 60, ?_test(moves(From, To))}}
+     || From <- kinds(), To <- kinds(), From =/= To
+    ].
+
+parameters_test() ->
+    % New parameters are another overlay of the same kind.
+    Sim = moved(whole({hyparview, #{}}), {hyparview, #{active_max => 4}}),
+    Links = partisan_sim:links(Sim),
+    ?assertEqual(1, partisan_graph:component_count(Links)),
+    ?assert(lists:all(fun(To) -> length(To) =< 4 end, maps:values(Links))).
+
+same_overlay_test() ->
+    Sim = whole({hyparview, #{}}),
+    Switched = partisan_sim:switch(1, {hyparview, #{}}, Sim),
+    ?assertEqual(partisan_sim:links(Sim), partisan_sim:links(Switched)).
+
+there_and_back_test() ->
+    Sim = lists:foldl(
+        fun(Spec, S) -> moved(S, Spec) end,
+        whole(spec(full_mesh)),
+        [spec(hyparview), spec(full_mesh), spec(client_server), spec(full_mesh)]
+    ),
+    Degrees = [length(To) || To <- maps:values(partisan_sim:links(Sim))],
+    ?assertEqual(?NODES * (?NODES - 1), lists:sum(Degrees)).
+
+faults_test_() ->
+    {timeout, 120,
+        ?_assert(proper:quickcheck(prop_faults(), [{numtests, 40}, {to_file, user}, noshrink]))}.
+
+%% Nodes crash and start, and the cluster moves on and on: when it is quiet, all are where they
+%% should be, and hear one another.
+prop_faults() ->
+    ?FORALL(
+        {Seed, Moments},
+        {integer(1, 1 bsl 30), list(moment())},
+        begin
+            Sim0 = started(Seed, spec(hyparview)),
+            {Last, Sim1} = lists:foldl(fun happen/2, {spec(hyparview), Sim0}, Moments),
+            Dead = lists:seq(1, ?NODES) -- partisan_sim:nodes(Sim1),
+            Sim2 = lists:foldl(fun partisan_sim:start/2, Sim1, Dead),
+            Sim3 = partisan_sim:run(180000, Sim2),
+            Sim4 = partisan_sim:run(20000, partisan_sim:broadcast(1, last, Sim3)),
+            Links = partisan_sim:links(Sim3),
+            {Kind, _} = Last,
+            conjunction([
+                {kinds, [Kind] =:= lists:usort([kind(I, Sim3) || I <- lists:seq(1, ?NODES)])},
+                {one_component, partisan_graph:component_count(Links) =:= 1},
+                {symmetric, partisan_graph:one_sided(Links) =:= []},
+                {heard, map_size(maps:get(last, partisan_sim:delivered(Sim4), #{})) =:= ?NODES}
+            ])
+        end
+    ).
+
+moment() ->
+    frequency([
+        {4, {run, integer(1, 20000)}},
+        {3, {crash, integer(1, ?NODES)}},
+        {3, {start, integer(1, ?NODES)}},
+        {2, {switch, oneof(kinds())}}
+    ]).
+
+happen({run, Duration}, {Spec, Sim}) ->
+    {Spec, partisan_sim:run(Duration, Sim)};
+happen({crash, Index}, {Spec, Sim}) ->
+    {Spec, partisan_sim:crash([I || I <- partisan_sim:nodes(Sim), I =:= Index], Sim)};
+happen({start, Index}, {Spec, Sim}) ->
+    case lists:member(Index, partisan_sim:nodes(Sim)) of
+        true -> {Spec, Sim};
+        false -> {Spec, partisan_sim:start(Index, Sim)}
+    end;
+happen({switch, Kind}, {_Former, Sim}) ->
+    Spec = spec(Kind),
+    {Spec, tell_all(Spec, partisan_sim:configure(Spec, Sim))}.
+
+%% From a whole cluster of one kind to a whole one of another: no node is ever alone on the way,
+%% and what is broadcast meanwhile arrives everywhere.
+moves(From, To) ->
+    Sim = moved(whole(spec(From)), spec(To)),
+    Links = partisan_sim:links(Sim),
+    ?assertEqual([To], lists:usort([kind(I, Sim) || I <- partisan_sim:nodes(Sim)])),
+    ?assertEqual(1, partisan_graph:component_count(Links)),
+    ?assertEqual([], partisan_graph:one_sided(Links)),
+    To =:= full_mesh andalso
+        ?assert(lists:all(fun(N) -> length(N) =:= ?NODES - 1 end, maps:values(Links))),
+    [
+        ?assertEqual({Payload, ?NODES}, {Payload, map_size(Arrivals)})
+     || {Payload, Arrivals} <- maps:to_list(partisan_sim:delivered(Sim))
+    ].
+
+moved(Sim0, Spec) ->
+    Sim1 = tell_all(Spec, partisan_sim:configure(Spec, Sim0)),
+    Sim2 = lists:foldl(
+        fun(N, S) ->
+            Next = partisan_sim:run(?STEP, S),
+            ?assertNot(lists:member([], maps:values(partisan_sim:links(Next)))),
+            case N rem 10 of
+                0 -> partisan_sim:broadcast(N rem ?NODES + 1, make_ref(), Next);
+                _ -> Next
+            end
+        end,
+        Sim1,
+        lists:seq(1, 200)
+    ),
+    partisan_sim:run(60000, Sim2).
+
+%% One after the other, over some seconds, as a changed file reaches them.
+tell_all(Spec, Sim) ->
+    lists:foldl(
+        fun(Index, S) -> partisan_sim:run(300, partisan_sim:switch(Index, Spec, S)) end,
+        Sim,
+        partisan_sim:nodes(Sim)
+    ).
+
+whole(Spec) ->
+    partisan_sim:run(30000, started(7, Spec)).
+
+started(Seed, Spec) ->
+    Sim = partisan_sim:new(#{seed => Seed, seeds => ?SEEDS, overlay => Spec}),
+    lists:foldl(fun partisan_sim:start/2, Sim, lists:seq(1, ?NODES)).
+
+kind(Index, Sim) ->
+    maps:get(kind, partisan_stack:info(partisan_sim:stack(Index, Sim))).
+
+kinds() ->
+    [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v2].
+
+spec(client_server) -> {client_server, #{servers => [<<"n1">>, <<"n2">>]}};
+spec(Kind) -> {Kind, #{}}.
