@@ -100,7 +100,8 @@ event({timer, optimise}, S0) ->
     % Neighbours again each time: costs change, and they are what is compared with.
     lists:foldl(fun(Peer, S) -> emit({measure, Peer}, S) end, S3, neighbours(S3) ++ Scanned);
 event({cost, Name, Cost}, #state{costs = Costs} = S) ->
-    consider(Name, weigh(Name, S#state{costs = Costs#{Name => Cost}}));
+    Measured = emit({count, measured}, S#state{costs = Costs#{Name => Cost}}),
+    consider(Name, weigh(Name, Measured));
 event({message, From, {xbot, Msg}}, S) ->
     message(Msg, From, S);
 event({peer_down, Name, _Reason} = Event, #state{scanned = Scanned} = S) ->
