@@ -230,6 +230,8 @@ handle_cast(_Unexpected, State) ->
     {noreply, State}.
 
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
+handle_info({overlay, Peer, {measure, Message}}, State) ->
+    {noreply, measure(Message, Peer, State)};
 handle_info({overlay, Peer, Message}, State) ->
     {noreply, run([{message, Peer, Message}], State)};
 handle_info({timeout, Timer, Name}, #state{timers = Timers} = State) ->
@@ -283,6 +285,9 @@ effect({disconnect, Name}, #state{links = Links} = S) ->
 effect({send, Peer, Message}, #state{links = Links0} = S) ->
     {Events, Links} = partisan_connections:send(Peer, Message, Links0),
     {Events, S#state{links = Links}};
+effect({measure, #{name := Name} = Peer}, #state{pings = Pings} = S) ->
+    Sent = erlang:monotonic_time(microsecond),
+    effect({send, Peer, {measure, {ping, Sent}}}, S#state{pings = Pings#{Name => Sent}});
 effect({start_timer, Name, Delay}, #state{timers = Timers} = S) ->
     ok = cancel(maps:get(Name, Timers, none)),
     {[], S#state{timers = Timers#{Name => erlang:start_timer(Delay, self(), Name)}}};
@@ -307,6 +312,18 @@ effect({no_route, Name}, S) ->
 effect({deliver, {Destination, Message}}, S) ->
     ok = partisan:deliver(Destination, Message, overlay),
     {[], S}.
+
+%% A ping comes back as it was; what was not asked for, or is not what was asked last, is no answer.
+measure({ping, Sent}, Peer, State) ->
+    interpret([{send, Peer, {measure, {pong, Sent}}}], State);
+measure({pong, Sent}, #{name := Name}, #state{pings = Pings0} = State) ->
+    case maps:take(Name, Pings0) of
+        {Sent, Pings} ->
+            Cost = erlang:monotonic_time(microsecond) - Sent,
+            run([{cost, Name, Cost}], State#state{pings = Pings});
+        _ ->
+            State
+    end.
 
 tell_seekers(Name, Answer, #state{seekers = Seekers} = State) ->
     case maps:take(Name, Seekers) of
