@@ -71,6 +71,13 @@ graph_and_messages_agree_test_() ->
             ?assert(abs(mean(Simulated) - mean(Computed)) < 5)
         end)}.
 
+numbers_of_more_than_two_bytes_test() ->
+    Sim0 = partisan_sim:new(#{seed => 1, seeds => 0, overlay => {hyparview, #{}}}),
+    Sim1 = lists:foldl(fun partisan_sim:start/2, Sim0, [1, 65535, 65536, 1000000]),
+    Join = fun(Index, Sim) -> partisan_sim:join(Index, 1, Sim) end,
+    Sim2 = partisan_sim:run(20000, lists:foldl(Join, Sim1, [65535, 65536, 1000000])),
+    ?assertEqual([65535, 65536, 1000000], lists:sort(maps:get(1, partisan_sim:links(Sim2)))).
+
 lost_messages_are_mended_test() ->
     % One message in twenty vanishes, and nobody is told.
     Sim0 = partisan_sim:new(#{seed => 2, overlay => {hyparview, #{}}, loss => 0.05}),

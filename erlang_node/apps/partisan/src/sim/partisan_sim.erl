@@ -478,15 +478,15 @@ overlay(_Index, Overlay) ->
     Overlay.
 
 peer(Index, Life) ->
-    Address = {10, Index bsr 16, Index bsr 8 band 255, Index band 255},
-    partisan_peer:new(name(Index), Address, 1, Life).
+    <<High, Middle, Low>> = <<Index:24>>,
+    partisan_peer:new(name(Index), {10, High, Middle, Low}, 1, Life).
 
 name(Index) ->
     <<"n", (integer_to_binary(Index))/binary>>.
 
 %% A node's address is its number, which is quicker to read than its name.
 index(#{host := {10, High, Middle, Low}}) ->
-    High bsl 16 + Middle bsl 8 + Low;
+    (High bsl 16) bor (Middle bsl 8) bor Low;
 index(#{name := Name}) ->
     index(Name);
 index(<<"n", Digits/binary>>) ->
