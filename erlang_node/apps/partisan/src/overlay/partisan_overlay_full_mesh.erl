@@ -207,8 +207,9 @@ up(#{name := Name} = Peer, #state{members = Members} = S0) ->
 
 down(#member{status = up, peer = #{name := Name}}, S) ->
     emit({disconnect, Name}, emit({neighbour_down, Name}, S));
-down(#member{status = down}, S) ->
-    S.
+down(#member{status = down, peer = #{name := Name}}, S) ->
+    % It may be being dialled: a pin that outlived its member would keep the next one from being.
+    emit({disconnect, Name}, S).
 
 unreachable(#member{peer = #{name := Name} = Peer, status = Status, dialled = Dialled}, S0) ->
     S1 =
