@@ -189,7 +189,10 @@ be_contact(New, S0) ->
                 [] ->
                     keep(New, S1);
                 View ->
-                    {Extra, S2} = draw(option(redundancy, S1), View, S1),
+                    % However small the view: a member may get several copies.
+                    {Extra, S2} = lists:mapfoldl(
+                        fun(_, S) -> pick(View, S) end, S1, lists:seq(1, option(redundancy, S1))
+                    ),
                     Copy = {subscription, New, ?WALK_FACTOR * (1 + length(View))},
                     lists:foldl(fun(P, S) -> emit({send, P, Copy}, S) end, S2, View ++ Extra)
             end
