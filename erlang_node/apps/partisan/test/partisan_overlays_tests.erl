@@ -57,7 +57,7 @@ prop_faults() ->
             conjunction([
                 {kinds, [Kind] =:= lists:usort([kind(I, Sim3) || I <- lists:seq(1, ?NODES)])},
                 {one_component, partisan_graph:component_count(Links) =:= 1},
-                {symmetric, partisan_graph:one_sided(Links) =:= []},
+                {symmetric, is_symmetric(Kind, Links)},
                 {heard, map_size(maps:get(last, partisan_sim:delivered(Sim4), #{})) =:= ?NODES}
             ])
         end
@@ -91,7 +91,7 @@ moves(From, To) ->
     Links = partisan_sim:links(Sim),
     ?assertEqual([To], lists:usort([kind(I, Sim) || I <- partisan_sim:nodes(Sim)])),
     ?assertEqual(1, partisan_graph:component_count(Links)),
-    ?assertEqual([], partisan_graph:one_sided(Links)),
+    ?assert(is_symmetric(To, Links)),
     To =:= full_mesh andalso
         ?assert(lists:all(fun(N) -> length(N) =:= ?NODES - 1 end, maps:values(Links))),
     [
@@ -129,6 +129,10 @@ whole(Spec) ->
 started(Seed, Spec) ->
     Sim = partisan_sim:new(#{seed => Seed, seeds => ?SEEDS, overlay => Spec}),
     lists:foldl(fun partisan_sim:start/2, Sim, lists:seq(1, ?NODES)).
+
+%% The views of Cyclon and SCAMP change all the time: some change is always under way.
+is_symmetric(Kind, Links) ->
+    lists:member(Kind, [cyclon, scamp_v2]) orelse partisan_graph:one_sided(Links) =:= [].
 
 kind(Index, Sim) ->
     maps:get(kind, partisan_stack:info(partisan_sim:stack(Index, Sim))).

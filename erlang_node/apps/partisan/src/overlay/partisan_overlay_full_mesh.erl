@@ -10,8 +10,7 @@
 %%% intervals, since a restarted pod usually comes back. Departures are remembered by incarnation
 %%% and spread with the lists, so that a late list cannot bring a departed member back while its
 %%% successor is welcome. Whom we gave up on our own we ignore in other members' lists until it
-%%% speaks to us itself: a verdict of ours is no proof for others. Whoever speaks is no longer
-%%% departed either: it may have left for another overlay, and come back.
+%%% speaks to us itself: a verdict of ours is no proof for others.
 -module(partisan_overlay_full_mesh).
 -behaviour(partisan_overlay).
 
@@ -99,10 +98,10 @@ event({join, Contact}, S) ->
         true -> S;
         false -> emit({send, Contact, join}, S)
     end;
-event({message, From, Msg}, S) ->
+event({message, #{name := Name} = From, Msg}, #state{given_up = GivenUp} = S) ->
     case is_self(From, S) of
         true -> S;
-        false -> message(Msg, From, is_alive(From, S))
+        false -> message(Msg, From, S#state{given_up = maps:remove(Name, GivenUp)})
     end;
 event({peer_up, #{name := Name} = Peer}, S) ->
     case S#state.members of
@@ -163,17 +162,6 @@ message(bye, #{name := Name, incarnation := Incarnation}, S) ->
     depart(Name, Incarnation, S).
 
 %% Internals: membership.
-
-is_alive(#{name := Name, incarnation := Incarnation}, S) ->
-    #state{departed = Departed, given_up = GivenUp} = S,
-    S#state{
-        departed =
-            case Departed of
-                #{Name := Incarnation} -> maps:remove(Name, Departed);
-                #{} -> Departed
-            end,
-        given_up = maps:remove(Name, GivenUp)
-    }.
 
 %% A description of a member, from itself or from hearsay: dial it if it is new to us.
 learn(#{name := Name, incarnation := Incarnation} = Peer, S) ->

@@ -7,7 +7,9 @@
 %%%
 %%% Nodes are told at different times. Messages and timers carry a tag that is a hash of the
 %%% overlay's kind and parameters; what belongs to an overlay that this node does not run (any
-%%% more, or yet) is dropped, and the protocols, which live with loss, ask again.
+%%% more, or yet) is dropped, and the protocols, which live with loss, ask again. An overlay is
+%%% retired without a word, for the node has not left: it may come back to that very overlay while
+%%% others still run it, and must not be taken for departed.
 %%%
 %%% A link that both overlays pin is one link to the interpreter: the first pin makes it and the
 %%% last release ends it. A neighbour of both comes up once and goes down once.
@@ -205,9 +207,10 @@ tag({Kind, Parameters}) ->
 
 end_former(#overlays{former = none} = O) ->
     O;
-end_former(#overlays{former = #overlay{tag = Tag}} = O0) ->
-    O1 = dispatch(Tag, leave, O0),
-    O1#overlays{former = none}.
+end_former(#overlays{former = #overlay{tag = Tag}, pins = Pins, ups = Ups} = O0) ->
+    Lost = [{neighbour_down, Name} || {Name, Tags} <- maps:to_list(Ups), lists:member(Tag, Tags)],
+    Free = [{disconnect, Name} || {Name, Tags} <- maps:to_list(Pins), lists:member(Tag, Tags)],
+    effects(Lost ++ Free, Tag, O0#overlays{former = none}).
 
 emit(Effect, #overlays{out = Out} = O) ->
     O#overlays{out = [Effect | Out]}.
