@@ -93,6 +93,10 @@ crd: bootstrap ## Regenerate the CRD from the operator's models
 bench: bootstrap ## Measure join latency, operator overhead and memory per node on the running cluster
 	$(PY) -m scale_tests.bench
 
+.PHONY: simulate
+simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (QUICK=1: a tenth of the size)
+	$(PY) -m scale_tests.simulate run $(if $(filter 1,$(QUICK)),--quick)
+
 .PHONY: requirements
 requirements: bootstrap ## Lock the Python requirements anew
 	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --no-emit-index-url --no-emit-find-links \
