@@ -211,7 +211,10 @@ seek(#stack{contacts = [Contact | Others], unmet = Unmet} = S) ->
     end.
 
 seek_later(#stack{attempts = Attempts} = S) ->
-    Longest = min(option(join_delay, S) bsl min(Attempts, 16), option(join_delay_max, S)),
+    % It doubles with every fourth attempt, and so stays a fraction of the time waited: the seeds of
+    % a cluster that starts are up a moment later than most of those who look for them.
+    Doublings = min(Attempts div 4, 16),
+    Longest = min(option(join_delay, S) bsl Doublings, option(join_delay_max, S)),
     {Chance, Rand} = rand:uniform_s(Longest, S#stack.rand),
     Delay = (Longest + Chance) div 2,
     emit({start_timer, {stack, seek}, Delay}, S#stack{attempts = Attempts + 1, rand = Rand}).
