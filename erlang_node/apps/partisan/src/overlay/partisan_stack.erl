@@ -81,7 +81,7 @@
     rand :: rand:state(),
     contacts :: [partisan_peer:t()],
     % Seeds that this seed has not met yet.
-    unmet :: [partisan_peer:name()],
+    unmet = [] :: [partisan_peer:name()],
     attempts = 0 :: non_neg_integer(),
     leaving = false :: boolean(),
     out = [] :: [effect()]
@@ -99,7 +99,7 @@ init(#{self := #{name := Name} = Self, overlay := {Kind, Parameters}, seeds := S
     Protocol = protocol(maps:get(protocol, Broadcast, plumtree)),
     Common = #{self => Self, seed => Seed, seeds => Seeds},
     {Overlay, Effects} = partisan_overlays:init({Kind, Parameters}, Common),
-    {Others, Own} = lists:partition(fun(#{name := N}) -> N =/= Name end, Seeds),
+    Others = [Other || #{name := N} = Other <- Seeds, N =/= Name],
     Rand0 = rand:seed_s(exsss, {C, A, B}),
     {Contacts, Rand} = partisan_random:sample(length(Others), Others, Rand0),
     Stack0 = #stack{
@@ -110,14 +110,9 @@ init(#{self := #{name := Name} = Self, overlay := {Kind, Parameters}, seeds := S
         broadcast = Protocol:init(Broadcast#{self => Self, seed => Seed}),
         routes = partisan_routes:new(Name),
         rand = Rand,
-        contacts = Contacts,
-        unmet =
-            case Own of
-                [] -> [];
-                _ -> [N || #{name := N} <- Contacts]
-            end
+        contacts = Contacts
     },
-    Stack1 = overlay_effects(Effects, Stack0),
+    Stack1 = overlay_effects(Effects, meet_all(Stack0)),
     flush(emit({start_timer, {beacon, tick}, option(beacon_interval, Stack1)}, seek(Stack1))).
 
 -spec handle(event(), t()) -> {t(), [effect()]}.
@@ -235,7 +230,7 @@ switch({Kind, _} = Spec, #stack{overlay = Overlay0, options = Options} = S0) ->
             retire_later(seek(meet_all(S2)))
     end.
 
-%% In the new overlay the seeds have to meet again.
+%% A seed has every other seed to meet, at the start and again in a new overlay.
 meet_all(#stack{options = #{self := #{name := Self}, seeds := Seeds}, contacts = Contacts} = S) ->
     case [Name || #{name := Name} <- Seeds, Name =:= Self] of
         [] -> S;
