@@ -29,6 +29,7 @@
 -export([join/1]).
 -export([leave/0]).
 -export([switch/1]).
+-export([reconfigure/1]).
 -export([members/0]).
 -export([neighbours/0]).
 -export([joined/0]).
@@ -93,10 +94,15 @@ leave() ->
 %% every node. It keeps its neighbours until it has others, and what is under way arrives.
 -spec switch(partisan_overlays:spec()) -> ok | {error, Description :: string()}.
 switch(Spec) ->
-    case partisan_config:validate(overlay, Spec) of
-        ok -> partisan_manager:switch(Spec);
-        {error, _} = Error -> Error
-    end.
+    reconfigure(#{overlay => Spec}).
+
+%% @doc Changes settings of this node while everything runs, all or, where one is wrong, none: the
+%% overlay (`switch/1'), how many lanes a channel has, the seeds, the size of the cluster. When the
+%% lanes change messages keep their order: those of the new lanes wait until the former ones have
+%% delivered what they held.
+-spec reconfigure(partisan_config:changes()) -> ok | {error, Description :: string()}.
+reconfigure(Changes) ->
+    partisan_manager:reconfigure(Changes).
 
 %% @doc The members this node knows, itself included. In partial views that is not everybody.
 -spec members() -> [partisan_peer:name()].

@@ -1,8 +1,9 @@
 %%% @doc The validated configuration of this node, in one persistent term.
 %%%
-%%% Whoever starts the application sets it first, once; everything else only reads it. What is
-%%% wrong is answered with a text that names the field and the fix, so that a bad file stops the
-%%% node at its start and not in the middle of the night.
+%%% Whoever starts the application sets it first, once; everything else only reads it, but for the
+%%% few settings that may change while the application runs. What is wrong is answered with a text
+%%% that names the field and the fix, so that a bad file stops the node at its start and not in the
+%%% middle of the night.
 %%%
 %%% == Fields ==
 %%% Required: `name', `cluster', `token' (at least 16 bytes, shared by the whole cluster), `host'
@@ -12,7 +13,8 @@
 
 -export([set/1]).
 -export([get/1]).
--export([validate/2]).
+-export([changed/1]).
+-export([store/1]).
 
 -type channel() :: #{
     name := atom(),
@@ -53,7 +55,16 @@
     leave_timeout => pos_integer()
 }.
 
--export_type([t/0, channel/0]).
+%% What may change while the application runs. What is not there stays as it is.
+-type changes() :: #{
+    overlay => {partisan_stack:kind(), map()},
+    seeds => [partisan_peer:t()],
+    replicas => pos_integer(),
+    % Of channels that there are.
+    parallelism => #{Channel :: atom() => pos_integer()}
+}.
+
+-export_type([t/0, channel/0, changes/0]).
 
 -define(KEY, ?MODULE).
 
@@ -67,14 +78,27 @@ set(Given) ->
         throw:{invalid, Description} -> {error, lists:flatten(Description)}
     end.
 
-%% @doc Would this be a valid value of the field?
--spec validate(atom(), term()) -> ok | {error, Description :: string()}.
-validate(Field, Value) ->
-    {Field, Rule} = lists:keyfind(Field, 1, fields()),
-    case is_valid(Rule, Value) of
-        true -> ok;
-        false -> {error, lists:flatten([atom_to_list(Field), " must be ", wanted(Rule)])}
+%% @doc The configuration with these changes, or what is wrong with one of them.
+-spec changed(changes()) -> {ok, t()} | {error, Description :: string()}.
+changed(Changes) ->
+    Config = persistent_term:get(?KEY),
+    try
+        {Parallelism, Fields} = parallelism(maps:take(parallelism, Changes), Changes),
+        Unknown = maps:keys(maps:without([overlay, seeds, replicas], Fields)),
+        Unknown =:= [] orelse
+            invalid("~p cannot change while the application runs; start it anew", [hd(Unknown)]),
+        Channels = lists:foldl(fun widen/2, maps:get(channels, Config), maps:to_list(Parallelism)),
+        maps:foreach(fun(Field, Value) -> check(Field, rule(Field), Value) end, Fields),
+        {ok, maps:merge(Config, Fields#{channels => Channels})}
+    catch
+        throw:{invalid, Description} -> {error, lists:flatten(Description)}
     end.
+
+%% @doc Stores a configuration that `changed/1' has answered with. What runs does not follow by
+%% itself ({@link partisan:reconfigure/1}).
+-spec store(t()) -> ok.
+store(Config) ->
+    persistent_term:put(?KEY, Config).
 
 %% @doc The value of a field, defaults and the reserved channels included.
 -spec get(atom()) -> term().
@@ -100,6 +124,30 @@ defaults() ->
         idle_timeout => 10000,
         leave_timeout => 5000
     }.
+
+parallelism(error, Changes) -> {#{}, Changes};
+parallelism({Parallelism, Fields}, _Changes) -> {Parallelism, Fields}.
+
+widen({Name, Parallelism}, Channels) when Name =/= overlay ->
+    case [Channel || #{name := N} = Channel <- Channels, N =:= Name] of
+        [Channel] -> replaced(channel(Channel#{parallelism := Parallelism}), Channels);
+        [] -> invalid("parallelism: there is no channel ~p; start the node anew with it", [Name])
+    end;
+widen({overlay, _}, _Channels) ->
+    invalid("parallelism: overlay is reserved, and has one lane", []).
+
+replaced(#{name := Name} = Channel, Channels) ->
+    lists:map(
+        fun
+            (#{name := N}) when N =:= Name -> Channel;
+            (Other) -> Other
+        end,
+        Channels
+    ).
+
+rule(Field) ->
+    {Field, Rule} = lists:keyfind(Field, 1, fields()),
+    Rule.
 
 validated(Config) ->
     _ = [

@@ -18,7 +18,8 @@
 %% Data lanes.
 -export([neighbour_up/2]).
 -export([neighbour_down/2]).
--export([open/3]).
+-export([renumbered/2]).
+-export([open/4]).
 %% What lanes report.
 -export([up/3]).
 -export([exited/3]).
@@ -35,14 +36,20 @@
     used = true :: boolean()
 }).
 
--type waiter() :: gen_server:from().
+-type waiter() :: {partisan_transport:key(), gen_server:from()}.
+%% All lanes of one channel to one peer.
+-type bundle() :: {partisan_peer:name(), Channel :: atom()}.
 
 -record(links, {
     links = #{} :: #{partisan_peer:name() => #link{}},
     neighbours = #{} :: #{partisan_peer:name() => partisan_peer:t()},
     % Every living lane, closing ones included.
     lanes = #{} :: #{pid() => {partisan_transport:key(), partisan_lane:t()}},
-    data = #{} :: #{partisan_transport:key() => open | {closing, [waiter()]}}
+    % The data lanes that are open.
+    data = #{} :: #{partisan_transport:key() => partisan_lane:t()},
+    % The numbers of those that still send what they hold, and who waits for them, latest first.
+    closing = #{} :: #{bundle() => [non_neg_integer()]},
+    waiting = #{} :: #{bundle() => [waiter()]}
 }).
 
 -opaque t() :: #links{}.
@@ -137,21 +144,40 @@ neighbour_down(Name, #links{neighbours = Neighbours} = S) ->
     Others = maps:remove(Name, Neighbours),
     close_data(Name, fun partisan_lane:close/1, S#links{neighbours = Others}).
 
-%% @doc Opens a data lane. `wait': its predecessor is still sending what it holds; the caller is
-%% answered when that is done.
--spec open(partisan_transport:key(), waiter(), t()) ->
-    {{ok, partisan_lane:t()} | {error, not_connected} | wait, t()}.
-open({Name, _, _} = Key, From, #links{neighbours = Neighbours, data = Data} = S) ->
-    case {Neighbours, Data} of
-        {#{Name := _}, #{Key := open}} ->
-            [Lane] = [H || {K, H} <- maps:values(S#links.lanes), K =:= Key],
+%% @doc The lanes of a channel have new numbers (`partisan_channel:set_parallelism/2'): those of
+%% before are closed, once what they hold has been delivered.
+-spec renumbered(Channel :: atom(), t()) -> t().
+renumbered(ChannelName, #links{data = Data} = S) ->
+    Former = [Key || {_, C, _} = Key <- maps:keys(Data), C =:= ChannelName],
+    lists:foldl(
+        fun(Key, Acc) -> retire(Key, maps:get(Key, Data), fun partisan_lane:drain/1, Acc) end,
+        S,
+        Former
+    ).
+
+%% @doc Opens a data lane. `wait': one that it takes the place of is still sending what it holds;
+%% the caller is answered when that is done, or gets `{error, busy}' if it would rather not wait.
+%% `moved': the channel has lanes of other numbers by now.
+-spec open(partisan_transport:key(), wait | no_wait, gen_server:from(), t()) ->
+    {{ok, partisan_lane:t()} | {error, not_connected | moved | busy} | wait, t()}.
+open({Name, ChannelName, Index} = Key, Patience, From, #links{data = Data} = S) ->
+    {ok, Channel} = partisan_channel:find(ChannelName),
+    case {Data, S#links.neighbours, partisan_channel:has_lane(Channel, Index)} of
+        {#{Key := Lane}, _, _} ->
             {{ok, Lane}, S};
-        {#{Name := _}, #{Key := {closing, Waiting}}} ->
-            {wait, S#links{data = Data#{Key := {closing, [From | Waiting]}}}};
-        {#{Name := Peer}, #{}} ->
-            {Lane, S1} = start_lane(Key, Peer, S),
-            {{ok, Lane}, S1#links{data = Data#{Key => open}}};
-        {#{}, _} ->
+        {#{}, #{Name := Peer}, true} ->
+            case {is_succeeding(Key, Channel, S), Patience} of
+                {true, wait} ->
+                    {wait, await({Name, ChannelName}, {Key, From}, S)};
+                {true, no_wait} ->
+                    {{error, busy}, S};
+                {false, _} ->
+                    {Lane, S1} = start_lane(Key, Peer, S),
+                    {{ok, Lane}, S1#links{data = Data#{Key => Lane}}}
+            end;
+        {#{}, #{Name := _}, false} ->
+            {{error, moved}, S};
+        {#{}, #{}, _} ->
             {{error, not_connected}, S}
     end.
 
@@ -184,7 +210,7 @@ exited(Pid, Reason, #links{lanes = Lanes} = S0) ->
     S = S0#links{lanes = Others},
     case ChannelName of
         overlay -> link_exited(Name, Lane, Lost, Reason, S);
-        _ -> {[], data_exited(Key, S)}
+        _ -> {[], data_exited(Key, Lane, S)}
     end.
 
 %% The end.
@@ -263,40 +289,62 @@ reason(Reason) -> Reason.
 stop_data(Name, S) ->
     close_data(Name, fun partisan_lane:stop/1, S).
 
-close_data(Name, Close, #links{lanes = Lanes, data = Data0} = S) ->
-    Data = maps:fold(
-        fun
-            (_Pid, {{N, Channel, _} = Key, Lane}, Acc) when N =:= Name, Channel =/= overlay ->
-                ok = Close(Lane),
-                ok = partisan_transport:remove_lane(Key, Lane),
-                case Acc of
-                    #{Key := open} -> Acc#{Key := {closing, []}};
-                    #{} -> Acc
-                end;
-            (_Pid, _Lane, Acc) ->
-                Acc
-        end,
-        Data0,
-        Lanes
-    ),
-    S#links{data = Data}.
+close_data(Name, Close, #links{lanes = Lanes} = S) ->
+    Ours = [
+        {Key, Lane}
+     || {{N, Channel, _} = Key, Lane} <- maps:values(Lanes), N =:= Name, Channel =/= overlay
+    ],
+    lists:foldl(fun({Key, Lane}, Acc) -> retire(Key, Lane, Close, Acc) end, S, Ours).
 
-data_exited({Name, _, _} = Key, #links{data = Data, neighbours = Neighbours} = S) ->
-    case {maps:take(Key, Data), Neighbours} of
-        {{{closing, [_ | _] = Waiting}, Others}, #{Name := Peer}} ->
-            {Lane, S1} = start_lane(Key, Peer, S),
-            reply(Waiting, {ok, Lane}),
-            S1#links{data = Others#{Key => open}};
-        {{{closing, Waiting}, Others}, _} ->
-            reply(Waiting, {error, not_connected}),
-            S#links{data = Others};
-        {{open, Others}, _} ->
+%% Hidden first: a sender who finds the lane closed looks for another, and must not find it again.
+retire({Name, ChannelName, Index} = Key, Lane, Close, #links{} = S) ->
+    ok = partisan_transport:remove_lane(Key, Lane),
+    ok = Close(Lane),
+    #links{data = Data, closing = Closing} = S,
+    Bundle = {Name, ChannelName},
+    Indices = lists:usort([Index | maps:get(Bundle, Closing, [])]),
+    S#links{data = maps:remove(Key, Data), closing = Closing#{Bundle => Indices}}.
+
+%% A lane must not overtake the one that had its number, nor those of other numbers, which had some
+%% of its keys.
+is_succeeding({Name, ChannelName, Index}, Channel, #links{closing = Closing}) ->
+    lists:any(
+        fun(I) -> I =:= Index orelse not partisan_channel:has_lane(Channel, I) end,
+        maps:get({Name, ChannelName}, Closing, [])
+    ).
+
+await(Bundle, Waiter, #links{waiting = Waiting} = S) ->
+    S#links{waiting = Waiting#{Bundle => [Waiter | maps:get(Bundle, Waiting, [])]}}.
+
+data_exited({Name, ChannelName, Index} = Key, Lane, S0) ->
+    #links{data = Data, closing = Closing, waiting = Waiting} = S0,
+    Bundle = {Name, ChannelName},
+    S =
+        case Data of
             % It crashed; the next message opens another.
-            S#links{data = Others}
+            #{Key := Lane} -> S0#links{data = maps:remove(Key, Data)};
+            #{} -> S0#links{closing = without(Bundle, Index, Closing)}
+        end,
+    lists:foldr(
+        fun open_for/2,
+        S#links{waiting = maps:remove(Bundle, Waiting)},
+        maps:get(Bundle, Waiting, [])
+    ).
+
+open_for({Key, From}, S0) ->
+    case open(Key, wait, From, S0) of
+        {wait, S} ->
+            S;
+        {Answer, S} ->
+            ok = gen_server:reply(From, Answer),
+            S
     end.
 
-reply(Waiting, Answer) ->
-    lists:foreach(fun(From) -> gen_server:reply(From, Answer) end, Waiting).
+without(Bundle, Index, Closing) ->
+    case lists:delete(Index, maps:get(Bundle, Closing, [])) of
+        [] -> maps:remove(Bundle, Closing);
+        Others -> Closing#{Bundle => Others}
+    end.
 
 start_lane({_, ChannelName, Index} = Key, Peer, #links{lanes = Lanes} = S) ->
     {ok, Channel} = partisan_channel:find(ChannelName),

@@ -11,10 +11,10 @@
 -export([start_link/0]).
 -export([join/1]).
 -export([leave/0]).
--export([switch/1]).
+-export([reconfigure/1]).
 -export([broadcast/2]).
 -export([subscribe/1]).
--export([open_lane/1]).
+-export([open_lane/2]).
 -export([route/1]).
 -export([known_route/1]).
 -export([seek/1]).
@@ -59,10 +59,10 @@ start_link() ->
 join(Peers) ->
     gen_server:call(?MODULE, {join, Peers}, infinity).
 
-%% @doc Moves this node to another overlay, beside the present one until it is in.
--spec switch(partisan_overlays:spec()) -> ok.
-switch(Spec) ->
-    gen_server:call(?MODULE, {switch, Spec}, infinity).
+%% @doc Changes settings while everything runs ({@link partisan:reconfigure/1}), all or none.
+-spec reconfigure(partisan_config:changes()) -> ok | {error, Description :: string()}.
+reconfigure(Changes) ->
+    gen_server:call(?MODULE, {reconfigure, Changes}, infinity).
 
 %% @doc Leaves the overlay and sends what is queued; nothing can be sent afterwards. Answers when
 %% that is done, or after `leave_timeout'.
@@ -80,14 +80,23 @@ broadcast(Destination, Message) ->
 subscribe(Pid) ->
     gen_server:call(?MODULE, {subscribe, Pid}, infinity).
 
-%% @doc Opens the lane of that key to a neighbour, for its first message.
--spec open_lane(partisan_transport:key()) ->
-    {ok, partisan_lane:t()} | {error, not_connected}.
-open_lane({Node, _, _} = Key) ->
+%% @doc Opens the lane of that key to a neighbour, for its first message. It may have to wait for
+%% another one to end: how long, in milliseconds, or `no_wait', which answers `busy' then.
+-spec open_lane(partisan_transport:key(), timeout() | no_wait) ->
+    {ok, partisan_lane:t()} | {error, not_connected | moved | busy | timeout}.
+open_lane({Node, _, _} = Key, Patience) ->
     % Who sends to a stranger in a loop must not keep the manager busy.
-    case lists:member(Node, neighbours()) of
-        true -> gen_server:call(?MODULE, {open_lane, Key}, infinity);
-        false -> {error, not_connected}
+    case {lists:member(Node, neighbours()), Patience} of
+        {false, _} -> {error, not_connected};
+        {true, no_wait} -> gen_server:call(?MODULE, {open_lane, Key, no_wait}, infinity);
+        {true, Timeout} -> open_in_time(Key, Timeout)
+    end.
+
+open_in_time(Key, Timeout) ->
+    try
+        gen_server:call(?MODULE, {open_lane, Key, wait}, Timeout)
+    catch
+        exit:{timeout, _} -> {error, timeout}
     end.
 
 %% @doc The neighbour that leads to a member, which is looked for where none is known. That takes a
@@ -123,7 +132,9 @@ seek(Name) ->
 -spec init_view() -> ok.
 init_view() ->
     ?VIEW = ets:new(?VIEW, [named_table, public, set, {read_concurrency, true}]),
-    ok = publish([], [], #{kind => none, joined => false, active => [], passive => []}),
+    ok = publish([], [], #{
+        kind => none, former => none, joined => false, active => [], passive => []
+    }),
     Gauges = [
         {partisan_overlay_joined, "Is this node a member of the overlay?", joined_sample},
         {partisan_overlay_active_view_size, "Neighbours.", active_sample},
@@ -193,8 +204,8 @@ init([]) ->
 
 -spec handle_call(term(), gen_server:from(), #state{}) ->
     {reply, term(), #state{}} | {noreply, #state{}}.
-handle_call({open_lane, Key}, From, #state{links = Links0} = State) ->
-    case partisan_connections:open(Key, From, Links0) of
+handle_call({open_lane, Key, Patience}, From, #state{links = Links0} = State) ->
+    case partisan_connections:open(Key, Patience, From, Links0) of
         {wait, Links} -> {noreply, State#state{links = Links}};
         {Answer, Links} -> {reply, Answer, State#state{links = Links}}
     end;
@@ -210,8 +221,11 @@ handle_call({route, Name}, From, #state{seekers = Seekers} = State) ->
     end;
 handle_call({broadcast, Payload}, _From, State) ->
     {reply, ok, run([{broadcast, Payload}], State)};
-handle_call({switch, Spec}, _From, State) ->
-    {reply, ok, run([{switch, Spec}], State)};
+handle_call({reconfigure, Changes}, _From, State) ->
+    case changed(Changes, State) of
+        {ok, Changed} -> {reply, ok, Changed};
+        {error, _} = Error -> {reply, Error, State}
+    end;
 handle_call({join, Peers}, _From, State) ->
     {reply, ok, run([{join, Peer} || Peer <- Peers], State)};
 handle_call({subscribe, Pid}, _From, #state{subscribers = Subscribers} = State) ->
@@ -360,6 +374,36 @@ publish(#state{stack = Stack} = State) ->
 publish(Neighbours, Members, Info) ->
     true = ets:insert(?VIEW, [{neighbours, Neighbours}, {members, Members}, {info, Info}]),
     ok.
+
+%% Internals: other settings.
+
+%% Everything is checked before anything is done. A restarted manager finds it in the configuration.
+changed(Changes, #state{stack = Stack} = State) ->
+    case partisan_config:changed(Changes) of
+        {ok, Config} ->
+            case partisan_stack:check(Changes, Stack) of
+                ok ->
+                    ok = partisan_config:store(Config),
+                    Parallelism = maps:to_list(maps:get(parallelism, Changes, #{})),
+                    {ok, run([{reconfigure, Changes}], renumber(Parallelism, State))};
+                {error, _} = Error ->
+                    Error
+            end;
+        {error, _} = Error ->
+            Error
+    end.
+
+renumber(Parallelism, State) ->
+    lists:foldl(
+        fun({Channel, Lanes}, #state{links = Links} = S) ->
+            case partisan_channel:set_parallelism(Channel, Lanes) of
+                true -> S#state{links = partisan_connections:renumbered(Channel, Links)};
+                false -> S
+            end
+        end,
+        State,
+        Parallelism
+    ).
 
 %% Internals: leaving.
 

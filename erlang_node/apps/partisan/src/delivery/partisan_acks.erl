@@ -106,7 +106,7 @@ send(Node, Destination, Message, Channel, Options) ->
             Timeout = maps:get(timeout, Options, infinity),
             Request = #{
                 path =>
-                    {Node, partisan_channel:name(Channel), partisan_channel:lane(Channel, Key)},
+                    {Node, partisan_channel:name(Channel), partisan_channel:stream(Channel, Key)},
                 destination => Destination,
                 message => Message,
                 bytes => Bytes,

@@ -17,12 +17,15 @@
 
 -export([init/2]).
 -export([handle/2]).
+-export([check/2]).
 -export([switch/2]).
+-export([set_seeds/2]).
 -export([retire/1]).
 -export([neighbours/1]).
 -export([present_neighbours/1]).
 -export([passive/1]).
 -export([kind/1]).
+-export([former/1]).
 
 -type spec() :: {partisan_stack:kind(), Parameters :: map()}.
 -type tag() :: non_neg_integer().
@@ -62,6 +65,24 @@ init(Spec, Common) ->
 -spec handle(partisan_overlay:event(), t()) -> {t(), [partisan_overlay:effect()]}.
 handle(Event, O) ->
     flush(event(Event, O)).
+
+%% @doc Could this overlay be built? Tried, for overlays are values.
+-spec check(spec(), t()) -> ok | {error, Description :: string()}.
+check({Kind, _} = Spec, #overlays{common = Common}) ->
+    try start(Spec, Common) of
+        _ -> ok
+    catch
+        _:Reason ->
+            Text = io_lib:format("overlay: ~p cannot be built, check its parameters: ~0tP", [
+                Kind, Reason, 20
+            ]),
+            {error, lists:flatten(Text)}
+    end.
+
+%% @doc The seeds that overlays are given from the next one on.
+-spec set_seeds([partisan_peer:t()], t()) -> t().
+set_seeds(Seeds, #overlays{common = Common} = O) ->
+    O#overlays{common = Common#{seeds := Seeds}}.
 
 %% @doc Builds another overlay beside the present one, which becomes the former. A former one that
 %% has not been retired yet is so now. Switching to the present overlay changes nothing.
@@ -104,6 +125,11 @@ passive(#overlays{present = #overlay{module = Module, state = State}}) ->
 -spec kind(t()) -> partisan_stack:kind().
 kind(#overlays{present = #overlay{kind = Kind}}) ->
     Kind.
+
+%% @doc The kind of the overlay that is yet to be retired.
+-spec former(t()) -> none | partisan_stack:kind().
+former(#overlays{former = none}) -> none;
+former(#overlays{former = #overlay{kind = Kind}}) -> Kind.
 
 %% Internals: events.
 
@@ -198,8 +224,14 @@ effect(Effect, _Tag, O) ->
 
 start({Kind, Parameters} = Spec, Common) ->
     Module = partisan_stack:module(Kind),
-    {State, Effects} = Module:init(maps:merge(Parameters, Common)),
+    {State, Effects} = Module:init(with_peers(maps:merge(Parameters, Common))),
     {#overlay{tag = tag(Spec), kind = Kind, module = Module, state = State}, Effects}.
+
+%% Address hints that came with the parameters are as good as the seeds'.
+with_peers(#{peers := Peers, seeds := Seeds} = Options) ->
+    Options#{seeds := Seeds ++ (Peers -- Seeds)};
+with_peers(Options) ->
+    Options.
 
 %% HiScamp's level is the node's own, and no part of what the nodes have in common.
 tag({Kind, Parameters}) ->

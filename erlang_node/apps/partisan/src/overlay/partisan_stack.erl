@@ -14,6 +14,7 @@
 
 -export([init/1]).
 -export([handle/2]).
+-export([check/2]).
 -export([neighbours/1]).
 -export([passive/1]).
 -export([members/1]).
@@ -55,8 +56,8 @@
     | {broadcast, Payload :: term()}
     % Which neighbour leads to this member? Answered by `route' or `no_route'.
     | {find_route, partisan_peer:name()}
-    % Move to another overlay.
-    | {switch, partisan_overlays:spec()}.
+    % Move to another overlay, get other seeds, another size of the cluster.
+    | {reconfigure, partisan_config:changes()}.
 -type effect() ::
     partisan_overlay:effect()
     | {deliver, Payload :: term()}
@@ -64,6 +65,8 @@
     | {no_route, partisan_peer:name()}.
 -type info() :: #{
     kind := kind(),
+    % Another overlay that is still running, after a switch.
+    former := none | kind(),
     joined := boolean(),
     active := [partisan_peer:name()],
     passive := [partisan_peer:name()]
@@ -121,6 +124,11 @@ handle(_Event, #stack{leaving = true} = Stack) ->
 handle(Event, Stack) ->
     flush(event(Event, Stack)).
 
+%% @doc Can the overlay that `{reconfigure, Changes}' asks for be built?
+-spec check(partisan_config:changes(), t()) -> ok | {error, Description :: string()}.
+check(#{overlay := Spec}, #stack{overlay = Overlay}) -> partisan_overlays:check(Spec, Overlay);
+check(#{}, _Stack) -> ok.
+
 -spec neighbours(t()) -> [partisan_peer:t()].
 neighbours(#stack{overlay = Overlay}) ->
     partisan_overlays:neighbours(Overlay).
@@ -144,6 +152,7 @@ joined(Stack) ->
 info(#stack{overlay = Overlay} = Stack) ->
     #{
         kind => partisan_overlays:kind(Overlay),
+        former => partisan_overlays:former(Overlay),
         joined => joined(Stack),
         active => [Name || #{name := Name} <- neighbours(Stack)],
         passive => [Name || #{name := Name} <- passive(Stack)]
@@ -176,8 +185,8 @@ event({timer, {beacon, tick}}, S) ->
     beacon_tick(S);
 event({timer, {stack, seek}}, S) ->
     seek(S);
-event({switch, Spec}, S) ->
-    switch(Spec, S);
+event({reconfigure, Changes}, S) ->
+    reconfigure(Changes, S);
 event({timer, {stack, retire}}, S) ->
     retire(S);
 event({peer_up, Peer}, S) ->
@@ -217,18 +226,50 @@ seek_later(#stack{attempts = Attempts} = S) ->
 met(#{name := Name}, #stack{unmet = Unmet} = S) ->
     S#stack{unmet = lists:delete(Name, Unmet)}.
 
-%% Internals: another overlay.
+%% Internals: other settings, another overlay.
 
-switch({Kind, _} = Spec, #stack{overlay = Overlay0, options = Options} = S0) ->
+reconfigure(Changes, #stack{options = Options} = S0) ->
+    #{seeds := Former} = Options,
+    S1 = S0#stack{options = maps:merge(Options, maps:with([seeds, replicas], Changes))},
+    S2 =
+        case Changes of
+            #{seeds := Seeds} when Seeds =/= Former -> reseed(S1);
+            #{} -> S1
+        end,
+    case Changes of
+        #{overlay := Spec} -> switch(Spec, S2);
+        #{} -> S2
+    end.
+
+%% Who has neighbours looks for seeds when beacons fail or the last neighbour is lost; who has none
+%% is looking already and finds others on its list, but for a node that had nobody to look for.
+reseed(#stack{options = #{self := #{name := Self}, seeds := Seeds}} = S0) ->
+    #stack{overlay = Overlay, contacts = Former} = S0,
+    Others = [Other || #{name := Name} = Other <- Seeds, Name =/= Self],
+    {Contacts, Rand} = partisan_random:sample(length(Others), Others, S0#stack.rand),
+    S1 = S0#stack{
+        contacts = Contacts,
+        rand = Rand,
+        unmet = [],
+        overlay = partisan_overlays:set_seeds(Seeds, Overlay)
+    },
+    S2 = with_beacon(partisan_overlays:kind(Overlay), S1),
+    case Former of
+        [] -> seek(S2);
+        _ -> S2
+    end.
+
+switch({Kind, _} = Spec, #stack{overlay = Overlay0} = S0) ->
     case partisan_overlays:switch(Spec, Overlay0) of
         {Overlay0, []} ->
             S0;
         {Overlay, Effects} ->
-            #{self := Self, seeds := Seeds} = Options,
             S1 = overlay_effects(Effects, S0#stack{overlay = Overlay, attempts = 0}),
-            S2 = S1#stack{beacon = beacon(Kind, Self, Seeds, S1#stack.rand)},
-            retire_later(seek(meet_all(S2)))
+            retire_later(seek(meet_all(with_beacon(Kind, S1))))
     end.
+
+with_beacon(Kind, #stack{options = #{self := Self, seeds := Seeds}, rand = Rand} = S) ->
+    S#stack{beacon = beacon(Kind, Self, Seeds, Rand)}.
 
 %% A seed has every other seed to meet, at the start and again in a new overlay.
 meet_all(#stack{options = #{self := #{name := Self}, seeds := Seeds}, contacts = Contacts} = S) ->

@@ -147,7 +147,7 @@ broadcast(Index, Payload, Sim) ->
 %% @doc Lets a node move to another overlay.
 -spec switch(index(), partisan_overlays:spec(), t()) -> t().
 switch(Index, Spec, Sim) ->
-    step(Index, {switch, Spec}, Sim).
+    step(Index, {reconfigure, #{overlay => Spec}}, Sim).
 
 %% @doc The overlay of the nodes that start from now on.
 -spec configure(partisan_overlays:spec(), t()) -> t().

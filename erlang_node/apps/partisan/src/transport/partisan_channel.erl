@@ -1,15 +1,24 @@
 %%% @doc A channel as the sender and the receiver see it: its settings and its counters.
 %%%
-%%% Kept in a persistent term per channel, since every message looks at it and nothing changes it
-%%% while the application runs. A name that comes from the wire is looked up as a binary, so that
-%%% no peer makes an atom.
+%%% Kept in a persistent term per channel, since every message looks at it and next to nothing
+%%% changes it while the application runs. A name that comes from the wire is looked up as a binary,
+%%% so that no peer makes an atom.
+%%%
+%%% == Lanes and their numbers ==
+%%% The lanes of a channel have consecutive numbers. When the number of lanes changes, keys change
+%%% lanes: the new lanes get numbers that none of the former ones has, so that who has looked up a
+%%% lane before the change can tell that it has gone, and whoever opens one after it can wait until
+%%% the former ones have delivered what they hold. So the order of each key outlives the change.
 -module(partisan_channel).
 
 -export([setup/0]).
 -export([find/1]).
 -export([name/1]).
 -export([is_monotonic/1]).
+-export([set_parallelism/2]).
 -export([lane/2]).
+-export([has_lane/2]).
+-export([stream/2]).
 -export([lane_key/1]).
 -export([queue_limit/1]).
 -export([message_limit/1]).
@@ -23,6 +32,10 @@
 -record(channel, {
     name :: atom(),
     parallelism :: pos_integer(),
+    % The number of the first lane.
+    first = 0 :: non_neg_integer(),
+    % How many lanes there were at the start.
+    streams :: pos_integer(),
     monotonic :: boolean(),
     queue_limit :: pos_integer(),
     message_limit :: pos_integer(),
@@ -52,6 +65,8 @@
 }.
 -export_type([t/0, drop_reason/0, totals/0]).
 
+%% Lanes are numbered with sixteen bits on the wire.
+-define(LANES, 65536).
 %% A quarter of a millisecond to ten seconds.
 -define(BUCKETS, [
     0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10
@@ -100,20 +115,45 @@ name(#channel{name = Name}) ->
 is_monotonic(#channel{monotonic = Monotonic}) ->
     Monotonic.
 
+%% @doc Gives a channel another number of lanes, which all are new ones. `false' where it has that
+%% many already. The connections of the former lanes are not this module's business.
+-spec set_parallelism(atom(), pos_integer()) -> boolean().
+set_parallelism(Name, Parallelism) ->
+    case find(Name) of
+        {ok, #channel{parallelism = Parallelism}} ->
+            false;
+        {ok, #channel{parallelism = Former, first = First} = Channel} ->
+            ok = put(Channel#channel{
+                parallelism = Parallelism, first = first(First + Former, Parallelism)
+            }),
+            true
+    end.
+
 %% @doc The lane of a partition key. It depends on the configured parallelism alone, never on which
 %% lanes are up, for otherwise messages of one key would overtake each other while lanes come up.
 -spec lane(t(), PartitionKey :: term()) -> non_neg_integer().
-lane(#channel{parallelism = 1}, _Key) ->
-    0;
-lane(#channel{parallelism = Parallelism}, {?MODULE, lane, Lane}) ->
-    Lane rem Parallelism;
-lane(#channel{parallelism = Parallelism}, Key) ->
-    erlang:phash2(Key, Parallelism).
+lane(#channel{parallelism = 1, first = First}, _Key) ->
+    First;
+lane(#channel{parallelism = Parallelism, first = First}, {?MODULE, stream, Stream}) ->
+    First + Stream rem Parallelism;
+lane(#channel{parallelism = Parallelism, first = First}, Key) ->
+    First + erlang:phash2(Key, Parallelism).
 
-%% @doc The partition key that means a lane by its number.
--spec lane_key(non_neg_integer()) -> term().
-lane_key(Lane) ->
-    {?MODULE, lane, Lane}.
+%% @doc Is this the number of a lane of today? Those of before a change are not.
+-spec has_lane(t(), non_neg_integer()) -> boolean().
+has_lane(#channel{parallelism = Parallelism, first = First}, Lane) ->
+    Lane >= First andalso Lane < First + Parallelism.
+
+%% @doc The acknowledged stream of a partition key: as many as there were lanes at the start. It
+%% stays the same whatever becomes of the lanes, for streams do not wait for one another.
+-spec stream(t(), PartitionKey :: term()) -> non_neg_integer().
+stream(#channel{streams = Streams}, Key) ->
+    erlang:phash2(Key, Streams).
+
+%% @doc The partition key that means the lane of a stream.
+-spec lane_key(Stream :: non_neg_integer()) -> term().
+lane_key(Stream) ->
+    {?MODULE, stream, Stream}.
 
 %% @doc How many bytes may wait in one lane of this channel.
 -spec queue_limit(t()) -> pos_integer().
@@ -182,9 +222,10 @@ drop_reasons() ->
 
 publish(#{name := Name, parallelism := Parallelism, monotonic := Monotonic}) ->
     Series = fun(Metric, Labels) -> partisan_metrics:series(Metric, [Name | Labels]) end,
-    Channel = #channel{
+    put(#channel{
         name = Name,
         parallelism = Parallelism,
+        streams = Parallelism,
         monotonic = Monotonic,
         queue_limit = partisan_config:get(lane_queue_bytes),
         message_limit = partisan_config:get(message_bytes),
@@ -193,6 +234,12 @@ publish(#{name := Name, parallelism := Parallelism, monotonic := Monotonic}) ->
         received_messages = Series(partisan_channel_messages_total, [received]),
         received_bytes = Series(partisan_channel_bytes_total, [received]),
         send_seconds = Series(partisan_channel_send_seconds, [])
-    },
-    persistent_term:put({?MODULE, Name}, Channel),
+    }).
+
+put(#channel{name = Name} = Channel) ->
+    ok = persistent_term:put({?MODULE, Name}, Channel),
     persistent_term:put({?MODULE, atom_to_binary(Name)}, Channel).
+
+%% Numbers come round when all have been used, which nobody remembers by then.
+first(Next, Parallelism) when Next + Parallelism =< ?LANES -> Next;
+first(_Next, _Parallelism) -> 0.

@@ -11,6 +11,7 @@
 
 -export([send/3]).
 -export([close/1]).
+-export([drain/1]).
 -export([stop/1]).
 -export([pid/1]).
 -export([queue/1]).
@@ -36,7 +37,8 @@
     on_busy := block | error | drop,
     timeout := timeout()
 }.
--type send_error() :: busy | timeout | not_connected.
+%% `closed': it ends as it was told, and its place is free for another; `not_connected': it died.
+-type send_error() :: busy | timeout | closed | not_connected.
 
 -export_type([t/0, slot/0, item/0, send_error/0]).
 
@@ -58,13 +60,23 @@ send(Lane, Channel, Item) ->
         fill_slot(Lane, Channel, Item)
     catch
         % The table has gone with its lane.
-        error:badarg -> {error, not_connected}
+        error:badarg -> {error, ended(Lane)}
     end.
 
-%% @doc Sends what is queued, then ends the lane.
+%% @doc Takes nothing more, sends what is queued, then ends the lane: after a while even when the
+%% peer does not read it.
 -spec close(t()) -> ok.
-close(#lane{pid = Pid}) ->
-    Pid ! close,
+close(Lane) ->
+    close(Lane, close).
+
+%% @doc As `close/1', but for a lane whose successors wait: it ends when the peer has read all.
+-spec drain(t()) -> ok.
+drain(Lane) ->
+    close(Lane, drain).
+
+close(#lane{pid = Pid, queue = Queue}, How) ->
+    ok = partisan_queue:seal(Queue),
+    Pid ! {close, How},
     ok.
 
 %% @doc Ends the lane at once, with whatever it holds.
@@ -117,10 +129,18 @@ set_connected(#lane{connected = Connected}, false) ->
 
 %% Internals.
 
+ended(#lane{queue = Queue}) ->
+    case partisan_queue:is_sealed(Queue) of
+        true -> closed;
+        false -> not_connected
+    end.
+
 reserve(#lane{queue = Queue} = Lane, Channel, #{frame := {Bytes, _}} = Item) ->
     case partisan_queue:reserve(Queue, Bytes) of
         ok ->
             ok;
+        sealed ->
+            {error, closed};
         full ->
             case Item of
                 #{on_busy := error} ->
@@ -141,10 +161,11 @@ await_room(#lane{pid = Pid, queue = Queue} = Lane, Bytes, Deadline) ->
         {Alias, room} ->
             case partisan_queue:reserve(Queue, Bytes) of
                 ok -> ok;
+                sealed -> {error, closed};
                 full -> await_room(Lane, Bytes, Deadline)
             end;
         {'DOWN', Alias, process, Pid, _} ->
-            {error, not_connected}
+            {error, ended(Lane)}
     after remaining(Deadline) ->
         true = demonitor(Alias, [flush]),
         receive

@@ -26,8 +26,10 @@
 %% How long a closed lane waits for the peer to have read everything.
 -define(LINGER, 3000).
 -define(HIBERNATE_AFTER, 1000).
-%% Longer than a living sender takes from charging its message to sending it.
+%% Longer than a living sender takes from charging its message to sending it; and how long a lane
+%% that ends waits for that.
 -define(SETTLE_AFTER, 30000).
+-define(STRAGGLERS, 1000).
 
 -type options() :: #{
     peer := partisan_peer:t(),
@@ -58,7 +60,9 @@
     % What the account held when the lane fell idle and has not moved since: charges of senders
     % who may have been killed before they sent.
     stale = none :: none | {reference(), partisan_queue:balance()},
-    is_alive = true :: boolean()
+    is_alive = true :: boolean(),
+    % Told to end: once everything is sent that senders have been charged for.
+    closing = no :: no | close | drain
 }).
 
 %% @doc Starts the process, which dials at once. Its owner, the caller, gets `{lane_up, Pid, Peer}'
@@ -171,9 +175,11 @@ dial_on(#outbound{peer = #{incarnation := Incarnation}} = Outbound, Backoff) ->
             pause(Outbound, Backoff)
     end.
 
+pause(#outbound{closing = close}, _Backoff) ->
+    exit(normal);
 pause(Outbound, Backoff) ->
     receive
-        close -> exit(normal)
+        {close, close} -> exit(normal)
     after Backoff div 2 + rand:uniform(Backoff) ->
         dial_on(Outbound, min(2 * Backoff, ?BACKOFF_MAX))
     end.
@@ -182,7 +188,7 @@ pause(Outbound, Backoff) ->
 
 loop(#outbound{bytes = Bytes} = Outbound) when Bytes >= ?BATCH_BYTES ->
     loop(write(Outbound));
-loop(#outbound{socket = Socket, bytes = Bytes} = Outbound) ->
+loop(#outbound{socket = Socket} = Outbound) ->
     receive
         {send, Since, {Charged, _} = Frame} ->
             loop(enqueue(Since, Charged, Frame, Outbound));
@@ -203,18 +209,22 @@ loop(#outbound{socket = Socket, bytes = Bytes} = Outbound) ->
             loop(lost(closed, Outbound));
         {tcp_error, Socket, Reason} ->
             loop(lost(Reason, Outbound));
-        close ->
-            finish(write(Outbound));
+        {close, How} ->
+            loop(Outbound#outbound{closing = How});
         {tcp_closed, _FormerSocket} ->
             loop(Outbound);
         {Tag, _FormerSocket, _} when Tag =:= tcp; Tag =:= tcp_error ->
             loop(Outbound)
-    after idle(Bytes) ->
-        case Bytes of
-            0 -> proc_lib:hibernate(?MODULE, resume, [suspect(Outbound)]);
-            _ -> loop(write(Outbound))
-        end
+    after idle(Outbound) ->
+        rest(Outbound)
     end.
+
+rest(#outbound{bytes = Bytes} = Outbound) when Bytes > 0 ->
+    loop(write(Outbound));
+rest(#outbound{closing = no} = Outbound) ->
+    proc_lib:hibernate(?MODULE, resume, [suspect(Outbound)]);
+rest(#outbound{closing = How, socket = Socket}) ->
+    finish(How, Socket).
 
 %% Nothing has been queued for a while. What the account still holds was charged by senders who
 %% have not sent yet, or were killed before they could; time tells which.
@@ -240,8 +250,15 @@ settle(#outbound{queue = Queue, stale = {_, {Messages, Bytes} = Balance}} = Outb
 resume(Outbound) ->
     loop(Outbound).
 
-idle(0) -> ?HIBERNATE_AFTER;
-idle(_Bytes) -> 0.
+idle(#outbound{bytes = Bytes}) when Bytes > 0 ->
+    0;
+idle(#outbound{closing = no}) ->
+    ?HIBERNATE_AFTER;
+idle(#outbound{queue = Queue}) ->
+    case partisan_queue:messages(Queue) of
+        0 -> 0;
+        _ -> ?STRAGGLERS
+    end.
 
 enqueue(Since, Charged, Frame, #outbound{bytes = 0} = Outbound) ->
     enqueue(Charged, Frame, Outbound#outbound{since = Since});
@@ -308,12 +325,20 @@ heartbeat_later(Outbound) ->
     Outbound.
 
 %% Wait for the peer to close in turn: closing first, with an answer of theirs unread, would reset
-%% the connection and destroy what they have not read yet.
--spec finish(#outbound{}) -> no_return().
-finish(#outbound{socket = Socket}) ->
+%% the connection and destroy what they have not read yet. Besides, when they close they have
+%% delivered everything, which is what those wait for who come after.
+-spec finish(close | drain, gen_tcp:socket()) -> no_return().
+finish(How, Socket) ->
     _ = gen_tcp:shutdown(Socket, write),
+    linger(How, Socket).
+
+-spec linger(close | drain, gen_tcp:socket()) -> no_return().
+linger(How, Socket) ->
     receive
-        {tcp_closed, Socket} -> ok
-    after ?LINGER -> ok
-    end,
-    exit(normal).
+        {tcp_closed, Socket} -> exit(normal);
+        {close, close} -> linger(close, Socket)
+    after patience(How) -> exit(normal)
+    end.
+
+patience(close) -> ?LINGER;
+patience(drain) -> infinity.

@@ -3,11 +3,14 @@
 %%% The queue itself is the lane's mailbox; this is its account, in bytes and messages, which
 %%% senders charge before they send and the lane credits once its socket has taken the bytes. A
 %%% message that alone exceeds the limit may enter an empty queue, so that it can be sent at all.
+%%% A queue that has been sealed takes nothing more, whoever still knows it.
 -module(partisan_queue).
 
 -export([new/1]).
 -export([reserve/2]).
 -export([release/3]).
+-export([seal/1]).
+-export([is_sealed/1]).
 -export([has_room/1]).
 -export([bytes/1]).
 -export([messages/1]).
@@ -15,6 +18,9 @@
 
 -define(BYTES, 1).
 -define(MESSAGES, 2).
+
+%% Added to the bytes of a sealed queue: more than they ever are, and few enough to be added often.
+-define(SEAL, (1 bsl 50)).
 
 -record(queue, {account :: atomics:atomics_ref(), limit :: pos_integer()}).
 -opaque t() :: #queue{}.
@@ -25,15 +31,18 @@
 new(Limit) ->
     #queue{account = atomics:new(2, []), limit = Limit}.
 
-%% @doc Charges one message of this size, unless the queue is full.
--spec reserve(t(), Bytes :: pos_integer()) -> ok | full.
+%% @doc Charges one message of this size, unless the queue is full or sealed.
+-spec reserve(t(), Bytes :: pos_integer()) -> ok | full | sealed.
 reserve(#queue{account = Account, limit = Limit}, Bytes) ->
     case atomics:add_get(Account, ?BYTES, Bytes) of
         Total when Total =< Limit; Total =:= Bytes ->
             atomics:add(Account, ?MESSAGES, 1);
-        _ ->
+        Total ->
             atomics:sub(Account, ?BYTES, Bytes),
-            full
+            case Total >= ?SEAL of
+                true -> sealed;
+                false -> full
+            end
     end.
 
 %% @doc Credits messages that have left the queue.
@@ -42,6 +51,15 @@ release(#queue{account = Account}, Messages, Bytes) ->
     atomics:sub(Account, ?MESSAGES, Messages),
     atomics:sub(Account, ?BYTES, Bytes).
 
+%% @doc From now on nothing can be charged. What has been is still to come.
+-spec seal(t()) -> ok.
+seal(#queue{account = Account}) ->
+    atomics:add(Account, ?BYTES, ?SEAL).
+
+-spec is_sealed(t()) -> boolean().
+is_sealed(#queue{account = Account}) ->
+    atomics:get(Account, ?BYTES) >= ?SEAL.
+
 %% @doc Is the queue drained far enough to wake those who wait? Half, lest they wake for a byte.
 -spec has_room(t()) -> boolean().
 has_room(#queue{limit = Limit} = Queue) ->
@@ -49,7 +67,7 @@ has_room(#queue{limit = Limit} = Queue) ->
 
 -spec bytes(t()) -> non_neg_integer().
 bytes(#queue{account = Account}) ->
-    atomics:get(Account, ?BYTES).
+    atomics:get(Account, ?BYTES) band (?SEAL - 1).
 
 -spec messages(t()) -> non_neg_integer().
 messages(#queue{account = Account}) ->

@@ -39,7 +39,9 @@
     causal => Label :: term()
 }.
 -type send_error() ::
-    partisan_lane:send_error()
+    busy
+    | timeout
+    | not_connected
     | no_route
     | {unknown_channel, term()}
     | {too_large, Bytes :: pos_integer()}.
@@ -99,17 +101,23 @@ send(Node, Destination, Message, Options) ->
     partition_key := term(), slot := term(), _ => _
 }) -> ok | {error, send_error()}.
 send_frame(Neighbour, Frame, Channel, #{partition_key := PartitionKey, slot := Slot} = Options) ->
-    Index = partisan_channel:lane(Channel, PartitionKey),
-    case lane({Neighbour, partisan_channel:name(Channel), Index}) of
+    Name = partisan_channel:name(Channel),
+    Item = #{
+        frame => Frame,
+        slot => Slot,
+        on_busy => maps:get(on_busy, Options, block),
+        timeout => maps:get(timeout, Options, infinity)
+    },
+    case lane({Neighbour, Name, partisan_channel:lane(Channel, PartitionKey)}, Channel, Item) of
         {ok, Lane} ->
-            partisan_lane:send(Lane, Channel, #{
-                frame => Frame,
-                slot => Slot,
-                on_busy => maps:get(on_busy, Options, block),
-                timeout => maps:get(timeout, Options, infinity)
-            });
-        {error, _} = Error ->
-            Error
+            case partisan_lane:send(Lane, Channel, Item) of
+                {error, closed} -> send_anew(Neighbour, Frame, Name, Options);
+                Result -> Result
+            end;
+        {error, moved} ->
+            send_anew(Neighbour, Frame, Name, Options);
+        Result ->
+            Result
     end.
 
 %% @doc What keeps messages in order: the given key, or the sender.
@@ -181,11 +189,21 @@ send(Node, Destination, Message, Channel, Options) ->
             end
     end.
 
-lane(Key) ->
+%% The lane has been closed since it was looked up, or the channel has others by now.
+send_anew(Neighbour, Frame, ChannelName, Options) ->
+    {ok, Channel} = partisan_channel:find(ChannelName),
+    send_frame(Neighbour, Frame, Channel, Options).
+
+%% A lane that has to wait for another to end is as good as a full one.
+lane(Key, Channel, #{on_busy := OnBusy, timeout := Timeout}) ->
     case ets:lookup(?LANES, Key) of
         [{_, Lane}] -> {ok, Lane};
-        [] -> partisan_manager:open_lane(Key)
+        [] when OnBusy =:= block -> partisan_manager:open_lane(Key, Timeout);
+        [] -> not_now(OnBusy, Channel, partisan_manager:open_lane(Key, no_wait))
     end.
+
+not_now(drop, Channel, {error, busy}) -> partisan_channel:dropped(Channel, busy);
+not_now(_, _Channel, Answer) -> Answer.
 
 sum_by_channel(Figure) ->
     Zero = maps:from_list([{Name, 0} || #{name := Name} <- partisan_config:get(channels)]),
