@@ -55,7 +55,7 @@ config(Count, Impressions) ->
             cluster => <<"local">>,
             namespace => <<"default">>,
             replicas => Count,
-            servers => [],
+            revision => <<>>,
             seeds => [{name(I), list_to_binary(address(I)), ?PORT} || I <- [1, Count div 2 + 1]],
             listen_port => ?PORT,
             http_port => ?HTTP_PORT,

@@ -20,6 +20,12 @@ overlays = st.one_of(
     ),
     st.just({"kind": "FullMesh", "fullMesh": {"allowLarge": True}}),
     st.just({"kind": "ClientServer", "clientServer": {"servers": 1}}),
+    st.sampled_from(["XBot", "ScampV1", "ScampV2", "HiScamp", "Cyclon"]).map(
+        lambda kind: {"kind": kind}
+    ),
+    st.sampled_from(["Ring", "Tree"]).map(
+        lambda pattern: {"kind": "Static", "static": {"pattern": pattern}}
+    ),
 )
 
 channels = st.lists(

@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator.children import family_of, naming, token_secret
+from partisan_operator.children import Child, family_of, naming, token_secret
 from partisan_operator.children.child import contains, up_to_date
-from partisan_operator.children.node_config import render_config, restart_hash, run_id
-from strategies import specs
+from partisan_operator.children.node_config import render_config, restart_hash, revision, run_id
+from partisan_operator.children.overlay import edges
+from partisan_operator.models import PartisanCluster
+from partisan_operator.models.overlay import Pattern, Static
+from partisan_operator.observe.graph import analyse
+from strategies import overlays, specs
 from world import cluster
 
 COUNTER = {"adCounter": {"impressions": 640, "incrementInterval": "1s"}}
@@ -104,6 +108,7 @@ def test_the_pod_reads_its_configuration_and_writes_to_memory_only() -> None:
         "POD_NAMESPACE",
         "POD_IP",
         "K8S_NODE_NAME",
+        "K8S_ZONE",
     }
 
 
@@ -186,7 +191,6 @@ def test_node_config() -> None:
         '#{cluster => <<"ads">>,\n'
         '  namespace => <<"default">>,\n'
         "  replicas => 32,\n"
-        "  servers => [],\n"
         '  seeds => [{<<"ads-0">>,<<"ads-0.ads">>,7946},{<<"ads-11">>,<<"ads-11.ads">>,7946},'
         '{<<"ads-21">>,<<"ads-21.ads">>,7946}],\n'
         "  listen_port => 7946,\n"
@@ -197,45 +201,124 @@ def test_node_config() -> None:
         "  channels => [#{name => default,parallelism => 1,monotonic => false}],\n"
         "  workload => {adcounter,#{ads => 1,impressions => 640,increment_interval => 1000,"
         "propagation_interval => 5000}},\n"
-        f'  run => <<"{run_id(cluster(spec).spec.workload)}">>}}.\n'
+        f'  run => <<"{run_id(cluster(spec).spec.workload)}">>,\n'
+        f'  revision => <<"{revision(cluster(spec))}">>}}.\n'
     )
 
 
 @pytest.mark.parametrize(
     ("overlay", "text"),
     [
-        ({"kind": "FullMesh"}, "overlay => {full_mesh,#{}}"),
+        ({"kind": "FullMesh"}, "{full_mesh,#{}}"),
         (
             {"kind": "ClientServer", "clientServer": {"servers": 2}},
-            'overlay => {client_server,#{servers => [<<"ads-0">>,<<"ads-1">>]}}',
+            '{client_server,#{servers => [<<"ads-0">>,<<"ads-1">>]}}',
+        ),
+        (
+            {"kind": "XBot", "xBot": {"activeMax": 5, "scan": 3, "optimisationInterval": "2s"}},
+            "{xbot,#{active_max => 5,active_min => 3,passive_max => 30,"
+            "active_random_walk_length => 6,passive_random_walk_length => 3,"
+            "shuffle_interval => 10000,promotion_interval => 5000,"
+            "optimisation_interval => 2000,scan => 3,unbiased => 1}}",
+        ),
+        ({"kind": "ScampV1"}, "{scamp_v1,#{redundancy => 4,heartbeat_interval => 5000}}"),
+        (
+            {"kind": "ScampV2", "scampV2": {"lease": "1m", "heartbeatInterval": "7s"}},
+            "{scamp_v2,#{redundancy => 4,heartbeat_interval => 7000,lease => 8,indirection => 8}}",
+        ),
+        (
+            {"kind": "HiScamp"},
+            "{hiscamp,#{redundancy => 3,heartbeat_interval => 5000,lease => 120,indirection => 4,"
+            "representatives => 2}}",
+        ),
+        (
+            {"kind": "Cyclon", "cyclon": {"viewSize": 10}},
+            "{cyclon,#{view_size => 10,shuffle_size => 8,shuffle_interval => 10000,"
+            "walk_length => 5}}",
+        ),
+        (
+            {"kind": "Static", "static": {"edges": [[2, 0], [0, 1]]}},
+            "{static,#{edges => [{2,0},{0,1}]}}",
+        ),
+        (
+            {"kind": "Static", "static": {"pattern": "Ring"}},
+            "{static,#{edges => [{0,1},{1,2},{2,0}]}}",
+        ),
+        (
+            {"kind": "Static", "static": {"pattern": "Tree"}},
+            "{static,#{edges => [{0,1},{0,2}]}}",
         ),
     ],
 )
 def test_overlays_in_the_node_config(overlay: dict[str, Any], text: str) -> None:
     config = render_config(cluster({"overlay": overlay}))
-    assert text in config
+    assert f"  overlay => {text},\n" in config
     assert "workload => none" in config
     assert 'run => <<"">>' in config
 
 
-@given(specs(), st.integers(1, 1024), st.integers(1, 8))
-def test_scaling_restarts_no_pod(spec: dict[str, Any], replicas: int, seeds: int) -> None:
-    scaled = spec | {"replicas": replicas, "discovery": {"seeds": seeds}}
-    assert restart_hash(cluster(spec)) == restart_hash(cluster(scaled))
+@given(st.sampled_from(Pattern), st.integers(1, 200))
+def test_a_pattern_connects_every_ordinal_and_links_none_twice(
+    pattern: Pattern, replicas: int
+) -> None:
+    links = edges(Static(pattern=pattern), replicas)
+    assert len({frozenset(link) for link in links}) == len(links)
+    views: dict[str, list[str]] = {str(ordinal): [] for ordinal in range(replicas)}
+    for first, second in links:
+        views[str(first)].append(str(second))
+    assert analyse(views).components == 1
+
+
+@given(specs(), overlays, st.integers(1, 1024), st.integers(1, 8), st.integers(1, 128))
+def test_what_running_nodes_follow_restarts_no_pod(
+    spec: dict[str, Any], overlay: dict[str, Any], replicas: int, seeds: int, parallelism: int
+) -> None:
+    changed = spec | {
+        "replicas": replicas,
+        "discovery": {"seeds": seeds},
+        "overlay": overlay,
+        "channels": [channel | {"parallelism": parallelism} for channel in spec["channels"]],
+    }
+    assert restart_hash(cluster(spec)) == restart_hash(cluster(changed))
+    template = [child.manifest["spec"]["template"] for child in sets(cluster(spec))]
+    assert template[0] == sets(cluster(changed))[0].manifest["spec"]["template"]
+
+
+def sets(wanted: PartisanCluster) -> tuple[Child, ...]:
+    return family_of(wanted, "node:1").stateful_sets
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"replicas": 4},
+        {"channels": [{"name": "default", "parallelism": 2}]},
+        {"overlay": {"kind": "Cyclon"}},
+        {"overlay": {"kind": "HyParView", "hyParView": {"activeMax": 7}}},
+    ],
+)
+def test_what_running_nodes_follow_is_another_revision(change: dict[str, Any]) -> None:
+    before = {"channels": [{"name": "default"}]}
+    assert revision(cluster(before)) != revision(cluster(before | change))
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"workload": {"adCounter": {"impressions": 641}}},
-        {"channels": [{"name": "default", "parallelism": 2}]},
-        {"overlay": {"kind": "HyParView", "hyParView": {"activeMax": 7}}},
+        {"channels": [{"name": "default"}, {"name": "more"}]},
+        {"channels": [{"name": "default", "monotonic": True}]},
     ],
 )
-def test_what_nodes_must_follow_restarts_them(change: dict[str, Any]) -> None:
-    assert restart_hash(cluster({"workload": COUNTER})) != restart_hash(
-        cluster({"workload": COUNTER} | change)
-    )
+def test_what_only_a_start_takes_restarts_the_nodes(change: dict[str, Any]) -> None:
+    before = {"workload": COUNTER, "channels": [{"name": "default"}]}
+    assert restart_hash(cluster(before)) != restart_hash(cluster(before | change))
+
+
+def test_what_no_node_has_to_follow_changes_nothing() -> None:
+    """A pause or a slower rollout must not be told to a thousand nodes."""
+    change = {"paused": True, "rollout": {"maxUnavailable": 1}, "image": "node:2"}
+    assert render_config(cluster()) == render_config(cluster(change))
 
 
 def test_drift_is_seen_and_the_fields_of_others_are_not() -> None:

@@ -11,15 +11,16 @@ import pytest
 
 from fake_api import FakeApi
 from partisan_operator import loop as loop_module
+from partisan_operator.children.node_config import render_config
 from partisan_operator.execute import Executor
 from partisan_operator.kube import Kube
 from partisan_operator.loop import ClusterLoop, Tools
 from partisan_operator.observe.observation import Endpoint, Seen
 from partisan_operator.observe.observer import Observer
-from partisan_operator.observe.scraper import ScrapeError
+from partisan_operator.observe.scraper import RefusedError, ScrapeError
 from partisan_operator.settings import Settings
 from partisan_operator.supervisor import Supervisor
-from world import START, report
+from world import START, cluster, followed, report
 
 NAMESPACE = "/namespaces/default"
 CLUSTER = f"/apis/partisan.dev/v1alpha1{NAMESPACE}/partisanclusters/ads"
@@ -27,7 +28,7 @@ SET = f"/apis/apps/v1{NAMESPACE}/statefulsets/ads"
 SLICE = f"/apis/discovery.k8s.io/v1{NAMESPACE}/endpointslices/ads-x"
 EVENTS = f"/api/v1{NAMESPACE}/events"
 SECRET = f"/api/v1{NAMESPACE}/secrets/ads-token"
-MANIFEST = {
+MANIFEST: dict[str, Any] = {
     "apiVersion": "partisan.dev/v1alpha1",
     "kind": "PartisanCluster",
     "metadata": {"name": "ads", "namespace": "default"},
@@ -43,6 +44,14 @@ class FakeNodes:
     run: str = ""
     started: list[tuple[str, str, str]] = field(default_factory=list)
     refuse: set[str] = field(default_factory=set)
+    configuration: str = render_config(cluster(MANIFEST["spec"]))
+    """What all of them follow."""
+
+    told: list[tuple[str, str]] = field(default_factory=list)
+    """Who was sent a configuration, with which token."""
+
+    refusal: ScrapeError | None = None
+    """What those who are told answer."""
 
     async def scrape(self, endpoints: Iterable[Endpoint]) -> tuple[dict[str, Seen], dict[str, str]]:
         pods = list(endpoints)
@@ -61,12 +70,19 @@ class FakeNodes:
                     pod.pod,
                     active=(pods[index - 1].pod,),
                     workload=part | {"actor": f"{pod.pod}/1"},
+                    **followed(self.configuration),
                 ),
                 pod.uid,
                 START,
             )
             for index, pod in enumerate(pods)
         }, {}
+
+    async def configure(self, endpoint: Endpoint, token: str, text: str) -> None:
+        self.told.append((endpoint.pod, token))
+        if self.refusal is not None:
+            raise self.refusal
+        self.configuration = text
 
     async def start_run(self, endpoint: Endpoint, token: str, run: str) -> None:
         if endpoint.pod in self.refuse:
@@ -207,6 +223,53 @@ async def test_a_run_is_started_through_another_node_when_one_refuses(rig: Rig) 
     rig.nodes.refuse = {"ads-0", "ads-1"}
     await converge(rig)
     assert {pod for pod, _, _ in rig.nodes.started} == {"ads-2"}
+
+
+async def test_running_nodes_are_told_what_they_have_to_follow(rig: Rig) -> None:
+    await converge(rig)
+    template = rig.api.objects[SET]["spec"]["template"]
+    change(rig, {"overlay": {"kind": "Cyclon"}})
+    assert await rig.look() == rig.tools.settings.active_period
+    assert [pod for pod, _ in rig.nodes.told] == ["ads-0", "ads-1", "ads-2"]
+    assert {token for _, token in rig.nodes.told} == {rig.nodes.started[0][1]}
+    assert (rig.status["phase"], rig.status["overlay"]["kind"]) == ("Updating", "HyParView")
+    await rig.look()
+    assert (rig.status["phase"], rig.status["overlay"]["kind"]) == ("Converged", "Cyclon")
+    assert len(rig.nodes.told) == 3
+    path = f"/api/v1{NAMESPACE}/configmaps/ads-config"
+    assert rig.api.objects[path]["data"]["node.config"] == rig.nodes.configuration
+    assert rig.api.objects[SET]["spec"]["template"] == template
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (RefusedError("ads-1: overlay must be something else"), "ConfigurationRefused"),
+        (ScrapeError("ads-1: no route to host"), "AsExpected"),
+    ],
+)
+async def test_nodes_that_do_not_follow_are_told_again(
+    rig: Rig, error: ScrapeError, reason: str
+) -> None:
+    await converge(rig)
+    rig.nodes.refusal = error
+    change(rig, {"overlay": {"kind": "Cyclon"}})
+    await rig.look()
+    degraded = rig.condition("Degraded")
+    assert degraded["reason"] == reason
+    assert ("overlay must be something else" in degraded["message"]) == (reason != "AsExpected")
+    rig.nodes.refusal = None
+    await rig.look()
+    await rig.look()
+    assert len(rig.nodes.told) == 6
+    assert rig.status["phase"] == "Converged"
+
+
+def change(rig: Rig, spec: dict[str, Any]) -> None:
+    """Edit the cluster as a user would."""
+    live = rig.api.objects[CLUSTER]
+    live["spec"] = {**live["spec"], **spec}
+    live["metadata"]["generation"] = 2
 
 
 async def test_a_child_that_somebody_deleted_is_back_after_a_resync(rig: Rig) -> None:

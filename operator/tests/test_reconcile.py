@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from partisan_operator import reconcile
 from partisan_operator.children import family_of
+from partisan_operator.children.node_config import render_config
 from partisan_operator.diagnosis import Reason
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.quantities import share
@@ -205,6 +206,32 @@ def test_deleting_a_pod_needs_the_uid_that_was_seen() -> None:
     todo = plan(cluster({"image": "node:2"}), world)
     (action,) = (a for a in todo.actions if isinstance(a, reconcile.DeletePod))
     name = action.pod.name
-    world.pods[name] = Pod(name, "successor", action.pod.owner, "new", "node:2")
+    world.pods[name] = Pod(name, "successor", action.pod.owner, "new", "node:2", "")
     world.perform(todo)
     assert world.pods[name].uid == "successor"
+
+
+def test_running_nodes_are_told_and_no_pod_is_replaced() -> None:
+    world = World()
+    settle(cluster({"replicas": 5}), world)
+    pods = {pod.uid for pod in world.pods.values()}
+    changed = cluster({"replicas": 5, "overlay": {"kind": "Static", "static": {"pattern": "Ring"}}})
+    todo = plan(changed, world)
+    told = [action for action in todo.actions if isinstance(action, reconcile.Configure)]
+    assert [node.pod for node in told[0].nodes] == names(world)
+    kinds = [type(action) for action in todo.actions]
+    assert kinds.index(reconcile.Apply) < kinds.index(reconcile.Configure)
+    world.perform(todo)
+    assert plan(changed, world).actions == ()
+    # One that restarts in place with the file of before is told again.
+    world.pods["ads-3"].configuration = render_config(cluster({"replicas": 5}))
+    (again,) = plan(changed, world).actions
+    assert isinstance(again, reconcile.Configure)
+    assert [node.pod for node in again.nodes] == ["ads-3"]
+    assert {pod.uid for pod in world.pods.values()} == pods
+
+
+def test_a_paused_cluster_is_told_nothing() -> None:
+    world = World()
+    settle(cluster(), world)
+    assert plan(cluster({"overlay": {"kind": "FullMesh"}, "paused": True}), world).actions == ()

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from partisan_operator.observe.observation import Endpoint
-from partisan_operator.observe.scraper import MAX_ANSWER, ScrapeError, Scraper
+from partisan_operator.observe.scraper import MAX_ANSWER, RefusedError, ScrapeError, Scraper
 from world import START
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -168,3 +168,36 @@ async def test_a_start_that_is_not_accepted_is_an_error(serve: Serve, handler: H
     with pytest.raises(ScrapeError, match="ads-0") as refused:
         await scraper.start_run(HERE, "secret", "r1")
     assert "secret" not in str(refused.value)
+
+
+async def test_a_configuration_is_sent_with_the_token(serve: Serve) -> None:
+    asked: list[tuple[str, str, str, str]] = []
+
+    async def take(request: web.Request) -> web.Response:
+        token = request.headers["Authorization"]
+        asked.append((request.method, request.path, token, await request.text()))
+        return web.Response(text="in force")
+
+    scraper = await serve(take)
+    await scraper.configure(HERE, "secret", "#{}.")
+    assert asked == [("POST", "/configuration", "Bearer secret", "#{}.")]
+
+
+async def test_what_a_node_refuses_it_says_why(serve: Serve) -> None:
+    async def refuse(_: web.Request) -> web.Response:
+        return web.Response(status=400, text="overlay must be x\n")
+
+    scraper = await serve(refuse)
+    with pytest.raises(RefusedError, match=r"ads-0: overlay must be x$"):
+        await scraper.configure(HERE, "secret", "#{}.")
+
+
+@pytest.mark.parametrize("handler", [answers({}, status=401), answers({}, status=404), hang, rant])
+async def test_a_node_that_does_not_take_a_configuration_is_no_refusal(
+    serve: Serve, handler: Handler
+) -> None:
+    scraper = await serve(handler)
+    with pytest.raises(ScrapeError) as failed:
+        await scraper.configure(HERE, "secret", "#{}.")
+    assert not isinstance(failed.value, RefusedError)
+    assert "secret" not in str(failed.value)

@@ -13,11 +13,14 @@ from partisan_operator.announcements import announcements
 from partisan_operator.children import family_of
 from partisan_operator.diagnosis import Problem, Reason
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
+from partisan_operator.models.overlay import OverlayKind
 from partisan_operator.models.status import ChannelStatus, ConditionType, Phase
 from partisan_operator.observe.observation import Observation, Seen
+from partisan_operator.observe.report import OverlayReport, WorkloadReport
+from partisan_operator.observe.running import running_overlay
 from partisan_operator.status import View, status_of, worth_writing
 from partisan_operator.workload import Ledger
-from world import IMAGE, START, World, cluster, report
+from world import IMAGE, START, World, cluster
 
 COUNTER = {"workload": {"adCounter": {"impressions": 10}}}
 
@@ -48,6 +51,12 @@ def reason(found: PartisanClusterStatus, kind: ConditionType) -> tuple[str, str]
     condition = found.condition(kind)
     assert condition is not None
     return condition.status, condition.reason
+
+
+def with_overlay(seen: Seen, **fields: Any) -> Seen:
+    """Return the same report with other words about the overlay."""
+    overlay = seen.report.overlay.model_copy(update=fields)
+    return replace(seen, report=seen.report.model_copy(update={"overlay": overlay}))
 
 
 def after(wanted: PartisanCluster, found: PartisanClusterStatus) -> PartisanCluster:
@@ -84,7 +93,7 @@ def test_a_cluster_that_is_complete() -> None:
 
 def test_an_overlay_in_pieces_is_not_ready() -> None:
     observation = settled({}).observe()
-    alone = {name: Seen(report(name), seen.uid, seen.at) for name, seen in observation.seen.items()}
+    alone = {name: with_overlay(seen, active=()) for name, seen in observation.seen.items()}
     found = status(cluster(), replace(observation, seen=alone))
     assert found.phase is Phase.FORMING
     assert reason(found, ConditionType.OVERLAY_CONNECTED) == ("False", "Partitioned")
@@ -164,7 +173,7 @@ def working(world: World, *, increments: int, value: int, phase: str) -> Observa
     observation = world.observe()
     run = status(cluster(COUNTER), observation).workload
     assert run is not None
-    part = {
+    part: dict[str, Any] = {
         "run": run.run,
         "phase": phase,
         "increments": increments,
@@ -175,12 +184,11 @@ def working(world: World, *, increments: int, value: int, phase: str) -> Observa
         "finished_at": START.timestamp() if phase == "finished" else None,
     }
     seen = {
-        name: Seen(
-            report(
-                name, active=entry.report.overlay.active, workload=part | {"actor": f"{name}/1"}
+        name: replace(
+            entry,
+            report=entry.report.model_copy(
+                update={"workload": WorkloadReport(actor=f"{name}/1", **part)}
             ),
-            entry.uid,
-            entry.at,
         )
         for name, entry in observation.seen.items()
     }
@@ -257,6 +265,58 @@ def test_each_thing_is_announced_once() -> None:
     paused = status(after(cluster({"paused": True}), well), observation)
     assert [a.reason for a in announcements(well, paused)] == ["Paused"]
     assert [a.reason for a in announcements(paused, well)] == ["Resumed"]
+
+
+def test_a_switch_of_the_overlay_from_start_to_end() -> None:
+    """What the nodes say counts: the spec alone moves nothing."""
+    world, wanted = settled({}), cluster({"overlay": {"kind": "FullMesh"}}, generation=2)
+    before = status(cluster(), world.observe())
+    asked = status(after(wanted, before), world.observe())
+    assert (asked.phase, asked.configured) == (Phase.UPDATING, 0)
+    assert reason(asked, ConditionType.PROGRESSING) == ("True", "Reconfiguring")
+    assert overlay_of(asked) == ("HyParView", None)
+    assert asked.timings.joined_at is None
+    # The nodes are told, one late; each goes on running the former overlay for a while.
+    looks = world.observe()
+    world.perform(reconcile.plan(wanted, family_of(wanted, IMAGE), looks, IMAGE))
+    told = {
+        name: with_overlay(seen, former="hyparview") for name, seen in world.observe().seen.items()
+    }
+    moving = status(
+        after(wanted, asked), replace(looks, seen=told | {"ads-2": looks.seen["ads-2"]})
+    )
+    assert (moving.configured, overlay_of(moving)) == (2, ("FullMesh", "HyParView"))
+    assert [a.reason for a in announcements(asked, moving)] == ["OverlaySwitchStarted"]
+    beside = status(after(wanted, moving), replace(looks, seen=told))
+    assert (beside.configured, beside.phase) == (3, Phase.UPDATING)
+    assert announcements(moving, beside) == ()
+    done = status(after(wanted, beside), world.observe())
+    assert (done.phase, done.updated, overlay_of(done)) == (Phase.READY, 3, ("FullMesh", None))
+    assert reason(done, ConditionType.PROGRESSING) == ("False", "Settled")
+    reasons = [a.reason for a in announcements(beside, done)]
+    assert reasons == ["OverlayFormed", "OverlaySwitched"]
+
+
+def test_the_overlay_in_force_is_what_most_nodes_run() -> None:
+    def running(*kinds: tuple[str, str | None]) -> tuple[str, str | None]:
+        reports = (OverlayReport(kind=kind, former=former) for kind, former in kinds)
+        found = running_overlay(reports, wanted=OverlayKind.CYCLON, earlier=OverlayKind.STATIC)
+        return found.kind.value, None if found.also is None else found.also.value
+
+    old, new, beside = ("xbot", None), ("cyclon", None), ("cyclon", "xbot")
+    assert running() == ("Static", None)
+    assert running(("", None), ("made up", "too")) == ("Static", None)
+    assert running(new, new) == ("Cyclon", None)
+    assert running(old, new) == ("Cyclon", "XBot")
+    assert running(old, old, beside) == ("XBot", "Cyclon")
+    assert running(beside, new) == ("Cyclon", "XBot")
+    assert running(("cyclon", "cyclon"), new) == ("Cyclon", "Cyclon")
+
+
+def overlay_of(found: PartisanClusterStatus) -> tuple[str, str | None]:
+    assert found.overlay is not None
+    also = found.overlay.also_running
+    return found.overlay.kind.value, None if also is None else also.value
 
 
 def test_the_status_survives_the_wire() -> None:

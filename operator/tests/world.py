@@ -7,11 +7,12 @@ of their work, so that a test can drive the core to rest without a cluster.
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from partisan_operator.children import naming
+from partisan_operator.children import config_map, naming
 from partisan_operator.children.child import digest
 from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.observation import (
@@ -25,6 +26,7 @@ from partisan_operator.observe.report import NodeReport
 from partisan_operator.reconcile import (
     Action,
     Apply,
+    Configure,
     CreateToken,
     Delete,
     DeletePod,
@@ -55,8 +57,18 @@ def report(name: str, *, active: tuple[str, ...] = (), **fields: Any) -> NodeRep
     """Return the report of a node that has joined."""
     fields.setdefault("incarnation", 1)
     joined = fields.pop("joined", True)
-    overlay = {"kind": "hyparview", "joined": joined, "active": active}
+    kind, former = fields.pop("kind", "hyparview"), fields.pop("former", None)
+    overlay = {"kind": kind, "former": former, "joined": joined, "active": active}
     return NodeReport.model_validate({"node": name, "overlay": overlay, **fields})
+
+
+def followed(text: str) -> dict[str, str]:
+    """Return what a node that follows a configuration reports of it."""
+    revision = re.search(r'revision => <<"(\w+)">>', text)
+    kind = re.search(r"overlay => {(\w+),", text)
+    assert revision is not None
+    assert kind is not None
+    return {"revision": revision[1], "kind": kind[1]}
 
 
 @dataclass
@@ -68,6 +80,9 @@ class Pod:
     owner: str
     revision: str
     image: str
+    configuration: str
+    """The text that the node follows."""
+
     ready: bool = False
 
 
@@ -100,7 +115,11 @@ class World:
                 for pod in self.pods.values()
             },
             seen={
-                name: Seen(report(name, active=(peer,)), self.pods[name].uid, self.now)
+                name: Seen(
+                    report(name, active=(peer,), **followed(self.pods[name].configuration)),
+                    self.pods[name].uid,
+                    self.now,
+                )
                 for name, peer in ring.items()
             },
             pods=tuple(
@@ -129,6 +148,9 @@ class World:
                     del self.pods[pod.name]
             case CreateToken():
                 self.token = TokenState.VALID
+            case Configure(text, nodes):
+                for node in nodes:
+                    self.pods[node.pod].configuration = text
             case StartRun(run):
                 self.started.append(run)
 
@@ -149,7 +171,9 @@ class World:
         image = template["spec"]["containers"][0]["image"]
         names = [f"{live['metadata']['name']}-{start + i}" for i in range(spec["replicas"])]
         for name in names:
-            self.pods.setdefault(name, Pod(name, self._uid(), uid, revision, image))
+            self.pods.setdefault(
+                name, Pod(name, self._uid(), uid, revision, image, self._configuration())
+            )
         for pod in [pod for pod in self.pods.values() if pod.owner == uid]:
             if pod.name not in names:
                 del self.pods[pod.name]
@@ -162,6 +186,11 @@ class World:
             "updatedReplicas": sum(pod.revision == revision for pod in mine),
             "updateRevision": revision,
         }
+
+    def _configuration(self) -> str:
+        """Return what a new pod reads."""
+        text: str = self.objects["ConfigMap", config_map.name_of("ads")]["data"][config_map.FILE]
+        return text
 
     def add_foreign(self, kind: str, name: str) -> None:
         """Add an object of another owner that carries the labels of ours."""

@@ -29,7 +29,13 @@ def announcements(
     old: PartisanClusterStatus, new: PartisanClusterStatus
 ) -> tuple[Announcement, ...]:
     """Return what is to be told of the step from one status to the next."""
-    return (*_overlay(old, new), *_run(old, new), *_health(old, new), *_work(old, new))
+    return (
+        *_overlay(old, new),
+        *_switch(old, new),
+        *_run(old, new),
+        *_health(old, new),
+        *_work(old, new),
+    )
 
 
 def _overlay(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[Announcement]:
@@ -39,6 +45,22 @@ def _overlay(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator
             "Normal",
             "OverlayFormed",
             f"{new.joined} nodes joined one overlay, {seconds:.1f} s after the spec was applied",
+        )
+
+
+def _switch(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[Announcement]:
+    if old.overlay is None or new.overlay is None:
+        return
+    before, after = old.overlay.also_running, new.overlay.also_running
+    if before is None and after is not None:
+        yield Announcement(
+            "Normal",
+            "OverlaySwitchStarted",
+            f"{new.overlay.kind} and {after} run side by side, no pod is restarted",
+        )
+    elif before is not None and after is None:
+        yield Announcement(
+            "Normal", "OverlaySwitched", f"{new.configured} nodes run {new.overlay.kind} alone"
         )
 
 

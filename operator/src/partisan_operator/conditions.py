@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from partisan_operator.diagnosis import Problem
 from partisan_operator.models.status import Condition, ConditionType, TriState
 from partisan_operator.observe.graph import OverlayGraph
+from partisan_operator.observe.running import RunningOverlay
 from partisan_operator.workload import Verdict
+
+RECONFIGURING = "Reconfiguring"
+"""Reason of `Progressing` while running nodes are moved to another overlay or other parameters."""
 
 ROLLING_OUT = "RollingOut"
 """Reason of `Progressing` while pods are replaced, until the last one is back."""
@@ -28,6 +32,10 @@ class Facts:
     was_rolling: bool
     """Whether a rollout was under way at the last look."""
 
+    overlay: RunningOverlay
+    configured: int
+    """Nodes that follow what the spec asks of running nodes."""
+
     graph: OverlayGraph
     verdict: Verdict | None
     """None without a workload."""
@@ -37,6 +45,11 @@ class Facts:
 
     problem: Problem | None
     paused: bool
+
+    @property
+    def reconfiguring(self) -> bool:
+        """Whether some nodes that answer have yet to follow the spec, or to end what was before."""
+        return self.configured < self.answered or self.overlay.also is not None
 
     @property
     def all_ready(self) -> bool:
@@ -117,9 +130,18 @@ def _progressing(facts: Facts) -> _Claim:
         return _Claim("True", ROLLING_OUT, f"{facts.outdated} pods are of an earlier template")
     if facts.exists != facts.wanted:
         return _Claim("True", "Scaling", f"{facts.exists} of {facts.wanted} pods exist")
+    if facts.reconfiguring:
+        return _Claim("True", RECONFIGURING, _reconfiguring(facts))
     if not complete:
         return _Claim("True", "Forming", f"{facts.joined} of {facts.wanted} nodes have joined")
     return _Claim("False", "Settled", "The cluster is as the spec asks")
+
+
+def _reconfiguring(facts: Facts) -> str:
+    if facts.configured < facts.answered:
+        return f"{facts.configured} of {facts.answered} nodes follow the spec"
+    running = f"All {facts.answered} nodes run {facts.overlay.kind}"
+    return f"{running}, and some still run the former overlay beside it"
 
 
 def _overlay_connected(facts: Facts) -> _Claim:

@@ -20,6 +20,7 @@ class Reason(StrEnum):
     NAME_CONFLICT = "NameConflict"
     TOKEN_INVALID = "TokenInvalid"
     APPLY_FAILED = "ApplyFailed"
+    CONFIGURATION_REFUSED = "ConfigurationRefused"
     QUOTA_EXCEEDED = "QuotaExceeded"
     POD_REJECTED = "PodRejected"
     IMAGE_PULL_FAILED = "ImagePullFailed"

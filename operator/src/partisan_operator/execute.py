@@ -8,14 +8,15 @@ import random
 import secrets
 
 from partisan_operator.children import token_secret
-from partisan_operator.diagnosis import Problem, apply_failure
+from partisan_operator.diagnosis import Problem, Reason, apply_failure
 from partisan_operator.kube import Kube, KubeError
 from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.observer import Observer
-from partisan_operator.observe.scraper import ScrapeError, Scraper
+from partisan_operator.observe.scraper import RefusedError, ScrapeError, Scraper
 from partisan_operator.reconcile import (
     Action,
     Apply,
+    Configure,
     CreateToken,
     Delete,
     DeletePod,
@@ -76,6 +77,8 @@ class Executor:
             case DeletePod(pod):
                 logger.info("replace pod %s, which is of an earlier template", pod.name)
                 await self._kube.delete("Pod", namespace, pod.name, pod.uid)
+            case Configure():
+                return await self._configure(cluster, action)
             case StartRun():
                 await self._start(cluster, action)
         return None
@@ -92,6 +95,32 @@ class Executor:
             return apply_failure(child.kind, child.name, str(error))
         logger.info("created %s %s", child.kind, child.name)
         return None
+
+    async def _configure(self, cluster: PartisanCluster, action: Configure) -> Problem | None:
+        """Tell every node; one that does not hear is told again after the next look."""
+        token = await self._observer.token(cluster)
+        if token is None:
+            logger.warning("%d nodes cannot be told: there is no token", len(action.nodes))
+            return None
+        logger.info("tell %d nodes the configuration", len(action.nodes))
+        outcomes = await asyncio.gather(
+            *(self._scraper.configure(node, token, action.text) for node in action.nodes),
+            return_exceptions=True,
+        )
+        refusals = []
+        for outcome in outcomes:
+            if isinstance(outcome, RefusedError):
+                refusals.append(str(outcome))
+            elif isinstance(outcome, ScrapeError):
+                logger.warning("not told: %s", outcome)
+            elif isinstance(outcome, BaseException):
+                raise outcome
+        if not refusals:
+            return None
+        return Problem(
+            Reason.CONFIGURATION_REFUSED,
+            f"{len(refusals)} nodes do not take the configuration, such as {refusals[0]}",
+        )
 
     async def _start(self, cluster: PartisanCluster, action: StartRun) -> None:
         token = await self._observer.token(cluster)

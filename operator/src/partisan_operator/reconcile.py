@@ -16,7 +16,7 @@ from partisan_operator import rollout, workload
 from partisan_operator.children import Child, Family, naming, token_secret
 from partisan_operator.children.child import owned_by, up_to_date
 from partisan_operator.children.family import emptied_shard
-from partisan_operator.children.node_config import run_id
+from partisan_operator.children.node_config import render_config, revision, run_id
 from partisan_operator.diagnosis import Problem, Reason
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.quantities import share
@@ -60,7 +60,17 @@ class StartRun:
     candidates: tuple[Endpoint, ...]
 
 
-Action = Apply | CreateToken | Delete | DeletePod | StartRun
+@dataclass(frozen=True)
+class Configure:
+    """Have running nodes follow a configuration."""
+
+    text: str
+    """As in the ConfigMap, which is applied first: a node that restarts reads it there."""
+
+    nodes: tuple[Endpoint, ...]
+
+
+Action = Apply | CreateToken | Delete | DeletePod | Configure | StartRun
 
 
 @dataclass(frozen=True)
@@ -85,7 +95,7 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether the plan changes objects."""
-        return any(not isinstance(action, StartRun) for action in self.actions)
+        return any(not isinstance(action, Configure | StartRun) for action in self.actions)
 
 
 def plan(
@@ -108,6 +118,7 @@ def plan(
             *_surplus_shards(cluster, family, observation, default_image),
         ),
         tuple(_unwanted(cluster, family, observation)),
+        tuple(_configured(cluster, observation)),
         tuple(DeletePod(pod) for pod in batch.pods),
         tuple(_start(cluster, observation)),
     )
@@ -190,6 +201,23 @@ def _rollout(cluster: PartisanCluster, observation: Observation) -> rollout.Batc
         connected=graph.components == 1,
         max_unavailable=share(cluster.spec.rollout.max_unavailable, cluster.spec.replicas),
     )
+
+
+def _configured(cluster: PartisanCluster, observation: Observation) -> Iterator[Configure]:
+    """Tell the nodes that follow another configuration.
+
+    Nodes compare nothing: the last one told is the one in force, so that what is asked for now
+    also undoes what was asked for before.
+    """
+    wanted = revision(cluster)
+    expected = naming.pod_names(cluster.name, cluster.spec.replicas)
+    behind = tuple(
+        observation.endpoints[name]
+        for name, report in observation.reports(expected).items()
+        if report.revision != wanted and name in observation.endpoints
+    )
+    if behind:
+        yield Configure(render_config(cluster), behind)
 
 
 def _start(cluster: PartisanCluster, observation: Observation) -> Iterator[StartRun]:

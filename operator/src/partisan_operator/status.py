@@ -7,7 +7,7 @@ from typing import Any
 
 from partisan_operator import clock, rollout, workload
 from partisan_operator.children import naming
-from partisan_operator.children.node_config import run_id
+from partisan_operator.children.node_config import revision, run_id
 from partisan_operator.conditions import ROLLING_OUT, Facts, conditions
 from partisan_operator.diagnosis import Problem
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
@@ -22,6 +22,7 @@ from partisan_operator.models.status import (
 from partisan_operator.observe.graph import analyse
 from partisan_operator.observe.observation import Observation
 from partisan_operator.observe.report import NodeReport
+from partisan_operator.observe.running import running_overlay
 from partisan_operator.workload import Ledger
 
 REFRESH_SECONDS = 5.0
@@ -53,6 +54,8 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
     shards = view.observation.shards(cluster)
     run, ledger = _workload(cluster, view, expected, reports)
     verdict = None if run is None else workload.verdict(run.run, expected, reports)
+    graph = analyse({name: report.overlay.active for name, report in reports.items()})
+    wanted_revision = revision(cluster)
     facts = Facts(
         wanted=spec.replicas,
         exists=sum(shard.exists for shard in shards),
@@ -61,13 +64,19 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         answered=len(reports),
         outdated=view.outdated,
         was_rolling=_was_rolling(earlier),
-        graph=analyse({name: report.overlay.active for name, report in reports.items()}),
+        overlay=running_overlay(
+            (report.overlay for report in reports.values()),
+            wanted=spec.overlay.kind,
+            earlier=None if earlier.overlay is None else earlier.overlay.kind,
+        ),
+        configured=sum(report.revision == wanted_revision for report in reports.values()),
+        graph=graph,
         verdict=verdict,
         discrepancy=_discrepancy(run),
         problem=view.problem,
         paused=spec.paused,
     )
-    in_force = not view.acted and not rollout.pending(shards)
+    in_force = not (view.acted or rollout.pending(shards) or facts.reconfiguring)
     kinds = {condition.type: condition for condition in earlier.conditions}
     converged = verdict is not None and verdict.converged and not facts.discrepancy
     status = PartisanClusterStatus(
@@ -77,15 +86,17 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         ready=facts.ready,
         joined=facts.joined,
         updated=sum(shard.updated for shard in shards if shard.settled),
+        configured=facts.configured,
         selector=naming.selector(cluster.name),
         phase=_phase(facts, run),
         converged="Unknown" if verdict is None else "True" if converged else "False",
         overlay=OverlayStatus(
-            kind=spec.overlay.kind,
-            components=facts.graph.components,
-            isolated=facts.graph.isolated,
-            mean_degree=round(facts.graph.mean_degree, 2),
-            links=facts.graph.links,
+            kind=facts.overlay.kind,
+            also_running=facts.overlay.also,
+            components=graph.components,
+            isolated=graph.isolated,
+            mean_degree=round(graph.mean_degree, 2),
+            links=graph.links,
         ),
         channels=view.channels,
         workload=run,
@@ -179,7 +190,7 @@ def _phase(facts: Facts, run: WorkloadStatus | None) -> Phase:
         return Phase.RUNNING
     if facts.exists == 0:
         return Phase.PENDING
-    if facts.outdated:
+    if facts.outdated or facts.reconfiguring:
         return Phase.UPDATING
     if not (facts.all_ready and facts.connected):
         return Phase.FORMING

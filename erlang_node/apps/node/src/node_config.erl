@@ -3,14 +3,17 @@
 %%% and the fix.
 %%%
 %%% == Environment ==
-%%% `POD_NAME' and `POD_IP' are required. The rest is for running outside of a pod:
+%%% `POD_NAME' and `POD_IP' are required, for HiScamp `K8S_ZONE' or `K8S_NODE_NAME' too. The rest is
+%%% for running outside of a pod:
 %%% `PARTISAN_CONFIG', `PARTISAN_TOKEN_FILE' and `PARTISAN_STATE_DIR' override the paths, and
 %%% `PARTISAN_LISTEN_IP' the address to listen on, every one of the machine by default.
 -module(node_config).
 
 -export([load/1]).
--export([replicas/1]).
--export([members/2]).
+-export([changes/2]).
+%% Address hints as they are in the file.
+-export([peer/1]).
+-export([is_hint/1]).
 
 -type environment() :: fun((string()) -> string() | false).
 -type t() :: #{
@@ -22,19 +25,23 @@
     token := binary(),
     run := binary(),
     workload := none | {module(), workload:options()},
-    %% The file, for node_watch.
-    file := file:filename(),
-    cluster := binary()
+    revision := binary(),
+    context := node_overlay:context()
 }.
 
--export_type([t/0, environment/0]).
+%% What a running node can follow of another configuration.
+-type changes() :: #{
+    revision := binary(),
+    partisan := partisan_config:changes(),
+    members := [partisan_peer:name()]
+}.
+
+-export_type([t/0, changes/0, environment/0]).
 
 -define(CONFIG_FILE, "/etc/partisan/config/node.config").
 -define(TOKEN_FILE, "/etc/partisan/secret/token").
 -define(STATE_DIR, "/var/lib/partisan").
 
-%% Pods of a StatefulSet; the operator cuts a cluster into shards of this size.
--define(SHARD_SIZE, 250).
 -define(MAX_REPLICAS, 1024).
 
 %% @doc The configuration of this node, with warnings about what has been ignored.
@@ -43,41 +50,65 @@ load(Environment) ->
     try
         File = path(Environment, "PARTISAN_CONFIG", ?CONFIG_FILE),
         Settings = consult(File),
-        {ok, settings(Environment, File, Settings), warnings(Settings)}
+        {ok, settings(Environment, Settings), warnings(Settings)}
     catch
         throw:{invalid, Text} -> {error, Text}
     end.
 
-%% @doc How many nodes the cluster should have, read from the file anew: it changes as the cluster
-%% is scaled, without a restart.
--spec replicas(file:filename()) -> {ok, pos_integer()} | {error, string()}.
-replicas(File) ->
+%% @doc What a node of this configuration is to change to follow another one, given as text. The
+%% rest of it (channels that are new or gone, the workload) is for the next start.
+-spec changes(Text :: binary(), t()) -> {ok, changes()} | {error, string()}.
+changes(Text, #{context := Context, partisan := #{channels := Channels}}) ->
+    #{cluster := Cluster} = Context,
     try
-        {ok, get(replicas, consult(File))}
+        Settings = parse(Text),
+        Cluster =:= get(cluster, Settings) orelse
+            invalid("cluster: this node belongs to ~ts, and cannot change that", [Cluster]),
+        Replicas = get(replicas, Settings),
+        {ok, #{
+            revision => get(revision, Settings),
+            partisan => #{
+                overlay => overlay(get(overlay, Settings), Context),
+                seeds => [peer(Seed) || Seed <- get(seeds, Settings)],
+                replicas => Replicas,
+                parallelism => parallelism(get(channels, Settings), Channels)
+            },
+            members => node_names:members(Cluster, Replicas)
+        }}
     catch
-        throw:{invalid, Text} -> {error, Text}
+        throw:{invalid, Reason} -> {error, Reason}
     end.
 
-%% @doc The names of the nodes of a cluster: pods `ads-0' to `ads-249', `ads-s1-250' and so on.
--spec members(Cluster :: binary(), pos_integer()) -> [partisan_peer:name()].
-members(Cluster, Replicas) ->
-    [member(Cluster, Ordinal) || Ordinal <- lists:seq(0, Replicas - 1)].
+%% @doc The peer that a hint tells of.
+-spec peer({Name :: binary(), Host :: binary(), inet:port_number()}) -> partisan_peer:t().
+peer({Name, Host, Port}) ->
+    Text = binary_to_list(Host),
+    case inet:parse_strict_address(Text) of
+        {ok, Address} -> partisan_peer:new(Name, Address, Port);
+        {error, einval} -> partisan_peer:new(Name, Text, Port)
+    end.
+
+-spec is_hint(term()) -> boolean().
+is_hint({Name, Host, Port}) -> is_name(Name) andalso is_name(Host) andalso is_port_number(Port);
+is_hint(_) -> false.
 
 %% Internals: putting it together.
 
-settings(Environment, File, Settings) ->
+settings(Environment, Settings) ->
     Name = list_to_binary(required(Environment, "POD_NAME")),
     Address = address("POD_IP", required(Environment, "POD_IP")),
     ListenIp = listen_ip(Environment, Address),
     Token = token(path(Environment, "PARTISAN_TOKEN_FILE", ?TOKEN_FILE)),
     Cluster = get(cluster, Settings),
+    Port = get(listen_port, Settings),
+    Context = #{name => Name, cluster => Cluster, port => Port, environment => Environment},
     Channels = get(channels, Settings),
     Incarnation = erlang:system_time(microsecond),
     Common = #{
         name => Name,
         incarnation => Incarnation,
         run => get(run, Settings),
-        members => members(Cluster, get(replicas, Settings)),
+        members => node_names:members(Cluster, get(replicas, Settings)),
         channel => propagation_channel(Channels),
         directory => path(Environment, "PARTISAN_STATE_DIR", ?STATE_DIR)
     },
@@ -90,10 +121,10 @@ settings(Environment, File, Settings) ->
             host => Address,
             incarnation => Incarnation,
             listen_ip => ListenIp,
-            listen_port => get(listen_port, Settings),
-            overlay => get(overlay, Settings),
+            listen_port => Port,
+            overlay => overlay(get(overlay, Settings), Context),
             channels => Channels,
-            seeds => [seed(Seed) || Seed <- get(seeds, Settings)],
+            seeds => [peer(Seed) || Seed <- get(seeds, Settings)],
             replicas => get(replicas, Settings)
         },
         listen_ip => ListenIp,
@@ -101,15 +132,9 @@ settings(Environment, File, Settings) ->
         token => Token,
         run => get(run, Settings),
         workload => workload(get(workload, Settings), Common),
-        file => File,
-        cluster => Cluster
+        revision => get(revision, Settings),
+        context => Context
     }.
-
-member(Cluster, Ordinal) when Ordinal < ?SHARD_SIZE ->
-    <<Cluster/binary, $-, (integer_to_binary(Ordinal))/binary>>;
-member(Cluster, Ordinal) ->
-    Shard = integer_to_binary(Ordinal div ?SHARD_SIZE),
-    <<Cluster/binary, "-s", Shard/binary, $-, (integer_to_binary(Ordinal))/binary>>.
 
 %% The channel made for it, where there is one.
 propagation_channel(Channels) ->
@@ -118,12 +143,19 @@ propagation_channel(Channels) ->
         [] -> default
     end.
 
-seed({Name, Host, Port}) ->
-    Text = binary_to_list(Host),
-    case inet:parse_strict_address(Text) of
-        {ok, Address} -> partisan_peer:new(Name, Address, Port);
-        {error, einval} -> partisan_peer:new(Name, Text, Port)
+overlay(Given, Context) ->
+    case node_overlay:localised(Given, Context) of
+        {ok, Overlay} -> Overlay;
+        {error, Text} -> invalid(Text)
     end.
+
+%% Of channels that the node has.
+parallelism(Wanted, Channels) ->
+    Names = [Name || #{name := Name} <- Channels],
+    maps:from_list([
+        {Name, maps:get(parallelism, Channel, 1)}
+     || #{name := Name} = Channel <- Wanted, lists:member(Name, Names)
+    ]).
 
 workload(none, _Common) ->
     none;
@@ -149,15 +181,17 @@ keys() ->
         cluster => {fun is_name/1, "the cluster's name, a binary such as <<\"ads\">>"},
         namespace => {fun is_binary/1, "a binary"},
         replicas => {fun is_replicas/1, "an integer from 1 to 1024"},
-        servers => {fun is_list/1, "a list of names"},
         seeds => {fun are_seeds/1, "a list of {Name, Host, Port}, binaries and a port number"},
         listen_port => {fun is_port_number/1, "a port number from 1 to 65535"},
         http_port => {fun is_port_number/1, "a port number from 1 to 65535"},
-        overlay => {fun is_overlay/1, "{full_mesh | client_server | hyparview, #{...}}"},
+        overlay => {fun node_overlay:is_valid/1,
+            "{Kind, #{...}} with what that kind needs: client_server #{servers => [Name]}, "
+            "static #{edges => [{Ordinal, Ordinal}]}"},
         channels => {fun are_channels/1, "a list of maps such as #{name => gossip}"},
         workload => {fun is_workload/1, ["none or {Kind, #{...}}, with one of these kinds: ",
             lists:join(", ", [atom_to_list(Kind) || Kind <- workload:kinds()])]},
-        run => {fun is_binary/1, "the id of the run, a binary"}
+        run => {fun is_binary/1, "the id of the run, a binary"},
+        revision => {fun is_binary/1, "a binary that another one replaces with each change"}
     }.
 
 get(Key, Settings) ->
@@ -189,13 +223,7 @@ is_replicas(Value) -> is_integer(Value) andalso Value >= 1 andalso Value =< ?MAX
 
 is_port_number(Value) -> is_integer(Value) andalso Value >= 1 andalso Value =< 65535.
 
-are_seeds(Value) -> is_list(Value) andalso lists:all(fun is_seed/1, Value).
-
-is_seed({Name, Host, Port}) -> is_name(Name) andalso is_name(Host) andalso is_port_number(Port);
-is_seed(_) -> false.
-
-%% Kinds and parameters are checked by partisan_config and by the overlay itself.
-is_overlay(Value) -> is_tuple(Value) andalso tuple_size(Value) =:= 2.
+are_seeds(Value) -> is_list(Value) andalso lists:all(fun is_hint/1, Value).
 
 are_channels(Value) -> is_list(Value) andalso lists:all(fun is_map/1, Value).
 
@@ -207,6 +235,23 @@ is_workload(_) ->
     false.
 
 %% Internals: reading.
+
+%% As file:consult/1 reads a file.
+parse(Text) ->
+    maybe_map(erl_scan:string(unicode:characters_to_list(Text, latin1))).
+
+maybe_map({ok, Tokens, _}) ->
+    case erl_parse:parse_term(Tokens) of
+        {ok, Settings} when is_map(Settings) -> Settings;
+        {ok, _} -> invalid("a configuration must be one map, ended by a full stop");
+        {error, {Line, _, Reason}} -> unreadable(Line, erl_parse:format_error(Reason))
+    end;
+maybe_map({error, {Line, _, Reason}, _}) ->
+    unreadable(Line, erl_scan:format_error(Reason)).
+
+-spec unreadable(erl_anno:location(), io_lib:chars()) -> no_return().
+unreadable(Line, Reason) ->
+    invalid("line ~0tp of the configuration cannot be read: ~ts", [Line, Reason]).
 
 consult(File) ->
     case file:consult(File) of

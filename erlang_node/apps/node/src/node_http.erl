@@ -13,7 +13,8 @@
 -include_lib("kernel/include/logger.hrl").
 
 -define(MAX_CLIENTS, 64).
--define(MAX_BODY_BYTES, 1024).
+%% A configuration with a static overlay of a thousand edges.
+-define(MAX_BODY_BYTES, 65536).
 -define(MAX_HEADER_BYTES, 8192).
 -define(MAX_URI_BYTES, 512).
 -define(IDLE_SECONDS, 5).
@@ -105,7 +106,7 @@ answer(Request = #{path := Path}, Token, Workload) ->
             text(503, "a part of the node does not answer")
     end.
 
-allowed("/workload/start") ->
+allowed(Path) when Path =:= "/workload/start"; Path =:= "/configuration" ->
     "POST";
 allowed(Path) ->
     case lists:member(Path, ["/livez", "/readyz", "/metrics", "/overlay", "/status"]) of
@@ -130,10 +131,18 @@ respond("/overlay", _Request, _Token, _Workload) ->
     json(node_report:overlay());
 respond("/status", _Request, _Token, Workload) ->
     json(node_report:status(Workload));
-respond("/workload/start", #{authorization := Authorization, body := Body}, Token, Workload) ->
+respond(Path, #{authorization := Authorization, body := Body}, Token, Workload) ->
     case is_authorized(Authorization, Token) of
-        true -> start_workload(hd(binary:split(Body, [<<"\r">>, <<"\n">>])), Workload);
+        true -> act(Path, Body, Workload);
         false -> text(401, "wrong or missing bearer token")
+    end.
+
+act("/workload/start", Body, Workload) ->
+    start_workload(hd(binary:split(Body, [<<"\r">>, <<"\n">>])), Workload);
+act("/configuration", Body, _Workload) ->
+    case node_settings:change(Body) of
+        ok -> text(200, "in force");
+        {error, Reason} -> text(400, Reason)
     end.
 
 start_workload(_Run, none) ->

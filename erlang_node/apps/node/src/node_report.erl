@@ -58,7 +58,8 @@ status(Workload) ->
         version => version(),
         otp => otp(),
         uptime_seconds => Milliseconds / 1000,
-        overlay => partisan:overlay(),
+        revision => node_settings:revision(),
+        overlay => overlay_status(partisan:overlay()),
         channels => partisan:channels(),
         memory_bytes => proplists:get_value(resident, memory())
     },
@@ -97,6 +98,9 @@ build_samples() ->
     [{[version(), otp()], 1}].
 
 %% Internals.
+
+overlay_status(#{former := none} = Overlay) -> Overlay#{former := null};
+overlay_status(Overlay) -> Overlay.
 
 workload_status(none) ->
     #{sync_payload_bytes => 0, workload => null};

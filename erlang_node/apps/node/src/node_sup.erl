@@ -1,5 +1,5 @@
-%%% @doc The processes of a node beside the runtime: the workload, the watch on the configuration
-%%% and the HTTP server. None needs another to be restarted.
+%%% @doc The processes of a node beside the runtime: the workload, the settings that may change and
+%%% the HTTP server. None needs another to be restarted.
 -module(node_sup).
 -behaviour(supervisor).
 
@@ -15,21 +15,23 @@ start_link(Config) ->
 -spec init(node_config:t()) -> {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
 init(Config) ->
     Flags = #{strategy => one_for_one, intensity => 5, period => 60},
-    {ok, {Flags, workload(Config) ++ [http(Config)]}}.
+    {ok, {Flags, workload(Config) ++ [settings(Config), http(Config)]}}.
 
 %% Internals.
 
 workload(#{workload := none}) ->
     [];
-workload(Config = #{workload := {Module, Options}}) ->
+workload(#{workload := {Module, Options}}) ->
     [
         #{
             id => workload_sup,
             type => supervisor,
             start => {workload_sup, start_link, [Module, Options]}
-        },
-        #{id => node_watch, start => {node_watch, start_link, [Config]}}
+        }
     ].
+
+settings(Config) ->
+    #{id => node_settings, start => {node_settings, start_link, [Config]}}.
 
 http(Config) ->
     #{id => http, type => supervisor, start => {node_http, start_link, [Config]}}.

@@ -13,16 +13,10 @@ config_test_() ->
         fun(Dir) -> {"the environment", [environment(Dir, Case) || Case <- environments()]} end,
         fun(Dir) -> {"files that cannot be used", fun() -> bad_files(Dir) end} end,
         fun(Dir) -> {"a wrong token is not shown", fun() -> bad_token(Dir) end} end,
-        fun(Dir) -> {"replicas are read anew", fun() -> replicas(Dir) end} end
+        fun(Dir) -> {"what a running node follows", fun() -> changes(Dir) end} end,
+        fun(Dir) -> {"what no running node follows", fun() -> bad_changes(Dir) end} end,
+        fun(Dir) -> {"the overlay of a node", [overlay(Dir, Case) || Case <- overlays()]} end
     ]}.
-
-names_of_the_members_test() ->
-    Names = node_config:members(<<"ads">>, 502),
-    ?assertEqual(502, length(lists:usort(Names))),
-    ?assertEqual(
-        [<<"ads-0">>, <<"ads-249">>, <<"ads-s1-250">>, <<"ads-s1-499">>, <<"ads-s2-501">>],
-        [lists:nth(I + 1, Names) || I <- [0, 249, 250, 499, 501]]
-    ).
 
 good(Dir) ->
     {ok, Config, []} = load(Dir, settings()),
@@ -77,6 +71,13 @@ wrong_settings() ->
         {"cluster", #{cluster => ads}},
         {"seeds", #{seeds => [{<<"ads-0">>, <<"ads-0.ads">>}]}},
         {"overlay", #{overlay => hyparview}},
+        {"overlay", #{overlay => {hyparview, []}}},
+        {"overlay", #{overlay => {client_server, #{servers => []}}}},
+        {"overlay", #{overlay => {client_server, #{servers => [<<"nodash">>]}}}},
+        {"overlay", #{overlay => {static, #{}}}},
+        {"overlay", #{overlay => {static, #{edges => [{1, 1}]}}}},
+        {"overlay", #{overlay => {static, #{edges => [], peers => [<<"ads-0">>]}}}},
+        {"revision", #{revision => 3}},
         {"channels", #{channels => gossip}},
         {"run", #{run => <<>>}},
         {"run", #{run => 17}},
@@ -129,12 +130,99 @@ bad_token(Dir) ->
     ok = file:delete(File),
     ?assertMatch({error, _}, node_config:load(variables(Dir, #{}))).
 
-replicas(Dir) ->
-    File = filename:join(Dir, "node.config"),
-    ok = write(Dir, (settings())#{replicas := 5}),
-    ?assertEqual({ok, 5}, node_config:replicas(File)),
-    ok = write(Dir, (settings())#{replicas := none}),
-    ?assertMatch({error, _}, node_config:replicas(File)).
+changes(Dir) ->
+    {ok, Config, []} = load(Dir, settings()),
+    Channels = [
+        #{name => default, parallelism => 3},
+        #{name => gossip, monotonic => true},
+        #{name => not_here_yet, parallelism => 9}
+    ],
+    Text = text((settings())#{
+        replicas := 3, revision := <<"2">>, overlay := {xbot, #{scan => 3}}, channels := Channels
+    }),
+    {ok, Changes} = node_config:changes(Text, Config),
+    ?assertMatch(
+        #{
+            revision := <<"2">>,
+            partisan := #{
+                overlay := {xbot, #{scan := 3}},
+                replicas := 3,
+                seeds := [#{name := <<"ads-0">>}, _],
+                parallelism := #{default := 3, gossip := 1}
+            },
+            members := [<<"ads-0">>, <<"ads-1">>, <<"ads-2">>]
+        },
+        Changes
+    ),
+    ?assertEqual(2, map_size(maps:get(parallelism, maps:get(partisan, Changes)))).
+
+bad_changes(Dir) ->
+    {ok, Config, []} = load(Dir, settings()),
+    _ = [
+        begin
+            {error, Reason} = node_config:changes(Text, Config),
+            ?assertMatch({Reason, {match, _}}, {Reason, re:run(Reason, Words)}),
+            ?assertEqual(nomatch, re:run(Reason, "\\n"))
+        end
+     || {Text, Words} <- [
+            {<<>>, "line"},
+            {<<"#{">>, "line 1"},
+            {<<"#{a => 'x">>, "line 1"},
+            {<<"[].">>, "one map"},
+            {<<"#{}. #{}.">>, "line 1"},
+            {<<"#{a => os:cmd(\"true\")}.">>, "line 1"},
+            {text(maps:remove(revision, settings())), "revision is missing"},
+            {text((settings())#{replicas := 0}), "replicas must be"},
+            {text((settings())#{cluster := <<"other">>}), "cluster: this node belongs to ads"}
+        ]
+    ].
+
+%% The node is ads-1; its port is the port of all.
+overlays() ->
+    Zone = #{"K8S_ZONE" => "zone-b", "K8S_NODE_NAME" => "machine-7"},
+    Peer = fun(Name, Host) -> partisan_peer:new(Name, Host, 7946) end,
+    Server = #{servers => [<<"ads-0">>]},
+    Cyclon = {cyclon, #{view_size => 5}},
+    [
+        {"most are taken as they are", Cyclon, #{}, Cyclon},
+        {"servers have addresses", {client_server, Server}, #{},
+            {client_server, Server#{peers => [Peer(<<"ads-0">>, "ads-0.ads")]}}},
+        {"edges by ordinals, and who is at their ends",
+            {static, #{edges => [{0, 1}, {1, 300}, {<<"ads-4">>, 5}]}}, #{},
+            {static, #{
+                edges => [
+                    {<<"ads-0">>, <<"ads-1">>},
+                    {<<"ads-1">>, <<"ads-s1-300">>},
+                    {<<"ads-4">>, <<"ads-5">>}
+                ],
+                peers => [
+                    Peer(<<"ads-0">>, "ads-0.ads"), Peer(<<"ads-s1-300">>, "ads-s1-300.ads-s1")
+                ]
+            }}},
+        {"addresses that are given are kept",
+            {static, #{edges => [{0, 1}], peers => [{<<"ads-0">>, <<"10.0.0.1">>, 7000}]}}, #{},
+            {static, #{
+                edges => [{<<"ads-0">>, <<"ads-1">>}],
+                peers => [partisan_peer:new(<<"ads-0">>, {10, 0, 0, 1}, 7000)]
+            }}},
+        {"the level is the zone", {hiscamp, #{}}, Zone, {hiscamp, #{level => <<"zone-b">>}}},
+        {"or else the machine", {hiscamp, #{}}, Zone#{"K8S_ZONE" := ""},
+            {hiscamp, #{level => <<"machine-7">>}}},
+        {"or what is given", {hiscamp, #{level => <<"here">>}}, Zone,
+            {hiscamp, #{level => <<"here">>}}},
+        {"and never nothing", {hiscamp, #{}}, #{}, error}
+    ].
+
+overlay(Dir, {Title, Given, Environment, Expected}) ->
+    {Title, fun() ->
+        case load(Dir, (settings())#{overlay := Given}, Environment) of
+            {ok, #{partisan := #{overlay := Overlay}}, []} ->
+                ?assertEqual(Expected, Overlay);
+            {error, Text} ->
+                ?assertEqual(error, Expected),
+                ?assertMatch({match, _}, re:run(Text, "K8S_ZONE"))
+        end
+    end}.
 
 %% Helpers.
 
@@ -147,7 +235,10 @@ load(Dir, Settings, Changes) ->
 
 write(Dir, Settings) ->
     ok = file:write_file(filename:join(Dir, "token"), [?TOKEN, $\n]),
-    file:write_file(filename:join(Dir, "node.config"), io_lib:format("~tp.~n", [Settings])).
+    file:write_file(filename:join(Dir, "node.config"), text(Settings)).
+
+text(Settings) ->
+    iolist_to_binary(io_lib:format("~p.~n", [Settings])).
 
 variables(Dir, Changes) ->
     Variables = maps:merge(
@@ -166,7 +257,7 @@ settings() ->
         cluster => <<"ads">>,
         namespace => <<"default">>,
         replicas => 2,
-        servers => [],
+        revision => <<"9f31">>,
         seeds => [{<<"ads-0">>, <<"ads-0.ads">>, 7946}, {<<"ads-1">>, <<"10.0.0.9">>, 7946}],
         listen_port => 7946,
         http_port => 8080,

@@ -15,12 +15,15 @@ http_test_() ->
                 {"the view of the overlay", fun overlay/1},
                 {"the status has what the operator reads", fun status/1},
                 {"other paths and methods are refused", fun refusals/1},
-                {"a start needs the token", fun authorization/1},
+                {"a start and a configuration need the token", fun authorization/1},
                 {"a start needs the id of this run", fun wrong_run/1},
                 {"a start is accepted once and again", fun start/1},
                 {"requests that are malformed or too large are refused", fun malformed/1},
                 {"clients that hang hold up nobody", fun hanging/1},
-                {"scaling changes who has to be done", fun scaling/1}
+                {"scaling changes who has to be done", fun scaling/1},
+                {"another overlay, and other lanes", fun configuration/1},
+                {"a configuration that is wrong changes nothing", fun bad_configurations/1},
+                {"what is in force stays so when its process fails", fun survival/1}
             ]
         ]}
     end}.
@@ -76,7 +79,8 @@ status(Cluster) ->
             <<"version">> := _,
             <<"otp">> := _,
             <<"uptime_seconds">> := _,
-            <<"overlay">> := #{<<"kind">> := <<"full_mesh">>},
+            <<"revision">> := <<"1">>,
+            <<"overlay">> := #{<<"kind">> := <<"full_mesh">>, <<"former">> := null},
             <<"memory_bytes">> := _,
             <<"sync_payload_bytes">> := 0,
             <<"workload">> := #{
@@ -116,13 +120,14 @@ refusals(Cluster) ->
     ?assertMatch({404, _, _}, ?T:get(0, "/", Cluster)),
     ?assertMatch({404, _, _}, ?T:get(0, "/status/../../etc/passwd", Cluster)),
     ?assertMatch({405, _, _}, ?T:get(0, "/workload/start", Cluster)),
+    ?assertMatch({405, _, _}, ?T:get(0, "/configuration", Cluster)),
     ?assertMatch({405, _, _}, ?T:post(0, "/status", {[], ""}, Cluster)).
 
 authorization(Cluster) ->
     Token = binary_to_list(?T:token(Cluster)),
     _ = [
-        ?assertMatch({401, _, _}, ?T:post(0, "/workload/start", {Headers, "r1"}, Cluster))
-     || Headers <- [
+        ?assertMatch({401, _, _}, ?T:post(0, Path, {Headers, "r1"}, Cluster))
+     || Path <- ["/workload/start", "/configuration"], Headers <- [
             [],
             [{"authorization", ""}],
             [{"authorization", Token}],
@@ -153,8 +158,8 @@ malformed(Cluster) ->
             {"garbage", "\0\1\2\3\r\n\r\n"},
             {"a long path", ["GET /", Long, " HTTP/1.1\r\nhost: x\r\n\r\n"]},
             {"long headers", ["GET /status HTTP/1.1\r\nhost: x\r\nx: ", Long, "\r\n\r\n"]},
-            {"a large body", ["POST /workload/start HTTP/1.1\r\nhost: x\r\n",
-                "content-length: 10000\r\n\r\n", Long]},
+            {"a large body", ["POST /configuration HTTP/1.1\r\nhost: x\r\n",
+                "content-length: 70000\r\n\r\n", lists:duplicate(7, Long)]},
             {"a length that is none",
                 "POST /workload/start HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n"}
         ]
@@ -171,17 +176,65 @@ hanging(Cluster) ->
 
 scaling(Cluster) ->
     ok = ?T:await(fun() -> maps:get(<<"converged">>, workload(Cluster)) end),
-    ok = ?T:write_config(Cluster, #{replicas => 2}),
-    ok = ?T:await(fun() -> not maps:get(<<"converged">>, workload(Cluster)) end),
-    ok = ?T:write_config(Cluster, #{replicas => 1}),
+    ?assertMatch({200, _, _}, configure(#{replicas => 2}, Cluster)),
+    ?assertNot(maps:get(<<"converged">>, workload(Cluster))),
+    ?assertMatch({200, _, _}, configure(#{replicas => 1}, Cluster)),
     ok = ?T:await(fun() -> maps:get(<<"converged">>, workload(Cluster)) end),
     ?assertMatch(#{<<"phase">> := <<"finished">>}, workload(Cluster)).
+
+configuration(Cluster) ->
+    Channels = [#{name => default, parallelism => 3}, #{name => gossip, monotonic => true}],
+    Changes = #{overlay => {hyparview, #{}}, channels => Channels, revision => <<"2">>},
+    ?assertMatch({200, _, _}, configure(Changes, Cluster)),
+    ?assertMatch(
+        #{
+            <<"revision">> := <<"2">>,
+            <<"overlay">> := #{<<"kind">> := <<"hyparview">>, <<"former">> := <<"full_mesh">>}
+        },
+        ?T:status(0, Cluster)
+    ),
+    {ok, Channel} = ?T:call(0, partisan_channel, find, [default], Cluster),
+    ?assertEqual(3, length([N || N <- lists:seq(0, 9), partisan_channel:has_lane(Channel, N)])).
+
+bad_configurations(Cluster) ->
+    Before = ?T:status(0, Cluster),
+    _ = [
+        begin
+            {400, _, Text} = configure(Changes#{revision => <<"3">>}, Cluster),
+            ?assertMatch({match, _}, re:run(Text, Words))
+        end
+     || {Changes, Words} <- [
+            {#{overlay => {torus, #{}}}, "overlay must be {Kind"},
+            {#{overlay => {static, #{}}}, "overlay must be {Kind"},
+            {#{channels => [#{name => default, parallelism => 0}]}, "parallelism of default"},
+            {#{replicas => 0}, "replicas must be"},
+            {#{cluster => <<"other">>}, "cluster: "}
+        ]
+    ],
+    ?assertMatch({400, _, _}, post("/configuration", "#{", Cluster)),
+    Kept = [<<"revision">>, <<"overlay">>],
+    ?assertEqual(maps:with(Kept, Before), maps:with(Kept, ?T:status(0, Cluster))).
+
+survival(Cluster) ->
+    Settings = ?T:call(0, erlang, whereis, [node_settings], Cluster),
+    true = ?T:call(0, erlang, exit, [Settings, kill], Cluster),
+    ok = ?T:await(fun() ->
+        New = ?T:call(0, erlang, whereis, [node_settings], Cluster),
+        is_pid(New) andalso New =/= Settings
+    end),
+    ?assertMatch(#{<<"revision">> := <<"2">>}, ?T:status(0, Cluster)).
 
 %% Helpers.
 
 post_start(Run, Cluster) ->
+    post("/workload/start", Run, Cluster).
+
+configure(Changes, Cluster) ->
+    post("/configuration", ?T:configuration(Changes, Cluster), Cluster).
+
+post(Path, Body, Cluster) ->
     Headers = [{"authorization", "Bearer " ++ binary_to_list(?T:token(Cluster))}],
-    ?T:post(0, "/workload/start", {Headers, Run}, Cluster).
+    ?T:post(0, Path, {Headers, Body}, Cluster).
 
 workload(Cluster) ->
     #{<<"workload">> := Workload} = ?T:status(0, Cluster),

@@ -6,7 +6,7 @@
 -export([new/1, new/2]).
 -export([start/2, terminate/2, kill/2, forget/2, stop/1]).
 -export([names/1, get/3, post/4, status/2, address/2, token/1, call/5]).
--export([write_config/2, await/1]).
+-export([configuration/2, await/1]).
 %% On the nodes.
 -export([boot/0]).
 
@@ -40,7 +40,8 @@ new(Count, Overrides) ->
         nodes => #{}
     },
     ok = file:write_file(filename:join(Dir, "token"), token(Cluster)),
-    ok = write_config(Cluster, #{}),
+    File = filename:join(Dir, "node.config"),
+    ok = file:write_file(File, configuration(#{}, Cluster)),
     Cluster.
 
 token(#{token := Token}) -> Token.
@@ -136,8 +137,8 @@ address(I, #{net := {A, B}}) ->
 name(I) ->
     "test-" ++ integer_to_list(I).
 
-%% Written beside and moved, as a mounted file changes.
-write_config(Cluster = #{directory := Dir, count := Count, overrides := Overrides}, Changes) ->
+%% The text of the configuration, with changes to what the cluster was made with.
+configuration(Changes, Cluster = #{count := Count, overrides := Overrides}) ->
     Seed = {
         list_to_binary(name(0)), list_to_binary(inet:ntoa(address(0, Cluster))), ?PORT
     },
@@ -145,7 +146,7 @@ write_config(Cluster = #{directory := Dir, count := Count, overrides := Override
         cluster => <<"test">>,
         namespace => <<"default">>,
         replicas => Count,
-        servers => [],
+        revision => <<"1">>,
         seeds => [Seed],
         listen_port => ?PORT,
         http_port => ?HTTP_PORT,
@@ -160,10 +161,9 @@ write_config(Cluster = #{directory := Dir, count := Count, overrides := Override
             }},
         run => <<"r1">>
     },
-    Text = io_lib:format("~tp.~n", [maps:merge(maps:merge(Settings, Overrides), Changes)]),
-    File = filename:join(Dir, "node.config"),
-    ok = file:write_file(File ++ ".new", Text),
-    file:rename(File ++ ".new", File).
+    lists:flatten(
+        io_lib:format("~p.~n", [maps:merge(maps:merge(Settings, Overrides), Changes)])
+    ).
 
 %% Until the condition holds.
 await(Condition) ->

@@ -1,46 +1,42 @@
-"""`node.config`: what a node reads when it starts, as one map of Erlang terms."""
+"""`node.config`: what a node reads when it starts, as one map of Erlang terms.
+
+Part of it a running node follows too: it is then sent the text, and says by the `revision` in it
+which one it follows.
+"""
 
 from __future__ import annotations
 
 from partisan_operator.children import naming
 from partisan_operator.children.child import digest
 from partisan_operator.children.erlang_terms import Atom, Term, render
+from partisan_operator.children.overlay import overlay_term
 from partisan_operator.models import PartisanCluster
-from partisan_operator.models.overlay import HyParView, Overlay, OverlayKind
 from partisan_operator.models.quantities import milliseconds
-from partisan_operator.models.workload import AdCounter, Workload
+from partisan_operator.models.workload import AdCounter, Channel, Workload
 
-_OF_THE_SIZE = (Atom("replicas"), Atom("seeds"))
-"""Keys that change when the cluster is scaled. A running node needs neither: it is in the
-overlay already and learns of new members there. They are read again when a node restarts, and
-are left out of `restart_hash`, or scaling would restart every pod."""
+_LIVE = (Atom("replicas"), Atom("seeds"), Atom("overlay"))
+"""Keys that a running node follows when it is sent another configuration. Besides them it follows
+the parallelism of the channels that it has."""
+
+_CHANNELS, _PARALLELISM = Atom("channels"), Atom("parallelism")
 
 
 def node_config(cluster: PartisanCluster) -> dict[Atom, Term]:
-    """Return the configuration that all nodes of a cluster share."""
+    """Return the configuration that all nodes of a cluster share, without its revision."""
     spec, name = cluster.spec, cluster.name
     seeds = naming.seed_ordinals(spec.replicas, spec.discovery.seeds)
-    servers = naming.pod_names(name, spec.overlay.servers)
     return {
         Atom("cluster"): name,
         Atom("namespace"): cluster.namespace,
         Atom("replicas"): spec.replicas,
-        Atom("servers"): list(servers),
         Atom("seeds"): [
             (naming.pod_name(name, ordinal), naming.pod_host(name, ordinal), naming.PARTISAN_PORT)
             for ordinal in seeds
         ],
         Atom("listen_port"): naming.PARTISAN_PORT,
         Atom("http_port"): naming.HTTP_PORT,
-        Atom("overlay"): _overlay(spec.overlay, servers),
-        Atom("channels"): [
-            {
-                Atom("name"): Atom(channel.name),
-                Atom("parallelism"): channel.parallelism,
-                Atom("monotonic"): channel.monotonic,
-            }
-            for channel in spec.channels
-        ],
+        Atom("overlay"): overlay_term(cluster),
+        _CHANNELS: [_channel(channel) for channel in spec.channels],
         Atom("workload"): _workload(spec.workload),
         Atom("run"): run_id(spec.workload),
     }
@@ -48,8 +44,20 @@ def node_config(cluster: PartisanCluster) -> dict[Atom, Term]:
 
 def restart_hash(cluster: PartisanCluster) -> str:
     """Return a hash that changes exactly when running nodes need a restart to follow the spec."""
+    fixed = {key: term for key, term in node_config(cluster).items() if key not in _LIVE}
+    channels: list[Term] = [
+        {key: term for key, term in _channel(channel).items() if key != _PARALLELISM}
+        for channel in cluster.spec.channels
+    ]
+    return digest(render({**fixed, _CHANNELS: channels}))
+
+
+def revision(cluster: PartisanCluster) -> str:
+    """Return a hash that changes exactly when running nodes have something to follow."""
     config = node_config(cluster)
-    return digest(render({key: term for key, term in config.items() if key not in _OF_THE_SIZE}))
+    live: dict[Atom, Term] = {key: config[key] for key in _LIVE}
+    parallelism = {Atom(channel.name): channel.parallelism for channel in cluster.spec.channels}
+    return digest(render({**live, _PARALLELISM: parallelism}))[:12]
 
 
 def run_id(workload: Workload | None) -> str:
@@ -59,27 +67,17 @@ def run_id(workload: Workload | None) -> str:
 
 def render_config(cluster: PartisanCluster) -> str:
     """Return the text of `node.config`: one key on a line, for people read it too."""
-    lines = (f"{render(key)} => {render(term)}" for key, term in node_config(cluster).items())
+    config: dict[Atom, Term] = {**node_config(cluster), Atom("revision"): revision(cluster)}
+    lines = (f"{render(key)} => {render(term)}" for key, term in config.items())
     return "#{" + ",\n  ".join(lines) + "}.\n"
 
 
-def _overlay(overlay: Overlay, servers: tuple[str, ...]) -> Term:
-    match overlay.kind:
-        case OverlayKind.FULL_MESH:
-            return Atom("full_mesh"), {}
-        case OverlayKind.CLIENT_SERVER:
-            return Atom("client_server"), {Atom("servers"): list(servers)}
-        case OverlayKind.HY_PAR_VIEW:
-            view = overlay.hy_par_view or HyParView()
-            return Atom("hyparview"), {
-                Atom("active_max"): view.active_max,
-                Atom("active_min"): view.active_min,
-                Atom("passive_max"): view.passive_max,
-                Atom("active_random_walk_length"): view.active_random_walk_length,
-                Atom("passive_random_walk_length"): view.passive_random_walk_length,
-                Atom("shuffle_interval"): milliseconds(view.shuffle_interval),
-                Atom("promotion_interval"): milliseconds(view.promotion_interval),
-            }
+def _channel(channel: Channel) -> dict[Atom, Term]:
+    return {
+        Atom("name"): Atom(channel.name),
+        _PARALLELISM: channel.parallelism,
+        Atom("monotonic"): channel.monotonic,
+    }
 
 
 def _workload(workload: Workload | None) -> Term:

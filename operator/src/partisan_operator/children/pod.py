@@ -82,6 +82,8 @@ def _container(cluster: PartisanCluster, default_image: str) -> Manifest:
                 ("POD_NAMESPACE", "metadata.namespace"),
                 ("POD_IP", "status.podIP"),
                 ("K8S_NODE_NAME", "spec.nodeName"),
+                # Empty where Kubernetes does not copy the label from the machine to the pod.
+                ("K8S_ZONE", "metadata.labels['topology.kubernetes.io/zone']"),
             )
         ],
         "resources": _resources(spec),

@@ -17,6 +17,27 @@ class OverlayKind(StrEnum):
     FULL_MESH = "FullMesh"
     CLIENT_SERVER = "ClientServer"
     HY_PAR_VIEW = "HyParView"
+    X_BOT = "XBot"
+    SCAMP_V1 = "ScampV1"
+    SCAMP_V2 = "ScampV2"
+    HI_SCAMP = "HiScamp"
+    CYCLON = "Cyclon"
+    STATIC = "Static"
+
+
+_HY_PAR_VIEW_RULES = (
+    Rule(
+        "self.activeMin <= self.activeMax",
+        "activeMin must not exceed activeMax: lower activeMin or raise activeMax",
+        ".activeMin",
+    ),
+    Rule(
+        "self.passiveRandomWalkLength <= self.activeRandomWalkLength",
+        "passiveRandomWalkLength must not exceed activeRandomWalkLength: a join walks"
+        " activeRandomWalkLength hops in all",
+        ".passiveRandomWalkLength",
+    ),
+)
 
 
 class HyParView(Resource):
@@ -25,21 +46,7 @@ class HyParView(Resource):
     The defaults are those of the published deployment of 1,024 nodes.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            Rule(
-                "self.activeMin <= self.activeMax",
-                "activeMin must not exceed activeMax: lower activeMin or raise activeMax",
-                ".activeMin",
-            ),
-            Rule(
-                "self.passiveRandomWalkLength <= self.activeRandomWalkLength",
-                "passiveRandomWalkLength must not exceed activeRandomWalkLength: a join walks"
-                " activeRandomWalkLength hops in all",
-                ".passiveRandomWalkLength",
-            ),
-        )
-    )
+    model_config = ConfigDict(json_schema_extra=rules(*_HY_PAR_VIEW_RULES))
 
     active_max: Annotated[int, Field(ge=2, le=64)] = 6
     """Most neighbours that a node keeps connections to."""
@@ -63,6 +70,111 @@ class HyParView(Resource):
     """Time between two attempts to fill an active view that is not full."""
 
 
+class XBot(HyParView):
+    """Parameters of X-BOT: HyParView whose links move to nearer peers, by measured round trips."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            *_HY_PAR_VIEW_RULES,
+            Rule(
+                "self.unbiased < self.activeMax",
+                "unbiased must be less than activeMax, or no link could ever move: lower unbiased"
+                " or raise activeMax",
+                ".unbiased",
+            ),
+        )
+    )
+
+    optimisation_interval: Duration = "10s"
+    """Time between two attempts of a node to move one link to a nearer peer."""
+
+    scan: Annotated[int, Field(ge=1, le=64)] = 2
+    """Passive peers that are measured in one attempt."""
+
+    unbiased: Annotated[int, Field(ge=0, le=63)] = 1
+    """Links to the farthest peers that are never given up: they keep near parts together."""
+
+
+class ScampV1(Resource):
+    """Parameters of SCAMP as first published: views that grow with the logarithm of the cluster."""
+
+    redundancy: Annotated[int, Field(ge=0, le=32)] = 4
+    """The paper's c: copies of a subscription beyond one per known node. Views settle near
+    (c + 1) ln N, and the cluster stays connected while up to c / (c + 1) of the links fail."""
+
+    heartbeat_interval: Duration = "5s"
+    """Time between two heartbeats to the nodes in a view."""
+
+
+_SCAMP_V2_RULES = (
+    Rule(
+        "duration(self.lease) >= duration(self.heartbeatInterval)",
+        "lease must not be shorter than heartbeatInterval: raise lease",
+        ".lease",
+    ),
+)
+
+
+class ScampV2(ScampV1):
+    """Parameters of SCAMP as revised: subscriptions expire, and contacts are found by chance."""
+
+    model_config = ConfigDict(json_schema_extra=rules(*_SCAMP_V2_RULES))
+
+    lease: Duration = "10m"
+    """Time after which an entry of a view expires and its node subscribes anew."""
+
+    indirection: Annotated[int, Field(ge=0, le=64)] = 8
+    """Hops that a newcomer's request walks, lest all newcomers know the same few seeds."""
+
+
+class HiScamp(ScampV1):
+    """Parameters of HiScamp: SCAMP within each zone, and SCAMP between some nodes of every zone.
+
+    A node's zone is the label topology.kubernetes.io/zone of its pod, which Kubernetes 1.35 and
+    later copy from the machine; without it every machine is a zone.
+    """
+
+    model_config = ConfigDict(json_schema_extra=rules(*_SCAMP_V2_RULES))
+
+    redundancy: Annotated[int, Field(ge=0, le=32)] = 3
+    """The paper's c, on both levels: copies of a subscription beyond one per known node."""
+
+    representatives: Annotated[int, Field(ge=1, le=16)] = 2
+    """Nodes of each zone, at least, that are members of the level between the zones."""
+
+    lease: Duration = "10m"
+    """Time after which an entry of a view expires and its node subscribes anew."""
+
+    indirection: Annotated[int, Field(ge=0, le=64)] = 4
+    """Hops that a newcomer's request walks, lest all newcomers know the same few seeds."""
+
+
+class Cyclon(Resource):
+    """Parameters of Cyclon: views of constant size whose entries wander, a random sample."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                "self.shuffleSize <= self.viewSize",
+                "shuffleSize must not exceed viewSize: lower shuffleSize or raise viewSize",
+                ".shuffleSize",
+            )
+        )
+    )
+
+    view_size: Annotated[int, Field(ge=1, le=128)] = 20
+    """Nodes in a view. A node has connections to these and to those who have it in theirs."""
+
+    shuffle_size: Annotated[int, Field(ge=1, le=128)] = 8
+    """Entries that two nodes exchange at a time."""
+
+    shuffle_interval: Duration = "10s"
+    """Time between two exchanges of a node with the one it has heard of longest ago."""
+
+    walk_length: Annotated[int, Field(ge=0, le=32)] = 5
+    """Hops of the random walks that bring a joining node into the views of others."""
+
+
 class ClientServer(Resource):
     """Parameters of client-server: clients connect to servers, servers to each other."""
 
@@ -78,6 +190,48 @@ class FullMesh(Resource):
     connections of every channel."""
 
 
+class Pattern(StrEnum):
+    """Edges that follow from the number of nodes."""
+
+    RING = "Ring"
+    TREE = "Tree"
+
+
+MAX_EDGES = 4096
+
+Ordinal = Annotated[int, Field(ge=0, le=1023)]
+Edge = Annotated[
+    tuple[Ordinal, ...],
+    Field(
+        min_length=2,
+        max_length=2,
+        json_schema_extra=rules(
+            Rule("self[0] != self[1]", "an edge must join two different ordinals: change one")
+        ),
+    ),
+]
+
+
+class Static(Resource):
+    """The links of a static overlay, which nothing repairs. Set either pattern or edges."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                "has(self.pattern) != has(self.edges)",
+                "a static overlay needs either pattern or edges: set one and remove the other",
+            )
+        )
+    )
+
+    pattern: Pattern | None = None
+    """Ring: each ordinal is linked to the next, the last to the first. Tree: a binary tree whose
+    root is ordinal 0. The links follow when the cluster is scaled."""
+
+    edges: Annotated[tuple[Edge, ...], Field(min_length=1, max_length=MAX_EDGES)] | None = None
+    """The links as pairs of ordinals, such as [[0, 1], [1, 2]]. They should make one component."""
+
+
 def _only_with(member: str, kind: OverlayKind) -> Rule:
     return Rule(
         f"!has(self.{member}) || self.kind == '{kind}'",
@@ -87,27 +241,52 @@ def _only_with(member: str, kind: OverlayKind) -> Rule:
 
 
 class Overlay(Resource):
-    """How the nodes connect. `kind` says which one of the members may be set."""
+    """How the nodes connect. `kind` says which one of the members may be set.
+
+    All of it can change while the cluster runs: the new overlay is built beside the old one, no pod
+    is restarted and nothing that was acknowledged is lost.
+    """
 
     model_config = ConfigDict(
         json_schema_extra=rules(
             _only_with("hyParView", OverlayKind.HY_PAR_VIEW),
+            _only_with("xBot", OverlayKind.X_BOT),
+            _only_with("scampV1", OverlayKind.SCAMP_V1),
+            _only_with("scampV2", OverlayKind.SCAMP_V2),
+            _only_with("hiScamp", OverlayKind.HI_SCAMP),
+            _only_with("cyclon", OverlayKind.CYCLON),
             _only_with("clientServer", OverlayKind.CLIENT_SERVER),
             _only_with("fullMesh", OverlayKind.FULL_MESH),
+            _only_with("static", OverlayKind.STATIC),
             Rule(
-                "self.kind == oldSelf.kind",
-                "kind cannot change while the cluster exists, for nodes of different overlays"
-                " cannot talk to each other: create another PartisanCluster",
-                ".kind",
+                "self.kind != 'Static' || has(self.static)",
+                "static must be set when kind is Static: set static.pattern or static.edges",
+                ".static",
             ),
         )
     )
 
     kind: OverlayKind = OverlayKind.HY_PAR_VIEW
-    """The overlay: FullMesh, ClientServer or HyParView."""
+    """The overlay: FullMesh, ClientServer, HyParView, XBot (HyParView with near links preferred),
+    ScampV1, ScampV2, HiScamp (by zones), Cyclon or Static."""
 
     hy_par_view: HyParView | None = None
     """Parameters of HyParView; absent means the defaults."""
+
+    x_bot: XBot | None = None
+    """Parameters of XBot; absent means the defaults."""
+
+    scamp_v1: ScampV1 | None = None
+    """Parameters of ScampV1; absent means the defaults."""
+
+    scamp_v2: ScampV2 | None = None
+    """Parameters of ScampV2; absent means the defaults."""
+
+    hi_scamp: HiScamp | None = None
+    """Parameters of HiScamp; absent means the defaults."""
+
+    cyclon: Cyclon | None = None
+    """Parameters of Cyclon; absent means the defaults."""
 
     client_server: ClientServer | None = None
     """Parameters of ClientServer; absent means the defaults."""
@@ -115,9 +294,5 @@ class Overlay(Resource):
     full_mesh: FullMesh | None = None
     """Parameters of FullMesh; absent means the defaults."""
 
-    @property
-    def servers(self) -> int:
-        """Number of servers: 0 unless the overlay is client-server."""
-        if self.kind is not OverlayKind.CLIENT_SERVER:
-            return 0
-        return (self.client_server or ClientServer()).servers
+    static: Static | None = None
+    """The links of Static; must be set with that kind."""

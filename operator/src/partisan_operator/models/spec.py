@@ -51,6 +51,20 @@ class PartisanClusterSpec(Resource):
                 " replicas",
                 ".overlay.clientServer.servers",
             ),
+            Rule(
+                "!has(self.overlay.static) || !has(self.overlay.static.edges)"
+                " || self.overlay.static.edges.all(e, e.all(end, end < self.replicas))",
+                "overlay.static.edges must name ordinals below replicas: remove the edges beyond or"
+                " raise replicas",
+                ".overlay.static.edges",
+            ),
+            Rule(
+                "!has(self.overlay.static) || !has(self.overlay.static.edges)"
+                " || self.overlay.static.edges.size() >= self.replicas - 1",
+                "overlay.static.edges are too few to connect all replicas: add edges for every"
+                " ordinal or lower replicas",
+                ".overlay.static.edges",
+            ),
         )
     )
 

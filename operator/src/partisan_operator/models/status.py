@@ -68,7 +68,11 @@ class OverlayStatus(Resource):
     """The graph of the overlay: nodes, and the links that either end reports."""
 
     kind: OverlayKind
-    """The overlay in force."""
+    """The overlay in force: the one that most nodes run."""
+
+    also_running: OverlayKind | None = None
+    """While the cluster moves from one overlay, or one set of parameters, to another: what some
+    nodes run besides, each node its former one until the new one has brought it in."""
 
     components: int
     """Connected components among the nodes that answered; 1 is what one wants."""
@@ -202,6 +206,9 @@ class PartisanClusterStatus(Resource):
 
     updated: int = 0
     """Pods made from the current template."""
+
+    configured: int = 0
+    """Nodes that follow the overlay, the parallelism and the size that the spec asks for."""
 
     selector: Annotated[str, Field(max_length=256)] = ""
     """Label selector of the pods, for the scale subresource."""

@@ -35,6 +35,9 @@ class OverlayReport(_Report):
     """The node's place in the overlay."""
 
     kind: Name = ""
+    former: Name | None = None
+    """The overlay that the node has been moved from and still runs beside the new one."""
+
     joined: bool = False
     active: Annotated[tuple[Name, ...], Field(max_length=4096)] = ()
 
@@ -79,6 +82,9 @@ class NodeReport(_Report):
 
     node: Name
     incarnation: Count
+    revision: Name = ""
+    """The configuration that the node follows."""
+
     overlay: OverlayReport = OverlayReport()
     channels: Annotated[dict[Name, ChannelReport], Field(max_length=64)] = Field(
         default_factory=dict

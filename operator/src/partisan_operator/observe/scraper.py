@@ -25,8 +25,12 @@ class ScrapeError(Exception):
     """A node gave no usable answer; the text says why."""
 
 
+class RefusedError(ScrapeError):
+    """A node did not accept what it was sent; the text has its words."""
+
+
 class Scraper:
-    """Reads the nodes' reports and starts runs."""
+    """Reads the nodes' reports, starts runs and sends configurations."""
 
     def __init__(
         self,
@@ -71,14 +75,29 @@ class Scraper:
 
         Raises `ScrapeError` when the node does not accept it.
         """
-        url = f"{self._base(endpoint)}/workload/start"
+        await self._post(endpoint, "/workload/start", token, run)
+
+    async def configure(self, endpoint: Endpoint, token: str, text: str) -> None:
+        """Have one node follow a configuration, as far as a running node can.
+
+        Raises `RefusedError` when there is something wrong with it, and `ScrapeError` when the node
+        does not answer.
+        """
+        async with self._slots:
+            await self._post(endpoint, "/configuration", token, text)
+
+    async def _post(self, endpoint: Endpoint, path: str, token: str, body: str) -> None:
+        url = f"{self._base(endpoint)}{path}"
         headers = {"Authorization": f"Bearer {token}"}
         try:
             async with self._session.post(
-                url, data=run.encode(), headers=headers, timeout=self._timeout
+                url, data=body.encode(), headers=headers, timeout=self._timeout
             ) as response:
-                if response.status != 202:
-                    raise ScrapeError(f"{endpoint.pod} answered {response.status} to the start")
+                answer = (await self._body(response)).decode(errors="replace").strip()
+                if response.status == 400:
+                    raise RefusedError(f"{endpoint.pod}: {answer[:512]}")
+                if response.status not in (200, 202):
+                    raise ScrapeError(f"{endpoint.pod} answered {response.status} to {path}")
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ScrapeError(f"{endpoint.pod}: {_reason(error)}") from error
 

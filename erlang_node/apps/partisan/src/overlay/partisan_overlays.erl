@@ -229,13 +229,16 @@ start({Kind, Parameters} = Spec, Common) ->
 
 %% Address hints that came with the parameters are as good as the seeds'.
 with_peers(#{peers := Peers, seeds := Seeds} = Options) ->
-    Options#{seeds := Seeds ++ (Peers -- Seeds)};
+    Names = [Name || #{name := Name} <- Seeds],
+    Others = [Peer || #{name := Name} = Peer <- Peers, not lists:member(Name, Names)],
+    Options#{seeds := Seeds ++ Others};
 with_peers(Options) ->
     Options.
 
-%% HiScamp's level is the node's own, and no part of what the nodes have in common.
+%% What is a node's own is no part of what the nodes have in common: HiScamp's level, the addresses
+%% of those that this node has to do with.
 tag({Kind, Parameters}) ->
-    erlang:phash2({Kind, maps:remove(level, Parameters)}).
+    erlang:phash2({Kind, maps:without([level, peers], Parameters)}).
 
 end_former(#overlays{former = none} = O) ->
     O;

@@ -1,0 +1,81 @@
+%%% @doc From the overlay of the configuration file to that of this node.
+%%%
+%%% The file is the same for all nodes and names them; the runtime wants to know, besides, where
+%%% those are that the overlay is about, and for HiScamp where this node is:
+%%% <ul>
+%%% <li>client-server: the addresses of the servers;</li>
+%%% <li>static: the ends of edges, which may be ordinals, as names; the addresses of this node's;
+%%%     </li>
+%%% <li>HiScamp: the level, which is the zone of the Kubernetes node that the pod runs on
+%%%     (`K8S_ZONE'), or else that machine itself (`K8S_NODE_NAME').</li>
+%%% </ul>
+%%% A file may say these itself: `peers' as hints `{Name, Host, Port}', and `level'.
+-module(node_overlay).
+
+-export([localised/2]).
+-export([is_valid/1]).
+
+-type context() :: #{
+    %% This node.
+    name := partisan_peer:name(),
+    cluster := binary(),
+    %% The port of every node.
+    port := inet:port_number(),
+    environment := fun((string()) -> string() | false)
+}.
+-export_type([context/0]).
+
+%% @doc Has it the form that `localised/2' takes? Kinds and parameters are checked by the runtime.
+-spec is_valid(term()) -> boolean().
+is_valid({static, #{edges := Edges} = Parameters}) ->
+    is_list(Edges) andalso lists:all(fun is_edge/1, Edges) andalso has_peers(Parameters);
+is_valid({client_server, #{servers := [_ | _] = Servers} = Parameters}) ->
+    lists:all(fun is_name/1, Servers) andalso has_peers(Parameters);
+is_valid({Kind, Parameters}) ->
+    not lists:member(Kind, [static, client_server]) andalso is_map(Parameters);
+is_valid(_) ->
+    false.
+
+%% @doc The overlay as the runtime takes it.
+-spec localised({partisan_stack:kind(), map()}, context()) ->
+    {ok, partisan_overlays:spec()} | {error, string()}.
+localised({static, #{edges := Edges} = Parameters}, Context) ->
+    #{cluster := Cluster, name := Self} = Context,
+    Named = [{name(From, Cluster), name(To, Cluster)} || {From, To} <- Edges],
+    Ends = [[From, To] || {From, To} <- Named, From =:= Self orelse To =:= Self],
+    Others = lists:usort(lists:append(Ends)) -- [Self],
+    {ok, {static, with_peers(Others, Parameters#{edges := Named}, Context)}};
+localised({client_server, #{servers := Servers} = Parameters}, Context) ->
+    {ok, {client_server, with_peers(Servers, Parameters, Context)}};
+localised({hiscamp, Parameters}, _Context) when is_map_key(level, Parameters) ->
+    {ok, {hiscamp, Parameters}};
+localised({hiscamp, Parameters}, #{environment := Environment}) ->
+    Known = [Level || Name <- ["K8S_ZONE", "K8S_NODE_NAME"], Level <- [Environment(Name)],
+        Level =/= false, Level =/= ""],
+    case Known of
+        [Level | _] -> {ok, {hiscamp, Parameters#{level => unicode:characters_to_binary(Level)}}};
+        [] -> {error, "overlay: hiscamp needs K8S_ZONE or K8S_NODE_NAME in the environment"}
+    end;
+localised(Overlay, _Context) ->
+    {ok, Overlay}.
+
+%% Internals.
+
+with_peers(_Names, #{peers := Hints} = Parameters, _Context) ->
+    Parameters#{peers := [node_config:peer(Hint) || Hint <- Hints]};
+with_peers(Names, Parameters, #{port := Port}) ->
+    Parameters#{peers => [partisan_peer:new(Name, node_names:host(Name), Port) || Name <- Names]}.
+
+name(Ordinal, Cluster) when is_integer(Ordinal) -> node_names:member(Cluster, Ordinal);
+name(Name, _Cluster) -> Name.
+
+has_peers(#{peers := Hints}) -> is_list(Hints) andalso lists:all(fun node_config:is_hint/1, Hints);
+has_peers(#{}) -> true.
+
+is_edge({From, To}) -> is_end(From) andalso is_end(To) andalso From =/= To;
+is_edge(_) -> false.
+
+is_end(End) -> (is_integer(End) andalso End >= 0) orelse is_name(End).
+
+%% The dash separates the StatefulSet's name from the ordinal.
+is_name(Value) -> is_binary(Value) andalso length(string:split(Value, "-", trailing)) =:= 2.

@@ -1,0 +1,78 @@
+%%% @doc What may change while the node runs: the overlay, the lanes of channels, the seeds and the
+%%% size of the cluster.
+%%%
+%%% The operator sends the whole configuration, the same text that it has put into the mounted file
+%%% before, and asks the node which one is in force. The file itself is read at the start only: how
+%%% soon a change of it shows in a running pod is up to the kubelet, and a node that has read an old
+%%% one is told the new one.
+%%%
+%%% Changes are made one after the other here, so that what the node says is in force is.
+-module(node_settings).
+-behaviour(gen_server).
+
+-export([start_link/1]).
+-export([change/1]).
+-export([revision/0]).
+-export([init/1]).
+-export([handle_call/3]).
+-export([handle_cast/2]).
+
+-include_lib("kernel/include/logger.hrl").
+
+%% Outlives this process, as the settings do.
+-define(REVISION, revision).
+
+%% @doc Start the process; what the node has been started with is in force.
+-spec start_link(node_config:t()) -> {ok, pid()} | {error, term()}.
+start_link(Config) ->
+    gen_server:start_link({local, ?MODULE}, ?MODULE, Config, []).
+
+%% @doc Follows a configuration, given as the text of the file, as far as a running node can. What
+%% is wrong with it is answered with one line, and changes nothing.
+-spec change(Text :: binary()) -> ok | {error, string()}.
+change(Text) ->
+    gen_server:call(?MODULE, {change, Text}, infinity).
+
+%% @doc The revision of the configuration that was followed last.
+-spec revision() -> binary().
+revision() ->
+    {ok, Revision} = application:get_env(node, ?REVISION),
+    Revision.
+
+%% @private
+-spec init(node_config:t()) -> {ok, node_config:t()}.
+init(#{revision := AtStart} = Config) ->
+    ok = followed(application:get_env(node, ?REVISION, AtStart)),
+    {ok, Config}.
+
+%% @private
+-spec handle_call({change, binary()}, gen_server:from(), node_config:t()) ->
+    {reply, ok | {error, string()}, node_config:t()}.
+handle_call({change, Text}, _From, Config) ->
+    {reply, follow(node_config:changes(Text, Config), Config), Config}.
+
+%% @private
+-spec handle_cast(term(), node_config:t()) -> {noreply, node_config:t()}.
+handle_cast(_Unexpected, Config) ->
+    {noreply, Config}.
+
+%% Internals.
+
+follow({ok, #{revision := Revision, partisan := Settings, members := Members}}, Config) ->
+    case partisan:reconfigure(Settings) of
+        ok ->
+            ok = tell(Members, Config),
+            ok = followed(Revision),
+            #{overlay := {Kind, _}} = Settings,
+            ?LOG_NOTICE(#{event => reconfigured, revision => Revision, overlay => Kind});
+        {error, _} = Error ->
+            Error
+    end;
+follow({error, _} = Error, _Config) ->
+    Error.
+
+tell(_Members, #{workload := none}) -> ok;
+tell(Members, #{workload := {Module, _}}) -> Module:members(Members).
+
+followed(Revision) ->
+    application:set_env(node, ?REVISION, Revision).
