@@ -118,6 +118,10 @@ class Subject:
         """Waits until all nodes are ready and joined, in one overlay."""
         return self.wait("all nodes ready and joined", lambda status: status.steady)
 
+    def wait_reconfigured(self) -> ClusterStatus:
+        """Waits until, besides, they run the overlay of the spec and no other."""
+        return self.wait("nodes reconfigured", lambda status: status.reconfigured)
+
     def wait_finished(self) -> ClusterStatus:
         """Waits until, besides, the run has ended with the same counter everywhere."""
         return self.wait("run finished", lambda status: status.finished)
@@ -159,6 +163,8 @@ def _progress(status: ClusterStatus) -> tuple[object, ...]:
         status.replicas,
         status.ready,
         status.joined,
+        status.configured,
+        status.also_running,
         status.components,
         status.phase,
         status.workload,

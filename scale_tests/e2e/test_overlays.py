@@ -1,16 +1,25 @@
-"""The other overlays run the same workload, and a cluster can be changed while it lives."""
+"""Every overlay runs the workload, and a running cluster moves from one to another."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import yaml
 
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import manifest
+from scale_tests.e2e.subject import Subject, manifest
 from scale_tests.harness.commands import ROOT
-from scale_tests.harness.kube import Json
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster, Json
+from scale_tests.harness.partisan import ClusterStatus
+
+NODES = 16
+ZONE_LABEL = "topology.kubernetes.io/zone"
+
+Views = dict[str, set[str]]
+"""Of each node, its neighbours."""
 
 
 def example(name: str) -> Json:
@@ -21,19 +30,150 @@ def example(name: str) -> Json:
     return body
 
 
-@pytest.mark.parametrize("name", ["client-server", "full-mesh"])
-def test_an_example_converges(new_subject: NewSubject, name: str) -> None:
-    body = example(name)
-    subject = new_subject(body["metadata"]["name"])
-    subject.apply(body)
+def plain(kind: str, **overlay: Any) -> Json:
+    """A manifest with that overlay, its parameters the defaults but for the given ones."""
+    return manifest(kind.lower(), NODES, overlay={"kind": kind, **overlay})
+
+
+def is_mesh(views: Views) -> bool:
+    return all(view == views.keys() - {node} for node, view in views.items())
+
+
+def is_star(views: Views) -> bool:
+    (server,) = (node for node in views if node.endswith("-0"))
+    return all(view == {server} for node, view in views.items() if node != server)
+
+
+def is_ring(views: Views) -> bool:
+    names = sorted(views, key=lambda name: int(name.rpartition("-")[2]))
+    return all(
+        views[name] == {names[index - 1], names[(index + 1) % len(names)]}
+        for index, name in enumerate(names)
+    )
+
+
+def is_partial(views: Views) -> bool:
+    """Somebody leaves somebody out; how full views are is chance."""
+    return any(view < views.keys() - {node} for node, view in views.items())
+
+
+OVERLAYS: list[tuple[Json, Callable[[Views], bool]]] = [
+    (example("full-mesh"), is_mesh),
+    (example("client-server"), is_star),
+    (plain("HyParView"), is_partial),
+    (plain("XBot"), is_partial),
+    (plain("ScampV1"), is_partial),
+    (plain("ScampV2"), is_partial),
+    (example("zones"), is_partial),
+    (plain("Cyclon", cyclon={"viewSize": 4, "shuffleSize": 3}), is_partial),
+    (plain("Static", static={"pattern": "Ring"}), is_ring),
+]
+KINDS = [body["spec"]["overlay"]["kind"] for body, _ in OVERLAYS]
+
+
+@pytest.fixture(scope="module")
+def zone(environment: Environment, cluster: Cluster) -> Iterator[str]:
+    """The zone of the machines, given to the local one; empty where there is none."""
+    items = cluster.list("api/v1/nodes")
+    zones = sorted(item["metadata"]["labels"].get(ZONE_LABEL, "") for item in items)
+    if zones[0] or not environment.local:
+        yield zones[0]
+        return
+    (machine,) = (f"api/v1/nodes/{item['metadata']['name']}" for item in items)
+    cluster.patch(machine, {"metadata": {"labels": {ZONE_LABEL: "zone-a"}}})
+    yield "zone-a"
+    cluster.patch(machine, {"metadata": {"labels": {ZONE_LABEL: None}}})
+
+
+@pytest.fixture(scope="module")
+def subjects(new_subject: NewSubject, zone: str) -> dict[str, Subject]:
+    """A cluster with each overlay. All start at once: most of a start is waiting."""
+    return {
+        body["spec"]["overlay"]["kind"]: new_subject(body["metadata"]["name"]).apply(body)
+        for body, _ in OVERLAYS
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "has_shape"), list(zip(KINDS, (s for _, s in OVERLAYS), strict=True))
+)
+def test_every_overlay_runs_the_counter_to_its_end(
+    subjects: dict[str, Subject], kind: str, has_shape: Callable[[Views], bool]
+) -> None:
+    subject = subjects[kind]
+    status = subject.wait_finished()
+    nodes = subject.nodes()
+    assert (status.overlay, status.joined) == (kind, len(nodes)) == (kind, NODES)
+    assert status.workload.value == status.workload.increments_sum >= status.workload.threshold
+    assert {node.value for node in nodes} == {status.workload.value}
+    views = {node.name: set(node.active) for node in nodes}
+    assert has_shape(views), views
+
+
+def test_a_pod_knows_its_zone_without_asking(subjects: dict[str, Subject], zone: str) -> None:
+    subject = subjects["HiScamp"]
+    name, pod = sorted(subject.pods().items())[0]
+    assert pod["metadata"]["labels"].get(ZONE_LABEL, "") == zone
+    assert subject.kubectl("exec", name, "--", "printenv", "K8S_ZONE").strip() == zone
+    # The pods of the other tests are not needed any more, and would slow the next ones down.
+    for other in subjects.values():
+        other.cluster.delete(other.path)
+    for other in subjects.values():
+        other.delete()
+
+
+def all_run(kind: str) -> Callable[[ClusterStatus], bool]:
+    return lambda status: status.overlay == kind and status.configured == NODES
+
+
+def test_a_switch_under_load_loses_nothing(new_subject: NewSubject) -> None:
+    subject = new_subject("moving")
+    counter = {
+        "impressions": NODES * 200,
+        "incrementInterval": "200ms",
+        "propagationInterval": "250ms",
+    }
+    subject.apply(manifest("moving", NODES, workload={"adCounter": counter}))
+    subject.wait_counted(NODES)
+    uids, restarts = subject.uids(), subject.restarts()
+    # There, half of the way back, and on, each before the one before has settled.
+    steps: list[tuple[str, Json]] = [
+        ("ClientServer", {"clientServer": {"servers": 2}}),
+        ("HyParView", {"clientServer": None, "hyParView": {"activeMax": 4}}),
+        ("FullMesh", {"hyParView": None}),
+    ]
+    for lanes, (kind, parameters) in enumerate(steps, start=2):
+        channels = [
+            {"name": "default", "parallelism": lanes},
+            {"name": "gossip", "parallelism": lanes, "monotonic": True},
+        ]
+        subject.patch(overlay={"kind": kind, **parameters}, channels=channels)
+        moving = subject.wait(f"all nodes run {kind}", all_run(kind))
+        assert moving.also_running
+        assert moving.phase == "Running"
+        subject.wait_counted(moving.workload.value + NODES)
+    settled = subject.wait_reconfigured()
+    assert (settled.overlay, settled.updated, settled.phase) == ("FullMesh", NODES, "Running")
+    assert is_mesh({node.name: set(node.active) for node in subject.nodes()})
     run = subject.wait_finished().workload
-    views = {node.name: set(node.active) for node in subject.nodes()}
     assert run.value == run.increments_sum >= run.threshold
-    if name == "client-server":
-        server = f"{subject.name}-0"
-        assert all(view == {server} for node, view in views.items() if node != server)
-    else:
-        assert all(view == views.keys() - {node} for node, view in views.items())
+    assert (run.lost_increments, run.replaced_nodes) == (0, 0)
+    assert (subject.uids(), subject.restarts()) == (uids, restarts)
+    events = subject.kubectl("get", "events", "--field-selector", "involvedObject.name=moving")
+    assert events.count("OverlaySwitchStarted") == events.count("OverlaySwitched ") == 1
+    subject.delete()
+
+
+def test_edges_follow_when_a_ring_is_scaled(new_subject: NewSubject) -> None:
+    subject = new_subject("ring")
+    ring = {"kind": "Static", "static": {"pattern": "Ring"}}
+    subject.apply(manifest("ring", 3, overlay=ring, workload=None))
+    subject.wait_steady()
+    before = subject.uids()
+    subject.patch(replicas=5)
+    subject.wait_reconfigured()
+    assert is_ring({node.name: set(node.active) for node in subject.nodes()})
+    assert before.items() <= subject.uids().items()
     subject.delete()
 
 

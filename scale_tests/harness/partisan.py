@@ -63,9 +63,12 @@ class ClusterStatus:
     replicas: int = 0
     ready: int = 0
     joined: int = 0
+    updated: int = 0
+    configured: int = 0
     phase: str = ""
     converged: str = "Unknown"
     overlay: str = ""
+    also_running: str = ""
     components: int | None = None
     isolated: int | None = None
     mean_degree: float = 0.0
@@ -99,6 +102,11 @@ class ClusterStatus:
         )
 
     @property
+    def reconfigured(self) -> bool:
+        """Whether all nodes run what the spec asks for, and nothing of before beside it."""
+        return self.steady and self.configured == self.replicas_wanted and not self.also_running
+
+    @property
     def finished(self) -> bool:
         """Whether the overlay is whole and the run has ended with equal counters everywhere."""
         return (
@@ -130,9 +138,12 @@ def cluster_status(item: Json) -> ClusterStatus:
         replicas=status.get("replicas") or 0,
         ready=status.get("ready") or 0,
         joined=status.get("joined") or 0,
+        updated=status.get("updated") or 0,
+        configured=status.get("configured") or 0,
         phase=status.get("phase") or "",
         converged=status.get("converged") or "Unknown",
         overlay=overlay.get("kind") or item["spec"]["overlay"]["kind"],
+        also_running=overlay.get("alsoRunning") or "",
         components=overlay.get("components"),
         isolated=overlay.get("isolated"),
         mean_degree=_number(overlay.get("meanDegree")),
