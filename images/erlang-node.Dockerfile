@@ -7,7 +7,8 @@ FROM ${BUILDER} AS builder
 WORKDIR /source
 COPY erlang_node/ ./
 # The release is configured, and its modules stripped, by the profile in rebar.config.
-RUN rebar3 as prod release --output-dir /release
+RUN rebar3 as prod release --output-dir /release \
+    && escript scripts/trim_release.escript /release/partisan_node
 
 FROM ${BASE}
 COPY --from=builder /release/partisan_node /opt/partisan

@@ -1,9 +1,9 @@
 %%% @doc A small HTTP/1.1 server: one request a connection, every size and every wait bounded.
 %%%
-%%% The emulator's own packet parser (`{packet, http_bin}') reads the head. `inets' has a server too,
-%%% but it brings its request chain, `uri_string', `string' and `unicode_util' into a node that
-%%% needs none of them otherwise: a fifth of the processor time of a start, and more than a megabyte
-%%% of each node's memory, a thousand times over.
+%%% The emulator's own packet parser (`{packet, http_bin}') reads the head. `inets' has a server
+%%% too, but it brings its request chain, `uri_string', `string' and `unicode_util' into a node that
+%%% needs none of them otherwise: processor time at each start and more than a megabyte of memory,
+%%% a thousand times over.
 %%%
 %%% One process accepts; each connection has a process of its own, so that a client that hangs holds
 %%% up nobody else. At the bound on clients newcomers wait in the kernel's backlog.
@@ -17,7 +17,10 @@
 -define(MAX_CLIENTS, 64).
 %% A configuration with a static overlay of a thousand edges.
 -define(MAX_BODY_BYTES, 65536).
--define(MAX_LINE_BYTES, 4096).
+-define(MAX_URI_BYTES, 1024).
+-define(MAX_HEADER_BYTES, 4096).
+%% What the parser holds at most; it closes the connection where a line is longer.
+-define(MAX_LINE_BYTES, 65536).
 -define(MAX_HEADERS, 32).
 %% For the whole request, however slowly it arrives, and for the whole answer.
 -define(REQUEST_MS, 5000).
@@ -157,6 +160,8 @@ discard(Socket, Deadline) ->
 
 request(Socket, Deadline) ->
     case gen_tcp:recv(Socket, 0, left(Deadline)) of
+        {ok, {http_request, _, {abs_path, Uri}, _}} when byte_size(Uri) > ?MAX_URI_BYTES ->
+            {refuse, 414, "the path is too long"};
         {ok, {http_request, Method, {abs_path, Uri}, _Version}} ->
             Head = #head{method = method(Method), uri = Uri},
             headers(Socket, Deadline, Head, ?MAX_HEADERS);
@@ -170,6 +175,8 @@ headers(Socket, Deadline, Head, Room) ->
     case gen_tcp:recv(Socket, 0, left(Deadline)) of
         {ok, http_eoh} ->
             body(Socket, Deadline, Head);
+        {ok, {http_header, _, _, _, Value}} when byte_size(Value) > ?MAX_HEADER_BYTES ->
+            {refuse, 431, "a header is too long"};
         {ok, {http_header, _, Name, _, Value}} ->
             case header(Name, Value, Head) of
                 #head{} = Head1 -> headers(Socket, Deadline, Head1, Room - 1);
@@ -220,7 +227,6 @@ complete(#head{method = Method, uri = Uri, authorization = Authorization}, Body)
 
 malformed({ok, {http_error, _}}) -> {refuse, 400, "this is no HTTP request"};
 malformed({ok, _}) -> {refuse, 400, "the request must name a path of this server"};
-malformed({error, emsgsize}) -> {refuse, 431, "a line is too long"};
 malformed({error, timeout}) -> {refuse, 408, "the request did not arrive in time"};
 malformed({error, _}) -> closed.
 
@@ -251,6 +257,7 @@ reason(408) -> <<"Request Timeout">>;
 reason(409) -> <<"Conflict">>;
 reason(411) -> <<"Length Required">>;
 reason(413) -> <<"Content Too Large">>;
+reason(414) -> <<"URI Too Long">>;
 reason(431) -> <<"Request Header Fields Too Large">>;
 reason(503) -> <<"Service Unavailable">>;
 reason(_) -> <<"Other">>.

@@ -1,5 +1,6 @@
 %%% @doc Whole nodes on real sockets: the ad counter to its threshold, with a node that is killed
-%%% and loses its storage, one whose container restarts, and one that is replaced in good order.
+%%% and loses its storage, one whose container restarts, and one that is replaced in good order;
+%%% and while the overlay is changed.
 -module(node_cluster_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -35,6 +36,38 @@ run() ->
         check_sum(Workloads),
         #{<<"superseded">> := #{Departed := Count}} = hd(Workloads),
         ok
+    after
+        ?T:stop(Formed)
+    end.
+
+switch_test_() ->
+    {timeout, 300, fun switch/0}.
+
+%% A node that restarts half of the way reads the file of before, and is told again.
+switch() ->
+    New = ?T:new(4),
+    Formed = lists:foldl(fun ?T:start/2, New, ?T:names(New)),
+    try
+        ok = await_joined(Formed),
+        {202, _, _} = ?T:post(0, "/workload/start", start_request(Formed), Formed),
+        ok = await_value(30, Formed),
+        Channels = [#{name => default, parallelism => 4}, #{name => gossip, monotonic => true}],
+        Other = #{overlay => {hyparview, #{}}, channels => Channels, revision => <<"2">>},
+        [{200, _, _} = configure(I, Other, Formed) || I <- [0, 1, 2]],
+        Late = ?T:start(3, ?T:kill(3, Formed)),
+        ?assertMatch(#{<<"revision">> := <<"1">>}, ?T:status(3, Late)),
+        ok = ?T:await(fun() -> maps:get(<<"phase">>, workload(3, Late)) =/= <<"waiting">> end),
+        {200, _, _} = configure(3, Other, Late),
+        ok = ?T:await(fun() -> lists:all(fun(I) -> converged(I, Late) end, ?T:names(Late)) end),
+        [
+            ?assertMatch(
+                #{<<"revision">> := <<"2">>, <<"overlay">> := #{<<"kind">> := <<"hyparview">>}},
+                ?T:status(I, Late)
+            )
+         || I <- ?T:names(Late)
+        ],
+        check_agreement([workload(I, Late) || I <- ?T:names(Late)]),
+        check_sum([workload(I, Late) || I <- ?T:names(Late)])
     after
         ?T:stop(Formed)
     end.
@@ -121,4 +154,10 @@ record_of(I, #{directory := Dir}) ->
     {adcounter_state:actor(Name, Incarnation), lists:sum(maps:values(Counts))}.
 
 start_request(Cluster) ->
-    {[{"authorization", "Bearer " ++ binary_to_list(?T:token(Cluster))}], "r1"}.
+    request("r1", Cluster).
+
+configure(I, Changes, Cluster) ->
+    ?T:post(I, "/configuration", request(?T:configuration(Changes, Cluster), Cluster), Cluster).
+
+request(Body, Cluster) ->
+    {[{"authorization", "Bearer " ++ binary_to_list(?T:token(Cluster))}], Body}.

@@ -16,10 +16,17 @@ CONFIG_HASH_ANNOTATION = "partisan.dev/config-hash"
 
 _DEFAULT_REQUESTS = {"cpu": "10m", "memory": "48Mi"}
 
-# A node is ready once it joined. Until then it is asked every second, for that second is what a
-# user waits; afterwards rarely, for a thousand nodes are to be asked. Joining may take long where
-# a machine starts hundreds of nodes, and a restart would only make it longer.
-_STARTUP = {"path": "/readyz", "periodSeconds": 1, "timeoutSeconds": 3, "failureThreshold": 1800}
+# A node is ready once it joined. Until then its answer is waited for: it comes the moment the node
+# joins, for that is what a user waits for, and a probe that fails is an event on the pod. Afterwards
+# it is asked rarely, for a thousand nodes are to be asked. Joining may take long where a machine
+# starts hundreds of nodes, and a restart would only make it longer.
+_STARTUP = {
+    "path": "/readyz?wait=10",
+    "initialDelaySeconds": 1,
+    "periodSeconds": 1,
+    "timeoutSeconds": 15,
+    "failureThreshold": 1800,
+}
 _READINESS = {"path": "/readyz", "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 2}
 _LIVENESS = {"path": "/livez", "periodSeconds": 20, "timeoutSeconds": 10, "failureThreshold": 6}
 
