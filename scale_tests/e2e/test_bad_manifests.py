@@ -43,6 +43,47 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "spec.overlay.hyParView.activeMin",
     ),
     (
+        "a step of a walk beyond its end",
+        {"overlay": {"kind": "XBot", "xBot": {"passiveRandomWalkLength": 7}}},
+        "spec.overlay.xBot.passiveRandomWalkLength",
+    ),
+    (
+        "no link that could move",
+        {"overlay": {"kind": "XBot", "xBot": {"unbiased": 6}}},
+        "spec.overlay.xBot.unbiased",
+    ),
+    (
+        "a lease shorter than a heartbeat",
+        {"overlay": {"kind": "HiScamp", "hiScamp": {"lease": "1s"}}},
+        "spec.overlay.hiScamp.lease",
+    ),
+    (
+        "more to exchange than there is",
+        {"overlay": {"kind": "Cyclon", "cyclon": {"viewSize": 4}}},
+        "spec.overlay.cyclon.shuffleSize",
+    ),
+    ("static without links", {"overlay": {"kind": "Static"}}, "spec.overlay.static"),
+    (
+        "a pattern and edges",
+        {"overlay": {"kind": "Static", "static": {"pattern": "Ring", "edges": [[0, 1]]}}},
+        "spec.overlay.static",
+    ),
+    (
+        "an edge from a node to itself",
+        {"overlay": {"kind": "Static", "static": {"edges": [[1, 1], [0, 1]]}}},
+        "spec.overlay.static.edges",
+    ),
+    (
+        "an edge to a node that is not there",
+        {"overlay": {"kind": "Static", "static": {"edges": [[0, 1], [1, 3]]}}},
+        "spec.overlay.static.edges",
+    ),
+    (
+        "edges that cannot connect all",
+        {"overlay": {"kind": "Static", "static": {"edges": [[0, 1]]}}},
+        "spec.overlay.static.edges",
+    ),
+    (
         "duplicate channel",
         {"channels": [DEFAULT, {"name": "a"}, {"name": "a"}]},
         "spec.channels",

@@ -19,6 +19,19 @@ an_empty_queue_takes_a_message_of_any_size_test() ->
     ?assertEqual(ok, partisan_queue:reserve(Queue, 1000)),
     ?assertEqual(full, partisan_queue:reserve(Queue, 1)).
 
+a_sealed_queue_takes_nothing_and_keeps_its_account_test() ->
+    Queue = partisan_queue:new(100),
+    ?assertEqual(ok, partisan_queue:reserve(Queue, 60)),
+    ?assertNot(partisan_queue:is_sealed(Queue)),
+    [ok = partisan_queue:seal(Queue) || _ <- [1, 2]],
+    ?assert(partisan_queue:is_sealed(Queue)),
+    ?assertEqual(sealed, partisan_queue:reserve(Queue, 1)),
+    ?assertEqual({1, 60}, partisan_queue:balance(Queue)),
+    ok = partisan_queue:release(Queue, 1, 60),
+    ?assertEqual({0, 0}, partisan_queue:balance(Queue)),
+    ?assert(partisan_queue:is_sealed(Queue)),
+    ?assertEqual(sealed, partisan_queue:reserve(Queue, 1)).
+
 the_bound_holds_whatever_comes_test() ->
     ?assert(
         proper:quickcheck(

@@ -1,0 +1,66 @@
+-module(partisan_channel_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+lanes_test_() ->
+    {foreach, fun setup/0, fun(_) -> ets:delete(partisan_metrics) end, [
+        fun a_key_has_one_of_the_lanes/0,
+        fun another_number_means_other_lanes/0,
+        fun numbers_come_round/0,
+        fun streams_stay/0
+    ]}.
+
+setup() ->
+    ok = partisan_metrics:init(),
+    ok = partisan_config:set(#{
+        name => <<"a">>,
+        cluster => <<"c">>,
+        token => <<"0123456789abcdef">>,
+        host => {127, 0, 0, 1},
+        overlay => {full_mesh, #{}},
+        seeds => [],
+        channels => [#{name => bulk, parallelism => 4}]
+    }),
+    partisan_channel:setup().
+
+a_key_has_one_of_the_lanes() ->
+    ?assertEqual([0, 1, 2, 3], lanes()).
+
+another_number_means_other_lanes() ->
+    {ok, Former} = partisan_channel:find(bulk),
+    ?assertNot(partisan_channel:set_parallelism(bulk, 4)),
+    ?assert(partisan_channel:set_parallelism(bulk, 1)),
+    ?assertEqual([4], lanes()),
+    ?assert(partisan_channel:set_parallelism(bulk, 3)),
+    ?assertEqual([5, 6, 7], lanes()),
+    {ok, Channel} = partisan_channel:find(<<"bulk">>),
+    ?assertEqual([5, 6, 7], [L || L <- lists:seq(0, 9), partisan_channel:has_lane(Channel, L)]),
+    % Who still holds the channel as it was sends to lanes that are gone, never to one of another key.
+    ?assertNot(partisan_channel:has_lane(Channel, partisan_channel:lane(Former, key))).
+
+numbers_come_round() ->
+    Lanes = [
+        begin
+            true = partisan_channel:set_parallelism(bulk, 1023 + N rem 2),
+            {ok, Channel} = partisan_channel:find(bulk),
+            partisan_channel:lane(Channel, N)
+        end
+     || N <- lists:seq(1, 200)
+    ],
+    ?assert(lists:all(fun(Lane) -> Lane >= 0 andalso Lane < 65536 end, Lanes)).
+
+streams_stay() ->
+    Streams = fun() ->
+        {ok, Channel} = partisan_channel:find(bulk),
+        [partisan_channel:stream(Channel, Key) || Key <- lists:seq(1, 50)]
+    end,
+    Before = Streams(),
+    true = partisan_channel:set_parallelism(bulk, 2),
+    ?assertEqual(Before, Streams()),
+    {ok, Channel} = partisan_channel:find(bulk),
+    Used = [partisan_channel:lane(Channel, partisan_channel:lane_key(S)) || S <- Before],
+    ?assertEqual(lanes(), lists:usort(Used)).
+
+lanes() ->
+    {ok, Channel} = partisan_channel:find(bulk),
+    lists:usort([partisan_channel:lane(Channel, Key) || Key <- lists:seq(1, 200)]).
