@@ -48,6 +48,8 @@ FULL = (
     # Every message that meets a dead peer mends a view: few can be left to the graph.
     Job(experiment="cyclon_acked", nodes=2_000, cycles=20, simulated=400),
     Job(experiment="one_contact", cycles=10),
+    Job(experiment="burst", cycles=4),
+    Job(experiment="burst", nodes=1_024, cycles=4),
     Job(experiment="scale", cycles=2, simulated=1),
 )
 """The papers' sizes, and ten times that for the simulator itself."""

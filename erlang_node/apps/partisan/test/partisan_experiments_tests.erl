@@ -94,7 +94,7 @@ cells(Name, Nodes, Seed) ->
     ok = partisan_experiments:run(Name, #{
         nodes => Nodes,
         seed => Seed,
-        cycles => 8,
+        cycles => 20,
         messages => 100,
         simulated => 8,
         failure_cycles => 5,

@@ -7,9 +7,13 @@
 %%% detector. The passive view holds spares, refreshed by shuffles, from which a lost neighbour is
 %%% replaced. What we do beyond the paper, and why:
 %%% <ul>
-%%% <li>The contact answers a join with `welcome', carrying a sample of its views. A joiner enters
-%%%     the contact into its active view only then, so a dead contact never becomes a neighbour, and
-%%%     a joiner that a storm of joins evicts at once still knows where else to go.</li>
+%%% <li>The contact answers a join, carrying a sample of its views. A joiner enters the contact into
+%%%     its active view only then, so a dead contact never becomes a neighbour, and a joiner whose
+%%%     walks come to nothing still knows where else to go.</li>
+%%% <li>A contact whose active view is full keeps it, has the joiner as a spare and leaves it to the
+%%%     walks; in the paper it evicts a neighbour. When many join at once over one contact, its
+%%%     neighbours would otherwise be those that joined last: their walks would all end among
+%%%     themselves, and the overlay would be a chain of cliques in the order of the joins.</li>
 %%% <li>Every promotion period each node tells its neighbours `keep'. Whoever gets one from a node
 %%%     outside its active view takes it in or answers `disconnect': views that a race or a crash
 %%%     left one-sided become symmetric again within a period.</li>
@@ -49,7 +53,9 @@
 
 -type msg() ::
     join
+    % The answers of a contact that takes the joiner in, and of one that leaves it to the walks.
     | {welcome, [partisan_peer:t()]}
+    | {referred, [partisan_peer:t()]}
     | {forward_join, New :: partisan_peer:t(), TimeToLive :: non_neg_integer()}
     | {neighbour, priority()}
     | accept
@@ -155,8 +161,12 @@ event(leave, S0) ->
 %% Messages: joining (section 4.2).
 
 message(join, From, S0) ->
-    S1 = add_active(From, S0),
-    S2 = emit({send, From, {welcome, sample_for(From, S1)}}, S1),
+    {Sample, S1} = sample_for(From, S0),
+    S2 =
+        case is_active(From, S1) orelse has_room(S1) of
+            true -> emit({send, From, {welcome, Sample}}, add_active(From, S1));
+            false -> emit({send, From, {referred, Sample}}, add_passive(From, [], S1))
+        end,
     Walk = {forward_join, From, option(active_random_walk_length, S2)},
     lists:foldl(fun(P, S) -> emit({send, P, Walk}, S) end, S2, others(From, S2));
 message({welcome, Sample}, From, S0) ->
@@ -166,13 +176,15 @@ message({welcome, Sample}, From, S0) ->
         true -> add_active(From, S1);
         false -> refuse(From, S1)
     end;
+message({referred, Sample}, _From, S) ->
+    add_passive_all(Sample, [], S);
 message({forward_join, New, TimeToLive}, From, S0) ->
     Next = others([From, New], S0),
     case is_self(New, S0) of
         true ->
             S0;
         false when TimeToLive =< 0; Next =:= []; map_size(S0#state.active) =< 1 ->
-            invite(New, S0);
+            take_in(New, S0);
         false ->
             S1 =
                 case TimeToLive =:= option(passive_random_walk_length, S0) of
@@ -227,13 +239,12 @@ message({shuffle_reply, Peers}, _From, S0) ->
 refuse(Peer, S) ->
     emit({send, Peer, disconnect}, add_passive(Peer, [], S)).
 
-%% The end of a joiner's walk offers it a link. Where section 4.2 adds the joiner on both sides at
-%% once, we let it answer and make room only then: a joiner that found its neighbours elsewhere
-%% costs nobody a link, which is what keeps a storm of joins from tearing up its own work.
-invite(New, S) ->
+%% The end of a joiner's walk: both sides take the other in, whomever that costs its place. Those
+%% evicted find others, so that a storm of joins stirs the overlay instead of stretching it.
+take_in(New, S) ->
     case is_active(New, S) of
         true -> S;
-        false -> emit({send, New, {neighbour, low}}, S)
+        false -> emit({send, New, accept}, add_active(New, S))
     end.
 
 add_active(#{name := Name} = Peer, S0) ->
@@ -361,11 +372,10 @@ make_passive_room(GoFirst, S0) ->
             S1#state{passive = maps:remove(Name, Passive)}
     end.
 
-%% What a joiner starts with: our neighbours and a few spares.
+%% What a joiner starts with: some of our neighbours and spares.
 sample_for(#{name := Name}, S) ->
-    Size = option(shuffle_active, S) + option(shuffle_passive, S),
-    Known = neighbours(S) ++ passive(S),
-    lists:sublist([Peer || #{name := Other} = Peer <- Known, Other =/= Name], Size).
+    Known = [Peer || #{name := N} = Peer <- neighbours(S) ++ passive(S), N =/= Name],
+    sample(option(shuffle_active, S) + option(shuffle_passive, S), Known, S).
 
 %% Internals: identity.
 

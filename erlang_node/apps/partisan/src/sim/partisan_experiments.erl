@@ -13,6 +13,7 @@
 -type name() ::
     hyparview
     | one_contact
+    | burst
     | plumtree
     | cyclon
     | cyclon_healing
@@ -58,22 +59,39 @@
 
 -spec names() -> [name()].
 names() ->
-    [hyparview, one_contact, plumtree, cyclon, cyclon_healing, cyclon_acked, scamp, xbot, scale].
+    [
+        hyparview,
+        one_contact,
+        burst,
+        plumtree,
+        cyclon,
+        cyclon_healing,
+        cyclon_acked,
+        scamp,
+        xbot,
+        scale
+    ].
 
 %% @doc Runs an experiment; the cells go to `emit' as they come.
 -spec run(name(), options()) -> ok.
 run(hyparview, #{cycles := Cycles} = O) ->
-    Trial = partisan_trial:run_cycles(Cycles, flooded_hyparview(random, O)),
+    Trial = partisan_trial:run_cycles(Cycles, flooded_hyparview(#{contact => random}, O)),
     shape(hyparview, Trial, O),
     reliability(hyparview, failures(), Trial, O),
     healing(hyparview, [10, 50, 80, 90], Trial, O);
 run(one_contact, #{cycles := Cycles} = O) ->
-    shape(hyparview_one_contact, partisan_trial:run_cycles(Cycles, flooded_hyparview(first, O)), O);
+    Trial = partisan_trial:run_cycles(Cycles, flooded_hyparview(#{contact => first}, O)),
+    shape(hyparview_one_contact, Trial, O);
+% All in the same millisecond: nobody has an answer before everybody has asked.
+run(burst, #{cycles := Cycles} = O) ->
+    Formation = #{contact => first, join_gap => 0},
+    shape(hyparview_burst, partisan_trial:run_cycles(Cycles, flooded_hyparview(Formation, O)), O);
 run(plumtree, O) ->
     plumtree(O);
 run(cyclon, #{cycles := Cycles} = O) ->
     Trial = partisan_trial:run_cycles(Cycles, cyclon(infinity, O)),
     shape(cyclon, Trial, O),
+    _ = view_size(cyclon, Trial, O),
     reliability(cyclon, failures(), Trial, O#{simulated := 0});
 run(cyclon_healing, #{cycles := Cycles} = O) ->
     Trial = partisan_trial:run_cycles(Cycles, cyclon(infinity, O)),
@@ -107,9 +125,9 @@ hyparview() ->
         promotion_interval => 50000
     }.
 
-flooded_hyparview(Contact, O) ->
+flooded_hyparview(Formation, O) ->
     Overlay = {hyparview, hyparview()},
-    new(#{overlay => Overlay, broadcast => #{protocol => gossip}, contact => Contact}, O).
+    new(Formation#{overlay => Overlay, broadcast => #{protocol => gossip}}, O).
 
 cyclon(Detection, O) ->
     View = #{
@@ -146,6 +164,16 @@ shape(Overlay, Trial, O) ->
     emit(shape, Overlay, mean_degree, D, O),
     emit(shape, Overlay, components, Components, O),
     maps:foreach(fun(N, Count) -> emit(in_degree, Overlay, N, 100 * Count / Nodes, O) end, In).
+
+%% How many entries views have; and the share of the nodes, in percent, by the size of their view.
+view_size(Overlay, Trial, O) ->
+    Sizes = lists:sort([length(To) || To <- maps:values(partisan_trial:alive_graph(Trial))]),
+    emit(view_size, Overlay, mean, mean(Sizes), O),
+    emit(view_size, Overlay, median, lists:nth((length(Sizes) + 1) div 2, Sizes), O),
+    [
+        {Size, 100 * length([S || S <- Sizes, S =:= Size]) / length(Sizes)}
+     || Size <- lists:usort(Sizes)
+    ].
 
 reliability(Overlay, Percentages, Trial, #{messages := Messages, simulated := Simulated} = O) ->
     lists:foreach(
@@ -282,15 +310,9 @@ scamp(O) ->
         O
     ),
     shape(scamp, Trial, O),
-    Sizes = lists:sort([length(To) || To <- maps:values(partisan_trial:alive_graph(Trial))]),
-    emit(view_size, scamp, mean, mean(Sizes), O),
-    emit(view_size, scamp, median, lists:nth((length(Sizes) + 1) div 2, Sizes), O),
     lists:foreach(
-        fun(Size) ->
-            Share = 100 * length([S || S <- Sizes, S =:= Size]) / length(Sizes),
-            emit(view_size_distribution, scamp, Size, Share, O)
-        end,
-        lists:usort(Sizes)
+        fun({Size, Share}) -> emit(view_size_distribution, scamp, Size, Share, O) end,
+        view_size(scamp, Trial, O)
     ),
     reliability(scamp, failures(), Trial, O#{simulated := 0}).
 
@@ -330,7 +352,7 @@ xbot(#{cycles := Cycles} = O) ->
 
 scale(#{cycles := Cycles} = O) ->
     Started = erlang:monotonic_time(millisecond),
-    Trial = partisan_trial:run_cycles(Cycles, flooded_hyparview(random, O)),
+    Trial = partisan_trial:run_cycles(Cycles, flooded_hyparview(#{contact => random}, O)),
     Passed = max(1, erlang:monotonic_time(millisecond) - Started),
     #{events := Events} = partisan_sim:stats(partisan_trial:sim(Trial)),
     emit(scale, hyparview, events, Events, O),
