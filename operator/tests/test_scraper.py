@@ -188,11 +188,11 @@ async def test_what_a_node_refuses_it_says_why(serve: Serve) -> None:
         return web.Response(status=400, text="overlay must be x\n")
 
     scraper = await serve(refuse)
-    with pytest.raises(RefusedError, match=r"ads-0: overlay must be x$"):
+    with pytest.raises(RefusedError, match=r"ads-0 to /configuration: 400 overlay must be x$"):
         await scraper.configure(HERE, "secret", "#{}.")
 
 
-@pytest.mark.parametrize("handler", [answers({}, status=401), answers({}, status=404), hang, rant])
+@pytest.mark.parametrize("handler", [answers({}, status=503), hang, rant])
 async def test_a_node_that_does_not_take_a_configuration_is_no_refusal(
     serve: Serve, handler: Handler
 ) -> None:

@@ -118,9 +118,11 @@ def plan(
             *_surplus_shards(cluster, family, observation, default_image),
         ),
         tuple(_unwanted(cluster, family, observation)),
-        tuple(_configured(cluster, observation)),
         tuple(DeletePod(pod) for pod in batch.pods),
         tuple(_start(cluster, observation)),
+        # Last, for a wave that fails holds up those behind it: nodes of an image that knows too
+        # little must not keep their pods from being replaced.
+        tuple(_configured(cluster, observation)),
     )
     return Plan(tuple(wave for wave in waves if wave), batch.outdated, None, scaling)
 

@@ -73,15 +73,14 @@ class Scraper:
     async def start_run(self, endpoint: Endpoint, token: str, run: str) -> None:
         """Ask one node to start a run; the start spreads from there.
 
-        Raises `ScrapeError` when the node does not accept it.
+        Raises `RefusedError` when the node says no, and `ScrapeError` when it does not answer.
         """
         await self._post(endpoint, "/workload/start", token, run)
 
     async def configure(self, endpoint: Endpoint, token: str, text: str) -> None:
         """Have one node follow a configuration, as far as a running node can.
 
-        Raises `RefusedError` when there is something wrong with it, and `ScrapeError` when the node
-        does not answer.
+        Raises `RefusedError` when the node says no, and `ScrapeError` when it does not answer.
         """
         async with self._slots:
             await self._post(endpoint, "/configuration", token, text)
@@ -94,8 +93,10 @@ class Scraper:
                 url, data=body.encode(), headers=headers, timeout=self._timeout
             ) as response:
                 answer = (await self._body(response)).decode(errors="replace").strip()
-                if response.status == 400:
-                    raise RefusedError(f"{endpoint.pod}: {answer[:512]}")
+                if 400 <= response.status < 500:
+                    raise RefusedError(
+                        f"{endpoint.pod} to {path}: {response.status} {answer[:512]}"
+                    )
                 if response.status not in (200, 202):
                     raise ScrapeError(f"{endpoint.pod} answered {response.status} to {path}")
         except (aiohttp.ClientError, TimeoutError) as error:
