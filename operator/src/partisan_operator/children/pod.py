@@ -17,9 +17,9 @@ CONFIG_HASH_ANNOTATION = "partisan.dev/config-hash"
 _DEFAULT_REQUESTS = {"cpu": "10m", "memory": "48Mi"}
 
 # A node is ready once it joined. Until then its answer is waited for: it comes the moment the node
-# joins, for that is what a user waits for, and a probe that fails is an event on the pod. Afterwards
-# it is asked rarely, for a thousand nodes are to be asked. Joining may take long where a machine
-# starts hundreds of nodes, and a restart would only make it longer.
+# joins, for that is what a user waits for, and a probe that fails is an event on the pod. After
+# that it is asked rarely, for a thousand nodes are to be asked. Joining may take long where a
+# machine starts hundreds of nodes, and a restart would only make it longer.
 _STARTUP = {
     "path": "/readyz?wait=10",
     "initialDelaySeconds": 2,
