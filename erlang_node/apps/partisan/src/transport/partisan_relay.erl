@@ -78,7 +78,9 @@ for_us(Payload) ->
         error -> {dropped, undecodable}
     end.
 
-pass_on({Target, _, _, _, _} = Header, Payload, Channel) ->
+pass_on({Target, _, _, _, _} = Header, Payload, AtConnection) ->
+    % It may have other lanes by now than when the message's connection was made.
+    {ok, Channel} = partisan_channel:find(partisan_channel:name(AtConnection)),
     case partisan_manager:known_route(Target) of
         {ok, Neighbour} ->
             Options = #{on_busy => block, timeout => ?PATIENCE},
