@@ -31,7 +31,7 @@ from partisan_operator.settings import Settings
 from partisan_operator.status import View, status_of, worth_writing
 from partisan_operator.workload import Ledger
 
-LEAST_PAUSE = 0.5
+LEAST_PAUSE = 0.2
 """Seconds between two looks, however many events come."""
 
 _SHARE_OF_TIME = 4

@@ -367,9 +367,17 @@ with_links(Change, #state{links = Links0} = State) ->
 
 publish(#state{stack = Stack} = State) ->
     Info = partisan_stack:info(Stack),
-    #{active := Neighbours} = Info,
+    #{active := Neighbours, joined := Joined} = Info,
+    #{joined := Before} = info(),
     ok = publish(Neighbours, partisan_stack:members(Stack), Info),
+    _ = Joined =:= Before orelse tell(Joined, Info),
     State.
+
+%% The two events in the life of a node that someone who reads its log looks for first.
+tell(true, #{kind := Kind, active := Neighbours}) ->
+    logger:notice(#{event => joined, overlay => Kind, neighbours => length(Neighbours)});
+tell(false, #{kind := Kind}) ->
+    logger:notice(#{event => left_overlay, overlay => Kind}).
 
 publish(Neighbours, Members, Info) ->
     true = ets:insert(?VIEW, [{neighbours, Neighbours}, {members, Members}, {info, Info}]),
