@@ -9,7 +9,10 @@
 
 -spec start(application:start_type(), term()) -> {ok, pid()} | {error, term()}.
 start(_Type, _Arguments) ->
-    partisan_sup:start_link().
+    case partisan_tls:start() of
+        ok -> partisan_sup:start_link();
+        {error, _} = Error -> Error
+    end.
 
 %% @doc The neighbours learn at once that this node goes, and what is queued still goes out.
 -spec prep_stop(State) -> State.

@@ -52,7 +52,16 @@
     % How long an unused link to a node that is no neighbour is kept.
     idle_timeout => pos_integer(),
     % How long a graceful leave may take to send what is queued.
-    leave_timeout => pos_integer()
+    leave_timeout => pos_integer(),
+    % TLS on every connection between nodes, see partisan_tls. `server_name', the DNS name that the
+    % certificates of all nodes bear, is the name of the cluster where it is not given.
+    tls => none | tls()
+}.
+-type tls() :: #{
+    certfile := file:name_all(),
+    keyfile := file:name_all(),
+    cacertfile := file:name_all(),
+    server_name => binary()
 }.
 
 %% What may change while the application runs. What is not there stays as it is.
@@ -64,7 +73,7 @@
     parallelism => #{Channel :: atom() => pos_integer()}
 }.
 
--export_type([t/0, channel/0, changes/0]).
+-export_type([t/0, channel/0, tls/0, changes/0]).
 
 -define(KEY, ?MODULE).
 
@@ -122,7 +131,8 @@ defaults() ->
         handshake_timeout => 4000,
         handshakes => 256,
         idle_timeout => 10000,
-        leave_timeout => 5000
+        leave_timeout => 5000,
+        tls => none
     }.
 
 parallelism(error, Changes) -> {#{}, Changes};
@@ -155,7 +165,7 @@ validated(Config) ->
      || {Field, Rule} <- fields(), not is_map_key(Field, Config)
     ],
     Known = maps:from_list(fields()),
-    maps:map(
+    Checked = maps:map(
         fun(Field, Value) ->
             case Known of
                 #{Field := Rule} -> check(Field, Rule, Value);
@@ -163,7 +173,9 @@ validated(Config) ->
             end
         end,
         Config
-    ).
+    ),
+    #{tls := Tls, cluster := Cluster} = Checked,
+    Checked#{tls := tls(Tls, Cluster)}.
 
 fields() ->
     [
@@ -186,7 +198,8 @@ fields() ->
         {handshake_timeout, positive},
         {handshakes, positive},
         {idle_timeout, positive},
-        {leave_timeout, positive}
+        {leave_timeout, positive},
+        {tls, tls}
     ].
 
 check(channels, channels, Value) when is_list(Value) ->
@@ -213,8 +226,22 @@ is_valid(overlay, {Kind, Parameters}) ->
     lists:member(Kind, overlays()) andalso is_map(Parameters);
 is_valid(seeds, Value) ->
     is_list(Value) andalso lists:all(fun is_peer/1, Value);
+is_valid(tls, none) ->
+    true;
+is_valid(tls, #{certfile := _, keyfile := _, cacertfile := _} = Value) ->
+    {Name, Files} =
+        case maps:take(server_name, Value) of
+            error -> {<<"default">>, Value};
+            Taken -> Taken
+        end,
+    is_valid(label, Name) andalso map_size(Files) =:= 3 andalso
+        lists:all(fun is_file_name/1, maps:values(Files));
 is_valid(_Rule, _Value) ->
     false.
+
+is_file_name(Value) ->
+    Value =/= "" andalso
+        (io_lib:printable_unicode_list(Value) orelse is_valid(label, Value)).
 
 overlays() ->
     [full_mesh, client_server, hyparview, xbot, cyclon, scamp_v1, scamp_v2, hiscamp, static].
@@ -233,6 +260,7 @@ wanted(port) -> "a port number from 0 to 65535";
 wanted(positive) -> "an integer above 0";
 wanted(overlay) -> io_lib:format("{Kind, #{...}}, where Kind is one of ~0p", [overlays()]);
 wanted(seeds) -> "a list of peers (partisan_peer:new/3)";
+wanted(tls) -> "none or #{certfile, keyfile, cacertfile => files, server_name => a binary}";
 wanted(channels) -> "a list of channels such as #{name => gossip, parallelism => 1}".
 
 %% A token never reaches a log.
@@ -266,6 +294,16 @@ channel(#{name := Name} = Given) when is_atom(Name) ->
     Channel;
 channel(Other) ->
     invalid("channels: ~0p has no name; give it one, an atom", [Other]).
+
+%% A node that could not prove itself to anybody is better not started.
+tls(none, _Cluster) ->
+    none;
+tls(Given, Cluster) ->
+    Tls = maps:merge(#{server_name => Cluster}, Given),
+    case partisan_credentials:read(Tls) of
+        {ok, _} -> Tls;
+        {error, Text} -> invalid("~ts", [Text])
+    end.
 
 -spec invalid(io:format(), [term()]) -> no_return().
 invalid(Format, Arguments) ->

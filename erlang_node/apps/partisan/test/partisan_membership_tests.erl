@@ -52,6 +52,9 @@ with_nodes(Count, Overrides, Test) ->
 %% Strangers.
 
 garbage(Node) ->
+    % The first one has the code loaded that knows of it.
+    ok = gen_tcp:send(connect(Node), <<0:32>>),
+    ok = await(fun() -> refused(Node, garbage) =:= 1 end),
     Before = refused(Node, garbage),
     Atoms = call(Node, erlang, system_info, [atom_count]),
     [

@@ -87,24 +87,18 @@ signal(Signal, #{os := Os}) ->
     ok.
 
 %% Closes every connection of the node it runs on, as a broken network would, without asking the
-%% processes that own them; answers how many.
+%% processes that own them; answers how many. That of its controller is on another address.
 close_connections() ->
-    Owners = [
-        Pid
-     || Name <- [partisan_manager, partisan_listener], Pid <- links(whereis(Name)), is_pid(Pid)
-    ],
     Sockets = [
         Port
-     || Owner <- Owners, Port <- links(Owner), is_port(Port), {ok, _} <- [inet:peername(Port)]
+     || Port <- erlang:ports(),
+        {ok, {Remote, _}} <- [inet:peername(Port)],
+        {ok, {Local, _}} <- [inet:sockname(Port)],
+        [Remote, Local] =/= [{127, 0, 0, 1}, {127, 0, 0, 1}]
     ],
-    [gen_tcp:shutdown(Socket, read_write) || Socket <- Sockets],
+    % One that is just being opened cannot be shut yet.
+    [catch gen_tcp:shutdown(Socket, read_write) || Socket <- Sockets],
     length(Sockets).
-
-links(Pid) ->
-    case process_info(Pid, links) of
-        {links, Links} -> Links;
-        undefined -> []
-    end.
 
 %% Spawns a process on a node that forwards {Key, 1}, ... {Key, Last} to the sink of another.
 send_in_background(From, To, Key, Last, Channel) ->

@@ -1,4 +1,4 @@
-%%% @doc Opens one connection: TCP, then the handshake, under one deadline.
+%%% @doc Opens one connection: TCP, TLS where it is asked for, then the handshake; one deadline.
 -module(partisan_dialler).
 
 -export([dial/3]).
@@ -11,14 +11,19 @@
 %% @doc Dials a lane of a peer; answers with a passive raw socket, and with the peer as it describes
 %% itself.
 -spec dial(partisan_peer:t(), partisan_handshake:lane(), SendTimeout :: timeout()) ->
-    {ok, gen_tcp:socket(), partisan_peer:t()} | {error, term()}.
-dial(#{host := Host, port := Port} = Peer, Lane, SendTimeout) ->
-    Timeout = partisan_config:get(dial_timeout),
-    Deadline = erlang:monotonic_time(millisecond) + Timeout,
-    case gen_tcp:connect(Host, Port, options(Host, SendTimeout), Timeout) of
-        {ok, Socket} -> shake_hands(Socket, Peer, Lane, Deadline);
-        {error, _} = Error -> Error
-    end.
+    {ok, partisan_socket:t(), partisan_peer:t()} | {error, term()}.
+dial(#{host := Host} = Peer, Lane, SendTimeout) ->
+    Deadline = erlang:monotonic_time(millisecond) + partisan_config:get(dial_timeout),
+    Connected =
+        case partisan_socket:connect(Peer, options(Host, SendTimeout), Deadline) of
+            {ok, Socket} -> shake_hands(Socket, Peer, Lane, Deadline);
+            {error, _} = Error -> Error
+        end,
+    case Connected of
+        {ok, _, _} -> ok;
+        {error, Reason} -> ok = partisan_refusals:outgoing(Peer, Reason)
+    end,
+    Connected.
 
 %% Internals.
 
@@ -26,24 +31,17 @@ shake_hands(Socket, Peer, Lane, Deadline) ->
     Options = #{local => partisan_listener:local(), deadline => Deadline},
     case partisan_handshake:dial(Socket, Peer, Lane, Options) of
         {ok, Actual} ->
-            case inet:setopts(Socket, [{packet, raw}]) of
-                ok -> {ok, Socket, Actual};
-                Error -> abandon(Socket, Error)
-            end;
-        Error ->
-            abandon(Socket, Error)
+            {ok, Socket, Actual};
+        {error, _} = Error ->
+            ok = partisan_socket:close(Socket),
+            Error
     end.
-
-abandon(Socket, Error) ->
-    ok = gen_tcp:close(Socket),
-    Error.
 
 options(Host, SendTimeout) ->
     [
         family(Host),
         binary,
-        {packet, 4},
-        {packet_size, partisan_handshake:max_bytes()},
+        {packet, raw},
         {active, false},
         {nodelay, true},
         {keepalive, true},

@@ -11,19 +11,17 @@
 %%% Both sides prove that they hold the cluster's token, over everything that either has said, and
 %%% the listener reveals nothing that depends on the token to a stranger. Every message is a frame
 %%% of bounded size in fixed binary fields, read under one deadline; nothing of it becomes an atom.
-%%% What follows on the connection is not encrypted: the token keeps strangers and other clusters
-%%% out, it does not protect against whoever can alter packets.
+%%% The token keeps strangers and other clusters out; against whoever can read or alter packets
+%%% there is TLS, below this ({@link partisan_tls}), where the configuration asks for it.
 -module(partisan_handshake).
 
 -export([dial/4]).
 -export([accept/2]).
-
-%% As the limit of the listening sockets: two names, a cluster and a channel of 255 bytes each, two
-%% hosts, and the fixed fields fit.
--export([max_bytes/0]).
+-export([refusal/1]).
 
 -define(MAGIC, "PRTN").
 -define(VERSION, 1).
+%% Two names, a cluster and a channel of 255 bytes each, two hosts, and the fixed fields fit.
 -define(MAX_BYTES, 2048).
 -define(NONCE_BYTES, 32).
 -define(MAC_BYTES, 32).
@@ -37,9 +35,18 @@
     token := binary(),
     _ => _
 }.
-%% `garbage', `oversize', `timeout' and `closed' are not told to the other side.
+%% Only the first five are told to the other side.
 -type refusal() ::
-    version | cluster | name | channel | token | garbage | oversize | timeout | closed.
+    version
+    | cluster
+    | name
+    | channel
+    | token
+    | garbage
+    | oversize
+    | timeout
+    | closed
+    | partisan_tls:failure().
 -type options() :: #{local := local(), deadline := MonotonicMilliseconds :: integer()}.
 -type lane() :: {Channel :: atom(), Index :: 0..65535}.
 -type link() :: #{
@@ -50,15 +57,11 @@
 
 -export_type([local/0, refusal/0, options/0, lane/0, link/0]).
 
--spec max_bytes() -> pos_integer().
-max_bytes() ->
-    ?MAX_BYTES.
-
-%% @doc The dialler's side, on a connected passive socket with `{packet, 4}'. Answers with the
-%% listener as it describes itself: the name is the one asked for, the incarnation whichever lives
-%% there now.
--spec dial(gen_tcp:socket(), Whom :: partisan_peer:t(), lane(), options()) ->
-    {ok, partisan_peer:t()} | {error, {refused, refusal()} | impostor | garbage | inet:posix()}.
+%% @doc The dialler's side, on a passive raw socket. Answers with the listener as it describes
+%% itself: the name is the one asked for, the incarnation whichever lives there now.
+-spec dial(partisan_socket:t(), Whom :: partisan_peer:t(), lane(), options()) ->
+    {ok, partisan_peer:t()}
+    | {error, {refused, refusal()} | impostor | garbage | oversize | partisan_socket:error()}.
 dial(Socket, #{name := Whom}, {Channel, Lane}, #{local := Local, deadline := Deadline}) ->
     try
         Hello = hello(Local, Whom, atom_to_binary(Channel), Lane),
@@ -72,9 +75,9 @@ dial(Socket, #{name := Whom}, {Channel, Lane}, #{local := Local, deadline := Dea
         throw:Reason -> {error, Reason}
     end.
 
-%% @doc The listener's side, on an accepted passive socket with `{packet, 4}' and a `packet_size'
-%% of `max_bytes/0'. A refusal has been told to the other side where that helps it.
--spec accept(gen_tcp:socket(), options()) -> {ok, link()} | {error, refusal()}.
+%% @doc The listener's side, on an accepted passive raw socket. A refusal has been told to the other
+%% side where that helps it.
+-spec accept(partisan_socket:t(), options()) -> {ok, link()} | {error, refusal()}.
 accept(Socket, #{local := Local, deadline := Deadline}) ->
     try
         Hello = recv(Socket, Deadline),
@@ -87,6 +90,12 @@ accept(Socket, #{local := Local, deadline := Deadline}) ->
     catch
         throw:Reason -> {error, refuse(Socket, Reason)}
     end.
+
+%% @doc Why a connection is refused that this has happened to before or during the handshake.
+-spec refusal(garbage | oversize | partisan_socket:error()) -> refusal().
+refusal({tls, Reason}) -> Reason;
+refusal(Reason) when Reason =:= timeout; Reason =:= garbage; Reason =:= oversize -> Reason;
+refusal(_) -> closed.
 
 %% Internals: the listener.
 
@@ -112,14 +121,10 @@ refuse(Socket, Reason) ->
     case lists:keyfind(Reason, 1, codes()) of
         {Reason, Code} ->
             % Whether it still listens is its own business.
-            _ = gen_tcp:send(Socket, <<?REFUSED, Code>>),
+            _ = partisan_socket:send(Socket, framed(<<?REFUSED, Code>>)),
             Reason;
-        false when Reason =:= timeout; Reason =:= garbage ->
-            Reason;
-        false when Reason =:= emsgsize ->
-            oversize;
         false ->
-            closed
+            refusal(Reason)
     end.
 
 %% Internals: the dialler.
@@ -206,13 +211,27 @@ parse_host(Binary) ->
 %% Internals: the socket.
 
 send(Socket, Data) ->
-    case gen_tcp:send(Socket, Data) of
+    case partisan_socket:send(Socket, framed(Data)) of
         ok -> ok;
         {error, Reason} -> throw(Reason)
     end.
 
+framed(Data) ->
+    [<<(iolist_size(Data)):32>>, Data].
+
+%% The first bytes also tell that the other side means to speak TLS, or answers in it: they are
+%% those of a record, and no length that would be allowed.
 recv(Socket, Deadline) ->
-    case gen_tcp:recv(Socket, 0, max(0, Deadline - erlang:monotonic_time(millisecond))) of
+    case recv(Socket, 4, Deadline) of
+        <<Type, 3, _:16>> when Type =:= 21; Type =:= 22 -> throw({tls, unexpected_tls});
+        <<Length:32>> when Length > ?MAX_BYTES -> throw(oversize);
+        <<0:32>> -> throw(garbage);
+        <<Length:32>> -> recv(Socket, Length, Deadline)
+    end.
+
+recv(Socket, Length, Deadline) ->
+    Timeout = max(0, Deadline - erlang:monotonic_time(millisecond)),
+    case partisan_socket:recv(Socket, Length, Timeout) of
         {ok, Data} -> Data;
         {error, Reason} -> throw(Reason)
     end.

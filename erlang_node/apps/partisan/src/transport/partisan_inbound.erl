@@ -24,7 +24,7 @@
 -define(BUFFER_BYTES, 65536).
 
 -record(inbound, {
-    socket :: gen_tcp:socket(),
+    socket :: partisan_socket:t(),
     peer :: partisan_peer:t(),
     channel :: partisan_channel:t(),
     mailbox_limit :: pos_integer(),
@@ -54,16 +54,23 @@ init(ListenSocket) ->
 
 %% Internals.
 
-handshake(Socket) ->
+handshake(Accepted) ->
+    From = inet:peername(Accepted),
     Deadline =
         erlang:monotonic_time(millisecond) + partisan_config:get(handshake_timeout),
+    case partisan_socket:accepted(Accepted, Deadline) of
+        {ok, Socket} -> handshake(Socket, From, Deadline);
+        {error, Reason} -> partisan_refusals:incoming(partisan_handshake:refusal(Reason), From)
+    end.
+
+handshake(Socket, From, Deadline) ->
     Options = #{local => partisan_listener:local(), deadline => Deadline},
     case partisan_handshake:accept(Socket, Options) of
         {ok, Link} ->
             established(Socket, Link);
         {error, Reason} ->
-            ok = partisan_metrics:inc(partisan_refused_connections_total, [Reason]),
-            gen_tcp:close(Socket)
+            ok = partisan_refusals:incoming(Reason, From),
+            partisan_socket:close(Socket)
     end.
 
 established(Socket, #{peer := Peer, channel := Channel, lane := Lane}) ->
@@ -77,8 +84,11 @@ established(Socket, #{peer := Peer, channel := Channel, lane := Lane}) ->
         mailbox_limit = partisan_config:get(mailbox_messages)
     },
     % A frame is a message, the name of its receiver, and a few bytes around them.
-    Options = [{packet_size, partisan_config:get(message_bytes) + 1024}, {buffer, ?BUFFER_BYTES}],
-    read(Inbound, Options).
+    read(Inbound, [
+        {packet, 4},
+        {packet_size, partisan_config:get(message_bytes) + 1024},
+        {buffer, ?BUFFER_BYTES}
+    ]).
 
 %% What the predecessor has already received comes before anything of this connection.
 succeed(none) ->
@@ -91,9 +101,9 @@ succeed(Predecessor) ->
     end.
 
 read(#inbound{socket = Socket, window = Window} = Inbound, Options) ->
-    case inet:setopts(Socket, [{active, Window} | Options]) of
+    case partisan_socket:setopts(Socket, Options ++ [{active, Window}]) of
         ok -> loop(Inbound#inbound{bytes = 0, receivers = #{}});
-        {error, _} -> gen_tcp:close(Socket)
+        {error, _} -> partisan_socket:close(Socket)
     end.
 
 %% @private Woken from hibernation.
@@ -103,24 +113,25 @@ resume(Inbound) ->
 
 loop(#inbound{socket = Socket} = Inbound) ->
     receive
-        {tcp, Socket, Data} ->
-            loop(frame(Data, Inbound));
-        {tcp_passive, Socket} ->
-            look_around(?POLL_MIN, Inbound);
-        {tcp_closed, Socket} ->
-            ok;
-        {tcp_error, Socket, emsgsize} ->
-            % A member whose messages may be larger than ours.
-            #{name := Name} = Inbound#inbound.peer,
-            logger:error("partisan: message of ~ts exceeds message_bytes", [Name]),
-            gen_tcp:close(Socket);
-        {tcp_error, Socket, _Reason} ->
-            gen_tcp:close(Socket);
         finish ->
-            finish(Inbound)
+            finish(Inbound);
+        Message ->
+            case partisan_socket:event(Message, Socket) of
+                {data, Data} -> loop(frame(Data, Inbound));
+                passive -> look_around(?POLL_MIN, Inbound);
+                other -> loop(Inbound);
+                closed -> partisan_socket:close(Socket);
+                {error, Reason} -> broken(Reason, Inbound)
+            end
     after ?HIBERNATE_AFTER ->
         proc_lib:hibernate(?MODULE, resume, [Inbound])
     end.
+
+broken(Reason, #inbound{socket = Socket, peer = #{name := Name}}) ->
+    % A member whose messages may be larger than ours.
+    Reason =:= too_large andalso
+        logger:error("partisan: message of ~ts exceeds message_bytes", [Name]),
+    partisan_socket:close(Socket).
 
 frame(Data, #inbound{bytes = Bytes} = Inbound) ->
     % With the four bytes of the length, which the socket has taken off.
@@ -145,7 +156,7 @@ deliver({overlay, Message}, Size, #inbound{peer = Peer} = Inbound) ->
     to(partisan_manager, {overlay, Peer, Message}, Size, Inbound);
 deliver(ping, _Size, #inbound{socket = Socket} = Inbound) ->
     % Where it fails, the loss of the connection is reported to us as well.
-    _ = gen_tcp:send(Socket, partisan_frame:pong()),
+    _ = partisan_socket:send(Socket, partisan_frame:pong()),
     Inbound;
 deliver({error, Reason}, _Size, #inbound{channel = Channel} = Inbound) ->
     ok = partisan_channel:dropped(Channel, Reason),
@@ -186,19 +197,23 @@ next_window(#inbound{window = Window, bytes = Bytes}) ->
 
 %% A successor waits: take what has arrived, without waiting for more, and go.
 finish(#inbound{socket = Socket} = Inbound) ->
-    _ = inet:setopts(Socket, [{active, false}]),
+    _ = partisan_socket:setopts(Socket, [{active, false}]),
     finish_delivered(Inbound),
     finish_buffered(Inbound),
-    gen_tcp:close(Socket).
+    partisan_socket:close(Socket).
 
 finish_delivered(#inbound{socket = Socket} = Inbound) ->
     receive
-        {tcp, Socket, Data} -> finish_delivered(frame(Data, Inbound))
+        Message ->
+            case partisan_socket:event(Message, Socket) of
+                {data, Data} -> finish_delivered(frame(Data, Inbound));
+                _ -> finish_delivered(Inbound)
+            end
     after 0 -> ok
     end.
 
 finish_buffered(#inbound{socket = Socket} = Inbound) ->
-    case gen_tcp:recv(Socket, 0, 0) of
+    case partisan_socket:recv(Socket, 0, 0) of
         {ok, Data} -> finish_buffered(frame(Data, Inbound));
         {error, _} -> ok
     end.

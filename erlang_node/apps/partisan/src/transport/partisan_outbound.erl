@@ -46,7 +46,7 @@
     index :: non_neg_integer(),
     lane :: partisan_lane:t(),
     queue :: partisan_queue:t(),
-    socket = none :: none | gen_tcp:socket(),
+    socket = none :: none | partisan_socket:t(),
     % What has been taken from the mailbox and not yet been written, newest first.
     batch = [] :: [iodata()],
     messages = 0 :: non_neg_integer(),
@@ -126,7 +126,7 @@ heartbeat_interval() ->
     partisan_config:get(heartbeat_interval).
 
 connected(Socket, #outbound{lane = Lane} = Outbound) ->
-    case inet:setopts(Socket, [{active, once}]) of
+    case partisan_socket:setopts(Socket, [{active, once}]) of
         ok ->
             ok = partisan_lane:set_connected(Lane, true),
             Outbound#outbound{socket = Socket, is_alive = true};
@@ -135,9 +135,7 @@ connected(Socket, #outbound{lane = Lane} = Outbound) ->
     end.
 
 lost(Reason, #outbound{socket = Socket, lane = Lane} = Outbound) ->
-    % Without lingering: closing would otherwise wait for a frozen peer to read what it has not.
-    _ = inet:setopts(Socket, [{linger, {true, 0}}]),
-    ok = gen_tcp:close(Socket),
+    ok = partisan_socket:abort(Socket),
     ok = partisan_lane:set_connected(Lane, false),
     dial_again(Reason, Outbound#outbound{socket = none}).
 
@@ -169,7 +167,7 @@ dial_on(#outbound{peer = #{incarnation := Incarnation}} = Outbound, Backoff) ->
             connected(Socket, Outbound);
         {ok, Socket, _Younger} ->
             % The owner has not noticed yet; what waits here was not meant for this life of it.
-            ok = gen_tcp:close(Socket),
+            ok = partisan_socket:close(Socket),
             pause(Outbound, Backoff);
         {error, _} ->
             pause(Outbound, Backoff)
@@ -203,18 +201,10 @@ loop(#outbound{socket = Socket} = Outbound) ->
             loop(settle(Outbound));
         {timeout, _Disarmed, settle} ->
             loop(Outbound);
-        {tcp, Socket, _Pong} ->
-            loop(connected(Socket, Outbound));
-        {tcp_closed, Socket} ->
-            loop(lost(closed, Outbound));
-        {tcp_error, Socket, Reason} ->
-            loop(lost(Reason, Outbound));
         {close, How} ->
             loop(Outbound#outbound{closing = How});
-        {tcp_closed, _FormerSocket} ->
-            loop(Outbound);
-        {Tag, _FormerSocket, _} when Tag =:= tcp; Tag =:= tcp_error ->
-            loop(Outbound)
+        Message ->
+            loop(heard(partisan_socket:event(Message, Socket), Outbound))
     after idle(Outbound) ->
         rest(Outbound)
     end.
@@ -225,6 +215,12 @@ rest(#outbound{closing = no} = Outbound) ->
     proc_lib:hibernate(?MODULE, resume, [suspect(Outbound)]);
 rest(#outbound{closing = How, socket = Socket}) ->
     finish(How, Socket).
+
+%% A pong; or the end; or a former socket's.
+heard({data, _Pong}, #outbound{socket = Socket} = Outbound) -> connected(Socket, Outbound);
+heard(closed, Outbound) -> lost(closed, Outbound);
+heard({error, Reason}, Outbound) -> lost(Reason, Outbound);
+heard(other, Outbound) -> Outbound.
 
 %% Nothing has been queued for a while. What the account still holds was charged by senders who
 %% have not sent yet, or were killed before they could; time tells which.
@@ -282,7 +278,7 @@ write(#outbound{bytes = 0} = Outbound) ->
     Outbound;
 write(#outbound{socket = Socket, queue = Queue} = Outbound) ->
     #outbound{batch = Batch, messages = Messages, charged = Charged} = Outbound,
-    Result = gen_tcp:send(Socket, lists:reverse(Batch)),
+    Result = partisan_socket:send(Socket, lists:reverse(Batch)),
     ok = partisan_queue:release(Queue, Messages, Charged),
     Written = wake(Outbound#outbound{batch = [], messages = 0, bytes = 0, charged = 0}),
     case Result of
@@ -315,7 +311,7 @@ heartbeat(#outbound{is_alive = false} = Outbound) ->
     heartbeat_later(lost(heartbeat, Outbound));
 heartbeat(#outbound{socket = Socket} = Outbound) ->
     {_Bytes, Ping} = partisan_frame:ping(),
-    case gen_tcp:send(Socket, Ping) of
+    case partisan_socket:send(Socket, Ping) of
         ok -> heartbeat_later(Outbound#outbound{is_alive = false});
         {error, Reason} -> heartbeat_later(lost(Reason, Outbound))
     end.
@@ -324,19 +320,33 @@ heartbeat_later(Outbound) ->
     _ = erlang:send_after(heartbeat_interval(), self(), heartbeat),
     Outbound.
 
-%% Wait for the peer to close in turn: closing first, with an answer of theirs unread, would reset
-%% the connection and destroy what they have not read yet. Besides, when they close they have
-%% delivered everything, which is what those wait for who come after.
--spec finish(close | drain, gen_tcp:socket()) -> no_return().
+%% Ask for a last sign of life: it comes when everything before it has been delivered, which is what
+%% those wait for who come after. Then wait for the peer to close in turn: closing first, with an
+%% answer of theirs unread, would reset the connection and destroy what they have not read yet.
+-spec finish(close | drain, partisan_socket:t()) -> no_return().
 finish(How, Socket) ->
-    _ = gen_tcp:shutdown(Socket, write),
-    linger(How, Socket).
+    {_Bytes, Ping} = partisan_frame:ping(),
+    case partisan_socket:send(Socket, Ping) of
+        ok -> linger(How, Socket);
+        {error, _} -> exit(normal)
+    end.
 
--spec linger(close | drain, gen_tcp:socket()) -> no_return().
+-spec linger(close | drain, partisan_socket:t()) -> no_return().
 linger(How, Socket) ->
     receive
-        {tcp_closed, Socket} -> exit(normal);
-        {close, close} -> linger(close, Socket)
+        {close, close} ->
+            linger(close, Socket);
+        Message ->
+            case partisan_socket:event(Message, Socket) of
+                {data, _Pong} ->
+                    _ = partisan_socket:half_close(Socket),
+                    _ = partisan_socket:setopts(Socket, [{active, once}]),
+                    linger(How, Socket);
+                other ->
+                    linger(How, Socket);
+                _Ended ->
+                    exit(normal)
+            end
     after patience(How) -> exit(normal)
     end.
 

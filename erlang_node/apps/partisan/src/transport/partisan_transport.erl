@@ -62,11 +62,13 @@
 init() ->
     ?LANES = ets:new(?LANES, [named_table, public, set, {read_concurrency, true}]),
     ok = partisan_channel:setup(),
-    ok = partisan_metrics:new(
-        counter,
-        partisan_refused_connections_total,
-        "Incoming connections that did not prove to belong here, by reason.",
-        [reason]
+    ok = partisan_refusals:init(),
+    ok = partisan_metrics:new_function(
+        gauge,
+        partisan_tls_certificate_expiration_timestamp_seconds,
+        "When the TLS certificate of this node expires, in seconds since 1970.",
+        [],
+        {partisan_tls, expiration}
     ),
     ok = partisan_metrics:new_function(
         gauge,

@@ -1,0 +1,221 @@
+%%% @doc A node's certificate, its key, and the authorities it believes: PEM files that may be
+%%% replaced at any time, in the layout of a Kubernetes Secret of type `kubernetes.io/tls'.
+%%%
+%%% They are looked at whenever a connection is made, and read when they have changed. What is
+%%% read is checked as a peer would: a certificate that no peer would take is better not begun with.
+%%%
+%%% The records of X.509 are matched as the tuples they are: OTP's headers leave them untyped.
+-module(partisan_credentials).
+
+-include_lib("kernel/include/file.hrl").
+
+-export([read/1]).
+-export([init/1]).
+-export([current/1]).
+-export([options/1]).
+-export([expires/1]).
+-export([bears_name/2]).
+
+-type config() :: #{
+    % The certificate first, then those between it and an authority.
+    certfile := file:name_all(),
+    keyfile := file:name_all(),
+    cacertfile := file:name_all(),
+    % The DNS name that every certificate of the cluster bears.
+    server_name := binary()
+}.
+
+-record(credentials, {
+    % Of the files that they were read from: a file that is replaced differs in something.
+    stamp :: [term()],
+    options :: [ssl:tls_option()],
+    expires :: UnixSeconds :: integer()
+}).
+%% Object identifiers of public keys.
+-define(EC_PUBLIC_KEY, {1, 2, 840, 10045, 2, 1}).
+-define(ED25519, {1, 3, 101, 112}).
+-define(ED448, {1, 3, 101, 113}).
+
+-opaque t() :: #credentials{}.
+-export_type([t/0, config/0]).
+
+%% @doc Reads and checks the files. An error names the file and what to do about it.
+-spec read(config()) -> {ok, t()} | {error, Description :: string()}.
+read(Config) ->
+    try
+        {ok, read(stamp(Config), Config)}
+    catch
+        throw:{invalid, Text} -> {error, lists:flatten(Text)}
+    end.
+
+%% @doc Reads what `current/1' begins with.
+-spec init(config()) -> ok | {error, Description :: string()}.
+init(Config) ->
+    case read(Config) of
+        {ok, Credentials} -> persistent_term:put(?MODULE, Credentials);
+        Error -> Error
+    end.
+
+%% @doc What the files hold now, or what they held when they could last be used. That several
+%% connections may find out at once that they have changed does no harm.
+-spec current(config()) -> t().
+current(Config) ->
+    Former = persistent_term:get(?MODULE),
+    case stamp(Config) of
+        Stamp when Stamp =:= Former#credentials.stamp -> Former;
+        _ -> replace(Former, read(Config))
+    end.
+
+%% @doc As options of a TLS socket.
+-spec options(t()) -> [ssl:tls_option()].
+options(#credentials{options = Options}) ->
+    Options.
+
+%% @doc When the certificate expires, in seconds since 1970.
+-spec expires(t()) -> integer().
+expires(#credentials{expires = Expires}) ->
+    Expires.
+
+%% @doc Is this DNS name among those that the certificate is for?
+-spec bears_name(public_key:der_encoded() | tuple(), binary()) -> boolean().
+bears_name(Certificate, Name) ->
+    public_key:pkix_verify_hostname(Certificate, [{dns_id, binary_to_list(Name)}]).
+
+%% Internals.
+
+replace(_Former, {ok, Credentials}) ->
+    ok = persistent_term:put(?MODULE, Credentials),
+    logger:notice("partisan: new TLS credentials have been read, for new connections"),
+    Credentials;
+replace(Former, {error, Text}) ->
+    ok = partisan_refusals:tell(credentials, "~ts; what was read before stays in use", [Text]),
+    Former.
+
+stamp(Config) ->
+    [stamp_of(maps:get(Key, Config)) || Key <- [certfile, keyfile, cacertfile]].
+
+stamp_of(File) ->
+    case file:read_file_info(File, [raw, {time, posix}]) of
+        {ok, #file_info{inode = Inode, mtime = Modified, size = Size}} -> {Inode, Modified, Size};
+        {error, Reason} -> Reason
+    end.
+
+%% The stamp is older than what is read: a change meanwhile is seen the next time.
+read(Stamp, #{certfile := CertFile, keyfile := KeyFile, cacertfile := CaFile} = Config) ->
+    Certificates = [Der || {'Certificate', Der, _} <- entries(certfile, CertFile)],
+    Certificates =/= [] orelse invalid("certfile: ~ts holds no certificate", [CertFile]),
+    Authorities = [Der || {'Certificate', Der, _} <- entries(cacertfile, CaFile)],
+    Authorities =/= [] orelse invalid("cacertfile: ~ts holds no certificate", [CaFile]),
+    {Type, KeyDer, _} = Key = key(KeyFile),
+    Own = public_key:pkix_decode_cert(hd(Certificates), otp),
+    fits(Own, Key) orelse
+        invalid("keyfile: the key in ~ts is not that of ~ts", [KeyFile, CertFile]),
+    ok = check_name(Own, Config),
+    {NotBefore, NotAfter} = validity(Own),
+    ok = check_time(NotBefore, NotAfter, CertFile),
+    is_believed(Certificates, Authorities) orelse
+        invalid("certfile: ~ts is not of an authority in ~ts", [CertFile, CaFile]),
+    #credentials{
+        stamp = Stamp,
+        options = [{cert, Certificates}, {key, {Type, KeyDer}}, {cacerts, Authorities}],
+        expires = NotAfter
+    }.
+
+entries(Field, File) ->
+    case file:read_file(File) of
+        {ok, Content} -> decode(Field, File, Content);
+        {error, Reason} -> invalid("~s: ~ts: ~ts", [Field, File, file:format_error(Reason)])
+    end.
+
+decode(Field, File, Content) ->
+    try
+        public_key:pem_decode(Content)
+    catch
+        % What exactly it stumbles over depends on the content.
+        error:_ -> invalid("~s: ~ts is no PEM file", [Field, File])
+    end.
+
+key(File) ->
+    Types = ['PrivateKeyInfo', 'ECPrivateKey', 'RSAPrivateKey'],
+    case [Entry || {Type, _, _} = Entry <- entries(keyfile, File), lists:member(Type, Types)] of
+        [{_, _, not_encrypted} = Key | _] -> Key;
+        [_ | _] -> invalid("keyfile: the key in ~ts has a passphrase; remove it", [File]);
+        [] -> invalid("keyfile: ~ts holds no private key without a passphrase", [File])
+    end.
+
+fits(Certificate, KeyEntry) ->
+    {Public, Digest} =
+        case public_key_of(Certificate) of
+            {{_, Oid, _}, Point} when Oid =:= ?ED25519; Oid =:= ?ED448 ->
+                {{Point, {namedCurve, Oid}}, none};
+            {{_, ?EC_PUBLIC_KEY, Curve}, Point} ->
+                {{Point, Curve}, sha256};
+            {_, Key} ->
+                {Key, sha256}
+        end,
+    Text = <<"partisan">>,
+    try
+        Private = public_key:pem_entry_decode(KeyEntry),
+        public_key:verify(Text, Digest, public_key:sign(Text, Digest, Private), Public)
+    catch
+        % A key of another kind than the certificate's, or of no kind that is known.
+        error:_ -> false
+    end.
+
+check_name(Certificate, #{certfile := File, server_name := Name}) ->
+    bears_name(Certificate, Name) orelse
+        invalid(
+            "certfile: ~ts is not for the DNS name ~ts: have it issued with this name, "
+            "or set server_name to one that it has",
+            [File, Name]
+        ),
+    ok.
+
+check_time(NotBefore, NotAfter, File) ->
+    Now = erlang:system_time(second),
+    Now =< NotAfter orelse
+        invalid("certfile: ~ts has expired on ~ts; renew it", [File, text(NotAfter)]),
+    Now >= NotBefore orelse
+        invalid("certfile: ~ts is valid from ~ts only; is the clock right?", [
+            File, text(NotBefore)
+        ]),
+    ok.
+
+text(UnixSeconds) ->
+    calendar:system_time_to_rfc3339(UnixSeconds, [{offset, "Z"}]).
+
+public_key_of({'OTPCertificate', Body, _, _}) ->
+    {'OTPSubjectPublicKeyInfo', Algorithm, Key} = element(8, Body),
+    {Algorithm, Key}.
+
+validity({'OTPCertificate', Body, _, _}) ->
+    {'Validity', NotBefore, NotAfter} = element(6, Body),
+    {unix(NotBefore), unix(NotAfter)}.
+
+%% RFC 5280: years of two digits are those from 1950 to 2049.
+unix({utcTime, [Y1, Y2 | Rest]}) when [Y1, Y2] >= "50" ->
+    unix({generalTime, "19" ++ [Y1, Y2 | Rest]});
+unix({utcTime, Text}) ->
+    unix({generalTime, "20" ++ Text});
+unix({generalTime, Text}) ->
+    {ok, Fields, "Z"} = io_lib:fread("~4d~2d~2d~2d~2d~2d", Text),
+    [Year, Month, Day, Hour, Minute, Second] = Fields,
+    Epoch = calendar:datetime_to_gregorian_seconds({{1970, 1, 1}, {0, 0, 0}}),
+    calendar:datetime_to_gregorian_seconds({{Year, Month, Day}, {Hour, Minute, Second}}) - Epoch.
+
+%% Is there a way from one of the authorities to the certificate?
+is_believed(Certificates, Authorities) ->
+    Path = lists:reverse([C || C <- Certificates, not lists:member(C, Authorities)]),
+    Path =/= [] andalso lists:any(
+        fun(Authority) ->
+            case public_key:pkix_path_validation(Authority, Path, []) of
+                {ok, _} -> true;
+                {error, _} -> false
+            end
+        end,
+        Authorities
+    ).
+
+-spec invalid(io:format(), [term()]) -> no_return().
+invalid(Format, Arguments) ->
+    throw({invalid, io_lib:format("tls: " ++ Format, Arguments)}).

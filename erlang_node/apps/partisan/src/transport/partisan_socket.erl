@@ -1,0 +1,129 @@
+%%% @doc A connection's socket: plain TCP, or TLS over it, behind the same functions.
+%%%
+%%% A plain socket is the port itself, so that plain TCP pays a guard and no more; a TLS socket is
+%%% kept together with the port below it.
+%%%
+%%% == What differs with TLS ==
+%%% OTP puts two processes between a TLS socket and its user. Both sides keep to the bounds of a
+%%% plain socket: a send returns when the port has taken the bytes, and where the user does not read
+%%% the port is not read either, beyond one read of its buffer ({@link partisan_tls}).
+%%%
+%%% Connections end without TLS's farewell (`close_notify'), which tells nothing that a frame's
+%%% length does not: `ssl' would wait seconds for a frozen peer to take it, and one that arrives
+%%% while the user pauses discards what was received before it.
+-module(partisan_socket).
+
+-export([connect/3]).
+-export([accepted/2]).
+-export([send/2]).
+-export([recv/3]).
+-export([setopts/2]).
+-export([event/2]).
+-export([half_close/1]).
+-export([close/1]).
+-export([abort/1]).
+
+-record(tls, {port :: gen_tcp:socket(), tls :: partisan_tls:socket()}).
+
+-opaque t() :: gen_tcp:socket() | #tls{}.
+-type error() :: partisan_tls:error().
+-type event() ::
+    {data, binary()}
+    % The window that `{active, N}' has opened is used up.
+    | passive
+    | closed
+    % `too_large': a frame exceeds `packet_size'.
+    | {error, too_large | error()}
+    % Not of this socket.
+    | other.
+-export_type([t/0, error/0, event/0]).
+
+%% @doc Connects, and makes of the connection what the configuration asks for.
+-spec connect(partisan_peer:t(), [gen_tcp:connect_option()], Deadline :: integer()) ->
+    {ok, t()} | {error, error()}.
+connect(#{host := Host, port := Port}, Options, Deadline) ->
+    case gen_tcp:connect(Host, Port, Options, remaining(Deadline)) of
+        {ok, Tcp} -> secure(client, Tcp, Deadline);
+        {error, _} = Error -> Error
+    end.
+
+%% @doc Makes of an accepted, passive, raw TCP socket what the configuration asks for. The caller
+%% owns it; it is closed when this fails.
+-spec accepted(gen_tcp:socket(), Deadline :: integer()) -> {ok, t()} | {error, error()}.
+accepted(Tcp, Deadline) ->
+    secure(server, Tcp, Deadline).
+
+%% @doc Sends; returns when the bytes are the port's, and so waits while the peer does not read.
+-spec send(t(), iodata()) -> ok | {error, error()}.
+send(Port, Data) when is_port(Port) ->
+    gen_tcp:send(Port, Data);
+send(#tls{tls = Tls}, Data) ->
+    partisan_tls:result(ssl:send(Tls, Data)).
+
+%% @doc Receives `Length' bytes from a passive raw socket, or one frame with `{packet, 4}' and 0.
+-spec recv(t(), Length :: non_neg_integer(), timeout()) -> {ok, binary()} | {error, error()}.
+recv(Port, Length, Timeout) when is_port(Port) ->
+    gen_tcp:recv(Port, Length, Timeout);
+recv(#tls{tls = Tls}, Length, Timeout) ->
+    partisan_tls:result(ssl:recv(Tls, Length, Timeout)).
+
+%% @doc Sets options, `active' among them. What it delivers then is for `event/2'.
+-spec setopts(t(), [gen_tcp:option()]) -> ok | {error, error()}.
+setopts(Port, Options) when is_port(Port) ->
+    inet:setopts(Port, Options);
+setopts(#tls{tls = Tls}, Options) ->
+    partisan_tls:result(ssl:setopts(Tls, Options)).
+
+%% @doc What a message in the mailbox says of an active socket.
+-spec event(Message :: term(), t()) -> event().
+event({tcp, Port, Data}, Port) -> {data, Data};
+event({tcp_passive, Port}, Port) -> passive;
+event({tcp_closed, Port}, Port) -> closed;
+event({tcp_error, Port, emsgsize}, Port) -> {error, too_large};
+event({tcp_error, Port, Reason}, Port) -> {error, Reason};
+event({ssl, Tls, Data}, #tls{tls = Tls}) -> {data, Data};
+event({ssl_passive, Tls}, #tls{tls = Tls}) -> passive;
+event({ssl_closed, Tls}, #tls{tls = Tls}) -> closed;
+event({ssl_error, Tls, {invalid_packet, _}}, #tls{tls = Tls}) -> {error, too_large};
+event({ssl_error, Tls, Reason}, #tls{tls = Tls}) -> partisan_tls:result({error, Reason});
+event(_, _) -> other.
+
+%% @doc Sends what the port holds, then tells the peer that nothing more comes.
+-spec half_close(t()) -> ok | {error, error()}.
+half_close(Port) when is_port(Port) -> gen_tcp:shutdown(Port, write);
+half_close(#tls{port = Port}) -> gen_tcp:shutdown(Port, write).
+
+%% @doc Sends what the port holds, then closes.
+-spec close(t()) -> ok.
+close(Port) when is_port(Port) ->
+    gen_tcp:close(Port);
+close(#tls{port = Port, tls = Tls}) ->
+    ok = gen_tcp:close(Port),
+    % The port is closed, so that its processes have nothing to say to anybody, nor to wait for.
+    _ = ssl:close(Tls, 0),
+    ok.
+
+%% @doc Closes at once: a peer that has stopped reading is not waited for.
+-spec abort(t()) -> ok.
+abort(Port) when is_port(Port) ->
+    _ = inet:setopts(Port, [{linger, {true, 0}}]),
+    gen_tcp:close(Port);
+abort(#tls{port = Port} = Socket) ->
+    _ = inet:setopts(Port, [{linger, {true, 0}}]),
+    close(Socket).
+
+%% Internals.
+
+secure(Role, Port, Deadline) ->
+    case partisan_tls:handshake(Role, Port, remaining(Deadline)) of
+        plain ->
+            {ok, Port};
+        {ok, Tls} ->
+            {ok, #tls{port = Port, tls = Tls}};
+        {error, _} = Error ->
+            ok = gen_tcp:close(Port),
+            Error
+    end.
+
+remaining(Deadline) ->
+    max(0, Deadline - erlang:monotonic_time(millisecond)).

@@ -1,0 +1,155 @@
+%%% @doc TLS 1.3 between nodes, each side with a certificate, where the configuration asks for it.
+%%%
+%%% ```
+%%% tls => #{certfile => "tls.crt", keyfile => "tls.key", cacertfile => "ca.crt",
+%%%          server_name => <<"ads.default.svc">>}
+%%% '''
+%%%
+%%% == Who is believed ==
+%%% A peer, dialled or dialling, whose certificate chains to the cluster's authority and bears the
+%%% cluster's name (`server_name', a DNS name among its subject alternative names; the name of the
+%%% cluster when there is none given). All nodes may share one certificate, as they share a
+%%% Kubernetes Secret: which node of the cluster it is, and that it belongs to this cluster and not
+%%% to another of the same authority, is proved inside by {@link partisan_handshake}.
+%%%
+%%% == Rotation ==
+%%% Each connection begins with what the files hold then ({@link partisan_credentials}) and stays up
+%%% with it. A new authority is brought in by a file that holds the old and the new one, until every
+%%% node has a certificate of the new one.
+%%%
+%%% == Without TLS ==
+%%% Nothing of OTP's `ssl' and `public_key' is loaded: a node should stay small.
+-module(partisan_tls).
+
+-export([start/0]).
+-export([handshake/3]).
+-export([result/1]).
+-export([expiration/0]).
+
+-type socket() :: ssl:sslsocket().
+-type failure() ::
+    % What came is not TLS.
+    plaintext
+    | tls_version
+    | no_certificate
+    | certificate_expired
+    | certificate_name
+    | unknown_ca
+    | bad_certificate
+    % TLS has come where there is none.
+    | unexpected_tls
+    % The peer does not believe this node.
+    | refused_by_peer
+    | tls_failure.
+-type error() :: {tls, failure()} | closed | timeout | inet:posix().
+-export_type([socket/0, failure/0, error/0]).
+
+%% The processes of an idle connection give their memory back.
+-define(HIBERNATE_AFTER, 1000).
+%% What a stranger may make this node keep of a handshake that is not finished.
+-define(HANDSHAKE_BYTES, 65536).
+
+%% @doc Starts what TLS needs, where the configuration asks for it.
+-spec start() -> ok | {error, {tls, Description :: string()}}.
+start() ->
+    case partisan_config:get(tls) of
+        none ->
+            ok;
+        Config ->
+            ok = tune(),
+            {ok, _} = application:ensure_all_started(ssl),
+            case partisan_credentials:init(Config) of
+                ok -> ok;
+                {error, Text} -> {error, {tls, Text}}
+            end
+    end.
+
+%% @doc Makes TLS of a connected, passive TCP socket. `plain': not asked for.
+-spec handshake(client | server, gen_tcp:socket(), timeout()) ->
+    plain | {ok, socket()} | {error, error()}.
+handshake(Role, Port, Timeout) ->
+    case partisan_config:get(tls) of
+        none ->
+            plain;
+        Config ->
+            Credentials = partisan_credentials:options(partisan_credentials:current(Config)),
+            handshake(Role, Port, Credentials ++ options(Config), Timeout)
+    end.
+
+%% @doc A result of `ssl' with the reason in one word.
+-spec result(ok | {ok, Value} | {error, term()}) -> ok | {ok, Value} | {error, error()}.
+result({error, {tls_alert, {Alert, Text}}}) ->
+    {error, {tls, failure(Alert, lists:flatten(Text))}};
+result({error, {options, _}}) ->
+    % Only what has ended takes no options of ours.
+    {error, closed};
+result(Result) ->
+    Result.
+
+%% @doc Samples: when the certificate in use expires.
+-spec expiration() -> [{[], integer()}].
+expiration() ->
+    case partisan_config:get(tls) of
+        none -> [];
+        Config -> [{[], partisan_credentials:expires(partisan_credentials:current(Config))}]
+    end.
+
+%% Internals.
+
+%% A TLS connection reads its port in bursts of so many reads, whether its user reads or not: with
+%% OTP's hundred a connection could hold megabytes for a receiver that has stopped.
+tune() ->
+    _ = application:load(ssl),
+    case application:get_env(ssl, internal_active_n) of
+        undefined -> application:set_env(ssl, internal_active_n, 1);
+        {ok, _Chosen} -> ok
+    end.
+
+handshake(client, Port, Options, Timeout) ->
+    % The name is checked by verify/3, on both sides alike.
+    result(ssl:connect(Port, [{server_name_indication, disable} | Options], Timeout));
+handshake(server, Port, Options, Timeout) ->
+    result(ssl:handshake(Port, [{fail_if_no_peer_cert, true} | Options], Timeout)).
+
+options(#{server_name := Name}) ->
+    [
+        {versions, ['tlsv1.3']},
+        {verify, verify_peer},
+        {verify_fun, {fun verify/3, Name}},
+        {max_handshake_size, ?HANDSHAKE_BYTES},
+        {hibernate_after, ?HIBERNATE_AFTER},
+        % Any stranger can make it log; what matters is counted, and told by partisan_refusals.
+        {log_level, none}
+    ].
+
+verify(_Certificate, {bad_cert, _} = Reason, _Name) ->
+    {fail, Reason};
+verify(_Certificate, {extension, _}, Name) ->
+    {unknown, Name};
+verify(_Certificate, valid, Name) ->
+    {valid, Name};
+verify(Certificate, valid_peer, Name) ->
+    case partisan_credentials:bears_name(Certificate, Name) of
+        true -> {valid, Name};
+        false -> {fail, {bad_cert, hostname_check_failed}}
+    end.
+
+%% `ssl' says only in words who has found fault, and with a name.
+failure(Alert, Text) ->
+    case string:find(Text, "received") of
+        nomatch -> found(Alert, string:find(Text, "hostname_check_failed"));
+        _ when Alert =:= protocol_version -> tls_version;
+        _ when Alert =:= unexpected_message; Alert =:= decode_error -> plaintext;
+        _ -> refused_by_peer
+    end.
+
+found(handshake_failure, Name) when Name =/= nomatch -> certificate_name;
+found(unexpected_message, _) -> plaintext;
+found(protocol_version, _) -> tls_version;
+found(certificate_required, _) -> no_certificate;
+found(certificate_expired, _) -> certificate_expired;
+found(unknown_ca, _) -> unknown_ca;
+found(bad_certificate, _) -> bad_certificate;
+found(unsupported_certificate, _) -> bad_certificate;
+found(certificate_unknown, _) -> bad_certificate;
+found(_, _) -> tls_failure.
