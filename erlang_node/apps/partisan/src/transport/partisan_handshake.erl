@@ -17,6 +17,7 @@
 
 -export([dial/4]).
 -export([accept/2]).
+-export([welcome/2]).
 -export([refusal/1]).
 
 -define(MAGIC, "PRTN").
@@ -75,9 +76,10 @@ dial(Socket, #{name := Whom}, {Channel, Lane}, #{local := Local, deadline := Dea
         throw:Reason -> {error, Reason}
     end.
 
-%% @doc The listener's side, on an accepted passive raw socket. A refusal has been told to the other
-%% side where that helps it.
--spec accept(partisan_socket:t(), options()) -> {ok, link()} | {error, refusal()}.
+%% @doc The listener's side, on an accepted passive raw socket, up to the welcome, after which the
+%% dialler begins to send. A refusal has been told to the other side where that helps it.
+-spec accept(partisan_socket:t(), options()) -> {ok, link(), Welcome} | {error, refusal()} when
+    Welcome :: iodata().
 accept(Socket, #{local := Local, deadline := Deadline}) ->
     try
         Hello = recv(Socket, Deadline),
@@ -85,11 +87,15 @@ accept(Socket, #{local := Local, deadline := Deadline}) ->
         Challenge = challenge(Local),
         ok = send(Socket, Challenge),
         ok = proved(recv(Socket, Deadline), mac(Local, "dialler", Hello, Challenge)),
-        ok = send(Socket, [?ACCEPTED, mac(Local, "listener", Hello, Challenge)]),
-        {ok, Link}
+        {ok, Link, [?ACCEPTED, mac(Local, "listener", Hello, Challenge)]}
     catch
         throw:Reason -> {error, refuse(Socket, Reason)}
     end.
+
+%% @doc Ends the handshake that `accept/2' has begun.
+-spec welcome(partisan_socket:t(), iodata()) -> ok | {error, partisan_socket:error()}.
+welcome(Socket, Welcome) ->
+    partisan_socket:send(Socket, framed(Welcome)).
 
 %% @doc Why a connection is refused that this has happened to before or during the handshake.
 -spec refusal(garbage | oversize | partisan_socket:error()) -> refusal().

@@ -66,17 +66,27 @@ handshake(Accepted) ->
 handshake(Socket, From, Deadline) ->
     Options = #{local => partisan_listener:local(), deadline => Deadline},
     case partisan_handshake:accept(Socket, Options) of
-        {ok, Link} ->
-            established(Socket, Link);
+        {ok, Link, Welcome} ->
+            welcome(Socket, Link, Welcome);
         {error, Reason} ->
             ok = partisan_refusals:incoming(Reason, From),
             partisan_socket:close(Socket)
     end.
 
-established(Socket, #{peer := Peer, channel := Channel, lane := Lane}) ->
-    #{name := Name, incarnation := Incarnation} = Peer,
+%% The lane knows of this connection before its peer may use it: should the peer lose it at once and
+%% come back, its next connection waits for this one, and not the other way round.
+welcome(Socket, Link, Welcome) ->
+    #{peer := #{name := Name, incarnation := Incarnation}, channel := Channel, lane := Lane} = Link,
     Key = {Name, Incarnation, partisan_channel:name(Channel), Lane},
-    ok = succeed(partisan_listener:established(Key)),
+    Predecessor = partisan_listener:established(Key),
+    Welcomed = partisan_handshake:welcome(Socket, Welcome),
+    ok = succeed(Predecessor),
+    case Welcomed of
+        ok -> established(Socket, Link);
+        {error, _} -> partisan_socket:close(Socket)
+    end.
+
+established(Socket, #{peer := Peer, channel := Channel}) ->
     Inbound = #inbound{
         socket = Socket,
         peer = Peer,

@@ -72,8 +72,7 @@ handshake(Role, Port, Timeout) ->
         none ->
             plain;
         Config ->
-            Credentials = partisan_credentials:options(partisan_credentials:current(Config)),
-            handshake(Role, Port, Credentials ++ options(Config), Timeout)
+            handshake(Role, Port, partisan_credentials:current(Config), Config, Timeout)
     end.
 
 %% @doc A result of `ssl' with the reason in one word.
@@ -105,11 +104,23 @@ tune() ->
         {ok, _Chosen} -> ok
     end.
 
-handshake(client, Port, Options, Timeout) ->
+handshake(Role, Port, Credentials, Config, Timeout) ->
+    Options = partisan_credentials:options(Credentials) ++ options(Config),
+    try upgrade(Role, Port, Options, Timeout) of
+        {error, {tls_alert, _}} = Error -> result(Error);
+        {error, timeout} = Error -> Error;
+        {error, _} -> {error, closed};
+        Upgraded -> Upgraded
+    catch
+        % `ssl' does not expect the connection to have ended before it begins.
+        error:{badmatch, {error, _}} -> {error, closed}
+    end.
+
+upgrade(client, Port, Options, Timeout) ->
     % The name is checked by verify/3, on both sides alike.
-    result(ssl:connect(Port, [{server_name_indication, disable} | Options], Timeout));
-handshake(server, Port, Options, Timeout) ->
-    result(ssl:handshake(Port, [{fail_if_no_peer_cert, true} | Options], Timeout)).
+    ssl:connect(Port, [{server_name_indication, disable} | Options], Timeout);
+upgrade(server, Port, Options, Timeout) ->
+    ssl:handshake(Port, [{fail_if_no_peer_cert, true} | Options], Timeout).
 
 options(#{server_name := Name}) ->
     [
