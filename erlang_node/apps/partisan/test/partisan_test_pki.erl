@@ -1,58 +1,91 @@
 %%% Authorities and certificates for tests, made as they are needed and kept in files as a mounted
 %%% Secret of type kubernetes.io/tls keeps them.
+%%%
+%%% X.509's records are written as the tuples they are: OTP's headers leave them untyped.
 -module(partisan_test_pki).
 
 -export([authority/0, intermediate/1, certificate/2]).
 -export([directory/0, write/2, write/3, files/1, options/1]).
 
-%% Object identifiers of extensions.
+%% Object identifiers: extensions, names, algorithms.
 -define(KEY_USAGE, {2, 5, 29, 15}).
 -define(SUBJECT_ALTERNATIVE_NAME, {2, 5, 29, 17}).
 -define(BASIC_CONSTRAINTS, {2, 5, 29, 19}).
 -define(EXTENDED_KEY_USAGE, {2, 5, 29, 37}).
+-define(COMMON_NAME, {2, 5, 4, 3}).
+-define(EC_PUBLIC_KEY, {1, 2, 840, 10045, 2, 1}).
+-define(ECDSA_WITH_SHA256, {1, 2, 840, 10045, 4, 3, 2}).
+-define(RSA_ENCRYPTION, {1, 2, 840, 113549, 1, 1, 1}).
+-define(ED25519, {1, 3, 101, 112}).
 
-%% An authority; every one is another.
+%% An authority that has signed itself. All have one name, and every one is another.
 authority() ->
-    #{cert := Certificate, key := Key} =
-        public_key:pkix_test_root_cert("authority", [{key, {namedCurve, secp256r1}}]),
-    #{certificate => Certificate, key => Key, chain => [], root => Certificate}.
+    Key = public_key:generate_key({namedCurve, secp256r1}),
+    Self = #{name => "authority", key => Key},
+    Certificate = sign(Self, "authority", Key, #{}, authority_extensions()),
+    Self#{certificate => Certificate, chain => [], root => Certificate}.
 
 %% An authority that another one has authorised.
 intermediate(Authority) ->
-    issue(Authority, #{}, [
-        extension(?BASIC_CONSTRAINTS, {'BasicConstraints', true, asn1_NOVALUE}, true),
-        extension(?KEY_USAGE, [keyCertSign, cRLSign], false)
-    ]).
+    issue("intermediate", Authority, #{}, authority_extensions()).
 
-%% What a node shows: a certificate of this authority. Options: `names' (DNS), `key' and `validity'
-%% as in public_key, `usage' (identifiers).
+%% What a node shows. Options: `names' (DNS), `key' as in public_key:generate_key/1, `validity' (two
+%% dates), `usage' (identifiers).
 certificate(Authority, Options) ->
-    Names = maps:get(names, Options, ["test"]),
-    issue(Authority, Options, [
-        extension(?SUBJECT_ALTERNATIVE_NAME, [{dNSName, Name} || Name <- Names], false)
-        | [extension(?EXTENDED_KEY_USAGE, Usage, false) || #{usage := Usage} <- [Options]]
+    Names = [{dNSName, Name} || Name <- maps:get(names, Options, ["test"])],
+    issue("node", Authority, Options, [
+        {?SUBJECT_ALTERNATIVE_NAME, false, Names}
+        | [{?EXTENDED_KEY_USAGE, false, Usage} || #{usage := Usage} <- [Options]]
     ]).
 
-issue(#{certificate := Issuer, key := Key, chain := Chain, root := Root}, Options, Extensions) ->
-    Made = public_key:pkix_test_data(#{
-        root => #{cert => Issuer, key => Key},
-        peer => [
-            {key, maps:get(key, Options, {namedCurve, secp256r1})},
-            {extensions, Extensions}
-            | [{validity, Validity} || #{validity := Validity} <- [Options]]
-        ]
-    }),
-    {cert, Certificate} = lists:keyfind(cert, 1, Made),
-    {key, {Type, Der}} = lists:keyfind(key, 1, Made),
+authority_extensions() ->
+    [
+        {?BASIC_CONSTRAINTS, true, {'BasicConstraints', true, asn1_NOVALUE}},
+        {?KEY_USAGE, true, [keyCertSign, cRLSign]}
+    ].
+
+issue(Name, #{certificate := Issuer, chain := Chain, root := Root} = By, Options, Extensions) ->
+    Key = public_key:generate_key(maps:get(key, Options, {namedCurve, secp256r1})),
     #{
-        certificate => Certificate,
-        key => public_key:der_decode(Type, Der),
+        name => Name,
+        key => Key,
+        certificate => sign(By, Name, Key, Options, Extensions),
         chain => [Issuer || Issuer =/= Root] ++ Chain,
         root => Root
     }.
 
-extension(Id, Value, Critical) ->
-    {'Extension', Id, Critical, Value}.
+sign(#{name := Issuer, key := IssuerKey}, Name, Key, Options, Extensions) ->
+    Today = date(),
+    Tomorrow = calendar:gregorian_days_to_date(calendar:date_to_gregorian_days(Today) + 1),
+    Yesterday = calendar:gregorian_days_to_date(calendar:date_to_gregorian_days(Today) - 1),
+    {From, To} = maps:get(validity, Options, {Yesterday, Tomorrow}),
+    Body = {'OTPTBSCertificate', v3, erlang:unique_integer([positive]),
+        {'SignatureAlgorithm', ?ECDSA_WITH_SHA256, asn1_NOVALUE},
+        common_name(Issuer),
+        {'Validity', midnight(From), midnight(To)},
+        common_name(Name),
+        public_half(Key),
+        asn1_NOVALUE, asn1_NOVALUE,
+        [{'Extension', Id, Critical, Value} || {Id, Critical, Value} <- Extensions]
+    },
+    public_key:pkix_sign(Body, IssuerKey).
+
+common_name(Name) ->
+    {rdnSequence, [[{'AttributeTypeAndValue', ?COMMON_NAME, {utf8String, list_to_binary(Name)}}]]}.
+
+midnight({Year, Month, Day}) ->
+    {generalTime, lists:flatten(io_lib:format("~4..0b~2..0b~2..0b000000Z", [Year, Month, Day]))}.
+
+public_half(Key) when element(1, Key) =:= 'RSAPrivateKey' ->
+    {'OTPSubjectPublicKeyInfo', {'PublicKeyAlgorithm', ?RSA_ENCRYPTION, 'NULL'},
+        {'RSAPublicKey', element(3, Key), element(4, Key)}};
+public_half(Key) when element(1, Key) =:= 'ECPrivateKey' ->
+    Algorithm =
+        case element(4, Key) of
+            {namedCurve, ?ED25519} -> {'PublicKeyAlgorithm', ?ED25519, asn1_NOVALUE};
+            Curve -> {'PublicKeyAlgorithm', ?EC_PUBLIC_KEY, Curve}
+        end,
+    {'OTPSubjectPublicKeyInfo', Algorithm, {'ECPoint', element(5, Key)}}.
 
 %% A new directory for files.
 directory() ->
@@ -70,8 +103,7 @@ write(Directory, #{root := Root} = Shown) ->
 
 write(Directory, #{certificate := Certificate, key := Key, chain := Chain}, Believed) ->
     ok = replace(Directory, "tls.crt", pem([Certificate | Chain])),
-    KeyType = element(1, Key),
-    KeyPem = public_key:pem_encode([public_key:pem_entry_encode(KeyType, Key)]),
+    KeyPem = public_key:pem_encode([public_key:pem_entry_encode(element(1, Key), Key)]),
     ok = replace(Directory, "tls.key", KeyPem),
     ok = replace(Directory, "ca.crt", pem(Believed)).
 

@@ -132,7 +132,7 @@ order_through_breaks(A, B) ->
     [
         begin
             ok = await(fun() -> sent(A, bulk) - Start > After end),
-            ?assert(call(Node, partisan_test_cluster, close_connections, []) > 0)
+            ok = await(fun() -> call(Node, partisan_test_cluster, close_connections, []) > 0 end)
         end
      || {After, Node} <- [{1000, A}, {10000, B}, {20000, A}]
     ],

@@ -113,8 +113,10 @@ read(Stamp, #{certfile := CertFile, keyfile := KeyFile, cacertfile := CaFile} = 
     ok = check_name(Own, Config),
     {NotBefore, NotAfter} = validity(Own),
     ok = check_time(NotBefore, NotAfter, CertFile),
-    is_believed(Certificates, Authorities) orelse
-        invalid("certfile: ~ts is not of an authority in ~ts", [CertFile, CaFile]),
+    leads_to_root(hd(Certificates), [], tl(Certificates) ++ Authorities, Authorities) orelse
+        invalid("certfile: ~ts is not of an authority in ~ts; put the root of its issuer there", [
+            CertFile, CaFile
+        ]),
     #credentials{
         stamp = Stamp,
         options = [{cert, Certificates}, {key, {Type, KeyDer}}, {cacerts, Authorities}],
@@ -203,18 +205,30 @@ unix({generalTime, Text}) ->
     Epoch = calendar:datetime_to_gregorian_seconds({{1970, 1, 1}, {0, 0, 0}}),
     calendar:datetime_to_gregorian_seconds({{Year, Month, Day}, {Hour, Minute, Second}}) - Epoch.
 
-%% Is there a way from one of the authorities to the certificate?
-is_believed(Certificates, Authorities) ->
-    Path = lists:reverse([C || C <- Certificates, not lists:member(C, Authorities)]),
-    Path =/= [] andalso lists:any(
-        fun(Authority) ->
-            case public_key:pkix_path_validation(Authority, Path, []) of
-                {ok, _} -> true;
-                {error, _} -> false
-            end
-        end,
-        Authorities
-    ).
+%% Is there a way, over certificates that either file holds, to one that has signed itself? OTP
+%% begins with nothing else. Several may have the same name: an authority's old key and its new one.
+leads_to_root(Certificate, Path, Others, Authorities) ->
+    case public_key:pkix_is_self_signed(Certificate) of
+        true ->
+            lists:member(Certificate, Authorities) andalso is_valid(Certificate, Path);
+        false ->
+            lists:any(
+                fun(Issuer) ->
+                    public_key:pkix_is_issuer(Certificate, Issuer) andalso
+                        leads_to_root(Issuer, [Certificate | Path], Others -- [Issuer], Authorities)
+                end,
+                Others
+            )
+    end.
+
+is_valid(_Root, []) ->
+    % A certificate that only itself has signed.
+    false;
+is_valid(Root, Path) ->
+    case public_key:pkix_path_validation(Root, Path, []) of
+        {ok, _} -> true;
+        {error, _} -> false
+    end.
 
 -spec invalid(io:format(), [term()]) -> no_return().
 invalid(Format, Arguments) ->

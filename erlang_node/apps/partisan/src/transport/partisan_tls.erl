@@ -145,22 +145,32 @@ verify(Certificate, valid_peer, Name) ->
         false -> {fail, {bad_cert, hostname_check_failed}}
     end.
 
-%% `ssl' says only in words who has found fault, and with a name.
+%% `ssl' says only in words who has found fault, and with what that TLS has no alert for.
 failure(Alert, Text) ->
-    case string:find(Text, "received") of
-        nomatch -> found(Alert, string:find(Text, "hostname_check_failed"));
-        _ when Alert =:= protocol_version -> tls_version;
-        _ when Alert =:= unexpected_message; Alert =:= decode_error -> plaintext;
-        _ -> refused_by_peer
+    Says = fun(Words) -> string:find(Text, Words) =/= nomatch end,
+    case Says("received") of
+        false when Alert =:= handshake_failure ->
+            case {Says("hostname_check_failed"), Says("invalid_ext_key_usage")} of
+                {true, _} -> certificate_name;
+                {_, true} -> bad_certificate;
+                {_, _} -> tls_failure
+            end;
+        false ->
+            found(Alert);
+        true when Alert =:= protocol_version ->
+            tls_version;
+        true when Alert =:= unexpected_message ->
+            plaintext;
+        true ->
+            refused_by_peer
     end.
 
-found(handshake_failure, Name) when Name =/= nomatch -> certificate_name;
-found(unexpected_message, _) -> plaintext;
-found(protocol_version, _) -> tls_version;
-found(certificate_required, _) -> no_certificate;
-found(certificate_expired, _) -> certificate_expired;
-found(unknown_ca, _) -> unknown_ca;
-found(bad_certificate, _) -> bad_certificate;
-found(unsupported_certificate, _) -> bad_certificate;
-found(certificate_unknown, _) -> bad_certificate;
-found(_, _) -> tls_failure.
+found(unexpected_message) -> plaintext;
+found(protocol_version) -> tls_version;
+found(certificate_required) -> no_certificate;
+found(certificate_expired) -> certificate_expired;
+found(unknown_ca) -> unknown_ca;
+found(bad_certificate) -> bad_certificate;
+found(unsupported_certificate) -> bad_certificate;
+found(certificate_unknown) -> bad_certificate;
+found(_) -> tls_failure.

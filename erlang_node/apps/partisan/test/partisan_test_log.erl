@@ -1,0 +1,38 @@
+%%% What a node logs, kept for a test: the node it runs on, or one of a cluster's by peer:call/4.
+-module(partisan_test_log).
+
+-export([start/1, lines/0]).
+%% The handler.
+-export([log/2]).
+
+%% From now on keeps what is of this level or graver; again begins anew.
+start(Level) ->
+    ok = make_table(ets:whereis(?MODULE)),
+    true = ets:delete_all_objects(?MODULE),
+    ok = logger:set_primary_config(level, Level),
+    case logger:add_handler(?MODULE, ?MODULE, #{level => Level}) of
+        ok -> ok;
+        {error, {already_exist, ?MODULE}} -> ok
+    end.
+
+%% The table lives as long as the node.
+make_table(undefined) ->
+    Caller = self(),
+    {Pid, Monitor} = spawn_monitor(fun() ->
+        ?MODULE = ets:new(?MODULE, [named_table, public, ordered_set]),
+        Caller ! {made, self()},
+        receive stop -> ok end
+    end),
+    receive
+        {made, Pid} -> true = demonitor(Monitor, [flush]), ok
+    end;
+make_table(_Table) ->
+    ok.
+
+%% Texts, the oldest first.
+lines() ->
+    [Line || {_, Line} <- ets:tab2list(?MODULE)].
+
+log(Event, _Config) ->
+    Line = unicode:characters_to_list(logger_formatter:format(Event, #{single_line => true})),
+    true = ets:insert(?MODULE, {erlang:unique_integer([monotonic]), Line}).
