@@ -125,7 +125,9 @@ settings(Environment, Settings) ->
             overlay => overlay(get(overlay, Settings), Context),
             channels => Channels,
             seeds => [peer(Seed) || Seed <- get(seeds, Settings)],
-            replicas => get(replicas, Settings)
+            replicas => get(replicas, Settings),
+            % Which files, and whether they are any good, partisan_config says.
+            tls => get(tls, maps:merge(#{tls => none}, Settings))
         },
         listen_ip => ListenIp,
         http_port => get(http_port, Settings),
@@ -191,6 +193,8 @@ keys() ->
         workload => {fun is_workload/1, ["none or {Kind, #{...}}, with one of these kinds: ",
             lists:join(", ", [atom_to_list(Kind) || Kind <- workload:kinds()])]},
         run => {fun is_binary/1, "the id of the run, a binary"},
+        tls => {fun(Value) -> Value =:= none orelse is_map(Value) end,
+            "none or #{certfile, keyfile, cacertfile => files, server_name => a DNS name}"},
         revision => {fun is_binary/1, "a binary that another one replaces with each change"}
     }.
 

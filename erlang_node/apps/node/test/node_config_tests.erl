@@ -67,6 +67,7 @@ wrong_settings() ->
         {"replicas", #{replicas => 0}},
         {"replicas", #{replicas => 1025}},
         {"http_port", #{http_port => 0}},
+        {"tls", #{tls => yes}},
         {"listen_port", #{listen_port => <<"7946">>}},
         {"cluster", #{cluster => ads}},
         {"seeds", #{seeds => [{<<"ads-0">>, <<"ads-0.ads">>}]}},
