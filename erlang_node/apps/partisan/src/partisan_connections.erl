@@ -218,8 +218,12 @@ exited(Pid, Reason, #links{lanes = Lanes} = S0) ->
 %% @doc Closes every lane, once what it holds has been sent.
 -spec close_all(t()) -> t().
 close_all(#links{lanes = Lanes} = S) ->
-    lists:foreach(fun({_, Lane}) -> partisan_lane:close(Lane) end, maps:values(Lanes)),
-    S#links{links = #{}, neighbours = #{}}.
+    Closed = lists:foldl(
+        fun({Key, Lane}, Acc) -> retire(Key, Lane, fun partisan_lane:close/1, Acc) end,
+        S,
+        maps:values(Lanes)
+    ),
+    Closed#links{links = #{}, neighbours = #{}}.
 
 %% @doc Has every lane ended?
 -spec is_empty(t()) -> boolean().

@@ -6,6 +6,8 @@
 
 -import(partisan_test_cluster, [call/4, name/1, await/1, send_in_background/5, senders/1]).
 
+-export([send_until_refused/1]).
+
 -define(CHANNELS, [
     #{name => default, parallelism => 2},
     #{name => bulk, parallelism => 16},
@@ -231,7 +233,9 @@ leave(A, B) ->
     ok = call(A, partisan, subscribe, [call(A, erlang, whereis, [sink])]),
     ok = send_in_background(B, A, leaving, 5000, bulk),
     ok = await(fun() -> senders(B) =:= 0 end),
+    Endless = call(B, erlang, spawn, [?MODULE, send_until_refused, [name(A)]]),
     ok = call(B, partisan, leave, []),
+    ok = await(fun() -> not call(B, erlang, is_process_alive, [Endless]) end),
     Arrived = call(A, partisan_test_sink, take, [sink, 5000 + 2]),
     {Told, Sent} = lists:partition(fun(Message) -> element(1, Message) =:= partisan end, Arrived),
     ?assertEqual(
@@ -242,6 +246,12 @@ leave(A, B) ->
     ?assertMatch({error, _}, forward(B, A, hi, #{})).
 
 %% Internals.
+
+send_until_refused(To) ->
+    case partisan:forward(To, nobody, hi, #{channel => first}) of
+        ok -> send_until_refused(To);
+        {error, _} -> refused
+    end.
 
 forward(From, To, Message, Options) ->
     call(From, partisan, forward, [name(To), sink, Message, Options]).
