@@ -93,6 +93,10 @@ crd: bootstrap ## Regenerate the CRD from the operator's models
 bench: bootstrap ## Measure join latency, operator overhead and memory per node on the running cluster
 	$(PY) -m scale_tests.bench
 
+.PHONY: bench-formation
+bench-formation: bootstrap ## Measure how clusters form and fail, one virtual machine per node on loopback (QUICK=1: fewer)
+	$(PY) -m scale_tests.formation
+
 .PHONY: simulate
 simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (QUICK=1: a tenth of the size)
 	$(PY) -m scale_tests.simulate run $(if $(filter 1,$(QUICK)),--quick)

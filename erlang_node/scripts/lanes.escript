@@ -1,0 +1,79 @@
+#!/usr/bin/env escript
+%% Measures how long it takes from the first send until every lane of a channel is connected: two
+%% virtual machines on loopback, messages with so many keys that all lanes are asked for. Prints the
+%% milliseconds.
+%%
+%%   escript scripts/lanes.escript RELEASE LANES
+
+-mode(compile).
+
+-define(PORT, 7946).
+-define(PATIENCE_MS, 60000).
+-define(LOOK_MS, 5).
+%% Enough that each lane has one of them, whatever the hash.
+-define(KEYS_PER_LANE, 32).
+
+main([Release, Text]) ->
+    Lanes = list_to_integer(Text),
+    [A, B] = [start(Name, Host, Lanes, Release) || {Name, Host} <- hosts()],
+    ok = await(fun() -> call(B, partisan, neighbours, []) =:= [<<"lanes-a">>] end),
+    Began = erlang:monotonic_time(millisecond),
+    _ = [ok = send(B, Key) || Key <- lists:seq(1, ?KEYS_PER_LANE * Lanes)],
+    ok = await(fun() -> connected(B) =:= Lanes end),
+    io:format("~b~n", [erlang:monotonic_time(millisecond) - Began]),
+    lists:foreach(fun peer:stop/1, [A, B]);
+main(_) ->
+    io:format(standard_error, "usage: lanes.escript RELEASE LANES~n", []),
+    halt(2).
+
+hosts() ->
+    [{<<"lanes-a">>, {127, 0, 4, 1}}, {<<"lanes-b">>, {127, 0, 4, 2}}].
+
+start(Name, Host, Lanes, Release) ->
+    Paths = filelib:wildcard(filename:join(Release, "lib/*/ebin")),
+    Flags = ["+sbwt", "none", "-kernel", "logger_level", "critical"],
+    {ok, Node, _} = peer:start(#{
+        connection => {{127, 0, 0, 1}, 0},
+        args => Flags ++ lists:append([["-pa", Path] || Path <- Paths])
+    }),
+    [{Seed, SeedHost} | _] = hosts(),
+    ok = call(Node, partisan_config, set, [
+        #{
+            name => Name,
+            cluster => <<"lanes">>,
+            token => binary:copy(<<"lanes">>, 8),
+            host => Host,
+            listen_ip => Host,
+            listen_port => ?PORT,
+            overlay => {full_mesh, #{}},
+            channels => [#{name => default, parallelism => Lanes, monotonic => false}],
+            seeds => [
+                #{name => Seed, host => SeedHost, port => ?PORT, incarnation => 0}
+            ]
+        }
+    ]),
+    {ok, _} = call(Node, application, ensure_all_started, [partisan]),
+    Node.
+
+send(Node, Key) ->
+    Target = {nobody, <<"lanes-a">>},
+    call(Node, partisan, forward, [Target, Key, #{partition_key => Key}]).
+
+connected(Node) ->
+    proplists:get_value([default], call(Node, partisan_transport, connections, []), 0).
+
+call(Node, Module, Function, Arguments) ->
+    peer:call(Node, Module, Function, Arguments, ?PATIENCE_MS).
+
+await(Condition) ->
+    await(Condition, erlang:monotonic_time(millisecond) + ?PATIENCE_MS).
+
+await(Condition, Deadline) ->
+    case Condition() of
+        true ->
+            ok;
+        false ->
+            Deadline > erlang:monotonic_time(millisecond) orelse error(timeout),
+            timer:sleep(?LOOK_MS),
+            await(Condition, Deadline)
+    end.

@@ -1,0 +1,171 @@
+"""Nodes as plain processes of this machine, each on a loopback address of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+from scale_tests.formation.views import Views
+from scale_tests.harness.commands import ROOT, stream
+
+PORT, HTTP_PORT = 7946, 8080
+MOST_NODES = 250
+_ASK_SECONDS = 5.0
+_ASKING_AT_ONCE = 8
+_LAST_WORDS = 2000
+
+
+class FleetError(Exception):
+    """A node ended by itself; the message holds the end of what it wrote."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What the nodes of a fleet are told.
+
+    `overlay` is in the configuration's own terms, `seeds` says how many of the nodes are seeds.
+    """
+
+    nodes: int
+    overlay: str = "{hyparview, #{}}"
+    seeds: int = 1
+
+    def config(self) -> str:
+        """The configuration that all of them read."""
+        spread = [index * self.nodes // self.seeds for index in range(self.seeds)]
+        seeds = ", ".join(
+            f'{{<<"{name(index)}">>, <<"{address(index)}">>, {PORT}}}' for index in spread
+        )
+        return f"""\
+#{{cluster => <<"fleet">>, namespace => <<"default">>, replicas => {self.nodes},
+  seeds => [{seeds}], listen_port => {PORT}, http_port => {HTTP_PORT}, overlay => {self.overlay},
+  channels => [#{{name => default, parallelism => 1, monotonic => false}}],
+  workload => none, run => <<>>, revision => <<>>}}.
+"""
+
+
+def name(index: int) -> str:
+    """The name of a node."""
+    return f"fleet-{index}"
+
+
+def address(index: int) -> str:
+    """The loopback address of a node."""
+    return f"127.0.3.{index + 1}"
+
+
+def build_release() -> Path:
+    """Builds the release as the image has it, and returns its directory.
+
+    Raises:
+        CommandError: a step of the build failed.
+    """
+    output = ROOT / "build" / "release"
+    stream(
+        ["bash", "-c", f"cd erlang_node && rebar3 as prod release --output-dir {output} >&2"],
+        env={"TERM": "dumb"},
+    )
+    release = output / "partisan_node"
+    stream(["escript", "erlang_node/scripts/trim_release.escript", str(release)])
+    return release
+
+
+@dataclass
+class Fleet:
+    """Running nodes. Made by `fleet`, which also ends them."""
+
+    plan: Plan
+    directory: Path
+    release: Path
+    processes: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def start(self, index: int) -> None:
+        """Starts one node."""
+        state = self.directory / name(index)
+        state.mkdir()
+        with (self.directory / f"{name(index)}.log").open("wb") as log:
+            self.processes[index] = subprocess.Popen(
+                [self.release / "bin" / "partisan_node", "foreground"],
+                env={**os.environ, **self._environment(index, state)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def _environment(self, index: int, state: Path) -> Mapping[str, str]:
+        return {
+            "POD_NAME": name(index),
+            "POD_IP": address(index),
+            "PARTISAN_LISTEN_IP": address(index),
+            "PARTISAN_CONFIG": str(self.directory / "node.config"),
+            "PARTISAN_TOKEN_FILE": str(self.directory / "token"),
+            "PARTISAN_STATE_DIR": str(state),
+            "HOME": str(self.directory),
+        }
+
+    def views(self) -> Views:
+        """The active views of the nodes that answer."""
+        found = self._all("/overlay")
+        return {view["node"]: frozenset(view["active"]) for view in found if view["joined"]}
+
+    def cpu_seconds(self) -> float:
+        """The processor time of all nodes since their start."""
+        ticks = 0
+        for process in self.processes.values():
+            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def _all(self, path: str) -> list[Any]:
+        self._check()
+        with ThreadPoolExecutor(_ASKING_AT_ONCE) as pool:
+            answers = pool.map(lambda index: self._ask(index, path), list(self.processes))
+            return [answer for answer in answers if answer is not None]
+
+    def _check(self) -> None:
+        for index, process in self.processes.items():
+            if process.poll() not in (None, -signal.SIGKILL):
+                log = (self.directory / f"{name(index)}.log").read_text()[-_LAST_WORDS:]
+                raise FleetError(f"{name(index)} ended with {process.returncode}:\n{log}")
+
+    def _ask(self, index: int, path: str) -> Any:
+        connection = HTTPConnection(address(index), HTTP_PORT, timeout=_ASK_SECONDS)
+        try:
+            connection.request("GET", path)
+            return json.loads(connection.getresponse().read())
+        except (OSError, HTTPException):
+            return None  # It is not up yet, or not any more.
+        finally:
+            connection.close()
+
+
+@contextmanager
+def fleet(plan: Plan, directory: Path, release: Path) -> Iterator[Fleet]:
+    """A fleet whose nodes are yet to be started; all are ended when the block is left."""
+    if not 1 <= plan.nodes <= MOST_NODES:
+        raise ValueError(f"nodes must be 1 to {MOST_NODES}, not {plan.nodes}")
+    (directory / "node.config").write_text(plan.config())
+    (directory / "token").write_text(secrets.token_hex(32))
+    nodes = Fleet(plan=plan, directory=directory, release=release)
+    try:
+        yield nodes
+    finally:
+        end(list(nodes.processes.values()))
+
+
+def end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Kills the processes, also those that are stopped, and waits for their end."""
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.wait()
