@@ -244,10 +244,12 @@ handle_cast(_Unexpected, State) ->
     {noreply, State}.
 
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
-handle_info({overlay, Peer, {measure, Message}}, State) ->
+handle_info({overlay, Peer, {measure, {Kind, _} = Message}}, State) when
+    Kind =:= ping; Kind =:= pong
+->
     {noreply, measure(Message, Peer, State)};
 handle_info({overlay, Peer, Message}, State) ->
-    {noreply, run([{message, Peer, Message}], State)};
+    {noreply, heard(Message, Peer, State)};
 handle_info({timeout, Timer, Name}, #state{timers = Timers} = State) ->
     case Timers of
         #{Name := Timer} ->
@@ -272,6 +274,21 @@ handle_info(leave_timeout, State) ->
     {noreply, State}.
 
 %% Internals: the stack.
+
+%% What makes no sense to the stack leaves it as it was: it is a value, and a stream that has been
+%% damaged on its way shall not cost this node its links.
+heard(Message, Peer, #state{stack = Stack0} = State) ->
+    try partisan_stack:handle({message, Peer, Message}, Stack0) of
+        {Stack, Effects} -> interpret(Effects, State#state{stack = Stack})
+    catch
+        error:Reason:Stacktrace ->
+            {ok, Channel} = partisan_channel:find(overlay),
+            ok = partisan_channel:dropped(Channel, undecodable),
+            ok = partisan_refusals:tell(message, "a message of ~ts makes no sense: ~0tP in ~0tP", [
+                maps:get(name, Peer), Reason, 8, hd(Stacktrace), 12
+            ]),
+            State
+    end.
 
 run([], State) ->
     State;

@@ -140,7 +140,7 @@ loop(#inbound{socket = Socket} = Inbound) ->
 broken(Reason, #inbound{socket = Socket, peer = #{name := Name}}) ->
     % A member whose messages may be larger than ours.
     Reason =:= too_large andalso
-        logger:error("partisan: message of ~ts exceeds message_bytes", [Name]),
+        partisan_refusals:tell(message, "a message of ~ts exceeds message_bytes", [Name]),
     partisan_socket:close(Socket).
 
 frame(Data, #inbound{bytes = Bytes} = Inbound) ->

@@ -54,7 +54,7 @@ outgoing(_Peer, _Reason) ->
     ok.
 
 %% @doc Logs a warning, unless there was one about the same subject within the last minute.
--spec tell(credentials | {incoming | outgoing, reason()}, io:format(), [term()]) -> ok.
+-spec tell(credentials | message | {incoming | outgoing, reason()}, io:format(), [term()]) -> ok.
 tell(Subject, Format, Arguments) ->
     #{Subject := Slot} = persistent_term:get(?MODULE),
     Last = atomics:get(Slot, 1),
@@ -68,7 +68,7 @@ tell(Subject, Format, Arguments) ->
 
 subjects() ->
     Reasons = maps:keys(fixes()),
-    [credentials] ++ [{Way, Reason} || Way <- [incoming, outgoing], Reason <- Reasons].
+    [credentials, message] ++ [{Way, Reason} || Way <- [incoming, outgoing], Reason <- Reasons].
 
 slot(Time) ->
     Slot = atomics:new(1, []),
