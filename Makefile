@@ -80,6 +80,11 @@ unit-python: bootstrap
 unit-erlang: bootstrap
 	$(REBAR) eunit
 
+.PHONY: fuzz
+fuzz: export FUZZ_SECONDS ?= 60
+fuzz: bootstrap ## Fuzz decoder, listener and streams, FUZZ_SECONDS (60) each; FUZZ_SEED repeats a run
+	$(REBAR) eunit --module=partisan_fuzz_tests
+
 .PHONY: e2e
 e2e: bootstrap ## End-to-end tests on a real cluster: KUBECONFIG's, or the local one
 	$(PY) -m pytest scale_tests/e2e

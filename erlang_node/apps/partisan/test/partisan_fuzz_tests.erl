@@ -67,7 +67,8 @@ decode(Bytes) ->
         Options),
     receive
         {'DOWN', Monitor, process, Pid, {answer, Kind}} ->
-            ?assert(lists:member(Kind, [message, relay, overlay, ping, undecodable, unknown_frame]));
+            Kinds = [message, relay, overlay, ping, undecodable, unknown_frame],
+            ?assert(lists:member(Kind, Kinds));
         {'DOWN', Monitor, process, Pid, Reason} ->
             error({decoding, Bytes, Reason})
     end.
