@@ -37,7 +37,7 @@ is_valid(_) ->
     false.
 
 %% @doc The overlay as the runtime takes it.
--spec localised({partisan_stack:kind(), map()}, context()) ->
+-spec localised({partisan_kinds:kind(), map()}, context()) ->
     {ok, partisan_overlays:spec()} | {error, string()}.
 localised({static, #{edges := Edges} = Parameters}, Context) ->
     #{cluster := Cluster, name := Self} = Context,

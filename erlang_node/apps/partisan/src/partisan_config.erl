@@ -27,7 +27,7 @@
     cluster := binary(),
     token := binary(),
     host := inet:ip_address() | string(),
-    overlay := {partisan_stack:kind(), map()},
+    overlay := {partisan_kinds:kind(), map()},
     seeds := [partisan_peer:t()],
     replicas => pos_integer(),
     % This life of the node; larger than that of every former life.
@@ -66,7 +66,7 @@
 
 %% What may change while the application runs. What is not there stays as it is.
 -type changes() :: #{
-    overlay => {partisan_stack:kind(), map()},
+    overlay => {partisan_kinds:kind(), map()},
     seeds => [partisan_peer:t()],
     replicas => pos_integer(),
     % Of channels that there are.
@@ -223,7 +223,7 @@ is_valid(port, Value) ->
 is_valid(positive, Value) ->
     is_integer(Value) andalso Value >= 1;
 is_valid(overlay, {Kind, Parameters}) ->
-    lists:member(Kind, overlays()) andalso is_map(Parameters);
+    partisan_kinds:is_usable(Kind) andalso is_map(Parameters);
 is_valid(seeds, Value) ->
     is_list(Value) andalso lists:all(fun is_peer/1, Value);
 is_valid(tls, none) ->
@@ -243,9 +243,6 @@ is_file_name(Value) ->
     Value =/= "" andalso
         (io_lib:printable_unicode_list(Value) orelse is_valid(label, Value)).
 
-overlays() ->
-    [full_mesh, client_server, hyparview, xbot, cyclon, scamp_v1, scamp_v2, hiscamp, static].
-
 is_peer(#{name := Name, host := Host, port := Port, incarnation := Incarnation}) ->
     is_valid(label, Name) andalso is_valid(host, Host) andalso is_valid(port, Port) andalso
         is_integer(Incarnation) andalso Incarnation >= 0;
@@ -258,7 +255,10 @@ wanted(host) -> "an IP address or a host name";
 wanted(ip) -> "an IP address such as {0, 0, 0, 0}";
 wanted(port) -> "a port number from 0 to 65535";
 wanted(positive) -> "an integer above 0";
-wanted(overlay) -> io_lib:format("{Kind, #{...}}, where Kind is one of ~0p", [overlays()]);
+wanted(overlay) ->
+    io_lib:format("{Kind, #{...}}, where Kind is one of ~0p or a module like partisan_overlay's", [
+        partisan_kinds:known()
+    ]);
 wanted(seeds) -> "a list of peers (partisan_peer:new/3)";
 wanted(tls) -> "none or #{certfile, keyfile, cacertfile => files, server_name => a binary}";
 wanted(channels) -> "a list of channels such as #{name => gossip, parallelism => 1}".

@@ -55,7 +55,7 @@ wrong_fields_are_named_test_() ->
             {token, <<"short">>},
             {host, {1, 2, 3}},
             {host, ""},
-            {overlay, {ring, #{}}},
+            {overlay, {no_such_overlay, #{}}},
             {seeds, [ads]},
             {listen_port, 65536},
             {listen_ip, "127.0.0.1"},

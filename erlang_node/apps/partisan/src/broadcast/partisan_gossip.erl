@@ -12,6 +12,8 @@
 -export([init/1]).
 -export([handle/2]).
 
+-import(partisan_layer, [emit/2]).
+
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
@@ -20,47 +22,40 @@
 }.
 
 -type msg() ::
-    {gossip, partisan_plumtree:id(), Round :: non_neg_integer(), Payload :: term()}.
+    {gossip, partisan_received:id(), Round :: non_neg_integer(), Payload :: term()}.
 
 -export_type([options/0, msg/0]).
 
--record(state, {
-    self :: partisan_peer:t(),
-    fanout :: all | pos_integer(),
-    rand :: rand:state(),
-    number = 0 :: non_neg_integer(),
-    neighbours = #{} :: #{partisan_peer:name() => partisan_peer:t()},
-    % By origin, a life of it and what was received of that life.
-    received = #{} :: #{partisan_peer:name() => {partisan_peer:incarnation(), partisan_window:t()}},
-    out = [] :: [partisan_plumtree:effect()]
-}).
+%% Beside what every layer has.
+-opaque state() :: #{
+    number := non_neg_integer(),
+    neighbours := #{partisan_peer:name() => partisan_peer:t()},
+    received := partisan_received:t(),
+    _ => _
+}.
 
--opaque state() :: #state{}.
 -export_type([state/0]).
 
 -spec init(options()) -> state().
-init(#{self := Self, seed := Seed} = Options) ->
-    #state{
-        self = Self,
-        fanout = maps:get(fanout, Options, all),
-        rand = rand:seed_s(exsss, Seed)
-    }.
+init(Options) ->
+    partisan_layer:new(#{fanout => all}, Options, #{
+        number => 0, neighbours => #{}, received => partisan_received:new()
+    }).
 
 -spec handle(partisan_plumtree:event(), state()) -> {state(), [partisan_plumtree:effect()]}.
-handle(Event, S0) ->
-    #state{out = Out} = S1 = event(Event, S0),
-    {S1#state{out = []}, lists:reverse(Out)}.
+handle(Event, S) ->
+    partisan_layer:handle(fun event/2, Event, S).
 
-event({broadcast, Payload}, #state{self = Self, number = Number} = S) ->
+event({broadcast, Payload}, #{self := Self, number := Number} = S) ->
     #{name := Name, incarnation := Incarnation} = Self,
     Id = {Name, Incarnation, Number + 1},
-    pass_on(Id, 0, Payload, Name, receive_payload(Id, Payload, S#state{number = Number + 1}));
-event({neighbour_up, #{name := Name} = Peer}, #state{neighbours = Neighbours} = S) ->
-    S#state{neighbours = Neighbours#{Name => Peer}};
-event({neighbour_down, Name}, #state{neighbours = Neighbours} = S) ->
-    S#state{neighbours = maps:remove(Name, Neighbours)};
-event({message, #{name := From}, {gossip, Id, Round, Payload}}, S0) ->
-    case is_received(Id, S0) of
+    pass_on(Id, 0, Payload, Name, receive_payload(Id, Payload, S#{number := Number + 1}));
+event({neighbour_up, #{name := Name} = Peer}, #{neighbours := Neighbours} = S) ->
+    S#{neighbours := Neighbours#{Name => Peer}};
+event({neighbour_down, Name}, #{neighbours := Neighbours} = S) ->
+    S#{neighbours := maps:remove(Name, Neighbours)};
+event({message, #{name := From}, {gossip, Id, Round, Payload}}, #{received := Received} = S0) ->
+    case partisan_received:contains(Id, Received) of
         true ->
             emit({count, duplicate}, S0);
         false ->
@@ -68,34 +63,14 @@ event({message, #{name := From}, {gossip, Id, Round, Payload}}, S0) ->
             pass_on(Id, Round + 1, Payload, From, receive_payload(Id, Payload, S1))
     end.
 
-pass_on(Id, Round, Payload, Except, #state{neighbours = Neighbours} = S0) ->
+pass_on(Id, Round, Payload, Except, #{neighbours := Neighbours} = S0) ->
     Others = maps:values(maps:remove(Except, Neighbours)),
-    {Targets, S1} = targets(Others, S0),
-    lists:foldl(fun(P, S) -> emit({send, P, {gossip, Id, Round, Payload}}, S) end, S1, Targets).
-
-targets(Others, #state{fanout = all} = S) ->
-    {Others, S};
-targets(Others, #state{fanout = Fanout, rand = Rand0} = S) ->
-    {Targets, Rand} = partisan_random:sample(Fanout, Others, Rand0),
-    {Targets, S#state{rand = Rand}}.
-
-receive_payload({Name, Incarnation, Number}, Payload, #state{received = Received} = S) ->
-    Window =
-        case Received of
-            #{Name := {Incarnation, W}} -> W;
-            #{} -> partisan_window:new()
+    {Targets, S1} =
+        case partisan_layer:option(fanout, S0) of
+            all -> {Others, S0};
+            Fanout -> partisan_layer:sample(Fanout, Others, S0)
         end,
-    Added = {Incarnation, partisan_window:add(Number, Window)},
-    emit({deliver, Payload}, S#state{received = Received#{Name => Added}}).
+    partisan_layer:send_all(Targets, {gossip, Id, Round, Payload}, S1).
 
-is_received({Name, Incarnation, Number}, #state{received = Received}) ->
-    case Received of
-        #{Name := {Known, Window}} ->
-            Incarnation < Known orelse
-                (Incarnation =:= Known andalso partisan_window:seen(Number, Window));
-        #{} ->
-            false
-    end.
-
-emit(Effect, #state{out = Out} = S) ->
-    S#state{out = [Effect | Out]}.
+receive_payload(Id, Payload, #{received := Received} = S) ->
+    emit({deliver, Payload}, S#{received := partisan_received:add(Id, Received)}).

@@ -6,7 +6,7 @@
 %%% eager links become a spanning tree, and the lazy ones mend it.
 %%%
 %%% Delivery here is exactly once per node and broadcast: messages are numbered by their origin and
-%%% each node remembers, per origin, a {@link partisan_window}. Payloads are kept for grafts in a
+%%% each node remembers which it has ({@link partisan_received}). Payloads are kept for grafts in a
 %%% store bounded by their number.
 %%%
 %%% A tree only reaches those who are in it while the broadcast passes. So once per period a node
@@ -22,7 +22,9 @@
 -export([eager/1]).
 -export([lazy/1]).
 
--type id() :: {partisan_peer:name(), partisan_peer:incarnation(), pos_integer()}.
+-import(partisan_layer, [emit/2, option/2]).
+
+-type id() :: partisan_received:id().
 
 -type msg() ::
     {gossip, id(), Round :: non_neg_integer(), Payload :: term()}
@@ -65,70 +67,77 @@
 
 -export_type([id/0, msg/0, event/0, effect/0, options/0]).
 
--record(state, {
-    options :: options(),
-    number = 0 :: non_neg_integer(),
-    eager = #{} :: #{partisan_peer:name() => partisan_peer:t()},
-    lazy = #{} :: #{partisan_peer:name() => partisan_peer:t()},
-    received = #{} :: #{partisan_peer:name() => {partisan_peer:incarnation(), partisan_window:t()}},
+%% Beside what every layer has.
+-opaque state() :: #{
+    number := non_neg_integer(),
+    eager := #{partisan_peer:name() => partisan_peer:t()},
+    lazy := #{partisan_peer:name() => partisan_peer:t()},
+    received := partisan_received:t(),
     % Announced and not yet received: who has it, earliest first.
-    missing = #{} :: #{id() => [{partisan_peer:t(), Round :: non_neg_integer()}]},
-    kept = #{} :: #{id() => {Round :: non_neg_integer(), Payload :: term()}},
-    order = queue:new() :: queue:queue(id()),
+    missing := #{id() => [{partisan_peer:t(), Round :: non_neg_integer()}]},
+    kept := #{id() => {Round :: non_neg_integer(), Payload :: term()}},
+    order := queue:queue(id()),
     % The neighbour compared with last, while the timer of the next comparison runs.
-    exchanged = idle :: idle | partisan_peer:name(),
-    out = [] :: [effect()]
-}).
+    exchanged := idle | partisan_peer:name(),
+    _ => _
+}.
 
--opaque state() :: #state{}.
 -export_type([state/0]).
 
 %% API.
 
 -spec init(options()) -> state().
 init(Options) ->
-    #state{options = maps:merge(defaults(), Options)}.
+    partisan_layer:new(defaults(), Options, #{
+        number => 0,
+        eager => #{},
+        lazy => #{},
+        received => partisan_received:new(),
+        missing => #{},
+        kept => #{},
+        order => queue:new(),
+        exchanged => idle
+    }).
 
 -spec handle(event(), state()) -> {state(), [effect()]}.
-handle(Event, S0) ->
-    #state{out = Out} = S1 = event(Event, S0),
-    {S1#state{out = []}, lists:reverse(Out)}.
+handle(Event, S) ->
+    partisan_layer:handle(fun event/2, Event, S).
 
 -spec eager(state()) -> [partisan_peer:t()].
-eager(#state{eager = Eager}) ->
+eager(#{eager := Eager}) ->
     maps:values(Eager).
 
 -spec lazy(state()) -> [partisan_peer:t()].
-lazy(#state{lazy = Lazy}) ->
+lazy(#{lazy := Lazy}) ->
     maps:values(Lazy).
 
 %% Events.
 
-event({broadcast, Payload}, #state{number = Number} = S0) ->
-    #{name := Name, incarnation := Incarnation} = option(self, S0),
+event({broadcast, Payload}, #{self := Self, number := Number} = S0) ->
+    #{name := Name, incarnation := Incarnation} = Self,
     Id = {Name, Incarnation, Number + 1},
-    S1 = receive_payload(Id, 0, Payload, S0#state{number = Number + 1}),
+    S1 = receive_payload(Id, 0, Payload, S0#{number := Number + 1}),
     push(Id, 0, Payload, Name, S1);
-event({neighbour_up, #{name := Name} = Peer}, #state{eager = Eager, lazy = Lazy} = S) ->
-    start_exchange(S#state{eager = Eager#{Name => Peer}, lazy = maps:remove(Name, Lazy)});
-event({neighbour_down, Name}, #state{eager = Eager, lazy = Lazy, missing = Missing} = S) ->
+event({neighbour_up, #{name := Name} = Peer}, #{eager := Eager, lazy := Lazy} = S) ->
+    start_exchange(S#{eager := Eager#{Name => Peer}, lazy := maps:remove(Name, Lazy)});
+event({neighbour_down, Name}, #{eager := Eager, lazy := Lazy, missing := Missing} = S) ->
     Others = fun(_, Who) -> [A || {#{name := N}, _} = A <- Who, N =/= Name] end,
-    S#state{
-        eager = maps:remove(Name, Eager),
-        lazy = maps:remove(Name, Lazy),
-        missing = maps:map(Others, Missing)
+    S#{
+        eager := maps:remove(Name, Eager),
+        lazy := maps:remove(Name, Lazy),
+        missing := maps:map(Others, Missing)
     };
 event({timer, exchange}, S) ->
     exchange(S);
-event({timer, Id}, #state{missing = Missing} = S) ->
+event({timer, Id}, #{missing := Missing} = S) ->
     case Missing of
         #{Id := [{Peer, Round} | Others]} ->
-            S1 = make_eager(Peer, S#state{missing = Missing#{Id := Others}}),
+            S1 = make_eager(Peer, S#{missing := Missing#{Id := Others}}),
             S2 = emit({start_timer, Id, option(graft_timeout, S1)}, S1),
             emit({count, graft}, emit({send, Peer, {graft, Id, Round}}, S2));
         #{Id := []} ->
             % Nobody left to ask: the next IHAVE starts over.
-            S#state{missing = maps:remove(Id, Missing)};
+            S#{missing := maps:remove(Id, Missing)};
         #{} ->
             S
     end;
@@ -138,7 +147,7 @@ event({message, From, {gossip, Id, Round, Payload}}, S0) ->
             emit({count, duplicate}, emit({send, From, prune}, make_lazy(From, S0)));
         false ->
             #{name := Name} = From,
-            Announced = maps:get(Id, S0#state.missing, []),
+            Announced = maps:get(Id, map_get(missing, S0), []),
             Heard = emit({heard, element(1, Id), Name}, S0),
             S1 = emit({count, gossip}, receive_payload(Id, Round + 1, Payload, Heard)),
             S2 = push(Id, Round + 1, Payload, Name, make_eager(From, S1)),
@@ -146,7 +155,7 @@ event({message, From, {gossip, Id, Round, Payload}}, S0) ->
     end;
 event({message, From, {ihave, Id, Round}}, S) ->
     announced(Id, Round, From, S);
-event({message, From, {graft, Id, _Round}}, #state{kept = Kept} = S0) ->
+event({message, From, {graft, Id, _Round}}, #{kept := Kept} = S0) ->
     S1 = make_eager(From, S0),
     case Kept of
         #{Id := {Round, Payload}} -> emit({send, From, {gossip, Id, Round, Payload}}, S1);
@@ -168,32 +177,32 @@ event({message, From, {summary, Announced, Wanted}}, S0) ->
 
 %% Internals: repair.
 
-start_exchange(#state{exchanged = idle} = S) ->
+start_exchange(#{exchanged := idle} = S) ->
     case option(exchange_interval, S) of
         infinity -> S;
-        Interval -> emit({start_timer, exchange, Interval}, S#state{exchanged = <<>>})
+        Interval -> emit({start_timer, exchange, Interval}, S#{exchanged := <<>>})
     end;
 start_exchange(S) ->
     S.
 
 %% Neighbours in turn, by name. With the last of them the timer goes, and comes with the next.
-exchange(#state{exchanged = Last, eager = Eager, lazy = Lazy} = S) ->
+exchange(#{exchanged := Last, eager := Eager, lazy := Lazy} = S) ->
     Neighbours = maps:merge(Eager, Lazy),
     Names = lists:sort(maps:keys(Neighbours)),
     case [Name || Name <- Names, Name > Last] ++ Names of
         [] ->
-            S#state{exchanged = idle};
+            S#{exchanged := idle};
         [Next | _] ->
             S1 = emit({send, maps:get(Next, Neighbours), {digest, digest(S)}}, S),
             S2 = emit({start_timer, exchange, option(exchange_interval, S1)}, S1),
-            emit({count, digest}, S2#state{exchanged = Next})
+            emit({count, digest}, S2#{exchanged := Next})
     end.
 
-digest(#state{kept = Kept}) ->
+digest(#{kept := Kept}) ->
     erlang:phash2(lists:sort(maps:keys(Kept)), 1 bsl 32).
 
 %% What we keep beyond those; the empty list is worth an answer only where it asks for one.
-summarise(To, Except, Wanted, #state{kept = Kept} = S) ->
+summarise(To, Except, Wanted, #{kept := Kept} = S) ->
     case {[{Id, Round} || {Id, {Round, _}} <- maps:to_list(maps:without(Except, Kept))], Wanted} of
         {[], final} -> S;
         {Summary, _} -> emit({count, summary}, emit({send, To, {summary, Summary, Wanted}}, S))
@@ -201,53 +210,39 @@ summarise(To, Except, Wanted, #state{kept = Kept} = S) ->
 
 %% Internals: the tree.
 
-announced(Id, Round, From, #state{missing = Missing} = S) ->
+announced(Id, Round, From, #{missing := Missing} = S) ->
     case is_received(Id, S) of
         true ->
             S;
         false ->
-            S1 = S#state{missing = Missing#{Id => maps:get(Id, Missing, []) ++ [{From, Round}]}},
+            S1 = S#{missing := Missing#{Id => maps:get(Id, Missing, []) ++ [{From, Round}]}},
             case Missing of
                 #{Id := _} -> S1;
                 #{} -> emit({start_timer, Id, option(ihave_timeout, S1)}, S1)
             end
     end.
 
-receive_payload(Id, Round, Payload, #state{received = Received} = S) ->
-    {Name, Incarnation, Number} = Id,
-    Window =
-        case Received of
-            #{Name := {Incarnation, W}} -> W;
-            #{} -> partisan_window:new()
-        end,
-    S1 = S#state{
-        received = Received#{Name => {Incarnation, partisan_window:add(Number, Window)}},
-        missing = maps:remove(Id, S#state.missing)
+receive_payload(Id, Round, Payload, #{received := Received, missing := Missing} = S) ->
+    S1 = S#{
+        received := partisan_received:add(Id, Received), missing := maps:remove(Id, Missing)
     },
     emit({deliver, Payload}, keep(Id, Round, Payload, S1)).
 
-%% What an older life of the origin sent late counts as received: its successor has spoken.
-is_received({Name, Incarnation, Number}, #state{received = Received}) ->
-    case Received of
-        #{Name := {Known, Window}} ->
-            Incarnation < Known orelse
-                (Incarnation =:= Known andalso partisan_window:seen(Number, Window));
-        #{} ->
-            false
-    end.
+is_received(Id, #{received := Received}) ->
+    partisan_received:contains(Id, Received).
 
-keep(Id, Round, Payload, #state{kept = Kept0, order = Order0} = S) ->
+keep(Id, Round, Payload, #{kept := Kept0, order := Order0} = S) ->
     Kept = Kept0#{Id => {Round, Payload}},
     Order = queue:in(Id, Order0),
     case map_size(Kept) > option(kept, S) of
         true ->
             {{value, Oldest}, Rest} = queue:out(Order),
-            S#state{kept = maps:remove(Oldest, Kept), order = Rest};
+            S#{kept := maps:remove(Oldest, Kept), order := Rest};
         false ->
-            S#state{kept = Kept, order = Order}
+            S#{kept := Kept, order := Order}
     end.
 
-push(Id, Round, Payload, Except, #state{eager = Eager, lazy = Lazy} = S0) ->
+push(Id, Round, Payload, Except, #{eager := Eager, lazy := Lazy} = S0) ->
     S1 = maps:fold(
         fun(_, Peer, S) -> emit({send, Peer, {gossip, Id, Round, Payload}}, S) end,
         S0,
@@ -272,24 +267,21 @@ optimise(From, Round, Announced, S0) ->
     end.
 
 %% Only neighbours have a place in the tree: a late message of a former one changes nothing.
-make_eager(#{name := Name}, #state{eager = Eager, lazy = Lazy} = S) ->
+make_eager(#{name := Name}, #{eager := Eager, lazy := Lazy} = S) ->
     case Lazy of
         #{Name := Peer} ->
-            S#state{eager = Eager#{Name => Peer}, lazy = maps:remove(Name, Lazy)};
+            S#{eager := Eager#{Name => Peer}, lazy := maps:remove(Name, Lazy)};
         #{} ->
             S
     end.
 
-make_lazy(#{name := Name}, #state{eager = Eager, lazy = Lazy} = S) ->
+make_lazy(#{name := Name}, #{eager := Eager, lazy := Lazy} = S) ->
     case Eager of
         #{Name := Peer} ->
-            S#state{eager = maps:remove(Name, Eager), lazy = Lazy#{Name => Peer}};
+            S#{eager := maps:remove(Name, Eager), lazy := Lazy#{Name => Peer}};
         #{} ->
             S
     end.
-
-option(Name, #state{options = Options}) ->
-    maps:get(Name, Options).
 
 defaults() ->
     #{
@@ -299,6 +291,3 @@ defaults() ->
         kept => 128,
         exchange_interval => 10000
     }.
-
-emit(Effect, #state{out = Out} = S) ->
-    S#state{out = [Effect | Out]}.

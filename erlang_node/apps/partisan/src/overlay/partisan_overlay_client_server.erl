@@ -14,6 +14,8 @@
 -export([neighbours/1]).
 -export([passive/1]).
 
+-import(partisan_layer, [emit/2, option/2]).
+
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
@@ -32,54 +34,50 @@
 
 -export_type([options/0, msg/0]).
 
--record(state, {
-    self :: partisan_peer:t(),
-    options :: options(),
-    role :: client | server,
+%% Beside what every layer has.
+-opaque state() :: #{
+    role := client | server,
     % Address hints of the servers other than this node, in the order this node tries them.
-    servers :: [partisan_peer:t()],
+    servers := [partisan_peer:t()],
     % Links pinned, and those of them that stand.
-    linked = #{} :: #{partisan_peer:name() => {pending | up, partisan_peer:t()}},
+    linked := #{partisan_peer:name() => {pending | up, partisan_peer:t()}},
     % Of each client, how many periods ago it greeted.
-    silence = #{} :: #{partisan_peer:name() => non_neg_integer()},
-    failures = 0 :: non_neg_integer(),
-    leaving = false :: boolean(),
-    out = [] :: [partisan_overlay:effect()]
-}).
+    silence := #{partisan_peer:name() => non_neg_integer()},
+    failures := non_neg_integer(),
+    _ => _
+}.
 
--opaque state() :: #state{}.
 -export_type([state/0]).
 
 %% API.
 
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
-init(#{self := #{name := Name} = Self, servers := Names, seeds := Seeds} = Given) ->
+init(#{self := #{name := Name}, servers := Names, seeds := Seeds} = Given) ->
     Others = [Seed || #{name := N} = Seed <- Seeds, lists:member(N, Names), N =/= Name],
-    S = #state{
-        self = Self,
-        options = maps:merge(defaults(), Given),
-        role =
+    Own = #{
+        role =>
             case lists:member(Name, Names) of
                 true -> server;
                 false -> client
             end,
-        servers = rotate(erlang:phash2(Name), Others)
+        servers => rotate(erlang:phash2(Name), Others),
+        linked => #{},
+        silence => #{},
+        failures => 0
     },
-    flush(greet(S)).
+    partisan_layer:started(greet(partisan_layer:new(defaults(), Given, Own))).
 
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
-handle(_Event, #state{leaving = true} = S) ->
-    {S, []};
 handle(Event, S) ->
-    flush(event(Event, S)).
+    partisan_layer:handle(fun event/2, Event, S).
 
 -spec neighbours(state()) -> [partisan_peer:t()].
-neighbours(#state{linked = Linked}) ->
+neighbours(#{linked := Linked}) ->
     [Peer || {up, Peer} <- maps:values(Linked)].
 
 %% @doc The servers this node would turn to next.
 -spec passive(state()) -> [partisan_peer:t()].
-passive(#state{servers = Servers, linked = Linked}) ->
+passive(#{servers := Servers, linked := Linked}) ->
     [Peer || #{name := Name} = Peer <- Servers, not is_map_key(Name, Linked)].
 
 %% Events.
@@ -90,27 +88,27 @@ event({join, _Contact}, S) ->
 event({message, From, hello}, S) ->
     accept(From, S);
 event({message, #{name := Name, incarnation := Incarnation}, bye}, S) ->
-    case S#state.linked of
+    case map_get(linked, S) of
         #{Name := {_, #{incarnation := Known}}} when Known =< Incarnation ->
             lost(Name, neighbour_left, emit({disconnect, Name}, S));
         #{} ->
             S
     end;
-event({peer_up, #{name := Name} = Peer}, #state{linked = Linked} = S0) ->
+event({peer_up, #{name := Name} = Peer}, #{linked := Linked} = S0) ->
     case Linked of
         #{Name := {Status, Known}} ->
             Now = partisan_peer:newest(Known, Peer),
-            S1 = S0#state{linked = Linked#{Name := {up, Now}}, failures = 0},
+            S1 = S0#{linked := Linked#{Name := {up, Now}}, failures := 0},
             case Status of
                 up -> S1;
-                pending -> emit({count, neighbour_added}, emit({neighbour_up, Now}, S1))
+                pending -> partisan_layer:neighbour_up(Now, S1)
             end;
         #{} ->
             S0
     end;
 event({peer_down, Name, _Reason}, S0) ->
     S1 = lost(Name, neighbour_failed, S0),
-    case S0#state.linked of
+    case map_get(linked, S0) of
         #{Name := _} -> seek_later(try_last(Name, S1));
         #{} -> S1
     end;
@@ -119,51 +117,43 @@ event({timer, greet}, S) ->
 event({timer, seek}, S) ->
     seek(S);
 event(leave, S0) ->
-    S1 = lists:foldl(
-        fun(#{name := Name} = Peer, S) ->
-            emit({disconnect, Name}, emit({neighbour_down, Name}, emit({send, Peer, bye}, S)))
-        end,
-        S0,
-        neighbours(S0)
-    ),
-    S1#state{linked = #{}, leaving = true}.
+    S1 = partisan_layer:part(neighbours(S0), bye, S0),
+    S1#{linked := #{}}.
 
 %% Internals: links.
 
 greet(S0) ->
     S1 = seek(S0),
-    S2 = lists:foldl(
-        fun(Server, S) -> emit({send, Server, hello}, S) end,
-        S1,
-        [Peer || #{name := Name} = Peer <- S1#state.servers, is_map_key(Name, S1#state.linked)]
-    ),
+    #{servers := Servers, linked := Linked} = S1,
+    Greeted = [Server || #{name := Name} = Server <- Servers, is_map_key(Name, Linked)],
+    S2 = partisan_layer:send_all(Greeted, hello, S1),
     emit({start_timer, greet, option(greeting_interval, S2)}, S2).
 
 %% A server wants all other servers, a client wants one.
-seek(#state{role = server, servers = Servers} = S) ->
+seek(#{role := server, servers := Servers} = S) ->
     lists:foldl(fun dial/2, S, Servers);
-seek(#state{role = client, servers = [First | _], linked = Linked} = S) when Linked =:= #{} ->
+seek(#{role := client, servers := [First | _], linked := Linked} = S) when Linked =:= #{} ->
     dial(First, S);
-seek(#state{role = client} = S) ->
+seek(#{role := client} = S) ->
     S.
 
-dial(#{name := Name} = Peer, #state{linked = Linked} = S0) ->
+dial(#{name := Name} = Peer, #{linked := Linked} = S0) ->
     case Linked of
         #{Name := _} ->
             S0;
         #{} ->
-            S1 = S0#state{linked = Linked#{Name => {pending, Peer}}},
+            S1 = S0#{linked := Linked#{Name => {pending, Peer}}},
             emit({send, Peer, hello}, emit({connect, Peer}, S1))
     end.
 
-seek_later(#state{failures = Failures} = S) ->
-    Delay = min(option(redial_delay, S) bsl min(Failures, 16), option(redial_max, S)),
-    emit({start_timer, seek, Delay}, S#state{failures = Failures + 1}).
+seek_later(#{failures := Failures} = S) ->
+    Seek = {start_timer, seek, partisan_layer:backoff(Failures, S)},
+    emit(Seek, S#{failures := Failures + 1}).
 
 %% A greeting: only servers take one, from clients and servers alike.
-accept(_From, #state{role = client} = S) ->
+accept(_From, #{role := client} = S) ->
     S;
-accept(#{name := Name} = From, #state{linked = Linked} = S0) ->
+accept(#{name := Name} = From, #{linked := Linked} = S0) ->
     S = heard(Name, S0),
     case Linked of
         #{Name := {_, Known}} ->
@@ -175,16 +165,16 @@ accept(#{name := Name} = From, #state{linked = Linked} = S0) ->
             link_back(From, S)
     end.
 
-link_back(#{name := Name} = Peer, #state{linked = Linked} = S) ->
-    emit({connect, Peer}, S#state{linked = Linked#{Name => {pending, Peer}}}).
+link_back(#{name := Name} = Peer, #{linked := Linked} = S) ->
+    emit({connect, Peer}, S#{linked := Linked#{Name => {pending, Peer}}}).
 
-heard(Name, #state{servers = Servers, silence = Silence} = S) ->
+heard(Name, #{servers := Servers, silence := Silence} = S) ->
     case [Name || #{name := N} <- Servers, N =:= Name] of
-        [] -> S#state{silence = Silence#{Name => 0}};
+        [] -> S#{silence := Silence#{Name => 0}};
         [_Server] -> S
     end.
 
-drop_silent(#state{silence = Silence0} = S0) ->
+drop_silent(#{silence := Silence0} = S0) ->
     Silence = maps:map(fun(_, Periods) -> Periods + 1 end, Silence0),
     Patience = option(patience, S0),
     maps:fold(
@@ -194,24 +184,24 @@ drop_silent(#state{silence = Silence0} = S0) ->
             (_, _, S) ->
                 S
         end,
-        S0#state{silence = Silence},
+        S0#{silence := Silence},
         Silence
     ).
 
 relink(Name, S) ->
     lost(Name, neighbour_failed, emit({disconnect, Name}, S)).
 
-lost(Name, Why, #state{linked = Linked, silence = Silence} = S0) ->
-    S1 = S0#state{linked = maps:remove(Name, Linked), silence = maps:remove(Name, Silence)},
+lost(Name, Why, #{linked := Linked, silence := Silence} = S0) ->
+    S1 = S0#{linked := maps:remove(Name, Linked), silence := maps:remove(Name, Silence)},
     case Linked of
-        #{Name := {up, _}} -> emit({count, Why}, emit({neighbour_down, Name}, S1));
+        #{Name := {up, _}} -> partisan_layer:neighbour_down(Name, Why, S1);
         #{} -> S1
     end.
 
 %% The server that was just lost is the last one to try again.
-try_last(Name, #state{servers = Servers} = S) ->
+try_last(Name, #{servers := Servers} = S) ->
     {Lost, Others} = lists:partition(fun(#{name := N}) -> N =:= Name end, Servers),
-    S#state{servers = Others ++ Lost}.
+    S#{servers := Others ++ Lost}.
 
 rotate(_By, []) ->
     [];
@@ -219,16 +209,5 @@ rotate(By, List) ->
     {Front, Back} = lists:split(By rem length(List), List),
     Back ++ Front.
 
-%% Internals: options, effects.
-
-option(Name, #state{options = Options}) ->
-    maps:get(Name, Options).
-
 defaults() ->
     #{greeting_interval => 5000, patience => 3, redial_delay => 250, redial_max => 5000}.
-
-emit(Effect, #state{out = Out} = S) ->
-    S#state{out = [Effect | Out]}.
-
-flush(#state{out = Out} = S) ->
-    {S#state{out = []}, lists:reverse(Out)}.

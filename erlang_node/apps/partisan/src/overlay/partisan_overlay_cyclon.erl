@@ -23,6 +23,8 @@
 -export([neighbours/1]).
 -export([passive/1]).
 
+-import(partisan_layer, [emit/2, option/2, is_self/2, pick/2, sample/3]).
+
 -type entry() :: {partisan_peer:t(), Age :: non_neg_integer()}.
 
 -type options() :: #{
@@ -49,74 +51,55 @@
 
 -export_type([options/0, msg/0]).
 
--record(state, {
-    self :: partisan_peer:t(),
-    options :: options(),
-    rand :: rand:state(),
+%% Beside what every layer has.
+-opaque state() :: #{
     % Age in periods of each entry of the view; the peers themselves are in the links.
-    ages = #{} :: #{partisan_peer:name() => non_neg_integer()},
-    links :: partisan_links:t(),
+    ages := #{partisan_peer:name() => non_neg_integer()},
+    links := partisan_links:t(),
     % What was sent to whom in the shuffle under way: the first to make room for the reply.
-    offered = none :: none | {partisan_peer:name(), [partisan_peer:name()]},
-    leaving = false :: boolean(),
-    out = [] :: [partisan_overlay:effect()]
-}).
+    offered := none | {partisan_peer:name(), [partisan_peer:name()]},
+    _ => _
+}.
 
--opaque state() :: #state{}.
 -export_type([state/0]).
 
 %% API.
 
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
-init(#{self := Self, seed := Seed} = Given) ->
-    Options = maps:merge(defaults(), Given),
-    {Phase, Rand} = rand:uniform_s(map_get(shuffle_interval, Options), rand:seed_s(exsss, Seed)),
-    S = #state{
-        self = Self,
-        options = Options,
-        rand = Rand,
-        links = partisan_links:new(map_get(sides, Options))
-    },
-    flush(emit({start_timer, shuffle, Phase}, S)).
+init(Given) ->
+    S0 = partisan_layer:new(defaults(), Given, #{ages => #{}, offered => none}),
+    S1 = S0#{links => partisan_links:new(option(sides, S0))},
+    Interval = option(shuffle_interval, S1),
+    partisan_layer:started(partisan_layer:start_timer_within(shuffle, Interval, S1)).
 
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
-handle(_Event, #state{leaving = true} = S) ->
-    {S, []};
 handle(Event, S) ->
-    flush(event(Event, S)).
+    partisan_layer:handle(fun event/2, Event, S).
 
 -spec neighbours(state()) -> [partisan_peer:t()].
-neighbours(#state{links = Links}) ->
+neighbours(#{links := Links}) ->
     partisan_links:neighbours(Links).
 
 -spec passive(state()) -> [partisan_peer:t()].
-passive(#state{links = Links}) ->
+passive(#{links := Links}) ->
     partisan_links:passive(Links).
 
 %% Events.
 
 event({join, Contact}, S) ->
-    case is_self(Contact, S) of
-        true -> S;
-        false -> emit({send, Contact, join}, S)
-    end;
+    emit({send, Contact, join}, S);
 event({message, From, Msg}, S) ->
-    case is_self(From, S) of
-        true -> S;
-        false -> message(Msg, From, S)
-    end;
-event({peer_up, Peer}, S) ->
-    links(partisan_links:up(Peer, S#state.links), S);
-event({peer_down, Name, _Reason}, #state{ages = Ages} = S) ->
-    links(partisan_links:down(Name, S#state.links), S#state{ages = maps:remove(Name, Ages)});
-event({timer, shuffle}, S0) ->
-    S1 = links(partisan_links:tick(S0#state.links), S0),
+    message(Msg, From, S);
+event({peer_up, Peer}, #{links := Links} = S) ->
+    links(partisan_links:up(Peer, Links), S);
+event({peer_down, Name, _Reason}, #{ages := Ages, links := Links} = S) ->
+    links(partisan_links:down(Name, Links), S#{ages := maps:remove(Name, Ages)});
+event({timer, shuffle}, #{links := Links} = S0) ->
+    S1 = links(partisan_links:tick(Links), S0),
     emit({start_timer, shuffle, option(shuffle_interval, S1)}, shuffle(S1));
-event(leave, S0) ->
-    Told = partisan_links:neighbours(S0#state.links),
-    S1 = lists:foldl(fun(Peer, S) -> emit({send, Peer, bye}, S) end, S0, Told),
-    S2 = links(partisan_links:leave(S1#state.links), S1),
-    S2#state{ages = #{}, leaving = true}.
+event(leave, #{links := Links} = S0) ->
+    S1 = partisan_layer:send_all(partisan_links:neighbours(Links), bye, S0),
+    links(partisan_links:leave(Links), S1#{ages := #{}}).
 
 %% Messages: joining.
 
@@ -154,15 +137,14 @@ message({shuffle, Entries}, From, S0) ->
     S2 = emit({send, From, {shuffle_reply, Reply}}, S1),
     merge(Entries, names(Reply), S2);
 message({shuffle_reply, Entries}, #{name := Name}, S) ->
-    case S#state.offered of
-        {Name, Offered} -> merge(Entries, Offered, S#state{offered = none});
-        _ -> merge(Entries, [], S)
+    case S of
+        #{offered := {Name, Offered}} -> merge(Entries, Offered, S#{offered := none});
+        #{} -> merge(Entries, [], S)
     end;
-message(bye, #{name := Name} = From, S0) ->
-    S1 = remove(Name, S0),
-    links(partisan_links:message({links, release}, From, S1#state.links), S1);
-message({links, _} = Msg, From, S) ->
-    links(partisan_links:message(Msg, From, S#state.links), S).
+message(bye, #{name := Name} = From, S) ->
+    message({links, release}, From, remove(Name, S));
+message({links, _} = Msg, From, #{links := Links} = S) ->
+    links(partisan_links:message(Msg, From, Links), S).
 
 %% Internals: joining.
 
@@ -171,8 +153,8 @@ walk(Joiner, Among, TimeToLive, S0) ->
     emit({send, Next, {walk, Joiner, TimeToLive}}, S1).
 
 %% The end of a walk: the joiner takes an entry's place here, and gets that entry for its own view.
-settle(#{name := Name} = Joiner, S0) ->
-    case partisan_links:is_chosen(Name, S0#state.links) of
+settle(Joiner, S0) ->
+    case is_chosen(Joiner, S0) of
         true ->
             S0;
         false ->
@@ -189,8 +171,8 @@ settle(#{name := Name} = Joiner, S0) ->
 
 %% Internals: shuffling.
 
-shuffle(S0) ->
-    S1 = S0#state{ages = maps:map(fun(_, Age) -> Age + 1 end, S0#state.ages), offered = none},
+shuffle(#{self := Self, ages := Ages} = S0) ->
+    S1 = S0#{ages := maps:map(fun(_, Age) -> Age + 1 end, Ages), offered := none},
     case lists:sort([{-Age, Name, Peer} || {#{name := Name} = Peer, Age} <- entries(S1)]) of
         [] ->
             S1;
@@ -198,15 +180,15 @@ shuffle(S0) ->
             Others = [E || {#{name := N}, _} = E <- entries(S1), N =/= Oldest],
             {Sample, S2} = sample(option(shuffle_size, S1) - 1, Others, S1),
             % Our own fresh entry is sent in exchange for the one of the peer itself.
-            S3 = emit({send, Peer, {shuffle, [{S2#state.self, 0} | Sample]}}, remove(Oldest, S2)),
-            S3#state{offered = {Oldest, names(Sample)}}
+            S3 = emit({send, Peer, {shuffle, [{Self, 0} | Sample]}}, remove(Oldest, S2)),
+            S3#{offered := {Oldest, names(Sample)}}
     end.
 
 %% Puts what was received into free places first, then in the place of what was sent.
 merge([], _Offered, S) ->
     S;
-merge([{#{name := Name} = Peer, _} = Entry | Rest], Offered, S) ->
-    case is_self(Peer, S) orelse partisan_links:is_chosen(Name, S#state.links) of
+merge([{Peer, _} = Entry | Rest], Offered, S) ->
+    case is_self(Peer, S) orelse is_chosen(Peer, S) of
         true ->
             merge(Rest, Offered, S);
         false ->
@@ -219,43 +201,31 @@ merge([{#{name := Name} = Peer, _} = Entry | Rest], Offered, S) ->
 
 %% Internals: the view.
 
-entries(#state{ages = Ages, links = Links}) ->
+entries(#{ages := Ages, links := Links}) ->
     [{Peer, maps:get(Name, Ages)} || #{name := Name} = Peer <- partisan_links:chosen(Links)].
 
 names(Entries) ->
     [Name || {#{name := Name}, _} <- Entries].
 
-others(Peers, #state{links = Links}) ->
-    Names = [Name || #{name := Name} <- Peers],
-    [Peer || #{name := N} = Peer <- partisan_links:chosen(Links), not lists:member(N, Names)].
+others(Peers, #{links := Links}) ->
+    partisan_peer:without(Peers, partisan_links:chosen(Links)).
 
-has_room(#state{links = Links} = S) ->
+is_chosen(#{name := Name}, #{links := Links}) ->
+    partisan_links:is_chosen(Name, Links).
+
+has_room(#{links := Links} = S) ->
     partisan_links:chosen_size(Links) < option(view_size, S).
 
-add({#{name := Name} = Peer, Age}, #state{ages = Ages} = S) ->
-    links(partisan_links:choose(Peer, S#state.links), S#state{ages = Ages#{Name => Age}}).
+add({#{name := Name} = Peer, Age}, #{ages := Ages, links := Links} = S) ->
+    links(partisan_links:choose(Peer, Links), S#{ages := Ages#{Name => Age}}).
 
-remove(Name, #state{ages = Ages} = S) ->
-    links(partisan_links:drop(Name, S#state.links), S#state{ages = maps:remove(Name, Ages)}).
+remove(Name, #{ages := Ages, links := Links} = S) ->
+    links(partisan_links:drop(Name, Links), S#{ages := maps:remove(Name, Ages)}).
 
-links({Links, Effects}, S) ->
-    lists:foldl(fun emit/2, S#state{links = Links}, Effects).
+links(Changed, S) ->
+    partisan_layer:absorb(links, Changed, S).
 
-is_self(#{name := Name}, #state{self = #{name := Self}}) ->
-    Name =:= Self.
-
-%% Internals: chance, options, effects.
-
-pick(List, #state{rand = Rand0} = S) ->
-    {Element, Rand} = partisan_random:pick(List, Rand0),
-    {Element, S#state{rand = Rand}}.
-
-sample(Size, List, #state{rand = Rand0} = S) ->
-    {Sample, Rand} = partisan_random:sample(Size, List, Rand0),
-    {Sample, S#state{rand = Rand}}.
-
-option(Name, #state{options = Options}) ->
-    maps:get(Name, Options).
+%% Internals: options.
 
 %% View and shuffle sizes as in the paper's experiments.
 defaults() ->
@@ -266,9 +236,3 @@ defaults() ->
         walk_length => 5,
         sides => two_sided
     }.
-
-emit(Effect, #state{out = Out} = S) ->
-    S#state{out = [Effect | Out]}.
-
-flush(#state{out = Out} = S) ->
-    {S#state{out = []}, lists:reverse(Out)}.

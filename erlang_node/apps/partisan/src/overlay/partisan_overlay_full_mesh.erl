@@ -19,6 +19,8 @@
 -export([neighbours/1]).
 -export([passive/1]).
 
+-import(partisan_layer, [emit/2, option/2, is_self/2, pick/2, uniform/2]).
+
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
@@ -50,66 +52,51 @@
     dialled = 0 :: non_neg_integer()
 }).
 
--record(state, {
-    self :: partisan_peer:t(),
-    options :: options(),
-    rand :: rand:state(),
-    members = #{} :: #{partisan_peer:name() => #member{}},
-    departed = #{} :: departed(),
-    given_up = #{} :: departed(),
-    hurried = false :: boolean(),
-    leaving = false :: boolean(),
-    out = [] :: [partisan_overlay:effect()]
-}).
+%% Beside what every layer has.
+-opaque state() :: #{
+    members := #{partisan_peer:name() => #member{}},
+    departed := departed(),
+    given_up := departed(),
+    % Hashes are to be compared soon.
+    hurried := boolean(),
+    _ => _
+}.
 
--opaque state() :: #state{}.
 -export_type([state/0]).
 
 %% API.
 
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
-init(#{self := Self, seed := Seed} = Given) ->
-    S = #state{
-        self = Self,
-        options = maps:merge(defaults(), Given),
-        rand = rand:seed_s(exsss, Seed)
-    },
-    flush(start_exchange(S)).
+init(Given) ->
+    Own = #{members => #{}, departed => #{}, given_up => #{}, hurried => false},
+    partisan_layer:started(start_exchange(partisan_layer:new(defaults(), Given, Own))).
 
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
-handle(_Event, #state{leaving = true} = S) ->
-    {S, []};
 handle(Event, S) ->
-    flush(event(Event, S)).
+    partisan_layer:handle(fun event/2, Event, S).
 
 -spec neighbours(state()) -> [partisan_peer:t()].
-neighbours(#state{members = Members}) ->
+neighbours(#{members := Members}) ->
     [Peer || #member{peer = Peer, status = up} <- maps:values(Members)].
 
 %% @doc Members that are not reachable now.
 -spec passive(state()) -> [partisan_peer:t()].
-passive(#state{members = Members}) ->
+passive(#{members := Members}) ->
     [Peer || #member{peer = Peer, status = down} <- maps:values(Members)].
 
 %% Events.
 
 event({join, Contact}, S) ->
-    case is_self(Contact, S) of
-        true -> S;
-        false -> emit({send, Contact, join}, S)
-    end;
-event({message, #{name := Name} = From, Msg}, #state{given_up = GivenUp} = S) ->
-    case is_self(From, S) of
-        true -> S;
-        false -> message(Msg, From, S#state{given_up = maps:remove(Name, GivenUp)})
-    end;
+    emit({send, Contact, join}, S);
+event({message, #{name := Name} = From, Msg}, #{given_up := GivenUp} = S) ->
+    message(Msg, From, S#{given_up := maps:remove(Name, GivenUp)});
 event({peer_up, #{name := Name} = Peer}, S) ->
-    case S#state.members of
+    case map_get(members, S) of
         #{Name := #member{peer = Known}} -> up(partisan_peer:newest(Known, Peer), S);
         #{} -> S
     end;
 event({peer_down, Name, _Reason}, S) ->
-    case S#state.members of
+    case map_get(members, S) of
         #{Name := Member} -> unreachable(Member, S);
         #{} -> S
     end;
@@ -122,21 +109,15 @@ event({timer, exchange}, S0) ->
                 {Peer, S} = pick(Neighbours, S0),
                 emit({send, Peer, {digest, digest(S)}}, S)
         end,
-    start_exchange(S1#state{hurried = false});
+    start_exchange(S1#{hurried := false});
 event({timer, {redial, Name}}, S) ->
-    case S#state.members of
+    case map_get(members, S) of
         #{Name := #member{peer = Peer, status = down}} -> emit({connect, Peer}, S);
         #{} -> S
     end;
 event(leave, S0) ->
-    S1 = lists:foldl(
-        fun(#{name := Name} = Peer, S) ->
-            emit({disconnect, Name}, emit({neighbour_down, Name}, emit({send, Peer, bye}, S)))
-        end,
-        S0,
-        neighbours(S0)
-    ),
-    S1#state{members = #{}, leaving = true}.
+    S1 = partisan_layer:part(neighbours(S0), bye, S0),
+    S1#{members := #{}}.
 
 %% Messages.
 
@@ -165,8 +146,8 @@ message(bye, #{name := Name, incarnation := Incarnation}, S) ->
 
 %% A description of a member, from itself or from hearsay: dial it if it is new to us.
 learn(#{name := Name, incarnation := Incarnation} = Peer, S) ->
-    Gone = max(maps:get(Name, S#state.departed, -1), maps:get(Name, S#state.given_up, -1)),
-    case S#state.members of
+    Gone = max(maps:get(Name, map_get(departed, S), -1), maps:get(Name, map_get(given_up, S), -1)),
+    case map_get(members, S) of
         _ when Incarnation =< Gone ->
             S;
         #{Name := #member{peer = Known} = Member} ->
@@ -181,16 +162,16 @@ learn(#{name := Name, incarnation := Incarnation} = Peer, S) ->
             end
     end.
 
-dial(#{name := Name} = Peer, #state{members = Members} = S0) ->
-    S1 = S0#state{members = Members#{Name => #member{peer = Peer}}},
+dial(#{name := Name} = Peer, #{members := Members} = S0) ->
+    S1 = S0#{members := Members#{Name => #member{peer = Peer}}},
     hurry(emit({send, Peer, hello}, emit({connect, Peer}, S1))).
 
-up(#{name := Name} = Peer, #state{members = Members} = S0) ->
+up(#{name := Name} = Peer, #{members := Members} = S0) ->
     #{Name := #member{status = Status}} = Members,
-    S1 = S0#state{members = Members#{Name := #member{peer = Peer, status = up}}},
+    S1 = S0#{members := Members#{Name := #member{peer = Peer, status = up}}},
     case Status of
         up -> S1;
-        down -> emit({count, neighbour_added}, emit({neighbour_up, Peer}, S1))
+        down -> partisan_layer:neighbour_up(Peer, S1)
     end.
 
 down(#member{status = up, peer = #{name := Name}}, S) ->
@@ -202,69 +183,59 @@ down(#member{status = down, peer = #{name := Name}}, S) ->
 unreachable(#member{peer = #{name := Name} = Peer, status = Status, dialled = Dialled}, S0) ->
     S1 =
         case Status of
-            up -> emit({count, neighbour_failed}, emit({neighbour_down, Name}, S0));
+            up -> partisan_layer:neighbour_down(Name, neighbour_failed, S0);
             down -> S0
         end,
+    #{members := Members, given_up := GivenUp} = S1,
     case Dialled < option(redials, S1) of
         true ->
             Member = #member{peer = Peer, dialled = Dialled + 1},
-            Delay = min(option(redial_delay, S1) bsl Dialled, option(redial_max, S1)),
-            S2 = S1#state{members = (S1#state.members)#{Name := Member}},
-            emit({start_timer, {redial, Name}, Delay}, S2);
+            Redial = {start_timer, {redial, Name}, partisan_layer:backoff(Dialled, S1)},
+            emit(Redial, S1#{members := Members#{Name := Member}});
         false ->
-            S1#state{
-                members = maps:remove(Name, S1#state.members),
-                given_up = (S1#state.given_up)#{Name => maps:get(incarnation, Peer)}
+            S1#{
+                members := maps:remove(Name, Members),
+                given_up := GivenUp#{Name => maps:get(incarnation, Peer)}
             }
     end.
 
 depart_all(Departed, S) ->
     maps:fold(fun depart/3, S, Departed).
 
-depart(Name, Incarnation, #state{departed = Departed0} = S0) ->
+depart(Name, Incarnation, #{departed := Departed0} = S0) ->
     Departed = maps:update_with(Name, fun(I) -> max(I, Incarnation) end, Incarnation, Departed0),
-    S1 = S0#state{departed = Departed},
-    case S1#state.members of
+    S1 = S0#{departed := Departed},
+    case map_get(members, S1) of
         #{Name := #member{peer = #{incarnation := Known}} = Member} when Known =< Incarnation ->
-            S2 = down(Member, S1),
-            emit({count, neighbour_left}, S2#state{members = maps:remove(Name, S2#state.members)});
+            S2 = down(Member, S1#{members := maps:remove(Name, map_get(members, S1))}),
+            emit({count, neighbour_left}, S2);
         #{} ->
             S1
     end.
 
-members(Kind, #state{self = Self, members = Members, departed = Departed}) ->
+members(Kind, #{self := Self, members := Members, departed := Departed}) ->
     {members, Kind, [Self | [Peer || #member{peer = Peer} <- maps:values(Members)]], Departed}.
 
 %% Equal on two members exactly when they know the same lives of the same names.
-digest(#state{self = Self, members = Members, departed = Departed}) ->
+digest(#{self := Self, members := Members, departed := Departed}) ->
     Known = [Self | [Peer || #member{peer = Peer} <- maps:values(Members)]],
     Lives = lists:sort([{Name, I} || #{name := Name, incarnation := I} <- Known]),
     erlang:phash2({Lives, lists:sort(maps:to_list(Departed))}, 1 bsl 32).
 
-is_self(#{name := Name}, #state{self = #{name := Self}}) ->
-    Name =:= Self.
-
-%% Internals: chance, options, effects.
+%% Internals: time, options.
 
 %% News is compared soon: that carries it through a forming mesh in a logarithm of its size.
-hurry(#state{hurried = true} = S) ->
+hurry(#{hurried := true} = S) ->
     S;
-hurry(#state{rand = Rand0} = S) ->
-    {Delay, Rand} = rand:uniform_s(option(exchange_soon, S), Rand0),
-    emit({start_timer, exchange, Delay}, S#state{hurried = true, rand = Rand}).
+hurry(S) ->
+    Soon = option(exchange_soon, S),
+    partisan_layer:start_timer_within(exchange, Soon, S#{hurried := true}).
 
-start_exchange(#state{rand = Rand0} = S) ->
+start_exchange(S0) ->
     % Between half an interval and one and a half, so that members do not fall into step.
-    Interval = option(exchange_interval, S),
-    {Jitter, Rand} = rand:uniform_s(Interval, Rand0),
-    emit({start_timer, exchange, Interval div 2 + Jitter}, S#state{rand = Rand}).
-
-pick(List, #state{rand = Rand0} = S) ->
-    {N, Rand} = rand:uniform_s(length(List), Rand0),
-    {lists:nth(N, List), S#state{rand = Rand}}.
-
-option(Name, #state{options = Options}) ->
-    maps:get(Name, Options).
+    Interval = option(exchange_interval, S0),
+    {Jitter, S1} = uniform(Interval, S0),
+    emit({start_timer, exchange, Interval div 2 + Jitter}, S1).
 
 defaults() ->
     #{
@@ -274,9 +245,3 @@ defaults() ->
         redial_delay => 500,
         redial_max => 30000
     }.
-
-emit(Effect, #state{out = Out} = S) ->
-    S#state{out = [Effect | Out]}.
-
-flush(#state{out = Out} = S) ->
-    {S#state{out = []}, lists:reverse(Out)}.

@@ -4,7 +4,7 @@
 %%% ACM SIGOPS European Workshop, 2002. Nodes near one another form a cluster with a membership of
 %%% its own; clusters are members of a second one. Most links, and so most gossip, stay within a
 %%% cluster. Here clusters are zones: the `level' option names the node's own, for example by its
-%%% availability zone or machine. Each level is a {@link partisan_scamp} of its own.
+%%% availability zone or machine. Each level is a {@link partisan_overlay_scamp} of its own.
 %%%
 %%% A joiner tells its contact its zone. A contact of the same zone is its contact there. One of
 %%% another zone names nodes of the joiner's zone that it has met, and where it has met few asks the
@@ -21,6 +21,8 @@
 -export([neighbours/1]).
 -export([passive/1]).
 
+-import(partisan_layer, [emit/2, option/2]).
+
 -type zone() :: term().
 -type level() :: 1 | 2.
 
@@ -31,14 +33,14 @@
     level => zone(),
     % Representatives of a zone that a contact has met, from which on it asks for no more.
     representatives => pos_integer(),
-    % The others are those of {@link partisan_scamp}.
+    % The others are those of {@link partisan_overlay_scamp}.
     _ => _
 }.
 
 -type msg() ::
     {hello, zone()}
     | {introduce, zone(), Mates :: [partisan_peer:t()], Represent :: boolean()}
-    | {level, level(), partisan_scamp:msg()}.
+    | {level, level(), partisan_overlay_scamp:msg()}.
 
 -export_type([options/0, msg/0, zone/0]).
 
@@ -52,84 +54,73 @@
     up = false :: boolean()
 }).
 
--record(state, {
-    self :: partisan_peer:t(),
-    options :: options(),
-    levels :: #{level() => partisan_scamp:state()},
-    pins = #{} :: #{partisan_peer:name() => #pin{}},
-    neighbours = #{} :: #{partisan_peer:name() => {partisan_peer:t(), [level()]}},
+%% Beside what every layer has.
+-opaque state() :: #{
+    levels := #{level() => partisan_overlay_scamp:state()},
+    pins := #{partisan_peer:name() => #pin{}},
+    neighbours := #{partisan_peer:name() => {partisan_peer:t(), [level()]}},
     % Nodes met lately by zone, the latest first.
-    met = #{} :: #{zone() => [partisan_peer:t()]},
-    introduced = false :: boolean(),
-    leaving = false :: boolean(),
-    out = [] :: [partisan_overlay:effect()]
-}).
+    met := #{zone() => [partisan_peer:t()]},
+    introduced := boolean(),
+    _ => _
+}.
 
--opaque state() :: #state{}.
 -export_type([state/0]).
 
 %% API.
 
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
-init(#{self := Self, seed := {A, B, C}} = Given) ->
-    Options = maps:merge(defaults(), Given),
-    {One, Effects1} = partisan_scamp:init(Options),
-    {Two, Effects2} = partisan_scamp:init(Options#{seed := {C, B, A}}),
-    S = #state{self = Self, options = Options, levels = #{1 => One, 2 => Two}},
-    flush(level_effects(2, Effects2, level_effects(1, Effects1, S))).
+init(#{seed := {A, B, C}} = Given) ->
+    #{options := Options} = S = partisan_layer:new(defaults(), Given, #{
+        levels => #{}, pins => #{}, neighbours => #{}, met => #{}, introduced => false
+    }),
+    One = partisan_overlay_scamp:init(Options),
+    Two = partisan_overlay_scamp:init(Options#{seed := {C, B, A}}),
+    partisan_layer:started(level_became(2, Two, level_became(1, One, S))).
 
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
-handle(_Event, #state{leaving = true} = S) ->
-    {S, []};
 handle(Event, S) ->
-    flush(event(Event, S)).
+    partisan_layer:handle(fun event/2, Event, S).
 
 -spec neighbours(state()) -> [partisan_peer:t()].
-neighbours(#state{neighbours = Neighbours}) ->
+neighbours(#{neighbours := Neighbours}) ->
     [Peer || {Peer, _} <- maps:values(Neighbours)].
 
 -spec passive(state()) -> [partisan_peer:t()].
-passive(#state{levels = Levels, neighbours = Neighbours}) ->
-    Known = lists:append([partisan_scamp:passive(Scamp) || Scamp <- maps:values(Levels)]),
+passive(#{levels := Levels, neighbours := Neighbours}) ->
+    Known = lists:append([partisan_overlay_scamp:passive(Scamp) || Scamp <- maps:values(Levels)]),
     lists:usort([Peer || #{name := Name} = Peer <- Known, not is_map_key(Name, Neighbours)]).
 
 %% Events.
 
 event({join, Contact}, S) ->
-    case is_self(Contact, S) of
-        true -> S;
-        false -> emit({send, Contact, {hello, option(level, S)}}, S)
-    end;
+    emit({send, Contact, {hello, option(level, S)}}, S);
 event({message, From, Msg}, S) ->
-    case is_self(From, S) of
-        true -> S;
-        false -> message(Msg, From, S)
-    end;
-event({peer_up, #{name := Name} = Peer}, #state{pins = Pins} = S0) ->
+    message(Msg, From, S);
+event({peer_up, #{name := Name} = Peer}, #{pins := Pins} = S0) ->
     case Pins of
         #{Name := #pin{levels = Levels} = Pin} ->
-            S1 = S0#state{pins = Pins#{Name := Pin#pin{up = true}}},
+            S1 = S0#{pins := Pins#{Name := Pin#pin{up = true}}},
             lists:foldl(fun(Level, S) -> level(Level, {peer_up, Peer}, S) end, S1, Levels);
         #{} ->
             S0
     end;
-event({peer_down, Name, _Reason} = Event, #state{pins = Pins, met = Met} = S) ->
+event({peer_down, Name, _Reason} = Event, #{pins := Pins, met := Met} = S) ->
     Others = maps:map(fun(_, Mates) -> [P || #{name := N} = P <- Mates, N =/= Name] end, Met),
-    level(2, Event, level(1, Event, S#state{pins = maps:remove(Name, Pins), met = Others}));
+    level(2, Event, level(1, Event, S#{pins := maps:remove(Name, Pins), met := Others}));
 event({timer, {Level, Name}}, S) ->
     level(Level, {timer, Name}, S);
-event(leave, S0) ->
-    S1 = level(2, leave, level(1, leave, S0)),
-    S1#state{leaving = true}.
+event(leave, S) ->
+    level(2, leave, level(1, leave, S)).
 
 %% Messages.
 
 message({hello, Zone}, From, S) ->
-    Mates = [Mate || Mate <- maps:get(Zone, S#state.met, []), not is_same(Mate, From)],
+    Mates = partisan_peer:without([From], maps:get(Zone, map_get(met, S), [])),
     Represent = length(Mates) < option(representatives, S),
     meet(Zone, From, emit({send, From, {introduce, option(level, S), Mates, Represent}}, S));
-message({introduce, Zone, Mates, Represent}, From, #state{introduced = Introduced} = S0) ->
-    S1 = S0#state{introduced = true},
+message({introduce, Zone, Mates, Represent}, From, #{introduced := Introduced} = S0) ->
+    S1 = S0#{introduced := true},
     case {option(level, S1), Mates} of
         {Zone, _} ->
             level(1, {join, From}, S1);
@@ -145,92 +136,66 @@ message({level, Level, Msg}, From, S) ->
 
 %% Internals: zones.
 
-meet(Zone, Peer, #state{met = Met} = S) when is_map_key(Zone, Met); map_size(Met) < ?ZONES ->
-    Others = [Mate || Mate <- maps:get(Zone, Met, []), not is_same(Mate, Peer)],
-    S#state{met = Met#{Zone => lists:sublist([Peer | Others], ?MATES)}};
+meet(Zone, Peer, #{met := Met} = S) when is_map_key(Zone, Met); map_size(Met) < ?ZONES ->
+    Others = partisan_peer:without([Peer], maps:get(Zone, Met, [])),
+    S#{met := Met#{Zone => lists:sublist([Peer | Others], ?MATES)}};
 meet(_Zone, _Peer, S) ->
     S.
 
-is_same(#{name := A}, #{name := B}) ->
-    A =:= B.
-
-is_self(Peer, #state{self = Self}) ->
-    is_same(Peer, Self).
-
 %% Internals: the levels.
 
-level(Level, Event, #state{levels = Levels} = S) ->
-    {Scamp, Effects} = partisan_scamp:handle(Event, map_get(Level, Levels)),
-    level_effects(Level, Effects, S#state{levels = Levels#{Level := Scamp}}).
+level(Level, Event, #{levels := Levels} = S) ->
+    level_became(Level, partisan_overlay_scamp:handle(Event, map_get(Level, Levels)), S).
 
-level_effects(Level, Effects, S0) ->
-    lists:foldl(fun(Effect, S) -> level_effect(Effect, Level, S) end, S0, Effects).
+level_became(Level, {Scamp, Effects}, #{levels := Levels} = S0) ->
+    S1 = S0#{levels := Levels#{Level => Scamp}},
+    lists:foldl(fun(Effect, S) -> level_effect(Effect, Level, S) end, S1, Effects).
 
 level_effect({send, Peer, Msg}, Level, S) ->
     emit({send, Peer, {level, Level, Msg}}, S);
 level_effect({start_timer, Name, Delay}, Level, S) ->
     emit({start_timer, {Level, Name}, Delay}, S);
 level_effect({connect, #{name := Name, incarnation := Life} = Peer}, Level, S) ->
-    #state{pins = Pins} = S1 = emit({connect, Peer}, S),
+    #{pins := Pins} = S1 = emit({connect, Peer}, S),
     case Pins of
         #{Name := #pin{incarnation = Known, levels = Levels, up = true}} when Known >= Life ->
             % It stands already, and the interpreter will not say so again.
             Shared = #pin{incarnation = Known, levels = lists:usort([Level | Levels]), up = true},
-            level(Level, {peer_up, Peer}, S1#state{pins = Pins#{Name := Shared}});
+            level(Level, {peer_up, Peer}, S1#{pins := Pins#{Name := Shared}});
         #{Name := #pin{levels = Levels}} ->
             Pin = #pin{incarnation = Life, levels = lists:usort([Level | Levels])},
-            S1#state{pins = Pins#{Name := Pin}};
+            S1#{pins := Pins#{Name := Pin}};
         #{} ->
-            S1#state{pins = Pins#{Name => #pin{incarnation = Life, levels = [Level]}}}
+            S1#{pins := Pins#{Name => #pin{incarnation = Life, levels = [Level]}}}
     end;
-level_effect({disconnect, Name}, Level, #state{pins = Pins} = S) ->
+level_effect({disconnect, Name}, Level, #{pins := Pins} = S) ->
     case Pins of
         #{Name := #pin{levels = [Level]}} ->
-            emit({disconnect, Name}, S#state{pins = maps:remove(Name, Pins)});
+            emit({disconnect, Name}, S#{pins := maps:remove(Name, Pins)});
         #{Name := #pin{levels = Levels} = Pin} ->
-            S#state{pins = Pins#{Name := Pin#pin{levels = lists:delete(Level, Levels)}}};
+            S#{pins := Pins#{Name := Pin#pin{levels = lists:delete(Level, Levels)}}};
         #{} ->
             S
     end;
-level_effect({neighbour_up, #{name := Name} = Peer}, Level, #state{neighbours = Known} = S) ->
+level_effect({neighbour_up, #{name := Name} = Peer}, Level, #{neighbours := Known} = S) ->
     case Known of
         #{Name := {_, Levels}} ->
-            S#state{neighbours = Known#{Name := {Peer, lists:usort([Level | Levels])}}};
+            S#{neighbours := Known#{Name := {Peer, lists:usort([Level | Levels])}}};
         #{} ->
-            emit({neighbour_up, Peer}, S#state{neighbours = Known#{Name => {Peer, [Level]}}})
+            emit({neighbour_up, Peer}, S#{neighbours := Known#{Name => {Peer, [Level]}}})
     end;
-level_effect({neighbour_down, Name}, Level, #state{neighbours = Known} = S) ->
+level_effect({neighbour_down, Name}, Level, #{neighbours := Known} = S) ->
     case Known of
         #{Name := {_, [Level]}} ->
-            emit({neighbour_down, Name}, S#state{neighbours = maps:remove(Name, Known)});
+            emit({neighbour_down, Name}, S#{neighbours := maps:remove(Name, Known)});
         #{Name := {Peer, Levels}} ->
-            S#state{neighbours = Known#{Name := {Peer, lists:delete(Level, Levels)}}};
+            S#{neighbours := Known#{Name := {Peer, lists:delete(Level, Levels)}}};
         #{} ->
             S
     end;
 level_effect(Effect, _Level, S) ->
     emit(Effect, S).
 
-option(Name, #state{options = Options}) ->
-    maps:get(Name, Options).
-
-%% The levels are SCAMP's second version; there is less to lose within a zone than in one cluster.
+%% The levels are SCAMP as revised; there is less to lose within a zone than in one cluster.
 defaults() ->
-    #{
-        level => <<>>,
-        representatives => 2,
-        redundancy => 3,
-        unsubscription => replace,
-        indirection => 4,
-        % Ten minutes.
-        lease => 120,
-        heartbeat_interval => 5000,
-        isolation => 3,
-        sides => two_sided
-    }.
-
-emit(Effect, #state{out = Out} = S) ->
-    S#state{out = [Effect | Out]}.
-
-flush(#state{out = Out} = S) ->
-    {S#state{out = []}, lists:reverse(Out)}.
+    #{level => <<>>, representatives => 2, redundancy => 3, indirection => 4}.

@@ -30,6 +30,8 @@
 -export([take/2]).
 -export([exchange/3]).
 
+-import(partisan_layer, [emit/2, option/2, is_self/2, pick/2, sample/3, start_timer_within/3]).
+
 -type view() :: #{partisan_peer:name() => partisan_peer:t()}.
 -type priority() :: high | low.
 
@@ -67,96 +69,75 @@
 
 -export_type([options/0, msg/0]).
 
--record(state, {
-    self :: partisan_peer:t(),
-    options :: options(),
-    rand :: rand:state(),
-    active = #{} :: view(),
-    passive = #{} :: view(),
+%% Beside what every layer has.
+-opaque state() :: #{
+    active := view(),
+    passive := partisan_passive_view:t(),
     % Whom we asked to become a neighbour and have no answer from, and whom this round of
     % promotion asked already.
-    asked = none :: none | partisan_peer:name(),
-    tried = #{} :: #{partisan_peer:name() => true},
+    asked := none | partisan_peer:name(),
+    tried := #{partisan_peer:name() => true},
     % What we offered in the last shuffle: first to go when the reply needs room (section 4.4).
-    offered = [] :: [partisan_peer:name()],
-    leaving = false :: boolean(),
-    out = [] :: [partisan_overlay:effect()]
-}).
+    offered := [partisan_peer:name()],
+    _ => _
+}.
 
--opaque state() :: #state{}.
 -export_type([state/0]).
 
 %% API.
 
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
-init(#{self := Self, seed := Seed} = Given) ->
-    Options = maps:merge(defaults(), Given),
-    S0 = #state{self = Self, options = Options, rand = rand:seed_s(exsss, Seed)},
-    % The first periods start at a random phase, lest a thousand nodes that were started together
-    % shuffle together ever after.
-    S1 = start_timer_within(promote, option(promotion_interval, S0), S0),
-    flush(start_timer_within(shuffle, option(shuffle_interval, S1), S1)).
+init(Given) ->
+    Own = #{active => #{}, asked => none, tried => #{}, offered => []},
+    S0 = partisan_layer:new(defaults(), Given, Own),
+    S1 = S0#{passive => partisan_passive_view:new(option(passive_max, S0))},
+    S2 = start_timer_within(promote, option(promotion_interval, S1), S1),
+    partisan_layer:started(start_timer_within(shuffle, option(shuffle_interval, S2), S2)).
 
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
-handle(_Event, #state{leaving = true} = S) ->
-    {S, []};
 handle(Event, S) ->
-    flush(event(Event, S)).
+    partisan_layer:handle(fun event/2, Event, S).
 
 -spec neighbours(state()) -> [partisan_peer:t()].
-neighbours(#state{active = Active}) ->
+neighbours(#{active := Active}) ->
     maps:values(Active).
 
 -spec passive(state()) -> [partisan_peer:t()].
-passive(#state{passive = Passive}) ->
-    maps:values(Passive).
+passive(#{passive := Passive}) ->
+    partisan_passive_view:peers(Passive).
 
 %% @doc Takes a peer into the active view, for overlays that choose neighbours by more than chance.
 -spec take(partisan_peer:t(), state()) -> {state(), [partisan_overlay:effect()]}.
 take(Peer, S) ->
-    flush(add_active(Peer, S)).
+    partisan_layer:started(add_active(Peer, S)).
 
 %% @doc As `take/2', in the place of a neighbour that becomes a spare and is not told.
 -spec exchange(Old :: partisan_peer:t(), New :: partisan_peer:t(), state()) ->
     {state(), [partisan_overlay:effect()]}.
 exchange(#{name := Name} = Old, New, S) ->
-    flush(add_active(New, add_passive(Old, [], drop_active(Name, evicted, S)))).
+    Dropped = add_passive(Old, [], drop_active(Name, evicted, S)),
+    partisan_layer:started(add_active(New, Dropped)).
 
 %% Events.
 
 event({join, Contact}, S) ->
-    case is_self(Contact, S) of
-        true -> S;
-        false -> emit({send, Contact, join}, S)
-    end;
+    emit({send, Contact, join}, S);
 event({message, From, Msg}, S) ->
-    case is_self(From, S) of
-        true -> S;
-        false -> message(Msg, From, new_life(From, S))
-    end;
+    message(Msg, From, new_life(From, S));
 event({peer_up, Peer}, S) ->
     refresh(Peer, S);
 event({peer_down, Name, _Reason}, S0) ->
     % A peer that cannot be reached is no spare either. Its successor comes by itself.
-    S1 = S0#state{passive = maps:remove(Name, S0#state.passive)},
-    S2 = drop_active(Name, failed, S1),
-    promote(answered(Name, S2));
+    promote(answered(Name, drop_active(Name, failed, drop_passive(Name, S0))));
 event({timer, promote}, S0) ->
-    S1 = lists:foldl(fun(P, S) -> emit({send, P, keep}, S) end, S0, neighbours(S0)),
-    S2 = promote(S1#state{asked = none, tried = #{}}),
+    S1 = partisan_layer:send_all(neighbours(S0), keep, S0),
+    S2 = promote(S1#{asked := none, tried := #{}}),
     emit({start_timer, promote, option(promotion_interval, S2)}, S2);
 event({timer, shuffle}, S) ->
     emit({start_timer, shuffle, option(shuffle_interval, S)}, shuffle(S));
 event(leave, S0) ->
-    S1 = lists:foldl(
-        fun(#{name := Name} = Peer, S) ->
-            Told = emit({send, Peer, disconnect}, S),
-            emit({disconnect, Name}, emit({neighbour_down, Name}, Told))
-        end,
-        S0,
-        neighbours(S0)
-    ),
-    S1#state{active = #{}, passive = #{}, leaving = true}.
+    S1 = partisan_layer:part(neighbours(S0), disconnect, S0),
+    S1#{active := #{}, passive := partisan_passive_view:new(option(passive_max, S1))}.
 
 %% Messages: joining (section 4.2).
 
@@ -168,7 +149,7 @@ message(join, From, S0) ->
             false -> emit({send, From, {referred, Sample}}, add_passive(From, [], S1))
         end,
     Walk = {forward_join, From, option(active_random_walk_length, S2)},
-    lists:foldl(fun(P, S) -> emit({send, P, Walk}, S) end, S2, others(From, S2));
+    partisan_layer:send_all(others([From], S2), Walk, S2);
 message({welcome, Sample}, From, S0) ->
     S1 = add_passive_all(Sample, [], S0),
     % We asked for this neighbour, but a burst of others may have filled the view meanwhile.
@@ -183,7 +164,7 @@ message({forward_join, New, TimeToLive}, From, S0) ->
     case is_self(New, S0) of
         true ->
             S0;
-        false when TimeToLive =< 0; Next =:= []; map_size(S0#state.active) =< 1 ->
+        false when TimeToLive =< 0; Next =:= []; map_size(map_get(active, S0)) =< 1 ->
             take_in(New, S0);
         false ->
             S1 =
@@ -220,7 +201,7 @@ message({shuffle, Origin, TimeToLive, Peers}, From, S0) ->
     case is_self(Origin, S0) of
         true ->
             S0;
-        false when TimeToLive > 0, Next =/= [], map_size(S0#state.active) > 1 ->
+        false when TimeToLive > 0, Next =/= [], map_size(map_get(active, S0)) > 1 ->
             {Peer, S1} = pick(Next, S0),
             emit({send, Peer, {shuffle, Origin, TimeToLive - 1, Peers}}, S1);
         false ->
@@ -230,7 +211,7 @@ message({shuffle, Origin, TimeToLive, Peers}, From, S0) ->
             add_passive_all(Peers, Sent, S2)
     end;
 message({shuffle_reply, Peers}, _From, S0) ->
-    S1 = add_passive_all(Peers, S0#state.offered, S0#state{offered = []}),
+    S1 = add_passive_all(Peers, map_get(offered, S0), S0#{offered := []}),
     promote(S1).
 
 %% Internals: the active view.
@@ -248,77 +229,63 @@ take_in(New, S) ->
     end.
 
 add_active(#{name := Name} = Peer, S0) ->
-    case is_self(Peer, S0) of
+    S1 = answered(Name, drop_passive(Name, S0)),
+    case is_active(Peer, S1) of
         true ->
-            S0;
+            refresh(Peer, S1);
         false ->
-            S1 = answered(Name, S0#state{passive = maps:remove(Name, S0#state.passive)}),
-            case is_active(Peer, S1) of
-                true ->
-                    refresh(Peer, S1);
-                false ->
-                    S2 = make_room(Peer, S1),
-                    S3 = S2#state{active = (S2#state.active)#{Name => Peer}},
-                    S4 = emit({neighbour_up, Peer}, emit({connect, Peer}, S3)),
-                    emit({count, neighbour_added}, S4)
-            end
+            S2 = #{active := Active} = make_room(S1),
+            S3 = emit({connect, Peer}, S2#{active := Active#{Name => Peer}}),
+            partisan_layer:neighbour_up(Peer, S3)
     end.
 
 %% Evicts a random neighbour when the view is full.
-make_room(For, S0) ->
+make_room(S0) ->
     case has_room(S0) of
         true ->
             S0;
         false ->
-            {#{name := Name} = Victim, S1} = pick(others(For, S0), S0),
+            {#{name := Name} = Victim, S1} = pick(neighbours(S0), S0),
             S2 = emit({send, Victim, disconnect}, S1),
             add_passive(Victim, [], drop_active(Name, evicted, S2))
     end.
 
-drop_active(Name, Why, S) ->
-    case S#state.active of
-        #{Name := _} ->
-            S1 = S#state{active = maps:remove(Name, S#state.active)},
-            S2 = emit({neighbour_down, Name}, S1),
-            case Why of
-                % The interpreter has forgotten the link already.
-                failed -> emit({count, neighbour_failed}, S2);
-                told -> emit({count, neighbour_left}, emit({disconnect, Name}, S2));
-                evicted -> emit({count, neighbour_evicted}, emit({disconnect, Name}, S2))
-            end;
-        #{} ->
-            S
-    end.
+drop_active(Name, Why, #{active := Active} = S) when is_map_key(Name, Active) ->
+    Dropped = S#{active := maps:remove(Name, Active)},
+    case Why of
+        % The interpreter has forgotten the link already.
+        failed -> partisan_layer:neighbour_down(Name, neighbour_failed, Dropped);
+        told -> unlink(Name, neighbour_left, Dropped);
+        evicted -> unlink(Name, neighbour_evicted, Dropped)
+    end;
+drop_active(_Name, _Why, S) ->
+    S.
+
+unlink(Name, Reason, S) ->
+    emit({disconnect, Name}, partisan_layer:neighbour_down(Name, Reason, S)).
 
 %% Asks one spare at a time to become a neighbour, until there are enough (section 4.3). A spare
 %% that refused is not asked again before the next promotion period.
-promote(#state{asked = none} = S0) ->
-    case map_size(S0#state.active) >= option(active_min, S0) of
-        true ->
-            S0;
-        false ->
-            case passive_candidates(S0) of
-                [] ->
-                    S0;
-                Candidates ->
-                    {#{name := Name} = Peer, S1} = pick(Candidates, S0),
-                    Priority =
-                        case map_size(S1#state.active) of
-                            0 -> high;
-                            _ -> low
-                        end,
-                    S2 = S1#state{asked = Name, tried = (S1#state.tried)#{Name => true}},
-                    emit({count, promotion}, emit({send, Peer, {neighbour, Priority}}, S2))
-            end
+promote(#{asked := none, active := Active, passive := Passive, tried := Tried} = S0) ->
+    Enough = map_size(Active) >= option(active_min, S0),
+    case partisan_passive_view:except(Tried, Passive) of
+        [_ | _] = Candidates when not Enough ->
+            {#{name := Name} = Peer, S1} = pick(Candidates, S0),
+            Priority =
+                case map_size(Active) of
+                    0 -> high;
+                    _ -> low
+                end,
+            S2 = S1#{asked := Name, tried := Tried#{Name => true}},
+            emit({count, promotion}, emit({send, Peer, {neighbour, Priority}}, S2));
+        _ ->
+            S0
     end;
 promote(S) ->
     S.
 
-passive_candidates(#state{passive = Passive, tried = Tried}) ->
-    [Peer || {Name, Peer} <- maps:to_list(Passive), not is_map_key(Name, Tried)].
-
-answered(Name, #state{asked = Name} = S) ->
-    S#state{asked = none};
+answered(Name, #{asked := Name} = S) ->
+    S#{asked := none};
 answered(_Name, S) ->
     S.
 
@@ -330,47 +297,30 @@ shuffle(S0) ->
             S0;
         Active ->
             {Target, S1} = pick(Active, S0),
-            {FromActive, S2} = sample(option(shuffle_active, S1), others(Target, S1), S1),
+            {FromActive, S2} = sample(option(shuffle_active, S1), others([Target], S1), S1),
             {FromPassive, S3} = sample(option(shuffle_passive, S2), passive(S2), S2),
-            Peers = [S3#state.self | FromActive ++ FromPassive],
+            #{self := Self} = S3,
             Offered = [Name || #{name := Name} <- FromPassive],
-            Msg = {shuffle, S3#state.self, option(active_random_walk_length, S3), Peers},
-            emit({send, Target, Msg}, S3#state{offered = Offered})
+            TimeToLive = option(active_random_walk_length, S3),
+            Msg = {shuffle, Self, TimeToLive, [Self | FromActive ++ FromPassive]},
+            emit({send, Target, Msg}, S3#{offered := Offered})
     end.
 
 %% `GoFirst': names to drop before any other when the view is full.
 add_passive_all(Peers, GoFirst, S) ->
     lists:foldl(fun(Peer, Acc) -> add_passive(Peer, GoFirst, Acc) end, S, Peers).
 
-add_passive(#{name := Name} = Peer, GoFirst, S0) ->
-    #state{passive = Passive} = S0,
-    case Passive of
-        #{Name := Known} ->
-            S0#state{passive = Passive#{Name := partisan_peer:newest(Known, Peer)}};
-        #{} ->
-            case is_self(Peer, S0) orelse is_map_key(Name, S0#state.active) of
-                true ->
-                    S0;
-                false ->
-                    S1 = make_passive_room(GoFirst, S0),
-                    S1#state{passive = (S1#state.passive)#{Name => Peer}}
-            end
+add_passive(Peer, GoFirst, #{passive := Passive0, rand := Rand0} = S) ->
+    case is_self(Peer, S) orelse is_active(Peer, S) of
+        true ->
+            S;
+        false ->
+            {Passive, Rand} = partisan_passive_view:add(Peer, GoFirst, Passive0, Rand0),
+            S#{passive := Passive, rand := Rand}
     end.
 
-make_passive_room(GoFirst, S0) ->
-    #state{passive = Passive} = S0,
-    case map_size(Passive) < option(passive_max, S0) of
-        true ->
-            S0;
-        false ->
-            Preferred = [Name || Name <- GoFirst, is_map_key(Name, Passive)],
-            {Name, S1} =
-                case Preferred of
-                    [First | _] -> {First, S0};
-                    [] -> pick(maps:keys(Passive), S0)
-                end,
-            S1#state{passive = maps:remove(Name, Passive)}
-    end.
+drop_passive(Name, #{passive := Passive} = S) ->
+    S#{passive := partisan_passive_view:remove(Name, Passive)}.
 
 %% What a joiner starts with: some of our neighbours and spares.
 sample_for(#{name := Name}, S) ->
@@ -380,58 +330,35 @@ sample_for(#{name := Name}, S) ->
 %% Internals: identity.
 
 %% A newer life of a neighbour: the link to the old one is gone, whatever the socket says.
-new_life(#{name := Name} = From, S) ->
-    case S#state.active of
-        #{Name := Known} ->
-            case partisan_peer:supersedes(From, Known) of
-                true when map_get(incarnation, Known) > 0 -> drop_active(Name, told, S);
-                true -> refresh(From, S);
+new_life(#{name := Name} = From, #{active := Active} = S) ->
+    case Active of
+        #{Name := #{incarnation := Known}} when Known > 0 ->
+            case partisan_peer:supersedes(From, map_get(Name, Active)) of
+                true -> drop_active(Name, told, S);
                 false -> S
             end;
         #{} ->
-            S
+            refresh(From, S)
     end.
 
 %% Completes an address hint (incarnation 0) by what the handshake told.
-refresh(#{name := Name} = Peer, S) ->
-    case S#state.active of
-        #{Name := Known} ->
-            S#state{active = (S#state.active)#{Name := partisan_peer:newest(Known, Peer)}};
-        #{} ->
-            S
+refresh(#{name := Name} = Peer, #{active := Active} = S) ->
+    case Active of
+        #{Name := Known} -> S#{active := Active#{Name := partisan_peer:newest(Known, Peer)}};
+        #{} -> S
     end.
 
-is_self(#{name := Name}, #state{self = #{name := Self}}) ->
-    Name =:= Self.
-
-is_active(#{name := Name}, #state{active = Active}) ->
+is_active(#{name := Name}, #{active := Active}) ->
     is_map_key(Name, Active).
 
-has_room(#state{active = Active} = S) ->
+has_room(#{active := Active} = S) ->
     map_size(Active) < option(active_max, S).
 
-%% Neighbours other than the given peer or peers.
-others(Peers, #state{active = Active}) when is_list(Peers) ->
-    maps:values(maps:without([Name || #{name := Name} <- Peers], Active));
-others(Peer, S) ->
-    others([Peer], S).
+%% Neighbours other than these.
+others(Peers, #{active := Active}) ->
+    maps:values(maps:without([Name || #{name := Name} <- Peers], Active)).
 
-%% Internals: chance, options, effects.
-
-pick(List, #state{rand = Rand0} = S) ->
-    {Element, Rand} = partisan_random:pick(List, Rand0),
-    {Element, S#state{rand = Rand}}.
-
-sample(Size, List, #state{rand = Rand0} = S) ->
-    {Sample, Rand} = partisan_random:sample(Size, List, Rand0),
-    {Sample, S#state{rand = Rand}}.
-
-start_timer_within(Name, Interval, #state{rand = Rand0} = S) ->
-    {Delay, Rand} = rand:uniform_s(Interval, Rand0),
-    emit({start_timer, Name, Delay}, S#state{rand = Rand}).
-
-option(Name, #state{options = Options}) ->
-    maps:get(Name, Options).
+%% Internals: options.
 
 %% The parameters Lasp's published evaluation ran with; shuffle sample sizes are the paper's.
 defaults() ->
@@ -446,9 +373,3 @@ defaults() ->
         shuffle_interval => 10000,
         promotion_interval => 5000
     }.
-
-emit(Effect, #state{out = Out} = S) ->
-    S#state{out = [Effect | Out]}.
-
-flush(#state{out = Out} = S) ->
-    {S#state{out = []}, lists:reverse(Out)}.

@@ -15,6 +15,8 @@
 -export([neighbours/1]).
 -export([passive/1]).
 
+-import(partisan_layer, [emit/2]).
+
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
@@ -36,14 +38,9 @@
     failures = 0 :: non_neg_integer()
 }).
 
--record(state, {
-    options :: options(),
-    edges :: #{partisan_peer:name() => #edge{}},
-    leaving = false :: boolean(),
-    out = [] :: [partisan_overlay:effect()]
-}).
+%% Beside what every layer has.
+-opaque state() :: #{edges := #{partisan_peer:name() => #edge{}}, _ => _}.
 
--opaque state() :: #state{}.
 -export_type([state/0]).
 
 %% API.
@@ -52,25 +49,22 @@
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(#{self := #{name := Self}, edges := Edges, peers := Peers} = Given) ->
     Names = lists:usort([other(Self, Edge) || Edge <- Edges, is_end(Self, Edge)]) -- [Self],
-    S = #state{
-        options = maps:merge(defaults(), Given),
-        edges = maps:from_list([{Name, #edge{peer = address(Name, Peers)}} || Name <- Names])
-    },
-    flush(lists:foldl(fun dial/2, S, Names)).
+    Edge = fun(Name) -> {Name, #edge{peer = address(Name, Peers)}} end,
+    Own = #{edges => maps:from_list(lists:map(Edge, Names))},
+    S = partisan_layer:new(defaults(), Given, Own),
+    partisan_layer:started(lists:foldl(fun dial/2, S, Names)).
 
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
-handle(_Event, #state{leaving = true} = S) ->
-    {S, []};
 handle(Event, S) ->
-    flush(event(Event, S)).
+    partisan_layer:handle(fun event/2, Event, S).
 
 -spec neighbours(state()) -> [partisan_peer:t()].
-neighbours(#state{edges = Edges}) ->
+neighbours(#{edges := Edges}) ->
     [Peer || #edge{up = true, peer = Peer} <- maps:values(Edges)].
 
 %% @doc Those at the other ends that are not reachable now.
 -spec passive(state()) -> [partisan_peer:t()].
-passive(#state{edges = Edges}) ->
+passive(#{edges := Edges}) ->
     [Peer || #edge{up = false, peer = Peer} <- maps:values(Edges)].
 
 %% Events.
@@ -78,48 +72,42 @@ passive(#state{edges = Edges}) ->
 % Edges are configured: there is nobody else worth joining.
 event({join, _Contact}, S) ->
     S;
-event({message, #{name := Name} = From, hello}, #state{edges = Edges} = S) ->
+event({message, #{name := Name} = From, hello}, #{edges := Edges} = S) ->
     case Edges of
         #{Name := Edge} -> greeted(From, Edge, S);
         #{} -> S
     end;
-event({message, #{name := Name, incarnation := Incarnation}, bye}, #state{edges = Edges} = S) ->
+event({message, #{name := Name, incarnation := Incarnation}, bye}, #{edges := Edges} = S) ->
     case Edges of
         #{Name := #edge{up = true, peer = #{incarnation := Known}}} when Known =< Incarnation ->
             redial_later(Name, down(Name, neighbour_left, emit({disconnect, Name}, S)));
         #{} ->
             S
     end;
-event({peer_up, #{name := Name} = Peer}, #state{edges = Edges} = S) ->
+event({peer_up, #{name := Name} = Peer}, #{edges := Edges} = S) ->
     case Edges of
         #{Name := #edge{peer = Known, up = Up}} ->
             Now = partisan_peer:newest(Known, Peer),
-            S1 = S#state{edges = Edges#{Name := #edge{peer = Now, up = true}}},
+            S1 = S#{edges := Edges#{Name := #edge{peer = Now, up = true}}},
             case Up of
                 true -> S1;
-                false -> emit({count, neighbour_added}, emit({neighbour_up, Now}, S1))
+                false -> partisan_layer:neighbour_up(Now, S1)
             end;
         #{} ->
             S
     end;
-event({peer_down, Name, _Reason}, #state{edges = Edges} = S) when is_map_key(Name, Edges) ->
+event({peer_down, Name, _Reason}, #{edges := Edges} = S) when is_map_key(Name, Edges) ->
     redial_later(Name, down(Name, neighbour_failed, S));
 event({peer_down, _Name, _Reason}, S) ->
     S;
-event({timer, {redial, Name}}, #state{edges = Edges} = S) ->
+event({timer, {redial, Name}}, #{edges := Edges} = S) ->
     case Edges of
         #{Name := #edge{up = false}} -> dial(Name, S);
         #{} -> S
     end;
 event(leave, S0) ->
-    S1 = lists:foldl(
-        fun(#{name := Name} = Peer, S) ->
-            emit({disconnect, Name}, emit({neighbour_down, Name}, emit({send, Peer, bye}, S)))
-        end,
-        S0,
-        neighbours(S0)
-    ),
-    S1#state{edges = #{}, leaving = true}.
+    S1 = partisan_layer:part(neighbours(S0), bye, S0),
+    S1#{edges := #{}}.
 
 %% Internals.
 
@@ -135,15 +123,15 @@ address(Name, Peers) ->
         [] -> error({no_address_of, Name})
     end.
 
-dial(Name, #state{edges = Edges} = S) ->
+dial(Name, #{edges := Edges} = S) ->
     #{Name := #edge{peer = Peer}} = Edges,
     emit({send, Peer, hello}, emit({connect, Peer}, S)).
 
 %% The other end is there: a link to a former life of it is worth nothing, and one that is waited
 %% for can be tried now.
-greeted(#{name := Name} = From, #edge{peer = Known, up = Up} = Edge, #state{edges = Edges} = S) ->
+greeted(#{name := Name} = From, #edge{peer = Known, up = Up} = Edge, #{edges := Edges} = S) ->
     Newer = partisan_peer:supersedes(From, Known),
-    S1 = S#state{edges = Edges#{Name := Edge#edge{peer = partisan_peer:newest(Known, From)}}},
+    S1 = S#{edges := Edges#{Name := Edge#edge{peer = partisan_peer:newest(Known, From)}}},
     case {Up, Newer} of
         {true, true} when map_get(incarnation, Known) > 0 ->
             connect(Name, down(Name, neighbour_failed, emit({disconnect, Name}, S1)));
@@ -153,33 +141,23 @@ greeted(#{name := Name} = From, #edge{peer = Known, up = Up} = Edge, #state{edge
             connect(Name, S1)
     end.
 
-connect(Name, #state{edges = Edges} = S) ->
+connect(Name, #{edges := Edges} = S) ->
     #{Name := #edge{peer = Peer}} = Edges,
     emit({connect, Peer}, S).
 
-down(Name, Why, #state{edges = Edges} = S) ->
+down(Name, Why, #{edges := Edges} = S) ->
     case Edges of
         #{Name := #edge{up = true} = Edge} ->
-            S1 = S#state{edges = Edges#{Name := Edge#edge{up = false}}},
-            emit({count, Why}, emit({neighbour_down, Name}, S1));
+            Down = S#{edges := Edges#{Name := Edge#edge{up = false}}},
+            partisan_layer:neighbour_down(Name, Why, Down);
         #{} ->
             S
     end.
 
-redial_later(Name, #state{edges = Edges} = S) ->
+redial_later(Name, #{edges := Edges} = S) ->
     #{Name := #edge{failures = Failures} = Edge} = Edges,
-    Delay = min(option(redial_delay, S) bsl min(Failures, 16), option(redial_max, S)),
-    S1 = S#state{edges = Edges#{Name := Edge#edge{failures = Failures + 1}}},
-    emit({start_timer, {redial, Name}, Delay}, S1).
-
-option(Name, #state{options = Options}) ->
-    maps:get(Name, Options).
+    Redial = {start_timer, {redial, Name}, partisan_layer:backoff(Failures, S)},
+    emit(Redial, S#{edges := Edges#{Name := Edge#edge{failures = Failures + 1}}}).
 
 defaults() ->
     #{redial_delay => 500, redial_max => 30000}.
-
-emit(Effect, #state{out = Out} = S) ->
-    S#state{out = [Effect | Out]}.
-
-flush(#state{out = Out} = S) ->
-    {S#state{out = []}, lists:reverse(Out)}.

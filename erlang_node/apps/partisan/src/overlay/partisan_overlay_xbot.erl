@@ -26,6 +26,8 @@
 -export([neighbours/1]).
 -export([passive/1]).
 
+-import(partisan_layer, [emit/2, option/2, is_self/2]).
+
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
@@ -51,72 +53,69 @@
 
 -export_type([options/0, msg/0]).
 
--record(state, {
-    self :: partisan_peer:t(),
-    options :: options(),
-    rand :: rand:state(),
-    hyparview :: partisan_overlay_hyparview:state(),
+%% Beside what every layer has.
+-opaque state() :: #{
+    hyparview := partisan_overlay_hyparview:state(),
     % Round trips in microseconds, of peers in either view.
-    costs = #{} :: #{partisan_peer:name() => non_neg_integer()},
+    costs := #{partisan_peer:name() => non_neg_integer()},
     % The spares measured in this round: one of them may become a candidate.
-    scanned = #{} :: #{partisan_peer:name() => partisan_peer:t()},
+    scanned := #{partisan_peer:name() => partisan_peer:t()},
     % As d: a request that waits for the cost of its o, with that o and the i and c of it.
-    weighing = none :: none | {Old :: partisan_peer:t(), partisan_peer:t(), partisan_peer:t()},
-    out = [] :: [partisan_overlay:effect()]
-}).
+    weighing := none | {Old :: partisan_peer:t(), partisan_peer:t(), partisan_peer:t()},
+    _ => _
+}.
 
--opaque state() :: #state{}.
 -export_type([state/0]).
 
 %% API.
 
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
-init(#{self := Self, seed := {A, B, C}} = Given) ->
-    Options = maps:merge(defaults(), Given),
-    {HyParView, Effects} = partisan_overlay_hyparview:init(Options),
-    Interval = map_get(optimisation_interval, Options),
-    {Phase, Rand} = rand:uniform_s(Interval, rand:seed_s(exsss, {B, C, A})),
-    S = #state{self = Self, options = Options, rand = Rand, hyparview = HyParView},
-    {S, Effects ++ [{start_timer, optimise, Phase}]}.
+init(#{seed := {A, B, C}} = Given) ->
+    Own = #{hyparview => none, costs => #{}, scanned => #{}, weighing => none},
+    S0 = partisan_layer:new(defaults(), Given#{seed := {B, C, A}}, Own),
+    HyParView = partisan_overlay_hyparview:init(maps:merge(defaults(), Given)),
+    S1 = partisan_layer:absorb(hyparview, HyParView, S0),
+    Interval = option(optimisation_interval, S1),
+    partisan_layer:started(partisan_layer:start_timer_within(optimise, Interval, S1)).
 
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
 handle(Event, S) ->
-    flush(event(Event, S)).
+    partisan_layer:handle(fun event/2, Event, S).
 
 -spec neighbours(state()) -> [partisan_peer:t()].
-neighbours(#state{hyparview = HyParView}) ->
+neighbours(#{hyparview := HyParView}) ->
     partisan_overlay_hyparview:neighbours(HyParView).
 
 -spec passive(state()) -> [partisan_peer:t()].
-passive(#state{hyparview = HyParView}) ->
+passive(#{hyparview := HyParView}) ->
     partisan_overlay_hyparview:passive(HyParView).
 
 %% Events.
 
 event({timer, optimise}, S0) ->
     S1 = emit({start_timer, optimise, option(optimisation_interval, S0)}, forget_costs(S0)),
-    {Scanned, S2} = scan(S1#state{weighing = none}),
-    S3 = S2#state{scanned = maps:from_list([{Name, P} || #{name := Name} = P <- Scanned])},
+    {Scanned, S2} = partisan_layer:sample(option(scan, S1), passive(S1), S1#{weighing := none}),
+    S3 = S2#{scanned := maps:from_list([{Name, P} || #{name := Name} = P <- Scanned])},
     % Neighbours again each time: costs change, and they are what is compared with.
     lists:foldl(fun(Peer, S) -> emit({measure, Peer}, S) end, S3, neighbours(S3) ++ Scanned);
-event({cost, Name, Cost}, #state{costs = Costs} = S) ->
-    Measured = emit({count, measured}, S#state{costs = Costs#{Name => Cost}}),
+event({cost, Name, Cost}, #{costs := Costs} = S) ->
+    Measured = emit({count, measured}, S#{costs := Costs#{Name => Cost}}),
     consider(Name, weigh(Name, Measured));
 event({message, From, {xbot, Msg}}, S) ->
     message(Msg, From, S);
-event({peer_down, Name, _Reason} = Event, #state{scanned = Scanned} = S) ->
-    hyparview(Event, S#state{scanned = maps:remove(Name, Scanned)});
+event({peer_down, Name, _Reason} = Event, #{scanned := Scanned} = S) ->
+    hyparview(Event, S#{scanned := maps:remove(Name, Scanned)});
 event(Event, S) ->
     hyparview(Event, S).
 
 %% At i: is this spare cheaper than the costliest neighbour that we may give up? One try per round.
-consider(Name, #state{scanned = Scanned, costs = Costs} = S) ->
+consider(Name, #{scanned := Scanned, costs := Costs} = S) ->
     Full = length(neighbours(S)) >= option(active_min, S),
     case {Scanned, costliest([], S)} of
         {#{Name := Candidate}, {Cost, Old}} when Full, map_get(Name, Costs) < Cost ->
             case is_neighbour(Candidate, S) of
                 true -> S;
-                false -> tell(Candidate, {optimise, Old}, S#state{scanned = #{}})
+                false -> tell(Candidate, {optimise, Old}, S#{scanned := #{}})
             end;
         _ ->
             S
@@ -134,7 +133,7 @@ message({optimise, Old}, From, S) ->
         {false, none} -> tell(From, {optimised, false, Old, pair}, S)
     end;
 %% At d: measures o first, where it does not know its cost yet.
-message({replace, Old, Initiator}, From, #state{costs = Costs} = S0) ->
+message({replace, Old, Initiator}, From, #{costs := Costs} = S0) ->
     Possible =
         not is_self(Old, S0) andalso not is_neighbour(Old, S0) andalso is_neighbour(From, S0),
     #{name := OldName} = Old,
@@ -142,9 +141,9 @@ message({replace, Old, Initiator}, From, #state{costs = Costs} = S0) ->
         false ->
             tell(From, {replaced, false, Old, Initiator}, S0);
         true when is_map_key(OldName, Costs) ->
-            weigh(OldName, S0#state{weighing = {Old, Initiator, From}});
+            weigh(OldName, S0#{weighing := {Old, Initiator, From}});
         true ->
-            emit({measure, Old}, S0#state{weighing = {Old, Initiator, From}})
+            emit({measure, Old}, S0#{weighing := {Old, Initiator, From}})
     end;
 %% At o: the first to change its view. It gives up i, who will know when the chain has come back.
 message({switch, Initiator, Candidate}, From, S) ->
@@ -171,8 +170,8 @@ message({optimised, false, _Old, _}, _From, S) ->
     S.
 
 %% At d, once the cost of o is known: would we rather have o than c?
-weigh(Name, #state{weighing = {#{name := Name} = Old, Initiator, Candidate}, costs = Costs} = S0) ->
-    S1 = S0#state{weighing = none},
+weigh(Name, #{weighing := {#{name := Name} = Old, Initiator, Candidate}, costs := Costs} = S0) ->
+    S1 = S0#{weighing := none},
     #{Name := Cost} = Costs,
     #{name := CandidateName} = Candidate,
     case Costs of
@@ -186,12 +185,8 @@ weigh(_Name, S) ->
 
 %% Internals: views and costs.
 
-scan(#state{rand = Rand0} = S) ->
-    {Scanned, Rand} = partisan_random:sample(option(scan, S), passive(S), Rand0),
-    {Scanned, S#state{rand = Rand}}.
-
 %% The costliest neighbour beside the unbiased ones and some others.
-costliest(Except, #state{costs = Costs} = S) ->
+costliest(Except, #{costs := Costs} = S) ->
     Known = [{map_get(N, Costs), P} || #{name := N} = P <- neighbours(S), is_map_key(N, Costs)],
     Unbiased = option(unbiased, S),
     case lists:reverse(lists:sort(Known)) of
@@ -207,34 +202,25 @@ costliest(Except, #state{costs = Costs} = S) ->
     end.
 
 %% What is known of those in neither view is not worth keeping.
-forget_costs(#state{costs = Costs} = S) ->
-    S#state{costs = maps:with([Name || #{name := Name} <- neighbours(S) ++ passive(S)], Costs)}.
+forget_costs(#{costs := Costs} = S) ->
+    S#{costs := maps:with([Name || #{name := Name} <- neighbours(S) ++ passive(S)], Costs)}.
 
 is_neighbour(#{name := Name}, S) ->
     lists:any(fun(#{name := Other}) -> Other =:= Name end, neighbours(S)).
 
-is_self(#{name := Name}, #state{self = #{name := Self}}) ->
-    Name =:= Self.
+take(Peer, #{hyparview := HyParView} = S) ->
+    partisan_layer:absorb(hyparview, partisan_overlay_hyparview:take(Peer, HyParView), S).
 
-take(Peer, S) ->
-    merge(partisan_overlay_hyparview:take(Peer, S#state.hyparview), S).
+exchange(Old, New, #{hyparview := HyParView} = S) ->
+    partisan_layer:absorb(hyparview, partisan_overlay_hyparview:exchange(Old, New, HyParView), S).
 
-exchange(Old, New, S) ->
-    merge(partisan_overlay_hyparview:exchange(Old, New, S#state.hyparview), S).
-
-hyparview(Event, S) ->
-    merge(partisan_overlay_hyparview:handle(Event, S#state.hyparview), S).
-
-merge({HyParView, Effects}, S) ->
-    lists:foldl(fun emit/2, S#state{hyparview = HyParView}, Effects).
+hyparview(Event, #{hyparview := HyParView} = S) ->
+    partisan_layer:absorb(hyparview, partisan_overlay_hyparview:handle(Event, HyParView), S).
 
 %% Internals: options, effects.
 
 tell(Peer, Msg, S) ->
     emit({send, Peer, {xbot, Msg}}, S).
-
-option(Name, #state{options = Options}) ->
-    maps:get(Name, Options).
 
 %% Optimisation is slower than repair, so that it works on an overlay at rest.
 defaults() ->
@@ -245,9 +231,3 @@ defaults() ->
         active_max => 6,
         active_min => 3
     }.
-
-emit(Effect, #state{out = Out} = S) ->
-    S#state{out = [Effect | Out]}.
-
-flush(#state{out = Out} = S) ->
-    {S#state{out = []}, lists:reverse(Out)}.

@@ -27,13 +27,13 @@
 -export([kind/1]).
 -export([former/1]).
 
--type spec() :: {partisan_stack:kind(), Parameters :: map()}.
+-type spec() :: {partisan_kinds:kind(), Parameters :: map()}.
 -type tag() :: non_neg_integer().
 -type name() :: partisan_peer:name().
 
 -record(overlay, {
     tag :: tag(),
-    kind :: partisan_stack:kind(),
+    kind :: partisan_kinds:kind(),
     module :: module(),
     state :: term()
 }).
@@ -122,12 +122,12 @@ present_neighbours(#overlays{present = #overlay{module = Module, state = State}}
 passive(#overlays{present = #overlay{module = Module, state = State}}) ->
     Module:passive(State).
 
--spec kind(t()) -> partisan_stack:kind().
+-spec kind(t()) -> partisan_kinds:kind().
 kind(#overlays{present = #overlay{kind = Kind}}) ->
     Kind.
 
 %% @doc The kind of the overlay that is yet to be retired.
--spec former(t()) -> none | partisan_stack:kind().
+-spec former(t()) -> none | partisan_kinds:kind().
 former(#overlays{former = none}) -> none;
 former(#overlays{former = #overlay{kind = Kind}}) -> Kind.
 
@@ -223,8 +223,9 @@ effect(Effect, _Tag, O) ->
 %% Internals: lives of overlays.
 
 start({Kind, Parameters} = Spec, Common) ->
-    Module = partisan_stack:module(Kind),
-    {State, Effects} = Module:init(with_peers(maps:merge(Parameters, Common))),
+    Module = partisan_kinds:module(Kind),
+    Given = maps:merge(partisan_kinds:preset(Kind), Parameters),
+    {State, Effects} = Module:init(with_peers(maps:merge(Given, Common))),
     {#overlay{tag = tag(Spec), kind = Kind, module = Module, state = State}, Effects}.
 
 %% Address hints that came with the parameters are as good as the seeds'.

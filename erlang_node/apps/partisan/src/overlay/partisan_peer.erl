@@ -12,6 +12,7 @@
 -export([incarnation/1]).
 -export([supersedes/2]).
 -export([newest/2]).
+-export([without/2]).
 
 -type name() :: binary().
 -type incarnation() :: non_neg_integer().
@@ -53,3 +54,9 @@ newest(A, B) ->
         true -> B;
         false -> A
     end.
+
+%% @doc The peers of the second list that are not, by name, in the first.
+-spec without([t()], [t()]) -> [t()].
+without(Peers, List) ->
+    Names = [Name || #{name := Name} <- Peers],
+    [Peer || #{name := Name} = Peer <- List, not lists:member(Name, Names)].

@@ -3,7 +3,6 @@
 
 -export([pick/2]).
 -export([sample/3]).
--export([chance/2]).
 
 %% @doc One element of a list that is not empty.
 -spec pick([Element, ...], rand:state()) -> {Element, rand:state()}.
@@ -32,9 +31,3 @@ at(Place, Elements, Moved) ->
         #{Place := Element} -> Element;
         #{} -> element(Place, Elements)
     end.
-
-%% @doc True once in `N' times.
--spec chance(pos_integer(), rand:state()) -> {boolean(), rand:state()}.
-chance(N, Rand0) ->
-    {Drawn, Rand} = rand:uniform_s(N, Rand0),
-    {Drawn =:= 1, Rand}.

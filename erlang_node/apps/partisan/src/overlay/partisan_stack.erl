@@ -2,9 +2,8 @@
 %%%
 %%% The layers know nothing of one another. The stack wraps their messages and timers, tells the
 %%% broadcast layer about the overlay's neighbours, and does what belongs to no overlay in
-%%% particular: getting joined. A node without neighbours asks one seed after another, at growing
-%%% intervals, for as long as it takes; a seed goes on until it has met each other seed once, since
-%%% otherwise clusters that grew around two seeds would stay two.
+%%% particular: getting joined ({@link partisan_contacts}) and noticing that the overlay has fallen
+%%% apart ({@link partisan_beacon}).
 %%%
 %%% The overlay can be changed while everything runs: see {@link partisan_overlays}.
 %%%
@@ -20,24 +19,13 @@
 -export([members/1]).
 -export([joined/1]).
 -export([info/1]).
-%% The module of an overlay, by its kind.
--export([module/1]).
 
--type kind() ::
-    full_mesh
-    | client_server
-    | hyparview
-    | xbot
-    | cyclon
-    | scamp_v1
-    | scamp_v2
-    | hiscamp
-    | static.
+-import(partisan_layer, [emit/2, option/2]).
 
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
-    overlay := {kind(), map()},
+    overlay := partisan_overlays:spec(),
     % Address hints of the contacts, this node's own among them when it is one.
     seeds := [partisan_peer:t()],
     % How many nodes the cluster is meant to have: one alone is joined, two are not.
@@ -64,92 +52,79 @@
     | {route, partisan_peer:name(), Neighbour :: partisan_peer:name()}
     | {no_route, partisan_peer:name()}.
 -type info() :: #{
-    kind := kind(),
+    kind := partisan_kinds:kind(),
     % Another overlay that is still running, after a switch.
-    former := none | kind(),
+    former := none | partisan_kinds:kind(),
     joined := boolean(),
     active := [partisan_peer:name()],
     passive := [partisan_peer:name()]
 }.
 
--export_type([kind/0, options/0, event/0, effect/0, info/0]).
+-export_type([options/0, event/0, effect/0, info/0]).
 
--record(stack, {
-    options :: options(),
-    overlay :: partisan_overlays:t(),
-    beacon :: none | partisan_beacon:t(),
-    protocol :: module(),
-    broadcast :: term(),
-    routes :: partisan_routes:t(),
-    rand :: rand:state(),
-    contacts :: [partisan_peer:t()],
-    % Seeds that this seed has not met yet.
-    unmet = [] :: [partisan_peer:name()],
-    attempts = 0 :: non_neg_integer(),
-    leaving = false :: boolean(),
-    out = [] :: [effect()]
-}).
+%% Beside what every layer has.
+-opaque t() :: #{
+    overlay := partisan_overlays:t(),
+    beacon := none | partisan_beacon:t(),
+    protocol := module(),
+    broadcast := term(),
+    routes := partisan_routes:t(),
+    contacts := partisan_contacts:t(),
+    _ => _
+}.
 
--opaque t() :: #stack{}.
 -export_type([t/0]).
 
 %% API.
 
 -spec init(options()) -> {t(), [effect()]}.
-init(#{self := #{name := Name} = Self, overlay := {Kind, Parameters}, seeds := Seeds} = Given) ->
-    Options = maps:merge(defaults(), Given),
-    #{seed := {A, B, C} = Seed, broadcast := Broadcast} = Options,
+init(#{self := Self, seed := {A, B, C} = Seed, overlay := {Kind, _} = Spec} = Given) ->
+    #{broadcast := Broadcast} = Options = maps:merge(defaults(), Given#{seed := {C, A, B}}),
+    #{seeds := Seeds} = Options,
     Protocol = protocol(maps:get(protocol, Broadcast, plumtree)),
     Common = #{self => Self, seed => Seed, seeds => Seeds},
-    {Overlay, Effects} = partisan_overlays:init({Kind, Parameters}, Common),
-    Others = [Other || #{name := N} = Other <- Seeds, N =/= Name],
-    Rand0 = rand:seed_s(exsss, {C, A, B}),
-    {Contacts, Rand} = partisan_random:sample(length(Others), Others, Rand0),
-    Stack0 = #stack{
-        options = Options,
-        overlay = Overlay,
-        beacon = beacon(Kind, Self, Seeds, Rand),
-        protocol = Protocol,
-        broadcast = Protocol:init(Broadcast#{self => Self, seed => Seed}),
-        routes = partisan_routes:new(Name),
-        rand = Rand,
-        contacts = Contacts
-    },
-    Stack1 = overlay_effects(Effects, meet_all(Stack0)),
-    flush(emit({start_timer, {beacon, tick}, option(beacon_interval, Stack1)}, seek(Stack1))).
+    {Overlay, Effects} = partisan_overlays:init(Spec, Common),
+    #{rand := Rand0} = S0 = partisan_layer:new(#{}, Options, #{
+        overlay => Overlay,
+        protocol => Protocol,
+        broadcast => Protocol:init(Broadcast#{self => Self, seed => Seed}),
+        routes => partisan_routes:new(partisan_peer:name(Self))
+    }),
+    {Contacts, Rand} = partisan_contacts:new(Self, Seeds, Rand0),
+    S1 = S0#{contacts => Contacts, rand := Rand, beacon => beacon(Kind, Self, Seeds, Rand)},
+    S2 = seek(overlay_effects(Effects, meet_all(S1))),
+    partisan_layer:started(emit({start_timer, {beacon, tick}, option(beacon_interval, S2)}, S2)).
 
 -spec handle(event(), t()) -> {t(), [effect()]}.
-handle(_Event, #stack{leaving = true} = Stack) ->
-    {Stack, []};
-handle(Event, Stack) ->
-    flush(event(Event, Stack)).
+handle(Event, S) ->
+    partisan_layer:handle(fun event/2, Event, S).
 
 %% @doc Can the overlay that `{reconfigure, Changes}' asks for be built?
 -spec check(partisan_config:changes(), t()) -> ok | {error, Description :: string()}.
-check(#{overlay := Spec}, #stack{overlay = Overlay}) -> partisan_overlays:check(Spec, Overlay);
+check(#{overlay := Spec}, #{overlay := Overlay}) -> partisan_overlays:check(Spec, Overlay);
 check(#{}, _Stack) -> ok.
 
 -spec neighbours(t()) -> [partisan_peer:t()].
-neighbours(#stack{overlay = Overlay}) ->
+neighbours(#{overlay := Overlay}) ->
     partisan_overlays:neighbours(Overlay).
 
 -spec passive(t()) -> [partisan_peer:t()].
-passive(#stack{overlay = Overlay}) ->
+passive(#{overlay := Overlay}) ->
     partisan_overlays:passive(Overlay).
 
 %% @doc Every member this node knows of, itself included.
 -spec members(t()) -> [partisan_peer:name()].
-members(#stack{options = #{self := #{name := Self}}} = Stack) ->
+members(#{self := #{name := Self}} = Stack) ->
     lists:usort([Self | [Name || #{name := Name} <- neighbours(Stack) ++ passive(Stack)]]).
 
 -spec joined(t()) -> boolean().
-joined(#stack{options = #{replicas := 1}, leaving = Leaving}) ->
+joined(#{options := #{replicas := 1}, leaving := Leaving}) ->
     not Leaving;
 joined(Stack) ->
     neighbours(Stack) =/= [].
 
 -spec info(t()) -> info().
-info(#stack{overlay = Overlay} = Stack) ->
+info(#{overlay := Overlay} = Stack) ->
     #{
         kind => partisan_overlays:kind(Overlay),
         former => partisan_overlays:former(Overlay),
@@ -162,21 +137,21 @@ info(#stack{overlay = Overlay} = Stack) ->
 
 event({broadcast, Payload}, S) ->
     broadcast({broadcast, {user, Payload}}, S);
-event({find_route, Name}, S) ->
-    routes(partisan_routes:find(Name, S#stack.routes), S);
-event({message, From, {route, Msg}}, S) ->
-    routes(partisan_routes:found(Msg, maps:get(name, From), S#stack.routes), S);
-event({timer, {route, Name}}, S) ->
-    routes(partisan_routes:timeout(Name, S#stack.routes), S);
+event({find_route, Name}, #{routes := Routes} = S) ->
+    routes(partisan_routes:find(Name, Routes), S);
+event({message, #{name := From}, {route, Msg}}, #{routes := Routes} = S) ->
+    routes(partisan_routes:found(Msg, From, Routes), S);
+event({timer, {route, Name}}, #{routes := Routes} = S) ->
+    routes(partisan_routes:timeout(Name, Routes), S);
 event({message, From, {overlay, Msg}}, S) ->
     overlay({message, From, Msg}, met(From, S));
 event({message, From, {broadcast, Msg}}, S) ->
     broadcast({message, From, Msg}, S);
-event({message, _From, {beacon, _}}, #stack{beacon = none} = S) ->
+event({message, _From, {beacon, _}}, #{beacon := none} = S) ->
     S;
-event({message, From, {beacon, Msg}}, #stack{beacon = Beacon0} = S) ->
+event({message, From, {beacon, Msg}}, #{beacon := Beacon0} = S) ->
     {Beacon, Actions} = partisan_beacon:heard(Msg, From, neighbours(S), Beacon0),
-    beacon_actions(Actions, S#stack{beacon = Beacon});
+    beacon_actions(Actions, S#{beacon := Beacon});
 event({timer, {overlay, Name}}, S) ->
     overlay({timer, Name}, S);
 event({timer, {broadcast, Name}}, S) ->
@@ -191,46 +166,40 @@ event({timer, {stack, retire}}, S) ->
     retire(S);
 event({peer_up, Peer}, S) ->
     overlay({peer_up, Peer}, met(Peer, S));
-event(leave, S) ->
-    S1 = overlay(leave, S),
-    S1#stack{leaving = true};
 event(Event, S) ->
-    % Joins and losses are the overlay's own business.
+    % Joins and losses are the overlay's own business, and so is leaving.
     overlay(Event, S).
 
 %% Internals: joining.
 
-seek(#stack{contacts = []} = S) ->
-    S;
-seek(#stack{contacts = [Contact | Others], unmet = Unmet} = S) ->
-    case {partisan_overlays:present_neighbours(S#stack.overlay), Unmet} of
-        {[], _} ->
-            seek_later(overlay({join, Contact}, S#stack{contacts = Others ++ [Contact]}));
-        {_, [Name | Later]} ->
-            [Seed] = [C || #{name := N} = C <- S#stack.contacts, N =:= Name],
-            seek_later(overlay({join, Seed}, S#stack{unmet = Later ++ [Name]}));
-        {_, []} ->
+seek(#{contacts := Contacts0} = S) ->
+    case partisan_contacts:next(has_neighbours(S), Contacts0) of
+        {join, Contact, Contacts} ->
+            seek_later(overlay({join, Contact}, S#{contacts := Contacts}));
+        {idle, Contacts} ->
             % The loss of the last neighbour starts it again.
-            S#stack{attempts = 0}
+            S#{contacts := Contacts}
     end.
 
-seek_later(#stack{attempts = Attempts} = S) ->
-    % It doubles with every fourth attempt, and so stays a fraction of the time waited: the seeds of
-    % a cluster that starts are up a moment later than most of those who look for them.
-    Doublings = min(Attempts div 4, 16),
-    Longest = min(option(join_delay, S) bsl Doublings, option(join_delay_max, S)),
-    {Chance, Rand} = rand:uniform_s(Longest, S#stack.rand),
-    Delay = (Longest + Chance) div 2,
-    emit({start_timer, {stack, seek}, Delay}, S#stack{attempts = Attempts + 1, rand = Rand}).
+seek_later(#{contacts := Contacts0, rand := Rand0} = S) ->
+    Range = {option(join_delay, S), option(join_delay_max, S)},
+    {Delay, Contacts, Rand} = partisan_contacts:delay(Range, Contacts0, Rand0),
+    emit({start_timer, {stack, seek}, Delay}, S#{contacts := Contacts, rand := Rand}).
 
-met(#{name := Name}, #stack{unmet = Unmet} = S) ->
-    S#stack{unmet = lists:delete(Name, Unmet)}.
+met(Peer, #{contacts := Contacts} = S) ->
+    S#{contacts := partisan_contacts:met(Peer, Contacts)}.
+
+meet_all(#{contacts := Contacts} = S) ->
+    S#{contacts := partisan_contacts:meet_all(Contacts)}.
+
+has_neighbours(#{overlay := Overlay}) ->
+    partisan_overlays:present_neighbours(Overlay) =/= [].
 
 %% Internals: other settings, another overlay.
 
-reconfigure(Changes, #stack{options = Options} = S0) ->
+reconfigure(Changes, #{options := Options} = S0) ->
     #{seeds := Former} = Options,
-    S1 = S0#stack{options = maps:merge(Options, maps:with([seeds, replicas], Changes))},
+    S1 = S0#{options := maps:merge(Options, maps:with([seeds, replicas], Changes))},
     S2 =
         case Changes of
             #{seeds := Seeds} when Seeds =/= Former -> reseed(S1);
@@ -243,48 +212,40 @@ reconfigure(Changes, #stack{options = Options} = S0) ->
 
 %% Who has neighbours looks for seeds when beacons fail or the last neighbour is lost; who has none
 %% is looking already and finds others on its list, but for a node that had nobody to look for.
-reseed(#stack{options = #{self := #{name := Self}, seeds := Seeds}} = S0) ->
-    #stack{overlay = Overlay, contacts = Former} = S0,
-    Others = [Other || #{name := Name} = Other <- Seeds, Name =/= Self],
-    {Contacts, Rand} = partisan_random:sample(length(Others), Others, S0#stack.rand),
-    S1 = S0#stack{
-        contacts = Contacts,
-        rand = Rand,
-        unmet = [],
-        overlay = partisan_overlays:set_seeds(Seeds, Overlay)
+reseed(#{self := Self, options := #{seeds := Seeds}, overlay := Overlay} = S0) ->
+    #{contacts := Former, rand := Rand0} = S0,
+    {Contacts, Rand} = partisan_contacts:replace(Self, Seeds, Former, Rand0),
+    S1 = S0#{
+        contacts := Contacts,
+        rand := Rand,
+        overlay := partisan_overlays:set_seeds(Seeds, Overlay)
     },
     S2 = with_beacon(partisan_overlays:kind(Overlay), S1),
-    case Former of
+    case partisan_contacts:peers(Former) of
         [] -> seek(S2);
         _ -> S2
     end.
 
-switch({Kind, _} = Spec, #stack{overlay = Overlay0} = S0) ->
+switch({Kind, _} = Spec, #{overlay := Overlay0} = S0) ->
     case partisan_overlays:switch(Spec, Overlay0) of
         {Overlay0, []} ->
             S0;
         {Overlay, Effects} ->
-            S1 = overlay_effects(Effects, S0#stack{overlay = Overlay, attempts = 0}),
+            Rested = partisan_contacts:rest(map_get(contacts, S0)),
+            S1 = overlay_effects(Effects, S0#{overlay := Overlay, contacts := Rested}),
             retire_later(seek(meet_all(with_beacon(Kind, S1))))
     end.
 
-with_beacon(Kind, #stack{options = #{self := Self, seeds := Seeds}, rand = Rand} = S) ->
-    S#stack{beacon = beacon(Kind, Self, Seeds, Rand)}.
+with_beacon(Kind, #{options := #{self := Self, seeds := Seeds}, rand := Rand} = S) ->
+    S#{beacon := beacon(Kind, Self, Seeds, Rand)}.
 
-%% A seed has every other seed to meet, at the start and again in a new overlay.
-meet_all(#stack{options = #{self := #{name := Self}, seeds := Seeds}, contacts = Contacts} = S) ->
-    case [Name || #{name := Name} <- Seeds, Name =:= Self] of
-        [] -> S;
-        [Self] -> S#stack{unmet = [Name || #{name := Name} <- Contacts]}
-    end.
-
-retire(#stack{overlay = Overlay0} = S) ->
-    case partisan_overlays:present_neighbours(Overlay0) of
-        [] ->
+retire(#{overlay := Overlay0} = S) ->
+    case has_neighbours(S) of
+        false ->
             retire_later(S);
-        _ ->
+        true ->
             {Overlay, Effects} = partisan_overlays:retire(Overlay0),
-            overlay_effects(Effects, S#stack{overlay = Overlay})
+            overlay_effects(Effects, S#{overlay := Overlay})
     end.
 
 retire_later(S) ->
@@ -292,22 +253,19 @@ retire_later(S) ->
 
 %% Internals: beacons.
 
-%% Full meshes and stars compare their members directly; only partial views can split unnoticed.
-beacon(Kind, _Self, _Seeds, _Rand) when
-    Kind =:= full_mesh; Kind =:= client_server; Kind =:= static
-->
-    none;
-beacon(_Kind, Self, Seeds, Rand) ->
-    partisan_beacon:init(#{self => Self, seeds => Seeds, rand => Rand}).
+beacon(Kind, Self, Seeds, Rand) ->
+    case partisan_kinds:can_split(Kind) of
+        true -> partisan_beacon:init(#{self => Self, seeds => Seeds, rand => Rand});
+        false -> none
+    end.
 
-beacon_tick(#stack{beacon = none} = S) ->
+beacon_tick(#{beacon := none, contacts := Contacts} = S) ->
     % Members that gave one another up during a long partition find back through the seeds.
-    Known = [Name || #{name := Name} <- neighbours(S)],
-    Lost = [C || #{name := Name} = C <- S#stack.contacts, not lists:member(Name, Known)],
+    Lost = partisan_peer:without(neighbours(S), partisan_contacts:peers(Contacts)),
     beacon_restart(lists:foldl(fun(C, Acc) -> overlay({join, C}, Acc) end, S, Lost));
-beacon_tick(#stack{beacon = Beacon0} = S) ->
+beacon_tick(#{beacon := Beacon0} = S) ->
     {Beacon, Actions} = partisan_beacon:tick(neighbours(S), Beacon0),
-    beacon_restart(beacon_actions(Actions, S#stack{beacon = Beacon})).
+    beacon_restart(beacon_actions(Actions, S#{beacon := Beacon})).
 
 beacon_restart(S) ->
     emit({start_timer, {beacon, tick}, option(beacon_interval, S)}, S).
@@ -324,9 +282,9 @@ beacon_actions(Actions, S0) ->
 
 %% Internals: the layers.
 
-overlay(Event, #stack{overlay = Overlay0} = S) ->
+overlay(Event, #{overlay := Overlay0} = S) ->
     {Overlay, Effects} = partisan_overlays:handle(Event, Overlay0),
-    overlay_effects(Effects, S#stack{overlay = Overlay}).
+    overlay_effects(Effects, S#{overlay := Overlay}).
 
 overlay_effects(Effects, S) ->
     lists:foldl(fun overlay_effect/2, S, Effects).
@@ -338,18 +296,18 @@ overlay_effect({start_timer, Name, Delay}, S) ->
 overlay_effect({neighbour_up, _} = Effect, S) ->
     broadcast(Effect, emit(Effect, S));
 overlay_effect({neighbour_down, Name} = Effect, S0) ->
-    S1 = broadcast(Effect, emit(Effect, S0)),
-    S = routes(partisan_routes:forget_neighbour(Name, S1#stack.routes), S1),
-    case partisan_overlays:present_neighbours(S#stack.overlay) of
-        [] -> seek_later(S);
-        _ -> S
+    #{routes := Routes} = S1 = broadcast(Effect, emit(Effect, S0)),
+    S2 = routes(partisan_routes:forget_neighbour(Name, Routes), S1),
+    case has_neighbours(S2) of
+        true -> S2;
+        false -> seek_later(S2)
     end;
 overlay_effect(Effect, S) ->
     emit(Effect, S).
 
-broadcast(Event, #stack{protocol = Protocol, broadcast = Broadcast0} = S0) ->
+broadcast(Event, #{protocol := Protocol, broadcast := Broadcast0} = S0) ->
     {Broadcast, Effects} = Protocol:handle(Event, Broadcast0),
-    lists:foldl(fun broadcast_effect/2, S0#stack{broadcast = Broadcast}, Effects).
+    lists:foldl(fun broadcast_effect/2, S0#{broadcast := Broadcast}, Effects).
 
 broadcast_effect({send, Peer, Msg}, S) ->
     emit({send, Peer, {broadcast, Msg}}, S);
@@ -359,18 +317,18 @@ broadcast_effect({count, Kind}, S) ->
     emit({count, {broadcast, Kind}}, S);
 broadcast_effect({deliver, {user, Payload}}, S) ->
     emit({deliver, Payload}, S);
-broadcast_effect({deliver, {seek, Sought, Seeker}}, #stack{options = #{self := Self}} = S) ->
+broadcast_effect({deliver, {seek, Sought, Seeker}}, #{self := Self, routes := Routes} = S) ->
     case Self of
-        #{name := Sought} -> routes(partisan_routes:sought(Seeker, S#stack.routes), S);
+        #{name := Sought} -> routes(partisan_routes:sought(Seeker, Routes), S);
         #{} -> S
     end;
-broadcast_effect({heard, Origin, Via}, S) ->
-    routes(partisan_routes:heard(Origin, Via, S#stack.routes), S).
+broadcast_effect({heard, Origin, Via}, #{routes := Routes} = S) ->
+    routes(partisan_routes:heard(Origin, Via, Routes), S).
 
 routes({Routes, Actions}, S) ->
-    lists:foldl(fun route_action/2, S#stack{routes = Routes}, Actions).
+    lists:foldl(fun route_action/2, S#{routes := Routes}, Actions).
 
-route_action({seek, Sought}, #stack{options = #{self := #{name := Self}}} = S) ->
+route_action({seek, Sought}, #{self := #{name := Self}} = S) ->
     broadcast({broadcast, {seek, Sought, Self}}, S);
 route_action({send, Name, Msg}, S) ->
     case [Peer || #{name := N} = Peer <- neighbours(S), N =:= Name] of
@@ -385,22 +343,7 @@ route_action(Effect, S) ->
 protocol(plumtree) -> partisan_plumtree;
 protocol(gossip) -> partisan_gossip.
 
-%% @doc The module of an overlay.
--spec module(kind()) -> module().
-module(full_mesh) -> partisan_overlay_full_mesh;
-module(client_server) -> partisan_overlay_client_server;
-module(hyparview) -> partisan_overlay_hyparview;
-module(xbot) -> partisan_overlay_xbot;
-module(cyclon) -> partisan_overlay_cyclon;
-module(scamp_v1) -> partisan_overlay_scamp_v1;
-module(scamp_v2) -> partisan_overlay_scamp_v2;
-module(hiscamp) -> partisan_overlay_hiscamp;
-module(static) -> partisan_overlay_static.
-
-%% Internals: chance, options, effects.
-
-option(Name, #stack{options = Options}) ->
-    maps:get(Name, Options).
+%% Internals: options.
 
 defaults() ->
     #{
@@ -411,9 +354,3 @@ defaults() ->
         join_delay_max => 5000,
         switch_grace => 20000
     }.
-
-emit(Effect, #stack{out = Out} = S) ->
-    S#stack{out = [Effect | Out]}.
-
-flush(#stack{out = Out} = S) ->
-    {S#stack{out = []}, lists:reverse(Out)}.

@@ -42,7 +42,7 @@
 -type options() :: #{
     seed := integer(),
     % The parameters of all nodes, or of each.
-    overlay := {partisan_stack:kind(), map() | fun((index()) -> map())},
+    overlay := {partisan_kinds:kind(), map() | fun((index()) -> map())},
     % How many of the nodes are seeds: numbers 1 to this.
     seeds => non_neg_integer(),
     % One-way latency in milliseconds: drawn per ordered pair from a range, or growing over that

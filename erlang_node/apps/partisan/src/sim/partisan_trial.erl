@@ -22,7 +22,7 @@
 -type options() :: #{
     nodes := pos_integer(),
     seed := integer(),
-    overlay := {partisan_stack:kind(), map() | fun((partisan_sim:index()) -> map())},
+    overlay := {partisan_kinds:kind(), map() | fun((partisan_sim:index()) -> map())},
     broadcast := map(),
     % How nodes join: all over node 1, or each over one of those already there.
     contact := first | random,

@@ -1,0 +1,87 @@
+%%% @doc The overlay of docs/own-overlay.md: its examples on real nodes, and random histories of it.
+-module(partisan_own_overlay_tests).
+
+-include_lib("proper/include/proper.hrl").
+-include_lib("eunit/include/eunit.hrl").
+
+-import(partisan_test_cluster, [call/4, await/1]).
+
+-define(NODES, 20).
+-define(SEEDS, 3).
+
+examples_test_() ->
+    {setup, fun start/0, fun partisan_test_cluster:stop/1, fun([Node | Others]) ->
+        {"the examples of docs/own-overlay.md", {timeout, 120, fun() -> examples(Node, Others) end}}
+    end}.
+
+examples(#{self := #{host := Ip}} = Node, [#{self := Seed} | _] = Others) ->
+    {[_], Expressions} = partisan_test_page:blocks("own-overlay.md"),
+    ?assertEqual(2, length(Expressions)),
+    [ok = call(N, partisan_test_sink, start, [sink]) || N <- Others],
+    Bindings = [{'Ip', Ip}, {'Token', partisan_test_cluster:token()}, {'Seeds', [Seed]}],
+    ?assertEqual(ok, call(Node, partisan_test_page, run, [Expressions, Bindings])),
+    await(fun() ->
+        lists:all(fun(N) -> call(N, partisan_test_sink, count, [sink]) =:= 1 end, Others)
+    end).
+
+%% Two nodes that run, and one that has only been booted; the module is on all of them.
+start() ->
+    Net = {rand:uniform(250), rand:uniform(250)},
+    Configurations = [
+        partisan_test_cluster:configuration(Net, I, #{
+            name => <<"ads-", (integer_to_binary(I - 1))/binary>>,
+            cluster => <<"ads">>,
+            overlay => {ring, #{period => 500}}
+        })
+     || I <- [1, 2, 3]
+    ],
+    Nodes = [partisan_test_cluster:start_bare(Net, C) || C <- Configurations],
+    {[Source], _} = partisan_test_page:blocks("own-overlay.md"),
+    [ok = call(Node, partisan_test_page, load, [Source]) || Node <- Nodes],
+    [_, #{self := Seed} | _] = Nodes,
+    [
+        ok = call(Node, partisan_test_cluster, boot, [C#{seeds => [Seed]}])
+     || {Node, C} <- tl(lists:zip(Nodes, Configurations))
+    ],
+    Nodes.
+
+module_without_callbacks_is_refused_test() ->
+    ?assertNot(partisan_kinds:is_usable(lists)),
+    ?assertNot(partisan_kinds:is_usable(no_such_module)),
+    ?assertNot(partisan_kinds:is_usable("hyparview")),
+    ?assert(lists:all(fun partisan_kinds:is_usable/1, partisan_kinds:known())).
+
+history_test_() ->
+    {"the ring closes whatever happened to it",
+        {timeout, 120, fun() ->
+            {[Source], _} = partisan_test_page:blocks("own-overlay.md"),
+            ok = partisan_test_page:load(Source),
+            ?assert(proper:quickcheck(prop_ring(), [{numtests, 50}, {to_file, user}, noshrink]))
+        end}}.
+
+%% Crashes, departures and a partition of any extent, and then some quiet.
+prop_ring() ->
+    ?FORALL(
+        {Seed, Crashed, Left, Parts},
+        {integer(1, 1 bsl 30), victims(), victims(), integer(1, 3)},
+        begin
+            Sim0 = partisan_sim:new(#{seed => Seed, seeds => ?SEEDS, overlay => {ring, #{}}}),
+            Sim1 = lists:foldl(fun partisan_sim:start/2, Sim0, lists:seq(1, ?NODES)),
+            Sim2 = partisan_sim:crash(Crashed, partisan_sim:run(20000, Sim1)),
+            Sim3 = partisan_sim:cut(fun(Index) -> Index rem Parts end, Sim2),
+            Sim4 = lists:foldl(fun partisan_sim:leave/2, Sim3, Left -- Crashed),
+            Sim5 = partisan_sim:heal(partisan_sim:run(30000, Sim4)),
+            Restarted = lists:foldl(fun partisan_sim:start/2, Sim5, Crashed),
+            Sim6 = partisan_sim:run(180000, Restarted),
+            is_ring(partisan_sim:links(Sim6))
+        end
+    ).
+
+victims() ->
+    ?LET(Victims, list(integer(?SEEDS + 1, ?NODES)), lists:usort(Victims)).
+
+is_ring(Links) ->
+    Degree = min(2, map_size(Links) - 1),
+    lists:all(fun(Neighbours) -> length(Neighbours) =:= Degree end, maps:values(Links)) andalso
+        partisan_graph:component_count(Links) =:= 1 andalso
+        partisan_graph:one_sided(Links) =:= [].
