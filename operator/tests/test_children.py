@@ -112,6 +112,33 @@ def test_the_pod_reads_its_configuration_and_writes_to_memory_only() -> None:
     }
 
 
+def test_without_tls_nothing_of_it_is_there() -> None:
+    assert "/etc/partisan/tls" not in {m["mountPath"] for m in container()["volumeMounts"]}
+    assert "tls" not in {volume["name"] for volume in pod()["spec"]["volumes"]}
+    assert "tls" not in render_config(cluster({}))
+
+
+def test_with_tls_nodes_read_the_users_secret() -> None:
+    security = {"tls": {"secretName": "ads-tls"}}
+    mounts = {mount["name"]: mount for mount in container(security=security)["volumeMounts"]}
+    assert mounts["tls"] == {"name": "tls", "mountPath": "/etc/partisan/tls", "readOnly": True}
+    volumes = {volume["name"]: volume for volume in pod(security=security)["spec"]["volumes"]}
+    assert volumes["tls"]["secret"]["secretName"] == "ads-tls"
+    # Kubernetes waits for all of them.
+    items = [item["key"] for item in volumes["tls"]["secret"]["items"]]
+    assert items == ["tls.crt", "tls.key", "ca.crt"]
+    text = render_config(cluster({"security": security}))
+    assert 'cacertfile => <<"/etc/partisan/tls/ca.crt">>' in text
+    assert 'server_name => <<"ads.default.svc">>' in text
+
+
+def test_certificates_may_bear_another_name_which_restarts_the_nodes() -> None:
+    secret = {"secretName": "ads-tls"}
+    named = cluster({"security": {"tls": {**secret, "serverName": "partisan.example.org"}}})
+    assert 'server_name => <<"partisan.example.org">>' in render_config(named)
+    assert restart_hash(named) != restart_hash(cluster({"security": {"tls": secret}}))
+
+
 def test_pods_start_at_once_and_are_replaced_by_the_operator_only() -> None:
     spec = manifest("StatefulSet", "ads-s1", replicas=300)["spec"]
     assert spec["podManagementPolicy"] == "Parallel"

@@ -14,6 +14,7 @@ from partisan_operator.diagnosis import (
     explain,
     partition,
     silence,
+    tls_secret_trouble,
     trouble_of,
 )
 
@@ -50,6 +51,30 @@ def test_the_reason_of_a_pod(found: dict[str, Any], reason: Reason) -> None:
     trouble = trouble_of(found)
     assert trouble is not None
     assert trouble.reason is reason
+
+
+@pytest.mark.parametrize(
+    ("secret", "said"),
+    [
+        (None, "does not exist"),
+        ({}, "has no tls.crt and no ca.crt"),
+        ({"data": {"tls.crt": "eA=="}}, "has no ca.crt"),
+    ],
+)
+def test_pods_that_wait_for_the_tls_secret(secret: dict[str, Any] | None, said: str) -> None:
+    stuck = Trouble("ads-1", Reason.POD_NOT_STARTING, "its container has not started")
+    trouble = tls_secret_trouble(stuck, "ads-tls", ("tls.crt", "ca.crt"), secret)
+    assert trouble.reason is Reason.TLS_SECRET_UNUSABLE
+    assert trouble.detail == f"Secret ads-tls, which spec.security.tls names, {said}"
+    found = explain([trouble], unready_pods=3, seeds=[], unready_for=6.0)
+    assert found is not None
+    assert "change spec.security.tls.secretName" in found.message
+
+
+def test_a_complete_tls_secret_is_not_the_cause() -> None:
+    stuck = Trouble("ads-1", Reason.POD_NOT_STARTING, "its container has not started")
+    secret = {"data": {"tls.crt": "eA=="}}
+    assert tls_secret_trouble(stuck, "ads-tls", ("tls.crt",), secret) is stuck
 
 
 def test_a_crash_tells_how_it_ended() -> None:

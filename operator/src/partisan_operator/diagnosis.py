@@ -25,6 +25,7 @@ class Reason(StrEnum):
     POD_REJECTED = "PodRejected"
     IMAGE_PULL_FAILED = "ImagePullFailed"
     CONTAINER_CONFIG_ERROR = "ContainerConfigError"
+    TLS_SECRET_UNUSABLE = "TlsSecretUnusable"
     CRASH_LOOPING = "CrashLooping"
     UNSCHEDULABLE = "Unschedulable"
     POD_NOT_STARTING = "PodNotStarting"
@@ -40,6 +41,8 @@ _ADVICE = {
     Reason.POD_REJECTED: "Change what the message names, in the spec or in the namespace's policy.",
     Reason.IMAGE_PULL_FAILED: "Check spec.image, spec.imagePullPolicy and spec.imagePullSecrets.",
     Reason.CONTAINER_CONFIG_ERROR: "Check that spec.image is an image of the Erlang node.",
+    Reason.TLS_SECRET_UNUSABLE: "Make it with tls.crt, tls.key and ca.crt, or change"
+    " spec.security.tls.secretName.",
     Reason.CRASH_LOOPING: "Read the log: kubectl logs {pod} --previous.",
     Reason.UNSCHEDULABLE: "Free or add capacity, or change spec.resources and the scheduling"
     " fields.",
@@ -51,6 +54,8 @@ _ADVICE = {
 # through gets time, what never passes by itself gets none.
 _PATIENCE = {
     Reason.UNSCHEDULABLE: 5.0,
+    # Whoever writes the Secret may be at it.
+    Reason.TLS_SECRET_UNUSABLE: 5.0,
     Reason.POD_NOT_STARTING: 45.0,
     Reason.NODE_NOT_JOINING: 90.0,
 }
@@ -113,6 +118,22 @@ def trouble_of(pod: Mapping[str, Any]) -> Trouble | None:
     if status.get("phase") == "Running":
         return Trouble(name, Reason.NODE_NOT_JOINING, "it runs and has not joined the overlay")
     return Trouble(name, Reason.POD_NOT_STARTING, "its container has not started")
+
+
+def tls_secret_trouble(
+    trouble: Trouble, name: str, keys: Iterable[str], secret: Mapping[str, Any] | None
+) -> Trouble:
+    """Return the trouble of a pod that does not start, with the cause if it is the TLS Secret.
+
+    `name` and `keys` say which Secret its volume is made of, and of what in it.
+    """
+    if secret is None:
+        detail = f"Secret {name}, which spec.security.tls names, does not exist"
+    elif missing := [key for key in keys if key not in (secret.get("data") or {})]:
+        detail = f"Secret {name}, which spec.security.tls names, has no {' and no '.join(missing)}"
+    else:
+        return trouble
+    return Trouble(trouble.pod, Reason.TLS_SECRET_UNUSABLE, detail)
 
 
 def creation_trouble(event: Mapping[str, Any]) -> Trouble | None:

@@ -6,7 +6,7 @@ which one it follows.
 
 from __future__ import annotations
 
-from partisan_operator.children import naming
+from partisan_operator.children import naming, tls_files
 from partisan_operator.children.child import digest
 from partisan_operator.children.erlang_terms import Atom, Term, render
 from partisan_operator.children.overlay import overlay_term
@@ -24,6 +24,7 @@ _CHANNELS, _PARALLELISM = Atom("channels"), Atom("parallelism")
 def node_config(cluster: PartisanCluster) -> dict[Atom, Term]:
     """Return the configuration that all nodes of a cluster share, without its revision."""
     spec, name = cluster.spec, cluster.name
+    tls = tls_files.tls_term(cluster)
     seeds = naming.seed_ordinals(spec.replicas, spec.discovery.seeds)
     return {
         Atom("cluster"): name,
@@ -39,6 +40,7 @@ def node_config(cluster: PartisanCluster) -> dict[Atom, Term]:
         _CHANNELS: [_channel(channel) for channel in spec.channels],
         Atom("workload"): _workload(spec.workload),
         Atom("run"): run_id(spec.workload),
+        **({} if tls is None else {Atom("tls"): tls}),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from partisan_operator.children import config_map, naming, token_secret
+from partisan_operator.children import config_map, naming, tls_files, token_secret
 from partisan_operator.children.child import Manifest
 from partisan_operator.children.node_config import restart_hash
 from partisan_operator.models import PartisanCluster, PartisanClusterSpec
@@ -66,6 +66,7 @@ def pod_template(
                     },
                 },
                 {"name": "state", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
+                *tls_files.volumes(spec),
             ],
             **_scheduling(cluster.name, spec),
         },
@@ -106,6 +107,7 @@ def _container(cluster: PartisanCluster, default_image: str) -> Manifest:
             {"name": "config", "mountPath": "/etc/partisan/config", "readOnly": True},
             {"name": "secret", "mountPath": "/etc/partisan/secret", "readOnly": True},
             {"name": "state", "mountPath": "/var/lib/partisan"},
+            *tls_files.mounts(spec),
         ],
     }
 

@@ -18,6 +18,7 @@ from partisan_operator.models.scheduling import (
     Rollout,
     Toleration,
 )
+from partisan_operator.models.security import Security
 from partisan_operator.models.workload import Channel, Workload
 
 MAX_REPLICAS = 1024
@@ -64,6 +65,13 @@ class PartisanClusterSpec(Resource):
                 "overlay.static.edges are too few to connect all replicas: add edges for every"
                 " ordinal or lower replicas",
                 ".overlay.static.edges",
+            ),
+            Rule(
+                "(has(self.security) && has(self.security.tls))"
+                " == (has(oldSelf.security) && has(oldSelf.security.tls))",
+                "security.tls can be neither added nor removed, for nodes with TLS and nodes"
+                " without it do not connect: delete the cluster and create it anew",
+                ".security",
             ),
         )
     )
@@ -115,6 +123,9 @@ class PartisanClusterSpec(Resource):
 
     paused: bool = False
     """While true the operator watches and reports, but changes nothing."""
+
+    security: Security = Security()
+    """How nodes prove to each other who they are."""
 
     network_policy: NetworkPolicy = NetworkPolicy()
     """Who may connect to the nodes."""

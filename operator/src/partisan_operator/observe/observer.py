@@ -13,9 +13,15 @@ from datetime import datetime
 from typing import Any
 
 from partisan_operator import metrics, rollout
-from partisan_operator.children import Family, naming, token_secret
+from partisan_operator.children import Family, naming, tls_files, token_secret
 from partisan_operator.children.family import KINDS
-from partisan_operator.diagnosis import Trouble, creation_trouble, trouble_of
+from partisan_operator.diagnosis import (
+    Reason,
+    Trouble,
+    creation_trouble,
+    tls_secret_trouble,
+    trouble_of,
+)
 from partisan_operator.kube import Kube, Query
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.status import ConditionType
@@ -91,9 +97,25 @@ class Observer:
             *(self._kube.get("Pod", cluster.namespace, name) for name in sample)
         )
         found = [trouble for pod in pods if pod is not None and (trouble := trouble_of(pod))]
+        found = await self._with_tls_secret(cluster, found)
         if None in pods:
             found += await self._creation_troubles(cluster, frozenset(unready))
         return tuple(found)
+
+    async def _with_tls_secret(
+        self, cluster: PartisanCluster, troubles: list[Trouble]
+    ) -> list[Trouble]:
+        """Name the Secret that pods wait for: they only say that they have not started."""
+        tls = cluster.spec.security.tls
+        if tls is None or all(entry.reason != Reason.POD_NOT_STARTING for entry in troubles):
+            return troubles
+        secret = await self._kube.get("Secret", cluster.namespace, tls.secret_name)
+        return [
+            tls_secret_trouble(entry, tls.secret_name, tls_files.KEYS, secret)
+            if entry.reason == Reason.POD_NOT_STARTING
+            else entry
+            for entry in troubles
+        ]
 
     async def token(self, cluster: PartisanCluster) -> str | None:
         """Return the cluster's token; None when there is no valid one."""
