@@ -80,15 +80,16 @@ def ensure_certificates(settings: Settings) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o700)
     if not (directory / "ca.crt").exists():
-        _issue_authority(directory)
+        issue_authority(directory)
     if not (directory / "service-accounts.key").exists():
         _generate_key_pair(directory, "service-accounts")
     for identity in identities(settings):
         if not (directory / f"{identity.file}.crt").exists():
-            _issue(directory, identity)
+            issue(directory, identity)
 
 
-def _issue_authority(directory: Path) -> None:
+def issue_authority(directory: Path) -> None:
+    """Makes `ca.crt` and `ca.key`. Raises CertificateError."""
     _openssl(
         *_request(directory, "ca"),
         *("-subj", "/CN=partisan-localkube"),
@@ -98,8 +99,11 @@ def _issue_authority(directory: Path) -> None:
     )
 
 
-def _issue(directory: Path, identity: Identity) -> None:
-    """Writes the key, then the certificate: a certificate that exists is complete."""
+def issue(directory: Path, identity: Identity) -> None:
+    """Makes a certificate of the directory's authority. Raises CertificateError.
+
+    The key comes first, then the certificate: a certificate that exists is complete.
+    """
     subject = f"/O={identity.group}" if identity.group else ""
     usage = "clientAuth,serverAuth" if identity.addresses else "clientAuth"
     extensions = [

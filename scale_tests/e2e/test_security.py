@@ -1,0 +1,125 @@
+"""Connections between nodes over TLS: who gets in, who does not, and what is missing is told."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject, manifest
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster, Json, core
+from scale_tests.harness.progress import wait_for
+from scale_tests.localkube.certificates import Identity, issue, issue_authority
+
+NODES = 16
+PARTISAN_PORT = 7946
+
+STRANGER = """
+import socket, sys
+with socket.create_connection((sys.argv[1], int(sys.argv[2])), 30) as plain:
+    plain.sendall(bytes([0, 0, 0, 4]) + b"PRTN")
+    print(plain.recv(1).hex())
+"""
+"""Speaks the protocol without TLS and prints the first byte of the answer."""
+
+TLS_ALERT = "15"
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of an authority of these tests' own."""
+    directory = tmp_path_factory.mktemp("authority")
+    issue_authority(directory)
+    return directory
+
+
+def secret(subject: Subject, authority: Path) -> Json:
+    """What cert-manager would write for a cluster: one certificate for all nodes."""
+    name = f"{subject.name}.{subject.namespace}.svc"
+    issue(authority, Identity(file=subject.name, user=name, addresses=(f"DNS:{name}",)))
+    files = {
+        "tls.crt": authority / f"{subject.name}.crt",
+        "tls.key": authority / f"{subject.name}.key",
+        "ca.crt": authority / "ca.crt",
+    }
+    data = {key: base64.b64encode(path.read_bytes()).decode() for key, path in files.items()}
+    metadata = {"name": f"{subject.name}-tls"}
+    return {"metadata": metadata, "type": "kubernetes.io/tls", "data": data}
+
+
+def sealed(subject: Subject, replicas: int) -> Json:
+    """A cluster with TLS; no NetworkPolicy keeps strangers from trying."""
+    tls = {"secretName": f"{subject.name}-tls"}
+    policy = {"enabled": False}
+    return manifest(subject.name, replicas, security={"tls": tls}, networkPolicy=policy)
+
+
+def test_nodes_with_tls_run_the_counter_and_let_no_plain_socket_in(
+    new_subject: NewSubject, cluster: Cluster, environment: Environment, authority: Path
+) -> None:
+    subject = new_subject("sealed")
+    cluster.create(core(subject.namespace, "secrets"), secret(subject, authority))
+    status = subject.apply(sealed(subject, NODES)).wait_finished()
+    nodes = subject.nodes()
+    assert len(nodes) == NODES
+    assert status.workload.value == status.workload.increments_sum >= status.workload.threshold
+    assert {node.value for node in nodes} == {status.workload.value}
+    name, pod = sorted(subject.pods().items())[0]
+    assert "partisan_tls_certificate_expiration_timestamp_seconds " in subject.metrics(name)
+    assert said_to_stranger(subject, pod["status"]["podIP"], environment) == TLS_ALERT
+    refused = 'partisan_refused_connections_total{reason="plaintext"} 1'
+    assert refused in subject.metrics(name)
+
+
+def test_a_missing_secret_is_told_and_nodes_start_when_it_comes(
+    new_subject: NewSubject, cluster: Cluster, authority: Path
+) -> None:
+    subject = new_subject("unsealed")
+    subject.apply(sealed(subject, 2))
+
+    def degraded() -> str:
+        condition = subject.status().condition("Degraded")
+        return "" if condition is None or condition.status != "True" else condition.message
+
+    message = wait_for("Degraded for the Secret", degraded, lambda text: "Secret" in text)
+    assert "unsealed-tls" in message
+    assert "spec.security.tls.secretName" in message
+    cluster.create(core(subject.namespace, "secrets"), secret(subject, authority))
+    subject.wait_steady()
+
+
+def said_to_stranger(subject: Subject, address: str, environment: Environment) -> str:
+    """What a node answers to a pod that speaks without TLS."""
+    pods = core(subject.namespace, "pods")
+    container = {
+        "name": "python",
+        "image": environment.operator_image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["python3", "-c", STRANGER, address, str(PARTISAN_PORT)],
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    }
+    spec = {
+        "restartPolicy": "Never",
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 65532,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [container],
+    }
+    subject.cluster.create(pods, {"metadata": {"name": "stranger"}, "spec": spec})
+    path = f"{pods}/stranger"
+    phase = wait_for(
+        "the stranger's end",
+        lambda: str(subject.cluster.get(path)["status"].get("phase")),
+        lambda found: found in ("Succeeded", "Failed"),
+    )
+    said = subject.cluster.text(f"{path}/log").strip()
+    assert phase == "Succeeded", said
+    return said
