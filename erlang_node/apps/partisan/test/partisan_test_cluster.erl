@@ -47,7 +47,8 @@ start_bare(Net, Configuration) ->
     {ok, Peer, _} = peer:start(#{connection => {{127, 0, 0, 1}, 0}, args => Flags ++ Paths}),
     Os = peer:call(Peer, os, getpid, []),
     #{name := Name, host := Host, listen_port := Port} = Configuration,
-    #{net => Net, peer => Peer, os => Os, self => partisan_peer:new(Name, Host, Port)}.
+    Self = partisan_peer:new(Name, Host, Port),
+    #{net => Net, peer => Peer, os => Os, self => Self, configuration => Configuration}.
 
 boot(Configuration) ->
     ok = partisan_config:set(Configuration),
