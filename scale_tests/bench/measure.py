@@ -47,7 +47,8 @@ def baseline_seconds(environment: Environment, cluster: Cluster, nodes: int) -> 
         period_seconds=0.2,
     )
     elapsed = time.monotonic() - started
-    operator.kubectl(environment, "delete", "-n", NAMESPACE, "statefulset", manifests.BASELINE)
+    kinds = "statefulset,configmap,secret"
+    operator.kubectl(environment, "delete", "-n", NAMESPACE, kinds, manifests.BASELINE)
     _wait_gone(cluster, f"app={manifests.BASELINE}")
     return elapsed
 

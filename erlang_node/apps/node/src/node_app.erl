@@ -23,8 +23,9 @@ start(_Type, _Arguments) ->
         {ok, Config = #{name := Name}, Warnings} ->
             ok = node_log:install(Name),
             _ = [?LOG_WARNING(#{event => configuration, text => Text}) || Text <- Warnings],
+            Socket = listen(Config),
             ok = start_partisan(Config),
-            {ok, Supervisor} = node_sup:start_link(Config),
+            {ok, Supervisor} = node_sup:start_link(Config, Socket),
             ?LOG_NOTICE(#{event => node_started, version => node_report:version()}),
             {ok, Supervisor, Config};
         {error, Text} ->
@@ -52,6 +53,14 @@ stop(_Config) ->
 
 %% Internals.
 
+%% Before the rest is loaded: a probe that comes meanwhile is answered as soon as the node has
+%% joined, and need not come again.
+listen(Config) ->
+    case node_http:listen(Config) of
+        {ok, Socket} -> Socket;
+        {error, Text} -> refuse(Text)
+    end.
+
 start_partisan(#{partisan := Settings}) ->
     case partisan_config:set(Settings) of
         ok ->
@@ -62,7 +71,7 @@ start_partisan(#{partisan := Settings}) ->
     end.
 
 %% One line, and no crash report around it that would hide it.
--spec refuse(string()) -> no_return().
+-spec refuse(iolist()) -> no_return().
 refuse(Text) ->
     io:put_chars(standard_error, ["node: configuration: ", Text, $\n]),
     erlang:halt(1, [{flush, true}]).

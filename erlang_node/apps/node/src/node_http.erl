@@ -2,19 +2,28 @@
 %%% that it takes from who has the token of the cluster.
 -module(node_http).
 
--export([start_link/1]).
+-export([listen/1]).
+-export([start_link/2]).
 -export([route/3]).
 
 %% A probe that asks to wait gets its answer after so many seconds at the latest.
 -define(MAX_WAIT_SECONDS, 30).
 -define(LOOK_MS, 50).
 
+%% @doc Open the socket for requests, which wait until the server is started.
+-spec listen(node_config:t()) -> {ok, gen_tcp:socket()} | {error, iolist()}.
+listen(#{listen_ip := Address, http_port := Port}) ->
+    case node_http_server:listen(Address, Port) of
+        {ok, Socket} -> {ok, Socket};
+        {error, Reason} -> {error, ["http_port ", integer_to_list(Port), ": ", Reason]}
+    end.
+
 %% @doc Start the server.
--spec start_link(node_config:t()) -> {ok, pid()} | {error, term()}.
-start_link(#{listen_ip := Address, http_port := Port, token := Token, workload := Workload}) ->
+-spec start_link(gen_tcp:socket(), node_config:t()) -> {ok, pid()}.
+start_link(Socket, #{token := Token, workload := Workload}) ->
     ok = node_report:register_metrics(),
     Module = module(Workload),
-    node_http_server:start_link({Address, Port}, fun(Request) -> route(Request, Token, Module) end).
+    node_http_server:start_link(Socket, fun(Request) -> route(Request, Token, Module) end).
 
 %% @doc The answer to a request.
 -spec route(node_http_server:request(), Token :: binary(), none | module()) ->

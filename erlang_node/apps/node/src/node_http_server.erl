@@ -9,6 +9,7 @@
 %%% up nobody else. At the bound on clients newcomers wait in the kernel's backlog.
 -module(node_http_server).
 
+-export([listen/2]).
 -export([start_link/2]).
 
 -include_lib("kernel/include/logger.hrl").
@@ -46,24 +47,23 @@
     expects_continue = false :: boolean()
 }).
 
-%% @doc Listen, and answer every well-formed request with what the handler makes of it. A handler
-%% that fails costs its own request alone.
--spec start_link({inet:ip_address(), inet:port_number()}, handler()) ->
-    {ok, pid()} | {error, {cannot_listen, inet:ip_address(), inet:port_number(), string()}}.
-start_link({Address, Port}, Handler) ->
-    proc_lib:start_link(erlang, apply, [fun init/3, [Address, Port, Handler]]).
+%% @doc Open the socket: from here on clients wait for an answer instead of being turned away. It is
+%% the caller's, and outlives the server.
+-spec listen(inet:ip_address(), inet:port_number()) ->
+    {ok, gen_tcp:socket()} | {error, Reason :: string()}.
+listen(Address, Port) ->
+    case gen_tcp:listen(Port, options(Address)) of
+        {ok, Socket} -> {ok, Socket};
+        {error, Reason} -> {error, inet:format_error(Reason)}
+    end.
+
+%% @doc Answer every well-formed request with what the handler makes of it. A handler that fails
+%% costs its own request alone.
+-spec start_link(gen_tcp:socket(), handler()) -> {ok, pid()}.
+start_link(Socket, Handler) ->
+    {ok, proc_lib:spawn_link(fun() -> accept(Socket, Handler, 0) end)}.
 
 %% Internals.
-
-init(Address, Port, Handler) ->
-    case gen_tcp:listen(Port, options(Address)) of
-        {ok, Listen} ->
-            proc_lib:init_ack({ok, self()}),
-            accept(Listen, Handler, 0);
-        {error, Reason} ->
-            Error = {cannot_listen, Address, Port, inet:format_error(Reason)},
-            proc_lib:init_ack({error, Error})
-    end.
 
 options(Address) ->
     Family =

@@ -3,19 +3,20 @@
 -module(node_sup).
 -behaviour(supervisor).
 
--export([start_link/1]).
+-export([start_link/2]).
 -export([init/1]).
 
-%% @doc Start them.
--spec start_link(node_config:t()) -> {ok, pid()} | {error, term()}.
-start_link(Config) ->
-    supervisor:start_link({local, ?MODULE}, ?MODULE, Config).
+%% @doc Start them; HTTP requests come from the socket.
+-spec start_link(node_config:t(), gen_tcp:socket()) -> {ok, pid()} | {error, term()}.
+start_link(Config, Socket) ->
+    supervisor:start_link({local, ?MODULE}, ?MODULE, {Config, Socket}).
 
 %% @private
--spec init(node_config:t()) -> {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
-init(Config) ->
+-spec init({node_config:t(), gen_tcp:socket()}) ->
+    {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
+init({Config, Socket}) ->
     Flags = #{strategy => one_for_one, intensity => 5, period => 60},
-    {ok, {Flags, workload(Config) ++ [settings(Config), http(Config)]}}.
+    {ok, {Flags, workload(Config) ++ [settings(Config), http(Config, Socket)]}}.
 
 %% Internals.
 
@@ -33,5 +34,5 @@ workload(#{workload := {Module, Options}}) ->
 settings(Config) ->
     #{id => node_settings, start => {node_settings, start_link, [Config]}}.
 
-http(Config) ->
-    #{id => http, type => supervisor, start => {node_http, start_link, [Config]}}.
+http(Config, Socket) ->
+    #{id => http, start => {node_http, start_link, [Socket, Config]}}.

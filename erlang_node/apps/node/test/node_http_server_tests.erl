@@ -21,11 +21,27 @@ server_test_() ->
     end}.
 
 taken_test() ->
-    {Server, Port} = start(),
-    process_flag(trap_exit, true),
-    Expected = {error, {cannot_listen, ?HOST, Port, inet:format_error(eaddrinuse)}},
-    ?assertEqual(Expected, node_http_server:start_link({?HOST, Port}, fun echo/1)),
-    stop({Server, Port}).
+    {ok, Socket} = node_http_server:listen(?HOST, 0),
+    {ok, Port} = inet:port(Socket),
+    Expected = {error, inet:format_error(eaddrinuse)},
+    ?assertEqual(Expected, node_http_server:listen(?HOST, Port)),
+    ok = gen_tcp:close(Socket).
+
+%% Who comes before there is a server waits for it, and outlives it.
+early_test() ->
+    {ok, Socket} = node_http_server:listen(?HOST, 0),
+    {ok, Port} = inet:port(Socket),
+    Early = connect(Port),
+    ok = gen_tcp:send(Early, "GET /a HTTP/1.1\r\n\r\n"),
+    {ok, Server} = node_http_server:start_link(Socket, fun echo/1),
+    ?assertMatch({200, <<"GET /a">>}, answer(Early)),
+    stop({Server, Port}),
+    Late = connect(Port),
+    ok = gen_tcp:send(Late, "GET /b HTTP/1.1\r\n\r\n"),
+    {ok, Successor} = node_http_server:start_link(Socket, fun echo/1),
+    ?assertMatch({200, <<"GET /b">>}, answer(Late)),
+    stop({Successor, Port}),
+    ok = gen_tcp:close(Socket).
 
 pieces(Port) ->
     Socket = connect(Port),
@@ -82,10 +98,9 @@ crowd(Port) ->
 %% Helpers.
 
 start() ->
-    {ok, Probe} = gen_tcp:listen(0, [{ip, ?HOST}, {reuseaddr, true}]),
-    {ok, Port} = inet:port(Probe),
-    ok = gen_tcp:close(Probe),
-    {ok, Server} = node_http_server:start_link({?HOST, Port}, fun echo/1),
+    {ok, Socket} = node_http_server:listen(?HOST, 0),
+    {ok, Port} = inet:port(Socket),
+    {ok, Server} = node_http_server:start_link(Socket, fun echo/1),
     {Server, Port}.
 
 stop({Server, _Port}) ->
