@@ -37,8 +37,8 @@ class Job:
 
 FULL = (
     # The longest first, so that the short ones fill the gap at the end.
-    # While they join, one every 2 ms, twenty cycles pass.
-    Job(experiment="scale", nodes=100_000, cycles=0, simulated=1),
+    # While they join, one every 2 ms, twenty cycles pass; one more for those who came last.
+    Job(experiment="scale", nodes=100_000, cycles=1, simulated=1),
     Job(experiment="cyclon_healing", nodes=2_000, healing_cycles=200),
     Job(experiment="plumtree"),
     Job(experiment="scamp"),

@@ -1,0 +1,301 @@
+%%% @doc The sending ends of all acknowledged streams of a node.
+%%%
+%%% One {@link partisan_ack_out} per path, and in front of it the callers whom its window has no
+%%% room for, in the order in which they came. A stream is opened before it is used, and opened
+%%% again until it is. A causal message waits for that too, since its stamp names the life it is for.
+%%%
+%%% Part of the process of {@link partisan_acks}: it transmits, and answers the callers, itself.
+-module(partisan_ack_sender).
+
+-export([new/1]).
+-export([send/4]).
+-export([reconnected/4]).
+-export([opened/4]).
+-export([acknowledged/4]).
+-export([missing/4]).
+-export([restarted/3]).
+-export([tick/1]).
+-export([wake_at/1]).
+
+-import(partisan_ack_stream, [transmit/2, now_ms/0]).
+
+%% How often a stream is opened again until it is, and lost messages are sent again while they
+%% are reported missing.
+-define(RETRY, 200).
+
+-type path() :: partisan_ack_stream:path().
+-type owner() :: {reply, gen_server:from()} | {notify, pid(), Tag :: term()}.
+-type request() :: #{
+    path := path(),
+    destination := partisan_ref:destination(),
+    message := term(),
+    bytes := non_neg_integer(),
+    causal := none | {label, partisan_labels:label()},
+    deadline := integer() | infinity,
+    notify := none | {notify, pid(), term()}
+}.
+
+-record(out, {
+    stream :: partisan_ack_stream:id(),
+    state = opening :: opening | {open, Receiver :: partisan_peer:incarnation()},
+    entries :: partisan_ack_out:t(),
+    % When something was last sent again, or the stream opened.
+    retried :: integer(),
+    % Senders whom the window has no room for, and messages whose stamp needs the receiver's life.
+    blocked = queue:new() :: queue:queue({gen_server:from(), request()})
+}).
+
+-record(sender, {
+    self :: partisan_causal:life(),
+    opened = 0 :: non_neg_integer(),
+    out = #{} :: #{path() => #out{}},
+    paths = #{} :: #{partisan_ack_stream:id() => path()}
+}).
+
+-opaque t() :: #sender{}.
+-export_type([t/0, request/0]).
+
+-type result() :: {t(), partisan_labels:t()}.
+
+%% API.
+
+-spec new(Self :: partisan_causal:life()) -> t().
+new(Self) ->
+    #sender{self = Self}.
+
+%% @doc Takes a message into the window of its stream, or has its caller wait for that. The caller
+%% is answered when the message is acknowledged, or, where it wants to be notified of that, when it is
+%% in the window.
+-spec send(gen_server:from(), request(), partisan_labels:t(), t()) -> result().
+send(From, #{path := Path} = Request, Labels, S0) ->
+    {Out, S} = stream_to(Path, S0),
+    case is_waiting(Out, Request) of
+        true -> {block(From, Request, Out, S), Labels};
+        false -> add(From, Request, Out, Labels, S)
+    end.
+
+%% @doc The lanes of this channel to a peer have a new connection.
+-spec reconnected(partisan_peer:name(), Channel :: atom(), partisan_labels:t(), t()) -> result().
+reconnected(Node, ChannelName, Labels, #sender{out = Outs} = S) ->
+    Paths = [Path || {N, C, _} = Path <- maps:keys(Outs), N =:= Node, C =:= ChannelName],
+    lists:foldl(fun(Path, {S1, L}) -> resume(Path, L, S1) end, {S, Labels}, Paths).
+
+%% @doc The receiver knows the stream now, and said which life it is.
+-spec opened(
+    partisan_ack_stream:id(), partisan_peer:incarnation(), partisan_labels:t(), t()
+) -> result().
+opened(Stream, Life, Labels, S) ->
+    case path_of(Stream, S) of
+        {ok, Path, #out{state = opening} = Out} ->
+            resume(Path, Labels, put_out(Path, Out#out{state = {open, Life}}, S));
+        _ ->
+            {S, Labels}
+    end.
+
+%% @doc The receiver holds everything up to this number.
+-spec acknowledged(partisan_ack_stream:id(), non_neg_integer(), partisan_labels:t(), t()) ->
+    result().
+acknowledged(Stream, Holds, Labels, S) ->
+    case path_of(Stream, S) of
+        {ok, Path, #out{entries = Entries0} = Out} ->
+            {Entries, Actions} = partisan_ack_out:acknowledged(Holds, now_ms(), Entries0),
+            unblock(Path, Labels, become(Path, Out#out{entries = Entries}, Actions, S));
+        none ->
+            {S, Labels}
+    end.
+
+%% @doc As `acknowledged/4', and what follows has been lost on the way.
+-spec missing(partisan_ack_stream:id(), non_neg_integer(), partisan_labels:t(), t()) -> result().
+missing(Stream, Holds, Labels0, S0) ->
+    {S, Labels} = acknowledged(Stream, Holds, Labels0, S0),
+    Now = now_ms(),
+    case path_of(Stream, S) of
+        % Not at each report: those of what is under way again are yet to come.
+        {ok, Path, #out{retried = At}} when At + ?RETRY =< Now -> resume(Path, Labels, S);
+        _ -> {S, Labels}
+    end.
+
+%% @doc The receiver is another life: this stream is over, and the next message opens another.
+-spec restarted(partisan_ack_stream:id(), partisan_labels:t(), t()) -> result().
+restarted(Stream, Labels, #sender{out = Outs, paths = Paths} = S) ->
+    case path_of(Stream, S) of
+        {ok, Path, #out{entries = Entries, blocked = Blocked}} ->
+            ok = settle(partisan_ack_out:abandon(restarted, Entries)),
+            Over = S#sender{out = maps:remove(Path, Outs), paths = maps:remove(Stream, Paths)},
+            queue:fold(
+                fun({From, Request}, {S1, L}) -> send(From, Request, L, S1) end,
+                {Over, Labels},
+                Blocked
+            );
+        none ->
+            {S, Labels}
+    end.
+
+%% @doc Tells those whose time is over, and transmits again where that is due.
+-spec tick(t()) -> t().
+tick(#sender{out = Outs} = S) ->
+    maps:fold(fun(Path, Out, Acc) -> tick(Path, Out, Acc) end, S, Outs).
+
+%% @doc When `tick/1' has something to do next.
+-spec wake_at(t()) -> integer() | infinity.
+wake_at(#sender{out = Outs}) ->
+    lists:min([infinity | lists:flatmap(fun due/1, maps:values(Outs))]).
+
+%% Internals: taking messages in.
+
+%% Whoever came before goes first; and a stamp names the life it is for.
+is_waiting(#out{blocked = Blocked, state = Stage}, #{causal := Causal}) ->
+    not queue:is_empty(Blocked) orelse (Causal =/= none andalso Stage =:= opening).
+
+block(From, #{path := Path} = Request, #out{blocked = Blocked} = Out, S) ->
+    put_out(Path, Out#out{blocked = queue:in({From, Request}, Blocked)}, S).
+
+add(From, #{path := Path, bytes := Bytes, deadline := Deadline} = Request, Out, Labels0, S) ->
+    {Content, Labels} = content(Request, Out, Labels0),
+    Owner = owner(From, Request),
+    case partisan_ack_out:add(Content, Bytes, Owner, Deadline, now_ms(), Out#out.entries) of
+        {ok, Entries, Actions} ->
+            ok = taken(From, Request),
+            {become(Path, Out#out{entries = Entries}, Actions, S), Labels};
+        full ->
+            % The stamp that was drawn must not count: the message waits with the former labels.
+            {block(From, Request, Out, S), Labels0}
+    end.
+
+content(#{causal := none, destination := Destination, message := Message}, _Out, Labels) ->
+    {{plain, Destination, Message}, Labels};
+content(#{causal := {label, Label}} = Request, #out{state = {open, Life}}, Labels0) ->
+    #{path := {Node, _, _}, destination := Destination, message := Message} = Request,
+    {Stamp, Labels} = partisan_labels:stamp(Label, {Node, Life}, Labels0),
+    {{causal, Label, Stamp, Destination, Message}, Labels}.
+
+-spec owner(gen_server:from(), request()) -> owner().
+owner(From, #{notify := none}) -> {reply, From};
+owner(_From, #{notify := Notify}) -> Notify.
+
+taken(_From, #{notify := none}) -> ok;
+taken(From, #{notify := _}) -> gen_server:reply(From, ok).
+
+%% Lets in whom there is room for.
+unblock(Path, Labels0, S0) ->
+    #out{blocked = Blocked} = Out = get_out(Path, S0),
+    case queue:out(Blocked) of
+        {empty, _} ->
+            {S0, Labels0};
+        {{value, {From, Request}}, Rest} ->
+            Alone = Out#out{blocked = queue:new()},
+            case is_waiting(Alone, Request) of
+                true ->
+                    {S0, Labels0};
+                false ->
+                    {S1, Labels} = add(From, Request, Alone, Labels0, S0),
+                    #out{blocked = Refused} = Now = get_out(Path, S1),
+                    S2 = put_out(Path, Now#out{blocked = queue:join(Refused, Rest)}, S1),
+                    case queue:is_empty(Refused) of
+                        true -> unblock(Path, Labels, S2);
+                        false -> {S2, Labels}
+                    end
+            end
+    end.
+
+%% Internals: streams.
+
+stream_to(Path, #sender{out = Outs} = S) ->
+    case Outs of
+        #{Path := Out} -> {Out, S};
+        #{} -> open(Path, S)
+    end.
+
+open(Path, #sender{self = {Name, Incarnation}, opened = Opened, paths = Paths} = S) ->
+    Stream = {Name, Incarnation, Opened + 1},
+    Window = max(1, partisan_config:get(lane_queue_bytes) div 2),
+    Entries = partisan_ack_out:new(#{max_bytes => Window}),
+    Out = #out{stream = Stream, entries = Entries, retried = now_ms()},
+    ok = transmit(Path, {open, Stream, reply_path(Path, S)}),
+    {Out, put_out(Path, Out, S#sender{opened = Opened + 1, paths = Paths#{Stream => Path}})}.
+
+%% Where the receiver sends its answers: back to us, on the same lane.
+reply_path({_, Channel, Lane}, #sender{self = {Name, _}}) ->
+    {Name, Channel, Lane}.
+
+path_of(Stream, #sender{paths = Paths} = S) ->
+    case Paths of
+        #{Stream := Path} -> {ok, Path, get_out(Path, S)};
+        #{} -> none
+    end.
+
+get_out(Path, #sender{out = Outs}) ->
+    map_get(Path, Outs).
+
+put_out(Path, Out, #sender{out = Outs} = S) ->
+    S#sender{out = Outs#{Path => Out}}.
+
+%% Transmits again what is outstanding, and lets in whom there is room for.
+resume(Path, Labels, S) ->
+    #out{entries = Entries0} = Out = get_out(Path, S),
+    {Entries, Actions} = partisan_ack_out:reconnected(now_ms(), Entries0),
+    Again = Out#out{entries = Entries, retried = now_ms()},
+    unblock(Path, Labels, become(Path, Again, Actions, S)).
+
+%% Keeps what a stream has become, and does what it asks for.
+become(Path, #out{stream = Stream, state = Stage} = Out, Actions, S) ->
+    ReplyTo = reply_path(Path, S),
+    lists:foreach(
+        fun
+            ({transmit, _}) when Stage =:= opening ->
+                ok;
+            ({transmit, Entries}) ->
+                lists:foreach(
+                    fun({N, Content}) -> transmit(Path, {data, Stream, N, Content, ReplyTo}) end,
+                    Entries
+                );
+            (Settle) ->
+                settle([Settle])
+        end,
+        Actions
+    ),
+    put_out(Path, Out, S).
+
+settle(Actions) ->
+    lists:foreach(
+        fun
+            ({settle, {reply, From}, Outcome}) ->
+                gen_server:reply(From, Outcome);
+            ({settle, {notify, Pid, Tag}, Outcome}) ->
+                Pid ! {partisan, {acknowledged, Tag, Outcome}}
+        end,
+        Actions
+    ).
+
+%% Internals: time.
+
+tick(Path, Out0, S) ->
+    Now = now_ms(),
+    Out1 = open_again(Path, Now, expire_blocked(Now, Out0), S),
+    {Entries, Actions} = partisan_ack_out:tick(Now, Out1#out.entries),
+    become(Path, Out1#out{entries = Entries}, Actions, S).
+
+open_again(Path, Now, #out{state = opening, retried = At, stream = Stream} = Out, S) when
+    At + ?RETRY =< Now
+->
+    ok = transmit(Path, {open, Stream, reply_path(Path, S)}),
+    Out#out{retried = Now};
+open_again(_Path, _Now, Out, _S) ->
+    Out.
+
+expire_blocked(Now, #out{blocked = Blocked} = Out) ->
+    {Late, Waiting} = lists:partition(
+        fun({_, #{deadline := Deadline}}) -> Deadline =< Now end, queue:to_list(Blocked)
+    ),
+    lists:foreach(fun({From, _}) -> gen_server:reply(From, {error, timeout}) end, Late),
+    Out#out{blocked = queue:from_list(Waiting)}.
+
+due(#out{state = Stage, retried = At, entries = Entries, blocked = Blocked}) ->
+    [
+        case Stage of
+            opening -> At + ?RETRY;
+            {open, _} -> infinity
+        end,
+        partisan_ack_out:wake_at(Entries)
+        | [Deadline || {_, #{deadline := Deadline}} <- queue:to_list(Blocked)]
+    ].

@@ -1,0 +1,57 @@
+%%% @doc The causal orders of a node: one {@link partisan_causal} per label, made when it is needed.
+-module(partisan_labels).
+
+-export([new/1]).
+-export([stamp/3]).
+-export([take/5]).
+-export([forget/2]).
+
+-type label() :: term().
+
+-record(labels, {
+    self :: partisan_causal:life(),
+    orders = #{} :: #{label() => partisan_causal:t()}
+}).
+
+-opaque t() :: #labels{}.
+-export_type([t/0, label/0]).
+
+-spec new(Self :: partisan_causal:life()) -> t().
+new(Self) ->
+    #labels{self = Self}.
+
+%% @doc The stamp of the next message of this label to that life of a node.
+-spec stamp(label(), To :: partisan_causal:life(), t()) -> {partisan_causal:stamp(), t()}.
+stamp(Label, To, L) ->
+    {Stamp, Order} = partisan_causal:send(To, order(Label, L)),
+    {Stamp, store(Label, Order, L)}.
+
+%% @doc A message has come: which may be delivered now, in this order?
+-spec take(label(), From :: partisan_causal:life(), partisan_causal:stamp(), Message, t()) ->
+    {[Message], t()}
+when
+    Message :: term().
+take(Label, From, Stamp, Message, L) ->
+    {Released, Order} = partisan_causal:receive_message(From, Stamp, Message, order(Label, L)),
+    {Released, store(Label, Order, L)}.
+
+%% @doc This life of a node is over: what waited for its messages waits no longer.
+-spec forget(partisan_causal:life(), t()) -> {[Message :: term()], t()}.
+forget(Life, #labels{orders = Orders} = L0) ->
+    maps:fold(
+        fun(Label, Order0, {Released, L}) ->
+            {More, Order} = partisan_causal:forget(Life, Order0),
+            {Released ++ More, store(Label, Order, L)}
+        end,
+        {[], L0},
+        Orders
+    ).
+
+order(Label, #labels{orders = Orders, self = Self}) ->
+    case Orders of
+        #{Label := Order} -> Order;
+        #{} -> partisan_causal:new(Self)
+    end.
+
+store(Label, Order, #labels{orders = Orders} = L) ->
+    L#labels{orders = Orders#{Label => Order}}.
