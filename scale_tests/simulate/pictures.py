@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from scale_tests.demo.pictures import (
     BLUE,
@@ -24,6 +25,8 @@ from scale_tests.simulate.report import Cell
 
 COLOURS = {
     "hyparview": BLUE,
+    "hyparview_one_contact": SKY,
+    "hyparview_burst": GREEN,
     "plumtree": PURPLE,
     "xbot": GREEN,
     "cyclon": ORANGE,
@@ -34,6 +37,8 @@ COLOURS = {
 
 NAMES = {
     "hyparview": "HyParView",
+    "hyparview_one_contact": "HyParView, one contact",
+    "hyparview_burst": "HyParView, all at once",
     "plumtree": "Plumtree",
     "xbot": "X-BOT",
     "cyclon": "Cyclon",
@@ -41,6 +46,9 @@ NAMES = {
     "scamp": "SCAMP",
     "eager": "eager gossip",
 }
+
+SHAPED = ("hyparview", "hyparview_burst", "cyclon", "scamp")
+"""Overlays whose graphs are drawn."""
 
 Figures = Sequence[Cell]
 
@@ -53,6 +61,8 @@ class Picture:
     title: str
     experiment: str
     plot: Callable[[Figure, Figures], None]
+    overlays: tuple[str, ...] = ()
+    """The overlays that are drawn; all that were measured where there are none."""
 
 
 def draw(figures: Figures, directory: Path) -> list[Path]:
@@ -60,7 +70,12 @@ def draw(figures: Figures, directory: Path) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     files = []
     for picture in PICTURES:
-        shown = [c for c in figures if c.experiment.startswith(picture.experiment)]
+        shown = _largest(
+            c
+            for c in figures
+            if c.experiment.startswith(picture.experiment)
+            and (not picture.overlays or c.overlay in picture.overlays)
+        )
         if not shown:
             continue
         with mpl.rc_context(STYLE):
@@ -97,14 +112,14 @@ def plot_reliability(figure: Figure, figures: Figures) -> None:
 def plot_recovery(figure: Figure, figures: Figures) -> None:
     """Reach of each of the first broadcasts after the failures, HyParView."""
     axes = figure.add_subplot()
-    shown = [c for c in figures if c.overlay == "hyparview"]
     for label, colour in (("80", SKY), ("90", BLUE), ("95", PURPLE)):
         points = [
-            (float(c.parameter), c.value) for c in shown if c.experiment == f"recovery_{label}"
+            (float(c.parameter), c.value) for c in figures if c.experiment == f"recovery_{label}"
         ]
         if points:
             axes.plot(*zip(*points, strict=True), color=colour, label=f"{label} % failed")
     axes.set_xlabel("broadcast after the failures, one every 100 ms")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("reached, % of the living")
     axes.set_ylim(0, 104)
     axes.legend()
@@ -114,10 +129,13 @@ def plot_healing(figure: Figure, figures: Figures) -> None:
     """Cycles until broadcasts reach as many as before."""
     panels = figure.subplots(1, 2)
     for axes, overlay in zip(panels, ("hyparview", "cyclon"), strict=True):
-        _bars(axes, [c for c in figures if c.overlay == overlay])
-        axes.set_title(NAMES[overlay], loc="left", fontsize=10)
+        shown = [c for c in figures if c.overlay == overlay]
+        _bars(axes, shown)
+        sizes = [f", {size:,} nodes" for size in {c.nodes for c in shown}]
+        axes.set_title(NAMES[overlay] + "".join(sizes), loc="left", fontsize=10)
         axes.set_xlabel("nodes failed at once, %")
         axes.set_ylabel("cycles to heal")
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def plot_shape(figure: Figure, figures: Figures) -> None:
@@ -129,16 +147,16 @@ def plot_shape(figure: Figure, figures: Figures) -> None:
         ("max_hops", "hops of a broadcast"),
     )
     for axes, (parameter, label) in zip(panels, wanted, strict=True):
-        shown = [c for c in figures if c.parameter == parameter and c.paper_value is not None]
-        _bars(axes, shown, [NAMES[c.overlay] for c in shown])
+        shown = [c for c in figures if c.parameter == parameter]
+        _bars(axes, shown, [NAMES[c.overlay].replace(", ", ",\n") for c in shown])
         axes.set_ylabel(label)
-        axes.tick_params(axis="x", labelrotation=30)
+        axes.tick_params(axis="x", labelrotation=45, labelsize=8)
 
 
 def plot_in_degree(figure: Figure, figures: Figures) -> None:
     """How many nodes are known by so many others."""
     axes = figure.add_subplot()
-    for overlay in ("hyparview", "cyclon", "scamp"):
+    for overlay in SHAPED:
         _line(axes, figures, overlay)
     axes.set_xlabel("in-degree")
     axes.set_ylabel("nodes, %")
@@ -153,6 +171,7 @@ def plot_redundancy(figure: Figure, figures: Figures) -> None:
     axes.axhline(3, color=GREY, linestyle=":", label="eager gossip, paper")
     axes.axhline(0, color=PURPLE, linestyle=":", label="Plumtree in the end, paper")
     axes.set_xlabel("broadcast")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("relative message redundancy")
     axes.legend()
 
@@ -163,6 +182,7 @@ def plot_hops(figure: Figure, figures: Figures) -> None:
     _line(axes, [c for c in figures if isinstance(c.parameter, int)], "plumtree")
     axes.axhspan(9, 10, color=PURPLE, alpha=0.15, label="one sender, paper")
     axes.set_xlabel("broadcast")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("last delivery hop")
     axes.set_ylim(bottom=0)
     axes.legend()
@@ -198,16 +218,30 @@ PICTURES = (
         title="broadcasts after simultaneous failures",
         experiment="reliability",
         plot=plot_reliability,
+        overlays=("hyparview", "plumtree", "cyclon_acked", "cyclon", "scamp"),
     ),
     Picture(
         name="recovery",
         title="HyParView's first broadcasts after failures",
         experiment="recovery",
         plot=plot_recovery,
+        overlays=("hyparview",),
     ),
     Picture(name="healing", title="healing", experiment="healing", plot=plot_healing),
-    Picture(name="shape", title="the overlays as graphs", experiment="shape", plot=plot_shape),
-    Picture(name="in_degree", title="in-degrees", experiment="in_degree", plot=plot_in_degree),
+    Picture(
+        name="shape",
+        title="the overlays as graphs",
+        experiment="shape",
+        plot=plot_shape,
+        overlays=SHAPED,
+    ),
+    Picture(
+        name="in_degree",
+        title="in-degrees",
+        experiment="in_degree",
+        plot=plot_in_degree,
+        overlays=SHAPED,
+    ),
     Picture(
         name="redundancy",
         title="Plumtree's redundancy",
@@ -230,6 +264,15 @@ PICTURES = (
 )
 
 
+def _largest(cells: Iterable[Cell]) -> list[Cell]:
+    """Of each overlay what was measured in the largest cluster."""
+    figures = list(cells)
+    sizes = dict.fromkeys({c.overlay for c in figures}, 0)
+    for cell in figures:
+        sizes[cell.overlay] = max(sizes[cell.overlay], cell.nodes)
+    return [c for c in figures if c.nodes == sizes[c.overlay]]
+
+
 def _line(axes: Axes, figures: Figures, overlay: str) -> None:
     shown = sorted(
         (float(c.parameter), c.value, c.paper_value)
@@ -239,12 +282,15 @@ def _line(axes: Axes, figures: Figures, overlay: str) -> None:
     if not shown:
         return
     colour = COLOURS[overlay]
+    sizes = {c.nodes for c in figures}
+    own = {c.nodes for c in figures if c.overlay == overlay}
+    label = NAMES[overlay] + "".join(f", {size:,} nodes" for size in own if len(sizes) > 1)
     axes.plot(
         [x for x, _, _ in shown],
         [y for _, y, _ in shown],
         color=colour,
         marker=".",
-        label=NAMES[overlay],
+        label=label,
     )
     paper = [(x, p) for x, _, p in shown if p is not None]
     if paper:

@@ -107,6 +107,14 @@ def bars(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Bar]:
     if before is not None and after is not None:
         kept = after / before
         hold("X-BOT: mean degree kept", kept, "within 1 %", ok=abs(kept - 1) < 0.01)
+    calm = at("shape", "hyparview", "shortest_path")
+    burst = at("shape", "hyparview_burst", "shortest_path")
+    if calm is not None and burst is not None:
+        stretch = burst / calm
+        name = "HyParView joined in a burst: shortest path, to that of a calm formation"
+        hold(name, stretch, "< 1.1", ok=stretch < 1.1)
+    value = at("shape", "hyparview_burst", "components")
+    hold("HyParView joined in a burst: components", value, "1", ok=value == 1)
     for outcome in outcomes:
         if outcome.job.experiment == "hyparview" and outcome.job.nodes == PAPER_NODES:
             name = "CPU seconds for HyParView's experiment at 10,000 nodes"

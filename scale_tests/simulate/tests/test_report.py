@@ -102,7 +102,7 @@ def test_quick_plans_are_a_tenth() -> None:
 
 
 def test_a_wrong_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="no experiment hyperview: there are cyclon"):
+    with pytest.raises(ValueError, match="no experiment hyperview: there are burst, cyclon"):
         plan(quick=True, seed=1, only=["hyperview"])
 
 

@@ -2,7 +2,7 @@
 %%%
 %%% One {@link partisan_ack_out} per path, and in front of it the callers whom its window has no
 %%% room for, in the order in which they came. A stream is opened before it is used, and opened
-%%% again until it is. A causal message waits for that too, since its stamp names the life it is for.
+%%% again until it is. A causal message waits for that too: its stamp names the life it is for.
 %%%
 %%% Part of the process of {@link partisan_acks}: it transmits, and answers the callers, itself.
 -module(partisan_ack_sender).
@@ -64,8 +64,8 @@ new(Self) ->
     #sender{self = Self}.
 
 %% @doc Takes a message into the window of its stream, or has its caller wait for that. The caller
-%% is answered when the message is acknowledged, or, where it wants to be notified of that, when it is
-%% in the window.
+%% is answered when the message is acknowledged, or, where it wants to be notified of that, when it
+%% is in the window.
 -spec send(gen_server:from(), request(), partisan_labels:t(), t()) -> result().
 send(From, #{path := Path} = Request, Labels, S0) ->
     {Out, S} = stream_to(Path, S0),

@@ -10,6 +10,9 @@
 -export([names/0]).
 -export([run/2]).
 
+-import(partisan_cells, [emit/5, say/3, mean/1]).
+-import(partisan_comparison, [shape/3, view_size/3, reliability/4, healing/4, fail/3, shares/1]).
+
 -type name() ::
     hyparview
     | one_contact
@@ -22,14 +25,6 @@
     | xbot
     | scale.
 
--type cell() :: #{
-    experiment := atom(),
-    overlay := atom(),
-    nodes := pos_integer(),
-    parameter := atom() | number(),
-    value := number()
-}.
-
 -type options() :: #{
     nodes := pos_integer(),
     seed := integer(),
@@ -41,22 +36,16 @@
     % Cycles with failures in the broadcast experiment, and the most that healing is waited for.
     failure_cycles := pos_integer(),
     healing_cycles := pos_integer(),
-    emit := fun((cell()) -> ok),
+    emit := fun((partisan_cells:cell()) -> ok),
     progress := fun((string()) -> ok)
 }.
 
--export_type([name/0, cell/0, options/0]).
+-export_type([name/0, options/0]).
 
 %% Nodes that fail in each cycle of the Plumtree paper's experiment (its section 5.4), at 10,000.
 -define(FAILURES_PER_10000, 50).
-%% From how many origins the reach on a quiet overlay is averaged.
--define(ORIGINS, 50).
+%% From how many origins a tree is tried that failures have broken.
 -define(BROKEN_TREE_ORIGINS, 5).
-%% Percent of the living that may be missing where broadcasts count as healed: a handful of nodes
-%% that only know one another stay apart without the beacons, which are left out here.
--define(HEALED_WITHIN, 0.2).
--define(HEALING_ORIGINS, 25).
-
 -spec names() -> [name()].
 names() ->
     [
@@ -151,74 +140,6 @@ cyclon(Detection, O) ->
 new(Options, #{nodes := Nodes, seed := Seed, progress := Progress}) ->
     partisan_trial:new(Options#{nodes => Nodes, seed => Seed, progress => Progress}).
 
-%% What all overlays are compared by.
-
-shape(Overlay, Trial, O) ->
-    #{clustering := C, path := P, degree := D, in_degrees := In, components := Components} =
-        partisan_trial:shape(Trial),
-    {_, Hops, _} = partisan_trial:reached_on_graph(20, Trial),
-    Nodes = length(partisan_trial:alive(Trial)),
-    emit(shape, Overlay, clustering_coefficient, C, O),
-    emit(shape, Overlay, shortest_path, P, O),
-    emit(shape, Overlay, max_hops, Hops, O),
-    emit(shape, Overlay, mean_degree, D, O),
-    emit(shape, Overlay, components, Components, O),
-    maps:foreach(fun(N, Count) -> emit(in_degree, Overlay, N, 100 * Count / Nodes, O) end, In).
-
-%% How many entries views have; and the share of the nodes, in percent, by the size of their view.
-view_size(Overlay, Trial, O) ->
-    Sizes = lists:sort([length(To) || To <- maps:values(partisan_trial:alive_graph(Trial))]),
-    emit(view_size, Overlay, mean, mean(Sizes), O),
-    emit(view_size, Overlay, median, lists:nth((length(Sizes) + 1) div 2, Sizes), O),
-    [
-        {Size, 100 * length([S || S <- Sizes, S =:= Size]) / length(Sizes)}
-     || Size <- lists:usort(Sizes)
-    ].
-
-reliability(Overlay, Percentages, Trial, #{messages := Messages, simulated := Simulated} = O) ->
-    lists:foreach(
-        fun(Percent) ->
-            say("~s: ~b % of the nodes fail", [Overlay, Percent], O),
-            {Outcomes, After} = partisan_trial:broadcasts(Simulated, fail(Percent, Trial, O)),
-            Shares = [100 * D / A || #{delivered := D, alive := A} <- Outcomes],
-            % By then the overlay is quiet: the rest of the messages meets what is left of it.
-            {Rest, _, _} = partisan_trial:reached_on_graph(?ORIGINS, After),
-            Mean = (lists:sum(Shares) + (Messages - Simulated) * mean(Rest)) / Messages,
-            emit(reliability, Overlay, Percent, Mean, O),
-            lists:foreach(
-                fun({I, Share}) -> emit(label(recovery, Percent), Overlay, I, Share, O) end,
-                [Point || Percent >= 80, Point <- lists:zip(lists:seq(1, length(Shares)), Shares)]
-            )
-        end,
-        Percentages
-    ).
-
-%% Cycles until broadcasts reach as much of the cluster as they did before the failures.
-healing(Overlay, Percentages, Trial, #{healing_cycles := Most} = O) ->
-    {Before, _, _} = partisan_trial:reached_on_graph(4 * ?HEALING_ORIGINS, Trial),
-    Wanted = mean(Before) - ?HEALED_WITHIN,
-    lists:foreach(
-        fun(Percent) ->
-            say("~s heals from ~b % failures", [Overlay, Percent], O),
-            Cycles = heal(0, Most, Wanted, fail(Percent, Trial, O)),
-            emit(healing, Overlay, Percent, Cycles, O)
-        end,
-        Percentages
-    ).
-
-heal(Most, Most, _Wanted, _Trial) ->
-    Most;
-heal(Cycle, Most, Wanted, Trial) ->
-    Later = partisan_trial:run_cycles(1, Trial),
-    {Shares, _, Next} = partisan_trial:reached_on_graph(?HEALING_ORIGINS, Later),
-    case mean(Shares) >= Wanted of
-        true -> Cycle + 1;
-        false -> heal(Cycle + 1, Most, Wanted, Next)
-    end.
-
-fail(Percent, Trial, #{nodes := Nodes}) ->
-    partisan_trial:crash(Nodes * Percent div 100, Trial).
-
 %% Plumtree.
 
 plumtree(#{cycles := Cycles, simulated := Simulated} = O) ->
@@ -289,9 +210,6 @@ steady_failures(Trial, #{failure_cycles := Cycles, nodes := Nodes} = O) ->
 %% Copies received beyond the one that everybody needs, per receiver.
 redundancy(#{payloads := Payloads, delivered := Delivered}) ->
     Payloads / max(1, Delivered - 1) - 1.
-
-shares(Outcomes) ->
-    [100 * Delivered / Alive || #{delivered := Delivered, alive := Alive} <- Outcomes].
 
 %% SCAMP.
 
@@ -373,23 +291,3 @@ live_bytes() ->
     {_, Info} = process_info(self(), garbage_collection_info),
     % Words that survived it; the heap's own size includes room to grow.
     proplists:get_value(recent_size, Info) * erlang:system_info(wordsize).
-
-%% Reporting.
-
-emit(Experiment, Overlay, Parameter, Value, #{emit := Emit, nodes := Nodes}) ->
-    Emit(#{
-        experiment => Experiment,
-        overlay => Overlay,
-        nodes => Nodes,
-        parameter => Parameter,
-        value => Value
-    }).
-
-say(Format, Arguments, #{progress := Progress}) ->
-    Progress(lists:flatten(io_lib:format(Format, Arguments))).
-
-label(Experiment, Percent) ->
-    binary_to_atom(iolist_to_binary(io_lib:format("~s_~b", [Experiment, Percent]))).
-
-mean(Values) ->
-    lists:sum(Values) / length(Values).

@@ -1,14 +1,13 @@
 %%% @doc A discrete-event simulator: thousands of protocol stacks in one process and virtual time.
 %%%
 %%% It interprets the effects of {@link partisan_stack} as `partisan_manager' does, with a network
-%%% of its own making: a link takes a latency that is fixed per ordered pair of nodes, so that
-%%% messages of a pair stay in order as they do in TCP; dead and cut-off nodes refuse; the loss of a
+%%% of its own making ({@link partisan_sim_network}): dead and cut-off nodes refuse; the loss of a
 %%% node is noticed by those who pinned a link to it. On request it is a network of datagrams
 %%% instead, which loses messages and tells nobody. Two runs with the same seed are the same run,
 %%% and since a simulation is a value, one that has been warmed up can be continued in many ways.
 %%%
-%%% Nodes are numbered from 1 and named `<<"n1">>', .... Time is in whole milliseconds, which lets
-%%% the event queue be one list per millisecond.
+%%% Nodes are numbered ({@link partisan_sim_peer}). Time is in whole milliseconds, which lets the
+%%% event queue be one list per millisecond.
 -module(partisan_sim).
 
 -export([new/1]).
@@ -36,7 +35,9 @@
 -export([watched/1]).
 -export([round_trip/3]).
 
--type index() :: pos_integer().
+-import(partisan_sim_peer, [index/1, name/1]).
+
+-type index() :: partisan_sim_peer:index().
 -type milliseconds() :: non_neg_integer().
 
 -type options() :: #{
@@ -47,7 +48,7 @@
     seeds => non_neg_integer(),
     % One-way latency in milliseconds: drawn per ordered pair from a range, or growing over that
     % range with the distance of nodes that are spread over a square.
-    latency => {pos_integer(), pos_integer()} | {plane, pos_integer(), pos_integer()},
+    latency => partisan_sim_network:latency(),
     % How long until a lost node is noticed by those linked to it. With `infinity' nobody is told
     % of anything, neither of lost nodes nor of messages that did not arrive.
     detection => pos_integer() | infinity,
@@ -69,9 +70,6 @@
 -record(node, {
     stack :: partisan_stack:t(),
     peer :: partisan_peer:t(),
-    % Pinned links by peer, with the incarnation they were pinned to; and who pinned one to us.
-    pins = #{} :: #{index() => partisan_peer:incarnation()},
-    pinned_by = #{} :: #{index() => true},
     % The newest start of each timer; an event of an older start is stale.
     timers = #{} :: #{term() => pos_integer()}
 }).
@@ -82,7 +80,7 @@
     nodes = #{} :: #{index() => #node{}},
     lives = #{} :: #{index() => partisan_peer:incarnation()},
     queue = #{} :: #{milliseconds() => [{index(), partisan_peer:incarnation(), tuple()}]},
-    side = none :: none | fun((index()) -> term()),
+    network :: partisan_sim_network:t(),
     serial = 0 :: non_neg_integer(),
     % The two that nearly everything counts, and the others.
     events = 0 :: non_neg_integer(),
@@ -101,23 +99,25 @@
 -spec new(options()) -> t().
 new(Options) ->
     Defaults = #{seeds => 3, latency => {1, 20}, detection => 50, loss => 0.0, stack => #{}},
-    #sim{options = maps:merge(Defaults, Options)}.
+    Merged = maps:merge(Defaults, Options),
+    #sim{options = Merged, network = partisan_sim_network:new(Merged)}.
 
 %% @doc Changes options; those of the stack hold for nodes that start from now on.
 -spec set(map(), t()) -> t().
-set(Changes, #sim{options = Options} = Sim) ->
-    Sim#sim{options = maps:merge(Options, Changes)}.
+set(Changes, #sim{options = Options0, network = Network} = Sim) ->
+    Options = maps:merge(Options0, Changes),
+    Sim#sim{options = Options, network = partisan_sim_network:set(Options, Network)}.
 
 %% @doc Starts a node, or a new life of a stopped one.
 -spec start(index(), t()) -> t().
 start(Index, #sim{lives = Lives, options = Options} = Sim) ->
     Life = maps:get(Index, Lives, 0) + 1,
-    Peer = peer(Index, Life),
+    Peer = partisan_sim_peer:new(Index, Life),
     {Stack, Effects} = partisan_stack:init((maps:get(stack, Options))#{
         self => Peer,
         seed => {maps:get(seed, Options), Index, Life},
         overlay => overlay(Index, maps:get(overlay, Options)),
-        seeds => [peer(I, 0) || I <- lists:seq(1, maps:get(seeds, Options))]
+        seeds => [partisan_sim_peer:new(I, 0) || I <- lists:seq(1, maps:get(seeds, Options))]
     }),
     Node = #node{stack = Stack, peer = Peer},
     interpret(Index, Effects, Sim#sim{
@@ -128,7 +128,7 @@ start(Index, #sim{lives = Lives, options = Options} = Sim) ->
 %% @doc Tells a node of a contact other than its seeds.
 -spec join(index(), Contact :: index(), t()) -> t().
 join(Index, Contact, Sim) ->
-    step(Index, {join, peer(Contact, 0)}, Sim).
+    step(Index, {join, partisan_sim_peer:new(Contact, 0)}, Sim).
 
 %% @doc Stops nodes at once and without a word.
 -spec crash([index()], t()) -> t().
@@ -166,20 +166,14 @@ route(From, To, Sim) ->
 
 %% @doc Cuts the network: nodes for which the function answers differently cannot reach each other.
 -spec cut(fun((index()) -> term()), t()) -> t().
-cut(Side, #sim{nodes = Nodes} = Sim0) ->
-    Sim1 = Sim0#sim{side = Side},
-    maps:fold(
-        fun(Index, #node{pins = Pins}, Sim) ->
-            Lost = [To || To <- maps:keys(Pins), Side(To) =/= Side(Index)],
-            lists:foldl(fun(To, S) -> lose(Index, To, S) end, Sim, Lost)
-        end,
-        Sim1,
-        Nodes
-    ).
+cut(Side, #sim{network = Network0} = Sim0) ->
+    {Broken, Network} = partisan_sim_network:cut(Side, Network0),
+    Sim1 = Sim0#sim{network = Network},
+    lists:foldl(fun({From, To}, Sim) -> lose(From, To, Sim) end, Sim1, Broken).
 
 -spec heal(t()) -> t().
-heal(Sim) ->
-    Sim#sim{side = none}.
+heal(#sim{network = Network} = Sim) ->
+    Sim#sim{network = partisan_sim_network:heal(Network)}.
 
 %% @doc Lets this many milliseconds pass.
 -spec run(milliseconds(), t()) -> t().
@@ -299,20 +293,16 @@ deliver({timer, Name, Serial}, Index, #node{timers = Timers}, Sim) ->
         #{Name := Serial} -> step(Index, {timer, Name}, Sim);
         #{} -> Sim
     end;
-deliver({dialled, To, Peer}, Index, #node{pins = Pins}, Sim) ->
-    case {reachable(Index, To, Sim), Pins} of
-        {_, Pins} when not is_map_key(To, Pins) ->
-            Sim;
-        {true, _} ->
+deliver({dialled, To, Peer}, Index, _Node, #sim{network = Network} = Sim) ->
+    case partisan_sim_network:is_pinned(Index, To, Network) andalso reachable(Index, To, Sim) of
+        true ->
             #{To := #node{peer = Actual}} = Sim#sim.nodes,
             step(Index, {peer_up, Actual}, Sim);
-        {false, _} ->
-            lost(Index, To, maps:get(name, Peer), Sim)
+        false ->
+            lost_if_pinned(Index, To, maps:get(name, Peer), Sim)
     end;
-deliver({lost, To}, Index, #node{pins = Pins}, Sim) when is_map_key(To, Pins) ->
-    lost(Index, To, name(To), Sim);
-deliver({lost, _To}, _Index, _Node, Sim) ->
-    Sim;
+deliver({lost, To}, Index, _Node, Sim) ->
+    lost_if_pinned(Index, To, name(To), Sim);
 deliver({failed, To}, Index, _Node, Sim) ->
     lost(Index, To, name(To), Sim);
 deliver({measured, To}, Index, _Node, Sim) ->
@@ -321,7 +311,8 @@ deliver({measured, To}, Index, _Node, Sim) ->
         false -> lost(Index, To, name(To), Sim)
     end;
 deliver({message, From, Msg}, Index, _Node, Sim) ->
-    case reachable(Index, index(From), Sim) orelse Sim#sim.side =:= none of
+    Network = Sim#sim.network,
+    case reachable(Index, index(From), Sim) orelse not partisan_sim_network:is_cut(Network) of
         true -> step(Index, {message, From, Msg}, Sim);
         false -> undeliverable({message, From, Msg}, Index, Sim)
     end.
@@ -359,23 +350,21 @@ effect({send, Peer, Msg}, Index, #sim{nodes = Nodes} = Sim) ->
     #{Index := #node{peer = Self}} = Nodes,
     To = index(Peer),
     Sim1 = Sim#sim{sent = Sim#sim.sent + 1},
-    case vanishes(Sim1) of
+    case partisan_sim_network:vanishes(Sim1#sim.sent, Sim1#sim.network) of
         true -> count(lost, Sim1);
         false -> schedule(latency(Index, To, Sim1), To, {message, Self, Msg}, Sim1)
     end;
 effect({measure, Peer}, Index, Sim) ->
     To = index(Peer),
     schedule(round_trip(Index, To, Sim), Index, {measured, To}, Sim);
-effect({connect, #{incarnation := Life} = Peer}, Index, Sim) ->
+effect({connect, #{incarnation := Life} = Peer}, Index, #sim{network = Network0} = Sim) ->
     To = index(Peer),
-    #sim{nodes = #{Index := #node{pins = Pins} = Node} = Nodes} = Sim,
-    case Pins of
-        #{To := Life} ->
+    case partisan_sim_network:pin(Index, To, Life, Network0) of
+        known ->
             Sim;
-        #{} ->
-            Sim1 = Sim#sim{nodes = Nodes#{Index := Node#node{pins = Pins#{To => Life}}}},
-            Delay = 2 * latency(Index, To, Sim1),
-            schedule(Delay, Index, {dialled, To, Peer}, pinned_by(To, Index, Sim1))
+        {pinned, Network} ->
+            Delay = 2 * latency(Index, To, Sim),
+            schedule(Delay, Index, {dialled, To, Peer}, Sim#sim{network = Network})
     end;
 effect({disconnect, Name}, Index, Sim) ->
     unpin(Index, index(Name), Sim);
@@ -403,71 +392,35 @@ effect({neighbour_up, _}, _Index, Sim) ->
 effect({neighbour_down, _}, _Index, Sim) ->
     count(neighbour_down, Sim).
 
-stop(Index, #sim{nodes = Nodes, lives = Lives} = Sim0) ->
-    {#node{pins = Pins, pinned_by = By}, Rest} = maps:take(Index, Nodes),
-    % Events for this life must not reach the next one.
-    Sim1 = Sim0#sim{nodes = Rest, lives = Lives},
-    Sim2 = maps:fold(fun(To, _, S) -> forget_pin(To, Index, S) end, Sim1, Pins),
-    maps:fold(fun(Who, _, S) -> lose(Who, Index, S) end, Sim2, By).
+stop(Index, #sim{nodes = Nodes, network = Network0} = Sim0) ->
+    {Losing, Network} = partisan_sim_network:remove(Index, Network0),
+    Sim1 = Sim0#sim{nodes = maps:remove(Index, Nodes), network = Network},
+    lists:foldl(fun(Who, Sim) -> lose(Who, Index, Sim) end, Sim1, Losing).
 
 lose(_Index, _To, #sim{options = #{detection := infinity}} = Sim) ->
     Sim;
 lose(Index, To, #sim{options = #{detection := Detection}} = Sim) ->
     schedule(Detection, Index, {lost, To}, Sim).
 
+lost_if_pinned(Index, To, Name, #sim{network = Network} = Sim) ->
+    case partisan_sim_network:is_pinned(Index, To, Network) of
+        true -> lost(Index, To, Name, Sim);
+        false -> Sim
+    end.
+
 lost(Index, To, Name, Sim) ->
     step(Index, {peer_down, Name, unreachable}, unpin(Index, To, Sim)).
 
-unpin(Index, To, #sim{nodes = Nodes} = Sim) ->
-    #{Index := #node{pins = Pins} = Node} = Nodes,
-    Unpinned = Node#node{pins = maps:remove(To, Pins)},
-    forget_pin(To, Index, Sim#sim{nodes = Nodes#{Index := Unpinned}}).
-
-pinned_by(To, Index, #sim{nodes = Nodes} = Sim) ->
-    case Nodes of
-        #{To := #node{pinned_by = By} = Node} ->
-            Sim#sim{nodes = Nodes#{To := Node#node{pinned_by = By#{Index => true}}}};
-        #{} ->
-            Sim
-    end.
-
-forget_pin(To, Index, #sim{nodes = Nodes} = Sim) ->
-    case Nodes of
-        #{To := #node{pinned_by = By} = Node} ->
-            Sim#sim{nodes = Nodes#{To := Node#node{pinned_by = maps:remove(Index, By)}}};
-        #{} ->
-            Sim
-    end.
+unpin(Index, To, #sim{network = Network} = Sim) ->
+    Sim#sim{network = partisan_sim_network:unpin(Index, To, Network)}.
 
 %% Internals: the network.
 
-reachable(_From, To, #sim{nodes = Nodes}) when not is_map_key(To, Nodes) ->
-    false;
-reachable(_From, _To, #sim{side = none}) ->
-    true;
-reachable(From, To, #sim{side = Side}) ->
-    Side(From) =:= Side(To).
+reachable(From, To, #sim{nodes = Nodes, network = Network}) ->
+    is_map_key(To, Nodes) andalso partisan_sim_network:same_side(From, To, Network).
 
-latency(From, To, #sim{options = #{latency := Latency, seed := Seed}}) ->
-    case Latency of
-        {plane, Least, Most} ->
-            Least + round((Most - Least) * distance(position(From, Seed), position(To, Seed)));
-        {Least, Most} ->
-            Least + erlang:phash2({Seed, From, To}, Most - Least + 1)
-    end.
-
-%% Of two points of the square, between 0 and 1.
-distance({X1, Y1}, {X2, Y2}) ->
-    math:sqrt(((X1 - X2) * (X1 - X2) + (Y1 - Y2) * (Y1 - Y2)) / 2).
-
-position(Index, Seed) ->
-    Along = fun(Axis) -> erlang:phash2({Seed, Axis, Index}, 1 bsl 16) / (1 bsl 16) end,
-    {Along(x), Along(y)}.
-
-vanishes(#sim{options = #{loss := Loss}}) when Loss =< 0 ->
-    false;
-vanishes(#sim{options = #{loss := Loss, seed := Seed}, sent = Sent}) ->
-    erlang:phash2({Seed, vanishes, Sent}, 1 bsl 24) < Loss * (1 bsl 24).
+latency(From, To, #sim{network = Network}) ->
+    partisan_sim_network:latency(From, To, Network).
 
 count(What, #sim{stats = Stats} = Sim) ->
     Sim#sim{stats = Stats#{What => maps:get(What, Stats, 0) + 1}}.
@@ -476,18 +429,3 @@ overlay(Index, {Kind, Parameters}) when is_function(Parameters) ->
     {Kind, Parameters(Index)};
 overlay(_Index, Overlay) ->
     Overlay.
-
-peer(Index, Life) ->
-    <<High, Middle, Low>> = <<Index:24>>,
-    partisan_peer:new(name(Index), {10, High, Middle, Low}, 1, Life).
-
-name(Index) ->
-    <<"n", (integer_to_binary(Index))/binary>>.
-
-%% A node's address is its number, which is quicker to read than its name.
-index(#{host := {10, High, Middle, Low}}) ->
-    (High bsl 16) bor (Middle bsl 8) bor Low;
-index(#{name := Name}) ->
-    index(Name);
-index(<<"n", Digits/binary>>) ->
-    binary_to_integer(Digits).
