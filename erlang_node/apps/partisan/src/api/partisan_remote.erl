@@ -28,7 +28,6 @@
 -export([handle_cast/2]).
 -export([handle_info/2]).
 
--define(MAX_MONITORS, 100000).
 -define(MAX_CALLS, 10000).
 %% How soon to try again when a message found no way.
 -define(RETRY, 200).
@@ -46,22 +45,9 @@
     | {alive, Digest :: non_neg_integer(), Answer :: boolean()}
     | {call, partisan_call:request()}.
 
--record(monitor, {
-    owner :: pid(),
-    node :: name(),
-    id :: id(),
-    object :: term()
-}).
-
 -record(state, {
     self :: {name(), partisan_peer:incarnation()},
-    last_id = 0 :: non_neg_integer(),
-    monitors = #{} :: #{reference() => #monitor{}},
-    % The same, as the other nodes know them.
-    ids = #{} :: #{name() => #{id() => {reference(), partisan_ref:destination()}}},
-    node_monitors = #{} :: #{name() => #{pid() => true}},
-    % Everybody who has asked for something, and what.
-    owners = #{} :: #{pid() => {reference(), #{reference() | {node, name()} => true}}},
+    wanted = partisan_wanted:new() :: partisan_wanted:t(),
     held = partisan_held:new() :: partisan_held:t(),
     % Who is about the calls of other nodes.
     calls = #{} :: #{reference() => name()},
@@ -119,40 +105,27 @@ init([]) ->
     }}.
 
 -spec handle_call(term(), gen_server:from(), #state{}) -> {reply, term(), #state{}}.
-handle_call({monitor, _Owner, _Address, _Object}, _From, #state{monitors = Monitors} = State) when
-    map_size(Monitors) >= ?MAX_MONITORS
-->
-    {reply, {error, system_limit}, State};
-handle_call({monitor, Owner, {Node, Destination}, Object}, _From, State0) ->
-    #state{last_id = LastId, monitors = Monitors, ids = Ids} = State0,
-    Reference = make_ref(),
-    Id = LastId + 1,
-    There = maps:get(Node, Ids, #{}),
-    State1 = State0#state{
-        last_id = Id,
-        monitors = Monitors#{
-            Reference => #monitor{owner = Owner, node = Node, id = Id, object = Object}
-        },
-        ids = Ids#{Node => There#{Id => {Reference, Destination}}}
-    },
-    State2 = watch(Node, own(Owner, Reference, State1)),
-    {reply, {ok, Reference}, say(Node, {monitor, Id, Destination}, State2)};
-handle_call({demonitor, Owner, Reference}, _From, #state{monitors = Monitors} = State) ->
-    case Monitors of
-        #{Reference := #monitor{owner = Owner}} -> {reply, ok, drop_monitor(Reference, State)};
-        #{} -> {reply, ok, State}
+handle_call({monitor, Owner, {Node, Destination}, Object}, _From, State) ->
+    #state{wanted = Wanted0} = State,
+    case partisan_wanted:add(Owner, Node, Destination, Object, Wanted0) of
+        {ok, Reference, Id, Wanted} ->
+            Watched = watch(Node, State#state{wanted = Wanted}),
+            {reply, {ok, Reference}, say(Node, {monitor, Id, Destination}, Watched)};
+        full ->
+            {reply, {error, system_limit}, State}
     end;
-handle_call({monitor_node, Pid, Node}, _From, #state{node_monitors = Nodes} = State0) ->
-    Watchers = maps:get(Node, Nodes, #{}),
-    State = State0#state{node_monitors = Nodes#{Node => Watchers#{Pid => true}}},
-    {reply, ok, watch(Node, own(Pid, {node, Node}, State))};
+handle_call({demonitor, Owner, Reference}, _From, #state{wanted = Wanted} = State) ->
+    case partisan_wanted:is_owner(Owner, Reference, Wanted) of
+        true -> {reply, ok, drop_monitor(Reference, State)};
+        false -> {reply, ok, State}
+    end;
+handle_call({monitor_node, Pid, Node}, _From, #state{wanted = Wanted} = State) ->
+    Added = State#state{wanted = partisan_wanted:add_node(Pid, Node, Wanted)},
+    {reply, ok, watch(Node, Added)};
 handle_call({demonitor_node, Pid, Node}, _From, State) ->
     {reply, ok, drop_node_monitor(Pid, Node, State)};
 handle_call(counts, _From, State) ->
-    Counts = #{
-        monitors => map_size(State#state.monitors),
-        node_monitors => map_size(State#state.node_monitors),
-        owners => map_size(State#state.owners),
+    Counts = (partisan_wanted:counts(State#state.wanted))#{
         held => partisan_held:size(State#state.held),
         calls => map_size(State#state.calls),
         watched => partisan_watch:size(State#state.watch)
@@ -219,13 +192,14 @@ said({monitors, Wanted}, Node, Incarnation, #state{held = Held0} = State) when i
     unwatch(Node, watch_present(Node, Incarnation, Told));
 said({demonitor, Id}, Node, Incarnation, #state{held = Held} = State) ->
     unwatch(Node, State#state{held = partisan_held:remove(Node, Incarnation, Id, Held)});
-said({down, Id, Reason}, Node, _Incarnation, #state{ids = Ids} = State) ->
-    case Ids of
-        #{Node := #{Id := {Reference, _}}} -> tell_down(Reference, Reason, State);
-        #{} -> State
+said({down, Id, Reason}, Node, _Incarnation, #state{wanted = Wanted} = State) ->
+    case partisan_wanted:find(Node, Id, Wanted) of
+        {ok, Reference} -> tell_down(Reference, Reason, State);
+        error -> State
     end;
-said(tell_monitors, Node, _Incarnation, State) ->
-    Mine = maps:map(fun(_Id, {_, Destination}) -> Destination end, ids_at(Node, State)),
+said(tell_monitors, Node, _Incarnation, #state{wanted = Wanted} = State) ->
+    There = partisan_wanted:at(Node, Wanted),
+    Mine = maps:map(fun(_Id, {_, Destination}) -> Destination end, There),
     say(Node, {monitors, Mine}, State);
 said({alive, Digest, Answer}, Node, Incarnation, #state{held = Held} = State0) ->
     State =
@@ -242,69 +216,43 @@ said(_Unknown, _Node, _Incarnation, State) ->
 
 %% Internals: what ends here.
 
-ended(Monitor, Pid, Reason, #state{calls = Calls, held = Held0, owners = Owners} = State) ->
+ended(Monitor, Pid, Reason, #state{calls = Calls, held = Held0, wanted = Wanted} = State) ->
     case {maps:is_key(Monitor, Calls), partisan_held:down(Monitor, Held0)} of
         {true, _} ->
             answered(Monitor, State);
         {false, {{Node, Id}, Held}} ->
             unwatch(Node, say(Node, {down, Id, Reason}, State#state{held = Held}));
-        {false, error} when is_map_key(Pid, Owners) ->
-            #{Pid := {_, Wishes}} = Owners,
-            maps:fold(
+        {false, error} ->
+            % Nobody is there any more to be told of what that process wanted to know.
+            lists:foldl(
                 fun
-                    ({node, Node}, true, S) -> drop_node_monitor(Pid, Node, S);
-                    (Reference, true, S) -> drop_monitor(Reference, S)
+                    ({node, Node}, S) -> drop_node_monitor(Pid, Node, S);
+                    ({monitor, Reference}, S) -> drop_monitor(Reference, S)
                 end,
                 State,
-                Wishes
-            );
-        {false, error} ->
-            State
+                partisan_wanted:wishes(Pid, Wanted)
+            )
     end.
 
 answered(Monitor, #state{calls = Calls0, callers = Callers} = State) ->
     {Node, Calls} = maps:take(Monitor, Calls0),
     unwatch(Node, State#state{
-        calls = Calls, callers = without(Node, Monitor, Callers)
+        calls = Calls, callers = partisan_wanted:without(Node, Monitor, Callers)
     }).
 
 %% Internals: the monitors of this node's processes.
 
-tell_down(Reference, Reason, #state{monitors = Monitors} = State) ->
-    #{Reference := #monitor{owner = Owner, object = Object}} = Monitors,
+tell_down(Reference, Reason, #state{wanted = Wanted0} = State) ->
+    {{Owner, Object, _Node, _Id}, Wanted} = partisan_wanted:remove(Reference, Wanted0),
     Owner ! {'DOWN', Reference, process, Object, Reason},
-    forget_monitor(Reference, State).
+    State#state{wanted = Wanted}.
 
-drop_monitor(Reference, #state{monitors = Monitors} = State) ->
-    #{Reference := #monitor{node = Node, id = Id}} = Monitors,
-    unwatch(Node, forget_monitor(Reference, say(Node, {demonitor, Id}, State))).
+drop_monitor(Reference, #state{wanted = Wanted0} = State) ->
+    {{_Owner, _Object, Node, Id}, Wanted} = partisan_wanted:remove(Reference, Wanted0),
+    unwatch(Node, say(Node, {demonitor, Id}, State#state{wanted = Wanted})).
 
-forget_monitor(Reference, #state{monitors = Monitors0, ids = Ids} = State) ->
-    {#monitor{owner = Owner, node = Node, id = Id}, Monitors} = maps:take(Reference, Monitors0),
-    disown(Owner, Reference, State#state{monitors = Monitors, ids = without(Node, Id, Ids)}).
-
-drop_node_monitor(Pid, Node, #state{node_monitors = Nodes} = State) ->
-    Kept = State#state{node_monitors = without(Node, Pid, Nodes)},
-    unwatch(Node, disown(Pid, {node, Node}, Kept)).
-
-own(Pid, Wish, #state{owners = Owners} = State) ->
-    {Monitor, Wishes} =
-        case Owners of
-            #{Pid := Known} -> Known;
-            #{} -> {erlang:monitor(process, Pid), #{}}
-        end,
-    State#state{owners = Owners#{Pid => {Monitor, Wishes#{Wish => true}}}}.
-
-disown(Pid, Wish, #state{owners = Owners} = State) ->
-    case Owners of
-        #{Pid := {Monitor, Wishes}} when map_size(Wishes) =:= 1, is_map_key(Wish, Wishes) ->
-            true = erlang:demonitor(Monitor, [flush]),
-            State#state{owners = maps:remove(Pid, Owners)};
-        #{Pid := {Monitor, Wishes}} ->
-            State#state{owners = Owners#{Pid := {Monitor, maps:remove(Wish, Wishes)}}};
-        #{} ->
-            State
-    end.
+drop_node_monitor(Pid, Node, #state{wanted = Wanted} = State) ->
+    unwatch(Node, State#state{wanted = partisan_wanted:remove_node(Pid, Node, Wanted)}).
 
 %% Internals: watching nodes.
 
@@ -325,25 +273,23 @@ act(Actions, State) ->
 ask(Node, State) ->
     say(Node, {alive, digest_at(Node, State), true}, State).
 
-lost(Node, #state{node_monitors = Nodes, held = Held, callers = Callers} = State0) ->
+lost(Node, #state{wanted = Wanted, held = Held, callers = Callers} = State0) ->
     % Nobody waits for those answers any more.
     lists:foreach(
         fun(Pid) -> true = exit(Pid, kill) end, maps:values(maps:get(Node, Callers, #{}))
     ),
-    References = [Reference || {Reference, _} <- maps:values(ids_at(Node, State0))],
     State1 = lists:foldl(
-        fun(Reference, S) -> tell_down(Reference, noconnection, S) end,
+        fun({Reference, _}, S) -> tell_down(Reference, noconnection, S) end,
         State0#state{held = partisan_held:forget(Node, Held)},
-        References
+        maps:values(partisan_wanted:at(Node, Wanted))
     ),
-    Watchers = maps:keys(maps:get(Node, Nodes, #{})),
     lists:foldl(
         fun(Pid, S) ->
             Pid ! {nodedown, Node},
             drop_node_monitor(Pid, Node, S)
         end,
         State1,
-        Watchers
+        partisan_wanted:watchers(Node, Wanted)
     ).
 
 watch(Node, #state{self = {Node, _}} = State) ->
@@ -360,28 +306,17 @@ watch_present(Node, Incarnation, #state{watch = Watch} = State) ->
     State#state{watch = partisan_watch:present(Node, Incarnation, now_ms(), Watch)}.
 
 %% Watches the node no more, unless something still depends on it.
-unwatch(Node, #state{watch = Watch} = State) ->
-    #state{ids = Ids, node_monitors = Nodes, callers = Callers, held = Held} = State,
+unwatch(Node, #state{watch = Watch, wanted = Wanted, callers = Callers, held = Held} = State) ->
     Matters =
-        is_map_key(Node, Ids) orelse is_map_key(Node, Nodes) orelse is_map_key(Node, Callers) orelse
+        partisan_wanted:is_wanted(Node, Wanted) orelse is_map_key(Node, Callers) orelse
             partisan_held:is_holder(Node, Held),
     case Matters of
         true -> State;
         false -> State#state{watch = partisan_watch:unwatch(Node, Watch)}
     end.
 
-%% A map of maps without empty ones.
-without(Node, Key, Maps) ->
-    case maps:remove(Key, maps:get(Node, Maps, #{})) of
-        Others when map_size(Others) =:= 0 -> maps:remove(Node, Maps);
-        Others -> Maps#{Node => Others}
-    end.
-
-ids_at(Node, #state{ids = Ids}) ->
-    maps:get(Node, Ids, #{}).
-
-digest_at(Node, State) ->
-    partisan_held:digest(maps:keys(ids_at(Node, State))).
+digest_at(Node, #state{wanted = Wanted}) ->
+    partisan_held:digest(maps:keys(partisan_wanted:at(Node, Wanted))).
 
 %% Internals: saying something to the same process elsewhere. It must not wait for one node.
 

@@ -32,7 +32,7 @@
     cycles := non_neg_integer(),
     % Broadcasts that a point is the mean of; so many of them are simulated message by message.
     messages := pos_integer(),
-    simulated := pos_integer(),
+    simulated := non_neg_integer(),
     % Cycles with failures in the broadcast experiment, and the most that healing is waited for.
     failure_cycles := pos_integer(),
     healing_cycles := pos_integer(),
