@@ -103,9 +103,18 @@ _JOIN_AND_EXEC = 'for file in $CGROUP_FILES; do echo 0 > "$file" || exit 1; done
 """Joins the control group before the program can start a child that would escape it."""
 
 
+_GARBAGE_PERCENT = "300"
+"""How much garbage a Go program lets grow before it collects it, in percent of what lives.
+
+A machine of this kind has more memory than processor time to spare when many pods start; the
+default is 100.
+"""
+
+
 def _environment() -> dict[str, str]:
     """A clean environment: only what locates programs; proxies must not see cluster traffic."""
     return {
+        "GOGC": _GARBAGE_PERCENT,
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": os.environ.get("HOME", "/root"),
     }
