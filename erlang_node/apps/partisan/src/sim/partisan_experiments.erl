@@ -241,7 +241,8 @@ xbot(#{cycles := Cycles} = O) ->
     Common = #{
         broadcast => #{protocol => gossip},
         contact => random,
-        % A broadcast takes up to 50 ms a hop here.
+        % A hop takes up to 50 ms here: so joining and broadcasting take longer, too.
+        join_gap => 20,
         broadcast_time => 1000,
         sim => #{latency => {plane, 1, 50}, detection => 10}
     },
