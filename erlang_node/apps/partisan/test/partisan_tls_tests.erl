@@ -209,7 +209,8 @@ with_pair(Overrides, Test) ->
 mixed(Directory) ->
     ok = partisan_test_pki:write(Directory, certificate(authority(), #{})),
     [
-        with_pair(OfBoth, fun([#{net := Net} = One, _]) ->
+        with_pair(OfBoth, fun([#{net := Net} = One, _] = Pair) ->
+            ok = await(fun() -> are_neighbours(Pair) end),
             ok = call(One, partisan_test_log, start, [warning]),
             Third = partisan_test_cluster:start_node(
                 Net, partisan_test_cluster:configuration(Net, 3, OfThird)

@@ -35,13 +35,14 @@ init() ->
 -spec incoming(reason(), From :: {ok, {inet:ip_address(), inet:port_number()}} | {error, term()}) ->
     ok.
 incoming(Reason, From) ->
-    ok = partisan_metrics:inc(partisan_refused_connections_total, [Reason]),
+    % Told before it is counted: who looks at the count finds the reason in the log.
     case fixes() of
         #{Reason := Fix} ->
-            tell({incoming, Reason}, "a connection from ~ts is refused: ~ts", [text(From), Fix]);
+            ok = tell({incoming, Reason}, "a connection from ~ts is refused: ~ts", [text(From), Fix]);
         #{} ->
             ok
-    end.
+    end,
+    partisan_metrics:inc(partisan_refused_connections_total, [Reason]).
 
 %% @doc A peer could not be dialled; tells of it where that is a matter of configuration.
 -spec outgoing(partisan_peer:t(), term()) -> ok.
