@@ -38,7 +38,8 @@ incoming(Reason, From) ->
     % Told before it is counted: who looks at the count finds the reason in the log.
     case fixes() of
         #{Reason := Fix} ->
-            ok = tell({incoming, Reason}, "a connection from ~ts is refused: ~ts", [text(From), Fix]);
+            Arguments = [text(From), Fix],
+            tell({incoming, Reason}, "a connection from ~ts is refused: ~ts", Arguments);
         #{} ->
             ok
     end,
