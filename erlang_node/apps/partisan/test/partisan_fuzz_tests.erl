@@ -180,7 +180,9 @@ with_pair(Overrides, Test, Until) ->
     try
         ok = await(fun() -> call(A, partisan, neighbours, []) =:= [name(B)] end),
         [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
+        % Each dials the other, which a relayed message may make it do later.
         ok = exchange(B, A),
+        ok = exchange(A, B),
         % The code that refuses somebody is loaded by the first one.
         ok = refused_once(A),
         ok = call(A, partisan_test_log, start, [error]),
@@ -282,6 +284,8 @@ members([A, B], Until) ->
         ok = exchange(B, A),
         ok = gen_tcp:close(Socket)
     end),
+    % The reset of a connection may go unnoticed until the next one of its lane takes its place.
+    [ok = leave_stream(join_stream(A, Channel)) || Channel <- [default, overlay]],
     ok = nothing_left(A, Before),
     Limit = call(A, erlang, system_info, [atom_limit]) div 2,
     ?assert(maps:get(atoms, usage(A)) < Limit),
@@ -313,6 +317,10 @@ join_stream(Node, Channel) ->
     Peer = partisan_test_cluster:peer(Node),
     {ok, _} = partisan_handshake:dial(Socket, Peer, {Channel, 0}, Options),
     Socket.
+
+leave_stream(Socket) ->
+    ok = gen_tcp:shutdown(Socket, write),
+    until_closed(Socket).
 
 %% Helpers.
 
@@ -355,7 +363,9 @@ nothing_left(Node, #{processes := Processes, ports := Ports, bytes := Bytes}) ->
     % It keeps what it has got.
     ok = call(Node, partisan_test_sink, stop, [sink]),
     ok = call(Node, partisan_test_sink, start, [sink]),
+    Most = #{processes => Processes, ports => Ports, bytes => Bytes + 4000000},
     await(fun() ->
-        #{processes := P, ports := S, bytes := B} = usage(Node),
-        P =< Processes andalso S =< Ports andalso B < Bytes + 4000000
+        Usage = usage(Node),
+        Over = maps:filter(fun(Key, Value) -> Value > maps:get(Key, Most, Value) end, Usage),
+        map_size(Over) =:= 0 orelse {Over, Most}
     end).
