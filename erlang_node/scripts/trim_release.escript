@@ -8,6 +8,8 @@
 %%   of the processor time of a start.
 %% - Its boot file no longer loads the linter and the evaluator, which systools names for the sake of
 %%   `-eval' and the shell. Code is loaded on demand: whoever needs them still finds them.
+%% - It no longer looks for a user's `.erlang' either, which a container has no use for: that alone
+%%   loads a part of the shell.
 
 -mode(compile).
 
@@ -37,7 +39,7 @@ trim(File) ->
             ({primLoad, Modules}) -> {primLoad, Modules -- ?ON_DEMAND};
             (Other) -> Other
         end,
-        Instructions
+        Instructions -- [{apply, {c, erlangrc, []}}]
     ),
     Text = io_lib:format("%% coding: utf-8~n~tp.~n", [{script, Name, Trimmed}]),
     ok = file:write_file(File, unicode:characters_to_binary(Text)),

@@ -69,7 +69,7 @@ def test_seeds_are_distinct_pods_and_begin_with_the_first(replicas: int, seeds: 
 @given(specs())
 def test_every_child_belongs_to_its_cluster_and_is_labelled(spec: dict[str, Any]) -> None:
     family = family_of(cluster(spec), "node:1")
-    for child in (*family.foundations, *family.stateful_sets):
+    for child in family.everyone:
         metadata = child.manifest["metadata"]
         assert metadata["ownerReferences"][0]["uid"] == "cluster-uid"
         assert metadata["ownerReferences"][0]["controller"]

@@ -84,9 +84,23 @@ def test_what_pods_need_comes_before_the_pods() -> None:
         "ConfigMap",
         "Service",
         "NetworkPolicy",
-        "PodDisruptionBudget",
     }
     assert [action.child.kind for action in second] == ["StatefulSet"]  # type: ignore[union-attr]
+
+
+def test_what_protects_a_cluster_comes_when_it_stands_and_stays() -> None:
+    budget = ("PodDisruptionBudget", "ads")
+    world = World()
+    while not world.pods:
+        world.perform(plan(cluster(), world))
+        world.step()
+    assert budget not in world.objects
+    settle(cluster(), world)
+    assert budget in world.objects
+    next(iter(world.pods.values())).ready = False
+    world.objects[budget]["spec"] = {"maxUnavailable": 77}
+    todo = plan(cluster(), world)
+    assert [action.child.key for action in todo.actions] == [budget]  # type: ignore[union-attr]
 
 
 def test_scaling_replaces_no_pod() -> None:

@@ -77,6 +77,7 @@ class ClusterLoop:
         self._ledger = Ledger()
         self._looked_at_all = self._diagnosed = self._nudged = float("-inf")
         self._troubles: tuple[Trouble, ...] = ()
+        self._stood = False
 
     def wake(self) -> None:
         """End the sleep: something may have changed."""
@@ -148,6 +149,10 @@ class ClusterLoop:
         refused = await self._tools.executor.execute(cluster, plan)
         if complete and refused is None:
             self._looked_at_all = began
+        if observation.stands(cluster) and not self._stood:
+            # What guards a cluster comes once it stands, and only a complete look tells.
+            self._stood, self._looked_at_all = True, float("-inf")
+            self.wake()
         problem = plan.problem or refused or await self._diagnose(cluster, observation)
         view = View(
             observation=observation,

@@ -9,7 +9,7 @@ An object is only ever changed or deleted when its controller is the cluster its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from partisan_operator import rollout, workload
@@ -117,6 +117,7 @@ def plan(
             *_applied(family.stateful_sets, observation),
             *_surplus_shards(cluster, family, observation, default_image),
         ),
+        tuple(_applied(_guards(cluster, family, observation), observation)),
         tuple(_unwanted(cluster, family, observation)),
         tuple(DeletePod(pod) for pod in batch.pods),
         tuple(_start(cluster, observation)),
@@ -127,16 +128,23 @@ def plan(
     return Plan(tuple(wave for wave in waves if wave), batch.outdated, None, scaling)
 
 
-def _applied(wanted: tuple[Child, ...], observation: Observation) -> Iterator[Apply]:
+def _applied(wanted: Iterable[Child], observation: Observation) -> Iterator[Apply]:
     for child in wanted:
         live = observation.live.get(child.key)
         if live is None or not up_to_date(child, live):
             yield Apply(child)
 
 
+def _guards(cluster: PartisanCluster, family: Family, observation: Observation) -> Iterator[Child]:
+    """Return the guards that are wanted: from when the cluster first stands, and for good."""
+    if observation.complete:
+        stands = observation.stands(cluster)
+        yield from (child for child in family.guards if stands or child.key in observation.live)
+
+
 def _conflict(cluster: PartisanCluster, family: Family, observation: Observation) -> Problem | None:
     """Return what forbids to act: a name that another owner took, or a token that is none."""
-    for child in (*family.foundations, *family.stateful_sets):
+    for child in family.everyone:
         live = observation.live.get(child.key)
         if live is not None and not owned_by(live, cluster.uid):
             return Problem(

@@ -61,7 +61,7 @@ load(Environment) ->
 changes(Text, #{context := Context, partisan := #{channels := Channels}}) ->
     #{cluster := Cluster} = Context,
     try
-        Settings = parse(Text),
+        Settings = parse(Text, "the configuration"),
         Cluster =:= get(cluster, Settings) orelse
             invalid("cluster: this node belongs to ~ts, and cannot change that", [Cluster]),
         Replicas = get(replicas, Settings),
@@ -241,31 +241,28 @@ is_workload(_) ->
 %% Internals: reading.
 
 %% As file:consult/1 reads a file.
-parse(Text) ->
-    maybe_map(erl_scan:string(unicode:characters_to_list(Text, latin1))).
+%% Not file:consult/1, which loads a good part of the compiler for the sake of one term.
+consult(File) ->
+    case file:read_file(File) of
+        {ok, Text} -> parse(Text, File);
+        {error, Reason} -> invalid("~ts cannot be read: ~ts", [File, file:format_error(Reason)])
+    end.
 
-maybe_map({ok, Tokens, _}) ->
+parse(Text, Source) ->
+    maybe_map(erl_scan:string(unicode:characters_to_list(Text, latin1)), Source).
+
+maybe_map({ok, Tokens, _}, Source) ->
     case erl_parse:parse_term(Tokens) of
         {ok, Settings} when is_map(Settings) -> Settings;
-        {ok, _} -> invalid("a configuration must be one map, ended by a full stop");
-        {error, {Line, _, Reason}} -> unreadable(Line, erl_parse:format_error(Reason))
+        {ok, _} -> invalid("~ts must hold one map, ended by a full stop", [Source]);
+        {error, {Line, _, Reason}} -> unreadable(Source, Line, erl_parse:format_error(Reason))
     end;
-maybe_map({error, {Line, _, Reason}, _}) ->
-    unreadable(Line, erl_scan:format_error(Reason)).
+maybe_map({error, {Line, _, Reason}, _}, Source) ->
+    unreadable(Source, Line, erl_scan:format_error(Reason)).
 
--spec unreadable(erl_anno:location(), io_lib:chars()) -> no_return().
-unreadable(Line, Reason) ->
-    invalid("line ~0tp of the configuration cannot be read: ~ts", [Line, Reason]).
-
-consult(File) ->
-    case file:consult(File) of
-        {ok, [Settings]} when is_map(Settings) ->
-            Settings;
-        {ok, _} ->
-            invalid("~ts must hold one map, ended by a full stop", [File]);
-        {error, Reason} ->
-            invalid("~ts cannot be read: ~ts", [File, file:format_error(Reason)])
-    end.
+-spec unreadable(string(), erl_anno:location(), io_lib:chars()) -> no_return().
+unreadable(Source, Line, Reason) ->
+    invalid("line ~0tp of ~ts cannot be read: ~ts", [Line, Source, Reason]).
 
 token(File) ->
     case file:read_file(File) of

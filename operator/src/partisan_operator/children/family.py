@@ -30,10 +30,18 @@ class Family:
     stateful_sets: tuple[Child, ...]
     """What makes pods, one for each shard."""
 
+    guards: tuple[Child, ...]
+    """What protects a cluster that stands. Before all pods were ready there is nothing to protect,
+    and the budget's status would be written with each pod that starts."""
+
+    @property
+    def everyone(self) -> tuple[Child, ...]:
+        """All children."""
+        return (*self.foundations, *self.stateful_sets, *self.guards)
+
     def find(self, kind: str, name: str) -> Child | None:
         """Return the child of that kind and name, if the cluster should have it."""
-        everyone = (*self.foundations, *self.stateful_sets)
-        return next((entry for entry in everyone if entry.key == (kind, name)), None)
+        return next((entry for entry in self.everyone if entry.key == (kind, name)), None)
 
 
 def family_of(cluster: PartisanCluster, default_image: str) -> Family:
@@ -45,9 +53,9 @@ def family_of(cluster: PartisanCluster, default_image: str) -> Family:
             config_map.build(cluster),
             *(service.build(cluster, shard) for shard in shards),
             *policies,
-            disruption_budget.build(cluster),
         ),
         stateful_sets=tuple(stateful_set.build(cluster, shard, default_image) for shard in shards),
+        guards=(disruption_budget.build(cluster),),
     )
 
 

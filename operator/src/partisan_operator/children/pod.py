@@ -22,7 +22,7 @@ _DEFAULT_REQUESTS = {"cpu": "10m", "memory": "48Mi"}
 # machine starts hundreds of nodes, and a restart would only make it longer.
 _STARTUP = {
     "path": "/readyz?wait=10",
-    "initialDelaySeconds": 1,
+    "initialDelaySeconds": 2,
     "periodSeconds": 1,
     "timeoutSeconds": 15,
     "failureThreshold": 1800,

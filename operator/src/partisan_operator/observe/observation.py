@@ -146,6 +146,11 @@ class Observation:
         )
         return tuple(sorted(states, key=lambda shard: shard.index))
 
+    def stands(self, cluster: PartisanCluster) -> bool:
+        """Whether all pods of the cluster are ready."""
+        expected = naming.pod_names(cluster.name, cluster.spec.replicas)
+        return all(pod in self.endpoints and self.endpoints[pod].ready for pod in expected)
+
     def reports(self, expected: Iterable[str]) -> dict[str, NodeReport]:
         """Return the reports of the expected nodes, by name."""
         return {pod: self.seen[pod].report for pod in expected if pod in self.seen}

@@ -145,9 +145,7 @@ class Observer:
         They are somebody else's, and an apply would take them over.
         """
         absent = [
-            child.key
-            for child in (*family.foundations, *family.stateful_sets)
-            if child.kind in kinds and child.key not in live
+            child.key for child in family.everyone if child.kind in kinds and child.key not in live
         ]
         found = await asyncio.gather(
             *(self._kube.get(kind, cluster.namespace, name) for kind, name in absent)
