@@ -109,7 +109,23 @@ def test_the_pod_reads_its_configuration_and_writes_to_memory_only() -> None:
         "POD_IP",
         "K8S_NODE_NAME",
         "K8S_ZONE",
+        "ERL_FLAGS",
     }
+
+
+@pytest.mark.parametrize(
+    ("resources", "flags"),
+    [
+        ({}, "+S 1:1"),
+        ({"requests": {"memory": "48Mi"}}, "+S 1:1"),
+        ({"requests": {"cpu": "2500m"}}, "+S 3:3"),
+        ({"limits": {"memory": "1Gi"}}, "+S 1:1"),
+        ({"limits": {"cpu": 4}}, None),
+    ],
+)
+def test_schedulers_follow_the_cpus_asked_for(resources: dict[str, Any], flags: str) -> None:
+    values = {entry["name"]: entry.get("value") for entry in container(resources=resources)["env"]}
+    assert values.get("ERL_FLAGS") == flags
 
 
 def test_without_tls_nothing_of_it_is_there() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator.models.quantities import milliseconds, same_quantity, share
+from partisan_operator.models.quantities import milliseconds, same_quantity, share, whole
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,13 @@ def test_a_share_is_at_least_one_and_never_more_than_said(percent: int, total: i
 )
 def test_equal_quantities(left: object, right: object, same: bool) -> None:
     assert same_quantity(left, right) is same
+
+
+@pytest.mark.parametrize(("quantity", "count"), [("10m", 1), ("1001m", 2), (0, 1), ("1.5", 2)])
+def test_whole_numbers(quantity: int | str, count: int) -> None:
+    assert whole(quantity) == count
+
+
+def test_what_is_no_quantity_is_refused() -> None:
+    with pytest.raises(ValueError, match="no quantity"):
+        whole("many")

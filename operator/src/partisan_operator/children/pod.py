@@ -8,6 +8,7 @@ from partisan_operator.children import config_map, naming, tls_files, token_secr
 from partisan_operator.children.child import Manifest
 from partisan_operator.children.node_config import restart_hash
 from partisan_operator.models import PartisanCluster, PartisanClusterSpec
+from partisan_operator.models.quantities import whole
 
 CONTAINER = "node"
 USER = 65532
@@ -93,7 +94,8 @@ def _container(cluster: PartisanCluster, default_image: str) -> Manifest:
                 # Empty where Kubernetes does not copy the label from the machine to the pod.
                 ("K8S_ZONE", "metadata.labels['topology.kubernetes.io/zone']"),
             )
-        ],
+        ]
+        + _schedulers(spec),
         "resources": _resources(spec),
         "startupProbe": _probe(_STARTUP),
         "readinessProbe": _probe(_READINESS),
@@ -117,8 +119,23 @@ def _probe(probe: dict[str, Any]) -> Manifest:
     return {"httpGet": {"path": probe["path"], "port": "http", "scheme": "HTTP"}, **timing}
 
 
+def _schedulers(spec: PartisanClusterSpec) -> list[Manifest]:
+    """Return as many schedulers as CPUs are asked for, where no limit tells the emulator.
+
+    Without one it starts a scheduler for each CPU of the machine that it shares with hundreds.
+    """
+    if "cpu" in (spec.resources.limits or {}):
+        return []
+    count = whole(_requests(spec).get("cpu", 1))
+    return [{"name": "ERL_FLAGS", "value": f"+S {count}:{count}"}]
+
+
+def _requests(spec: PartisanClusterSpec) -> dict[str, Any]:
+    return _DEFAULT_REQUESTS if spec.resources.requests is None else spec.resources.requests
+
+
 def _resources(spec: PartisanClusterSpec) -> Manifest:
-    requests = _DEFAULT_REQUESTS if spec.resources.requests is None else spec.resources.requests
+    requests = _requests(spec)
     resources: Manifest = {"requests": _quantities(requests)} if requests else {}
     if spec.resources.limits:
         resources["limits"] = _quantities(spec.resources.limits)

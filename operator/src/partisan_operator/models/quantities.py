@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from math import ceil
 from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
@@ -101,6 +102,18 @@ def same_quantity(left: Any, right: Any) -> bool:
     """Say whether two values are quantities, and the same one (`0.5` and `500m`)."""
     parsed = _parse_quantity(left), _parse_quantity(right)
     return parsed[0] is not None and parsed[0] == parsed[1]
+
+
+def whole(quantity: int | str) -> int:
+    """Return the least whole number that a `Quantity` fits into, at least 1.
+
+    >>> whole("10m"), whole("1500m"), whole(4)
+    (1, 2, 4)
+    """
+    amount = _parse_quantity(quantity)
+    if amount is None:
+        raise ValueError(f"{quantity!r} is no quantity: write for example 20m, 64Mi or 1")
+    return max(1, ceil(amount))
 
 
 def _parse_quantity(value: Any) -> Decimal | None:

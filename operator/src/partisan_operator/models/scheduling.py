@@ -37,7 +37,8 @@ class Resources(Resource):
     """Compute resources of a node's container."""
 
     requests: Annotated[dict[str, Quantity], Field(max_length=8)] | None = None
-    """What the scheduler reserves. Absent means cpu 10m and memory 48Mi."""
+    """What the scheduler reserves. Absent means cpu 10m and memory 48Mi. A node that has no limit
+    of cpu runs as many Erlang schedulers as it asks for CPUs, at least 1."""
 
     limits: Annotated[dict[str, Quantity], Field(max_length=8)] | None = None
     """What the container may use at most. Absent means no limit."""
