@@ -30,9 +30,9 @@ start_link(Socket, #{token := Token, workload := Workload}) ->
     node_http_server:response().
 route(#{method := Method, path := Path} = Request, Token, Workload) ->
     case {allowed(Path), Method} of
-        {none, _} -> text(404, "there is nothing at this path");
+        {none, _} -> node_http_server:text(404, "there is nothing at this path");
         {Method, _} -> respond(Path, Request, Token, Workload);
-        {Allowed, _} -> text(405, ["this path takes ", Allowed, " only"])
+        {Allowed, _} -> node_http_server:text(405, ["this path takes ", Allowed, " only"])
     end.
 
 %% Internals.
@@ -48,13 +48,13 @@ allowed(_) -> none.
 
 respond(<<"/livez">>, _Request, _Token, Workload) ->
     case node_report:alive(Workload) of
-        true -> text(200, "ok");
-        false -> text(503, "a part of the node does not answer")
+        true -> node_http_server:text(200, "ok");
+        false -> node_http_server:text(503, "a part of the node does not answer")
     end;
 respond(<<"/readyz">>, #{query := Query}, _Token, _Workload) ->
     case joined(erlang:monotonic_time(millisecond) + 1000 * wait_seconds(Query)) of
-        true -> text(200, "ok");
-        false -> text(503, "not joined to the overlay")
+        true -> node_http_server:text(200, "ok");
+        false -> node_http_server:text(503, "not joined to the overlay")
     end;
 respond(<<"/metrics">>, _Request, _Token, _Workload) ->
     Text = node_prometheus:render(partisan_metrics:collect()),
@@ -66,34 +66,31 @@ respond(<<"/status">>, _Request, _Token, Workload) ->
 respond(Path, #{authorization := Authorization, body := Body}, Token, Workload) ->
     case is_authorized(Authorization, Token) of
         true -> act(Path, Body, Workload);
-        false -> text(401, "wrong or missing bearer token")
+        false -> node_http_server:text(401, "wrong or missing bearer token")
     end.
 
 act(<<"/workload/start">>, Body, Workload) ->
     start_workload(hd(binary:split(Body, [<<"\r">>, <<"\n">>])), Workload);
 act(<<"/configuration">>, Body, _Workload) ->
     case node_settings:change(Body) of
-        ok -> text(200, "in force");
-        {error, Reason} -> text(400, Reason)
+        ok -> node_http_server:text(200, "in force");
+        {error, Reason} -> node_http_server:text(400, Reason)
     end.
 
 start_workload(_Run, none) ->
-    text(409, "this node has no workload");
+    node_http_server:text(409, "this node has no workload");
 start_workload(<<>>, _Workload) ->
-    text(400, "the body must be the id of the run");
+    node_http_server:text(400, "the body must be the id of the run");
 start_workload(Run, Workload) ->
     case Workload:start(Run) of
-        ok -> text(202, "started");
-        {error, Reason} -> text(409, Reason)
+        ok -> node_http_server:text(202, "started");
+        {error, Reason} -> node_http_server:text(409, Reason)
     end.
 
 %% The digests have one size and are compared in constant time: how long it takes tells nothing.
 is_authorized(Authorization, Token) ->
     Expected = <<"Bearer ", Token/binary>>,
     crypto:hash_equals(crypto:hash(sha256, Authorization), crypto:hash(sha256, Expected)).
-
-text(Status, Text) ->
-    {Status, "text/plain; charset=utf-8", [Text, $\n]}.
 
 json(Value) ->
     {200, "application/json", node_json:encode(Value)}.

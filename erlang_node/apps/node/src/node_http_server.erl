@@ -11,6 +11,7 @@
 
 -export([listen/2]).
 -export([start_link/2]).
+-export([text/2]).
 
 -include_lib("kernel/include/logger.hrl").
 
@@ -63,6 +64,11 @@ listen(Address, Port) ->
 start_link(Socket, Handler) ->
     {ok, proc_lib:spawn_link(fun() -> accept(Socket, Handler, 0) end)}.
 
+%% @doc A response of one line of text.
+-spec text(Status :: 200..599, Text :: iodata()) -> response().
+text(Status, Text) ->
+    {Status, "text/plain; charset=utf-8", [Text, $\n]}.
+
 %% Internals.
 
 options(Address) ->
@@ -85,14 +91,10 @@ options(Address) ->
         {send_timeout_close, true}
     ].
 
-accept(Listen, Handler, Clients) when Clients >= ?MAX_CLIENTS ->
-    receive
-        {'DOWN', _, process, _, _} -> accept(Listen, Handler, Clients - 1)
-    end;
 accept(Listen, Handler, Clients) ->
     receive
         {'DOWN', _, process, _, _} -> accept(Listen, Handler, Clients - 1)
-    after 0 ->
+    after patience(Clients) ->
         case gen_tcp:accept(Listen) of
             {ok, Socket} ->
                 serve(Socket, Handler),
@@ -105,6 +107,10 @@ accept(Listen, Handler, Clients) ->
                 accept(Listen, Handler, Clients)
         end
     end.
+
+%% How long to wait for a client to go before the next one is accepted.
+patience(Clients) when Clients < ?MAX_CLIENTS -> 0;
+patience(_Clients) -> infinity.
 
 serve(Socket, Handler) ->
     {Pid, _} = spawn_monitor(fun() ->
@@ -124,7 +130,7 @@ connection(Socket, Handler) ->
             answer(Socket, handle(Handler, Request)),
             gen_tcp:close(Socket);
         {refuse, Status, Text} ->
-            answer(Socket, {Status, "text/plain; charset=utf-8", [Text, $\n]}),
+            answer(Socket, text(Status, Text)),
             linger(Socket, Deadline);
         closed ->
             gen_tcp:close(Socket)
@@ -142,7 +148,7 @@ handle(Handler, #{path := Path} = Request) ->
                 reason => Reason,
                 stack => Stack
             }),
-            {503, "text/plain; charset=utf-8", "a part of the node does not answer\n"}
+            text(503, "a part of the node does not answer")
     end.
 
 %% Closing a socket with unread input would reset the connection, and the client would never see
