@@ -26,5 +26,6 @@ member(Cluster, Ordinal) ->
 %% @doc What the other pods of the namespace resolve: `ads-s1-250.ads-s1'.
 -spec host(partisan_peer:name()) -> string().
 host(Name) ->
-    [Shard, _Ordinal] = string:split(Name, "-", trailing),
+    {Dash, 1} = lists:last(binary:matches(Name, <<"-">>)),
+    Shard = binary:part(Name, 0, Dash),
     binary_to_list(<<Name/binary, $., Shard/binary>>).

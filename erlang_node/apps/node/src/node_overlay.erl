@@ -78,4 +78,4 @@ is_edge(_) -> false.
 is_end(End) -> (is_integer(End) andalso End >= 0) orelse is_name(End).
 
 %% The dash separates the StatefulSet's name from the ordinal.
-is_name(Value) -> is_binary(Value) andalso length(string:split(Value, "-", trailing)) =:= 2.
+is_name(Value) -> is_binary(Value) andalso binary:match(Value, <<"-">>) =/= nomatch.
