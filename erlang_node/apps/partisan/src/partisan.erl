@@ -107,12 +107,12 @@ reconfigure(Changes) ->
 %% @doc The members this node knows, itself included. In partial views that is not everybody.
 -spec members() -> [partisan_peer:name()].
 members() ->
-    partisan_manager:members().
+    partisan_view:members().
 
 %% @doc The members this node has connections to.
 -spec neighbours() -> [partisan_peer:name()].
 neighbours() ->
-    partisan_manager:neighbours().
+    partisan_view:neighbours().
 
 %% @doc Is this node part of the overlay?
 -spec joined() -> boolean().
@@ -122,7 +122,7 @@ joined() ->
 
 -spec overlay() -> partisan_stack:info().
 overlay() ->
-    partisan_manager:info().
+    partisan_view:info().
 
 %% @doc The traffic of every channel since the start.
 -spec channels() -> #{atom() => partisan_transport:channel_stats()}.

@@ -2,8 +2,7 @@
 %%%
 %%% {@link partisan_stack} decides, this process does: it hands events to the stack and interprets
 %%% the effects that come back. Nothing here ever waits for a peer. What other processes want to
-%%% know (members, neighbours, the overlay) is published in an ETS table after each event that
-%%% changed it, so that reading costs no message.
+%%% know is published ({@link partisan_view}) after each event.
 -module(partisan_manager).
 
 -behaviour(gen_server).
@@ -16,24 +15,12 @@
 -export([subscribe/1]).
 -export([open_lane/2]).
 -export([route/1]).
--export([known_route/1]).
 -export([seek/1]).
-%% What is published.
--export([init_view/0]).
--export([members/0]).
--export([neighbours/0]).
--export([info/0]).
-%% For metrics.
--export([joined_sample/0]).
--export([active_sample/0]).
--export([passive_sample/0]).
 
 -export([init/1]).
 -export([handle_call/3]).
 -export([handle_cast/2]).
 -export([handle_info/2]).
-
--define(VIEW, partisan_view).
 
 -record(state, {
     stack :: partisan_stack:t(),
@@ -44,9 +31,9 @@
     seekers = #{} :: #{partisan_peer:name() => [gen_server:from()]},
     % When the ping went out that the overlay waits for, in microseconds of monotonic time.
     pings = #{} :: #{partisan_peer:name() => integer()},
-    leaving = no :: no | {since(), [gen_server:from()]} | left
+    % Who waits for the end while what is queued is sent.
+    leaving = no :: no | {waiting, [gen_server:from()]} | left
 }).
--type since() :: reference().
 
 %% API.
 
@@ -86,7 +73,7 @@ subscribe(Pid) ->
     {ok, partisan_lane:t()} | {error, not_connected | moved | busy | timeout}.
 open_lane({Node, _, _} = Key, Patience) ->
     % Who sends to a stranger in a loop must not keep the manager busy.
-    case {lists:member(Node, neighbours()), Patience} of
+    case {lists:member(Node, partisan_view:neighbours()), Patience} of
         {false, _} -> {error, not_connected};
         {true, no_wait} -> gen_server:call(?MODULE, {open_lane, Key, no_wait}, infinity);
         {true, Timeout} -> open_in_time(Key, Timeout)
@@ -103,84 +90,15 @@ open_in_time(Key, Timeout) ->
 %% moment, and seconds for a member that does not answer.
 -spec route(partisan_peer:name()) -> {ok, Neighbour :: partisan_peer:name()} | {error, no_route}.
 route(Name) ->
-    case known_route(Name) of
+    case partisan_view:known_route(Name) of
         {ok, Neighbour} -> {ok, Neighbour};
         none -> gen_server:call(?MODULE, {route, Name}, infinity)
-    end.
-
-%% @doc The neighbour that leads to a member, if one is known.
--spec known_route(partisan_peer:name()) -> {ok, Neighbour :: partisan_peer:name()} | none.
-known_route(Name) ->
-    case lists:member(Name, neighbours()) of
-        true ->
-            {ok, Name};
-        false ->
-            case ets:lookup(?VIEW, {route, Name}) of
-                [{_, Neighbour}] -> {ok, Neighbour};
-                [] -> none
-            end
     end.
 
 %% @doc Looks for a member without waiting for the answer.
 -spec seek(partisan_peer:name()) -> ok.
 seek(Name) ->
     gen_server:cast(?MODULE, {seek, Name}).
-
-%% What is published.
-
-%% @doc Makes the table of what is published, owned by the caller, and registers the metrics.
--spec init_view() -> ok.
-init_view() ->
-    ?VIEW = ets:new(?VIEW, [named_table, public, set, {read_concurrency, true}]),
-    ok = publish([], [], #{
-        kind => none, former => none, joined => false, active => [], passive => []
-    }),
-    Gauges = [
-        {partisan_overlay_joined, "Is this node a member of the overlay?", joined_sample},
-        {partisan_overlay_active_view_size, "Neighbours.", active_sample},
-        {partisan_overlay_passive_view_size, "Known peers beside the neighbours.", passive_sample}
-    ],
-    lists:foreach(
-        fun({Name, Help, Function}) ->
-            ok = partisan_metrics:new_function(gauge, Name, Help, [], {?MODULE, Function})
-        end,
-        Gauges
-    ),
-    ok = partisan_metrics:new(
-        counter, partisan_overlay_events_total, "What happened in the overlay.", [event]
-    ),
-    partisan_metrics:new(
-        counter, partisan_broadcast_messages_total, "Messages of the broadcast layer.", [kind]
-    ).
-
-%% @doc The names of all members this node knows, itself included.
--spec members() -> [partisan_peer:name()].
-members() ->
-    ets:lookup_element(?VIEW, members, 2).
-
--spec neighbours() -> [partisan_peer:name()].
-neighbours() ->
-    ets:lookup_element(?VIEW, neighbours, 2).
-
--spec info() -> partisan_stack:info().
-info() ->
-    ets:lookup_element(?VIEW, info, 2).
-
--spec joined_sample() -> [{[], 0 | 1}].
-joined_sample() ->
-    case info() of
-        #{joined := true} -> [{[], 1}];
-        #{joined := false} -> [{[], 0}]
-    end.
-
--spec active_sample() -> [{[], non_neg_integer()}].
-active_sample() ->
-    [{[], length(neighbours())}].
-
--spec passive_sample() -> [{[], non_neg_integer()}].
-passive_sample() ->
-    #{passive := Passive} = info(),
-    [{[], length(Passive)}].
 
 %% gen_server.
 
@@ -212,7 +130,7 @@ handle_call({open_lane, Key, Patience}, From, #state{links = Links0} = State) ->
 handle_call({route, _Name}, _From, #state{leaving = Leaving} = State) when Leaving =/= no ->
     {reply, {error, no_route}, State};
 handle_call({route, Name}, From, #state{seekers = Seekers} = State) ->
-    case known_route(Name) of
+    case partisan_view:known_route(Name) of
         {ok, _} = Known ->
             {reply, Known, State};
         none ->
@@ -229,7 +147,7 @@ handle_call({reconfigure, Changes}, _From, State) ->
 handle_call({join, Peers}, _From, State) ->
     {reply, ok, run([{join, Peer} || Peer <- Peers], State)};
 handle_call({subscribe, Pid}, _From, #state{subscribers = Subscribers} = State) ->
-    lists:foreach(fun(Name) -> Pid ! {partisan, {neighbour_up, Name}} end, neighbours()),
+    _ = [Pid ! {partisan, {neighbour_up, Name}} || Name <- partisan_view:neighbours()],
     case Subscribers of
         #{Pid := _} -> {reply, ok, State};
         #{} -> {reply, ok, State#state{subscribers = Subscribers#{Pid => monitor(process, Pid)}}}
@@ -267,8 +185,8 @@ handle_info({link_idle, Name, Pid}, #state{links = Links} = State) ->
     {noreply, State#state{links = partisan_connections:idle(Name, Pid, Links)}};
 handle_info({'DOWN', _, process, Pid, _}, #state{subscribers = Subscribers} = State) ->
     {noreply, State#state{subscribers = maps:remove(Pid, Subscribers)}};
-handle_info(leave_timeout, #state{leaving = {_, Waiting}} = State) ->
-    ok = reply(Waiting),
+handle_info(leave_timeout, #state{leaving = {waiting, Waiting}} = State) ->
+    ok = reply(Waiting, ok),
     {noreply, State#state{leaving = left}};
 handle_info(leave_timeout, State) ->
     {noreply, State}.
@@ -328,17 +246,14 @@ effect({neighbour_up, #{name := Name} = Peer}, #state{links = Links} = S0) ->
 effect({neighbour_down, Name}, #state{links = Links} = S0) ->
     S = S0#state{links = partisan_connections:neighbour_down(Name, Links)},
     {[], notify(neighbour_down, Name, S)};
-effect({count, {broadcast, Kind}}, S) ->
-    ok = partisan_metrics:inc(partisan_broadcast_messages_total, [Kind]),
-    {[], S};
 effect({count, Event}, S) ->
-    ok = partisan_metrics:inc(partisan_overlay_events_total, [Event]),
+    ok = partisan_view:count(Event),
     {[], S};
 effect({route, Name, Neighbour}, S) ->
-    true = ets:insert(?VIEW, {{route, Name}, Neighbour}),
+    ok = partisan_view:add_route(Name, Neighbour),
     {[], tell_seekers(Name, {ok, Neighbour}, S)};
 effect({no_route, Name}, S) ->
-    true = ets:delete(?VIEW, {route, Name}),
+    ok = partisan_view:remove_route(Name),
     {[], tell_seekers(Name, {error, no_route}, S)};
 effect({deliver, {Destination, Message}}, S) ->
     ok = partisan:deliver(Destination, Message, overlay),
@@ -359,7 +274,7 @@ measure({pong, Sent}, #{name := Name}, #state{pings = Pings0} = State) ->
 tell_seekers(Name, Answer, #state{seekers = Seekers} = State) ->
     case maps:take(Name, Seekers) of
         {Waiting, Others} ->
-            lists:foreach(fun(From) -> gen_server:reply(From, Answer) end, Waiting),
+            ok = reply(Waiting, Answer),
             State#state{seekers = Others};
         error ->
             State
@@ -373,7 +288,7 @@ cancel(Timer) ->
 
 %% The view is published before, so that a subscriber who is told of a neighbour can send to it.
 notify(Event, Name, #state{subscribers = Subscribers} = State) ->
-    ok = partisan_metrics:inc(partisan_overlay_events_total, [Event]),
+    ok = partisan_view:count(Event),
     Published = publish(State),
     lists:foreach(fun(Pid) -> Pid ! {partisan, {Event, Name}} end, maps:keys(Subscribers)),
     Published.
@@ -383,22 +298,8 @@ with_links(Change, #state{links = Links0} = State) ->
     run(Events, State#state{links = Links}).
 
 publish(#state{stack = Stack} = State) ->
-    Info = partisan_stack:info(Stack),
-    #{active := Neighbours, joined := Joined} = Info,
-    #{joined := Before} = info(),
-    ok = publish(Neighbours, partisan_stack:members(Stack), Info),
-    _ = Joined =:= Before orelse tell(Joined, Info),
+    ok = partisan_view:publish(partisan_stack:members(Stack), partisan_stack:info(Stack)),
     State.
-
-%% The two events in the life of a node that someone who reads its log looks for first.
-tell(true, #{kind := Kind, active := Neighbours}) ->
-    logger:notice(#{event => joined, overlay => Kind, neighbours => length(Neighbours)});
-tell(false, #{kind := Kind}) ->
-    logger:notice(#{event => left_overlay, overlay => Kind}).
-
-publish(Neighbours, Members, Info) ->
-    true = ets:insert(?VIEW, [{neighbours, Neighbours}, {members, Members}, {info, Info}]),
-    ok.
 
 %% Internals: other settings.
 
@@ -409,8 +310,7 @@ changed(Changes, #state{stack = Stack} = State) ->
             case partisan_stack:check(Changes, Stack) of
                 ok ->
                     ok = partisan_config:store(Config),
-                    Parallelism = maps:to_list(maps:get(parallelism, Changes, #{})),
-                    {ok, run([{reconfigure, Changes}], renumber(Parallelism, State))};
+                    {ok, run([{reconfigure, Changes}], renumber(Changes, State))};
                 {error, _} = Error ->
                     Error
             end;
@@ -418,37 +318,28 @@ changed(Changes, #state{stack = Stack} = State) ->
             Error
     end.
 
-renumber(Parallelism, State) ->
-    lists:foldl(
-        fun({Channel, Lanes}, #state{links = Links} = S) ->
-            case partisan_channel:set_parallelism(Channel, Lanes) of
-                true -> S#state{links = partisan_connections:renumbered(Channel, Links)};
-                false -> S
-            end
-        end,
-        State,
-        Parallelism
-    ).
+renumber(Changes, #state{links = Links} = State) ->
+    Parallelism = maps:to_list(maps:get(parallelism, Changes, #{})),
+    Renumbered = [Channel || {Channel, Lanes} <- Parallelism,
+        partisan_channel:set_parallelism(Channel, Lanes)],
+    State#state{links = lists:foldl(fun partisan_connections:renumbered/2, Links, Renumbered)}.
 
 %% Internals: leaving.
 
 leave(From, #state{leaving = no} = State0) ->
     #state{links = Links} = State = run([leave], State0),
-    Timer = erlang:send_after(partisan_config:get(leave_timeout), self(), leave_timeout),
-    Closed = State#state{
-        links = partisan_connections:close_all(Links),
-        leaving = {Timer, [From]}
-    },
-    {noreply, left(Closed)};
-leave(From, #state{leaving = {Timer, Waiting}} = State) ->
-    {noreply, State#state{leaving = {Timer, [From | Waiting]}}};
+    _ = erlang:send_after(partisan_config:get(leave_timeout), self(), leave_timeout),
+    Closed = partisan_connections:close_all(Links),
+    {noreply, left(State#state{links = Closed, leaving = {waiting, [From]}})};
+leave(From, #state{leaving = {waiting, Waiting}} = State) ->
+    {noreply, State#state{leaving = {waiting, [From | Waiting]}}};
 leave(_From, #state{leaving = left} = State) ->
     {reply, ok, State}.
 
-left(#state{leaving = {_, Waiting}, links = Links} = State) ->
+left(#state{leaving = {waiting, Waiting}, links = Links} = State) ->
     case partisan_connections:is_empty(Links) of
         true ->
-            ok = reply(Waiting),
+            ok = reply(Waiting, ok),
             State#state{leaving = left};
         false ->
             State
@@ -456,5 +347,5 @@ left(#state{leaving = {_, Waiting}, links = Links} = State) ->
 left(State) ->
     State.
 
-reply(Waiting) ->
-    lists:foreach(fun(From) -> gen_server:reply(From, ok) end, Waiting).
+reply(Waiting, Answer) ->
+    lists:foreach(fun(From) -> gen_server:reply(From, Answer) end, Waiting).

@@ -19,7 +19,7 @@ start_link() ->
 init([]) ->
     ok = partisan_metrics:init(),
     ok = partisan_transport:init(),
-    ok = partisan_manager:init_view(),
+    ok = partisan_view:init(),
     Flags = #{strategy => one_for_all, intensity => 3, period => 60},
     Children = [
         #{id => Module, start => {Module, start_link, []}}

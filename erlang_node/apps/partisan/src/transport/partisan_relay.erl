@@ -62,7 +62,7 @@ arrived({Target, Source, Hops, Key, Destination}, Payload, Channel) ->
 %% Internals.
 
 route(Target, #{await_route := false}) ->
-    case partisan_manager:known_route(Target) of
+    case partisan_view:known_route(Target) of
         {ok, _} = Known ->
             Known;
         none ->
@@ -81,7 +81,7 @@ for_us(Payload) ->
 pass_on({Target, _, _, _, _} = Header, Payload, AtConnection) ->
     % It may have other lanes by now than when the message's connection was made.
     {ok, Channel} = partisan_channel:find(partisan_channel:name(AtConnection)),
-    case partisan_manager:known_route(Target) of
+    case partisan_view:known_route(Target) of
         {ok, Neighbour} ->
             Options = #{on_busy => block, timeout => ?PATIENCE},
             Frame = partisan_frame:relay(Header, Payload),

@@ -1,0 +1,135 @@
+%%% @doc What this node knows of the overlay, published for all its processes and its metrics.
+%%%
+%%% {@link partisan_manager} alone writes here, whenever an event has changed what is known; anybody
+%%% reads, which costs no message. The table belongs to the supervisor, so that the view outlives a
+%%% manager that crashes: until the next one has come up, readers see what was known last.
+-module(partisan_view).
+
+-export([init/0]).
+%% What is known.
+-export([members/0]).
+-export([neighbours/0]).
+-export([info/0]).
+-export([known_route/1]).
+%% For the manager.
+-export([publish/2]).
+-export([add_route/2]).
+-export([remove_route/1]).
+-export([count/1]).
+%% For metrics.
+-export([joined_sample/0]).
+-export([active_sample/0]).
+-export([passive_sample/0]).
+
+-define(VIEW, ?MODULE).
+
+%% @doc Makes the table, owned by the caller, and registers the metrics.
+-spec init() -> ok.
+init() ->
+    ?VIEW = ets:new(?VIEW, [named_table, public, set, {read_concurrency, true}]),
+    ok = write([], #{kind => none, former => none, joined => false, active => [], passive => []}),
+    Gauges = [
+        {partisan_overlay_joined, "Is this node a member of the overlay?", joined_sample},
+        {partisan_overlay_active_view_size, "Neighbours.", active_sample},
+        {partisan_overlay_passive_view_size, "Known peers beside the neighbours.", passive_sample}
+    ],
+    lists:foreach(
+        fun({Name, Help, Function}) ->
+            ok = partisan_metrics:new_function(gauge, Name, Help, [], {?MODULE, Function})
+        end,
+        Gauges
+    ),
+    ok = partisan_metrics:new(
+        counter, partisan_overlay_events_total, "What happened in the overlay.", [event]
+    ),
+    partisan_metrics:new(
+        counter, partisan_broadcast_messages_total, "Messages of the broadcast layer.", [kind]
+    ).
+
+%% What is known.
+
+%% @doc The names of all members this node knows, itself included.
+-spec members() -> [partisan_peer:name()].
+members() ->
+    ets:lookup_element(?VIEW, members, 2).
+
+%% @doc The names of the members this node has connections to.
+-spec neighbours() -> [partisan_peer:name()].
+neighbours() ->
+    ets:lookup_element(?VIEW, neighbours, 2).
+
+%% @doc The overlay as its status shows it.
+-spec info() -> partisan_stack:info().
+info() ->
+    ets:lookup_element(?VIEW, info, 2).
+
+%% @doc The neighbour that leads to a member, if one is known.
+-spec known_route(partisan_peer:name()) -> {ok, Neighbour :: partisan_peer:name()} | none.
+known_route(Name) ->
+    case lists:member(Name, neighbours()) of
+        true ->
+            {ok, Name};
+        false ->
+            case ets:lookup(?VIEW, {route, Name}) of
+                [{_, Neighbour}] -> {ok, Neighbour};
+                [] -> none
+            end
+    end.
+
+%% For the manager.
+
+%% @doc Replaces what is known of the overlay.
+-spec publish(Members :: [partisan_peer:name()], partisan_stack:info()) -> ok.
+publish(Members, #{joined := Joined} = Info) ->
+    #{joined := Before} = info(),
+    ok = write(Members, Info),
+    _ = Joined =:= Before orelse tell(Info),
+    ok.
+
+-spec add_route(partisan_peer:name(), Neighbour :: partisan_peer:name()) -> ok.
+add_route(Name, Neighbour) ->
+    true = ets:insert(?VIEW, {{route, Name}, Neighbour}),
+    ok.
+
+-spec remove_route(partisan_peer:name()) -> ok.
+remove_route(Name) ->
+    true = ets:delete(?VIEW, {route, Name}),
+    ok.
+
+%% @doc Counts an event of the overlay or, where it is one, of the broadcast layer.
+-spec count(Event :: atom() | {broadcast, Kind :: atom()}) -> ok.
+count({broadcast, Kind}) ->
+    partisan_metrics:inc(partisan_broadcast_messages_total, [Kind]);
+count(Event) ->
+    partisan_metrics:inc(partisan_overlay_events_total, [Event]).
+
+%% For metrics.
+
+-spec joined_sample() -> [{[], 0 | 1}].
+joined_sample() ->
+    case info() of
+        #{joined := true} -> [{[], 1}];
+        #{joined := false} -> [{[], 0}]
+    end.
+
+-spec active_sample() -> [{[], non_neg_integer()}].
+active_sample() ->
+    [{[], length(neighbours())}].
+
+-spec passive_sample() -> [{[], non_neg_integer()}].
+passive_sample() ->
+    #{passive := Passive} = info(),
+    [{[], length(Passive)}].
+
+%% Internals.
+
+%% Neighbours have an entry of their own: every message to a member looks at them.
+write(Members, #{active := Neighbours} = Info) ->
+    true = ets:insert(?VIEW, [{neighbours, Neighbours}, {members, Members}, {info, Info}]),
+    ok.
+
+%% The two events in the life of a node that someone who reads its log looks for first.
+tell(#{joined := true, kind := Kind, active := Neighbours}) ->
+    logger:notice(#{event => joined, overlay => Kind, neighbours => length(Neighbours)});
+tell(#{joined := false, kind := Kind}) ->
+    logger:notice(#{event => left_overlay, overlay => Kind}).
