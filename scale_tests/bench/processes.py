@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
-PROC = Path("/proc")
+from scale_tests import procfs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +24,9 @@ class Footprint:
 
 def footprints(namespace: str) -> list[Footprint]:
     """The Erlang machines of all pods of a namespace. Needs to be root."""
-    found = (_footprint(entry, namespace) for entry in PROC.iterdir() if entry.name.isdigit())
+    found = (
+        _footprint(entry, namespace) for entry in procfs.PROC.iterdir() if entry.name.isdigit()
+    )
     return sorted((f for f in found if f is not None), key=lambda f: f.pod)
 
 
@@ -38,16 +39,14 @@ def _footprint(process: Path, namespace: str) -> Footprint | None:
         if environment.get(b"POD_NAMESPACE", b"").decode() != namespace:
             return None
         memory = _rollup((process / "smaps_rollup").read_text())
-        # The name of the program, which may hold spaces, is in parentheses.
-        figures = (process / "stat").read_text().rpartition(")")[2].split()
+        cpu_seconds = procfs.cpu_seconds(int(process.name))
     except (FileNotFoundError, ProcessLookupError):
         return None  # It has ended meanwhile.
-    ticks = int(figures[11]) + int(figures[12])
     return Footprint(
         pod=environment[b"POD_NAME"].decode(),
         pss=memory["Pss"],
         private=memory["Private_Clean"] + memory["Private_Dirty"],
-        cpu_seconds=ticks / os.sysconf("SC_CLK_TCK"),
+        cpu_seconds=cpu_seconds,
     )
 
 

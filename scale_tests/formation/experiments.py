@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from scale_tests.formation.fleet import Fleet, Plan, fleet, name
-from scale_tests.formation.views import Views, components, links, one_sided
 from scale_tests.harness.commands import capture
 from scale_tests.harness.progress import StalledError, wait_for
+from scale_tests.harness.views import Views, components, links, one_sided
 
 Cell = dict[str, Any]
 

@@ -15,8 +15,9 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-from scale_tests.formation.views import Views
+from scale_tests import procfs
 from scale_tests.harness.commands import ROOT, stream
+from scale_tests.harness.views import Views
 
 PORT, HTTP_PORT = 7946, 8080
 MOST_NODES = 250
@@ -120,11 +121,7 @@ class Fleet:
 
     def cpu_seconds(self) -> float:
         """The processor time of all nodes since their start."""
-        ticks = 0
-        for process in self.processes.values():
-            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
+        return sum(procfs.cpu_seconds(process.pid) for process in self.processes.values())
 
     def _all(self, path: str) -> list[Any]:
         self._check()

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import cast
 
+from scale_tests.harness import views
 from scale_tests.harness.kube import ApiError, Cluster, Json, core
 
 HTTP_PORT = 8080
@@ -108,19 +109,4 @@ def components(nodes: Iterable[NodeStatus]) -> int:
 
     A link counts in either direction; names of nodes that were not read are ignored.
     """
-    views = {node.name: set(node.active) for node in nodes}
-    neighbours: dict[str, set[str]] = {name: set() for name in views}
-    for name, view in views.items():
-        for other in view & views.keys():
-            neighbours[name].add(other)
-            neighbours[other].add(name)
-    count = 0
-    unseen = set(neighbours)
-    while unseen:
-        count += 1
-        frontier = [unseen.pop()]
-        while frontier:
-            found = neighbours[frontier.pop()] & unseen
-            unseen -= found
-            frontier.extend(found)
-    return count
+    return len(views.components({node.name: frozenset(node.active) for node in nodes}))

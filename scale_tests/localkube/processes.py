@@ -13,8 +13,8 @@ import os
 import signal
 import subprocess
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
+from scale_tests import procfs
 from scale_tests.localkube import cgroups, waiting
 from scale_tests.localkube.components import Component
 from scale_tests.localkube.settings import Settings
@@ -33,7 +33,7 @@ class Record:
     @property
     def alive(self) -> bool:
         """Whether it is still that process that runs under the id."""
-        return _started(self.pid) == self.started
+        return procfs.started(self.pid) == self.started
 
 
 def digest(component: Component) -> str:
@@ -74,7 +74,9 @@ def start(settings: Settings, component: Component) -> Record:
             stderr=log,
             start_new_session=True,
         )
-    record = Record(pid=process.pid, started=_started(process.pid) or 0, digest=digest(component))
+    record = Record(
+        pid=process.pid, started=procfs.started(process.pid) or 0, digest=digest(component)
+    )
     partial = settings.records / f".{component.name}.partial"
     partial.write_text(json.dumps(asdict(record)))
     partial.rename(settings.records / f"{component.name}.json")
@@ -118,18 +120,6 @@ def _environment() -> dict[str, str]:
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": os.environ.get("HOME", "/root"),
     }
-
-
-def _started(pid: int) -> int | None:
-    """When a process started, in ticks since boot; None if it has ended, reaped or not."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    # The second field, the program's name, may hold spaces and brackets.
-    fields = text[text.rindex(")") + 2 :].split()
-    state, started = fields[0], fields[19]
-    return None if state in "ZX" else int(started)
 
 
 def _signal(record: Record, number: signal.Signals) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scale_tests import procfs
 from scale_tests.localkube import processes, waiting
 from scale_tests.localkube.certificates import ensure_certificates, identities
 from scale_tests.localkube.settings import Settings
@@ -35,7 +36,7 @@ def test_a_process_id_that_was_reused_is_another_process(settings: Settings) -> 
 
 def test_a_running_process_is_found_and_stopped(settings: Settings) -> None:
     with subprocess.Popen(["sleep", "600"]) as process:
-        started = processes._started(process.pid)
+        started = procfs.started(process.pid)
         assert started is not None
         write_record(settings, processes.Record(pid=process.pid, started=started, digest="x"))
         record = processes.recorded(settings)["etcd"]

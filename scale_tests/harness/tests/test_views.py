@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scale_tests.formation.views import components, links, one_sided
+from scale_tests.harness.views import components, links, one_sided
 
 
 def views(**lists: str) -> dict[str, frozenset[str]]:

@@ -1,0 +1,21 @@
+"""What the kernel says of a process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+
+from scale_tests import procfs
+
+
+def test_processor_time_is_that_of_the_process() -> None:
+    assert abs(procfs.cpu_seconds(os.getpid()) - time.process_time()) < 1
+
+
+def test_a_process_that_has_ended_has_not_started_whether_reaped_or_not() -> None:
+    with subprocess.Popen(["true"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert procfs.started(process.pid) is None
+    assert procfs.started(process.pid) is None
+    assert procfs.started(os.getpid()) is not None
