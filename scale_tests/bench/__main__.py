@@ -18,12 +18,15 @@ from rich.table import Table
 from scale_tests.bench import measure
 from scale_tests.bench.manifests import CLUSTER
 from scale_tests.bench.processes import Footprint, footprints
-from scale_tests.demo.report import machine, versions
 from scale_tests.harness import environment as environments
 from scale_tests.harness import operator
 from scale_tests.harness.commands import ROOT
 from scale_tests.harness.kube import Cluster
 from scale_tests.harness.nodes import read_nodes
+from scale_tests.results import versions
+from scale_tests.results.bars import Bar
+from scale_tests.results.document import document, write
+from scale_tests.results.tables import show_bars, spread
 
 NODES = 32
 MORE_THAN_THE_RUNTIME = 5.0
@@ -34,6 +37,7 @@ def main() -> int:
     """Runs every measurement; returns 1 if a bar is missed."""
     quick = os.environ.get("QUICK") == "1"
     console = Console()
+    started = datetime.now(UTC)
     environment = environments.bring_up()
     cluster = Cluster(environment.kubeconfig)
     operator.install(environment)
@@ -61,59 +65,55 @@ def main() -> int:
         seconds = measure.boot_to_joined(environment, cluster)
         cells.append({"figure": "boot_to_joined", "seconds": seconds})
     bars = _bars(cells)
-    _print(console, cells, bars, nodes)
-    found = versions(cluster, read_nodes(cluster, measure.NAMESPACE, [f"{CLUSTER}-0"]))
-    path = ROOT / "build" / "results" / "bench.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    meta = {
-        "name": "bench",
-        "started": datetime.now(UTC).isoformat(),
-        "versions": found,
-        "machine": machine(),
-        "config": {"nodes": NODES, "repetitions": repetitions},
-        "quick": quick,
-    }
-    path.write_text(json.dumps({"meta": meta, "cells": cells, "bars": bars}, indent=2) + "\n")
-    console.print(f"\n{path.relative_to(ROOT)}")
+    _print(console, cells, nodes)
+    held = show_bars(console, bars)
+    file = write(
+        document(
+            "bench",
+            started=started,
+            versions=versions.of_cluster(
+                cluster, read_nodes(cluster, measure.NAMESPACE, [f"{CLUSTER}-0"])
+            ),
+            cells=cells,
+            bars=bars,
+            config={"nodes": NODES, "repetitions": repetitions},
+            quick=quick,
+        )
+    )
+    console.print(f"\n{file.relative_to(ROOT)}")
     measure.remove(environment, cluster)
-    return 0 if all(bar["ok"] for bar in bars) else 1
+    return 0 if held else 1
 
 
-def _bars(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _bars(cells: list[dict[str, Any]]) -> list[Bar]:
     starts = [cell for cell in cells if cell["figure"] == "start"]
     beyond = statistics.median(c["cluster_seconds"] - c["baseline_seconds"] for c in starts)
     writes = sum(cell["writes"] for cell in cells if cell["figure"] == "operator_at_rest")
     return [
-        {
-            "name": "seconds from apply to joined beyond what bare pods take",
-            "value": round(beyond, 2),
-            "bar": f"<= {MORE_THAN_THE_RUNTIME}",
-            "ok": beyond <= MORE_THAN_THE_RUNTIME,
-        },
-        {
-            "name": "writes of the operator while nothing happens",
-            "value": writes,
-            "bar": "= 0",
-            "ok": writes == 0,
-        },
+        Bar(
+            name="seconds from apply to joined beyond what bare pods take",
+            value=round(beyond, 2),
+            bar=f"<= {MORE_THAN_THE_RUNTIME}",
+            ok=beyond <= MORE_THAN_THE_RUNTIME,
+        ),
+        Bar(
+            name="writes of the operator while nothing happens",
+            value=writes,
+            bar="= 0",
+            ok=writes == 0,
+        ),
     ]
 
 
-def _print(
-    console: Console,
-    cells: list[dict[str, Any]],
-    bars: list[dict[str, Any]],
-    nodes: list[Footprint],
-) -> None:
-    def spread(figure: str, key: str) -> str:
-        values = sorted(cell[key] for cell in cells if cell["figure"] == figure)
-        return f"{statistics.median(values):.2f} ({values[0]:.2f} to {values[-1]:.2f})"
+def _print(console: Console, cells: list[dict[str, Any]], nodes: list[Footprint]) -> None:
+    def of(figure: str, key: str) -> str:
+        return spread(cell[key] for cell in cells if cell["figure"] == figure)
 
     rest = next(cell for cell in cells if cell["figure"] == "operator_at_rest")
     table = Table(title=f"{NODES} nodes", show_header=False)
-    table.add_row("apply to all bare pods running, s", spread("start", "baseline_seconds"))
-    table.add_row("apply to all nodes ready and joined, s", spread("start", "cluster_seconds"))
-    table.add_row("boot of a node to joined, s", spread("boot_to_joined", "seconds"))
+    table.add_row("apply to all bare pods running, s", of("start", "baseline_seconds"))
+    table.add_row("apply to all nodes ready and joined, s", of("start", "cluster_seconds"))
+    table.add_row("boot of a node to joined, s", of("boot_to_joined", "seconds"))
     table.add_row(
         f"operator's requests in {rest['seconds']:.0f} s of rest",
         f"{rest['reads']} reads, {rest['writes']} writes",
@@ -133,9 +133,6 @@ def _print(
             f"{statistics.median(node.cpu_seconds for node in nodes):.2f}",
         )
     console.print(table)
-    for bar in bars:
-        state = "ok" if bar["ok"] else "MISSED"
-        console.print(f"{state}: {bar['name']}: {bar['value']} ({bar['bar']})", markup=False)
 
 
 def _namespace(name: str) -> dict[str, Any]:

@@ -10,12 +10,11 @@ from pathlib import Path
 from rich.console import Console
 
 from scale_tests.demo import flow
+from scale_tests.harness import terminal
 from scale_tests.harness.commands import CommandError
 from scale_tests.harness.environment import ConfigurationError
 from scale_tests.harness.kube import ApiError
 from scale_tests.harness.progress import STALL_SECONDS, StalledError
-
-INTERRUPTED = 130
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,22 +41,27 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Runs a command; returns the exit status."""
     options = parser().parse_args(arguments)
-    console = Console()
-    try:
-        if options.command == "down":
-            flow.down(console)
-            return 0
-        done = flow.run(
-            console,
-            flow.Options(manifest=options.manifest, stall_seconds=options.stall_seconds),
-        )
-        return 0 if done else 1
-    except (CommandError, ConfigurationError, ApiError, StalledError, OSError, ValueError) as error:
-        Console(stderr=True).print(f"error: {error}", style="red", markup=False, soft_wrap=True)
-        return 1
-    except KeyboardInterrupt:
-        console.print("\nInterrupted. What runs, runs on: `make down` removes it.")
-        return INTERRUPTED
+    return terminal.run(
+        lambda: _run(Console(), options),
+        CommandError,
+        ConfigurationError,
+        ApiError,
+        StalledError,
+        OSError,
+        ValueError,
+        interrupted=". What runs, runs on: `make down` removes it.",
+    )
+
+
+def _run(console: Console, options: argparse.Namespace) -> int:
+    if options.command == "down":
+        flow.down(console)
+        return 0
+    done = flow.run(
+        console,
+        flow.Options(manifest=options.manifest, stall_seconds=options.stall_seconds),
+    )
+    return 0 if done else 1
 
 
 if __name__ == "__main__":

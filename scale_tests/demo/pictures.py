@@ -1,4 +1,4 @@
-"""The pictures of a run, as SVG for pages and PNG for people."""
+"""The pictures of a run."""
 
 from __future__ import annotations
 
@@ -14,28 +14,24 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scale_tests.demo.live import size
 from scale_tests.demo.samples import Point, Sample, rates, replica_values, sent_bytes
+from scale_tests.results.pictures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    STYLE,
+    VERMILION,
+    save,
+)
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart.
-BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
-PURPLE, SKY, GREY = "#CC79A7", "#56B4E9", "#666666"
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
-
-STYLE: Any = {
-    "font.size": 10.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "svg.hashsalt": "partisan",
-    "svg.fonttype": "none",
-}
 
 
 def draw(samples: Sequence[Sample], directory: Path, subtitle: str) -> list[Path]:
     """Draws every picture of a run into `directory` and returns the files."""
-    files = []
+    files: list[Path] = []
     for picture in PICTURES:
         with mpl.rc_context(STYLE):
             figure = Figure(figsize=(8, picture.height), layout="constrained")
@@ -57,10 +53,7 @@ def draw(samples: Sequence[Sample], directory: Path, subtitle: str) -> list[Path
                 axes.set_ylim(bottom=0)
             if any(axes.get_legend_handles_labels()[0] for axes in figure.axes):
                 figure.legend(loc="outside lower center", ncols=3)
-            for suffix in ("svg", "png"):
-                file = directory / f"{picture.name}.{suffix}"
-                figure.savefig(file, dpi=150, metadata={"Date": None} if suffix == "svg" else None)
-                files.append(file)
+            files += save(figure, directory, picture.name)
     return files
 
 

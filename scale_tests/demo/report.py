@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -16,15 +13,15 @@ import yaml
 
 from scale_tests.demo import pictures
 from scale_tests.demo.live import size
-from scale_tests.demo.result import Bar, Result, bars, compute, result_json
+from scale_tests.demo.result import Result, bars, compute
 from scale_tests.demo.samples import Sample
-from scale_tests.harness.commands import ROOT, CommandError, capture
+from scale_tests.harness.commands import ROOT
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json
-from scale_tests.harness.nodes import NodeStatus
-from scale_tests.harness.operator import operator_pods, tool
-
-RESULTS = ROOT / "build" / "results"
+from scale_tests.results import document as documents
+from scale_tests.results import versions
+from scale_tests.results.bars import Bar
+from scale_tests.results.document import RESULTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,39 +38,6 @@ class Report:
         return all(bar.ok for bar in self.bars)
 
 
-def machine() -> dict[str, Any]:
-    """The machine that this process runs on; the cluster's own with a local cluster."""
-    cpuinfo = Path("/proc/cpuinfo").read_text()
-    model = re.search(r"^model name\s*: (.*)$", cpuinfo, re.MULTILINE)
-    return {
-        "cpus": os.cpu_count(),
-        "cpu_model": model.group(1) if model else platform.processor(),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "kernel": platform.release(),
-    }
-
-
-def versions(cluster: Cluster, nodes: Sequence[NodeStatus]) -> dict[str, str]:
-    """Versions of everything that took part, as the parts report them. Raises ApiError."""
-    info = cluster.list("api/v1/nodes")[0]["status"]["nodeInfo"]
-    found = {
-        "kubernetes": cluster.version(),
-        "container_runtime": info["containerRuntimeVersion"],
-        "os": info["osImage"],
-        "python": platform.python_version(),
-    }
-    for pod in operator_pods(cluster):
-        found["operator"] = pod["metadata"]["labels"].get("app.kubernetes.io/version", "")
-    for node in nodes[:1]:
-        found |= {"erlang_node": node.version, "otp": node.otp}
-    try:
-        found["helm"] = capture([tool("helm"), "version", "--template", "{{.Version}}"]).strip()
-        found["source"] = capture(["git", "describe", "--always", "--dirty"]).strip()
-    except (CommandError, FileNotFoundError) as error:
-        found["source"] = f"unknown: {error}".splitlines()[0]
-    return found
-
-
 def write(
     environment: Environment,
     cluster: Cluster,
@@ -82,7 +46,7 @@ def write(
     started: datetime,
 ) -> Report:
     """Writes everything about a run, finished or not, of which there is at least one sample."""
-    found = versions(cluster, samples[-1].nodes)
+    found = versions.of_cluster(cluster, samples[-1].nodes)
     result = compute(samples, found)
     checked = bars(result, samples[-1].nodes)
     directory = RESULTS / f"demo-{started:%Y%m%d-%H%M%S}"
@@ -91,25 +55,20 @@ def write(
     with (directory / "samples.jsonl").open("w") as file:
         for sample in samples:
             file.write(json.dumps(asdict(sample)) + "\n")
-    document = {
-        "meta": {
-            "name": "demo",
-            "started": started.isoformat(),
-            "versions": found,
-            "machine": machine(),
-            "local_cluster": environment.local,
-            "config": manifest,
-            "directory": str(directory.relative_to(ROOT)),
-        },
-        "result": result_json(result),
-        "cells": [{"seconds": s.seconds, **_cell(s)} for s in samples],
-        "bars": [asdict(bar) for bar in checked],
-    }
-    text = json.dumps(document, indent=2) + "\n"
-    (directory / "demo.json").write_text(text)
-    (RESULTS / "demo.json").write_text(text)
+    measured = documents.document(
+        "demo",
+        started=started,
+        versions=found,
+        cells=[{"seconds": s.seconds, **_cell(s)} for s in samples],
+        bars=checked,
+        local_cluster=environment.local,
+        config=manifest,
+        directory=str(directory.relative_to(ROOT)),
+    ) | {"result": asdict(result)}
+    documents.write(measured, directory)
+    documents.write(measured)
     pictures.draw(samples, directory, subtitle(manifest, found))
-    (directory / "README.md").write_text(summary(manifest, document, result, checked))
+    (directory / "README.md").write_text(summary(manifest, measured, result, checked))
     return Report(directory=directory, result=result, bars=checked)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from scale_tests.demo.samples import Sample, sent_bytes
 from scale_tests.harness.nodes import NodeStatus, components
+from scale_tests.results.bars import Bar
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,16 +49,6 @@ class Result:
     sync_payload_bytes: int
     memory_bytes_per_node: int
     versions: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bar:
-    """A claim about the result, checked: what was found, and what it is held to."""
-
-    name: str
-    value: float | bool | None
-    bar: str
-    ok: bool
 
 
 def compute(samples: Sequence[Sample], versions: dict[str, str]) -> Result:
@@ -157,8 +147,3 @@ def bars(result: Result, nodes: Sequence[NodeStatus]) -> list[Bar]:
             ok=result.value >= result.threshold > 0,
         ),
     ]
-
-
-def result_json(result: Result) -> dict[str, Any]:
-    """The result as it goes into `demo.json`."""
-    return asdict(result)

@@ -6,21 +6,21 @@ Prints a table, writes build/results/formation.json and a picture; ends with 1 w
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 
 from rich.console import Console
 
-from scale_tests.demo.report import machine
 from scale_tests.formation import experiments, report
 from scale_tests.formation.experiments import Cell, Lab
 from scale_tests.formation.fleet import FleetError, build_release
-from scale_tests.harness.commands import ROOT, CommandError, capture
+from scale_tests.harness import terminal
+from scale_tests.harness.commands import ROOT, CommandError
+from scale_tests.results import versions
+from scale_tests.results.document import document, write
+from scale_tests.results.tables import show_bars
 
 
 def plan(*, quick: bool) -> dict[str, Callable[[Lab], list[Cell]]]:
@@ -47,40 +47,37 @@ def main(names: Sequence[str]) -> int:
     if unknown:
         console.print(f"unknown experiment {unknown[0]}; there are {', '.join(known)}")
         return 2
+    return terminal.run(
+        lambda: _measure(console, {name: known[name] for name in names or known}, quick=quick),
+        CommandError,
+        FleetError,
+        interrupted=": nothing was written.",
+    )
+
+
+def _measure(
+    console: Console, chosen: dict[str, Callable[[Lab], list[Cell]]], *, quick: bool
+) -> int:
     started = datetime.now(UTC)
-    cells: list[Cell] = []
-    try:
-        lab = Lab(release=build_release(), say=console.print)
-        for name in names or known:
-            cells += known[name](lab)
-    except (CommandError, FleetError) as error:
-        Console(stderr=True).print(f"error: {error}", style="red", markup=False, soft_wrap=True)
-        return 1
-    held = report.bars(cells)
+    lab = Lab(release=build_release(), say=console.print)
+    cells = [cell for experiment in chosen.values() for cell in experiment(lab)]
+    bars = report.bars(cells)
     console.print(report.table(cells))
-    for bar in held:
-        state = "ok" if bar.ok else "MISSED"
-        console.print(f"{state}: {bar.name}: {bar.value} ({bar.bar})", markup=False)
-    results = ROOT / "build" / "results"
-    results.mkdir(parents=True, exist_ok=True)
-    meta = {
-        "name": "formation",
-        "started": started.isoformat(),
-        "versions": {"otp": _otp(), "commit": capture(["git", "rev-parse", "HEAD"]).strip()},
-        "machine": machine(),
-        "quick": quick,
-    }
-    document = {"meta": meta, "cells": cells, "bars": [asdict(bar) for bar in held]}
-    file = results / "formation.json"
-    file.write_text(json.dumps(document, indent=2) + "\n")
-    drawn = report.draw(cells, results / "formation")
+    held = show_bars(console, bars)
+    file = write(
+        document(
+            "formation",
+            started=started,
+            versions=versions.of_machine(),
+            cells=cells,
+            bars=bars,
+            config={"experiments": list(chosen)},
+            quick=quick,
+        )
+    )
+    drawn = report.draw(cells, file.with_suffix(""))
     console.print(f"Written: {', '.join(str(f.relative_to(ROOT)) for f in (file, *drawn))}")
-    return 0 if all(bar.ok for bar in held) else 1
-
-
-def _otp() -> str:
-    program = "io:put_chars(erlang:system_info(otp_release)), halt()."
-    return subprocess.check_output(["erl", "-noshell", "-eval", program], text=True)
+    return 0 if held else 1
 
 
 if __name__ == "__main__":

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from scale_tests.demo.pictures import BLUE, GREY, STYLE, VERMILION
 from scale_tests.formation.experiments import Cell
+from scale_tests.results.bars import Bar
+from scale_tests.results.pictures import BLUE, GREY, STYLE, VERMILION, save
+from scale_tests.results.tables import spread
 
 LANES_SECONDS = 1.0
 FROZEN_SECONDS = 15.0
@@ -23,16 +23,6 @@ not converge. OTP 25, one virtual machine per node, another machine of two cores
 
 UPSTREAM_COMPONENTS = (5, 14, 10)
 """Into how many components upstream's HyParView fell when 32 nodes joined at once; three runs."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bar:
-    """A figure and what it must be."""
-
-    name: str
-    value: str
-    bar: str
-    ok: bool
 
 
 def bars(cells: Sequence[Cell]) -> list[Bar]:
@@ -86,9 +76,9 @@ def table(cells: Sequence[Cell]) -> Table:
     """What a person wants to read: medians with their spread."""
     shown = Table(title="Formation and failure, one virtual machine per node", show_header=False)
     if runs := _of(cells, "formation"):
-        shown.add_row(f"{runs[0]['nodes']} nodes at once to one component, s", _spread(runs))
-        per_node = [{"seconds": c["cpu_seconds"] / c["nodes"]} for c in runs]
-        shown.add_row("processor time of a node until then, s", _spread(per_node))
+        shown.add_row(f"{runs[0]['nodes']} nodes at once to one component, s", _seconds(runs))
+        per_node = spread(c["cpu_seconds"] / c["nodes"] for c in runs)
+        shown.add_row("processor time of a node until then, s", per_node)
     for cell in _of(cells, "mesh"):
         shown.add_row(
             f"full mesh of {cell['nodes']}: {cell['links']} links",
@@ -96,10 +86,10 @@ def table(cells: Sequence[Cell]) -> Table:
             f"{1000 * _per_link(cell):.0f} ms a link",
         )
     if openings := _of(cells, "lanes"):
-        shown.add_row(f"{openings[0]['parallelism']} lanes up, s", _spread(openings))
+        shown.add_row(f"{openings[0]['parallelism']} lanes up, s", _seconds(openings))
     for kind in ("killed", "frozen"):
         if of_kind := [c for c in _of(cells, "failure") if c["failure"] == kind]:
-            shown.add_row(f"a {kind} node noticed by all, s", _spread(of_kind))
+            shown.add_row(f"a {kind} node noticed by all, s", _seconds(of_kind))
     return shown
 
 
@@ -108,7 +98,6 @@ def draw(cells: Sequence[Cell], directory: Path) -> list[Path]:
     meshes = _of(cells, "mesh")
     if not meshes:
         return []
-    directory.mkdir(parents=True, exist_ok=True)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8, 4.5), layout="constrained")
         axes = figure.subplots()
@@ -131,11 +120,7 @@ def draw(cells: Sequence[Cell], directory: Path) -> list[Path]:
         axes.set_ylabel("processor time until formed, s")
         axes.set_title("Processor time to form a full mesh", loc="left", fontweight="bold")
         axes.legend()
-        files = []
-        for suffix in ("svg", "png"):
-            files.append(directory / f"mesh.{suffix}")
-            figure.savefig(files[-1], metadata={"Date": None} if suffix == "svg" else None)
-    return files
+        return save(figure, directory, "mesh")
 
 
 def _of(cells: Sequence[Cell], experiment: str) -> list[Cell]:
@@ -146,6 +131,5 @@ def _per_link(cell: Cell) -> float:
     return float(cell["cpu_seconds"]) / max(1, int(cell["links"]))
 
 
-def _spread(cells: Sequence[Cell]) -> str:
-    values = [float(cell["seconds"]) for cell in cells]
-    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+def _seconds(cells: Sequence[Cell]) -> str:
+    return spread(cell["seconds"] for cell in cells)

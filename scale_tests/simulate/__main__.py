@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from rich.console import Console
 
+from scale_tests.harness import terminal
 from scale_tests.harness.commands import CommandError
+from scale_tests.results import versions
+from scale_tests.results.document import write
+from scale_tests.results.tables import show_bars
 from scale_tests.simulate import pictures, report, runner
 from scale_tests.simulate.plan import plan
-
-INTERRUPTED = 130
 
 
 def parser() -> argparse.ArgumentParser:
@@ -30,27 +32,36 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Runs a command; returns the exit status, 1 when something measured misses its bar."""
     options = parser().parse_args(arguments)
-    console = Console()
-    try:
-        jobs = plan(quick=options.quick, seed=options.seed, only=options.only)
-        started = datetime.now().astimezone()
-        runner.compile_runtime()
-        outcomes = runner.run_all(jobs)
-        figures = report.cells(outcomes)
-        held = report.bars(figures, outcomes)
-        report.show(console, figures, outcomes, held)
-        file = report.write(
-            report.document(figures, outcomes, quick=options.quick, started=started)
+    return terminal.run(
+        lambda: _run(Console(), options),
+        CommandError,
+        OSError,
+        ValueError,
+        interrupted=": nothing was written.",
+    )
+
+
+def _run(console: Console, options: argparse.Namespace) -> int:
+    jobs = plan(quick=options.quick, seed=options.seed, only=options.only)
+    started = datetime.now(UTC)
+    runner.compile_runtime()
+    outcomes = runner.run_all(jobs)
+    figures = report.cells(outcomes)
+    report.show(console, figures, outcomes)
+    held = show_bars(console, report.bars(figures, outcomes))
+    file = write(
+        report.document(
+            figures,
+            outcomes,
+            versions=versions.of_machine(),
+            quick=options.quick,
+            started=started,
         )
-        drawn = pictures.draw(figures, file.parent / "simulate")
-    except (CommandError, OSError, ValueError) as error:
-        Console(stderr=True).print(f"error: {error}", style="red", markup=False, soft_wrap=True)
-        return 1
-    except KeyboardInterrupt:
-        console.print("\nInterrupted: nothing was written.")
-        return INTERRUPTED
-    console.print(f"Written: {file} and {len(drawn)} pictures in {file.parent / 'simulate'}")
-    return 0 if all(bar.ok for bar in held) else 1
+    )
+    pictured = file.with_suffix("")
+    drawn = pictures.draw(figures, pictured)
+    console.print(f"Written: {file} and {len(drawn)} pictures in {pictured}")
+    return 0 if held else 1
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from scale_tests.demo.pictures import (
+from scale_tests.results.pictures import (
     BLUE,
     GREEN,
     GREY,
@@ -20,6 +20,7 @@ from scale_tests.demo.pictures import (
     SKY,
     STYLE,
     VERMILION,
+    save,
 )
 from scale_tests.simulate.report import Cell
 
@@ -66,9 +67,8 @@ class Picture:
 
 
 def draw(figures: Figures, directory: Path) -> list[Path]:
-    """Draws what there are figures for into `directory`, SVG and PNG, and returns the files."""
-    directory.mkdir(parents=True, exist_ok=True)
-    files = []
+    """Draws what there are figures for into `directory` and returns the files."""
+    files: list[Path] = []
     for picture in PICTURES:
         shown = _largest(
             c
@@ -90,11 +90,7 @@ def draw(figures: Figures, directory: Path) -> list[Path]:
                 fontweight="bold",
                 fontsize=11,
             )
-            for suffix in ("svg", "png"):
-                file = directory / f"{picture.name}.{suffix}"
-                metadata = {"Date": None} if suffix == "svg" else None
-                figure.savefig(file, dpi=150, metadata=metadata)
-                files.append(file)
+            files += save(figure, directory, picture.name)
     return files
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
 
-from scale_tests.demo.report import RESULTS, machine
-from scale_tests.demo.result import Bar
-from scale_tests.harness.commands import CommandError, capture
-from scale_tests.simulate import published, runner
+from scale_tests.results import document as documents
+from scale_tests.results.bars import Bar
+from scale_tests.simulate import published
 from scale_tests.simulate.plan import PAPER_NODES, Job
 from scale_tests.simulate.runner import Measured, Outcome
 
@@ -33,17 +29,11 @@ CURVES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class Cell(Measured):
     """One figure beside the paper's, in the names of `simulate.json`."""
 
-    experiment: str
-    overlay: str
-    nodes: int
-    parameter: str | float
-    value: float
     paper_value: float | None
     explanation: str | None
-    seed: int
 
 
 def cells(outcomes: Iterable[Outcome]) -> list[Cell]:
@@ -127,52 +117,37 @@ def bars(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Bar]:
 
 
 def document(
-    figures: Sequence[Cell], outcomes: Sequence[Outcome], *, quick: bool, started: datetime
+    figures: Sequence[Cell],
+    outcomes: Sequence[Outcome],
+    *,
+    versions: Mapping[str, str],
+    quick: bool,
+    started: datetime,
 ) -> dict[str, Any]:
     """What `simulate.json` holds."""
-    try:
-        source = capture(["git", "describe", "--always", "--dirty"]).strip()
-    except (CommandError, FileNotFoundError) as error:
-        source = f"unknown: {error}".splitlines()[0]
-    return {
-        "meta": {
-            "versions": {
-                "otp": runner.otp_release(),
-                "python": platform.python_version(),
-                "source": source,
-            },
-            "machine": machine(),
-            "config": [asdict(outcome.job) for outcome in outcomes],
-            "seed": outcomes[0].job.seed,
-            "started": started.astimezone(UTC).isoformat(timespec="seconds"),
-            "quick": quick,
-            "simulated": True,
-            "seconds": [
-                {
-                    "experiment": outcome.job.experiment,
-                    "nodes": outcome.job.nodes,
-                    "seconds": outcome.seconds,
-                    "cpu_seconds": outcome.cpu_seconds,
-                }
-                for outcome in outcomes
-            ],
-        },
-        "cells": [asdict(cell) for cell in figures],
-        "bars": [asdict(bar) for bar in bars(figures, outcomes)],
-    }
+    return documents.document(
+        "simulate",
+        started=started,
+        versions=versions,
+        cells=[asdict(cell) for cell in figures],
+        bars=bars(figures, outcomes),
+        config=[asdict(outcome.job) for outcome in outcomes],
+        seed=outcomes[0].job.seed,
+        quick=quick,
+        simulated=True,
+        seconds=[
+            {
+                "experiment": outcome.job.experiment,
+                "nodes": outcome.job.nodes,
+                "seconds": outcome.seconds,
+                "cpu_seconds": outcome.cpu_seconds,
+            }
+            for outcome in outcomes
+        ],
+    )
 
 
-def write(result: dict[str, Any]) -> Path:
-    """Writes `build/results/simulate.json` and returns it."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    file = RESULTS / "simulate.json"
-    file.write_text(json.dumps(result, indent=1) + "\n")
-    return file
-
-
-def show(
-    console: Console, figures: Sequence[Cell], outcomes: Sequence[Outcome], held: Sequence[Bar]
-) -> None:
+def show(console: Console, figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> None:
     """Prints the tables."""
     tabled = [
         c for c in figures if isinstance(c.parameter, str) or not c.experiment.startswith(CURVES)
@@ -194,9 +169,6 @@ def show(
             job.experiment, f"{job.nodes:,}", f"{outcome.seconds:.0f}", f"{outcome.cpu_seconds:.0f}"
         )
     console.print(took)
-    for bar in held:
-        mark = "[green]ok  [/]" if bar.ok else "[red]MISS[/]"
-        console.print(f"{mark} {bar.name}: {bar.value} (bar: {bar.bar})")
 
 
 def _table(experiment: str, figures: Sequence[Cell]) -> Table:

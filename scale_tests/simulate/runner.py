@@ -48,12 +48,6 @@ def compile_runtime() -> None:
     capture(["env", "-C", str(ERLANG), "rebar3", "compile"])
 
 
-def otp_release() -> str:
-    """The version of Erlang/OTP that the experiments run on. Raises CommandError."""
-    code = "io:put_chars(erlang:system_info(otp_release)), halt()."
-    return capture(["erl", "-noshell", "-eval", code])
-
-
 def run_all(jobs: Sequence[Job]) -> list[Outcome]:
     """Runs the jobs and returns their outcomes in the same order; progress goes to stderr.
 

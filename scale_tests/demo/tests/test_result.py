@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
-from scale_tests.demo.result import Seconds, bars, compute, result_json, seconds
+from scale_tests.demo.result import Seconds, bars, compute, seconds
 from scale_tests.demo.samples import Sample
 from scale_tests.demo.tests import runs
 
@@ -18,7 +18,7 @@ def test_a_good_run_holds_every_bar() -> None:
 
 
 def test_the_result_has_the_fields_that_scripts_read() -> None:
-    result = result_json(compute(runs.run(), runs.VERSIONS))
+    result = asdict(compute(runs.run(), runs.VERSIONS))
     assert result["nodes"] == result["ready"] == result["joined"] == runs.NODES
     assert (result["components"], result["converged"]) == (1, True)
     assert (result["value"], result["increments_sum"], result["threshold"]) == (40, 40, 40)

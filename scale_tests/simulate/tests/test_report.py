@@ -68,14 +68,14 @@ def test_bars_hold_what_was_measured_only() -> None:
     }
 
 
-def test_the_document_has_meta_cells_and_bars(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scale_tests.simulate.runner.otp_release", lambda: "25")
+def test_the_document_has_meta_cells_and_bars() -> None:
     done = hyparview(line("reliability", "hyparview", 80, 100.0))
     figures = report.cells([done])
     started = datetime(2026, 1, 1, tzinfo=UTC)
-    document = report.document(figures, [done], quick=True, started=started)
+    document = report.document(figures, [done], versions={"otp": "25"}, quick=True, started=started)
     assert document["meta"]["quick"] is True
     assert document["meta"]["seed"] == 7
+    assert document["meta"]["versions"]["otp"] == "25"
     assert document["cells"][0]["paper_value"] == 100
     assert all(bar["ok"] for bar in document["bars"])
 

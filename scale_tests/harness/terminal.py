@@ -1,0 +1,26 @@
+"""How a command ends on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.console import Console
+
+INTERRUPTED = 130
+"""The exit status of a command that the user has interrupted."""
+
+
+def run(command: Callable[[], int], *expected: type[Exception], interrupted: str) -> int:
+    """Runs a command and returns its exit status.
+
+    An `expected` error is one line and status 1; any other is a defect, and shows where it is.
+    `interrupted` tells the user what the interruption has left.
+    """
+    try:
+        return command()
+    except expected as error:
+        Console(stderr=True).print(f"error: {error}", style="red", markup=False, soft_wrap=True)
+        return 1
+    except KeyboardInterrupt:
+        Console().print(f"\nInterrupted{interrupted}", markup=False)
+        return INTERRUPTED

@@ -1,0 +1,24 @@
+"""What a person reads of a measurement on the terminal."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+
+from scale_tests.results.bars import Bar
+
+
+def spread(figures: Iterable[float]) -> str:
+    """The median of some figures, at least one, with the least and the largest of them."""
+    values = list(figures)
+    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def show_bars(console: Console, bars: Sequence[Bar]) -> bool:
+    """Prints a line for each bar and returns whether all hold."""
+    for bar in bars:
+        state = "ok" if bar.ok else "MISSED"
+        console.print(f"{state}: {bar.name}: {bar.value} ({bar.bar})", markup=False)
+    return all(bar.ok for bar in bars)

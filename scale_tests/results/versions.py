@@ -1,0 +1,48 @@
+"""Versions of what took part in a measurement, by name."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+
+from scale_tests.harness.commands import CommandError, capture
+from scale_tests.harness.kube import Cluster
+from scale_tests.harness.nodes import NodeStatus
+from scale_tests.harness.operator import operator_pods, tool
+
+
+def of_cluster(cluster: Cluster, nodes: Sequence[NodeStatus]) -> dict[str, str]:
+    """Where a cluster took part, as its parts report them. Raises ApiError."""
+    info = cluster.list("api/v1/nodes")[0]["status"]["nodeInfo"]
+    found = {
+        "kubernetes": cluster.version(),
+        "container_runtime": info["containerRuntimeVersion"],
+        "os": info["osImage"],
+    }
+    for pod in operator_pods(cluster):
+        found["operator"] = pod["metadata"]["labels"].get("app.kubernetes.io/version", "")
+    for node in nodes[:1]:
+        found |= {"erlang_node": node.version, "otp": node.otp}
+    helm = _said([tool("helm"), "version", "--template", "{{.Version}}"])
+    return found | {"helm": helm} | _of_repository()
+
+
+def of_machine() -> dict[str, str]:
+    """Where everything ran on this very machine. Raises CommandError."""
+    release = "io:put_chars(erlang:system_info(otp_release)), halt()."
+    return {"otp": capture(["erl", "-noshell", "-eval", release])} | _of_repository()
+
+
+def _of_repository() -> dict[str, str]:
+    return {
+        "python": platform.python_version(),
+        "source": _said(["git", "describe", "--always", "--dirty"]),
+    }
+
+
+def _said(argv: Sequence[str]) -> str:
+    """What a program answers; why it does not, where figures must not be lost over it."""
+    try:
+        return capture(argv).strip()
+    except (CommandError, FileNotFoundError) as error:
+        return f"unknown: {error}".splitlines()[0]
