@@ -63,22 +63,22 @@ start_link(Options) ->
 %% @doc Merge a delta into the replica.
 -spec update(Delta :: term()) -> ok.
 update(Delta) ->
-    gen_server:call(?MODULE, {update, Delta}).
+    call({update, Delta}).
 
 %% @doc Apply a function to the replica, inside the store: it should be quick and must not fail.
 -spec read(fun((Value :: term()) -> Result)) -> Result.
 read(Fun) ->
-    gen_server:call(?MODULE, {read, Fun}).
+    call({read, Fun}).
 
 %% @doc Was every neighbour, when last heard of, equal to this replica as it is now?
 -spec agreed() -> boolean().
 agreed() ->
-    gen_server:call(?MODULE, agreed).
+    call(agreed).
 
 %% @doc Be told of changes; the store forgets subscribers that die.
 -spec subscribe() -> ok.
 subscribe() ->
-    gen_server:call(?MODULE, {subscribe, self()}).
+    call({subscribe, self()}).
 
 %% @doc Make sure that the neighbours hold everything that this replica holds, before leaving.
 %% Answers with their names, none if there is no neighbour; `{error, timeout}' when one of them has
@@ -208,10 +208,17 @@ effect({handed_over, Names}, Store = #store{handover = From}) ->
     gen_server:reply(From, {ok, Names}),
     Store#store{handover = none}.
 
+%% The store is of this node: it answers or it is dead, and a machine that is short of time is no
+%% reason for its readers to crash.
+call(Request) ->
+    gen_server:call(?MODULE, Request, infinity).
+
+%% To neighbours only: one that is a neighbour no longer, of which the store has not been told yet,
+%% is not worth a search through the whole cluster.
 via(latest, #store{channel = Channel}) ->
-    #{channel => Channel, on_busy => drop};
+    #{channel => Channel, on_busy => drop, ttl => 0};
 via(each, _Store) ->
-    #{channel => default, on_busy => block, timeout => ?SEND_TIMEOUT_MS}.
+    #{channel => default, on_busy => block, timeout => ?SEND_TIMEOUT_MS, ttl => 0}.
 
 has_read(Pid, Store = #store{subscribers = Subscribers}) ->
     case Subscribers of

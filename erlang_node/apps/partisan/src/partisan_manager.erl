@@ -25,6 +25,8 @@
 -record(state, {
     stack :: partisan_stack:t(),
     links :: partisan_connections:t(),
+    % The view of the stack that readers see.
+    published = none :: term(),
     timers = #{} :: #{Name :: term() => reference()},
     subscribers = #{} :: #{pid() => reference()},
     % Who waits for a route to whom.
@@ -297,9 +299,15 @@ with_links(Change, #state{links = Links0} = State) ->
     {Events, Links} = Change(Links0),
     run(Events, State#state{links = Links}).
 
-publish(#state{stack = Stack} = State) ->
-    ok = partisan_view:publish(partisan_stack:members(Stack), partisan_stack:info(Stack)),
-    State.
+%% Most messages are the other layers' business and change nothing of it.
+publish(#state{stack = Stack, published = Published} = State) ->
+    case partisan_stack:view(Stack) of
+        Published ->
+            State;
+        View ->
+            ok = partisan_view:publish(partisan_stack:members(Stack), partisan_stack:info(Stack)),
+            State#state{published = View}
+    end.
 
 %% Internals: other settings.
 

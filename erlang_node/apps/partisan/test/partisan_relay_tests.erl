@@ -14,6 +14,7 @@ star_test_() ->
             {"messages of one key stay in order on the way",
                 {timeout, 60, fun() -> in_order(Nodes) end}},
             {"no way is found to who is not there", {timeout, 60, fun() -> stranger(Nodes) end}},
+            {"neighbours only", {timeout, 60, fun() -> neighbours_only(Nodes) end}},
             {"a message takes no more hops than it may", {timeout, 60, fun() -> hops(Nodes) end}}
         ]
     end}.
@@ -37,13 +38,19 @@ in_order([_Server, A, B]) ->
 stranger([_Server, A, _B]) ->
     ?assertEqual({error, no_route}, call(A, partisan, forward, [<<"nobody">>, sink, hello])).
 
+neighbours_only([Server, A, B]) ->
+    ?assertEqual({error, not_connected}, forward(A, B, too_far, #{ttl => 0})),
+    ?assertEqual(ok, forward(A, Server, near_enough, #{ttl => 0})),
+    ?assertEqual([near_enough], take(Server, 1)).
+
 hops([Server, A, B]) ->
-    Dropped = fun() ->
-        maps:get(dropped, maps:get(default, call(Server, partisan, channels, [])))
+    {ok, Channel} = call(Server, partisan_channel, find, [default]),
+    Arrived = fun(Hops) ->
+        Header = {name(B), name(A), Hops, 1, partisan_ref:label(sink)},
+        call(Server, partisan_relay, arrived, [Header, <<>>, Channel])
     end,
-    Before = Dropped(),
-    ?assertEqual(ok, forward(A, B, too_far, #{ttl => 0})),
-    await(fun() -> Dropped() > Before end).
+    ?assertEqual({dropped, hops_exceeded}, Arrived(0)),
+    ?assertEqual(passed, Arrived(1)).
 
 every_pair(Nodes) ->
     Pairs = [{From, To} || From <- Nodes, To <- Nodes, From =/= To],

@@ -10,6 +10,9 @@
 %%% forwards bounds the hops of a message, and a member that fell silent is looked for again. Loops
 %%% that churn leaves behind end with the hops.
 %%%
+%%% A search reaches every node of the cluster, and a busy cluster that answers late must not be
+%%% asked the more for it: a node looks for a few members at a time, the others wait their turn.
+%%%
 %%% A pure layer; the stack carries its messages and tells it what the broadcast layer hears.
 -module(partisan_routes).
 
@@ -36,6 +39,9 @@
 -export_type([msg/0, action/0]).
 
 -define(HOPS, 64).
+%% Searches under way at once, and those that may wait.
+-define(AT_ONCE, 8).
+-define(WAITING, 256).
 -define(ATTEMPTS, 3).
 -define(PATIENCE, 1000).
 
@@ -43,7 +49,9 @@
     self :: name(),
     via = #{} :: #{name() => Neighbour :: name()},
     % Members being looked for, and how often they have been.
-    seeking = #{} :: #{name() => pos_integer()}
+    seeking = #{} :: #{name() => pos_integer()},
+    % Members to be looked for after those, first to last.
+    waiting = [] :: [name()]
 }).
 
 -opaque t() :: #routes{}.
@@ -53,12 +61,18 @@
 new(Self) ->
     #routes{self = Self}.
 
-%% @doc Looks for a member, unless that is under way.
+%% @doc Looks for a member, unless that is under way; gives up at once where too many are sought.
 -spec find(name(), t()) -> {t(), [action()]}.
 find(Sought, #routes{seeking = Seeking} = R) when is_map_key(Sought, Seeking) ->
     {R, []};
-find(Sought, R) ->
-    seek(Sought, 1, R).
+find(Sought, #routes{seeking = Seeking} = R) when map_size(Seeking) < ?AT_ONCE ->
+    seek(Sought, 1, R);
+find(Sought, #routes{waiting = Waiting} = R) ->
+    case {lists:member(Sought, Waiting), length(Waiting) < ?WAITING} of
+        {true, _} -> {R, []};
+        {false, true} -> {R#routes{waiting = Waiting ++ [Sought]}, []};
+        {false, false} -> {R, [{no_route, Sought}]}
+    end.
 
 %% @doc A broadcast of this member came by way of this neighbour.
 -spec heard(name(), name(), t()) -> {t(), [action()]}.
@@ -87,7 +101,8 @@ timeout(Sought, #routes{seeking = Seeking} = R) ->
         #{Sought := Attempts} when Attempts < ?ATTEMPTS ->
             seek(Sought, Attempts + 1, R);
         #{Sought := _} ->
-            {R#routes{seeking = maps:remove(Sought, Seeking)}, [{no_route, Sought}]};
+            {R1, Actions} = no_longer(Sought, R),
+            {R1, [{no_route, Sought} | Actions]};
         #{} ->
             {R, []}
     end.
@@ -116,11 +131,24 @@ seek(Sought, Attempt, #routes{seeking = Seeking} = R) ->
 
 learn(Self, _Via, #routes{self = Self} = R) ->
     {R, []};
-learn(Name, Via, #routes{via = Known, seeking = Seeking} = R0) ->
-    R = R0#routes{seeking = maps:remove(Name, Seeking)},
+learn(Name, Via, #routes{via = Known, seeking = Seeking, waiting = Waiting} = R0) ->
+    {R, Actions} = no_longer(Name, R0),
+    IsSought = is_map_key(Name, Seeking) orelse lists:member(Name, Waiting),
     case Known of
-        #{Name := Via} when not is_map_key(Name, Seeking) -> {R, []};
-        #{} -> {R#routes{via = Known#{Name => Via}}, [{route, Name, Via}]}
+        #{Name := Via} when not IsSought -> {R, Actions};
+        #{} -> {R#routes{via = Known#{Name => Via}}, [{route, Name, Via} | Actions]}
+    end.
+
+%% A search has ended, or is not needed any more: the next one begins.
+no_longer(Sought, #routes{seeking = Seeking0, waiting = Waiting0} = R0) ->
+    Seeking = maps:remove(Sought, Seeking0),
+    Waiting = lists:delete(Sought, Waiting0),
+    R = R0#routes{seeking = Seeking, waiting = Waiting},
+    case Waiting of
+        [Next | Later] when map_size(Seeking) < ?AT_ONCE ->
+            seek(Next, 1, R#routes{waiting = Later});
+        _ ->
+            {R, []}
     end.
 
 forward({found, _, Seeker, _} = Msg, R) ->

@@ -18,6 +18,7 @@
 -export([passive/1]).
 -export([members/1]).
 -export([joined/1]).
+-export([view/1]).
 -export([info/1]).
 
 -import(partisan_layer, [emit/2, option/2]).
@@ -122,6 +123,12 @@ joined(#{options := #{replicas := 1}, leaving := Leaving}) ->
     not Leaving;
 joined(Stack) ->
     neighbours(Stack) =/= [].
+
+%% @doc What `members/1' and `info/1' are made of, and nothing else: equal for two stacks of which
+%% only other layers differ, which a comparison sees at once because it is the very same term.
+-spec view(t()) -> term().
+view(#{overlay := Overlay, options := Options, leaving := Leaving}) ->
+    {Overlay, Options, Leaving}.
 
 -spec info(t()) -> info().
 info(#{overlay := Overlay} = Stack) ->

@@ -29,7 +29,7 @@
     on_busy => block | error | drop,
     % How long to wait for room, in milliseconds; for ever by default.
     timeout => timeout(),
-    % How many hops a message to a node that is no neighbour may take.
+    % How many nodes may pass a message on to one that is no neighbour: none for neighbours only.
     ttl => non_neg_integer(),
     % Whether to wait until a way to such a node has been found, which is the default.
     await_route => boolean(),
@@ -184,6 +184,8 @@ send(Node, Destination, Message, Channel, Options) ->
             Key = partition_key(Options),
             Keyed = Options#{partition_key => Key, slot => {Destination, Key}},
             case send_frame(Node, Frame, Channel, Keyed) of
+                {error, not_connected} when map_get(ttl, Options) =:= 0 ->
+                    {error, not_connected};
                 {error, not_connected} ->
                     partisan_relay:send(Node, {Destination, Message}, Channel, Options);
                 Result ->
