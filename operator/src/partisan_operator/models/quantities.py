@@ -45,35 +45,28 @@ _QUANTITY_FACTORS = {
     "Ti": Decimal(2**40),
 }
 
+_INT_OR_STRING: dict[str, Any] = {
+    "anyOf": [{"type": "integer"}, {"type": "string"}],
+    "x-kubernetes-int-or-string": True,
+}
+
 Quantity = Annotated[
     int | str,
-    WithJsonSchema(
-        {
-            "anyOf": [{"type": "integer"}, {"type": "string"}],
-            "x-kubernetes-int-or-string": True,
-            "maxLength": 32,
-            "pattern": _QUANTITY_PATTERN,
-        }
-    ),
+    WithJsonSchema(_INT_OR_STRING | {"maxLength": 32, "pattern": _QUANTITY_PATTERN}),
 ]
 """A Kubernetes resource quantity such as `20m`, `64Mi` or `1`."""
 
 IntOrPercent = Annotated[
     int | str,
     WithJsonSchema(
-        {
-            "anyOf": [{"type": "integer"}, {"type": "string"}],
-            "x-kubernetes-int-or-string": True,
-            "maxLength": 4,
-            **rules(
-                Rule(
-                    rule=(
-                        "type(self) == int ? self >= 1 : self.matches('^([1-9]|[1-9][0-9]|100)%$')"
-                    ),
-                    message="must be a count of at least 1 or a percentage from 1% to 100%",
-                )
-            ),
-        }
+        _INT_OR_STRING
+        | {"maxLength": 4}
+        | rules(
+            Rule(
+                rule="type(self) == int ? self >= 1 : self.matches('^([1-9]|[1-9][0-9]|100)%$')",
+                message="must be a count of at least 1 or a percentage from 1% to 100%",
+            )
+        )
     ),
 ]
 """A count of pods, or a share of them such as `10%`."""
