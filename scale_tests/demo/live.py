@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from scale_tests.demo.samples import Sample
-from scale_tests.harness.partisan import Condition
 
 LINE_SECONDS = 5.0
 """How often a plain line is written where there is no terminal."""
@@ -25,12 +24,6 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1000
     raise AssertionError("unreachable: the last unit takes all")
-
-
-def trouble(sample: Sample) -> Condition | None:
-    """The condition that a user should read now, if there is one."""
-    degraded = sample.cluster.condition("Degraded")
-    return degraded if degraded is not None and degraded.status == "True" else None
 
 
 def plain_line(sample: Sample) -> str:
@@ -72,7 +65,7 @@ def table(sample: Sample) -> RenderableType:
     spread = f"[dim]replicas hold {low} to {high}[/dim]" if sample.nodes else ""
     rows.add_row("impressions", _bar(high, threshold), f"{high}/{threshold or '-'}  {spread}")
     parts: list[RenderableType] = [rows, Text(), _channels(sample)]
-    condition = trouble(sample)
+    condition = sample.cluster.trouble
     if condition:
         parts += [Text(), Text(f"{condition.reason}: {condition.message}", style="bold red")]
     title = f"{status.name}  {wanted} nodes  {status.overlay}  {status.phase}"
@@ -118,7 +111,7 @@ class View:
 
     def _tell_trouble(self, sample: Sample) -> None:
         """Says what is wrong once, and again when it is something else."""
-        condition = trouble(sample)
+        condition = sample.cluster.trouble
         reason = condition.reason if condition else ""
         if condition and reason != self._trouble:
             self._line(f"{sample.seconds:6.1f} s  {condition.reason}: {condition.message}")

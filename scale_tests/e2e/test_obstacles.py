@@ -13,10 +13,9 @@ def degraded(subject: Subject, reason: str) -> Condition:
     """Waits until the cluster says that something is wrong, and what."""
 
     def there(found: Condition | None) -> bool:
-        return found is not None and found.status == "True" and found.reason == reason
+        return found is not None and found.reason == reason
 
-    status = subject.wait(f"Degraded for {reason}", lambda s: there(s.condition("Degraded")))
-    condition = status.condition("Degraded")
+    condition = subject.wait(f"Degraded for {reason}", lambda s: there(s.trouble)).trouble
     assert condition is not None
     assert "\n" not in condition.message
     return condition
@@ -24,7 +23,7 @@ def degraded(subject: Subject, reason: str) -> Condition:
 
 def recovered(subject: Subject) -> None:
     """Waits until all nodes have joined and nothing is wrong any more."""
-    subject.wait("recovered", lambda s: s.steady and not s.is_true("Degraded"))
+    subject.wait("recovered", lambda s: s.steady and not s.trouble)
 
 
 def test_an_image_that_cannot_be_pulled(new_subject: NewSubject) -> None:

@@ -81,8 +81,8 @@ def test_a_missing_secret_is_told_and_nodes_start_when_it_comes(
     subject.apply(sealed(subject, 2))
 
     def degraded() -> str:
-        condition = subject.status().condition("Degraded")
-        return "" if condition is None or condition.status != "True" else condition.message
+        condition = subject.status().trouble
+        return "" if condition is None else condition.message
 
     message = wait_for("Degraded for the Secret", degraded, lambda text: "Secret" in text)
     assert "unsealed-tls" in message

@@ -87,6 +87,11 @@ class ClusterStatus:
         return condition is not None and condition.status == "True"
 
     @property
+    def trouble(self) -> Condition | None:
+        """What a user should read now: the condition Degraded, while it is True."""
+        return self.condition("Degraded") if self.is_true("Degraded") else None
+
+    @property
     def current(self) -> bool:
         """Whether the status speaks of the spec as it is now."""
         return self.observed_generation >= self.generation
