@@ -11,6 +11,7 @@ import pytest
 
 from fake_api import FakeApi
 from partisan_operator import loop as loop_module
+from partisan_operator import metrics
 from partisan_operator.children.node_config import render_config
 from partisan_operator.execute import Executor
 from partisan_operator.kube import Kube
@@ -352,9 +353,13 @@ async def test_a_loop_ends_with_its_cluster_and_outlives_errors(
     assert supervisor.stuck() == []
     rig.api.failure = None
     await until(lambda: "status" in rig.api.objects[CLUSTER])
+    wanted = "partisan_operator_cluster_nodes_wanted"
+    labels = {"namespace": "default", "partisan_cluster": "ads"}
+    assert metrics.registry.get_sample_value(wanted, labels) == 3
     del rig.api.objects[CLUSTER]
     supervisor.wake("default", "ads")
     await until(lambda: not supervisor._entries)
+    assert metrics.registry.get_sample_value(wanted, labels) is None
 
 
 async def test_a_look_that_does_not_end_is_stuck(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

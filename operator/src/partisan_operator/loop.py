@@ -122,6 +122,7 @@ class ClusterLoop:
         """Do one round; return how long to sleep, None when the cluster is gone."""
         manifest = await self._tools.kube.get(KIND, self._namespace, self._name)
         if manifest is None:
+            metrics.cluster_metrics.forget(self._namespace, self._name)
             return None
         try:
             cluster = PartisanCluster.from_wire(manifest)
@@ -131,6 +132,7 @@ class ClusterLoop:
             )
             return self._tools.settings.idle_period
         if cluster.deleting:
+            metrics.cluster_metrics.forget(self._namespace, self._name)
             return self._tools.settings.idle_period
         if cluster.uid != self._uid:
             self._forget(cluster.uid)
@@ -168,6 +170,7 @@ class ClusterLoop:
         )
         status, self._ledger = status_of(cluster, view)
         self._observation = observation
+        metrics.cluster_metrics.publish(cluster, status, observation.at)
         if plan.scaling is not None and refused is None:
             before, after = plan.scaling
             await self._tools.kube.announce(

@@ -6,6 +6,8 @@ import asyncio
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from partisan_operator.cluster_metrics import ClusterMetrics
+
 _SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LONG = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 2400)
 
@@ -58,6 +60,8 @@ clusters = Gauge(
     "Clusters that the operator looks after.",
     registry=registry,
 )
+cluster_metrics = ClusterMetrics()
+registry.register(cluster_metrics)
 
 _LAG_PERIOD = 1.0
 

@@ -8,6 +8,7 @@
 -export([alive/1]).
 %% For the exporter.
 -export([memory_samples/0]).
+-export([cpu_samples/0]).
 -export([process_samples/0]).
 -export([run_queue_samples/0]).
 -export([build_samples/0]).
@@ -22,16 +23,19 @@ version() ->
 -spec register_metrics() -> ok.
 register_metrics() ->
     lists:foreach(
-        fun({Name, Help, Labels, Function}) ->
-            ok = partisan_metrics:new_function(gauge, Name, Help, Labels, {?MODULE, Function})
+        fun({Type, Name, Help, Labels, Function}) ->
+            ok = partisan_metrics:new_function(Type, Name, Help, Labels, {?MODULE, Function})
         end,
         [
-            {erlang_vm_memory_bytes, "Memory: resident, and by kind where the VM keeps account.",
-                [kind], memory_samples},
-            {erlang_vm_processes, "Erlang processes.", [], process_samples},
-            {erlang_vm_run_queue, "Processes that are ready to run.", [], run_queue_samples},
-            {partisan_build_info, "1, with the versions of the node and of OTP.", [version, otp],
-                build_samples}
+            {counter, process_cpu_seconds_total, "CPU time of the virtual machine's threads.", [],
+                cpu_samples},
+            {gauge, erlang_vm_memory_bytes,
+                "Memory: resident, and by kind where the VM keeps account.", [kind],
+                memory_samples},
+            {gauge, erlang_vm_processes, "Erlang processes.", [], process_samples},
+            {gauge, erlang_vm_run_queue, "Processes that are ready to run.", [], run_queue_samples},
+            {gauge, partisan_build_info, "1, with the versions of the node and of OTP.",
+                [version, otp], build_samples}
         ]
     ).
 
@@ -81,6 +85,12 @@ alive(Workload) ->
 -spec memory_samples() -> [{[atom()], non_neg_integer()}].
 memory_samples() ->
     [{[Kind], Bytes} || {Kind, Bytes} <- memory()].
+
+%% @private
+-spec cpu_samples() -> [{[], float()}].
+cpu_samples() ->
+    {Milliseconds, _} = erlang:statistics(runtime),
+    [{[], Milliseconds / 1000}].
 
 %% @private
 -spec process_samples() -> [{[], non_neg_integer()}].

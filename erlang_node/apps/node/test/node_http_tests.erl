@@ -50,6 +50,8 @@ metrics(Cluster) ->
             "erlang_vm_memory_bytes",
             "erlang_vm_processes",
             "erlang_vm_run_queue",
+            "partisan_lane_queue_limit_bytes",
+            "process_cpu_seconds_total",
             "partisan_build_info"
         ]
     ],

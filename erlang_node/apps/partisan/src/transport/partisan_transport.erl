@@ -15,6 +15,7 @@
 -export([remove_lanes/0]).
 %% For metrics.
 -export([queue_bytes/0]).
+-export([queue_limit/0]).
 -export([connections/0]).
 -export([channels/0]).
 
@@ -76,6 +77,13 @@ init() ->
         "Bytes that wait in the lanes of a channel.",
         [channel],
         {?MODULE, queue_bytes}
+    ),
+    ok = partisan_metrics:new_function(
+        gauge,
+        partisan_lane_queue_limit_bytes,
+        "Bytes that may wait in one lane before its senders are held back.",
+        [],
+        {?MODULE, queue_limit}
     ),
     partisan_metrics:new_function(
         gauge,
@@ -149,6 +157,11 @@ remove_lanes() ->
 -spec queue_bytes() -> [{[atom()], non_neg_integer()}].
 queue_bytes() ->
     sum_by_channel(fun(Lane) -> partisan_queue:bytes(partisan_lane:queue(Lane)) end).
+
+%% @doc Samples: the bytes that may wait in a lane of any channel.
+-spec queue_limit() -> [{[], pos_integer()}].
+queue_limit() ->
+    [{[], partisan_config:get(lane_queue_bytes)}].
 
 %% @doc Samples: the lanes of each channel that are connected.
 -spec connections() -> [{[atom()], non_neg_integer()}].

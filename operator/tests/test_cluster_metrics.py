@@ -1,0 +1,87 @@
+"""What the operator exports of each cluster."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from prometheus_client import CollectorRegistry
+
+from partisan_operator.cluster_metrics import ClusterMetrics
+from partisan_operator.models import PartisanClusterStatus
+from partisan_operator.models.overlay import OverlayKind
+from partisan_operator.models.status import OverlayStatus, Timings
+from world import cluster
+
+PREFIX = "partisan_operator_cluster_"
+LABELS = {"namespace": "default", "partisan_cluster": "ads"}
+OBSERVED = datetime(2026, 1, 1, tzinfo=UTC)
+GRAPH = OverlayStatus(kind=OverlayKind.CYCLON, components=2, isolated=1, mean_degree=1.5, links=3)
+
+
+def exported(metrics: ClusterMetrics, name: str, **labels: str) -> float | None:
+    registry = CollectorRegistry()
+    registry.register(metrics)
+    return registry.get_sample_value(PREFIX + name, LABELS | labels)
+
+
+def test_the_graph_the_sizes_and_the_times_of_a_cluster() -> None:
+    metrics = ClusterMetrics()
+    timings = Timings(
+        applied_at="2026-01-01T00:00:00Z",
+        joined_at="2026-01-01T00:00:09Z",
+        started_at="2026-01-01T00:00:10Z",
+        converged_at="2026-01-01T00:00:30Z",
+    )
+    status = PartisanClusterStatus(ready=3, joined=2, overlay=GRAPH, timings=timings)
+    metrics.publish(cluster({"replicas": 4, "paused": True}), status, OBSERVED)
+    assert {
+        name: exported(metrics, name)
+        for name in (
+            "nodes_wanted",
+            "nodes_ready",
+            "nodes_joined",
+            "overlay_components",
+            "overlay_isolated_nodes",
+            "formation_seconds",
+            "convergence_seconds",
+            "paused",
+            "observed_timestamp_seconds",
+        )
+    } == {
+        "nodes_wanted": 4,
+        "nodes_ready": 3,
+        "nodes_joined": 2,
+        "overlay_components": 2,
+        "overlay_isolated_nodes": 1,
+        "formation_seconds": 9,
+        "convergence_seconds": 20,
+        "paused": 1,
+        "observed_timestamp_seconds": OBSERVED.timestamp(),
+    }
+
+
+def test_what_is_not_known_is_not_exported() -> None:
+    metrics = ClusterMetrics()
+    metrics.publish(cluster({"replicas": 3}), PartisanClusterStatus(), OBSERVED)
+    assert exported(metrics, "overlay_components") is None
+    assert exported(metrics, "convergence_seconds") is None
+    assert exported(metrics, "nodes_joined") == 0
+
+
+def test_the_overlay_is_the_one_asked_for_and_only_that() -> None:
+    metrics = ClusterMetrics()
+    metrics.publish(cluster({"replicas": 3}), PartisanClusterStatus(), OBSERVED)
+    assert exported(metrics, "overlay_info", overlay="HyParView") == 1
+    metrics.publish(
+        cluster({"replicas": 3, "overlay": {"kind": "XBot"}}), PartisanClusterStatus(), OBSERVED
+    )
+    assert exported(metrics, "overlay_info", overlay="HyParView") is None
+    assert exported(metrics, "overlay_info", overlay="XBot") == 1
+
+
+def test_a_cluster_that_is_gone_is_not_exported() -> None:
+    metrics = ClusterMetrics()
+    metrics.publish(cluster({"replicas": 3}), PartisanClusterStatus(), OBSERVED)
+    metrics.forget("default", "ads")
+    metrics.forget("default", "never-seen")
+    assert exported(metrics, "nodes_wanted") is None
