@@ -94,6 +94,10 @@ crd: bootstrap ## Regenerate the CRD from the operator's models
 	cd operator && PYTHONPATH=src ../$(PY) -m partisan_operator.models.crd > ../crds/partisanclusters.yaml
 	cp crds/partisanclusters.yaml $(CHART)/files/partisanclusters.yaml
 
+.PHONY: readme
+readme: bootstrap ## Regenerate the tables of the chart's README from its values and alerts
+	$(PY) -m scale_tests.chart.readme
+
 .PHONY: bench
 bench: bootstrap ## Measure join latency, operator overhead and memory per node on the running cluster
 	$(PY) -m scale_tests.bench

@@ -20,7 +20,7 @@ from scale_tests.harness.commands import ROOT, capture, stream
 ARCHIVES = ROOT / "build" / "images"
 """Where the images are built to, as OCI archives."""
 
-IMAGES = ("erlang-node", "operator")
+IMAGES = ("erlang-node", "operator", "prometheus")
 LOCAL_REPOSITORY = "localhost/partisan"
 TAG = "dev"
 
@@ -37,6 +37,7 @@ class Environment:
     local: bool
     operator_image: str
     node_image: str
+    prometheus_image: str
 
     @property
     def variables(self) -> dict[str, str]:
@@ -64,6 +65,7 @@ def from_variables(variables: Mapping[str, str], local_kubeconfig: str) -> Envir
         local=not kubeconfig,
         operator_image=f"{repository}/operator:{TAG}",
         node_image=f"{repository}/erlang-node:{TAG}",
+        prometheus_image=f"{repository}/prometheus:{TAG}",
     )
 
 

@@ -21,8 +21,8 @@ IGNORED = frozenset({"_build", "__pycache__", "tests", "test"})
 def inputs_digest(image: Image, root: Path = ROOT) -> str:
     """Changes when anything changes that the image is made of."""
     digest = hashlib.sha256()
-    for part in (bases.fingerprint(image.builder), bases.fingerprint(image.base)):
-        digest.update(part.encode())
+    for base in image.bases.values():
+        digest.update(bases.fingerprint(base).encode())
     digest.update(image.dockerfile.read_bytes())
     for source in image.sources:
         for path in _files(root / source):
@@ -46,10 +46,10 @@ def build(image: Image) -> bool:
         return False
     print(f"{image.reference}: building", flush=True)
     began = time.monotonic()
+    arguments = [f"{name}={bases.ensure_base(base)}" for name, base in image.bases.items()]
     buildah(
         *("build", "--isolation", "chroot", "--layers"),
-        *("--build-arg", f"BUILDER={bases.ensure_base(image.builder)}"),
-        *("--build-arg", f"BASE={bases.ensure_base(image.base)}"),
+        *(part for argument in arguments for part in ("--build-arg", argument)),
         # The same inputs make the same image, byte for byte, where the build allows it.
         *("--timestamp", "0", "--pull-never"),
         *("--file", str(image.dockerfile), "--tag", image.reference, str(ROOT)),

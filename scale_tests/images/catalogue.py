@@ -27,10 +27,18 @@ class Image:
     """An image that one Dockerfile of `images/` describes."""
 
     name: str
-    builder: Base
     base: Base
-    sources: tuple[str, ...]
+    builder: Base | None = None
+    """What it is built on, where something is built."""
+
+    sources: tuple[str, ...] = ()
     """What the Dockerfile copies: files and directories of the repository."""
+
+    @property
+    def bases(self) -> dict[str, Base]:
+        """The base images by the build argument that names each."""
+        built_on = {} if self.builder is None else {"BUILDER": self.builder}
+        return {**built_on, "BASE": self.base}
 
     @property
     def dockerfile(self) -> Path:
@@ -78,4 +86,6 @@ OPERATOR = Image(
     sources=("operator/requirements.txt", "operator/src", "build/wheels"),
 )
 
-IMAGES = (ERLANG_NODE, OPERATOR)
+PROMETHEUS = Image(name="prometheus", base=Base(name="prometheus", packages=("prometheus",)))
+
+IMAGES = (ERLANG_NODE, OPERATOR, PROMETHEUS)

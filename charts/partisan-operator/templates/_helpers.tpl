@@ -46,3 +46,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{ .image.repository }}:{{ default .default .image.tag }}
 {{- end }}
 {{- end }}
+
+{{/* "true" where a part of the monitoring is wanted: takes {root, enabled}. With `auto` it is where
+     the API server knows the Prometheus operator's kinds. */}}
+{{- define "partisan-operator.monitored" -}}
+{{- if eq (toString .enabled) "auto" -}}
+{{- if .root.Capabilities.APIVersions.Has "monitoring.coreos.com/v1" }}true{{ end }}
+{{- else if .enabled -}}
+true
+{{- end }}
+{{- end }}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scale_tests.chart.__main__ import ChartError, check_values
+from scale_tests.chart.values import ChartError, check_values
 
 VALUES = """
 # How many.

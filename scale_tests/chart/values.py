@@ -1,0 +1,104 @@
+"""values.yaml beside its schema: every value is described, and known to both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+
+class ChartError(Exception):
+    """The chart breaks a rule; the message says which value."""
+
+
+def schema_paths(schema: Mapping[str, Any]) -> set[str]:
+    """The dotted paths of all values that the schema names, without the sections they are in."""
+    definitions = schema["definitions"]
+
+    def walk(part: Mapping[str, Any], path: str) -> Iterator[str]:
+        if "$ref" in part:
+            part = definitions[part["$ref"].rpartition("/")[2]]
+        if "properties" not in part:
+            yield path
+        for key, value in part.get("properties", {}).items():
+            yield from walk(value, f"{path}.{key}" if path else key)
+
+    return set(walk(schema, "")) - {"global"}
+
+
+def value_lines(text: str, known: set[str]) -> dict[str, int]:
+    """The line, from 0, of each value in values.yaml: a known path, or a leaf that is unknown."""
+
+    def walk(node: yaml.Node, path: str) -> Iterator[tuple[str, int]]:
+        assert isinstance(node, yaml.MappingNode)
+        for key, value in node.value:
+            here = f"{path}.{key.value}" if path else str(key.value)
+            if here in known or not isinstance(value, yaml.MappingNode):
+                yield here, key.start_mark.line
+            else:
+                yield from walk(value, here)
+
+    root = yaml.compose(text, yaml.SafeLoader)
+    assert root is not None, "values.yaml is empty"
+    return dict(walk(root, ""))
+
+
+def check_values(text: str, schema: Mapping[str, Any]) -> None:
+    """Every value is described above its key and known to the schema, and none only there.
+
+    Raises:
+        ChartError: one is not; with its name.
+    """
+    known = schema_paths(schema)
+    lines = value_lines(text, known)
+    above = [""] + [line.strip() for line in text.splitlines()]
+    for path, line in lines.items():
+        if path not in known:
+            raise ChartError(f"values.schema.json does not know {path}")
+        if not above[line].startswith("#"):
+            raise ChartError(f"values.yaml:{line + 1}: no comment above {path}")
+    if known - lines.keys():
+        raise ChartError(f"values.yaml lacks {', '.join(sorted(known - lines.keys()))}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """One value of the chart, as its reader sees it."""
+
+    path: str
+    """With dots, such as `image.tag`."""
+
+    default: Any
+    description: str
+    """The comment above its key, as one paragraph."""
+
+
+def described_values(text: str, schema: Mapping[str, Any]) -> list[Value]:
+    """All values of values.yaml in their order, with defaults and descriptions.
+
+    Raises:
+        ChartError: one is not described, or not known to the schema; with its name.
+    """
+    check_values(text, schema)
+    lines = text.splitlines()
+    content = yaml.safe_load(text)
+    return [
+        Value(path=path, default=_at(content, path), description=_comment_above(lines, line))
+        for path, line in value_lines(text, schema_paths(schema)).items()
+    ]
+
+
+def _at(content: Any, path: str) -> Any:
+    for key in path.split("."):
+        content = content[key]
+    return content
+
+
+def _comment_above(lines: list[str], line: int) -> str:
+    comment: list[str] = []
+    while line > 0 and lines[line - 1].strip().startswith("#"):
+        line -= 1
+        comment.insert(0, lines[line].strip().removeprefix("#").strip())
+    return " ".join(comment)
