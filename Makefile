@@ -94,6 +94,10 @@ crd: bootstrap ## Regenerate the CRD from the operator's models
 	cd operator && PYTHONPATH=src ../$(PY) -m partisan_operator.models.crd > ../crds/partisanclusters.yaml
 	cp crds/partisanclusters.yaml $(CHART)/files/partisanclusters.yaml
 
+.PHONY: dashboards
+dashboards: bootstrap ## Regenerate the Grafana dashboards; fails when a committed one was different
+	$(PY) -m scale_tests.dashboards
+
 .PHONY: readme
 readme: bootstrap ## Regenerate the tables of the chart's README from its values and alerts
 	$(PY) -m scale_tests.chart.readme

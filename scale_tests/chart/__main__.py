@@ -7,6 +7,7 @@ import sys
 import yaml
 
 from scale_tests.chart.alerts import check_alerts
+from scale_tests.chart.queries import check_queries
 from scale_tests.chart.readme import check_readme
 from scale_tests.chart.values import ChartError
 from scale_tests.harness.commands import ROOT, CommandError, capture, stream
@@ -63,6 +64,7 @@ def main() -> int:
     try:
         check_readme()
         check_alerts()
+        print(f"dashboards: {check_queries()} queries")
         helm = tool("helm")
         stream([helm, "lint", "--strict", "--quiet", "--kube-version", KUBE_VERSION, CHART])
         for name, values in VARIANTS.items():

@@ -1,0 +1,1 @@
+"""The Grafana dashboards, written in Python and committed as JSON in the chart."""

@@ -1,0 +1,96 @@
+"""The committed dashboards: written as JSON, and read back as the panels and queries they hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grafana_foundation_sdk.builders.dashboard import Dashboard
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+
+from scale_tests.harness.commands import ROOT
+from scale_tests.harness.operator import CHART
+
+DIRECTORY = ROOT / CHART / "dashboards"
+"""Where the chart takes them from."""
+
+
+_VARIABLE = re.compile(r"\$(\w+)")
+_METRIC = re.compile(
+    r"\b(?!partisan_cluster\b)((?:partisan|lasp|adcounter|erlang|process)_\w+|up)\b(?=[{[\s),]|$)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """One query of a panel."""
+
+    expression: str
+    """PromQL with Grafana's variables in it."""
+
+    legend: str
+    instant: bool
+    format: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One panel, as its reader sees it."""
+
+    dashboard: str
+    title: str
+    description: str
+    type: str
+    unit: str
+    width: int
+    queries: tuple[Query, ...]
+
+
+def resolved(expression: str, variables: Mapping[str, str]) -> str:
+    """The expression with Grafana's variables replaced, as Grafana does before it asks.
+
+    Raises:
+        KeyError: a variable has no value; with its name.
+    """
+    return _VARIABLE.sub(lambda found: variables[found[1]], expression)
+
+
+def metrics(expression: str) -> set[str]:
+    """The names of the metrics that an expression reads."""
+    return set(_METRIC.findall(expression))
+
+
+def as_json(dashboard: Dashboard) -> str:
+    """The text of a dashboard's file."""
+    return json.dumps(dashboard.build(), cls=JSONEncoder, indent=1, sort_keys=True) + "\n"
+
+
+def committed() -> dict[str, dict[str, Any]]:
+    """The committed dashboards by the name of their file."""
+    return {path.stem: json.loads(path.read_text()) for path in sorted(DIRECTORY.glob("*.json"))}
+
+
+def panels(dashboard: dict[str, Any]) -> Iterator[Panel]:
+    """All panels of a dashboard in their order, without the rows between them."""
+    for item in dashboard["panels"]:
+        if item["type"] != "row":
+            yield Panel(
+                dashboard=dashboard["title"],
+                title=item.get("title", ""),
+                description=item.get("description", ""),
+                type=item["type"],
+                unit=item["fieldConfig"]["defaults"].get("unit", ""),
+                width=item["gridPos"]["w"],
+                queries=tuple(
+                    Query(
+                        expression=target["expr"],
+                        legend=target.get("legendFormat", ""),
+                        instant=target.get("instant", False),
+                        format=target.get("format", "time_series"),
+                    )
+                    for target in item["targets"]
+                ),
+            )
