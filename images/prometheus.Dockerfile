@@ -1,10 +1,11 @@
-# Prometheus for the local cluster: scrapes the nodes and the operator as it would elsewhere.
-#   docker build -f images/prometheus.Dockerfile -t partisan/prometheus .
-ARG BASE=prom/prometheus:v2.53.5
+# Prometheus for the cluster of demo and tests: it scrapes nodes and operator as any other would.
+#   python -m scale_tests.images build prometheus
+# Any image serves in its place that has the program in its path, such as prom/prometheus.
+ARG BASE=debian:bookworm-slim
 
 FROM ${BASE}
+COPY build/prometheus/prometheus /usr/local/bin/prometheus
 USER 65532:65532
 WORKDIR /tmp
 EXPOSE 9090
-# Where the official image has it, and Debian's package by the link from /bin.
-ENTRYPOINT ["/bin/prometheus"]
+ENTRYPOINT ["/usr/local/bin/prometheus"]

@@ -12,7 +12,7 @@ from scale_tests.chart.readme import check_readme
 from scale_tests.chart.values import ChartError
 from scale_tests.harness.commands import ROOT, CommandError, capture, stream
 from scale_tests.harness.operator import CHART, tool
-from scale_tests.images.tools import ImageError
+from scale_tests.monitoring.build import BuildError
 
 TOOLS = "scale_tests/chart/tools"
 KUBE_VERSION = "1.36.3"
@@ -75,7 +75,7 @@ def main() -> int:
             objects = [item for item in yaml.safe_load_all(rendered) if item]
             print(f"chart: {name}: {len(objects)} objects")
         stream(["go", "-C", TOOLS, "tool", "helm-unittest", str(chart)])
-    except (ChartError, CommandError, ImageError, FileNotFoundError) as error:
+    except (ChartError, CommandError, BuildError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -6,7 +6,6 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -14,10 +13,7 @@ import yaml
 from scale_tests.chart.values import ChartError
 from scale_tests.harness.commands import ROOT, stream
 from scale_tests.harness.operator import CHART
-from scale_tests.images.bases import ensure_root_file_system
-from scale_tests.images.catalogue import PROMETHEUS
-from scale_tests.images.tools import run
-from scale_tests.localkube.settings import cache_directory
+from scale_tests.monitoring.build import ensure_built
 
 ALERTS = ROOT / CHART / "files" / "alerts.yaml"
 TESTS = ROOT / CHART / "tests" / "alerts"
@@ -83,7 +79,7 @@ def check_alerts() -> None:
     Raises:
         ChartError: an alert is not tested.
         CommandError: promtool found something.
-        ImageError: there is no promtool, and none can be had.
+        BuildError: there is no promtool, and it cannot be built.
     """
     files = sorted(TESTS.glob("*.yaml"))
     check_tested(
@@ -96,18 +92,9 @@ def check_alerts() -> None:
 
 
 def promtool() -> str:
-    """The path of promtool: the system's, or the one of the Prometheus that the images are made of.
+    """The path of promtool: the system's, or one that is built.
 
-    Debian's package would also start a server on the machine, which nobody asked for.
+    Raises:
+        BuildError: there is none, and it cannot be built.
     """
-    if found := shutil.which("promtool"):
-        return found
-    archive = ensure_root_file_system(PROMETHEUS.base)
-    target = cache_directory() / "promtool" / archive.stem
-    if not target.exists():
-        unpacked = target.with_suffix(".partial")
-        unpacked.mkdir(parents=True, exist_ok=True)
-        run(["tar", "-xf", str(archive), "-C", str(unpacked), "./usr/bin/promtool"])
-        Path(unpacked, "usr/bin/promtool").rename(target)
-        shutil.rmtree(unpacked)
-    return str(target)
+    return shutil.which("promtool") or str(ensure_built() / "promtool")

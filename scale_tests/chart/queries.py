@@ -25,7 +25,7 @@ def check_queries() -> int:
 
     Raises:
         CommandError: one is no PromQL; with its panel.
-        ImageError: there is no promtool, and none can be had.
+        BuildError: there is no promtool, and it cannot be built.
     """
     rules = [
         {

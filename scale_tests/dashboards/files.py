@@ -31,9 +31,11 @@ class Query:
     expression: str
     """PromQL with Grafana's variables in it."""
 
+    name: str
+    """Of its column, where its answer is one of a table."""
+
     legend: str
     instant: bool
-    format: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +89,9 @@ def panels(dashboard: dict[str, Any]) -> Iterator[Panel]:
                 queries=tuple(
                     Query(
                         expression=target["expr"],
+                        name=target.get("refId", ""),
                         legend=target.get("legendFormat", ""),
                         instant=target.get("instant", False),
-                        format=target.get("format", "time_series"),
                     )
                     for target in item["targets"]
                 ),

@@ -24,6 +24,7 @@ from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import ApiError, Cluster, Json, core, partisan_cluster
 from scale_tests.harness.partisan import CLUSTER_LABEL
 from scale_tests.harness.progress import StalledError, wait_for
+from scale_tests.monitoring import prometheus
 
 NAMESPACE = "default"
 """Where the demo's cluster lives, so that `kubectl get pc` shows it without a flag."""
@@ -55,6 +56,8 @@ def run(console: Console, options: Options) -> bool:
     cluster = Cluster(environment.kubeconfig)
     _headline(console, f"Operator, on Kubernetes {cluster.version()}")
     operator.install(environment)
+    _headline(console, "Prometheus")
+    prometheus.install(environment)
     name = manifest["metadata"]["name"]
     _headline(console, f"kubectl apply -f {_relative(options.manifest)}")
     remove(cluster, name)
@@ -78,6 +81,7 @@ def run(console: Console, options: Options) -> bool:
         return False
     written = report.write(environment, cluster, manifest, samples, started_at)
     _conclude(console, environment, written, samples)
+    _tell_prometheus(console, environment, cluster, name)
     return written.ok
 
 
@@ -94,6 +98,7 @@ def down(console: Console) -> None:
     if cluster.find(operator.CRD):
         for item in cluster.list(partisan_cluster(NAMESPACE), f"{DEMO_LABEL}=true"):
             remove(cluster, item["metadata"]["name"])
+    prometheus.uninstall(environment)
     left = operator.uninstall(environment)
     if left:
         console.print(f"The operator stays, for there are other clusters: {', '.join(left)}")
@@ -149,6 +154,18 @@ def _conclude(
         "make down",
     ):
         console.print(f"  {command}", highlight=False)
+
+
+def _tell_prometheus(
+    console: Console, environment: Environment, cluster: Cluster, name: str
+) -> None:
+    """Says where Prometheus is, and how to draw what the dashboards show of this cluster."""
+    console.print("\nPrometheus has scraped the run, for a Grafana data source or by hand:")
+    for line in (
+        prometheus.address(environment, cluster),
+        f".venv/bin/python -m scale_tests.dashboards.pictures {NAMESPACE} {name}",
+    ):
+        console.print(f"  {line}", highlight=False, soft_wrap=True)
 
 
 def _headline(console: Console, title: str) -> None:

@@ -37,7 +37,7 @@ def ensure_base(base: Base) -> str:
     Raises:
         ImageError: it cannot be made; the message holds what the program said.
     """
-    root_file_system = ensure_root_file_system(base)
+    root_file_system = _ensure_root_file_system(base)
     reference = f"localhost/partisan-base/{base.name}:{root_file_system.stem.rpartition('-')[2]}"
     if not buildah("images", "--quiet", "--filter", f"reference={reference}"):
         container = buildah("from", "scratch")
@@ -62,12 +62,7 @@ def parse_os_release(text: str) -> dict[str, str]:
     return {key: value.strip('"') for key, _, value in pairs}
 
 
-def ensure_root_file_system(base: Base) -> Path:
-    """Makes the tar archive that a stand-in consists of, unless it is there; returns its path.
-
-    Raises:
-        ImageError: it cannot be made; the message holds what the program said.
-    """
+def _ensure_root_file_system(base: Base) -> Path:
     target = cache_directory() / "bases" / f"{base.name}-{fingerprint(base)}.tar"
     if target.exists():
         return target

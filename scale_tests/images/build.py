@@ -7,8 +7,8 @@ import os
 import time
 from pathlib import Path
 
-from scale_tests.images import bases, wheels
-from scale_tests.images.catalogue import ARCHIVES, OPERATOR, ROOT, TAG, Image
+from scale_tests.images import bases, programs, wheels
+from scale_tests.images.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, ROOT, TAG, Image
 from scale_tests.images.tools import ImageError, buildah, run
 
 MAX_STORED = 100
@@ -39,6 +39,8 @@ def build(image: Image) -> bool:
     """
     if image is OPERATOR:
         wheels.ensure_wheels()
+    if image is PROMETHEUS:
+        programs.ensure_prometheus()
     wanted = inputs_digest(image)
     stamp = image.archive.with_suffix(".digest")
     if image.archive.exists() and stamp.exists() and stamp.read_text() == wanted:

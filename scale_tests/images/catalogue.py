@@ -86,6 +86,10 @@ OPERATOR = Image(
     sources=("operator/requirements.txt", "operator/src", "build/wheels"),
 )
 
-PROMETHEUS = Image(name="prometheus", base=Base(name="prometheus", packages=("prometheus",)))
+PROMETHEUS = Image(
+    name="prometheus",
+    base=Base(name="debian", packages=("base-files",)),
+    sources=("build/prometheus",),
+)
 
 IMAGES = (ERLANG_NODE, OPERATOR, PROMETHEUS)

@@ -1,0 +1,289 @@
+"""Draws the dashboards from a Prometheus, without Grafana.
+
+`python -m scale_tests.dashboards.pictures NAMESPACE CLUSTER [DIRECTORY]` asks the Prometheus of the
+demo for every query of every panel, as Grafana would, and writes one picture for each dashboard.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from scale_tests.dashboards.files import Panel, Query, committed, panels, resolved
+from scale_tests.demo.live import size
+from scale_tests.demo.pictures import BLUE, CYCLE, STYLE
+from scale_tests.harness import environment as environments
+from scale_tests.harness.commands import ROOT
+from scale_tests.harness.kube import Cluster, Json
+from scale_tests.monitoring.prometheus import Prometheus
+
+DIRECTORY = ROOT / "build" / "results"
+COLUMNS = 24
+"""Of Grafana's grid."""
+
+STEP = 5.0
+WINDOW = "30s"
+"""Six scrapes: what Grafana takes for `$__rate_interval` at most steps, for a scrape each 5 s."""
+
+LINES_NAMED = 8
+"""A legend with more lines than this is left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """What the time picker and the variables of a dashboard say."""
+
+    start: float
+    """Seconds since 1970, as is `end`."""
+
+    end: float
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def expression(self, query: Query) -> str:
+        """The expression of a query as Grafana would send it."""
+        times = {"__rate_interval": WINDOW, "__range": f"{self.end - self.start:.0f}s"}
+        return resolved(query.expression, {**self.variables, **times})
+
+
+def range_of(namespace: str, cluster: str, start: float, end: float) -> Range:
+    """The range that shows one cluster, with all its channels."""
+    chosen = {"namespace": namespace, "cluster": cluster, "channel": ".+"}
+    return Range(start=start, end=end, variables=chosen)
+
+
+def answer(prometheus: Prometheus, query: Query, shown: Range) -> list[Json]:
+    """What Prometheus answers to a query of a panel. Raises ApiError."""
+    expression = shown.expression(query)
+    if query.instant:
+        return prometheus.query(expression)
+    return prometheus.query_range(expression, start=shown.start, end=shown.end, step=STEP)
+
+
+def numbers(series: Sequence[Json]) -> list[float]:
+    """All numbers of an answer that are finite: what can be drawn of it."""
+    samples = [s for item in series for s in item.get("values", [item.get("value")])]
+    return [float(text) for _, text in samples if math.isfinite(float(text))]
+
+
+def draw(
+    dashboard: dict[str, Any], ask: Callable[[Query], list[Json]], file: Path, subtitle: str
+) -> None:
+    """Draws one dashboard: a cell for each panel, in rows as wide as Grafana's."""
+    lines = _lines(list(panels(dashboard)))
+    with mpl.rc_context({**STYLE, "font.size": 7.5}):
+        figure = Figure(figsize=(15, 2.4 * len(lines)), layout="constrained")
+        figure.suptitle(f"{dashboard['title']}  {subtitle}", x=0.01, ha="left")
+        grid = figure.add_gridspec(len(lines), COLUMNS)
+        for row, line in enumerate(lines):
+            column = 0
+            for panel in line:
+                axes = figure.add_subplot(grid[row, column : column + panel.width])
+                column += panel.width
+                axes.set_title(panel.title, loc="left", fontweight="bold")
+                _KINDS[panel.type](axes, panel, [ask(query) for query in panel.queries])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+
+
+def _lines(shown: Sequence[Panel]) -> list[list[Panel]]:
+    """The panels in lines of at most the grid's width."""
+    lines: list[list[Panel]] = [[]]
+    for panel in shown:
+        if sum(p.width for p in lines[-1]) + panel.width > COLUMNS:
+            lines.append([])
+        lines[-1].append(panel)
+    return lines
+
+
+def _time_series(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
+    named = 0
+    for query, series in zip(panel.queries, answers, strict=True):
+        for item in series:
+            times, values = _points(item)
+            axes.plot(
+                times,
+                values,
+                linewidth=1,
+                color=CYCLE[named % len(CYCLE)],
+                linestyle=("-", "--", ":")[named // len(CYCLE) % 3],
+                label=_legend(query, item["metric"]),
+            )
+            named += 1
+    _finish_x(axes)
+    _finish_y(axes, panel)
+    if 0 < named <= LINES_NAMED:
+        axes.legend(fontsize=6, loc="best")
+
+
+def _heatmap(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
+    """The buckets are cumulative: what is drawn is the difference to the one below."""
+    (series,) = answers
+    columns: dict[float, dict[float, float]] = {}
+    for item in series:
+        for when, text in item["values"]:
+            columns.setdefault(when, {})[float(item["metric"]["le"])] = float(text)
+    times = sorted(columns)
+    bounds = sorted({bound for column in columns.values() for bound in column})
+    cells = [
+        [columns[t].get(bound, 0.0) - columns[t].get(below, 0.0) for t in times]
+        for below, bound in pairwise([-math.inf, *bounds])
+    ]
+    axes.imshow(
+        cells,
+        aspect="auto",
+        origin="lower",
+        cmap="Oranges",
+        interpolation="nearest",
+        extent=(times[0], times[-1], -0.5, len(bounds) - 0.5),
+    )
+    write = _writer(panel.unit)
+    axes.set_yticks(range(len(bounds)), ["∞" if math.isinf(b) else write(b) for b in bounds])
+    axes.tick_params(axis="y", labelsize=5)
+    axes.grid(visible=False)
+    _finish_x(axes)
+
+
+def _bars(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
+    (series,) = answers
+    (label,) = {name for item in series for name in item["metric"]} or {""}
+    counted = sorted((float(item["metric"][label]), float(item["value"][1])) for item in series)
+    axes.bar([x for x, _ in counted], [y for _, y in counted], color=BLUE)
+    axes.set_xlabel(label)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _finish_y(axes, panel)
+
+
+def _number(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
+    last = [float(item["values"][-1][1]) for series in answers for item in series]
+    text = "  ".join(_writer(panel.unit)(value) for value in last) or "no data"
+    axes.text(0.5, 0.5, text, ha="center", va="center", fontsize=22, color=BLUE)
+    axes.set_axis_off()
+    axes.set_title(panel.title, loc="left", fontweight="bold")
+
+
+def _scatter(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
+    across, up = ({_key(item): float(item["value"][1]) for item in series} for series in answers)
+    for index, key in enumerate(sorted(across.keys() & up.keys())):
+        name = dict(key)
+        axes.scatter(
+            across[key],
+            up[key],
+            color=CYCLE[index % len(CYCLE)],
+            label=f"{name.get('partisan_cluster')} ({name.get('overlay')})",
+        )
+    axes.set_xlabel("nodes")
+    axes.set_xlim(left=0)
+    _finish_y(axes, panel)
+    axes.legend(fontsize=6, loc="best")
+
+
+def _table(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
+    columns = [{_key(item): item["value"][1] for item in series} for series in answers]
+    keys = sorted({key for column in columns for key in column})
+    cells = [
+        [dict(key)["partisan_cluster"], dict(key)["overlay"]]
+        + [f"{float(column[key]):,.4g}" if key in column else "" for column in columns]
+        for key in keys
+    ]
+    axes.set_axis_off()
+    if cells:
+        heads = ["cluster", "overlay", *(query.name for query in panel.queries)]
+        axes.table(cellText=cells, colLabels=heads, loc="upper center", edges="horizontal")
+
+
+_KINDS: dict[str, Callable[[Axes, Panel, Sequence[list[Json]]], None]] = {
+    "timeseries": _time_series,
+    "heatmap": _heatmap,
+    "barchart": _bars,
+    "stat": _number,
+    "xychart": _scatter,
+    "table": _table,
+}
+"""How each type of panel is drawn."""
+
+
+def _points(item: Json) -> tuple[list[float], list[float]]:
+    return [when for when, _ in item["values"]], [float(text) for _, text in item["values"]]
+
+
+def _legend(query: Query, labels: Mapping[str, str]) -> str:
+    text = query.legend
+    for name, value in labels.items():
+        text = text.replace(f"{{{{{name}}}}}", value)
+    return text
+
+
+def _key(item: Json) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(item["metric"].items()))
+
+
+def _finish_x(axes: Axes) -> None:
+    """Times of the day, UTC."""
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: time.strftime("%H:%M:%S", time.gmtime(value)))
+    )
+
+
+def _finish_y(axes: Axes, panel: Panel) -> None:
+    write = _writer(panel.unit)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
+    axes.set_ylim(bottom=0)
+
+
+def _writer(unit: str) -> Callable[[float], str]:
+    """How Grafana writes a number of that unit, more or less."""
+    match unit:
+        case "bytes":
+            return size
+        case "Bps":
+            return lambda value: f"{size(value)}/s"
+        case "percentunit":
+            return lambda value: f"{100 * value:.3g} %"
+        case "s":
+            return lambda value: f"{1000 * value:.3g} ms" if value < 1 else f"{value:.3g} s"
+        case "short":
+            return lambda value: f"{value:,.4g}"
+        case _:
+            return lambda value: f"{value:,.3g}/s"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Draws all dashboards; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m scale_tests.dashboards.pictures", description=__doc__
+    )
+    parser.add_argument("namespace")
+    parser.add_argument("cluster")
+    parser.add_argument("directory", type=Path, nargs="?", default=DIRECTORY)
+    parser.add_argument("--minutes", type=float, default=10.0, help="how far back (10)")
+    options = parser.parse_args(arguments)
+    environment = environments.existing()
+    if environment is None:
+        print("error: there is no cluster: make demo", file=sys.stderr)
+        return 1
+    prometheus = Prometheus(Cluster(environment.kubeconfig))
+    end = time.time()
+    shown = range_of(options.namespace, options.cluster, end - 60 * options.minutes, end)
+    for name, dashboard in committed().items():
+        file = options.directory / f"dashboard-{name}.svg"
+        title = f"{options.namespace}/{options.cluster}"
+        draw(dashboard, lambda query: answer(prometheus, query, shown), file, title)
+        print(file)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

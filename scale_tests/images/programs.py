@@ -1,0 +1,26 @@
+"""The program of the Prometheus image, built outside and copied in."""
+
+from __future__ import annotations
+
+import shutil
+
+from scale_tests.images.catalogue import ROOT
+from scale_tests.images.tools import ImageError
+from scale_tests.monitoring.build import BuildError, ensure_built
+
+PROMETHEUS = ROOT / "build" / "prometheus" / "prometheus"
+
+
+def ensure_prometheus() -> None:
+    """Puts Prometheus where its Dockerfile takes it from.
+
+    Raises:
+        ImageError: it cannot be built.
+    """
+    try:
+        built = ensure_built() / "prometheus"
+    except BuildError as error:
+        raise ImageError(str(error)) from error
+    if not PROMETHEUS.exists() or PROMETHEUS.stat().st_mtime < built.stat().st_mtime:
+        PROMETHEUS.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(built, PROMETHEUS)

@@ -1,0 +1,1 @@
+"""Unit tests of the Prometheus of demo and tests."""
