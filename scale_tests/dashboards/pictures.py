@@ -23,13 +23,13 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scale_tests.dashboards.files import Panel, Query, committed, panels, resolved
 from scale_tests.demo.live import size
-from scale_tests.demo.pictures import BLUE, CYCLE, STYLE
+from scale_tests.demo.pictures import CYCLE
 from scale_tests.harness import environment as environments
-from scale_tests.harness.commands import ROOT
 from scale_tests.harness.kube import Cluster, Json
 from scale_tests.monitoring.prometheus import Prometheus
+from scale_tests.results.document import RESULTS
+from scale_tests.results.pictures import BLUE, STYLE, save
 
-DIRECTORY = ROOT / "build" / "results"
 COLUMNS = 24
 """Of Grafana's grid."""
 
@@ -78,9 +78,12 @@ def numbers(series: Sequence[Json]) -> list[float]:
 
 
 def draw(
-    dashboard: dict[str, Any], ask: Callable[[Query], list[Json]], file: Path, subtitle: str
-) -> None:
-    """Draws one dashboard: a cell for each panel, in rows as wide as Grafana's."""
+    dashboard: dict[str, Any],
+    ask: Callable[[Query], list[Json]],
+    directory: Path,
+    subtitle: str,
+) -> list[Path]:
+    """Draws one dashboard, its panels laid out as in Grafana, and returns the files."""
     lines = _lines(list(panels(dashboard)))
     with mpl.rc_context({**STYLE, "font.size": 7.5}):
         figure = Figure(figsize=(15, 2.4 * len(lines)), layout="constrained")
@@ -93,8 +96,7 @@ def draw(
                 column += panel.width
                 axes.set_title(panel.title, loc="left", fontweight="bold")
                 _KINDS[panel.type](axes, panel, [ask(query) for query in panel.queries])
-        file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+        return save(figure, directory, dashboard["uid"])
 
 
 def _lines(shown: Sequence[Panel]) -> list[list[Panel]]:
@@ -267,7 +269,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("namespace")
     parser.add_argument("cluster")
-    parser.add_argument("directory", type=Path, nargs="?", default=DIRECTORY)
+    parser.add_argument("directory", type=Path, nargs="?", default=RESULTS)
     parser.add_argument("--minutes", type=float, default=10.0, help="how far back (10)")
     options = parser.parse_args(arguments)
     environment = environments.existing()
@@ -277,11 +279,12 @@ def main(arguments: Sequence[str]) -> int:
     prometheus = Prometheus(Cluster(environment.kubeconfig))
     end = time.time()
     shown = range_of(options.namespace, options.cluster, end - 60 * options.minutes, end)
-    for name, dashboard in committed().items():
-        file = options.directory / f"dashboard-{name}.svg"
+    for dashboard in committed().values():
         title = f"{options.namespace}/{options.cluster}"
-        draw(dashboard, lambda query: answer(prometheus, query, shown), file, title)
-        print(file)
+        for file in draw(
+            dashboard, lambda query: answer(prometheus, query, shown), options.directory, title
+        ):
+            print(file)
     return 0
 
 
