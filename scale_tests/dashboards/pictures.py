@@ -28,7 +28,7 @@ from scale_tests.harness import environment as environments
 from scale_tests.harness.kube import Cluster, Json
 from scale_tests.monitoring.prometheus import Prometheus
 from scale_tests.results.document import RESULTS
-from scale_tests.results.pictures import BLUE, STYLE, save
+from scale_tests.results.pictures import BLUE, GREY, STYLE, save
 
 COLUMNS = 24
 """Of Grafana's grid."""
@@ -88,14 +88,18 @@ def draw(
     with mpl.rc_context({**STYLE, "font.size": 7.5}):
         figure = Figure(figsize=(15, 2.4 * len(lines)), layout="constrained")
         figure.suptitle(f"{dashboard['title']}  {subtitle}", x=0.01, ha="left")
-        grid = figure.add_gridspec(len(lines), COLUMNS)
+        grid = figure.add_gridspec(len(lines), 1)
         for row, line in enumerate(lines):
-            column = 0
-            for panel in line:
-                axes = figure.add_subplot(grid[row, column : column + panel.width])
-                column += panel.width
+            widths = [panel.width for panel in line]
+            cells = grid[row, 0].subgridspec(1, len(line), width_ratios=widths)
+            for column, panel in enumerate(line):
+                axes = figure.add_subplot(cells[0, column])
                 axes.set_title(panel.title, loc="left", fontweight="bold")
-                _KINDS[panel.type](axes, panel, [ask(query) for query in panel.queries])
+                answers = [ask(query) for query in panel.queries]
+                if any(numbers(series) for series in answers):
+                    _KINDS[panel.type](axes, panel, answers)
+                else:
+                    _write(axes, "no data", GREY)
         return save(figure, directory, dashboard["uid"])
 
 
@@ -169,10 +173,14 @@ def _bars(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
 
 def _number(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
     last = [float(item["values"][-1][1]) for series in answers for item in series]
-    text = "  ".join(_writer(panel.unit)(value) for value in last) or "no data"
-    axes.text(0.5, 0.5, text, ha="center", va="center", fontsize=22, color=BLUE)
+    _write(axes, "  ".join(_writer(panel.unit)(value) for value in last), BLUE)
+
+
+def _write(axes: Axes, text: str, color: str) -> None:
+    axes.text(
+        0.5, 0.5, text, ha="center", va="center", fontsize=20, color=color, transform=axes.transAxes
+    )
     axes.set_axis_off()
-    axes.set_title(panel.title, loc="left", fontweight="bold")
 
 
 def _scatter(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:

@@ -34,9 +34,23 @@ def test_clusters_outlive_the_release_and_are_taken_over_by_the_next(
     status = subject.wait("scaled by the next release", lambda s: s.steady and s.joined == 4)
     assert {name: subject.uids()[name] for name in before} == before
     assert status.components == 1
-    # An upgrade back to the defaults, with a cluster that runs.
+    # An upgrade to the defaults and a rollback from it, with a cluster that runs.
     operator.install(environment)
+    assert interval(cluster) == "10s"
+    operator.rollback(environment)
+    assert interval(cluster) == "5s"
+    subject.patch(replicas=5)
+    subject.wait("scaled by the release before", lambda s: s.steady and s.joined == 5)
     assert {name: subject.uids()[name] for name in before} == before
+    operator.install(environment)
+
+
+def interval(cluster: Cluster) -> str:
+    """The interval that the operator's container is told."""
+    (pod,) = operator.operator_pods(cluster)
+    (container,) = pod["spec"]["containers"]
+    told = {variable["name"]: variable.get("value", "") for variable in container["env"]}
+    return str(told["PARTISAN_OPERATOR_INTERVAL"])
 
 
 @pytest.fixture

@@ -57,6 +57,11 @@ def install(environment: Environment, *, values: Sequence[str] = ()) -> None:
     )
 
 
+def rollback(environment: Environment) -> None:
+    """Returns to the revision before the last upgrade, and waits. Raises CommandError."""
+    _helm(environment, "rollback", RELEASE, "--namespace", NAMESPACE, "--wait", "--timeout", "2m")
+
+
 def test(environment: Environment) -> None:
     """Runs the chart's own test (`helm test`). Raises CommandError."""
     _helm(environment, "test", RELEASE, "--namespace", NAMESPACE)
