@@ -43,11 +43,17 @@ class Panel:
     """One panel, as its reader sees it."""
 
     dashboard: str
+    row: str
+    """The heading that it stands under."""
+
     title: str
     description: str
     type: str
     unit: str
     width: int
+    """In columns of Grafana's grid, of which there are 24."""
+
+    height: int
     queries: tuple[Query, ...]
 
 
@@ -76,16 +82,21 @@ def committed() -> dict[str, dict[str, Any]]:
 
 
 def panels(dashboard: dict[str, Any]) -> Iterator[Panel]:
-    """All panels of a dashboard in their order, without the rows between them."""
+    """All panels of a dashboard in their order."""
+    row = ""
     for item in dashboard["panels"]:
-        if item["type"] != "row":
+        if item["type"] == "row":
+            row = item["title"]
+        else:
             yield Panel(
                 dashboard=dashboard["title"],
+                row=row,
                 title=item.get("title", ""),
                 description=item.get("description", ""),
                 type=item["type"],
                 unit=item["fieldConfig"]["defaults"].get("unit", ""),
                 width=item["gridPos"]["w"],
+                height=item["gridPos"]["h"],
                 queries=tuple(
                     Query(
                         expression=target["expr"],

@@ -33,6 +33,9 @@ from scale_tests.results.pictures import BLUE, GREY, STYLE, save
 COLUMNS = 24
 """Of Grafana's grid."""
 
+UNIT = 0.3
+"""Inches for each unit of a panel's height."""
+
 STEP = 5.0
 WINDOW = "30s"
 """Six scrapes: what Grafana takes for `$__rate_interval` at most steps, for a scrape each 5 s."""
@@ -86,9 +89,10 @@ def draw(
     """Draws one dashboard, its panels laid out as in Grafana, and returns the files."""
     lines = _lines(list(panels(dashboard)))
     with mpl.rc_context({**STYLE, "font.size": 7.5}):
-        figure = Figure(figsize=(15, 2.4 * len(lines)), layout="constrained")
+        heights = [max(panel.height for panel in line) for line in lines]
+        figure = Figure(figsize=(15, UNIT * sum(heights)), layout="constrained")
         figure.suptitle(f"{dashboard['title']}  {subtitle}", x=0.01, ha="left")
-        grid = figure.add_gridspec(len(lines), 1)
+        grid = figure.add_gridspec(len(lines), 1, height_ratios=heights)
         for row, line in enumerate(lines):
             widths = [panel.width for panel in line]
             cells = grid[row, 0].subgridspec(1, len(line), width_ratios=widths)
@@ -104,12 +108,15 @@ def draw(
 
 
 def _lines(shown: Sequence[Panel]) -> list[list[Panel]]:
-    """The panels in lines of at most the grid's width."""
-    lines: list[list[Panel]] = [[]]
+    """The panels in lines of at most the grid's width, each heading with lines of its own."""
+    lines: list[list[Panel]] = []
     for panel in shown:
-        if sum(p.width for p in lines[-1]) + panel.width > COLUMNS:
-            lines.append([])
-        lines[-1].append(panel)
+        line = lines[-1] if lines else []
+        full = sum(p.width for p in line) + panel.width > COLUMNS
+        if not line or full or line[0].row != panel.row:
+            lines.append([panel])
+        else:
+            line.append(panel)
     return lines
 
 
