@@ -87,7 +87,7 @@ def _values(
 ) -> Iterator[str]:
     """Yield the values of the argument at this place."""
     options = {flag: entry for entry in typed.command.arguments for flag in entry.flags}
-    if previous in options and _takes_value(options[previous]):
+    if previous.startswith("-") and previous in options and _takes_value(options[previous]):
         if previous == "--node":
             yield from _nodes(connect(typed.options), typed.positional[0])
         yield from options[previous].settings.get("choices", ())
