@@ -67,9 +67,10 @@ def run(context: Context, arguments: Namespace) -> int:
         pack(path, stem, archive.files, redactor, mtime=context.now().timestamp())
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error.strerror}") from None
+    missing = len(archive.errors)
+    unread = f"; {plural(missing, 'thing')} could not be read: see errors.txt" if missing else ""
     context.write(
-        f"{path}: {plural(len(archive.files), 'file')}, {size(path.stat().st_size)},"
-        f" {plural(len(archive.errors), 'thing')} could not be read (errors.txt)"
+        f"{path}: {plural(len(archive.files), 'file')}, {size(path.stat().st_size)}{unread}"
     )
     return 0
 

@@ -66,19 +66,21 @@ def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _milestones(cluster: PartisanCluster) -> list[str]:
+    """Return when the spec as it is now was applied, and what was reached before or since."""
     timings = cluster.status.timings
-    rows = [
-        (name, time, "" if seconds is None else f"{seconds:.1f} s")
-        for name, time in (
-            ("applied", timings.applied_at),
-            ("all ready", timings.ready_at),
-            ("all joined", timings.joined_at),
-            ("run started", timings.started_at),
-            ("run converged", timings.converged_at),
-        )
-        if time is not None
-        for seconds in (seconds_between(timings.applied_at, time),)
-    ]
+    milestones = {
+        "applied": timings.applied_at,
+        "all ready": timings.ready_at,
+        "all joined": timings.joined_at,
+        "run started": timings.started_at,
+        "run converged": timings.converged_at,
+    }
+    rows = []
+    for name, time in milestones.items():
+        seconds = seconds_between(timings.applied_at, time)
+        if time is not None and seconds is not None:
+            # A run goes on over a change of the overlay, which is a new spec.
+            rows.append((name, time, f"{seconds:.1f} s" if seconds >= 0 else "before"))
     return _rows(("milestone", "at", "since applied"), rows)
 
 
