@@ -57,6 +57,27 @@ def test_pods_that_fail_while_the_operator_is_away_are_diagnosed(api: FakeKubect
     assert status == 3
     assert "ImagePullFailed: Pod ads-1" in text
     assert "spec.image" in text
+    assert f"kubectl partisan -n {NAMESPACE} describe node ads-1" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("reason", "command"),
+    [
+        ("CrashLooping", "logs ads --node ads-3"),
+        ("ConfigurationRefused", "logs ads"),
+        ("OverlayPartitioned", "graph ads"),
+        ("QuotaExceeded", "describe node ads-3"),
+    ],
+)
+def test_the_next_step_depends_on_what_is_wrong(
+    api: FakeKubectl, reason: str, command: str
+) -> None:
+    waiting = {"reason": "CrashLoopBackOff", "message": "back-off"}
+    api.pods["ads-3"]["status"] = {"containerStatuses": [{"state": {"waiting": waiting}}]}
+    api.set_condition("Degraded", "True", reason, "what the operator says")
+    _, text = run(api, "status", "ads")
+    assert text.splitlines()[-1] == f"Next     kubectl partisan -n {NAMESPACE} {command}"
 
 
 def test_pods_that_start_are_no_trouble_while_the_cluster_forms(api: FakeKubectl) -> None:

@@ -79,7 +79,7 @@ def test_status_of_a_broken_cluster_says_what_to_do(
     status, text = error(partisan, "status", "broken")
     assert status == 3
     assert "ImagePullFailed" in text
-    assert "Check spec.image" in text
+    assert "describe node broken-0" in text
     subject.delete()
 
 

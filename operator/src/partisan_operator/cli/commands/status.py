@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from argparse import Namespace
 from collections.abc import Sequence
+from textwrap import wrap
 
 from partisan_operator.children import naming
 from partisan_operator.cli import access
@@ -18,6 +19,9 @@ from partisan_operator.models.status import ConditionType
 TROUBLE = 3
 """Exit status when something is wrong with the cluster, for scripts."""
 
+WIDTH = 90
+"""Where the lines of the verdict end."""
+
 _CONDITION_ORDER = tuple(ConditionType)
 
 
@@ -29,7 +33,7 @@ def run(context: Context, arguments: Namespace) -> int:
     problem = problem_of(cluster, troubles)
     context.write(screen(context, cluster, pods))
     context.write("")
-    context.write(verdict(cluster, problem))
+    context.write(verdict(cluster, problem, troubles))
     return TROUBLE if problem else 0
 
 
@@ -79,7 +83,9 @@ def screen(context: Context, cluster: PartisanCluster, pods: Sequence[Json]) -> 
     return table(rows) + "\n\n" + table([header, *conditions])
 
 
-def verdict(cluster: PartisanCluster, problem: Problem | None) -> str:
+def verdict(
+    cluster: PartisanCluster, problem: Problem | None, troubles: Sequence[Trouble] = ()
+) -> str:
     """Return what is wrong, and the command that goes on from here."""
     name, namespace = cluster.name, cluster.namespace
     own = f"kubectl partisan -n {namespace}"
@@ -89,7 +95,7 @@ def verdict(cluster: PartisanCluster, problem: Problem | None) -> str:
     workload = cluster.status.workload
     if problem is not None:
         wrong = f"{problem.reason}: {problem.message}"
-        following = f"{own} {_remedy(problem, name)}"
+        following = f"{own} {_remedy(problem, troubles, name)}"
     elif (cluster.status.observed_generation or 0) < cluster.generation:
         wrong = "The operator has not looked at the newest spec yet. See whether it runs:"
         following = f"kubectl get pods --all-namespaces -l {OPERATOR_LABELS}"
@@ -101,18 +107,24 @@ def verdict(cluster: PartisanCluster, problem: Problem | None) -> str:
         following = f"{own} rollout status {name}"
     elif workload is not None and workload.phase == "Finished":
         following = f"{own} report {name}"
-    return table([("Verdict", wrong), ("Next", following)])
+    first, *more = wrap(wrong, WIDTH)
+    lines = [("Verdict", first), *(("", line) for line in more), ("Next", following)]
+    return table(lines)
 
 
-def _remedy(problem: Problem, name: str) -> str:
+def _remedy(problem: Problem, troubles: Sequence[Trouble], name: str) -> str:
     """Return the command that shows more of a problem."""
+    alike = [trouble.pod for trouble in troubles if trouble.reason == problem.reason]
+    pod = next(iter(alike or [trouble.pod for trouble in troubles]), "")
     match problem.reason:
-        case Reason.CRASH_LOOPING | Reason.NODE_NOT_JOINING | Reason.CONFIGURATION_REFUSED:
+        case Reason.CRASH_LOOPING | Reason.NODE_NOT_JOINING:
+            return f"logs {name} --node {pod}" if pod else f"logs {name}"
+        case Reason.CONFIGURATION_REFUSED:
             return f"logs {name}"
         case Reason.NODES_SILENT | Reason.OVERLAY_PARTITIONED:
             return f"graph {name}"
         case _:
-            return f"must-gather {name}"
+            return f"describe node {pod}" if pod else f"must-gather {name}"
 
 
 def _overlay(cluster: PartisanCluster) -> str:
