@@ -303,6 +303,12 @@ def test_logs_are_merged_by_time(api: FakeKubectl) -> None:
     assert "--follow" in api.commands[-1]
 
 
+def test_logs_of_a_cluster_that_does_not_start_lead_to_its_status(api: FakeKubectl) -> None:
+    with pytest.raises(CommandError, match="see kubectl partisan -n staging status ads"):
+        run(api, "logs", "ads")
+    assert run(api, "logs", "ads", "--since", "1s") == (0, "")
+
+
 def test_logs_of_a_node_that_is_not_there_name_those_that_are(api: FakeKubectl) -> None:
     with pytest.raises(CommandError, match="no node 'ads-4': its nodes are ads-0 to ads-3"):
         run(api, "logs", "ads", "--node", "ads-4")

@@ -68,12 +68,17 @@ class Look:
     """The reports of the nodes that answered, and why the others did not, by name."""
 
     seen: Mapping[str, Seen]
+    """In the form in which traffic is added up."""
+
+    details: Mapping[str, NodeDetails]
+    """The same reports, with what they say besides."""
+
     failures: Mapping[str, str]
 
     @property
     def views(self) -> dict[str, tuple[str, ...]]:
         """The active view of each node that answered."""
-        return {name: seen.report.overlay.active for name, seen in self.seen.items()}
+        return {name: details.overlay.active for name, details in self.details.items()}
 
 
 def clusters_path(namespace: str, name: str = "") -> str:
@@ -167,16 +172,18 @@ def look(context: Context, pods: Iterable[Mapping[str, Any]]) -> Look:
     """Ask these pods' nodes for their reports, some at a time."""
     uids = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in pods}
 
-    def ask(node: str) -> Seen | str:
+    def ask(node: str) -> tuple[NodeDetails, datetime] | str:
         try:
-            return Seen(details_of(context, node), uids[node], context.now())
+            return details_of(context, node), context.now()
         except KubectlError as error:
             return str(error)
 
     with ThreadPoolExecutor(AT_ONCE) as executor:
         answers = dict(zip(uids, executor.map(ask, uids), strict=True))
+    came = {node: answer for node, answer in answers.items() if not isinstance(answer, str)}
     return Look(
-        seen={node: answer for node, answer in answers.items() if isinstance(answer, Seen)},
+        seen={node: Seen(details, uids[node], at) for node, (details, at) in came.items()},
+        details={node: details for node, (details, _) in came.items()},
         failures={node: answer for node, answer in answers.items() if isinstance(answer, str)},
     )
 

@@ -51,6 +51,9 @@ def run(context: Context, arguments: Namespace) -> int:
         # A pod that has not started has no log: the others have.
         found = context.api.run([*words, "--ignore-errors"]).splitlines()
         lines = iter(sorted(read(found), key=lambda line: line.order))
+        if not found and not arguments.since:
+            own = f"kubectl partisan -n {context.namespace}"
+            raise CommandError(f"no node has logged anything yet: see {own} status {cluster.name}")
     for line in lines:
         if line.node in wanted:
             context.write(f"{line.time} {line.node.ljust(width)} {line.text}")

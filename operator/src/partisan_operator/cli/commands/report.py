@@ -38,10 +38,10 @@ def run(context: Context, arguments: Namespace) -> int:
 def page(context: Context, cluster: PartisanCluster, found: Look, events: Sequence[Json]) -> str:
     """Return the Markdown page."""
     status = cluster.status
-    versions = sorted({_version(seen.report) for seen in found.seen.values()})
+    versions = sorted({f"{node.version} on OTP {node.otp}" for node in found.details.values()})
     sections = [
         [f"# Cluster `{cluster.name}` in `{cluster.namespace}`, {to_wire(context.now())}"],
-        [f"{status.phase}. Nodes run {', '.join(versions)}. Overlay: {summary(found)}."],
+        [f"{status.phase}. Nodes run partisan {', '.join(versions)}. Overlay: {summary(found)}."],
         [f"![The overlay]({PICTURE})"],
         ["## Milestones", "", *_milestones(cluster)],
         ["## Run", "", *_run(cluster)],
@@ -51,11 +51,6 @@ def page(context: Context, cluster: PartisanCluster, found: Look, events: Sequen
         ["## Events", "", *([f"- {access.event_line(event)}" for event in events] or ["None."])],
     ]
     return "\n\n".join("\n".join(section) for section in sections) + "\n"
-
-
-def _version(report: object) -> str:
-    assert isinstance(report, access.NodeDetails)
-    return f"partisan {report.version} on OTP {report.otp}"
 
 
 def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
