@@ -25,18 +25,23 @@ class OverlayGraph:
         return 2 * self.links / self.nodes if self.nodes else 0.0
 
 
-def analyse(views: Mapping[str, Iterable[str]]) -> OverlayGraph:
-    """Return the figures of the graph that the active views of the nodes make.
+def links_of(views: Mapping[str, Iterable[str]]) -> frozenset[tuple[str, str]]:
+    """Return the links that the active views of the nodes make, each once, its ends in order.
 
     Names without a view of their own are left out: they did not answer, and a view may name
     nodes that are gone, or that never were.
     """
-    links = {
+    return frozenset(
         (min(node, peer), max(node, peer))
         for node, peers in views.items()
         for peer in peers
         if peer != node and peer in views
-    }
+    )
+
+
+def analyse(views: Mapping[str, Iterable[str]]) -> OverlayGraph:
+    """Return the figures of the graph that the active views of the nodes make: see `links_of`."""
+    links = links_of(views)
     parent = {node: node for node in views}
 
     def root(node: str) -> str:

@@ -1,0 +1,231 @@
+"""What the commands read of a cluster, and the one line that says why it cannot be read."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TextIO
+
+import yaml
+from pydantic import ValidationError
+
+from partisan_operator import clock
+from partisan_operator.children import naming
+from partisan_operator.cli.kubectl import Json, Kubectl, KubectlError, core
+from partisan_operator.models import PartisanCluster
+from partisan_operator.models.cluster import GROUP, PLURAL, VERSION
+from partisan_operator.observe.observation import Seen
+from partisan_operator.observe.report import NodeReport, OverlayReport
+
+AT_ONCE = 16
+"""Nodes that are asked at the same time: each costs a process of kubectl."""
+
+RESOURCE = f"{PLURAL}.{GROUP}"
+DEFINITION = f"apis/apiextensions.k8s.io/v1/customresourcedefinitions/{RESOURCE}"
+OPERATOR_LABELS = "app.kubernetes.io/name=partisan-operator,app.kubernetes.io/component=operator"
+
+
+class CommandError(Exception):
+    """A command cannot do what was asked; the text is one line with what to do instead."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where a command works and writes."""
+
+    api: Kubectl
+    namespace: str
+    out: TextIO
+    now: Callable[[], datetime] = clock.utc_now
+
+    def write(self, text: str) -> None:
+        """Write lines to the output."""
+        self.out.write(text.rstrip("\n") + "\n")
+        self.out.flush()
+
+
+class NodeDetails(NodeReport):
+    """A node's report with what the operator has no use for and people have."""
+
+    class Overlay(OverlayReport):
+        """The node's place in the overlay, its spare peers included."""
+
+        passive: tuple[str, ...] = ()
+
+    version: str = ""
+    otp: str = ""
+    uptime_seconds: float = 0.0
+    memory_bytes: int = 0
+    overlay: Overlay = Overlay()
+
+
+@dataclass(frozen=True)
+class Look:
+    """The reports of the nodes that answered, and why the others did not, by name."""
+
+    seen: Mapping[str, Seen]
+    """In the form in which traffic is added up."""
+
+    details: Mapping[str, NodeDetails]
+    """The same reports, with what they say besides."""
+
+    failures: Mapping[str, str]
+
+    @property
+    def views(self) -> dict[str, tuple[str, ...]]:
+        """The active view of each node that answered."""
+        return {name: details.overlay.active for name, details in self.details.items()}
+
+
+def clusters_path(namespace: str, name: str = "") -> str:
+    """Return the path of a cluster, or of all of a namespace."""
+    path = f"apis/{GROUP}/{VERSION}/namespaces/{namespace}/{PLURAL}"
+    return path + (f"/{name}" if name else "")
+
+
+def manifest_of(context: Context, name: str) -> Json:
+    """Read a cluster as it is stored.
+
+    Raises `CommandError` when there is none, or no definition; `KubectlError`.
+    """
+    try:
+        return context.api.get(clusters_path(context.namespace, name))
+    except KubectlError as error:
+        if error.reason != "NotFound":
+            raise
+    raise CommandError(_absent(context, name))
+
+
+def cluster_of(context: Context, name: str) -> PartisanCluster:
+    """Read a cluster.
+
+    Raises `CommandError` when there is none that this version can read; `KubectlError`.
+    """
+    manifest = manifest_of(context, name)
+    try:
+        return PartisanCluster.from_wire(manifest)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise CommandError(
+            f"{name}: spec.{field}: {first['msg']}: the cluster is of another version than this"
+            " plugin; install the plugin of the operator's version"
+        ) from None
+
+
+def cluster_names(context: Context) -> list[str]:
+    """Return the names of the clusters of the namespace.
+
+    Raises `CommandError` where clusters are not defined; `KubectlError`.
+    """
+    try:
+        items = context.api.items(clusters_path(context.namespace))
+    except KubectlError as error:
+        if error.reason != "NotFound":
+            raise
+        raise CommandError(
+            "this Kubernetes does not know PartisanClusters: install the operator's chart"
+            " (charts/partisan-operator), or choose another --context"
+        ) from None
+    return sorted(item["metadata"]["name"] for item in items)
+
+
+def pods_of(context: Context, cluster: str) -> list[Json]:
+    """Return the cluster's pods, lowest ordinals first. Raises `KubectlError`."""
+    path = core(context.namespace, "pods")
+    pods = context.api.items(path, labels=naming.selector(cluster))
+    return sorted(pods, key=lambda pod: ordinal(pod["metadata"]["name"]))
+
+
+def ordinal(node: str) -> int:
+    """Return the ordinal at the end of a node's name; -1 where there is none."""
+    tail = node.rpartition("-")[2]
+    return int(tail) if tail.isdecimal() else -1
+
+
+def node_path(namespace: str, node: str, page: str) -> str:
+    """Return the path of a node's own HTTP page, through the API server's proxy."""
+    return core(namespace, "pods", f"http:{node}:{naming.HTTP_PORT}/proxy/{page}")
+
+
+def details_of(context: Context, node: str) -> NodeDetails:
+    """Ask one node for its report.
+
+    Raises `KubectlError` when it does not answer, or not with a report.
+    """
+    try:
+        report = NodeDetails.model_validate(
+            context.api.get(node_path(context.namespace, node, "status"))
+        )
+    except ValidationError as error:
+        raise KubectlError("", f"its report is not valid: {error.errors()[0]['msg']}") from None
+    if report.node != node:
+        raise KubectlError("", f"it calls itself {report.node!r}")
+    return report
+
+
+def look(context: Context, pods: Iterable[Mapping[str, Any]]) -> Look:
+    """Ask these pods' nodes for their reports, some at a time."""
+    uids = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in pods}
+
+    def ask(node: str) -> tuple[NodeDetails, datetime] | str:
+        try:
+            return details_of(context, node), context.now()
+        except KubectlError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(AT_ONCE) as executor:
+        answers = dict(zip(uids, executor.map(ask, uids), strict=True))
+    came = {node: answer for node, answer in answers.items() if not isinstance(answer, str)}
+    return Look(
+        seen={node: Seen(details, uids[node], at) for node, (details, at) in came.items()},
+        details={node: details for node, (details, _) in came.items()},
+        failures={node: answer for node, answer in answers.items() if isinstance(answer, str)},
+    )
+
+
+def yaml_text(*items: Json) -> str:
+    """Return objects as YAML documents."""
+    return yaml.safe_dump_all(items, sort_keys=False, allow_unicode=True)
+
+
+def events_of(context: Context, cluster: str) -> list[Json]:
+    """Return the events of a cluster and its children, oldest first. Raises `KubectlError`."""
+    events = context.api.items(core(context.namespace, "events"))
+    own = [event for event in events if _concerns(event["involvedObject"]["name"], cluster)]
+    return sorted(own, key=event_time)
+
+
+def event_time(event: Mapping[str, Any]) -> str:
+    """Return when an event last happened, as text that sorts."""
+    times = (event.get(key) for key in ("lastTimestamp", "eventTime", "firstTimestamp"))
+    return str(next((time for time in times if time), ""))
+
+
+def event_line(event: Mapping[str, Any]) -> str:
+    """Return an event on one line."""
+    about = event["involvedObject"]
+    message = " ".join((event.get("message") or "").split())
+    return (
+        f"{event_time(event)} {event.get('type', '')} {about['kind']}/{about['name']}"
+        f" {event.get('reason', '')}: {message}"
+    )
+
+
+def _concerns(name: str, cluster: str) -> bool:
+    """Say whether a name is that of the cluster, or of one of its shards or pods."""
+    return re.fullmatch(rf"{re.escape(cluster)}(-s\d+)?(-\d+)?", name) is not None
+
+
+def _absent(context: Context, name: str) -> str:
+    names = cluster_names(context)
+    text = f"there is no PartisanCluster {name!r} in namespace {context.namespace}"
+    if close := difflib.get_close_matches(name, names, n=1):
+        return f"{text}: did you mean {close[0]}?"
+    if names:
+        return f"{text}: there is {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
+    return f"{text}, nor any other: choose a namespace with -n, see kubectl get pc -A"

@@ -1,0 +1,108 @@
+"""`describe node NODE`: one node, as Kubernetes and as the node itself sees it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from partisan_operator.children import naming
+from partisan_operator.cli import access
+from partisan_operator.cli.access import CommandError, Context, NodeDetails
+from partisan_operator.cli.kubectl import Json, KubectlError, core
+from partisan_operator.cli.text import duration, since, size, table
+from partisan_operator.diagnosis import trouble_of
+
+EVENTS = 10
+"""How many of the last events are shown."""
+
+
+def run_node(context: Context, arguments: Namespace) -> int:
+    """Write what is known of a node."""
+    node: str = arguments.node
+    pod = _pod(context, node)
+    context.write(table(_pod_rows(context, pod)))
+    try:
+        details = access.details_of(context, node)
+    except KubectlError as error:
+        context.write(f"\nThe node does not answer: {error}")
+    else:
+        context.write("\n" + table(_node_rows(details)))
+        context.write("\n" + channels(details))
+    field = f"involvedObject.kind=Pod,involvedObject.name={node}"
+    events = context.api.get(core(context.namespace, "events"), fieldSelector=field)["items"]
+    last = sorted(events, key=access.event_time)[-EVENTS:]
+    context.write("\nEvents" + (":" if last else ": none"))
+    for event in last:
+        context.write(f"  {access.event_line(event)}")
+    return 0
+
+
+def channels(details: NodeDetails) -> str:
+    """Return the node's traffic since it started."""
+    header = ("CHANNEL", "SENT", "", "RECEIVED", "", "QUEUED", "DROPPED")
+    rows = [
+        (
+            name,
+            f"{channel.sent_messages:,}",
+            size(channel.sent_bytes),
+            f"{channel.received_messages:,}",
+            size(channel.received_bytes),
+            size(channel.queue_bytes),
+            f"{channel.dropped:,}",
+        )
+        for name, channel in sorted(details.channels.items())
+    ]
+    return table([header, *rows], numbers=len(header) - 1)
+
+
+def _pod(context: Context, node: str) -> Json:
+    try:
+        pod = context.api.get(core(context.namespace, "pods", node))
+    except KubectlError as error:
+        if error.reason != "NotFound":
+            raise
+        pod = {"metadata": {}}
+    if naming.CLUSTER_LABEL not in (pod["metadata"].get("labels") or {}):
+        raise CommandError(
+            f"there is no node {node!r} in namespace {context.namespace}: see kubectl get pods"
+            f" -l {naming.CLUSTER_LABEL} -n {context.namespace}"
+        )
+    return pod
+
+
+def _pod_rows(context: Context, pod: Json) -> list[tuple[str, str]]:
+    metadata, status = pod["metadata"], pod.get("status") or {}
+    containers = status.get("containerStatuses") or ()
+    trouble = trouble_of(pod)
+    return [
+        ("Node", f"{metadata['name']} of {metadata['labels'][naming.CLUSTER_LABEL]}"),
+        ("Pod", f"{status.get('phase', 'Unknown')}, {status.get('podIP', 'no address')}"),
+        ("Machine", pod["spec"].get("nodeName", "none yet")),
+        ("Zone", metadata["labels"].get("topology.kubernetes.io/zone", "none")),
+        ("Image", pod["spec"]["containers"][0]["image"]),
+        ("Age", since(metadata.get("creationTimestamp"), context.now())),
+        ("Restarts", str(sum(entry.get("restartCount", 0) for entry in containers))),
+        ("Trouble", f"{trouble.reason}: {trouble.detail}" if trouble else "none"),
+    ]
+
+
+def _node_rows(details: NodeDetails) -> list[tuple[str, str]]:
+    overlay, run = details.overlay, details.workload
+    beside = f" beside {overlay.former}" if overlay.former else ""
+    rows = [
+        ("Version", f"{details.version} on OTP {details.otp}"),
+        ("Up", f"{duration(details.uptime_seconds)}, incarnation {details.incarnation}"),
+        ("Memory", f"{size(details.memory_bytes)} of the Erlang VM"),
+        ("Revision", details.revision or "none"),
+        ("Overlay", f"{overlay.kind}{beside}, {'joined' if overlay.joined else 'NOT joined'}"),
+        ("Active", " ".join(sorted(overlay.active, key=access.ordinal)) or "none"),
+        ("Passive", " ".join(sorted(overlay.passive, key=access.ordinal)) or "none"),
+    ]
+    if run is not None:
+        rows.append(
+            (
+                "Run",
+                f"{run.run} {run.phase}: counts {run.value:,} of {run.threshold:,},"
+                f" {run.increments:,} of its own",
+            )
+        )
+    return rows

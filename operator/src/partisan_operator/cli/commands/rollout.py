@@ -1,0 +1,63 @@
+"""`rollout status NAME`: follow a change until the cluster is as its spec asks."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from collections.abc import Callable
+
+from partisan_operator.cli import access
+from partisan_operator.cli.access import CommandError, Context
+from partisan_operator.models import PartisanCluster
+from partisan_operator.models.status import ConditionType
+
+PERIOD = 1.0
+"""Seconds between two looks."""
+
+
+def run_status(
+    context: Context,
+    arguments: Namespace,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> int:
+    """Write a line whenever something has moved, until all is settled.
+
+    Raises `CommandError` when that takes longer than asked for, or cannot come while paused.
+    """
+    deadline = monotonic() + arguments.timeout if arguments.timeout else None
+    shown = ""
+    while True:
+        cluster = access.cluster_of(context, arguments.name)
+        line, settled = progress(cluster)
+        if line != shown:
+            context.write(line)
+            shown = line
+        if settled or not arguments.watch:
+            return 0
+        if cluster.spec.paused:
+            own = f"kubectl partisan -n {context.namespace}"
+            raise CommandError(f"{cluster.name} is paused: {own} resume {cluster.name}")
+        if deadline is not None and monotonic() >= deadline:
+            raise CommandError(f"not settled within {arguments.timeout:g} s: {line}")
+        sleep(PERIOD)
+
+
+def progress(cluster: PartisanCluster) -> tuple[str, bool]:
+    """Return how far the change is, and whether it is done."""
+    status, wanted = cluster.status, cluster.spec.replicas
+    if (status.observed_generation or 0) < cluster.generation:
+        return "Waiting for the operator to see the newest spec", False
+    degraded = status.condition(ConditionType.DEGRADED)
+    progressing = status.condition(ConditionType.PROGRESSING)
+    counts = (
+        f"{status.updated} of {wanted} pods up to date, {status.ready} ready,"
+        f" {status.joined} joined, {status.configured} follow the spec"
+    )
+    if degraded is not None and degraded.status == "True":
+        return f"Stopped: {degraded.reason}: {degraded.message} ({counts})", False
+    if progressing is not None and progressing.status == "False" and not cluster.spec.paused:
+        return f"Settled: {progressing.message} ({counts})", True
+    why = "Waiting" if progressing is None else f"{progressing.reason}: {progressing.message}"
+    return f"{why} ({counts})", False

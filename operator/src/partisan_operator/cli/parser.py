@@ -1,0 +1,234 @@
+"""What can be typed: the commands, their arguments, and examples of each."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from partisan_operator.cli.access import Context
+from partisan_operator.cli.commands import (
+    describe,
+    graph,
+    logs,
+    must_gather,
+    overlay,
+    pause,
+    report,
+    rollout,
+    status,
+    top,
+)
+
+PROGRAM = "kubectl partisan"
+
+NAME = "name"
+"""The argument that is a cluster's name: completed from the namespace."""
+
+NODE = "node"
+"""The argument that is a node's name."""
+
+COMMON = (
+    ("-n", "--namespace", "namespace of the cluster; default: that of the context"),
+    ("--context", "context of the kubeconfig"),
+    ("--kubeconfig", "default: as kubectl finds it"),
+)
+"""The options that every command has: flags, and what they mean."""
+
+_Run = Callable[[Context, argparse.Namespace], int]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a command, as `add_argument` takes it."""
+
+    flags: tuple[str, ...]
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: one or two words, what runs it, what it is for and how it is typed."""
+
+    words: tuple[str, ...]
+    run: _Run
+    summary: str
+    examples: tuple[str, ...]
+    arguments: tuple[Argument, ...] = field(default=())
+
+
+def _argument(*flags: str, **settings: Any) -> Argument:
+    return Argument(flags, settings)
+
+
+_NAME = _argument(NAME, metavar="NAME", help="the cluster")
+
+COMMANDS = (
+    Command(
+        ("status",),
+        status.run,
+        "What is wrong and what to do next, on one screen; exit status 3 when something is wrong",
+        ("status ads", "status ads -n staging"),
+        (_NAME,),
+    ),
+    Command(
+        ("graph",),
+        graph.run,
+        "The overlay as its nodes report it: in the terminal, as DOT or as SVG",
+        ("graph ads", "graph ads -o svg -f ads.svg", "graph ads -o dot | dot -Tpng > ads.png"),
+        (
+            _NAME,
+            _argument("-o", "--output", choices=("text", "dot", "svg"), default="text"),
+            _argument("-f", "--file", type=Path, help="write there instead of to the output"),
+        ),
+    ),
+    Command(
+        ("top",),
+        top.run,
+        "What the nodes send on each channel, as it happens",
+        ("top ads", "top ads --interval 5 --count 3"),
+        (
+            _NAME,
+            _argument("--interval", type=float, default=2.0, help="seconds between looks (2)"),
+            _argument("--count", type=int, default=0, help="tables to write; 0: until Ctrl-C"),
+        ),
+    ),
+    Command(
+        ("report",),
+        report.run,
+        "The account of a run: a page of Markdown and a picture of the overlay",
+        ("report ads", "report ads -d results"),
+        (
+            _NAME,
+            _argument("-d", "--directory", type=Path, help="where to (NAME-report)"),
+        ),
+    ),
+    Command(
+        ("overlay", "set"),
+        overlay.run_set,
+        "Another overlay, or other parameters, while the cluster runs",
+        (
+            "overlay set ads XBot",
+            "overlay set ads HyParView activeMax=8 shuffleInterval=5s --dry-run",
+            "overlay set ads Static pattern=Ring",
+        ),
+        (
+            _NAME,
+            _argument("kind", metavar="KIND", help="HyParView, XBot, Cyclon, FullMesh, ..."),
+            _argument(
+                "parameters",
+                metavar="key=value",
+                nargs="*",
+                help="parameters of the kind: kubectl explain pc.spec.overlay --recursive",
+            ),
+            _argument("--dry-run", action="store_true", help="let the API server check it only"),
+        ),
+    ),
+    Command(
+        ("pause",),
+        pause.run_pause,
+        "Let the operator watch a cluster and change nothing",
+        ("pause ads",),
+        (_NAME,),
+    ),
+    Command(("resume",), pause.run_resume, "End a pause", ("resume ads",), (_NAME,)),
+    Command(
+        ("rollout", "status"),
+        rollout.run_status,
+        "Follow a change until the cluster is as its spec asks",
+        ("rollout status ads", "rollout status ads --timeout 300"),
+        (
+            _NAME,
+            _argument("--timeout", type=float, default=0.0, help="seconds; 0: for ever"),
+            _argument(
+                "--watch",
+                action=argparse.BooleanOptionalAction,
+                default=True,
+                help="go on until all is settled",
+            ),
+        ),
+    ),
+    Command(
+        ("logs",),
+        logs.run,
+        "The logs of all nodes in one, by time, each line with its node's name",
+        ("logs ads --tail 20", "logs ads --node ads-3 --node ads-7 --since 10m", "logs ads -f"),
+        (
+            _NAME,
+            _argument("--node", action="append", default=[], help="only this one; may be repeated"),
+            _argument("--tail", type=int, default=100, help="last lines of each node (100)"),
+            _argument("--since", default="", help="no older lines than this: 30s, 10m, 2h"),
+            _argument("-f", "--follow", action="store_true", help="go on as lines come"),
+        ),
+    ),
+    Command(
+        ("describe", "node"),
+        describe.run_node,
+        "One node, as Kubernetes and as the node itself sees it",
+        ("describe node ads-3",),
+        (_argument(NODE, metavar="NODE", help="the node: its pod's name"),),
+    ),
+    Command(
+        ("must-gather",),
+        must_gather.run,
+        "One archive for a report of a bug, without secrets",
+        ("must-gather ads", "must-gather ads -f ads.tar.gz"),
+        (_NAME, _argument("-f", "--file", type=Path, help="the archive (with the time in it)")),
+    ),
+)
+
+
+def build() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM,
+        parents=[_common(default="")],
+        description="Look after PartisanClusters.",
+        epilog="\n".join(["commands:", *_overview(), "", "`COMMAND --help` has examples of each."]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=f"{PROGRAM} COMMAND [arguments] [-n NAMESPACE] [--context C] [--kubeconfig FILE]",
+    )
+    groups: dict[tuple[str, ...], Any] = {(): _subcommands(parser)}
+    for command in COMMANDS:
+        group = command.words[:-1]
+        if group not in groups:
+            entry = groups[()].add_parser(group[0])
+            groups[group] = _subcommands(entry, words=f" {group[0]}")
+        entry = groups[group].add_parser(
+            command.words[-1],
+            # Before the command or after it: what is not given here must not hide what was there.
+            parents=[_common(default=argparse.SUPPRESS)],
+            description=command.summary + ".",
+            epilog="\n".join(["examples:", *(f"  {PROGRAM} {line}" for line in command.examples)]),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        for argument in command.arguments:
+            entry.add_argument(*argument.flags, **argument.settings)
+        entry.set_defaults(run=command.run)
+    return parser
+
+
+def _common(*, default: str) -> argparse.ArgumentParser:
+    """Return the options that every command has."""
+    parser = argparse.ArgumentParser(add_help=False)
+    for *flags, text in COMMON:
+        parser.add_argument(*flags, default=default, help=text)
+    return parser
+
+
+def _subcommands(parser: argparse.ArgumentParser, words: str = "") -> Any:
+    """Let a parser take commands; the epilog lists them, with what they are for."""
+    return parser.add_subparsers(
+        required=True, metavar="COMMAND", help=argparse.SUPPRESS, prog=f"{PROGRAM}{words}"
+    )
+
+
+def _overview() -> list[str]:
+    names = [" ".join(command.words) for command in COMMANDS]
+    width = max(map(len, names))
+    return [
+        f"  {name.ljust(width)}  {command.summary}"
+        for name, command in zip(names, COMMANDS, strict=True)
+    ]

@@ -1,0 +1,69 @@
+"""Figures and tables as people read them in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from partisan_operator import clock
+
+
+def size(count: float) -> str:
+    """Return a number of bytes in powers of 1,000.
+
+    >>> size(999), size(1234), size(56_000_000)
+    ('999 B', '1.2 kB', '56.0 MB')
+    """
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}"
+    return f"{count:.0f} B"
+
+
+def duration(seconds: float) -> str:
+    """Return a time span in its two largest units.
+
+    >>> duration(5.4), duration(75), duration(7300), duration(180000)
+    ('5s', '1m15s', '2h1m', '2d2h')
+    """
+    whole = max(0, int(seconds))
+    units = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
+    parts: list[str] = []
+    for unit, length in units:
+        count, whole = divmod(whole, length)
+        if count or parts or unit == "s":
+            parts.append(f"{count}{unit}")
+    return "".join(parts[:2])
+
+
+def since(time: str | None, now: datetime) -> str:
+    """Return how long ago a time in RFC 3339 was; a dash where there is none."""
+    return duration((now - clock.parse(time)).total_seconds()) if time else "-"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    >>> plural(1, "node"), plural(3, "node")
+    ('1 node', '3 nodes')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def table(rows: Sequence[Sequence[str]], *, numbers: int = 0, indent: str = "") -> str:
+    """Return rows in columns as wide as their widest cell.
+
+    The last `numbers` columns are figures and end at their right edge.
+    """
+    if not rows:
+        return ""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    first = len(widths) - numbers
+    return "\n".join(
+        indent
+        + "  ".join(
+            cell.ljust(width) if index < first else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )

@@ -1,0 +1,183 @@
+"""The plugin of kubectl on a real cluster of four nodes: what it shows is so, what it sets is."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tarfile
+from base64 import b64decode
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject, manifest
+from scale_tests.harness import views
+from scale_tests.harness.commands import ROOT, CommandError, capture
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import core
+from scale_tests.harness.operator import tool
+
+NODES = 4
+NAMES = {f"ads-{ordinal}" for ordinal in range(NODES)}
+
+Plugin = Callable[..., str]
+"""Runs `kubectl partisan` with these words in the file's namespace; returns what it wrote."""
+
+
+@pytest.fixture(scope="module")
+def ads(new_subject: NewSubject) -> Subject:
+    """Four nodes that have counted to the end: no figure moves any more."""
+    subject = new_subject("ads").apply(manifest("ads", NODES))
+    subject.wait_finished()
+    return subject
+
+
+@pytest.fixture(scope="module")
+def partisan(
+    environment: Environment, namespace: str, tmp_path_factory: pytest.TempPathFactory
+) -> Plugin:
+    """`kubectl partisan`, found by kubectl on its PATH as a user's."""
+    programs = tmp_path_factory.mktemp("programs")
+    (programs / "kubectl").symlink_to(tool("kubectl"))
+    plugin = programs / "kubectl-partisan"
+    plugin.write_text(f'#!/bin/sh\nexec {sys.executable} -m partisan_operator.cli.main "$@"\n')
+    plugin.chmod(0o755)
+    variables = {
+        **environment.variables,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT / "operator" / "src"),
+    }
+    kubectl = str(programs / "kubectl")
+    return lambda *words: capture([kubectl, "partisan", *words, "-n", namespace], env=variables)
+
+
+def error(partisan: Plugin, *words: str) -> tuple[int, str]:
+    """Runs what must fail; returns its exit status and words."""
+    with pytest.raises(CommandError) as caught:
+        partisan(*words)
+    return caught.value.status, caught.value.output
+
+
+def test_status_of_a_finished_run_has_nothing_wrong(ads: Subject, partisan: Plugin) -> None:
+    text = partisan("status", "ads")
+    assert f"{NODES} wanted, {NODES} exist, {NODES} ready, {NODES} joined" in text
+    assert f"Finished: {ads.status().workload.value:,} of {NODES * 20} impressions" in text
+    assert "Nothing is wrong." in text
+    assert "report ads" in text
+
+
+def test_status_of_a_broken_cluster_says_what_to_do(
+    new_subject: NewSubject, partisan: Plugin
+) -> None:
+    image = "registry.invalid/nobody/nothing:1"
+    subject = new_subject("broken").apply(manifest("broken", 1, workload=None, image=image))
+    subject.wait("Degraded", lambda status: status.trouble is not None)
+    status, text = error(partisan, "status", "broken")
+    assert status == 3
+    assert "ImagePullFailed" in text
+    assert "describe node broken-0" in text
+    subject.delete()
+
+
+def test_the_graph_has_the_links_that_the_nodes_report(
+    ads: Subject, partisan: Plugin, tmp_path: Path
+) -> None:
+    reported = {node.name: frozenset(node.active) for node in ads.nodes()}
+    dot = partisan("graph", "ads", "-o", "dot")
+    found = {frozenset(pair) for pair in re.findall(r'"(\S+)" -- "(\S+)"', dot)}
+    assert found == {frozenset((node, peer)) for node in reported for peer in reported[node]}
+    text = partisan("graph", "ads")
+    assert f"{NODES} nodes, {views.links(reported)} links, 1 component" in text
+    partisan("graph", "ads", "-o", "svg", "-f", str(tmp_path / "ads.svg"))
+    names = {element.text for element in ElementTree.parse(tmp_path / "ads.svg").iter()}
+    assert names >= NAMES
+
+
+def test_top_shows_every_channel(ads: Subject, partisan: Plugin) -> None:
+    rows = [line.split() for line in partisan("top", ads.name, "--count", "1").splitlines()]
+    assert {row[0] for row in rows[2:] if row} == {"overlay", "default", "gossip"}
+
+
+def test_logs_are_of_all_nodes_and_by_time(ads: Subject, partisan: Plugin) -> None:
+    lines = [line.split(maxsplit=2) for line in partisan("logs", ads.name).splitlines()]
+    assert {node for _, node, _ in lines} == NAMES
+    times = [time for time, _, _ in lines]
+    assert times == sorted(times)
+    one = partisan("logs", ads.name, "--node", "ads-2", "--tail", "1").splitlines()
+    assert [line.split()[1] for line in one] == ["ads-2"]
+
+
+def test_a_node_is_described(ads: Subject, partisan: Plugin) -> None:
+    text = partisan("describe", "node", "ads-3")
+    assert f"ads-3 of {ads.name}" in text
+    assert "hyparview, joined" in text
+    assert "Scheduled" in text
+
+
+def test_a_report_is_written(ads: Subject, partisan: Plugin, tmp_path: Path) -> None:
+    partisan("report", ads.name, "-d", str(tmp_path))
+    page = (tmp_path / "report.md").read_text()
+    assert f"{ads.status().workload.value} (threshold {NODES * 20})" in page
+    assert (tmp_path / "overlay.svg").exists()
+
+
+def test_the_archive_has_every_node_and_no_token(
+    ads: Subject, partisan: Plugin, tmp_path: Path
+) -> None:
+    partisan("must-gather", ads.name, "-f", str(tmp_path / "ads.tar.gz"))
+    with tarfile.open(tmp_path / "ads.tar.gz") as tar:
+        files = {
+            member.name.partition("/")[2]: file.read().decode()
+            for member in tar
+            if (file := tar.extractfile(member))
+        }
+    assert "errors.txt" not in files, files["errors.txt"]
+    for node in NAMES:
+        assert "event=joined" in files[f"nodes/{node}.log"]
+        assert "partisan_overlay_joined 1" in files[f"nodes/{node}.metrics.txt"]
+    assert "PartisanCluster/ads RunConverged" in files["events.txt"]
+    assert any(name.startswith("operator/") and name.endswith(".log") for name in files)
+    stored = ads.cluster.get(core(ads.namespace, "secrets", "ads-token"))["data"]["token"]
+    for content in files.values():
+        assert stored not in content
+        assert b64decode(stored).decode() not in content
+
+
+def test_a_change_that_the_api_server_refuses_changes_nothing(
+    ads: Subject, partisan: Plugin
+) -> None:
+    before = ads.json()["metadata"]["generation"]
+    status, text = error(partisan, "overlay", "set", "ads", "HyParView", "activeMin=60")
+    assert status == 1
+    assert "spec.overlay.hyParView.activeMin" in text
+    assert "lower activeMin or raise activeMax" in text
+    assert "Nothing was changed" in partisan("overlay", "set", "ads", "Cyclon", "--dry-run")
+    assert ads.json()["metadata"]["generation"] == before
+
+
+def test_a_paused_cluster_is_resumed(ads: Subject, partisan: Plugin) -> None:
+    partisan("pause", ads.name)
+    ads.wait("paused", lambda status: status.is_true("Paused") and status.current)
+    assert "resume ads" in partisan("status", ads.name)
+    partisan("resume", ads.name)
+    ads.wait("resumed", lambda status: not status.is_true("Paused") and status.current)
+
+
+def test_another_overlay_is_followed_until_it_is_in_force(ads: Subject, partisan: Plugin) -> None:
+    pods = ads.uids()
+    partisan("overlay", "set", ads.name, "cyclon", "viewSize=8")
+    text = partisan("rollout", "status", ads.name)
+    assert text.splitlines()[-1].startswith("Settled")
+    assert (ads.status().overlay, ads.status().also_running) == ("Cyclon", "")
+    assert ads.json()["spec"]["overlay"]["cyclon"]["viewSize"] == 8
+    assert ads.uids() == pods
+
+
+def test_a_misspelt_name_is_answered_with_the_right_one(ads: Subject, partisan: Plugin) -> None:
+    status, text = error(partisan, "status", "adz")
+    assert (status, text.count("\n")) == (1, 0)
+    assert f"did you mean {ads.name}?" in text
