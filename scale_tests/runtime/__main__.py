@@ -79,7 +79,7 @@ def _measure(chosen: plans.Plan, parts: set[str], console: Console) -> list[Cell
     for rtt_ms, congestion in chosen.wires:
         jobs = []
         if "throughput" in parts:
-            jobs += plans.throughput(chosen, congestion=congestion)
+            jobs += plans.throughput(chosen, rtt_ms=rtt_ms, congestion=congestion)
         if congestion == "reno" and "ping" in parts:
             jobs += plans.head_of_line(chosen)
         if (rtt_ms, congestion) == chosen.wires[0]:

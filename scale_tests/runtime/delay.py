@@ -28,8 +28,10 @@ QUEUE_PACKETS = 20000
 """How many packets wait in a device before its kernel drops some; no window is that large."""
 
 _CLONE_NEWNET = 0x40000000
-_TUNSETIFF = 0x400454CA
-_IFF_TUN, _IFF_NO_PI = 0x0001, 0x1000
+_TUNSETIFF, _TUNSETOFFLOAD = 0x400454CA, 0x400454D0
+_IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
+_TUN_F_CSUM = 0x01
+_VNET_HEADER_BYTES = 10
 _READ_AT_ONCE = 64
 
 
@@ -44,7 +46,11 @@ def open_device(namespace: str) -> int:
         if libc.setns(file.fileno(), _CLONE_NEWNET) != 0:
             raise OSError(ctypes.get_errno(), f"cannot enter the namespace {namespace}")
     device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-    fcntl.ioctl(device, _TUNSETIFF, struct.pack("16sH22x", DEVICE.encode(), _IFF_TUN | _IFF_NO_PI))
+    # The header before each packet says that its checksum is yet to be computed, which, passed on
+    # unread, spares both kernels the work, as on loopback.
+    flags = _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR
+    fcntl.ioctl(device, _TUNSETIFF, struct.pack("16sH22x", DEVICE.encode(), flags))
+    fcntl.ioctl(device, _TUNSETOFFLOAD, _TUN_F_CSUM)
     return device
 
 
@@ -93,7 +99,7 @@ def carry(source: int, sink: int, delay: float) -> None:
             now = time.monotonic()
             for _ in range(_READ_AT_ONCE):
                 try:
-                    line.take(os.read(source, MTU), now)
+                    line.take(os.read(source, _VNET_HEADER_BYTES + MTU), now)
                 except BlockingIOError:
                     break
 

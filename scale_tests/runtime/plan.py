@@ -43,6 +43,17 @@ class Job:
 
 OURS = System(name="ours", module="bench_ours", flags=release())
 OURS_STOCK = System(name="ours", module="bench_ours", flags=STOCK)
+OURS_CROWDED = System(
+    name="ours",
+    module="bench_ours",
+    flags=Flags(
+        name="crowded",
+        arguments=(*OURS.flags.arguments, "+P", "65536"),
+        environment=OURS.flags.environment,
+    ),
+)
+"""With room for as many processes as the most connections need."""
+
 DISTERL = System(name="disterl", module="bench_disterl", flags=STOCK)
 RAW = System(name="raw", module="bench_raw", flags=STOCK)
 
@@ -83,11 +94,17 @@ def plan(*, quick: bool, controls: list[str]) -> Plan:
     )
 
 
-def throughput(chosen: Plan, *, congestion: str) -> list[Job]:
+ROUND_TRIPS = 100
+"""Beside `milliseconds`, how many round trips a throughput is measured for: windows take some to
+grow."""
+
+
+def throughput(chosen: Plan, *, rtt_ms: float, congestion: str) -> list[Job]:
     """All systems in turn at every point, and that again for each repetition.
 
     The control beside the pinned one is measured where many connections compete for the line.
     """
+    milliseconds = chosen.milliseconds + int(ROUND_TRIPS * rtt_ms)
     pairs = chosen.pairs if congestion == "reno" else chosen.pairs[-1:]
     payloads = chosen.payloads if congestion == "reno" else (512 * KB,)
     jobs = []
@@ -103,7 +120,7 @@ def throughput(chosen: Plan, *, congestion: str) -> list[Job]:
                 "pairs": count,
                 "channel": f"lanes_{lanes}",
                 "affinity": affinity,
-                "milliseconds": chosen.milliseconds,
+                "milliseconds": milliseconds,
             }
             jobs.append(Job(system=system, settings=settings, repetition=repetition))
     return jobs
@@ -132,7 +149,7 @@ def dispatch(chosen: Plan) -> list[Job]:
     )
     return [
         Job(
-            system=OURS,
+            system=OURS_CROWDED,
             settings={
                 "experiment": "dispatch",
                 "connections": connections,
