@@ -48,15 +48,9 @@ drain(Queue) ->
             drain(Queue)
     end.
 
-%% In a process of its own, whose heap holds nothing else.
 rounds(Names, Queues) ->
-    {Pid, Monitor} = spawn_monitor(fun() ->
-        exit({took, rounds(?ROUNDS, Names, Names, Queues)})
-    end),
-    receive
-        {'DOWN', Monitor, process, Pid, {took, Nanoseconds}} ->
-            lists:nth(?ROUNDS div 2, lists:sort(Nanoseconds))
-    end.
+    Rounds = bench_worker:start(fun() -> rounds(?ROUNDS, Names, Names, Queues) end),
+    lists:nth(?ROUNDS div 2, lists:sort(bench_worker:await(Rounds))).
 
 rounds(0, _Names, _All, _Queues) ->
     [];

@@ -122,15 +122,11 @@ measure(#{experiment := ping, milliseconds := Milliseconds, payload := Size} = C
         affinity => true,
         milliseconds => Milliseconds + 1000
     },
-    {Pid, Monitor} = spawn_monitor(fun() -> exit({done, throughput(Bulk, Pair)}) end),
+    Carrying = bench_worker:start(fun() -> throughput(Bulk, Pair) end),
     timer:sleep(500),
     Loaded = call(A, bench_ping, measure, [Module, Size, Milliseconds]),
-    receive
-        {'DOWN', Monitor, process, Pid, {done, Carried}} ->
-            #{idle => Idle, loaded => Loaded, bulk_mb_per_s => maps:get(mb_per_s, Carried)};
-        {'DOWN', Monitor, process, Pid, Reason} ->
-            error(Reason)
-    end;
+    #{mb_per_s := Carried} = bench_worker:await(Carrying),
+    #{idle => Idle, loaded => Loaded, bulk_mb_per_s => Carried};
 measure(#{experiment := dispatch} = Cell, #{a := A}) ->
     call(A, bench_dispatch, run, [Cell]);
 measure(#{experiment := reply} = Cell, #{a := A}) ->

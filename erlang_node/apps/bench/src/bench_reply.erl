@@ -47,11 +47,11 @@ run(#{way := Way, callers := Callers, milliseconds := Milliseconds} = Cell) ->
     StartedAt = bench_system:now(),
     Until = StartedAt + Milliseconds * 1_000_000,
     Ask = ask(Way, Cost, list_to_tuple(Servers)),
-    Monitors = [
-        spawn_monitor(fun() -> exit({asked, ask_until(Ask, Caller, 0, Until)}) end)
+    Workers = [
+        bench_worker:start(fun() -> ask_until(Ask, Caller, 0, Until) end)
      || Caller <- lists:seq(1, Callers)
     ],
-    Asked = lists:sum([await(Monitor) || Monitor <- Monitors]),
+    Asked = lists:sum([bench_worker:await(Worker) || Worker <- Workers]),
     Seconds = (bench_system:now() - StartedAt) / 1.0e9,
     lists:foreach(fun gen_server:stop/1, Servers),
     #{requests_per_s => Asked / Seconds}.
@@ -104,12 +104,6 @@ ask_until(Ask, Key, Asked, Until) ->
         false ->
             ?REPLICAS = length(Ask(Key)),
             ask_until(Ask, (Key + 7) rem ?KEYS, Asked + 1, Until)
-    end.
-
-await({Pid, Monitor}) ->
-    receive
-        {'DOWN', Monitor, process, Pid, {asked, Count}} -> Count;
-        {'DOWN', Monitor, process, Pid, Reason} -> error({caller, Reason})
     end.
 
 answer(Key, #state{ring = Ring, cost_us = Cost, rest = Rest}) ->

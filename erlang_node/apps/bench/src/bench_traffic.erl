@@ -12,6 +12,7 @@
 %% In the sending one.
 -export([send/2]).
 -export([payload/1]).
+-export([own/3]).
 
 -define(MESSAGES, 1).
 -define(LAST_AT, 2).
@@ -36,7 +37,7 @@
 -export_type([load/0, sent/0, progress/0, latency/0]).
 
 -record(receiver, {
-    figures :: counters:counters_ref() | atomics:atomics_ref(),
+    figures :: atomics:atomics_ref(),
     latency :: bench_histogram:t(),
     expected :: binary(),
     head :: binary(),
@@ -62,17 +63,7 @@ receive_start(#{pairs := Pairs, payload := Size, affinity := Affinity}) ->
         tail = binary:part(Payload, Size, -?EDGE),
         affinity = Affinity
     },
-    Owner = spawn(fun() ->
-        true = register(?MODULE, self()),
-        _ = [
-            true = register(bench_system:receiver(Pair), spawn_link(fun() -> loop(Receiver) end))
-         || Pair <- lists:seq(1, Pairs)
-        ],
-        Caller ! {self(), ready},
-        receive
-            stop -> exit(shutdown)
-        end
-    end),
+    Owner = spawn(?MODULE, own, [Caller, Pairs, Receiver]),
     receive
         {Owner, ready} -> persistent_term:put(?MODULE, {Owner, Figures, Latency})
     end.
@@ -115,23 +106,30 @@ send(System, #{pairs := Pairs, payload := Size, milliseconds := Milliseconds} = 
     StartedAt = bench_system:now(),
     Until = StartedAt + Milliseconds * 1_000_000,
     Senders = [
-        spawn_monitor(fun() -> exit({sent, sender(System, Pair, Payload, Until, Load)}) end)
+        bench_worker:start(fun() -> sender(System, Pair, Payload, Until, Load) end)
      || Pair <- lists:seq(1, Pairs)
     ],
-    #{started_at => StartedAt, messages => lists:sum([await(Sender) || Sender <- Senders])}.
+    Sent = [bench_worker:await(Sender) || Sender <- Senders],
+    #{started_at => StartedAt, messages => lists:sum(Sent)}.
 
 %% @doc So many bytes without a pattern, the same ones in every virtual machine.
 -spec payload(pos_integer()) -> binary().
 payload(Size) ->
     crypto:crypto_one_time(aes_128_ctr, <<"not a secret key">>, <<0:128>>, <<0:Size/unit:8>>, true).
 
-%% Internals.
-
-await({Pid, Monitor}) ->
+%% @private The receivers end with their owner.
+-spec own(pid(), pos_integer(), #receiver{}) -> no_return().
+own(Caller, Pairs, Receiver) ->
+    _ = [
+        true = register(bench_system:receiver(Pair), spawn_link(fun() -> loop(Receiver) end))
+     || Pair <- lists:seq(1, Pairs)
+    ],
+    Caller ! {self(), ready},
     receive
-        {'DOWN', Monitor, process, Pid, {sent, Count}} -> Count;
-        {'DOWN', Monitor, process, Pid, Reason} -> error({sender, Reason})
+        stop -> exit(shutdown)
     end.
+
+%% Internals.
 
 sender(System, Pair, Payload, Until, #{channel := Channel, affinity := Affinity}) ->
     Send = fun(Seq, Now) ->
