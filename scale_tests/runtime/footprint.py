@@ -20,8 +20,8 @@ from statistics import median
 from typing import Any
 
 from scale_tests.formation.fleet import Plan, build_release, end, fleet
-from scale_tests.formation.views import components
 from scale_tests.harness.progress import wait_for
+from scale_tests.harness.views import components
 from scale_tests.runtime.flags import STOCK, Flags, release
 
 Cell = dict[str, Any]

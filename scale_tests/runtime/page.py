@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
+from scale_tests.results.bars import Bar
 from scale_tests.runtime import report
-from scale_tests.runtime.report import Bar
 
 Cell = dict[str, Any]
 Section = tuple[str, Sequence[str], Sequence[Sequence[str]]]
@@ -18,7 +18,7 @@ Section = tuple[str, Sequence[str], Sequence[Sequence[str]]]
 
 def sections(cells: Sequence[Cell], weights: Sequence[Cell], bars: Sequence[Bar]) -> list[Section]:
     """All tables that have rows."""
-    bar_rows = [[bar.name, bar.value, bar.bar, "ok" if bar.ok else "MISSED"] for bar in bars]
+    bar_rows = [[bar.name, str(bar.value), bar.bar, "ok" if bar.ok else "MISSED"] for bar in bars]
     found: list[Section] = [
         ("Bars", ("", "median (low to high)", "bar", ""), bar_rows),
         ("Throughput: ours / raw / disterl", *report.throughput_rows(cells)),
@@ -50,11 +50,9 @@ def sections(cells: Sequence[Cell], weights: Sequence[Cell], bars: Sequence[Bar]
     return [section for section in found if section[2]]
 
 
-def show(
-    console: Console, cells: Sequence[Cell], weights: Sequence[Cell], bars: Sequence[Bar]
-) -> None:
-    """Prints the tables, the bars last."""
-    for title, head, rows in reversed(sections(cells, weights, bars)):
+def show(console: Console, cells: Sequence[Cell], weights: Sequence[Cell]) -> None:
+    """Prints the tables."""
+    for title, head, rows in sections(cells, weights, []):
         console.print(report.table(title, head, rows))
 
 
@@ -67,7 +65,7 @@ def page(meta: Cell, cells: Sequence[Cell], weights: Sequence[Cell], bars: Seque
         "",
         f"{extent}; {meta['config']['repetitions']} repetitions, {meta['seconds']} s. "
         f"OTP {meta['versions']['otp']}, {host['cpus']} CPUs ({host['cpu_model']}), kernel "
-        f"{host['kernel']}, commit {meta['versions']['commit'][:10]}.",
+        f"{host['kernel']}, source {meta['versions']['source']}.",
     ]
     for title, head, rows in sections(cells, weights, bars):
         lines += ["", f"## {title}", "", _row(head), _row(["---"] * len(head))]

@@ -10,7 +10,16 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from scale_tests.demo.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, VERMILION
+from scale_tests.results.pictures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    STYLE,
+    VERMILION,
+    save,
+)
 from scale_tests.runtime import report
 from scale_tests.runtime.plan import KB, MB
 
@@ -26,8 +35,7 @@ _NAMES = {"ours": "this runtime", "raw": "raw sockets", "disterl": "Distributed 
 
 def draw(cells: Sequence[Cell], directory: Path) -> list[Path]:
     """Draws what was measured into `directory` and returns the files."""
-    directory.mkdir(parents=True, exist_ok=True)
-    files = []
+    files: list[Path] = []
     with mpl.rc_context(STYLE):
         for name, plot in (
             ("microbenchmarks", _microbenchmarks),
@@ -38,11 +46,7 @@ def draw(cells: Sequence[Cell], directory: Path) -> list[Path]:
         ):
             figure = Figure(figsize=(9, 4.2), layout="constrained")
             if plot(figure, cells):
-                for suffix in ("svg", "png"):
-                    file = directory / f"{name}.{suffix}"
-                    metadata = {"Date": None} if suffix == "svg" else None
-                    figure.savefig(file, dpi=150, metadata=metadata)
-                    files.append(file)
+                files += save(figure, directory, name)
     return files
 
 

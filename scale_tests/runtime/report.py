@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
+from scale_tests.results.bars import Bar
 from scale_tests.runtime.plan import KB, MB
 
 Cell = dict[str, Any]
@@ -21,16 +22,6 @@ HELD_UP = 2.0
 DISPATCH_GROWTH = 1.5
 PSS_MIB = 16.0
 BOOT_CPU_SECONDS = 1.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bar:
-    """A figure and what it must be."""
-
-    name: str
-    value: str
-    bar: str
-    ok: bool
 
 
 @dataclass(frozen=True, kw_only=True)

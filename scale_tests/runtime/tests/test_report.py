@@ -143,7 +143,7 @@ def test_the_pictures_and_the_page(tmp_path: Path) -> None:
         "seconds": 1,
         "quick": True,
         "config": {"repetitions": 1},
-        "versions": {"otp": "25", "commit": "0" * 40},
+        "versions": {"otp": "25", "source": "0" * 7},
         "machine": {"cpus": 2, "cpu_model": "", "kernel": ""},
     }
     text = page.page(meta, ALL, [], report.bars(ALL))
