@@ -49,17 +49,24 @@ drain(Queue) ->
     end.
 
 rounds(Names, Queues) ->
-    Rounds = bench_worker:start(fun() -> rounds(?ROUNDS, Names, Names, Queues) end),
-    lists:nth(?ROUNDS div 2, lists:sort(bench_worker:await(Rounds))).
+    Wanted = ceil(?ROUNDS * ?SENDS_PER_ROUND / length(Names)),
+    Took = rounds(?ROUNDS, lists:append(lists:duplicate(Wanted, Names)), Queues),
+    lists:nth(?ROUNDS div 2, lists:sort(Took)).
 
-rounds(0, _Names, _All, _Queues) ->
+%% Each round in a process of its own, which holds as many names whatever the number of lanes, and
+%% none of their queues: what it has to collect is the same.
+rounds(0, _Names, _Queues) ->
     [];
-rounds(Left, Names, All, Queues) ->
-    StartedAt = bench_system:now(),
-    Next = send(Names, All, ?SENDS_PER_ROUND),
-    Took = bench_system:now() - StartedAt,
+rounds(Left, Names, Queues) ->
+    {Now, Later} = lists:split(?SENDS_PER_ROUND, Names),
+    Round = bench_worker:start(fun() ->
+        StartedAt = bench_system:now(),
+        ok = lists:foreach(fun send/1, Now),
+        bench_system:now() - StartedAt
+    end),
+    Took = bench_worker:await(Round),
     lists:foreach(fun await_empty/1, Queues),
-    [Took | rounds(Left - 1, Next, All, Queues)].
+    [Took | rounds(Left - 1, Later, Queues)].
 
 await_empty(Queue) ->
     case partisan_queue:messages(Queue) of
@@ -70,13 +77,8 @@ await_empty(Queue) ->
             await_empty(Queue)
     end.
 
-send(Names, _All, 0) ->
-    Names;
-send([], All, Left) ->
-    send(All, All, Left);
-send([Name | Names], All, Left) ->
-    ok = partisan:forward(Name, nobody, Left, #{channel => ?CHANNEL, partition_key => 0}),
-    send(Names, All, Left - 1).
+send(Name) ->
+    ok = partisan:forward(Name, nobody, message, #{channel => ?CHANNEL, partition_key => 0}).
 
 every(Step, Names) ->
     [Name || {I, Name} <- lists:zip(lists:seq(0, length(Names) - 1), Names), I rem Step =:= 0].
