@@ -110,6 +110,10 @@ bench: bootstrap ## Measure join latency, operator overhead and memory per node 
 bench-formation: bootstrap ## Measure how clusters form and fail, one virtual machine per node on loopback (QUICK=1: fewer)
 	$(PY) -m scale_tests.formation
 
+.PHONY: bench-runtime
+bench-runtime: bootstrap ## Measure the runtime beside Distributed Erlang and raw sockets; as root (QUICK=1: fewer points)
+	$(PY) -m scale_tests.runtime
+
 .PHONY: simulate
 simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (QUICK=1: a tenth of the size)
 	$(PY) -m scale_tests.simulate run $(if $(filter 1,$(QUICK)),--quick)

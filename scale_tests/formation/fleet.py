@@ -34,12 +34,14 @@ class FleetError(Exception):
 class Plan:
     """What the nodes of a fleet are told.
 
-    `overlay` is in the configuration's own terms, `seeds` says how many of the nodes are seeds.
+    `overlay` is in the configuration's own terms, `seeds` says how many of the nodes are seeds,
+    `emulator_flags` are appended to the release's own.
     """
 
     nodes: int
     overlay: str = "{hyparview, #{}}"
     seeds: int = 1
+    emulator_flags: str = ""
 
     def config(self) -> str:
         """The configuration that all of them read."""
@@ -112,6 +114,7 @@ class Fleet:
             "PARTISAN_TOKEN_FILE": str(self.directory / "token"),
             "PARTISAN_STATE_DIR": str(state),
             "HOME": str(self.directory),
+            "ERL_FLAGS": self.plan.emulator_flags,
         }
 
     def views(self) -> Views:

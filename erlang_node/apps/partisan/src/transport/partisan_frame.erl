@@ -7,14 +7,7 @@
 %%% '''
 %%%
 %%% The kind byte versions each frame by itself: a kind that a node does not know is counted and
-%%% skipped, so that new ones (a large binary beside its term, say) can be added later.
-%%%
-%%% == Decoding what a peer sent ==
-%%% Every term must arrive equal, atoms that this node has never seen included, which a node that
-%%% loads its code lazily often has not. Only peers that have proved to belong to the cluster get
-%%% this far, and even so none of them may fill the atom table: an unknown atom is made only while
-%%% at least half of the table would stay free whatever the payload holds. Compressed terms, which
-%%% we never send, are refused: their size is not what they occupy.
+%%% skipped, so that new ones can be added later. Terms are as {@link partisan_term} writes them.
 -module(partisan_frame).
 
 -export([message/2]).
@@ -83,7 +76,7 @@ decode(<<?MESSAGE, Payload/binary>>) ->
         error -> {error, undecodable}
     end;
 decode(<<?RELAY, Size:16, Head:Size/binary, Payload/binary>>) ->
-    case to_term(Head) of
+    case partisan_term:decode(Head) of
         {ok, {Target, Source, Hops, Key, Destination} = Header} when
             is_binary(Target),
             is_binary(Source),
@@ -96,7 +89,7 @@ decode(<<?RELAY, Size:16, Head:Size/binary, Payload/binary>>) ->
             {error, undecodable}
     end;
 decode(<<?OVERLAY, Payload/binary>>) ->
-    case to_term(Payload) of
+    case partisan_term:decode(Payload) of
         {ok, Message} -> {overlay, Message};
         error -> {error, undecodable}
     end;
@@ -108,40 +101,21 @@ decode(_) ->
 %% @doc The payload of a message frame.
 -spec payload(message()) -> iodata().
 payload(Message) ->
-    erlang:term_to_iovec(Message).
+    partisan_term:encode(Message).
 
 %% @doc The message that such a payload holds.
 -spec message_of(binary()) -> {ok, message()} | error.
 message_of(Payload) ->
-    case to_term(Payload) of
+    case partisan_term:decode(Payload) of
         {ok, {Destination, _} = Message} when is_atom(Destination); is_tuple(Destination) ->
             {ok, Message};
-        _ -> error
+        _ ->
+            error
     end.
 
 %% Internals.
 
 term(Kind, Term) ->
-    Payload = erlang:term_to_iovec(Term),
+    Payload = partisan_term:encode(Term),
     Bytes = iolist_size(Payload),
     {?HEADER_BYTES + Bytes, [<<(Bytes + 1):32, Kind>> | Payload]}.
-
-to_term(<<131, 80, _/binary>>) ->
-    error;
-to_term(Payload) ->
-    try
-        {ok, binary_to_term(Payload, [safe])}
-    catch
-        error:badarg -> to_term_with_new_atoms(Payload)
-    end.
-
-to_term_with_new_atoms(Payload) ->
-    % An atom takes at least three bytes of the external format.
-    Possible = byte_size(Payload) div 3,
-    Free = erlang:system_info(atom_limit) div 2 - erlang:system_info(atom_count),
-    try Possible =< Free andalso {ok, binary_to_term(Payload)} of
-        false -> error;
-        Decoded -> Decoded
-    catch
-        error:badarg -> error
-    end.

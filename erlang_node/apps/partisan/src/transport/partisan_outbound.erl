@@ -1,8 +1,9 @@
 %%% @doc The sending end of one connection: owns its socket, writes what a lane holds.
 %%%
-%%% It takes all that waits in its mailbox ({@link partisan_lane}), up to 64 KB, and writes it at
-%%% once. What is queued survives a lost connection, in order. What was already written to one that
-%%% broke may be lost: delivery is at most once.
+%%% It takes what waits in its mailbox ({@link partisan_lane}) and writes much of it at once
+%%% ({@link partisan_batch}). While the port takes one write, it collects what is to be the next.
+%%% What is queued survives a lost connection, in order. What was already written to one that broke
+%%% may be lost: delivery is at most once.
 %%%
 %%% == Two roles ==
 %%% The lane of the `overlay' channel stands for the peer itself. It proves with heartbeats that the
@@ -17,7 +18,6 @@
 -export([init/2]).
 -export([resume/1]).
 
--define(BATCH_BYTES, 65536).
 %% Dials of a broken lane of the overlay, as long as somebody takes them.
 -define(REDIALS, 3).
 %% Pauses between the dials of a data lane.
@@ -47,14 +47,10 @@
     lane :: partisan_lane:t(),
     queue :: partisan_queue:t(),
     socket = none :: none | partisan_socket:t(),
-    % What has been taken from the mailbox and not yet been written, newest first.
-    batch = [] :: [iodata()],
-    messages = 0 :: non_neg_integer(),
-    bytes = 0 :: non_neg_integer(),
-    % What its messages were charged for; a message that took another's slot has another size.
-    charged = 0 :: non_neg_integer(),
-    % When the first message of the batch was sent.
-    since = 0 :: integer(),
+    % What has been taken from the mailbox and not yet been given to the socket.
+    batch = partisan_batch:new() :: partisan_batch:t(),
+    % What the socket has been given, until it says that it is done.
+    writing = none :: none | partisan_batch:write(),
     % Senders who wait for room.
     waiting = [] :: [reference()],
     % What the account held when the lane fell idle and has not moved since: charges of senders
@@ -134,7 +130,11 @@ connected(Socket, #outbound{lane = Lane} = Outbound) ->
             lost(Reason, Outbound#outbound{socket = Socket})
     end.
 
-lost(Reason, #outbound{socket = Socket, lane = Lane} = Outbound) ->
+%% Nobody knows how much of what was being written has arrived.
+lost(Reason, #outbound{writing = #{messages := Messages}} = Outbound) ->
+    ok = partisan_channel:dropped(Outbound#outbound.channel, disconnected, Messages),
+    lost(Reason, credit(Outbound));
+lost(Reason, #outbound{socket = Socket, lane = Lane, writing = none} = Outbound) ->
     ok = partisan_socket:abort(Socket),
     ok = partisan_lane:set_connected(Lane, false),
     dial_again(Reason, Outbound#outbound{socket = none}).
@@ -184,15 +184,20 @@ pause(Outbound, Backoff) ->
 
 %% Internals: sending.
 
-loop(#outbound{bytes = Bytes} = Outbound) when Bytes >= ?BATCH_BYTES ->
-    loop(write(Outbound));
-loop(#outbound{socket = Socket} = Outbound) ->
+loop(#outbound{writing = none, batch = Batch} = Outbound) ->
+    case partisan_batch:is_full(Batch) of
+        true -> loop(write(Outbound));
+        false -> await(Outbound)
+    end;
+loop(Outbound) ->
+    await(Outbound).
+
+await(#outbound{socket = Socket} = Outbound) ->
     receive
-        {send, Since, {Charged, _} = Frame} ->
-            loop(enqueue(Since, Charged, Frame, Outbound));
+        {send, Since, Frame} ->
+            loop(enqueue({Since, Frame}, Outbound));
         {slot, Slot} ->
-            {Since, Frame, Charged} = partisan_lane:empty_slot(Outbound#outbound.lane, Slot),
-            loop(enqueue(Since, Charged, Frame, Outbound));
+            loop(enqueue({slot, Slot}, Outbound));
         {await_room, Alias} ->
             loop(wake(Outbound#outbound{waiting = [Alias | Outbound#outbound.waiting]}));
         heartbeat ->
@@ -209,14 +214,20 @@ loop(#outbound{socket = Socket} = Outbound) ->
         rest(Outbound)
     end.
 
-rest(#outbound{bytes = Bytes} = Outbound) when Bytes > 0 ->
-    loop(write(Outbound));
-rest(#outbound{closing = no} = Outbound) ->
+%% The mailbox is empty.
+rest(#outbound{batch = Batch} = Outbound) ->
+    case partisan_batch:is_empty(Batch) of
+        false -> loop(write(Outbound));
+        true -> at_rest(Outbound)
+    end.
+
+at_rest(#outbound{closing = no} = Outbound) ->
     proc_lib:hibernate(?MODULE, resume, [suspect(Outbound)]);
-rest(#outbound{closing = How, socket = Socket}) ->
+at_rest(#outbound{closing = How, socket = Socket}) ->
     finish(How, Socket).
 
-%% A pong; or the end; or a former socket's.
+%% The port has taken all; or a pong; or the end; or a former socket's.
+heard({sent, Result}, Outbound) -> written(Result, Outbound);
 heard({data, _Pong}, #outbound{socket = Socket} = Outbound) -> connected(Socket, Outbound);
 heard(closed, Outbound) -> lost(closed, Outbound);
 heard({error, Reason}, Outbound) -> lost(Reason, Outbound);
@@ -246,55 +257,56 @@ settle(#outbound{queue = Queue, stale = {_, {Messages, Bytes} = Balance}} = Outb
 resume(Outbound) ->
     loop(Outbound).
 
-idle(#outbound{bytes = Bytes}) when Bytes > 0 ->
-    0;
-idle(#outbound{closing = no}) ->
+idle(#outbound{writing = none, batch = Batch} = Outbound) ->
+    case partisan_batch:is_empty(Batch) of
+        true -> idle_without(Outbound);
+        false -> 0
+    end;
+idle(_Writing) ->
+    infinity.
+
+idle_without(#outbound{closing = no}) ->
     ?HIBERNATE_AFTER;
-idle(#outbound{queue = Queue}) ->
+idle_without(#outbound{queue = Queue}) ->
     case partisan_queue:messages(Queue) of
         0 -> 0;
         _ -> ?STRAGGLERS
     end.
 
-enqueue(Since, Charged, Frame, #outbound{bytes = 0} = Outbound) ->
-    enqueue(Charged, Frame, Outbound#outbound{since = Since});
-enqueue(_Since, Charged, Frame, Outbound) ->
-    enqueue(Charged, Frame, Outbound).
-
 %% A message that comes disarms the suspicion: the account is moving.
-enqueue(Charged, Frame, #outbound{stale = {Timer, _}} = Outbound) ->
+enqueue(Item, #outbound{stale = {Timer, _}} = Outbound) ->
     _ = erlang:cancel_timer(Timer),
-    enqueue(Charged, Frame, Outbound#outbound{stale = none});
-enqueue(Charged, {Size, Frame}, #outbound{stale = none} = Outbound) ->
-    #outbound{batch = Batch, messages = Messages, bytes = Bytes, charged = AllCharged} = Outbound,
-    Outbound#outbound{
-        batch = [Frame | Batch],
-        messages = Messages + 1,
-        bytes = Bytes + Size,
-        charged = AllCharged + Charged
-    }.
+    enqueue(Item, Outbound#outbound{stale = none});
+enqueue(Item, #outbound{batch = Batch} = Outbound) ->
+    Outbound#outbound{batch = partisan_batch:add(Item, Batch)}.
 
-write(#outbound{bytes = 0} = Outbound) ->
-    Outbound;
-write(#outbound{socket = Socket, queue = Queue} = Outbound) ->
-    #outbound{batch = Batch, messages = Messages, charged = Charged} = Outbound,
-    Result = partisan_socket:send(Socket, lists:reverse(Batch)),
-    ok = partisan_queue:release(Queue, Messages, Charged),
-    Written = wake(Outbound#outbound{batch = [], messages = 0, bytes = 0, charged = 0}),
-    case Result of
-        ok ->
-            ok = count(Outbound),
-            Written;
-        {error, Reason} ->
-            % Nobody knows how much of it has arrived.
-            ok = partisan_channel:dropped(Outbound#outbound.channel, disconnected, Messages),
-            lost(Reason, Written)
+write(#outbound{batch = Batch, lane = Lane, socket = Socket} = Outbound) ->
+    {Data, Write, Left} = partisan_batch:take(Batch, Lane),
+    Writing = Outbound#outbound{batch = Left, writing = Write},
+    case partisan_socket:begin_send(Socket, Data) of
+        pending -> Writing;
+        Result -> written(Result, Writing)
     end.
 
-count(#outbound{channel = Channel, messages = Messages, bytes = Bytes, since = Since}) ->
-    Waited = erlang:monotonic_time() - Since,
+written(ok, #outbound{channel = Channel, writing = Write} = Outbound) ->
+    #{messages := Messages, bytes := Bytes, since := Since} = Write,
     ok = partisan_channel:sent(Channel, Messages, Bytes),
+    ok = waited(Since, Channel),
+    credit(Outbound);
+written({error, Reason}, Outbound) ->
+    lost(Reason, Outbound).
+
+%% A heartbeat waits for nothing that is worth a figure.
+waited(none, _Channel) ->
+    ok;
+waited(Since, Channel) ->
+    Waited = erlang:monotonic_time() - Since,
     partisan_channel:waited(Channel, erlang:convert_time_unit(Waited, native, nanosecond)).
+
+credit(#outbound{queue = Queue, writing = Write} = Outbound) ->
+    #{messages := Messages, charged := Charged} = Write,
+    ok = partisan_queue:release(Queue, Messages, Charged),
+    wake(Outbound#outbound{writing = none}).
 
 wake(#outbound{waiting = []} = Outbound) ->
     Outbound;
@@ -309,12 +321,8 @@ wake(#outbound{waiting = Waiting, queue = Queue} = Outbound) ->
 
 heartbeat(#outbound{is_alive = false} = Outbound) ->
     heartbeat_later(lost(heartbeat, Outbound));
-heartbeat(#outbound{socket = Socket} = Outbound) ->
-    {_Bytes, Ping} = partisan_frame:ping(),
-    case partisan_socket:send(Socket, Ping) of
-        ok -> heartbeat_later(Outbound#outbound{is_alive = false});
-        {error, Reason} -> heartbeat_later(lost(Reason, Outbound))
-    end.
+heartbeat(#outbound{batch = Batch} = Outbound) ->
+    heartbeat_later(Outbound#outbound{batch = partisan_batch:add_ping(Batch), is_alive = false}).
 
 heartbeat_later(Outbound) ->
     _ = erlang:send_after(heartbeat_interval(), self(), heartbeat),

@@ -16,6 +16,7 @@
 -export([connect/3]).
 -export([accepted/2]).
 -export([send/2]).
+-export([begin_send/2]).
 -export([recv/3]).
 -export([setopts/2]).
 -export([event/2]).
@@ -29,6 +30,8 @@
 -type error() :: partisan_tls:error().
 -type event() ::
     {data, binary()}
+    % What `begin_send/2' began is done.
+    | {sent, ok | {error, error()}}
     % The window that `{active, N}' has opened is used up.
     | passive
     | closed
@@ -60,6 +63,23 @@ send(Port, Data) when is_port(Port) ->
 send(#tls{tls = Tls}, Data) ->
     partisan_tls:result(ssl:send(Tls, Data)).
 
+%% @doc Begins to send, by the owner of the socket alone. Where this answers `pending' an event
+%% (`{sent, Result}') says when the bytes are the port's, and nothing else may be sent until then.
+%% It waits while the port still holds too much of what was sent before.
+%%
+%% `send/2' waits for that event, for which it has to look through all that is in the mailbox: an
+%% owner whose mailbox is a queue must not.
+-spec begin_send(t(), iodata()) -> pending | ok | {error, error()}.
+begin_send(Port, Data) when is_port(Port) ->
+    try
+        true = port_command(Port, Data),
+        pending
+    catch
+        error:badarg -> {error, closed}
+    end;
+begin_send(#tls{} = Socket, Data) ->
+    send(Socket, Data).
+
 %% @doc Receives `Length' bytes from a passive raw socket, or one frame with `{packet, 4}' and 0.
 -spec recv(t(), Length :: non_neg_integer(), timeout()) -> {ok, binary()} | {error, error()}.
 recv(Port, Length, Timeout) when is_port(Port) ->
@@ -77,6 +97,7 @@ setopts(#tls{tls = Tls}, Options) ->
 %% @doc What a message in the mailbox says of an active socket.
 -spec event(Message :: term(), t()) -> event().
 event({tcp, Port, Data}, Port) -> {data, Data};
+event({inet_reply, Port, Result}, Port) -> {sent, Result};
 event({tcp_passive, Port}, Port) -> passive;
 event({tcp_closed, Port}, Port) -> closed;
 event({tcp_error, Port, emsgsize}, Port) -> {error, too_large};

@@ -1,0 +1,29 @@
+%%% @doc Distributed Erlang, as the benchmark sends with it: one connection, whatever the channel.
+-module(bench_disterl).
+-behaviour(bench_system).
+
+-export([start/2]).
+-export([connect/0]).
+-export([send/4]).
+
+%% @doc The machine must have been started without epmd: `-start_epmd false -erl_epmd_port PORT'.
+-spec start(bench_system:address(), bench_system:address()) -> ok.
+start(#{name := Self, ip := Ip}, #{name := Peer, ip := PeerIp}) ->
+    ok = bench_system:set_peer(node_name(Peer, PeerIp)),
+    ok = application:set_env(kernel, inet_dist_use_interface, Ip),
+    {ok, _} = net_kernel:start([node_name(Self, Ip), longnames]),
+    true = erlang:set_cookie(bench),
+    ok.
+
+-spec connect() -> ok.
+connect() ->
+    true = net_kernel:connect_node(bench_system:peer()),
+    ok.
+
+-spec send(bench_system:channel(), integer(), atom(), bench_system:message()) -> ok.
+send(_Channel, _Key, Receiver, Message) ->
+    {Receiver, bench_system:peer()} ! Message,
+    ok.
+
+node_name(Name, Ip) ->
+    list_to_atom(lists:concat([Name, "@", inet:ntoa(Ip)])).

@@ -1,0 +1,176 @@
+%%% @doc Starts pairs of virtual machines, runs cells on them in the given order, and writes each as
+%%% one line of JSON. Progress goes to standard error.
+%%%
+%%% Both machines of a pair are told what to do over their standard input and output, so that
+%%% nothing but the measured messages is on the wire between them.
+-module(bench_driver).
+
+-export([main/1]).
+
+-define(BOOT_MS, 60000).
+-define(CALL_MS, 600000).
+%% Cells without a message for so long have failed.
+-define(STALL_MS, 120000).
+-define(LOOK_MS, 10).
+-define(EPMD_PORT, "4370").
+-define(PORT, 7946).
+
+%% One of the two places that machines run in.
+-type host() :: #{ip := inet:ip4_address(), command := [string()]}.
+-type system() :: #{
+    % bench_ours, say.
+    module := module(),
+    arguments := [string()],
+    environment := [{string(), string()}]
+}.
+-type cell() :: #{
+    experiment := throughput | ping | dispatch | reply, system := atom(), atom() => term()
+}.
+-type plan() :: #{
+    hosts := [host()],
+    systems := #{Label :: atom() => system()},
+    cells := [cell()]
+}.
+-type pair() :: #{a := pid(), b := pid(), module := module()}.
+
+%% @doc Runs the plan in a file, an Erlang term: `erl -run bench_driver main FILE'.
+-spec main([File :: string()]) -> no_return().
+main([File]) ->
+    {ok, [Plan]} = file:consult(File),
+    {Pid, Monitor} = spawn_monitor(fun() -> run(Plan) end),
+    receive
+        {'DOWN', Monitor, process, Pid, normal} ->
+            halt(0);
+        {'DOWN', Monitor, process, Pid, Reason} ->
+            io:format(standard_error, "bench: ~0p~n", [Reason]),
+            halt(1)
+    end.
+
+%% Internals.
+
+-spec run(plan()) -> ok.
+run(#{cells := Cells} = Plan) ->
+    Pairs = lists:foldl(fun(Cell, Pairs) -> run(Cell, Pairs, Plan) end, #{}, Cells),
+    lists:foreach(fun stop/1, maps:values(Pairs)).
+
+run(#{system := Label} = Cell, Pairs, Plan) ->
+    case Pairs of
+        #{Label := Pair} ->
+            Figures = measure(Cell, Pair),
+            io:format("~ts~n", [node_json:encode(maps:merge(Cell, Figures))]),
+            Pairs;
+        #{} ->
+            run(Cell, Pairs#{Label => start(Label, Plan)}, Plan)
+    end.
+
+%% Internals: the virtual machines.
+
+-spec start(atom(), plan()) -> pair().
+start(Label, #{hosts := [HostA, HostB], systems := Systems}) ->
+    #{Label := #{module := Module} = System} = Systems,
+    % Pairs of all systems share the hosts.
+    Port = ?PORT + length([L || L <- maps:keys(Systems), L < Label]),
+    [AddressA, AddressB] = [
+        #{name => Name, ip => Ip, port => Port + Offset}
+     || {Name, #{ip := Ip}, Offset} <- [{a, HostA, 0}, {b, HostB, 100}]
+    ],
+    [A, B] = [boot(Host, System) || Host <- [HostA, HostB]],
+    ok = call(A, Module, start, [AddressA, AddressB]),
+    ok = call(B, Module, start, [AddressB, AddressA]),
+    _ = [ok = call(Node, Module, connect, []) || Node <- [A, B]],
+    ok = call(B, bench_ping, echo_start, [Module]),
+    #{a => A, b => B, module => Module}.
+
+boot(#{command := Command}, #{arguments := Arguments, environment := Environment}) ->
+    [Program | Before] = Command ++ ["erl"],
+    Paths = lists:append([["-pa", Path] || Path <- code:get_path(), is_ours(Path)]),
+    {ok, Node, _} = peer:start(#{
+        connection => standard_io,
+        exec => {os:find_executable(Program), Before},
+        wait_boot => ?BOOT_MS,
+        env => Environment,
+        args => Arguments ++ Paths ++ [
+            "-start_epmd", "false", "-erl_epmd_port", ?EPMD_PORT,
+            "-kernel", "logger_level", "critical"
+        ]
+    }),
+    Node.
+
+is_ours(Path) ->
+    string:find(Path, "_build") =/= nomatch.
+
+stop(#{a := A, b := B}) ->
+    lists:foreach(fun peer:stop/1, [A, B]).
+
+call(Node, Module, Function, Arguments) ->
+    peer:call(Node, Module, Function, Arguments, ?CALL_MS).
+
+%% Internals: the experiments.
+
+-spec measure(cell(), pair()) -> map().
+measure(#{experiment := throughput} = Cell, Pair) ->
+    throughput(Cell, Pair);
+measure(#{experiment := ping, milliseconds := Milliseconds, payload := Size} = Cell, Pair) ->
+    #{a := A, module := Module} = Pair,
+    _Warm = call(A, bench_ping, measure, [Module, Size, 200]),
+    Idle = call(A, bench_ping, measure, [Module, Size, Milliseconds]),
+    % The bulk begins before the pings, and is under way until after them.
+    Bulk = Cell#{
+        payload => maps:get(bulk, Cell),
+        pairs => 1,
+        channel => bulk,
+        affinity => true,
+        milliseconds => Milliseconds + 1000
+    },
+    Carrying = bench_worker:start(fun() -> throughput(Bulk, Pair) end),
+    timer:sleep(500),
+    Loaded = call(A, bench_ping, measure, [Module, Size, Milliseconds]),
+    #{mb_per_s := Carried} = bench_worker:await(Carrying),
+    #{idle => Idle, loaded => Loaded, bulk_mb_per_s => Carried};
+measure(#{experiment := dispatch} = Cell, #{a := A}) ->
+    call(A, bench_dispatch, run, [Cell]);
+measure(#{experiment := reply} = Cell, #{a := A}) ->
+    call(A, bench_reply, run, [Cell]).
+
+throughput(#{payload := Size} = Cell, #{a := A, b := B, module := Module}) ->
+    ok = call(B, bench_traffic, receive_start, [Cell]),
+    _ = [ok = call(Node, bench_vm, reset_peak, []) || Node <- [A, B]],
+    Before = cpu_seconds(A, B),
+    #{started_at := StartedAt, messages := Sent} = call(A, bench_traffic, send, [Module, Cell]),
+    LastAt = await_all(B, Sent, 0, deadline()),
+    CpuSeconds = cpu_seconds(A, B) - Before,
+    Memory = lists:sum([call(Node, bench_vm, peak_mb, []) || Node <- [A, B]]),
+    Latency = call(B, bench_traffic, receive_stop, []),
+    Seconds = (LastAt - StartedAt) / 1.0e9,
+    Latency#{
+        messages => Sent,
+        seconds => Seconds,
+        mb_per_s => Sent * Size / Seconds / 1.0e6,
+        msgs_per_s => Sent / Seconds,
+        cpu_s => CpuSeconds,
+        cpu_us_per_message => CpuSeconds * 1.0e6 / Sent,
+        memory_mb => Memory
+    }.
+
+await_all(B, Sent, Before, Deadline) ->
+    case call(B, bench_traffic, received, []) of
+        #{faults := Faults} when Faults > 0 ->
+            error({messages_wrong_or_out_of_order, Faults});
+        #{messages := Sent, last_at := LastAt} ->
+            LastAt;
+        #{messages := Received} when Received > Sent ->
+            error({more_than_were_sent, Received, Sent});
+        #{messages := Before} ->
+            erlang:monotonic_time(millisecond) < Deadline orelse error({lost, Sent - Before}),
+            timer:sleep(?LOOK_MS),
+            await_all(B, Sent, Before, Deadline);
+        #{messages := Received} ->
+            timer:sleep(?LOOK_MS),
+            await_all(B, Sent, Received, deadline())
+    end.
+
+deadline() ->
+    erlang:monotonic_time(millisecond) + ?STALL_MS.
+
+cpu_seconds(A, B) ->
+    lists:sum([call(Node, bench_vm, cpu_seconds, []) || Node <- [A, B]]).

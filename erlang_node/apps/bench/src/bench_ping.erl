@@ -1,0 +1,59 @@
+%%% @doc How long a small message takes there and back, one at a time.
+-module(bench_ping).
+
+-export([echo_start/1]).
+-export([measure/3]).
+
+-define(PAUSE_MS, 1).
+-define(PATIENCE_MS, 60000).
+
+%% @doc Starts the process that sends every ping back.
+-spec echo_start(System :: module()) -> ok.
+echo_start(System) ->
+    _ = spawn(fun() ->
+        true = register(bench_echo, self()),
+        echo(System)
+    end),
+    ok.
+
+%% @doc Pings for so many milliseconds; the figures are of both ways together.
+-spec measure(System :: module(), Payload :: pos_integer(), Milliseconds :: pos_integer()) ->
+    #{p50_ms := float() | null, p99_ms := float() | null, messages := pos_integer()}.
+measure(System, Size, Milliseconds) ->
+    true = register(bench_ping, self()),
+    Histogram = bench_histogram:new(),
+    Payload = bench_traffic:payload(Size),
+    Until = bench_system:now() + Milliseconds * 1_000_000,
+    Count = ping(System, Payload, Histogram, 1, Until),
+    true = unregister(bench_ping),
+    #{
+        p50_ms => bench_histogram:percentile(Histogram, 0.5),
+        p99_ms => bench_histogram:percentile(Histogram, 0.99),
+        messages => Count
+    }.
+
+%% Internals.
+
+echo(System) ->
+    receive
+        {bench, _, _, _} = Ping ->
+            ok = System:send(ping, 0, bench_ping, Ping),
+            echo(System)
+    end.
+
+ping(System, Payload, Histogram, Seq, Until) ->
+    SentAt = bench_system:now(),
+    ok = System:send(ping, 0, bench_echo, {bench, Seq, SentAt, Payload}),
+    receive
+        {bench, Seq, SentAt, Payload} -> ok
+    after ?PATIENCE_MS -> error({lost_ping, Seq})
+    end,
+    Now = bench_system:now(),
+    ok = bench_histogram:add(Histogram, Now - SentAt),
+    case Now < Until of
+        true ->
+            timer:sleep(?PAUSE_MS),
+            ping(System, Payload, Histogram, Seq + 1, Until);
+        false ->
+            Seq
+    end.

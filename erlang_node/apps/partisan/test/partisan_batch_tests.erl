@@ -1,0 +1,108 @@
+%% What one write consists of.
+-module(partisan_batch_tests).
+
+-include_lib("proper/include/proper.hrl").
+-include_lib("eunit/include/eunit.hrl").
+
+-define(WRITE_BYTES, 131072).
+
+every_byte_is_written_once_in_order_test() ->
+    ?assert(
+        proper:quickcheck(
+            ?FORALL(Sizes, non_empty(list(size())), begin
+                Frames = [frame(Size, I) || {I, Size} <- lists:zip(numbers(Sizes), Sizes)],
+                Writes = writes(add_all(Frames)),
+                iolist_to_binary([Data || {Data, _} <- Writes]) =:=
+                    iolist_to_binary([Data || {_, Data} <- Frames]) andalso
+                    lists:sum([Count || {_, #{messages := Count}} <- Writes]) =:=
+                        length(Frames) andalso
+                    lists:all(fun is_accounted/1, Writes)
+            end),
+            [quiet, {numtests, 200}]
+        )
+    ).
+
+size() ->
+    oneof([range(1, 300), range(8000, 9000), range(1, 200000)]).
+
+numbers(Sizes) ->
+    lists:seq(1, length(Sizes)).
+
+small_frames_are_one_piece_and_large_ones_are_not_copied_test() ->
+    {_, Large} = LargeFrame = {20000, binary:copy(<<7>>, 20000)},
+    [{[Before, Large, After], #{bytes := Bytes}}] =
+        writes(add_all([frame(10, 1), frame(20, 2), LargeFrame, frame(30, 3), frame(40, 4)])),
+    ?assertEqual({30, 70, 20100}, {byte_size(Before), byte_size(After), Bytes}).
+
+a_write_is_bounded_test() ->
+    Writes = writes(add_all([frame(1000, I) || I <- lists:seq(1, 1000)])),
+    ?assert(lists:all(fun({_, #{bytes := Bytes}}) -> Bytes < ?WRITE_BYTES + 1000 end, Writes)),
+    ?assertEqual(1000_000, lists:sum([Bytes || {_, #{bytes := Bytes}} <- Writes])).
+
+it_is_full_when_there_is_enough_for_a_write_test() ->
+    Batch = partisan_batch:add({0, {?WRITE_BYTES - 1, <<>>}}, partisan_batch:new()),
+    ?assertNot(partisan_batch:is_full(Batch)),
+    ?assert(partisan_batch:is_full(partisan_batch:add({0, {1, <<>>}}, Batch))).
+
+the_time_is_that_of_the_oldest_message_test() ->
+    Batch = partisan_batch:add({5, {1, <<1>>}}, partisan_batch:new()),
+    [{_, Write}] = writes(partisan_batch:add({9, {1, <<2>>}}, Batch)),
+    ?assertMatch(#{since := 5, messages := 2, charged := 2}, Write).
+
+a_heartbeat_goes_first_and_counts_for_nothing_test() ->
+    Batch = partisan_batch:add_ping(partisan_batch:add({0, {1, <<1>>}}, partisan_batch:new())),
+    {_, Ping} = partisan_frame:ping(),
+    ?assertMatch([{Ping, #{messages := 0, charged := 0, since := none}}, {_, _}], writes(Batch)).
+
+a_slot_is_emptied_when_it_is_written_test_() ->
+    {setup, fun setup/0, fun(_) -> ets:delete(partisan_metrics) end,
+        fun a_slot_is_emptied_when_it_is_written/0}.
+
+setup() ->
+    ok = partisan_metrics:init(),
+    ok = partisan_config:set(#{
+        name => <<"a">>,
+        cluster => <<"c">>,
+        token => <<"0123456789abcdef">>,
+        host => {127, 0, 0, 1},
+        overlay => {full_mesh, #{}},
+        seeds => [],
+        channels => [#{name => newest, monotonic => true}]
+    }),
+    partisan_channel:setup().
+
+a_slot_is_emptied_when_it_is_written() ->
+    {ok, Channel} = partisan_channel:find(newest),
+    Lane = partisan_lane:new(Channel),
+    Item = #{slot => s, on_busy => error, timeout => 0},
+    ok = partisan_lane:send(Lane, Channel, Item#{frame => {3, <<"old">>}}),
+    Batch =
+        receive
+            {slot, s} -> partisan_batch:add({slot, s}, partisan_batch:new())
+        end,
+    ok = partisan_lane:send(Lane, Channel, Item#{frame => {5, <<"newer">>}}),
+    {Data, Write, Left} = partisan_batch:take(Batch, Lane),
+    ?assertEqual(<<"newer">>, iolist_to_binary(Data)),
+    % The account is credited for what it was charged for.
+    ?assertMatch(#{messages := 1, bytes := 5, charged := 3}, Write),
+    ?assert(partisan_batch:is_empty(Left)).
+
+frame(Size, I) ->
+    {Size, binary:copy(<<I>>, Size)}.
+
+add_all(Frames) ->
+    lists:foldl(
+        fun(Frame, Batch) -> partisan_batch:add({0, Frame}, Batch) end, partisan_batch:new(), Frames
+    ).
+
+writes(Batch) ->
+    case partisan_batch:is_empty(Batch) of
+        true ->
+            [];
+        false ->
+            {Data, Write, Left} = partisan_batch:take(Batch, no_lane),
+            [{Data, Write} | writes(Left)]
+    end.
+
+is_accounted({Data, #{bytes := Bytes, charged := Bytes}}) ->
+    iolist_size(Data) =:= Bytes.

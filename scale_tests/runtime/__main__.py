@@ -1,0 +1,106 @@
+"""`python -m scale_tests.runtime [PART ...]`: the runtime beside its rivals; its weight.
+
+The parts are `throughput`, `ping`, `dispatch`, `replies` and `footprint`; all of them by default.
+Prints tables, writes build/results/bench-runtime.json and footprint.json, a page and pictures; ends
+with 1 when a bar is missed. `QUICK=1` takes fewer points and says so in the result.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+
+from scale_tests.formation.fleet import FleetError
+from scale_tests.harness import terminal
+from scale_tests.harness.commands import ROOT, CommandError
+from scale_tests.harness.progress import StalledError
+from scale_tests.results import versions
+from scale_tests.results.bars import Bar
+from scale_tests.results.document import RESULTS, document, write
+from scale_tests.results.tables import show_bars
+from scale_tests.runtime import driver, footprint, page, pictures, report
+from scale_tests.runtime import plan as plans
+from scale_tests.runtime.wire import WireError, congestion_controls, wire
+
+Cell = dict[str, Any]
+
+PARTS = ("throughput", "ping", "dispatch", "replies", "footprint")
+
+
+def main(names: Sequence[str]) -> int:
+    """Measures the parts that are named, or all."""
+    quick = os.environ.get("QUICK") == "1"
+    console = Console()
+    if unknown := [name for name in names if name not in PARTS]:
+        console.print(f"unknown part {unknown[0]}; there are {', '.join(PARTS)}")
+        return 2
+    return terminal.run(
+        lambda: _run(console, set(names or PARTS), quick=quick),
+        CommandError,
+        FleetError,
+        StalledError,
+        WireError,
+        interrupted=": nothing was written.",
+    )
+
+
+def _run(console: Console, parts: set[str], *, quick: bool) -> int:
+    started = datetime.now(UTC)
+    chosen = plans.plan(quick=quick, controls=congestion_controls())
+    driver.compile_runtime()
+    cells = _measure(chosen, parts, console)
+    weights = footprint.measure(chosen.nodes, console.print) if "footprint" in parts else []
+    bars = report.bars(cells)
+    light = report.footprint_bars(weights) if weights else []
+
+    def measured(name: str, found: Sequence[Cell], held: Sequence[Bar]) -> Cell:
+        return document(
+            name,
+            started=started,
+            versions=versions.of_machine(),
+            cells=found,
+            bars=held,
+            config=asdict(chosen),
+            quick=quick,
+            seconds=round((datetime.now(UTC) - started).total_seconds()),
+        )
+
+    written = measured("bench-runtime", cells, bars)
+    directory = RESULTS / "bench-runtime"
+    files = [write(written), *pictures.draw(cells, directory)]
+    if weights:
+        files.append(write(measured("footprint", weights, light)))
+    files.append(directory / "README.md")
+    files[-1].parent.mkdir(exist_ok=True)
+    files[-1].write_text(page.page(written["meta"], cells, weights, [*bars, *light]))
+    page.show(console, cells, weights)
+    held = show_bars(console, [*bars, *light])
+    console.print(f"Written: {', '.join(str(file.relative_to(ROOT)) for file in files)}")
+    return 0 if held else 1
+
+
+def _measure(chosen: plans.Plan, parts: set[str], console: Console) -> list[Cell]:
+    cells: list[Cell] = []
+    for rtt_ms, congestion in chosen.wires:
+        jobs = []
+        if "throughput" in parts:
+            jobs += plans.throughput(chosen, rtt_ms=rtt_ms, congestion=congestion)
+        if congestion == "reno" and "ping" in parts:
+            jobs += plans.head_of_line(chosen)
+        if (rtt_ms, congestion) == chosen.wires[0]:
+            jobs += plans.dispatch(chosen) if "dispatch" in parts else []
+            jobs += plans.replies(chosen) if "replies" in parts else []
+        if jobs:
+            with wire(rtt_ms, congestion) as line:
+                cells += driver.run(line, jobs, console.print)
+    return cells
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

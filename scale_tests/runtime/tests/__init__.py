@@ -1,0 +1,1 @@
+"""Tests of what needs neither root nor a quiet machine."""
