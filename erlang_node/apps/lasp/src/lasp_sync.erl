@@ -13,12 +13,14 @@
 %%%     the same node; `{send, Name, each, Msg}' is not dropped for a later one, but may be
 %%%     lost. Neither blocks.</li>
 %%% <li>`{neighbour_up, Name}' is told again when a neighbour has been replaced by a later life of
-%%%     itself.</li>
+%%%     itself; after that nothing comes that its former life has sent.</li>
 %%% <li>A timer fires once; starting it again restarts it.</li>
 %%% <li>After `handover', `{handed_over, Names}' is answered once, with the neighbours that now hold
 %%%     everything that this replica holds.</li>
 %%% </ul>
 -module(lasp_sync).
+
+-export([phase/1]).
 
 -type name() :: binary().
 
@@ -30,8 +32,9 @@
     | {timer, Name :: term()}
     | handover.
 
-%% What a payload was: `foreign' belongs to another scope, `malformed' to nothing known.
--type kind() :: state | digest | handover | foreign | malformed.
+%% What a payload was: values whole (`state', `handover') or in part (`delta'); digests; what keeps
+%% the tree; `foreign' belongs to another scope, `malformed' to nothing known.
+-type kind() :: state | delta | digest | handover | hello | greet | tree | foreign | malformed.
 
 -type effect() ::
     {send, name(), latest | each, Msg :: term()}
@@ -42,9 +45,10 @@
     | {count, kind(), sent | received, Bytes :: non_neg_integer()}
     | {handed_over, [name()]}.
 
-%% `scope': messages of another scope are ignored: two runs never mix.
+%% `name': of this node. `scope': messages of another scope are ignored: two runs never mix.
 %% `interval': milliseconds between two propagations; the first comes after a random part of it.
 -type options() :: #{
+    name := name(),
     type := lasp_lattice:type(),
     scope := binary(),
     interval := pos_integer(),
@@ -58,3 +62,9 @@
 -callback value(State :: term()) -> Value :: term().
 %% Was every neighbour, when last heard of, equal to this replica as it is now?
 -callback agreed(State :: term()) -> boolean().
+
+%% @doc The random part of an interval after which the first propagation comes.
+-spec phase(options()) -> pos_integer().
+phase(#{interval := Interval, seed := Seed}) ->
+    {Phase, _} = rand:uniform_s(Interval, rand:seed_s(exsss, Seed)),
+    Phase.

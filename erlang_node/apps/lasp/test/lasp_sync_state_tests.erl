@@ -226,7 +226,13 @@ name(I) ->
 %% Helpers.
 
 replica() ->
-    Options = #{type => lasp_gcounter, scope => ?SCOPE, interval => 100, seed => {1, 2, 3}},
+    Options = #{
+        name => <<"a">>,
+        type => lasp_gcounter,
+        scope => ?SCOPE,
+        interval => 100,
+        seed => {1, 2, 3}
+    },
     {State, [{start_timer, propagate, Phase}]} = ?S:init(Options),
     ?assert(Phase >= 1 andalso Phase =< 100),
     State.

@@ -34,8 +34,9 @@
 
 %% @private
 -spec child_specs(workload:options()) -> [supervisor:child_spec()].
-child_specs(Options = #{run := Run, channel := Channel, parameters := Parameters}) ->
+child_specs(Options = #{name := Name, run := Run, channel := Channel, parameters := Parameters}) ->
     Sync = #{
+        name => Name,
         type => adcounter_state,
         scope => Run,
         interval => maps:get(propagation_interval, Parameters),

@@ -132,7 +132,7 @@ start(Name, Cluster) ->
 
 boot(Name, Store, Ads, Cluster = #cluster{names = Names, life = Life, nodes = Nodes}) ->
     {Sync, _} = lasp_sync_state:init(#{
-        type => adcounter_state, scope => ?RUN, interval => 100, seed => {1, 2, Life}
+        name => Name, type => adcounter_state, scope => ?RUN, interval => 100, seed => {1, 2, Life}
     }),
     {Core, Effects} = adcounter_core:init(#{
         name => Name,
