@@ -20,6 +20,8 @@
 %%% </ul>
 -module(lasp_sync).
 
+-export([modes/0]).
+-export([protocol/1]).
 -export([phase/1]).
 
 -type name() :: binary().
@@ -55,13 +57,27 @@
     seed := {integer(), integer(), integer()}
 }.
 
--export_type([name/0, event/0, kind/0, effect/0, options/0]).
+%% How a value is synchronised, as users name it.
+-type mode() :: state | delta | tree.
+
+-export_type([mode/0, name/0, event/0, kind/0, effect/0, options/0]).
 
 -callback init(options()) -> {State :: term(), [effect()]}.
 -callback handle(event(), State :: term()) -> {State :: term(), [effect()]}.
 -callback value(State :: term()) -> Value :: term().
 %% Was every neighbour, when last heard of, equal to this replica as it is now?
 -callback agreed(State :: term()) -> boolean().
+
+%% @doc The modes there are.
+-spec modes() -> [mode()].
+modes() ->
+    [state, delta, tree].
+
+%% @doc The protocol of a mode.
+-spec protocol(mode()) -> module().
+protocol(state) -> lasp_sync_state;
+protocol(delta) -> lasp_sync_delta;
+protocol(tree) -> lasp_sync_tree.
 
 %% @doc The random part of an interval after which the first propagation comes.
 -spec phase(options()) -> pos_integer().

@@ -78,7 +78,10 @@ with_deltas({Deltas, Effects}, State) ->
 %% Tells neighbours of the tree, and links those that are in it.
 grown({Tree, Tell}, State = #sync{deltas = Deltas}) ->
     Replica = lasp_deltas:replica(Deltas),
-    Adverts = [lasp_replica:send(tree, Name, lasp_tree:advert(Name, Tree), Replica) || Name <- Tell],
+    Adverts = [
+        lasp_replica:send(tree, Name, lasp_tree:advert(Name, Tree), Replica)
+     || Name <- Tell
+    ],
     Wanted = lasp_tree:links(Tree),
     Linked = lasp_deltas:links(Deltas),
     Fewer = lists:foldl(fun lasp_deltas:unlink/2, Deltas, Linked -- Wanted),

@@ -182,8 +182,9 @@ usable(#tree{neighbours = Neighbours, dead = Dead}) ->
         Number > maps:get(Root, Dead, -1)
     ].
 
-is_feasible({_, #advert{root = Root, number = Number, distance = Distance}}, #tree{root = Root} = T) ->
-    #tree{number = Known, nearest = Nearest} = T,
+is_feasible({_, Advert = #advert{root = Root}}, Tree = #tree{root = Root}) ->
+    #advert{number = Number, distance = Distance} = Advert,
+    #tree{number = Known, nearest = Nearest} = Tree,
     Number > Known orelse (Number =:= Known andalso Distance =< Nearest);
 is_feasible(_, _) ->
     true.
