@@ -67,7 +67,7 @@
     %% Has the replica grown since the last tick?
     fresh = false :: boolean(),
     next :: id(),
-    paths = lasp_dictionary:new_paths() :: lasp_dictionary:paths(),
+    numbers :: lasp_dictionary:numbers(),
     links = #{} :: #{lasp_sync:name() => #link{}},
     receivers = #{} :: #{lasp_sync:name() => lasp_dictionary:receiver()}
 }).
@@ -88,7 +88,12 @@
 -spec new(lasp_sync:options()) -> t().
 new(Options = #{name := Name, seed := Seed}) ->
     {Next, _} = rand:uniform_s(1 bsl (?NUMBER_BITS - 2), rand:seed_s(exsss, Seed)),
-    #deltas{name = Name, replica = lasp_replica:new(Options), next = Next}.
+    #deltas{
+        name = Name,
+        replica = lasp_replica:new(Options),
+        next = Next,
+        numbers = lasp_dictionary:new_numbers(Next)
+    }.
 
 %% @doc What is held.
 -spec replica(t()) -> lasp_replica:t().
@@ -203,11 +208,11 @@ spread(New, From, D = #deltas{links = Links, replica = Replica}) ->
 
 take_group(0, _From, <<>>, D) ->
     {D, []};
-take_group(Number, From, Group, D = #deltas{receivers = Receivers, paths = Paths}) ->
+take_group(Number, From, Group, D = #deltas{receivers = Receivers}) ->
     Receiver = maps:get(From, Receivers, lasp_dictionary:new_receiver()),
-    case lasp_dictionary:decode(Group, Receiver, Paths) of
-        {ok, Parts, Learnt, Known} ->
-            Next = D#deltas{paths = Known, receivers = replace(From, Learnt, Receivers)},
+    case lasp_dictionary:decode(Group, Receiver) of
+        {ok, Parts, Learnt} ->
+            Next = D#deltas{receivers = replace(From, Learnt, Receivers)},
             take_parts(Number, From, Parts, Next);
         {error, unknown} ->
             Encoded = encoded(D),
@@ -280,17 +285,17 @@ aged(Link = #link{flights = Flights, pending = Pending}, Replica) ->
     Again = lists:foldl(fun(#flight{group = G}, P) -> Type:merge(G, P) end, Pending, Lost),
     Link#link{flights = Flying, pending = Again}.
 
-send_pending(Name, D = #deltas{links = Links, replica = Replica, next = Number, paths = Paths}) ->
+send_pending(Name, D = #deltas{links = Links, replica = Replica, next = Number, numbers = Ids}) ->
     Type = lasp_replica:type(Replica),
     #{Name := Link = #link{pending = Pending, sender = Sender, owed = Owed}} = Links,
-    {Bytes, Definitions, Known} =
-        lasp_dictionary:encode(Type:to_parts(Pending), Sender, Paths),
+    {Bytes, Definitions, Numbers} =
+        lasp_dictionary:encode(Type:to_parts(Pending), Sender, Ids),
     Flight = #flight{number = Number, group = Pending, definitions = Definitions},
     {Acks, Later} = owed(Owed),
     Sent = Link#link{
         pending = Type:new(), flights = [Flight | Link#link.flights], owed = Later
     },
-    Next = set_link(Name, Sent, (numbered(D))#deltas{paths = Known}),
+    Next = set_link(Name, Sent, (numbered(D))#deltas{numbers = Numbers}),
     {Next, group(Number, Acks, Bytes, Name, D)}.
 
 group(Number, Acks, Bytes, Name, #deltas{replica = Replica}) ->
@@ -350,11 +355,9 @@ begun(Name, Digest, D = #deltas{name = Self, links = Links, replica = Replica}) 
 greeting(Kind, Name, #deltas{replica = Replica}) ->
     lasp_replica:send(Kind, Name, lasp_replica:digest(Replica), Replica).
 
-new_link(Name, D = #deltas{replica = Replica, next = Epoch}) ->
-    Link = #link{
-        pending = lasp_replica:value(Replica), sender = lasp_dictionary:new_sender(Epoch)
-    },
-    set_link(Name, Link, numbered(D)).
+new_link(Name, D = #deltas{replica = Replica}) ->
+    Pending = lasp_replica:value(Replica),
+    set_link(Name, #link{pending = Pending, sender = lasp_dictionary:new_sender()}, D).
 
 %% Internals: repair.
 

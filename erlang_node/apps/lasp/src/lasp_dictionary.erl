@@ -2,163 +2,139 @@
 %%% with a number, and from then on as that number.
 %%%
 %%% ```
-%%% sender    knows which numbers its neighbour knows, because the message that defined them has
-%%%           been acknowledged; until then it defines them in every message
-%%% receiver  knows the numbers of its neighbour's present epoch
-%%% paths     the numbers that this node gives to paths, the same towards all neighbours
+%%% numbers   that this life of the node has given to the shapes of parts, the same towards all
+%%%           neighbours; a shape is a path and the length of its leaf
+%%% sender    knows which numbers its neighbour knows, because a message that defined them has been
+%%%           acknowledged; until then it defines them in every message
+%%% receiver  knows the numbers of its neighbour's present life
 %%% '''
 %%%
-%%% A definition comes with a leaf, and later leaves are written as what they differ by from it: in
-%%% a byte for each integer, where the difference is small. A leaf that has moved further is
-%%% defined anew. So an actor's next count takes two bytes, one of them for the gap between its
-%%% number and the one before.
+%%% A message has the life, a block of {@link lasp_parts} with their numbers, which are defined by
+%%% it, and the other parts in the order of their numbers: each as the gap between its number and
+%%% the one before, and its leaf as what it differs by from the last one of the same length. Actors
+%%% that count equally often take two bytes each.
 %%%
-%%% == An epoch ==
-%%% begins with a sender. Numbers mean nothing outside of it: a receiver that has not seen their
-%%% definitions in the epoch of the message answers `unknown', and its neighbour has to begin a new
-%%% one. No message, however late, repeated or lost, can be read as other parts than it was made
-%%% of.
+%%% What a number means never changes while the life lasts. So no message, however late, repeated
+%%% or lost, can be read as other parts than it was made of: a receiver that does not know a number,
+%%% because it has been restarted, say, answers `unknown', and its neighbour has to define all anew.
 -module(lasp_dictionary).
 
--export([new_paths/0]).
--export([new_sender/1]).
+-export([new_numbers/1]).
+-export([new_sender/0]).
 -export([new_receiver/0]).
 -export([encode/3]).
 -export([acknowledged/2]).
--export([decode/3]).
+-export([decode/2]).
 
-%% How many bits the number of an epoch has.
--define(EPOCH_BITS, 32).
-%% The largest difference from the leaf of the definition: what takes one byte.
--define(NEAR, 63).
+-define(LIFE_BITS, 32).
 
 -type id() :: non_neg_integer().
-%% The path itself is kept beside its number, so that all who refer to it share one term.
--opaque paths() :: #{lasp_parts:path() => {id(), lasp_parts:path()}}.
+%% Drawn at random.
+-type life() :: non_neg_integer().
+-type shape() :: {lasp_parts:path(), Length :: non_neg_integer()}.
 
--record(sender, {
-    epoch :: epoch(),
-    %% The leaves of the definitions that the neighbour knows.
-    known = #{} :: #{id() => lasp_parts:leaf()}
+-record(numbers, {
+    life :: life(),
+    of_shapes = #{} :: #{shape() => id()}
 }).
--opaque sender() :: #sender{}.
-
--record(receiver, {
-    epoch = none :: none | epoch(),
-    known = #{} :: #{id() => {lasp_parts:path(), lasp_parts:leaf()}}
-}).
--opaque receiver() :: #receiver{}.
-
-%% Positive; no two senders of a node have the same.
--type epoch() :: pos_integer().
+-opaque numbers() :: #numbers{}.
+%% The numbers that the neighbour knows.
+-opaque sender() :: #{id() => []}.
+-opaque receiver() :: {none | life(), #{id() => shape()}}.
 %% What a message has defined.
--type definitions() :: [{id(), lasp_parts:leaf()}].
+-type definitions() :: [id()].
 
--export_type([paths/0, sender/0, receiver/0, epoch/0, definitions/0]).
+-export_type([numbers/0, sender/0, receiver/0, life/0, definitions/0]).
 
--spec new_paths() -> paths().
-new_paths() ->
+%% @doc No numbers yet, in this life.
+-spec new_numbers(life()) -> numbers().
+new_numbers(Life) ->
+    #numbers{life = Life}.
+
+%% @doc Of one whose neighbour knows nothing.
+-spec new_sender() -> sender().
+new_sender() ->
     #{}.
 
-%% @doc One end of a link, whose neighbour knows nothing.
--spec new_sender(epoch()) -> sender().
-new_sender(Epoch) ->
-    #sender{epoch = Epoch}.
-
-%% @doc The other end.
+%% @doc Of one who knows nothing.
 -spec new_receiver() -> receiver().
 new_receiver() ->
-    #receiver{}.
+    {none, #{}}.
 
 %% @doc The bytes of parts, which are in the order of their paths, and what they define.
--spec encode([lasp_parts:part()], sender(), paths()) -> {binary(), definitions(), paths()}.
-encode(Parts, #sender{epoch = Epoch, known = Known}, Paths0) ->
-    {Numbered, Paths} = lists:mapfoldl(fun number_part/2, Paths0, Parts),
-    {Old, New} = lists:partition(fun(Part) -> is_near(Part, Known) end, Numbered),
+-spec encode([lasp_parts:part()], sender(), numbers()) -> {binary(), definitions(), numbers()}.
+encode(Parts, Sender, Numbers0) ->
+    {Numbered, Numbers = #numbers{life = Life}} = lists:mapfoldl(fun number/2, Numbers0, Parts),
+    {Known, New} = lists:partition(fun({Id, _}) -> is_map_key(Id, Sender) end, Numbered),
     Block = lasp_parts:encode([Part || {_, Part} <- New]),
+    Definitions = [Id || {Id, _} <- New],
     Bytes = iolist_to_binary([
-        <<Epoch:?EPOCH_BITS>>,
+        <<Life:?LIFE_BITS>>,
         lasp_varint:encode(byte_size(Block)),
         Block,
-        numbers([Number || {Number, _} <- New], 0),
-        changes(lists:keysort(1, Old), -1, Known)
+        ids(Definitions, 0),
+        references(lists:keysort(1, Known), -1, #{})
     ]),
-    {Bytes, [{Number, Leaf} || {Number, {_, Leaf}} <- New], Paths}.
+    {Bytes, Definitions, Numbers}.
 
-%% @doc The neighbour has received the message that defined these, in this sender's epoch.
+%% @doc The neighbour has received the message that defined these.
 -spec acknowledged(definitions(), sender()) -> sender().
-acknowledged(Definitions, Sender = #sender{known = Known}) ->
-    Sender#sender{known = maps:merge(Known, maps:from_list(Definitions))}.
+acknowledged(Definitions, Sender) ->
+    lists:foldl(fun(Id, Known) -> Known#{Id => []} end, Sender, Definitions).
 
-%% @doc The parts of a message, in some order. `unknown': it uses what the receiver has not seen
-%% defined.
--spec decode(binary(), receiver(), paths()) ->
-    {ok, [lasp_parts:part()], receiver(), paths()} | {error, unknown | malformed}.
-decode(<<Epoch:?EPOCH_BITS, Bytes/binary>>, Receiver, Paths0) ->
+%% @doc The parts of a message, in some order. `unknown': it uses a number that the receiver has
+%% not seen defined.
+-spec decode(binary(), receiver()) ->
+    {ok, [lasp_parts:part()], receiver()} | {error, unknown | malformed}.
+decode(<<Life:?LIFE_BITS, Bytes/binary>>, Receiver) ->
     try
         {Size, AfterSize} = varint(Bytes),
         {Block, AfterBlock} = take(Size, AfterSize),
-        {New, Paths} = lists:mapfoldl(fun shared/2, Paths0, parts(Block)),
-        {Defined, Changes} = defined(New, 0, AfterBlock, []),
-        #receiver{known = Known0} = in_epoch(Epoch, Receiver),
-        Known = maps:merge(Known0, maps:from_list(Defined)),
-        Parts = changed(Changes, -1, Known, New),
-        {ok, Parts, #receiver{epoch = Epoch, known = Known}, Paths}
+        New = parts(Block),
+        {Known, References} = define(New, 0, AfterBlock, in_life(Life, Receiver)),
+        {ok, referred(References, -1, #{}, Known, New), {Life, Known}}
     catch
         throw:Reason -> {error, Reason}
     end;
-decode(_, _, _) ->
+decode(_, _) ->
     {error, malformed}.
-
-%% Internals: numbers.
-
-number_part({Path, _} = Part, Paths) ->
-    {{Number, _}, Next} = intern(Path, Paths),
-    {{Number, Part}, Next}.
-
-shared({Path, Leaf}, Paths) ->
-    {{_, Shared}, Next} = intern(Path, Paths),
-    {{Shared, Leaf}, Next}.
-
-intern(Path, Paths) ->
-    case Paths of
-        #{Path := Interned} ->
-            {Interned, Paths};
-        #{} ->
-            Interned = {map_size(Paths), Path},
-            {Interned, Paths#{Path => Interned}}
-    end.
 
 %% Internals: writing.
 
-numbers([], _Before) ->
-    [];
-numbers([Number | Numbers], Before) ->
-    [lasp_varint:encode(lasp_varint:fold(Number - Before)) | numbers(Numbers, Number)].
-
-changes([], _Before, _Known) ->
-    [];
-changes([{Number, {_, Leaf}} | Changes], Before, Known) ->
-    Differences = [
-        lasp_varint:encode(lasp_varint:fold(Integer - Base))
-     || {Integer, Base} <- lists:zip(Leaf, maps:get(Number, Known))
-    ],
-    [lasp_varint:encode(Number - Before - 1), Differences | changes(Changes, Number, Known)].
-
-is_near({Number, {_, Leaf}}, Known) ->
-    case Known of
-        #{Number := Bases} -> near(Leaf, Bases);
-        #{} -> false
+number({Path, Leaf} = Part, Numbers = #numbers{of_shapes = Ids}) ->
+    Shape = {Path, length(Leaf)},
+    case Ids of
+        #{Shape := Id} ->
+            {{Id, Part}, Numbers};
+        #{} ->
+            Id = map_size(Ids),
+            {{Id, Part}, Numbers#numbers{of_shapes = Ids#{Shape => Id}}}
     end.
 
-near([Integer | Leaf], [Base | Bases]) -> abs(Integer - Base) =< ?NEAR andalso near(Leaf, Bases);
-near([], []) -> true;
-near(_, _) -> false.
+ids([], _Before) ->
+    [];
+ids([Id | Ids], Before) ->
+    [lasp_varint:encode(lasp_varint:fold(Id - Before)) | ids(Ids, Id)].
+
+references([], _Before, _Leaves) ->
+    [];
+references([{Id, {_, Leaf}} | References], Before, Leaves) ->
+    Length = length(Leaf),
+    [
+        lasp_varint:encode(Id - Before - 1),
+        differences(Leaf, leaf_before(Length, Leaves))
+        | references(References, Id, Leaves#{Length => Leaf})
+    ].
+
+differences([Integer | Leaf], [Before | LeafBefore]) ->
+    [lasp_varint:encode(lasp_varint:fold(Integer - Before)) | differences(Leaf, LeafBefore)];
+differences([], []) ->
+    [].
 
 %% Internals: reading.
 
-in_epoch(Epoch, Receiver = #receiver{epoch = Epoch}) -> Receiver;
-in_epoch(_, _) -> new_receiver().
+in_life(Life, {Life, Known}) -> Known;
+in_life(_, _) -> #{}.
 
 parts(Block) ->
     case lasp_parts:decode(Block) of
@@ -166,32 +142,32 @@ parts(Block) ->
         error -> throw(malformed)
     end.
 
-defined([], _Before, Bytes, Defined) ->
-    {Defined, Bytes};
-defined([Part | Parts], Before, Bytes, Defined) ->
+define([], _Before, Bytes, Known) ->
+    {Known, Bytes};
+define([{Path, Leaf} | Parts], Before, Bytes, Known) ->
     {Folded, Rest} = varint(Bytes),
-    Number = Before + lasp_varint:unfold(Folded),
-    defined(Parts, Number, Rest, [{Number, Part} | Defined]).
+    Id = Before + lasp_varint:unfold(Folded),
+    define(Parts, Id, Rest, Known#{Id => {Path, length(Leaf)}}).
 
-changed(<<>>, _Before, _Known, Parts) ->
+referred(<<>>, _Before, _Leaves, _Known, Parts) ->
     Parts;
-changed(Bytes, Before, Known, Parts) ->
+referred(Bytes, Before, Leaves, Known, Parts) ->
     {Gap, AfterGap} = varint(Bytes),
-    Number = Before + Gap + 1,
+    Id = Before + Gap + 1,
     case Known of
-        #{Number := {Path, Bases}} ->
-            {Leaf, Rest} = leaf(Bases, AfterGap),
-            changed(Rest, Number, Known, [{Path, Leaf} | Parts]);
+        #{Id := {Path, Length}} ->
+            {Leaf, Rest} = leaf(leaf_before(Length, Leaves), AfterGap),
+            referred(Rest, Id, Leaves#{Length => Leaf}, Known, [{Path, Leaf} | Parts]);
         #{} ->
             throw(unknown)
     end.
 
 leaf([], Bytes) ->
     {[], Bytes};
-leaf([Base | Bases], Bytes) ->
-    {Difference, AfterInteger} = varint(Bytes),
-    {Leaf, Rest} = leaf(Bases, AfterInteger),
-    {[Base + lasp_varint:unfold(Difference) | Leaf], Rest}.
+leaf([Before | LeafBefore], Bytes) ->
+    {Folded, AfterInteger} = varint(Bytes),
+    {Leaf, Rest} = leaf(LeafBefore, AfterInteger),
+    {[Before + lasp_varint:unfold(Folded) | Leaf], Rest}.
 
 varint(Bytes) ->
     case lasp_varint:decode(Bytes) of
@@ -201,3 +177,9 @@ varint(Bytes) ->
 
 take(Size, Bytes) when Size =< byte_size(Bytes) -> split_binary(Bytes, Size);
 take(_, _) -> throw(malformed).
+
+leaf_before(Length, Leaves) ->
+    case Leaves of
+        #{Length := Leaf} -> Leaf;
+        #{} -> lists:duplicate(Length, 0)
+    end.

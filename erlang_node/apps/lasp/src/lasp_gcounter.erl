@@ -91,7 +91,7 @@ from_parts(Parts) ->
 %% Internals.
 
 from_parts([{[Actor], [Count]} | Parts], Counter) when is_binary(Actor), Count > 0 ->
-    from_parts(Parts, merge(entry(Actor, Count), Counter));
+    from_parts(Parts, Counter#{Actor => max(Count, count(Actor, Counter))});
 from_parts([], Counter) ->
     {ok, Counter};
 from_parts(_, _) ->

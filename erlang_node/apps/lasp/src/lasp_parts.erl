@@ -34,13 +34,14 @@
 %% The last leaves, by their length.
 -type leaves() :: #{non_neg_integer() => leaf()}.
 
--define(MAX_PATH, 16).
+%% What is read; longer leaves and integers are refused, for no type has them.
 -define(MAX_LEAF, 16).
+-define(MAX_BITS, 140).
 
 %% @doc The bytes of parts; fewest where they are in the order of their paths.
 -spec encode([part()]) -> binary().
 encode(Parts) ->
-    encode(Parts, [], #{}, <<>>).
+    iolist_to_binary(encode(Parts, [], #{})).
 
 %% @doc The parts that `encode/1' wrote; anything else is an error, or other parts.
 -spec decode(binary()) -> {ok, [part()]} | error.
@@ -53,122 +54,144 @@ decode(Bytes) ->
 
 %% Internals: writing.
 
--spec encode([part()], path(), leaves(), binary()) -> binary().
-encode([], _Path, _Leaves, Bytes) ->
-    Bytes;
-encode([{Path, Leaf} | Parts], Before, Leaves, Bytes) ->
+-spec encode([part()], path(), leaves()) -> iolist().
+encode([], _Path, _Leaves) ->
+    [];
+encode([{Path, Leaf} | Parts], Before, Leaves) ->
     {Shared, Rest, RestBefore} = shared(Path, Before, 0),
     Length = length(Leaf),
-    Shape = shape(Shared, length(Rest), Length),
-    Elements = elements(Rest, RestBefore, <<Bytes/binary, Shape/binary>>),
-    Written = integers(Leaf, leaf_before(Length, Leaves), Elements),
-    encode(Parts, Path, Leaves#{Length => Leaf}, Written).
+    [
+        shape(Shared, length(Rest), Length),
+        elements(Rest, RestBefore),
+        integers(Leaf, leaf_before(Length, Leaves))
+        | encode(Parts, Path, Leaves#{Length => Leaf})
+    ].
 
 shared([Element | Path], [Element | Before], Shared) -> shared(Path, Before, Shared + 1);
 shared(Path, Before, Shared) -> {Shared, Path, Before}.
 
 shape(Shared, Rest, Leaf) when Shared < 4, Rest < 8, Leaf < 4 ->
-    <<0:1, Shared:2, Rest:3, Leaf:2>>;
+    (Shared bsl 5) bor (Rest bsl 2) bor Leaf;
 shape(Shared, Rest, Leaf) ->
-    <<1:1, 0:7, Shared, Rest, Leaf>>.
+    [16#80, Shared, Rest, Leaf].
 
-elements([], _Before, Bytes) ->
-    Bytes;
-elements([Element | Rest], Before, Bytes) ->
-    {Reference, RestBefore} = reference(Before),
-    elements(Rest, RestBefore, <<Bytes/binary, (element_bytes(Element, Reference))/binary>>).
+elements([], _Before) ->
+    [];
+elements([Integer | Rest], [Before | RestBefore]) when is_integer(Integer), is_integer(Before) ->
+    [integer(Integer - Before) | elements(Rest, RestBefore)];
+elements([Integer | Rest], Before) when is_integer(Integer) ->
+    [integer(Integer) | elements(Rest, next(Before))];
+elements([Binary | Rest], [Before | RestBefore]) when is_binary(Before) ->
+    Shared = binary:longest_common_prefix([Binary, Before]),
+    [binary(Shared, Binary) | elements(Rest, RestBefore)];
+elements([Binary | Rest], Before) ->
+    [binary(0, Binary) | elements(Rest, next(Before))].
 
-element_bytes(Integer, Before) when is_integer(Integer) ->
-    lasp_varint:encode(lasp_varint:fold(Integer - integer(Before)) bsl 1);
-element_bytes(Binary, Before) ->
-    Shared = binary:longest_common_prefix([Binary, binary(Before)]),
+integer(Integer) ->
+    lasp_varint:encode(lasp_varint:fold(Integer) bsl 1).
+
+binary(Shared, Binary) ->
     Own = byte_size(Binary) - Shared,
-    <<
-        (lasp_varint:encode((Shared bsl 1) bor 1))/binary,
-        (lasp_varint:encode(Own))/binary,
-        (binary:part(Binary, Shared, Own))/binary
-    >>.
+    [
+        lasp_varint:encode((Shared bsl 1) bor 1),
+        lasp_varint:encode(Own)
+        | binary_part(Binary, Shared, Own)
+    ].
 
-integers([], _Before, Bytes) ->
-    Bytes;
-integers([Integer | Rest], [Before | RestBefore], Bytes) ->
-    Difference = lasp_varint:fold(Integer - Before),
-    integers(Rest, RestBefore, <<Bytes/binary, (lasp_varint:encode(Difference))/binary>>).
+integers([Integer | Rest], [Before | RestBefore]) ->
+    [lasp_varint:encode(lasp_varint:fold(Integer - Before)) | integers(Rest, RestBefore)];
+integers([], []) ->
+    [].
 
-%% Internals: reading.
+%% Internals: reading. What is left of the bytes is the first argument all the way, handed on as it
+%% is: so the virtual machine reads on where it is, and makes no binary for it.
 
 -spec decode(binary(), path(), leaves(), [part()]) -> [part()].
 decode(<<>>, _Path, _Leaves, Parts) ->
     lists:reverse(Parts);
-decode(Bytes, Before, Leaves, Parts) ->
-    {Shared, Rest, Length, AfterShape} = decode_shape(Bytes),
-    {Common, RestBefore} = split(Shared, Before),
-    {Elements, AfterPath} = decode_elements(Rest, RestBefore, AfterShape),
-    {Leaf, Others} = decode_integers(leaf_before(Length, Leaves), AfterPath),
-    Path = Common ++ Elements,
-    decode(Others, Path, Leaves#{Length => Leaf}, [{Path, Leaf} | Parts]).
-
-decode_shape(<<0:1, Shared:2, Rest:3, Leaf:2, Bytes/binary>>) ->
-    {Shared, Rest, Leaf, Bytes};
-decode_shape(<<1:1, 0:7, Shared, Rest, Leaf, Bytes/binary>>) when
-    Rest =< ?MAX_PATH, Leaf =< ?MAX_LEAF
+decode(<<0:1, Shared:2, Rest:3, Length:2, Bytes/binary>>, Before, Leaves, Parts) ->
+    path(Bytes, Shared, Rest, Length, Before, [], Leaves, Parts);
+decode(<<1:1, 0:7, Shared, Rest, Length, Bytes/binary>>, Before, Leaves, Parts) when
+    Length =< ?MAX_LEAF
 ->
-    {Shared, Rest, Leaf, Bytes};
-decode_shape(_) ->
+    path(Bytes, Shared, Rest, Length, Before, [], Leaves, Parts);
+decode(_, _, _, _) ->
     throw(malformed).
 
-split(Shared, Before) when Shared =< length(Before) -> lists:split(Shared, Before);
-split(_, _) -> throw(malformed).
+%% The path, from its end to its beginning: what is shared, then the elements.
+path(Bytes, 0, Rest, Length, Before, Path, Leaves, Parts) ->
+    rest(Bytes, Rest, Length, Before, Path, Leaves, Parts);
+path(Bytes, Shared, Rest, Length, [Element | Before], Path, Leaves, Parts) ->
+    path(Bytes, Shared - 1, Rest, Length, Before, [Element | Path], Leaves, Parts);
+path(_, _, _, _, [], _, _, _) ->
+    throw(malformed).
 
-decode_elements(0, _Before, Bytes) ->
-    {[], Bytes};
-decode_elements(Rest, Before, Bytes) ->
-    {Reference, RestBefore} = reference(Before),
-    {Element, AfterElement} = decode_element(Reference, Bytes),
-    {Elements, Others} = decode_elements(Rest - 1, RestBefore, AfterElement),
-    {[Element | Elements], Others}.
+rest(Bytes, 0, Length, _Before, Path, Leaves, Parts) ->
+    leaf(Bytes, leaf_before(Length, Leaves), Length, [], lists:reverse(Path), Leaves, Parts);
+rest(Bytes, Rest, Length, Before, Path, Leaves, Parts) ->
+    element(Bytes, 0, 0, Rest, Length, Before, Path, Leaves, Parts).
 
-decode_element(Before, Bytes) ->
-    case varint(Bytes) of
-        {Tagged, Rest} when Tagged band 1 =:= 0 ->
-            {lasp_varint:unfold(Tagged bsr 1) + integer(Before), Rest};
-        {Tagged, Rest} ->
-            {Size, AfterSize} = varint(Rest),
-            decode_binary(Tagged bsr 1, Size, binary(Before), AfterSize)
+%% A varint, byte by byte; then what it is the head of.
+element(<<1:1, Low:7, Bytes/binary>>, Shift, Tagged, Rest, Length, Before, Path, Leaves, Parts) when
+    Shift < ?MAX_BITS
+->
+    Head = Tagged bor (Low bsl Shift),
+    element(Bytes, Shift + 7, Head, Rest, Length, Before, Path, Leaves, Parts);
+element(<<0:1, High:7, Bytes/binary>>, Shift, Tagged, Rest, Length, Before, Path, Leaves, Parts) ->
+    case Tagged bor (High bsl Shift) of
+        Folded when Folded band 1 =:= 0 ->
+            Integer = lasp_varint:unfold(Folded bsr 1) + integer_before(Before),
+            rest(Bytes, Rest - 1, Length, next(Before), [Integer | Path], Leaves, Parts);
+        Shared ->
+            {Binary, Others} = own(Bytes, Shared bsr 1, Before),
+            rest(Others, Rest - 1, Length, next(Before), [Binary | Path], Leaves, Parts)
+    end;
+element(_, _, _, _, _, _, _, _, _) ->
+    throw(malformed).
+
+own(<<0:1, Size:7, Own:Size/binary, Others/binary>>, Shared, Before) ->
+    {whole(Shared, Own, Before), Others};
+own(Bytes, Shared, Before) ->
+    case lasp_varint:decode(Bytes) of
+        {ok, Size, Rest} when Size =< byte_size(Rest) ->
+            {Own, Others} = split_binary(Rest, Size),
+            {whole(Shared, Own, Before), Others};
+        _ ->
+            throw(malformed)
     end.
 
 %% A copy: the path must not keep the message alive.
-decode_binary(Shared, Size, Before, Bytes) when
-    Shared =< byte_size(Before), Size =< byte_size(Bytes)
-->
-    <<Own:Size/binary, Rest/binary>> = Bytes,
-    {<<(binary:part(Before, 0, Shared))/binary, Own/binary>>, Rest};
-decode_binary(_, _, _, _) ->
+whole(0, Own, _Before) ->
+    binary:copy(Own);
+whole(Shared, Own, [Before | _]) when is_binary(Before), Shared =< byte_size(Before) ->
+    <<Before:Shared/binary, Own/binary>>;
+whole(_, _, _) ->
     throw(malformed).
 
-decode_integers([], Bytes) ->
-    {[], Bytes};
-decode_integers([Before | RestBefore], Bytes) ->
-    {Difference, AfterInteger} = varint(Bytes),
-    {Integers, Others} = decode_integers(RestBefore, AfterInteger),
-    {[lasp_varint:unfold(Difference) + Before | Integers], Others}.
+leaf(Bytes, [], Length, Leaf, Path, Leaves, Parts) ->
+    Whole = lists:reverse(Leaf),
+    decode(Bytes, Path, Leaves#{Length => Whole}, [{Path, Whole} | Parts]);
+leaf(Bytes, Before, Length, Leaf, Path, Leaves, Parts) ->
+    leaf(Bytes, 0, 0, Before, Length, Leaf, Path, Leaves, Parts).
 
-varint(Bytes) ->
-    case lasp_varint:decode(Bytes) of
-        {ok, Integer, Rest} -> {Integer, Rest};
-        error -> throw(malformed)
-    end.
+leaf(<<1:1, Low:7, Bytes/binary>>, Shift, Folded, Before, Length, Leaf, Path, Leaves, Parts) when
+    Shift < ?MAX_BITS
+->
+    Head = Folded bor (Low bsl Shift),
+    leaf(Bytes, Shift + 7, Head, Before, Length, Leaf, Path, Leaves, Parts);
+leaf(<<0:1, High:7, Bytes/binary>>, Shift, Folded, Before, Length, Leaf, Path, Leaves, Parts) ->
+    Integer = lasp_varint:unfold(Folded bor (High bsl Shift)) + hd(Before),
+    leaf(Bytes, tl(Before), Length, [Integer | Leaf], Path, Leaves, Parts);
+leaf(_, _, _, _, _, _, _, _, _) ->
+    throw(malformed).
 
 %% Internals: what a part is compared with.
 
-reference([Element | Before]) -> {Element, Before};
-reference([]) -> {none, []}.
+next([_ | Before]) -> Before;
+next([]) -> [].
 
-integer(Before) when is_integer(Before) -> Before;
-integer(_) -> 0.
-
-binary(Before) when is_binary(Before) -> Before;
-binary(_) -> <<>>.
+integer_before([Before | _]) when is_integer(Before) -> Before;
+integer_before(_) -> 0.
 
 leaf_before(Length, Leaves) ->
     case Leaves of

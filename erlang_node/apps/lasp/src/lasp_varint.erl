@@ -11,14 +11,12 @@
 %% What `decode/1' takes; longer ones are refused, for no peer needs them.
 -define(MAX_BITS, 140).
 
-%% @doc 1 byte up to 127, 2 up to 16,383, and so on.
--spec encode(non_neg_integer()) -> binary().
+%% @doc The bytes: 1 up to 127, 2 up to 16,383, and so on.
+-spec encode(non_neg_integer()) -> [byte(), ...].
 encode(Integer) when Integer < 16#80 ->
-    <<Integer>>;
-encode(Integer) when Integer < 16#4000 ->
-    <<1:1, Integer:7, (Integer bsr 7)>>;
+    [Integer];
 encode(Integer) ->
-    <<1:1, Integer:7, (encode(Integer bsr 7))/binary>>.
+    [16#80 bor (Integer band 16#7F) | encode(Integer bsr 7)].
 
 %% @doc The integer at the head of a binary, and what follows it.
 -spec decode(binary()) -> {ok, non_neg_integer(), Rest :: binary()} | error.

@@ -15,7 +15,7 @@ any_integer_comes_back_test() ->
         {Integer, Rest},
         {integer(-(1 bsl 80), 1 bsl 80), binary()},
         begin
-            Bytes = lasp_varint:encode(lasp_varint:fold(Integer)),
+            Bytes = list_to_binary(lasp_varint:encode(lasp_varint:fold(Integer))),
             {ok, Natural, Rest} = lasp_varint:decode(<<Bytes/binary, Rest/binary>>),
             lasp_varint:unfold(Natural) =:= Integer
         end
@@ -24,7 +24,7 @@ any_integer_comes_back_test() ->
 
 small_integers_are_one_byte_test() ->
     ?assertEqual([1, 1, 1, 2, 2], [
-        byte_size(lasp_varint:encode(lasp_varint:fold(I)))
+        length(lasp_varint:encode(lasp_varint:fold(I)))
      || I <- [0, -64, 63, 64, -65]
     ]).
 

@@ -1,4 +1,4 @@
-%%% @doc The published ad counter experiment in virtual time: what each way to synchronise transmits.
+%%% @doc The published ad counter experiment in virtual time: what each way to synchronise sends.
 %%%
 %%% An overlay with the published parameters is formed in the simulator and then stands still. On
 %%% it run the synchronisation protocols themselves, on the type that the ad counter replicates,

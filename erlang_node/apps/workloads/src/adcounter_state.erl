@@ -184,11 +184,12 @@ from_parts(Parts) ->
 from_parts([{[Name, Incarnation, Ad], [Count]} | Parts], {State, Counts, Reports}) when
     is_binary(Name), is_integer(Incarnation), is_integer(Ad), Ad >= 0, Count > 0
 ->
-    case binary:match(Name, <<"/">>) of
-        nomatch ->
+    case slash(Name, 0) of
+        none ->
             Part = {[Ad, actor(Name, Incarnation)], [Count]},
             from_parts(Parts, {State, [Part | Counts], Reports});
         _ ->
+            %% No name that `life/1' could tell from an actor's.
             error
     end;
 from_parts([{[Name, Incarnation], [_, _] = Report} | Parts], {State, Counts, Reports}) when
@@ -230,5 +231,10 @@ is_old(Actor, Barrier) ->
 
 %% What `actor/2' made it of.
 life(Actor) ->
-    [Name, Incarnation] = binary:split(Actor, <<"/">>),
+    Size = slash(Actor, 0),
+    <<Name:Size/binary, $/, Incarnation/binary>> = Actor,
     {Name, binary_to_integer(Incarnation)}.
+
+slash(<<$/, _/binary>>, Position) -> Position;
+slash(<<_, Rest/binary>>, Position) -> slash(Rest, Position + 1);
+slash(<<>>, _) -> none.
