@@ -135,13 +135,14 @@ push(Name, Replica = #replica{encoded = {Bytes, Digest}, heard = Heard, handover
     end.
 
 %% @doc A message of this replica's scope, and the count of it. Of states and digests the newest
-%% says it all; what is answered must not give way to another.
+%% says it all; what is sent before a node leaves is worth waiting for.
 -spec send(lasp_sync:kind(), lasp_sync:name(), Payload :: binary(), t()) -> [lasp_sync:effect()].
 send(Kind, Name, Payload, #replica{scope = Scope}) ->
     Class =
         case Kind of
             state -> latest;
             digest -> latest;
+            handover -> patient;
             _ -> each
         end,
     [{send, Name, Class, {Kind, Scope, Payload}}, {count, Kind, sent, byte_size(Payload)}].
@@ -167,7 +168,7 @@ take(handover, _From, Bytes, Replica = #replica{handover = done}) ->
 take(handover, From, Bytes, Replica = #replica{scope = Scope}) ->
     Digest = lasp_lattice:digest(Bytes),
     Answer = [
-        {send, From, each, {handed_over, Scope, Digest}},
+        {send, From, patient, {handed_over, Scope, Digest}},
         {count, digest, sent, byte_size(Digest)}
     ],
     take_state(handover, From, Bytes, Answer, Replica);

@@ -10,8 +10,8 @@
 %%% == What the interpreter promises ==
 %%% <ul>
 %%% <li>`{send, Name, latest, Msg}' may be lost, and may be dropped for a later `latest' message to
-%%%     the same node; `{send, Name, each, Msg}' is not dropped for a later one, but may be
-%%%     lost. Neither blocks.</li>
+%%%     the same node; `{send, Name, each, Msg}' is not dropped for a later one, but is lost where
+%%%     there is no room for it; `{send, Name, patient, Msg}' waits a moment for room.</li>
 %%% <li>`{neighbour_up, Name}' is told again when a neighbour has been replaced by a later life of
 %%%     itself; after that nothing comes that its former life has sent.</li>
 %%% <li>A timer fires once; starting it again restarts it.</li>
@@ -39,7 +39,7 @@
 -type kind() :: state | delta | digest | handover | hello | greet | tree | foreign | malformed.
 
 -type effect() ::
-    {send, name(), latest | each, Msg :: term()}
+    {send, name(), latest | each | patient, Msg :: term()}
     | {start_timer, Name :: term(), Milliseconds :: non_neg_integer()}
     %% The replica has grown.
     | changed
@@ -47,10 +47,12 @@
     | {count, kind(), sent | received, Bytes :: non_neg_integer()}
     | {handed_over, [name()]}.
 
-%% `name': of this node. `scope': messages of another scope are ignored: two runs never mix.
+%% `name' and `incarnation': of this node.
+%% `scope': messages of another scope are ignored: two runs never mix.
 %% `interval': milliseconds between two propagations; the first comes after a random part of it.
 -type options() :: #{
     name := name(),
+    incarnation := partisan_peer:incarnation(),
     type := lasp_lattice:type(),
     scope := binary(),
     interval := pos_integer(),

@@ -27,9 +27,11 @@
 
 %% @doc An empty replica without neighbours.
 -spec init(lasp_sync:options()) -> {state(), [lasp_sync:effect()]}.
-init(Options = #{name := Name, interval := Interval}) ->
+init(Options = #{name := Name, incarnation := Incarnation, interval := Interval}) ->
     State = #sync{
-        interval = Interval, tree = lasp_tree:new(Name), deltas = lasp_deltas:new(Options)
+        interval = Interval,
+        tree = lasp_tree:new(Name, Incarnation),
+        deltas = lasp_deltas:new(Options)
     },
     {State, [{start_timer, ?TIMER, lasp_sync:phase(Options)}]}.
 

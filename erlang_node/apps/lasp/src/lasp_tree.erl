@@ -8,19 +8,20 @@
 %%% number that it is based on.
 %%%
 %%% == No loops ==
-%%% A node only chooses a parent that has heard a later number than itself, or has heard the same
-%%% and is no further from the root than the node has ever been on that number. None of its
-%%% descendants is: they are further, and have heard no more. Where no neighbour will do the node is
-%%% a root itself, with those below it, until the next number comes round.
+%%% A node only chooses a parent that has heard a later number of a root than itself, or has heard
+%%% the same and is no further from the root than the node has ever been on that number. None of its
+%%% descendants is: they are further, and have heard no more. It remembers both of every root that
+%%% it has followed. Where no neighbour will do the node is a root itself, with those below it,
+%%% until the next number comes round.
 %%%
 %%% == Losses ==
 %%% Every number is told to every neighbour, so what is lost is made good by the next. A root is
 %%% given up when a neighbour that is the root goes, or when its number has not changed for long; if
-%%% it lives, its next number brings it back. A root that has been restarted hears its former
-%%% number and continues from there.
+%%% it lives, its next number brings it back. Numbers begin with the time at which the root has
+%%% started, in milliseconds: a life of it is ahead of all before it.
 -module(lasp_tree).
 
--export([new/1]).
+-export([new/2]).
 -export([up/2]).
 -export([down/2]).
 -export([tick/1]).
@@ -47,15 +48,16 @@
     self :: lasp_sync:name(),
     neighbours = #{} :: #{lasp_sync:name() => none | #advert{}},
     root :: lasp_sync:name(),
-    number = 0 :: non_neg_integer(),
+    %% Of the root; this node's own while it is one.
+    number :: non_neg_integer(),
+    own :: non_neg_integer(),
     distance = 0 :: non_neg_integer(),
-    %% The smallest distance on this number.
-    nearest = 0 :: non_neg_integer(),
     parent = none :: none | lasp_sync:name(),
     %% Intervals since the number changed.
     age = 0 :: non_neg_integer(),
-    %% The numbers of roots up to which they are given up.
-    dead = #{} :: #{lasp_sync:name() => non_neg_integer()}
+    %% The last number of each root that was followed, and the smallest distance on it; one below
+    %% any where the root is given up.
+    followed = #{} :: #{lasp_sync:name() => {non_neg_integer(), Nearest :: integer()}}
 }).
 
 -opaque t() :: #tree{}.
@@ -65,10 +67,11 @@
 %% Who is to be sent an advert.
 -type result() :: {t(), Tell :: [lasp_sync:name()]}.
 
-%% @doc A node alone.
--spec new(lasp_sync:name()) -> t().
-new(Self) ->
-    #tree{self = Self, root = Self}.
+%% @doc A node alone, in the life that began then (microseconds).
+-spec new(lasp_sync:name(), partisan_peer:incarnation()) -> t().
+new(Self, Incarnation) ->
+    Own = Incarnation div 1000,
+    #tree{self = Self, root = Self, number = Own, own = Own}.
 
 %% @doc A neighbour has come, or another life of it.
 -spec up(lasp_sync:name(), t()) -> result().
@@ -89,8 +92,8 @@ down(Name, Tree = #tree{neighbours = Neighbours, root = Root}) ->
 -spec tick(t()) -> result().
 tick(Tree = #tree{age = Age}) ->
     case Tree#tree{age = Age + 1} of
-        #tree{parent = none, number = Number, age = ?HEARTBEAT} = Due ->
-            {Due#tree{number = Number + 1, age = 0}, neighbours(Due)};
+        #tree{parent = none, own = Own, age = ?HEARTBEAT} = Due ->
+            {Due#tree{number = Own + 1, own = Own + 1, age = 0}, neighbours(Due)};
         #tree{age = ?PATIENCE} = Silent ->
             choose(given_up(Silent));
         Older ->
@@ -148,22 +151,27 @@ neighbours(#tree{neighbours = Neighbours}) ->
 set(Name, Advert, Tree = #tree{neighbours = Neighbours}) ->
     Tree#tree{neighbours = Neighbours#{Name := Advert}}.
 
-given_up(Tree = #tree{root = Root, number = Number, dead = Dead}) ->
-    Tree#tree{dead = Dead#{Root => Number}}.
+given_up(Tree = #tree{root = Root, number = Number, followed = Followed}) ->
+    Tree#tree{followed = Followed#{Root => {Number, -1}}}.
 
-%% A former life of this root was further.
-continued(Heard, Tree = #tree{parent = none, number = Number}) when Heard > Number ->
-    Tree#tree{number = Heard + 1, age = 0};
+%% A former life of this node was further, by a clock that has been put back.
+continued(Heard, Tree = #tree{parent = none, own = Own}) when Heard > Own ->
+    Tree#tree{number = Heard + 1, own = Heard + 1, age = 0};
 continued(_Heard, Tree) ->
     Tree.
 
 %% The parent anew, and whom to tell if anything has changed by it.
-choose(Tree = #tree{self = Self}) ->
-    Usable = [{Name, A} || {Name, A} <- usable(Tree), A#advert.root < Self],
+choose(Tree = #tree{self = Self, neighbours = Neighbours}) ->
+    Feasible = [
+        {Name, Advert}
+     || {Name, #advert{root = Root, child = false} = Advert} <- maps:to_list(Neighbours),
+        Root < Self,
+        is_feasible(Advert, Tree)
+    ],
     Chosen =
-        case [Candidate || Candidate <- Usable, is_feasible(Candidate, Tree)] of
+        case Feasible of
             [] -> be_root(Tree);
-            Feasible -> follow(best(Feasible, Tree), Tree)
+            _ -> follow(best(Feasible, Tree), Tree)
         end,
     {Chosen, changes(Tree, Chosen)}.
 
@@ -173,21 +181,12 @@ changes(#tree{number = N, root = R, distance = D, parent = P}, Chosen) ->
         _ -> neighbours(Chosen)
     end.
 
-%% Adverts of nodes that are not below this one, of roots that are not given up.
-usable(#tree{neighbours = Neighbours, dead = Dead}) ->
-    [
-        {Name, Advert}
-     || {Name, #advert{root = Root, number = Number, child = false} = Advert} <-
-            maps:to_list(Neighbours),
-        Number > maps:get(Root, Dead, -1)
-    ].
-
-is_feasible({_, Advert = #advert{root = Root}}, Tree = #tree{root = Root}) ->
-    #advert{number = Number, distance = Distance} = Advert,
-    #tree{number = Known, nearest = Nearest} = Tree,
-    Number > Known orelse (Number =:= Known andalso Distance =< Nearest);
-is_feasible(_, _) ->
-    true.
+is_feasible(#advert{root = Root, number = Number, distance = Distance}, Tree) ->
+    case Tree#tree.followed of
+        #{Root := {Number, Nearest}} -> Distance =< Nearest;
+        #{Root := {Followed, _}} -> Number > Followed;
+        #{} -> true
+    end.
 
 %% The smallest root; through the parent there is, unless another is nearer or it has fallen behind.
 best(Feasible, #tree{parent = Parent}) ->
@@ -202,20 +201,30 @@ best(Feasible, #tree{parent = Parent}) ->
     Best.
 
 follow({Name, #advert{root = Root, number = Number, distance = Distance}}, Tree) ->
-    Followed = Tree#tree{root = Root, parent = Name, distance = Distance + 1},
-    case Tree of
-        #tree{root = Root, number = Number, nearest = Nearest} ->
-            Followed#tree{nearest = min(Nearest, Distance + 1)};
-        #tree{dead = Dead} ->
-            Followed#tree{
-                number = Number, nearest = Distance + 1, age = 0, dead = maps:remove(Root, Dead)
-            }
-    end.
+    #tree{followed = Followed, root = Before, number = NumberBefore, age = Age} = Tree,
+    Nearest =
+        case Followed of
+            #{Root := {Number, N}} -> min(N, Distance + 1);
+            #{} -> Distance + 1
+        end,
+    Tree#tree{
+        root = Root,
+        number = Number,
+        parent = Name,
+        distance = Distance + 1,
+        followed = Followed#{Root => {Number, Nearest}},
+        age =
+            case {Before, NumberBefore} of
+                {Root, Number} -> Age;
+                _ -> 0
+            end
+    }.
 
+%% The root that was followed is not found again on this number.
 be_root(Tree = #tree{parent = none}) ->
     Tree;
-be_root(Tree = #tree{self = Self}) ->
-    Tree#tree{root = Self, parent = none, distance = 0, nearest = 0, age = 0}.
+be_root(Tree = #tree{self = Self, own = Own}) ->
+    (given_up(Tree))#tree{root = Self, number = Own, parent = none, distance = 0, age = 0}.
 
 decode(<<Child, Bytes/binary>>) when Child =< 1 ->
     case lasp_varint:decode(Bytes) of

@@ -9,6 +9,8 @@
 -include_lib("eunit/include/eunit.hrl").
 
 -define(SCOPE, <<"run">>).
+%% Within one round, the messages of the steps before included.
+-define(MOST_MESSAGES, 20000).
 
 %% `links': pairs of names in order, each linked or cut. `lives': how often a node has started.
 -record(cluster, {
@@ -159,6 +161,7 @@ boot(Name, Cluster = #cluster{protocol = Protocol, lives = Lives, replicas = Rep
     Life = maps:get(Name, Lives, 0) + 1,
     {Replica, _} = Protocol:init(#{
         name => Name,
+        incarnation => 1000000 * Life,
         type => lasp_gcounter,
         scope => ?SCOPE,
         interval => 100,
@@ -210,10 +213,14 @@ tick_all(Cluster = #cluster{replicas = Replicas}) ->
         fun(Name, C) -> event(Name, {timer, propagate}, C) end, Cluster, maps:keys(Replicas)
     ).
 
-drain(Cluster = #cluster{wire = []}) ->
+%% Nothing may go to and fro for ever.
+drain(Cluster) ->
+    drain(Cluster, ?MOST_MESSAGES).
+
+drain(Cluster = #cluster{wire = []}, _Left) ->
     Cluster;
-drain(Cluster = #cluster{wire = [{From, To, Message} | Rest]}) ->
-    drain(event(To, {message, From, Message}, Cluster#cluster{wire = Rest})).
+drain(Cluster = #cluster{wire = [{From, To, Message} | Rest]}, Left) when Left > 0 ->
+    drain(event(To, {message, From, Message}, Cluster#cluster{wire = Rest}), Left - 1).
 
 event(Name, Event, Cluster = #cluster{protocol = Protocol, replicas = Replicas, wire = Wire}) ->
     {Replica, Effects} = Protocol:handle(Event, maps:get(Name, Replicas)),

@@ -120,6 +120,7 @@ begin_node(Index, Neighbours, Run0) ->
     Incarnation = ?FIRST_INCARNATION + Started,
     {Sync, Effects} = Protocol:init(#{
         name => Name,
+        incarnation => Incarnation,
         type => adcounter_state,
         scope => <<"0123456789ab">>,
         interval => ?PROPAGATION_MS,

@@ -91,4 +91,5 @@ def _workload(workload: Workload | None) -> Term:
         Atom("impressions"): counter.impressions,
         Atom("increment_interval"): milliseconds(counter.increment_interval),
         Atom("propagation_interval"): milliseconds(counter.propagation_interval),
+        Atom("synchronization"): Atom(workload.synchronization.lower()),
     }
