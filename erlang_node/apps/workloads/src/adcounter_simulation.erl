@@ -53,6 +53,9 @@
 -define(INCREMENT_MS, 10000).
 -define(PROPAGATION_MS, 5000).
 -define(MAX_LATENCY_MS, 20).
+%% After so many increments all have met, and each interval is as the one before: what follows may
+%% be taken for a part of a longer run.
+-define(WARM, 6).
 %% How often it is looked whether all are equal, and for how long.
 -define(LOOK_MS, 500).
 -define(GIVE_UP_MS, 600000).
@@ -77,11 +80,12 @@ run(Name, Options) ->
         maps:to_list(Links)
     ),
     #{increments := Increments} = Options,
-    Counted = advance(Increments * ?INCREMENT_MS, Begun),
+    Warm = advance(min(?WARM, Increments) * ?INCREMENT_MS, Begun),
+    Counted = advance(Increments * ?INCREMENT_MS, Warm),
     Lag = lag(Counted),
     Equal = until_equal(Counted),
     ok = check(Equal),
-    report(Mode, Lag, Links, Equal).
+    report(Mode, Lag, Links, Warm, Equal).
 
 %% Internals: the overlay.
 
@@ -248,23 +252,33 @@ check(Run = #run{nodes = Nodes, options = #{increments := Increments}}) ->
     ),
     ok.
 
-report(Mode, Lag, Links, #run{now = Now, sent = Sent, options = Options}) ->
+report(Mode, Lag, Links, Warm, Run = #run{now = Now, options = Options}) ->
     #{increments := Increments} = Options,
-    Sum = fun(Kinds) -> lists:sum([maps:get(Kind, Sent, 0) || Kind <- Kinds]) end,
     Degrees = [length(To) || To <- maps:values(Links)],
     lists:foreach(
         fun({Parameter, Value}) -> emit(synchronization, Mode, Parameter, Value, Options) end,
         [
             {increments, Increments},
             {mean_degree, partisan_cells:mean(Degrees)},
-            {payload_bytes, Sum([state, delta, handover])},
-            {control_bytes, Sum([digest, hello, greet, tree])},
-            {frame_bytes, Sum([frames])},
-            {messages, Sum([messages])},
+            {warm, min(?WARM, Increments)},
+            {warm_payload_bytes, payload(Warm)},
+            {payload_bytes, payload(Run)},
+            {warm_control_bytes, control(Warm)},
+            {control_bytes, control(Run)},
+            {warm_frame_bytes, sent([frames], Warm)},
+            {frame_bytes, sent([frames], Run)},
+            {messages, sent([messages], Run)},
             {seconds_behind, Lag},
             {seconds_to_converge, (Now - Increments * ?INCREMENT_MS) / 1000}
         ]
     ).
+
+payload(Run) -> sent([state, delta, handover], Run).
+
+control(Run) -> sent([digest, hello, greet, tree], Run).
+
+sent(Kinds, #run{sent = Sent}) ->
+    lists:sum([maps:get(Kind, Sent, 0) || Kind <- Kinds]).
 
 name(Mode) ->
     binary_to_atom(<<"synchronization_", (atom_to_binary(Mode))/binary>>).
