@@ -24,7 +24,7 @@
 }).
 
 protocols() ->
-    [lasp_sync_state, lasp_sync_delta, lasp_sync_tree].
+    [lasp_sync:protocol(Mode) || Mode <- lasp_sync:modes()].
 
 convergence_test_() ->
     [
@@ -48,6 +48,7 @@ prop_converges(Protocol) ->
                 conjunction([
                     {equal, Values =:= [Expected]},
                     {agreed, lists:all(fun Protocol:agreed/1, replicas(Final))},
+                    {quiet, kinds(tick_all(drain(tick_all(Final)))) -- [digest, tree] =:= []},
                     {never_more_than_counted,
                         lists:all(
                             fun({Actor, Count}) ->
@@ -212,6 +213,9 @@ tick_all(Cluster = #cluster{replicas = Replicas}) ->
     lists:foldl(
         fun(Name, C) -> event(Name, {timer, propagate}, C) end, Cluster, maps:keys(Replicas)
     ).
+
+kinds(#cluster{wire = Wire}) ->
+    lists:usort([Kind || {_, _, {Kind, _, _}} <- Wire]).
 
 %% Nothing may go to and fro for ever.
 drain(Cluster) ->
