@@ -53,16 +53,11 @@ FULL = (
     Job(experiment="burst", cycles=4),
     Job(experiment="burst", nodes=1_024, cycles=4),
     Job(experiment="scale", cycles=2, simulated=1),
-    # A tenth of the half hour where it would take hours: each interval is as the one before.
+    # A part of the half hour where it would take hours: each interval is as the one before.
     *(
         Job(experiment=f"synchronization_{mode}", nodes=nodes, increments=increments)
-        for nodes, increments in (
-            (1024, 18),
-            (512, 18),
-            (256, 18),
-            (128, 180),
-            (64, 180),
-            (32, 180),
+        for nodes, increments in zip(
+            (1024, 512, 256, 128, 64, 32), (12, 12, 18, 18, 180, 180), strict=True
         )
         for mode in ("state", "delta", "tree")
     ),

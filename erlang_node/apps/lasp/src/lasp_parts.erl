@@ -94,8 +94,8 @@ binary(Shared, Binary) ->
     Own = byte_size(Binary) - Shared,
     [
         lasp_varint:encode((Shared bsl 1) bor 1),
-        lasp_varint:encode(Own)
-        | binary_part(Binary, Shared, Own)
+        lasp_varint:encode(Own),
+        binary_part(Binary, Shared, Own)
     ].
 
 integers([Integer | Rest], [Before | RestBefore]) ->
