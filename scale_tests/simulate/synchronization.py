@@ -103,7 +103,8 @@ def _whole(values: dict[str, float], name: str) -> float:
     missing = INCREMENTS - values["increments"]
     if missing <= 0 or values["increments"] <= warm:
         return sent
-    return sent + missing * (sent - values[f"warm_{name}"]) / (values["increments"] - warm)
+    between = values[f"counted_{name}"] - values[f"warm_{name}"]
+    return sent + missing * between / (values["increments"] - warm)
 
 
 def least(nodes: int) -> float:

@@ -96,11 +96,12 @@ def test_pictures_are_titled_simulated(tmp_path: Path) -> None:
 
 
 def transmission(mode: str, nodes: int, increments: int = 180) -> list[dict[str, Any]]:
-    """The cells of a run that sends 10 GiB in its first minute, and 1 GiB per increment after."""
-    sent = 10 + increments - 6
+    """Of a run that sends 10 GiB in its first minute, 1 per increment after, and 2 in the end."""
+    counted = 10 + increments - 6
     values = {"increments": increments, "warm": 6, "seconds_behind": 5, "seconds_to_converge": 9}
     for name in ("payload_bytes", "control_bytes", "frame_bytes"):
-        values |= {name: sent << 30, f"warm_{name}": 10 << 30}
+        values |= {name: (counted + 2) << 30, f"counted_{name}": counted << 30}
+        values |= {f"warm_{name}": 10 << 30}
     return [
         {**line("synchronization", mode, parameter, value), "nodes": nodes}
         for parameter, value in values.items()
@@ -112,7 +113,7 @@ def test_a_tenth_of_a_run_is_taken_for_the_whole(increments: int) -> None:
     lines = transmission("delta", 1024, increments)
     figures = report.cells([hyparview(*lines, nodes=1024)])
     [row] = synchronization.rows(figures)
-    assert (row.payload, row.published, row.increments) == (184, 16.0, increments)
+    assert (row.payload, row.published, row.increments) == (186, 16.0, increments)
     [bar] = synchronization.bars([row])
     assert not bar.ok
 

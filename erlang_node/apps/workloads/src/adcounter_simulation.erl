@@ -85,7 +85,7 @@ run(Name, Options) ->
     Lag = lag(Counted),
     Equal = until_equal(Counted),
     ok = check(Equal),
-    report(Mode, Lag, Links, Warm, Equal).
+    report(Mode, Lag, Links, [{warm, Warm}, {counted, Counted}], Equal).
 
 %% Internals: the overlay.
 
@@ -252,7 +252,8 @@ check(Run = #run{nodes = Nodes, options = #{increments := Increments}}) ->
     ),
     ok.
 
-report(Mode, Lag, Links, Warm, Run = #run{now = Now, options = Options}) ->
+%% Bytes at moments of the run, and at its end.
+report(Mode, Lag, Links, Moments, Run = #run{now = Now, options = Options}) ->
     #{increments := Increments} = Options,
     Degrees = [length(To) || To <- maps:values(Links)],
     lists:foreach(
@@ -261,17 +262,25 @@ report(Mode, Lag, Links, Warm, Run = #run{now = Now, options = Options}) ->
             {increments, Increments},
             {mean_degree, partisan_cells:mean(Degrees)},
             {warm, min(?WARM, Increments)},
-            {warm_payload_bytes, payload(Warm)},
             {payload_bytes, payload(Run)},
-            {warm_control_bytes, control(Warm)},
             {control_bytes, control(Run)},
-            {warm_frame_bytes, sent([frames], Warm)},
             {frame_bytes, sent([frames], Run)},
             {messages, sent([messages], Run)},
             {seconds_behind, Lag},
             {seconds_to_converge, (Now - Increments * ?INCREMENT_MS) / 1000}
+            | lists:append([moment(Moment, Then) || {Moment, Then} <- Moments])
         ]
     ).
+
+moment(Moment, Run) ->
+    [
+        {list_to_atom(lists:concat([Moment, '_', Name])), Bytes}
+     || {Name, Bytes} <- [
+            {payload_bytes, payload(Run)},
+            {control_bytes, control(Run)},
+            {frame_bytes, sent([frames], Run)}
+        ]
+    ].
 
 payload(Run) -> sent([state, delta, handover], Run).
 
