@@ -1,30 +1,38 @@
 #!/usr/bin/env escript
-%% Runs one experiment of partisan_experiments and writes one JSON object per line: the cells, then
-%% what it took. Progress goes to standard error. Needs `rebar3 compile' to have run.
+%% Runs one experiment of partisan_experiments or adcounter_simulation and writes one JSON object per
+%% line: the cells, then what it took. Progress goes to standard error. Needs `rebar3 compile' to have run.
 %%
 %%     simulate.escript EXPERIMENT KEY=NUMBER...
 %%
 %% Keys, each with a default: nodes, seed, cycles, messages, simulated, failure_cycles,
-%% healing_cycles. Without an experiment the names of all are written, one per line.
+%% healing_cycles, increments. Without an experiment the names of all are written, one per line.
 
 -mode(compile).
 
 main(Arguments) ->
     Library = filename:join([filename:dirname(escript:script_name()), "..", "_build", "default"]),
-    case code:add_patha(filename:join([Library, "lib", "partisan", "ebin"])) of
-        true -> start(Arguments);
-        {error, _} -> refuse("partisan is not compiled: run `rebar3 compile' in erlang_node", [])
+    Compiled = [
+        code:add_patha(filename:join([Library, "lib", Application, "ebin"]))
+     || Application <- ["partisan", "lasp", "workloads"]
+    ],
+    case lists:usort(Compiled) of
+        [true] -> start(Arguments);
+        _ -> refuse("the node is not compiled: run `rebar3 compile' in erlang_node", [])
     end.
+
+experiments() ->
+    [{Name, partisan_experiments} || Name <- partisan_experiments:names()] ++
+        [{Name, adcounter_simulation} || Name <- adcounter_simulation:names()].
 
 start([]) ->
-    [io:format("~s~n", [Name]) || Name <- partisan_experiments:names()];
+    [io:format("~s~n", [Name]) || {Name, _} <- experiments()];
 start([Name | Settings]) ->
-    case [N || N <- partisan_experiments:names(), atom_to_list(N) =:= Name] of
+    case [Found || {N, _} = Found <- experiments(), atom_to_list(N) =:= Name] of
         [Experiment] -> run(Experiment, maps:merge(defaults(), parse(Settings)));
-        [] -> refuse("no experiment ~s: there are ~p", [Name, partisan_experiments:names()])
+        [] -> refuse("no experiment ~s: there are ~p", [Name, [N || {N, _} <- experiments()]])
     end.
 
-run(Name, Options) ->
+run({Name, Module}, Options) ->
     Started = erlang:monotonic_time(millisecond),
     Emit = fun(Cell) -> write(Cell) end,
     Progress = fun(Text) ->
@@ -32,7 +40,7 @@ run(Name, Options) ->
         io:format(standard_error, "~4b s  ~s: ~s~n", [Seconds, Name, Text])
     end,
     {Pid, Monitor} = spawn_monitor(
-        fun() -> partisan_experiments:run(Name, Options#{emit => Emit, progress => Progress}) end
+        fun() -> Module:run(Name, Options#{emit => Emit, progress => Progress}) end
     ),
     receive
         {'DOWN', Monitor, process, Pid, normal} ->
@@ -68,7 +76,8 @@ defaults() ->
         messages => 100,
         simulated => 10,
         failure_cycles => 10,
-        healing_cycles => 50
+        healing_cycles => 50,
+        increments => 180
     }.
 
 write(Term) ->

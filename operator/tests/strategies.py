@@ -37,11 +37,13 @@ channels = st.lists(
 workloads = st.one_of(
     st.none(),
     st.builds(
-        lambda impressions, interval: {
-            "adCounter": {"impressions": impressions, "incrementInterval": interval}
+        lambda impressions, interval, mode: {
+            "adCounter": {"impressions": impressions, "incrementInterval": interval},
+            "synchronization": mode,
         },
         st.integers(1, 10**12),
         durations,
+        st.sampled_from(["State", "Delta", "Tree"]),
     ),
 )
 

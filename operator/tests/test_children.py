@@ -243,10 +243,18 @@ def test_node_config() -> None:
         "shuffle_interval => 10000,promotion_interval => 5000}},\n"
         "  channels => [#{name => default,parallelism => 1,monotonic => false}],\n"
         "  workload => {adcounter,#{ads => 1,impressions => 640,increment_interval => 1000,"
-        "propagation_interval => 5000}},\n"
+        "propagation_interval => 5000,synchronization => state}},\n"
         f'  run => <<"{run_id(cluster(spec).spec.workload)}">>,\n'
         f'  revision => <<"{revision(cluster(spec))}">>}}.\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("mode", "atom"), [("State", "state"), ("Delta", "delta"), ("Tree", "tree")]
+)
+def test_synchronization_in_the_node_config(mode: str, atom: str) -> None:
+    config = render_config(cluster({"workload": COUNTER | {"synchronization": mode}}))
+    assert f",synchronization => {atom}}}}},\n" in config
 
 
 @pytest.mark.parametrize(
@@ -349,6 +357,7 @@ def test_what_running_nodes_follow_is_another_revision(change: dict[str, Any]) -
     "change",
     [
         {"workload": {"adCounter": {"impressions": 641}}},
+        {"workload": COUNTER | {"synchronization": "Tree"}},
         {"channels": [{"name": "default"}, {"name": "more"}]},
         {"channels": [{"name": "default", "monotonic": True}]},
     ],

@@ -22,7 +22,8 @@ from scale_tests.results.pictures import (
     VERMILION,
     save,
 )
-from scale_tests.simulate.report import Cell
+from scale_tests.simulate import synchronization
+from scale_tests.simulate.figure import Cell
 
 COLOURS = {
     "hyparview": BLUE,
@@ -34,6 +35,9 @@ COLOURS = {
     "cyclon_acked": SKY,
     "scamp": VERMILION,
     "eager": GREY,
+    "state": VERMILION,
+    "delta": BLUE,
+    "tree": GREEN,
 }
 
 NAMES = {
@@ -64,25 +68,32 @@ class Picture:
     plot: Callable[[Figure, Figures], None]
     overlays: tuple[str, ...] = ()
     """The overlays that are drawn; all that were measured where there are none."""
+    every_size: bool = False
+    """Whether clusters of every size are drawn, not the largest only."""
 
 
 def draw(figures: Figures, directory: Path) -> list[Path]:
     """Draws what there are figures for into `directory` and returns the files."""
     files: list[Path] = []
     for picture in PICTURES:
-        shown = _largest(
+        wanted = [
             c
             for c in figures
             if c.experiment.startswith(picture.experiment)
             and (not picture.overlays or c.overlay in picture.overlays)
-        )
+        ]
+        shown = wanted if picture.every_size else _largest(wanted)
         if not shown:
             continue
         with mpl.rc_context(STYLE):
             figure = Figure(figsize=(8, 4.5), layout="constrained")
             picture.plot(figure, shown)
             sizes = sorted({c.nodes for c in shown})
-            nodes = " and ".join(f"{size:,}" for size in sizes)
+            nodes = (
+                f"{sizes[0]:,} to {sizes[-1]:,}"
+                if len(sizes) > 2
+                else " and ".join(f"{size:,}" for size in sizes)
+            )
             figure.suptitle(
                 f"Simulated: {picture.title} ({nodes} nodes)",
                 x=0.01,
@@ -208,6 +219,44 @@ def plot_link_cost(figure: Figure, figures: Figures) -> None:
     axes.legend()
 
 
+def plot_synchronization(figure: Figure, figures: Figures) -> None:
+    """What each way to synchronise transmits, against the number of nodes."""
+    axes = figure.add_subplot()
+    rows = synchronization.rows(figures)
+    for mode in dict.fromkeys(row.mode for row in rows):
+        own = [row for row in rows if row.mode == mode]
+        axes.plot(
+            [row.nodes for row in own],
+            [row.payload for row in own],
+            color=COLOURS[mode],
+            marker=".",
+            label=mode.capitalize(),
+        )
+        axes.plot(
+            [row.nodes for row in own if row.published is not None],
+            [row.published for row in own if row.published is not None],
+            color=COLOURS[mode],
+            linestyle="none",
+            marker="o",
+            markersize=8,
+            markerfacecolor="none",
+        )
+    sizes = sorted({row.nodes for row in rows})
+    axes.plot(
+        sizes,
+        [synchronization.least(size) for size in sizes],
+        color=GREY,
+        linestyle=":",
+        label="the final counts once to every node",
+    )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.set_xlabel("nodes")
+    axes.set_ylabel("payload transmitted in 30 minutes, GiB")
+    _legend(axes)
+
+
 PICTURES = (
     Picture(
         name="reliability",
@@ -257,6 +306,13 @@ PICTURES = (
         plot=plot_view_size,
     ),
     Picture(name="link_cost", title="X-BOT's links", experiment="link_cost", plot=plot_link_cost),
+    Picture(
+        name="synchronization",
+        title="transmission of the ad counter",
+        experiment=synchronization.EXPERIMENT,
+        plot=plot_synchronization,
+        every_size=True,
+    ),
 )
 
 

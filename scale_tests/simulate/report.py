@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Literal
@@ -13,7 +13,8 @@ from rich.table import Table
 
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
-from scale_tests.simulate import published
+from scale_tests.simulate import published, synchronization
+from scale_tests.simulate.figure import Cell
 from scale_tests.simulate.plan import PAPER_NODES, Job
 from scale_tests.simulate.runner import Measured, Outcome
 
@@ -26,14 +27,6 @@ CURVES = (
     "view_size_distribution",
 )
 """Experiments whose cells with numbers as parameters are points of a picture, not of a table."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cell(Measured):
-    """One figure beside the paper's, in the names of `simulate.json`."""
-
-    paper_value: float | None
-    explanation: str | None
 
 
 def cells(outcomes: Iterable[Outcome]) -> list[Cell]:
@@ -113,7 +106,7 @@ def bars(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Bar]:
             reached = [c.value for c in outcome.cells if c.parameter == "reliability"]
             name = f"broadcast reaches of {outcome.job.nodes:,} nodes, %"
             hold(name, reached[0], ">= 99.9", ok=reached[0] >= 99.9)
-    return held
+    return held + synchronization.bars(synchronization.rows(figures))
 
 
 def document(
@@ -150,7 +143,10 @@ def document(
 def show(console: Console, figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> None:
     """Prints the tables."""
     tabled = [
-        c for c in figures if isinstance(c.parameter, str) or not c.experiment.startswith(CURVES)
+        c
+        for c in figures
+        if c.experiment != synchronization.EXPERIMENT
+        and (isinstance(c.parameter, str) or not c.experiment.startswith(CURVES))
     ]
     for experiment, group in groupby(
         sorted(tabled, key=lambda c: c.experiment), key=lambda c: c.experiment
@@ -160,6 +156,10 @@ def show(console: Console, figures: Sequence[Cell], outcomes: Sequence[Outcome])
         f"{c.experiment}, {c.overlay}: {c.explanation}" for c in tabled if c.explanation
     ):
         console.print(f"* {reason}", style="dim", markup=False)
+    transmitted = synchronization.rows(figures)
+    if transmitted:
+        console.print(synchronization.table(transmitted))
+        console.print(f"* {synchronization.NOTE}", style="dim", markup=False)
     took = Table(title="simulated: what it took", title_justify="left")
     for column in ("experiment", "nodes", "seconds", "CPU seconds"):
         took.add_column(column, justify="left" if column == "experiment" else "right")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scale_tests.simulate import pictures, published, report
+from scale_tests.simulate import pictures, published, report, synchronization
 from scale_tests.simulate.plan import Job, plan
 from scale_tests.simulate.runner import Outcome, outcome
 
@@ -87,11 +87,39 @@ def test_pictures_are_titled_simulated(tmp_path: Path) -> None:
     lines += [line("link_cost", "xbot", 1, 30.5), line("link_cost", "hyparview", 1, 40.5)]
     lines += [line("relative_message_redundancy", "plumtree", 1, 3.0)]
     lines += [line("last_delivery_hop", "plumtree", 1, 9), line("recovery_80", "hyparview", 1, 9)]
+    lines += transmission("state", 32) + transmission("state", 64)
     files = pictures.draw(report.cells([hyparview(*lines)]), tmp_path)
     assert {file.stem for file in files} == {picture.name for picture in pictures.PICTURES}
     for file in files:
         if file.suffix == ".svg":
             assert "Simulated: " in file.read_text()
+
+
+def transmission(mode: str, nodes: int, increments: int = 180) -> list[dict[str, Any]]:
+    """Of a run that sends 10 GiB in its first minute, 1 per increment after, and 2 in the end."""
+    counted = 10 + increments - 6
+    values = {"increments": increments, "warm": 6, "seconds_behind": 5, "seconds_to_converge": 9}
+    for name in ("payload_bytes", "control_bytes", "frame_bytes"):
+        values |= {name: (counted + 2) << 30, f"counted_{name}": counted << 30}
+        values |= {f"warm_{name}": 10 << 30}
+    return [
+        {**line("synchronization", mode, parameter, value), "nodes": nodes}
+        for parameter, value in values.items()
+    ]
+
+
+@pytest.mark.parametrize("increments", [180, 18])
+def test_a_tenth_of_a_run_is_taken_for_the_whole(increments: int) -> None:
+    lines = transmission("delta", 1024, increments)
+    figures = report.cells([hyparview(*lines, nodes=1024)])
+    [row] = synchronization.rows(figures)
+    assert (row.payload, row.published, row.increments) == (186, 16.0, increments)
+    [bar] = synchronization.bars([row])
+    assert not bar.ok
+
+
+def test_the_least_is_a_megabyte_at_the_papers_size() -> None:
+    assert 0.9e6 < synchronization.least(1024) * synchronization.GIB < 1.1e6
 
 
 def test_quick_plans_are_a_tenth() -> None:

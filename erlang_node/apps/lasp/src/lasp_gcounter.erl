@@ -21,8 +21,9 @@
 -export([entries/1]).
 -export([equal/2]).
 -export([merge/2]).
--export([to_term/1]).
--export([from_term/1]).
+-export([difference/2]).
+-export([to_parts/1]).
+-export([from_parts/1]).
 
 -type actor() :: binary().
 %% No actor has a count of zero: it is left out, so that equal counters are equal terms.
@@ -72,22 +73,26 @@ equal(A, B) ->
 merge(A, B) ->
     maps:merge_with(fun(_Actor, CountA, CountB) -> max(CountA, CountB) end, A, B).
 
-%% @private
--spec to_term(t()) -> term().
-to_term(Counter) ->
-    entries(Counter).
+%% @doc The entries that are higher than those known.
+-spec difference(t(), Known :: t()) -> t().
+difference(Counter, Known) ->
+    maps:filter(fun(Actor, Count) -> Count > count(Actor, Known) end, Counter).
 
 %% @private
--spec from_term(term()) -> {ok, t()} | error.
-from_term(Entries) ->
-    try
-        {ok, maps:from_list([entry_of_term(Entry) || Entry <- Entries])}
-    catch
-        error:_ -> error
-    end.
+-spec to_parts(t()) -> [lasp_parts:part()].
+to_parts(Counter) ->
+    [{[Actor], [Count]} || {Actor, Count} <- entries(Counter)].
+
+%% @private
+-spec from_parts([lasp_parts:part()]) -> {ok, t()} | error.
+from_parts(Parts) ->
+    from_parts(Parts, new()).
 
 %% Internals.
 
-entry_of_term({Actor, Count}) when is_binary(Actor), is_integer(Count), Count > 0 ->
-    %% The actor would otherwise keep the whole message alive as a part of it.
-    {binary:copy(Actor), Count}.
+from_parts([{[Actor], [Count]} | Parts], Counter) when is_binary(Actor), Count > 0 ->
+    from_parts(Parts, Counter#{Actor => max(Count, count(Actor, Counter))});
+from_parts([], Counter) ->
+    {ok, Counter};
+from_parts(_, _) ->
+    error.

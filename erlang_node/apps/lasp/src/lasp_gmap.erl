@@ -6,15 +6,17 @@
 -module(lasp_gmap).
 
 -export([new/0]).
--export([entry/2]).
+-export([entry/3]).
 -export([get/3]).
 -export([keys/1]).
 -export([fold/3]).
 -export([merge/3]).
--export([to_term/2]).
--export([from_term/2]).
+-export([difference/3]).
+-export([to_parts/2]).
+-export([from_parts/2]).
 
 -type key() :: binary() | integer().
+%% No key holds the least value: it is left out, so that equal maps are equal terms.
 -opaque t(Value) :: #{key() => Value}.
 
 -export_type([t/1, key/0]).
@@ -25,9 +27,12 @@ new() ->
     #{}.
 
 %% @doc One key alone: the delta that joins `Value' to what the key holds.
--spec entry(key(), Value) -> t(Value).
-entry(Key, Value) ->
-    #{Key => Value}.
+-spec entry(lasp_lattice:type(), key(), Value) -> t(Value).
+entry(Type, Key, Value) ->
+    case Type:new() of
+        Value -> new();
+        _ -> #{Key => Value}
+    end.
 
 %% @doc What the key holds, the least value where it holds none.
 -spec get(lasp_lattice:type(), key(), t(Value)) -> Value.
@@ -52,26 +57,47 @@ fold(Fun, Acc, Map) ->
 merge(Type, A, B) ->
     maps:merge_with(fun(_Key, ValueA, ValueB) -> Type:merge(ValueA, ValueB) end, A, B).
 
-%% @doc The canonical form, as {@link lasp_lattice} asks for it.
--spec to_term(lasp_lattice:type(), t(_)) -> term().
-to_term(Type, Map) ->
-    [{Key, Type:to_term(maps:get(Key, Map))} || Key <- keys(Map)].
+%% @doc What is new of each key.
+-spec difference(lasp_lattice:type(), t(Value), Known :: t(Value)) -> t(Value).
+difference(Type, Map, Known) ->
+    Least = Type:new(),
+    maps:filtermap(
+        fun(Key, Value) ->
+            case Type:difference(Value, get(Type, Key, Known)) of
+                Least -> false;
+                New -> {true, New}
+            end
+        end,
+        Map
+    ).
 
-%% @doc The map of a canonical form, checked through and through.
--spec from_term(lasp_lattice:type(), term()) -> {ok, t(_)} | error.
-from_term(Type, Entries) ->
+%% @doc The canonical form, as {@link lasp_lattice} asks for it: the key leads the path.
+-spec to_parts(lasp_lattice:type(), t(_)) -> [lasp_parts:part()].
+to_parts(Type, Map) ->
+    [
+        {[Key | Path], Leaf}
+     || Key <- keys(Map), {Path, Leaf} <- Type:to_parts(maps:get(Key, Map))
+    ].
+
+%% @doc The map of a canonical form.
+-spec from_parts(lasp_lattice:type(), [lasp_parts:part()]) -> {ok, t(_)} | error.
+from_parts(Type, Parts) ->
     try
-        {ok, maps:from_list([entry_of_term(Type, Entry) || Entry <- Entries])}
+        Grouped = lists:foldl(fun group/2, #{}, lists:reverse(Parts)),
+        {ok, maps:map(fun(_Key, Own) -> value_of_parts(Type, Own) end, Grouped)}
     catch
-        error:_ -> error
+        throw:malformed -> error
     end.
 
 %% Internals.
 
-entry_of_term(Type, {Key, Term}) when is_binary(Key); is_integer(Key) ->
-    {ok, Value} = Type:from_term(Term),
-    {copy(Key), Value}.
+group({[Key | Path], Leaf}, Grouped) ->
+    Grouped#{Key => [{Path, Leaf} | maps:get(Key, Grouped, [])]};
+group(_, _) ->
+    throw(malformed).
 
-%% A key must not keep the message alive that it is a part of.
-copy(Key) when is_binary(Key) -> binary:copy(Key);
-copy(Key) -> Key.
+value_of_parts(Type, Parts) ->
+    case Type:from_parts(Parts) of
+        {ok, Value} -> Value;
+        error -> throw(malformed)
+    end.

@@ -6,9 +6,9 @@
 %%% synchronisation protocols never need to know what it means.
 %%%
 %%% Implementations keep to one representation per value: equal values are the same term (`=:=').
-%%% `to_term/1' gives that value in lists, tuples, binaries and integers only. These are written
-%%% alike by every OTP release, which maps and atoms are not, so that the encoded form can be
-%%% hashed and compared between nodes of different releases.
+%%% `to_parts/1' gives that value as {@link lasp_parts}, in the order of their paths. These are
+%%% written alike by every OTP release, so that the encoded form can be hashed and compared between
+%%% nodes of different releases.
 -module(lasp_lattice).
 
 -export([encode/2]).
@@ -26,23 +26,26 @@
 %% The least value: merging it changes nothing.
 -callback new() -> Value :: term().
 -callback merge(Value, Value) -> Value when Value :: term().
-%% The canonical form, and back; `error' for a term that is the form of no value.
--callback to_term(Value :: term()) -> term().
--callback from_term(term()) -> {ok, Value :: term()} | error.
+%% The least value that joined to `Known' gives what `Value' joined to `Known' gives: what is new in
+%% `Value' to one who knows `Known'.
+-callback difference(Value, Known :: Value) -> Value when Value :: term().
+%% The canonical form, and back; `error' for parts that are those of no value. What comes back is
+%% the join of the parts, in whatever order they are.
+-callback to_parts(Value :: term()) -> [lasp_parts:part()].
+-callback from_parts([lasp_parts:part()]) -> {ok, Value :: term()} | error.
 
 %% @doc The value as bytes: the CRDT payload of a message.
 -spec encode(type(), Value :: term()) -> binary().
 encode(Type, Value) ->
-    term_to_binary(Type:to_term(Value), [{minor_version, 2}]).
+    lasp_parts:encode(Type:to_parts(Value)).
 
 %% @doc The value that `encode/2' wrote. Anything else, however malformed, is `error': bytes from a
 %% peer are checked here once, so that `merge/2' only ever sees values.
 -spec decode(type(), binary()) -> {ok, Value :: term()} | error.
 decode(Type, Bytes) ->
-    try binary_to_term(Bytes, [safe]) of
-        Term -> Type:from_term(Term)
-    catch
-        error:badarg -> error
+    case lasp_parts:decode(Bytes) of
+        {ok, Parts} -> Type:from_parts(Parts);
+        error -> error
     end.
 
 %% @doc The digest of an encoded value.

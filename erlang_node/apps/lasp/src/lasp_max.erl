@@ -10,8 +10,9 @@
 -export([new/1]).
 -export([value/1]).
 -export([merge/2]).
--export([to_term/1]).
--export([from_term/1]).
+-export([difference/2]).
+-export([to_parts/1]).
+-export([from_parts/1]).
 
 -type value() :: tuple().
 %% The empty tuple is the least: tuples are ordered by size first.
@@ -39,17 +40,26 @@ value(Register) ->
 merge(A, B) ->
     max(A, B).
 
-%% @private
--spec to_term(t()) -> term().
-to_term(Register) ->
-    Register.
+%% @doc The register, if it is larger than the one known.
+-spec difference(t(), Known :: t()) -> t().
+difference(Register, Known) when Register > Known -> Register;
+difference(_, _) -> new().
 
 %% @private
--spec from_term(term()) -> {ok, t()} | error.
-from_term(Tuple) when is_tuple(Tuple) ->
-    case lists:all(fun is_integer/1, tuple_to_list(Tuple)) of
-        true -> {ok, Tuple};
-        false -> error
-    end;
-from_term(_) ->
+-spec to_parts(t()) -> [lasp_parts:part()].
+to_parts({}) -> [];
+to_parts(Register) -> [{[], tuple_to_list(Register)}].
+
+%% @private
+-spec from_parts([lasp_parts:part()]) -> {ok, t()} | error.
+from_parts(Parts) ->
+    from_parts(Parts, new()).
+
+%% Internals.
+
+from_parts([{[], [_ | _] = Integers} | Parts], Register) ->
+    from_parts(Parts, merge(list_to_tuple(Integers), Register));
+from_parts([], Register) ->
+    {ok, Register};
+from_parts(_, _) ->
     error.

@@ -7,8 +7,9 @@
 -export([new/1]).
 -export([value/1]).
 -export([merge/2]).
--export([to_term/1]).
--export([from_term/1]).
+-export([difference/2]).
+-export([to_parts/1]).
+-export([from_parts/1]).
 
 -opaque t() :: [] | integer().
 
@@ -34,13 +35,23 @@ value(Value) -> {ok, Value}.
 merge(A, B) ->
     min(A, B).
 
-%% @private
--spec to_term(t()) -> term().
-to_term(Register) ->
-    Register.
+%% @doc The register, if it is smaller than the one known.
+-spec difference(t(), Known :: t()) -> t().
+difference(Register, Known) when Register < Known -> Register;
+difference(_, _) -> new().
 
 %% @private
--spec from_term(term()) -> {ok, t()} | error.
-from_term([]) -> {ok, []};
-from_term(Value) when is_integer(Value) -> {ok, Value};
-from_term(_) -> error.
+-spec to_parts(t()) -> [lasp_parts:part()].
+to_parts([]) -> [];
+to_parts(Value) -> [{[], [Value]}].
+
+%% @private
+-spec from_parts([lasp_parts:part()]) -> {ok, t()} | error.
+from_parts(Parts) ->
+    from_parts(Parts, new()).
+
+%% Internals.
+
+from_parts([{[], [Value]} | Parts], Register) -> from_parts(Parts, merge(new(Value), Register));
+from_parts([], Register) -> {ok, Register};
+from_parts(_, _) -> error.

@@ -3,8 +3,9 @@
 %%%
 %%% One process, because the replica has one writer at a time: an update, a merge and a push must
 %%% not overtake each other. Messages of which only the newest counts go over the propagation
-%%% channel and are dropped rather than waited for when it is full; those of a handover go over
-%%% the default channel. A message that is lost is made good by the protocol.
+%%% channel, which may let a newer one replace them; the others go over the default channel. None
+%%% but those of a handover wait for room in a lane that is full. What is lost is made good by the
+%%% protocol.
 %%%
 %%% Readers hand in a function and get its result, so that what is copied is the answer and not the
 %%% replica. A subscriber gets `{lasp_store, changed}' when the replica has grown, and no second one
@@ -97,7 +98,7 @@ handover(Timeout) ->
 sent_payload() ->
     lists:sum([
         partisan_metrics:value(lasp_sync_bytes_total, [Kind, sent])
-     || Kind <- [state, handover]
+     || Kind <- [state, delta, handover]
     ]).
 
 %% gen_server.
@@ -218,6 +219,8 @@ call(Request) ->
 via(latest, #store{channel = Channel}) ->
     #{channel => Channel, on_busy => drop, ttl => 0};
 via(each, _Store) ->
+    #{channel => default, on_busy => drop, ttl => 0};
+via(patient, _Store) ->
     #{channel => default, on_busy => block, timeout => ?SEND_TIMEOUT_MS, ttl => 0}.
 
 has_read(Pid, Store = #store{subscribers = Subscribers}) ->

@@ -10,15 +10,19 @@
 %%% == What the interpreter promises ==
 %%% <ul>
 %%% <li>`{send, Name, latest, Msg}' may be lost, and may be dropped for a later `latest' message to
-%%%     the same node; `{send, Name, each, Msg}' is not dropped for a later one, but may be
-%%%     lost. Neither blocks.</li>
+%%%     the same node; `{send, Name, each, Msg}' is not dropped for a later one, but is lost where
+%%%     there is no room for it; `{send, Name, patient, Msg}' waits a moment for room.</li>
 %%% <li>`{neighbour_up, Name}' is told again when a neighbour has been replaced by a later life of
-%%%     itself.</li>
+%%%     itself; after that nothing comes that its former life has sent.</li>
 %%% <li>A timer fires once; starting it again restarts it.</li>
 %%% <li>After `handover', `{handed_over, Names}' is answered once, with the neighbours that now hold
 %%%     everything that this replica holds.</li>
 %%% </ul>
 -module(lasp_sync).
+
+-export([modes/0]).
+-export([protocol/1]).
+-export([phase/1]).
 
 -type name() :: binary().
 
@@ -30,11 +34,12 @@
     | {timer, Name :: term()}
     | handover.
 
-%% What a payload was: `foreign' belongs to another scope, `malformed' to nothing known.
--type kind() :: state | digest | handover | foreign | malformed.
+%% What a payload was: values whole (`state', `handover') or in part (`delta'); digests; what keeps
+%% the tree; `foreign' belongs to another scope, `malformed' to nothing known.
+-type kind() :: state | delta | digest | handover | hello | greet | tree | foreign | malformed.
 
 -type effect() ::
-    {send, name(), latest | each, Msg :: term()}
+    {send, name(), latest | each | patient, Msg :: term()}
     | {start_timer, Name :: term(), Milliseconds :: non_neg_integer()}
     %% The replica has grown.
     | changed
@@ -42,19 +47,42 @@
     | {count, kind(), sent | received, Bytes :: non_neg_integer()}
     | {handed_over, [name()]}.
 
+%% `name' and `incarnation': of this node.
 %% `scope': messages of another scope are ignored: two runs never mix.
 %% `interval': milliseconds between two propagations; the first comes after a random part of it.
 -type options() :: #{
+    name := name(),
+    incarnation := partisan_peer:incarnation(),
     type := lasp_lattice:type(),
     scope := binary(),
     interval := pos_integer(),
     seed := {integer(), integer(), integer()}
 }.
 
--export_type([name/0, event/0, kind/0, effect/0, options/0]).
+%% How a value is synchronised, as users name it.
+-type mode() :: state | delta | tree.
+
+-export_type([mode/0, name/0, event/0, kind/0, effect/0, options/0]).
 
 -callback init(options()) -> {State :: term(), [effect()]}.
 -callback handle(event(), State :: term()) -> {State :: term(), [effect()]}.
 -callback value(State :: term()) -> Value :: term().
 %% Was every neighbour, when last heard of, equal to this replica as it is now?
 -callback agreed(State :: term()) -> boolean().
+
+%% @doc The modes there are.
+-spec modes() -> [mode()].
+modes() ->
+    [state, delta, tree].
+
+%% @doc The protocol of a mode.
+-spec protocol(mode()) -> module().
+protocol(state) -> lasp_sync_state;
+protocol(delta) -> lasp_sync_delta;
+protocol(tree) -> lasp_sync_tree.
+
+%% @doc The random part of an interval after which the first propagation comes.
+-spec phase(options()) -> pos_integer().
+phase(#{interval := Interval, seed := Seed}) ->
+    {Phase, _} = rand:uniform_s(Interval, rand:seed_s(exsss, Seed)),
+    Phase.

@@ -4,10 +4,12 @@
 
 -export([new/0]).
 -export([merge/2]).
--export([to_term/1]).
--export([from_term/1]).
+-export([difference/2]).
+-export([to_parts/1]).
+-export([from_parts/1]).
 
 new() -> lasp_gmap:new().
 merge(A, B) -> lasp_gmap:merge(lasp_gcounter, A, B).
-to_term(Map) -> lasp_gmap:to_term(lasp_gcounter, Map).
-from_term(Term) -> lasp_gmap:from_term(lasp_gcounter, Term).
+difference(A, B) -> lasp_gmap:difference(lasp_gcounter, A, B).
+to_parts(Map) -> lasp_gmap:to_parts(lasp_gcounter, Map).
+from_parts(Parts) -> lasp_gmap:from_parts(lasp_gcounter, Parts).

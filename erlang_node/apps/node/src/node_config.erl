@@ -165,16 +165,19 @@ workload({Kind, Given}, Common = #{run := Run}) ->
     Run =/= <<>> orelse invalid("run: a workload needs the id of a run, a binary"),
     {ok, Module} = workload:module(Kind),
     Known = Module:parameters(),
-    Parameters = maps:map(
-        fun(Key, positive_integer) ->
-            case Given of
-                #{Key := Value} when is_integer(Value), Value > 0 -> Value;
-                #{} -> invalid("workload: ~p of ~p must be an integer above 0", [Key, Kind])
-            end
-        end,
-        Known
-    ),
+    Parameters = maps:map(fun(Key, Is) -> parameter(Is, Key, Kind, Given) end, Known),
     {Module, Common#{parameters => Parameters}}.
+
+parameter(positive_integer, Key, Kind, Given) ->
+    case Given of
+        #{Key := Value} when is_integer(Value), Value > 0 -> Value;
+        #{} -> invalid("workload: ~p of ~p must be an integer above 0", [Key, Kind])
+    end;
+parameter({one_of, Values, Default}, Key, Kind, Given) ->
+    Value = maps:get(Key, Given, Default),
+    lists:member(Value, Values) orelse
+        invalid("workload: ~p of ~p must be one of ~0tp", [Key, Kind, Values]),
+    Value.
 
 %% Internals: the keys of the file.
 

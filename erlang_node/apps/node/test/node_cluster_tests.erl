@@ -8,11 +8,14 @@
 -define(T, node_test_cluster).
 
 run_test_() ->
-    {timeout, 300, fun run/0}.
+    [
+        {atom_to_list(Mode), {timeout, 300, fun() -> run(Mode) end}}
+     || Mode <- lasp_sync:modes()
+    ].
 
-run() ->
+run(Mode) ->
     Size = 4,
-    New = ?T:new(Size),
+    New = ?T:new(Size, #{workload => ?T:workload(#{synchronization => Mode})}),
     Formed = lists:foldl(fun ?T:start/2, New, ?T:names(New)),
     try
         ok = await_joined(Formed),
@@ -32,6 +35,8 @@ run() ->
         Whole = ?T:start(3, ?T:forget(3, Left)),
         ok = ?T:await(fun() -> lists:all(fun(I) -> converged(I, Whole) end, ?T:names(Whole)) end),
         Workloads = [workload(I, Whole) || I <- ?T:names(Whole)],
+        Said = atom_to_binary(Mode),
+        [?assertMatch(#{<<"synchronization">> := Said}, Workload) || Workload <- Workloads],
         check_agreement(Workloads),
         check_sum(Workloads),
         #{<<"superseded">> := #{Departed := Count}} = hd(Workloads),

@@ -85,7 +85,8 @@ wrong_settings() ->
         {"workload", #{workload => {mining, #{}}}},
         {"impressions", #{workload => {adcounter, Parameters#{impressions => -1}}}},
         {"increment_interval",
-            #{workload => {adcounter, maps:remove(increment_interval, Parameters)}}}
+            #{workload => {adcounter, maps:remove(increment_interval, Parameters)}}},
+        {"synchronization", #{workload => {adcounter, Parameters#{synchronization => gossip}}}}
     ].
 
 wrong(Dir, {Field, Changes}) ->

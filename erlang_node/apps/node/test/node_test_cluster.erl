@@ -6,7 +6,7 @@
 -export([new/1, new/2]).
 -export([start/2, terminate/2, kill/2, forget/2, stop/1]).
 -export([names/1, get/3, post/4, status/2, address/2, token/1, call/5]).
--export([configuration/2, await/1]).
+-export([configuration/2, workload/1, await/1]).
 %% On the nodes.
 -export([boot/0]).
 
@@ -152,18 +152,22 @@ configuration(Changes, Cluster = #{count := Count, overrides := Overrides}) ->
         http_port => ?HTTP_PORT,
         overlay => {full_mesh, #{}},
         channels => [#{name => default}, #{name => gossip, monotonic => true}],
-        workload =>
-            {adcounter, #{
-                ads => 2,
-                impressions => 60,
-                increment_interval => 40,
-                propagation_interval => 20
-            }},
+        workload => workload(#{}),
         run => <<"r1">>
     },
     lists:flatten(
         io_lib:format("~p.~n", [maps:merge(maps:merge(Settings, Overrides), Changes)])
     ).
+
+%% The ad counter, with changes to its parameters.
+workload(Changes) ->
+    Parameters = #{
+        ads => 2,
+        impressions => 60,
+        increment_interval => 40,
+        propagation_interval => 20
+    },
+    {adcounter, maps:merge(Parameters, Changes)}.
 
 %% Until the condition holds.
 await(Condition) ->

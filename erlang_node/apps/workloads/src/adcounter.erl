@@ -27,6 +27,7 @@
 -record(adcounter, {
     core :: adcounter_core:state(),
     run :: binary(),
+    synchronization :: lasp_sync:mode(),
     directory :: file:filename()
 }).
 
@@ -35,26 +36,28 @@
 %% @private
 -spec child_specs(workload:options()) -> [supervisor:child_spec()].
 child_specs(Options = #{run := Run, channel := Channel, parameters := Parameters}) ->
-    Sync = #{
+    Sync = (maps:with([name, incarnation], Options))#{
         type => adcounter_state,
         scope => Run,
         interval => maps:get(propagation_interval, Parameters),
         seed => seed(Options)
     },
-    Store = #{protocol => lasp_sync_state, channel => Channel, sync => Sync},
+    Protocol = lasp_sync:protocol(maps:get(synchronization, Parameters)),
+    Store = #{protocol => Protocol, channel => Channel, sync => Sync},
     [
         #{id => lasp_store, start => {lasp_store, start_link, [Store]}},
         #{id => adcounter, start => {?MODULE, start_link, [Options]}}
     ].
 
 %% @private
--spec parameters() -> #{atom() => positive_integer}.
+-spec parameters() -> #{atom() => workload:kind_of_parameter()}.
 parameters() ->
     #{
         ads => positive_integer,
         impressions => positive_integer,
         increment_interval => positive_integer,
-        propagation_interval => positive_integer
+        propagation_interval => positive_integer,
+        synchronization => {one_of, lasp_sync:modes(), state}
     }.
 
 %% @doc Start the run, on all nodes.
@@ -114,7 +117,12 @@ init(Options = #{run := Run, parameters := Parameters, directory := Directory}) 
             seed => seed(Options), record => adcounter_journal:load(Directory)
         })
     ),
-    State = #adcounter{core = Core, run = Run, directory = Directory},
+    State = #adcounter{
+        core = Core,
+        run = Run,
+        synchronization = maps:get(synchronization, Parameters),
+        directory = Directory
+    },
     ok = effects(Effects, State),
     {_Replica, Observed} = observe(State),
     {ok, Observed}.
@@ -188,13 +196,14 @@ effect({start_timer, increment, Milliseconds}, _State) ->
 effect({log, Event, Details}, _State) ->
     ?LOG_NOTICE(Details#{event => Event}).
 
-status(Replica, #adcounter{core = Core, run = Run}) ->
+status(Replica, #adcounter{core = Core, run = Run, synchronization = Synchronization}) ->
     Actor = adcounter_core:actor(Core),
     Value = adcounter_state:total(Replica),
     Threshold = adcounter_core:threshold(Core),
     #{
         kind => adcounter,
         run => Run,
+        synchronization => Synchronization,
         phase => adcounter_core:phase(Core),
         actor => Actor,
         increments => adcounter_core:increments(Core),

@@ -32,8 +32,9 @@
 %% lasp_lattice.
 -export([new/0]).
 -export([merge/2]).
--export([to_term/1]).
--export([from_term/1]).
+-export([difference/2]).
+-export([to_parts/1]).
+-export([from_parts/1]).
 
 -type ad() :: non_neg_integer().
 -type microseconds() :: integer().
@@ -58,7 +59,7 @@ started(At) ->
 %% @doc An actor has counted an ad so many times in all.
 -spec counted(ad(), lasp_gcounter:actor(), non_neg_integer()) -> t().
 counted(Ad, Actor, Count) ->
-    #adcounter{counters = lasp_gmap:entry(Ad, lasp_gcounter:entry(Actor, Count))}.
+    #adcounter{counters = lasp_gmap:entry(lasp_gcounter, Ad, lasp_gcounter:entry(Actor, Count))}.
 
 %% @doc The present life of a node, whether it sees every ad disabled, and what it has counted. A
 %% later life replaces the report of an earlier one.
@@ -66,7 +67,7 @@ counted(Ad, Actor, Count) ->
     t().
 report(Name, Incarnation, Done, Increments) ->
     Report = {Incarnation, flag(Done), Increments},
-    #adcounter{barrier = lasp_gmap:entry(Name, lasp_max:new(Report))}.
+    #adcounter{barrier = lasp_gmap:entry(lasp_max, Name, lasp_max:new(Report))}.
 
 %% Queries.
 
@@ -144,30 +145,72 @@ merge(A, B) ->
     }.
 
 %% @private
--spec to_term(t()) -> term().
-to_term(#adcounter{start = Start, counters = Counters, barrier = Barrier}) ->
-    {
-        lasp_min:to_term(Start),
-        lasp_gmap:to_term(lasp_gcounter, Counters),
-        lasp_gmap:to_term(lasp_max, Barrier)
+-spec difference(t(), Known :: t()) -> t().
+difference(A, Known) ->
+    #adcounter{counters = Counters, barrier = Barrier} = A,
+    #adcounter{
+        start = lasp_min:difference(A#adcounter.start, Known#adcounter.start),
+        counters = lasp_gmap:difference(lasp_gcounter, Counters, Known#adcounter.counters),
+        barrier = lasp_gmap:difference(lasp_max, Barrier, Known#adcounter.barrier)
     }.
 
 %% @private
--spec from_term(term()) -> {ok, t()} | error.
-from_term({StartTerm, CountersTerm, BarrierTerm}) ->
-    maybe_all(
-        lasp_min:from_term(StartTerm),
-        lasp_gmap:from_term(lasp_gcounter, CountersTerm),
-        lasp_gmap:from_term(lasp_max, BarrierTerm)
-    );
-from_term(_) ->
-    error.
+%% A life of a node is written once, for its report and its counts follow one another:
+%% `[]' the start, `[Name, Incarnation]' the report, `[Name, Incarnation, Ad]' a count.
+-spec to_parts(t()) -> [lasp_parts:part()].
+to_parts(#adcounter{start = Start, counters = Counters, barrier = Barrier}) ->
+    Reports = [
+        {[Name, Incarnation], Report}
+     || {[Name], [Incarnation | Report]} <- lasp_gmap:to_parts(lasp_max, Barrier)
+    ],
+    Counts = lasp_gmap:fold(
+        fun(Ad, Counter, Acc) ->
+            [{[Name, Life, Ad], [Count]}
+             || {Actor, Count} <- lasp_gcounter:entries(Counter), {Name, Life} <- [life(Actor)]
+            ] ++ Acc
+        end,
+        [],
+        Counters
+    ),
+    lasp_min:to_parts(Start) ++ lists:sort(Reports ++ Counts).
+
+%% @private
+-spec from_parts([lasp_parts:part()]) -> {ok, t()} | error.
+from_parts(Parts) ->
+    from_parts(Parts, {new(), [], []}).
 
 %% Internals.
 
-maybe_all({ok, Start}, {ok, Counters}, {ok, Barrier}) ->
-    {ok, #adcounter{start = Start, counters = Counters, barrier = Barrier}};
-maybe_all(_, _, _) ->
+from_parts([{[Name, Incarnation, Ad], [Count]} | Parts], {State, Counts, Reports}) when
+    is_binary(Name), is_integer(Incarnation), is_integer(Ad), Ad >= 0, Count > 0
+->
+    case slash(Name, 0) of
+        none ->
+            Part = {[Ad, actor(Name, Incarnation)], [Count]},
+            from_parts(Parts, {State, [Part | Counts], Reports});
+        _ ->
+            %% No name that `life/1' could tell from an actor's.
+            error
+    end;
+from_parts([{[Name, Incarnation], [_, _] = Report} | Parts], {State, Counts, Reports}) when
+    is_binary(Name), is_integer(Incarnation)
+->
+    from_parts(Parts, {State, Counts, [{[Name], [Incarnation | Report]} | Reports]});
+from_parts([{[], [At]} | Parts], {State, Counts, Reports}) ->
+    from_parts(Parts, {merge(started(At), State), Counts, Reports});
+from_parts([], {State, Counts, Reports}) ->
+    case
+        {
+            lasp_gmap:from_parts(lasp_gcounter, Counts),
+            lasp_gmap:from_parts(lasp_max, Reports)
+        }
+    of
+        {{ok, Counters}, {ok, Barrier}} ->
+            {ok, State#adcounter{counters = Counters, barrier = Barrier}};
+        _ ->
+            error
+    end;
+from_parts(_, _) ->
     error.
 
 flag(true) -> 1;
@@ -180,21 +223,18 @@ is_done(Register) ->
     end.
 
 is_old(Actor, Barrier) ->
-    case life(Actor) of
-        {Name, Incarnation} ->
-            case lasp_max:value(lasp_gmap:get(lasp_max, Name, Barrier)) of
-                {Present, _, _} -> Incarnation < Present;
-                _ -> false
-            end;
-        unknown ->
-            false
+    {Name, Incarnation} = life(Actor),
+    case lasp_max:value(lasp_gmap:get(lasp_max, Name, Barrier)) of
+        {Present, _, _} -> Incarnation < Present;
+        {} -> false
     end.
 
+%% What `actor/2' made it of.
 life(Actor) ->
-    try
-        [Name, Incarnation] = binary:split(Actor, <<"/">>),
-        {Name, binary_to_integer(Incarnation)}
-    catch
-        %% Not the name of an actor that this module has made.
-        error:_ -> unknown
-    end.
+    Size = slash(Actor, 0),
+    <<Name:Size/binary, $/, Incarnation/binary>> = Actor,
+    {Name, binary_to_integer(Incarnation)}.
+
+slash(<<$/, _/binary>>, Position) -> Position;
+slash(<<_, Rest/binary>>, Position) -> slash(Rest, Position + 1);
+slash(<<>>, _) -> none.

@@ -21,12 +21,15 @@
 %% A part of a JSON document: maps with atoms or binaries as keys; `null' for what is not known.
 -type status() :: #{atom() => term()}.
 
--export_type([options/0, status/0]).
+%% What a parameter may be. One that has a default may be left out of the configuration.
+-type kind_of_parameter() :: positive_integer | {one_of, [atom(), ...], Default :: atom()}.
+
+-export_type([options/0, status/0, kind_of_parameter/0]).
 
 %% The processes, to be started in this order and restarted together.
 -callback child_specs(options()) -> [supervisor:child_spec()].
 %% Which parameters there are, with the kind of each.
--callback parameters() -> #{Key :: atom() => positive_integer}.
+-callback parameters() -> #{Key :: atom() => kind_of_parameter()}.
 %% Start the run of this id, everywhere; told on one node.
 -callback start(Run :: binary()) -> ok | {error, Reason :: iodata()}.
 -callback status() -> status().

@@ -19,6 +19,7 @@
 
 %% `counted': how far each actor ever got. `left': what actors that departed had counted.
 -record(cluster, {
+    protocol :: module(),
     names :: [binary()],
     nodes = #{} :: map(),
     wire = [] :: [{binary(), binary(), term()}],
@@ -30,21 +31,28 @@
 %% `store' survives a restart of the process, not of the pod.
 -record(node, {
     core :: adcounter_core:state(),
-    sync :: lasp_sync_state:state(),
+    sync :: term(),
     store = none :: none | adcounter_core:record()
 }).
 
 schedules_test_() ->
-    {timeout, 300, ?_assert(proper:quickcheck(prop_counts_right(), [quiet, {numtests, 400}]))}.
+    [
+        {atom_to_list(Mode), {timeout, 300,
+            ?_assert(proper:quickcheck(prop_counts_right(Mode), [quiet, {numtests, 300}]))}}
+     || Mode <- lasp_sync:modes()
+    ].
 
-prop_counts_right() ->
+prop_counts_right(Mode) ->
     ?FORALL(
         {Size, Ads, Steps},
         {integer(1, 5), integer(1, 2), list(step())},
         begin
-            Begun = lists:foldl(fun step/2, cluster(Size, Ads), Steps),
+            Begun = lists:foldl(
+                fun step/2, cluster(lasp_sync:protocol(Mode), Size, Ads), Steps
+            ),
             Final = finish(Begun, Ads, 1000),
-            Replicas = [replica(N) || N <- nodes_of(Final)],
+            Protocol = Final#cluster.protocol,
+            Replicas = [replica(N, Final) || N <- nodes_of(Final)],
             [Replica | _] = Replicas,
             Living = [adcounter_core:actor(N#node.core) || N <- nodes_of(Final)],
             Counted = Final#cluster.counted,
@@ -63,7 +71,7 @@ prop_counts_right() ->
                     )},
                 {agreed,
                     lists:all(
-                        fun(N) -> lasp_sync_state:agreed(N#node.sync) end, nodes_of(Final)
+                        fun(N) -> Protocol:agreed(N#node.sync) end, nodes_of(Final)
                     )},
                 {living_exact,
                     lists:all(
@@ -118,11 +126,10 @@ step() ->
 
 %% Building.
 
-cluster(Size, Ads) ->
+cluster(Protocol, Size, Ads) ->
     Names = [integer_to_binary(I) || I <- lists:seq(0, Size - 1)],
-    Booted = lists:foldl(
-        fun(Name, C) -> boot(Name, none, Ads, C) end, #cluster{names = Names}, Names
-    ),
+    Empty = #cluster{protocol = Protocol, names = Names},
+    Booted = lists:foldl(fun(Name, C) -> boot(Name, none, Ads, C) end, Empty, Names),
     start(hd(Names), Booted).
 
 start(Name, Cluster) ->
@@ -131,8 +138,14 @@ start(Name, Cluster) ->
     observe(Name, core_effects(Name, Effects, Cluster)).
 
 boot(Name, Store, Ads, Cluster = #cluster{names = Names, life = Life, nodes = Nodes}) ->
-    {Sync, _} = lasp_sync_state:init(#{
-        type => adcounter_state, scope => ?RUN, interval => 100, seed => {1, 2, Life}
+    Protocol = Cluster#cluster.protocol,
+    {Sync, _} = Protocol:init(#{
+        name => Name,
+        incarnation => 1000000 * (Life + 1),
+        type => adcounter_state,
+        scope => ?RUN,
+        interval => 100,
+        seed => {1, 2, Life}
     }),
     {Core, Effects} = adcounter_core:init(#{
         name => Name,
@@ -223,7 +236,7 @@ still_held(Cluster = #cluster{left = Left}) ->
     maps:filter(
         fun(Actor, Count) ->
             lists:any(
-                fun(Node) -> adcounter_state:count(Actor, replica(Node)) =:= Count end,
+                fun(Node) -> adcounter_state:count(Actor, replica(Node, Cluster)) =:= Count end,
                 nodes_of(Cluster)
             )
         end,
@@ -248,7 +261,7 @@ hand_over(Name, Cluster, Rounds) when Rounds > 0 ->
     end.
 
 %% Without further faults the run comes to its end.
-finish(Cluster, Ads, Budget) when Budget > 0 ->
+finish(Cluster = #cluster{protocol = Protocol}, Ads, Budget) when Budget > 0 ->
     Counted = lists:foldl(fun count/2, Cluster, Cluster#cluster.names),
     Round = drain(
         lists:foldl(
@@ -259,7 +272,7 @@ finish(Cluster, Ads, Budget) when Budget > 0 ->
     ),
     Over = lists:all(
         fun(N) ->
-            adcounter_core:all_done(N#node.core) andalso lasp_sync_state:agreed(N#node.sync)
+            adcounter_core:all_done(N#node.core) andalso Protocol:agreed(N#node.sync)
         end,
         nodes_of(Round)
     ),
@@ -278,10 +291,10 @@ message(From, To, Message, Cluster) ->
 
 %% The wiring of one node.
 
-sync_event(Name, Event, Cluster = #cluster{nodes = Nodes}) ->
+sync_event(Name, Event, Cluster = #cluster{protocol = Protocol, nodes = Nodes}) ->
     case Nodes of
         #{Name := Node = #node{sync = Sync}} ->
-            {Next, Effects} = lasp_sync_state:handle(Event, Sync),
+            {Next, Effects} = Protocol:handle(Event, Sync),
             Stepped = Cluster#cluster{nodes = Nodes#{Name := Node#node{sync = Next}}},
             lists:foldl(fun(Effect, C) -> sync_effect(Name, Effect, C) end, Stepped, Effects);
         #{} ->
@@ -298,7 +311,7 @@ sync_effect(_Name, _Effect, Cluster) ->
     Cluster.
 
 observe(Name, Cluster) ->
-    Replica = replica(maps:get(Name, Cluster#cluster.nodes)),
+    Replica = replica(maps:get(Name, Cluster#cluster.nodes), Cluster),
     core_event(Name, {replica, Replica, 1}, Cluster).
 
 core_event(Name, Event, Cluster = #cluster{nodes = Nodes}) ->
@@ -324,8 +337,8 @@ core_effect(Name, {update, Delta}, Cluster) ->
 core_effect(_Name, _Effect, Cluster) ->
     Cluster.
 
-replica(#node{sync = Sync}) ->
-    lasp_sync_state:value(Sync).
+replica(#node{sync = Sync}, #cluster{protocol = Protocol}) ->
+    Protocol:value(Sync).
 
 nodes_of(#cluster{nodes = Nodes}) ->
     maps:values(Nodes).

@@ -86,9 +86,11 @@ def _workload(workload: Workload | None) -> Term:
     if workload is None or workload.ad_counter is None:
         return Atom("none")
     counter: AdCounter = workload.ad_counter
-    return Atom("adcounter"), {
+    parameters: dict[Atom, Term] = {
         Atom("ads"): counter.ads,
         Atom("impressions"): counter.impressions,
         Atom("increment_interval"): milliseconds(counter.increment_interval),
         Atom("propagation_interval"): milliseconds(counter.propagation_interval),
+        Atom("synchronization"): Atom(workload.synchronization.lower()),
     }
+    return Atom("adcounter"), parameters

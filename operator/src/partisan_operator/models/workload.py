@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
@@ -59,6 +60,14 @@ class AdCounter(Resource):
     """Time between two exchanges of counters with the neighbours."""
 
 
+class Synchronization(StrEnum):
+    """How the replicas of a workload become equal."""
+
+    STATE = "State"
+    DELTA = "Delta"
+    TREE = "Tree"
+
+
 class Workload(Resource):
     """What the nodes do once the overlay is one connected component. One member is set."""
 
@@ -73,3 +82,10 @@ class Workload(Resource):
 
     ad_counter: AdCounter | None = None
     """The ad counter of the published experiment."""
+
+    synchronization: Synchronization = Synchronization.STATE
+    """What neighbours are sent each interval. State: all counters, as in the published
+    experiment. Delta: what has changed and they do not know, which reaches everyone as soon and
+    takes a small fraction of the bytes. Tree: the same over a spanning tree of the overlay, once
+    to every node: the fewest bytes, and about twice the time. All end with the same counters,
+    whatever is lost. A change replaces the pods and starts another run."""

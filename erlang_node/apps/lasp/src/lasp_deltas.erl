@@ -1,0 +1,411 @@
+%%% @doc Synchronisation by deltas over links: what is new here is sent once over every link, except
+%%% to where it came from.
+%%%
+%%% Almeida, Shoker, Baquero, "Delta state replicated data types" (2018), with both improvements of
+%%% Enes et al., "Efficient synchronization of state-based CRDTs" (ICDE 2019): back-propagation is
+%%% avoided (BP), and of what is received only what is new here is passed on (RR). What a neighbour
+%%% sends it knows, so that it also leaves what was waiting to be sent to it: where both ends of a
+%%% link learn of a change from elsewhere, only the one whose turn comes first sends it.
+%%%
+%%% == A link ==
+%%% to a neighbour has a delta-group that waits (`pending') and those that were sent (`flights').
+%%% Each interval the pending group goes out under a new number and joins the flights; when it is
+%%% acknowledged it is dropped, when it has not been for two intervals it is pending again. Groups
+%%% are joins, so a group is never larger than the value, however long a neighbour is silent.
+%%% Acknowledgements travel with the next group the other way. Numbers are drawn from one row for
+%%% all links, which begins at random in each life: an acknowledgement that comes late is that of
+%%% nothing.
+%%%
+%%% == A link that comes ==
+%%% begins with a greeting: both ends exchange digests. Where these are equal nothing is
+%%% pending; otherwise the end with the smaller name sends all it has, and the other answers with
+%%% what that lacked. A greeting asks the other end to begin anew as well, and is also what a node
+%%% sends that receives a group which it cannot read.
+%%%
+%%% == When all is quiet ==
+%%% each neighbour is sent a digest each interval, linked or not. Where it differs from that of a
+%%% replica that is as quiet, the states are exchanged, whatever went wrong before.
+%%%
+%%% Which neighbours are linked is the caller's affair: all of them ({@link lasp_sync_delta}), or
+%%% those that a tree connects ({@link lasp_sync_tree}). Messages are understood from any.
+-module(lasp_deltas).
+
+-export([new/1]).
+-export([replica/1]).
+-export([update/2]).
+-export([up/2]).
+-export([down/2]).
+-export([links/1]).
+-export([link/2]).
+-export([unlink/2]).
+-export([tick/1]).
+-export([take/4]).
+-export([handover/1]).
+
+-type id() :: non_neg_integer().
+
+-record(flight, {
+    number :: id(),
+    group :: term(),
+    definitions :: lasp_dictionary:definitions(),
+    age = 0 :: non_neg_integer()
+}).
+
+-record(link, {
+    pending :: term(),
+    sender :: lasp_dictionary:sender(),
+    flights = [] :: [#flight{}],
+    %% Numbers of groups that the neighbour has not been told of to have arrived.
+    owed = [] :: [id()],
+    %% The neighbour has answered since the link came.
+    greeted = false :: boolean()
+}).
+
+-record(deltas, {
+    name :: lasp_sync:name(),
+    replica :: lasp_replica:t(),
+    %% Has the replica grown since the last tick?
+    fresh = false :: boolean(),
+    next :: id(),
+    numbers :: lasp_dictionary:numbers(),
+    links = #{} :: #{lasp_sync:name() => #link{}},
+    receivers = #{} :: #{lasp_sync:name() => lasp_dictionary:receiver()}
+}).
+
+-opaque t() :: #deltas{}.
+
+-export_type([t/0]).
+
+-type result() :: {t(), [lasp_sync:effect()]}.
+
+-define(NUMBER_BITS, 32).
+%% A group is sent again when it has not been acknowledged for so many intervals.
+-define(PATIENCE, 2).
+%% The most acknowledgements in one message; the others go with the next.
+-define(MAX_OWED, 255).
+
+%% @doc The least value, without neighbours.
+-spec new(lasp_sync:options()) -> t().
+new(Options = #{name := Name, seed := Seed}) ->
+    {Next, _} = rand:uniform_s(1 bsl (?NUMBER_BITS - 2), rand:seed_s(exsss, Seed)),
+    #deltas{
+        name = Name,
+        replica = lasp_replica:new(Options),
+        next = Next,
+        numbers = lasp_dictionary:new_numbers(Next)
+    }.
+
+%% @doc What is held.
+-spec replica(t()) -> lasp_replica:t().
+replica(#deltas{replica = Replica}) ->
+    Replica.
+
+%% @doc Joins a delta of this node's own.
+-spec update(Delta :: term(), t()) -> result().
+update(Delta, D = #deltas{replica = Replica}) ->
+    case lasp_replica:merge(Delta, Replica) of
+        {grown, New, Grown} -> {spread(New, none, D#deltas{replica = Grown}), [changed]};
+        unchanged -> {D, []}
+    end.
+
+%% @doc A neighbour has come, or another life of it. It is not linked.
+-spec up(lasp_sync:name(), t()) -> t().
+up(Name, D = #deltas{replica = Replica, links = Links, receivers = Receivers}) ->
+    D#deltas{
+        replica = lasp_replica:up(Name, Replica),
+        links = maps:remove(Name, Links),
+        receivers = Receivers#{Name => lasp_dictionary:new_receiver()}
+    }.
+
+%% @doc A neighbour has gone, and with it its link.
+-spec down(lasp_sync:name(), t()) -> result().
+down(Name, D = #deltas{replica = Replica, links = Links, receivers = Receivers}) ->
+    {Down, Effects} = lasp_replica:down(Name, Replica),
+    Next = D#deltas{
+        replica = Down,
+        links = maps:remove(Name, Links),
+        receivers = maps:remove(Name, Receivers)
+    },
+    {Next, Effects}.
+
+%% @doc The neighbours that are linked, in order.
+-spec links(t()) -> [lasp_sync:name()].
+links(#deltas{links = Links}) ->
+    lists:sort(maps:keys(Links)).
+
+%% @doc Links a neighbour.
+-spec link(lasp_sync:name(), t()) -> result().
+link(Name, D) ->
+    Linked = new_link(Name, encoded(D)),
+    {Linked, greeting(hello, Name, Linked)}.
+
+%% @doc Ends the link to a neighbour.
+-spec unlink(lasp_sync:name(), t()) -> t().
+unlink(Name, D = #deltas{links = Links}) ->
+    D#deltas{links = maps:remove(Name, Links)}.
+
+%% @doc What is due once per interval.
+-spec tick(t()) -> result().
+tick(D = #deltas{replica = Replica, fresh = Fresh}) ->
+    case lasp_replica:is_handing_over(Replica) of
+        true ->
+            Pushing = #deltas{replica = Encoded} = encoded(D),
+            Pushes = [lasp_replica:push(Name, Encoded) || Name <- lasp_replica:neighbours(Encoded)],
+            {Pushing, lists:append(Pushes)};
+        false when Fresh ->
+            each(fun tick_link/2, links(D), D#deltas{fresh = false});
+        false ->
+            Quiet = encoded(D),
+            each(fun tick_quiet/2, lasp_replica:neighbours(Replica), Quiet)
+    end.
+
+%% @doc Takes a message of this scope.
+-spec take(Kind :: term(), From :: lasp_sync:name(), Payload :: binary(), t()) -> result().
+take(delta, From, Payload, D) ->
+    Received = {count, delta, received, byte_size(Payload)},
+    case Payload of
+        <<Number:?NUMBER_BITS, Count, Acks:(4 * Count)/binary, Group/binary>> ->
+            Acknowledged = acknowledged([A || <<A:?NUMBER_BITS>> <= Acks], From, D),
+            {Next, Effects} = take_group(Number, From, Group, Acknowledged),
+            {Next, [Received | Effects]};
+        _ ->
+            {D, [{count, malformed, received, byte_size(Payload)}]}
+    end;
+take(Kind, From, Digest, D) when Kind =:= hello; Kind =:= greet ->
+    {Next, Effects} = greeted(Kind, From, Digest, encoded(D)),
+    {Next, [{count, Kind, received, byte_size(Digest)} | Effects]};
+take(Kind, From, Payload, D = #deltas{replica = Replica}) ->
+    {New, Next, Effects} = lasp_replica:take(Kind, From, Payload, Replica),
+    Taken = spread(New, From, D#deltas{replica = Next}),
+    {Repaired, Repair} = repair(Kind, From, Payload, Taken),
+    {Repaired, Effects ++ Repair}.
+
+%% @doc Begins the handover to all neighbours.
+-spec handover(t()) -> result().
+handover(D = #deltas{replica = Replica}) ->
+    {Next, Effects} = lasp_replica:handover(Replica),
+    {D#deltas{replica = Next}, Effects}.
+
+%% Internals: growth.
+
+%% What is new is pending on every link but the one it came from.
+spread(New, From, D = #deltas{links = Links, replica = Replica}) ->
+    Type = lasp_replica:type(Replica),
+    case Type:new() of
+        New ->
+            D;
+        _ ->
+            Spread = maps:map(
+                fun
+                    (Name, Link) when Name =:= From -> Link;
+                    (_, Link = #link{pending = Pending}) ->
+                        Link#link{pending = Type:merge(Pending, New)}
+                end,
+                Links
+            ),
+            D#deltas{links = Spread, fresh = true}
+    end.
+
+take_group(0, _From, <<>>, D) ->
+    {D, []};
+take_group(Number, From, Group, D = #deltas{receivers = Receivers}) ->
+    Receiver = maps:get(From, Receivers, lasp_dictionary:new_receiver()),
+    case lasp_dictionary:decode(Group, Receiver) of
+        {ok, Parts, Learnt} ->
+            Next = D#deltas{receivers = replace(From, Learnt, Receivers)},
+            take_parts(Number, From, Parts, Next);
+        {error, unknown} ->
+            Encoded = encoded(D),
+            {Encoded, greeting(hello, From, Encoded)};
+        {error, malformed} ->
+            {D, [{count, malformed, received, byte_size(Group)}]}
+    end.
+
+take_parts(Number, From, Parts, D = #deltas{replica = Replica}) ->
+    Type = lasp_replica:type(Replica),
+    case Type:from_parts(Parts) of
+        {ok, Delta} ->
+            {Grown, Changes} =
+                case lasp_replica:merge(Delta, Replica) of
+                    {grown, New, Next} -> {spread(New, From, D#deltas{replica = Next}), [changed]};
+                    unchanged -> {D, []}
+                end,
+            {Owing, Effects} = received(Number, From, Delta, Grown),
+            {Owing, Changes ++ Effects};
+        error ->
+            {D, [{count, malformed, received, 0}]}
+    end.
+
+%% One that is not linked is told at once, for there is no next group to it.
+received(Number, From, Delta, D = #deltas{links = Links, replica = Replica}) ->
+    case Links of
+        #{From := Link = #link{pending = Pending, owed = Owed}} ->
+            Left = (lasp_replica:type(Replica)):difference(Pending, Delta),
+            Owing = Link#link{pending = Left, owed = [Number | Owed]},
+            {D#deltas{links = Links#{From := Owing}}, []};
+        #{} ->
+            {D, group(0, [Number], <<>>, From, D)}
+    end.
+
+%% Internals: sending.
+
+tick_quiet(Name, D = #deltas{replica = Replica}) ->
+    case tick_link(Name, D) of
+        {Next, []} ->
+            {Next, lasp_replica:send(digest, Name, lasp_replica:digest(Replica), Replica)};
+        Sent ->
+            Sent
+    end.
+
+tick_link(Name, D = #deltas{links = Links, replica = Replica}) ->
+    Least = (lasp_replica:type(Replica)):new(),
+    case Links of
+        #{Name := #link{greeted = false}} ->
+            Encoded = encoded(D),
+            {Encoded, greeting(hello, Name, Encoded)};
+        #{Name := Link} ->
+            case aged(Link, Replica) of
+                #link{pending = Least, owed = []} = Aged ->
+                    {set_link(Name, Aged, D), []};
+                #link{pending = Least, owed = Owed} = Aged ->
+                    {Acks, Later} = owed(Owed),
+                    {set_link(Name, Aged#link{owed = Later}, D), group(0, Acks, <<>>, Name, D)};
+                Aged ->
+                    send_pending(Name, set_link(Name, Aged, D))
+            end;
+        #{} ->
+            {D, []}
+    end.
+
+%% The link an interval later: what has not been acknowledged in time is pending again.
+aged(Link = #link{flights = Flights, pending = Pending}, Replica) ->
+    Type = lasp_replica:type(Replica),
+    Older = [Flight#flight{age = Age + 1} || Flight = #flight{age = Age} <- Flights],
+    {Lost, Flying} = lists:partition(fun(#flight{age = Age}) -> Age >= ?PATIENCE end, Older),
+    Again = lists:foldl(fun(#flight{group = G}, P) -> Type:merge(G, P) end, Pending, Lost),
+    Link#link{flights = Flying, pending = Again}.
+
+send_pending(Name, D = #deltas{links = Links, replica = Replica, next = Number, numbers = Ids}) ->
+    Type = lasp_replica:type(Replica),
+    #{Name := Link = #link{pending = Pending, sender = Sender, owed = Owed}} = Links,
+    {Bytes, Definitions, Numbers} =
+        lasp_dictionary:encode(Type:to_parts(Pending), Sender, Ids),
+    Flight = #flight{number = Number, group = Pending, definitions = Definitions},
+    {Acks, Later} = owed(Owed),
+    Sent = Link#link{
+        pending = Type:new(), flights = [Flight | Link#link.flights], owed = Later
+    },
+    Next = set_link(Name, Sent, (numbered(D))#deltas{numbers = Numbers}),
+    {Next, group(Number, Acks, Bytes, Name, D)}.
+
+group(Number, Acks, Bytes, Name, #deltas{replica = Replica}) ->
+    Told = << <<Ack:?NUMBER_BITS>> || Ack <- Acks >>,
+    Payload = <<Number:?NUMBER_BITS, (length(Acks)), Told/binary, Bytes/binary>>,
+    lasp_replica:send(delta, Name, Payload, Replica).
+
+owed(Owed) when length(Owed) =< ?MAX_OWED -> {Owed, []};
+owed(Owed) -> lists:split(?MAX_OWED, Owed).
+
+acknowledged(Numbers, From, D = #deltas{links = Links}) ->
+    case Links of
+        #{From := Link} -> set_link(From, lists:foldl(fun arrived/2, Link, Numbers), D);
+        #{} -> D
+    end.
+
+arrived(Number, Link = #link{flights = Flights, sender = Sender}) ->
+    case lists:keytake(Number, #flight.number, Flights) of
+        {value, #flight{definitions = Definitions}, Flying} ->
+            Known = lasp_dictionary:acknowledged(Definitions, Sender),
+            Link#link{flights = Flying, sender = Known};
+        false ->
+            Link
+    end.
+
+%% Internals: greetings.
+
+greeted(hello, From, Digest, D = #deltas{links = Links}) ->
+    Answer = greeting(greet, From, D),
+    case Links of
+        #{From := _} ->
+            {Begun, Effects} = begun(From, Digest, new_link(From, D)),
+            {Begun, Answer ++ Effects};
+        #{} ->
+            {D, Answer}
+    end;
+greeted(greet, From, Digest, D = #deltas{links = Links}) ->
+    case Links of
+        #{From := #link{greeted = false}} -> begun(From, Digest, D);
+        #{} -> {D, []}
+    end.
+
+%% The other end holds what has this digest.
+begun(Name, Digest, D = #deltas{name = Self, links = Links, replica = Replica}) ->
+    #{Name := Link} = Links,
+    Begun = Link#link{greeted = true},
+    case lasp_replica:digest(Replica) of
+        Digest ->
+            Least = (lasp_replica:type(Replica)):new(),
+            {set_link(Name, Begun#link{pending = Least}, D), []};
+        _ when Self < Name ->
+            send_pending(Name, set_link(Name, Begun, D));
+        _ ->
+            {set_link(Name, Begun, D), []}
+    end.
+
+greeting(Kind, Name, #deltas{replica = Replica}) ->
+    lasp_replica:send(Kind, Name, lasp_replica:digest(Replica), Replica).
+
+new_link(Name, D = #deltas{replica = Replica}) ->
+    Pending = lasp_replica:value(Replica),
+    set_link(Name, #link{pending = Pending, sender = lasp_dictionary:new_sender()}, D).
+
+%% Internals: repair.
+
+%% Two that have nothing to tell each other, and yet differ. Only what is quiet here is compared:
+%% while changes are on their way digests always differ.
+repair(digest, From, Digest, D = #deltas{fresh = false, links = Links, replica = Replica}) ->
+    Least = (lasp_replica:type(Replica)):new(),
+    Idle =
+        case Links of
+            #{From := #link{pending = Pending, flights = Flights, greeted = Greeted}} ->
+                Pending =:= Least andalso Flights =:= [] andalso Greeted;
+            #{} ->
+                true
+        end,
+    case lists:member(From, lasp_replica:neighbours(Replica)) andalso Idle of
+        true ->
+            Encoded = encoded(D),
+            case lasp_replica:digest(Encoded#deltas.replica) of
+                Digest -> {Encoded, []};
+                _ -> {Encoded, lasp_replica:push(From, Encoded#deltas.replica)}
+            end;
+        false ->
+            {D, []}
+    end;
+repair(_Kind, _From, _Payload, D) ->
+    {D, []}.
+
+%% Internals: the record.
+
+each(Fun, Names, D) ->
+    lists:foldl(
+        fun(Name, {D0, Effects}) ->
+            {Next, More} = Fun(Name, D0),
+            {Next, Effects ++ More}
+        end,
+        {D, []},
+        Names
+    ).
+
+set_link(Name, Link, D = #deltas{links = Links}) ->
+    D#deltas{links = Links#{Name => Link}}.
+
+replace(Name, Receiver, Receivers) when is_map_key(Name, Receivers) -> Receivers#{Name := Receiver};
+replace(_, _, Receivers) -> Receivers.
+
+%% Never zero, which is the number of no group.
+numbered(D = #deltas{next = Next}) ->
+    D#deltas{next = Next rem ((1 bsl ?NUMBER_BITS) - 1) + 1}.
+
+encoded(D = #deltas{replica = Replica}) ->
+    D#deltas{replica = lasp_replica:encoded(Replica)}.

@@ -1,0 +1,185 @@
+%%% @doc Parts in few bytes for a neighbour that has seen their paths before: a path is sent once,
+%%% with a number, and from then on as that number.
+%%%
+%%% ```
+%%% numbers   that this life of the node has given to the shapes of parts, the same towards all
+%%%           neighbours; a shape is a path and the length of its leaf
+%%% sender    knows which numbers its neighbour knows, because a message that defined them has been
+%%%           acknowledged; until then it defines them in every message
+%%% receiver  knows the numbers of its neighbour's present life
+%%% '''
+%%%
+%%% A message has the life, a block of {@link lasp_parts} with their numbers, which are defined by
+%%% it, and the other parts in the order of their numbers: each as the gap between its number and
+%%% the one before, and its leaf as what it differs by from the last one of the same length. Actors
+%%% that count equally often take two bytes each.
+%%%
+%%% What a number means never changes while the life lasts. So no message, however late, repeated
+%%% or lost, can be read as other parts than it was made of: a receiver that does not know a number,
+%%% because it has been restarted, say, answers `unknown', and its neighbour has to define all anew.
+-module(lasp_dictionary).
+
+-export([new_numbers/1]).
+-export([new_sender/0]).
+-export([new_receiver/0]).
+-export([encode/3]).
+-export([acknowledged/2]).
+-export([decode/2]).
+
+-define(LIFE_BITS, 32).
+
+-type id() :: non_neg_integer().
+%% Drawn at random.
+-type life() :: non_neg_integer().
+-type shape() :: {lasp_parts:path(), Length :: non_neg_integer()}.
+
+-record(numbers, {
+    life :: life(),
+    of_shapes = #{} :: #{shape() => id()}
+}).
+-opaque numbers() :: #numbers{}.
+%% The numbers that the neighbour knows.
+-opaque sender() :: #{id() => []}.
+-opaque receiver() :: {none | life(), #{id() => shape()}}.
+%% What a message has defined.
+-type definitions() :: [id()].
+
+-export_type([numbers/0, sender/0, receiver/0, life/0, definitions/0]).
+
+%% @doc No numbers yet, in this life.
+-spec new_numbers(life()) -> numbers().
+new_numbers(Life) ->
+    #numbers{life = Life}.
+
+%% @doc Of one whose neighbour knows nothing.
+-spec new_sender() -> sender().
+new_sender() ->
+    #{}.
+
+%% @doc Of one who knows nothing.
+-spec new_receiver() -> receiver().
+new_receiver() ->
+    {none, #{}}.
+
+%% @doc The bytes of parts, which are in the order of their paths, and what they define.
+-spec encode([lasp_parts:part()], sender(), numbers()) -> {binary(), definitions(), numbers()}.
+encode(Parts, Sender, Numbers0) ->
+    {Numbered, Numbers = #numbers{life = Life}} = lists:mapfoldl(fun number/2, Numbers0, Parts),
+    {Known, New} = lists:partition(fun({Id, _}) -> is_map_key(Id, Sender) end, Numbered),
+    Block = lasp_parts:encode([Part || {_, Part} <- New]),
+    Definitions = [Id || {Id, _} <- New],
+    Bytes = iolist_to_binary([
+        <<Life:?LIFE_BITS>>,
+        lasp_varint:encode(byte_size(Block)),
+        Block,
+        ids(Definitions, 0),
+        references(lists:keysort(1, Known), -1, #{})
+    ]),
+    {Bytes, Definitions, Numbers}.
+
+%% @doc The neighbour has received the message that defined these.
+-spec acknowledged(definitions(), sender()) -> sender().
+acknowledged(Definitions, Sender) ->
+    lists:foldl(fun(Id, Known) -> Known#{Id => []} end, Sender, Definitions).
+
+%% @doc The parts of a message, in some order. `unknown': it uses a number that the receiver has
+%% not seen defined.
+-spec decode(binary(), receiver()) ->
+    {ok, [lasp_parts:part()], receiver()} | {error, unknown | malformed}.
+decode(<<Life:?LIFE_BITS, Bytes/binary>>, Receiver) ->
+    try
+        {Size, AfterSize} = varint(Bytes),
+        {Block, AfterBlock} = take(Size, AfterSize),
+        New = parts(Block),
+        {Known, References} = define(New, 0, AfterBlock, in_life(Life, Receiver)),
+        {ok, referred(References, -1, #{}, Known, New), {Life, Known}}
+    catch
+        throw:Reason -> {error, Reason}
+    end;
+decode(_, _) ->
+    {error, malformed}.
+
+%% Internals: writing.
+
+number({Path, Leaf} = Part, Numbers = #numbers{of_shapes = Ids}) ->
+    Shape = {Path, length(Leaf)},
+    case Ids of
+        #{Shape := Id} ->
+            {{Id, Part}, Numbers};
+        #{} ->
+            Id = map_size(Ids),
+            {{Id, Part}, Numbers#numbers{of_shapes = Ids#{Shape => Id}}}
+    end.
+
+ids([], _Before) ->
+    [];
+ids([Id | Ids], Before) ->
+    [lasp_varint:encode(lasp_varint:fold(Id - Before)) | ids(Ids, Id)].
+
+references([], _Before, _Leaves) ->
+    [];
+references([{Id, {_, Leaf}} | References], Before, Leaves) ->
+    Length = length(Leaf),
+    [
+        lasp_varint:encode(Id - Before - 1),
+        differences(Leaf, leaf_before(Length, Leaves))
+        | references(References, Id, Leaves#{Length => Leaf})
+    ].
+
+differences([Integer | Leaf], [Before | LeafBefore]) ->
+    [lasp_varint:encode(lasp_varint:fold(Integer - Before)) | differences(Leaf, LeafBefore)];
+differences([], []) ->
+    [].
+
+%% Internals: reading.
+
+in_life(Life, {Life, Known}) -> Known;
+in_life(_, _) -> #{}.
+
+parts(Block) ->
+    case lasp_parts:decode(Block) of
+        {ok, Parts} -> Parts;
+        error -> throw(malformed)
+    end.
+
+define([], _Before, Bytes, Known) ->
+    {Known, Bytes};
+define([{Path, Leaf} | Parts], Before, Bytes, Known) ->
+    {Folded, Rest} = varint(Bytes),
+    Id = Before + lasp_varint:unfold(Folded),
+    define(Parts, Id, Rest, Known#{Id => {Path, length(Leaf)}}).
+
+referred(<<>>, _Before, _Leaves, _Known, Parts) ->
+    Parts;
+referred(Bytes, Before, Leaves, Known, Parts) ->
+    {Gap, AfterGap} = varint(Bytes),
+    Id = Before + Gap + 1,
+    case Known of
+        #{Id := {Path, Length}} ->
+            {Leaf, Rest} = leaf(leaf_before(Length, Leaves), AfterGap),
+            referred(Rest, Id, Leaves#{Length => Leaf}, Known, [{Path, Leaf} | Parts]);
+        #{} ->
+            throw(unknown)
+    end.
+
+leaf([], Bytes) ->
+    {[], Bytes};
+leaf([Before | LeafBefore], Bytes) ->
+    {Folded, AfterInteger} = varint(Bytes),
+    {Leaf, Rest} = leaf(LeafBefore, AfterInteger),
+    {[Before + lasp_varint:unfold(Folded) | Leaf], Rest}.
+
+varint(Bytes) ->
+    case lasp_varint:decode(Bytes) of
+        {ok, Integer, Rest} -> {Integer, Rest};
+        error -> throw(malformed)
+    end.
+
+take(Size, Bytes) when Size =< byte_size(Bytes) -> split_binary(Bytes, Size);
+take(_, _) -> throw(malformed).
+
+leaf_before(Length, Leaves) ->
+    case Leaves of
+        #{Length := Leaf} -> Leaf;
+        #{} -> lists:duplicate(Length, 0)
+    end.

@@ -1,0 +1,258 @@
+%%% @doc What every synchronisation protocol has: the value, what the neighbours were last heard to
+%%% hold, and the handover before a node leaves.
+%%%
+%%% Messages are `{Kind, Scope, Payload}' with a binary as payload. Those that are understood here,
+%%% and so by every protocol:
+%%% <ul>
+%%% <li>`state': the whole value.</li>
+%%% <li>`digest': the hash of it, from one who has nothing else to say.</li>
+%%% <li>`handover': the whole value, to be answered with `handed_over' and its digest.</li>
+%%% </ul>
+%%%
+%%% == When a neighbour is sent less ==
+%%% The digest of what a neighbour sent last is kept. Where it equals the digest of this replica the
+%%% neighbour holds everything that this replica holds, now and for the rest of its life, because
+%%% values only grow; it is then sent the sixteen bytes of the digest in place of the state.
+%%%
+%%% == Handing over ==
+%%% Before a node leaves, it sends its state once more and every neighbour answers; the answer means
+%%% that the state has been merged, not merely queued. What is not answered is sent again each
+%%% interval, until the neighbour answers or goes down. How long to wait is the caller's affair.
+%%% A node that has finished handing over confirms nothing any more, so that two neighbours that
+%%% leave together do not each rely on the other.
+-module(lasp_replica).
+
+-export([new/1]).
+-export([type/1]).
+-export([value/1]).
+-export([merge/2]).
+-export([digest/1]).
+-export([encoded/1]).
+-export([neighbours/1]).
+-export([agreed/1]).
+-export([up/2]).
+-export([down/2]).
+-export([push/2]).
+-export([send/4]).
+-export([open/2]).
+-export([take/4]).
+-export([handover/1]).
+-export([is_handing_over/1]).
+
+-record(replica, {
+    type :: lasp_lattice:type(),
+    scope :: binary(),
+    value :: term(),
+    %% The value as it is sent, and its digest, where they are known.
+    encoded = stale :: stale | {binary(), lasp_lattice:digest()},
+    %% The digest each neighbour was last heard to have.
+    heard = #{} :: #{lasp_sync:name() => lasp_lattice:digest() | unknown},
+    %% While handing over: who has everything, out of those who are still neighbours.
+    handover = no :: no | {waiting, [lasp_sync:name()]} | done
+}).
+
+-opaque t() :: #replica{}.
+
+-type message() :: {Kind :: atom(), Scope :: binary(), Payload :: binary()}.
+
+-export_type([t/0, message/0]).
+
+%% @doc The least value, without neighbours.
+-spec new(lasp_sync:options()) -> t().
+new(#{type := Type, scope := Scope}) ->
+    #replica{type = Type, scope = Scope, value = Type:new()}.
+
+%% @doc The type of the value.
+-spec type(t()) -> lasp_lattice:type().
+type(#replica{type = Type}) ->
+    Type.
+
+%% @doc The value.
+-spec value(t()) -> term().
+value(#replica{value = Value}) ->
+    Value.
+
+%% @doc Joins a value, and tells what of it was new.
+-spec merge(Delta :: term(), t()) -> {grown, New :: term(), t()} | unchanged.
+merge(Delta, Replica = #replica{type = Type, value = Value}) ->
+    Least = Type:new(),
+    case Type:difference(Delta, Value) of
+        Least ->
+            unchanged;
+        New ->
+            Grown = Replica#replica{
+                value = Type:merge(Value, New),
+                encoded = stale,
+                handover = handover_again(Replica)
+            },
+            {grown, New, Grown}
+    end.
+
+%% @doc The digest of the value.
+-spec digest(t()) -> lasp_lattice:digest().
+digest(#replica{encoded = {_, Digest}}) ->
+    Digest;
+digest(#replica{type = Type, value = Value}) ->
+    lasp_lattice:digest(lasp_lattice:encode(Type, Value)).
+
+%% @doc The replica that knows its bytes, for the value is written once, however often it is sent.
+-spec encoded(t()) -> t().
+encoded(Replica = #replica{encoded = stale, type = Type, value = Value}) ->
+    Bytes = lasp_lattice:encode(Type, Value),
+    Replica#replica{encoded = {Bytes, lasp_lattice:digest(Bytes)}};
+encoded(Replica) ->
+    Replica.
+
+%% @doc The neighbours, in order.
+-spec neighbours(t()) -> [lasp_sync:name()].
+neighbours(#replica{heard = Heard}) ->
+    lists:sort(maps:keys(Heard)).
+
+%% @doc Was every neighbour last heard to be equal?
+-spec agreed(t()) -> boolean().
+agreed(Replica = #replica{heard = Heard}) ->
+    Digest = digest(Replica),
+    lists:all(fun(Known) -> Known =:= Digest end, maps:values(Heard)).
+
+%% @doc A neighbour has come. What was known of the name is forgotten: it may be a new life.
+-spec up(lasp_sync:name(), t()) -> t().
+up(Name, Replica = #replica{heard = Heard}) ->
+    Replica#replica{heard = Heard#{Name => unknown}}.
+
+%% @doc A neighbour has gone.
+-spec down(lasp_sync:name(), t()) -> {t(), [lasp_sync:effect()]}.
+down(Name, Replica = #replica{heard = Heard}) ->
+    progress(Replica#replica{heard = maps:remove(Name, Heard)}).
+
+%% @doc Sends a neighbour what it needs to hold all that is held here: the state, or the digest
+%% where it is known to hold it. Of an encoded replica.
+-spec push(lasp_sync:name(), t()) -> [lasp_sync:effect()].
+push(Name, Replica = #replica{encoded = {Bytes, Digest}, heard = Heard, handover = Handover}) ->
+    case Heard of
+        #{Name := Digest} -> send(digest, Name, Digest, Replica);
+        #{} when Handover =:= no -> send(state, Name, Bytes, Replica);
+        #{} -> send(handover, Name, Bytes, Replica)
+    end.
+
+%% @doc A message of this replica's scope, and the count of it. Of states and digests the newest
+%% says it all; what is sent before a node leaves is worth waiting for.
+-spec send(lasp_sync:kind(), lasp_sync:name(), Payload :: binary(), t()) -> [lasp_sync:effect()].
+send(Kind, Name, Payload, #replica{scope = Scope}) ->
+    Class =
+        case Kind of
+            state -> latest;
+            digest -> latest;
+            handover -> patient;
+            _ -> each
+        end,
+    [{send, Name, Class, {Kind, Scope, Payload}}, {count, Kind, sent, byte_size(Payload)}].
+
+%% @doc What a message holds, if it is of this scope; else the count of it.
+-spec open(term(), t()) -> {ok, Kind :: term(), Payload :: binary()} | {error, lasp_sync:effect()}.
+open({Kind, Scope, Payload}, #replica{scope = Scope}) when is_binary(Payload) ->
+    {ok, Kind, Payload};
+open({_, _, Payload}, _) when is_binary(Payload) ->
+    {error, received(foreign, Payload)};
+open(_, _) ->
+    {error, received(malformed, <<>>)}.
+
+%% @doc Takes a message that every protocol understands; answers with what was new in it, the least
+%% value where nothing was.
+-spec take(Kind :: term(), From :: lasp_sync:name(), Payload :: binary(), t()) ->
+    {New :: term(), t(), [lasp_sync:effect()]}.
+take(state, From, Bytes, Replica) ->
+    take_state(state, From, Bytes, [], Replica);
+take(handover, _From, Bytes, Replica = #replica{handover = done}) ->
+    %% This replica has handed over and is about to go: to confirm would be to lose it.
+    nothing([received(handover, Bytes)], Replica);
+take(handover, From, Bytes, Replica = #replica{scope = Scope}) ->
+    Digest = lasp_lattice:digest(Bytes),
+    Answer = [
+        {send, From, patient, {handed_over, Scope, Digest}},
+        {count, digest, sent, byte_size(Digest)}
+    ],
+    take_state(handover, From, Bytes, Answer, Replica);
+take(digest, From, Digest, Replica) ->
+    nothing([received(digest, Digest)], heard(From, Digest, Replica));
+take(handed_over, From, Digest, Replica) ->
+    case digest(Replica) of
+        Digest ->
+            {Next, Effects} = progress(heard(From, Digest, Replica)),
+            nothing([received(digest, Digest) | Effects], Next);
+        _ ->
+            %% The answer to what this replica was before it grew again: it is asked anew.
+            nothing([received(digest, Digest)], Replica)
+    end;
+take(_, _From, Payload, Replica) ->
+    nothing([received(malformed, Payload)], Replica).
+
+%% @doc Begins the handover; asking again changes nothing.
+-spec handover(t()) -> {t(), [lasp_sync:effect()]}.
+handover(Replica = #replica{handover = no}) ->
+    Waiting = encoded(Replica#replica{handover = {waiting, []}}),
+    Pushes = [push(Name, Waiting) || Name <- neighbours(Waiting)],
+    {Next, Effects} = progress(Waiting),
+    {Next, lists:append(Pushes) ++ Effects};
+handover(Replica) ->
+    {Replica, []}.
+
+%% @doc Has the handover begun?
+-spec is_handing_over(t()) -> boolean().
+is_handing_over(#replica{handover = Handover}) ->
+    Handover =/= no.
+
+%% Internals.
+
+take_state(Kind, From, Bytes, Answer, Replica = #replica{type = Type, encoded = Own}) ->
+    Digest = lasp_lattice:digest(Bytes),
+    Received = received(Kind, Bytes),
+    case Own of
+        {_, Digest} ->
+            {Next, Effects} = progress(heard(From, Digest, Replica)),
+            nothing([Received | Effects] ++ Answer, Next);
+        _ ->
+            case lasp_lattice:decode(Type, Bytes) of
+                {ok, Value} ->
+                    {New, Merged, Changes} = join(Value, heard(From, Digest, Replica)),
+                    {Next, Effects} = progress(Merged),
+                    {New, Next, [Received | Changes ++ Effects] ++ Answer};
+                error ->
+                    nothing([received(malformed, Bytes)], Replica)
+            end
+    end.
+
+join(Value, Replica = #replica{type = Type}) ->
+    case merge(Value, Replica) of
+        {grown, New, Grown} -> {New, Grown, [changed]};
+        unchanged -> {Type:new(), Replica, []}
+    end.
+
+nothing(Effects, Replica = #replica{type = Type}) ->
+    {Type:new(), Replica, Effects}.
+
+%% What came during the handover has to be handed over as well: none has confirmed it yet.
+handover_again(#replica{handover = {waiting, _}}) -> {waiting, []};
+handover_again(#replica{handover = Handover}) -> Handover.
+
+%% Only what current neighbours have is kept, or the map would grow with every passer-by.
+heard(From, Digest, Replica = #replica{heard = Heard}) ->
+    case Heard of
+        #{From := _} -> Replica#replica{heard = Heard#{From := Digest}};
+        #{} -> Replica
+    end.
+
+%% Finish the handover once no neighbour is left that lacks something. Those who have confirmed are
+%% remembered, because a neighbour may leave, or learn more than this replica, after it has.
+progress(Replica = #replica{handover = {waiting, Before}, heard = Heard}) ->
+    Digest = digest(Replica),
+    Now = [Name || {Name, Known} <- maps:to_list(Heard), Known =:= Digest],
+    Confirmed = lists:usort(Now ++ Before),
+    case maps:keys(Heard) -- Confirmed of
+        [] -> {Replica#replica{handover = done}, [{handed_over, Confirmed}]};
+        _ -> {Replica#replica{handover = {waiting, Confirmed}}, []}
+    end;
+progress(Replica) ->
+    {Replica, []}.
+
+received(Kind, Payload) ->
+    {count, Kind, received, byte_size(Payload)}.

@@ -1,0 +1,63 @@
+%%% @doc Synchronisation by deltas with every neighbour; see {@link lasp_deltas}.
+%%%
+%%% A change takes the shortest way, as with full state, and travels once over every link of the
+%%% overlay.
+-module(lasp_sync_delta).
+-behaviour(lasp_sync).
+
+-export([init/1]).
+-export([handle/2]).
+-export([value/1]).
+-export([agreed/1]).
+
+-record(sync, {
+    interval :: pos_integer(),
+    deltas :: lasp_deltas:t()
+}).
+
+-opaque state() :: #sync{}.
+
+-export_type([state/0]).
+
+-define(TIMER, propagate).
+
+%% @doc An empty replica without neighbours.
+-spec init(lasp_sync:options()) -> {state(), [lasp_sync:effect()]}.
+init(Options = #{interval := Interval}) ->
+    State = #sync{interval = Interval, deltas = lasp_deltas:new(Options)},
+    {State, [{start_timer, ?TIMER, lasp_sync:phase(Options)}]}.
+
+%% @doc One step of the protocol.
+-spec handle(lasp_sync:event(), state()) -> {state(), [lasp_sync:effect()]}.
+handle(Event, State = #sync{deltas = Deltas}) ->
+    {Next, Effects} = event(Event, State, Deltas),
+    {State#sync{deltas = Next}, Effects}.
+
+%% @doc The replica.
+-spec value(state()) -> term().
+value(#sync{deltas = Deltas}) ->
+    lasp_replica:value(lasp_deltas:replica(Deltas)).
+
+%% @doc Was every neighbour last heard to be equal?
+-spec agreed(state()) -> boolean().
+agreed(#sync{deltas = Deltas}) ->
+    lasp_replica:agreed(lasp_deltas:replica(Deltas)).
+
+%% Internals.
+
+event({update, Delta}, _State, Deltas) ->
+    lasp_deltas:update(Delta, Deltas);
+event({timer, ?TIMER}, #sync{interval = Interval}, Deltas) ->
+    {Next, Effects} = lasp_deltas:tick(Deltas),
+    {Next, Effects ++ [{start_timer, ?TIMER, Interval}]};
+event({neighbour_up, Name}, _State, Deltas) ->
+    lasp_deltas:link(Name, lasp_deltas:up(Name, Deltas));
+event({neighbour_down, Name}, _State, Deltas) ->
+    lasp_deltas:down(Name, Deltas);
+event({message, From, Message}, _State, Deltas) ->
+    case lasp_replica:open(Message, lasp_deltas:replica(Deltas)) of
+        {ok, Kind, Payload} -> lasp_deltas:take(Kind, From, Payload, Deltas);
+        {error, Count} -> {Deltas, [Count]}
+    end;
+event(handover, _State, Deltas) ->
+    lasp_deltas:handover(Deltas).

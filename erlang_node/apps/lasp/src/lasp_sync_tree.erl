@@ -1,0 +1,98 @@
+%%% @doc Synchronisation by deltas over a spanning tree of the overlay.
+%%%
+%%% {@link lasp_tree} says which neighbours are linked, {@link lasp_deltas} what goes over the
+%%% links. A change travels once to every node, the least there can be where all are to hold it,
+%%% but not by the shortest way: it waits for an interval at each node between, and a tree has
+%%% longer ways than the overlay that it spans. A tree that breaks heals by itself, and a link that
+%%% comes begins with the comparison of what both ends hold, so that nothing is lost in between.
+-module(lasp_sync_tree).
+-behaviour(lasp_sync).
+
+-export([init/1]).
+-export([handle/2]).
+-export([value/1]).
+-export([agreed/1]).
+
+-record(sync, {
+    interval :: pos_integer(),
+    tree :: lasp_tree:t(),
+    deltas :: lasp_deltas:t()
+}).
+
+-opaque state() :: #sync{}.
+
+-export_type([state/0]).
+
+-define(TIMER, propagate).
+
+%% @doc An empty replica without neighbours.
+-spec init(lasp_sync:options()) -> {state(), [lasp_sync:effect()]}.
+init(Options = #{name := Name, incarnation := Incarnation, interval := Interval}) ->
+    State = #sync{
+        interval = Interval,
+        tree = lasp_tree:new(Name, Incarnation),
+        deltas = lasp_deltas:new(Options)
+    },
+    {State, [{start_timer, ?TIMER, lasp_sync:phase(Options)}]}.
+
+%% @doc One step of the protocol.
+-spec handle(lasp_sync:event(), state()) -> {state(), [lasp_sync:effect()]}.
+handle({update, Delta}, State = #sync{deltas = Deltas}) ->
+    with_deltas(lasp_deltas:update(Delta, Deltas), State);
+handle({timer, ?TIMER}, State = #sync{interval = Interval, tree = Tree}) ->
+    {Ticked, Adverts} = grown(lasp_tree:tick(Tree), State),
+    {Next, Effects} = with_deltas(lasp_deltas:tick(Ticked#sync.deltas), Ticked),
+    {Next, Adverts ++ Effects ++ [{start_timer, ?TIMER, Interval}]};
+handle({neighbour_up, Name}, State = #sync{tree = Tree, deltas = Deltas}) ->
+    grown(lasp_tree:up(Name, Tree), State#sync{deltas = lasp_deltas:up(Name, Deltas)});
+handle({neighbour_down, Name}, State = #sync{tree = Tree, deltas = Deltas}) ->
+    {Down, Effects} = with_deltas(lasp_deltas:down(Name, Deltas), State),
+    {Next, More} = grown(lasp_tree:down(Name, Tree), Down),
+    {Next, Effects ++ More};
+handle({message, From, Message}, State = #sync{tree = Tree, deltas = Deltas}) ->
+    case lasp_replica:open(Message, lasp_deltas:replica(Deltas)) of
+        {ok, tree, Advert} ->
+            {Next, Effects} = grown(lasp_tree:heard(From, Advert, Tree), State),
+            {Next, [{count, tree, received, byte_size(Advert)} | Effects]};
+        {ok, Kind, Payload} ->
+            with_deltas(lasp_deltas:take(Kind, From, Payload, Deltas), State);
+        {error, Count} ->
+            {State, [Count]}
+    end;
+handle(handover, State = #sync{deltas = Deltas}) ->
+    with_deltas(lasp_deltas:handover(Deltas), State).
+
+%% @doc The replica.
+-spec value(state()) -> term().
+value(#sync{deltas = Deltas}) ->
+    lasp_replica:value(lasp_deltas:replica(Deltas)).
+
+%% @doc Was every neighbour last heard to be equal?
+-spec agreed(state()) -> boolean().
+agreed(#sync{deltas = Deltas}) ->
+    lasp_replica:agreed(lasp_deltas:replica(Deltas)).
+
+%% Internals.
+
+with_deltas({Deltas, Effects}, State) ->
+    {State#sync{deltas = Deltas}, Effects}.
+
+%% Tells neighbours of the tree, and links those that are in it.
+grown({Tree, Tell}, State = #sync{deltas = Deltas}) ->
+    Replica = lasp_deltas:replica(Deltas),
+    Adverts = [
+        lasp_replica:send(tree, Name, lasp_tree:advert(Name, Tree), Replica)
+     || Name <- Tell
+    ],
+    Wanted = lasp_tree:links(Tree),
+    Linked = lasp_deltas:links(Deltas),
+    Fewer = lists:foldl(fun lasp_deltas:unlink/2, Deltas, Linked -- Wanted),
+    {Next, Greetings} = lists:foldl(
+        fun(Name, {D0, Effects}) ->
+            {D, More} = lasp_deltas:link(Name, D0),
+            {D, Effects ++ More}
+        end,
+        {Fewer, []},
+        Wanted -- Linked
+    ),
+    {State#sync{tree = Tree, deltas = Next}, lists:append(Adverts) ++ Greetings}.

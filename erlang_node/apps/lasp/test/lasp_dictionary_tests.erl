@@ -1,0 +1,81 @@
+%%% @doc What is sent of parts whose paths are known, and what is understood of it.
+-module(lasp_dictionary_tests).
+
+-include_lib("proper/include/proper.hrl").
+-include_lib("eunit/include/eunit.hrl").
+
+-define(D, lasp_dictionary).
+
+%% Messages that arrive in any order, any number of times, some never, with acknowledgements only
+%% of those that have arrived: each one is read as what it was made of, or as unknown.
+never_misread_test() ->
+    ?assert(proper:quickcheck(prop_never_misread(), [quiet, {numtests, 500}])).
+
+prop_never_misread() ->
+    ?FORALL(
+        Steps,
+        list({parts(), oneof([deliver, lose, {deliver_again, nat()}, restart])}),
+        run(Steps, ?D:new_numbers(7), ?D:new_sender(), ?D:new_receiver(), [])
+    ).
+
+run([], _Numbers, _Sender, _Receiver, _Sent) ->
+    true;
+run([{Parts, Fate} | Steps], Numbers0, Sender0, Receiver0, Sent0) ->
+    {Bytes, Definitions, Numbers} = ?D:encode(Parts, Sender0, Numbers0),
+    Sent = [{Bytes, Parts} | Sent0],
+    case Fate of
+        lose ->
+            run(Steps, Numbers, Sender0, Receiver0, Sent);
+        restart ->
+            %% The greeting tells the sender.
+            run(Steps, Numbers, ?D:new_sender(), ?D:new_receiver(), Sent);
+        deliver ->
+            {ok, Read, Receiver} = ?D:decode(Bytes, Receiver0),
+            Sender = ?D:acknowledged(Definitions, Sender0),
+            lists:sort(Read) =:= lists:sort(Parts) andalso
+                run(Steps, Numbers, Sender, Receiver, Sent);
+        {deliver_again, I} ->
+            {Old, Made} = lists:nth(I rem length(Sent) + 1, Sent),
+            case ?D:decode(Old, Receiver0) of
+                {ok, Read, Receiver} ->
+                    lists:sort(Read) =:= lists:sort(Made) andalso
+                        run(Steps, Numbers, Sender0, Receiver, Sent);
+                {error, unknown} ->
+                    run(Steps, Numbers, Sender0, Receiver0, Sent)
+            end
+    end.
+
+what_is_known_takes_two_bytes_test() ->
+    Parts = fun(Count) ->
+        [{[<<"ads-", (integer_to_binary(I))/binary>>, I], [Count + I rem 3]}
+         || I <- lists:seq(100, 199)]
+    end,
+    {First, Definitions, Numbers} = ?D:encode(Parts(100), ?D:new_sender(), ?D:new_numbers(1)),
+    {ok, _, Receiver} = ?D:decode(First, ?D:new_receiver()),
+    Sender = ?D:acknowledged(Definitions, ?D:new_sender()),
+    {Second, [], _} = ?D:encode(Parts(101), Sender, Numbers),
+    ?assert(byte_size(Second) =< 4 + 1 + 2 * 100 + 1),
+    {ok, Read, _} = ?D:decode(Second, Receiver),
+    ?assertEqual(Parts(101), lists:sort(Read)).
+
+another_life_knows_nothing_test() ->
+    Parts = [{[<<"a">>], [1]}],
+    {First, Definitions, Numbers} = ?D:encode(Parts, ?D:new_sender(), ?D:new_numbers(1)),
+    {ok, _, Receiver} = ?D:decode(First, ?D:new_receiver()),
+    {Second, [], _} = ?D:encode(Parts, ?D:acknowledged(Definitions, ?D:new_sender()), Numbers),
+    {Other, _, _} = ?D:encode(Parts, ?D:new_sender(), ?D:new_numbers(2)),
+    {ok, Parts, Changed} = ?D:decode(Other, Receiver),
+    ?assertEqual({error, unknown}, ?D:decode(Second, Changed)).
+
+malformed_bytes_are_refused_test_() ->
+    [
+        ?_assertEqual({error, malformed}, ?D:decode(Bytes, ?D:new_receiver()))
+     || Bytes <- [<<>>, <<1, 2>>, <<1:32>>, <<1:32, 9, 0>>, <<1:32, 1, 255>>, <<1:32, 0, 255>>]
+    ].
+
+%% In the order of their paths, none twice.
+parts() ->
+    ?LET(Parts, list({path(), [nat()]}), lists:ukeysort(1, Parts)).
+
+path() ->
+    oneof([[oneof([<<"a">>, <<"b">>, <<"c">>])], [<<"a">>, integer(0, 3)]]).
