@@ -1,12 +1,14 @@
-"""What the kernel says of a process of this machine."""
+"""What the kernel says of a process of this machine, and of the machine."""
 
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 PROC = Path("/proc")
 
+_IDLE, _WAITING_FOR_DISKS = 3, 4
 _STATE, _USER_TICKS, _SYSTEM_TICKS, _STARTED_TICKS = 0, 11, 12, 19
 
 
@@ -28,6 +30,20 @@ def cpu_seconds(pid: int) -> float:
     fields = _stat(pid)
     ticks = int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS])
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def busy_share(seconds: float) -> float:
+    """Waits so long, and returns the share of the processors' time that was not idle meanwhile."""
+    total, idle = _machine_ticks()
+    time.sleep(seconds)
+    later, idle_later = _machine_ticks()
+    return 1 - (idle_later - idle) / max(1, later - total)
+
+
+def _machine_ticks() -> tuple[int, int]:
+    """The time of all processors since boot, and the part of it in which they were idle."""
+    ticks = [int(field) for field in (PROC / "stat").read_text().split()[1:9]]
+    return sum(ticks), ticks[_IDLE] + ticks[_WAITING_FOR_DISKS]
 
 
 def _stat(pid: int) -> list[str]:

@@ -50,7 +50,9 @@ def main() -> int:
     repetitions = 1 if quick else 5
     for repetition in range(repetitions):
         console.print(f"start of {NODES} pods, {repetition + 1} of {repetitions}")
+        measure.settle(environment)
         bare = measure.baseline_seconds(environment, cluster, NODES)
+        measure.settle(environment)
         ours = measure.cluster_seconds(environment, cluster, NODES)
         cells.append({"figure": "start", "baseline_seconds": bare, "cluster_seconds": ours})
         if repetition + 1 < repetitions:
@@ -58,6 +60,7 @@ def main() -> int:
     nodes = footprints(measure.NAMESPACE) if environment.local else []
     cells += [{"figure": "footprint", **vars(node)} for node in nodes]
     console.print("operator at rest")
+    measure.settle(environment)
     rest = measure.overhead(cluster, 30.0 if quick else 120.0)
     cells.append({"figure": "operator_at_rest", **vars(rest)})
     for repetition in range(repetitions):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from scale_tests import procfs
 from scale_tests.bench import manifests
 from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
@@ -17,6 +18,10 @@ from scale_tests.harness.partisan import CLUSTER_LABEL, read_cluster, read_pods
 from scale_tests.harness.progress import wait_for
 
 NAMESPACE = "partisan-bench"
+_AT_REST = 0.2
+"""The share of busy processors below which a machine counts as at rest: Kubernetes itself takes a
+tenth of two."""
+
 READS = frozenset({"get", "list", "watch"})
 SECURITY = {
     "runAsNonRoot": True,
@@ -33,6 +38,21 @@ class Overhead:
     seconds: float
     reads: int
     writes: int
+
+
+def settle(environment: Environment) -> None:
+    """Waits until the machine has done what the measurement before has left it to do.
+
+    Pods are gone from the API server before the container runtime has taken them down. Nothing is
+    known of machines elsewhere.
+    """
+    if environment.local:
+        wait_for(
+            "the machine to be at rest",
+            lambda: procfs.busy_share(1.0),
+            lambda busy: busy < _AT_REST,
+            progress=lambda busy: f"{busy:.0%} of its processors busy",
+        )
 
 
 def baseline_seconds(environment: Environment, cluster: Cluster, nodes: int) -> float:
