@@ -50,6 +50,12 @@ def subject(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Subject:
     """A cluster with TLS whose run ended, after a node was killed and a stranger turned away."""
+    # A counter that has grown before it is first scraped has not grown for Prometheus.
+    wait_for(
+        "the operator to be scraped",
+        lambda: prometheus.value("count(partisan_operator_apply_to_ready_seconds_count)"),
+        lambda value: (value or 0) >= 1,
+    )
     made = new_subject("watched")
     authority = tmp_path_factory.mktemp("authority")
     issue_authority(authority)
