@@ -21,9 +21,6 @@ UPSTREAM_MESH = {4: 0.14, 8: 0.65, 12: 4.6, 16: 38.0}
 """Processor seconds in which upstream Partisan 5.0.3 forms a full mesh, by nodes; with 24 it did
 not converge. OTP 25, one virtual machine per node, another machine of two cores."""
 
-UPSTREAM_COMPONENTS = (5, 14, 10)
-"""Into how many components upstream's HyParView fell when 32 nodes joined at once; three runs."""
-
 
 def bars(cells: Sequence[Cell]) -> list[Bar]:
     """What is asked of the figures that were measured."""

@@ -25,7 +25,7 @@ from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.cluster import KIND
 from partisan_operator.models.status import ConditionType, Phase
 from partisan_operator.observe.observation import Observation
-from partisan_operator.observe.observer import Observer, seed_names, unready_pods
+from partisan_operator.observe.observer import Observer, seed_names
 from partisan_operator.observe.traffic import aggregate, channel_names
 from partisan_operator.settings import Settings
 from partisan_operator.status import View, status_of, worth_writing
@@ -151,7 +151,7 @@ class ClusterLoop:
         refused = await self._tools.executor.execute(cluster, plan)
         if complete and refused is None:
             self._looked_at_all = began
-        if observation.stands(cluster) and not self._stood:
+        if not observation.unready(cluster) and not self._stood:
             # What guards a cluster comes once it stands, and only a complete look tells.
             self._stood, self._looked_at_all = True, float("-inf")
             self.wake()
@@ -192,7 +192,7 @@ class ClusterLoop:
             self._diagnosed = began
             self._troubles = await self._tools.observer.troubles(cluster, observation)
             await self._nudge(cluster, observation)
-        unready = unready_pods(cluster, observation)
+        unready = observation.unready(cluster)
         unready_for = seconds_between(ready.last_transition_time, now) or 0.0
         problem = explain(
             [trouble for trouble in self._troubles if trouble.pod in unready],

@@ -138,7 +138,7 @@ def _applied(wanted: Iterable[Child], observation: Observation) -> Iterator[Appl
 def _guards(cluster: PartisanCluster, family: Family, observation: Observation) -> Iterator[Child]:
     """Return the guards that are wanted: from when the cluster first stands, and for good."""
     if observation.complete:
-        stands = observation.stands(cluster)
+        stands = not observation.unready(cluster)
         yield from (child for child in family.guards if stands or child.key in observation.live)
 
 

@@ -55,21 +55,9 @@ a_heartbeat_goes_first_and_counts_for_nothing_test() ->
     ?assertMatch([{Ping, #{messages := 0, charged := 0, since := none}}, {_, _}], writes(Batch)).
 
 a_slot_is_emptied_when_it_is_written_test_() ->
-    {setup, fun setup/0, fun(_) -> ets:delete(partisan_metrics) end,
+    Setup = fun() -> partisan_test_channels:setup([#{name => newest, monotonic => true}]) end,
+    {setup, Setup, fun partisan_test_channels:cleanup/1,
         fun a_slot_is_emptied_when_it_is_written/0}.
-
-setup() ->
-    ok = partisan_metrics:init(),
-    ok = partisan_config:set(#{
-        name => <<"a">>,
-        cluster => <<"c">>,
-        token => <<"0123456789abcdef">>,
-        host => {127, 0, 0, 1},
-        overlay => {full_mesh, #{}},
-        seeds => [],
-        channels => [#{name => newest, monotonic => true}]
-    }),
-    partisan_channel:setup().
 
 a_slot_is_emptied_when_it_is_written() ->
     {ok, Channel} = partisan_channel:find(newest),

@@ -3,25 +3,13 @@
 -include_lib("eunit/include/eunit.hrl").
 
 lanes_test_() ->
-    {foreach, fun setup/0, fun(_) -> ets:delete(partisan_metrics) end, [
+    Setup = fun() -> partisan_test_channels:setup([#{name => bulk, parallelism => 4}]) end,
+    {foreach, Setup, fun partisan_test_channels:cleanup/1, [
         fun a_key_has_one_of_the_lanes/0,
         fun another_number_means_other_lanes/0,
         fun numbers_come_round/0,
         fun streams_stay/0
     ]}.
-
-setup() ->
-    ok = partisan_metrics:init(),
-    ok = partisan_config:set(#{
-        name => <<"a">>,
-        cluster => <<"c">>,
-        token => <<"0123456789abcdef">>,
-        host => {127, 0, 0, 1},
-        overlay => {full_mesh, #{}},
-        seeds => [],
-        channels => [#{name => bulk, parallelism => 4}]
-    }),
-    partisan_channel:setup().
 
 a_key_has_one_of_the_lanes() ->
     ?assertEqual([0, 1, 2, 3], lanes()).

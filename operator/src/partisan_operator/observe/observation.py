@@ -146,10 +146,13 @@ class Observation:
         )
         return tuple(sorted(states, key=lambda shard: shard.index))
 
-    def stands(self, cluster: PartisanCluster) -> bool:
-        """Whether all pods of the cluster are ready."""
-        expected = naming.pod_names(cluster.name, cluster.spec.replicas)
-        return all(pod in self.endpoints and self.endpoints[pod].ready for pod in expected)
+    def unready(self, cluster: PartisanCluster) -> list[str]:
+        """Return the names of pods that are not there or not ready, lowest ordinals first."""
+        return [
+            name
+            for name in naming.pod_names(cluster.name, cluster.spec.replicas)
+            if name not in self.endpoints or not self.endpoints[name].ready
+        ]
 
     def reports(self, expected: Iterable[str]) -> dict[str, NodeReport]:
         """Return the reports of the expected nodes, by name."""

@@ -91,7 +91,7 @@ class Observer:
     ) -> tuple[Trouble, ...]:
         """Return what keeps a few of the pods from being ready, seeds first."""
         seeds = set(seed_names(cluster))
-        unready = sorted(unready_pods(cluster, observation), key=lambda name: name not in seeds)
+        unready = sorted(observation.unready(cluster), key=lambda name: name not in seeds)
         sample = unready[:SAMPLE]
         pods = await asyncio.gather(
             *(self._kube.get("Pod", cluster.namespace, name) for name in sample)
@@ -206,15 +206,6 @@ def seed_names(cluster: PartisanCluster) -> tuple[str, ...]:
     """Return the names of the cluster's seeds."""
     ordinals = naming.seed_ordinals(cluster.spec.replicas, cluster.spec.discovery.seeds)
     return tuple(naming.pod_name(cluster.name, ordinal) for ordinal in ordinals)
-
-
-def unready_pods(cluster: PartisanCluster, observation: Observation) -> list[str]:
-    """Return the names of pods that are not there or not ready, lowest ordinals first."""
-    return [
-        name
-        for name in naming.pod_names(cluster.name, cluster.spec.replicas)
-        if name not in observation.endpoints or not observation.endpoints[name].ready
-    ]
 
 
 def _endpoint(entry: Mapping[str, Any]) -> Endpoint | None:

@@ -12,7 +12,6 @@
 -module(partisan_ref).
 
 -export([of_local/1]).
--export([is_ref/1]).
 -export([peer_name/1]).
 -export([to_local/1]).
 %% Where a message goes.
@@ -38,13 +37,6 @@ of_local(Pid) when is_pid(Pid), node(Pid) =:= node() ->
     make(process, Pid);
 of_local(Reference) when is_reference(Reference) ->
     make(reference, Reference).
-
--spec is_ref(term()) -> boolean().
-is_ref({partisan_ref, Node, Incarnation, Kind, Identity}) ->
-    is_binary(Node) andalso is_integer(Incarnation) andalso is_binary(Identity) andalso
-        (Kind =:= process orelse Kind =:= reference);
-is_ref(_) ->
-    false.
 
 %% @doc The node that a reference belongs to.
 -spec peer_name(t()) -> partisan_peer:name().

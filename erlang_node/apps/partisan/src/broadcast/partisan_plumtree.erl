@@ -20,7 +20,6 @@
 -export([init/1]).
 -export([handle/2]).
 -export([eager/1]).
--export([lazy/1]).
 
 -import(partisan_layer, [emit/2, option/2]).
 
@@ -106,10 +105,6 @@ handle(Event, S) ->
 -spec eager(state()) -> [partisan_peer:t()].
 eager(#{eager := Eager}) ->
     maps:values(Eager).
-
--spec lazy(state()) -> [partisan_peer:t()].
-lazy(#{lazy := Lazy}) ->
-    maps:values(Lazy).
 
 %% Events.
 

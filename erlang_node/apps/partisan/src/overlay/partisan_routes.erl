@@ -23,7 +23,6 @@
 -export([found/3]).
 -export([timeout/2]).
 -export([forget_neighbour/2]).
--export([next_hop/2]).
 
 -type name() :: partisan_peer:name().
 -type msg() :: {found, Sought :: name(), Seeker :: name(), HopsLeft :: non_neg_integer()}.
@@ -63,15 +62,12 @@ new(Self) ->
 
 %% @doc Looks for a member, unless that is under way; gives up at once where too many are sought.
 -spec find(name(), t()) -> {t(), [action()]}.
-find(Sought, #routes{seeking = Seeking} = R) when is_map_key(Sought, Seeking) ->
-    {R, []};
-find(Sought, #routes{seeking = Seeking} = R) when map_size(Seeking) < ?AT_ONCE ->
-    seek(Sought, 1, R);
-find(Sought, #routes{waiting = Waiting} = R) ->
-    case {lists:member(Sought, Waiting), length(Waiting) < ?WAITING} of
-        {true, _} -> {R, []};
-        {false, true} -> {R#routes{waiting = Waiting ++ [Sought]}, []};
-        {false, false} -> {R, [{no_route, Sought}]}
+find(Sought, #routes{seeking = Seeking, waiting = Waiting} = R) ->
+    case is_sought(Sought, R) of
+        true -> {R, []};
+        false when map_size(Seeking) < ?AT_ONCE -> seek(Sought, 1, R);
+        false when length(Waiting) < ?WAITING -> {R#routes{waiting = Waiting ++ [Sought]}, []};
+        false -> {R, [{no_route, Sought}]}
     end.
 
 %% @doc A broadcast of this member came by way of this neighbour.
@@ -113,13 +109,6 @@ forget_neighbour(Neighbour, #routes{via = Via} = R) ->
     Lost = [Name || {Name, N} <- maps:to_list(Via), N =:= Neighbour],
     {R#routes{via = maps:without(Lost, Via)}, [{no_route, Name} || Name <- Lost]}.
 
--spec next_hop(name(), t()) -> {ok, Neighbour :: name()} | none.
-next_hop(Name, #routes{via = Via}) ->
-    case Via of
-        #{Name := Neighbour} -> {ok, Neighbour};
-        #{} -> none
-    end.
-
 %% Internals.
 
 seek(Sought, Attempt, #routes{seeking = Seeking} = R) ->
@@ -131,13 +120,20 @@ seek(Sought, Attempt, #routes{seeking = Seeking} = R) ->
 
 learn(Self, _Via, #routes{self = Self} = R) ->
     {R, []};
-learn(Name, Via, #routes{via = Known, seeking = Seeking, waiting = Waiting} = R0) ->
-    {R, Actions} = no_longer(Name, R0),
-    IsSought = is_map_key(Name, Seeking) orelse lists:member(Name, Waiting),
-    case Known of
-        #{Name := Via} when not IsSought -> {R, Actions};
-        #{} -> {R#routes{via = Known#{Name => Via}}, [{route, Name, Via} | Actions]}
+learn(Name, Via, #routes{via = Known} = R0) ->
+    case {is_sought(Name, R0), Known} of
+        % Of most broadcasts that a node hears there is nothing to learn.
+        {false, #{Name := Via}} ->
+            {R0, []};
+        {false, #{}} ->
+            {R0#routes{via = Known#{Name => Via}}, [{route, Name, Via}]};
+        {true, #{}} ->
+            {R, Actions} = no_longer(Name, R0),
+            {R#routes{via = Known#{Name => Via}}, [{route, Name, Via} | Actions]}
     end.
+
+is_sought(Name, #routes{seeking = Seeking, waiting = Waiting}) ->
+    is_map_key(Name, Seeking) orelse lists:member(Name, Waiting).
 
 %% A search has ended, or is not needed any more: the next one begins.
 no_longer(Sought, #routes{seeking = Seeking0, waiting = Waiting0} = R0) ->
@@ -151,9 +147,9 @@ no_longer(Sought, #routes{seeking = Seeking0, waiting = Waiting0} = R0) ->
             {R, []}
     end.
 
-forward({found, _, Seeker, _} = Msg, R) ->
-    case next_hop(Seeker, R) of
-        {ok, Neighbour} -> [{send, Neighbour, Msg}];
+forward({found, _, Seeker, _} = Msg, #routes{via = Via}) ->
+    case Via of
+        #{Seeker := Neighbour} -> [{send, Neighbour, Msg}];
         % The way back has broken meanwhile; the seeker asks again.
-        none -> []
+        #{} -> []
     end.

@@ -13,7 +13,6 @@
 -export([new/1]).
 -export([set/2]).
 -export([run/2]).
--export([run_until/3]).
 -export([now/1]).
 -export([nodes/1]).
 -export([stack/2]).
@@ -179,16 +178,6 @@ heal(#sim{network = Network} = Sim) ->
 -spec run(milliseconds(), t()) -> t().
 run(Duration, #sim{now = Now} = Sim) ->
     advance(Now + Duration, Sim).
-
-%% @doc Runs until the condition holds, looked at once per step, or until the time is over.
--spec run_until(fun((t()) -> boolean()), {Step :: milliseconds(), Limit :: milliseconds()}, t()) ->
-    {ok | timeout, t()}.
-run_until(Condition, {Step, Limit}, #sim{now = Now} = Sim) ->
-    case Condition(Sim) of
-        true -> {ok, Sim};
-        false when Limit =< 0 -> {timeout, Sim};
-        false -> run_until(Condition, {Step, Limit - Step}, advance(Now + Step, Sim))
-    end.
 
 -spec now(t()) -> milliseconds().
 now(#sim{now = Now}) ->
