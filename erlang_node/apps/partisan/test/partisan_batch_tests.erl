@@ -12,18 +12,47 @@ every_byte_is_written_once_in_order_test() ->
             ?FORALL(Sizes, non_empty(list(size())), begin
                 Frames = [frame(Size, I) || {I, Size} <- lists:zip(numbers(Sizes), Sizes)],
                 Writes = writes(add_all(Frames)),
-                iolist_to_binary([Data || {Data, _} <- Writes]) =:=
-                    iolist_to_binary([Data || {_, Data} <- Frames]) andalso
-                    lists:sum([Count || {_, #{messages := Count}} <- Writes]) =:=
-                        length(Frames) andalso
+                data(Writes) =:= iolist_to_binary([Data || {_, Data} <- Frames]) andalso
+                    sum(messages, Writes) =:= length(Frames) andalso
+                    sum(charged, Writes) =:= lists:sum([Bytes || {Bytes, _} <- Frames]) andalso
                     lists:all(fun is_accounted/1, Writes)
             end),
             [quiet, {numtests, 200}]
         )
     ).
 
+what_was_not_written_whole_is_written_again_test() ->
+    ?assert(
+        proper:quickcheck(
+            ?FORALL({Sizes, Written}, {non_empty(list(size())), range(0, 20)}, begin
+                Frames = [frame(Size, I) || {I, Size} <- lists:zip(numbers(Sizes), Sizes)],
+                {Before, Batch} = write(Written, add_all(Frames), []),
+                Lost = lists:nthtail(sum(messages, Before), Frames),
+                Again = writes(partisan_batch:rewind(Batch)),
+                data(Again) =:= iolist_to_binary([Data || {_, Data} <- Lost]) andalso
+                    sum(charged, Before) + sum(charged, Again) =:= lists:sum(Sizes)
+            end),
+            [quiet, {numtests, 200}]
+        )
+    ).
+
+write(Count, Batch, Writes) ->
+    case Count =:= 0 orelse partisan_batch:is_empty(Batch) of
+        true ->
+            {lists:reverse(Writes), Batch};
+        false ->
+            {Data, Write, Left} = partisan_batch:take(Batch, no_lane),
+            write(Count - 1, Left, [{Data, Write} | Writes])
+    end.
+
+data(Writes) ->
+    iolist_to_binary([Data || {Data, _} <- Writes]).
+
+sum(Key, Writes) ->
+    lists:sum([maps:get(Key, Write) || {_, Write} <- Writes]).
+
 size() ->
-    oneof([range(1, 300), range(8000, 9000), range(1, 200000)]).
+    oneof([range(1, 300), range(8000, 9000), range(1, 200000), range(131000, 600000)]).
 
 numbers(Sizes) ->
     lists:seq(1, length(Sizes)).
@@ -38,6 +67,16 @@ a_write_is_bounded_test() ->
     Writes = writes(add_all([frame(1000, I) || I <- lists:seq(1, 1000)])),
     ?assert(lists:all(fun({_, #{bytes := Bytes}}) -> Bytes < ?WRITE_BYTES + 1000 end, Writes)),
     ?assertEqual(1000_000, lists:sum([Bytes || {_, #{bytes := Bytes}} <- Writes])).
+
+a_heartbeat_does_not_come_between_the_slices_of_a_message_test() ->
+    {Size, Data} = Frame = frame(2 * ?WRITE_BYTES + 1, 7),
+    Whole = add_all([Frame, frame(10, 8)]),
+    {First, #{messages := 0, bytes := ?WRITE_BYTES}, Sliced} = partisan_batch:take(Whole, no_lane),
+    ?assert(partisan_batch:is_full(Sliced)),
+    [Second, Third, {Ping, #{messages := 0}}, _] = writes(partisan_batch:add_ping(Sliced)),
+    ?assertEqual(Data, iolist_to_binary([First, element(1, Second), element(1, Third)])),
+    ?assertMatch(#{messages := 1, charged := Size, since := 0}, element(2, Third)),
+    ?assertEqual(partisan_frame:ping(), {byte_size(Ping), Ping}).
 
 it_is_full_when_there_is_enough_for_a_write_test() ->
     Batch = partisan_batch:add({0, {?WRITE_BYTES - 1, <<>>}}, partisan_batch:new()),
@@ -92,5 +131,5 @@ writes(Batch) ->
             [{Data, Write} | writes(Left)]
     end.
 
-is_accounted({Data, #{bytes := Bytes, charged := Bytes}}) ->
-    iolist_size(Data) =:= Bytes.
+is_accounted({Data, #{bytes := Bytes}}) ->
+    iolist_size(Data) =:= Bytes andalso Bytes < 2 * ?WRITE_BYTES.

@@ -5,7 +5,9 @@
 %%%
 %%% Small frames are copied into one binary. The port hands no more than sixteen pieces to the
 %%% kernel at a time, and waits for the next event before it hands over more: a copy of a few
-%%% kilobytes is nothing beside that. Large ones stay as they are.
+%%% kilobytes is nothing beside that. Large ones stay as they are, and are written a slice at a
+%%% time: while a port copies megabytes, and while the receiver's copies as much in one go, the
+%%% messages of other channels wait for a processor.
 -module(partisan_batch).
 
 -export([new/0]).
@@ -14,18 +16,34 @@
 -export([is_empty/1]).
 -export([is_full/1]).
 -export([take/2]).
+-export([rewind/1]).
 
-%% What is written at once, unless a single message is larger: a bound, too, on what the port holds
-%% beyond its watermark.
+%% What is written at once: a bound, too, on what the port holds beyond its watermark.
 -define(WRITE_BYTES, 131072).
 %% A frame of this size is no longer copied.
 -define(LARGE, 8192).
 
+%% A message that is to be sent, no longer in a slot.
+-record(opened, {
+    since :: integer(),
+    frame :: partisan_frame:t(),
+    charged :: non_neg_integer(),
+    % What the batch has counted it for: nothing while it was in a slot.
+    known :: non_neg_integer()
+}).
+
+-record(sliced, {
+    message :: #opened{},
+    left :: [binary(), ...]
+}).
+
 -record(batch, {
     % A proof of life goes before all that waits.
     ping = false :: boolean(),
+    % A message of which a part has been taken.
+    sliced = none :: none | #sliced{},
     % In order.
-    front = [] :: [item()],
+    front = [] :: [item() | #opened{}],
     % Newest first.
     back = [] :: [item()],
     % Of the frames that are not in slots.
@@ -75,52 +93,93 @@ add_ping(Batch) ->
     Batch#batch{ping = true}.
 
 -spec is_empty(t()) -> boolean().
-is_empty(#batch{ping = Ping, front = Front, back = Back}) ->
-    Front =:= [] andalso Back =:= [] andalso not Ping.
+is_empty(#batch{ping = Ping, sliced = Sliced, front = Front, back = Back}) ->
+    Front =:= [] andalso Back =:= [] andalso Sliced =:= none andalso not Ping.
 
 %% @doc Is there enough for a write, whatever else may come?
 -spec is_full(t()) -> boolean().
-is_full(#batch{bytes = Bytes}) ->
-    Bytes >= ?WRITE_BYTES.
+is_full(#batch{sliced = Sliced, bytes = Bytes}) ->
+    Sliced =/= none orelse Bytes >= ?WRITE_BYTES.
 
 %% @doc The next write, of a batch that is not empty.
 -spec take(t(), partisan_lane:t()) -> {iodata(), write(), t()}.
+take(#batch{sliced = #sliced{message = Message, left = Left}} = Batch, _Lane) ->
+    slice(Message, split(?WRITE_BYTES, Left, []), Batch);
 take(#batch{ping = true} = Batch, _Lane) ->
     {_Bytes, Ping} = partisan_frame:ping(),
-    Write = #{messages => 0, bytes => 0, charged => 0, since => none},
-    {Ping, Write, Batch#batch{ping = false}};
+    {Ping, nothing(), Batch#batch{ping = false}};
 take(#batch{front = [], back = Back} = Batch, Lane) ->
     take(Batch#batch{front = lists:reverse(Back), back = []}, Lane);
 take(#batch{front = Front, bytes = Bytes} = Batch, Lane) ->
-    {Taken, Left} = take(Front, Lane, #taken{}),
-    #taken{frames = Frames, messages = Messages, bytes = Size, since = Since} = Taken,
-    Write = #{
-        messages => Messages, bytes => Size, charged => Taken#taken.charged, since => Since
-    },
-    {joined(Frames, [], []), Write, Batch#batch{front = Left, bytes = Bytes - Taken#taken.known}}.
+    case take(Front, Lane, #taken{}) of
+        {#taken{messages = 0}, [#opened{frame = {_, Frame}, known = Known} = Large | Left]} ->
+            Sliced = #sliced{message = Large, left = erlang:iolist_to_iovec(Frame)},
+            take(Batch#batch{sliced = Sliced, front = Left, bytes = Bytes - Known}, Lane);
+        {#taken{frames = Frames, known = Known} = Taken, Left} ->
+            Write = #{
+                messages => Taken#taken.messages,
+                bytes => Taken#taken.bytes,
+                charged => Taken#taken.charged,
+                since => Taken#taken.since
+            },
+            {joined(Frames, [], []), Write, Batch#batch{front = Left, bytes = Bytes - Known}}
+    end.
+
+%% @doc The connection is lost: a message of which only a part was taken is to be sent again, whole.
+-spec rewind(t()) -> t().
+rewind(#batch{sliced = none} = Batch) ->
+    Batch;
+rewind(#batch{sliced = #sliced{message = Message}, front = Front, bytes = Bytes} = Batch) ->
+    #opened{known = Known} = Message,
+    Batch#batch{sliced = none, front = [Message | Front], bytes = Bytes + Known}.
 
 %% Internals.
 
+nothing() ->
+    #{messages => 0, bytes => 0, charged => 0, since => none}.
+
+%% The message counts when its last slice is written.
+slice(#opened{since = Since, charged = Charged}, {Slice, Bytes, []}, Batch) ->
+    Write = #{messages => 1, bytes => Bytes, charged => Charged, since => Since},
+    {Slice, Write, Batch#batch{sliced = none}};
+slice(Message, {Slice, Bytes, Left}, Batch) ->
+    Write = (nothing())#{bytes := Bytes},
+    {Slice, Write, Batch#batch{sliced = #sliced{message = Message, left = Left}}}.
+
+split(Room, [Part | Parts], Slice) when byte_size(Part) =< Room ->
+    split(Room - byte_size(Part), Parts, [Part | Slice]);
+split(Room, [Part | Parts], Slice) when Room > 0 ->
+    <<Now:Room/binary, Later/binary>> = Part,
+    split(0, [Later | Parts], [Now | Slice]);
+split(Room, Parts, Slice) ->
+    {lists:reverse(Slice), ?WRITE_BYTES - Room, Parts}.
+
+%% As many messages as make a write; a large one makes several, by itself.
 take([Item | Left], Lane, #taken{bytes = Bytes} = Taken) when Bytes < ?WRITE_BYTES ->
-    take(Left, Lane, take_one(Item, Lane, Taken));
+    case opened(Item, Lane) of
+        #opened{frame = {Size, _}} = Large when Size > ?WRITE_BYTES -> {Taken, [Large | Left]};
+        Message -> take(Left, Lane, with(Message, Taken))
+    end;
 take(Left, _Lane, Taken) ->
     {Taken, Left}.
 
-take_one({slot, Slot}, Lane, Taken) ->
+opened({slot, Slot}, Lane) ->
     {Since, Frame, Charged} = partisan_lane:empty_slot(Lane, Slot),
-    with(Since, Frame, Charged, Taken);
-take_one({Since, {Bytes, _} = Frame}, _Lane, #taken{known = Known} = Taken) ->
-    with(Since, Frame, Bytes, Taken#taken{known = Known + Bytes}).
+    #opened{since = Since, frame = Frame, charged = Charged, known = 0};
+opened({Since, {Bytes, _} = Frame}, _Lane) ->
+    #opened{since = Since, frame = Frame, charged = Bytes, known = Bytes};
+opened(#opened{} = Message, _Lane) ->
+    Message.
 
-with(Since, Frame, Charge, #taken{since = none} = Taken) ->
-    with(Since, Frame, Charge, Taken#taken{since = Since});
-with(_Since, {Size, _} = Frame, Charge, Taken) ->
-    #taken{frames = Frames, messages = Messages, bytes = Bytes, charged = Charged} = Taken,
+with(#opened{since = Since} = Message, #taken{since = none} = Taken) ->
+    with(Message, Taken#taken{since = Since});
+with(#opened{frame = {Size, _} = Frame, charged = Charge, known = Known}, Taken) ->
     Taken#taken{
-        frames = [Frame | Frames],
-        messages = Messages + 1,
-        bytes = Bytes + Size,
-        charged = Charged + Charge
+        frames = [Frame | Taken#taken.frames],
+        messages = Taken#taken.messages + 1,
+        bytes = Taken#taken.bytes + Size,
+        charged = Taken#taken.charged + Charge,
+        known = Taken#taken.known + Known
     }.
 
 %% From the newest frame to the oldest: a run of small ones, and what comes after it.

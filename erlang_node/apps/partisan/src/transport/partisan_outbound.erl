@@ -134,10 +134,10 @@ connected(Socket, #outbound{lane = Lane} = Outbound) ->
 lost(Reason, #outbound{writing = #{messages := Messages}} = Outbound) ->
     ok = partisan_channel:dropped(Outbound#outbound.channel, disconnected, Messages),
     lost(Reason, credit(Outbound));
-lost(Reason, #outbound{socket = Socket, lane = Lane, writing = none} = Outbound) ->
+lost(Reason, #outbound{socket = Socket, lane = Lane, writing = none, batch = Batch} = Outbound) ->
     ok = partisan_socket:abort(Socket),
     ok = partisan_lane:set_connected(Lane, false),
-    dial_again(Reason, Outbound#outbound{socket = none}).
+    dial_again(Reason, Outbound#outbound{socket = none, batch = partisan_batch:rewind(Batch)}).
 
 dial_again(_Reason, #outbound{role = data} = Outbound) ->
     dial_data(Outbound);
