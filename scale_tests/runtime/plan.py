@@ -98,6 +98,10 @@ ROUND_TRIPS = 100
 """Beside `milliseconds`, how many round trips a throughput is measured for: windows take some to
 grow."""
 
+SWEPT = 512 * KB
+"""From this payload on, all numbers of pairs are measured on a line with a delay, as published;
+elsewhere the fewest and the most."""
+
 
 def throughput(chosen: Plan, *, rtt_ms: float, congestion: str) -> list[Job]:
     """All systems in turn at every point, and that again for each repetition.
@@ -105,13 +109,19 @@ def throughput(chosen: Plan, *, rtt_ms: float, congestion: str) -> list[Job]:
     The control beside the pinned one is measured where many connections compete for the line.
     """
     milliseconds = chosen.milliseconds + int(ROUND_TRIPS * rtt_ms)
-    pairs = chosen.pairs if congestion == "reno" else chosen.pairs[-1:]
-    payloads = chosen.payloads if congestion == "reno" else (512 * KB,)
+    fewest, most = chosen.pairs[0], chosen.pairs[-1]
+    points = [
+        (payload, count)
+        for payload in chosen.payloads
+        for count in (chosen.pairs if rtt_ms > 0 and payload >= SWEPT else sorted({fewest, most}))
+    ]
+    if congestion != "reno":
+        points = [(512 * KB, most)]
     jobs = []
-    for repetition, payload, count in product(range(chosen.repetitions), payloads, pairs):
+    for repetition, (payload, count) in product(range(chosen.repetitions), points):
         variants = [(OURS, 1, True), (DISTERL, 1, True), (RAW, 1, True)]
         variants += [(OURS, 16, True), (RAW, 16, True)]
-        if count == chosen.pairs[-1]:
+        if count == most:
             variants += [(OURS_STOCK, 16, True), (OURS, 16, False), (RAW, 16, False)]
         for system, lanes, affinity in variants:
             settings: Settings = {

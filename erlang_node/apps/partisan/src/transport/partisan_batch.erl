@@ -18,8 +18,12 @@
 -export([take/2]).
 -export([rewind/1]).
 
-%% What is written at once: a bound, too, on what the port holds beyond its watermark.
+%% What makes a write.
 -define(WRITE_BYTES, 131072).
+%% A message that is larger is written in slices. Each costs what another event and another turn of
+%% the lane cost, some microseconds; a port that writes a megabyte is busy for some hundred.
+-define(HUGE, 1048576).
+-define(SLICE_BYTES, 262144).
 %% A frame of this size is no longer copied.
 -define(LARGE, 8192).
 
@@ -104,7 +108,7 @@ is_full(#batch{sliced = Sliced, bytes = Bytes}) ->
 %% @doc The next write, of a batch that is not empty.
 -spec take(t(), partisan_lane:t()) -> {iodata(), write(), t()}.
 take(#batch{sliced = #sliced{message = Message, left = Left}} = Batch, _Lane) ->
-    slice(Message, split(?WRITE_BYTES, Left, []), Batch);
+    slice(Message, split(?SLICE_BYTES, Left, []), Batch);
 take(#batch{ping = true} = Batch, _Lane) ->
     {_Bytes, Ping} = partisan_frame:ping(),
     {Ping, nothing(), Batch#batch{ping = false}};
@@ -152,12 +156,12 @@ split(Room, [Part | Parts], Slice) when Room > 0 ->
     <<Now:Room/binary, Later/binary>> = Part,
     split(0, [Later | Parts], [Now | Slice]);
 split(Room, Parts, Slice) ->
-    {lists:reverse(Slice), ?WRITE_BYTES - Room, Parts}.
+    {lists:reverse(Slice), ?SLICE_BYTES - Room, Parts}.
 
 %% As many messages as make a write; a large one makes several, by itself.
 take([Item | Left], Lane, #taken{bytes = Bytes} = Taken) when Bytes < ?WRITE_BYTES ->
     case opened(Item, Lane) of
-        #opened{frame = {Size, _}} = Large when Size > ?WRITE_BYTES -> {Taken, [Large | Left]};
+        #opened{frame = {Size, _}} = Large when Size > ?HUGE -> {Taken, [Large | Left]};
         Message -> take(Left, Lane, with(Message, Taken))
     end;
 take(Left, _Lane, Taken) ->
