@@ -1,4 +1,5 @@
-%%% @doc The behaviour of a type of which nodes may hold the sums alone ({@link lasp_sync_aggregate}).
+%%% @doc The behaviour of a type of which nodes may hold nothing but sums
+%%% ({@link lasp_sync_aggregate}).
 %%%
 %%% A value then comes in three kinds, each of them one of the type's own:
 %%% <ul>

@@ -39,7 +39,17 @@
 %% `answer'); digests; what keeps the tree; `foreign' belongs to another scope, `malformed' to
 %% nothing known.
 -type kind() ::
-    state | delta | question | answer | handover | digest | hello | greet | tree | foreign | malformed.
+    state
+    | delta
+    | question
+    | answer
+    | handover
+    | digest
+    | hello
+    | greet
+    | tree
+    | foreign
+    | malformed.
 
 -type effect() ::
     {send, name(), latest | each | patient, Msg :: term()}

@@ -25,9 +25,9 @@
 %%% when the node has left. Only what is shared when a question is asked is added to its answer: who
 %%% has answered was alive then, so that its life had not been known to be over.
 %%%
-%%% What is lost when a node and its parent lose their memory at the same time is all that the
-%%% node has counted, where the other modes lose what neighbours had not been told. The sums that have
-%%% been told stay nevertheless.
+%%% When a node and its parent lose their memory at the same time, all that the node has counted is
+%%% lost, where the other modes lose what no neighbour had been told. Sums that have been told stay
+%%% nevertheless.
 -module(lasp_sync_aggregate).
 -behaviour(lasp_sync).
 
@@ -213,7 +213,7 @@ asked(Id, From, true, State = #sync{shared = Shared, questions = Questions}) ->
             {Told, Onwards ++ Effects}
     end;
 asked(Id, From, false, State) ->
-    %% This node is asked by its parent; or was it asked before.
+    %% By who is not the parent, or a second time.
     {State, reply(Id, From, #{}, <<>>, State)}.
 
 contribute(State = #sync{leaving = true, questions = Questions}) ->

@@ -1,8 +1,8 @@
-%%% @doc What every synchronisation protocol has to hold that all hold everything by: random overlays of
-%%% replicas under random updates, losses, duplicates, reordering, partitions, broken connections and
-%%% restarts that lose the replica. When the faults end, every replica becomes the join of what the
-%%% living hold: nothing is lost that anyone knew, nothing is made up, and all agree that they are
-%%% equal. That is what full state gives, and full state is one of the protocols tested.
+%%% @doc What every synchronisation protocol has to do by which all come to hold everything: random
+%%% overlays of replicas under random updates, losses, duplicates, reordering, partitions, broken
+%%% connections and restarts that lose the replica. When the faults end, every replica becomes the
+%%% join of what the living hold: nothing is lost that anyone knew, nothing is made up, and all
+%%% agree that they are equal. That is what full state gives, and full state is one of them.
 -module(lasp_sync_tests).
 
 -include_lib("proper/include/proper.hrl").

@@ -1,5 +1,5 @@
-%%% @doc Replicas on an overlay of links that break, with a wire that loses, repeats and reorders: what
-%%% the tests of the synchronisation protocols run on.
+%%% @doc Replicas on an overlay of links that break, with a wire that loses, repeats and reorders:
+%%% what the tests of the synchronisation protocols run on.
 -module(lasp_test_cluster).
 
 -export([new/4]).

@@ -147,8 +147,8 @@ superseded(#adcounter{counters = Counters, barrier = Barrier}) ->
         Counters
     ).
 
-%% @doc The digest of the counters alone, and where there are sums of those alone: equal on two nodes
-%% exactly when these are.
+%% @doc The digest of the counters alone, and where there are sums of those alone: equal on two
+%% nodes exactly when these are.
 -spec counters_digest(t()) -> lasp_lattice:digest().
 counters_digest(#adcounter{counters = Counters, sums = Sums}) ->
     Compared =
@@ -188,7 +188,8 @@ difference(A, Known) ->
 
 %% @private
 %% A life of a node is written once, for its report and its counts follow one another:
-%% `[]' the start, `[Ad]' a sum, `[Name, Incarnation]' the report, `[Name, Incarnation, Ad]' a count.
+%% `[]' the start, `[Ad]' a sum, `[Name, Incarnation]' the report, `[Name, Incarnation, Ad]' a
+%% count.
 -spec to_parts(t()) -> [lasp_parts:part()].
 to_parts(#adcounter{start = Start, counters = Counters, barrier = Barrier, sums = Sums}) ->
     Reports = [
