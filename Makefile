@@ -110,6 +110,10 @@ bench: bootstrap ## Measure join latency, operator overhead and memory per node 
 bench-formation: bootstrap ## Measure how clusters form and fail, one virtual machine per node on loopback (QUICK=1: fewer)
 	$(PY) -m scale_tests.formation
 
+.PHONY: bench-client-server
+bench-client-server: bootstrap ## Show that a server's memory is bounded, and what happens without bounds (QUICK=1: 128 clients)
+	$(PY) -m scale_tests.client_server
+
 .PHONY: bench-runtime
 bench-runtime: bootstrap ## Measure the runtime beside Distributed Erlang and raw sockets; as root (QUICK=1: fewer points)
 	$(PY) -m scale_tests.runtime

@@ -32,6 +32,18 @@ def cpu_seconds(pid: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def proportional_bytes(pid: int) -> int:
+    """The memory of a process, with its share of what it has in common with others (PSS).
+
+    Raises:
+        FileNotFoundError, ProcessLookupError: it has ended.
+    """
+    for line in (PROC / str(pid) / "smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return 1024 * int(line.split()[1])
+    raise ProcessLookupError(pid)
+
+
 def busy_share(seconds: float) -> float:
     """Waits so long, and returns the share of the processors' time that was not idle meanwhile."""
     total, idle = _machine_ticks()

@@ -43,7 +43,7 @@ workloads = st.one_of(
         },
         st.integers(1, 10**12),
         durations,
-        st.sampled_from(["State", "Delta", "Tree"]),
+        st.sampled_from(["State", "Delta", "Tree", "Aggregate"]),
     ),
 )
 

@@ -243,14 +243,15 @@ def test_node_config() -> None:
         "shuffle_interval => 10000,promotion_interval => 5000}},\n"
         "  channels => [#{name => default,parallelism => 1,monotonic => false}],\n"
         "  workload => {adcounter,#{ads => 1,impressions => 640,increment_interval => 1000,"
-        "propagation_interval => 5000,synchronization => state}},\n"
+        "propagation_interval => 5000,synchronization => delta}},\n"
         f'  run => <<"{run_id(cluster(spec).spec.workload)}">>,\n'
         f'  revision => <<"{revision(cluster(spec))}">>}}.\n'
     )
 
 
 @pytest.mark.parametrize(
-    ("mode", "atom"), [("State", "state"), ("Delta", "delta"), ("Tree", "tree")]
+    ("mode", "atom"),
+    [("State", "state"), ("Delta", "delta"), ("Tree", "tree"), ("Aggregate", "aggregate")],
 )
 def test_synchronization_in_the_node_config(mode: str, atom: str) -> None:
     config = render_config(cluster({"workload": COUNTER | {"synchronization": mode}}))

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from scale_tests.harness.commands import ROOT, stream
 from scale_tests.harness.views import Views
 
 PORT, HTTP_PORT = 7946, 8080
-MOST_NODES = 250
+MOST_NODES = 1_100
+_PER_NETWORK = 250
 _ASK_SECONDS = 5.0
 _ASKING_AT_ONCE = 8
 _LAST_WORDS = 2000
@@ -34,26 +36,33 @@ class FleetError(Exception):
 class Plan:
     """What the nodes of a fleet are told.
 
-    `overlay` is in the configuration's own terms, `seeds` says how many of the nodes are seeds,
-    `emulator_flags` are appended to the release's own.
+    `overlay`, `channels` and `workload` are in the configuration's own terms, `seeds` says how many
+    of the nodes are seeds, `emulator_flags` are appended to the release's own. The first `servers`
+    nodes are seeds whatever `seeds` says.
     """
 
     nodes: int
     overlay: str = "{hyparview, #{}}"
+    channels: str = "[#{name => default, parallelism => 1, monotonic => false}]"
+    workload: str = "none"
+    run: str = ""
     seeds: int = 1
+    servers: int = 0
     emulator_flags: str = ""
 
     def config(self) -> str:
         """The configuration that all of them read."""
-        spread = [index * self.nodes // self.seeds for index in range(self.seeds)]
+        spread = range(self.servers) or [
+            index * self.nodes // self.seeds for index in range(self.seeds)
+        ]
         seeds = ", ".join(
             f'{{<<"{name(index)}">>, <<"{address(index)}">>, {PORT}}}' for index in spread
         )
         return f"""\
 #{{cluster => <<"fleet">>, namespace => <<"default">>, replicas => {self.nodes},
   seeds => [{seeds}], listen_port => {PORT}, http_port => {HTTP_PORT}, overlay => {self.overlay},
-  channels => [#{{name => default, parallelism => 1, monotonic => false}}],
-  workload => none, run => <<>>, revision => <<>>}}.
+  channels => {self.channels}, workload => {self.workload}, run => <<"{self.run}">>,
+  revision => <<>>}}.
 """
 
 
@@ -64,7 +73,7 @@ def name(index: int) -> str:
 
 def address(index: int) -> str:
     """The loopback address of a node."""
-    return f"127.0.3.{index + 1}"
+    return f"127.0.{3 + index // _PER_NETWORK}.{index % _PER_NETWORK + 1}"
 
 
 def build_release() -> Path:
@@ -119,18 +128,41 @@ class Fleet:
 
     def views(self) -> Views:
         """The active views of the nodes that answer."""
-        found = self._all("/overlay")
+        found = self.ask(list(self.processes), "/overlay").values()
         return {view["node"]: frozenset(view["active"]) for view in found if view["joined"]}
+
+    def start_run(self, index: int) -> None:
+        """Starts the run of the workload on one node, which tells the others.
+
+        Raises:
+            FleetError: the node refuses.
+        """
+        connection = HTTPConnection(address(index), HTTP_PORT, timeout=_ASK_SECONDS)
+        token = (self.directory / "token").read_text()
+        try:
+            headers = {"Authorization": f"Bearer {token}"}
+            connection.request("POST", "/workload/start", body=self.plan.run, headers=headers)
+            answer = connection.getresponse()
+            if answer.status != HTTPStatus.ACCEPTED:
+                raise FleetError(f"{name(index)}: {answer.status} {answer.read().decode()}")
+        finally:
+            connection.close()
 
     def cpu_seconds(self) -> float:
         """The processor time of all nodes since their start."""
         return sum(procfs.cpu_seconds(process.pid) for process in self.processes.values())
 
-    def _all(self, path: str) -> list[Any]:
+    def ask(self, indices: Sequence[int], path: str) -> dict[int, Any]:
+        """What those of these nodes answer that do.
+
+        Raises:
+            FleetError: a node has ended.
+        """
         self._check()
         with ThreadPoolExecutor(_ASKING_AT_ONCE) as pool:
-            answers = pool.map(lambda index: self._ask(index, path), list(self.processes))
-            return [answer for answer in answers if answer is not None]
+            answers = pool.map(lambda index: self._ask(index, path), indices)
+            found = zip(indices, answers, strict=True)
+            return {index: answer for index, answer in found if answer is not None}
 
     def _check(self) -> None:
         for index, process in self.processes.items():
@@ -142,7 +174,9 @@ class Fleet:
         connection = HTTPConnection(address(index), HTTP_PORT, timeout=_ASK_SECONDS)
         try:
             connection.request("GET", path)
-            return json.loads(connection.getresponse().read())
+            answer = connection.getresponse()
+            # Where its workload does not answer in time it says so, in another status.
+            return json.loads(answer.read()) if answer.status == HTTPStatus.OK else None
         except (OSError, HTTPException):
             return None  # It is not up yet, or not any more.
         finally:

@@ -38,6 +38,7 @@ COLOURS = {
     "state": VERMILION,
     "delta": BLUE,
     "tree": GREEN,
+    "aggregate": ORANGE,
 }
 
 NAMES = {

@@ -53,6 +53,10 @@ FULL = (
     Job(experiment="burst", cycles=4),
     Job(experiment="burst", nodes=1_024, cycles=4),
     Job(experiment="scale", cycles=2, simulated=1),
+    *(
+        Job(experiment="synchronization_aggregate", nodes=nodes)
+        for nodes in (1024, 512, 256, 128, 64, 32)
+    ),
     # A part of the half hour where it would take hours: each interval is as the one before.
     *(
         Job(experiment=f"synchronization_{mode}", nodes=nodes, increments=increments)

@@ -149,9 +149,8 @@ unlink(Name, D = #deltas{links = Links}) ->
 tick(D = #deltas{replica = Replica, fresh = Fresh}) ->
     case lasp_replica:is_handing_over(Replica) of
         true ->
-            Pushing = #deltas{replica = Encoded} = encoded(D),
-            Pushes = [lasp_replica:push(Name, Encoded) || Name <- lasp_replica:neighbours(Encoded)],
-            {Pushing, lists:append(Pushes)};
+            {Pushed, Effects} = lasp_replica:push_all(Replica),
+            {D#deltas{replica = Pushed}, Effects};
         false when Fresh ->
             each(fun tick_link/2, links(D), D#deltas{fresh = false});
         false ->

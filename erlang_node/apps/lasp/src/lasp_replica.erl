@@ -17,9 +17,10 @@
 %%% == Handing over ==
 %%% Before a node leaves, it sends its state once more and every neighbour answers; the answer means
 %%% that the state has been merged, not merely queued. What is not answered is sent again each
-%%% interval, until the neighbour answers or goes down. How long to wait is the caller's affair.
-%%% A node that has finished handing over confirms nothing any more, so that two neighbours that
-%%% leave together do not each rely on the other.
+%%% interval, until the neighbour answers or goes down. A neighbour that is heard to be equal by
+%%% any other message needs no asking. How long to wait is the caller's affair.
+%%% A node that has finished handing over confirms nothing any more and tells nobody what it holds,
+%%% so that two neighbours that leave together do not each rely on the other.
 -module(lasp_replica).
 
 -export([new/1]).
@@ -33,6 +34,7 @@
 -export([up/2]).
 -export([down/2]).
 -export([push/2]).
+-export([push_all/1]).
 -export([send/4]).
 -export([open/2]).
 -export([take/4]).
@@ -127,12 +129,23 @@ down(Name, Replica = #replica{heard = Heard}) ->
 %% @doc Sends a neighbour what it needs to hold all that is held here: the state, or the digest
 %% where it is known to hold it. Of an encoded replica.
 -spec push(lasp_sync:name(), t()) -> [lasp_sync:effect()].
+push(_Name, #replica{handover = done}) ->
+    [];
 push(Name, Replica = #replica{encoded = {Bytes, Digest}, heard = Heard, handover = Handover}) ->
     case Heard of
         #{Name := Digest} -> send(digest, Name, Digest, Replica);
         #{} when Handover =:= no -> send(state, Name, Bytes, Replica);
         #{} -> send(handover, Name, Bytes, Replica)
     end.
+
+%% @doc Sends every neighbour what it needs. A handover may be over by then: what a neighbour was
+%% heard to hold may be what has come here since.
+-spec push_all(t()) -> {t(), [lasp_sync:effect()]}.
+push_all(Replica) ->
+    Encoded = encoded(Replica),
+    Pushes = [push(Name, Encoded) || Name <- neighbours(Encoded)],
+    {Next, Effects} = progress(Encoded),
+    {Next, lists:append(Pushes) ++ Effects}.
 
 %% @doc A message of this replica's scope, and the count of it. Of states and digests the newest
 %% says it all; what is sent before a node leaves is worth waiting for.
@@ -173,7 +186,8 @@ take(handover, From, Bytes, Replica = #replica{scope = Scope}) ->
     ],
     take_state(handover, From, Bytes, Answer, Replica);
 take(digest, From, Digest, Replica) ->
-    nothing([received(digest, Digest)], heard(From, Digest, Replica));
+    {Next, Effects} = progress(heard(From, Digest, Replica)),
+    nothing([received(digest, Digest) | Effects], Next);
 take(handed_over, From, Digest, Replica) ->
     case digest(Replica) of
         Digest ->
@@ -189,10 +203,7 @@ take(_, _From, Payload, Replica) ->
 %% @doc Begins the handover; asking again changes nothing.
 -spec handover(t()) -> {t(), [lasp_sync:effect()]}.
 handover(Replica = #replica{handover = no}) ->
-    Waiting = encoded(Replica#replica{handover = {waiting, []}}),
-    Pushes = [push(Name, Waiting) || Name <- neighbours(Waiting)],
-    {Next, Effects} = progress(Waiting),
-    {Next, lists:append(Pushes) ++ Effects};
+    push_all(Replica#replica{handover = {waiting, []}});
 handover(Replica) ->
     {Replica, []}.
 

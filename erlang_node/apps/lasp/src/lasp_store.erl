@@ -98,7 +98,7 @@ handover(Timeout) ->
 sent_payload() ->
     lists:sum([
         partisan_metrics:value(lasp_sync_bytes_total, [Kind, sent])
-     || Kind <- [state, delta, handover]
+     || Kind <- lasp_sync:payloads()
     ]).
 
 %% gen_server.

@@ -21,6 +21,7 @@
 -module(lasp_sync).
 
 -export([modes/0]).
+-export([payloads/0]).
 -export([protocol/1]).
 -export([phase/1]).
 
@@ -34,9 +35,21 @@
     | {timer, Name :: term()}
     | handover.
 
-%% What a payload was: values whole (`state', `handover') or in part (`delta'); digests; what keeps
-%% the tree; `foreign' belongs to another scope, `malformed' to nothing known.
--type kind() :: state | delta | digest | handover | hello | greet | tree | foreign | malformed.
+%% What a payload was: values whole (`state', `handover'), in part (`delta') or summed (`question',
+%% `answer'); digests; what keeps the tree; `foreign' belongs to another scope, `malformed' to
+%% nothing known.
+-type kind() ::
+    state
+    | delta
+    | question
+    | answer
+    | handover
+    | digest
+    | hello
+    | greet
+    | tree
+    | foreign
+    | malformed.
 
 -type effect() ::
     {send, name(), latest | each | patient, Msg :: term()}
@@ -59,8 +72,9 @@
     seed := {integer(), integer(), integer()}
 }.
 
-%% How a value is synchronised, as users name it.
--type mode() :: state | delta | tree.
+%% How a value is synchronised, as users name it. `aggregate' leaves every node with less than the
+%% others do: sums in place of who has counted what.
+-type mode() :: state | delta | tree | aggregate.
 
 -export_type([mode/0, name/0, event/0, kind/0, effect/0, options/0]).
 
@@ -73,13 +87,19 @@
 %% @doc The modes there are.
 -spec modes() -> [mode()].
 modes() ->
-    [state, delta, tree].
+    [state, delta, tree, aggregate].
+
+%% @doc What of the kinds carries values or sums of them: the payload.
+-spec payloads() -> [kind()].
+payloads() ->
+    [state, delta, question, answer, handover].
 
 %% @doc The protocol of a mode.
 -spec protocol(mode()) -> module().
 protocol(state) -> lasp_sync_state;
 protocol(delta) -> lasp_sync_delta;
-protocol(tree) -> lasp_sync_tree.
+protocol(tree) -> lasp_sync_tree;
+protocol(aggregate) -> lasp_sync_aggregate.
 
 %% @doc The random part of an interval after which the first propagation comes.
 -spec phase(options()) -> pos_integer().

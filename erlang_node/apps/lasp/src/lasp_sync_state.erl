@@ -42,11 +42,9 @@ handle({update, Delta}, State = #sync{replica = Replica}) ->
         {grown, _New, Grown} -> {State#sync{replica = Grown}, [changed]};
         unchanged -> {State, []}
     end;
-handle({timer, ?TIMER}, State = #sync{interval = Interval}) ->
-    Pushing = encoded(State),
-    Names = lasp_replica:neighbours(Pushing#sync.replica),
-    Pushes = [lasp_replica:push(Name, Pushing#sync.replica) || Name <- Names],
-    {Pushing, lists:append(Pushes) ++ [{start_timer, ?TIMER, Interval}]};
+handle({timer, ?TIMER}, State = #sync{interval = Interval, replica = Replica}) ->
+    {Pushed, Effects} = lasp_replica:push_all(Replica),
+    {State#sync{replica = Pushed}, Effects ++ [{start_timer, ?TIMER, Interval}]};
 handle({neighbour_up, Name}, State) ->
     Pushing = #sync{replica = Replica} = encoded(State),
     Up = lasp_replica:up(Name, Replica),

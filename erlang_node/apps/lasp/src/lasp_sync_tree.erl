@@ -12,6 +12,9 @@
 -export([handle/2]).
 -export([value/1]).
 -export([agreed/1]).
+%% The tree, for who talks over it as well.
+-export([links/1]).
+-export([parent/1]).
 
 -record(sync, {
     interval :: pos_integer(),
@@ -71,6 +74,16 @@ value(#sync{deltas = Deltas}) ->
 -spec agreed(state()) -> boolean().
 agreed(#sync{deltas = Deltas}) ->
     lasp_replica:agreed(lasp_deltas:replica(Deltas)).
+
+%% @doc The neighbours in the tree, in order.
+-spec links(state()) -> [lasp_sync:name()].
+links(#sync{tree = Tree}) ->
+    lasp_tree:links(Tree).
+
+%% @doc The neighbour towards the root, none at the root.
+-spec parent(state()) -> none | lasp_sync:name().
+parent(#sync{tree = Tree}) ->
+    lasp_tree:parent(Tree).
 
 %% Internals.
 

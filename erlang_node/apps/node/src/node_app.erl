@@ -61,8 +61,11 @@ listen(Config) ->
         {error, Text} -> refuse(Text)
     end.
 
+%% What the configuration has no field for can be set for an experiment, on the command line of the
+%% emulator: `-partisan settings #{mailbox_messages=>100000}'.
 start_partisan(#{partisan := Settings}) ->
-    case partisan_config:set(Settings) of
+    Others = application:get_env(partisan, settings, #{}),
+    case partisan_config:set(maps:merge(Others, Settings)) of
         ok ->
             {ok, _} = application:ensure_all_started(partisan, permanent),
             ok;

@@ -57,7 +57,7 @@ parameters() ->
         impressions => positive_integer,
         increment_interval => positive_integer,
         propagation_interval => positive_integer,
-        synchronization => {one_of, lasp_sync:modes(), state}
+        synchronization => {one_of, lasp_sync:modes(), delta}
     }.
 
 %% @doc Start the run, on all nodes.
@@ -108,7 +108,9 @@ converged_samples() ->
 %% @private
 -spec init(workload:options()) -> {ok, #adcounter{}}.
 init(Options = #{run := Run, parameters := Parameters, directory := Directory}) ->
+    Mode = maps:get(synchronization, Parameters),
     ok = register_metrics(),
+    ok = partisan_metrics:set(adcounter_synchronization_info, [Mode], 1),
     ok = lasp_store:subscribe(),
     Common = maps:with([name, incarnation, run, members], Options),
     Specific = maps:with([ads, impressions, increment_interval], Parameters),
@@ -120,7 +122,7 @@ init(Options = #{run := Run, parameters := Parameters, directory := Directory}) 
     State = #adcounter{
         core = Core,
         run = Run,
-        synchronization = maps:get(synchronization, Parameters),
+        synchronization = Mode,
         directory = Directory
     },
     ok = effects(Effects, State),
@@ -238,6 +240,12 @@ register_metrics() ->
     ),
     ok = partisan_metrics:new(
         gauge, adcounter_ads_enabled, "Ads below their threshold, as this node sees them.", []
+    ),
+    ok = partisan_metrics:new(
+        gauge,
+        adcounter_synchronization_info,
+        "How counters are synchronised; with mode aggregate a node holds but its own and sums.",
+        [mode]
     ),
     partisan_metrics:new_function(
         gauge,

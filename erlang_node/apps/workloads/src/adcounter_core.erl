@@ -258,10 +258,9 @@ become_done(State = #core{record = #{name := Name, incarnation := Incarnation, r
 
 observe_barrier(Replica, Now, State = #core{members = Members, finished_at = FinishedAt}) ->
     #core{record = #{run := Run}} = State,
-    Done = ordsets:intersection(Members, adcounter_state:done(Replica)),
-    Observed = State#core{nodes_done = length(Done)},
-    case {Done, FinishedAt} of
-        {Members, none} ->
+    Observed = State#core{nodes_done = adcounter_state:nodes_done(Members, Replica)},
+    case {all_done(Observed), FinishedAt} of
+        {true, none} ->
             {Observed#core{finished_at = {ok, Now}}, [
                 {log, run_finished, #{run => Run, value => adcounter_state:total(Replica)}}
             ]};

@@ -5,7 +5,8 @@
 %%% with names and incarnations as pods have them. Every node counts so many times, every ten
 %%% seconds at a phase of its own, propagates every five, and at the end reports itself done. The
 %%% run is over when all replicas are equal, and is only worth anything if each then holds the exact
-%%% count of every actor, which is checked.
+%%% count of every actor, which is checked. Where sums are all that is synchronised, it is over when
+%%% all sums are, and what is checked is that they are those of all counts, and of all nodes.
 %%%
 %%% Bytes are counted as the published experiment did (`payload': values and parts of them, as
 %%% they are sent to each peer), with all that the protocols say besides (`control': digests,
@@ -18,7 +19,10 @@
 -import(partisan_cells, [emit/5, say/3]).
 
 -type name() ::
-    synchronization_state | synchronization_delta | synchronization_tree.
+    synchronization_state
+    | synchronization_delta
+    | synchronization_tree
+    | synchronization_aggregate.
 
 %% Of the options of {@link partisan_experiments}; `increments': how often each node counts.
 -type options() :: #{
@@ -221,13 +225,22 @@ say_how_far(#run{now = Now, sent = Sent, options = Options}) ->
     say("~b s of virtual time, ~.3f GiB in frames", [Now div 1000, GiB], Options).
 
 until_equal(Run = #run{now = Now, options = #{increments := Increments}}) ->
-    [First | Others] = values(Run),
-    case lists:all(fun(Value) -> Value =:= First end, Others) of
+    case is_equal(Run) of
         true ->
             Run;
         false when Now < Increments * ?INCREMENT_MS + ?GIVE_UP_MS ->
             until_equal(advance(Now + ?LOOK_MS, Run))
     end.
+
+%% Equal sums may be those of an earlier moment: they are the last ones when all nodes are in them
+%% as done.
+is_equal(Run = #run{protocol = lasp_sync_aggregate, nodes = Nodes}) ->
+    Names = lists:sort(maps:keys(Nodes)),
+    Done = fun(Value) -> adcounter_state:nodes_done(Names, Value) =:= length(Names) end,
+    lists:all(Done, values(Run));
+is_equal(Run) ->
+    [First | Others] = values(Run),
+    lists:all(fun(Value) -> Value =:= First end, Others).
 
 %% Internals: results.
 
@@ -241,11 +254,16 @@ lag(Run = #run{nodes = Nodes}) ->
     Size = map_size(Nodes),
     lists:sum(Missing) / Size / (Size * 1000 / ?INCREMENT_MS).
 
-%% Every actor with its exact count, everywhere.
+%% Every actor with its exact count, everywhere; the sum of them where there is no more.
 check(Run = #run{nodes = Nodes, options = #{increments := Increments}}) ->
-    [Value | _] = values(Run),
     Total = map_size(Nodes) * Increments,
-    Total = adcounter_state:total(Value),
+    true = lists:all(fun(Value) -> adcounter_state:total(Value) =:= Total end, values(Run)),
+    ok = check_actors(Run).
+
+check_actors(#run{protocol = lasp_sync_aggregate}) ->
+    ok;
+check_actors(Run = #run{nodes = Nodes, options = #{increments := Increments}}) ->
+    [Value | _] = values(Run),
     true = lists:all(
         fun(#node{actor = Actor}) -> adcounter_state:count(Actor, Value) =:= Increments end,
         maps:values(Nodes)
@@ -282,7 +300,7 @@ moment(Moment, Run) ->
         ]
     ].
 
-payload(Run) -> sent([state, delta, handover], Run).
+payload(Run) -> sent(lasp_sync:payloads(), Run).
 
 control(Run) -> sent([digest, hello, greet, tree], Run).
 

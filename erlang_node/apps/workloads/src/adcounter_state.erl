@@ -4,6 +4,7 @@
 %%% start    1795224000123456                           the moment the run was started, or nothing
 %%% counters 0 -> #{<<"ads-0/17">> => 20, ...}          a grow-only counter for each ad
 %%% barrier  <<"ads-0">> -> {17, 1, 20}                 life, done, own increments of each node
+%%% sums     0 -> 640                                   a count of each ad, whoever has counted it
 %%% '''
 %%%
 %%% The start is part of the value, so that telling one node is enough, and so that a node which
@@ -13,8 +14,14 @@
 %%% An actor is one life of one node, `Name/Incarnation'. The barrier says which life of a node is
 %%% the present one; the entries of its earlier lives stay in the counters, where they count, and
 %%% are listed by `superseded/1'.
+%%%
+%%% == Where sums are all that is synchronised ==
+%%% ({@link lasp_sync_aggregate}), a node sees its own entries, those of lives that may be over, and
+%%% the sums. Both are counts that have been made, so that the larger is the value. Of the barrier
+%%% it sees how many nodes were done at the same time, at the most, and not which.
 -module(adcounter_state).
 -behaviour(lasp_lattice).
+-behaviour(lasp_aggregate).
 
 %% Deltas.
 -export([started/1]).
@@ -27,6 +34,7 @@
 -export([total/1]).
 -export([count/2]).
 -export([done/1]).
+-export([nodes_done/2]).
 -export([superseded/1]).
 -export([counters_digest/1]).
 %% lasp_lattice.
@@ -35,6 +43,13 @@
 -export([difference/2]).
 -export([to_parts/1]).
 -export([from_parts/1]).
+%% lasp_aggregate.
+-export([shared/1]).
+-export([contribution/2]).
+-export([total/2]).
+-export([kept/1]).
+-export([departed/1]).
+-export([succeeded/2]).
 
 -type ad() :: non_neg_integer().
 -type microseconds() :: integer().
@@ -42,8 +57,12 @@
 -record(adcounter, {
     start = lasp_min:new() :: lasp_min:t(),
     counters = lasp_gmap:new() :: lasp_gmap:t(lasp_gcounter:t()),
-    barrier = lasp_gmap:new() :: lasp_gmap:t(lasp_max:t())
+    barrier = lasp_gmap:new() :: lasp_gmap:t(lasp_max:t()),
+    sums = lasp_gmap:new() :: lasp_gmap:t(lasp_max:t())
 }).
+
+%% Among the sums, which otherwise are of ads: the nodes that are done.
+-define(DONE, -1).
 
 -opaque t() :: #adcounter{}.
 
@@ -83,15 +102,14 @@ started_at(#adcounter{start = Start}) ->
 
 %% @doc The impressions of one ad.
 -spec value(ad(), t()) -> non_neg_integer().
-value(Ad, #adcounter{counters = Counters}) ->
-    lasp_gcounter:value(lasp_gmap:get(lasp_gcounter, Ad, Counters)).
+value(Ad, #adcounter{counters = Counters, sums = Sums}) ->
+    max(lasp_gcounter:value(lasp_gmap:get(lasp_gcounter, Ad, Counters)), sum(Ad, Sums)).
 
 %% @doc The impressions of all ads.
 -spec total(t()) -> non_neg_integer().
-total(#adcounter{counters = Counters}) ->
-    lasp_gmap:fold(
-        fun(_Ad, Counter, Sum) -> Sum + lasp_gcounter:value(Counter) end, 0, Counters
-    ).
+total(State = #adcounter{counters = Counters, sums = Sums}) ->
+    Ads = lists:umerge(lasp_gmap:keys(Counters), lasp_gmap:keys(Sums) -- [?DONE]),
+    lists:sum([value(Ad, State) || Ad <- Ads]).
 
 %% @doc What an actor has counted, over all ads.
 -spec count(lasp_gcounter:actor(), t()) -> non_neg_integer().
@@ -104,6 +122,12 @@ count(Actor, #adcounter{counters = Counters}) ->
 -spec done(t()) -> [partisan_peer:name()].
 done(#adcounter{barrier = Barrier}) ->
     [Name || Name <- lasp_gmap:keys(Barrier), is_done(lasp_gmap:get(lasp_max, Name, Barrier))].
+
+%% @doc How many of these nodes are done.
+-spec nodes_done(ordsets:ordset(partisan_peer:name()), t()) -> non_neg_integer().
+nodes_done(Members, State = #adcounter{sums = Sums}) ->
+    Known = ordsets:intersection(Members, done(State)),
+    max(length(Known), min(length(Members), sum(?DONE, Sums))).
 
 %% @doc What earlier lives of nodes have counted as far as this replica knows, over all ads: the
 %% actors whose node has reported under a later incarnation.
@@ -123,10 +147,16 @@ superseded(#adcounter{counters = Counters, barrier = Barrier}) ->
         Counters
     ).
 
-%% @doc The digest of the counters alone: equal on two nodes exactly when their counters are.
+%% @doc The digest of the counters alone, and where there are sums of those alone: equal on two
+%% nodes exactly when these are.
 -spec counters_digest(t()) -> lasp_lattice:digest().
-counters_digest(#adcounter{counters = Counters}) ->
-    lasp_lattice:digest(lasp_lattice:encode(?MODULE, #adcounter{counters = Counters})).
+counters_digest(#adcounter{counters = Counters, sums = Sums}) ->
+    Compared =
+        case lasp_gmap:keys(Sums) of
+            [] -> #adcounter{counters = Counters};
+            _ -> #adcounter{sums = Sums}
+        end,
+    lasp_lattice:digest(lasp_lattice:encode(?MODULE, Compared)).
 
 %% lasp_lattice.
 
@@ -141,24 +171,27 @@ merge(A, B) ->
     #adcounter{
         start = lasp_min:merge(A#adcounter.start, B#adcounter.start),
         counters = lasp_gmap:merge(lasp_gcounter, A#adcounter.counters, B#adcounter.counters),
-        barrier = lasp_gmap:merge(lasp_max, A#adcounter.barrier, B#adcounter.barrier)
+        barrier = lasp_gmap:merge(lasp_max, A#adcounter.barrier, B#adcounter.barrier),
+        sums = lasp_gmap:merge(lasp_max, A#adcounter.sums, B#adcounter.sums)
     }.
 
 %% @private
 -spec difference(t(), Known :: t()) -> t().
 difference(A, Known) ->
-    #adcounter{counters = Counters, barrier = Barrier} = A,
+    #adcounter{counters = Counters, barrier = Barrier, sums = Sums} = A,
     #adcounter{
         start = lasp_min:difference(A#adcounter.start, Known#adcounter.start),
         counters = lasp_gmap:difference(lasp_gcounter, Counters, Known#adcounter.counters),
-        barrier = lasp_gmap:difference(lasp_max, Barrier, Known#adcounter.barrier)
+        barrier = lasp_gmap:difference(lasp_max, Barrier, Known#adcounter.barrier),
+        sums = lasp_gmap:difference(lasp_max, Sums, Known#adcounter.sums)
     }.
 
 %% @private
 %% A life of a node is written once, for its report and its counts follow one another:
-%% `[]' the start, `[Name, Incarnation]' the report, `[Name, Incarnation, Ad]' a count.
+%% `[]' the start, `[Ad]' a sum, `[Name, Incarnation]' the report, `[Name, Incarnation, Ad]' a
+%% count.
 -spec to_parts(t()) -> [lasp_parts:part()].
-to_parts(#adcounter{start = Start, counters = Counters, barrier = Barrier}) ->
+to_parts(#adcounter{start = Start, counters = Counters, barrier = Barrier, sums = Sums}) ->
     Reports = [
         {[Name, Incarnation], Report}
      || {[Name], [Incarnation | Report]} <- lasp_gmap:to_parts(lasp_max, Barrier)
@@ -172,41 +205,152 @@ to_parts(#adcounter{start = Start, counters = Counters, barrier = Barrier}) ->
         [],
         Counters
     ),
-    lasp_min:to_parts(Start) ++ lists:sort(Reports ++ Counts).
+    lasp_min:to_parts(Start) ++ lasp_gmap:to_parts(lasp_max, Sums) ++ lists:sort(Reports ++ Counts).
 
 %% @private
 -spec from_parts([lasp_parts:part()]) -> {ok, t()} | error.
 from_parts(Parts) ->
-    from_parts(Parts, {new(), [], []}).
+    from_parts(Parts, {new(), [], [], []}).
+
+%% lasp_aggregate.
+
+%% @private
+-spec shared(t()) -> t().
+shared(#adcounter{start = Start}) ->
+    #adcounter{start = Start}.
+
+%% @private
+%% An actor that has departed and is back contributes what it has counted since.
+-spec contribution(t(), Shared :: t()) -> lasp_aggregate:sums().
+contribution(Own = #adcounter{counters = Counters, barrier = Barrier}, Shared) ->
+    Over = over(Shared),
+    Counts = lasp_gmap:fold(
+        fun(Ad, Counter, Sums) ->
+            Before = lasp_gmap:get(lasp_gcounter, Ad, Over),
+            Since = [
+                Count - min(Count, lasp_gcounter:count(Actor, Before))
+             || {Actor, Count} <- lasp_gcounter:entries(Counter)
+            ],
+            Sums#{Ad => lists:sum(Since)}
+        end,
+        #{},
+        Counters
+    ),
+    Done = length([Name || Name <- lasp_gmap:keys(Barrier), lists:member(Name, done(Own))]),
+    maps:filter(fun(_, Sum) -> Sum > 0 end, Counts#{?DONE => Done}).
+
+%% @private
+-spec total(lasp_aggregate:sums(), Shared :: t()) -> t().
+total(Sums, Shared) ->
+    Over = lasp_gmap:fold(
+        fun(Ad, Counter, Acc) -> Acc#{Ad => lasp_gcounter:value(Counter)} end, #{}, over(Shared)
+    ),
+    Entries = [
+        lasp_gmap:entry(lasp_max, What, lasp_max:new({Sum}))
+     || {What, Sum} <- maps:to_list(lasp_aggregate:add(Sums, Over))
+    ],
+    #adcounter{
+        sums = lists:foldl(
+            fun(Entry, Acc) -> lasp_gmap:merge(lasp_max, Entry, Acc) end, lasp_gmap:new(), Entries
+        )
+    }.
+
+%% @private
+-spec kept(t()) -> t().
+kept(#adcounter{counters = Counters}) ->
+    #adcounter{counters = Counters}.
+
+%% @private
+%% A report of a life after the last one: it is over.
+-spec departed(t()) -> t().
+departed(Own = #adcounter{barrier = Barrier}) ->
+    lists:foldl(
+        fun(Name, State) -> merge(report(Name, present(Name, Barrier) + 1, false, 0), State) end,
+        kept(Own),
+        lasp_gmap:keys(Barrier)
+    ).
+
+%% @private
+-spec succeeded(t(), Shared :: t()) -> t().
+succeeded(#adcounter{barrier = Own}, #adcounter{counters = Counters, barrier = Known}) ->
+    Old = lists:usort([
+        Name
+     || {Actor, _} <- entries(Counters),
+        {Name, Incarnation} <- [life(Actor)],
+        Incarnation < present(Name, Own)
+    ]),
+    lists:foldl(
+        fun(Name, State) -> merge(report(Name, present(Name, Own), false, 0), State) end,
+        new(),
+        [Name || Name <- Old, present(Name, Known) < present(Name, Own)]
+    ).
 
 %% Internals.
 
-from_parts([{[Name, Incarnation, Ad], [Count]} | Parts], {State, Counts, Reports}) when
+%% The counters of those whose life is known to be over.
+over(#adcounter{counters = Counters, barrier = Barrier}) ->
+    lasp_gmap:fold(
+        fun(Ad, Counter, Acc) ->
+            Entries = [
+                lasp_gcounter:entry(Actor, Count)
+             || {Actor, Count} <- lasp_gcounter:entries(Counter), is_old(Actor, Barrier)
+            ],
+            Old = lists:foldl(fun lasp_gcounter:merge/2, lasp_gcounter:new(), Entries),
+            lasp_gmap:merge(lasp_gcounter, lasp_gmap:entry(lasp_gcounter, Ad, Old), Acc)
+        end,
+        lasp_gmap:new(),
+        Counters
+    ).
+
+entries(Counters) ->
+    lasp_gmap:fold(
+        fun(_Ad, Counter, Acc) -> lasp_gcounter:entries(Counter) ++ Acc end, [], Counters
+    ).
+
+sum(What, Sums) ->
+    case lasp_max:value(lasp_gmap:get(lasp_max, What, Sums)) of
+        {Sum} -> Sum;
+        {} -> 0
+    end.
+
+%% The latest life of a node that is known; less than any where none is.
+present(Name, Barrier) ->
+    case lasp_max:value(lasp_gmap:get(lasp_max, Name, Barrier)) of
+        {Incarnation, _, _} -> Incarnation;
+        {} -> -1
+    end.
+
+from_parts([{[Name, Incarnation, Ad], [Count]} | Parts], {State, Counts, Reports, Sums}) when
     is_binary(Name), is_integer(Incarnation), is_integer(Ad), Ad >= 0, Count > 0
 ->
     case slash(Name, 0) of
         none ->
             Part = {[Ad, actor(Name, Incarnation)], [Count]},
-            from_parts(Parts, {State, [Part | Counts], Reports});
+            from_parts(Parts, {State, [Part | Counts], Reports, Sums});
         _ ->
             %% No name that `life/1' could tell from an actor's.
             error
     end;
-from_parts([{[Name, Incarnation], [_, _] = Report} | Parts], {State, Counts, Reports}) when
+from_parts([{[Name, Incarnation], [_, _] = Report} | Parts], {State, Counts, Reports, Sums}) when
     is_binary(Name), is_integer(Incarnation)
 ->
-    from_parts(Parts, {State, Counts, [{[Name], [Incarnation | Report]} | Reports]});
-from_parts([{[], [At]} | Parts], {State, Counts, Reports}) ->
-    from_parts(Parts, {merge(started(At), State), Counts, Reports});
-from_parts([], {State, Counts, Reports}) ->
+    from_parts(Parts, {State, Counts, [{[Name], [Incarnation | Report]} | Reports], Sums});
+from_parts([{[What], [Sum]} = Part | Parts], {State, Counts, Reports, Sums}) when
+    is_integer(What), What >= ?DONE, Sum > 0
+->
+    from_parts(Parts, {State, Counts, Reports, [Part | Sums]});
+from_parts([{[], [At]} | Parts], {State, Counts, Reports, Sums}) ->
+    from_parts(Parts, {merge(started(At), State), Counts, Reports, Sums});
+from_parts([], {State, Counts, Reports, Sums}) ->
     case
         {
             lasp_gmap:from_parts(lasp_gcounter, Counts),
-            lasp_gmap:from_parts(lasp_max, Reports)
+            lasp_gmap:from_parts(lasp_max, Reports),
+            lasp_gmap:from_parts(lasp_max, Sums)
         }
     of
-        {{ok, Counters}, {ok, Barrier}} ->
-            {ok, State#adcounter{counters = Counters, barrier = Barrier}};
+        {{ok, Counters}, {ok, Barrier}, {ok, Totals}} ->
+            {ok, State#adcounter{counters = Counters, barrier = Barrier, sums = Totals}};
         _ ->
             error
     end;
@@ -224,10 +368,7 @@ is_done(Register) ->
 
 is_old(Actor, Barrier) ->
     {Name, Incarnation} = life(Actor),
-    case lasp_max:value(lasp_gmap:get(lasp_max, Name, Barrier)) of
-        {Present, _, _} -> Incarnation < Present;
-        {} -> false
-    end.
+    Incarnation < present(Name, Barrier).
 
 %% What `actor/2' made it of.
 life(Actor) ->

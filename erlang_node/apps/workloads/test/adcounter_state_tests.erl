@@ -65,12 +65,37 @@ the_digest_is_of_the_counters_alone_test() ->
     ?assertEqual(?S:counters_digest(A), ?S:counters_digest(B)),
     ?assertNotEqual(?S:counters_digest(A), ?S:counters_digest(?S:counted(0, <<"a/1">>, 6))).
 
+sums_are_compared_alone_test() ->
+    Sums = ?S:total(#{0 => 9}, ?S:new()),
+    A = ?S:merge(Sums, ?S:counted(0, <<"a/1">>, 5)),
+    B = ?S:merge(Sums, ?S:counted(0, <<"b/1">>, 4)),
+    ?assertEqual(9, ?S:total(A)),
+    ?assertEqual(?S:counters_digest(A), ?S:counters_digest(B)).
+
+what_a_life_that_is_over_has_counted_is_added_once_test() ->
+    Own = ?S:merge(?S:counted(0, <<"a/1">>, 5), ?S:report(<<"a">>, 1, true, 5)),
+    %% While it may be alive it contributes for itself.
+    Kept = ?S:kept(Own),
+    ?assertEqual(#{0 => 5, -1 => 1}, ?S:contribution(Own, Kept)),
+    ?assertEqual(5, ?S:total(?S:total(?S:contribution(Own, Kept), Kept))),
+    %% The next life says that it is over.
+    Next = ?S:report(<<"a">>, 2, false, 0),
+    Over = ?S:merge(Kept, ?S:succeeded(Next, Kept)),
+    ?assertEqual(5, ?S:total(?S:total(?S:contribution(Next, Over), Over))),
+    ?assertEqual(?S:new(), ?S:succeeded(Next, Over)),
+    %% One that has left and is back adds what it has counted since.
+    Back = ?S:merge(Own, ?S:counted(0, <<"a/1">>, 7)),
+    Left = ?S:departed(Own),
+    ?assertEqual(#{0 => 2, -1 => 1}, ?S:contribution(Back, Left)),
+    ?assertEqual(7, ?S:total(?S:total(?S:contribution(Back, Left), Left))).
+
 malformed_parts_are_refused_test_() ->
     [
         ?_assertEqual(error, ?S:from_parts([Part]))
      || Part <- [
             {[], []},
-            {[1], [1]},
+            {[1], [0]},
+            {[-2], [1]},
             {[<<"a">>], [1]},
             {[<<"a">>, 1], [1]},
             {[<<"a">>, 1, 0], [0]},
@@ -87,6 +112,7 @@ state() ->
             oneof([
                 ?LET(At, nat(), ?S:started(At)),
                 ?LET({Ad, Actor, N}, {integer(0, 2), actor(), nat()}, ?S:counted(Ad, Actor, N)),
+                ?LET({What, N}, {integer(-1, 2), pos_integer()}, ?S:total(#{What => N}, ?S:new())),
                 ?LET(
                     {Name, Life, Done, N},
                     {name(), integer(1, 3), boolean(), nat()},

@@ -66,6 +66,7 @@ class Synchronization(StrEnum):
     STATE = "State"
     DELTA = "Delta"
     TREE = "Tree"
+    AGGREGATE = "Aggregate"
 
 
 class Workload(Resource):
@@ -83,9 +84,11 @@ class Workload(Resource):
     ad_counter: AdCounter | None = None
     """The ad counter of the published experiment."""
 
-    synchronization: Synchronization = Synchronization.STATE
+    synchronization: Synchronization = Synchronization.DELTA
     """What neighbours are sent each interval. State: all counters, as in the published
     experiment. Delta: what has changed and they do not know, which reaches everyone as soon and
     takes a small fraction of the bytes. Tree: the same over a spanning tree of the overlay, once
-    to every node: the fewest bytes, and about twice the time. All end with the same counters,
-    whatever is lost. A change replaces the pods and starts another run."""
+    to every node: fewer bytes, and about twice the time. These three end with the same counters on
+    every node, whatever is lost. Aggregate carries less information: over the tree go nothing but
+    sums, so that every node knows its own count and the total, and not what any other node has
+    counted; the fewest bytes by far. A change replaces the pods and starts another run."""

@@ -1,0 +1,313 @@
+%%% @doc Synchronisation of nothing but sums, over a spanning tree of the overlay.
+%%%
+%%% A node holds what it has counted itself and what everybody together has, and not who has counted
+%%% what: it is told less than in any other mode, and that in a few bytes, however many nodes there
+%%% are. Of the type it asks what {@link lasp_aggregate} describes.
+%%%
+%%% Once per interval the root of the tree asks all ({@link lasp_question}), and the sum goes down
+%%% the tree with the next question. What all are to hold is synchronised as in
+%%% {@link lasp_sync_tree}, which also keeps the tree.
+%%%
+%%% == What can be relied on ==
+%%% A sum is never more than what has really been counted: whatever is lost, repeated or late,
+%%% wherever the tree breaks, nobody is in it twice. So nothing is taken for reached that has not
+%%% been. A sum may be less, while the tree is being mended or a node restarts, and is that of the
+%%% interval before in any case. Once nothing changes any more the next questions reach everybody,
+%%% and all hold the exact sum.
+%%%
+%%% One exception is known: a node that restarts within the time of a question (three intervals at
+%%% most), while one that was asked earlier still is on its way to it, may be added twice.
+%%%
+%%% == A node that dies ==
+%%% has sent what it has counted to its parent, the root to its children. When such a neighbour goes
+%%% it is shared, under the name of the life that has counted it. It is added to the sums when it is
+%%% known that this life is over: when the node comes back and says that it goes on as another, or
+%%% when the node has left. Only what is shared when a question is asked is added to its answer: who
+%%% has answered was alive then, so that its life had not been known to be over.
+%%%
+%%% When a node and its parent lose their memory at the same time, all that the node has counted is
+%%% lost, where the other modes lose what no neighbour had been told. Sums that have been told stay
+%%% nevertheless.
+-module(lasp_sync_aggregate).
+-behaviour(lasp_sync).
+
+-export([init/1]).
+-export([handle/2]).
+-export([value/1]).
+-export([agreed/1]).
+
+-record(sync, {
+    type :: lasp_lattice:type(),
+    scope :: binary(),
+    %% What all are to hold, and the tree.
+    shared :: lasp_sync_tree:state(),
+    %% What this node has written itself.
+    own :: term(),
+    %% The sums, as a value.
+    sums :: term(),
+    questions :: lasp_question:t(),
+    %% What was shared when this node's own question was asked.
+    asked_with :: term(),
+    %% What is kept for neighbours.
+    kept = #{} :: #{lasp_sync:name() => term()},
+    %% To whom this node's own value went last.
+    keepers = none :: none | {[lasp_sync:name()], Own :: term()},
+    leaving = false :: boolean()
+}).
+
+-opaque state() :: #sync{}.
+
+-export_type([state/0]).
+
+-type result() :: {state(), [lasp_sync:effect()]}.
+
+-define(TIMER, propagate).
+-define(ASKER_BYTES, 6).
+%% A neighbour is sent again what it keeps with every so manieth question, for one may be lost.
+-define(REPEAT, 8).
+
+%% @doc An empty replica without neighbours.
+-spec init(lasp_sync:options()) -> result().
+init(Options) ->
+    #{name := Name, incarnation := Incarnation, type := Type, scope := Scope} = Options,
+    {Shared, Effects} = lasp_sync_tree:init(Options),
+    State = #sync{
+        type = Type,
+        scope = Scope,
+        shared = Shared,
+        own = Type:new(),
+        sums = Type:new(),
+        questions = lasp_question:new(Name, Incarnation),
+        asked_with = Type:new()
+    },
+    {State, Effects}.
+
+%% @doc One step of the protocol.
+-spec handle(lasp_sync:event(), state()) -> result().
+handle({update, Delta}, State = #sync{type = Type, own = Own}) ->
+    {Next, Effects} = share(Type:shared(Delta), State),
+    case Type:difference(Delta, Own) =:= Type:new() of
+        true -> {Next, Effects};
+        false -> {Next#sync{own = Type:merge(Own, Delta)}, [changed | Effects]}
+    end;
+handle({message, From, {question, Scope, Payload}}, State = #sync{scope = Scope}) when
+    is_binary(Payload)
+->
+    counted(question, Payload, question(From, Payload, State));
+handle({message, From, {answer, Scope, Payload}}, State = #sync{scope = Scope}) when
+    is_binary(Payload)
+->
+    counted(answer, Payload, answer(From, Payload, State));
+handle({timer, ?TIMER} = Event, State = #sync{questions = Questions}) ->
+    {Ticked, Effects} = tree(Event, State#sync{questions = lasp_question:tick(Questions)}),
+    chain(fun ask/1, {Ticked, Effects});
+handle({neighbour_up, Name} = Event, State) ->
+    %% It may be a later life.
+    chain(fun(S) -> tree(Event, S) end, bury(Name, State));
+handle({neighbour_down, Name} = Event, State) ->
+    chain(fun(S) -> bury(Name, S) end, tree(Event, State));
+handle(handover, State = #sync{type = Type, own = Own}) ->
+    chain(
+        fun(S) -> tree(handover, S) end,
+        share(Type:departed(Own), State#sync{leaving = true})
+    );
+handle(Event, State) ->
+    tree(Event, State).
+
+%% @doc What this node has written, what is shared, and the sums.
+-spec value(state()) -> term().
+value(State = #sync{type = Type, own = Own, sums = Sums}) ->
+    Type:merge(Type:merge(shared(State), Own), Sums).
+
+%% @doc Was every neighbour last heard to hold the same of what is shared? Sums are told by the
+%% root, and nobody compares them.
+-spec agreed(state()) -> boolean().
+agreed(#sync{shared = Shared}) ->
+    lasp_sync_tree:agreed(Shared).
+
+%% Internals: what is shared.
+
+shared(#sync{shared = Shared}) ->
+    lasp_sync_tree:value(Shared).
+
+share(Delta, State = #sync{type = Type}) ->
+    case Type:new() of
+        Delta -> {State, []};
+        _ -> tree({update, Delta}, State)
+    end.
+
+tree(Event, State = #sync{shared = Shared}) ->
+    {Next, Effects} = lasp_sync_tree:handle(Event, Shared),
+    Stepped = State#sync{shared = Next},
+    Succeeded =
+        case lists:member(changed, Effects) of
+            true -> fun succeed/1;
+            false -> fun(S) -> {S, []} end
+        end,
+    chain(fun wait_for_links/1, chain(Succeeded, {Stepped, Effects})).
+
+succeed(State = #sync{type = Type, own = Own}) ->
+    share(Type:succeeded(Own, shared(State)), State).
+
+%% Whoever is not in the tree any more does not answer.
+wait_for_links(State = #sync{shared = Shared, questions = Questions}) ->
+    outcome(lasp_question:without(lasp_sync_tree:links(Shared), Questions), State).
+
+bury(Name, State = #sync{kept = Kept}) ->
+    case maps:take(Name, Kept) of
+        {Value, Others} -> share(Value, State#sync{kept = Others});
+        error -> {State, []}
+    end.
+
+%% Internals: asking.
+
+ask(State = #sync{shared = Shared, questions = Questions}) ->
+    Children = lasp_sync_tree:links(Shared),
+    case lasp_sync_tree:parent(Shared) =:= none andalso lasp_question:ask(Children, Questions) of
+        {asked, Id, Asked} ->
+            {Told, Own} = told(Id, Children, State#sync{
+                questions = Asked, asked_with = shared(State)
+            }),
+            {Next, Effects} = contribute(Told),
+            {Next, questions(Id, Children, Own, Next) ++ Effects};
+        _ ->
+            {State, []}
+    end.
+
+questions({Asker, Number}, Names, Own, State = #sync{type = Type, sums = Sums}) ->
+    Told = lasp_lattice:encode(Type, Sums),
+    Payload = iolist_to_binary([
+        Asker, lasp_varint:encode(Number), lasp_varint:encode(byte_size(Told)), Told, Own
+    ]),
+    lists:append([send(question, Name, Payload, State) || Name <- Names]).
+
+question(From, Payload, State = #sync{type = Type, shared = Shared}) ->
+    case opened(Payload) of
+        {Id, Told, Own} ->
+            case {lasp_lattice:decode(Type, Told), lasp_lattice:decode(Type, Own)} of
+                {{ok, Sums}, {ok, Kept}} ->
+                    {Learnt, Changes} = learn(Sums, keep(From, Kept, State)),
+                    IsParent = lasp_sync_tree:parent(Shared) =:= From,
+                    {Next, Effects} = asked(Id, From, IsParent, Learnt),
+                    {Next, Changes ++ Effects};
+                _ ->
+                    {State, malformed(Payload)}
+            end;
+        malformed ->
+            {State, malformed(Payload)}
+    end.
+
+asked(Id, From, true, State = #sync{shared = Shared, questions = Questions}) ->
+    Children = lists:delete(From, lasp_sync_tree:links(Shared)),
+    case lasp_question:heard(Id, From, Children, Questions) of
+        again ->
+            asked(Id, From, false, State);
+        {Kind, Heard} ->
+            Next = State#sync{questions = Heard},
+            Onwards = questions(Id, Children, <<>>, Next),
+            {Told, Effects} =
+                case Kind of
+                    next -> contribute(Next);
+                    first -> outcome(lasp_question:contribute(#{}, Heard), Next)
+                end,
+            {Told, Onwards ++ Effects}
+    end;
+asked(Id, From, false, State) ->
+    %% By who is not the parent, or a second time.
+    {State, reply(Id, From, #{}, <<>>, State)}.
+
+contribute(State = #sync{leaving = true, questions = Questions}) ->
+    outcome(lasp_question:contribute(#{}, Questions), State);
+contribute(State = #sync{type = Type, own = Own, questions = Questions}) ->
+    Sums = Type:contribution(Own, shared(State)),
+    outcome(lasp_question:contribute(Sums, Questions), State).
+
+%% Internals: answering.
+
+answer(From, Payload, State = #sync{type = Type, questions = Questions}) ->
+    case opened(Payload) of
+        {Id, Answer, Own} ->
+            case {lasp_aggregate:decode(Answer), lasp_lattice:decode(Type, Own)} of
+                {{ok, Sums}, {ok, Kept}} ->
+                    Answered = lasp_question:answered(Id, From, Sums, Questions),
+                    outcome(Answered, keep(From, Kept, State));
+                _ ->
+                    {State, malformed(Payload)}
+            end;
+        malformed ->
+            {State, malformed(Payload)}
+    end.
+
+outcome({pending, Questions}, State) ->
+    {State#sync{questions = Questions}, []};
+outcome({{complete, _Id, self, Sums}, Questions}, State = #sync{type = Type, asked_with = With}) ->
+    learn(Type:total(Sums, With), State#sync{questions = Questions});
+outcome({{complete, Id, Parent, Sums}, Questions}, State) ->
+    {Told, Own} = told(Id, [Parent], State#sync{questions = Questions}),
+    {Told, reply(Id, Parent, Sums, Own, Told)}.
+
+reply({Asker, Number}, To, Sums, Own, State) ->
+    Answer = lasp_aggregate:encode(Sums),
+    Payload = iolist_to_binary([
+        Asker, lasp_varint:encode(Number), lasp_varint:encode(byte_size(Answer)), Answer, Own
+    ]),
+    send(answer, To, Payload, State).
+
+learn(Value, State = #sync{type = Type, sums = Sums}) ->
+    case Type:merge(Sums, Value) of
+        Sums -> {State, []};
+        Grown -> {State#sync{sums = Grown}, [changed]}
+    end.
+
+%% Internals: what neighbours keep.
+
+%% What these are to keep, if they do not have it.
+told({_, Number}, Names, State = #sync{type = Type, own = Own, keepers = Keepers}) ->
+    Kept = Type:kept(Own),
+    case Keepers of
+        {Names, Kept} when Number rem ?REPEAT =/= 0 ->
+            {State, <<>>};
+        _ ->
+            {State#sync{keepers = {Names, Kept}}, lasp_lattice:encode(Type, Kept)}
+    end.
+
+keep(From, Value, State = #sync{type = Type, kept = Kept}) ->
+    case Type:new() of
+        Value -> State;
+        _ -> State#sync{kept = maps:update_with(From, join(Type, Value), Value, Kept)}
+    end.
+
+join(Type, Value) ->
+    fun(Before) -> Type:merge(Before, Value) end.
+
+%% Internals: messages.
+
+%% Of a question or an answer: its number, the sums, and what is to be kept.
+opened(<<Asker:?ASKER_BYTES/binary, Bytes/binary>>) ->
+    case lasp_varint:decode(Bytes) of
+        {ok, Number, Rest} when Number > 0 ->
+            case lasp_varint:decode(Rest) of
+                {ok, Size, Values} when Size =< byte_size(Values) ->
+                    {Sums, Own} = split_binary(Values, Size),
+                    {{binary:copy(Asker), Number}, Sums, Own};
+                _ ->
+                    malformed
+            end;
+        _ ->
+            malformed
+    end;
+opened(_) ->
+    malformed.
+
+send(Kind, Name, Payload, #sync{scope = Scope}) ->
+    [{send, Name, each, {Kind, Scope, Payload}}, {count, Kind, sent, byte_size(Payload)}].
+
+counted(Kind, Payload, {State, Effects}) ->
+    {State, [{count, Kind, received, byte_size(Payload)} | Effects]}.
+
+malformed(Payload) ->
+    [{count, malformed, received, byte_size(Payload)}].
+
+chain(Fun, {State, Effects}) ->
+    {Next, More} = Fun(State),
+    {Next, Effects ++ More}.
