@@ -32,6 +32,17 @@ def cpu_seconds(pid: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def memory(pid: int) -> dict[str, int]:
+    """The figures of `/proc/PID/smaps_rollup` in bytes, `Pss` among them. Needs to be root.
+
+    Raises:
+        FileNotFoundError, ProcessLookupError: it has ended.
+    """
+    lines = (PROC / str(pid) / "smaps_rollup").read_text().splitlines()[1:]
+    fields = (line.split() for line in lines)
+    return {name.rstrip(":"): int(kibibytes) * 1024 for name, kibibytes, _unit in fields}
+
+
 def busy_share(seconds: float) -> float:
     """Waits so long, and returns the share of the processors' time that was not idle meanwhile."""
     total, idle = _machine_ticks()

@@ -1,11 +1,11 @@
-%%% @doc What the kernel has sent and received on the connections to other nodes, as it counts itself.
+%%% @doc What the kernel has sent and received on connections to other nodes, by its own count.
 %%%
-%%% The figures are those of TCP_INFO (Linux 4.19 and later): the bytes of TCP's payload, those that
-%%% were sent again and TLS's included, without the headers of TCP and IP. Nothing else that the node
-%%% or its pod sends is among them: no answer over HTTP, no look-up of a name.
+%%% The figures are those of TCP_INFO (Linux 4.19 and later): the bytes of TCP's payload, with those
+%%% that were sent again and with TLS's part, without the headers of TCP and IP. Nothing else that
+%%% the node or its pod sends is among them: no answer over HTTP, no look-up of a name.
 %%%
-%%% Sockets are enrolled when they are made, and looked at by the exporter, and before they end. What
-%%% a connection carried since it was last looked at is lost with one that breaks, or that the peer
+%%% Sockets are enrolled when they are made, and looked at by the exporter and before they end. What
+%%% a connection has carried since the last look is lost with one that breaks, or that the peer
 %%% ends; a lane ends its connections itself, so that this is next to nothing.
 -module(partisan_tcp).
 

@@ -1,0 +1,175 @@
+"""What a run has taken: asked of its nodes, of the kernel, and of the control plane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from scale_tests import procfs
+from scale_tests.bench.processes import footprints
+from scale_tests.experiments.result import Component, Member
+from scale_tests.harness import operator
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import ApiError, Cluster, core
+from scale_tests.harness.nodes import NodeStatus, read_metrics
+from scale_tests.localkube import processes
+from scale_tests.localkube.settings import Settings
+
+SHIM = "containerd-shim"
+"""The program that stands by each pod; one component for all of them."""
+
+AT_ONCE = 16
+TCP_SENT = 'partisan_tcp_bytes_total{direction="sent"}'
+JOINED = "partisan_overlay_joined_timestamp_seconds"
+CPU = "process_cpu_seconds_total"
+RESIDENT = "process_resident_memory_bytes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Processor time since the process's start, and memory."""
+
+    cpu_seconds: float
+    memory_bytes: int
+
+
+def metrics(
+    cluster: Cluster, namespace: str, names: Sequence[str]
+) -> dict[str, Mapping[str, float]]:
+    """The metrics of these nodes, by name; of one that does not answer, none."""
+
+    def read(name: str) -> Mapping[str, float]:
+        try:
+            return read_metrics(cluster, namespace, name)
+        except ApiError:
+            return {}
+
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as executor:
+        return dict(zip(names, executor.map(read, names), strict=True))
+
+
+def members(
+    nodes: Iterable[NodeStatus],
+    measured: Mapping[str, Mapping[str, float]],
+    usage: Mapping[str, Usage],
+    *,
+    applied: float,
+    ready: Mapping[str, float],
+) -> tuple[Member, ...]:
+    """The nodes that answered; `applied` is in seconds since 1970, `ready` since then."""
+
+    def since(moment: float | None) -> float | None:
+        return None if moment is None else round(moment - applied, 3)
+
+    return tuple(
+        Member(
+            name=node.name,
+            seconds_to_boot=since(node.incarnation / 1e6),
+            seconds_to_joined=since(measured[node.name].get(JOINED)),
+            seconds_to_ready=ready.get(node.name),
+            increments=node.increments,
+            bytes_payload=node.sync_payload_bytes,
+            bytes_frames=sum(channel.sent_bytes for _, channel in node.channels),
+            bytes_tcp=int(measured[node.name].get(TCP_SENT, 0)),
+            cpu_seconds=usage[node.name].cpu_seconds,
+            memory_bytes=usage[node.name].memory_bytes,
+        )
+        for node in nodes
+    )
+
+
+def usage_of_nodes(
+    environment: Environment,
+    namespace: str,
+    nodes: Iterable[NodeStatus],
+    measured: Mapping[str, Mapping[str, float]],
+) -> tuple[str, dict[str, Usage]]:
+    """The kind of memory that is meant, and each node's usage.
+
+    On this machine the kernel tells each process's proportional share; elsewhere the nodes tell
+    what is resident, in which pages that several share count with each.
+    """
+    told = {
+        node.name: Usage(
+            cpu_seconds=measured[node.name].get(CPU, 0.0), memory_bytes=node.memory_bytes
+        )
+        for node in nodes
+    }
+    if not environment.local:
+        return "resident", told
+    found = {
+        footprint.pod: Usage(cpu_seconds=footprint.cpu_seconds, memory_bytes=footprint.pss)
+        for footprint in footprints(namespace)
+    }
+    return "pss", told | found
+
+
+def control_plane(environment: Environment, cluster: Cluster) -> dict[str, Usage]:
+    """The operator, and on this machine Kubernetes's own processes, by name. Raises ApiError."""
+    found = {}
+    if environment.local:
+        for name, record in processes.recorded(Settings()).items():
+            found[name] = _usage([record.pid])
+        found["containerd-shims"] = _usage(_named(SHIM))
+    pods = operator.operator_pods(cluster)
+    if pods:
+        path = core(
+            operator.NAMESPACE,
+            "pods",
+            f"http:{pods[0]['metadata']['name']}:9090/proxy/metrics",
+        )
+        lines = (line.split() for line in cluster.text(path).splitlines())
+        samples = {line[0]: float(line[1]) for line in lines if line[0] in (CPU, RESIDENT)}
+        found["operator"] = Usage(
+            cpu_seconds=samples.get(CPU, 0.0), memory_bytes=int(samples.get(RESIDENT, 0))
+        )
+    return found
+
+
+def between(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> tuple[Component, ...]:
+    """What the parts of the control plane have taken from one look to the other.
+
+    One that was restarted in between has taken what it has since; the shims are those of the cell.
+    """
+    return tuple(
+        Component(
+            name=name,
+            cpu_seconds=round(_grown(usage.cpu_seconds, before.get(name)), 2),
+            memory_bytes=usage.memory_bytes
+            - (before[name].memory_bytes if name == "containerd-shims" and name in before else 0),
+        )
+        for name, usage in sorted(after.items())
+    )
+
+
+def _grown(seconds: float, before: Usage | None) -> float:
+    if before is None or seconds < before.cpu_seconds:
+        return seconds
+    return seconds - before.cpu_seconds
+
+
+def _usage(pids: Iterable[int]) -> Usage:
+    cpu_seconds, memory_bytes = 0.0, 0
+    for pid in pids:
+        try:
+            memory = procfs.memory(pid)["Pss"]
+            cpu_seconds += procfs.cpu_seconds(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # It has ended meanwhile.
+        memory_bytes += memory
+    return Usage(cpu_seconds=cpu_seconds, memory_bytes=memory_bytes)
+
+
+def _named(name: str) -> list[int]:
+    """The processes of this machine that run a program of this name, as far as names are kept."""
+    found = []
+    for entry in procfs.PROC.iterdir():
+        if entry.name.isdigit():
+            try:
+                comm = (entry / "comm").read_text().strip()
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # It has ended meanwhile.
+            if comm.startswith(name):
+                found.append(int(entry.name))
+    return found
