@@ -106,25 +106,27 @@ def usage_of_nodes(
 
 
 def control_plane(environment: Environment, cluster: Cluster) -> dict[str, Usage]:
-    """The operator, and on this machine Kubernetes's own processes, by name. Raises ApiError."""
+    """The operator, and on this machine Kubernetes's own processes, by name."""
     found = {}
     if environment.local:
         for name, record in processes.recorded(Settings()).items():
             found[name] = _usage([record.pid])
         found["containerd-shims"] = _usage(_named(SHIM))
-    pods = operator.operator_pods(cluster)
-    if pods:
-        path = core(
-            operator.NAMESPACE,
-            "pods",
-            f"http:{pods[0]['metadata']['name']}:9090/proxy/metrics",
-        )
-        lines = (line.split() for line in cluster.text(path).splitlines())
-        samples = {line[0]: float(line[1]) for line in lines if line[0] in (CPU, RESIDENT)}
-        found["operator"] = Usage(
-            cpu_seconds=samples.get(CPU, 0.0), memory_bytes=int(samples.get(RESIDENT, 0))
-        )
-    return found
+    return found | _operator(cluster)
+
+
+def _operator(cluster: Cluster) -> dict[str, Usage]:
+    """The operator by its own word; nothing while it does not answer, as when it is replaced."""
+    try:
+        pod = operator.operator_pods(cluster)[0]["metadata"]["name"]
+        text = cluster.text(core(operator.NAMESPACE, "pods", f"http:{pod}:9090/proxy/metrics"))
+    except (ApiError, IndexError):
+        return {}
+    lines = (line.split() for line in text.splitlines())
+    samples = {line[0]: float(line[1]) for line in lines if line[0] in (CPU, RESIDENT)}
+    if not samples:
+        return {}
+    return {"operator": Usage(cpu_seconds=samples[CPU], memory_bytes=int(samples[RESIDENT]))}
 
 
 def between(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> tuple[Component, ...]:

@@ -16,6 +16,7 @@ from scale_tests.experiments.series import series
 from scale_tests.harness.commands import ROOT
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
+from scale_tests.results.document import RESULTS
 from scale_tests.results.page import Page, Picture, Section, Table, hypertext, markdown
 from scale_tests.simulate import synchronization
 from scale_tests.simulate.synchronization import Row
@@ -34,8 +35,13 @@ def write(
     results: Sequence[Result],
     simulated: Sequence[Row],
     directory: Path,
+    *,
+    latest: Path = RESULTS,
 ) -> Report:
-    """Writes the report of a run, of which there is at least one cell, into `directory`."""
+    """Writes the report of a run, of which there is at least one cell, into `directory`.
+
+    Its JSON is written into `latest`, too, where each measurement's last result is.
+    """
     held = checks.bars(results, experiment.thresholds)
     directory.mkdir(parents=True, exist_ok=True)
     measured = documents.document(
@@ -52,7 +58,7 @@ def write(
         directory=relative(directory),
     )
     documents.write(measured, directory)
-    documents.write(measured)
+    documents.write(measured, latest)
     drawn = []
     material = Material(
         rows=series(results), simulated=simulated, increments=experiment.ad_counter.increments
@@ -118,6 +124,7 @@ def _page(
             ],
         ),
         Section(title="Cells that did not come to their end", text=_failures(results)),
+        Section(title="Cells that were not run", text=_missing(experiment, results)),
         Section(
             title="Again",
             text=[
@@ -284,6 +291,16 @@ def _failures(results: Sequence[Result]) -> list[str]:
         for cell in results
         if not cell.converged
     ]
+
+
+def _missing(experiment: Experiment, results: Sequence[Result]) -> list[str]:
+    done = {(cell.nodes, cell.overlay, cell.synchronization, cell.trial) for cell in results}
+    names = [
+        point.name
+        for point in experiment.points()
+        if (point.nodes, point.overlay.name, point.synchronization, point.trial) not in done
+    ]
+    return ["; ".join(names)] if names else []
 
 
 def _simulated_cell(row: Row) -> dict[str, Any]:

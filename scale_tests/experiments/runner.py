@@ -32,9 +32,9 @@ def run(
     *,
     again: bool = False,
 ) -> list[Result]:
-    """Runs every cell that is not done, and returns all in the order of the matrix.
+    """Runs every cell that is not done, and returns all that are in the order of the matrix.
 
-    What an interrupted run has left in the cluster is removed first. With `again` cells that did
+    Cells of more nodes than the cluster has room for are left out, which is said. What an interrupted run has left in the cluster is removed first. With `again` cells that did
     not come to their end are run anew.
 
     Raises:
@@ -50,7 +50,7 @@ def run(
         console.print(f"{len(done)} of {len(points)} cells are done already", highlight=False)
     if todo:
         _run_all(console, experiment, store, environment, todo, done)
-    return [done[point.slug] for point in points]
+    return [done[point.slug] for point in points if point.slug in done]
 
 
 def _run_all(
@@ -74,6 +74,7 @@ def _run_all(
         evidence=store.directory / "must-gather",
     )
     try:
+        todo = _fitting(console, cluster, todo)
         for index, point in enumerate(todo):
             left = estimate(todo[index:], list(done.values()))
             console.print(
@@ -84,10 +85,32 @@ def _run_all(
             found = cell.run(place, point, Progress(console))
             done[point.slug] = found
             store.save(point, found)
-            console.print(f"  {outcome(found)}", highlight=False, markup=False)
+            console.print(f"  {outcome(found)}", highlight=False, markup=False, soft_wrap=True)
     finally:
         # An interruption does not wait; the next run would.
         cluster.delete(f"api/v1/namespaces/{namespace}")
+
+
+def _fitting(console: Console, cluster: Cluster, points: Sequence[Point]) -> Sequence[Point]:
+    """The points for whose pods there is room; says which there is none for."""
+    free = room(cluster)
+    for nodes in sorted({point.nodes for point in points if point.nodes > free}):
+        console.print(
+            f"Left out: {nodes:,} nodes, for the cluster has room for {free:,} more pods (a local "
+            f"one takes more with `python -m scale_tests.localkube up --max-pods {nodes + 50}`)",
+            highlight=False,
+            soft_wrap=True,
+        )
+    return [point for point in points if point.nodes <= free]
+
+
+def room(cluster: Cluster) -> int:
+    """How many more pods the cluster's machines accept. Raises ApiError."""
+    limits = [int(item["status"]["allocatable"]["pods"]) for item in cluster.list("api/v1/nodes")]
+    pods = cluster.list("api/v1/pods")
+    return sum(limits) - sum(
+        item["status"].get("phase") not in ("Succeeded", "Failed") for item in pods
+    )
 
 
 class Progress:
