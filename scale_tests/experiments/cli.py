@@ -121,8 +121,6 @@ def _report(console: Console, options: argparse.Namespace) -> int:
     chosen = experiments.load(directory / EXPERIMENT)
     store = Store(directory)
     results = [found for point in chosen.points() if (found := store.find(point))]
-    if not results:
-        raise StoreError(f"{directory} has no cells: run the experiment first")
     rows = simulated.load(options.simulated) if options.simulated else []
     return _conclude(console, chosen, results, rows, directory)
 
@@ -134,6 +132,8 @@ def _conclude(
     rows: Sequence[Row],
     directory: Path,
 ) -> int:
+    if not results:
+        raise StoreError(f"there is no finished cell in {directory}: nothing to report")
     written = report.write(chosen, results, rows, directory)
     held = show_bars(console, written.bars)
     console.print(f"\n{report.relative(directory)}/report.html and README.md", highlight=False)

@@ -116,17 +116,20 @@ def control_plane(environment: Environment, cluster: Cluster) -> dict[str, Usage
 
 
 def _operator(cluster: Cluster) -> dict[str, Usage]:
-    """The operator by its own word; nothing while it does not answer, as when it is replaced."""
-    try:
-        pod = operator.operator_pods(cluster)[0]["metadata"]["name"]
-        text = cluster.text(core(operator.NAMESPACE, "pods", f"http:{pod}:9090/proxy/metrics"))
-    except (ApiError, IndexError):
+    """The operator by its replicas' own word; nothing while none answers, as in an upgrade."""
+    cpu_seconds, memory_bytes = 0.0, 0.0
+    for pod in operator.operator_pods(cluster):
+        path = f"http:{pod['metadata']['name']}:9090/proxy/metrics"
+        try:
+            samples = cluster.text(core(operator.NAMESPACE, "pods", path)).splitlines()
+        except ApiError:
+            continue
+        told = dict(line.split()[:2] for line in samples if line.startswith("process_"))
+        cpu_seconds += float(told.get(CPU, 0.0))
+        memory_bytes += float(told.get(RESIDENT, 0.0))
+    if not memory_bytes:
         return {}
-    lines = (line.split() for line in text.splitlines())
-    samples = {line[0]: float(line[1]) for line in lines if line[0] in (CPU, RESIDENT)}
-    if not samples:
-        return {}
-    return {"operator": Usage(cpu_seconds=samples[CPU], memory_bytes=int(samples[RESIDENT]))}
+    return {"operator": Usage(cpu_seconds=cpu_seconds, memory_bytes=int(memory_bytes))}
 
 
 def between(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> tuple[Component, ...]:

@@ -34,8 +34,9 @@ def run(
 ) -> list[Result]:
     """Runs every cell that is not done, and returns all that are in the order of the matrix.
 
-    Cells of more nodes than the cluster has room for are left out, which is said. What an interrupted run has left in the cluster is removed first. With `again` cells that did
-    not come to their end are run anew.
+    Cells of more nodes than the cluster has room for are left out, which is said. What an
+    interrupted run has left in the cluster is removed first. With `again` cells that did not come
+    to their end are run anew.
 
     Raises:
         StoreError: the directory holds another experiment.
