@@ -114,11 +114,11 @@ def plot_transmission(figure: Figure, material: Material) -> None:
             )
     if material.is_published:
         _simulated(axes, material.simulated, lambda row: row.payload)
-        every = sorted({*sizes(material.rows), *(row.nodes for row in material.simulated)})
+        every = _drawn(axes)
         if len(every) > 1:
             axes.plot(
                 every,
-                [synchronization.least(nodes) for nodes in every],
+                [synchronization.least(int(nodes)) for nodes in every],
                 color=GREY,
                 linestyle=":",
                 label="the final counts once to every node",
@@ -197,19 +197,20 @@ def plot_cdf(figure: Figure, material: Material) -> None:
         for index, nodes in enumerate(sizes(material.rows)):
             members = [m for cell in material.cells if cell.nodes == nodes for m in cell.members]
             times = sorted(value for m in members if (value := of(m)) is not None)
-            share = [100 * (rank + 1) / len(times) for rank in range(len(times))]
+            if not times:
+                continue
             axes.step(
-                times,
-                share,
+                [0.0, *times],
+                [100 * rank / len(times) for rank in range(len(times) + 1)],
                 where="post",
                 color=CYCLE[index % len(CYCLE)],
                 label=f"{nodes:,} nodes",
             )
         axes.set_title(title, loc="left", fontsize=10)
         axes.set_xlabel("seconds since the apply")
-        axes.set_xlim(left=0)
-        axes.set_ylim(0, 102)
     panels[0].set_ylabel("nodes, %")
+    panels[0].set_ylim(0, 102)
+    panels[0].set_xlim(left=0)
 
 
 def plot_footprint(figure: Figure, material: Material) -> None:
@@ -363,9 +364,14 @@ def _style(material: Material, overlay: str) -> tuple[object, str]:
     return OVERLAYS[material.overlays.index(overlay) % len(OVERLAYS)]
 
 
+def _drawn(axes: Axes) -> list[float]:
+    """The numbers of nodes at which something is drawn."""
+    return sorted({float(x) for line in axes.get_lines() for x in np.asarray(line.get_xdata())})
+
+
 def _against_nodes(axes: Axes) -> None:
     """The number of nodes as the horizontal axis, of all that is drawn."""
-    shown = sorted({float(x) for line in axes.get_lines() for x in np.asarray(line.get_xdata())})
+    shown = _drawn(axes)
     axes.set_xscale("log", base=2)
     axes.set_xticks(shown, [f"{nodes:,.0f}" for nodes in shown])
     axes.xaxis.set_minor_locator(NullLocator())

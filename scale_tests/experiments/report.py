@@ -65,7 +65,11 @@ def write(
     )
     if material.rows:
         drawn = [
-            Picture(file=file, caption=f"{picture.caption} {speed(experiment)}")
+            Picture(
+                title=picture.title,
+                file=file,
+                caption=f"{picture.caption} {speed(experiment)}",
+            )
             for picture, file in pictures.draw(
                 material, directory / "pictures", circumstances(experiment, results)
             )
@@ -78,12 +82,18 @@ def write(
 
 def speed(experiment: Experiment) -> str:
     """The time-compression, as each table and caption states it."""
+    return "Real time." if experiment.speedup == 1 else f"Speedup {experiment.speedup:g}."
+
+
+def compression(experiment: Experiment) -> list[str]:
+    """What the speedup means, once for the whole page."""
     if experiment.speedup == 1:
-        return "Real time (speedup 1)."
-    return (
+        return []
+    return [
         f"Speedup {experiment.speedup:g}: nodes count and propagate {experiment.speedup:g} times "
-        "as often as configured; the overlay's own timers are not compressed."
-    )
+        "as often as configured, in as much less time. The overlay's own timers are as they are, "
+        "so that its share of the frames is that of the shortened time."
+    ]
 
 
 def circumstances(experiment: Experiment, results: Sequence[Result]) -> str:
@@ -154,7 +164,7 @@ def _introduction(
     return [
         f"{len(results)} cells, every one a PartisanCluster of real pods on {hardware}; seed "
         f"{experiment.seed}. {versions}.",
-        speed(experiment),
+        *compression(experiment),
     ]
 
 

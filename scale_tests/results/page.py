@@ -33,6 +33,7 @@ class Table:
 class Picture:
     """An SVG, and what it shows."""
 
+    title: str
     file: Path
     caption: str
 
@@ -64,7 +65,7 @@ def markdown(page: Page, directory: Path) -> str:
         for part in section.parts:
             if isinstance(part, Picture):
                 file = part.file.relative_to(directory)
-                lines += ["", f"![{part.caption}]({file})", "", part.caption]
+                lines += ["", f"![{part.title}]({file})", "", part.caption]
             else:
                 lines += ["", part.caption, "", _row(part.head), _row(["---"] * len(part.head))]
                 lines += [_row(row) for row in part.rows]
