@@ -126,7 +126,8 @@ class Progress:
         """Takes a line."""
         elapsed = time.monotonic() - self._started
         if elapsed >= self._next:
-            self._console.print(f"  {elapsed:5.0f} s  {line}", highlight=False, markup=False)
+            text = f"  {elapsed:5.0f} s  {line}"
+            self._console.print(text, highlight=False, markup=False, soft_wrap=True)
             self._next = elapsed + LINE_SECONDS
 
 
