@@ -19,7 +19,7 @@ from scale_tests.experiments.store import Store, StoreError
 from scale_tests.harness import environment as environments
 from scale_tests.harness import operator, terminal
 from scale_tests.harness.commands import CommandError
-from scale_tests.harness.environment import ConfigurationError
+from scale_tests.harness.environment import ConfigurationError, Environment
 from scale_tests.harness.kube import ApiError
 from scale_tests.harness.progress import StalledError
 from scale_tests.results.document import RESULTS
@@ -54,6 +54,11 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--trials", type=int, help="the experiment's, changed")
     run.add_argument(
         "--retry", action="store_true", help="run cells again that did not come to their end"
+    )
+    run.add_argument(
+        "--installed",
+        action="store_true",
+        help="use the operator and the images that are in the cluster already",
     )
     again = commands.add_parser("report", help="write the report of a run's directory again")
     again.add_argument("directory", type=Path)
@@ -110,10 +115,24 @@ def _run(console: Console, options: argparse.Namespace) -> int:
     store = Store((options.out or RESULTS / f"scale-{chosen.name}").resolve())
     store.directory.mkdir(parents=True, exist_ok=True)
     (store.directory / EXPERIMENT).write_text(_dump(chosen))
-    environment = environments.bring_up()
-    operator.install(environment)
+    environment = _installed() if options.installed else _install()
     results = runner.run(console, chosen, store, environment, again=options.retry)
     return _conclude(console, chosen, results, rows, store.directory)
+
+
+def _install() -> Environment:
+    """The cluster, with this repository's operator and images in it."""
+    environment = environments.bring_up()
+    operator.install(environment)
+    return environment
+
+
+def _installed() -> Environment:
+    """The cluster as it is. Raises ConfigurationError."""
+    environment = environments.existing()
+    if environment is None:
+        raise ConfigurationError("there is no cluster yet: leave --installed out")
+    return environment
 
 
 def _report(console: Console, options: argparse.Namespace) -> int:
