@@ -62,6 +62,7 @@ def test_a_cell_that_was_done_is_not_run_again(first: Result, results: list[Resu
 
 def test_bytes_are_counted_three_ways(results: list[Result]) -> None:
     for cell in results:
+        assert cell.bytes_tcp is not None
         assert 0 < cell.bytes_payload < cell.bytes_frames
         # The kernel's count has handshakes and heartbeats besides; both counts are of all nodes,
         # which are read one after the other while they talk on.

@@ -19,7 +19,7 @@ from scale_tests.experiments.result import Result, mean
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import ApiError, Cluster, Json, core, partisan_cluster
 from scale_tests.harness.must_gather import must_gather
-from scale_tests.harness.nodes import NodeStatus, read_nodes
+from scale_tests.harness.nodes import NodeStatus, read_metrics, read_node
 from scale_tests.harness.partisan import (
     CLUSTER_LABEL,
     ClusterStatus,
@@ -61,6 +61,8 @@ class Course:
     status: ClusterStatus | None = None
     ready: dict[str, float] = field(default_factory=dict)
     """When each node was first seen ready, in seconds since the apply."""
+    trouble: str = ""
+    """Why the API server did not answer the last time."""
     faults: Json | None = None
 
 
@@ -110,12 +112,19 @@ def remove(cluster: Cluster, namespace: str) -> list[str]:
     cluster.delete(partisan_cluster(namespace, CLUSTER))
     label = f"{CLUSTER_LABEL}={CLUSTER}"
     stateful_sets = f"apis/apps/v1/namespaces/{namespace}/statefulsets"
+
+    def left() -> list[str]:
+        try:
+            return children(cluster, namespace, CLUSTER)
+        except ApiError as error:
+            return [f"unknown: {error}"]
+
     try:
         wait_for("deletion", lambda: len(cluster.list(stateful_sets, label)), lambda n: n == 0)
         cluster.delete(core(namespace, "pods"), labelSelector=label, gracePeriodSeconds="1")
-        wait_for("deletion", lambda: children(cluster, namespace, CLUSTER), lambda n: not n)
+        wait_for("deletion", left, lambda objects: not objects)
     except StalledError:
-        return children(cluster, namespace, CLUSTER)
+        return left()
     return []
 
 
@@ -142,7 +151,7 @@ def _follow(place: Place, point: Point, course: Course, tell: Tell) -> None:
         while True:
             due = time.monotonic() + (RUNNING_SECONDS if _is_whole(course) else FORMING_SECONDS)
             status = _look(place, course)
-            tell(_line(status))
+            tell(course.trouble or _line(status))
             if suffering is None and status.workload.phase == "Running":
                 suffering = _suffer(executor, place, point)
             if suffering is not None and suffering.done():
@@ -152,16 +161,27 @@ def _follow(place: Place, point: Point, course: Course, tell: Tell) -> None:
             stalled = clock.observe(status.progress)
             faulty = suffering is not None and not suffering.done()
             if stalled > point.experiment.stall_seconds and not faulty:
-                raise StalledError(f"nothing has moved for {stalled:.0f} s: {_line(status)}")
+                seen = course.trouble or _line(status)
+                raise StalledError(f"nothing has moved for {stalled:.0f} s: {seen}")
             time.sleep(max(0.0, due - time.monotonic()))
 
 
 def _look(place: Place, course: Course) -> ClusterStatus:
-    """Reads the cluster's status and, until all are, which nodes are ready."""
-    if not _is_whole(course):
-        for name in _ready_names(place):
-            course.ready.setdefault(name, round(time.time() - course.applied, 3))
-    course.status = read_cluster(place.cluster, place.namespace, CLUSTER)
+    """Reads the cluster's status and, until all are, which nodes are ready.
+
+    An API server that is too busy to answer is asked again the next time, as by anybody else: until
+    then the last status holds. Raises ApiError where there is none.
+    """
+    try:
+        if not _is_whole(course):
+            for name in _ready_names(place):
+                course.ready.setdefault(name, round(time.time() - course.applied, 3))
+        course.status = read_cluster(place.cluster, place.namespace, CLUSTER)
+        course.trouble = ""
+    except ApiError as error:
+        if course.status is None:
+            raise
+        course.trouble = str(error)
     return course.status
 
 
@@ -216,8 +236,9 @@ def _suffered(future: Future[Json]) -> Json:
 def _collect(place: Place, point: Point, course: Course, before: dict[str, Usage]) -> Json:
     """All figures of a cell but those of its end, as `Result` has them. Raises ApiError."""
     pods = read_pods(place.cluster, place.namespace, CLUSTER)
-    nodes = read_nodes(place.cluster, place.namespace, pods.names_running)
-    measured = collect.metrics(place.cluster, place.namespace, [node.name for node in nodes])
+    names, where = pods.names_running, (place.cluster, place.namespace)
+    nodes = list(collect.ask(names, lambda name: read_node(*where, name)).values())
+    measured = collect.ask(names, lambda name: read_metrics(*where, name))
     kind, usage = collect.usage_of_nodes(place.environment, place.namespace, nodes, measured)
     members = collect.members(nodes, measured, usage, applied=course.applied, ready=course.ready)
     status = course.status or read_cluster(place.cluster, place.namespace, CLUSTER)
@@ -242,7 +263,7 @@ def _collect(place: Place, point: Point, course: Course, before: dict[str, Usage
         "overcounting_percent": status.workload.overcounting_percent,
         "bytes_payload": sum(member.bytes_payload for member in members),
         "bytes_frames": sum(member.bytes_frames for member in members),
-        "bytes_tcp": sum(member.bytes_tcp for member in members),
+        "bytes_tcp": _sum([member.bytes_tcp for member in members]),
         "bytes_frames_by_channel": _by_channel(nodes),
         "seconds_to_ready": max(course.ready.values()) if _are_ready(course) else None,
         "seconds_to_joined": reached.apply_to_joined,
@@ -287,6 +308,12 @@ def _by_channel(nodes: Sequence[NodeStatus]) -> dict[str, int]:
         for name, channel in node.channels:
             found[name] = found.get(name, 0) + channel.sent_bytes
     return found
+
+
+def _sum(values: Sequence[int | None]) -> int | None:
+    """The sum, unless a part is not known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def _median(values: Sequence[float]) -> float:

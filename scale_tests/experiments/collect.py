@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 from scale_tests import procfs
 from scale_tests.bench.processes import footprints
@@ -12,7 +14,8 @@ from scale_tests.experiments.result import Component, Member
 from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import ApiError, Cluster, core
-from scale_tests.harness.nodes import NodeStatus, read_metrics
+from scale_tests.harness.nodes import NodeStatus
+from scale_tests.harness.progress import StalledError, wait_for
 from scale_tests.localkube import processes
 from scale_tests.localkube.settings import Settings
 
@@ -20,10 +23,14 @@ SHIM = "containerd-shim"
 """The program that stands by each pod; one component for all of them."""
 
 AT_ONCE = 16
+PATIENCE_SECONDS = 10.0
 TCP_SENT = 'partisan_tcp_bytes_total{direction="sent"}'
 JOINED = "partisan_overlay_joined_timestamp_seconds"
 CPU = "process_cpu_seconds_total"
 RESIDENT = "process_resident_memory_bytes"
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,19 +41,26 @@ class Usage:
     memory_bytes: int
 
 
-def metrics(
-    cluster: Cluster, namespace: str, names: Sequence[str]
-) -> dict[str, Mapping[str, float]]:
-    """The metrics of these nodes, by name; of one that does not answer, none."""
+def ask(names: Sequence[str], question: Callable[[str], T]) -> dict[str, T]:
+    """What each of these nodes answers, many asked at once; those that do not are asked again.
 
-    def read(name: str) -> Mapping[str, float]:
-        try:
-            return read_metrics(cluster, namespace, name)
-        except ApiError:
-            return {}
+    `question` raises ApiError where it gets no answer. Of a node that gives none for
+    `PATIENCE_SECONDS`, while no other does, there is none.
+    """
+    answers: dict[str, T] = {}
 
-    with ThreadPoolExecutor(max_workers=AT_ONCE) as executor:
-        return dict(zip(names, executor.map(read, names), strict=True))
+    def attempt(name: str) -> None:
+        with suppress(ApiError):
+            answers[name] = question(name)
+
+    def go_on() -> int:
+        with ThreadPoolExecutor(max_workers=AT_ONCE) as executor:
+            list(executor.map(attempt, [name for name in names if name not in answers]))
+        return len(answers)
+
+    with suppress(StalledError):
+        wait_for("answers", go_on, lambda n: n == len(names), stall_seconds=PATIENCE_SECONDS)
+    return {name: answers[name] for name in names if name in answers}
 
 
 def members(
@@ -66,12 +80,12 @@ def members(
         Member(
             name=node.name,
             seconds_to_boot=since(node.incarnation / 1e6),
-            seconds_to_joined=since(measured[node.name].get(JOINED)),
+            seconds_to_joined=since(measured.get(node.name, {}).get(JOINED)),
             seconds_to_ready=ready.get(node.name),
             increments=node.increments,
             bytes_payload=node.sync_payload_bytes,
             bytes_frames=sum(channel.sent_bytes for _, channel in node.channels),
-            bytes_tcp=int(measured[node.name].get(TCP_SENT, 0)),
+            bytes_tcp=_whole(measured.get(node.name, {}).get(TCP_SENT)),
             cpu_seconds=usage[node.name].cpu_seconds,
             memory_bytes=usage[node.name].memory_bytes,
         )
@@ -92,7 +106,8 @@ def usage_of_nodes(
     """
     told = {
         node.name: Usage(
-            cpu_seconds=measured[node.name].get(CPU, 0.0), memory_bytes=node.memory_bytes
+            cpu_seconds=measured.get(node.name, {}).get(CPU, 0.0),
+            memory_bytes=node.memory_bytes,
         )
         for node in nodes
     }
@@ -146,6 +161,10 @@ def between(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> tuple[Co
         )
         for name, usage in sorted(after.items())
     )
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
 
 
 def _grown(seconds: float, before: Usage | None) -> float:

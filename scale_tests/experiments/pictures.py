@@ -130,19 +130,29 @@ def plot_transmission(figure: Figure, material: Material) -> None:
 
 def plot_bytes(figure: Figure, material: Material) -> None:
     """The three counts of bytes per node."""
-    counts: tuple[tuple[str, Callable[[Result], float]], ...] = (
-        ("CRDT payload", lambda cell: cell.bytes_payload / cell.nodes / MIB),
-        ("channel frames", lambda cell: cell.bytes_frames / cell.nodes / MIB),
-        ("kernel TCP bytes", lambda cell: cell.bytes_tcp / cell.nodes / MIB),
+    counts: tuple[tuple[str, Callable[[Result], int | None]], ...] = (
+        ("CRDT payload", lambda cell: cell.bytes_payload),
+        ("channel frames", lambda cell: cell.bytes_frames),
+        ("kernel TCP bytes", lambda cell: cell.bytes_tcp),
     )
     panels = figure.subplots(1, 3, sharey=True)
     for axes, (title, of) in zip(panels, counts, strict=True):
         for row in material.rows:
-            _line(axes, material, row, of)
+            _line(axes, material, row, _per_node(of))
         axes.set_title(title, loc="left", fontsize=10)
         axes.set_yscale("log")
         _against_nodes(axes)
     panels[0].set_ylabel("sent per node, MiB")
+
+
+def _per_node(of: Callable[[Result], int | None]) -> Callable[[Result], float | None]:
+    """Bytes of a cell as MiB of each of its nodes."""
+
+    def per_node(cell: Result) -> float | None:
+        total = of(cell)
+        return None if total is None else total / cell.nodes / MIB
+
+    return per_node
 
 
 def plot_convergence(figure: Figure, material: Material) -> None:

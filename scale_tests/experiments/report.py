@@ -184,7 +184,7 @@ def _transmission(
                 f"{value / payload:.1f}" if value and comparable and payload else "",
                 f"{synchronization.least(cell.nodes):.2g}" if comparable else "",
                 f"{cell.bytes_frames / GIB:.4g}",
-                f"{cell.bytes_tcp / GIB:.4g}",
+                "-" if cell.bytes_tcp is None else f"{cell.bytes_tcp / GIB:.4g}",
                 f"{cell.bytes_payload / cell.nodes / MIB:.3g}",
                 "yes" if cell.converged else "NO",
             ]

@@ -24,7 +24,7 @@ class Member:
     increments: int
     bytes_payload: int
     bytes_frames: int
-    bytes_tcp: int
+    bytes_tcp: int | None
     cpu_seconds: float
     memory_bytes: int
 
@@ -65,7 +65,7 @@ class Result:
 
     bytes_payload: int
     bytes_frames: int
-    bytes_tcp: int
+    bytes_tcp: int | None
     bytes_frames_by_channel: Mapping[str, int]
 
     seconds_to_ready: float | None

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from scale_tests import procfs
 from scale_tests.demo.tests.runs import node
 from scale_tests.experiments import collect
 from scale_tests.experiments.collect import Usage
+from scale_tests.harness.kube import ApiError
 
 
 def test_a_node_s_times_are_since_the_apply_and_its_bytes_its_own() -> None:
@@ -28,12 +31,38 @@ def test_a_node_s_times_are_since_the_apply_and_its_bytes_its_own() -> None:
 def test_a_node_without_metrics_is_not_lost() -> None:
     (member,) = collect.members(
         [node(0, 30)],
-        {"ads-0": {}},
+        {},
         {"ads-0": Usage(cpu_seconds=0, memory_bytes=0)},
         applied=0.0,
         ready={},
     )
-    assert (member.seconds_to_joined, member.seconds_to_ready, member.bytes_tcp) == (None, None, 0)
+    assert (member.seconds_to_joined, member.seconds_to_ready) == (None, None)
+    assert member.bytes_tcp is None
+
+
+def test_a_node_that_is_too_busy_to_answer_is_asked_again() -> None:
+    asked: list[str] = []
+
+    def question(name: str) -> str:
+        asked.append(name)
+        if asked.count("ads-1") < 3 and name == "ads-1":
+            raise ApiError(0, "Unreachable", "timed out")
+        return f"I am {name}"
+
+    assert collect.ask(["ads-0", "ads-1"], question) == {
+        "ads-0": "I am ads-0",
+        "ads-1": "I am ads-1",
+    }
+    assert asked.count("ads-0") == 1
+
+
+def test_a_node_that_never_answers_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collect, "PATIENCE_SECONDS", 0.0)
+
+    def question(name: str) -> str:
+        raise ApiError(0, "Unreachable", name)
+
+    assert collect.ask(["ads-0"], question) == {}
 
 
 def test_the_control_plane_is_held_to_what_it_took_in_the_cell() -> None:
