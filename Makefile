@@ -118,6 +118,17 @@ bench-client-server: bootstrap ## Show that a server's memory is bounded, and wh
 bench-runtime: bootstrap ## Measure the runtime beside Distributed Erlang and raw sockets; as root (QUICK=1: fewer points)
 	$(PY) -m scale_tests.runtime
 
+.PHONY: scale
+scale: bootstrap ## Repeat the published evaluation on the cluster; resumable (SPEEDUP=1: real time; SIZES=32,64)
+	$(PY) -m scale_tests run experiments/paper.yaml --out build/results/scale-paper \
+	    $(if $(SPEEDUP),--speedup $(SPEEDUP)) $(if $(SIZES),--sizes $(SIZES)) \
+	    $(if $(SIMULATED),--simulated $(SIMULATED))
+
+.PHONY: scale-quick
+scale-quick: bootstrap ## The same on three small sizes, in under ten minutes; anew each time
+	rm -rf build/results/scale-quick
+	$(PY) -m scale_tests run experiments/quick.yaml --out build/results/scale-quick
+
 .PHONY: simulate
 simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (QUICK=1: a tenth of the size)
 	$(PY) -m scale_tests.simulate run $(if $(filter 1,$(QUICK)),--quick)

@@ -32,16 +32,15 @@ def cpu_seconds(pid: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def proportional_bytes(pid: int) -> int:
-    """The memory of a process, with its share of what it has in common with others (PSS).
+def memory(pid: int) -> dict[str, int]:
+    """The figures of `/proc/PID/smaps_rollup` in bytes, `Pss` among them. Needs to be root.
 
     Raises:
         FileNotFoundError, ProcessLookupError: it has ended.
     """
-    for line in (PROC / str(pid) / "smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return 1024 * int(line.split()[1])
-    raise ProcessLookupError(pid)
+    lines = (PROC / str(pid) / "smaps_rollup").read_text().splitlines()[1:]
+    fields = (line.split() for line in lines)
+    return {name.rstrip(":"): int(kibibytes) * 1024 for name, kibibytes, _unit in fields}
 
 
 def busy_share(seconds: float) -> float:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry
 
+from partisan_operator import metrics as operator_metrics
 from partisan_operator.cluster_metrics import ClusterMetrics
 from partisan_operator.models import PartisanClusterStatus
 from partisan_operator.models.overlay import OverlayKind
@@ -85,3 +86,8 @@ def test_a_cluster_that_is_gone_is_not_exported() -> None:
     metrics.forget("default", "ads")
     metrics.forget("default", "never-seen")
     assert exported(metrics, "nodes_wanted") is None
+
+
+def test_the_operator_tells_what_its_process_takes() -> None:
+    for name in ("process_cpu_seconds_total", "process_resident_memory_bytes"):
+        assert (operator_metrics.registry.get_sample_value(name) or 0) > 0

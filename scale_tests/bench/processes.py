@@ -38,7 +38,7 @@ def _footprint(process: Path, namespace: str) -> Footprint | None:
         environment = dict(pair.split(b"=", 1) for pair in pairs if b"=" in pair)
         if environment.get(b"POD_NAMESPACE", b"").decode() != namespace:
             return None
-        memory = _rollup((process / "smaps_rollup").read_text())
+        memory = procfs.memory(int(process.name))
         cpu_seconds = procfs.cpu_seconds(int(process.name))
     except (FileNotFoundError, ProcessLookupError):
         return None  # It has ended meanwhile.
@@ -48,9 +48,3 @@ def _footprint(process: Path, namespace: str) -> Footprint | None:
         private=memory["Private_Clean"] + memory["Private_Dirty"],
         cpu_seconds=cpu_seconds,
     )
-
-
-def _rollup(text: str) -> dict[str, int]:
-    """The figures of `smaps_rollup`, in bytes."""
-    lines = (line.split() for line in text.splitlines()[1:])
-    return {fields[0].rstrip(":"): int(fields[1]) * 1024 for fields in lines}

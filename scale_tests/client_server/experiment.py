@@ -159,7 +159,7 @@ def _steps(sample: dict[str, Any], run: Run) -> int:
 def _sample(nodes: Fleet, run: Run, second: float) -> dict[str, Any]:
     """The largest server's memory, and what the servers that answer say; a busy one may not."""
     servers = range(run.servers)
-    memory = max(procfs.proportional_bytes(nodes.processes[index].pid) for index in servers)
+    memory = max(procfs.memory(nodes.processes[index].pid)["Pss"] for index in servers)
     statuses = list(nodes.ask(servers, "/status").values())
     workloads = [status["workload"] for status in statuses]
     channels = [channel for status in statuses for channel in status["channels"].values()]

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json, core, partisan_cluster
 from scale_tests.harness.nodes import NodeStatus, read_nodes
-from scale_tests.harness.partisan import CLUSTER_LABEL, ClusterStatus, read_cluster, read_pods
+from scale_tests.harness.partisan import (
+    CLUSTER_LABEL,
+    ClusterStatus,
+    children,
+    read_cluster,
+    read_pods,
+)
 from scale_tests.harness.progress import wait_for
-
-CHILDREN = {
-    "statefulsets": "apis/apps/v1",
-    "pods": "api/v1",
-    "services": "api/v1",
-    "configmaps": "api/v1",
-    "secrets": "api/v1",
-    "poddisruptionbudgets": "apis/policy/v1",
-    "networkpolicies": "apis/networking.k8s.io/v1",
-    "endpointslices": "apis/discovery.k8s.io/v1",
-}
-"""Every kind of object that belongs to a cluster, with its API."""
 
 
 def manifest(name: str, replicas: int, **spec: Any) -> Json:
@@ -112,7 +106,7 @@ class Subject:
 
     def wait(self, what: str, done: Callable[[ClusterStatus], bool]) -> ClusterStatus:
         """Waits until the status is as wanted. Raises StalledError."""
-        return wait_for(f"{self.name}: {what}", self.status, done, progress=_progress)
+        return wait_for(f"{self.name}: {what}", self.status, done, progress=lambda s: s.progress)
 
     def wait_steady(self) -> ClusterStatus:
         """Waits until all nodes are ready and joined, in one overlay."""
@@ -132,18 +126,7 @@ class Subject:
 
     def children(self) -> list[str]:
         """All objects that belong to it, as `kind/name`. Raises ApiError."""
-        found = []
-        for kind, api in CHILDREN.items():
-            path = f"{api}/namespaces/{self.namespace}/{kind}"
-            for item in self.cluster.list(path):
-                labels = cast(Json, item["metadata"].get("labels") or {})
-                if labels.get(CLUSTER_LABEL) == self.name or self._owns(item):
-                    found.append(f"{kind}/{item['metadata']['name']}")
-        return found
-
-    def _owns(self, item: Json) -> bool:
-        owners = item["metadata"].get("ownerReferences") or ()
-        return any(o["kind"] == "PartisanCluster" and o["name"] == self.name for o in owners)
+        return children(self.cluster, self.namespace, self.name)
 
     def delete(self) -> None:
         """Deletes it and waits until nothing of it is left. Raises StalledError, ApiError."""
@@ -154,19 +137,3 @@ class Subject:
 def kill_pod(subject: Subject, pod: str) -> None:
     """Kills a pod at once, as a failed machine would: its state is lost, nothing is told."""
     subject.cluster.delete(core(subject.namespace, "pods", pod), gracePeriodSeconds="0")
-
-
-def _progress(status: ClusterStatus) -> tuple[object, ...]:
-    """What moves while a cluster forms or counts; traffic and messages do not count."""
-    return (
-        status.observed_generation,
-        status.replicas,
-        status.ready,
-        status.joined,
-        status.configured,
-        status.also_running,
-        status.components,
-        status.phase,
-        status.workload,
-        tuple((c.type, c.status, c.reason) for c in status.conditions),
-    )

@@ -43,6 +43,12 @@ class NodeStatus:
     channels: tuple[tuple[str, ChannelCounters], ...]
     version: str
     otp: str
+    counted: int | None = None
+    """What its replica holds of its own actor, whose count of itself is `increments`; None where
+    a replica keeps no counts by actor."""
+    started_at: float | None = None
+    finished_at: float | None = None
+    """When it learnt that all were done, in seconds since 1970, as `started_at`."""
 
 
 def node_status(item: Json) -> NodeStatus:
@@ -76,6 +82,9 @@ def node_status(item: Json) -> NodeStatus:
         ),
         version=item["version"],
         otp=item["otp"],
+        counted=cast(Json, workload.get("entry_of") or {}).get(workload.get("actor", "")),
+        started_at=workload.get("started_at"),
+        finished_at=workload.get("finished_at"),
     )
 
 
@@ -102,6 +111,18 @@ def read_nodes(
 
     with ThreadPoolExecutor(max_workers=at_once) as executor:
         return [node for node in executor.map(read, names) if node is not None]
+
+
+def read_metrics(cluster: Cluster, namespace: str, pod: str) -> dict[str, float]:
+    """A node's `/metrics`: each sample under its name with its labels, as they are written there.
+
+    Raises:
+        ApiError: the node does not answer.
+    """
+    path = core(namespace, "pods", f"http:{pod}:{HTTP_PORT}/proxy/metrics")
+    lines = cluster.text(path).splitlines()
+    samples = (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))
+    return {series: float(value) for series, value in samples}
 
 
 def components(nodes: Iterable[NodeStatus]) -> int:

@@ -5,14 +5,27 @@ The nodes' own words are in `nodes`, so that one can be checked against the othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from scale_tests.harness.kube import Cluster, Json, core, partisan_cluster
+from scale_tests.harness.progress import wait_for
 
 CLUSTER_LABEL = "partisan.dev/cluster"
 """The label of every child object of a PartisanCluster: its name."""
+
+CHILDREN = {
+    "statefulsets": "apis/apps/v1",
+    "pods": "api/v1",
+    "services": "api/v1",
+    "configmaps": "api/v1",
+    "secrets": "api/v1",
+    "poddisruptionbudgets": "apis/policy/v1",
+    "networkpolicies": "apis/networking.k8s.io/v1",
+    "endpointslices": "apis/discovery.k8s.io/v1",
+}
+"""Every kind of object that belongs to a cluster, with its API."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +131,22 @@ class ClusterStatus:
             self.steady and self.converged == "True" and self.workload.phase.lower() == "finished"
         )
 
+    @property
+    def progress(self) -> Hashable:
+        """What moves while a cluster forms or counts; traffic and messages do not count."""
+        return (
+            self.observed_generation,
+            self.replicas,
+            self.ready,
+            self.joined,
+            self.configured,
+            self.also_running,
+            self.components,
+            self.phase,
+            self.workload,
+            tuple((c.type, c.status, c.reason) for c in self.conditions),
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pods:
@@ -176,6 +205,39 @@ def read_pods(cluster: Cluster, namespace: str, name: str) -> Pods:
     """Reads the pods of a PartisanCluster, without those that are going. Raises ApiError."""
     items = cluster.list(core(namespace, "pods"), f"{CLUSTER_LABEL}={name}")
     return pods(item for item in items if "deletionTimestamp" not in item["metadata"])
+
+
+def children(cluster: Cluster, namespace: str, name: str) -> list[str]:
+    """All objects that belong to a PartisanCluster, as `kind/name`. Raises ApiError."""
+    found = []
+    for kind, api in CHILDREN.items():
+        for item in cluster.list(f"{api}/namespaces/{namespace}/{kind}"):
+            metadata = item["metadata"]
+            labels = metadata.get("labels") or {}
+            owners = metadata.get("ownerReferences") or ()
+            if labels.get(CLUSTER_LABEL) == name or any(
+                owner["kind"] == "PartisanCluster" and owner["name"] == name for owner in owners
+            ):
+                found.append(f"{kind}/{metadata['name']}")
+    return found
+
+
+def remove_namespace(cluster: Cluster, name: str) -> None:
+    """Deletes a namespace with its PartisanClusters, and waits until it and their pods are gone.
+
+    Raises:
+        StalledError, ApiError
+    """
+    for item in cluster.list(partisan_cluster(name)):
+        cluster.delete(partisan_cluster(name, item["metadata"]["name"]))
+    path = f"api/v1/namespaces/{name}"
+    cluster.delete(path)
+    wait_for(
+        f"deletion of namespace {name}",
+        lambda: (cluster.find(path), len(cluster.list(f"api/v1/namespaces/{name}/pods"))),
+        lambda left: left[0] is None,
+        progress=lambda left: left[1],
+    )
 
 
 def pods(items: Iterable[Json]) -> Pods:

@@ -1,10 +1,10 @@
-"""The operator's own metrics, `partisan_operator_*`."""
+"""The operator's own metrics: `partisan_operator_*`, and `process_*` of its process."""
 
 from __future__ import annotations
 
 import asyncio
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 from partisan_operator.cluster_metrics import ClusterMetrics
 
@@ -12,6 +12,7 @@ _SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LONG = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 2400)
 
 registry = CollectorRegistry()
+ProcessCollector(registry=registry)
 
 reconcile_seconds = Histogram(
     "partisan_operator_reconcile_seconds",

@@ -18,6 +18,7 @@
 -export([count/1]).
 %% For metrics.
 -export([joined_sample/0]).
+-export([joined_at_sample/0]).
 -export([active_sample/0]).
 -export([passive_sample/0]).
 
@@ -30,6 +31,9 @@ init() ->
     ok = write([], #{kind => none, former => none, joined => false, active => [], passive => []}),
     Gauges = [
         {partisan_overlay_joined, "Is this node a member of the overlay?", joined_sample},
+        {partisan_overlay_joined_timestamp_seconds,
+            "When this node joined for the first time since its boot, in seconds since 1970.",
+            joined_at_sample},
         {partisan_overlay_active_view_size, "Neighbours.", active_sample},
         {partisan_overlay_passive_view_size, "Known peers beside the neighbours.", passive_sample}
     ],
@@ -112,6 +116,10 @@ joined_sample() ->
         #{joined := false} -> [{[], 0}]
     end.
 
+-spec joined_at_sample() -> [{[], float()}].
+joined_at_sample() ->
+    [{[], Microseconds / 1.0e6} || {_, Microseconds} <- ets:lookup(?VIEW, joined_at)].
+
 -spec active_sample() -> [{[], non_neg_integer()}].
 active_sample() ->
     [{[], length(neighbours())}].
@@ -130,6 +138,7 @@ write(Members, #{active := Neighbours} = Info) ->
 
 %% The two events in the life of a node that someone who reads its log looks for first.
 tell(#{joined := true, kind := Kind, active := Neighbours}) ->
+    _ = ets:insert_new(?VIEW, {joined_at, erlang:system_time(microsecond)}),
     logger:notice(#{event => joined, overlay => Kind, neighbours => length(Neighbours)});
 tell(#{joined := false, kind := Kind}) ->
     logger:notice(#{event => left_overlay, overlay => Kind}).

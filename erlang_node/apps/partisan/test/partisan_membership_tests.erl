@@ -181,6 +181,14 @@ stopped([A, B]) ->
 crowd(Nodes) ->
     ok = await(fun() -> components(Nodes) =:= 1 end),
     ?assert(lists:all(fun(Node) -> call(Node, partisan, joined, []) end, Nodes)),
+    Now = erlang:system_time(second),
+    [
+        begin
+            [{[], JoinedAt}] = call(Node, partisan_view, joined_at_sample, []),
+            ?assert(JoinedAt > Now - 3600 andalso JoinedAt < Now + 1)
+        end
+     || Node <- Nodes
+    ],
     % What one says, all hear, once.
     [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
     Words = [{word, I} || I <- lists:seq(1, 20)],

@@ -42,6 +42,8 @@ exchanges([A, B]) ->
             {"a lane to a frozen node is bounded", fun frozen_receiver/2},
             {"a monotonic channel keeps the newest", fun monotonic/2},
             {"what nobody receives is counted", fun no_process/2},
+            {"the kernel's count holds what was sent, and outlives its connections",
+                fun kernel_count/2},
             {"leaving sends what is queued first", fun leave/2}
         ]
     ].
@@ -229,6 +231,24 @@ no_process(A, B) ->
     ok = call(A, partisan, forward, [name(B), nobody, hi]),
     ok = await(fun() -> dropped(B, default) =:= Before + 1 end).
 
+kernel_count(A, B) ->
+    Before = tcp(A, sent),
+    ?assert(Before > 0),
+    % Random, so that nothing on the way makes it smaller.
+    Payload = crypto:strong_rand_bytes(1000000),
+    ok = forward(A, B, Payload, #{channel => default}),
+    ?assertEqual([Payload], call(B, partisan_test_sink, take, [sink, 1])),
+    Sent = tcp(A, sent) - Before,
+    ?assert(Sent >= 1000000),
+    ?assert(Sent < 1100000),
+    ?assert(tcp(B, received) >= 1000000),
+    ok = call(A, partisan, reconfigure, [#{parallelism => #{default => 1}}]),
+    ok = await(fun() ->
+        #{default := #{connections := Connections}} = call(A, partisan, channels, []),
+        Connections =< 1
+    end),
+    ?assert(tcp(A, sent) >= Before + Sent).
+
 leave(A, B) ->
     ok = call(A, partisan, subscribe, [call(A, erlang, whereis, [sink])]),
     ok = send_in_background(B, A, leaving, 5000, bulk),
@@ -252,6 +272,9 @@ send_until_refused(To) ->
         ok -> send_until_refused(To);
         {error, _} -> refused
     end.
+
+tcp(Node, Direction) ->
+    proplists:get_value([Direction], call(Node, partisan_tcp, bytes, [])).
 
 forward(From, To, Message, Options) ->
     call(From, partisan, forward, [name(To), sink, Message, Options]).

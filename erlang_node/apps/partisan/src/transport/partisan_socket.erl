@@ -111,15 +111,19 @@ event(_, _) -> other.
 
 %% @doc Sends what the port holds, then tells the peer that nothing more comes.
 -spec half_close(t()) -> ok | {error, error()}.
-half_close(Port) when is_port(Port) -> gen_tcp:shutdown(Port, write);
-half_close(#tls{port = Port}) -> gen_tcp:shutdown(Port, write).
+half_close(Port) when is_port(Port) ->
+    ok = partisan_tcp:look(Port),
+    gen_tcp:shutdown(Port, write);
+half_close(#tls{port = Port}) ->
+    half_close(Port).
 
 %% @doc Sends what the port holds, then closes.
 -spec close(t()) -> ok.
 close(Port) when is_port(Port) ->
+    ok = partisan_tcp:look(Port),
     gen_tcp:close(Port);
 close(#tls{port = Port, tls = Tls}) ->
-    ok = gen_tcp:close(Port),
+    ok = close(Port),
     % The port is closed, so that its processes have nothing to say to anybody, nor to wait for.
     _ = ssl:close(Tls, 0),
     ok.
@@ -128,7 +132,7 @@ close(#tls{port = Port, tls = Tls}) ->
 -spec abort(t()) -> ok.
 abort(Port) when is_port(Port) ->
     _ = inet:setopts(Port, [{linger, {true, 0}}]),
-    gen_tcp:close(Port);
+    close(Port);
 abort(#tls{port = Port} = Socket) ->
     _ = inet:setopts(Port, [{linger, {true, 0}}]),
     close(Socket).
@@ -136,6 +140,7 @@ abort(#tls{port = Port} = Socket) ->
 %% Internals.
 
 secure(Role, Port, Deadline) ->
+    ok = partisan_tcp:opened(Port),
     case partisan_tls:handshake(Role, Port, remaining(Deadline)) of
         plain ->
             {ok, Port};

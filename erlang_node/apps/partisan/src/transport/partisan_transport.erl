@@ -64,6 +64,7 @@ init() ->
     ?LANES = ets:new(?LANES, [named_table, public, set, {read_concurrency, true}]),
     ok = partisan_channel:setup(),
     ok = partisan_refusals:init(),
+    ok = partisan_tcp:init(),
     ok = partisan_metrics:new_function(
         gauge,
         partisan_tls_certificate_expiration_timestamp_seconds,

@@ -1,0 +1,95 @@
+"""An experiment from its file to its report: two small cells, interrupted between them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from scale_tests.experiments import report, runner
+from scale_tests.experiments.cli import find
+from scale_tests.experiments.experiment import Experiment, load
+from scale_tests.experiments.report import Report
+from scale_tests.experiments.result import Result
+from scale_tests.experiments.store import Store
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster
+
+FILE = find(Path("experiments/smoke.yaml"))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store(tmp_path_factory.mktemp("scale"))
+
+
+@pytest.fixture(scope="module")
+def experiment() -> Experiment:
+    return load(FILE)
+
+
+@pytest.fixture(scope="module")
+def first(environment: Environment, experiment: Experiment, store: Store) -> Result:
+    """The smaller cell, run alone, as if the experiment had been interrupted after it."""
+    (cell,) = runner.run(Console(), load(FILE, sizes=experiment.sizes[:1]), store, environment)
+    return cell
+
+
+@pytest.fixture(scope="module")
+def results(
+    first: Result, environment: Environment, experiment: Experiment, store: Store
+) -> list[Result]:
+    """All cells."""
+    return runner.run(Console(), experiment, store, environment)
+
+
+@pytest.fixture(scope="module")
+def written(experiment: Experiment, results: list[Result], store: Store) -> Report:
+    """The report."""
+    return report.write(experiment, results, [], store.directory, latest=store.directory)
+
+
+def test_every_cell_converges_and_holds_its_thresholds(written: Report) -> None:
+    assert written.bars
+    assert [bar for bar in written.bars if not bar.ok] == []
+
+
+def test_a_cell_that_was_done_is_not_run_again(first: Result, results: list[Result]) -> None:
+    assert results[0] == first
+    assert [cell.nodes for cell in results] == [4, 6]
+
+
+def test_bytes_are_counted_three_ways(results: list[Result]) -> None:
+    for cell in results:
+        assert cell.bytes_tcp is not None
+        assert 0 < cell.bytes_payload < cell.bytes_frames
+        # The kernel's count has handshakes and heartbeats besides; both counts are of all nodes,
+        # which are read one after the other while they talk on.
+        assert cell.bytes_frames < 1.05 * cell.bytes_tcp
+        assert cell.bytes_tcp < 3 * cell.bytes_frames
+
+
+def test_every_node_tells_when_it_joined_and_what_it_took(results: list[Result]) -> None:
+    for cell in results:
+        assert len(cell.members) == cell.nodes
+        for member in cell.members:
+            assert member.seconds_to_boot is not None
+            assert member.seconds_to_joined is not None
+            assert member.seconds_to_ready is not None
+            assert member.seconds_to_boot < member.seconds_to_joined
+            assert member.memory_bytes > 1 << 20
+            assert member.cpu_seconds > 0
+
+
+def test_nothing_of_a_cell_is_left(results: list[Result], cluster: Cluster) -> None:
+    assert [cell.left for cell in results] == [(), ()]
+    assert not cluster.list("apis/partisan.dev/v1alpha1/namespaces/scale-smoke/partisanclusters")
+    assert not cluster.list("api/v1/namespaces/scale-smoke/pods")
+
+
+def test_the_report_has_pictures_for_people_and_figures_for_scripts(written: Report) -> None:
+    page = (written.directory / "report.html").read_text()
+    assert "Speedup 100" in page
+    assert page.count("<svg") == 7
+    assert (written.directory / "scale.json").exists()

@@ -1,0 +1,168 @@
+"""`python -m scale_tests run EXPERIMENT [--out DIRECTORY] ...` and `report DIRECTORY`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+from scale_tests.experiments import experiment as experiments
+from scale_tests.experiments import report, runner, simulated
+from scale_tests.experiments.experiment import Experiment, ExperimentError
+from scale_tests.experiments.result import Result
+from scale_tests.experiments.simulated import SimulatedError
+from scale_tests.experiments.store import Store, StoreError
+from scale_tests.harness import environment as environments
+from scale_tests.harness import operator, terminal
+from scale_tests.harness.commands import CommandError
+from scale_tests.harness.environment import ConfigurationError, Environment
+from scale_tests.harness.kube import ApiError
+from scale_tests.harness.progress import StalledError
+from scale_tests.results.document import RESULTS
+from scale_tests.results.tables import show_bars
+from scale_tests.simulate.synchronization import Row
+
+PACKAGE = Path(__file__).resolve().parents[1]
+EXPERIMENT = "experiment.yaml"
+"""What a run's directory keeps of its experiment."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    root = argparse.ArgumentParser(prog="python -m scale_tests", description=__doc__)
+    commands = root.add_subparsers(dest="command", required=True)
+    run = commands.add_parser(
+        "run", help="run an experiment, from where it was interrupted, and report it"
+    )
+    run.add_argument(
+        "experiment",
+        type=Path,
+        help="such as experiments/paper.yaml: a path, or one in scale_tests",
+    )
+    run.add_argument(
+        "--out",
+        type=Path,
+        help="the run's directory; what is done in it is not done again "
+        "(default: build/results/scale-NAME)",
+    )
+    run.add_argument("--speedup", type=float, help="the experiment's, changed; 1 is real time")
+    run.add_argument("--sizes", type=_sizes, help="the experiment's, changed, such as 32,64")
+    run.add_argument("--trials", type=int, help="the experiment's, changed")
+    run.add_argument(
+        "--retry", action="store_true", help="run cells again that did not come to their end"
+    )
+    run.add_argument(
+        "--installed",
+        action="store_true",
+        help="use the operator and the images that are in the cluster already",
+    )
+    again = commands.add_parser("report", help="write the report of a run's directory again")
+    again.add_argument("directory", type=Path)
+    for command in (run, again):
+        command.add_argument(
+            "--simulated",
+            type=Path,
+            metavar="FILE",
+            help="a simulate.json of `make simulate`, to stand beside what is real",
+        )
+    return root
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs a command; returns the exit status, 1 when a bar is missed."""
+    options = parser().parse_args(arguments)
+    command = _run if options.command == "run" else _report
+    return terminal.run(
+        lambda: command(Console(), options),
+        ApiError,
+        CommandError,
+        ConfigurationError,
+        ExperimentError,
+        OSError,
+        SimulatedError,
+        StalledError,
+        StoreError,
+        interrupted=": the same command goes on with the cells that are not done.",
+    )
+
+
+def find(path: Path) -> Path:
+    """The file of an experiment: a path as it is, else one of those in this package.
+
+    Raises:
+        ExperimentError: there is none.
+    """
+    for candidate in (path, PACKAGE / path):
+        if candidate.is_file():
+            return candidate
+    own = sorted(file.stem for file in (PACKAGE / "experiments").glob("*.yaml"))
+    names = ", ".join(f"experiments/{name}.yaml" for name in own)
+    raise ExperimentError(f"{path} is no file: choose one of {names}, or write your own")
+
+
+def _run(console: Console, options: argparse.Namespace) -> int:
+    chosen = experiments.load(
+        find(options.experiment),
+        speedup=options.speedup,
+        sizes=options.sizes,
+        trials=options.trials,
+    )
+    rows = simulated.load(options.simulated) if options.simulated else []
+    store = Store((options.out or RESULTS / f"scale-{chosen.name}").resolve())
+    store.directory.mkdir(parents=True, exist_ok=True)
+    (store.directory / EXPERIMENT).write_text(_dump(chosen))
+    environment = _installed() if options.installed else _install()
+    results = runner.run(console, chosen, store, environment, again=options.retry)
+    return _conclude(console, chosen, results, rows, store.directory)
+
+
+def _install() -> Environment:
+    """The cluster, with this repository's operator and images in it."""
+    environment = environments.bring_up()
+    operator.install(environment)
+    return environment
+
+
+def _installed() -> Environment:
+    """The cluster as it is. Raises ConfigurationError."""
+    environment = environments.existing()
+    if environment is None:
+        raise ConfigurationError("there is no cluster yet: leave --installed out")
+    return environment
+
+
+def _report(console: Console, options: argparse.Namespace) -> int:
+    directory = options.directory.resolve()
+    chosen = experiments.load(directory / EXPERIMENT)
+    store = Store(directory)
+    results = [found for point in chosen.points() if (found := store.find(point))]
+    rows = simulated.load(options.simulated) if options.simulated else []
+    return _conclude(console, chosen, results, rows, directory)
+
+
+def _conclude(
+    console: Console,
+    chosen: Experiment,
+    results: Sequence[Result],
+    rows: Sequence[Row],
+    directory: Path,
+) -> int:
+    if not results:
+        raise StoreError(f"there is no finished cell in {directory}: nothing to report")
+    written = report.write(chosen, results, rows, directory)
+    held = show_bars(console, written.bars)
+    console.print(f"\n{report.relative(directory)}/report.html and README.md", highlight=False)
+    return 0 if held else 1
+
+
+def _dump(chosen: Experiment) -> str:
+    document: dict[str, Any] = chosen.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return yaml.safe_dump(document, sort_keys=False)
+
+
+def _sizes(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]

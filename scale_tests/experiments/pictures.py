@@ -1,0 +1,401 @@
+"""The pictures of a run: figures against the number of nodes.
+
+Colours tell the ways to synchronise apart, lines and marks the overlays. What is published is a
+cross of the same colour; what is simulated is dashed and hollow, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from scale_tests.experiments import published, simulated
+from scale_tests.experiments.result import Component, Member, Result
+from scale_tests.experiments.series import At, Series, sizes
+from scale_tests.results.pictures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    STYLE,
+    VERMILION,
+    save,
+)
+from scale_tests.simulate import synchronization
+from scale_tests.simulate.synchronization import Row
+
+GIB, MIB = float(1 << 30), float(1 << 20)
+
+COLOURS = {"State": VERMILION, "Delta": BLUE, "Tree": GREEN, "Aggregate": PURPLE}
+OVERLAYS = (("-", "o"), ((0, (1, 1.2)), "s"), ("-.", "^"), ((0, (5, 1, 1, 1)), "v"))
+CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """What there is to draw."""
+
+    rows: Sequence[Series]
+    simulated: Sequence[Row]
+    increments: int
+
+    @property
+    def overlays(self) -> list[str]:
+        """In the order in which they first occur."""
+        return list(dict.fromkeys(row.overlay for row in self.rows))
+
+    @property
+    def cells(self) -> list[Result]:
+        """Of all rows."""
+        return [cell for row in self.rows for cell in row.cells]
+
+    @property
+    def is_published(self) -> bool:
+        """Whether nodes count as often as in the published evaluation."""
+        return self.increments == published.INCREMENTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """One picture: its file, its title, what plots it, and what its reader must know."""
+
+    name: str
+    title: str
+    plot: Callable[[Figure, Material], None]
+    caption: str
+
+
+def draw(material: Material, directory: Path, circumstances: str) -> list[tuple[Picture, Path]]:
+    """Draws every picture into `directory`; returns them with their SVG files.
+
+    `circumstances` stands under each title: the speedup among them.
+    """
+    drawn = []
+    for picture in PICTURES:
+        with mpl.rc_context(STYLE):
+            figure = Figure(figsize=(8, 4.8), layout="constrained")
+            picture.plot(figure, material)
+            figure.suptitle(f"{picture.title}\n", x=0.01, ha="left", fontweight="bold", fontsize=11)
+            figure.text(0.012, 0.935, circumstances, fontsize=8, color=GREY)
+            _legend(figure)
+            svg, _png = save(figure, directory, picture.name)
+        drawn.append((picture, svg))
+    return drawn
+
+
+def plot_transmission(figure: Figure, material: Material) -> None:
+    """Payload in all, beside what is published and simulated, and the least."""
+    axes = figure.add_subplot()
+    for row in material.rows:
+        _line(axes, material, row, lambda cell: cell.bytes_payload / GIB)
+        points = [
+            (nodes, value)
+            for nodes in published.sizes(row.overlay, row.synchronization)
+            if material.is_published
+            and (value := published.transmission(row.overlay, row.synchronization, nodes))
+        ]
+        if points:
+            axes.plot(
+                *zip(*points, strict=True),
+                color=_colour(row.synchronization),
+                linestyle="none",
+                marker="x" if row.overlay == "HyParView" else "+",
+                markersize=8,
+                label=f"{row.name}, published",
+            )
+    if material.is_published:
+        _simulated(axes, material.simulated, lambda row: row.payload)
+        every = _drawn(axes)
+        if len(every) > 1:
+            axes.plot(
+                every,
+                [synchronization.least(int(nodes)) for nodes in every],
+                color=GREY,
+                linestyle=":",
+                label="the final counts once to every node",
+            )
+    axes.set_yscale("log")
+    axes.set_ylabel("payload transmitted in all, GiB")
+    _against_nodes(axes)
+
+
+def plot_bytes(figure: Figure, material: Material) -> None:
+    """The three counts of bytes per node."""
+    counts: tuple[tuple[str, Callable[[Result], int | None]], ...] = (
+        ("CRDT payload", lambda cell: cell.bytes_payload),
+        ("channel frames", lambda cell: cell.bytes_frames),
+        ("kernel TCP bytes", lambda cell: cell.bytes_tcp),
+    )
+    panels = figure.subplots(1, 3, sharey=True)
+    for axes, (title, of) in zip(panels, counts, strict=True):
+        for row in material.rows:
+            _line(axes, material, row, _per_node(of))
+        axes.set_title(title, loc="left", fontsize=10)
+        axes.set_yscale("log")
+        _against_nodes(axes)
+    panels[0].set_ylabel("sent per node, MiB")
+
+
+def _per_node(of: Callable[[Result], int | None]) -> Callable[[Result], float | None]:
+    """Bytes of a cell as MiB of each of its nodes."""
+
+    def per_node(cell: Result) -> float | None:
+        total = of(cell)
+        return None if total is None else total / cell.nodes / MIB
+
+    return per_node
+
+
+def plot_convergence(figure: Figure, material: Material) -> None:
+    """Seconds beyond the time that counting takes by its interval."""
+    axes = figure.add_subplot()
+    for row in material.rows:
+        _line(axes, material, row, lambda cell: cell.seconds_to_converge)
+    axes.set_ylabel("seconds from the end of counting\nuntil every node knew of every other's")
+    axes.set_ylim(bottom=0)
+    _against_nodes(axes)
+
+
+def plot_joining(figure: Figure, material: Material) -> None:
+    """Seconds from the apply until all nodes are ready, and one connected component."""
+    axes = figure.add_subplot()
+    of: tuple[tuple[str, str, Callable[[Result], float | None]], ...] = (
+        ("all nodes ready", "--", lambda cell: cell.seconds_to_ready),
+        ("one connected component", "-", lambda cell: cell.seconds_to_joined),
+    )
+    for index, overlay in enumerate(material.overlays):
+        whole = Series(
+            overlay=overlay,
+            synchronization="",
+            cells=tuple(cell for cell in material.cells if cell.overlay == overlay),
+        )
+        for label, style, figure_of in of:
+            points = whole.figure(figure_of)
+            axes.errorbar(
+                [at.nodes for at in points],
+                [at.median for at in points],
+                yerr=_spread(points),
+                color=CYCLE[index % len(CYCLE)],
+                linestyle=style,
+                marker=_style(material, overlay)[1],
+                markersize=4,
+                capsize=2,
+                label=f"{overlay}: {label}",
+            )
+    axes.set_ylabel("seconds since the apply")
+    axes.set_ylim(bottom=0)
+    _against_nodes(axes)
+
+
+def plot_cdf(figure: Figure, material: Material) -> None:
+    """The share of nodes that are ready, and that have joined, against time; a line per size."""
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    wanted: tuple[tuple[str, Callable[[Member], float | None]], ...] = (
+        ("apply to joined", lambda member: member.seconds_to_joined),
+        ("apply to ready", lambda member: member.seconds_to_ready),
+    )
+    for axes, (title, of) in zip(panels, wanted, strict=True):
+        for index, nodes in enumerate(sizes(material.rows)):
+            members = [m for cell in material.cells if cell.nodes == nodes for m in cell.members]
+            times = sorted(value for m in members if (value := of(m)) is not None)
+            if not times:
+                continue
+            axes.step(
+                [0.0, *times],
+                [100 * rank / len(times) for rank in range(len(times) + 1)],
+                where="post",
+                color=CYCLE[index % len(CYCLE)],
+                label=f"{nodes:,} nodes",
+            )
+        axes.set_title(title, loc="left", fontsize=10)
+        axes.set_xlabel("seconds since the apply")
+    panels[0].set_ylabel("nodes, %")
+    panels[0].set_ylim(0, 102)
+    panels[0].set_xlim(left=0)
+
+
+def plot_footprint(figure: Figure, material: Material) -> None:
+    """Memory and processor time of a node."""
+    memory, cpu = figure.subplots(1, 2)
+    for row in material.rows:
+        _line(memory, material, row, lambda cell: cell.memory_bytes_per_node / MIB)
+        _line(cpu, material, row, lambda cell: cell.cpu_seconds_per_node)
+    memory.set_title("memory of the median node", loc="left", fontsize=10)
+    memory.set_ylabel("MiB")
+    cpu.set_title("processor time of the mean node", loc="left", fontsize=10)
+    cpu.set_ylabel("seconds since its start")
+    for axes in (memory, cpu):
+        axes.set_ylim(bottom=0)
+        _against_nodes(axes)
+
+
+def plot_control_plane(figure: Figure, material: Material) -> None:
+    """Memory and processor time of the control plane's parts, over all cells of a size."""
+    memory, cpu = figure.subplots(1, 2)
+    names = sorted({part.name for cell in material.cells for part in cell.control_plane})
+    everything = Series(overlay="", synchronization="", cells=tuple(material.cells))
+    for index, name in enumerate(names):
+        style = {
+            "color": CYCLE[index % len(CYCLE)],
+            "linestyle": "-" if index < len(CYCLE) else "--",
+            "marker": ".",
+            "label": name,
+        }
+        for axes, figure_of in (
+            (memory, _part(name, lambda part: part.memory_bytes / MIB)),
+            (cpu, _part(name, lambda part: part.cpu_seconds)),
+        ):
+            points = everything.figure(figure_of)
+            axes.plot([at.nodes for at in points], [at.median for at in points], **style)
+    memory.set_title("memory", loc="left", fontsize=10)
+    memory.set_ylabel("MiB")
+    cpu.set_title("processor time in a cell", loc="left", fontsize=10)
+    cpu.set_ylabel("seconds")
+    for axes in (memory, cpu):
+        axes.set_ylim(bottom=0)
+        _against_nodes(axes)
+
+
+def _part(name: str, of: Callable[[Component], float]) -> Callable[[Result], float | None]:
+    """A figure of one part of the control plane, where it is known."""
+    return lambda cell: next((of(part) for part in cell.control_plane if part.name == name), None)
+
+
+PICTURES = (
+    Picture(
+        name="transmission",
+        title="Transmission of the ad counter",
+        plot=plot_transmission,
+        caption="CRDT payload that all nodes sent, as the paper counted it: crosses are the "
+        "published values, for which each node counts 180 times. Dashed and hollow is simulated.",
+    ),
+    Picture(
+        name="bytes",
+        title="Bytes sent per node, counted three ways",
+        plot=plot_bytes,
+        caption="Payload is what the paper counted. Frames are all messages as channels write "
+        "them, the overlay's among them. The kernel's count is TCP's payload on the connections "
+        "between nodes, with handshakes and what was sent again, without TCP's and IP's headers.",
+    ),
+    Picture(
+        name="convergence",
+        title="Convergence",
+        plot=plot_convergence,
+        caption="From the moment at which counting would end by its interval until the last node "
+        "knew that all had counted to the end.",
+    ),
+    Picture(
+        name="joining",
+        title="Formation of the overlay",
+        plot=plot_joining,
+        caption="From the apply of the PartisanCluster, over all ways to synchronise.",
+    ),
+    Picture(
+        name="cdf",
+        title="Nodes that have joined, and that are ready",
+        plot=plot_cdf,
+        caption="Joined: by the node's own clock. Ready: as the EndpointSlices say, which are "
+        "read twice a second. All cells of a size together.",
+    ),
+    Picture(
+        name="footprint",
+        title="What a node takes",
+        plot=plot_footprint,
+        caption="Memory is the kernel's proportional set size where the cluster runs on this "
+        "machine, else what the node says is resident. Processor time since the process's start.",
+    ),
+    Picture(
+        name="control-plane",
+        title="What the control plane takes",
+        plot=plot_control_plane,
+        caption="Medians over the cells of a size. Kubernetes's own processes are known where the "
+        "cluster runs on this machine; `containerd-shims` are those of the cell's pods.",
+    ),
+)
+
+
+def _line(
+    axes: Axes, material: Material, row: Series, of: Callable[[Result], float | None]
+) -> None:
+    points = row.figure(of)
+    style, marker = _style(material, row.overlay)
+    axes.errorbar(
+        [at.nodes for at in points],
+        [at.median for at in points],
+        yerr=_spread(points),
+        color=_colour(row.synchronization),
+        linestyle=style,
+        marker=marker,
+        markersize=4.5,
+        capsize=2,
+        label=row.name,
+    )
+
+
+def _simulated(axes: Axes, rows: Iterable[Row], of: Callable[[Row], float]) -> None:
+    by_mode: dict[str, list[Row]] = {}
+    for row in rows:
+        by_mode.setdefault(row.mode.capitalize(), []).append(row)
+    for mode, own in by_mode.items():
+        axes.plot(
+            [row.nodes for row in own],
+            [of(row) for row in own],
+            color=_colour(mode),
+            linestyle="--",
+            linewidth=0.9,
+            marker="o",
+            markersize=8,
+            markerfacecolor="none",
+            label=f"{simulated.OVERLAY}, {mode}, simulated",
+        )
+
+
+def _spread(points: Sequence[At]) -> list[list[float]] | None:
+    """The error bars; none where all sizes have one trial alone."""
+    if all(at.low == at.high for at in points):
+        return None
+    return [[at.median - at.low for at in points], [at.high - at.median for at in points]]
+
+
+def _colour(mode: str) -> str:
+    return COLOURS.get(mode, GREY)
+
+
+def _style(material: Material, overlay: str) -> tuple[object, str]:
+    return OVERLAYS[material.overlays.index(overlay) % len(OVERLAYS)]
+
+
+def _drawn(axes: Axes) -> list[float]:
+    """The numbers of nodes at which something is drawn."""
+    return sorted({float(x) for line in axes.get_lines() for x in np.asarray(line.get_xdata())})
+
+
+def _against_nodes(axes: Axes) -> None:
+    """The number of nodes as the horizontal axis, of all that is drawn."""
+    shown = _drawn(axes)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(shown, [f"{nodes:,.0f}" for nodes in shown])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("nodes")
+    if len(shown) > 5:
+        axes.tick_params(axis="x", labelsize=8)
+
+
+def _legend(figure: Figure) -> None:
+    """One legend below for all panels, each name once."""
+    named = {
+        label: handle
+        for axes in figure.axes
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    if named:
+        figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=3, fontsize=8)

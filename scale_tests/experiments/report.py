@@ -1,0 +1,357 @@
+"""The report of a run: JSON for scripts, Markdown and HTML with pictures for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from scale_tests.experiments import checks, pictures, published
+from scale_tests.experiments.experiment import Experiment
+from scale_tests.experiments.pictures import GIB, MIB, Material
+from scale_tests.experiments.result import Result
+from scale_tests.experiments.series import series
+from scale_tests.harness.commands import ROOT
+from scale_tests.results import document as documents
+from scale_tests.results.bars import Bar
+from scale_tests.results.document import RESULTS
+from scale_tests.results.page import Page, Picture, Section, Table, hypertext, markdown
+from scale_tests.simulate import synchronization
+from scale_tests.simulate.synchronization import Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What was written."""
+
+    directory: Path
+    bars: list[Bar]
+
+
+def write(
+    experiment: Experiment,
+    results: Sequence[Result],
+    simulated: Sequence[Row],
+    directory: Path,
+    *,
+    latest: Path = RESULTS,
+) -> Report:
+    """Writes the report of a run, of which there is at least one cell, into `directory`.
+
+    Its JSON is written into `latest`, too, where each measurement's last result is.
+    """
+    held = checks.bars(results, experiment.thresholds)
+    directory.mkdir(parents=True, exist_ok=True)
+    measured = documents.document(
+        "scale",
+        started=min(datetime.fromisoformat(cell.started) for cell in results),
+        versions=results[-1].versions,
+        cells=[cell.brief() for cell in results] + [_simulated_cell(row) for row in simulated],
+        bars=held,
+        config=experiment.model_dump(by_alias=True, mode="json"),
+        seed=experiment.seed,
+        speedup=experiment.speedup,
+        quick=experiment.quick,
+        cluster_machine=results[-1].machine or "elsewhere",
+        directory=relative(directory),
+    )
+    documents.write(measured, directory)
+    documents.write(measured, latest)
+    drawn = []
+    material = Material(
+        rows=series(results), simulated=simulated, increments=experiment.ad_counter.increments
+    )
+    if material.rows:
+        drawn = [
+            Picture(
+                title=picture.title,
+                file=file,
+                caption=f"{picture.caption} {speed(experiment)}",
+            )
+            for picture, file in pictures.draw(
+                material, directory / "pictures", circumstances(experiment, results)
+            )
+        ]
+    page = _page(experiment, results, simulated, measured["meta"], held, drawn)
+    (directory / "README.md").write_text(markdown(page, directory))
+    (directory / "report.html").write_text(hypertext(page))
+    return Report(directory=directory, bars=held)
+
+
+def speed(experiment: Experiment) -> str:
+    """The time-compression, as each table and caption states it."""
+    return "Real time." if experiment.speedup == 1 else f"Speedup {experiment.speedup:g}."
+
+
+def compression(experiment: Experiment) -> list[str]:
+    """What the speedup means, once for the whole page."""
+    if experiment.speedup == 1:
+        return []
+    return [
+        f"Speedup {experiment.speedup:g}: nodes count and propagate {experiment.speedup:g} times "
+        "as often as configured, in as much less time. The overlay's own timers are as they are, "
+        "so that its share of the frames is that of the shortened time."
+    ]
+
+
+def circumstances(experiment: Experiment, results: Sequence[Result]) -> str:
+    """The speedup, the workload, the machine and the versions in one line."""
+    counter = experiment.ad_counter
+    machine = results[-1].machine
+    where = f"one machine of {machine['cpus']} CPUs" if machine else "a cluster elsewhere"
+    versions = results[-1].versions
+    return (
+        f"speedup {experiment.speedup:g} of increment {counter.increment_interval}, propagation "
+        f"{counter.propagation_interval} · {counter.increments} increments per node · {where} · "
+        f"OTP {versions.get('otp', '-')}, partisan {versions.get('source', '-')}"
+    )
+
+
+def _page(
+    experiment: Experiment,
+    results: Sequence[Result],
+    simulated: Sequence[Row],
+    meta: Mapping[str, Any],
+    held: Sequence[Bar],
+    drawn: Sequence[Picture],
+) -> Page:
+    bars = Table(
+        caption=f"What the run is held to. {speed(experiment)}",
+        head=("", "found", "held to", ""),
+        rows=[[b.name, str(b.value), b.bar, "ok" if b.ok else "MISSED"] for b in held],
+    )
+    sections = [
+        Section(title="Bars", text=_introduction(experiment, results, meta), parts=[bars]),
+        Section(title="Pictures", parts=drawn),
+        Section(
+            title="Figures",
+            parts=[
+                _transmission(experiment, results, simulated),
+                _times(experiment, results),
+                _resources(experiment, results),
+            ],
+        ),
+        Section(title="Cells that did not come to their end", text=_failures(results)),
+        Section(title="Cells that were not run", text=_missing(experiment, results)),
+        Section(
+            title="Again",
+            text=[
+                f"`python -m scale_tests run experiments/{experiment.name}.yaml --speedup "
+                f"{experiment.speedup:g} --out DIRECTORY`. `cells/` has every cell with all of its "
+                "nodes, `scale.json` all figures, `experiment.yaml` what was run."
+            ],
+        ),
+    ]
+    return Page(
+        title=f"{experiment.title}, {meta['started'][:10]}",
+        sections=[section for section in sections if section.text or section.parts],
+    )
+
+
+def _introduction(
+    experiment: Experiment, results: Sequence[Result], meta: Mapping[str, Any]
+) -> list[str]:
+    machine = meta["cluster_machine"]
+    hardware = (
+        f"{machine['cpus']} CPUs ({machine['cpu_model']}), "
+        f"{machine['memory_bytes'] / GIB:.0f} GiB of memory, kernel {machine['kernel']}"
+        if isinstance(machine, dict)
+        else "a cluster elsewhere"
+    )
+    versions = ", ".join(f"{part} {version}" for part, version in meta["versions"].items())
+    return [
+        f"{len(results)} cells, every one a PartisanCluster of real pods on {hardware}; seed "
+        f"{experiment.seed}. {versions}.",
+        *compression(experiment),
+    ]
+
+
+def _transmission(
+    experiment: Experiment, results: Sequence[Result], simulated: Sequence[Row]
+) -> Table:
+    comparable = experiment.ad_counter.increments == published.INCREMENTS
+    rows = []
+    for cell in _sorted(experiment, results):
+        value = published.transmission(cell.overlay, cell.synchronization, cell.nodes)
+        payload = cell.bytes_payload / GIB
+        rows.append(
+            [
+                *_key(cell),
+                f"{payload:.4g}",
+                f"{value:g}" if value and comparable else "",
+                f"{value / payload:.1f}" if value and comparable and payload else "",
+                f"{synchronization.least(cell.nodes):.2g}" if comparable else "",
+                f"{cell.bytes_frames / GIB:.4g}",
+                "-" if cell.bytes_tcp is None else f"{cell.bytes_tcp / GIB:.4g}",
+                f"{cell.bytes_payload / cell.nodes / MIB:.3g}",
+                "yes" if cell.converged else "NO",
+            ]
+        )
+    for row in simulated if comparable else ():
+        rows.append(
+            [
+                "HyParView",
+                row.mode.capitalize(),
+                f"{row.nodes:,}",
+                "simulated",
+                f"{row.payload:.4g}",
+                "" if row.published is None else f"{row.published:g}",
+                "" if row.published is None else f"{row.published / row.payload:.1f}",
+                f"{synchronization.least(row.nodes):.2g}",
+                f"{row.frames:.4g}",
+                "",
+                f"{row.payload * 1024 / row.nodes:.3g}",
+                "yes",
+            ]
+        )
+    return Table(
+        caption="Transmission of all nodes in GiB, counted three ways; the least is what the "
+        f"final counts once to every node take. {speed(experiment)}",
+        head=(
+            "overlay",
+            "synchronization",
+            "nodes",
+            "trial",
+            "payload",
+            "published",
+            "published / ours",
+            "least",
+            "frames",
+            "TCP",
+            "payload per node, MiB",
+            "converged",
+        ),
+        rows=rows,
+    )
+
+
+def _times(experiment: Experiment, results: Sequence[Result]) -> Table:
+    return Table(
+        caption="Seconds. Ready and joined are from the apply, joined is one connected component; "
+        "converging begins where counting ends by its interval. "
+        f"{speed(experiment)}",
+        head=(
+            "overlay",
+            "synchronization",
+            "nodes",
+            "trial",
+            "ready",
+            "joined",
+            "running",
+            "converging",
+            "overcounting, %",
+            "deleting",
+            "whole cell",
+        ),
+        rows=[
+            [
+                *_key(cell),
+                _seconds(cell.seconds_to_ready),
+                _seconds(cell.seconds_to_joined),
+                _seconds(cell.seconds_running),
+                _seconds(cell.seconds_to_converge),
+                f"{cell.overcounting_percent:.2f}",
+                _seconds(cell.seconds_to_delete),
+                _seconds(cell.seconds_in_all),
+            ]
+            for cell in _sorted(experiment, results)
+        ],
+    )
+
+
+def _resources(experiment: Experiment, results: Sequence[Result]) -> Table:
+    return Table(
+        caption="Memory and processor time: of a node, and of the control plane while the cell "
+        f"was run. {speed(experiment)}",
+        head=(
+            "overlay",
+            "synchronization",
+            "nodes",
+            "trial",
+            "memory per node, MiB",
+            "which",
+            "CPU per node, s",
+            "mean degree",
+            "control plane, MiB",
+            "control plane, CPU s",
+            "restarts",
+        ),
+        rows=[
+            [
+                *_key(cell),
+                f"{cell.memory_bytes_per_node / MIB:.1f}",
+                cell.memory_kind,
+                f"{cell.cpu_seconds_per_node:.2f}",
+                f"{cell.mean_degree:.2f}",
+                f"{sum(part.memory_bytes for part in cell.control_plane) / MIB:.0f}",
+                f"{sum(part.cpu_seconds for part in cell.control_plane):.1f}",
+                str(cell.restarts),
+            ]
+            for cell in _sorted(experiment, results)
+        ],
+    )
+
+
+def _failures(results: Sequence[Result]) -> list[str]:
+    return [
+        f"{cell.overlay}, {cell.synchronization}, {cell.nodes:,} nodes, trial {cell.trial}: "
+        f"{cell.error or 'the counters of the nodes differ'}"
+        for cell in results
+        if not cell.converged
+    ]
+
+
+def _missing(experiment: Experiment, results: Sequence[Result]) -> list[str]:
+    done = {(cell.nodes, cell.overlay, cell.synchronization, cell.trial) for cell in results}
+    names = [
+        point.name
+        for point in experiment.points()
+        if (point.nodes, point.overlay.name, point.synchronization, point.trial) not in done
+    ]
+    return ["; ".join(names)] if names else []
+
+
+def _simulated_cell(row: Row) -> dict[str, Any]:
+    """A simulated row, in the names of a real cell. Virtual time is not compressed."""
+    return {
+        "nodes": row.nodes,
+        "overlay": "HyParView",
+        "synchronization": row.mode.capitalize(),
+        "simulated": True,
+        "speedup": 1.0,
+        "converged": True,
+        "bytes_payload": round(row.payload * GIB),
+        "bytes_frames": round(row.frames * GIB),
+        "seconds_to_converge": row.seconds_to_converge,
+    }
+
+
+def _sorted(experiment: Experiment, results: Sequence[Result]) -> list[Result]:
+    """As tables show them: along the sizes."""
+    overlays = [overlay.name for overlay in experiment.overlays]
+    modes = experiment.synchronizations
+    return sorted(
+        results,
+        key=lambda cell: (
+            overlays.index(cell.overlay),
+            modes.index(cell.synchronization),
+            cell.nodes,
+            cell.trial,
+        ),
+    )
+
+
+def _key(cell: Result) -> list[str]:
+    return [cell.overlay, cell.synchronization, f"{cell.nodes:,}", str(cell.trial)]
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def relative(path: Path) -> str:
+    """A path as people are shown it."""
+    path = path.resolve()
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

@@ -1,0 +1,1 @@
+"""Tests of the experiments' parts that need no cluster."""

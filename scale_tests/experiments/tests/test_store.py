@@ -1,0 +1,35 @@
+"""What makes a run go on where it was interrupted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scale_tests.experiments.store import Store, StoreError
+from scale_tests.experiments.tests.cells import experiment, result
+
+
+def test_a_finished_cell_is_found_again_as_it_was(tmp_path: Path) -> None:
+    point = experiment().points()[0]
+    store = Store(tmp_path)
+    assert store.find(point) is None
+    store.save(point, result(point))
+    assert store.find(point) == result(point)
+    assert [file.name for file in (tmp_path / "cells").iterdir()] == [f"{point.slug}.json"]
+
+
+def test_a_cell_of_another_configuration_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    point = experiment().points()[0]
+    Store(tmp_path).save(point, result(point))
+    with pytest.raises(StoreError, match="choose another directory with --out"):
+        Store(tmp_path).find(experiment(speedup=10).points()[0])
+
+
+def test_a_file_that_is_no_cell_is_named(tmp_path: Path) -> None:
+    point = experiment().points()[0]
+    store = Store(tmp_path)
+    store.file(point).parent.mkdir()
+    store.file(point).write_text("{}")
+    with pytest.raises(StoreError, match=point.slug):
+        store.find(point)

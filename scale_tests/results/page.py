@@ -1,0 +1,124 @@
+"""A page of results, written as Markdown and as HTML that needs nothing beside itself."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; font-size: 0.85rem; display: block;
+  overflow-x: auto; }
+th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #ddd; text-align: right; }
+th:first-child, td:first-child { text-align: left; }
+figure { margin: 1.5rem 0; }
+figure svg { max-width: 100%; height: auto; }
+figcaption, caption { font-size: 0.85rem; color: #555; text-align: left; caption-side: top; }
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table: what it shows and how that came about, its head, its rows."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """An SVG, and what it shows."""
+
+    title: str
+    file: Path
+    caption: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of a page; `text` is in paragraphs."""
+
+    title: str
+    text: Sequence[str] = ()
+    parts: Sequence[Table | Picture] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page. In its texts only `code` is marked."""
+
+    title: str
+    sections: Sequence[Section]
+
+
+def markdown(page: Page, directory: Path) -> str:
+    """The page in Markdown, for a file in `directory`, to which pictures are linked."""
+    lines = [f"# {page.title}"]
+    for section in page.sections:
+        lines += ["", f"## {section.title}"]
+        for paragraph in section.text:
+            lines += ["", paragraph]
+        for part in section.parts:
+            if isinstance(part, Picture):
+                file = part.file.relative_to(directory)
+                lines += ["", f"![{part.title}]({file})", "", part.caption]
+            else:
+                lines += ["", part.caption, "", _row(part.head), _row(["---"] * len(part.head))]
+                lines += [_row(row) for row in part.rows]
+    return "\n".join([*lines, ""])
+
+
+def hypertext(page: Page) -> str:
+    """The page in HTML, with its pictures in it."""
+    body = [f"<h1>{_text(page.title)}</h1>"]
+    for section in page.sections:
+        body.append(f"<h2>{_text(section.title)}</h2>")
+        body += [f"<p>{_text(paragraph)}</p>" for paragraph in section.text]
+        for part in section.parts:
+            body.append(_figure(part) if isinstance(part, Picture) else _table(part))
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            f"<title>{html.escape(page.title)}</title><style>{STYLE}</style></head><body>",
+            *body,
+            "</body></html>",
+            "",
+        ]
+    )
+
+
+def _row(values: Sequence[str]) -> str:
+    return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"
+
+
+def _text(text: str) -> str:
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{_text(name)}</th>" for name in table.head)
+    rows = (
+        "<tr>" + "".join(f"<td>{_text(value)}</td>" for value in row) + "</tr>"
+        for row in table.rows
+    )
+    return "\n".join(
+        [
+            f"<table><caption>{_text(table.caption)}</caption>",
+            f"<thead><tr>{head}</tr></thead>",
+            "<tbody>",
+            *rows,
+            "</tbody></table>",
+        ]
+    )
+
+
+def _figure(picture: Picture) -> str:
+    svg = picture.file.read_text()
+    # What stands before the element belongs to a file of its own.
+    drawing = svg[svg.index("<svg") :]
+    return f"<figure>{drawing}<figcaption>{_text(picture.caption)}</figcaption></figure>"

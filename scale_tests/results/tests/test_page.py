@@ -1,0 +1,35 @@
+"""One page, two forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scale_tests.results.page import Page, Picture, Section, Table, hypertext, markdown
+
+
+def _page(directory: Path) -> Page:
+    svg = directory / "pictures" / "a.svg"
+    svg.parent.mkdir()
+    svg.write_text('<?xml version="1.0"?>\n<svg><text>drawn</text></svg>\n')
+    table = Table(caption="What it shows", head=("a", "b|c"), rows=[("1", "<2>")])
+    picture = Picture(title="A picture", file=svg, caption="Of `this`.")
+    return Page(
+        title="Title & more",
+        sections=[Section(title="First", text=["Some `code`."], parts=[table, picture])],
+    )
+
+
+def test_markdown_links_its_pictures(tmp_path: Path) -> None:
+    text = markdown(_page(tmp_path), tmp_path)
+    assert text.startswith("# Title & more\n")
+    assert "\n| a | b\\|c |\n| --- | --- |\n| 1 | <2> |\n" in text
+    assert "![A picture](pictures/a.svg)" in text
+
+
+def test_hypertext_holds_its_pictures_and_escapes_the_rest(tmp_path: Path) -> None:
+    text = hypertext(_page(tmp_path))
+    assert "<title>Title &amp; more</title>" in text
+    assert "<p>Some <code>code</code>.</p>" in text
+    assert "<td>&lt;2&gt;</td>" in text
+    assert "<figure><svg><text>drawn</text></svg>" in text
+    assert "<?xml" not in text
