@@ -111,15 +111,15 @@ def _plot_account(axes: Axes, recording: Recording) -> None:
     )
     # A node that has just come back holds nothing for a moment; it joins in with its first message.
     holding = [(s.seconds, [n.value for n in s.nodes if n.value]) for s in recording.samples]
-    axes.fill_between(
-        [t for t, values in holding if values],
-        [min(values) for _, values in holding if values],
-        [max(values) for _, values in holding if values],
-        color=GREEN,
-        alpha=0.5,
-        linewidth=0,
-        label="counted, from the last replica to the first",
-    )
+    for extreme, style in ((max, "-"), (min, "--")):
+        axes.plot(
+            [t for t, values in holding if values],
+            [extreme(values) for _, values in holding if values],
+            color=GREEN,
+            linestyle=style,
+            linewidth=1,
+            label=f"counted, the {'foremost' if extreme is max else 'last'} replica",
+        )
     lost = [s.cluster.workload.lost_increments for s in recording.samples]
     axes.plot(seconds, lost, color=GREY, linestyle=":", label=f"lost with killed nodes: {lost[-1]}")
     axes.set_ylabel("increments")
@@ -128,23 +128,20 @@ def _plot_account(axes: Axes, recording: Recording) -> None:
 
 def _shade(axes: Axes, phases: Sequence[Phase], *, named: bool) -> None:
     """Each fault as a band from its beginning until one component."""
-    last = 0.0
     for index, phase in enumerate(p for p in phases if p.kind != "calm"):
         end = phase.whole_at or phase.until or phase.at
         axes.axvspan(phase.at, end, color=SHADES[phase.kind], alpha=0.15, linewidth=0)
         if named:
-            # Kills follow one another closely: every other name a line higher.
-            crowded = index > 0 and phase.at - last < 60
+            # Kills follow one another closely: each name a line higher than the one before.
             axes.annotate(
                 phase.name,
                 xy=(phase.at, 1),
                 xycoords=("data", "axes fraction"),
-                xytext=(0, 12 if crowded and index % 2 else 2),
+                xytext=(0, 2 + 10 * (index % 3)),
                 textcoords="offset points",
                 fontsize=8,
                 color=SHADES[phase.kind],
             )
-        last = phase.at
 
 
 def plot_recovery(figure: Figure, recording: Recording) -> None:

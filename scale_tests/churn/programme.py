@@ -30,7 +30,9 @@ class Programme:
     churn_seconds: float = 180.0
     partition_seconds: float = 60.0
     calm_seconds: float = 20.0
-    """How long nothing is done, for the traffic to be compared with."""
+    """How long nothing is done at first, for the traffic to be compared with."""
+    rest_seconds: float = 10.0
+    """How long nothing is done after each fault, so that none begins in what another has left."""
 
     @property
     def churn_per_minute(self) -> float:
@@ -46,7 +48,7 @@ class Programme:
         """
         killed = sum(self.kills) * self.nodes + self.churn_per_minute * self.churn_seconds / 60
         lasting = self.calm_seconds + self.churn_seconds + self.partition_seconds
-        return lasting + 20 * (len(self.kills) + 2) + 0.5 * killed
+        return lasting + (self.rest_seconds + 10) * (len(self.kills) + 3) + 0.5 * killed
 
     def manifest(self, name: str) -> Json:
         """The cluster that it is done to."""
@@ -149,6 +151,7 @@ class Conductor:
             f"{phase.accounted_at - phase.until:.0f} s after; lost so far "
             f"{self._recorder.last.cluster.workload.lost_increments}"
         )
+        recorder.pause(self._programme.rest_seconds)
 
     def _account(self, name: str, whole: Sample) -> Sample:
         """Waits until all replicas hold what had been counted by then, and no more than there is.
