@@ -83,12 +83,13 @@ class Phase:
         }
 
     def reach(self, sample: Sample) -> float:
-        """The largest share of the survivors that one of them reaches over links that carry."""
-        nodes = self.survivors(sample)
+        """The largest share of the survivors that is connected, over links that carry."""
+        survivors = self.survivors(sample).keys()
         found = views.components(
-            {name: self._carrying(name, node.active, sample) for name, node in nodes.items()}
+            {n.name: self._carrying(n.name, n.active, sample) for n in sample.nodes}
         )
-        return len(found[0]) / len(nodes) if found else 0.0
+        largest = max((len(survivors & component) for component in found), default=0)
+        return largest / max(1, len(survivors))
 
     def _carrying(self, name: str, active: Sequence[str], sample: Sample) -> frozenset[str]:
         """A node's links but those across the cut, which its ends believe in for a while."""
