@@ -65,6 +65,9 @@ NAMES = {
 SHAPED = ("hyparview", "hyparview_burst", "cyclon", "scamp")
 """Overlays whose graphs are drawn."""
 
+CHURN_SHOWN_SECONDS = 130
+"""For how long replicas are shown after a fault: a partition of a minute, and what follows."""
+
 Figures = Sequence[Cell]
 
 
@@ -288,7 +291,8 @@ def plot_churn_behind(figure: Figure, figures: Figures) -> None:
     for axes, mode in zip(panels, ("delta", "tree"), strict=True):
         for fault in ("kill_10", "kill_30", "kill_50", "churn", "partition"):
             own = [c for c in figures if c.experiment == f"{churn.BEHIND}_{mode}"]
-            _line(axes, own, fault)
+            # The churn goes on as it begins.
+            _line(axes, [c for c in own if float(c.parameter) <= CHURN_SHOWN_SECONDS], fault)
         axes.set_title(mode.capitalize(), loc="left", fontsize=10)
         axes.set_xlabel("seconds since the fault began")
     panels[0].set_ylabel("mean replica behind, seconds of counting")

@@ -3,8 +3,9 @@
 %%% {@link partisan_churn} does a fault to a cluster and leaves a trace of its nodes and links. On
 %%% this run the synchronisation protocols, with the type that the ad counter replicates. Every node
 %%% counts every ten seconds and propagates every five, before the fault and throughout, until the
-%%% overlay is whole again; then it is waited until all replicas are equal. A node that was killed
-%%% comes back as another actor with nothing, and what it had counted and told nobody is lost.
+%%% overlay has been whole again for a minute; then it is waited until all replicas are equal. A
+%%% node that was killed comes back as another actor with nothing, and what it had counted and told
+%%% nobody is lost.
 %%%
 %%% A run is only worth anything if the account is exact, which is checked: all replicas are equal;
 %%% the count of every living actor is what it has counted; that of every dead one is not more, and
@@ -54,6 +55,8 @@
 %% By then all have met and each interval is as the one before; of the rest the traffic is measured.
 -define(WARM_MS, 60000).
 -define(CALM_MS, 60000).
+%% For so long all count on when the overlay is whole again.
+-define(AFTER_MS, 60000).
 %% How often it is looked how far replicas are behind and whether they are equal, and for how long.
 -define(LOOK_MS, 1000).
 -define(GIVE_UP_MS, 600000).
@@ -96,11 +99,11 @@ meet(Index, Neighbours, Run) ->
 fault(Name, Fault, #{trace := Trace, looks := Looks}, Calm = #run{now = Began}, Options) ->
     FaultName = partisan_churn:name(Fault),
     say("~s: ~s", [Name, FaultName], Options),
-    #{at := Lasting} = lists:last(Looks),
+    #{at := Whole} = lists:last(Looks),
     Traced = lists:foldl(
         fun({At, Change}, R) -> schedule(At, {change, Change}, R) end, Calm, Trace
     ),
-    Hit = look_on(Name, FaultName, Began, Lasting, Traced, Options),
+    Hit = look_on(Name, FaultName, Began, Whole + ?AFTER_MS, Traced, Options),
     traffic(Name, FaultName, Calm, Hit, Options),
     Equal = until_equal(Hit#run.now + ?GIVE_UP_MS, Hit#run{counting = false}),
     {Made, Value, Lost} = account(Equal),
@@ -120,24 +123,27 @@ look_on(Name, FaultName, Began, Lasting, Run, Options) ->
     lists:foldl(
         fun(At, R0) ->
             R = advance(Began + At, R0),
-            emit(behind(Name), FaultName, At / 1000, behind(R), Options),
+            emit(curve(Name), FaultName, At / 1000, behind(R), Options),
             R
         end,
         Run,
         lists:seq(0, Lasting, ?LOOK_MS)
     ).
 
-behind(churn_counter_delta) -> churn_behind_delta;
-behind(churn_counter_tree) -> churn_behind_tree;
+curve(churn_counter_delta) -> churn_behind_delta;
+curve(churn_counter_tree) -> churn_behind_tree.
+
 %% By how many seconds of counting a replica is behind what the living have counted, in the mean.
-behind(Run = #run{nodes = Nodes}) ->
+behind(Run = #run{nodes = Nodes, dead = Dead}) ->
     Counted = lists:sum([C || #node{counted = C} <- maps:values(Nodes)]),
-    Actors = [Actor || #node{actor = Actor} <- maps:values(Nodes)],
     Missing = [
-        Counted - lists:sum([adcounter_state:count(Actor, Value) || Actor <- Actors])
+        Counted - (adcounter_state:total(Value) - of_actors(maps:keys(Dead), Value))
      || Value <- values(Run)
     ],
     mean(Missing) / (map_size(Nodes) * 1000 / ?INCREMENT_MS).
+
+of_actors(Actors, Value) ->
+    lists:sum([adcounter_state:count(Actor, Value) || Actor <- Actors]).
 
 until_equal(Until, Run = #run{now = Now}) when Now < Until ->
     case lists:usort(values(Run)) of
