@@ -114,6 +114,10 @@ bench-formation: bootstrap ## Measure how clusters form and fail, one virtual ma
 bench-runtime: bootstrap ## Measure the runtime beside Distributed Erlang and raw sockets; as root (QUICK=1: fewer points)
 	$(PY) -m scale_tests.runtime
 
+.PHONY: bench-churn
+bench-churn: bootstrap ## Kill, churn and cut in two a cluster of NODES (64) that counts (QUICK=1: 16 nodes, shorter)
+	$(PY) -m scale_tests.churn $(if $(NODES),--nodes $(NODES))
+
 .PHONY: simulate
 simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (QUICK=1: a tenth of the size)
 	$(PY) -m scale_tests.simulate run $(if $(filter 1,$(QUICK)),--quick)

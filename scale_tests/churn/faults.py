@@ -49,9 +49,7 @@ class Faults:
         """
         if not 0 < share <= 1:
             raise FaultError(f"share is {share}: choose one above 0 and at most 1")
-        pods = sorted(self._addresses())
-        if not pods:
-            raise FaultError(f"PartisanCluster {self._namespace}/{self._name} has no pods")
+        pods = self._pods()
         return tuple(sorted(self._random.sample(pods, max(1, math.floor(share * len(pods))))))
 
     def kill(self, victims: tuple[str, ...]) -> None:
@@ -90,7 +88,7 @@ class Faults:
         def go_on() -> None:
             try:
                 while not stop.wait(60 / nodes_per_minute):
-                    (victim,) = self._random.sample(sorted(self._addresses()), 1)
+                    victim = self._random.choice(self._pods())
                     self.kill((victim,))
                     killed(victim)
             except Exception as error:  # Raised again by the thread that waits for the end.
@@ -132,6 +130,13 @@ class Faults:
         other = frozenset(pods) - one
         with partition.cut([addresses[p] for p in one], [addresses[p] for p in other]):
             yield one, other
+
+    def _pods(self) -> list[str]:
+        """The names of all pods, in an order that a seed can be relied on."""
+        pods = sorted(self._addresses())
+        if not pods:
+            raise FaultError(f"PartisanCluster {self._namespace}/{self._name} has no pods")
+        return pods
 
     def _addresses(self) -> dict[str, str]:
         return read_addresses(self._cluster, self._namespace, self._name)
