@@ -129,6 +129,10 @@ scale-quick: bootstrap ## The same on three small sizes, in under ten minutes; a
 	rm -rf build/results/scale-quick
 	$(PY) -m scale_tests run experiments/quick.yaml --out build/results/scale-quick
 
+.PHONY: bench-churn
+bench-churn: bootstrap ## Kill, churn and cut in two a cluster of NODES (64) that counts (QUICK=1: 16 nodes, shorter)
+	$(PY) -m scale_tests.churn $(if $(NODES),--nodes $(NODES))
+
 .PHONY: simulate
 simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (QUICK=1: a tenth of the size)
 	$(PY) -m scale_tests.simulate run $(if $(filter 1,$(QUICK)),--quick)

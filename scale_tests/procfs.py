@@ -43,6 +43,16 @@ def memory(pid: int) -> dict[str, int]:
     return {name.rstrip(":"): int(kibibytes) * 1024 for name, kibibytes, _unit in fields}
 
 
+def environment(pid: int) -> dict[str, str]:
+    """The variables that a process was started with.
+
+    Raises:
+        FileNotFoundError, ProcessLookupError: it has ended.
+    """
+    pairs = (PROC / str(pid) / "environ").read_bytes().decode(errors="replace").split("\0")
+    return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+
+
 def busy_share(seconds: float) -> float:
     """Waits so long, and returns the share of the processors' time that was not idle meanwhile."""
     total, idle = _machine_ticks()

@@ -1,6 +1,6 @@
 #!/usr/bin/env escript
-%% Runs one experiment of partisan_experiments or adcounter_simulation and writes one JSON object per
-%% line: the cells, then what it took. Progress goes to standard error. Needs `rebar3 compile' to have run.
+%% Runs one of the experiments of the modules below and writes one JSON object per line: the cells,
+%% then what it took. Progress goes to standard error. Needs `rebar3 compile' to have run.
 %%
 %%     simulate.escript EXPERIMENT KEY=NUMBER...
 %%
@@ -21,8 +21,16 @@ main(Arguments) ->
     end.
 
 experiments() ->
-    [{Name, partisan_experiments} || Name <- partisan_experiments:names()] ++
-        [{Name, adcounter_simulation} || Name <- adcounter_simulation:names()].
+    [
+        {Name, Module}
+     || Module <- [
+            partisan_experiments,
+            partisan_churn_experiments,
+            adcounter_simulation,
+            adcounter_churn
+        ],
+        Name <- Module:names()
+    ].
 
 start([]) ->
     [io:format("~s~n", [Name]) || {Name, _} <- experiments()];

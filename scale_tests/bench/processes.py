@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from scale_tests import procfs
+from scale_tests.harness.local_nodes import processes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,26 +24,18 @@ class Footprint:
 
 def footprints(namespace: str) -> list[Footprint]:
     """The Erlang machines of all pods of a namespace. Needs to be root."""
-    found = (
-        _footprint(entry, namespace) for entry in procfs.PROC.iterdir() if entry.name.isdigit()
-    )
-    return sorted((f for f in found if f is not None), key=lambda f: f.pod)
+    found = (_footprint(pod, pid) for pod, pid in sorted(processes(namespace).items()))
+    return [footprint for footprint in found if footprint is not None]
 
 
-def _footprint(process: Path, namespace: str) -> Footprint | None:
+def _footprint(pod: str, pid: int) -> Footprint | None:
     try:
-        if (process / "comm").read_text().strip() != "beam.smp":
-            return None
-        pairs = (process / "environ").read_bytes().split(b"\0")
-        environment = dict(pair.split(b"=", 1) for pair in pairs if b"=" in pair)
-        if environment.get(b"POD_NAMESPACE", b"").decode() != namespace:
-            return None
-        memory = procfs.memory(int(process.name))
-        cpu_seconds = procfs.cpu_seconds(int(process.name))
+        memory = procfs.memory(pid)
+        cpu_seconds = procfs.cpu_seconds(pid)
     except (FileNotFoundError, ProcessLookupError):
         return None  # It has ended meanwhile.
     return Footprint(
-        pod=environment[b"POD_NAME"].decode(),
+        pod=pod,
         pss=memory["Pss"],
         private=memory["Private_Clean"] + memory["Private_Dirty"],
         cpu_seconds=cpu_seconds,

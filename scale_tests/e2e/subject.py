@@ -9,7 +9,7 @@ from typing import Any
 from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json, core, partisan_cluster
-from scale_tests.harness.nodes import NodeStatus, read_nodes
+from scale_tests.harness.nodes import NodeStatus, components, read_nodes
 from scale_tests.harness.partisan import (
     CLUSTER_LABEL,
     ClusterStatus,
@@ -137,3 +137,37 @@ class Subject:
 def kill_pod(subject: Subject, pod: str) -> None:
     """Kills a pod at once, as a failed machine would: its state is lost, nothing is told."""
     subject.cluster.delete(core(subject.namespace, "pods", pod), gracePeriodSeconds="0")
+
+
+def assert_accounted(subject: Subject, status: ClusterStatus) -> None:
+    """One overlay, equal counters, and every increment either counted once or reported lost.
+
+    `status` is that of the finished run.
+    """
+    nodes = subject.nodes()
+    run = status.workload
+    assert components(nodes) == 1
+    assert {node.value for node in nodes} == {run.value}
+    assert len({node.digest for node in nodes}) == 1
+    assert run.value >= run.threshold
+    assert run.value + run.lost_increments == run.increments_sum
+    # What the living say they made is in the counter, under their own names.
+    for pod in subject.pods():
+        workload = subject.node_json(pod)["workload"]
+        assert workload["entry_of"].get(workload["actor"], 0) == workload["increments"]
+
+
+def _progress(status: ClusterStatus) -> tuple[object, ...]:
+    """What moves while a cluster forms or counts; traffic and messages do not count."""
+    return (
+        status.observed_generation,
+        status.replicas,
+        status.ready,
+        status.joined,
+        status.configured,
+        status.also_running,
+        status.components,
+        status.phase,
+        status.workload,
+        tuple((c.type, c.status, c.reason) for c in status.conditions),
+    )

@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import Subject, kill_pod, manifest
+from scale_tests.e2e.subject import Subject, assert_accounted, kill_pod, manifest
 from scale_tests.harness import operator
 from scale_tests.harness.commands import capture
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, core
-from scale_tests.harness.nodes import components
-from scale_tests.harness.partisan import ClusterStatus
 from scale_tests.harness.progress import wait_for
 from scale_tests.localkube.settings import Settings
 
@@ -36,7 +34,7 @@ def test_three_pods_killed_mid_run_rejoin_and_the_account_holds(new_subject: New
     after = subject.uids()
     assert {name for name in before if after[name] != before[name]} == set(victims)
     assert status.workload.replaced_nodes == len(victims)
-    _assert_accounted(subject, status)
+    assert_accounted(subject, status)
 
 
 def test_a_container_killed_mid_run_continues_as_the_same_actor(
@@ -55,7 +53,7 @@ def test_a_container_killed_mid_run_continues_as_the_same_actor(
     assert subject.restarts()["crashed-3"] == 1
     assert subject.node_json("crashed-3")["workload"]["actor"] == actor
     assert (status.workload.replaced_nodes, status.workload.lost_increments) == (0, 0)
-    _assert_accounted(subject, status)
+    assert_accounted(subject, status)
 
 
 def test_an_operator_killed_mid_rollout_carries_on_without_a_needless_restart(
@@ -97,21 +95,6 @@ def test_an_operator_killed_while_all_is_well_changes_nothing(
         name: pod["metadata"]["uid"] for name, pod in pods.items()
     }
     assert subject.status().workload == status.workload
-
-
-def _assert_accounted(subject: Subject, status: ClusterStatus) -> None:
-    """One overlay, equal counters, and every increment either counted once or reported lost."""
-    nodes = subject.nodes()
-    run = status.workload
-    assert components(nodes) == 1
-    assert {node.value for node in nodes} == {run.value}
-    assert len({node.digest for node in nodes}) == 1
-    assert run.value >= run.threshold
-    assert run.value + run.lost_increments == run.increments_sum
-    # What the living say they made is in the counter, under their own names.
-    for pod in subject.pods():
-        workload = subject.node_json(pod)["workload"]
-        assert workload["entry_of"].get(workload["actor"], 0) == workload["increments"]
 
 
 def _kill_operator(cluster: Cluster) -> None:

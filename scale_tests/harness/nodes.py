@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import cast
+
+import urllib3
 
 from scale_tests.harness import views
 from scale_tests.harness.kube import ApiError, Cluster, Json, core
@@ -123,6 +125,27 @@ def read_metrics(cluster: Cluster, namespace: str, pod: str) -> dict[str, float]
     lines = cluster.text(path).splitlines()
     samples = (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))
     return {series: float(value) for series, value in samples}
+
+
+def read_nodes_at(
+    addresses: Mapping[str, str], pool: urllib3.PoolManager, *, at_once: int = 16
+) -> list[NodeStatus]:
+    """As `read_nodes`, from the pods' own addresses by name: where this machine reaches them.
+
+    A tenth of the cost for the API server and this process, in which 256 nodes can be read every
+    few seconds.
+    """
+
+    def read(address: str) -> NodeStatus | None:
+        try:
+            answer = pool.request("GET", f"http://{address}:{HTTP_PORT}/status")
+        except urllib3.exceptions.HTTPError:
+            return None
+        return node_status(answer.json()) if answer.status == 200 else None
+
+    with ThreadPoolExecutor(max_workers=at_once) as executor:
+        nodes = executor.map(read, addresses.values())
+        return [node for node in nodes if node is not None and node.name in addresses]
 
 
 def components(nodes: Iterable[NodeStatus]) -> int:

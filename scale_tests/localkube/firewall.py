@@ -78,22 +78,26 @@ def install(settings: Settings) -> None:
     saved = run(["iptables-save"])
     chains = re.findall(r"^(:\S+)", rules(settings), re.MULTILINE)
     if not all(f"{chain} " in saved for chain in chains):
-        _remove("iptables", (CHAIN,))
+        remove_chains("iptables", (CHAIN,))
         run(["iptables-restore", "--noflush", "--wait"], stdin=rules(settings))
 
 
 def remove() -> None:
     """Removes our rules and those of kube-proxy and the kubelet. Raises CommandError."""
     for program in ("iptables", "ip6tables"):
-        _remove(program, (CHAIN, KUBERNETES_CHAINS))
+        remove_chains(program, (CHAIN, KUBERNETES_CHAINS))
+
+
+def remove_chains(program: str, prefixes: tuple[str, ...]) -> None:
+    """Removes the chains whose names begin so, and the rules that lead to them.
+
+    `program` is `iptables` or `ip6tables`. Raises CommandError.
+    """
+    if script := removal(run([f"{program}-save"]), prefixes):
+        run([f"{program}-restore", "--noflush", "--wait"], stdin=script)
 
 
 def _target(rule: str) -> str:
     """The chain that a rule jumps or goes to; a comment may say anything."""
     found = re.search(r" -[jg] (\S+)", re.sub(r'"[^"]*"', '""', rule))
     return found[1] if found else ""
-
-
-def _remove(program: str, prefixes: tuple[str, ...]) -> None:
-    if script := removal(run([f"{program}-save"]), prefixes):
-        run([f"{program}-restore", "--noflush", "--wait"], stdin=script)

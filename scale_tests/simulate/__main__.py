@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     root = argparse.ArgumentParser(prog="python -m scale_tests.simulate", description=__doc__)
     commands = root.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="run the papers' experiments and compare")
+    run = commands.add_parser("run", help="run the experiments and compare with the papers'")
     run.add_argument("--quick", action="store_true", help="clusters of a tenth of the size")
     run.add_argument("--seed", type=int, default=1, help="the same seed is the same run")
     run.add_argument("--only", nargs="+", default=[], metavar="EXPERIMENT")

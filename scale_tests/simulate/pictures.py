@@ -22,7 +22,7 @@ from scale_tests.results.pictures import (
     VERMILION,
     save,
 )
-from scale_tests.simulate import synchronization
+from scale_tests.simulate import churn, synchronization
 from scale_tests.simulate.figure import Cell
 
 COLOURS = {
@@ -39,6 +39,11 @@ COLOURS = {
     "delta": BLUE,
     "tree": GREEN,
     "aggregate": ORANGE,
+    "kill_10": SKY,
+    "kill_30": BLUE,
+    "kill_50": PURPLE,
+    "churn": ORANGE,
+    "partition": VERMILION,
 }
 
 NAMES = {
@@ -51,10 +56,18 @@ NAMES = {
     "cyclon_acked": "Cyclon, acknowledged",
     "scamp": "SCAMP",
     "eager": "eager gossip",
+    "kill_10": "10 % killed at once",
+    "kill_30": "30 % killed at once",
+    "kill_50": "50 % killed at once",
+    "churn": "1 % a minute",
+    "partition": "in two for a minute",
 }
 
 SHAPED = ("hyparview", "hyparview_burst", "cyclon", "scamp")
 """Overlays whose graphs are drawn."""
+
+CHURN_SHOWN_SECONDS = 130
+"""For how long replicas are shown after a fault: a partition of a minute, and what follows."""
 
 Figures = Sequence[Cell]
 
@@ -258,6 +271,38 @@ def plot_synchronization(figure: Figure, figures: Figures) -> None:
     _legend(axes)
 
 
+def plot_churn_reach(figure: Figure, figures: Figures) -> None:
+    """The survivors that are connected, just after each kill, and throughout a partition."""
+    kills, rest = figure.subplots(1, 2, sharey=True)
+    for fault in ("kill_10", "kill_30", "kill_50"):
+        _line(kills, [c for c in figures if float(c.parameter) <= 1], fault)
+    for fault in ("churn", "partition"):
+        _line(rest, figures, fault)
+    kills.set_ylabel("connected, % of the survivors")
+    kills.set_ylim(0, 104)
+    for axes in (kills, rest):
+        axes.set_xlabel("seconds since the fault began")
+        if axes.lines:
+            axes.legend()
+
+
+def plot_churn_behind(figure: Figure, figures: Figures) -> None:
+    """How far replicas of the ad counter are behind, in each mode."""
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, mode in zip(panels, ("delta", "tree"), strict=True):
+        for fault in ("kill_10", "kill_30", "kill_50", "churn", "partition"):
+            own = [c for c in figures if c.experiment == f"{churn.BEHIND}_{mode}"]
+            # The churn goes on as it begins.
+            _line(axes, [c for c in own if float(c.parameter) <= CHURN_SHOWN_SECONDS], fault)
+        axes.set_title(mode.capitalize(), loc="left", fontsize=10)
+        axes.set_xlabel("seconds since the fault began")
+    panels[0].set_ylabel("mean replica behind, seconds of counting")
+    panels[0].set_ylim(bottom=0)
+    for axes in panels:
+        if axes.lines:
+            axes.legend()
+
+
 PICTURES = (
     Picture(
         name="reliability",
@@ -313,6 +358,18 @@ PICTURES = (
         experiment=synchronization.EXPERIMENT,
         plot=plot_synchronization,
         every_size=True,
+    ),
+    Picture(
+        name="churn_reach",
+        title="survivors of faults",
+        experiment=churn.REACH,
+        plot=plot_churn_reach,
+    ),
+    Picture(
+        name="churn_behind",
+        title="the ad counter under faults",
+        experiment=churn.BEHIND,
+        plot=plot_churn_behind,
     ),
 )
 

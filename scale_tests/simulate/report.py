@@ -13,12 +13,14 @@ from rich.table import Table
 
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
-from scale_tests.simulate import published, synchronization
+from scale_tests.simulate import churn, published, synchronization
 from scale_tests.simulate.figure import Cell
 from scale_tests.simulate.plan import PAPER_NODES, Job
 from scale_tests.simulate.runner import Measured, Outcome
 
 CURVES = (
+    churn.BEHIND,
+    churn.REACH,
     "in_degree",
     "last_delivery_hop",
     "link_cost",
@@ -106,7 +108,7 @@ def bars(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Bar]:
             reached = [c.value for c in outcome.cells if c.parameter == "reliability"]
             name = f"broadcast reaches of {outcome.job.nodes:,} nodes, %"
             hold(name, reached[0], ">= 99.9", ok=reached[0] >= 99.9)
-    return held + synchronization.bars(synchronization.rows(figures))
+    return held + synchronization.bars(synchronization.rows(figures)) + churn.bars(figures)
 
 
 def document(

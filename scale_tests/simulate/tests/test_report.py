@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scale_tests.simulate import pictures, published, report, synchronization
+from scale_tests.simulate import churn, pictures, published, report, synchronization
 from scale_tests.simulate.plan import Job, plan
 from scale_tests.simulate.runner import Outcome, outcome
 
@@ -88,6 +88,8 @@ def test_pictures_are_titled_simulated(tmp_path: Path) -> None:
     lines += [line("relative_message_redundancy", "plumtree", 1, 3.0)]
     lines += [line("last_delivery_hop", "plumtree", 1, 9), line("recovery_80", "hyparview", 1, 9)]
     lines += transmission("state", 32) + transmission("state", 64)
+    lines += [line("churn_reach", "kill_50", 0.05, 90.0), line("churn_reach", "churn", 9, 100.0)]
+    lines += [line("churn_behind_delta", "partition", 9, 12.0)]
     files = pictures.draw(report.cells([hyparview(*lines)]), tmp_path)
     assert {file.stem for file in files} == {picture.name for picture in pictures.PICTURES}
     for file in files:
@@ -130,7 +132,7 @@ def test_quick_plans_are_a_tenth() -> None:
 
 
 def test_a_wrong_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="no experiment hyperview: there are burst, cyclon"):
+    with pytest.raises(ValueError, match=r"no experiment hyperview: there are burst, .*, cyclon"):
         plan(quick=True, seed=1, only=["hyperview"])
 
 
@@ -138,3 +140,25 @@ def test_the_arguments_are_the_scripts() -> None:
     arguments = Job(experiment="scamp", nodes=5).arguments()
     assert arguments[:2] == ["scamp", "nodes=5"]
     assert "cycles=50" in arguments
+
+
+def faults(*, healed: bool, counted: float) -> list[dict[str, Any]]:
+    overlay = {"least_reach": 90.0, **({"one_component": 0.1} if healed else {})}
+    counter = {"increments": 10.0, "value": counted, "lost": 2.0}
+    return [
+        *(line("churn", "kill_50", name, value) for name, value in overlay.items()),
+        *(line("churn_counter_tree", "kill_50", name, value) for name, value in counter.items()),
+        # Traffic without a fault has no account.
+        line("churn_counter_tree", "calm", "frame_bytes_per_node_second", 60.0),
+    ]
+
+
+def test_faults_are_held_to_one_component_and_an_exact_account() -> None:
+    good = churn.bars(report.cells([hyparview(*faults(healed=True, counted=8))]))
+    assert [(bar.value, bar.ok) for bar in good] == [("1 of 1", True), ("1 of 1", True)]
+    bad = churn.bars(report.cells([hyparview(*faults(healed=False, counted=9))]))
+    assert [(bar.value, bar.ok) for bar in bad] == [("0 of 1", False), ("0 of 1", False)]
+
+
+def test_without_faults_there_is_nothing_to_hold() -> None:
+    assert churn.bars([]) == []

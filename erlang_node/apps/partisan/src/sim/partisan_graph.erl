@@ -5,6 +5,7 @@
 -module(partisan_graph).
 
 -export([component_count/1]).
+-export([components/1]).
 -export([one_sided/1]).
 -export([undirected/1]).
 -export([distances/2]).
@@ -19,16 +20,24 @@
 %% @doc How many connected components the graph has when links count in both directions.
 -spec component_count(graph(Node)) -> non_neg_integer() when Node :: term().
 component_count(Graph) ->
+    length(components(Graph)).
+
+%% @doc The nodes of each of these components.
+-spec components(graph(Node)) -> [[Node, ...]] when Node :: term().
+components(Graph) ->
     Both = undirected(Graph),
-    {Count, _} = maps:fold(
+    {Components, _} = maps:fold(
         fun
-            (Node, _, {N, Seen}) when is_map_key(Node, Seen) -> {N, Seen};
-            (Node, _, {N, Seen}) -> {N + 1, maps:merge(Seen, distances(Node, Both))}
+            (Node, _, {Found, Seen}) when is_map_key(Node, Seen) ->
+                {Found, Seen};
+            (Node, _, {Found, Seen}) ->
+                Component = distances(Node, Both),
+                {[maps:keys(Component) | Found], maps:merge(Seen, Component)}
         end,
-        {0, #{}},
+        {[], #{}},
         Both
     ),
-    Count.
+    Components.
 
 %% @doc The links that have no counterpart in the other direction.
 -spec one_sided(graph(Node)) -> [{From :: Node, To :: Node}] when Node :: term().

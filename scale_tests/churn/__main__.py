@@ -1,0 +1,179 @@
+"""`python -m scale_tests.churn [run] --nodes N`: faults done to a cluster that counts.
+
+Applies a PartisanCluster, kills a tenth, a third and half of its nodes at once, churns it, cuts its
+network in two, and waits after each for one component and an exact account. Prints a table, writes
+build/results/churn.json and build/results/churn/; ends with 1 when a bar is missed. `QUICK=1`: 16
+nodes and shorter faults. `python -m scale_tests.churn heal` removes what a killed run has left in
+this machine's packet filter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.table import Table
+
+from scale_tests.churn import report, result
+from scale_tests.churn.faults import FaultError, Faults
+from scale_tests.churn.programme import Conductor, Programme
+from scale_tests.churn.recorder import Recorder
+from scale_tests.churn.timeline import Sample
+from scale_tests.demo.diagnosis import explain
+from scale_tests.harness import environment as environments
+from scale_tests.harness import operator, terminal
+from scale_tests.harness.commands import ROOT, CommandError
+from scale_tests.harness.environment import ConfigurationError, Environment
+from scale_tests.harness.kube import ApiError, Cluster, core, partisan_cluster
+from scale_tests.harness.partisan import CLUSTER_LABEL
+from scale_tests.harness.progress import StalledError, wait_for
+from scale_tests.localkube import partition
+from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.results import versions
+from scale_tests.results.tables import show_bars
+
+NAMESPACE = "partisan-churn"
+NAME = "churn"
+MUST_GATHER = ROOT / "build" / "must-gather" / "churn"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    root = argparse.ArgumentParser(
+        prog="python -m scale_tests.churn",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    root.add_argument("command", nargs="?", choices=("run", "heal"), default="run")
+    root.add_argument("--nodes", type=int, help="how many pods, 4 to 1024 (64; QUICK=1: 16)")
+    root.add_argument("--seed", type=int, default=1, help="the same seed kills the same pods")
+    root.add_argument(
+        "--synchronization", choices=("State", "Delta", "Tree"), default="Delta", metavar="MODE"
+    )
+    return root
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs a command; returns 1 if a bar is missed."""
+    options = parser().parse_args(arguments)
+    if options.command == "heal":
+        return terminal.run(_heal, LocalkubeError, interrupted=".")
+    quick = os.environ.get("QUICK") == "1"
+    programme = Programme(
+        nodes=options.nodes or (16 if quick else 64),
+        seed=options.seed,
+        synchronization=options.synchronization,
+    )
+    if quick:
+        programme = replace(programme, churn_seconds=45, partition_seconds=30, calm_seconds=10)
+    if not 4 <= programme.nodes <= 1024:
+        parser().error(f"argument --nodes: {programme.nodes} is not between 4 and 1024")
+    return terminal.run(
+        lambda: _run(Console(), programme, quick=quick),
+        ApiError,
+        CommandError,
+        ConfigurationError,
+        LocalkubeError,
+        StalledError,
+        interrupted=f": the cluster {NAMESPACE}/{NAME} is left as it is.",
+    )
+
+
+def _heal() -> int:
+    partition.heal()
+    return 0
+
+
+def _run(console: Console, programme: Programme, *, quick: bool) -> int:
+    environment = environments.bring_up()
+    cluster = Cluster(environment.kubeconfig)
+    _check_room(cluster, programme.nodes)
+    operator.install(environment)
+    _remove(cluster)
+    if cluster.find(f"api/v1/namespaces/{NAMESPACE}") is None:
+        cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    started = datetime.now(UTC)
+    cluster.create(partisan_cluster(NAMESPACE), programme.manifest(NAME))
+    recorder, conductor, last = _record(console, environment, cluster, programme)
+    if not recorder.samples:
+        return 1
+    directory, bars = report.write(
+        report.Recorded(
+            programme=programme,
+            started=started,
+            versions=versions.of_cluster(cluster, recorder.last.nodes),
+            local=environment.local,
+            quick=quick,
+            phases=conductor.phases,
+            samples=recorder.samples,
+            missed=recorder.missed,
+            last=last,
+        )
+    )
+    _show(console, [result.outcome(p, recorder.samples) for p in conductor.phases])
+    held = show_bars(console, bars)
+    console.print(f"\n{directory.relative_to(ROOT)}")
+    _remove(cluster)
+    return 0 if held else 1
+
+
+def _record(
+    console: Console, environment: Environment, cluster: Cluster, programme: Programme
+) -> tuple[Recorder, Conductor, Sample | None]:
+    """Does the programme; what a cluster that does not recover has shown is kept."""
+    recorder = Recorder(environment, cluster, NAMESPACE, NAME)
+    faults = Faults(environment, cluster, NAMESPACE, NAME, seed=programme.seed)
+    conductor = Conductor(programme, faults, recorder, lambda text: console.print(text))
+    with recorder:
+        try:
+            return recorder, conductor, conductor.run()
+        except (StalledError, FaultError) as error:
+            console.print(f"\n[bold red]{error}[/bold red]", highlight=False)
+            explain(console, cluster, NAMESPACE, NAME, MUST_GATHER)
+            return recorder, conductor, None
+
+
+def _check_room(cluster: Cluster, nodes: int) -> None:
+    """Refuses more pods than the cluster's machines take, before anything waits for them."""
+    capacity = sum(
+        int(item["status"]["allocatable"]["pods"]) for item in cluster.list("api/v1/nodes")
+    )
+    present = sum(
+        item["status"].get("phase") in ("Pending", "Running")
+        and item["metadata"]["namespace"] != NAMESPACE
+        for item in cluster.list("api/v1/pods")
+    )
+    if present + nodes > capacity:
+        raise ConfigurationError(
+            f"{nodes} nodes do not fit: the cluster takes {capacity} pods and has {present}. Choose"
+            " fewer, delete others, or let the local cluster take more: `python -m"
+            f" scale_tests.localkube up --max-pods {present + nodes + 10}`"
+        )
+
+
+def _remove(cluster: Cluster) -> None:
+    """Deletes the cluster, if there is one, and waits until its pods are gone."""
+    cluster.delete(partisan_cluster(NAMESPACE, NAME))
+    wait_for(
+        "the pods of an earlier run to be gone",
+        lambda: len(cluster.list(core(NAMESPACE, "pods"), f"{CLUSTER_LABEL}={NAME}")),
+        lambda left: left == 0,
+    )
+
+
+def _show(console: Console, outcomes: Sequence[result.Outcome]) -> None:
+    table = Table(title="what the faults did", title_justify="left")
+    for column in report.COLUMNS:
+        table.add_column(column, justify="left" if column == "fault" else "right")
+    for row in report.rows(outcomes):
+        table.add_row(*row)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

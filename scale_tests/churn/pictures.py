@@ -1,0 +1,175 @@
+"""The pictures of a recording: the time line of everything, and how long each fault took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from scale_tests.churn.result import Outcome
+from scale_tests.churn.timeline import Phase, Sample, rates, sent
+from scale_tests.results.pictures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    STYLE,
+    VERMILION,
+    save,
+)
+
+SHADES = {"kill": VERMILION, "churn": ORANGE, "partition": PURPLE}
+"""The colour behind the time of each kind of fault."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """All that pictures are made of."""
+
+    phases: Sequence[Phase]
+    samples: Sequence[Sample]
+    outcomes: Sequence[Outcome]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture: its file, its title, what plots it."""
+
+    name: str
+    title: str
+    plot: Callable[[Figure, Recording], None]
+
+
+def draw(recording: Recording, directory: Path, subtitle: str) -> list[Path]:
+    """Draws every picture into `directory` and returns the files."""
+    files: list[Path] = []
+    for picture in PICTURES:
+        with mpl.rc_context(STYLE):
+            figure = Figure(figsize=(8, 6 if picture.plot is plot_timeline else 4), layout="tight")
+            picture.plot(figure, recording)
+            figure.suptitle(picture.title, x=0.02, ha="left", fontweight="bold", fontsize=12)
+            figure.text(0.02, 0.005, subtitle, fontsize=7.5, color=GREY)
+            figure.tight_layout(rect=(0, 0.02, 1, 0.99))
+            files += save(figure, directory, picture.name)
+    return files
+
+
+def plot_timeline(figure: Figure, recording: Recording) -> None:
+    """Reachability, the account and the traffic, one above the other, on one axis of time."""
+    reach, account, traffic = figure.subplots(3, sharex=True, height_ratios=(3, 3, 2))
+    _plot_reach(reach, recording)
+    _plot_account(account, recording)
+    line = list(rates(sent(recording.samples)))
+    nodes = recording.samples[-1].cluster.replicas_wanted
+    traffic.plot([t for t, _ in line], [r / nodes / 1024 for _, r in line], color=BLUE, linewidth=1)
+    traffic.set_ylabel("KiB/s sent\nper node")
+    traffic.set_ylim(bottom=0)
+    traffic.set_xlabel("seconds since the apply")
+    for axes in (reach, account, traffic):
+        _shade(axes, recording.phases, named=axes is reach)
+    account.legend(loc="upper left", fontsize=8)
+    reach.legend(loc="lower right", fontsize=8)
+
+
+def _plot_reach(axes: Axes, recording: Recording) -> None:
+    wanted = recording.samples[-1].cluster.replicas_wanted
+    seconds = [s.seconds for s in recording.samples]
+    axes.plot(
+        seconds,
+        [100 * sum(n.joined for n in s.nodes) / wanted for s in recording.samples],
+        color=SKY,
+        label="joined, of all nodes",
+    )
+    reached = [
+        (s.seconds, 100 * phase.reach(s))
+        for s in recording.samples
+        if (phase := _phase_at(recording.phases, s.seconds)) is not None
+    ]
+    axes.plot(
+        [t for t, _ in reached],
+        [r for _, r in reached],
+        color=BLUE,
+        label="in the largest component, of the survivors",
+    )
+    axes.set_ylabel("%")
+    axes.set_ylim(0, 104)
+
+
+def _plot_account(axes: Axes, recording: Recording) -> None:
+    seconds = [s.seconds for s in recording.samples]
+    axes.plot(
+        seconds,
+        [s.cluster.workload.increments_sum for s in recording.samples],
+        color=VERMILION,
+        label="increments made",
+    )
+    # A node that has just come back holds nothing for a moment; it joins in with its first message.
+    holding = [(s.seconds, [n.value for n in s.nodes if n.value]) for s in recording.samples]
+    for extreme, style in ((max, "-"), (min, "--")):
+        axes.plot(
+            [t for t, values in holding if values],
+            [extreme(values) for _, values in holding if values],
+            color=GREEN,
+            linestyle=style,
+            linewidth=1,
+            label=f"counted, the {'foremost' if extreme is max else 'last'} replica",
+        )
+    lost = [s.cluster.workload.lost_increments for s in recording.samples]
+    axes.plot(seconds, lost, color=GREY, linestyle=":", label=f"lost with killed nodes: {lost[-1]}")
+    axes.set_ylabel("increments")
+    axes.set_ylim(bottom=0)
+
+
+def _shade(axes: Axes, phases: Sequence[Phase], *, named: bool) -> None:
+    """Each fault as a band from its beginning until one component."""
+    for index, phase in enumerate(p for p in phases if p.kind != "calm"):
+        end = phase.whole_at or phase.until or phase.at
+        axes.axvspan(phase.at, end, color=SHADES[phase.kind], alpha=0.15, linewidth=0)
+        if named:
+            # Kills follow one another closely: each name a line higher than the one before.
+            axes.annotate(
+                phase.name,
+                xy=(phase.at, 1),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 2 + 10 * (index % 3)),
+                textcoords="offset points",
+                fontsize=8,
+                color=SHADES[phase.kind],
+            )
+
+
+def plot_recovery(figure: Figure, recording: Recording) -> None:
+    """Seconds from the end of each fault until survivors, all nodes and the counter are well."""
+    axes = figure.subplots()
+    faults = [o for o in recording.outcomes if o.kind != "calm"]
+    figures: tuple[tuple[str, str, Callable[[Outcome], float | None]], ...] = (
+        ("the survivors one component", SKY, lambda o: o.survivors_connected),
+        ("all nodes back, one component", BLUE, lambda o: o.one_component),
+        ("all that was counted in every replica", GREEN, lambda o: o.accounted),
+    )
+    for row, (label, colour, of) in enumerate(figures):
+        places = [index + 0.26 * (row - 1) for index in range(len(faults))]
+        values = [of(o) or 0.0 for o in faults]
+        bars = axes.bar(places, values, 0.24, color=colour, label=label)
+        axes.bar_label(bars, [f"{v:.1f}" for v in values], fontsize=8)
+    axes.set_xticks(range(len(faults)), [o.name for o in faults])
+    axes.set_ylabel("seconds after the end of the fault")
+    axes.grid(axis="x", visible=False)
+    axes.legend(fontsize=9)
+
+
+def _phase_at(phases: Sequence[Phase], seconds: float) -> Phase | None:
+    begun = [phase for phase in phases if phase.at <= seconds]
+    return begun[-1] if begun else None
+
+
+PICTURES = (
+    Picture("churn", "Killed, churned and cut in two while it counts", plot_timeline),
+    Picture("churn-recovery", "How long each fault lasts on", plot_recovery),
+)

@@ -1,0 +1,189 @@
+"""The result directory: `churn.json`, the samples, the pictures and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from scale_tests.churn import pictures, result
+from scale_tests.churn.programme import Programme
+from scale_tests.churn.result import Outcome
+from scale_tests.churn.timeline import Phase, Sample, sent
+from scale_tests.results import document as documents
+from scale_tests.results.bars import Bar
+from scale_tests.results.document import RESULTS
+
+COLUMNS = (
+    "fault",
+    "killed",
+    "least reach, %",
+    "survivors connected, s",
+    "one component, s",
+    "accounted, s",
+    "told, s",
+    "increments",
+    "lost",
+    "B/s per node",
+    "payload",
+)
+"""The table's columns; times are counted from the end of the fault, but for `told`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """A recording, ended or not."""
+
+    programme: Programme
+    started: datetime
+    versions: dict[str, str]
+    local: bool
+    quick: bool
+    phases: Sequence[Phase]
+    samples: Sequence[Sample]
+    missed: int
+    """Looks that the API server did not answer."""
+    last: Sample | None
+    """The sample that ended the count."""
+
+
+def write(recorded: Recorded, directory: Path = RESULTS / "churn") -> tuple[Path, list[Bar]]:
+    """Writes everything and returns the directory and the bars. There has to be a sample."""
+    outcomes = [result.outcome(phase, recorded.samples) for phase in recorded.phases]
+    bars = result.bars(outcomes, recorded.last, planned=len(recorded.programme.kills) + 2)
+    measured = documents.document(
+        "churn",
+        started=recorded.started,
+        versions=recorded.versions,
+        cells=[{"figure": "fault", **asdict(outcome)} for outcome in outcomes]
+        + [{"figure": "sample", **cell} for cell in _samples(recorded)],
+        bars=bars,
+        local_cluster=recorded.local,
+        config=asdict(recorded.programme) | {"cluster": recorded.programme.manifest("churn")},
+        seed=recorded.programme.seed,
+        quick=recorded.quick,
+        looks_without_answer=recorded.missed,
+    )
+    documents.write(measured, directory)
+    documents.write(measured)
+    recording = pictures.Recording(
+        phases=recorded.phases, samples=recorded.samples, outcomes=outcomes
+    )
+    pictures.draw(recording, directory, _subtitle(recorded))
+    (directory / "README.md").write_text(page(measured, recorded.programme, outcomes, bars))
+    return directory, bars
+
+
+def rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
+    """The table, a row for each fault, in `COLUMNS`."""
+    return [
+        (
+            outcome.name,
+            str(outcome.killed),
+            f"{outcome.least_reach_percent:g}",
+            _seconds(outcome.survivors_connected),
+            _seconds(outcome.one_component),
+            _seconds(outcome.accounted),
+            "" if outcome.told is None else _seconds(outcome.told),
+            f"{outcome.increments:,}",
+            f"{outcome.lost:,}",
+            f"{outcome.bytes_per_second_and_node:,.0f}",
+            f"{outcome.payload_per_second_and_node:,.0f}",
+        )
+        for outcome in outcomes
+    ]
+
+
+def page(
+    measured: dict[str, Any],
+    programme: Programme,
+    outcomes: Sequence[Outcome],
+    bars: Sequence[Bar],
+) -> str:
+    """The Markdown page of the result directory."""
+    meta = measured["meta"]
+    host = meta["machine"]
+    found = ", ".join(f"{part} {version}" for part, version in meta["versions"].items())
+    lines = [
+        f"# Churn and partitions, {programme.nodes} pods, {meta['started']}",
+        "",
+        f"{host['cpus']} CPUs ({host['cpu_model']}), {host['memory_bytes'] / (1 << 30):.0f} GiB, "
+        f"kernel {host['kernel']}. {found}. HyParView, synchronisation "
+        f"{programme.synchronization}, {programme.churn_per_minute:g} nodes a minute of churn for "
+        f"{programme.churn_seconds:.0f} s, the partition for {programme.partition_seconds:.0f} s."
+        + (" Shortened (QUICK=1)." if meta["quick"] else ""),
+        "",
+        f"| {' | '.join(COLUMNS)} |",
+        f"|{'---|' * len(COLUMNS)}",
+        *(f"| {' | '.join(row)} |" for row in rows(outcomes)),
+        "",
+        "Times are from the end of the fault (the kill, the last of the churn's, the healing) but "
+        "for *told*: from the beginning of the partition until the status has the condition "
+        "OverlayConnected=False, Partitioned. *Reach* is the share of the survivors in one "
+        "component. *Accounted*: every replica holds all increments but those lost, and no more. "
+        "*Lost*: counted by nodes that were killed before they had told anybody. Bytes are frames, "
+        "and CRDT payload.",
+        "",
+        "| checked | found | held to | |",
+        "|---|---|---|---|",
+        *(
+            f"| {bar.name} | {bar.value} | {bar.bar} | {'ok' if bar.ok else '**FAILED**'} |"
+            for bar in bars
+        ),
+        "",
+        *(f"![{picture.title}]({picture.name}.svg)\n" for picture in pictures.PICTURES),
+        f"Again: `python -m scale_tests.churn --nodes {programme.nodes} --seed {programme.seed}`.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _samples(recorded: Recorded) -> list[dict[str, Any]]:
+    """The time line, as JSON has it."""
+    line = []
+    for sample, odometer in zip(recorded.samples, sent(recorded.samples), strict=True):
+        begun = [phase for phase in recorded.phases if phase.at <= sample.seconds]
+        run = sample.cluster.workload
+        connected = sample.cluster.condition("OverlayConnected")
+        line.append(
+            {
+                "seconds": round(sample.seconds, 2),
+                "phase": begun[-1].name if begun else None,
+                "answered": len(sample.nodes),
+                "joined": sum(node.joined for node in sample.nodes),
+                "components": sample.components,
+                "reach": round(begun[-1].reach(sample), 4) if begun else None,
+                "told": {
+                    "joined": sample.cluster.joined,
+                    "components": sample.cluster.components,
+                    "overlay_connected": None
+                    if connected is None
+                    else f"{connected.status} {connected.reason}",
+                    "phase": sample.cluster.phase,
+                },
+                "value_min": sample.values[0],
+                "value_max": sample.values[1],
+                "value": run.value,
+                "increments": run.increments_sum,
+                "lost": run.lost_increments,
+                "replaced": run.replaced_nodes,
+                "bytes_frames": odometer.frames,
+                "bytes_payload": odometer.payload,
+            }
+        )
+    return line
+
+
+def _subtitle(recorded: Recorded) -> str:
+    versions = recorded.versions
+    return (
+        f"{recorded.programme.nodes} pods, HyParView, {recorded.programme.synchronization} · "
+        f"Kubernetes {versions.get('kubernetes', '-')}, OTP {versions.get('otp', '-')}, "
+        f"partisan {versions.get('source', '-')}"
+    )
+
+
+def _seconds(value: float | None) -> str:
+    return "never" if value is None else f"{value:.1f}"

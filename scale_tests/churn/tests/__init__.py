@@ -1,0 +1,1 @@
+"""Tests of the churn measurement, on made-up recordings."""

@@ -1,0 +1,74 @@
+"""Half of a cluster dies at once, or is cut off from the other half, while it counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from scale_tests.churn.faults import Faults
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject, assert_accounted, manifest
+from scale_tests.harness.environment import Environment
+
+NODES = 8
+COUNTER = {
+    # A minute of counting: half of the cluster alone does not get to the end of it meanwhile.
+    "impressions": NODES * 120,
+    "incrementInterval": "500ms",
+    "propagationInterval": "250ms",
+}
+
+
+def test_two_halves_that_cannot_reach_each_other_are_told_of_and_become_one_again(
+    new_subject: NewSubject, environment: Environment
+) -> None:
+    if not environment.local:
+        pytest.skip("the network is cut in this machine's own packet filter")
+    subject = new_subject("cut")
+    subject.apply(manifest("cut", NODES, workload={"adCounter": COUNTER}))
+    subject.wait_counted(NODES * 10)
+    before = _lives(subject)
+    with _faults(subject).partition() as sides:
+        status = subject.wait("told of the partition", lambda s: s.components == 2)
+        connected = status.condition("OverlayConnected")
+        assert connected is not None
+        assert (connected.status, connected.reason) == ("False", "Partitioned")
+        assert connected.message.startswith("2 components")
+        # Each half goes on by itself, and nobody takes its nodes for dead.
+        assert status.joined == status.ready == NODES
+        views = {node.name: set(node.active) for node in subject.nodes()}
+        assert all(views[name] <= side for side in sides for name in side)
+        trouble = subject.wait("advice", lambda s: s.trouble is not None).trouble
+        assert trouble is not None
+        assert trouble.reason == "OverlayPartitioned"
+    subject.wait("one component again", lambda s: s.steady and s.trouble is None)
+    status = subject.wait_finished()
+    assert _lives(subject) == before
+    assert (status.workload.replaced_nodes, status.workload.lost_increments) == (0, 0)
+    assert_accounted(subject, status)
+
+
+def test_half_of_the_nodes_killed_at_once_come_back_and_the_account_holds(
+    new_subject: NewSubject,
+) -> None:
+    subject = new_subject("halved")
+    subject.apply(manifest("halved", NODES, workload={"adCounter": COUNTER}))
+    subject.wait_counted(NODES * 10)
+    before = _lives(subject)
+    faults = _faults(subject)
+    victims = faults.draw(0.5)
+    faults.kill(victims)
+    status = subject.wait_finished()
+    after = _lives(subject)
+    assert {name for name in before if after[name] != before[name]} == set(victims)
+    assert status.workload.replaced_nodes == len(victims) == NODES // 2
+    assert_accounted(subject, status)
+
+
+def _faults(subject: Subject) -> Faults:
+    return Faults(subject.environment, subject.cluster, subject.namespace, subject.name, seed=1)
+
+
+def _lives(subject: Subject) -> dict[str, tuple[str, int]]:
+    """Each pod's identity, and how often its container was restarted."""
+    restarts = subject.restarts()
+    return {name: (uid, restarts[name]) for name, uid in subject.uids().items()}
