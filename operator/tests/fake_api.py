@@ -1,6 +1,7 @@
 """An API server that keeps objects in memory: enough of it for the client and the loops.
 
-It answers get, list, create, apply and delete, counts requests by verb, and can be told to fail.
+It answers get, list, create, replace, apply and delete, counts requests by verb, and can be told
+to fail.
 Server-side apply is a deep merge, which is what it is for a manager that applies alone.
 """
 
@@ -8,11 +9,13 @@ from __future__ import annotations
 
 import collections
 import itertools
+import math
 from typing import Any
 
 from aiohttp import web
 from kubernetes.aio.client import ApiClient, Configuration
 
+from partisan_operator.fence import Fence
 from partisan_operator.kube import Kube
 
 Json = dict[str, Any]
@@ -37,6 +40,7 @@ class FakeApi:
         self.log: list[web.Request] = []
         self.failure: tuple[int, str] | None = None
         self._ids = itertools.count(1)
+        self._versions = itertools.count(1)
 
     async def start(self) -> Kube:
         """Serve on a port of its own; return a client of it."""
@@ -47,12 +51,15 @@ class FakeApi:
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         configuration = Configuration()
         configuration.host = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
-        self._kube = Kube(ApiClient(configuration))
-        return self._kube
+        self.client = ApiClient(configuration)
+        fence = Fence()
+        fence.open(math.inf)
+        self.kube = Kube(self.client, fence)
+        return self.kube
 
     async def stop(self) -> None:
         """Close client and port."""
-        await self._kube.close()
+        await self.client.close()
         await self._runner.cleanup()
 
     @property
@@ -64,6 +71,7 @@ class FakeApi:
         """Store an object, as any other client might have."""
         metadata = {"uid": f"uid-{next(self._ids)}", "generation": 1} | manifest["metadata"]
         metadata.setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
+        metadata["resourceVersion"] = str(next(self._versions))
         self.objects[path] = manifest | {"metadata": metadata}
         return self.objects[path]
 
@@ -87,6 +95,11 @@ class FakeApi:
                 return web.json_response({"items": items})
             case "POST":
                 return self._create(path, body)
+            case "PUT" if path in self.objects:
+                replaced = body["metadata"]["resourceVersion"]
+                if self.objects[path]["metadata"]["resourceVersion"] != replaced:
+                    return web.json_response({"message": "another version"}, status=409)
+                return web.json_response(self.put(path, body))
             case "PATCH":
                 old = self.objects.get(path, {"metadata": {}})
                 return web.json_response(self.put(path, merged(old, body)))

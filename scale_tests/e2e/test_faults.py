@@ -115,18 +115,11 @@ def _assert_accounted(subject: Subject, status: ClusterStatus) -> None:
 
 
 def _kill_operator(cluster: Cluster) -> None:
-    """Kills the operator at once and waits until its successor is ready."""
-    (pod,) = operator.operator_pods(cluster)
-    name = pod["metadata"]["name"]
-    cluster.delete(core(operator.NAMESPACE, "pods", name), gracePeriodSeconds="0")
-    path = f"apis/apps/v1/namespaces/{operator.NAMESPACE}/deployments/{operator.RELEASE}"
+    """Kills the operator that acts at once, and waits until another one does."""
+    killed = wait_for("an operator that acts", lambda: operator.leader(cluster), bool)
+    cluster.delete(core(operator.NAMESPACE, "pods", killed), gracePeriodSeconds="0")
     wait_for(
-        "the next operator",
-        lambda: (
-            [p["metadata"]["name"] for p in operator.operator_pods(cluster)],
-            cluster.get(path)["status"].get("readyReplicas", 0),
-        ),
-        lambda seen: seen[1] == 1 and seen[0] != [name],
+        "the next operator", lambda: operator.leader(cluster), lambda name: name not in ("", killed)
     )
 
 
