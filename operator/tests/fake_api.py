@@ -2,7 +2,8 @@
 
 It answers get, list, create, replace, apply and delete, counts requests by verb, and can be told
 to fail.
-Server-side apply is a deep merge, which is what it is for a manager that applies alone.
+Server-side apply is a deep merge, which is what it is for a manager that applies alone and takes
+nothing back; of a status, which is its own, it takes back what it leaves out.
 """
 
 from __future__ import annotations
@@ -75,12 +76,27 @@ class FakeApi:
         self.objects[path] = manifest | {"metadata": metadata}
         return self.objects[path]
 
+    def written(self) -> None:
+        """Take note of a write that took effect."""
+
     async def _answer(self, request: web.Request) -> web.Response:
+        answer = await self._perform(request)
+        if request.method != "GET" and answer.status < 400:
+            self.written()
+        # It may have been the write after which everything fails.
+        return self._failed() or answer
+
+    def _failed(self) -> web.Response | None:
+        if self.failure is None:
+            return None
+        code, message = self.failure
+        return web.json_response({"kind": "Status", "message": message}, status=code)
+
+    async def _perform(self, request: web.Request) -> web.Response:
         self.requests[request.method] += 1
         self.log.append(request)
-        if self.failure is not None:
-            code, message = self.failure
-            return web.json_response({"kind": "Status", "message": message}, status=code)
+        if failed := self._failed():
+            return failed
         path = request.path.removesuffix("/status")
         body: Json = await request.json() if request.can_read_body else {}
         match request.method:
@@ -100,9 +116,15 @@ class FakeApi:
                 if self.objects[path]["metadata"]["resourceVersion"] != replaced:
                     return web.json_response({"message": "another version"}, status=409)
                 return web.json_response(self.put(path, body))
+            case "PATCH" if request.path.endswith("/status"):
+                old = self.objects.get(path, {})
+                return web.json_response(self.put(path, {**body, **old, "status": body["status"]}))
             case "PATCH":
                 old = self.objects.get(path, {"metadata": {}})
-                return web.json_response(self.put(path, merged(old, body)))
+                new = self.put(path, merged(old, body))
+                if old.get("spec", new.get("spec")) != new.get("spec"):
+                    new["metadata"]["generation"] += 1
+                return web.json_response(new)
             case "DELETE" if path in self.objects:
                 if self.objects[path]["metadata"]["uid"] != body["preconditions"]["uid"]:
                     return web.json_response({"message": "another uid"}, status=409)
