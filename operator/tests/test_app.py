@@ -8,6 +8,7 @@ import logging
 from typing import Any
 
 import aiohttp
+import kopf
 import pytest
 
 from partisan_operator import logs
@@ -70,6 +71,20 @@ def test_an_api_server_that_stays_away_is_waited_for() -> None:
     assert pauses == sorted(pauses)
     assert pauses[-1] == 10.0
     assert list(itertools.islice(Backoffs(), 4)) == pauses[:4]
+
+
+async def test_a_watch_that_died_silently_is_noticed(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing() -> None: ...
+
+    monkeypatch.setattr(application, "start", nothing)
+    registry, settings = registry_of(application), kopf.OperatorSettings()
+    (startup,) = (h for h in registry._activities._handlers if h.id.endswith("startup"))
+    await startup.fn(settings=settings)  # type: ignore[call-arg, misc]
+    # The API server sends a bookmark every minute: without one the watch is dead.
+    assert 60 < settings.watching.inactivity_timeout <= 120
+    assert settings.watching.server_timeout is not None
 
 
 def test_a_change_of_the_status_alone_wakes_nobody(

@@ -339,6 +339,17 @@ async def test_an_image_that_cannot_be_pulled_is_told(rig: Rig) -> None:
     assert rig.events() == ["ImagePullFailed"]
 
 
+async def test_a_problem_is_told_although_the_last_operator_s_clock_was_ahead(rig: Rig) -> None:
+    await rig.look()
+    rig.bring_up_pods(ready=False)
+    rig.condition("Ready")["lastTransitionTime"] = "2026-01-01T05:00:00Z"
+    waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such image"}}}
+    pod = {"metadata": {"name": "ads-1"}, "status": {"containerStatuses": [waiting]}}
+    rig.api.put(f"/api/v1{NAMESPACE}/pods/ads-1", pod)
+    await rig.look()
+    assert rig.condition("Degraded")["reason"] == "ImagePullFailed"
+
+
 async def test_pods_that_a_quota_forbids_are_told_and_tried_again(rig: Rig) -> None:
     await rig.look()
     rig.api.objects[SET]["status"] = {"observedGeneration": 1, "replicas": 0}
