@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
+import time
 
 import pytest
 
@@ -15,6 +18,7 @@ from scale_tests.harness.kube import ApiError, Cluster, Json, core
 from scale_tests.harness.nodes import components
 from scale_tests.harness.partisan import ClusterStatus
 from scale_tests.harness.progress import wait_for
+from scale_tests.localkube import processes
 from scale_tests.localkube.settings import Settings
 
 NODES = 16
@@ -23,6 +27,9 @@ COUNTER = {
     "incrementInterval": "500ms",
     "propagationInterval": "250ms",
 }
+
+AWAY_SECONDS = 30
+"""Longer than the operator's Lease lasts, shorter than a machine is missed."""
 
 
 def test_three_pods_killed_mid_run_rejoin_and_the_account_holds(new_subject: NewSubject) -> None:
@@ -204,6 +211,35 @@ def test_a_node_that_crashes_again_and_again_holds_nobody_up(
     assert subject.uids() == before
 
 
+def test_an_api_server_that_is_away_for_half_a_minute_costs_no_restart(
+    new_subject: NewSubject, cluster: Cluster, environment: Environment
+) -> None:
+    if not environment.local:
+        pytest.skip("the API server is frozen as a process of this machine")
+    subject = new_subject("away")
+    subject.apply(manifest("away", 6, workload={"adCounter": {**COUNTER, "impressions": 6 * 60}}))
+    subject.wait_counted(6 * 5)
+    before = subject.uids()
+    operators = {pod["metadata"]["name"] for pod in operator.operator_pods(cluster)}
+    record = processes.find(Settings(), "kube-apiserver")
+    assert record is not None
+    os.kill(record.pid, signal.SIGSTOP)  # connections stay open, and nobody answers
+    try:
+        time.sleep(AWAY_SECONDS)
+    finally:
+        os.kill(record.pid, signal.SIGCONT)
+    wait_for("an operator that acts", lambda: _leader_if_any(cluster), bool)
+    status = subject.wait_finished()
+    assert subject.uids() == before
+    assert set(subject.restarts().values()) == {0}
+    assert (status.workload.replaced_nodes, status.workload.lost_increments) == (0, 0)
+    pods = operator.operator_pods(cluster)
+    assert {pod["metadata"]["name"] for pod in pods} == operators
+    assert {c["restartCount"] for pod in pods for c in pod["status"]["containerStatuses"]} == {0}
+    subject.patch(replicas=7)
+    subject.wait("scaled after the outage", lambda s: s.steady and s.joined == 7)
+
+
 def _assert_accounted(subject: Subject, status: ClusterStatus) -> None:
     """One overlay, equal counters, and every increment either counted once or reported lost."""
     nodes = subject.nodes()
@@ -237,6 +273,16 @@ def _kill_container(subject: Subject, pod: str) -> None:
         lambda: subject.restarts()[pod],
         lambda count: count == 1,
     )
+
+
+def _leader_if_any(cluster: Cluster) -> str:
+    """The operator that acts, of an API server that may not answer yet."""
+    try:
+        return operator.leader(cluster)
+    except ApiError as error:
+        if error.status not in (0, 429) and error.status < 500:
+            raise
+        return ""
 
 
 def _kill_if_running(subject: Subject, pod: str) -> None:
