@@ -1,18 +1,22 @@
 """An API server that keeps objects in memory: enough of it for the client and the loops.
 
-It answers get, list, create, apply and delete, counts requests by verb, and can be told to fail.
-Server-side apply is a deep merge, which is what it is for a manager that applies alone.
+It answers get, list, create, replace, apply and delete, counts requests by verb, and can be told
+to fail.
+Server-side apply is a deep merge, which is what it is for a manager that applies alone and takes
+nothing back; of a status, which is its own, it takes back what it leaves out.
 """
 
 from __future__ import annotations
 
 import collections
 import itertools
+import math
 from typing import Any
 
 from aiohttp import web
 from kubernetes.aio.client import ApiClient, Configuration
 
+from partisan_operator.fence import Fence
 from partisan_operator.kube import Kube
 
 Json = dict[str, Any]
@@ -37,6 +41,7 @@ class FakeApi:
         self.log: list[web.Request] = []
         self.failure: tuple[int, str] | None = None
         self._ids = itertools.count(1)
+        self._versions = itertools.count(1)
 
     async def start(self) -> Kube:
         """Serve on a port of its own; return a client of it."""
@@ -47,12 +52,15 @@ class FakeApi:
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         configuration = Configuration()
         configuration.host = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
-        self._kube = Kube(ApiClient(configuration))
-        return self._kube
+        self.client = ApiClient(configuration)
+        fence = Fence()
+        fence.open(math.inf)
+        self.kube = Kube(self.client, fence)
+        return self.kube
 
     async def stop(self) -> None:
         """Close client and port."""
-        await self._kube.close()
+        await self.client.close()
         await self._runner.cleanup()
 
     @property
@@ -64,15 +72,31 @@ class FakeApi:
         """Store an object, as any other client might have."""
         metadata = {"uid": f"uid-{next(self._ids)}", "generation": 1} | manifest["metadata"]
         metadata.setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
+        metadata["resourceVersion"] = str(next(self._versions))
         self.objects[path] = manifest | {"metadata": metadata}
         return self.objects[path]
 
+    def written(self) -> None:
+        """Take note of a write that took effect."""
+
     async def _answer(self, request: web.Request) -> web.Response:
+        answer = await self._perform(request)
+        if request.method != "GET" and answer.status < 400:
+            self.written()
+        # It may have been the write after which everything fails.
+        return self._failed() or answer
+
+    def _failed(self) -> web.Response | None:
+        if self.failure is None:
+            return None
+        code, message = self.failure
+        return web.json_response({"kind": "Status", "message": message}, status=code)
+
+    async def _perform(self, request: web.Request) -> web.Response:
         self.requests[request.method] += 1
         self.log.append(request)
-        if self.failure is not None:
-            code, message = self.failure
-            return web.json_response({"kind": "Status", "message": message}, status=code)
+        if failed := self._failed():
+            return failed
         path = request.path.removesuffix("/status")
         body: Json = await request.json() if request.can_read_body else {}
         match request.method:
@@ -87,9 +111,20 @@ class FakeApi:
                 return web.json_response({"items": items})
             case "POST":
                 return self._create(path, body)
+            case "PUT" if path in self.objects:
+                replaced = body["metadata"]["resourceVersion"]
+                if self.objects[path]["metadata"]["resourceVersion"] != replaced:
+                    return web.json_response({"message": "another version"}, status=409)
+                return web.json_response(self.put(path, body))
+            case "PATCH" if request.path.endswith("/status"):
+                old = self.objects.get(path, {})
+                return web.json_response(self.put(path, {**body, **old, "status": body["status"]}))
             case "PATCH":
                 old = self.objects.get(path, {"metadata": {}})
-                return web.json_response(self.put(path, merged(old, body)))
+                new = self.put(path, merged(old, body))
+                if old.get("spec", new.get("spec")) != new.get("spec"):
+                    new["metadata"]["generation"] += 1
+                return web.json_response(new)
             case "DELETE" if path in self.objects:
                 if self.objects[path]["metadata"]["uid"] != body["preconditions"]["uid"]:
                     return web.json_response({"message": "another uid"}, status=409)

@@ -8,26 +8,37 @@ import logging
 from typing import Any
 
 import aiohttp
+import kopf
 import pytest
 
 from partisan_operator import logs
 from partisan_operator.app import Application, Backoffs, registry_of
 from partisan_operator.settings import Settings
-from partisan_operator.supervisor import Supervisor
 from partisan_operator.web import serve
 
 
 class Recorder:
-    """Takes the supervisor's place."""
+    """Takes the scope's place."""
 
     def __init__(self) -> None:
         self.woken: list[tuple[str, str]] = []
+        self.known: set[tuple[str, str]] = set()
         self.in_trouble: list[str] = []
+        self.obstacle = ""
+        self.standing = "leads"
+
+    def learn(self, namespace: str, name: str) -> None:
+        self.known.add((namespace, name))
+        self.wake(namespace, name)
+
+    def forget(self, namespace: str, name: str) -> None:
+        self.known.discard((namespace, name))
+        self.wake(namespace, name)
 
     def wake(self, namespace: str, name: str) -> None:
         self.woken.append((namespace, name))
 
-    def stuck(self) -> list[str]:
+    def faults(self) -> list[str]:
         return self.in_trouble
 
 
@@ -39,7 +50,7 @@ def recorder() -> Recorder:
 @pytest.fixture
 def application(recorder: Recorder) -> Application:
     made = Application(Settings())
-    made._supervisor = recorder  # type: ignore[assignment]
+    made._scopes = {"": recorder}  # type: ignore[dict-item]
     return made
 
 
@@ -62,16 +73,31 @@ def test_an_api_server_that_stays_away_is_waited_for() -> None:
     assert list(itertools.islice(Backoffs(), 4)) == pauses[:4]
 
 
+async def test_a_watch_that_died_silently_is_noticed(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing() -> None: ...
+
+    monkeypatch.setattr(application, "start", nothing)
+    registry, settings = registry_of(application), kopf.OperatorSettings()
+    (startup,) = (h for h in registry._activities._handlers if h.id.endswith("startup"))
+    await startup.fn(settings=settings)  # type: ignore[call-arg, misc]
+    # The API server sends a bookmark every minute: without one the watch is dead.
+    assert 60 < settings.watching.inactivity_timeout <= 120
+    assert settings.watching.server_timeout is not None
+
+
 def test_a_change_of_the_status_alone_wakes_nobody(
     application: Application, recorder: Recorder
 ) -> None:
     application.cluster_event(event(), None)
     application.cluster_event(event(), "MODIFIED")
-    assert len(recorder.woken) == 1
+    assert len(recorder.woken) == len(recorder.known) == 1
     application.cluster_event(event(2), "MODIFIED")
     application.cluster_event(event(2, deletionTimestamp="now"), "MODIFIED")
     application.cluster_event(event(2, deletionTimestamp="now"), "DELETED")
     assert recorder.woken == [("default", "ads")] * 4
+    assert recorder.known == set()
 
 
 def test_a_child_wakes_its_cluster_and_a_stranger_nobody(
@@ -84,9 +110,16 @@ def test_a_child_wakes_its_cluster_and_a_stranger_nobody(
     assert recorder.woken == [("default", "ads")]
 
 
+def test_each_namespace_has_a_lease_of_its_own_and_a_stranger_none(recorder: Recorder) -> None:
+    application = Application(Settings(namespaces=("default", "other")))
+    application._scopes = {"default": recorder}  # type: ignore[dict-item]
+    application.cluster_event(event(), None)
+    application.cluster_event(event(namespace="third", uid="v"), None)
+    assert recorder.woken == [("default", "ads")]
+
+
 async def test_health_and_metrics(recorder: Recorder) -> None:
-    supervisor: Supervisor = recorder  # type: ignore[assignment]
-    runner = await serve(supervisor, 0)
+    runner = await serve([recorder], 0)
     port = next(address[1] for address in runner.addresses if address[0] == "0.0.0.0")
     base = f"http://127.0.0.1:{port}"
     async with aiohttp.ClientSession() as session:
@@ -98,6 +131,11 @@ async def test_health_and_metrics(recorder: Recorder) -> None:
         async with session.get(f"{base}/healthz") as response:
             assert response.status == 503
             assert "default/ads" in await response.text()
+        async with session.get(f"{base}/readyz") as response:
+            assert (response.status, await response.text()) == (200, "leads\n")
+        recorder.obstacle = "nothing is known"
+        async with session.get(f"{base}/readyz") as response:
+            assert (response.status, await response.text()) == (503, "nothing is known\n")
     await runner.cleanup()
 
 

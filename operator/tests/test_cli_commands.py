@@ -284,6 +284,95 @@ def test_one_look_at_a_rollout_is_enough_when_asked(api: FakeKubectl) -> None:
     assert rollout.PERIOD > 0
 
 
+REVISIONS = f"/apis/apps/v1/namespaces/{NAMESPACE}/controllerrevisions"
+SHARD = f"/apis/apps/v1/namespaces/{NAMESPACE}/statefulsets/ads"
+
+
+def template(image: str, configuration: str = "c", **pod: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"annotations": {"partisan.dev/config-hash": configuration}},
+        "spec": {"containers": [{"image": image, "resources": {"requests": {}}}], **pod},
+    }
+
+
+def with_templates(api: FakeKubectl, *templates: dict[str, Any]) -> None:
+    """Record the templates that the StatefulSet had, the newest last, and some of another's."""
+    api.answers[SHARD] = {
+        "metadata": {"uid": "set-uid"},
+        "status": {"updateRevision": f"ads-{len(templates)}"},
+    }
+
+    def revision(number: int, found: dict[str, Any], owner: str) -> dict[str, Any]:
+        reference = {"controller": True, "uid": owner}
+        return {
+            "metadata": {"name": f"ads-{number}", "ownerReferences": [reference]},
+            "revision": number,
+            "data": {"spec": {"template": found}},
+        }
+
+    own = [revision(number, found, "set-uid") for number, found in enumerate(templates, 1)]
+    other = revision(99, template("foreign"), "other-uid")
+    api.answers[REVISIONS] = {"items": [*reversed(own), other]}
+
+
+def test_an_undo_sets_the_fields_that_made_the_newest_template(api: FakeKubectl) -> None:
+    api.cluster["spec"] |= {"image": "node:3", "nodeSelector": {"disk": "ssd"}}
+    with_templates(
+        api,
+        template("node:1"),
+        template("node:2", nodeSelector={"zone": "a"}),
+        template("node:3", nodeSelector={"disk": "ssd"}),
+    )
+    status, text = run(api, "rollout", "undo", "ads", "--dry-run")
+    assert (status, api.patches) == (0, [])
+    assert "spec.image: node:3 -> node:2" in text
+    status, text = run(api, "rollout", "undo", "ads")
+    assert status == 0
+    assert api.patches == [
+        {"spec": {"image": "node:2", "nodeSelector": {"disk": None, "zone": "a"}}}
+    ]
+    assert "rollout status ads" in text
+
+
+@pytest.mark.parametrize(
+    ("templates", "words"),
+    [
+        ([template("node:1")], "nothing to undo"),
+        ([template("node:1", "a"), template("node:2", "b")], "apply the former manifest"),
+        (
+            [template("node:1"), template("node:1", hostUsers=False)],
+            "another version of the operator",
+        ),
+    ],
+)
+def test_an_undo_that_cannot_lead_back_says_what_does(
+    api: FakeKubectl, templates: list[dict[str, Any]], words: str
+) -> None:
+    with_templates(api, *templates)
+    with pytest.raises(CommandError, match=words):
+        run(api, "rollout", "undo", "ads")
+    assert api.patches == []
+
+
+def test_an_undo_of_a_paused_cluster_says_how_to_resume(api: FakeKubectl) -> None:
+    with_templates(api, template("node:1"), template("node:2"))
+    api.cluster["spec"]["paused"] = True
+    _, text = run(api, "rollout", "undo", "ads")
+    assert text.splitlines()[-1].endswith("resume ads")
+
+
+def test_an_undo_that_the_api_server_refuses_changes_nothing(api: FakeKubectl) -> None:
+    with_templates(api, template("node:1"), template("node:2"))
+    api.refusal = "Error from server (Invalid): spec.image: no"
+    with pytest.raises(CommandError, match="nothing was changed"):
+        run(api, "rollout", "undo", "ads")
+
+
+def test_a_rollout_can_be_paused_where_it_is_looked_for(api: FakeKubectl) -> None:
+    assert run(api, "rollout", "pause", "ads") == (0, "ads paused\n")
+    assert api.patches == [{"spec": {"paused": True}}]
+
+
 def test_logs_are_merged_by_time(api: FakeKubectl) -> None:
     api.log = (
         "[pod/ads-0/node] 2026-01-01T00:00:01.12Z second\n"

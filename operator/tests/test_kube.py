@@ -24,7 +24,7 @@ async def api() -> AsyncIterator[FakeApi]:
 
 @pytest.fixture
 def kube(api: FakeApi) -> Kube:
-    return api._kube
+    return api.kube
 
 
 async def test_get(api: FakeApi, kube: Kube) -> None:

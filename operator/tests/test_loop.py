@@ -273,6 +273,28 @@ def change(rig: Rig, spec: dict[str, Any]) -> None:
     live["metadata"]["generation"] = 2
 
 
+async def test_a_refused_scale_down_is_told_once_and_changes_nothing(rig: Rig) -> None:
+    await converge(rig)
+    edges = {"kind": "Static", "static": {"edges": [[0, 0], [1, 1]]}}
+    change(rig, {"replicas": 2, "overlay": edges})
+    children = {path: item for path, item in rig.api.objects.items() if path != CLUSTER}
+    for _ in range(2):
+        assert await rig.look() == rig.tools.settings.active_period
+    assert children.items() <= rig.api.objects.items()
+    assert rig.nodes.told == []
+    assert rig.events()[-1] == "ScaleDownRefused"
+    assert rig.events().count("ScaleDownRefused") == 1
+    assert rig.status["phase"] == "Degraded"
+    assert rig.condition("Degraded")["reason"] == "ScaleDownRefused"
+    progressing = rig.condition("Progressing")
+    assert (progressing["status"], progressing["reason"]) == ("False", "ScaleDownRefused")
+    rig.api.objects[CLUSTER]["spec"]["overlay"]["static"]["edges"] = [[0, 1]]
+    rig.api.objects[CLUSTER]["metadata"]["generation"] = 3
+    await rig.look()
+    assert rig.api.objects[SET]["spec"]["replicas"] == 2
+    assert rig.events()[-2:] == ["Scaled", "Recovered"]
+
+
 async def test_a_child_that_somebody_deleted_is_back_after_a_resync(rig: Rig) -> None:
     await converge(rig)
     service = f"/api/v1{NAMESPACE}/services/ads"
@@ -315,6 +337,17 @@ async def test_an_image_that_cannot_be_pulled_is_told(rig: Rig) -> None:
     assert rig.status["phase"] == "Degraded"
     assert "Pod ads-1" in rig.condition("Degraded")["message"]
     assert rig.events() == ["ImagePullFailed"]
+
+
+async def test_a_problem_is_told_although_the_last_operator_s_clock_was_ahead(rig: Rig) -> None:
+    await rig.look()
+    rig.bring_up_pods(ready=False)
+    rig.condition("Ready")["lastTransitionTime"] = "2026-01-01T05:00:00Z"
+    waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such image"}}}
+    pod = {"metadata": {"name": "ads-1"}, "status": {"containerStatuses": [waiting]}}
+    rig.api.put(f"/api/v1{NAMESPACE}/pods/ads-1", pod)
+    await rig.look()
+    assert rig.condition("Degraded")["reason"] == "ImagePullFailed"
 
 
 async def test_pods_that_a_quota_forbids_are_told_and_tried_again(rig: Rig) -> None:

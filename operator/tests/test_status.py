@@ -238,6 +238,13 @@ def test_a_cluster_at_work_shows_its_traffic_now_and_then() -> None:
     assert worth_writing(status(after(cluster(), first), later), first)
 
 
+def test_a_status_of_an_operator_whose_clock_was_ahead_is_written_over() -> None:
+    world = World()
+    ahead = replace(world.observe(), at=world.now + timedelta(hours=1))
+    first = status(cluster(), ahead, acted=True)
+    assert worth_writing(status(after(cluster(), first), world.observe()), first)
+
+
 def test_what_changed_is_written() -> None:
     world = settled({})
     first = status(cluster(), world.observe())

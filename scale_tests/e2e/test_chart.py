@@ -11,7 +11,8 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.subject import manifest
 from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster
+from scale_tests.harness.kube import Cluster, core
+from scale_tests.harness.progress import wait_for
 
 
 def test_helm_test_reaches_the_operator(environment: Environment) -> None:
@@ -46,8 +47,9 @@ def test_clusters_outlive_the_release_and_are_taken_over_by_the_next(
 
 
 def interval(cluster: Cluster) -> str:
-    """The interval that the operator's container is told."""
-    (pod,) = operator.operator_pods(cluster)
+    """The interval that the container of the operator that acts is told."""
+    name = wait_for("an operator that acts", lambda: operator.leader(cluster), bool)
+    pod = cluster.get(core(operator.NAMESPACE, "pods", name))
     (container,) = pod["spec"]["containers"]
     told = {variable["name"]: variable.get("value", "") for variable in container["env"]}
     return str(told["PARTISAN_OPERATOR_INTERVAL"])

@@ -8,12 +8,16 @@ from collections.abc import Sequence
 from scale_tests.harness.commands import CommandError, capture
 from scale_tests.harness.environment import Environment, image_digest
 from scale_tests.harness.kube import PARTISAN, Cluster, Json, core
+from scale_tests.harness.progress import wait_for
 from scale_tests.localkube.build import bin_directory
 
 CHART = "charts/partisan-operator"
 RELEASE = "partisan-operator"
 NAMESPACE = "partisan-system"
 CRD = "apis/apiextensions.k8s.io/v1/customresourcedefinitions/partisanclusters.partisan.dev"
+LEASE = "apis/coordination.k8s.io/v1/namespaces/kube-system/leases/partisan-operator"
+"""The Lease that the operator holds while it acts."""
+
 SELECTOR = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component=operator"
 
 
@@ -44,17 +48,22 @@ def install(environment: Environment, *, values: Sequence[str] = ()) -> None:
     Raises:
         CommandError: helm failed; with what it wrote.
     """
-    _helm(
-        environment,
-        *["upgrade", "--install", RELEASE, CHART],
-        *["--namespace", NAMESPACE, "--create-namespace"],
-        *["--wait", "--timeout", "2m"],
-        *image_values("image", environment.operator_image),
-        *image_values("nodeImage", environment.node_image),
-        # A rebuilt image has the same tag; only this makes the operator's pod start with it.
-        *["--set-string", f"podAnnotations.partisan\\.dev/image-digest={image_digest('operator')}"],
-        *values,
-    )
+    _install(environment, RELEASE, NAMESPACE, values)
+
+
+def install_beside(environment: Environment, name: str) -> None:
+    """Installs the chart once more, as release `name` in a namespace of that name, and waits.
+
+    Raises:
+        CommandError: helm failed; with what it wrote.
+    """
+    _install(environment, name, name, ["--set", "crds.enabled=false"])
+
+
+def uninstall_beside(environment: Environment, name: str) -> None:
+    """Removes what `install_beside` made. Raises CommandError."""
+    _helm(environment, "uninstall", name, "--namespace", name, "--ignore-not-found", "--wait")
+    kubectl(environment, "delete", "namespace", name, "--ignore-not-found")
 
 
 def rollback(environment: Environment) -> None:
@@ -68,7 +77,7 @@ def test(environment: Environment) -> None:
 
 
 def uninstall(environment: Environment) -> list[str]:
-    """Removes the release, its namespace and the definition, whatever of them is there.
+    """Removes the release, its namespace, Lease and definition, whatever of them is there.
 
     Returns the clusters that somebody still has, as `namespace/name`: if there are any, nothing
     is removed, for they would go with the definition. Raises CommandError, ApiError.
@@ -79,6 +88,7 @@ def uninstall(environment: Environment) -> list[str]:
         uninstall_release(environment)
         kubectl(environment, "delete", "crd", CRD.rpartition("/")[2], "--ignore-not-found")
         kubectl(environment, "delete", "namespace", NAMESPACE, "--ignore-not-found")
+        cluster.delete(LEASE)
     return left
 
 
@@ -110,6 +120,20 @@ def operator_pods(cluster: Cluster) -> list[Json]:
     return [item for item in items if "deletionTimestamp" not in item["metadata"]]
 
 
+def leader(cluster: Cluster) -> str:
+    """The name of the operator's pod that acts; empty while none does. Raises ApiError."""
+    lease = cluster.find(LEASE)
+    holder = "" if lease is None else lease["spec"].get("holderIdentity") or ""
+    name = str(holder).partition("_")[0]
+    return name if name in {p["metadata"]["name"] for p in operator_pods(cluster)} else ""
+
+
+def metrics(cluster: Cluster) -> str:
+    """The `/metrics` of the operator's pod that acts. Raises ApiError, StalledError."""
+    pod = wait_for("an operator that acts", lambda: leader(cluster), bool)
+    return cluster.text(core(NAMESPACE, "pods", f"http:{pod}:9090/proxy/metrics"))
+
+
 def logs(cluster: Cluster, *, lines: int = 2000) -> str:
     """The last lines of the operator's log. Raises ApiError."""
     return "".join(
@@ -117,6 +141,20 @@ def logs(cluster: Cluster, *, lines: int = 2000) -> str:
             core(NAMESPACE, "pods", f"{pod['metadata']['name']}/log"), tailLines=str(lines)
         )
         for pod in operator_pods(cluster)
+    )
+
+
+def _install(environment: Environment, release: str, namespace: str, values: Sequence[str]) -> None:
+    _helm(
+        environment,
+        *["upgrade", "--install", release, CHART],
+        *["--namespace", namespace, "--create-namespace"],
+        *["--wait", "--timeout", "2m"],
+        *image_values("image", environment.operator_image),
+        *image_values("nodeImage", environment.node_image),
+        # A rebuilt image has the same tag; only this makes the operator's pod start with it.
+        *["--set-string", f"podAnnotations.partisan\\.dev/image-digest={image_digest('operator')}"],
+        *values,
     )
 
 

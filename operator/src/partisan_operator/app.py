@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import socket
+import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -18,14 +20,11 @@ from aiohttp import web
 from partisan_operator import __version__, metrics
 from partisan_operator.children.naming import MANAGED_BY_LABEL, MANAGER
 from partisan_operator.clock import utc_now
-from partisan_operator.execute import Executor
 from partisan_operator.kube import connect
-from partisan_operator.loop import Tools
 from partisan_operator.models.cluster import GROUP, KIND, PLURAL, VERSION
-from partisan_operator.observe.observer import Observer
 from partisan_operator.observe.scraper import Scraper
+from partisan_operator.scope import Scope
 from partisan_operator.settings import Settings
-from partisan_operator.supervisor import Supervisor
 from partisan_operator.web import serve
 
 logger = logging.getLogger(__name__)
@@ -50,7 +49,7 @@ class Application:
     def __init__(self, settings: Settings) -> None:
         """Make an application; `start` opens its connections."""
         self._settings = settings
-        self._supervisor: Supervisor | None = None
+        self._scopes: dict[str, Scope] = {}
         self._seen: dict[str, tuple[int, bool]] = {}
 
     @property
@@ -67,51 +66,67 @@ class Application:
             ", ".join(settings.namespaces) or "all namespaces",
             settings.node_image,
         )
-        self._kube = await connect()
+        self._client = await connect()
         self._scraper = Scraper(
             timeout=settings.scrape_timeout,
             concurrency=settings.scrape_concurrency,
             clock=utc_now,
         )
-        observer = Observer(self._kube, self._scraper, utc_now)
-        executor = Executor(self._kube, self._scraper, observer)
-        self._supervisor = Supervisor(Tools(self._kube, observer, executor, settings))
-        self._web: web.AppRunner = await serve(self._supervisor, settings.metrics_port)
+        # Another one with every start: what this process began, it alone may go on with.
+        identity = f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}"
+        self._scopes = {
+            namespace: Scope(
+                self._client,
+                self._scraper,
+                settings,
+                lease_namespace=namespace or settings.lease_namespace,
+                identity=identity,
+            )
+            for namespace in settings.namespaces or ("",)
+        }
+        scopes = tuple(self._scopes.values())
+        self._web: web.AppRunner = await serve(scopes, settings.metrics_port)
         self._lag = asyncio.create_task(metrics.measure_lag(), name="event loop lag")
+        for scope in scopes:
+            scope.start()
 
     async def stop(self) -> None:
-        """Stop all loops and close all connections."""
-        if self._supervisor is None:
+        """Stop all loops, leave the clusters to another operator, close all connections."""
+        if not self._scopes:
             return
         logger.info("stopping")
         self._lag.cancel()
-        await self._supervisor.stop()
+        await asyncio.gather(*(scope.stop() for scope in self._scopes.values()))
         await self._web.cleanup()
         await self._scraper.close()
-        await self._kube.close()
+        await self._client.close()
 
     def cluster_event(self, manifest: Mapping[str, Any], event: str | None) -> None:
         """Wake a cluster's loop, unless only the status changed: that was the loop itself."""
         metadata = manifest["metadata"]
+        namespace, name = metadata["namespace"], metadata["name"]
+        scope = self._scope_of(namespace)
+        if scope is None:
+            return
         state = metadata["generation"], "deletionTimestamp" in metadata
         if event == "DELETED":
             self._seen.pop(metadata["uid"], None)
-        elif self._seen.get(metadata["uid"]) == state:
-            return
-        else:
+            scope.forget(namespace, name)
+        elif self._seen.get(metadata["uid"]) != state:
             self._seen[metadata["uid"]] = state
-        self._wake(metadata["namespace"], metadata["name"])
+            scope.learn(namespace, name)
 
     def child_event(self, manifest: Mapping[str, Any]) -> None:
         """Wake the loop of the cluster that a child belongs to."""
         metadata = manifest["metadata"]
+        scope = self._scope_of(metadata["namespace"])
         for owner in metadata.get("ownerReferences") or ():
-            if owner.get("controller") and owner["kind"] == KIND:
-                self._wake(metadata["namespace"], owner["name"])
+            if scope is not None and owner.get("controller") and owner["kind"] == KIND:
+                scope.wake(metadata["namespace"], owner["name"])
 
-    def _wake(self, namespace: str, name: str) -> None:
-        if self._supervisor is not None:
-            self._supervisor.wake(namespace, name)
+    def _scope_of(self, namespace: str) -> Scope | None:
+        """Return who looks after the clusters of a namespace; None before the start."""
+        return self._scopes.get(namespace if self.namespaced else "")
 
 
 def registry_of(application: Application) -> kopf.OperatorRegistry:

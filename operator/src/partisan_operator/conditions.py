@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from partisan_operator.diagnosis import Problem
+from partisan_operator.diagnosis import Problem, Reason
 from partisan_operator.models.status import Condition, ConditionType, TriState
 from partisan_operator.observe.graph import OverlayGraph
 from partisan_operator.observe.running import RunningOverlay
@@ -125,6 +125,8 @@ def _ready(facts: Facts) -> _Claim:
 def _progressing(facts: Facts) -> _Claim:
     if facts.paused:
         return _Claim("False", "Paused", "spec.paused is true: nothing is changed")
+    if facts.problem is not None and facts.problem.reason is Reason.SCALE_DOWN_REFUSED:
+        return _Claim("False", facts.problem.reason, facts.problem.message)
     complete = facts.all_ready and facts.connected
     if facts.outdated or (facts.was_rolling and not complete):
         return _Claim("True", ROLLING_OUT, f"{facts.outdated} pods are of an earlier template")

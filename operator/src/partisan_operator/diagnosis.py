@@ -19,6 +19,7 @@ class Reason(StrEnum):
     INVALID_SPEC = "InvalidSpec"
     NAME_CONFLICT = "NameConflict"
     TOKEN_INVALID = "TokenInvalid"
+    SCALE_DOWN_REFUSED = "ScaleDownRefused"
     APPLY_FAILED = "ApplyFailed"
     CONFIGURATION_REFUSED = "ConfigurationRefused"
     QUOTA_EXCEEDED = "QuotaExceeded"

@@ -103,10 +103,11 @@ class Executor:
             logger.warning("%d nodes cannot be told: there is no token", len(action.nodes))
             return None
         logger.info("tell %d nodes the configuration", len(action.nodes))
-        outcomes = await asyncio.gather(
-            *(self._scraper.configure(node, token, action.text) for node in action.nodes),
-            return_exceptions=True,
-        )
+        async with self._kube.changing():
+            outcomes = await asyncio.gather(
+                *(self._scraper.configure(node, token, action.text) for node in action.nodes),
+                return_exceptions=True,
+            )
         refusals = []
         for outcome in outcomes:
             if isinstance(outcome, RefusedError):
@@ -130,7 +131,8 @@ class Executor:
         attempts = min(START_ATTEMPTS, len(action.candidates))
         for endpoint in random.sample(action.candidates, attempts):
             try:
-                await self._scraper.start_run(endpoint, token, action.run)
+                async with self._kube.changing():
+                    await self._scraper.start_run(endpoint, token, action.run)
             except ScrapeError as error:
                 logger.warning("run %s was not started: %s", action.run, error)
             else:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +22,7 @@ from partisan_operator import metrics
 from partisan_operator.announcements import Announcement
 from partisan_operator.children.child import Manifest
 from partisan_operator.clock import to_wire, utc_now
+from partisan_operator.fence import Fence, FencedError
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.cluster import API_VERSION, GROUP, KIND, PLURAL, VERSION
 
@@ -34,6 +37,7 @@ _PATHS = {
     "Pod": ("api/v1", "pods"),
     "Event": ("api/v1", "events"),
     "EndpointSlice": ("apis/discovery.k8s.io/v1", "endpointslices"),
+    "Lease": ("apis/coordination.k8s.io/v1", "leases"),
     "NetworkPolicy": ("apis/networking.k8s.io/v1", "networkpolicies"),
     "PodDisruptionBudget": ("apis/policy/v1", "poddisruptionbudgets"),
     KIND: (f"apis/{GROUP}/{VERSION}", PLURAL),
@@ -60,26 +64,37 @@ class Query:
     """Ask for metadata alone, where the rest would only be thrown away."""
 
 
-async def connect() -> Kube:
-    """Return a client with the service account of the pod, else with the kubeconfig."""
+async def connect() -> ApiClient:
+    """Return a connection with the service account of the pod, else with the kubeconfig."""
     configuration = Configuration()
     if "KUBERNETES_SERVICE_HOST" in os.environ:
         config.load_incluster_config(client_configuration=configuration)
     else:
         await config.load_kube_config(client_configuration=configuration)
-    return Kube(ApiClient(configuration))
+    return ApiClient(configuration)
 
 
 class Kube:
-    """What the operator asks of the API server."""
+    """What the operator asks of the API server. All but reads and Leases goes through the fence."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: ApiClient, fence: Fence) -> None:
         """Make a client of an official one."""
         self._client = client
+        self._fence = fence
 
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._client.close()
+    @asynccontextmanager
+    async def changing(self) -> AsyncIterator[None]:
+        """Change something within this context, at the API server or in the nodes.
+
+        Raises `KubeError` when this operator may not, or may not any longer.
+        """
+        try:
+            async with self._fence.writing():
+                yield
+        except FencedError as error:
+            raise KubeError(0, str(error)) from error
+        except TimeoutError as error:
+            raise KubeError(0, "the time to act ended while something was being changed") from error
 
     async def get(self, kind: str, namespace: str, name: str) -> Manifest | None:
         """Return an object; None when there is none."""
@@ -129,7 +144,7 @@ class Kube:
 
     async def create(self, manifest: Manifest) -> None:
         """Create an object; raises `KubeError` with code 409 when it is there already."""
-        await self._call(
+        await self._change(
             "create",
             "POST",
             manifest["kind"],
@@ -147,14 +162,14 @@ class Kube:
             "propagationPolicy": "Background",
         }
         try:
-            await self._call("delete", "DELETE", kind, namespace, name, body=options)
+            await self._change("delete", "DELETE", kind, namespace, name, body=options)
         except KubeError as error:
             if error.code not in (404, 409):
                 raise
 
     async def annotate(self, kind: str, namespace: str, name: str, key: str, value: str) -> None:
         """Set one annotation, as a manager of its own: no apply of ours takes it away."""
-        await self._call(
+        await self._change(
             "patch",
             "PATCH",
             kind,
@@ -191,8 +206,26 @@ class Kube:
             }
         )
 
+    async def write_lease(self, lease: Manifest) -> Manifest:
+        """Create a Lease, or replace the one of the version that it names; return it as written.
+
+        The Lease decides over the fence, and so is the one thing that is written outside of it.
+        Raises `KubeError` with code 409, or 404, when it is there already, another one or gone.
+        """
+        metadata = lease["metadata"]
+        replaces = "resourceVersion" in metadata
+        return await self._call(
+            "update" if replaces else "create",
+            "PUT" if replaces else "POST",
+            "Lease",
+            metadata["namespace"],
+            metadata["name"] if replaces else "",
+            parameters=[("fieldManager", FIELD_MANAGER)],
+            body=lease,
+        )
+
     async def _apply(self, manifest: Manifest, subresource: str = "") -> None:
-        await self._call(
+        await self._change(
             f"apply_{subresource}" if subresource else "apply",
             "PATCH",
             manifest["kind"],
@@ -203,6 +236,10 @@ class Kube:
             headers={"Content-Type": "application/apply-patch+yaml"},
             body=manifest,
         )
+
+    async def _change(self, *arguments: str, **options: Any) -> None:
+        async with self.changing():
+            await self._call(*arguments, **options)
 
     async def _call(
         self,

@@ -77,6 +77,7 @@ class ClusterLoop:
         self._ledger = Ledger()
         self._looked_at_all = self._diagnosed = self._nudged = float("-inf")
         self._troubles: tuple[Trouble, ...] = ()
+        self._untrue_since: dict[ConditionType, float] = {}
         self._stood = False
 
     def wake(self) -> None:
@@ -183,8 +184,8 @@ class ClusterLoop:
     async def _diagnose(self, cluster: PartisanCluster, observation: Observation) -> Problem | None:
         """Return what is wrong with a cluster that is not ready, asking for details rarely."""
         now = to_wire(observation.at)
-        ready = cluster.status.condition(ConditionType.READY)
-        if ready is None or ready.status == "True":
+        unready_for = self._untrue_for(cluster, ConditionType.READY, now)
+        if unready_for is None:
             self._troubles = ()
             return None
         began = time.monotonic()
@@ -193,14 +194,43 @@ class ClusterLoop:
             self._troubles = await self._tools.observer.troubles(cluster, observation)
             await self._nudge(cluster, observation)
         unready = observation.unready(cluster)
-        unready_for = seconds_between(ready.last_transition_time, now) or 0.0
         problem = explain(
             [trouble for trouble in self._troubles if trouble.pod in unready],
             unready_pods=len(unready),
             seeds=seed_names(cluster),
             unready_for=unready_for,
         )
-        return problem or silence(observation.silent(), unready_for) or _partition(cluster, now)
+        return (
+            problem
+            or silence(observation.silent(), unready_for)
+            or self._partition(cluster, observation)
+        )
+
+    def _partition(self, cluster: PartisanCluster, observation: Observation) -> Problem | None:
+        kind, now = ConditionType.OVERLAY_CONNECTED, to_wire(observation.at)
+        seconds = self._untrue_for(cluster, kind, now)
+        if seconds is None or cluster.status.overlay is None:
+            return None
+        return partition(
+            cluster.status.overlay.components,
+            cluster.status.joined,
+            cluster.spec.replicas,
+            seconds,
+        )
+
+    def _untrue_for(self, cluster: PartisanCluster, kind: ConditionType, now: str) -> float | None:
+        """Return for how many seconds a condition has not been true; None when it is, or unknown.
+
+        The time in the status may be that of another operator, whose clock was ahead of this one's:
+        it is never less than for how long this loop has seen it so.
+        """
+        condition = cluster.status.condition(kind)
+        if condition is None or condition.status == "True":
+            self._untrue_since.pop(kind, None)
+            return None
+        since = self._untrue_since.setdefault(kind, time.monotonic())
+        told = seconds_between(condition.last_transition_time, now) or 0.0
+        return max(told, time.monotonic() - since)
 
     async def _nudge(self, cluster: PartisanCluster, observation: Observation) -> None:
         """Make StatefulSets try again to create the pods that they could not create.
@@ -235,18 +265,6 @@ class ClusterLoop:
         if new.joined_at and new.joined_at != old.joined_at:
             seconds = seconds_between(new.applied_at, new.joined_at) or 0.0
             metrics.apply_to_joined_seconds.observe(seconds)
-
-
-def _partition(cluster: PartisanCluster, now: str) -> Problem | None:
-    connected = cluster.status.condition(ConditionType.OVERLAY_CONNECTED)
-    if connected is None or cluster.status.overlay is None:
-        return None
-    return partition(
-        cluster.status.overlay.components,
-        cluster.status.joined,
-        cluster.spec.replicas,
-        seconds_between(connected.last_transition_time, now) or 0.0,
-    )
 
 
 def _settled(status: PartisanClusterStatus) -> bool:

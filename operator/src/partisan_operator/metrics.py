@@ -61,6 +61,12 @@ clusters = Gauge(
     "Clusters that the operator looks after.",
     registry=registry,
 )
+leader = Gauge(
+    "partisan_operator_leader",
+    "1 while this operator holds the Lease and acts, 0 while it stands by.",
+    ["lease"],
+    registry=registry,
+)
 cluster_metrics = ClusterMetrics()
 registry.register(cluster_metrics)
 

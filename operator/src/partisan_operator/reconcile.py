@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from partisan_operator import rollout, workload
+from partisan_operator import rollout, scale_down, workload
 from partisan_operator.children import Child, Family, naming, token_secret
 from partisan_operator.children.child import owned_by, up_to_date
 from partisan_operator.children.family import emptied_shard
@@ -82,7 +82,7 @@ class Plan:
     """Pods that a rollout has yet to replace."""
 
     problem: Problem | None
-    """What keeps the operator from acting on some children."""
+    """What keeps the operator from acting."""
 
     scaling: tuple[int, int] | None
     """Pods asked for before and after, when their number changes."""
@@ -102,11 +102,11 @@ def plan(
     cluster: PartisanCluster, family: Family, observation: Observation, default_image: str
 ) -> Plan:
     """Return what is to be done about a cluster."""
-    conflict = _conflict(cluster, family, observation)
+    obstacle = _conflict(cluster, family, observation) or scale_down.refusal(cluster, observation)
     batch = _rollout(cluster, observation)
     scaling = _scaling(cluster, observation)
-    if cluster.spec.paused or cluster.deleting or conflict is not None:
-        return Plan((), batch.outdated, conflict, None)
+    if cluster.spec.paused or cluster.deleting or obstacle is not None:
+        return Plan((), batch.outdated, obstacle, None)
     foundations = family.foundations if observation.complete else ()
     waves: tuple[tuple[Action, ...], ...] = (
         (
@@ -184,10 +184,8 @@ def _unwanted(
 
 
 def _scaling(cluster: PartisanCluster, observation: Observation) -> tuple[int, int] | None:
-    shards = observation.shards(cluster)
-    before = sum(shard.wanted for shard in shards)
-    after = cluster.spec.replicas
-    return (before, after) if shards and before != after else None
+    before, after = observation.wanted_pods(cluster), cluster.spec.replicas
+    return (before, after) if observation.shards(cluster) and before != after else None
 
 
 def _rollout(cluster: PartisanCluster, observation: Observation) -> rollout.Batch:

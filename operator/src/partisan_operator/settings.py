@@ -25,6 +25,11 @@ class Settings:
     namespaces: tuple[str, ...] = ()
     """`WATCH_NAMESPACES`: comma-separated; empty means all, which needs a ClusterRole."""
 
+    lease_namespace: str = "kube-system"
+    """`LEASE_NAMESPACE`: where the Lease is that the operator of all namespaces holds while it
+    acts. Two with different ones would both act. Unused with `WATCH_NAMESPACES`: there the Leases
+    are in these."""
+
     idle_period: float = 10.0
     """`INTERVAL`: time between two looks at a settled cluster, as a duration such as `10s`. What
     happens to nodes without a change of their StatefulSet is noticed after that time."""
@@ -63,6 +68,7 @@ class Settings:
             namespaces=tuple(
                 filter(None, map(str.strip, read.text("WATCH_NAMESPACES").split(",")))
             ),
+            lease_namespace=read.text("LEASE_NAMESPACE") or default.lease_namespace,
             idle_period=read.seconds("INTERVAL", default.idle_period),
             active_period=read.seconds("ACTIVE_INTERVAL", default.active_period),
             resync_period=read.seconds("RESYNC_INTERVAL", default.resync_period),

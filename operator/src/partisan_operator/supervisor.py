@@ -60,6 +60,11 @@ class Supervisor:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for namespace, name in list(self._entries):
+            # Whoever looks after it from now on tells how it is.
+            metrics.cluster_metrics.forget(namespace, name)
+        self._entries.clear()
+        metrics.clusters.set(0)
 
     def _forget(self, key: tuple[str, str], task: asyncio.Task[None]) -> None:
         entry = self._entries.get(key)

@@ -1,29 +1,62 @@
-"""The operator's own HTTP port: `/healthz` for the kubelet, `/metrics` for Prometheus."""
+"""The operator's own HTTP port: probes for the kubelet, `/metrics` for Prometheus."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from partisan_operator import metrics
-from partisan_operator.supervisor import Supervisor
 
 
-async def serve(supervisor: Supervisor, port: int) -> web.AppRunner:
-    """Serve until the returned runner is cleaned up."""
+class Probed(Protocol):
+    """What the probes ask."""
+
+    def faults(self) -> list[str]:
+        """Return what is stuck, which only a restart helps."""
+
+    @property
+    def obstacle(self) -> str:
+        """Why it could neither act nor take over; empty when it could."""
+
+    @property
+    def standing(self) -> str:
+        """Whether it acts or stands by, in words."""
+
+
+async def serve(probed: Sequence[Probed], port: int) -> web.AppRunner:
+    """Serve until the returned runner is cleaned up.
+
+    `/healthz` is 503 when something is stuck. `/readyz` is 200 for an operator that acts, and for
+    one that stands by and could take over.
+    """
 
     async def healthz(_: web.Request) -> web.Response:
-        stuck = supervisor.stuck()
+        stuck = [fault for part in probed for fault in part.faults()]
         if stuck:
             return web.Response(status=503, text=f"stuck: {', '.join(stuck)}\n")
         return web.Response(text="ok\n")
+
+    async def readyz(_: web.Request) -> web.Response:
+        obstacles = [part.obstacle for part in probed if part.obstacle]
+        if obstacles:
+            return web.Response(status=503, text="\n".join(obstacles) + "\n")
+        return web.Response(text="".join(f"{part.standing}\n" for part in probed))
 
     async def exposition(_: web.Request) -> web.Response:
         body = generate_latest(metrics.registry)
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     application = web.Application()
-    application.add_routes([web.get("/healthz", healthz), web.get("/metrics", exposition)])
+    application.add_routes(
+        [
+            web.get("/healthz", healthz),
+            web.get("/readyz", readyz),
+            web.get("/metrics", exposition),
+        ]
+    )
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, port=port).start()

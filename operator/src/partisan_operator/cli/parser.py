@@ -20,6 +20,7 @@ from partisan_operator.cli.commands import (
     rollout,
     status,
     top,
+    undo,
 )
 
 PROGRAM = "kubectl partisan"
@@ -148,6 +149,30 @@ COMMANDS = (
                 default=True,
                 help="go on until all is settled",
             ),
+        ),
+    ),
+    Command(
+        ("rollout", "pause"),
+        pause.run_pause,
+        "The same as pause: a rollout stops where it is",
+        ("rollout pause ads",),
+        (_NAME,),
+    ),
+    Command(
+        ("rollout", "resume"),
+        pause.run_resume,
+        "The same as resume",
+        ("rollout resume ads",),
+        (_NAME,),
+    ),
+    Command(
+        ("rollout", "undo"),
+        undo.run_undo,
+        "The pods' image, resources and placement as before their last change",
+        ("rollout undo ads --dry-run", "rollout undo ads"),
+        (
+            _NAME,
+            _argument("--dry-run", action="store_true", help="let the API server check it only"),
         ),
     ),
     Command(

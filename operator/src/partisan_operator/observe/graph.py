@@ -39,10 +39,29 @@ def links_of(views: Mapping[str, Iterable[str]]) -> frozenset[tuple[str, str]]:
     )
 
 
+def pieces(views: Mapping[str, Iterable[str]]) -> tuple[frozenset[str], ...]:
+    """Return the components of the graph that the active views make: see `links_of`.
+
+    >>> sorted(map(sorted, pieces({"a": ["b"], "b": [], "c": ["gone"]})))
+    [['a', 'b'], ['c']]
+    """
+    return _pieces(views, links_of(views))
+
+
 def analyse(views: Mapping[str, Iterable[str]]) -> OverlayGraph:
     """Return the figures of the graph that the active views of the nodes make: see `links_of`."""
     links = links_of(views)
-    parent = {node: node for node in views}
+    linked = {node for link in links for node in link}
+    return OverlayGraph(
+        nodes=len(views),
+        links=len(links),
+        components=len(_pieces(views, links)),
+        isolated=len(views) - len(linked),
+    )
+
+
+def _pieces(nodes: Iterable[str], links: Iterable[tuple[str, str]]) -> tuple[frozenset[str], ...]:
+    parent = {node: node for node in nodes}
 
     def root(node: str) -> str:
         while parent[node] != node:
@@ -52,10 +71,7 @@ def analyse(views: Mapping[str, Iterable[str]]) -> OverlayGraph:
 
     for left, right in links:
         parent[root(left)] = root(right)
-    linked = {node for link in links for node in link}
-    return OverlayGraph(
-        nodes=len(parent),
-        links=len(links),
-        components=sum(1 for node in parent if root(node) == node),
-        isolated=len(parent) - len(linked),
-    )
+    members: dict[str, list[str]] = {}
+    for node in parent:
+        members.setdefault(root(node), []).append(node)
+    return tuple(frozenset(group) for group in members.values())

@@ -154,6 +154,10 @@ class Observation:
             if name not in self.endpoints or not self.endpoints[name].ready
         ]
 
+    def wanted_pods(self, cluster: PartisanCluster) -> int:
+        """Return the number of pods that the StatefulSets are asked for now."""
+        return sum(shard.wanted for shard in self.shards(cluster))
+
     def reports(self, expected: Iterable[str]) -> dict[str, NodeReport]:
         """Return the reports of the expected nodes, by name."""
         return {pod: self.seen[pod].report for pod in expected if pod in self.seen}

@@ -65,22 +65,22 @@ class Observer:
         (live, token), endpoints = await asyncio.gather(
             self._children(cluster, family, complete=complete), self._endpoints(cluster)
         )
-        expected = naming.pod_names(cluster.name, cluster.spec.replicas)
+        objects = Observation(
+            at=self._clock(), live=live, complete=complete, token=token, endpoints=endpoints
+        )
+        # Nodes that are to go are asked too: how they are decides whether they may.
+        asked = naming.pod_names(
+            cluster.name, max(cluster.spec.replicas, objects.wanted_pods(cluster))
+        )
         with metrics.scrape_seconds.time():
             fresh, failures = await self._scraper.scrape(
-                endpoints[name] for name in expected if name in endpoints
+                endpoints[name] for name in asked if name in endpoints
             )
         metrics.scrape_failures.inc(len(failures))
         now = self._clock()
         known = {} if earlier is None else earlier.seen
-        observation = Observation(
-            at=now,
-            live=live,
-            complete=complete,
-            token=token,
-            endpoints=endpoints,
-            seen=merge_reports(known, fresh, endpoints, now),
-            failures=failures,
+        observation = replace(
+            objects, at=now, seen=merge_reports(known, fresh, endpoints, now), failures=failures
         )
         if not rollout.pending(observation.shards(cluster)):
             return observation

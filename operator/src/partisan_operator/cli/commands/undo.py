@@ -1,0 +1,134 @@
+"""`rollout undo NAME`: the pods' template as it was before the last change of it.
+
+Kubernetes keeps the former templates of a StatefulSet as ControllerRevisions. What the template
+takes from the spec as it is can be read back from there. The workload and the channels cannot:
+nodes read them from the ConfigMap, and of that the template has the hash alone.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from partisan_operator.children import naming
+from partisan_operator.children.child import owned_by
+from partisan_operator.children.pod import CONFIG_HASH_ANNOTATION
+from partisan_operator.cli import access
+from partisan_operator.cli.access import CommandError, Context
+from partisan_operator.cli.kubectl import Json, KubectlError
+
+_APPS = "apis/apps/v1/namespaces"
+
+_Template = Mapping[str, Any]
+
+
+def _of_pod(field: str, absent: Any) -> Callable[[_Template], Any]:
+    return lambda template: template["spec"].get(field, absent)
+
+
+def _of_container(field: str) -> Callable[[_Template], Any]:
+    return lambda template: template["spec"]["containers"][0].get(field)
+
+
+_FIELDS: Mapping[str, Callable[[_Template], Any]] = {
+    "image": _of_container("image"),
+    "imagePullPolicy": _of_container("imagePullPolicy"),
+    "resources": _of_container("resources"),
+    "imagePullSecrets": _of_pod("imagePullSecrets", []),
+    "nodeSelector": _of_pod("nodeSelector", {}),
+    "tolerations": _of_pod("tolerations", []),
+    "affinity": _of_pod("affinity", None),
+    "topologySpreadConstraints": _of_pod("topologySpreadConstraints", []),
+    "priorityClassName": _of_pod("priorityClassName", ""),
+}
+"""Fields of the spec that the template holds as they are, and where."""
+
+
+def run_undo(context: Context, arguments: Namespace) -> int:
+    """Set the fields of the spec that made the newest template to what they were before."""
+    cluster = access.cluster_of(context, arguments.name)
+    spec: Json = access.manifest_of(context, cluster.name)["spec"]
+    newest, former = _templates(context, cluster.name)
+    fields = changed_fields(newest, former)
+    patch = {"spec": {name: replacing(spec.get(name), value) for name, value in fields.items()}}
+    where = (context.namespace, access.RESOURCE, cluster.name)
+    try:
+        context.api.merge(*where, patch, dry_run=True)
+    except KubectlError as error:
+        raise CommandError(f"refused, nothing was changed: {error}") from None
+    for name, value in fields.items():
+        context.write(f"spec.{name}: {_shown(_FIELDS[name](newest))} -> {_shown(value)}")
+    if arguments.dry_run:
+        context.write("The API server accepts it. Nothing was changed (--dry-run).")
+        return 0
+    context.api.merge(*where, patch)
+    own = f"kubectl partisan -n {context.namespace}"
+    context.write(f"Changed. Follow it: {own} rollout status {cluster.name}")
+    if cluster.spec.paused:
+        context.write(f"{cluster.name} is paused: {own} resume {cluster.name}")
+    return 0
+
+
+def changed_fields(newest: _Template, former: _Template) -> dict[str, Any]:
+    """Return the fields of the spec to set for the former template, and their values.
+
+    Raises `CommandError` when fields alone do not lead back to it.
+    """
+    if _configuration(newest) != _configuration(former):
+        raise CommandError(
+            "the last change was one of the workload or the channels too, of which Kubernetes"
+            " keeps no former state: apply the former manifest"
+        )
+    fields = {
+        name: value(former) for name, value in _FIELDS.items() if value(former) != value(newest)
+    }
+    if not fields:
+        raise CommandError(
+            "the last change of the pods came with another version of the operator, not with the"
+            " spec: helm rollback undoes that"
+        )
+    return fields
+
+
+def replacing(live: Any, wanted: Any) -> Any:
+    """Return the JSON merge patch that makes a live value the wanted one.
+
+    >>> replacing({"a": 1, "b": 2}, {"a": 3})
+    {'b': None, 'a': 3}
+    """
+    if not (isinstance(live, Mapping) and isinstance(wanted, Mapping)):
+        return wanted
+    gone = {key: None for key in live if key not in wanted}
+    return gone | {key: replacing(live.get(key), value) for key, value in wanted.items()}
+
+
+def _templates(context: Context, name: str) -> tuple[_Template, _Template]:
+    """Return the newest template of the first shard's pods, and the one before.
+
+    Raises `CommandError` when there is no such; `KubectlError`.
+    """
+    shard = context.api.get(f"{_APPS}/{context.namespace}/statefulsets/{name}")
+    path = f"{_APPS}/{context.namespace}/controllerrevisions"
+    own = [
+        item
+        for item in context.api.items(path, labels=naming.selector(name))
+        if owned_by(item, shard["metadata"]["uid"])
+    ]
+    own.sort(key=lambda item: int(item["revision"]))
+    names = [item["metadata"]["name"] for item in own]
+    newest = shard["status"].get("updateRevision", "")
+    if newest not in names or names.index(newest) == 0:
+        raise CommandError(f"the pods of {name} have had no template before: nothing to undo")
+    index = names.index(newest)
+    after, before = (own[at]["data"]["spec"]["template"] for at in (index, index - 1))
+    return after, before
+
+
+def _configuration(template: _Template) -> str:
+    return str(template["metadata"].get("annotations", {}).get(CONFIG_HASH_ANNOTATION, ""))
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) and value else json.dumps(value, sort_keys=True)

@@ -1,0 +1,96 @@
+"""The clusters that one Lease is about: all of them, or those of one namespace.
+
+They are looked after here while this process holds the Lease. What wakes them is heard all the
+time, so that an operator that takes over knows them already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from kubernetes.aio.client import ApiClient
+
+from partisan_operator.clock import utc_now
+from partisan_operator.election import Candidate
+from partisan_operator.execute import Executor
+from partisan_operator.fence import Fence
+from partisan_operator.kube import Kube
+from partisan_operator.leadership import Leadership
+from partisan_operator.lease import Lease
+from partisan_operator.loop import Tools
+from partisan_operator.observe.observer import Observer
+from partisan_operator.observe.scraper import Scraper
+from partisan_operator.settings import Settings
+from partisan_operator.supervisor import Supervisor
+
+
+class Scope:
+    """Some clusters, and whether they are looked after here."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        scraper: Scraper,
+        settings: Settings,
+        *,
+        lease_namespace: str,
+        identity: str,
+    ) -> None:
+        """Make a scope; `start` begins to compete for its Lease."""
+        fence = Fence()
+        kube = Kube(client, fence)
+        observer = Observer(kube, scraper, utc_now)
+        executor = Executor(kube, scraper, observer)
+        self._known: set[tuple[str, str]] = set()
+        self._supervisor = Supervisor(Tools(kube, observer, executor, settings))
+        self._leadership = Leadership(
+            Lease(kube, lease_namespace),
+            Candidate(identity),
+            fence,
+            gained=self._begin,
+            lost=self._supervisor.stop,
+        )
+
+    def start(self) -> None:
+        """Begin to compete for the Lease."""
+        self._election = asyncio.create_task(self._leadership.run(), name="election")
+
+    async def stop(self) -> None:
+        """Stop looking after clusters, and leave them to another operator."""
+        self._election.cancel()
+        await asyncio.gather(self._election, return_exceptions=True)
+        await self._leadership.resign()
+
+    def learn(self, namespace: str, name: str) -> None:
+        """Know of a cluster that is there, and wake its loop."""
+        self._known.add((namespace, name))
+        self.wake(namespace, name)
+
+    def wake(self, namespace: str, name: str) -> None:
+        """Wake the loop of a cluster, if clusters are looked after here."""
+        if self._leadership.leading:
+            self._supervisor.wake(namespace, name)
+
+    def forget(self, namespace: str, name: str) -> None:
+        """Know no longer of a cluster that is gone; its loop, woken once more, ends."""
+        self._known.discard((namespace, name))
+        self.wake(namespace, name)
+
+    def faults(self) -> list[str]:
+        """Return what is stuck, which only a restart helps."""
+        election = [self._leadership.standing] if self._leadership.stuck else []
+        return self._supervisor.stuck() + election
+
+    @property
+    def obstacle(self) -> str:
+        """Why this operator could neither act here nor take over; empty when it could."""
+        return self._leadership.obstacle
+
+    @property
+    def standing(self) -> str:
+        """Whether this operator acts here, in words."""
+        return self._leadership.standing
+
+    def _begin(self) -> None:
+        for namespace, name in self._known:
+            self._supervisor.wake(namespace, name)

@@ -1,0 +1,160 @@
+"""The operator is killed after every single write of a create, a scale, a rollout and a delete.
+
+A run without a kill counts the writes of a scenario. Then the scenario is repeated, once for each
+of them: the write takes effect, the operator that sent it never learns so, and another one, which
+knows nothing, goes on. In the end everything is as it is without a kill.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from fake_api import FakeApi, Json
+from fake_cluster import CLUSTER, FakeCluster
+from partisan_operator.execute import Executor
+from partisan_operator.kube import KubeError
+from partisan_operator.loop import ClusterLoop, Tools
+from partisan_operator.observe.observer import Observer
+from partisan_operator.settings import Settings
+from world import START
+
+REPLICAS = 4
+SPEC: dict[str, Any] = {
+    "replicas": REPLICAS,
+    "rollout": {"maxUnavailable": 1},
+    "workload": {"adCounter": {"impressions": 6}},
+}
+ROUNDS = 60
+
+SCENARIOS: dict[str, dict[str, Any] | None] = {
+    "create": {},
+    "scale up": {"replicas": 6},
+    "scale down": {"replicas": 2},
+    "reconfigure": {"overlay": {"kind": "FullMesh"}},
+    "rollout": {"image": "node:2"},
+    "delete": None,
+}
+"""What is changed of `SPEC` once the cluster stands; nothing for its creation."""
+
+
+class Kubernetes(FakeApi):
+    """An API server after one of whose writes the operator is dead: it gets no answer any more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+        self.fatal: int | None = None
+
+    def written(self) -> None:
+        self.count += 1
+        if self.count == self.fatal:
+            self.failure = (503, "nobody hears this")
+
+
+class Rig:
+    """A cluster, and one operator after the other."""
+
+    def __init__(self, api: Kubernetes, kube: Any) -> None:
+        self.api, self._kube = api, kube
+        self.world = FakeCluster(api)
+        self.restarts = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        world: Any = self.world
+        observer = Observer(self._kube, world, lambda: START)
+        executor = Executor(self._kube, world, observer)
+        tools = Tools(self._kube, observer, executor, Settings(node_image="node:1"))
+        self._loop = ClusterLoop("default", "ads", tools)
+
+    async def settle(self) -> None:
+        """Let all work until two rounds in a row change nothing."""
+        quiet = 0
+        for _ in range(ROUNDS):
+            before = self.api.count, len(self.world.made), len(self.api.objects)
+            # Every look at all kinds of children: a missing one is not waited for.
+            self._loop._looked_at_all = float("-inf")
+            with contextlib.suppress(KubeError):
+                await self._loop._look_and_act()
+            if self.api.failure is not None:
+                self.api.failure = None
+                self.restarts += 1
+                self._begin()
+            self.world.step()
+            after = self.api.count, len(self.world.made), len(self.api.objects)
+            quiet = quiet + 1 if after == before else 0
+            if quiet == 2:
+                return
+        pytest.fail("it does not come to rest")
+
+    def create(self) -> None:
+        metadata = {"name": "ads", "namespace": "default", "generation": 1}
+        self.api.put(CLUSTER, {"kind": "PartisanCluster", "metadata": metadata, "spec": SPEC})
+
+    def change(self, spec: dict[str, Any] | None) -> None:
+        live = self.api.objects[CLUSTER]
+        if spec is None:
+            del self.api.objects[CLUSTER]
+        elif spec:
+            live["spec"] = {**live["spec"], **spec}
+            live["metadata"]["generation"] += 1
+
+
+def comparable(item: Json) -> Json:
+    """Return what two runs must agree on: not identities, not the token, not the time."""
+    fixed = {key: value for key, value in item.items() if key not in ("metadata", "data")}
+    labels = item["metadata"].get("labels")
+    return fixed | {"labels": labels, "keys": sorted(item.get("data") or {})}
+
+
+async def scenario(name: str, fatal: int | None) -> tuple[Rig, dict[str, str], int]:
+    """Play a scenario, with a kill after its nth write; return the rig after it.
+
+    With the pods before the change, and how many writes the change took.
+    """
+    api = Kubernetes()
+    rig = Rig(api, await api.start())
+    rig.create()
+    if name != "create":
+        await rig.settle()
+    before, written = rig.world.pods(), api.count
+    api.fatal = None if fatal is None else written + fatal
+    rig.change(SCENARIOS[name])
+    await rig.settle()
+    await api.stop()
+    return rig, before, api.count - written
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+async def test_a_kill_after_any_write_changes_nothing_in_the_end(name: str) -> None:
+    undisturbed, before, writes = await scenario(name, None)
+    assert bool(writes) == (name != "delete")
+    expected = {path: comparable(item) for path, item in undisturbed.world.own().items()}
+    made = Counter(undisturbed.world.made)
+    for fatal in itertools.count(1):
+        rig, pods, _ = await scenario(name, fatal)
+        if not rig.restarts:
+            break  # the scenario has fewer writes than that
+        found = {path: comparable(item) for path, item in rig.world.own().items()}
+        assert found == expected, fatal
+        # Nobody is restarted who would not have been.
+        assert Counter(rig.world.made) == made, fatal
+        kept = pods.items() & rig.world.pods().items()
+        assert len(kept) == len(before.items() & undisturbed.world.pods().items()), fatal
+        assert status_of(rig) == status_of(undisturbed), fatal
+    assert fatal > writes
+
+
+def status_of(rig: Rig) -> Any:
+    """Return the figures and conditions of the status, if the cluster is there."""
+    status = (rig.api.objects.get(CLUSTER) or {}).get("status")
+    if status is None:
+        return None
+    conditions = [(c["type"], c["status"], c["reason"]) for c in status["conditions"]]
+    figures = {key: status.get(key) for key in ("replicas", "ready", "joined", "updated", "phase")}
+    return figures, conditions

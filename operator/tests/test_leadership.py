@@ -1,0 +1,222 @@
+"""Two operators and one Lease at an API server in memory, with a clock that the tests turn."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from fake_api import FakeApi
+from partisan_operator import metrics
+from partisan_operator.election import Candidate
+from partisan_operator.fence import Fence
+from partisan_operator.kube import Kube, KubeError
+from partisan_operator.leadership import STUCK_AFTER, Leadership
+from partisan_operator.lease import NAME, Lease
+
+PATH = f"/apis/coordination.k8s.io/v1/namespaces/op/leases/{NAME}"
+CHILD = {"kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+
+
+class Clock:
+    """Time that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Operator:
+    """An operator that does its rounds when told to."""
+
+    def __init__(self, api: FakeApi, name: str, clock: Clock) -> None:
+        self.told: list[str] = []
+        self.fence = Fence(clock)
+        self.kube = Kube(api.client, self.fence)
+        self.leadership = Leadership(
+            Lease(self.kube, "op"),
+            Candidate(name),
+            self.fence,
+            gained=lambda: self.told.append("gained"),
+            lost=self._lost,
+            clock=clock,
+        )
+
+    async def _lost(self) -> None:
+        self.told.append("lost")
+
+    async def round(self) -> None:
+        """Do what `run` does between two pauses."""
+        with contextlib.suppress(KubeError):
+            await self.leadership._round()
+        await self.leadership._follow()
+
+    async def write(self) -> None:
+        await self.kube.apply(CHILD)
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    api = FakeApi()
+    await api.start()
+    yield api
+    await api.stop()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def pair(api: FakeApi, clock: Clock) -> tuple[Operator, Operator]:
+    """Return the one that leads, and the one that stands by."""
+    first, second = Operator(api, "first", clock), Operator(api, "second", clock)
+    await first.round()
+    await second.round()
+    return first, second
+
+
+def spec(api: FakeApi) -> dict[str, Any]:
+    found: dict[str, Any] = api.objects[PATH]["spec"]
+    return found
+
+
+async def test_the_first_leads_and_the_second_stands_by(
+    api: FakeApi, pair: tuple[Operator, Operator]
+) -> None:
+    first, second = pair
+    assert (first.told, second.told) == (["gained"], [])
+    assert spec(api)["holderIdentity"] == "first"
+    assert spec(api)["leaseDurationSeconds"] == 15
+    assert "leads" in first.leadership.standing
+    assert "stands by" in second.leadership.standing
+    assert first.leadership.obstacle == second.leadership.obstacle == ""
+    await first.write()
+    with pytest.raises(KubeError, match="does not hold the Lease"):
+        await second.write()
+
+
+async def test_a_leader_that_is_cut_off_writes_nothing_before_another_begins(
+    api: FakeApi, pair: tuple[Operator, Operator], clock: Clock
+) -> None:
+    first, second = pair
+    clock.now += 10.0
+    writes = api.writes
+    with pytest.raises(KubeError, match="does not hold the Lease"):
+        await first.write()
+    await second.round()
+    assert api.writes == writes
+    clock.now += 5.0
+    await second.round()
+    assert second.told == ["gained"]
+    assert spec(api)["leaseTransitions"] == 1
+    await first.round()
+    assert first.told == ["gained", "lost"]
+    assert second.leadership.leading
+    assert not first.leadership.leading
+
+
+async def test_a_leader_whose_api_server_is_away_stands_by_and_comes_back(
+    api: FakeApi, clock: Clock, pair: tuple[Operator, Operator]
+) -> None:
+    first, _ = pair
+    api.failure = (503, "away")
+    clock.now += 2.0
+    await first.round()
+    assert first.leadership.leading
+    clock.now += 8.0
+    await first.round()
+    assert first.told == ["gained", "lost"]
+    clock.now += 5.0
+    assert "nothing is known of Lease op/partisan-operator for 15 s" in first.leadership.obstacle
+    api.failure = None
+    await first.round()
+    assert first.told == ["gained", "lost", "gained"]
+    assert first.leadership.obstacle == ""
+    await first.write()
+
+
+async def test_who_resigns_ends_its_writes_first_and_is_followed_at_once(
+    api: FakeApi, pair: tuple[Operator, Operator]
+) -> None:
+    first, second = pair
+    written, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow_write() -> None:
+        async with first.kube.changing():
+            written.set()
+            await go_on.wait()
+
+    under_way = asyncio.create_task(slow_write())
+    await written.wait()
+    resignation = asyncio.create_task(first.leadership.resign())
+    await asyncio.sleep(0)
+    assert spec(api)["holderIdentity"] == "first"
+    with pytest.raises(KubeError):
+        await first.write()
+    go_on.set()
+    await asyncio.gather(under_way, resignation)
+    assert first.told == ["gained", "lost"]
+    assert spec(api)["holderIdentity"] == ""
+    await second.round()
+    assert second.told == ["gained"]
+
+
+async def test_a_write_that_does_not_end_in_time_is_given_up(
+    clock: Clock, pair: tuple[Operator, Operator]
+) -> None:
+    first, _ = pair
+    clock.now += 9.999
+    with pytest.raises(KubeError, match="time to act ended"):
+        async with first.kube.changing():
+            await asyncio.Event().wait()
+
+
+async def test_of_two_that_take_an_expired_lease_one_gets_it(
+    api: FakeApi, clock: Clock, pair: tuple[Operator, Operator]
+) -> None:
+    second, third = pair[1], Operator(api, "third", clock)
+    await third.round()
+    clock.now += 15.0
+    await asyncio.gather(second.round(), third.round())
+    assert sorted([second.told, third.told]) == [[], ["gained"]]
+
+
+async def test_the_metric_tells_who_leads(api: FakeApi, clock: Clock) -> None:
+    operator = Operator(api, "first", clock)
+    labels = {"lease": f"op/{NAME}"}
+    assert metrics.registry.get_sample_value("partisan_operator_leader", labels) == 0
+    await operator.round()
+    assert metrics.registry.get_sample_value("partisan_operator_leader", labels) == 1
+    await operator.leadership.resign()
+    assert metrics.registry.get_sample_value("partisan_operator_leader", labels) == 0
+
+
+async def test_an_election_that_hangs_is_stuck(api: FakeApi, clock: Clock) -> None:
+    operator = Operator(api, "first", clock)
+    assert not operator.leadership.stuck
+    clock.now += STUCK_AFTER + 1
+    assert operator.leadership.stuck
+
+
+async def test_an_election_outlives_every_error(
+    api: FakeApi, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    operator = Operator(api, "first", clock)
+
+    async def fail() -> None:
+        raise ZeroDivisionError
+
+    operator.leadership._lease.read = fail  # type: ignore[method-assign,assignment]
+    task = asyncio.create_task(operator.leadership.run())
+    async with asyncio.timeout(20):
+        while "fault of the operator" not in caplog.text:  # noqa: ASYNC110 (no event to wait for)
+            await asyncio.sleep(0.001)
+    assert not task.done()
+    task.cancel()

@@ -1,0 +1,173 @@
+"""Which scale-downs are refused, and that nothing is changed meanwhile."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from partisan_operator import reconcile, scale_down
+from partisan_operator.children import family_of, naming
+from partisan_operator.diagnosis import Reason
+from partisan_operator.models import PartisanCluster
+from partisan_operator.observe.observation import Observation, Seen
+from strategies import specs
+from test_reconcile import settle
+from world import IMAGE, START, World, cluster, report
+
+
+def observed(running: PartisanCluster, views: dict[int, list[int]]) -> Observation:
+    """Return a look at a cluster of which these ordinals are in the overlay, linked like that."""
+    world = World()
+    settle(running, world)
+    seen = {
+        f"ads-{node}": Seen(
+            report(f"ads-{node}", active=tuple(f"ads-{peer}" for peer in peers)), "u", START
+        )
+        for node, peers in views.items()
+    }
+    return replace(world.observe(), seen=seen)
+
+
+def ring(*ordinals: int) -> dict[int, list[int]]:
+    return {node: [peer] for node, peer in zip(ordinals, ordinals[1:] + ordinals[:1], strict=True)}
+
+
+def refused(wanted: PartisanCluster, observation: Observation) -> str:
+    """Return why a plan changes nothing; empty when it may."""
+    plan = reconcile.plan(wanted, family_of(wanted, IMAGE), observation, IMAGE)
+    if plan.problem is None:
+        return ""
+    assert plan.problem.reason is Reason.SCALE_DOWN_REFUSED
+    assert plan.actions == ()
+    assert plan.scaling is None
+    return plan.problem.message
+
+
+SIX = cluster({"replicas": 6})
+TWO = cluster({"replicas": 2})
+
+
+@pytest.mark.parametrize(
+    ("views", "why"),
+    [
+        (ring(0, 1, 2, 3, 4, 5), ""),
+        (ring(0, 1, 2), ""),
+        # A node that is down hands nothing over and holds nobody up.
+        (ring(1, 2, 3, 4, 5), ""),
+        ({}, ""),
+        (ring(2, 3, 4, 5), "none of the nodes that would remain is in the overlay"),
+        (ring(0, 1) | ring(2, 3, 4, 5), "nodes ads-2, ads-3, ads-4, ads-5 would go without"),
+        (ring(0, 1, 2, 3, 4) | {5: []}, "node ads-5 would go without having handed over"),
+        # The pieces of those that remain heal; nobody is lost.
+        (ring(0, 2, 3) | ring(1, 4, 5), ""),
+    ],
+)
+def test_a_part_of_the_overlay_does_not_go_as_a_whole(
+    views: dict[int, list[int]], why: str
+) -> None:
+    said = refused(TWO, observed(SIX, views))
+    assert bool(said) == bool(why)
+    assert why in said
+    assert not why or "spec.replicas 2 is not followed, 6 nodes stay" in said
+    assert not why or said.endswith("or set spec.replicas to 6 again.")
+
+
+def client_server(replicas: int, servers: int) -> PartisanCluster:
+    overlay = {"kind": "ClientServer", "clientServer": {"servers": servers}}
+    return cluster({"replicas": replicas, "overlay": overlay})
+
+
+def test_the_last_server_that_lives_is_not_removed() -> None:
+    star = {1: [2, 3, 4], 2: [1], 3: [1], 4: [1]}
+    observation = observed(client_server(5, 2), star)
+    said = refused(client_server(3, 1), observation)
+    assert "of the servers that would remain, node ads-0, none is in the overlay" in said
+    assert "kubectl describe pod ads-0" in said
+    assert refused(client_server(3, 2), observation) == ""
+    # No spec asks for it: it is what the cluster has.
+    assert refused(client_server(5, 2), observation) == ""
+
+
+@pytest.mark.parametrize(
+    ("edges", "why"),
+    [
+        ([[0, 1], [1, 2]], ""),
+        ([[0, 1], [1, 0]], "would not connect ordinal 2 to ordinal 0. Add edges"),
+    ],
+)
+def test_edges_have_to_connect_what_remains(edges: list[list[int]], why: str) -> None:
+    spec = {"replicas": 3, "overlay": {"kind": "Static", "static": {"edges": edges}}}
+    said = refused(cluster(spec), observed(SIX, ring(0, 1, 2, 3, 4, 5)))
+    assert bool(said) == bool(why)
+    assert why in said
+
+
+@settings(deadline=None)
+@given(
+    st.integers(1, 8),
+    st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), min_size=1, max_size=12),
+)
+def test_edges_are_refused_exactly_when_a_walk_does_not_reach_all(
+    replicas: int, pairs: list[tuple[int, int]]
+) -> None:
+    edges = [[a % replicas, b % replicas] for a, b in pairs]
+    reached, before = {0}, set[int]()
+    while reached != before:
+        before = set(reached)
+        reached |= {end for edge in edges if reached & set(edge) for end in edge}
+    spec = {"replicas": replicas, "overlay": {"kind": "Static", "static": {"edges": edges}}}
+    said = refused(cluster(spec), observed(cluster({"replicas": 9}), {}))
+    assert bool(said) == (len(reached) < replicas)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    before=st.integers(1, 9),
+    after=st.integers(1, 9),
+    joined=st.sets(st.integers(0, 8)),
+    links=st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8))),
+)
+def test_whoever_is_in_the_overlay_has_a_way_to_one_that_stays(
+    before: int, after: int, joined: set[int], links: set[tuple[int, int]]
+) -> None:
+    present = {node for node in joined if node < before}
+    views = {node: [b for a, b in links if a == node] for node in present}
+    observation = observed(cluster({"replicas": before}), views)
+    said = refused(cluster({"replicas": after}), observation)
+    if after >= before:
+        assert said == ""
+        return
+    reached = {node for node in present if node < after}
+    for _ in present:
+        reached |= {
+            node
+            for (a, b), node in itertools.product(links, present)
+            if a in present and b in present and node in (a, b) and reached & {a, b}
+        }
+    assert bool(said) == bool(present - reached)
+
+
+@settings(max_examples=30, deadline=None)
+@given(specs(max_replicas=40), st.integers(1, 40))
+def test_a_cluster_that_is_one_overlay_may_always_shrink_and_does(
+    spec: dict[str, Any], after: int
+) -> None:
+    running, world = cluster(spec), World()
+    settle(running, world)
+    assert scale_down.refusal(running, world.observe()) is None
+    wanted = cluster(spec | {"replicas": after})
+    settle(wanted, world)
+    assert set(world.pods) == set(naming.pod_names("ads", after))
+
+
+def test_what_was_refused_is_done_when_it_is_safe_or_taken_back() -> None:
+    unsafe, safe = observed(SIX, ring(0, 1) | ring(2, 3, 4, 5)), observed(SIX, ring(*range(6)))
+    assert refused(TWO, unsafe)
+    assert refused(SIX, unsafe) == ""
+    plan = reconcile.plan(TWO, family_of(TWO, IMAGE), safe, IMAGE)
+    assert plan.scaling == (6, 2)

@@ -1,0 +1,82 @@
+"""A scope looks after the clusters that it heard of while it holds the Lease, and only then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from fake_api import FakeApi
+from partisan_operator import metrics
+from partisan_operator.lease import NAME
+from partisan_operator.scope import Scope
+from partisan_operator.settings import Settings
+from test_loop import CLUSTER, MANIFEST, FakeNodes
+
+LEASE = f"/apis/coordination.k8s.io/v1/namespaces/op/leases/{NAME}"
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[FakeApi]:
+    api = FakeApi()
+    await api.start()
+    yield api
+    await api.stop()
+
+
+def scope(api: FakeApi, identity: str) -> Scope:
+    nodes = FakeNodes()
+    return Scope(
+        api.client,
+        nodes,  # type: ignore[arg-type]
+        Settings(node_image="node:1"),
+        lease_namespace="op",
+        identity=identity,
+    )
+
+
+async def test_clusters_are_handed_over_with_the_lease(api: FakeApi) -> None:
+    api.put(CLUSTER, MANIFEST)
+    first, second = scope(api, "first"), scope(api, "second")
+    for one in (first, second):
+        one.learn("default", "ads")
+    assert api.writes == 0
+    first.start()
+    await until(lambda: "status" in api.objects[CLUSTER])
+    second.start()
+    await until(lambda: "stands by" in second.standing and not second.obstacle)
+    assert (first.faults(), second.faults()) == ([], [])
+    await first.stop()
+    assert metrics.registry.get_sample_value("partisan_operator_clusters") == 0
+    writes = api.writes
+    await until(lambda: holder(api) == "second")
+    del api.objects[CLUSTER]["status"]
+    second.wake("default", "ads")
+    await until(lambda: "status" in api.objects[CLUSTER])
+    first.wake("default", "ads")
+    assert first._supervisor._entries == {}
+    assert api.writes > writes
+    await second.stop()
+    assert holder(api) == ""
+
+
+async def test_a_cluster_that_is_gone_is_not_looked_for_by_the_next(api: FakeApi) -> None:
+    one = scope(api, "first")
+    one.learn("default", "ads")
+    one.forget("default", "ads")
+    one.start()
+    await until(lambda: holder(api) == "first")
+    assert one._supervisor._entries == {}
+    await one.stop()
+
+
+def holder(api: FakeApi) -> str:
+    return str(api.objects[LEASE]["spec"]["holderIdentity"]) if LEASE in api.objects else ""
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let other tasks run until the condition holds."""
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110 (the world under test sets no event)
+            await asyncio.sleep(0.01)

@@ -1,0 +1,110 @@
+"""Several operators run, and one acts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject, manifest
+from scale_tests.harness import operator
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster, Json, core
+from scale_tests.harness.progress import wait_for
+
+SECOND = "second-operator"
+"""A release that somebody installed by mistake."""
+
+
+@pytest.fixture
+def subject(new_subject: NewSubject) -> Subject:
+    return new_subject("led")
+
+
+def other(cluster: Cluster, former: str) -> str:
+    """Waits until another operator acts; returns its pod's name."""
+    return wait_for(
+        "another operator that acts",
+        lambda: operator.leader(cluster),
+        lambda name: name not in ("", former),
+    )
+
+
+def lease(cluster: Cluster) -> Json:
+    spec = cluster.get(operator.LEASE)["spec"]
+    assert isinstance(spec, dict)
+    return spec
+
+
+def test_two_operators_are_ready_and_one_acts(cluster: Cluster) -> None:
+    leader = other(cluster, "")
+    pods = [pod["metadata"]["name"] for pod in operator.operator_pods(cluster)]
+    assert len(pods) == 2
+    said = {pod: ready(cluster, pod) for pod in pods}
+    assert [pod for pod, text in said.items() if text.startswith("leads")] == [leader]
+    assert [pod for pod, text in said.items() if text.startswith("stands by")] == [
+        pod for pod in pods if pod != leader
+    ]
+
+
+def test_an_operator_that_is_killed_is_followed_and_no_pod_is_restarted(
+    subject: Subject, cluster: Cluster
+) -> None:
+    subject.apply(manifest("led", 4, workload=None))
+    subject.wait_steady()
+    before = subject.uids()
+    killed = other(cluster, "")
+    transitions = lease(cluster)["leaseTransitions"]
+    cluster.delete(core(operator.NAMESPACE, "pods", killed), gracePeriodSeconds="0")
+    subject.patch(replicas=5)
+    other(cluster, killed)
+    subject.wait("scaled by the next operator", lambda s: s.steady and s.joined == 5)
+    after = subject.uids()
+    assert {name: after[name] for name in before} == before
+    assert lease(cluster)["leaseTransitions"] == transitions + 1
+
+
+def test_an_operator_that_ends_in_order_gives_the_lease_back(
+    environment: Environment, cluster: Cluster
+) -> None:
+    former = other(cluster, "")
+    # Nobody takes a Lease while no other operator runs, so that it can be seen.
+    operator.install(environment, values=["--set", "replicas=0"])
+    given_back = wait_for("the Lease given back", lambda: lease(cluster), _is_free)
+    assert given_back["leaseDurationSeconds"] == 1
+    operator.install(environment)
+    assert other(cluster, former)
+
+
+def _is_free(spec: Json) -> bool:
+    return not spec.get("holderIdentity")
+
+
+@pytest.fixture
+def second_release(environment: Environment) -> Iterator[None]:
+    """A whole second installation, for all namespaces too."""
+    operator.install_beside(environment, SECOND)
+    yield
+    operator.uninstall_beside(environment, SECOND)
+
+
+@pytest.mark.usefixtures("second_release")
+def test_a_second_release_stands_by(
+    new_subject: NewSubject, environment: Environment, cluster: Cluster
+) -> None:
+    pods = cluster.list(core(SECOND, "pods"), "app.kubernetes.io/component=operator")
+    assert len(pods) == 2
+    for pod in pods:
+        text = ready(cluster, pod["metadata"]["name"], namespace=SECOND)
+        assert text.startswith("stands by")
+    leader = operator.leader(cluster)
+    subject = new_subject("disputed")
+    subject.apply(manifest("disputed", 3, workload=None))
+    subject.wait_steady()
+    assert operator.leader(cluster) == leader
+
+
+def ready(cluster: Cluster, pod: str, *, namespace: str = operator.NAMESPACE) -> str:
+    """What an operator's readiness probe is told."""
+    return cluster.text(core(namespace, "pods", f"http:{pod}:9090/proxy/readyz"))

@@ -1,0 +1,123 @@
+"""A rollout goes in batches, loses no count, stops by itself, says why, and can be undone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject, manifest
+from scale_tests.harness.commands import ROOT, capture
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Json
+from scale_tests.harness.operator import tool
+from scale_tests.harness.progress import wait_for
+
+NODES = 6
+AT_ONCE = 2
+ROLLOUT = {"rollout": {"maxUnavailable": AT_ONCE}}
+
+Plugin = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def partisan(environment: Environment, namespace: str) -> Plugin:
+    """Runs the plugin's main with these words in the file's namespace."""
+    program = [sys.executable, "-m", "partisan_operator.cli.main"]
+    variables = {
+        **environment.variables,
+        "PATH": f"{Path(tool('kubectl')).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT / "operator" / "src"),
+    }
+    return lambda *words: capture([*program, *words, "-n", namespace], env=variables)
+
+
+def available(subject: Subject) -> int:
+    """How many pods are ready and not going away."""
+    return sum(ready(pod) for pod in subject.pods().values())
+
+
+def ready(pod: Json) -> bool:
+    conditions = pod["status"].get("conditions") or ()
+    return "deletionTimestamp" not in pod["metadata"] and any(
+        entry["type"] == "Ready" and entry["status"] == "True" for entry in conditions
+    )
+
+
+def test_a_rollout_under_load_goes_in_batches_and_loses_no_count(new_subject: NewSubject) -> None:
+    subject = new_subject("loaded")
+    counter = {
+        "impressions": NODES * 60,
+        "incrementInterval": "500ms",
+        "propagationInterval": "250ms",
+    }
+    subject.apply(manifest("loaded", NODES, workload={"adCounter": counter}, **ROLLOUT))
+    subject.wait_counted(NODES * 5)
+    before, least = subject.uids(), NODES
+    subject.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
+
+    def updated() -> int:
+        nonlocal least
+        least = min(least, available(subject))
+        return int(subject.json()["status"].get("updated", 0))
+
+    wait_for("the rollout's beginning", lambda: available(subject), lambda n: n < NODES)
+    wait_for("the rollout's end", updated, lambda count: count == NODES)
+    status = subject.wait_finished()
+    assert least >= NODES - AT_ONCE
+    assert not set(before.values()) & set(subject.uids().values())
+    run = status.workload
+    assert (run.replaced_nodes, run.lost_increments) == (NODES, 0)
+    assert {node.value for node in subject.nodes()} == {run.value} == {run.increments_sum}
+
+
+def test_a_rollout_that_does_not_come_back_stops_says_why_and_is_undone(
+    new_subject: NewSubject, partisan: Plugin
+) -> None:
+    subject = new_subject("stuck")
+    subject.apply(manifest("stuck", NODES, workload=None, **ROLLOUT))
+    subject.wait_steady()
+    before = subject.uids()
+    subject.patch(image="registry.invalid/nobody/nothing:1")
+    trouble = subject.wait(
+        "stopped", lambda s: s.trouble is not None and s.trouble.reason == "ImagePullFailed"
+    ).trouble
+    assert trouble is not None
+    assert "spec.image" in trouble.message
+    assert "Stopped: ImagePullFailed" in partisan("rollout", "status", "stuck", "--no-watch")
+    kept = {name for name, uid in subject.uids().items() if before.get(name) == uid}
+    assert kept == {f"stuck-{ordinal}" for ordinal in range(NODES - AT_ONCE)}
+    said = partisan("rollout", "undo", "stuck")
+    assert "spec.image: registry.invalid/nobody/nothing:1 -> " in said
+    status = subject.wait("undone", lambda s: s.steady and not s.trouble)
+    assert status.components == 1
+    # Those that the rollout had not come to are of the former template, and stay.
+    after = subject.uids()
+    assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+
+
+def test_a_rollout_stops_where_it_is_paused_and_goes_on_when_resumed(
+    new_subject: NewSubject, partisan: Plugin
+) -> None:
+    subject = new_subject("halted")
+    subject.apply(manifest("halted", NODES, workload=None, rollout={"maxUnavailable": 1}))
+    subject.wait_steady()
+    before = subject.uids()
+
+    def replaced() -> int:
+        now = subject.uids()
+        return sum(now.get(name) != uid for name, uid in before.items())
+
+    subject.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
+    wait_for("the first pod replaced", replaced, lambda count: count >= 1)
+    partisan("rollout", "pause", "halted")
+    subject.wait("paused", lambda s: s.is_true("Paused") and s.current and s.ready == NODES)
+    stopped_at = replaced()
+    assert 1 <= stopped_at < NODES
+    partisan("rollout", "resume", "halted")
+    assert partisan("rollout", "status", "halted").splitlines()[-1].startswith("Settled")
+    assert replaced() == NODES

@@ -1,0 +1,151 @@
+"""Others scale a cluster through its scale subresource, and not below what its overlay bears."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject, manifest
+from scale_tests.harness import operator
+from scale_tests.harness.commands import ROOT, CommandError
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster, Json, core
+from scale_tests.harness.partisan import Condition
+from scale_tests.harness.progress import wait_for
+from scale_tests.monitoring.definitions import scaled_object
+
+DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def test_an_autoscaler_drives_the_number_of_nodes(
+    new_subject: NewSubject, cluster: Cluster
+) -> None:
+    """Its bounds alone move it here, for no metrics server is there to be asked."""
+    subject = new_subject("scaled")
+    subject.apply(manifest("scaled", 3, workload=None))
+    subject.wait_steady()
+    before = subject.uids()
+    path = f"apis/autoscaling/v2/namespaces/{subject.namespace}/horizontalpodautoscalers"
+    cluster.create(path, autoscaler(subject, least=5, most=8))
+    status = subject.wait("raised to the least", lambda s: s.steady and s.joined == 5)
+    assert status.components == 1
+    assert {name: subject.uids()[name] for name in before} == before
+    cluster.patch(f"{path}/scaled", {"spec": {"minReplicas": 2, "maxReplicas": 4}})
+    subject.wait("lowered to the most", lambda s: s.steady and s.joined == 4)
+    assert sorted(subject.pods()) == [f"scaled-{ordinal}" for ordinal in range(4)]
+    found = cluster.get(f"{path}/scaled")["status"]
+    able = next(entry for entry in found["conditions"] if entry["type"] == "AbleToScale")
+    assert able["status"] == "True", able
+    assert found["currentReplicas"] in (4, 5)
+
+
+def autoscaler(subject: Subject, *, least: int, most: int) -> Json:
+    target = {
+        "apiVersion": "partisan.dev/v1alpha1",
+        "kind": "PartisanCluster",
+        "name": subject.name,
+    }
+    cpu = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}
+    return {
+        "metadata": {"name": subject.name},
+        "spec": {
+            "scaleTargetRef": target,
+            "minReplicas": least,
+            "maxReplicas": most,
+            "metrics": [{"type": "Resource", "resource": cpu}],
+            "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}},
+        },
+    }
+
+
+def static(*edges: tuple[int, int]) -> Json:
+    return {"kind": "Static", "static": {"edges": [list(edge) for edge in edges]}}
+
+
+def test_a_scale_down_that_would_cut_the_overlay_is_refused_until_it_would_not(
+    new_subject: NewSubject, cluster: Cluster
+) -> None:
+    subject = new_subject("bounded")
+    edges = [(0, 1), (1, 3), (3, 2)]
+    subject.apply(manifest("bounded", 4, workload=None, overlay=static(*edges)))
+    subject.wait_steady()
+    pods, told = subject.uids(), revisions(subject)
+    # Ordinal 3, which goes, is the only way from 2 to the others.
+    subject.patch(replicas=3, overlay=static((0, 1), (1, 0)))
+
+    def refused(condition: Condition | None) -> bool:
+        return condition is not None and condition.reason == "ScaleDownRefused"
+
+    trouble = subject.wait("refused", lambda s: refused(s.trouble)).trouble
+    assert trouble is not None
+    assert "would not connect ordinal 2 to ordinal 0" in trouble.message
+    assert "set spec.replicas to 4 again" in trouble.message
+    assert subject.uids() == pods
+    assert revisions(subject) == told
+    assert "ScaleDownRefused" in events(subject, cluster)
+    subject.patch(overlay=static((0, 1), (1, 2)))
+    subject.wait("scaled once it is safe", lambda s: s.steady and s.joined == 3)
+    assert subject.uids() == {name: pods[name] for name in pods if name != "bounded-3"}
+
+
+def test_the_last_servers_cannot_be_scaled_away(new_subject: NewSubject) -> None:
+    subject = new_subject("served")
+    overlay = {"kind": "ClientServer", "clientServer": {"servers": 2}}
+    subject.apply(manifest("served", 3, workload=None, overlay=overlay))
+    subject.wait_steady()
+    pods = subject.uids()
+    with pytest.raises(CommandError) as refused:
+        subject.kubectl("scale", "pc/served", "--replicas=1")
+    assert "servers must not exceed replicas" in refused.value.output
+    assert subject.json()["spec"]["replicas"] == 3
+    assert subject.uids() == pods
+
+
+def test_the_example_of_an_autoscaler_is_taken_by_the_api_server(new_subject: NewSubject) -> None:
+    path = str(ROOT / "examples" / "autoscaler.yaml")
+    dry_run = ("create", "--dry-run=server", "--validate=strict", "-f", path)
+    assert "created" in new_subject("ads").kubectl(*dry_run)
+
+
+@pytest.fixture
+def scaled_objects(environment: Environment, cluster: Cluster) -> Iterator[None]:
+    """KEDA's definition of a ScaledObject, for a while."""
+    wanted = scaled_object()
+    name = wanted["metadata"]["name"]
+    apply = ("apply", "--server-side", "-f", "-")
+    operator.kubectl(environment, *apply, stdin=yaml.safe_dump(wanted))
+    operator.kubectl(environment, "wait", "--for=condition=Established", f"crd/{name}")
+    yield
+    cluster.delete(f"{DEFINITIONS}/{name}")
+
+
+@pytest.mark.usefixtures("scaled_objects")
+def test_the_example_for_keda_is_as_its_definition_asks(
+    new_subject: NewSubject, cluster: Cluster
+) -> None:
+    path = ROOT / "examples" / "keda.yaml"
+    dry_run = ("create", "--dry-run=server", "--validate=strict", "-f", str(path))
+    assert "created" in new_subject("ads").kubectl(*dry_run)
+    # KEDA reads the scale subresource of whatever it is told to scale.
+    target = yaml.safe_load(path.read_text())["spec"]["scaleTargetRef"]
+    versions = cluster.get(operator.CRD)["spec"]["versions"]
+    (version,) = (v for v in versions if target["apiVersion"] == f"partisan.dev/{v['name']}")
+    assert version["subresources"]["scale"]["labelSelectorPath"] == ".status.selector"
+
+
+def revisions(subject: Subject) -> set[str]:
+    """The configurations that the nodes follow."""
+    return {subject.node_json(pod)["revision"] for pod in subject.pods()}
+
+
+def events(subject: Subject, cluster: Cluster) -> set[str]:
+    """The reasons of the events about the cluster, once there are any."""
+    items = wait_for(
+        "events",
+        lambda: cluster.list(core(subject.namespace, "events")),
+        lambda found: any(item["involvedObject"]["name"] == subject.name for item in found),
+    )
+    return {i["reason"] for i in items if i["involvedObject"]["name"] == subject.name}
