@@ -12,7 +12,7 @@ from scale_tests.chart.readme import check_readme
 from scale_tests.chart.values import ChartError
 from scale_tests.harness.commands import ROOT, CommandError, capture, stream
 from scale_tests.harness.operator import CHART, tool
-from scale_tests.monitoring.build import BuildError
+from scale_tests.localkube.toolset import BuildError
 
 TOOLS = "scale_tests/chart/tools"
 KUBE_VERSION = "1.36.3"
