@@ -36,8 +36,8 @@ def image_values(key: str, image: str) -> list[str]:
     return ["--set", f"{key}.repository={repository}", "--set-string", f"{key}.tag={tag}"]
 
 
-def install(environment: Environment, *, values: Sequence[str] = ()) -> None:
-    """Installs the chart, or upgrades it, and waits until the operator is ready.
+def install(environment: Environment, *, values: Sequence[str] = (), chart: str = CHART) -> None:
+    """Installs the chart, or upgrades to it, and waits until the operator is ready.
 
     `values` are further arguments of helm, such as `["--set", "reconcile.interval=1s"]`.
 
@@ -46,7 +46,7 @@ def install(environment: Environment, *, values: Sequence[str] = ()) -> None:
     """
     _helm(
         environment,
-        *["upgrade", "--install", RELEASE, CHART],
+        *["upgrade", "--install", RELEASE, chart],
         *["--namespace", NAMESPACE, "--create-namespace"],
         *["--wait", "--timeout", "2m"],
         *image_values("image", environment.operator_image),
