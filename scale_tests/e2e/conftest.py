@@ -8,14 +8,13 @@ from typing import cast
 
 import pytest
 
-from scale_tests.e2e.subject import Subject
+from scale_tests.e2e.subject import Subject, remove_namespace
 from scale_tests.harness import environment as environments
 from scale_tests.harness import operator
 from scale_tests.harness.commands import ROOT
 from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster, partisan_cluster
+from scale_tests.harness.kube import Cluster
 from scale_tests.harness.must_gather import must_gather
-from scale_tests.harness.progress import wait_for
 
 MUST_GATHER = ROOT / "build" / "must-gather"
 
@@ -89,17 +88,3 @@ def pytest_runtest_makereport(
         directory = must_gather(values["cluster"], values["namespace"], MUST_GATHER / name)
         report.sections.append(("must-gather", f"The state of the cluster is in {directory}"))
     return report
-
-
-def remove_namespace(cluster: Cluster, name: str) -> None:
-    """Deletes a namespace and waits until it is gone: its pods would slow down the next test."""
-    for item in cluster.list(partisan_cluster(name)):
-        cluster.delete(partisan_cluster(name, item["metadata"]["name"]))
-    path = f"api/v1/namespaces/{name}"
-    cluster.delete(path)
-    wait_for(
-        f"deletion of namespace {name}",
-        lambda: (cluster.find(path), len(cluster.list(f"api/v1/namespaces/{name}/pods"))),
-        lambda left: left[0] is None,
-        progress=lambda left: left[1],
-    )

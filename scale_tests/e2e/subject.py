@@ -156,6 +156,20 @@ def kill_pod(subject: Subject, pod: str) -> None:
     subject.cluster.delete(core(subject.namespace, "pods", pod), gracePeriodSeconds="0")
 
 
+def remove_namespace(cluster: Cluster, name: str) -> None:
+    """Deletes a namespace and waits until it is gone: its pods would slow down the next test."""
+    for item in cluster.list(partisan_cluster(name)):
+        cluster.delete(partisan_cluster(name, item["metadata"]["name"]))
+    path = f"api/v1/namespaces/{name}"
+    cluster.delete(path)
+    wait_for(
+        f"deletion of namespace {name}",
+        lambda: (cluster.find(path), len(cluster.list(f"api/v1/namespaces/{name}/pods"))),
+        lambda left: left[0] is None,
+        progress=lambda left: left[1],
+    )
+
+
 def _progress(status: ClusterStatus) -> tuple[object, ...]:
     """What moves while a cluster forms or counts; traffic and messages do not count."""
     return (
