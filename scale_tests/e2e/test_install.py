@@ -89,6 +89,8 @@ def test_the_page_leads_to_a_cluster_and_its_dashboards(
     (apply,) = blocks("A cluster")
     assert re.search(r"^ads +HyParView +32 +32 +32 ", reader.types(apply), re.MULTILINE)
     assert read_cluster(cluster, namespace, "ads").components == 1
+    (upgrade_and_back,) = blocks("The next version")
+    assert "Rollback was a success" in reader.types(upgrade_and_back)
 
 
 class Reader:
