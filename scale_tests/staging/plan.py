@@ -10,9 +10,6 @@ from scale_tests.harness.kube import Json
 IMPRESSIONS = 20
 """Of each node, one a second: so long does a run count."""
 
-CHANNELS = ("default", "gossip")
-"""What a cluster has when its spec names no channels, besides the overlay's own."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:

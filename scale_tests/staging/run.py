@@ -59,10 +59,11 @@ class Stage:
         return Subject(self.environment, self.cluster, namespace, name)
 
     def reset(self) -> None:
-        """Makes the namespaces anew. Raises ApiError, StalledError."""
+        """Makes the namespaces anew, and begins there. Raises ApiError, StalledError."""
+        self.remove()
         for namespace in (NAMESPACE, CHAIN_NAMESPACE):
-            remove_namespace(self.cluster, namespace)
             self.cluster.create("api/v1/namespaces", {"metadata": {"name": namespace}})
+        self.started = time.time()
 
     def remove(self) -> None:
         """Removes all that was made, but what Prometheus knows. Raises ApiError, StalledError."""
