@@ -98,6 +98,10 @@ crd: bootstrap ## Regenerate the CRD from the operator's models
 dashboards: bootstrap ## Regenerate the Grafana dashboards; fails when a committed one was different
 	$(PY) -m scale_tests.dashboards
 
+.PHONY: dashboards-check
+dashboards-check: bootstrap ## See a 32-node run with faults in dashboards and alerts, and draw them (QUICK=1: smaller)
+	$(PY) -m scale_tests.staging $(PICTURES)
+
 .PHONY: readme
 readme: bootstrap ## Regenerate the tables of the chart's README from its values and alerts
 	$(PY) -m scale_tests.chart.readme

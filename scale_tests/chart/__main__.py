@@ -7,12 +7,13 @@ import sys
 import yaml
 
 from scale_tests.chart.alerts import check_alerts
+from scale_tests.chart.previous import PREVIOUS, check_values, check_version, version
 from scale_tests.chart.queries import check_queries
 from scale_tests.chart.readme import check_readme
 from scale_tests.chart.values import ChartError
 from scale_tests.harness.commands import ROOT, CommandError, capture, stream
 from scale_tests.harness.operator import CHART, tool
-from scale_tests.monitoring.build import BuildError
+from scale_tests.localkube.toolset import BuildError
 
 TOOLS = "scale_tests/chart/tools"
 KUBE_VERSION = "1.36.3"
@@ -74,6 +75,9 @@ def main() -> int:
             )
             objects = [item for item in yaml.safe_load_all(rendered) if item]
             print(f"chart: {name}: {len(objects)} objects")
+        check_version()
+        check_values()
+        print(f"chart: {version(CHART)} takes the values of {version(PREVIOUS)}")
         stream(["go", "-C", TOOLS, "tool", "helm-unittest", str(chart)])
     except (ChartError, CommandError, BuildError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)

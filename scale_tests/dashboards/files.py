@@ -34,6 +34,12 @@ class Query:
     name: str
     """Of its column, where its answer is one of a table."""
 
+    title: str = ""
+    """What stands above that column instead of its name."""
+
+    unit: str = ""
+    """Of that column, where it is not the panel's."""
+
     legend: str
     instant: bool
 
@@ -97,13 +103,24 @@ def panels(dashboard: dict[str, Any]) -> Iterator[Panel]:
                 unit=item["fieldConfig"]["defaults"].get("unit", ""),
                 width=item["gridPos"]["w"],
                 height=item["gridPos"]["h"],
-                queries=tuple(
-                    Query(
-                        expression=target["expr"],
-                        name=target.get("refId", ""),
-                        legend=target.get("legendFormat", ""),
-                        instant=target.get("instant", False),
-                    )
-                    for target in item["targets"]
-                ),
+                queries=tuple(_query(target, item["fieldConfig"]) for target in item["targets"]),
             )
+
+
+def _query(target: Mapping[str, Any], fields: Mapping[str, Any]) -> Query:
+    """A query of a panel, with what the panel's overrides say of the column that it gives."""
+    name = target.get("refId", "")
+    column = {
+        entry["id"]: entry["value"]
+        for override in fields.get("overrides", [])
+        if override["matcher"]["options"] == f"Value #{name}"
+        for entry in override["properties"]
+    }
+    return Query(
+        expression=target["expr"],
+        name=name,
+        title=column.get("displayName", ""),
+        unit=column.get("unit", ""),
+        legend=target.get("legendFormat", ""),
+        instant=target.get("instant", False),
+    )

@@ -150,17 +150,22 @@ def _looks(board: Dashboard) -> None:
 
 def _costs(board: Dashboard) -> None:
     board.with_row(Row("Costs"))
+    calls = f"{PREFIX}api_calls_total{WINDOW}"
     board.with_panel(
         lines(
-            "Requests to the API server",
-            "By verb and kind, watches left out. A settled cluster costs a few a minute.",
+            "Requests to the API server by verb",
+            "Watches left out. A settled cluster costs a few a minute.",
             "reqps",
-            [
-                query(
-                    f"sum by (verb, kind) (rate({PREFIX}api_calls_total{WINDOW}))",
-                    "{{verb}} {{kind}}",
-                )
-            ],
+            [query(f"sum by (verb) (rate({calls}))", "{{verb}}")],
+            width=parts.HALF,
+        )
+    ).with_panel(
+        lines(
+            "Requests to the API server by kind",
+            "What the operator reads and writes. Secrets and Events are rare, or something is odd.",
+            "reqps",
+            [query(f"sum by (kind) (rate({calls}))", "{{kind}}")],
+            width=parts.HALF,
         )
     ).with_panel(
         lines(
@@ -168,7 +173,8 @@ def _costs(board: Dashboard) -> None:
             "By status: 409 is a conflict that is tried again, 403 a right that is missing, 429 "
             "an API server that is busy.",
             "reqps",
-            [query(f"sum by (code) (rate({PREFIX}api_calls_total{WINDOW}))", "{{code}}")],
+            [query(f"sum by (code) (rate({calls}))", "{{code}}")],
+            width=parts.HALF,
         )
     ).with_panel(
         lines(
@@ -179,5 +185,6 @@ def _costs(board: Dashboard) -> None:
                 query(quantile(0.5, "event_loop_lag_seconds"), "median"),
                 query(quantile(0.99, "event_loop_lag_seconds"), "99 %"),
             ],
+            width=parts.HALF,
         )
     )

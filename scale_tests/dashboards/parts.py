@@ -40,6 +40,7 @@ from grafana_foundation_sdk.models.dashboard import (
 )
 from grafana_foundation_sdk.models.heatmap import HeatmapColorMode
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
+from grafana_foundation_sdk.models.xychart import SeriesMapping, XYShowMode
 
 TAG = "partisan"
 DATASOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
@@ -235,16 +236,18 @@ def bars(
                 options={"conversions": [{"targetField": by, "destinationType": "number"}]},
             )
         )
-        .with_transformation(
-            DataTransformerConfig(id_val="sortBy", options={"sort": [{"field": by}]})
-        )
+        .with_transformation(_sort(by))
     )
 
 
 def against(
     title: str, description: str, unit: str, x: prometheus.Dataquery, y: prometheus.Dataquery
 ) -> xychart.Panel:
-    """One point for each series that both queries have: the first gives x, the second y."""
+    """One point for each cluster that both queries have: the first gives x, the second y.
+
+    The points of an overlay have one colour, one name in the legend, and a line through them.
+    """
+    across = f"Value #{x.build().ref_id}"
     panel = (
         xychart.Panel()
         .title(title)
@@ -253,13 +256,22 @@ def against(
         .unit(unit)
         .span(THIRD)
         .height(HEIGHT)
+        .mapping(SeriesMapping.AUTO)
+        .show(XYShowMode.POINTS_AND_LINES)
+        .axis_soft_min(0)
         .with_target(x)
         .with_target(y)
         .with_transformation(DataTransformerConfig(id_val="merge", options={}))
         .with_transformation(_hide("Time"))
+        .with_transformation(_sort(across))
+        .with_transformation(
+            DataTransformerConfig(
+                id_val="partitionByValues", options={"fields": ["overlay"], "keepFields": True}
+            )
+        )
     )
     return panel.override_by_name(
-        f"Value #{x.build().ref_id}",
+        across,
         [DynamicConfigValue(id_val="displayName", value="nodes"), _unit("short")],
     )
 
@@ -291,6 +303,10 @@ def rows(
 
 def _hide(field: str) -> DataTransformerConfig:
     return DataTransformerConfig(id_val="organize", options={"excludeByName": {field: True}})
+
+
+def _sort(field: str) -> DataTransformerConfig:
+    return DataTransformerConfig(id_val="sortBy", options={"sort": [{"field": field}]})
 
 
 def _unit(unit: str) -> DynamicConfigValue:

@@ -33,14 +33,20 @@ from scale_tests.results.pictures import BLUE, GREY, STYLE, save
 COLUMNS = 24
 """Of Grafana's grid."""
 
-UNIT = 0.3
+UNIT = 0.28
 """Inches for each unit of a panel's height."""
+
+HEADING = 1
+"""Units that the heading of a row is high."""
+
+TICKS = 9
+"""At most so many bounds are written beside a heatmap."""
 
 STEP = 5.0
 WINDOW = "30s"
 """Six scrapes: what Grafana takes for `$__rate_interval` at most steps, for a scrape each 5 s."""
 
-LINES_NAMED = 8
+LINES_NAMED = 12
 """A legend with more lines than this is left out."""
 
 
@@ -74,6 +80,11 @@ def answer(prometheus: Prometheus, query: Query, shown: Range) -> list[Json]:
     return prometheus.query_range(expression, start=shown.start, end=shown.end, step=STEP)
 
 
+def asking(prometheus: Prometheus, shown: Range) -> Callable[[Query], list[Json]]:
+    """What `draw` asks with: `answer` of one Prometheus and range."""
+    return lambda query: answer(prometheus, query, shown)
+
+
 def numbers(series: Sequence[Json]) -> list[float]:
     """All numbers of an answer that are finite: what can be drawn of it."""
     samples = [s for item in series for s in item.get("values", [item.get("value")])]
@@ -85,26 +96,41 @@ def draw(
     ask: Callable[[Query], list[Json]],
     directory: Path,
     subtitle: str,
+    *,
+    file: str = "",
 ) -> list[Path]:
-    """Draws one dashboard, its panels laid out as in Grafana, and returns the files."""
+    """Draws one dashboard, its panels laid out as in Grafana, and returns the files.
+
+    They are named after the dashboard's uid unless `file` says otherwise.
+    """
     lines = _lines(list(panels(dashboard)))
     with mpl.rc_context({**STYLE, "font.size": 7.5}):
-        heights = [max(panel.height for panel in line) for line in lines]
+        # A line that begins a row has the row's heading above it.
+        begins = [not row or lines[row - 1][0].row != line[0].row for row, line in enumerate(lines)]
+        heights = [
+            max(panel.height for panel in line) + HEADING * first
+            for line, first in zip(lines, begins, strict=True)
+        ]
         figure = Figure(figsize=(15, UNIT * sum(heights)), layout="constrained")
-        figure.suptitle(f"{dashboard['title']}  {subtitle}", x=0.01, ha="left")
-        grid = figure.add_gridspec(len(lines), 1, height_ratios=heights)
-        for row, line in enumerate(lines):
-            widths = [panel.width for panel in line]
-            cells = grid[row, 0].subgridspec(1, len(line), width_ratios=widths)
+        figure.suptitle(f"{dashboard['title']}  {subtitle}", x=0.005, ha="left", fontsize=12)
+        grid = figure.subfigures(len(lines), 1, height_ratios=heights, squeeze=False)[:, 0]
+        for line, first, part in zip(lines, begins, grid, strict=True):
+            if first:
+                part.suptitle(line[0].row, x=0.005, ha="left", fontsize=10, color=GREY)
+            # The last line of a row may be short of panels: their widths stay as they are.
+            rest = COLUMNS - sum(panel.width for panel in line)
+            widths = [panel.width for panel in line] + ([rest] if rest else [])
+            cells = part.add_gridspec(1, len(widths), width_ratios=widths)
             for column, panel in enumerate(line):
-                axes = figure.add_subplot(cells[0, column])
+                axes = part.add_subplot(cells[0, column])
                 axes.set_title(panel.title, loc="left", fontweight="bold")
+                axes.set_axisbelow(True)
                 answers = [ask(query) for query in panel.queries]
                 if any(numbers(series) for series in answers):
                     _KINDS[panel.type](axes, panel, answers)
                 else:
                     _write(axes, "no data", GREY)
-        return save(figure, directory, dashboard["uid"])
+        return save(figure, directory, file or dashboard["uid"])
 
 
 def _lines(shown: Sequence[Panel]) -> list[list[Panel]]:
@@ -137,7 +163,7 @@ def _time_series(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> Non
     _finish_x(axes)
     _finish_y(axes, panel)
     if 0 < named <= LINES_NAMED:
-        axes.legend(fontsize=6, loc="best")
+        axes.legend(loc="best")
 
 
 def _heatmap(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
@@ -149,10 +175,12 @@ def _heatmap(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
             columns.setdefault(when, {})[float(item["metric"]["le"])] = float(text)
     times = sorted(columns)
     bounds = sorted({bound for column in columns.values() for bound in column})
-    cells = [
-        [columns[t].get(bound, 0.0) - columns[t].get(below, 0.0) for t in times]
+    rows = {
+        bound: [columns[t].get(bound, 0.0) - columns[t].get(below, 0.0) for t in times]
         for below, bound in pairwise([-math.inf, *bounds])
-    ]
+    }
+    bounds = _filled(rows)
+    cells = [rows[bound] for bound in bounds]
     axes.imshow(
         cells,
         aspect="auto",
@@ -162,10 +190,18 @@ def _heatmap(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
         extent=(times[0], times[-1], -0.5, len(bounds) - 0.5),
     )
     write = _writer(panel.unit)
-    axes.set_yticks(range(len(bounds)), ["∞" if math.isinf(b) else write(b) for b in bounds])
-    axes.tick_params(axis="y", labelsize=5)
+    shown = range(0, len(bounds), math.ceil(len(bounds) / TICKS))
+    names = ["more" if math.isinf(bounds[row]) else f"≤ {write(bounds[row])}" for row in shown]
+    axes.set_yticks(shown, names)
     axes.grid(visible=False)
     _finish_x(axes)
+
+
+def _filled(rows: Mapping[float, Sequence[float]]) -> list[float]:
+    """The bounds of the buckets that hold something, those between them, and one on each side."""
+    bounds = sorted(rows)
+    filled = [place for place, bound in enumerate(bounds) if any(n > 0 for n in rows[bound])]
+    return bounds[max(0, filled[0] - 1) : filled[-1] + 2] if filled else bounds
 
 
 def _bars(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
@@ -192,32 +228,36 @@ def _write(axes: Axes, text: str, color: str) -> None:
 
 def _scatter(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
     across, up = ({_key(item): float(item["value"][1]) for item in series} for series in answers)
-    for index, key in enumerate(sorted(across.keys() & up.keys())):
-        name = dict(key)
-        axes.scatter(
-            across[key],
-            up[key],
-            color=CYCLE[index % len(CYCLE)],
-            label=f"{name.get('partisan_cluster')} ({name.get('overlay')})",
-        )
-    axes.set_xlabel("nodes")
+    points: dict[str, list[tuple[float, float]]] = {}
+    for key in across.keys() & up.keys():
+        points.setdefault(dict(key)["overlay"], []).append((across[key], up[key]))
+    for index, (overlay, found) in enumerate(sorted(points.items())):
+        nodes, values = zip(*sorted(found), strict=True)
+        color = CYCLE[index % len(CYCLE)]
+        axes.plot(nodes, values, marker="o", markersize=4, linewidth=1, color=color, label=overlay)
+    axes.set_xlabel(panel.queries[0].title)
     axes.set_xlim(left=0)
     _finish_y(axes, panel)
-    axes.legend(fontsize=6, loc="best")
+    axes.legend(loc="best")
 
 
 def _table(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
-    columns = [{_key(item): item["value"][1] for item in series} for series in answers]
+    columns = [{_key(item): float(item["value"][1]) for item in series} for series in answers]
+    writers = [_writer(query.unit or panel.unit) for query in panel.queries]
     keys = sorted({key for column in columns for key in column})
     cells = [
         [dict(key)["partisan_cluster"], dict(key)["overlay"]]
-        + [f"{float(column[key]):,.4g}" if key in column else "" for column in columns]
+        + [
+            write(column[key]) if key in column else ""
+            for write, column in zip(writers, columns, strict=True)
+        ]
         for key in keys
     ]
     axes.set_axis_off()
-    if cells:
-        heads = ["cluster", "overlay", *(query.name for query in panel.queries)]
-        axes.table(cellText=cells, colLabels=heads, loc="upper center", edges="horizontal")
+    heads = ["Cluster", "Overlay", *(query.title or query.name for query in panel.queries)]
+    made = axes.table(cellText=cells, colLabels=heads, loc="upper center", edges="horizontal")
+    made.auto_set_font_size(False)
+    made.set_fontsize(8)
 
 
 _KINDS: dict[str, Callable[[Axes, Panel, Sequence[list[Json]]], None]] = {
@@ -232,7 +272,16 @@ _KINDS: dict[str, Callable[[Axes, Panel, Sequence[list[Json]]], None]] = {
 
 
 def _points(item: Json) -> tuple[list[float], list[float]]:
-    return [when for when, _ in item["values"]], [float(text) for _, text in item["values"]]
+    """Times and values; where samples are missing there is a hole, and no line across it."""
+    times: list[float] = []
+    values: list[float] = []
+    for when, text in item["values"]:
+        if times and when - times[-1] > 1.5 * STEP:
+            times.append(times[-1] + STEP)
+            values.append(math.nan)
+        times.append(when)
+        values.append(float(text))
+    return times, values
 
 
 def _legend(query: Query, labels: Mapping[str, str]) -> str:
@@ -257,7 +306,9 @@ def _finish_x(axes: Axes) -> None:
 def _finish_y(axes: Axes, panel: Panel) -> None:
     write = _writer(panel.unit)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
-    axes.set_ylim(bottom=0)
+    # Room for a line at the top; what is 0 all the time is at the bottom of an axis all the same.
+    most = axes.dataLim.ymax
+    axes.set_ylim(0, 1.1 * most if math.isfinite(most) and most > 0 else 1)
 
 
 def _writer(unit: str) -> Callable[[float], str]:
@@ -296,9 +347,7 @@ def main(arguments: Sequence[str]) -> int:
     shown = range_of(options.namespace, options.cluster, end - 60 * options.minutes, end)
     for dashboard in committed().values():
         title = f"{options.namespace}/{options.cluster}"
-        for file in draw(
-            dashboard, lambda query: answer(prometheus, query, shown), options.directory, title
-        ):
+        for file in draw(dashboard, asking(prometheus, shown), options.directory, title):
             print(file)
     return 0
 

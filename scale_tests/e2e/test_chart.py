@@ -1,4 +1,4 @@
-"""The chart on a real cluster: its own test, an upgrade, and a life without the operator."""
+"""The chart on a real cluster: its own test, its releases, and a life without the operator."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from scale_tests.chart.previous import PREVIOUS, version
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import manifest
+from scale_tests.e2e.subject import Subject, manifest
 from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, core
@@ -19,31 +20,66 @@ def test_helm_test_reaches_the_operator(environment: Environment) -> None:
     operator.test(environment)
 
 
-def test_clusters_outlive_the_release_and_are_taken_over_by_the_next(
+def test_a_cluster_keeps_its_pods_from_install_to_uninstall(
     new_subject: NewSubject, environment: Environment, cluster: Cluster
 ) -> None:
+    operator.uninstall_release(environment)
+    operator.install(environment, chart=PREVIOUS)
     subject = new_subject("kept")
     subject.apply(manifest("kept", 3))
     subject.wait_finished()
-    before = subject.uids()
+    lives = Lives(subject)
+    assert installed(cluster) == version(PREVIOUS)
+
+    operator.install(environment, values=["--set", "reconcile.interval=5s"])
+    assert installed(cluster) == version(operator.CHART)
+    assert interval(cluster) == "5s"
+    lives.go_on("upgraded", 4)
+
+    operator.rollback(environment)
+    assert installed(cluster) == version(PREVIOUS)
+    lives.go_on("rolled back", 5)
+
+    operator.install(environment)
     operator.uninstall_release(environment)
     assert operator.operator_pods(cluster) == []
     assert cluster.find(operator.CRD) is not None
-    assert subject.uids() == before
-    operator.install(environment, values=["--set", "reconcile.interval=5s"])
-    subject.patch(replicas=4)
-    status = subject.wait("scaled by the next release", lambda s: s.steady and s.joined == 4)
-    assert {name: subject.uids()[name] for name in before} == before
-    assert status.components == 1
-    # An upgrade to the defaults and a rollback from it, with a cluster that runs.
+    lives.unchanged()
+
     operator.install(environment)
-    assert interval(cluster) == "10s"
-    operator.rollback(environment)
-    assert interval(cluster) == "5s"
-    subject.patch(replicas=5)
-    subject.wait("scaled by the release before", lambda s: s.steady and s.joined == 5)
-    assert {name: subject.uids()[name] for name in before} == before
-    operator.install(environment)
+    lives.go_on("taken over by the next release", 6)
+
+
+class Lives:
+    """The pods of a cluster as they were: each one's identity, and how often it restarted."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._before = self._now()
+
+    def unchanged(self) -> None:
+        """None was replaced or restarted; there may be more of them than before."""
+        now = self._now()
+        assert {name: now.get(name) for name in self._before} == self._before
+
+    def go_on(self, what: str, replicas: int) -> None:
+        """The operator that is there now serves the cluster, and leaves the pods that it has."""
+        self._subject.patch(replicas=replicas)
+        self._subject.wait(what, lambda s: s.steady and s.joined == replicas)
+        self.unchanged()
+        self._before = self._now()
+
+    def _now(self) -> dict[str, tuple[str, int]]:
+        restarts = self._subject.restarts()
+        return {name: (uid, restarts[name]) for name, uid in self._subject.uids().items()}
+
+
+def installed(cluster: Cluster) -> str:
+    """The version of the chart that the operator and the definition come from."""
+    path = f"apis/apps/v1/namespaces/{operator.NAMESPACE}/deployments/{operator.RELEASE}"
+    charts = {cluster.get(of)["metadata"]["labels"]["helm.sh/chart"] for of in (path, operator.CRD)}
+    (chart,) = charts
+    return str(chart).removeprefix("partisan-operator-")
 
 
 def interval(cluster: Cluster) -> str:

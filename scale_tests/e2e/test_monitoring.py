@@ -4,32 +4,45 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
-import yaml
 
 from scale_tests.chart.alerts import chart_alerts
-from scale_tests.dashboards.files import committed, metrics, panels
-from scale_tests.dashboards.pictures import Range, answer, draw, numbers, range_of
+from scale_tests.dashboards.evaluation import (
+    MOST_SERIES,
+    answered,
+    evaluated_rules,
+    firing,
+    history,
+)
+from scale_tests.dashboards.files import committed, metrics
+from scale_tests.dashboards.pictures import Range, asking, draw, range_of
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.sealing import sealed, secret
 from scale_tests.e2e.subject import Subject, kill_pod
-from scale_tests.e2e.test_security import sealed, secret
-from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import ApiError, Cluster, core
-from scale_tests.harness.progress import wait_for
+from scale_tests.harness.kube import Cluster, core
+from scale_tests.harness.partisan import remove_namespace
 from scale_tests.localkube.certificates import issue_authority
 from scale_tests.monitoring import prometheus as monitoring
-from scale_tests.monitoring.definitions import GROUP, definitions
+from scale_tests.monitoring.cardinality import FIXED, PER_CHANNEL, bound, measure, node_series
+from scale_tests.monitoring.cardinality import NODES as NODES_AT_MOST
 from scale_tests.monitoring.prometheus import Prometheus
 from scale_tests.results.document import RESULTS
+from scale_tests.staging.faults import chain, kept_away
+from scale_tests.staging.watched import (
+    knock,
+    labels_of,
+    wait_firing,
+    wait_operator_scraped,
+    wait_quiet,
+    wait_run_scraped,
+    wait_scraped,
+)
 
 NODES = 8
-SERIES_PER_NODE = 300
-"""The most series that one node may make: some 300,000 at 1,024 nodes, which a Prometheus bears."""
-
 COUNTER = {"impressions": NODES * 60, "incrementInterval": "500ms", "propagationInterval": "250ms"}
-DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 @pytest.fixture(scope="module")
@@ -43,19 +56,33 @@ def prometheus(environment: Environment) -> Iterator[Prometheus]:
 
 
 @pytest.fixture(scope="module")
+def broken(
+    environment: Environment, cluster: Cluster, prometheus: Prometheus
+) -> Iterator[tuple[Subject, ExitStack]]:
+    """A cluster in pieces, and what ends that: alerts are patient, and other tests go on meanwhile.
+
+    It has a namespace of its own, in which no other pod can start.
+    """
+    wait_operator_scraped(prometheus)
+    made = Subject(environment, cluster, "e2e-monitoring-broken", "chain")
+    remove_namespace(cluster, made.namespace)
+    cluster.create("api/v1/namespaces", {"metadata": {"name": made.namespace}})
+    made.apply(chain(made.name)).wait_steady()
+    with ExitStack() as fault:
+        fault.enter_context(kept_away(made, "chain-1"))
+        yield made, fault
+    remove_namespace(cluster, made.namespace)
+
+
+@pytest.fixture(scope="module")
 def subject(
     prometheus: Prometheus,
+    broken: tuple[Subject, ExitStack],
     new_subject: NewSubject,
     cluster: Cluster,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Subject:
     """A cluster with TLS whose run ended, after a node was killed and a stranger turned away."""
-    # A counter that has grown before it is first scraped has not grown for Prometheus.
-    wait_for(
-        "the operator to be scraped",
-        lambda: prometheus.value("count(partisan_operator_apply_to_ready_seconds_count)"),
-        lambda value: (value or 0) >= 1,
-    )
     made = new_subject("watched")
     authority = tmp_path_factory.mktemp("authority")
     issue_authority(authority)
@@ -63,15 +90,11 @@ def subject(
     body = sealed(made, NODES)
     body["spec"]["workload"] = {"adCounter": COUNTER}
     made.apply(body).wait_counted(NODES * 5)
-    scraped(prometheus, made, "sum(up{%s})", NODES)
-    with pytest.raises(ApiError):
-        # What a web client says to the port that nodes talk on.
-        cluster.text(core(made.namespace, "pods", "watched-0:7946/proxy/"))
+    wait_scraped(prometheus, made, "sum(up{%s})", NODES)
+    knock(made, "watched-0")
     kill_pod(made, "watched-3")
     made.wait_finished()
-    scraped(prometheus, made, "sum(up{%s})", NODES)
-    scraped(prometheus, made, "sum(adcounter_converged{%s})", NODES)
-    scraped(prometheus, made, "min(partisan_operator_cluster_convergence_seconds{%s}) > bool 0", 1)
+    wait_run_scraped(prometheus, made, NODES)
     return made
 
 
@@ -82,25 +105,12 @@ def shown(subject: Subject) -> Range:
     return range_of(subject.namespace, subject.name, end - 600, end)
 
 
-def scraped(prometheus: Prometheus, subject: Subject, expression: str, wanted: float) -> None:
-    """Waits until Prometheus has scraped what makes the expression so large."""
-    labels = f'namespace="{subject.namespace}", partisan_cluster="{subject.name}"'
-    wait_for(
-        f"{expression} of {wanted:g}",
-        lambda: prometheus.value(expression % labels),
-        lambda value: value == wanted,
-    )
-
-
-def test_every_query_of_every_dashboard_returns_data(prometheus: Prometheus, shown: Range) -> None:
-    empty = [
-        f"{panel.dashboard} / {panel.title}: {query.expression}"
-        for dashboard in committed().values()
-        for panel in panels(dashboard)
-        for query in panel.queries
-        if not numbers(answer(prometheus, query, shown))
-    ]
-    assert not empty, "\n".join(empty)
+def test_every_query_of_every_dashboard_returns_data_and_not_too_much(
+    prometheus: Prometheus, shown: Range
+) -> None:
+    found = answered(prometheus, committed().values(), lambda panel: shown)
+    assert [query for query, series in found.items() if not series] == []
+    assert [query for query, series in found.items() if series > MOST_SERIES] == []
 
 
 def test_every_metric_of_an_alert_is_emitted(prometheus: Prometheus, subject: Subject) -> None:
@@ -112,86 +122,59 @@ def test_every_metric_of_an_alert_is_emitted(prometheus: Prometheus, subject: Su
 def test_prometheus_evaluates_every_alert_and_none_fires_for_a_cluster_that_healed(
     prometheus: Prometheus, subject: Subject
 ) -> None:
-    rules = wait_for(
-        "evaluation of all rules",
-        prometheus.rules,
-        lambda rules: all(rule["health"] != "unknown" for rule in rules),
-    )
+    rules = evaluated_rules(prometheus)
     assert {rule["name"] for rule in rules} == {alert.name for alert in chart_alerts()}
     assert [rule for rule in rules if rule["health"] != "ok"] == []
-    firing = [
-        alert["labels"]["alertname"]
-        for rule in rules
-        for alert in rule["alerts"]
-        if alert["state"] == "firing" and alert["labels"].get("namespace") == subject.namespace
-    ]
-    assert firing == []
+    assert firing(prometheus, labels_of(subject)) == set()
+
+
+def test_the_alert_of_a_lasting_fault_is_pending_then_fires_and_ends_with_it(
+    prometheus: Prometheus, broken: tuple[Subject, ExitStack]
+) -> None:
+    alert, (made, fault) = "PartisanFixedOverlayPartitioned", broken
+    wait_firing(prometheus, made, alert)
+    fault.close()
+    made.wait_steady()
+    wait_quiet(prometheus, made, alert)
+    end = time.time()
+    changes = history(prometheus, alert, labels_of(made), start=end - 1800, end=end)
+    assert [state for _, state in changes] == ["pending", "firing", "inactive"]
 
 
 def test_the_fault_shows(prometheus: Prometheus, subject: Subject) -> None:
-    labels = f'namespace="{subject.namespace}", partisan_cluster="{subject.name}"'
+    labels = labels_of(subject)
     down = f'sum(partisan_overlay_events_total{{{labels}, event="neighbour_down"}})'
     refused = f"sum(partisan_refused_connections_total{{{labels}}})"
     assert (prometheus.value(down) or 0) > 0
     assert (prometheus.value(refused) or 0) > 0
 
 
-def test_a_node_makes_a_bounded_number_of_series(prometheus: Prometheus, subject: Subject) -> None:
-    labels = f'namespace="{subject.namespace}", partisan_cluster="{subject.name}"'
-    most = prometheus.value(f"max(scrape_samples_post_metric_relabeling{{{labels}}})")
-    assert most is not None
-    assert most <= SERIES_PER_NODE
+def test_a_node_makes_a_bounded_number_of_series(
+    prometheus: Prometheus, subject: Subject, broken: tuple[Subject, ExitStack]
+) -> None:
+    for made in (subject, broken[0]):
+        series = node_series(made.metrics(f"{made.name}-0"))
+        assert max(series.channels.values()) <= PER_CHANNEL
+        assert series.fixed <= FIXED
+        # Nodes are the pods; what the operator tells of a cluster is scraped from a Service.
+        nodes = f'{{job=~".*-nodes", {labels_of(made)}}}'
+        most = prometheus.value(f"max(count by (pod) ({nodes}))")
+        assert most is not None
+        assert most <= bound(len(series.channels))
+
+
+def test_the_largest_cluster_makes_as_many_series_as_its_nodes_together(subject: Subject) -> None:
+    page = subject.metrics("watched-0")
+    series = node_series(page)
+    load = measure(page, interval="5s")
+    assert load.series == NODES_AT_MOST * series.total
+    assert load.series <= NODES_AT_MOST * bound(len(series.channels))
 
 
 def test_every_dashboard_can_be_drawn(
     prometheus: Prometheus, subject: Subject, shown: Range
 ) -> None:
+    ask = asking(prometheus, shown)
     for dashboard in committed().values():
-        for file in draw(
-            dashboard, lambda query: answer(prometheus, query, shown), RESULTS, subject.name
-        ):
+        for file in draw(dashboard, ask, RESULTS, subject.name):
             assert file.stat().st_size > 0
-
-
-@pytest.fixture
-def prometheus_operator_kinds(environment: Environment, cluster: Cluster) -> Iterator[None]:
-    """The Prometheus operator's definitions, for a while; the release is without them after."""
-    wanted = definitions()
-    operator.kubectl(
-        environment,
-        *("apply", "--server-side", "-f", "-"),
-        stdin=yaml.safe_dump_all(wanted),
-    )
-    names = [item["metadata"]["name"] for item in wanted]
-    operator.kubectl(
-        environment, "wait", "--for=condition=Established", *(f"crd/{name}" for name in names)
-    )
-    yield
-    # Helm cannot touch a release that holds objects of a kind that is gone.
-    parts = ("podMonitor", "serviceMonitor", "prometheusRule", "dashboards")
-    operator.install(environment, values=[f"--set=metrics.{part}.enabled=false" for part in parts])
-    for name in names:
-        cluster.delete(f"{DEFINITIONS}/{name}")
-    wait_for(
-        "end of the definitions",
-        lambda: [name for name in names if cluster.find(f"{DEFINITIONS}/{name}")],
-        lambda left: not left,
-    )
-    operator.install(environment)
-
-
-@pytest.mark.usefixtures("prometheus_operator_kinds")
-def test_where_the_prometheus_operator_is_the_api_server_takes_monitors_and_rules(
-    environment: Environment, cluster: Cluster
-) -> None:
-    rendered = monitoring.chart_objects()
-    dry_run = ("apply", "--dry-run=server", "--validate=strict", "-n", operator.NAMESPACE)
-    operator.kubectl(environment, *dry_run, "-f", "-", stdin=yaml.safe_dump_all(rendered))
-    # What is `auto` comes by itself with the next upgrade.
-    operator.install(environment)
-    for kind in ("PodMonitor", "ServiceMonitor", "PrometheusRule"):
-        path = f"apis/{GROUP}/v1/namespaces/{operator.NAMESPACE}/{kind.lower()}s"
-        found = [item["metadata"]["name"] for item in cluster.list(path)]
-        assert found == [item["metadata"]["name"] for item in rendered if item["kind"] == kind]
-    dashboards = cluster.list(core(operator.NAMESPACE, "configmaps"), "grafana_dashboard=1")
-    assert len(dashboards) == len(committed())

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 
 import pytest
 
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import Subject, manifest
+from scale_tests.e2e.sealing import sealed, secret
+from scale_tests.e2e.subject import Subject
 from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster, Json, core
+from scale_tests.harness.kube import Cluster, core
 from scale_tests.harness.progress import wait_for
-from scale_tests.localkube.certificates import Identity, issue, issue_authority
+from scale_tests.localkube.certificates import issue_authority
 
 NODES = 16
 PARTISAN_PORT = 7946
@@ -34,27 +34,6 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("authority")
     issue_authority(directory)
     return directory
-
-
-def secret(subject: Subject, authority: Path) -> Json:
-    """What cert-manager would write for a cluster: one certificate for all nodes."""
-    name = f"{subject.name}.{subject.namespace}.svc"
-    issue(authority, Identity(file=subject.name, user=name, addresses=(f"DNS:{name}",)))
-    files = {
-        "tls.crt": authority / f"{subject.name}.crt",
-        "tls.key": authority / f"{subject.name}.key",
-        "ca.crt": authority / "ca.crt",
-    }
-    data = {key: base64.b64encode(path.read_bytes()).decode() for key, path in files.items()}
-    metadata = {"name": f"{subject.name}-tls"}
-    return {"metadata": metadata, "type": "kubernetes.io/tls", "data": data}
-
-
-def sealed(subject: Subject, replicas: int) -> Json:
-    """A cluster with TLS; no NetworkPolicy keeps strangers from trying."""
-    tls = {"secretName": f"{subject.name}-tls"}
-    policy = {"enabled": False}
-    return manifest(subject.name, replicas, security={"tls": tls}, networkPolicy=policy)
 
 
 def test_nodes_with_tls_run_the_counter_and_let_no_plain_socket_in(

@@ -40,15 +40,15 @@ def image_values(key: str, image: str) -> list[str]:
     return ["--set", f"{key}.repository={repository}", "--set-string", f"{key}.tag={tag}"]
 
 
-def install(environment: Environment, *, values: Sequence[str] = ()) -> None:
-    """Installs the chart, or upgrades it, and waits until the operator is ready.
+def install(environment: Environment, *, values: Sequence[str] = (), chart: str = CHART) -> None:
+    """Installs the chart, or upgrades to it, and waits until the operator is ready.
 
     `values` are further arguments of helm, such as `["--set", "reconcile.interval=1s"]`.
 
     Raises:
         CommandError: helm failed; with what it wrote.
     """
-    _install(environment, RELEASE, NAMESPACE, values)
+    _install(environment, RELEASE, NAMESPACE, values, chart)
 
 
 def install_beside(environment: Environment, name: str) -> None:
@@ -57,7 +57,7 @@ def install_beside(environment: Environment, name: str) -> None:
     Raises:
         CommandError: helm failed; with what it wrote.
     """
-    _install(environment, name, name, ["--set", "crds.enabled=false"])
+    _install(environment, name, name, ["--set", "crds.enabled=false"], CHART)
 
 
 def uninstall_beside(environment: Environment, name: str) -> None:
@@ -144,10 +144,12 @@ def logs(cluster: Cluster, *, lines: int = 2000) -> str:
     )
 
 
-def _install(environment: Environment, release: str, namespace: str, values: Sequence[str]) -> None:
+def _install(
+    environment: Environment, release: str, namespace: str, values: Sequence[str], chart: str
+) -> None:
     _helm(
         environment,
-        *["upgrade", "--install", release, CHART],
+        *["upgrade", "--install", release, chart],
         *["--namespace", namespace, "--create-namespace"],
         *["--wait", "--timeout", "2m"],
         *image_values("image", environment.operator_image),

@@ -6,7 +6,8 @@ import shutil
 
 from scale_tests.images.catalogue import ROOT
 from scale_tests.images.tools import ImageError
-from scale_tests.monitoring.build import BuildError, ensure_built
+from scale_tests.localkube.toolset import BuildError
+from scale_tests.monitoring.build import ensure_built
 
 PROMETHEUS = ROOT / "build" / "prometheus" / "prometheus"
 

@@ -105,8 +105,8 @@ def address(environment: Environment, cluster: Cluster) -> str:
     return f"kubectl port-forward -n {NAMESPACE} service/{NAME} {PORT}"
 
 
-def chart_objects() -> list[Json]:
-    """What the chart renders where the Prometheus operator's kinds are known.
+def chart_objects(*values: str) -> list[Json]:
+    """What the chart renders where the Prometheus operator's kinds are known, with these values.
 
     Raises:
         CommandError: helm failed; with what it wrote.
@@ -118,6 +118,7 @@ def chart_objects() -> list[Json]:
             *("--api-versions", "monitoring.coreos.com/v1"),
             *("--set", f"metrics.podMonitor.interval={INTERVAL}"),
             *("--set", f"metrics.serviceMonitor.interval={INTERVAL}"),
+            *(argument for value in values for argument in ("--set", value)),
         ]
     )
     return [item for item in yaml.safe_load_all(rendered) if item]

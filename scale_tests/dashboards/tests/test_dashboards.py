@@ -77,6 +77,22 @@ def test_titles_are_not_used_twice_in_a_row_of_panels() -> None:
             seen.add((row, item["title"]))
 
 
+def test_what_stands_against_the_size_is_told_apart_by_overlay() -> None:
+    drawn = [item for item in committed()["scalability"]["panels"] if item["type"] == "xychart"]
+    assert len(drawn) == 5
+    for item in drawn:
+        parted = [t for t in item["transformations"] if t["id"] == "partitionByValues"]
+        assert [t["options"]["fields"] for t in parted] == [["overlay"]]
+
+
+def test_a_column_of_a_table_has_its_own_title_and_unit() -> None:
+    (table,) = [panel for panel in PANELS if panel.type == "table"]
+    assert [(query.title, query.unit) for query in table.queries][:2] == [
+        ("Nodes", "short"),
+        ("Formation", "s"),
+    ]
+
+
 def test_variables_are_replaced_and_an_unknown_one_is_named() -> None:
     assert resolved('up{a="$a"}[$__range]', {"a": "x", "__range": "5m"}) == 'up{a="x"}[5m]'
     with pytest.raises(KeyError, match="b"):

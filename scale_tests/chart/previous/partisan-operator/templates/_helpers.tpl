@@ -1,0 +1,58 @@
+{{/* Names, labels and lists that several templates share. */}}
+
+{{- define "partisan-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "partisan-operator.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- $name := include "partisan-operator.name" . }}
+{{- if contains $name .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "partisan-operator.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "partisan-operator.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "partisan-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "partisan-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: operator
+{{- end }}
+
+{{- define "partisan-operator.labels" -}}
+{{ include "partisan-operator.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{/* The reference of an image: takes {image, default}, of which default is the tag if none. */}}
+{{- define "partisan-operator.image" -}}
+{{- if .image.digest -}}
+{{ .image.repository }}@{{ .image.digest }}
+{{- else -}}
+{{ .image.repository }}:{{ default .default .image.tag }}
+{{- end }}
+{{- end }}
+
+{{/* "true" where a part of the monitoring is wanted: takes {root, enabled}. With `auto` it is where
+     the API server knows the Prometheus operator's kinds. */}}
+{{- define "partisan-operator.monitored" -}}
+{{- if eq (toString .enabled) "auto" -}}
+{{- if .root.Capabilities.APIVersions.Has "monitoring.coreos.com/v1" }}true{{ end }}
+{{- else if .enabled -}}
+true
+{{- end }}
+{{- end }}

@@ -1,0 +1,42 @@
+{{/* What the operator may do to the clusters that it serves, and to their children. One list for
+     the ClusterRole and for the Roles of namespaced mode. The rights cannot be narrowed to names:
+     the children are named after their clusters. */}}
+{{- define "partisan-operator.rules" -}}
+- apiGroups: [partisan.dev]
+  resources: [partisanclusters]
+  verbs: [get, list, watch]
+- apiGroups: [partisan.dev]
+  resources: [partisanclusters/status]
+  verbs: [patch]
+# Owner references with blockOwnerDeletion, where the API server asks for this right.
+- apiGroups: [partisan.dev]
+  resources: [partisanclusters/finalizers]
+  verbs: [update]
+- apiGroups: [apps]
+  resources: [statefulsets]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [""]
+  resources: [services, configmaps]
+  verbs: [get, list, create, patch, delete]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, create, patch, delete]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, list, create, patch, delete]
+# The tokens of the clusters: made once, read by name, never listed.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, create]
+# Pods are read to tell why one does not start, and deleted to roll it to a new template.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, delete]
+- apiGroups: [discovery.k8s.io]
+  resources: [endpointslices]
+  verbs: [list]
+# Events say why a StatefulSet cannot create a pod; the operator's own tell what it did.
+- apiGroups: [""]
+  resources: [events]
+  verbs: [list, create]
+{{- end }}

@@ -1,0 +1,119 @@
+"""Where the Prometheus operator is: the chart's monitoring, and docs/install.md to the letter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from scale_tests.chart.__main__ import VARIANTS
+from scale_tests.dashboards.files import committed
+from scale_tests.harness import operator
+from scale_tests.harness.commands import ROOT, capture
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster, core
+from scale_tests.harness.partisan import read_cluster
+from scale_tests.harness.progress import wait_for
+from scale_tests.monitoring import prometheus as monitoring
+from scale_tests.monitoring.definitions import GROUP, definitions
+
+DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+PAGE = ROOT / "docs" / "install.md"
+REGISTRY = "registry.example.com/partisan"
+"""What stands on the page for the reader's registry."""
+
+
+@pytest.fixture(scope="module")
+def prometheus_operator_kinds(environment: Environment, cluster: Cluster) -> Iterator[None]:
+    """The Prometheus operator's definitions, for a while; the release is without them after."""
+    wanted = definitions()
+    operator.kubectl(
+        environment,
+        *("apply", "--server-side", "-f", "-"),
+        stdin=yaml.safe_dump_all(wanted),
+    )
+    names = [item["metadata"]["name"] for item in wanted]
+    operator.kubectl(
+        environment, "wait", "--for=condition=Established", *(f"crd/{name}" for name in names)
+    )
+    yield
+    # Helm cannot touch a release that holds objects of a kind that is gone.
+    parts = ("podMonitor", "serviceMonitor", "prometheusRule", "dashboards")
+    operator.install(environment, values=[f"--set=metrics.{part}.enabled=false" for part in parts])
+    for name in names:
+        cluster.delete(f"{DEFINITIONS}/{name}")
+    wait_for(
+        "end of the definitions",
+        lambda: [name for name in names if cluster.find(f"{DEFINITIONS}/{name}")],
+        lambda left: not left,
+    )
+    operator.install(environment)
+
+
+@pytest.mark.usefixtures("prometheus_operator_kinds")
+def test_where_the_prometheus_operator_is_the_api_server_takes_monitors_and_rules(
+    environment: Environment, cluster: Cluster
+) -> None:
+    rendered = monitoring.chart_objects()
+    # The API server refuses a namespace that is not there, and an object that is none.
+    of_no_account = ("metrics.dashboards.namespace", "extraObjects")
+    everything = [v for v in VARIANTS["everything"] if not v.startswith(of_no_account)]
+    for objects in (rendered, monitoring.chart_objects(*everything)):
+        dry_run = ("apply", "--dry-run=server", "--validate=strict", "-n", operator.NAMESPACE)
+        operator.kubectl(environment, *dry_run, "-f", "-", stdin=yaml.safe_dump_all(objects))
+    # What is `auto` comes by itself with the next upgrade.
+    operator.install(environment)
+    for kind in ("PodMonitor", "ServiceMonitor", "PrometheusRule"):
+        path = f"apis/{GROUP}/v1/namespaces/{operator.NAMESPACE}/{kind.lower()}s"
+        found = [item["metadata"]["name"] for item in cluster.list(path)]
+        assert found == [item["metadata"]["name"] for item in rendered if item["kind"] == kind]
+    dashboards = cluster.list(core(operator.NAMESPACE, "configmaps"), "grafana_dashboard=1")
+    assert len(dashboards) == len(committed())
+
+
+@pytest.mark.usefixtures("prometheus_operator_kinds")
+def test_the_page_leads_to_a_cluster_and_its_dashboards(
+    environment: Environment, cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    config = tmp_path / "kubeconfig"
+    config.write_bytes(environment.kubeconfig.read_bytes())
+    reader = Reader(environment, config)
+    # A reader of the page has the default namespace to himself; the tests do not.
+    reader.types(f"kubectl config set-context --current --namespace={namespace}")
+    install, _, made = blocks("The operator")
+    said = reader.types(install)
+    assert "Phase:          Succeeded" in said
+    said = reader.types(made)
+    for kind in ("podmonitor", "servicemonitor", "prometheusrule"):
+        assert f"{kind}.{GROUP}/partisan-operator" in said
+    for name in committed():
+        assert f"partisan-operator-dashboard-{name}" in said
+    (apply,) = blocks("A cluster")
+    assert re.search(r"^ads +HyParView +32 +32 +32 ", reader.types(apply), re.MULTILINE)
+    assert read_cluster(cluster, namespace, "ads").components == 1
+    (upgrade_and_back,) = blocks("The next version")
+    assert "Rollback was a success" in reader.types(upgrade_and_back)
+
+
+class Reader:
+    """Somebody with helm and kubectl who types what a page says."""
+
+    def __init__(self, environment: Environment, config: Path) -> None:
+        self._repository = environment.operator_image.rpartition("/")[0]
+        tools = {str(Path(operator.tool(name)).parent) for name in ("helm", "kubectl")}
+        path = ":".join([*sorted(tools), "/usr/local/bin", "/usr/bin", "/bin"])
+        self._environment = {"KUBECONFIG": str(config), "PATH": path}
+
+    def types(self, commands: str) -> str:
+        """Runs commands in a shell and returns what they wrote. Raises CommandError."""
+        commands = commands.replace(REGISTRY, self._repository)
+        return capture(["bash", "-euo", "pipefail", "-c", commands], env=self._environment)
+
+
+def blocks(heading: str) -> list[str]:
+    """The commands of the page's section with this heading, block by block."""
+    (section,) = re.findall(rf"^## \d+\. {heading}\n(.*?)^## ", PAGE.read_text(), re.M | re.S)
+    return re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)

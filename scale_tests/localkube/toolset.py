@@ -1,0 +1,173 @@
+"""Programs built from Go modules that a directory pins, once per version of the pins.
+
+They are kept in the user's cache under a hash of everything that goes into them, so every checkout
+with the same pins shares them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.localkube.progress import Progress
+from scale_tests.localkube.settings import cache_directory
+
+LINK_WEIGHT = 1_000_000
+"""What linking one program costs, in bytes of source that compile in the same time."""
+
+
+class BuildError(LocalkubeError):
+    """Programs could not be built; the message holds the compiler's last words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toolset:
+    """Programs that are built together, so that they share the packages they are compiled from."""
+
+    name: str
+    """What the name of their directory in the cache begins with."""
+
+    directory: Path
+    """Holds go.mod, go.sum and, in directories below, the Go packages that are our own."""
+
+    programs: Mapping[str, str]
+    """By the name a program is kept under, the Go package it is made from."""
+
+    tags: str = ""
+    """Build tags, with commas between them."""
+
+    linker_flags: str = "-s -w"
+    """The default strips symbols."""
+
+    @property
+    def bin_directory(self) -> Path:
+        """Where the programs are, or will be once they are built."""
+        digest = hashlib.sha256(" ".join(filter(None, (platform.machine(), self.tags))).encode())
+        own = sorted(self.directory.glob("*/*.go"))
+        for source in (self.directory / "go.mod", self.directory / "go.sum", *own):
+            digest.update(source.read_bytes())
+        return cache_directory() / "bin" / f"{self.name}-{digest.hexdigest()[:12]}"
+
+    def ensure_built(self) -> Path:
+        """Builds the programs unless they are cached, showing progress; returns their directory.
+
+        Raises:
+            BuildError: Go is missing or a package does not compile.
+        """
+        target = self.bin_directory
+        if target.is_dir():
+            return target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Two who want them at once build them once.
+        with _only_one(target.parent / f".{self.name}.lock"):
+            if not target.is_dir():
+                self._build(target)
+        return target
+
+    def _build(self, target: Path) -> None:
+        if shutil.which("go") is None:
+            raise BuildError("Go is missing: install Go 1.26 or newer (https://go.dev/doc/install)")
+        print(f"Building {', '.join(self.programs)} into {target}", flush=True)
+        costs = self._costs()
+        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=target.parent))
+        try:
+            self._compile(partial, costs)
+            for name, package in self.programs.items():
+                made = partial / default_name(package)
+                if made.name != name:
+                    made.rename(partial / name)
+            partial.chmod(0o755)
+            partial.rename(target)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+    def _compile(self, output: Path, costs: Mapping[str, int]) -> None:
+        """Runs `go build`, which names each package on standard error when it is done with it."""
+        argv = [
+            *("go", "build", "-v", "-trimpath", "-tags", self.tags),
+            *("-ldflags", self.linker_flags, "-o", f"{output}/"),
+            *self.programs.values(),
+        ]
+        other: list[str] = []
+        linking = LINK_WEIGHT * len(self.programs)
+        progress = Progress("compiling", total=sum(costs.values()) + linking)
+        with self._go(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                package = line.strip()
+                if package in costs:
+                    progress.advance(costs[package])
+                else:
+                    other.append(package)
+        if process.returncode != 0:
+            raise BuildError("go build failed:\n" + "\n".join(other[-20:]))
+        progress.finish()
+
+    def _costs(self) -> dict[str, int]:
+        """The packages that have to be compiled, with the size of each one's source in bytes.
+
+        This also downloads the modules that are not in Go's module cache yet.
+        """
+        template = '{{if .Stale}}{{.ImportPath}}\t{{.Dir}}\t{{join .GoFiles "/"}}{{end}}'
+        argv = [
+            *("go", "list", "-deps", "-trimpath", "-tags", self.tags, "-f", template),
+            *self.programs.values(),
+        ]
+        progress = Progress("downloading modules")
+        errors: list[str] = []
+        with tempfile.TemporaryFile("w+") as listing:
+            with self._go(argv, stdout=listing, stderr=subprocess.PIPE) as process:
+                assert process.stderr is not None
+                for line in process.stderr:
+                    if line.startswith("go: downloading"):
+                        progress.advance(1)
+                    else:
+                        errors.append(line)
+            if process.returncode != 0:
+                raise BuildError("go list failed:\n" + "".join(errors[-20:]))
+            progress.finish()
+            listing.seek(0)
+            rows = [line.rstrip("\n").split("\t") for line in listing if line.strip()]
+        return {
+            package: sum(
+                (Path(directory) / name).stat().st_size for name in names.split("/") if name
+            )
+            for package, directory, names in rows
+        }
+
+    def _go(self, argv: list[str], *, stdout: object, stderr: int) -> subprocess.Popen[str]:
+        flags = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -buildvcs=false"}
+        # Compiling takes every core for minutes: anything else on the machine goes first.
+        return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+            ["nice", "-n", "5", *argv],
+            cwd=self.directory,
+            env={**os.environ, **flags},
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            text=True,
+        )
+
+
+def default_name(package: str) -> str:
+    """The file name that `go build` gives to a package's program: a version suffix is dropped."""
+    parts = package.split("/")
+    return parts[-2] if re.fullmatch(r"v\d+", parts[-1]) else parts[-1]
+
+
+@contextmanager
+def _only_one(lock: Path) -> Iterator[None]:
+    with lock.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

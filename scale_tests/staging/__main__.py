@@ -1,0 +1,93 @@
+"""`python -m scale_tests.staging [DIRECTORY]`: a staging run, and whether one can see what it was.
+
+Every query of every dashboard has to return data of it, every alert has to be evaluated, and those
+that a lasting fault calls for have to fire and to end. Writes the pictures of the dashboards into
+DIRECTORY and build/results/staging.json. `QUICK=1` takes fewer and smaller clusters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from scale_tests.dashboards.files import committed
+from scale_tests.dashboards.pictures import asking, draw
+from scale_tests.harness import environment as environments
+from scale_tests.harness import operator, terminal
+from scale_tests.harness.commands import CommandError
+from scale_tests.harness.environment import ConfigurationError
+from scale_tests.harness.kube import ApiError, Cluster
+from scale_tests.harness.nodes import read_nodes
+from scale_tests.harness.progress import StalledError
+from scale_tests.localkube.toolset import BuildError
+from scale_tests.monitoring import prometheus
+from scale_tests.results import versions
+from scale_tests.results.document import RESULTS, document, write
+from scale_tests.results.tables import show_bars
+from scale_tests.staging.findings import bars, cells, findings, ranges
+from scale_tests.staging.plan import FULL, QUICK
+from scale_tests.staging.run import CHAIN_NAMESPACE, FAULTY, NAMESPACE, Stage, perform
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs it; returns 1 if something was not to be seen."""
+    parser = argparse.ArgumentParser(prog="python -m scale_tests.staging", description=__doc__)
+    parser.add_argument("directory", type=Path, nargs="?", default=RESULTS / "staging")
+    directory = parser.parse_args(arguments).directory
+    return terminal.run(
+        lambda: _run(Console(), directory),
+        *(ApiError, BuildError, CommandError, ConfigurationError, ConnectionError, StalledError),
+        interrupted=f". Its clusters are in the namespaces {NAMESPACE} and {CHAIN_NAMESPACE}.",
+    )
+
+
+def _run(console: Console, directory: Path) -> int:
+    quick = os.environ.get("QUICK") == "1"
+    plan = QUICK if quick else FULL
+    started = datetime.now(UTC)
+    environment = environments.bring_up()
+    operator.install(environment)
+    cluster = Cluster(environment.kubeconfig)
+    stage = Stage(
+        environment=environment,
+        cluster=cluster,
+        prometheus=prometheus.install(environment),
+        say=lambda text: console.print(f"{time.strftime('%H:%M:%S')}  {text}", highlight=False),
+    )
+    stage.reset()
+    perform(stage, plan)
+    stage.say("looking at what there is to see")
+    found = findings(stage)
+    shown = ranges(stage, found.end)
+    for name, dashboard in committed().items():
+        title = dashboard["title"]
+        ask = asking(stage.prometheus, shown.of(title))
+        draw(dashboard, ask, directory, shown.subtitle(title), file=f"dashboard-{name}")
+    checked = bars(found, stage)
+    held = show_bars(console, checked)
+    nodes = read_nodes(cluster, NAMESPACE, [f"{FAULTY}-0"])
+    file = write(
+        document(
+            "staging",
+            started=started,
+            versions=versions.of_cluster(cluster, nodes),
+            cells=cells(found, stage),
+            bars=checked,
+            quick=quick,
+            local_cluster=environment.local,
+        )
+    )
+    stage.remove()
+    console.print(f"{file}\n{directory}/dashboard-*.svg", highlight=False)
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
