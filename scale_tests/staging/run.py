@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scale_tests.e2e.sealing import sealed, secret
+from scale_tests.e2e.subject import Subject, kill_pod
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json, core
 from scale_tests.harness.partisan import remove_namespace
