@@ -4,5 +4,6 @@
 `store` which cells of it are done. `runner` goes through the rest: `cell` takes one cluster from
 apply to nothing left, `collect` reads what its nodes and the control plane say, `faults` is what a
 cell may suffer meanwhile. `result` is one cell's figures, `checks` hold them to their thresholds,
-`published` and `simulated` are what stands beside them, and `report`, with `pictures`, shows all.
+`published` and `simulated` are what stands beside them, and `report` shows all, in `tables` and
+`pictures` (for which `series` puts cells in rows, and `drawing` draws them).
 """

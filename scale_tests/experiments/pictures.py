@@ -1,24 +1,18 @@
-"""The pictures of a run: figures against the number of nodes.
-
-Colours tell the ways to synchronise apart, lines and marks the overlays. What is published is a
-cross of the same colour; what is simulated is dashed and hollow, and says so.
-"""
+"""The pictures of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
-import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
-from scale_tests.experiments import published, simulated
+from scale_tests.experiments import drawing, published
+from scale_tests.experiments.drawing import Material
 from scale_tests.experiments.result import Component, Member, Result
-from scale_tests.experiments.series import At, Series, sizes
+from scale_tests.experiments.series import Series, sizes
 from scale_tests.results.pictures import (
     BLUE,
     GREEN,
@@ -31,37 +25,10 @@ from scale_tests.results.pictures import (
     save,
 )
 from scale_tests.simulate import synchronization
-from scale_tests.simulate.synchronization import Row
 
 GIB, MIB = float(1 << 30), float(1 << 20)
 
-COLOURS = {"State": VERMILION, "Delta": BLUE, "Tree": GREEN, "Aggregate": PURPLE}
-OVERLAYS = (("-", "o"), ((0, (1, 1.2)), "s"), ("-.", "^"), ((0, (5, 1, 1, 1)), "v"))
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Material:
-    """What there is to draw."""
-
-    rows: Sequence[Series]
-    simulated: Sequence[Row]
-    increments: int
-
-    @property
-    def overlays(self) -> list[str]:
-        """In the order in which they first occur."""
-        return list(dict.fromkeys(row.overlay for row in self.rows))
-
-    @property
-    def cells(self) -> list[Result]:
-        """Of all rows."""
-        return [cell for row in self.rows for cell in row.cells]
-
-    @property
-    def is_published(self) -> bool:
-        """Whether nodes count as often as in the published evaluation."""
-        return self.increments == published.INCREMENTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +53,7 @@ def draw(material: Material, directory: Path, circumstances: str) -> list[tuple[
             picture.plot(figure, material)
             figure.suptitle(f"{picture.title}\n", x=0.01, ha="left", fontweight="bold", fontsize=11)
             figure.text(0.012, 0.935, circumstances, fontsize=8, color=GREY)
-            _legend(figure)
+            drawing.legend(figure)
             svg, _png = save(figure, directory, picture.name)
         drawn.append((picture, svg))
     return drawn
@@ -96,7 +63,7 @@ def plot_transmission(figure: Figure, material: Material) -> None:
     """Payload in all, beside what is published and simulated, and the least."""
     axes = figure.add_subplot()
     for row in material.rows:
-        _line(axes, material, row, lambda cell: cell.bytes_payload / GIB)
+        drawing.line(axes, material, row, lambda cell: cell.bytes_payload / GIB)
         points = [
             (nodes, value)
             for nodes in published.sizes(row.overlay, row.synchronization)
@@ -106,15 +73,15 @@ def plot_transmission(figure: Figure, material: Material) -> None:
         if points:
             axes.plot(
                 *zip(*points, strict=True),
-                color=_colour(row.synchronization),
+                color=drawing.colour(row.synchronization),
                 linestyle="none",
                 marker="x" if row.overlay == "HyParView" else "+",
                 markersize=8,
                 label=f"{row.name}, published",
             )
     if material.is_published:
-        _simulated(axes, material.simulated, lambda row: row.payload)
-        every = _drawn(axes)
+        drawing.simulated(axes, material.simulated, lambda row: row.payload)
+        every = drawing.drawn(axes)
         if len(every) > 1:
             axes.plot(
                 every,
@@ -125,7 +92,7 @@ def plot_transmission(figure: Figure, material: Material) -> None:
             )
     axes.set_yscale("log")
     axes.set_ylabel("payload transmitted in all, GiB")
-    _against_nodes(axes)
+    drawing.against_nodes(axes)
 
 
 def plot_bytes(figure: Figure, material: Material) -> None:
@@ -138,10 +105,10 @@ def plot_bytes(figure: Figure, material: Material) -> None:
     panels = figure.subplots(1, 3, sharey=True)
     for axes, (title, of) in zip(panels, counts, strict=True):
         for row in material.rows:
-            _line(axes, material, row, _per_node(of))
+            drawing.line(axes, material, row, _per_node(of))
         axes.set_title(title, loc="left", fontsize=10)
         axes.set_yscale("log")
-        _against_nodes(axes)
+        drawing.against_nodes(axes)
     panels[0].set_ylabel("sent per node, MiB")
 
 
@@ -159,10 +126,10 @@ def plot_convergence(figure: Figure, material: Material) -> None:
     """Seconds beyond the time that counting takes by its interval."""
     axes = figure.add_subplot()
     for row in material.rows:
-        _line(axes, material, row, lambda cell: cell.seconds_to_converge)
+        drawing.line(axes, material, row, lambda cell: cell.seconds_to_converge)
     axes.set_ylabel("seconds from the end of counting\nuntil every node knew of every other's")
     axes.set_ylim(bottom=0)
-    _against_nodes(axes)
+    drawing.against_nodes(axes)
 
 
 def plot_joining(figure: Figure, material: Material) -> None:
@@ -183,17 +150,17 @@ def plot_joining(figure: Figure, material: Material) -> None:
             axes.errorbar(
                 [at.nodes for at in points],
                 [at.median for at in points],
-                yerr=_spread(points),
+                yerr=drawing.spread(points),
                 color=CYCLE[index % len(CYCLE)],
                 linestyle=style,
-                marker=_style(material, overlay)[1],
+                marker=drawing.style(material, overlay)[1],
                 markersize=4,
                 capsize=2,
                 label=f"{overlay}: {label}",
             )
     axes.set_ylabel("seconds since the apply")
     axes.set_ylim(bottom=0)
-    _against_nodes(axes)
+    drawing.against_nodes(axes)
 
 
 def plot_cdf(figure: Figure, material: Material) -> None:
@@ -227,15 +194,15 @@ def plot_footprint(figure: Figure, material: Material) -> None:
     """Memory and processor time of a node."""
     memory, cpu = figure.subplots(1, 2)
     for row in material.rows:
-        _line(memory, material, row, lambda cell: cell.memory_bytes_per_node / MIB)
-        _line(cpu, material, row, lambda cell: cell.cpu_seconds_per_node)
+        drawing.line(memory, material, row, lambda cell: cell.memory_bytes_per_node / MIB)
+        drawing.line(cpu, material, row, lambda cell: cell.cpu_seconds_per_node)
     memory.set_title("memory of the median node", loc="left", fontsize=10)
     memory.set_ylabel("MiB")
     cpu.set_title("processor time of the mean node", loc="left", fontsize=10)
     cpu.set_ylabel("seconds since its start")
     for axes in (memory, cpu):
         axes.set_ylim(bottom=0)
-        _against_nodes(axes)
+        drawing.against_nodes(axes)
 
 
 def plot_control_plane(figure: Figure, material: Material) -> None:
@@ -262,7 +229,7 @@ def plot_control_plane(figure: Figure, material: Material) -> None:
     cpu.set_ylabel("seconds")
     for axes in (memory, cpu):
         axes.set_ylim(bottom=0)
-        _against_nodes(axes)
+        drawing.against_nodes(axes)
 
 
 def _part(name: str, of: Callable[[Component], float]) -> Callable[[Result], float | None]:
@@ -321,81 +288,3 @@ PICTURES = (
         "cluster runs on this machine; `containerd-shims` are those of the cell's pods.",
     ),
 )
-
-
-def _line(
-    axes: Axes, material: Material, row: Series, of: Callable[[Result], float | None]
-) -> None:
-    points = row.figure(of)
-    style, marker = _style(material, row.overlay)
-    axes.errorbar(
-        [at.nodes for at in points],
-        [at.median for at in points],
-        yerr=_spread(points),
-        color=_colour(row.synchronization),
-        linestyle=style,
-        marker=marker,
-        markersize=4.5,
-        capsize=2,
-        label=row.name,
-    )
-
-
-def _simulated(axes: Axes, rows: Iterable[Row], of: Callable[[Row], float]) -> None:
-    by_mode: dict[str, list[Row]] = {}
-    for row in rows:
-        by_mode.setdefault(row.mode.capitalize(), []).append(row)
-    for mode, own in by_mode.items():
-        axes.plot(
-            [row.nodes for row in own],
-            [of(row) for row in own],
-            color=_colour(mode),
-            linestyle="--",
-            linewidth=0.9,
-            marker="o",
-            markersize=8,
-            markerfacecolor="none",
-            label=f"{simulated.OVERLAY}, {mode}, simulated",
-        )
-
-
-def _spread(points: Sequence[At]) -> list[list[float]] | None:
-    """The error bars; none where all sizes have one trial alone."""
-    if all(at.low == at.high for at in points):
-        return None
-    return [[at.median - at.low for at in points], [at.high - at.median for at in points]]
-
-
-def _colour(mode: str) -> str:
-    return COLOURS.get(mode, GREY)
-
-
-def _style(material: Material, overlay: str) -> tuple[object, str]:
-    return OVERLAYS[material.overlays.index(overlay) % len(OVERLAYS)]
-
-
-def _drawn(axes: Axes) -> list[float]:
-    """The numbers of nodes at which something is drawn."""
-    return sorted({float(x) for line in axes.get_lines() for x in np.asarray(line.get_xdata())})
-
-
-def _against_nodes(axes: Axes) -> None:
-    """The number of nodes as the horizontal axis, of all that is drawn."""
-    shown = _drawn(axes)
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(shown, [f"{nodes:,.0f}" for nodes in shown])
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("nodes")
-    if len(shown) > 5:
-        axes.tick_params(axis="x", labelsize=8)
-
-
-def _legend(figure: Figure) -> None:
-    """One legend below for all panels, each name once."""
-    named = {
-        label: handle
-        for axes in figure.axes
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
-    if named:
-        figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=3, fontsize=8)

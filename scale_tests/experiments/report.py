@@ -8,17 +8,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from scale_tests.experiments import checks, pictures, published
+from scale_tests.experiments import checks, pictures, tables
+from scale_tests.experiments.drawing import Material
 from scale_tests.experiments.experiment import Experiment
-from scale_tests.experiments.pictures import GIB, MIB, Material
 from scale_tests.experiments.result import Result
 from scale_tests.experiments.series import series
+from scale_tests.experiments.tables import GIB, speed
 from scale_tests.harness.commands import ROOT
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import RESULTS
 from scale_tests.results.page import Page, Picture, Section, Table, hypertext, markdown
-from scale_tests.simulate import synchronization
 from scale_tests.simulate.synchronization import Row
 
 
@@ -80,11 +80,6 @@ def write(
     return Report(directory=directory, bars=held)
 
 
-def speed(experiment: Experiment) -> str:
-    """The time-compression, as each table and caption states it."""
-    return "Real time." if experiment.speedup == 1 else f"Speedup {experiment.speedup:g}."
-
-
 def compression(experiment: Experiment) -> list[str]:
     """What the speedup means, once for the whole page."""
     if experiment.speedup == 1:
@@ -128,9 +123,9 @@ def _page(
         Section(
             title="Figures",
             parts=[
-                _transmission(experiment, results, simulated),
-                _times(experiment, results),
-                _resources(experiment, results),
+                tables.transmission(experiment, results, simulated),
+                tables.times(experiment, results),
+                tables.resources(experiment, results),
             ],
         ),
         Section(title="Cells that did not come to their end", text=_failures(results)),
@@ -168,132 +163,6 @@ def _introduction(
     ]
 
 
-def _transmission(
-    experiment: Experiment, results: Sequence[Result], simulated: Sequence[Row]
-) -> Table:
-    comparable = experiment.ad_counter.increments == published.INCREMENTS
-    rows = []
-    for cell in _sorted(experiment, results):
-        value = published.transmission(cell.overlay, cell.synchronization, cell.nodes)
-        payload = cell.bytes_payload / GIB
-        rows.append(
-            [
-                *_key(cell),
-                f"{payload:.4g}",
-                f"{value:g}" if value and comparable else "",
-                f"{value / payload:.1f}" if value and comparable and payload else "",
-                f"{synchronization.least(cell.nodes):.2g}" if comparable else "",
-                f"{cell.bytes_frames / GIB:.4g}",
-                "-" if cell.bytes_tcp is None else f"{cell.bytes_tcp / GIB:.4g}",
-                f"{cell.bytes_payload / cell.nodes / MIB:.3g}",
-                "yes" if cell.converged else "NO",
-            ]
-        )
-    for row in simulated if comparable else ():
-        rows.append(
-            [
-                "HyParView",
-                row.mode.capitalize(),
-                f"{row.nodes:,}",
-                "simulated",
-                f"{row.payload:.4g}",
-                "" if row.published is None else f"{row.published:g}",
-                "" if row.published is None else f"{row.published / row.payload:.1f}",
-                f"{synchronization.least(row.nodes):.2g}",
-                f"{row.frames:.4g}",
-                "",
-                f"{row.payload * 1024 / row.nodes:.3g}",
-                "yes",
-            ]
-        )
-    return Table(
-        caption="Transmission of all nodes in GiB, counted three ways; the least is what the "
-        f"final counts once to every node take. {speed(experiment)}",
-        head=(
-            "overlay",
-            "synchronization",
-            "nodes",
-            "trial",
-            "payload",
-            "published",
-            "published / ours",
-            "least",
-            "frames",
-            "TCP",
-            "payload per node, MiB",
-            "converged",
-        ),
-        rows=rows,
-    )
-
-
-def _times(experiment: Experiment, results: Sequence[Result]) -> Table:
-    return Table(
-        caption="Seconds. Ready and joined are from the apply, joined is one connected component; "
-        "converging begins where counting ends by its interval. "
-        f"{speed(experiment)}",
-        head=(
-            "overlay",
-            "synchronization",
-            "nodes",
-            "trial",
-            "ready",
-            "joined",
-            "running",
-            "converging",
-            "overcounting, %",
-            "deleting",
-            "whole cell",
-        ),
-        rows=[
-            [
-                *_key(cell),
-                _seconds(cell.seconds_to_ready),
-                _seconds(cell.seconds_to_joined),
-                _seconds(cell.seconds_running),
-                _seconds(cell.seconds_to_converge),
-                f"{cell.overcounting_percent:.2f}",
-                _seconds(cell.seconds_to_delete),
-                _seconds(cell.seconds_in_all),
-            ]
-            for cell in _sorted(experiment, results)
-        ],
-    )
-
-
-def _resources(experiment: Experiment, results: Sequence[Result]) -> Table:
-    return Table(
-        caption="Memory and processor time: of a node, and of the control plane while the cell "
-        f"was run. {speed(experiment)}",
-        head=(
-            "overlay",
-            "synchronization",
-            "nodes",
-            "trial",
-            "memory per node, MiB",
-            "which",
-            "CPU per node, s",
-            "mean degree",
-            "control plane, MiB",
-            "control plane, CPU s",
-            "restarts",
-        ),
-        rows=[
-            [
-                *_key(cell),
-                f"{cell.memory_bytes_per_node / MIB:.1f}",
-                cell.memory_kind,
-                f"{cell.cpu_seconds_per_node:.2f}",
-                f"{cell.mean_degree:.2f}",
-                f"{sum(part.memory_bytes for part in cell.control_plane) / MIB:.0f}",
-                f"{sum(part.cpu_seconds for part in cell.control_plane):.1f}",
-                str(cell.restarts),
-            ]
-            for cell in _sorted(experiment, results)
-        ],
-    )
-
-
 def _failures(results: Sequence[Result]) -> list[str]:
     return [
         f"{cell.overlay}, {cell.synchronization}, {cell.nodes:,} nodes, trial {cell.trial}: "
@@ -326,29 +195,6 @@ def _simulated_cell(row: Row) -> dict[str, Any]:
         "bytes_frames": round(row.frames * GIB),
         "seconds_to_converge": row.seconds_to_converge,
     }
-
-
-def _sorted(experiment: Experiment, results: Sequence[Result]) -> list[Result]:
-    """As tables show them: along the sizes."""
-    overlays = [overlay.name for overlay in experiment.overlays]
-    modes = experiment.synchronizations
-    return sorted(
-        results,
-        key=lambda cell: (
-            overlays.index(cell.overlay),
-            modes.index(cell.synchronization),
-            cell.nodes,
-            cell.trial,
-        ),
-    )
-
-
-def _key(cell: Result) -> list[str]:
-    return [cell.overlay, cell.synchronization, f"{cell.nodes:,}", str(cell.trial)]
-
-
-def _seconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
 
 
 def relative(path: Path) -> str:
