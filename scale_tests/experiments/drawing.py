@@ -125,6 +125,12 @@ def against_nodes(axes: Axes) -> None:
         axes.tick_params(axis="x", labelsize=8)
 
 
+def from_zero(axes: Axes) -> None:
+    """The vertical axis, from 0 to a little above all that is drawn."""
+    axes.autoscale_view()
+    axes.set_ylim(0, 1.06 * max(axes.dataLim.ymax, 0.01))
+
+
 def legend(figure: Figure) -> None:
     """One legend below for all panels, each name once."""
     named = {

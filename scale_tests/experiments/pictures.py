@@ -128,7 +128,7 @@ def plot_convergence(figure: Figure, material: Material) -> None:
     for row in material.rows:
         drawing.line(axes, material, row, lambda cell: cell.seconds_to_converge)
     axes.set_ylabel("seconds from the end of counting\nuntil every node knew of every other's")
-    axes.set_ylim(bottom=0)
+    drawing.from_zero(axes)
     drawing.against_nodes(axes)
 
 
@@ -159,7 +159,7 @@ def plot_joining(figure: Figure, material: Material) -> None:
                 label=f"{overlay}: {label}",
             )
     axes.set_ylabel("seconds since the apply")
-    axes.set_ylim(bottom=0)
+    drawing.from_zero(axes)
     drawing.against_nodes(axes)
 
 
@@ -201,7 +201,7 @@ def plot_footprint(figure: Figure, material: Material) -> None:
     cpu.set_title("processor time of the mean node", loc="left", fontsize=10)
     cpu.set_ylabel("seconds since its start")
     for axes in (memory, cpu):
-        axes.set_ylim(bottom=0)
+        drawing.from_zero(axes)
         drawing.against_nodes(axes)
 
 
@@ -228,7 +228,7 @@ def plot_control_plane(figure: Figure, material: Material) -> None:
     cpu.set_title("processor time in a cell", loc="left", fontsize=10)
     cpu.set_ylabel("seconds")
     for axes in (memory, cpu):
-        axes.set_ylim(bottom=0)
+        drawing.from_zero(axes)
         drawing.against_nodes(axes)
 
 

@@ -21,6 +21,9 @@ from scale_tests.results.document import RESULTS
 from scale_tests.results.page import Page, Picture, Section, Table, hypertext, markdown
 from scale_tests.simulate.synchronization import Row
 
+SLOW = 1.25
+"""From how many times the time of counting a run is said to have taken longer."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
@@ -129,6 +132,7 @@ def _page(
             ],
         ),
         Section(title="Cells that did not come to their end", text=_failures(results)),
+        Section(title="Cells that took longer than they count", text=_slow(results)),
         Section(title="Cells that were not run", text=_missing(experiment, results)),
         Section(
             title="Again",
@@ -169,6 +173,22 @@ def _failures(results: Sequence[Result]) -> list[str]:
         f"{cell.error or 'the counters of the nodes differ'}"
         for cell in results
         if not cell.converged
+    ]
+
+
+def _slow(results: Sequence[Result]) -> list[str]:
+    """What to know of cells in which more was exchanged than the experiment asks for."""
+    names = [
+        f"{cell.overlay}, {cell.synchronization}, {cell.nodes:,} nodes ({cell.slowdown:.1f} times)"
+        for cell in results
+        if (cell.slowdown or 0) > SLOW
+    ]
+    if not names:
+        return []
+    return [
+        f"{'; '.join(names)}. Nodes go on to exchange until the run ends, so that these have sent "
+        "more than in the time that is configured. Where the machine was too busy, a lower speedup "
+        "gives it more time."
     ]
 
 

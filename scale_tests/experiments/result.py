@@ -97,6 +97,17 @@ class Result:
     config: Json = field(default_factory=dict)
     """The manifest."""
 
+    @property
+    def slowdown(self) -> float | None:
+        """How many times as long as counting takes by its interval the run took.
+
+        Far above 1 the machine did not keep up, or the replicas took long to become equal: more
+        exchanges went on than were configured, and full states were sent that much more often.
+        """
+        if self.seconds_running is None or self.seconds_to_converge is None:
+            return None
+        return self.seconds_running / (self.seconds_running - self.seconds_to_converge)
+
     def json(self) -> Json:
         """As it is written."""
         return asdict(self)

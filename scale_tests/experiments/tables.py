@@ -94,6 +94,7 @@ def times(experiment: Experiment, results: Sequence[Result]) -> Table:
             "joined",
             "running",
             "converging",
+            "running / counting",
             "overcounting, %",
             "deleting",
             "whole cell",
@@ -105,6 +106,7 @@ def times(experiment: Experiment, results: Sequence[Result]) -> Table:
                 _seconds(cell.seconds_to_joined),
                 _seconds(cell.seconds_running),
                 _seconds(cell.seconds_to_converge),
+                "-" if cell.slowdown is None else f"{cell.slowdown:.2f}",
                 f"{cell.overcounting_percent:.2f}",
                 _seconds(cell.seconds_to_delete),
                 _seconds(cell.seconds_in_all),
@@ -130,6 +132,7 @@ def resources(experiment: Experiment, results: Sequence[Result]) -> Table:
             "mean degree",
             "control plane, MiB",
             "control plane, CPU s",
+            "machine busy before, %",
             "restarts",
         ),
         rows=[
@@ -141,6 +144,7 @@ def resources(experiment: Experiment, results: Sequence[Result]) -> Table:
                 f"{cell.mean_degree:.2f}",
                 f"{sum(part.memory_bytes for part in cell.control_plane) / MIB:.0f}",
                 f"{sum(part.cpu_seconds for part in cell.control_plane):.1f}",
+                "-" if cell.busy_before is None else f"{100 * cell.busy_before:.0f}",
                 str(cell.restarts),
             ]
             for cell in _sorted(experiment, results)

@@ -74,6 +74,14 @@ def test_a_cell_that_failed_is_named_with_its_reason(written: Report) -> None:
     assert "MISSED" in text
 
 
+def test_a_cell_that_took_longer_than_it_counts_is_named(tmp_path: Path) -> None:
+    chosen = experiment(sizes=[8], synchronizations=["State"], overlays=["HyParView"])
+    cell = result(chosen.points()[0], seconds_running=120.0, seconds_to_converge=60.0)
+    report.write(chosen, [cell], [], tmp_path / "run", latest=tmp_path)
+    text = (tmp_path / "run" / "README.md").read_text()
+    assert "HyParView, State, 8 nodes (2.0 times)" in text
+
+
 def test_a_run_of_which_nothing_converged_has_a_report_without_pictures(
     tmp_path: Path,
 ) -> None:
