@@ -51,6 +51,10 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--speedup", type=float, help="the experiment's, changed; 1 is real time")
     run.add_argument("--sizes", type=_sizes, help="the experiment's, changed, such as 32,64")
+    run.add_argument("--overlays", type=_names, help="the experiment's, changed, such as XBot")
+    run.add_argument(
+        "--synchronizations", type=_names, help="the experiment's, changed, such as State,Tree"
+    )
     run.add_argument("--trials", type=int, help="the experiment's, changed")
     run.add_argument(
         "--retry", action="store_true", help="run cells again that did not come to their end"
@@ -109,6 +113,8 @@ def _run(console: Console, options: argparse.Namespace) -> int:
         find(options.experiment),
         speedup=options.speedup,
         sizes=options.sizes,
+        overlays=options.overlays,
+        synchronizations=options.synchronizations,
         trials=options.trials,
     )
     rows = simulated.load(options.simulated) if options.simulated else []
@@ -162,6 +168,10 @@ def _conclude(
 def _dump(chosen: Experiment) -> str:
     document: dict[str, Any] = chosen.model_dump(by_alias=True, mode="json", exclude_none=True)
     return yaml.safe_dump(document, sort_keys=False)
+
+
+def _names(text: str) -> list[str]:
+    return text.split(",")
 
 
 def _sizes(text: str) -> list[int]:

@@ -13,7 +13,7 @@ from scale_tests.experiments.drawing import Material
 from scale_tests.experiments.experiment import Experiment
 from scale_tests.experiments.result import Result
 from scale_tests.experiments.series import series
-from scale_tests.experiments.tables import GIB, speed
+from scale_tests.experiments.tables import GIB, less, speed
 from scale_tests.harness.commands import ROOT
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
@@ -71,7 +71,7 @@ def write(
             Picture(
                 title=picture.title,
                 file=file,
-                caption=f"{picture.caption} {speed(experiment)}",
+                caption=f"{picture.caption} {less(experiment)}{speed(experiment)}",
             )
             for picture, file in pictures.draw(
                 material, directory / "pictures", circumstances(experiment, results)

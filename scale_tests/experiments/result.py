@@ -53,7 +53,8 @@ class Result:
     converged: bool
     """Every node knows that all have counted to the end, and all hold the same counters."""
     exact: bool | None
-    """Every node's own count is what it has counted. None where no node keeps counts by actor."""
+    """Every node's own count is what it has counted. None where no node keeps counts by actor;
+    with Aggregate a node keeps its own alone."""
     value: int
     """What every node counts; what the operator was last told where they differ."""
     increments_sum: int

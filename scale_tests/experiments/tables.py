@@ -19,6 +19,13 @@ def speed(experiment: Experiment) -> str:
     return "Real time." if experiment.speedup == 1 else f"Speedup {experiment.speedup:g}."
 
 
+def less(experiment: Experiment) -> str:
+    """What to know where one way to synchronise does less than the others."""
+    if "Aggregate" not in experiment.synchronizations:
+        return ""
+    return "Aggregate carries less information: nodes learn the sums, not each other's counts. "
+
+
 def transmission(
     experiment: Experiment, results: Sequence[Result], rows_simulated: Sequence[Row]
 ) -> Table:
@@ -60,7 +67,7 @@ def transmission(
         )
     return Table(
         caption="Transmission of all nodes in GiB, counted three ways; the least is what the "
-        f"final counts once to every node take. {speed(experiment)}",
+        f"final counts once to every node take. {less(experiment)}{speed(experiment)}",
         head=(
             "overlay",
             "synchronization",

@@ -82,6 +82,13 @@ def test_a_cell_that_took_longer_than_it_counts_is_named(tmp_path: Path) -> None
     assert "HyParView, State, 8 nodes (2.0 times)" in text
 
 
+def test_aggregate_is_labelled_as_carrying_less(tmp_path: Path) -> None:
+    chosen = experiment(sizes=[8], synchronizations=["Aggregate"], overlays=["HyParView"])
+    report.write(chosen, [result(chosen.points()[0])], [], tmp_path / "run", latest=tmp_path)
+    text = (tmp_path / "run" / "README.md").read_text()
+    assert text.count("Aggregate carries less information") >= 1 + len(pictures.PICTURES)
+
+
 def test_a_run_of_which_nothing_converged_has_a_report_without_pictures(
     tmp_path: Path,
 ) -> None:
