@@ -70,15 +70,16 @@ def run(place: Place, point: Point, tell: Tell) -> Result:
     """Runs a cell; one that does not come to its end is a result with an error.
 
     Raises:
-        ApiError: the cluster cannot be reached, or its operator not be asked.
+        ApiError: the manifest is refused, or the cluster cannot be reached.
     """
     started = datetime.now(UTC)
     busy = _settle(place.environment, point.experiment.settle_seconds)
     before = collect.control_plane(place.environment, place.cluster)
     course = Course(applied=time.time())
+    # What the API server refuses is no result: the experiment asks for what cannot be.
+    place.cluster.create(partisan_cluster(place.namespace), point.manifest())
     error = None
     try:
-        place.cluster.create(partisan_cluster(place.namespace), point.manifest())
         _follow(place, point, course, tell)
     except (StalledError, ApiError, FaultError) as failure:
         error = f"{type(failure).__name__}: {failure}"
