@@ -17,14 +17,14 @@ def labels_of(subject: Subject) -> str:
 
 
 def wait_operator_scraped(prometheus: Prometheus) -> None:
-    """Waits until the operator has been scraped. Raises StalledError, ApiError.
+    """Waits until the operator that acts has been scraped. Raises StalledError, ApiError.
 
     A counter that has grown before it is first scraped has not grown for Prometheus.
     """
     wait_for(
-        "the operator to be scraped",
-        lambda: prometheus.value("count(partisan_operator_apply_to_ready_seconds_count)"),
-        lambda value: (value or 0) >= 1,
+        "the operator that acts to be scraped",
+        lambda: prometheus.value("max(partisan_operator_leader)"),
+        lambda value: value == 1,
     )
 
 
