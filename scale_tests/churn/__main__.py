@@ -91,6 +91,11 @@ def _heal() -> int:
 
 def _run(console: Console, programme: Programme, *, quick: bool) -> int:
     environment = environments.bring_up()
+    if not environment.local:
+        console.print(
+            "No partition: the network of a cluster of KUBECONFIG cannot be cut from here."
+        )
+        programme = replace(programme, partition_seconds=0)
     cluster = Cluster(environment.kubeconfig)
     _check_room(cluster, programme.nodes)
     operator.install(environment)

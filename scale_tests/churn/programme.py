@@ -29,6 +29,7 @@ class Programme:
     """Nodes killed per minute where the share of a small cluster is less: it would see none."""
     churn_seconds: float = 180.0
     partition_seconds: float = 60.0
+    """How long the network is cut; 0: not at all."""
     calm_seconds: float = 20.0
     """How long nothing is done at first, for the traffic to be compared with."""
     rest_seconds: float = 10.0
@@ -40,6 +41,11 @@ class Programme:
         return max(self.churn_share_per_minute * self.nodes, self.churn_at_least)
 
     @property
+    def faults(self) -> int:
+        """How many faults are done."""
+        return len(self.kills) + 1 + bool(self.partition_seconds)
+
+    @property
     def counting_seconds(self) -> float:
         """How long the counter has to count to be at it until the last fault is over.
 
@@ -48,7 +54,7 @@ class Programme:
         """
         killed = sum(self.kills) * self.nodes + self.churn_per_minute * self.churn_seconds / 60
         lasting = self.calm_seconds + self.churn_seconds + self.partition_seconds
-        return lasting + (self.rest_seconds + 10) * (len(self.kills) + 3) + 0.5 * killed
+        return lasting + (self.rest_seconds + 10) * (self.faults + 1) + 0.5 * killed
 
     def manifest(self, name: str) -> Json:
         """The cluster that it is done to."""
@@ -104,7 +110,8 @@ class Conductor:
         for share in programme.kills:
             self._kill(share)
         self._churn()
-        self._partition()
+        if programme.partition_seconds:
+            self._partition()
         return self._finish()
 
     def _calm(self) -> None:

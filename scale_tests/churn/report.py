@@ -52,7 +52,7 @@ class Recorded:
 def write(recorded: Recorded, directory: Path = RESULTS / "churn") -> tuple[Path, list[Bar]]:
     """Writes everything and returns the directory and the bars. There has to be a sample."""
     outcomes = [result.outcome(phase, recorded.samples) for phase in recorded.phases]
-    bars = result.bars(outcomes, recorded.last, planned=len(recorded.programme.kills) + 2)
+    bars = result.bars(outcomes, recorded.last, planned=recorded.programme.faults)
     measured = documents.document(
         "churn",
         started=recorded.started,
@@ -112,7 +112,12 @@ def page(
         f"{host['cpus']} CPUs ({host['cpu_model']}), {host['memory_bytes'] / (1 << 30):.0f} GiB, "
         f"kernel {host['kernel']}. {found}. HyParView, synchronisation "
         f"{programme.synchronization}, {programme.churn_per_minute:g} nodes a minute of churn for "
-        f"{programme.churn_seconds:.0f} s, the partition for {programme.partition_seconds:.0f} s."
+        f"{programme.churn_seconds:.0f} s, "
+        + (
+            f"the partition for {programme.partition_seconds:.0f} s."
+            if programme.partition_seconds
+            else "no partition: this cluster's network cannot be cut from here."
+        )
         + (" Shortened (QUICK=1)." if meta["quick"] else ""),
         "",
         f"| {' | '.join(COLUMNS)} |",

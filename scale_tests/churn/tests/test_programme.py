@@ -95,6 +95,12 @@ def test_the_counter_is_at_it_until_the_last_fault_is_over() -> None:
     assert faults < counting < 15 * 60
 
 
+def test_a_network_that_cannot_be_cut_is_a_fault_less() -> None:
+    whole, uncut = Programme(nodes=16), Programme(nodes=16, partition_seconds=0)
+    assert (whole.faults, uncut.faults) == (5, 4)
+    assert uncut.counting_seconds < whole.counting_seconds
+
+
 def test_small_clusters_see_churn_too() -> None:
     assert Programme(nodes=16).churn_per_minute == 4
     assert Programme(nodes=1000).churn_per_minute == 10
