@@ -62,8 +62,8 @@ FULL = (
     Job(experiment="churn_steady", cycles=6),
     Job(experiment="churn_partition", cycles=6),
     # As many replicas of as many counts as a machine holds beside another experiment.
-    Job(experiment="churn_counter_delta", nodes=512, cycles=6),
-    Job(experiment="churn_counter_tree", nodes=512, cycles=6),
+    Job(experiment="churn_counter_delta", nodes=256, cycles=6),
+    Job(experiment="churn_counter_tree", nodes=256, cycles=6),
     # A part of the half hour where it would take hours: each interval is as the one before.
     *(
         Job(experiment=f"synchronization_{mode}", nodes=nodes, increments=increments)
