@@ -172,10 +172,12 @@ def _remove(cluster: Cluster) -> None:
 
 
 def _show(console: Console, outcomes: Sequence[result.Outcome]) -> None:
+    """Prints the page's table on its side: it has more columns than there are faults."""
     table = Table(title="what the faults did", title_justify="left")
-    for column in report.COLUMNS:
-        table.add_column(column, justify="left" if column == "fault" else "right")
-    for row in report.rows(outcomes):
+    header, *figures = zip(report.COLUMNS, *report.rows(outcomes), strict=True)
+    for index, name in enumerate(header):
+        table.add_column(name, justify="right" if index else "left")
+    for row in figures:
         table.add_row(*row)
     console.print(table)
 

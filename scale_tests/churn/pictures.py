@@ -87,9 +87,10 @@ def _plot_reach(axes: Axes, recording: Recording) -> None:
         label="joined, of all nodes",
     )
     reached = [
-        (s.seconds, 100 * phase.reach(s))
+        (s.seconds, 100 * reach)
         for s in recording.samples
         if (phase := _phase_at(recording.phases, s.seconds)) is not None
+        and (reach := phase.reach(s)) is not None
     ]
     axes.plot(
         [t for t, _ in reached],

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from scale_tests.churn.faults import Faults
+from scale_tests.churn.faults import FaultError, Faults
 from scale_tests.churn.recorder import Recorder
 from scale_tests.churn.timeline import Phase, Sample
 from scale_tests.harness.kube import Json
@@ -49,12 +49,12 @@ class Programme:
     def counting_seconds(self) -> float:
         """How long the counter has to count to be at it until the last fault is over.
 
-        Besides the faults' own time, what it takes until all pods are there again and joined: on
-        two processors about half a second for each of those killed.
+        Besides the faults' own time, what it takes until all pods are there again and joined: a
+        second for each of those killed, twice what two processors need when nothing else runs.
         """
         killed = sum(self.kills) * self.nodes + self.churn_per_minute * self.churn_seconds / 60
         lasting = self.calm_seconds + self.churn_seconds + self.partition_seconds
-        return lasting + (self.rest_seconds + 10) * (self.faults + 1) + 0.5 * killed
+        return lasting + (self.rest_seconds + 10) * (self.faults + 1) + killed
 
     def manifest(self, name: str) -> Json:
         """The cluster that it is done to."""
@@ -140,6 +140,11 @@ class Conductor:
     def _phase(self, name: str, kind: str) -> Iterator[Phase]:
         """A fault, done within the context; on the way out it is waited for its end."""
         recorder = self._recorder
+        if recorder.last.cluster.workload.phase != "Running":
+            raise FaultError(
+                f"the count was over before the {name}: this machine takes longer to bring"
+                f" {self._programme.nodes} nodes back than it was given. Choose fewer"
+            )
         lives = {node.name: node.incarnation for node in recorder.last.nodes}
         phase = Phase(name=name, kind=kind, at=recorder.seconds, lives=lives)
         self.phases.append(phase)

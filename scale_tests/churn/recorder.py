@@ -57,7 +57,7 @@ class Recorder:
         self._pool = urllib3.PoolManager(
             num_pools=1,
             retries=False,
-            timeout=urllib3.Timeout(2.0),
+            timeout=urllib3.Timeout(5.0),
             headers={"connection": "close"},
         )
         self._thread = threading.Thread(target=self._run, name="recorder")

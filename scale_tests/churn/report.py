@@ -127,7 +127,8 @@ def page(
         "Times are from the end of the fault (the kill, the last of the churn's, the healing) but "
         "for *told*: from the beginning of the partition until the status has the condition "
         "OverlayConnected=False, Partitioned. *Reach* is the share of the survivors in one "
-        "component. *Accounted*: every replica holds all increments but those lost, and no more. "
+        "component, in looks that at least 90 % of them answered. *Accounted*: every replica holds "
+        "all increments but those lost, and no more. "
         "*Lost*: counted by nodes that were killed before they had told anybody. Bytes are frames, "
         "and CRDT payload.",
         "",
@@ -150,6 +151,7 @@ def _samples(recorded: Recorded) -> list[dict[str, Any]]:
     line = []
     for sample, odometer in zip(recorded.samples, sent(recorded.samples), strict=True):
         begun = [phase for phase in recorded.phases if phase.at <= sample.seconds]
+        reach = begun[-1].reach(sample) if begun else None
         run = sample.cluster.workload
         connected = sample.cluster.condition("OverlayConnected")
         line.append(
@@ -159,7 +161,7 @@ def _samples(recorded: Recorded) -> list[dict[str, Any]]:
                 "answered": len(sample.nodes),
                 "joined": sum(node.joined for node in sample.nodes),
                 "components": sample.components,
-                "reach": round(begun[-1].reach(sample), 4) if begun else None,
+                "reach": None if reach is None else round(reach, 4),
                 "told": {
                     "joined": sample.cluster.joined,
                     "components": sample.cluster.components,

@@ -52,13 +52,14 @@ def outcome(phase: Phase, samples: Sequence[Sample]) -> Outcome:
     settled = within(samples, phase.at, phase.accounted_at)[-1:] or [before]
     frames, payload = _traffic(samples, phase.at, end)
     lasting = phase.until
+    reached = [reach for s in seen if (reach := phase.reach(s)) is not None]
     return Outcome(
         name=phase.name,
         kind=phase.kind,
         at=round(phase.at, 1),
         lasted=_between(phase.at, lasting),
         killed=len(phase.victims),
-        least_reach_percent=round(100 * min((phase.reach(s) for s in seen), default=1.0), 1),
+        least_reach_percent=round(100 * min(reached, default=1.0), 1),
         told=_told(phase, seen),
         survivors_connected=_connected(phase, seen),
         one_component=_between(lasting, end),
@@ -144,8 +145,9 @@ def _connected(phase: Phase, seen: Sequence[Sample]) -> float | None:
     """When the survivors were one component for good, from the end of the fault."""
     if phase.until is None or phase.whole_at is None:
         return None
-    apart = [s.seconds for s in seen if s.seconds >= phase.until and phase.reach(s) < 1]
-    later = [s.seconds for s in seen if not apart or s.seconds > apart[-1]]
+    told = [(s.seconds, phase.reach(s)) for s in seen if s.seconds >= phase.until]
+    apart = [seconds for seconds, reach in told if reach is not None and reach < 1]
+    later = [seconds for seconds, _ in told if not apart or seconds > apart[-1]]
     return round(max(0.0, min(later, default=phase.whole_at) - phase.until), 1) if apart else 0.0
 
 

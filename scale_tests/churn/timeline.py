@@ -12,6 +12,9 @@ from scale_tests.harness import views
 from scale_tests.harness.nodes import NodeStatus
 from scale_tests.harness.partisan import ClusterStatus
 
+_ENOUGH = 0.9
+"""The share of the survivors that has to answer for a look to tell of their links."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
@@ -82,9 +85,15 @@ class Phase:
             if node.name not in victims and self.lives.get(node.name) == node.incarnation
         }
 
-    def reach(self, sample: Sample) -> float:
-        """The largest share of the survivors that is connected, over links that carry."""
+    def reach(self, sample: Sample) -> float | None:
+        """The largest share of the survivors that is connected, over links that carry.
+
+        None where too few of them answered to tell: a machine that has more to do than it can is
+        silent for a while, and that is no partition.
+        """
         survivors = self.survivors(sample).keys()
+        if len(survivors) < _ENOUGH * (len(self.lives) - len(self.victims)):
+            return None
         found = views.components(
             {n.name: self._carrying(n.name, n.active, sample) for n in sample.nodes}
         )

@@ -25,6 +25,10 @@ def test_survivors_reach_each_other_over_whoever_is_there() -> None:
     assert phase.reach(back) == 1
 
 
+def test_a_look_that_too_few_answered_tells_nothing_of_links() -> None:
+    assert kill("churn-0").reach(sample(11, ring()[2:])) is None
+
+
 def test_links_across_a_cut_do_not_count_until_it_is_healed() -> None:
     sides = (frozenset(NAMES[:2]), frozenset(NAMES[2:]))
     phase = Phase(name="partition", kind="partition", at=10, lives=LIVES, sides=sides)
