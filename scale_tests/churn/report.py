@@ -49,8 +49,12 @@ class Recorded:
     """The sample that ended the count."""
 
 
-def write(recorded: Recorded, directory: Path = RESULTS / "churn") -> tuple[Path, list[Bar]]:
-    """Writes everything and returns the directory and the bars. There has to be a sample."""
+def write(recorded: Recorded, results: Path = RESULTS) -> tuple[Path, list[Bar]]:
+    """Writes everything and returns the directory, under `results`, and the bars.
+
+    There has to be a sample.
+    """
+    directory = results / "churn"
     outcomes = [result.outcome(phase, recorded.samples) for phase in recorded.phases]
     bars = result.bars(outcomes, recorded.last, planned=recorded.programme.faults)
     measured = documents.document(
@@ -67,7 +71,7 @@ def write(recorded: Recorded, directory: Path = RESULTS / "churn") -> tuple[Path
         looks_without_answer=recorded.missed,
     )
     documents.write(measured, directory)
-    documents.write(measured)
+    documents.write(measured, results)
     recording = pictures.Recording(
         phases=recorded.phases, samples=recorded.samples, outcomes=outcomes
     )

@@ -88,10 +88,7 @@ def test_a_survivor_that_was_restarted_misses_the_bar() -> None:
     assert [bar.name for bar in checked([found], None) if not bar.ok][-1].startswith("survivors")
 
 
-def test_the_result_is_written_with_its_pictures(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(report, "RESULTS", tmp_path)
+def test_the_result_is_written_with_its_pictures(tmp_path: Path) -> None:
     phase, looks = recording()
     directory, held = report.write(
         report.Recorded(
@@ -104,8 +101,10 @@ def test_the_result_is_written_with_its_pictures(
             samples=looks,
             missed=0,
             last=None,
-        )
+        ),
+        tmp_path,
     )
+    assert (tmp_path / "churn.json").exists()
     assert {file.name for file in directory.iterdir()} >= {
         "churn.json",
         "README.md",
