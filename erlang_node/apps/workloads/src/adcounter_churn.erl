@@ -52,6 +52,7 @@
 -define(INCREMENT_MS, 10000).
 -define(PROPAGATION_MS, 5000).
 -define(MAX_LATENCY_MS, 20).
+-define(FIRST_INCARNATION, 1795224000000000).
 %% By then all have met and each interval is as the one before; of the rest the traffic is measured.
 -define(WARM_MS, 60000).
 -define(CALM_MS, 60000).
@@ -184,22 +185,24 @@ traffic(Name, FaultName, Before, After, Options = #{nodes := Nodes}) ->
 
 %% Internals: nodes.
 
-begin_life(Index, Run0 = #run{protocol = Protocol, seed = Seed, lives = Lives}) ->
+begin_life(Index, Run0 = #run{now = Now, protocol = Protocol, seed = Seed, lives = Lives}) ->
     Life = maps:get(Index, Lives, 0) + 1,
     Name = partisan_sim_peer:name(Index),
+    % The time of its start, in microseconds, as nodes have it: what numbers a tree's roots.
+    Incarnation = ?FIRST_INCARNATION + 1000 * Now,
     {Sync, Effects} = Protocol:init(#{
         name => Name,
-        incarnation => Life,
+        incarnation => Incarnation,
         type => adcounter_state,
         scope => <<"churn">>,
         interval => ?PROPAGATION_MS,
         seed => {Seed, Index, Life}
     }),
     Node = #node{
-        name = Name, life = Life, actor = adcounter_state:actor(Name, Life), sync = Sync
+        name = Name, life = Life, actor = adcounter_state:actor(Name, Incarnation), sync = Sync
     },
     Run1 = interpret(Index, Node, Effects, Run0#run{lives = Lives#{Index => Life}}),
-    Run2 = event(Index, {update, adcounter_state:report(Name, Life, false, 0)}, Run1),
+    Run2 = event(Index, {update, adcounter_state:report(Name, Incarnation, false, 0)}, Run1),
     {Phase, _} = rand:uniform_s(?INCREMENT_MS, rand:seed_s(exsss, {Seed, Index, -Life})),
     schedule(Phase, {count, Index, Life}, Run2).
 
