@@ -298,9 +298,10 @@ def plot_churn_behind(figure: Figure, figures: Figures) -> None:
         axes.set_xlabel("seconds since the fault began")
     panels[0].set_ylabel("mean replica behind, seconds of counting")
     panels[0].set_ylim(bottom=0)
-    for axes in panels:
-        if axes.lines:
-            axes.legend()
+    handles = {
+        label: h for a in panels for h, label in zip(*a.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
 
 
 PICTURES = (
