@@ -79,7 +79,7 @@ def answer(prometheus: Prometheus, query: Query, shown: Range) -> list[Json]:
     """What Prometheus answers to a query of a panel. Raises ApiError."""
     expression = shown.expression(query)
     if query.instant:
-        return prometheus.query(expression)
+        return prometheus.query(expression, at=shown.end)
     return prometheus.query_range(expression, start=shown.start, end=shown.end, step=STEP)
 
 

@@ -17,7 +17,7 @@ class Fake:
     def __init__(self, over_time: list[Json], now: list[Json]) -> None:
         self.over_time, self.now = over_time, now
 
-    def query(self, _expression: str) -> list[Json]:
+    def query(self, _expression: str, **_when: float) -> list[Json]:
         return self.now
 
     def query_range(self, _expression: str, **_range: float) -> list[Json]:
