@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -52,7 +53,7 @@ def firing(prometheus: Prometheus, labels: str) -> set[str]:
 def history(
     prometheus: Prometheus, alert: str, labels: str, *, start: float, end: float, step: float = 5.0
 ) -> list[tuple[float, str]]:
-    """When an alert became `pending`, `firing` and, unless it still is, `inactive` again.
+    """When an alert became `pending`, `firing` and `inactive` again.
 
     Times are in seconds since 1970, and `step` seconds long in doubt. Raises ApiError.
     """
@@ -62,8 +63,13 @@ def history(
         for series in prometheus.query_range(selected, start=start, end=end, step=step)
         for when, _ in series["values"]
     )
-    changes = [
-        entry for place, entry in enumerate(seen) if not place or seen[place - 1][1] != entry[1]
-    ]
+    changes: list[tuple[float, str]] = []
+    last = -math.inf
+    for when, state in seen:
+        if changes and when - last > 1.5 * step:
+            changes.append((last + step, "inactive"))
+        if not changes or changes[-1][1] != state:
+            changes.append((when, state))
+        last = when
     over = bool(seen) and not prometheus.query(selected)
-    return [*changes, (seen[-1][0] + step, "inactive")] if over else changes
+    return [*changes, (last + step, "inactive")] if over else changes

@@ -46,6 +46,9 @@ STEP = 5.0
 WINDOW = "30s"
 """Six scrapes: what Grafana takes for `$__rate_interval` at most steps, for a scrape each 5 s."""
 
+LEGEND_WIDTH = 90
+"""Characters that fit below a panel of a third of the width."""
+
 LINES_NAMED = 12
 """A legend with more lines than this is left out."""
 
@@ -76,7 +79,7 @@ def answer(prometheus: Prometheus, query: Query, shown: Range) -> list[Json]:
     """What Prometheus answers to a query of a panel. Raises ApiError."""
     expression = shown.expression(query)
     if query.instant:
-        return prometheus.query(expression)
+        return prometheus.query(expression, at=shown.end)
     return prometheus.query_range(expression, start=shown.start, end=shown.end, step=STEP)
 
 
@@ -163,7 +166,7 @@ def _time_series(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> Non
     _finish_x(axes)
     _finish_y(axes, panel)
     if 0 < named <= LINES_NAMED:
-        axes.legend(loc="best")
+        _legend_below(axes)
 
 
 def _heatmap(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
@@ -238,13 +241,16 @@ def _scatter(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
     axes.set_xlabel(panel.queries[0].title)
     axes.set_xlim(left=0)
     _finish_y(axes, panel)
-    axes.legend(loc="best")
+    _legend_below(axes, drop=-0.2)
 
 
 def _table(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
     columns = [{_key(item): float(item["value"][1]) for item in series} for series in answers]
     writers = [_writer(query.unit or panel.unit) for query in panel.queries]
-    keys = sorted({key for column in columns for key in column})
+    keys = sorted(
+        {key for column in columns for key in column},
+        key=lambda key: (dict(key)["overlay"], columns[0].get(key, 0.0), key),
+    )
     cells = [
         [dict(key)["partisan_cluster"], dict(key)["overlay"]]
         + [
@@ -282,6 +288,13 @@ def _points(item: Json) -> tuple[list[float], list[float]]:
         times.append(when)
         values.append(float(text))
     return times, values
+
+
+def _legend_below(axes: Axes, drop: float = -0.1) -> None:
+    """Names the lines where Grafana does, in as many columns as there is room for."""
+    _, labels = axes.get_legend_handles_labels()
+    columns = max(1, LEGEND_WIDTH // (max(map(len, labels)) + 4))
+    axes.legend(loc="upper left", bbox_to_anchor=(0, drop), ncols=columns, fontsize=6.5)
 
 
 def _legend(query: Query, labels: Mapping[str, str]) -> str:

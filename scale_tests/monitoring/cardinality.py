@@ -33,7 +33,7 @@ NODES = 1024
 PER_CHANNEL = 30
 """The most series that a channel of a node makes."""
 
-FIXED = 50
+FIXED = 80
 """The most series that a node makes besides, those included that Prometheus makes of a target."""
 
 OF_TARGET = 5

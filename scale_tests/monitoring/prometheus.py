@@ -35,9 +35,13 @@ class Prometheus:
 
     cluster: Cluster
 
-    def query(self, expression: str) -> list[Json]:
-        """The samples of an instant query, now. Raises ApiError with Prometheus's own words."""
-        return self._result("query", query=expression)
+    def query(self, expression: str, *, at: float | None = None) -> list[Json]:
+        """The samples of an instant query, now or at a time in seconds since 1970.
+
+        Raises ApiError with Prometheus's own words.
+        """
+        when = {} if at is None else {"time": f"{at:.3f}"}
+        return self._result("query", query=expression, **when)
 
     def query_range(self, expression: str, *, start: float, end: float, step: float) -> list[Json]:
         """The series of a query between two times, in seconds since 1970. Raises ApiError."""

@@ -20,6 +20,7 @@ from scale_tests.dashboards.files import committed
 from scale_tests.dashboards.pictures import Range, range_of
 from scale_tests.monitoring.cardinality import NODES, Load, bound, measure
 from scale_tests.results.bars import Bar
+from scale_tests.staging.plan import COMPARED
 from scale_tests.staging.run import (
     CHAIN,
     CHAIN_ALERTS,
@@ -58,19 +59,23 @@ class Findings:
 class Ranges:
     """What each dashboard shows."""
 
-    clusters: Range
-    """All clusters of the comparison and that with the faults."""
+    whole: Range
+    """The whole run."""
+
+    compared: Range
+    """The clusters of the comparison, while that lasted."""
 
     faulty: Range
-    """The cluster with the faults alone, since it was made."""
+    """The cluster with the faults, since it was made."""
 
     def of(self, title: str) -> Range:
         """The range of the dashboard of this title."""
-        return self.faulty if title.endswith("Cluster") else self.clusters
+        by_title = {"Partisan / Cluster": self.faulty, "Partisan / Scalability": self.compared}
+        return by_title.get(title, self.whole)
 
     def subtitle(self, title: str) -> str:
         """What the picture of the dashboard of this title says that it shows."""
-        return NAMESPACE + (f"/{FAULTY}" if title.endswith("Cluster") else ", all clusters")
+        return "  ".join(self.of(title).variables[name] for name in ("namespace", "cluster"))
 
 
 def ranges(stage: Stage, end: float) -> Ranges:
@@ -78,7 +83,8 @@ def ranges(stage: Stage, end: float) -> Ranges:
     created = stage.subject(FAULTY).json()["metadata"]["creationTimestamp"]
     began = datetime.fromisoformat(created).timestamp()
     return Ranges(
-        clusters=range_of(NAMESPACE, ".+", stage.started, end),
+        whole=range_of(NAMESPACE, ".+", stage.started, end),
+        compared=range_of(NAMESPACE, COMPARED, stage.started, stage.compared),
         faulty=range_of(NAMESPACE, FAULTY, began, end),
     )
 

@@ -11,6 +11,10 @@ IMPRESSIONS = 20
 """Of each node, one a second: so long does a run count."""
 
 
+COMPARED = ".+-[0-9]+"
+"""The names of the clusters of the comparison, as a regular expression."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """The sizes of a staging run."""

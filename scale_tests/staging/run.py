@@ -49,6 +49,9 @@ class Stage:
     started: float = field(default_factory=time.time)
     """Seconds since 1970, as are all times."""
 
+    compared: float = 0.0
+    """When the last cluster of the comparison had ended its run."""
+
     series: dict[str, NodeSeries] = field(default_factory=dict)
     """Of a node of each cluster, by the cluster's name."""
 
@@ -102,6 +105,7 @@ def compare(stage: Stage, plan: Plan) -> None:
         subject = stage.subject(body["metadata"]["name"])
         stage.say(f"{overlay} with {nodes} nodes")
         _run(stage, subject, body, nodes)
+        stage.compared = time.time()
         subject.delete()
 
 

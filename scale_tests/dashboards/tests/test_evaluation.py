@@ -17,7 +17,7 @@ class Fake:
     def __init__(self, over_time: list[Json], now: list[Json]) -> None:
         self.over_time, self.now = over_time, now
 
-    def query(self, _expression: str) -> list[Json]:
+    def query(self, _expression: str, **_when: float) -> list[Json]:
         return self.now
 
     def query_range(self, _expression: str, **_range: float) -> list[Json]:
@@ -34,8 +34,13 @@ def lived(over_time: list[Json], now: list[Json]) -> list[tuple[float, str]]:
 
 
 def test_an_alert_that_came_and_went() -> None:
-    series = [alert("firing", 70.0, 75.0), alert("pending", 10.0, 15.0, 65.0)]
-    assert lived(series, []) == [(10.0, "pending"), (70.0, "firing"), (80.0, "inactive")]
+    series = [alert("firing", 20.0, 25.0), alert("pending", 10.0, 15.0)]
+    assert lived(series, []) == [(10.0, "pending"), (20.0, "firing"), (30.0, "inactive")]
+
+
+def test_an_alert_that_came_twice() -> None:
+    states = [state for _, state in lived([alert("pending", 10.0, 15.0, 60.0, 65.0)], [])]
+    assert states == ["pending", "inactive", "pending", "inactive"]
 
 
 def test_an_alert_that_still_fires_and_one_that_never_was() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -12,7 +13,7 @@ from scale_tests.harness.kube import Cluster
 from scale_tests.monitoring.cardinality import NODES, Load, NodeSeries
 from scale_tests.monitoring.prometheus import Prometheus
 from scale_tests.staging.findings import Findings, bars, cells
-from scale_tests.staging.plan import FULL, compared
+from scale_tests.staging.plan import COMPARED, FULL, compared
 from scale_tests.staging.run import FAULTY, Stage
 
 LIFE = [(10.0, "pending"), (70.0, "firing"), (90.0, "inactive")]
@@ -75,4 +76,7 @@ def test_more_series_than_allowed_are_told() -> None:
 
 def test_the_clusters_of_the_comparison_have_names_of_their_own() -> None:
     bodies = [compared(overlay, nodes) for overlay, nodes in FULL.clusters]
-    assert len({body["metadata"]["name"] for body in bodies}) == len(bodies) == 8
+    names = {body["metadata"]["name"] for body in bodies}
+    assert len(names) == len(bodies) == 8
+    assert all(re.fullmatch(COMPARED, name) for name in names)
+    assert not re.fullmatch(COMPARED, FAULTY)
