@@ -19,12 +19,16 @@ INCREMENT_MS, PROPAGATION_MS, INCREMENTS = 10_000, 5_000, 180
 MIB = float(1 << 20)
 STALL_SECONDS = 300.0
 _STARTING_AT_ONCE = 16
+_CLIENTS_ASKED = 8
 _SAMPLE_SECONDS = 1.0
 
 _BOUNDED = "[#{name => default}, #{name => gossip, monotonic => true}]"
 # No newer state takes the place of one that waits, and nobody waits for room.
 _UNBOUNDED = "[#{name => default}]"
-_NO_BOUNDS = "-partisan settings #{lane_queue_bytes=>1000000000000,mailbox_messages=>1000000000}"
+_NO_BOUNDS = (
+    "-partisan settings #{lane_queue_bytes=>1000000000000,mailbox_messages=>1000000000}"
+    " -lasp newest_only false"
+)
 
 Cell = dict[str, Any]
 
@@ -42,7 +46,8 @@ class Run:
     """How often each node counts, in the mean: the threshold is so many times the nodes."""
 
     bounded: bool = True
-    """With bounded queues; else states wait for a server that is behind, as many as come."""
+    """With bounded queues; else states wait for a server that is behind, as many as come, and it
+    reads all of them."""
 
     memory_limit: float = 4096.0
     """MiB at which a server is taken to have collapsed, and the run is ended: what the published
@@ -127,7 +132,6 @@ def _start(nodes: Fleet, run: Run, say: Callable[[str], None]) -> None:
 
 def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dict[str, Any]], str]:
     """The servers second by second, and how it ended: finished, collapsed, or stalled."""
-    servers = range(run.servers)
     samples: list[dict[str, Any]] = []
     clock = StallClock()
     began = time.monotonic()
@@ -137,7 +141,7 @@ def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dic
         if sample["memory_mib"] > run.memory_limit:
             say(f"{run.title}: a server holds {sample['memory_mib']:.0f} MiB: ended")
             return samples, "collapsed"
-        if sample["converged"] == len(servers) and _all_converged(nodes):
+        if sample["converged"] and _all_converged(nodes):
             say(f"{run.title}: converged after {sample['second']:.0f} s")
             return samples, "finished"
         moves = (sample["value"], sample["done"], sample["converged"], _steps(sample, run))
@@ -157,19 +161,28 @@ def _steps(sample: dict[str, Any], run: Run) -> int:
 
 
 def _sample(nodes: Fleet, run: Run, second: float) -> dict[str, Any]:
-    """The largest server's memory, and what the servers that answer say; a busy one may not."""
+    """The largest server's memory, and what the servers and some clients say that answer.
+
+    A server that is behind answers late, when it comes to the question.
+    """
     servers = range(run.servers)
     memory = max(procfs.memory(nodes.processes[index].pid)["Pss"] for index in servers)
-    statuses = list(nodes.ask(servers, "/status").values())
-    workloads = [status["workload"] for status in statuses]
-    channels = [channel for status in statuses for channel in status["channels"].values()]
+    clients = range(run.servers, run.nodes, max(1, run.clients // _CLIENTS_ASKED))
+    statuses = nodes.ask([*servers, *clients], "/status")
+    workloads = [status["workload"] for status in statuses.values()]
+    channels = [
+        channel
+        for index in servers
+        if index in statuses
+        for channel in statuses[index]["channels"].values()
+    ]
     return {
         "second": round(second, 1),
         "memory_mib": round(memory / MIB, 1),
-        "answering": len(statuses),
+        "servers_answering": sum(index in statuses for index in servers),
         "value": max((workload["value"] for workload in workloads), default=0),
         "done": max((workload["nodes_done"] for workload in workloads), default=0),
-        "converged": sum(workload["converged"] for workload in workloads),
+        "converged": bool(workloads) and all(workload["converged"] for workload in workloads),
         "queue_bytes": sum(channel["queue_bytes"] for channel in channels),
         "dropped": sum(channel["dropped"] for channel in channels),
     }

@@ -25,6 +25,9 @@
 %%% when the node has left. Only what is shared when a question is asked is added to its answer: who
 %%% has answered was alive then, so that its life had not been known to be over.
 %%%
+%%% Since a link may break while both of its ends live, a broken link of the tree costs an entry at
+%%% every node, and a change of the whole overlay while nodes count one for each of them.
+%%%
 %%% When a node and its parent lose their memory at the same time, all that the node has counted is
 %%% lost, where the other modes lose what no neighbour had been told. Sums that have been told stay
 %%% nevertheless.
@@ -63,7 +66,7 @@
 
 -define(TIMER, propagate).
 -define(ASKER_BYTES, 6).
-%% A neighbour is sent again what it keeps with every so manieth question, for one may be lost.
+%% What neighbours keep is sent again with every eighth question, for it may have been lost.
 -define(REPEAT, 8).
 
 %% @doc An empty replica without neighbours.
