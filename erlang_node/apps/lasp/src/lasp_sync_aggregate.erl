@@ -25,6 +25,9 @@
 %%% when the node has left. Only what is shared when a question is asked is added to its answer: who
 %%% has answered was alive then, so that its life had not been known to be over.
 %%%
+%%% Since a link may break while both of its ends live, a broken link of the tree costs an entry at
+%%% every node, and a change of the whole overlay while nodes count one for each of them.
+%%%
 %%% When a node and its parent lose their memory at the same time, all that the node has counted is
 %%% lost, where the other modes lose what no neighbour had been told. Sums that have been told stay
 %%% nevertheless.
