@@ -19,6 +19,7 @@ INCREMENT_MS, PROPAGATION_MS, INCREMENTS = 10_000, 5_000, 180
 MIB = float(1 << 20)
 STALL_SECONDS = 300.0
 _STARTING_AT_ONCE = 16
+_CLIENTS_ASKED = 8
 _SAMPLE_SECONDS = 1.0
 
 _BOUNDED = "[#{name => default}, #{name => gossip, monotonic => true}]"
@@ -127,7 +128,6 @@ def _start(nodes: Fleet, run: Run, say: Callable[[str], None]) -> None:
 
 def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dict[str, Any]], str]:
     """The servers second by second, and how it ended: finished, collapsed, or stalled."""
-    servers = range(run.servers)
     samples: list[dict[str, Any]] = []
     clock = StallClock()
     began = time.monotonic()
@@ -137,7 +137,7 @@ def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dic
         if sample["memory_mib"] > run.memory_limit:
             say(f"{run.title}: a server holds {sample['memory_mib']:.0f} MiB: ended")
             return samples, "collapsed"
-        if sample["converged"] == len(servers) and _all_converged(nodes):
+        if sample["converged"] and _all_converged(nodes):
             say(f"{run.title}: converged after {sample['second']:.0f} s")
             return samples, "finished"
         moves = (sample["value"], sample["done"], sample["converged"], _steps(sample, run))
@@ -157,19 +157,28 @@ def _steps(sample: dict[str, Any], run: Run) -> int:
 
 
 def _sample(nodes: Fleet, run: Run, second: float) -> dict[str, Any]:
-    """The largest server's memory, and what the servers that answer say; a busy one may not."""
+    """The largest server's memory, and what the servers and some clients say that answer.
+
+    A server that is behind answers late, when it comes to the question.
+    """
     servers = range(run.servers)
     memory = max(procfs.memory(nodes.processes[index].pid)["Pss"] for index in servers)
-    statuses = list(nodes.ask(servers, "/status").values())
-    workloads = [status["workload"] for status in statuses]
-    channels = [channel for status in statuses for channel in status["channels"].values()]
+    clients = range(run.servers, run.nodes, max(1, run.clients // _CLIENTS_ASKED))
+    statuses = nodes.ask([*servers, *clients], "/status")
+    workloads = [status["workload"] for status in statuses.values()]
+    channels = [
+        channel
+        for index in servers
+        if index in statuses
+        for channel in statuses[index]["channels"].values()
+    ]
     return {
         "second": round(second, 1),
         "memory_mib": round(memory / MIB, 1),
-        "answering": len(statuses),
+        "servers_answering": sum(index in statuses for index in servers),
         "value": max((workload["value"] for workload in workloads), default=0),
         "done": max((workload["nodes_done"] for workload in workloads), default=0),
-        "converged": sum(workload["converged"] for workload in workloads),
+        "converged": bool(workloads) and all(workload["converged"] for workload in workloads),
         "queue_bytes": sum(channel["queue_bytes"] for channel in channels),
         "dropped": sum(channel["dropped"] for channel in channels),
     }
