@@ -25,7 +25,10 @@ _SAMPLE_SECONDS = 1.0
 _BOUNDED = "[#{name => default}, #{name => gossip, monotonic => true}]"
 # No newer state takes the place of one that waits, and nobody waits for room.
 _UNBOUNDED = "[#{name => default}]"
-_NO_BOUNDS = "-partisan settings #{lane_queue_bytes=>1000000000000,mailbox_messages=>1000000000}"
+_NO_BOUNDS = (
+    "-partisan settings #{lane_queue_bytes=>1000000000000,mailbox_messages=>1000000000}"
+    " -lasp newest_only false"
+)
 
 Cell = dict[str, Any]
 
@@ -43,7 +46,8 @@ class Run:
     """How often each node counts, in the mean: the threshold is so many times the nodes."""
 
     bounded: bool = True
-    """With bounded queues; else states wait for a server that is behind, as many as come."""
+    """With bounded queues; else states wait for a server that is behind, as many as come, and it
+    reads all of them."""
 
     memory_limit: float = 4096.0
     """MiB at which a server is taken to have collapsed, and the run is ended: what the published
