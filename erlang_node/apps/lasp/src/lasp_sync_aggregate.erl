@@ -66,7 +66,7 @@
 
 -define(TIMER, propagate).
 -define(ASKER_BYTES, 6).
-%% A neighbour is sent again what it keeps with every so manieth question, for one may be lost.
+%% What neighbours keep is sent again with every eighth question, for it may have been lost.
 -define(REPEAT, 8).
 
 %% @doc An empty replica without neighbours.
