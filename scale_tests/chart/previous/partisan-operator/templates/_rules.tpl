@@ -40,3 +40,15 @@
   resources: [events]
   verbs: [list, create]
 {{- end }}
+
+{{/* What it takes to compete for the Lease of one namespace. The name is the same for all releases,
+     so that two of them see each other; a right to create cannot be narrowed to a name. */}}
+{{- define "partisan-operator.leaseRules" -}}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [partisan-operator]
+  verbs: [get, update]
+{{- end }}
