@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
 from typing import cast
 
 import pytest
@@ -18,22 +20,69 @@ from scale_tests.harness.must_gather import must_gather
 from scale_tests.harness.partisan import remove_namespace
 
 MUST_GATHER = ROOT / "build" / "must-gather"
+TURNS = ROOT / "build" / "e2e-turns"
 
 NewSubject = Callable[..., Subject]
 """Takes a cluster's name and returns the subject, which does not exist yet."""
 
 
-@pytest.fixture(scope="session")
-def environment(pytestconfig: pytest.Config) -> Iterator[Environment]:
-    """A cluster with our images; a local one that was not there before is removed again."""
-    before = environments.existing()
-    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+@dataclass(frozen=True)
+class Prepared:
+    """What was there before the tests came."""
+
+    cluster: bool
+
+
+_PREPARED = pytest.StashKey[Prepared]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the mark of files whose tests change what those of others rely on."""
+    config.addinivalue_line("markers", "alone: runs while no other file does")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A cluster with our images and the operator from the chart, once for all workers.
+
+    On a cluster of one's own the operator is installed only where none is.
+    """
+    config = session.config
+    if hasattr(config, "workerinput") or config.option.collectonly:
+        return
+    config.stash[_PREPARED] = Prepared(cluster=environments.existing() is not None)
+    capture = config.pluginmanager.getplugin("capturemanager")
     # The first time builds Kubernetes for some minutes: somebody wants to see it advance.
     with capture.global_and_fixture_disabled():
         environment = environments.bring_up()
-    yield environment
-    if before is None:
+    if not environment.local and Cluster(environment.kubeconfig).find(operator.CRD):
+        del config.stash[_PREPARED]
+        pytest.exit(
+            "the cluster of KUBECONFIG has PartisanClusters defined already: the tests would "
+            "replace its operator. Remove it, or choose another cluster.",
+            returncode=2,
+        )
+    operator.install(environment)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Removes the operator, and a local cluster that was not there before."""
+    prepared = session.config.stash.get(_PREPARED, None)
+    environment = environments.existing()
+    if prepared is None or environment is None:
+        return
+    operator.uninstall(environment)
+    if environment.local and not prepared.cluster:
         environments.take_down()
+
+
+@pytest.fixture(scope="session")
+def environment() -> Environment:
+    """The cluster with our images, and with our operator."""
+    environment = environments.existing()
+    if environment is None:
+        pytest.exit("these tests prepare a cluster where they are named: pytest scale_tests/e2e")
+    return environment
 
 
 @pytest.fixture(scope="session")
@@ -42,22 +91,18 @@ def cluster(environment: Environment) -> Cluster:
     return Cluster(environment.kubeconfig)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def installed(environment: Environment, cluster: Cluster) -> Iterator[None]:
-    """The operator, installed from the chart; on a cluster of one's own only where none is."""
-    if not environment.local and cluster.find(operator.CRD):
-        pytest.exit(
-            "the cluster of KUBECONFIG has PartisanClusters defined already: the tests would "
-            "replace its operator. Remove it, or choose another cluster.",
-            returncode=2,
-        )
-    operator.install(environment)
-    yield
-    operator.uninstall(environment)
+@pytest.fixture(scope="module", autouse=True)
+def turn(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Lets files run beside each other in several workers, but those alone that ask for it."""
+    TURNS.parent.mkdir(exist_ok=True)
+    with TURNS.open("w") as file:
+        alone = request.node.get_closest_marker("alone") is not None
+        fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
 
 
 @pytest.fixture(scope="module")
-def namespace(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[str]:
+def namespace(request: pytest.FixtureRequest, cluster: Cluster, turn: None) -> Iterator[str]:
     """A namespace for one file of tests, which enforces the restricted pod security standard."""
     module = cast(str, request.module.__name__).rpartition(".")[2]
     name = "e2e-" + module.removeprefix("test_").replace("_", "-")

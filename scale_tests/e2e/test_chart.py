@@ -15,6 +15,9 @@ from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, core
 from scale_tests.harness.progress import wait_for
 
+pytestmark = pytest.mark.alone
+"""Installs, upgrades and removes the operator that all tests rely on."""
+
 
 def test_helm_test_reaches_the_operator(environment: Environment) -> None:
     operator.test(environment)

@@ -19,6 +19,9 @@ from scale_tests.harness.progress import wait_for
 from scale_tests.localkube import processes
 from scale_tests.localkube.settings import Settings
 
+pytestmark = pytest.mark.alone
+"""Kills the operator, and freezes the API server."""
+
 NODES = 16
 COUNTER = {
     "impressions": NODES * 60,

@@ -20,6 +20,9 @@ from scale_tests.harness.progress import wait_for
 from scale_tests.monitoring import prometheus as monitoring
 from scale_tests.monitoring.definitions import GROUP, definitions
 
+pytestmark = pytest.mark.alone
+"""Installs the operator anew, as the page says."""
+
 DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PAGE = ROOT / "docs" / "install.md"
 REGISTRY = "registry.example.com/partisan"
@@ -83,9 +86,11 @@ def test_the_page_leads_to_a_cluster_and_its_dashboards(
     reader = Reader(environment, config)
     # A reader of the page has the default namespace to himself; the tests do not.
     reader.types(f"kubectl config set-context --current --namespace={namespace}")
-    install, _, made = blocks("The operator")
+    install, elected, _, made = blocks("The operator")
     said = reader.types(install)
     assert "Phase:          Succeeded" in said
+    leader = wait_for("an operator that acts", lambda: operator.leader(cluster), bool)
+    assert f"{leader}_" in reader.types(elected).splitlines()[-1]
     said = reader.types(made)
     for kind in ("podmonitor", "servicemonitor", "prometheusrule"):
         assert f"{kind}.{GROUP}/partisan-operator" in said

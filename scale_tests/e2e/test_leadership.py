@@ -13,6 +13,9 @@ from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json, core
 from scale_tests.harness.progress import wait_for
 
+pytestmark = pytest.mark.alone
+"""Kills the operator that acts, and installs others beside it."""
+
 SECOND = "second-operator"
 """A release that somebody installed by mistake."""
 

@@ -13,6 +13,9 @@ from scale_tests.harness.kube import Cluster
 from scale_tests.harness.nodes import NodeStatus, components
 from scale_tests.harness.progress import wait_for
 
+pytestmark = pytest.mark.alone
+"""Counts what the operator asks of the API server."""
+
 NODES = 32
 
 

@@ -41,6 +41,9 @@ from scale_tests.staging.watched import (
     wait_scraped,
 )
 
+pytestmark = pytest.mark.alone
+"""Counts what the operator does, and what it says of all clusters together."""
+
 NODES = 8
 COUNTER = {"impressions": NODES * 60, "incrementInterval": "500ms", "propagationInterval": "250ms"}
 
