@@ -65,8 +65,11 @@ def test_where_the_prometheus_operator_is_the_api_server_takes_monitors_and_rule
     of_no_account = ("metrics.dashboards.namespace", "extraObjects")
     everything = [v for v in VARIANTS["everything"] if not v.startswith(of_no_account)]
     for objects in (rendered, monitoring.chart_objects(*everything)):
-        dry_run = ("apply", "--dry-run=server", "--validate=strict", "-n", operator.NAMESPACE)
-        operator.kubectl(environment, *dry_run, "-f", "-", stdin=yaml.safe_dump_all(objects))
+        dry_run = ("apply", "--dry-run=server", "--validate=strict", "-f", "-")
+        places = [item["metadata"].get("namespace", operator.NAMESPACE) for item in objects]
+        for place in sorted(set(places)):
+            there = [item for item, where in zip(objects, places, strict=True) if where == place]
+            operator.kubectl(environment, *dry_run, "-n", place, stdin=yaml.safe_dump_all(there))
     # What is `auto` comes by itself with the next upgrade.
     operator.install(environment)
     for kind in ("PodMonitor", "ServiceMonitor", "PrometheusRule"):
