@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import re
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from scale_tests.harness.must_gather import must_gather
 from scale_tests.harness.partisan import remove_namespace
 
 MUST_GATHER = ROOT / "build" / "must-gather"
-TURNS = ROOT / "build" / "e2e-turns"
 
 NewSubject = Callable[..., Subject]
 """Takes a cluster's name and returns the subject, which does not exist yet."""
@@ -37,8 +35,8 @@ _PREPARED = pytest.StashKey[Prepared]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the mark of files whose tests change what those of others rely on."""
-    config.addinivalue_line("markers", "alone: runs while no other file does")
+    """Declares the mark by which `make e2e` runs most files beside each other, and some alone."""
+    config.addinivalue_line("markers", "alone: changes what all tests rely on")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -91,18 +89,8 @@ def cluster(environment: Environment) -> Cluster:
     return Cluster(environment.kubeconfig)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def turn(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Lets files run beside each other in several workers, but those alone that ask for it."""
-    TURNS.parent.mkdir(exist_ok=True)
-    with TURNS.open("w") as file:
-        alone = request.node.get_closest_marker("alone") is not None
-        fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        yield
-
-
 @pytest.fixture(scope="module")
-def namespace(request: pytest.FixtureRequest, cluster: Cluster, turn: None) -> Iterator[str]:
+def namespace(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[str]:
     """A namespace for one file of tests, which enforces the restricted pod security standard."""
     module = cast(str, request.module.__name__).rpartition(".")[2]
     name = "e2e-" + module.removeprefix("test_").replace("_", "-")
