@@ -281,10 +281,11 @@ effect({start_timer, Timer, Delay}, Index, Run = #run{serial = Serial, nodes = N
     schedule(Delay, {timer, Index, Life, Timer, Serial + 1}, Run#run{
         serial = Serial + 1, nodes = Nodes#{Index := Started}
     });
-effect({count, Kind, sent, Bytes}, _Index, Run = #run{payload = Payload}) when
-    Kind =:= state; Kind =:= delta; Kind =:= handover
-->
-    Run#run{payload = Payload + Bytes};
+effect({count, Kind, sent, Bytes}, _Index, Run = #run{payload = Payload}) ->
+    case lists:member(Kind, lasp_sync:payloads()) of
+        true -> Run#run{payload = Payload + Bytes};
+        false -> Run
+    end;
 effect(_Effect, _Index, Run) ->
     Run.
 

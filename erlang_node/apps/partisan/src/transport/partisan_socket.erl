@@ -112,7 +112,7 @@ event(_, _) -> other.
 %% @doc Sends what the port holds, then tells the peer that nothing more comes.
 -spec half_close(t()) -> ok | {error, error()}.
 half_close(Port) when is_port(Port) ->
-    ok = partisan_tcp:look(Port),
+    ok = partisan_tcp:ends(Port),
     gen_tcp:shutdown(Port, write);
 half_close(#tls{port = Port}) ->
     half_close(Port).
@@ -120,7 +120,7 @@ half_close(#tls{port = Port}) ->
 %% @doc Sends what the port holds, then closes.
 -spec close(t()) -> ok.
 close(Port) when is_port(Port) ->
-    ok = partisan_tcp:look(Port),
+    ok = partisan_tcp:ends(Port),
     gen_tcp:close(Port);
 close(#tls{port = Port, tls = Tls}) ->
     ok = close(Port),
@@ -147,7 +147,7 @@ secure(Role, Port, Deadline) ->
         {ok, Tls} ->
             {ok, #tls{port = Port, tls = Tls}};
         {error, _} = Error ->
-            ok = gen_tcp:close(Port),
+            ok = close(Port),
             Error
     end.
 

@@ -4,15 +4,16 @@
 %%% that were sent again and with TLS's part, without the headers of TCP and IP. Nothing else that
 %%% the node or its pod sends is among them: no answer over HTTP, no look-up of a name.
 %%%
-%%% Sockets are enrolled when they are made, and looked at by the exporter and before they end. What
-%%% a connection has carried since the last look is lost with one that breaks, or that the peer
-%%% ends; a lane ends its connections itself, so that this is next to nothing.
+%%% Sockets are enrolled when they are made, looked at by the exporter, and struck off before they
+%%% end, so that a node that nobody scrapes holds no more entries than it has connections. What a
+%%% connection has carried since the last look is lost with one that breaks, or that the peer ends;
+%%% a lane ends its connections itself, so that this is next to nothing.
 -module(partisan_tcp).
 
 -export([init/0]).
 %% For sockets.
 -export([opened/1]).
--export([look/1]).
+-export([ends/1]).
 %% For metrics.
 -export([bytes/0]).
 
@@ -48,17 +49,15 @@ opened(Port) ->
     _ = ets:whereis(?SOCKETS) =/= undefined andalso ets:insert(?SOCKETS, {Port, 0, 0}),
     ok.
 
-%% @doc Keeps what the kernel has counted on a socket so far: it is about to end.
--spec look(gen_tcp:socket()) -> ok.
-look(Port) ->
-    case counted(Port) of
-        {Sent, Received} ->
-            % An element that is gone was added to the account of those that have ended.
-            _ = ets:whereis(?SOCKETS) =/= undefined andalso
-                ets:update_element(?SOCKETS, Port, [{2, Sent}, {3, Received}]),
+%% @doc Settles the account of a socket, which is about to end, once.
+-spec ends(gen_tcp:socket()) -> ok.
+ends(Port) ->
+    case ets:whereis(?SOCKETS) of
+        undefined ->
             ok;
-        ended ->
-            ok
+        _ ->
+            _ = look(Port),
+            settle(Port)
     end.
 
 %% For metrics.
@@ -77,18 +76,30 @@ bytes() ->
 account({?ENDED, _, _}) ->
     ok;
 account({Port, _, _}) ->
+    case look(Port) of
+        ok -> ok;
+        ended -> settle(Port)
+    end.
+
+%% Notes what the kernel has counted so far.
+look(Port) ->
     case counted(Port) of
         {Sent, Received} ->
+            % An element that is gone was added to the account of those that have ended.
             _ = ets:update_element(?SOCKETS, Port, [{2, Sent}, {3, Received}]),
             ok;
         ended ->
-            % Of several exporters one gets it.
-            lists:foreach(fun end_account/1, ets:take(?SOCKETS, Port))
+            ended
     end.
 
-end_account({_, Sent, Received}) ->
-    _ = ets:update_counter(?SOCKETS, ?ENDED, [{2, Sent}, {3, Received}]),
-    ok.
+%% Of several who settle one gets it.
+settle(Port) ->
+    lists:foreach(
+        fun({_, Sent, Received}) ->
+            ets:update_counter(?SOCKETS, ?ENDED, [{2, Sent}, {3, Received}])
+        end,
+        ets:take(?SOCKETS, Port)
+    ).
 
 %% An older kernel tells less.
 counted(Port) ->
