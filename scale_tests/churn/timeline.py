@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from scale_tests.harness import views
 from scale_tests.harness.nodes import NodeStatus
 from scale_tests.harness.partisan import ClusterStatus
+from scale_tests.results.slopes import slopes
 
 _ENOUGH = 0.9
 """The share of the survivors that has to answer for a look to tell of their links."""
@@ -159,10 +160,4 @@ def _sent_by(node: NodeStatus) -> tuple[int, int]:
 
 def rates(line: Sequence[Sent], *, window_seconds: float = 5.0) -> Iterator[tuple[float, float]]:
     """Frames per second, in bytes, against time, over a window that smooths the jitter."""
-    start = 0
-    for end, point in enumerate(line):
-        while start + 1 < end and point.seconds - line[start + 1].seconds >= window_seconds:
-            start += 1
-        elapsed = point.seconds - line[start].seconds
-        if elapsed > 0:
-            yield point.seconds, (point.frames - line[start].frames) / elapsed
+    return slopes([(point.seconds, point.frames) for point in line], window_seconds)

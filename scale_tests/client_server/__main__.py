@@ -22,11 +22,11 @@ from scale_tests.client_server import report
 from scale_tests.client_server.experiment import Run, measure
 from scale_tests.formation.fleet import FleetError, build_release
 from scale_tests.harness import terminal
-from scale_tests.harness.commands import ROOT, CommandError
+from scale_tests.harness.commands import CommandError
 from scale_tests.harness.progress import StalledError
 from scale_tests.results import versions
-from scale_tests.results.document import document, write
-from scale_tests.results.tables import show_bars
+from scale_tests.results.conclusion import conclude
+from scale_tests.results.document import document
 
 _FULL_CLIENTS, _QUICK_CLIENTS = 1024, 128
 _FULL_SPEEDUP, _QUICK_SPEEDUP = 4.0, 256.0
@@ -73,22 +73,22 @@ def _measure(console: Console, runs: list[Run], *, quick: bool) -> int:
     release = build_release()
     cells = [measure(run, release, console.print) for run in runs]
     bars = report.bars(cells)
-    console.print(report.table(cells))
-    held = show_bars(console, bars)
-    file = write(
-        document(
-            "client_server",
-            started=started,
-            versions=versions.of_machine(),
-            cells=cells,
-            bars=bars,
-            config={"runs": [asdict(run) for run in runs], "nodes_are": "processes, not pods"},
-            quick=quick,
-        )
+    measured = document(
+        "client_server",
+        started=started,
+        versions=versions.of_machine(),
+        cells=cells,
+        bars=bars,
+        config={"runs": [asdict(run) for run in runs], "nodes_are": "processes, not pods"},
+        quick=quick,
     )
-    drawn = report.draw(cells, file.with_suffix(""))
-    console.print(f"Written: {', '.join(str(f.relative_to(ROOT)) for f in (file, *drawn))}")
-    return 0 if held else 1
+    return conclude(
+        console,
+        measured,
+        table=report.table(cells),
+        bars=bars,
+        draw=lambda directory: report.draw(cells, directory),
+    )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from scale_tests.harness.nodes import NodeStatus
 from scale_tests.harness.partisan import ClusterStatus, Pods
+from scale_tests.results.slopes import slopes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,15 +83,8 @@ def sent_bytes(samples: Sequence[Sample]) -> dict[str, list[Point]]:
 
 def rates(line: Sequence[Point], *, window_seconds: float = 3.0) -> list[Point]:
     """The slope of a growing line per second, over a window that smooths the sampling's jitter."""
-    points: list[Point] = []
-    start = 0
-    for end, point in enumerate(line):
-        while start + 1 < end and point.seconds - line[start + 1].seconds >= window_seconds:
-            start += 1
-        elapsed = point.seconds - line[start].seconds
-        if elapsed > 0:
-            points.append(Point(point.seconds, (point.value - line[start].value) / elapsed))
-    return points
+    points = [(point.seconds, point.value) for point in line]
+    return [Point(seconds, rate) for seconds, rate in slopes(points, window_seconds)]
 
 
 def _sent(sample: Sample) -> Iterator[tuple[str, int, str, int]]:

@@ -17,10 +17,10 @@ from scale_tests.formation import experiments, report
 from scale_tests.formation.experiments import Cell, Lab
 from scale_tests.formation.fleet import FleetError, build_release
 from scale_tests.harness import terminal
-from scale_tests.harness.commands import ROOT, CommandError
+from scale_tests.harness.commands import CommandError
 from scale_tests.results import versions
-from scale_tests.results.document import document, write
-from scale_tests.results.tables import show_bars
+from scale_tests.results.conclusion import conclude
+from scale_tests.results.document import document
 
 
 def plan(*, quick: bool) -> dict[str, Callable[[Lab], list[Cell]]]:
@@ -62,22 +62,22 @@ def _measure(
     lab = Lab(release=build_release(), say=console.print)
     cells = [cell for experiment in chosen.values() for cell in experiment(lab)]
     bars = report.bars(cells)
-    console.print(report.table(cells))
-    held = show_bars(console, bars)
-    file = write(
-        document(
-            "formation",
-            started=started,
-            versions=versions.of_machine(),
-            cells=cells,
-            bars=bars,
-            config={"experiments": list(chosen)},
-            quick=quick,
-        )
+    measured = document(
+        "formation",
+        started=started,
+        versions=versions.of_machine(),
+        cells=cells,
+        bars=bars,
+        config={"experiments": list(chosen)},
+        quick=quick,
     )
-    drawn = report.draw(cells, file.with_suffix(""))
-    console.print(f"Written: {', '.join(str(f.relative_to(ROOT)) for f in (file, *drawn))}")
-    return 0 if held else 1
+    return conclude(
+        console,
+        measured,
+        table=report.table(cells),
+        bars=bars,
+        draw=lambda directory: report.draw(cells, directory),
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,35 @@
+"""The end of a measurement: what is shown, written and drawn of it, and how the process ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from scale_tests.harness.commands import ROOT
+from scale_tests.results.bars import Bar
+from scale_tests.results.document import write
+from scale_tests.results.tables import show_bars
+
+
+def conclude(
+    console: Console,
+    measured: Mapping[str, Any],
+    *,
+    table: Table,
+    bars: Sequence[Bar],
+    draw: Callable[[Path], Sequence[Path]],
+) -> int:
+    """Prints table and bars, writes the document, and draws into a directory of its name.
+
+    Returns the status to exit with: 1 when a bar is missed.
+    """
+    console.print(table)
+    held = show_bars(console, bars)
+    file = write(measured)
+    files = (file, *draw(file.with_suffix("")))
+    console.print(f"Written: {', '.join(str(f.relative_to(ROOT)) for f in files)}")
+    return 0 if held else 1
