@@ -6,6 +6,8 @@
 
 -define(PAUSE_MS, 1).
 -define(PATIENCE_MS, 60000).
+%% From here on it is worth knowing when a ping was under way.
+-define(SLOW_NS, 2_000_000).
 
 %% @doc Starts the process that sends every ping back.
 -spec echo_start(System :: module()) -> ok.
@@ -16,20 +18,27 @@ echo_start(System) ->
     end),
     ok.
 
-%% @doc Pings for so many milliseconds; the figures are of both ways together.
+%% @doc Pings for so many milliseconds; the figures are of both ways together. Of those that took
+%% over two milliseconds it says when they began and ended, by the kernel's monotonic clock.
 -spec measure(System :: module(), Payload :: pos_integer(), Milliseconds :: pos_integer()) ->
-    #{p50_ms := float() | null, p99_ms := float() | null, messages := pos_integer()}.
+    #{
+        p50_ms := float() | null,
+        p99_ms := float() | null,
+        messages := pos_integer(),
+        slow_ns := [[integer(), ...]]
+    }.
 measure(System, Size, Milliseconds) ->
     true = register(bench_ping, self()),
     Histogram = bench_histogram:new(),
     Payload = bench_traffic:payload(Size),
     Until = bench_system:now() + Milliseconds * 1_000_000,
-    Count = ping(System, Payload, Histogram, 1, Until),
+    {Count, Slow} = ping(System, Payload, Histogram, {1, []}, Until),
     true = unregister(bench_ping),
     #{
         p50_ms => bench_histogram:percentile(Histogram, 0.5),
         p99_ms => bench_histogram:percentile(Histogram, 0.99),
-        messages => Count
+        messages => Count,
+        slow_ns => lists:reverse(Slow)
     }.
 
 %% Internals.
@@ -41,7 +50,7 @@ echo(System) ->
             echo(System)
     end.
 
-ping(System, Payload, Histogram, Seq, Until) ->
+ping(System, Payload, Histogram, {Seq, Slow}, Until) ->
     SentAt = bench_system:now(),
     ok = System:send(ping, 0, bench_echo, {bench, Seq, SentAt, Payload}),
     receive
@@ -50,10 +59,11 @@ ping(System, Payload, Histogram, Seq, Until) ->
     end,
     Now = bench_system:now(),
     ok = bench_histogram:add(Histogram, Now - SentAt),
+    Spans = [[SentAt, Now] || Now - SentAt > ?SLOW_NS] ++ Slow,
     case Now < Until of
         true ->
             timer:sleep(?PAUSE_MS),
-            ping(System, Payload, Histogram, Seq + 1, Until);
+            ping(System, Payload, Histogram, {Seq + 1, Spans}, Until);
         false ->
-            Seq
+            {Seq, Spans}
     end.

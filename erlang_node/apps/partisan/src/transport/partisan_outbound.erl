@@ -26,6 +26,10 @@
 %% How long a closed lane waits for the peer to have read everything.
 -define(LINGER, 3000).
 -define(HIBERNATE_AFTER, 1000).
+%% A port writes in the time of the process that tells it to, and is charged next to nothing for
+%% that: a lane that writes megabytes would keep a scheduler for milliseconds. What a scheduler
+%% copies to the kernel meanwhile takes about this long: a slice costs one turn.
+-define(BYTES_A_REDUCTION, 64).
 %% Longer than a living sender takes from charging its message to sending it; and how long a lane
 %% that ends waits for that.
 -define(SETTLE_AFTER, 30000).
@@ -283,6 +287,7 @@ enqueue(Item, #outbound{batch = Batch} = Outbound) ->
 write(#outbound{batch = Batch, lane = Lane, socket = Socket} = Outbound) ->
     {Data, Write, Left} = partisan_batch:take(Batch, Lane),
     Writing = Outbound#outbound{batch = Left, writing = Write},
+    true = erlang:bump_reductions(1 + maps:get(bytes, Write) div ?BYTES_A_REDUCTION),
     case partisan_socket:begin_send(Socket, Data) of
         pending -> Writing;
         Result -> written(Result, Writing)
