@@ -221,7 +221,7 @@ def _suffer(executor: ThreadPoolExecutor, place: Place, point: Point) -> Future[
         namespace=place.namespace,
         name=CLUSTER,
         nodes=point.nodes,
-        speedup=point.experiment.speedup,
+        speedup=point.speedup,
         seed=point.seed,
     )
     return executor.submit(faults.load(wanted.hook), scene, wanted.parameters)
@@ -245,14 +245,14 @@ def _collect(place: Place, point: Point, course: Course, before: dict[str, Usage
     status = course.status or read_cluster(place.cluster, place.namespace, CLUSTER)
     reached = milestones(dict(status.timings))
     running = _running_seconds(nodes) if status.finished else None
-    counting = point.experiment.counting_seconds()
+    counting = point.counting_seconds()
     equal = _are_equal(nodes, point.nodes)
     return {
         "nodes": point.nodes,
         "overlay": point.overlay.name,
         "synchronization": point.synchronization,
         "simulated": False,
-        "speedup": point.experiment.speedup,
+        "speedup": point.speedup,
         "trial": point.trial,
         "seed": point.seed,
         "converged": status.finished and equal,

@@ -6,6 +6,7 @@ synchronizations x trials, is a list of `Point`s; every point is one PartisanClu
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -176,6 +177,10 @@ class Experiment(Part):
     """How many times as fast as configured the ad counter counts and propagates. The overlay's
     own timers stay as they are."""
 
+    speedup_from: dict[int, Annotated[float, Field(ge=1)]] = {}
+    """By the number of nodes from which on it holds: a lower speedup of larger clusters, which
+    have more to do in the same time."""
+
     stall_seconds: Annotated[float, Field(gt=0)] = 120.0
     """A cell fails when nothing of it has moved for so long."""
 
@@ -224,11 +229,23 @@ class Experiment(Part):
             for trial in range(1, self.trials + 1)
         ]
 
-    def counting_seconds(self) -> float:
-        """How long each node counts, by its interval."""
-        return (
-            self.ad_counter.increments * seconds(self.ad_counter.increment_interval) / self.speedup
-        )
+    def speedup_of(self, nodes: int) -> float:
+        """The speedup of a cluster of so many nodes."""
+        slower = (speedup for least, speedup in self.speedup_from.items() if nodes >= least)
+        return min(self.speedup, *slower, math.inf)
+
+    def speedup_text(self) -> str:
+        """The speedups of the sizes that are run, such as "30, from 256 nodes on 10"."""
+        text, last = f"{self.speedup_of(min(self.sizes)):g}", self.speedup_of(min(self.sizes))
+        for nodes in sorted(self.sizes):
+            if (speedup := self.speedup_of(nodes)) != last:
+                text, last = f"{text}, from {nodes} nodes on {speedup:g}", speedup
+        return text
+
+    @property
+    def is_real_time(self) -> bool:
+        """Whether no cluster counts faster than configured."""
+        return all(self.speedup_of(nodes) == 1 for nodes in self.sizes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,13 +275,23 @@ class Point:
         return random.Random(f"{self.experiment.seed} {self.slug}").getrandbits(31)
 
     @property
+    def speedup(self) -> float:
+        """How many times as fast as configured its nodes count and propagate."""
+        return self.experiment.speedup_of(self.nodes)
+
+    def counting_seconds(self) -> float:
+        """How long each node counts, by its interval."""
+        counter = self.experiment.ad_counter
+        return counter.increments * seconds(counter.increment_interval) / self.speedup
+
+    @property
     def threshold(self) -> int:
         """The impressions at which the ad is disabled."""
         return self.nodes * self.experiment.ad_counter.increments
 
     def manifest(self) -> Json:
         """Its PartisanCluster."""
-        counter, speedup = self.experiment.ad_counter, self.experiment.speedup
+        counter, speedup = self.experiment.ad_counter, self.speedup
         return {
             "apiVersion": "partisan.dev/v1alpha1",
             "kind": "PartisanCluster",

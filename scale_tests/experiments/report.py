@@ -85,11 +85,11 @@ def write(
 
 def compression(experiment: Experiment) -> list[str]:
     """What the speedup means, once for the whole page."""
-    if experiment.speedup == 1:
+    if experiment.is_real_time:
         return []
     return [
-        f"Speedup {experiment.speedup:g}: nodes count and propagate {experiment.speedup:g} times "
-        "as often as configured, in as much less time. The overlay's own timers are as they are, "
+        f"Speedup {experiment.speedup_text()}: nodes count and propagate so many times as often as "
+        "configured, in as much less time. The overlay's own timers are as they are, "
         "so that its share of the frames is that of the shortened time."
     ]
 
@@ -101,9 +101,9 @@ def circumstances(experiment: Experiment, results: Sequence[Result]) -> str:
     where = f"one machine of {machine['cpus']} CPUs" if machine else "a cluster elsewhere"
     versions = results[-1].versions
     return (
-        f"speedup {experiment.speedup:g} of increment {counter.increment_interval}, propagation "
-        f"{counter.propagation_interval} · {counter.increments} increments per node · {where} · "
-        f"OTP {versions.get('otp', '-')}, partisan {versions.get('source', '-')}"
+        f"speedup {experiment.speedup_text()} of increment {counter.increment_interval}, "
+        f"propagation {counter.propagation_interval} · {counter.increments} increments per node · "
+        f"{where} · OTP {versions.get('otp', '-')}, partisan {versions.get('source', '-')}"
     )
 
 
@@ -137,9 +137,9 @@ def _page(
         Section(
             title="Again",
             text=[
-                f"`python -m scale_tests run experiments/{experiment.name}.yaml --speedup "
-                f"{experiment.speedup:g} --out DIRECTORY`. `cells/` has every cell with all of its "
-                "nodes, `scale.json` all figures, `experiment.yaml` what was run."
+                "`python -m scale_tests run experiment.yaml --out DIRECTORY`, with the "
+                "`experiment.yaml` of this directory. `cells/` has every cell with all of its "
+                "nodes, `scale.json` all figures."
             ],
         ),
     ]

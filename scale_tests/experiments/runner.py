@@ -135,14 +135,14 @@ def estimate(todo: Sequence[Point], finished: Sequence[Result]) -> float:
     """Seconds that the cells yet to run will take, from what those before took beside counting."""
     if not todo:
         return 0.0
-    counting = todo[0].experiment.counting_seconds()
     per_node = SECONDS_PER_NODE
     if finished:
+        counting = {point.nodes: point.counting_seconds() for point in todo[0].experiment.points()}
         per_node = statistics.median(
-            max(0.0, found.seconds_in_all - counting - FIRST_SECONDS) / found.nodes
+            max(0.0, found.seconds_in_all - counting[found.nodes] - FIRST_SECONDS) / found.nodes
             for found in finished
         )
-    return sum(FIRST_SECONDS + counting + per_node * point.nodes for point in todo)
+    return sum(FIRST_SECONDS + point.counting_seconds() + per_node * point.nodes for point in todo)
 
 
 def minutes(seconds: float) -> str:

@@ -16,7 +16,7 @@ GIB, MIB = float(1 << 30), float(1 << 20)
 
 def speed(experiment: Experiment) -> str:
     """The time-compression, as each table and caption states it."""
-    return "Real time." if experiment.speedup == 1 else f"Speedup {experiment.speedup:g}."
+    return "Real time." if experiment.is_real_time else f"Speedup {experiment.speedup_text()}."
 
 
 def less(experiment: Experiment) -> str:

@@ -42,7 +42,7 @@ def result(point: Point, **changes: Any) -> Result:
         "overlay": point.overlay.name,
         "synchronization": point.synchronization,
         "simulated": False,
-        "speedup": point.experiment.speedup,
+        "speedup": point.speedup,
         "trial": point.trial,
         "seed": point.seed,
         "converged": True,
