@@ -149,11 +149,13 @@ def _head_of_line(figure: Figure, cells: Sequence[Cell]) -> bool:
             )
     axes.set_yscale("log")
     axes.set_xticks(
-        range(len(found)), [f"{_NAMES[system]}\n{rtt:g} ms" for rtt, system in found], fontsize=8
+        range(len(found)),
+        ["\n".join([*_NAMES[system].split(), f"{rtt:g} ms"]) for rtt, system in found],
+        fontsize=8,
     )
     axes.set_ylabel("p99 of a 100-byte ping, there and back, ms")
     axes.set_title("A ping beside bulk on another channel", loc="left", fontweight="bold")
-    axes.legend()
+    figure.legend(loc="outside lower center", ncols=2)
     return True
 
 

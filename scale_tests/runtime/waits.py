@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from scale_tests.harness import terminal
-from scale_tests.harness.commands import CommandError
+from scale_tests.harness.commands import ROOT, CommandError
 from scale_tests.results import versions
 from scale_tests.results.document import document, write
 from scale_tests.runtime import driver, plan
@@ -130,7 +130,7 @@ def _run(console: Console) -> int:
             config={"repetitions": _REPETITIONS, "bulk": plan.BULK, "rtt_ms": 0},
         )
     )
-    console.print(f"Written: {file}")
+    console.print(f"Written: {file.relative_to(ROOT)}")
     return 0
 
 
