@@ -239,8 +239,8 @@ def _channels(board: Dashboard) -> None:
             "percentunit",
             [
                 query(
-                    f"max by (channel) (partisan_channel_queue_bytes{{{CHANNEL}}} / on (namespace, "
-                    f"pod, instance) group_left () partisan_lane_queue_limit_bytes{{{CLUSTER}}})",
+                    f"max by (channel) (partisan_channel_queue_bytes{{{CHANNEL}}} / "
+                    f"partisan_lane_queue_limit_bytes{{{CHANNEL}}})",
                     "{{channel}}",
                 )
             ],

@@ -30,7 +30,7 @@ from scale_tests.monitoring.build import ensure_built
 NODES = 1024
 """The size of the largest cluster."""
 
-PER_CHANNEL = 30
+PER_CHANNEL = 32
 """The most series that a channel of a node makes."""
 
 FIXED = 80

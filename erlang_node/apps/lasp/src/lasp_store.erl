@@ -236,13 +236,20 @@ call(Request) ->
     gen_server:call(?MODULE, Request, infinity).
 
 %% To neighbours only: one that is a neighbour no longer, of which the store has not been told yet,
-%% is not worth a search through the whole cluster.
+%% is not worth a search through the whole cluster. Nor acknowledged, whatever the channel: the
+%% protocol sends again what was lost, and by then something newer.
 via(latest, #store{channel = Channel}) ->
-    #{channel => Channel, on_busy => drop, ttl => 0};
+    #{channel => Channel, on_busy => drop, ttl => 0, ack => false};
 via(each, _Store) ->
-    #{channel => default, on_busy => drop, ttl => 0};
+    #{channel => default, on_busy => drop, ttl => 0, ack => false};
 via(patient, _Store) ->
-    #{channel => default, on_busy => block, timeout => ?SEND_TIMEOUT_MS, ttl => 0}.
+    #{
+        channel => default,
+        on_busy => block,
+        timeout => ?SEND_TIMEOUT_MS,
+        ttl => 0,
+        ack => false
+    }.
 
 has_read(Pid, Store = #store{subscribers = Subscribers}) ->
     case Subscribers of

@@ -19,7 +19,8 @@
 %%% destination on one channel arrive in the order in which they were sent, from the first one on
 %%% and through reconnections. A lane's queue is bounded; `on_busy' says what happens when it is
 %%% full. On a monotonic channel a message replaces the one that still waits with the same
-%%% destination and partition key.
+%%% destination and partition key. On an acknowledged channel it is sent again until it has arrived,
+%%% and delivered once.
 -module(partisan).
 
 -compile({no_auto_import, [node/0, self/0, monitor/2, demonitor/1]}).
@@ -158,7 +159,8 @@ forward(Target, Message, Options) ->
 
 %% @doc Sends a message to a process of a member. `ok' says that it has been queued, here or, for a
 %% member that is no neighbour, on the first hop of its way (up to `ttl' hops); with `ack', that the
-%% member has it. Where there is no such process, it is dropped and counted there.
+%% member has it; on an acknowledged channel without `ack', that it is sent until it has arrived.
+%% Where there is no such process, it is dropped and counted there.
 -spec forward(
     partisan_peer:name(),
     partisan_ref:destination(),
@@ -166,22 +168,28 @@ forward(Target, Message, Options) ->
     partisan_transport:options()
 ) -> ok | {error, error()}.
 forward(Node, Destination, Message, Options) ->
-    Channel = maps:get(channel, Options, default),
+    Name = maps:get(channel, Options, default),
     case node() of
-        Node -> deliver_here(Destination, Message, Channel, Options);
-        _ when is_map_key(causal, Options) -> acknowledged(Node, Destination, Message, Options);
-        _ when map_get(ack, Options) =/= false -> acknowledged(Node, Destination, Message, Options);
-        _ -> partisan_transport:send(Node, Destination, Message, Options)
+        Node ->
+            deliver_here(Destination, Message, Name, Options);
+        _ ->
+            case partisan_channel:find(Name) of
+                {ok, Channel} when Name =/= overlay ->
+                    send(Node, Destination, Message, Channel, Options);
+                _ ->
+                    {error, {unknown_channel, Name}}
+            end
     end.
 
-acknowledged(Node, Destination, Message, Options) ->
-    Name = maps:get(channel, Options, default),
-    case partisan_channel:find(Name) of
-        {ok, Channel} when Name =/= overlay ->
-            partisan_acks:send(Node, Destination, Message, Channel, Options);
-        _ ->
-            {error, {unknown_channel, Name}}
+send(Node, Destination, Message, Channel, Options) ->
+    case is_acknowledged(Channel, Options) of
+        true -> partisan_acks:send(Node, Destination, Message, Channel, Options);
+        false -> partisan_transport:send(Node, Destination, Message, Channel, Options)
     end.
+
+is_acknowledged(_Channel, #{causal := _}) -> true;
+is_acknowledged(_Channel, #{ack := Ack}) -> Ack =/= false;
+is_acknowledged(Channel, #{}) -> partisan_channel:is_acknowledged(Channel).
 
 deliver_here(Destination, Message, Channel, #{ack := {notify, Tag}}) ->
     Outcome = deliver(Destination, Message, Channel),

@@ -20,7 +20,11 @@
     name := atom(),
     parallelism => 1..1024,
     % Only the newest message per destination and partition key is worth sending.
-    monotonic => boolean()
+    monotonic => boolean(),
+    % Messages are sent again until they have arrived, where their sender does not say otherwise.
+    acknowledged => boolean(),
+    % How much may wait in one lane; `lane_queue_bytes' by default.
+    queue_bytes => pos_integer()
 }.
 -type t() :: #{
     name := partisan_peer:name(),
@@ -36,7 +40,7 @@
     % 0: any free port, which is then the advertised one.
     listen_port => inet:port_number(),
     channels => [channel()],
-    % How much may wait in one lane before its senders are held back.
+    % How much may wait in a lane before its senders are held back, where its channel does not say.
     lane_queue_bytes => pos_integer(),
     % Refused when larger, by the sender already.
     message_bytes => pos_integer(),
@@ -280,15 +284,22 @@ channels(Given) ->
     [channel(#{name => overlay}) | Default ++ Channels].
 
 channel(#{name := Name} = Given) when is_atom(Name) ->
-    Channel = maps:merge(#{parallelism => 1, monotonic => false}, Given),
-    #{parallelism := Parallelism, monotonic := Monotonic} = Channel,
+    Channel = maps:merge(#{parallelism => 1, monotonic => false, acknowledged => false}, Given),
+    #{parallelism := Parallelism, monotonic := Monotonic, acknowledged := Acknowledged} = Channel,
     is_valid(label, atom_to_binary(Name)) orelse
         invalid("channels: the name ~p must have 1 to 255 bytes", [Name]),
     is_valid(positive, Parallelism) andalso Parallelism =< 1024 orelse
         invalid("channels: parallelism of ~p must be from 1 to 1024", [Name]),
     is_boolean(Monotonic) orelse
         invalid("channels: monotonic of ~p must be true or false", [Name]),
-    Unknown = maps:keys(maps:without([name, parallelism, monotonic], Channel)),
+    is_boolean(Acknowledged) orelse
+        invalid("channels: acknowledged of ~p must be true or false", [Name]),
+    Acknowledged andalso Monotonic andalso
+        invalid("channels: ~p cannot be monotonic and acknowledged; choose one", [Name]),
+    is_valid(positive, maps:get(queue_bytes, Channel, 1)) orelse
+        invalid("channels: queue_bytes of ~p must be an integer above 0", [Name]),
+    Known = [name, parallelism, monotonic, acknowledged, queue_bytes],
+    Unknown = maps:keys(maps:without(Known, Channel)),
     Unknown =:= [] orelse
         invalid("channels: ~p of ~p is no field of a channel; remove it", [hd(Unknown), Name]),
     Channel;

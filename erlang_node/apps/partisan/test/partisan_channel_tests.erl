@@ -11,6 +11,21 @@ lanes_test_() ->
         fun streams_stay/0
     ]}.
 
+bounds_test_() ->
+    Channels = [#{name => bulk}, #{name => narrow, queue_bytes => 1000, acknowledged => true}],
+    {setup, fun() -> partisan_test_channels:setup(Channels) end,
+        fun partisan_test_channels:cleanup/1, fun a_channel_has_what_it_asks_for/0}.
+
+a_channel_has_what_it_asks_for() ->
+    {ok, Bulk} = partisan_channel:find(bulk),
+    {ok, Narrow} = partisan_channel:find(narrow),
+    ?assertEqual(partisan_config:get(lane_queue_bytes), partisan_channel:queue_limit(Bulk)),
+    ?assertEqual(1000, partisan_channel:queue_limit(Narrow)),
+    ?assertNot(partisan_channel:is_acknowledged(Bulk)),
+    ?assert(partisan_channel:is_acknowledged(Narrow)),
+    ?assertEqual(1000, proplists:get_value([narrow], partisan_transport:queue_limit())),
+    ?assertEqual(4, length(partisan_transport:queue_limit())).
+
 a_key_has_one_of_the_lanes() ->
     ?assertEqual([0, 1, 2, 3], lanes()).
 

@@ -19,9 +19,9 @@ defaults_are_filled_in_test() ->
     ?assertEqual(7946, partisan_config:get(listen_port)),
     ?assertEqual(
         [
-            #{name => overlay, parallelism => 1, monotonic => false},
-            #{name => default, parallelism => 1, monotonic => false},
-            #{name => gossip, parallelism => 1, monotonic => true}
+            #{name => overlay, parallelism => 1, monotonic => false, acknowledged => false},
+            #{name => default, parallelism => 1, monotonic => false, acknowledged => false},
+            #{name => gossip, parallelism => 1, monotonic => true, acknowledged => false}
         ],
         partisan_config:get(channels)
     ).
@@ -68,6 +68,9 @@ wrong_fields_are_named_test_() ->
             {channels, [#{name => a}, #{name => a}]},
             {channels, [#{name => a, parallelism => 0}]},
             {channels, [#{name => a, monotonic => yes}]},
+            {channels, [#{name => a, acknowledged => 1}]},
+            {channels, [#{name => a, acknowledged => true, monotonic => true}]},
+            {channels, [#{name => a, queue_bytes => 0}]},
             {channels, [#{name => a, lanes => 2}]},
             {colour, blue}
         ]

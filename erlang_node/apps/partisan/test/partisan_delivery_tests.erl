@@ -4,10 +4,13 @@
 -include_lib("eunit/include/eunit.hrl").
 
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
--export([send_all/4]).
+-export([send_all/4, send_plain/4]).
 
 -define(CHANNELS, [
-    #{name => default}, #{name => bulk, parallelism => 4}, #{name => gossip, monotonic => true}
+    #{name => default},
+    #{name => bulk, parallelism => 4},
+    #{name => sure, acknowledged => true, queue_bytes => 65536},
+    #{name => gossip, monotonic => true}
 ]).
 
 trio_test_() ->
@@ -18,6 +21,8 @@ trio_test_() ->
                 {"the sender learns that its message has arrived", fun learns/1},
                 {"what cannot be acknowledged is refused", fun refused/1},
                 {"connections break, and all arrives once and in order", fun breaks/1},
+                {"on an acknowledged channel nobody has to ask", fun by_channel/1},
+                {"an acknowledged channel is bounded, too", fun full_channel/1},
                 {"large messages across a broken connection", fun large/1},
                 {"a slow receiver holds the sender back", fun slow/1},
                 {"what is sent to a frozen node is late or told", fun frozen/1},
@@ -66,6 +71,37 @@ breaks([A, B, _]) ->
     Arrived = take(B, Last * length(Keys)),
     [?assertEqual(lists:seq(1, Last), [N || {K, N} <- Arrived, K =:= Key]) || Key <- Keys],
     ?assertEqual(0, call(B, partisan_test_sink, count, [sink])).
+
+%% The same as `breaks/1', with messages that say nothing of acknowledgements.
+by_channel([A, B, _]) ->
+    Keys = [one, two, three],
+    Last = 1000,
+    [
+        call(A, erlang, spawn, [?MODULE, send_plain, [name(B), Key, Last, sure]])
+     || Key <- Keys
+    ],
+    All = Last * length(Keys),
+    ok = break_until(fun() -> call(B, partisan_test_sink, count, [sink]) >= All end, [A, B]),
+    Arrived = take(B, All),
+    [?assertEqual(lists:seq(1, Last), [N || {K, N} <- Arrived, K =:= Key]) || Key <- Keys],
+    ?assertEqual(0, call(B, partisan_test_sink, count, [sink])).
+
+%% Half of what a lane holds may be outstanding: three of these.
+full_channel([A, B, _]) ->
+    Message = fun(N) -> {N, rand:bytes(10000)} end,
+    Send = fun(N, Options) -> forward(A, B, Message(N), Options#{channel => sure}) end,
+    Before = dropped(A),
+    ok = partisan_test_cluster:freeze(B),
+    ?assertEqual([ok, ok, ok], [Send(N, #{}) || N <- [1, 2, 3]]),
+    ?assertEqual({error, busy}, Send(4, #{on_busy => error})),
+    ?assertEqual({error, timeout}, Send(5, #{timeout => 100})),
+    ?assertEqual({error, busy}, Send(6, #{on_busy => drop, ack => true})),
+    ?assertEqual(Before, dropped(A)),
+    ?assertEqual(ok, Send(7, #{on_busy => drop})),
+    ?assertEqual(Before + 1, dropped(A)),
+    ok = partisan_test_cluster:thaw(B),
+    ?assertEqual(ok, Send(8, #{})),
+    ?assertEqual([1, 2, 3, 8], [N || {N, _} <- take(B, 4)]).
 
 large([A, B, _]) ->
     Payload = binary:copy(<<7>>, 1 bsl 20),
@@ -116,10 +152,18 @@ dead([A, B, C]) ->
     ok = forward(A, C, hello, #{ack => true}),
     ok = partisan_test_cluster:kill(C),
     ?assertMatch({error, _}, forward(A, C, anyone, #{ack => true, timeout => 2000})),
+    % Where nobody waits to be told, it is counted.
+    Before = dropped(A),
+    ?assertEqual(ok, forward(A, C, nobody, #{channel => sure, timeout => 300})),
+    ok = await(fun() -> dropped(A) > Before end),
     % Nobody else is held up by it.
     ?assertEqual(ok, forward(A, B, still_here, #{ack => true})).
 
 %% Helpers.
+
+dropped(Node) ->
+    #{sure := #{dropped := Dropped}} = call(Node, partisan, channels, []),
+    Dropped.
 
 forward(From, To, Message, Options) ->
     call(From, partisan, forward, [name(To), sink, Message, Options]).
@@ -140,6 +184,11 @@ send_all(To, Key, Last, Channel) ->
         end,
         lists:seq(1, Last)
     ).
+
+send_plain(To, Key, Last, Channel) ->
+    Options = #{channel => Channel, partition_key => Key},
+    [ok = partisan:forward(To, sink, {Key, N}, Options) || N <- lists:seq(1, Last)],
+    ok.
 
 %% Breaks every connection of these nodes some times over, then waits for the condition.
 break_until(Condition, Nodes) ->

@@ -24,7 +24,10 @@ examples(#{self := #{host := Ip}} = Node, [#{self := Seed} | _] = Others) ->
 start() ->
     Net = {rand:uniform(250), rand:uniform(250)},
     Channels = [
-        #{name => default}, #{name => bulk, parallelism => 4}, #{name => gossip, monotonic => true}
+        #{name => default},
+        #{name => bulk, parallelism => 4},
+        #{name => orders, acknowledged => true, queue_bytes => 1 bsl 20},
+        #{name => gossip, monotonic => true}
     ],
     [_, Seed, _] = Configurations = [
         partisan_test_cluster:configuration(Net, I, #{

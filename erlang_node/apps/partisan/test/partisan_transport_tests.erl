@@ -12,6 +12,7 @@
     #{name => default, parallelism => 2},
     #{name => bulk, parallelism => 16},
     #{name => first, parallelism => 8},
+    #{name => narrow, queue_bytes => 65536},
     #{name => gossip, monotonic => true}
 ]).
 -define(LANE_BYTES, 1048576).
@@ -40,6 +41,7 @@ exchanges([A, B]) ->
                 fun order_through_breaks/2},
             {"a slow receiver loses nothing and is not flooded", fun slow_receiver/2},
             {"a lane to a frozen node is bounded", fun frozen_receiver/2},
+            {"a channel has a bound of its own", fun narrow_channel/2},
             {"a monotonic channel keeps the newest", fun monotonic/2},
             {"what nobody receives is counted", fun no_process/2},
             {"the kernel's count holds what was sent, and outlives its connections",
@@ -193,6 +195,33 @@ frozen_receiver(A, B) ->
     Arrived = call(B, partisan_test_sink, take, [sink, Expected]),
     ?assertEqual([Megabyte], lists:usort(lists:droplast(Arrived))),
     ?assertEqual({frozen, 1}, lists:last(Arrived)).
+
+narrow_channel(A, B) ->
+    Message = rand:bytes(20000),
+    ok = partisan_test_cluster:freeze(B),
+    Sent = send_while_room(A, B, Message, 0),
+    % Full, and not by another channel's measure.
+    ?assert(queued(A, narrow) > 65536 - 2 * byte_size(Message)),
+    ?assert(queued(A, narrow) =< 65536),
+    ok = partisan_test_cluster:thaw(B),
+    ?assertEqual(
+        lists:duplicate(Sent, Message), call(B, partisan_test_sink, take, [sink, Sent])
+    ).
+
+%% Until a lane that has been seen full is still full: it may have been about to write.
+send_while_room(From, To, Message, Sent) ->
+    Options = #{channel => narrow, partition_key => key, on_busy => error},
+    Before = sent(From, narrow),
+    case forward(From, To, Message, Options) of
+        ok ->
+            send_while_room(From, To, Message, Sent + 1);
+        {error, busy} ->
+            receive after 200 -> ok end,
+            case sent(From, narrow) of
+                Before -> Sent;
+                _ -> send_while_room(From, To, Message, Sent)
+            end
+    end.
 
 %% How many have been sent when there is an error, with those sent before.
 send_until(Error, From, To, Message, Options, Sent) ->

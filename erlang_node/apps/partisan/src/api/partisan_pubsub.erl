@@ -146,7 +146,7 @@ run({Topics, Effects}, State0) ->
 
 effect({send, Node, Message}, State) ->
     % What is lost shows in the next comparison.
-    _ = send(Node, Message, #{on_busy => drop, await_route => false}),
+    _ = send(Node, Message, #{on_busy => drop, await_route => false, ack => false}),
     State;
 effect({send, Node, Message, Tag}, #state{topics = Topics} = State) ->
     Options = #{ack => {notify, Tag}, timeout => ?STEP_TIMEOUT},

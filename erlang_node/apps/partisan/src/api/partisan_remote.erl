@@ -324,7 +324,7 @@ say(Node, Body, #state{self = {Node, Incarnation}} = State) ->
     self() ! {?MODULE, Node, Incarnation, Body},
     State;
 say(Node, Body, #state{self = {Name, Incarnation}, retries = Retries} = State) ->
-    Options = #{on_busy => drop, await_route => false, partition_key => ?MODULE},
+    Options = #{on_busy => drop, await_route => false, partition_key => ?MODULE, ack => false},
     case partisan:forward(Node, ?MODULE, {?MODULE, Name, Incarnation, Body}, Options) of
         {error, _} when not is_map_key(Node, Retries) ->
             % What was lost will show in the digests.

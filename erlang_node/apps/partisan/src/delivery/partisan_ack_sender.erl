@@ -24,7 +24,11 @@
 -define(RETRY, 200).
 
 -type path() :: partisan_ack_stream:path().
--type owner() :: {reply, gen_server:from()} | {notify, pid(), Tag :: term()}.
+-type owner() ::
+    {reply, gen_server:from()}
+    | {notify, pid(), Tag :: term()}
+    % Nobody: what does not arrive is counted.
+    | {count, Channel :: atom()}.
 -type request() :: #{
     path := path(),
     destination := partisan_ref:destination(),
@@ -32,7 +36,10 @@
     bytes := non_neg_integer(),
     causal := none | {label, partisan_labels:label()},
     deadline := integer() | infinity,
-    notify := none | {notify, pid(), term()}
+    % Where it cannot be taken at once.
+    on_busy := block | error | drop,
+    % Who learns how it ended: the caller, who waits; a process; or nobody.
+    outcome := reply | {notify, pid(), Tag :: term()} | count
 }.
 
 -record(out, {
@@ -63,14 +70,14 @@
 new(Self) ->
     #sender{self = Self}.
 
-%% @doc Takes a message into the window of its stream, or has its caller wait for that. The caller
-%% is answered when the message is acknowledged, or, where it wants to be notified of that, when it
-%% is in the window.
+%% @doc Takes a message into the window of its stream, or has its caller wait for that, or refuses
+%% it, as `on_busy' says. The caller is answered when the message is acknowledged, or, where it does
+%% not wait for that, when it is in the window.
 -spec send(gen_server:from(), request(), partisan_labels:t(), t()) -> result().
 send(From, #{path := Path} = Request, Labels, S0) ->
     {Out, S} = stream_to(Path, S0),
     case is_waiting(Out, Request) of
-        true -> {block(From, Request, Out, S), Labels};
+        true -> {busy(From, Request, Out, S), Labels};
         false -> add(From, Request, Out, Labels, S)
     end.
 
@@ -147,8 +154,15 @@ wake_at(#sender{out = Outs}) ->
 is_waiting(#out{blocked = Blocked, state = Stage}, #{causal := Causal}) ->
     not queue:is_empty(Blocked) orelse (Causal =/= none andalso Stage =:= opening).
 
-block(From, #{path := Path} = Request, #out{blocked = Blocked} = Out, S) ->
-    put_out(Path, Out#out{blocked = queue:in({From, Request}, Blocked)}, S).
+busy(From, #{on_busy := block, path := Path} = Request, #out{blocked = Blocked} = Out, S) ->
+    put_out(Path, Out#out{blocked = queue:in({From, Request}, Blocked)}, S);
+busy(From, #{on_busy := drop, outcome := count, path := {_, ChannelName, _}}, _Out, S) ->
+    ok = dropped(ChannelName, busy),
+    ok = gen_server:reply(From, ok),
+    S;
+busy(From, _Told, _Out, S) ->
+    ok = gen_server:reply(From, {error, busy}),
+    S.
 
 add(From, #{path := Path, bytes := Bytes, deadline := Deadline} = Request, Out, Labels0, S) ->
     {Content, Labels} = content(Request, Out, Labels0),
@@ -159,7 +173,7 @@ add(From, #{path := Path, bytes := Bytes, deadline := Deadline} = Request, Out, 
             {become(Path, Out#out{entries = Entries}, Actions, S), Labels};
         full ->
             % The stamp that was drawn must not count: the message waits with the former labels.
-            {block(From, Request, Out, S), Labels0}
+            {busy(From, Request, Out, S), Labels0}
     end.
 
 content(#{causal := none, destination := Destination, message := Message}, _Out, Labels) ->
@@ -170,11 +184,12 @@ content(#{causal := {label, Label}} = Request, #out{state = {open, Life}}, Label
     {{causal, Label, Stamp, Destination, Message}, Labels}.
 
 -spec owner(gen_server:from(), request()) -> owner().
-owner(From, #{notify := none}) -> {reply, From};
-owner(_From, #{notify := Notify}) -> Notify.
+owner(From, #{outcome := reply}) -> {reply, From};
+owner(_From, #{outcome := {notify, _, _} = Notify}) -> Notify;
+owner(_From, #{outcome := count, path := {_, ChannelName, _}}) -> {count, ChannelName}.
 
-taken(_From, #{notify := none}) -> ok;
-taken(From, #{notify := _}) -> gen_server:reply(From, ok).
+taken(_From, #{outcome := reply}) -> ok;
+taken(From, #{outcome := _}) -> gen_server:reply(From, ok).
 
 %% Lets in whom there is room for.
 unblock(Path, Labels0, S0) ->
@@ -206,9 +221,11 @@ stream_to(Path, #sender{out = Outs} = S) ->
         #{} -> open(Path, S)
     end.
 
-open(Path, #sender{self = {Name, Incarnation}, opened = Opened, paths = Paths} = S) ->
+open({_, ChannelName, _} = Path, #sender{self = {Name, Incarnation}} = S) ->
+    #sender{opened = Opened, paths = Paths} = S,
     Stream = {Name, Incarnation, Opened + 1},
-    Window = max(1, partisan_config:get(lane_queue_bytes) div 2),
+    {ok, Channel} = partisan_channel:find(ChannelName),
+    Window = max(1, partisan_channel:queue_limit(Channel) div 2),
     Entries = partisan_ack_out:new(#{max_bytes => Window}),
     Out = #out{stream = Stream, entries = Entries, retried = now_ms()},
     ok = transmit(Path, {open, Stream, reply_path(Path, S)}),
@@ -262,10 +279,18 @@ settle(Actions) ->
             ({settle, {reply, From}, Outcome}) ->
                 gen_server:reply(From, Outcome);
             ({settle, {notify, Pid, Tag}, Outcome}) ->
-                Pid ! {partisan, {acknowledged, Tag, Outcome}}
+                Pid ! {partisan, {acknowledged, Tag, Outcome}};
+            ({settle, {count, _ChannelName}, ok}) ->
+                ok;
+            ({settle, {count, ChannelName}, {error, _}}) ->
+                dropped(ChannelName, unacknowledged)
         end,
         Actions
     ).
+
+dropped(ChannelName, Reason) ->
+    {ok, Channel} = partisan_channel:find(ChannelName),
+    partisan_channel:dropped(Channel, Reason).
 
 %% Internals: time.
 

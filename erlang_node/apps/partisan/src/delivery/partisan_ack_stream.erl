@@ -31,13 +31,18 @@
 -spec transmit(path(), msg()) -> ok.
 transmit({Node, ChannelName, Lane}, Message) ->
     Options = #{
-        channel => ChannelName,
         partition_key => partisan_channel:lane_key(Lane),
         on_busy => drop,
         await_route => false
     },
-    _ = partisan_transport:send(Node, partisan_acks, Message, Options),
-    ok.
+    case partisan_channel:find(ChannelName) of
+        {ok, Channel} when ChannelName =/= overlay ->
+            _ = partisan_transport:send(Node, partisan_acks, Message, Channel, Options),
+            ok;
+        _ ->
+            % Of a peer that has others.
+            ok
+    end.
 
 %% @doc Milliseconds of a clock that never goes back.
 -spec now_ms() -> integer().

@@ -15,7 +15,12 @@
 %%% == Bounds ==
 %%% The window of a stream bounds what the sender keeps. What has arrived for a process that cannot
 %%% keep up waits here, unacknowledged, and so is bounded by the same window; the sender's callers
-%%% wait in turn.
+%%% wait in turn, or are told that it is busy.
+%%%
+%%% == Acknowledged channels ==
+%%% Their messages need not ask for an acknowledgement, and nobody is told how they ended: `ok' says
+%%% that one is in the window. One that is given up, since its time is over or its receiver has come
+%%% back as another life, is counted as dropped (`unacknowledged').
 -module(partisan_acks).
 -behaviour(gen_server).
 
@@ -29,6 +34,9 @@
 
 %% How often to look whether a slow receiver has caught up, in milliseconds.
 -define(CONGESTION_POLL, 10).
+%% How long a message that nobody waits for is sent again, where its sender does not say, in
+%% milliseconds: a node that is gone for good must not be remembered for ever.
+-define(GIVEN_UP_AFTER, 300000).
 
 -record(state, {
     sender :: partisan_ack_sender:t(),
@@ -45,7 +53,8 @@ start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
 %% @doc Sends a message and waits until the receiver has it, or, with `ack => {notify, Tag}', until
-%% it has been taken into the window; then `{partisan, {acknowledged, Tag, Outcome}}' follows.
+%% it has been taken into the window; then `{partisan, {acknowledged, Tag, Outcome}}' follows. Where
+%% nothing is said of `ack' that is all.
 -spec send(partisan_peer:name(), partisan_ref:destination(), term(), Channel, Options) ->
     ok | {error, partisan:error()}
 when
@@ -60,7 +69,7 @@ send(Node, Destination, Message, Channel, Options) ->
             {error, {too_large, Bytes}};
         false ->
             Key = partisan_transport:partition_key(Options),
-            Timeout = maps:get(timeout, Options, infinity),
+            Outcome = outcome(Options),
             Request = #{
                 path =>
                     {Node, partisan_channel:name(Channel), partisan_channel:stream(Channel, Key)},
@@ -72,12 +81,9 @@ send(Node, Destination, Message, Channel, Options) ->
                         #{causal := Label} -> {label, Label};
                         #{} -> none
                     end,
-                deadline => deadline(Timeout),
-                notify =>
-                    case Options of
-                        #{ack := {notify, Tag}} -> {notify, self(), Tag};
-                        #{} -> none
-                    end
+                deadline => deadline(maps:get(timeout, Options, patience(Outcome))),
+                on_busy => maps:get(on_busy, Options, block),
+                outcome => Outcome
             },
             gen_server:call(?MODULE, {send, Request}, infinity)
     end.
@@ -167,6 +173,15 @@ arm(#state{sender = Sender, tick = Tick} = State) ->
             Delay = max(0, At - partisan_ack_stream:now_ms()),
             State#state{tick = erlang:start_timer(Delay, self(), tick)}
     end.
+
+%% Who learns how it ended. A causal message is one whose sender waits.
+outcome(#{ack := {notify, Tag}}) -> {notify, self(), Tag};
+outcome(#{ack := true}) -> reply;
+outcome(#{causal := _}) -> reply;
+outcome(#{}) -> count.
+
+patience(count) -> ?GIVEN_UP_AFTER;
+patience(_Told) -> infinity.
 
 deadline(infinity) -> infinity;
 deadline(Timeout) -> partisan_ack_stream:now_ms() + Timeout.

@@ -15,6 +15,7 @@
 -export([find/1]).
 -export([name/1]).
 -export([is_monotonic/1]).
+-export([is_acknowledged/1]).
 -export([set_parallelism/2]).
 -export([lane/2]).
 -export([has_lane/2]).
@@ -37,6 +38,7 @@
     % How many lanes there were at the start.
     streams :: pos_integer(),
     monotonic :: boolean(),
+    acknowledged :: boolean(),
     queue_limit :: pos_integer(),
     message_limit :: pos_integer(),
     sent_messages :: partisan_metrics:series(),
@@ -54,6 +56,7 @@
     | no_process
     | no_route
     | superseded
+    | unacknowledged
     | undecodable
     | unknown_frame.
 -type totals() :: #{
@@ -114,6 +117,11 @@ name(#channel{name = Name}) ->
 -spec is_monotonic(t()) -> boolean().
 is_monotonic(#channel{monotonic = Monotonic}) ->
     Monotonic.
+
+%% @doc Are its messages sent again until they have arrived, unless their sender says otherwise?
+-spec is_acknowledged(t()) -> boolean().
+is_acknowledged(#channel{acknowledged = Acknowledged}) ->
+    Acknowledged.
 
 %% @doc Gives a channel another number of lanes, which all are new ones. `false' where it has that
 %% many already. The connections of the former lanes are not this module's business.
@@ -216,18 +224,21 @@ drop_reasons() ->
         no_process,
         no_route,
         superseded,
+        unacknowledged,
         undecodable,
         unknown_frame
     ].
 
-publish(#{name := Name, parallelism := Parallelism, monotonic := Monotonic}) ->
+publish(#{name := Name, parallelism := Parallelism} = Configured) ->
+    #{monotonic := Monotonic, acknowledged := Acknowledged} = Configured,
     Series = fun(Metric, Labels) -> partisan_metrics:series(Metric, [Name | Labels]) end,
     put(#channel{
         name = Name,
         parallelism = Parallelism,
         streams = Parallelism,
         monotonic = Monotonic,
-        queue_limit = partisan_config:get(lane_queue_bytes),
+        acknowledged = Acknowledged,
+        queue_limit = maps:get(queue_bytes, Configured, partisan_config:get(lane_queue_bytes)),
         message_limit = partisan_config:get(message_bytes),
         sent_messages = Series(partisan_channel_messages_total, [sent]),
         sent_bytes = Series(partisan_channel_bytes_total, [sent]),

@@ -6,7 +6,7 @@
 -module(partisan_transport).
 
 -export([init/0]).
--export([send/4]).
+-export([send/5]).
 -export([send_frame/4]).
 -export([partition_key/1]).
 %% For the manager, who alone writes the table.
@@ -35,6 +35,7 @@
     % Whether to wait until a way to such a node has been found, which is the default.
     await_route => boolean(),
     % Wait until the receiver has the message (true), or be told `{acknowledged, Tag, Outcome}'.
+    % Without it the channel says whether the message is sent again until it has arrived.
     ack => boolean() | {notify, Tag :: term()},
     % Deliver after every message of this label that happened before. Implies `ack'.
     causal => Label :: term()
@@ -82,8 +83,8 @@ init() ->
     ok = partisan_metrics:new_function(
         gauge,
         partisan_lane_queue_limit_bytes,
-        "Bytes that may wait in one lane before its senders are held back.",
-        [],
+        "Bytes that may wait in one lane of a channel before its senders are held back.",
+        [channel],
         {?MODULE, queue_limit}
     ),
     partisan_metrics:new_function(
@@ -95,15 +96,29 @@ init() ->
     ).
 
 %% @doc Sends a message to a process on another node. `ok' says that it is queued.
--spec send(partisan_peer:name(), partisan_ref:destination(), Message :: term(), options()) ->
-    ok | {error, send_error()}.
-send(Node, Destination, Message, Options) ->
-    Name = maps:get(channel, Options, default),
-    case partisan_channel:find(Name) of
-        {ok, Channel} when Name =/= overlay ->
-            send(Node, Destination, Message, Channel, Options);
-        _ ->
-            {error, {unknown_channel, Name}}
+-spec send(
+    partisan_peer:name(),
+    partisan_ref:destination(),
+    Message :: term(),
+    partisan_channel:t(),
+    options()
+) -> ok | {error, send_error()}.
+send(Node, Destination, Message, Channel, Options) ->
+    {Bytes, _} = Frame = partisan_frame:message(Destination, Message),
+    case Bytes > partisan_channel:message_limit(Channel) of
+        true ->
+            {error, {too_large, Bytes}};
+        false ->
+            Key = partition_key(Options),
+            Keyed = Options#{partition_key => Key, slot => {Destination, Key}},
+            case send_frame(Node, Frame, Channel, Keyed) of
+                {error, not_connected} when map_get(ttl, Options) =:= 0 ->
+                    {error, not_connected};
+                {error, not_connected} ->
+                    partisan_relay:send(Node, {Destination, Message}, Channel, Options);
+                Result ->
+                    Result
+            end
     end.
 
 %% @doc Leaves a frame in the lane of its partition key to a neighbour. `slot' is what a newer frame
@@ -159,10 +174,14 @@ remove_lanes() ->
 queue_bytes() ->
     sum_by_channel(fun(Lane) -> partisan_queue:bytes(partisan_lane:queue(Lane)) end).
 
-%% @doc Samples: the bytes that may wait in a lane of any channel.
--spec queue_limit() -> [{[], pos_integer()}].
+%% @doc Samples: the bytes that may wait in a lane of each channel.
+-spec queue_limit() -> [{[atom()], pos_integer()}].
 queue_limit() ->
-    [{[], partisan_config:get(lane_queue_bytes)}].
+    [
+        {[Name], partisan_channel:queue_limit(Channel)}
+     || #{name := Name} <- partisan_config:get(channels),
+        {ok, Channel} <- [partisan_channel:find(Name)]
+    ].
 
 %% @doc Samples: the lanes of each channel that are connected.
 -spec connections() -> [{[atom()], non_neg_integer()}].
@@ -188,24 +207,6 @@ channels() ->
     ]).
 
 %% Internals.
-
-send(Node, Destination, Message, Channel, Options) ->
-    {Bytes, _} = Frame = partisan_frame:message(Destination, Message),
-    case Bytes > partisan_channel:message_limit(Channel) of
-        true ->
-            {error, {too_large, Bytes}};
-        false ->
-            Key = partition_key(Options),
-            Keyed = Options#{partition_key => Key, slot => {Destination, Key}},
-            case send_frame(Node, Frame, Channel, Keyed) of
-                {error, not_connected} when map_get(ttl, Options) =:= 0 ->
-                    {error, not_connected};
-                {error, not_connected} ->
-                    partisan_relay:send(Node, {Destination, Message}, Channel, Options);
-                Result ->
-                    Result
-            end
-    end.
 
 %% The lane has been closed since it was looked up, or the channel has others by now.
 send_anew(Neighbour, Frame, ChannelName, Options) ->
