@@ -20,6 +20,7 @@ from partisan_operator.fence import Fence
 from partisan_operator.kube import Kube
 
 Json = dict[str, Any]
+_UNDECLARED = "field not declared in schema"
 
 
 def merged(live: Json, patch: Json) -> Json:
@@ -40,6 +41,11 @@ class FakeApi:
         self.requests: collections.Counter[str] = collections.Counter()
         self.log: list[web.Request] = []
         self.failure: tuple[int, str] | None = None
+        self.undeclared: tuple[str, ...] = ()
+        """Fields of the workload's status that the definition does not have."""
+
+        self.unserved = {"podmonitors"}
+        """Plural names of kinds that nobody has defined."""
         self._ids = itertools.count(1)
         self._versions = itertools.count(1)
 
@@ -98,6 +104,8 @@ class FakeApi:
         if failed := self._failed():
             return failed
         path = request.path.removesuffix("/status")
+        if self.unserved & set(path.split("/")):
+            return web.Response(status=404, text="404 page not found")
         body: Json = await request.json() if request.can_read_body else {}
         match request.method:
             case "GET" if path in self.objects:
@@ -117,6 +125,10 @@ class FakeApi:
                     return web.json_response({"message": "another version"}, status=409)
                 return web.json_response(self.put(path, body))
             case "PATCH" if request.path.endswith("/status"):
+                if unknown := [key for key in self.undeclared if key in _workload_of(body)]:
+                    said = [f"  .status.workload.{key}: {_UNDECLARED}" for key in unknown]
+                    message = "failed to create typed patch object (a/b): errors:"
+                    return web.json_response({"message": "\n".join([message, *said])}, status=400)
                 old = self.objects.get(path, {})
                 return web.json_response(self.put(path, {**body, **old, "status": body["status"]}))
             case "PATCH":
@@ -137,6 +149,11 @@ class FakeApi:
             return web.json_response({"message": "exists"}, status=409)
         body["metadata"]["name"] = name
         return web.json_response(self.put(f"{path}/{name}", body), status=201)
+
+
+def _workload_of(body: Json) -> Json:
+    found: Json = body["status"].get("workload") or {}
+    return found
 
 
 def _selected(request: web.Request, item: Json) -> bool:

@@ -32,7 +32,30 @@ channels = st.lists(
     st.from_regex(r"[a-z][a-z0-9_]{0,20}", fullmatch=True).filter(lambda n: n != "overlay"),
     max_size=5,
     unique=True,
-).map(lambda names: [{"name": name} for name in dict.fromkeys(["default", *names])])
+).flatmap(
+    lambda names: st.tuples(
+        *(
+            st.fixed_dictionaries(
+                {"name": st.just(name)},
+                optional={
+                    "acknowledged": st.booleans(),
+                    "queueLimit": st.sampled_from(["4Ki", "8Mi", "8388608", 65536]),
+                },
+            )
+            for name in dict.fromkeys(["default", *names])
+        )
+    ).map(list)
+)
+
+pods = st.fixed_dictionaries(
+    {},
+    optional={
+        "labels": st.just({"team": "overlay"}),
+        "annotations": st.just({"example.org/owner": "me"}),
+        "env": st.just([{"name": "COLOUR", "value": "blue"}]),
+        "envFrom": st.just([{"secretRef": {"name": "more"}}]),
+    },
+)
 
 workloads = st.one_of(
     st.none(),
@@ -57,6 +80,10 @@ def specs(max_replicas: int = 1024) -> st.SearchStrategy[dict[str, Any]]:
         channels=channels,
         workload=workloads,
         discovery=st.builds(lambda seeds: {"seeds": seeds}, st.integers(1, 8)),
+        pods=pods,
+        metrics=st.builds(
+            lambda mode: {"podMonitor": mode}, st.sampled_from(["Auto", "Enabled", "Disabled"])
+        ),
         networkPolicy=st.builds(lambda enabled: {"enabled": enabled}, st.booleans()),
         rollout=st.builds(
             lambda most: {"maxUnavailable": most},

@@ -14,6 +14,7 @@ from partisan_operator.children.node_config import render_config, restart_hash, 
 from partisan_operator.children.overlay import edges
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.overlay import Pattern, Static
+from partisan_operator.models.pods import OWN_LABELS, OWN_PREFIX, OWN_VARIABLES
 from partisan_operator.observe.graph import analyse
 from strategies import overlays, specs
 from world import cluster
@@ -197,6 +198,43 @@ def test_scheduling_is_passed_on_and_left_out_when_empty() -> None:
     assert {name: spec[name] for name in fields} == given_fields
 
 
+def test_what_the_pods_carry_besides_is_passed_on() -> None:
+    secret = {"secretKeyRef": {"name": "ads-extra", "key": "password"}}
+    own: dict[str, Any] = {
+        "labels": {"team": "overlay"},
+        "annotations": {"example.org/owner": "me"},
+        "env": [{"name": "COLOUR", "value": "blue"}, {"name": "PASSWORD", "valueFrom": secret}],
+        "envFrom": [{"secretRef": {"name": "more"}, "prefix": "MORE_"}],
+    }
+    metadata = pod(pods=own)["metadata"]
+    for kind in ("labels", "annotations"):
+        assert metadata[kind].items() > own[kind].items()
+    assert container(pods=own)["env"] == container()["env"] + own["env"]
+    assert container(pods=own)["envFrom"] == own["envFrom"]
+    assert "envFrom" not in container()
+
+
+def test_what_the_operator_sets_is_refused_of_users() -> None:
+    """The rules of the definition name it all, so that nothing of theirs is overwritten."""
+    names = {entry["name"] for entry in container()["env"]}
+    assert names == set(OWN_VARIABLES)
+    keys = {*pod()["metadata"]["labels"], *pod()["metadata"]["annotations"]}
+    assert {key for key in keys if not key.startswith(OWN_PREFIX)} == set(OWN_LABELS)
+
+
+def test_a_pod_monitor_scrapes_the_nodes_of_one_cluster_as_often_as_it_is_told() -> None:
+    metrics = {"interval": "1m30s", "labels": {"release": "stack"}}
+    found = manifest("PodMonitor", "ads-nodes", metrics=metrics)
+    assert found["apiVersion"] == "monitoring.coreos.com/v1"
+    assert found["metadata"]["labels"]["release"] == "stack"
+    assert found["spec"]["selector"] == {"matchLabels": {"partisan.dev/cluster": "ads"}}
+    (endpoint,) = found["spec"]["podMetricsEndpoints"]
+    assert (endpoint["port"], endpoint["path"]) == ("http", "/metrics")
+    assert endpoint["interval"] == "90s"
+    quick = manifest("PodMonitor", "ads-nodes", metrics={"interval": "1.5s"})
+    assert quick["spec"]["podMetricsEndpoints"][0]["interval"] == "1500ms"
+
+
 def test_the_service_is_headless_and_names_pods_before_they_are_ready() -> None:
     spec = manifest("Service", "ads-s1", replicas=300)["spec"]
     assert spec["clusterIP"] == "None"
@@ -247,6 +285,28 @@ def test_node_config() -> None:
         f'  run => <<"{run_id(cluster(spec).spec.workload)}">>,\n'
         f'  revision => <<"{revision(cluster(spec))}">>}}.\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("channel", "text"),
+    [
+        ({}, ""),
+        ({"queueLimit": "8192Ki"}, ""),
+        ({"queueLimit": "512Ki"}, ",queue_bytes => 524288"),
+        ({"queueLimit": 65536}, ",queue_bytes => 65536"),
+        ({"acknowledged": True}, ",acknowledged => true"),
+    ],
+)
+def test_what_a_channel_holds_and_promises_in_the_node_config(
+    channel: dict[str, Any], text: str
+) -> None:
+    """What nodes take by themselves is left out: an operator that knows more replaces no pods."""
+    wanted = cluster({"channels": [{"name": "default"} | channel]})
+    beginning = "channels => [#{name => default,parallelism => 1,monotonic => false"
+    assert f"{beginning}{text}}}],\n" in render_config(wanted)
+    plain = cluster({"channels": [{"name": "default"}]})
+    assert (restart_hash(wanted) == restart_hash(plain)) == (not text)
+    assert revision(wanted) == revision(plain)
 
 
 @pytest.mark.parametrize(

@@ -334,6 +334,22 @@ def test_an_undo_sets_the_fields_that_made_the_newest_template(api: FakeKubectl)
     assert "rollout status ads" in text
 
 
+def test_an_undo_knows_what_the_pods_carry_beside_the_operators_own(api: FakeKubectl) -> None:
+    def carrying(team: str, *variables: str) -> dict[str, Any]:
+        found = template("node:1")
+        own = {"partisan.dev/cluster": "ads", "app.kubernetes.io/name": "partisan-node"}
+        found["metadata"]["labels"] = own | ({"team": team} if team else {})
+        env = [{"name": name, "value": "x"} for name in ("POD_NAME", "ERL_FLAGS", *variables)]
+        found["spec"]["containers"][0]["env"] = env
+        return found
+
+    api.cluster["spec"]["pods"] = {"labels": {"team": "b"}}
+    with_templates(api, carrying("", "COLOUR"), carrying("b"))
+    run(api, "rollout", "undo", "ads")
+    env = [{"name": "COLOUR", "value": "x"}]
+    assert api.patches == [{"spec": {"pods": {"labels": None, "env": env}}}]
+
+
 @pytest.mark.parametrize(
     ("templates", "words"),
     [

@@ -295,6 +295,53 @@ async def test_a_refused_scale_down_is_told_once_and_changes_nothing(rig: Rig) -
     assert rig.events()[-2:] == ["Scaled", "Recovered"]
 
 
+async def test_a_cluster_that_insists_on_a_pod_monitor_says_that_there_can_be_none(
+    rig: Rig,
+) -> None:
+    await converge(rig)
+    change(rig, {"metrics": {"podMonitor": "Enabled"}})
+    for _ in range(2):
+        await rig.look()
+    assert rig.condition("Degraded")["reason"] == "PodMonitorUnavailable"
+    assert "Install the Prometheus operator" in rig.condition("Degraded")["message"]
+    assert rig.events().count("PodMonitorUnavailable") == 1
+    rig.api.unserved.clear()
+    rig.loop._looked_at_all = float("-inf")
+    await rig.look()
+    await rig.look()
+    path = f"/apis/monitoring.coreos.com/v1{NAMESPACE}/podmonitors/ads-nodes"
+    assert path in rig.api.objects
+    assert rig.status["phase"] == "Converged"
+    assert rig.events()[-1] == "Recovered"
+
+
+async def test_a_definition_of_before_is_told_what_it_knows(rig: Rig) -> None:
+    rig.api.undeclared = ("observedAt", "folded")
+    await converge(rig)
+    assert rig.status["phase"] == "Converged"
+    assert rig.status["workload"]["value"] == 6
+    assert not {"observedAt", "folded"} & rig.status["workload"].keys()
+    before = rig.api.writes
+    await rig.look()
+    assert rig.api.writes == before
+
+
+async def test_drift_is_repaired_while_a_scale_down_is_refused(rig: Rig) -> None:
+    await converge(rig)
+    edges = {"kind": "Static", "static": {"edges": [[0, 0], [1, 1]]}}
+    change(rig, {"replicas": 2, "overlay": edges})
+    await rig.look()
+    service = f"/api/v1{NAMESPACE}/services/ads"
+    before = rig.api.objects[service]["spec"], rig.api.objects[SET]["spec"]
+    del rig.api.objects[service]
+    rig.api.objects[SET]["spec"] = before[1] | {"serviceName": "another"}
+    rig.loop._looked_at_all = float("-inf")
+    await rig.look()
+    assert (rig.api.objects[service]["spec"], rig.api.objects[SET]["spec"]) == before
+    assert rig.condition("Degraded")["reason"] == "ScaleDownRefused"
+    assert rig.nodes.told == []
+
+
 async def test_a_child_that_somebody_deleted_is_back_after_a_resync(rig: Rig) -> None:
     await converge(rig)
     service = f"/api/v1{NAMESPACE}/services/ads"

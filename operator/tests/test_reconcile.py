@@ -12,7 +12,9 @@ from partisan_operator.children import family_of
 from partisan_operator.children.node_config import render_config
 from partisan_operator.diagnosis import Reason
 from partisan_operator.models import PartisanCluster
+from partisan_operator.models.metrics import MonitorMode
 from partisan_operator.models.quantities import share
+from partisan_operator.monitoring import Monitoring, missing_kind
 from partisan_operator.observe.observation import TokenState
 from strategies import specs
 from world import IMAGE, Pod, World, cluster
@@ -183,6 +185,36 @@ def test_a_child_that_is_no_longer_wanted_goes() -> None:
     settle(cluster(), world)
     settle(cluster({"networkPolicy": {"enabled": False}}), world)
     assert ("NetworkPolicy", "ads") not in world.objects
+
+
+MONITOR = ("PodMonitor", "ads-nodes")
+
+
+@pytest.mark.parametrize(
+    ("mode", "found", "wanted"),
+    [
+        ("Auto", Monitoring.POSSIBLE, True),
+        ("Auto", Monitoring.INSTALLED, False),
+        ("Auto", Monitoring.NO_KIND, False),
+        ("Auto", Monitoring.UNKNOWN, False),
+        ("Enabled", Monitoring.POSSIBLE, True),
+        ("Enabled", Monitoring.INSTALLED, True),
+        ("Enabled", Monitoring.NO_KIND, False),
+        ("Disabled", Monitoring.POSSIBLE, False),
+    ],
+)
+def test_a_cluster_has_a_pod_monitor_where_it_asks_for_one_and_there_can_be_one(
+    mode: str, found: Monitoring, wanted: bool
+) -> None:
+    world = World(monitoring=found)
+    settle(cluster({"metrics": {"podMonitor": mode}}), world)
+    assert (MONITOR in world.objects) == wanted
+    # A look at StatefulSets alone tells nothing of it.
+    assert plan(cluster({"metrics": {"podMonitor": mode}}), world, complete=False).actions == ()
+    problem = missing_kind(MonitorMode(mode), found)
+    assert (problem is not None) == (mode == "Enabled" and not wanted)
+    settle(cluster({"metrics": {"podMonitor": "Disabled"}}), world)
+    assert MONITOR not in world.objects
 
 
 def test_a_broken_image_stops_the_rollout_after_one_batch_and_a_good_one_resumes_it() -> None:

@@ -1,4 +1,4 @@
-"""Which scale-downs are refused, and that nothing is changed meanwhile."""
+"""Which scale-downs are refused, and what goes on meanwhile."""
 
 from __future__ import annotations
 
@@ -24,11 +24,15 @@ def observed(running: PartisanCluster, views: dict[int, list[int]]) -> Observati
     """Return a look at a cluster of which these ordinals are in the overlay, linked like that."""
     world = World()
     settle(running, world)
+    return linked(world, views)
+
+
+def linked(world: World, views: dict[int, list[int]]) -> Observation:
+    """Return a look at a world of which these ordinals are in the overlay, linked like that."""
     seen = {
-        f"ads-{node}": Seen(
-            report(f"ads-{node}", active=tuple(f"ads-{peer}" for peer in peers)), "u", START
-        )
+        name: Seen(report(name, active=tuple(f"ads-{peer}" for peer in peers)), "u", START)
         for node, peers in views.items()
+        if (name := naming.pod_name("ads", node))
     }
     return replace(world.observe(), seen=seen)
 
@@ -38,12 +42,13 @@ def ring(*ordinals: int) -> dict[int, list[int]]:
 
 
 def refused(wanted: PartisanCluster, observation: Observation) -> str:
-    """Return why a plan changes nothing; empty when it may."""
+    """Return why a plan lets no pod go; empty when it may."""
     plan = reconcile.plan(wanted, family_of(wanted, IMAGE), observation, IMAGE)
     if plan.problem is None:
         return ""
     assert plan.problem.reason is Reason.SCALE_DOWN_REFUSED
-    assert plan.actions == ()
+    assert not plan.changes
+    assert plan.kept > wanted.spec.replicas
     assert plan.scaling is None
     return plan.problem.message
 
@@ -163,6 +168,72 @@ def test_a_cluster_that_is_one_overlay_may_always_shrink_and_does(
     wanted = cluster(spec | {"replicas": after})
     settle(wanted, world)
     assert set(world.pods) == set(naming.pod_names("ads", after))
+
+
+SPLIT = ring(0, 1) | ring(2, 3, 4, 5)
+CHILDREN = [
+    ("StatefulSet", "ads"),
+    ("Service", "ads"),
+    ("ConfigMap", "ads-config"),
+    ("NetworkPolicy", "ads"),
+    ("PodDisruptionBudget", "ads"),
+]
+
+
+def applied(plan: reconcile.Plan) -> list[tuple[str, str]]:
+    return [action.child.key for action in plan.actions if isinstance(action, reconcile.Apply)]
+
+
+def decide(wanted: PartisanCluster, observation: Observation) -> reconcile.Plan:
+    return reconcile.plan(wanted, family_of(wanted, IMAGE), observation, IMAGE)
+
+
+@pytest.mark.parametrize("key", CHILDREN)
+def test_what_somebody_changed_is_repaired_while_pods_have_to_stay(key: tuple[str, str]) -> None:
+    world = World()
+    settle(SIX, world)
+    part = "data" if key[0] == "ConfigMap" else "spec"
+    live = world.objects[key]
+    live[part] = live[part] | dict.fromkeys([next(iter(live[part]))], "changed")
+    plan = decide(TWO, linked(world, SPLIT))
+    assert plan.problem is not None
+    assert applied(plan) == [key]
+    del world.objects[key]
+    assert key in applied(decide(TWO, linked(world, SPLIT)))
+
+
+def test_a_refused_scale_down_holds_up_no_rollout() -> None:
+    world = World()
+    settle(SIX, world)
+    plan = decide(cluster({"replicas": 2, "image": "node:2"}), linked(world, SPLIT))
+    (child,) = (action.child for action in plan.actions if isinstance(action, reconcile.Apply))
+    assert child.manifest["spec"]["replicas"] == 6
+    assert child.manifest["spec"]["template"]["spec"]["containers"][0]["image"] == "node:2"
+
+
+def test_what_is_asked_of_fewer_nodes_is_not_told_to_more() -> None:
+    world = World()
+    settle(SIX, world)
+    edges = {"kind": "Static", "static": {"edges": [[0, 1], [0, 0]]}}
+    few = cluster({"replicas": 3, "overlay": edges})
+    whole = linked(world, ring(*range(6)))
+    assert decide(few, whole).actions == ()
+    # What they were told before is still repaired, and what is gone they cannot do without.
+    world.objects["StatefulSet", "ads"]["spec"]["serviceName"] = "changed"
+    assert applied(decide(few, linked(world, ring(*range(6))))) == [("StatefulSet", "ads")]
+    del world.objects["ConfigMap", "ads-config"]
+    assert ("ConfigMap", "ads-config") in applied(decide(few, linked(world, ring(*range(6)))))
+
+
+def test_a_shard_that_somebody_shrank_takes_no_other_with_it() -> None:
+    world = World()
+    settle(cluster({"replicas": 260}), world)
+    world.objects["StatefulSet", "ads"]["spec"]["replicas"] = 5
+    plan = decide(TWO, linked(world, {259: []}))
+    assert plan.problem is not None
+    assert plan.kept == 260
+    (child,) = (action.child for action in plan.actions if isinstance(action, reconcile.Apply))
+    assert (child.name, child.manifest["spec"]["replicas"]) == ("ads", 250)
 
 
 def test_what_was_refused_is_done_when_it_is_safe_or_taken_back() -> None:

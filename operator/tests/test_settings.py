@@ -26,6 +26,7 @@ def test_all_variables() -> None:
         SCRAPE_TIMEOUT="1s",
         SCRAPE_CONCURRENCY="8",
         METRICS_PORT="0",
+        NODES_MONITORED="true",
         LOG_LEVEL="DEBUG",
         LOG_FORMAT="json",
     ) == Settings(
@@ -37,6 +38,7 @@ def test_all_variables() -> None:
         scrape_timeout=1.0,
         scrape_concurrency=8,
         metrics_port=0,
+        nodes_monitored=True,
         log_level="debug",
         log_format="json",
     )
@@ -48,6 +50,7 @@ def test_all_variables() -> None:
         ("INTERVAL", "5"),
         ("METRICS_PORT", "http"),
         ("SCRAPE_CONCURRENCY", "0"),
+        ("NODES_MONITORED", "yes"),
         ("LOG_LEVEL", "loud"),
         ("LOG_FORMAT", "xml"),
     ],

@@ -43,7 +43,8 @@ def status(
     problem: Problem | None = None,
     channels: tuple[ChannelStatus, ...] = (),
 ) -> PartisanClusterStatus:
-    view = View(observation, Ledger(), acted, outdated, problem, channels)
+    kept = max(wanted.spec.replicas, observation.ordinals(wanted))
+    view = View(observation, Ledger(), acted, outdated, kept, problem, channels)
     return status_of(wanted, view)[0]
 
 
@@ -214,6 +215,32 @@ def test_a_counter_that_cannot_be_right_is_told() -> None:
     found = status(cluster(COUNTER), working(world, increments=4, value=13, phase="finished"))
     assert found.converged == "False"
     assert reason(found, ConditionType.WORKLOAD_CONVERGED) == ("False", "CounterMismatch")
+
+
+def test_while_no_node_answers_the_last_figures_stay_and_say_of_when_they_are() -> None:
+    world, wanted = settled(COUNTER), cluster(COUNTER)
+    running = status(wanted, working(world, increments=2, value=5, phase="running"))
+    silent = replace(world.observe(), seen={}, at=world.now + timedelta(minutes=1))
+    found = status(after(wanted, running), silent)
+    assert running.workload is not None
+    assert found.workload == running.workload
+    assert found.converged == "Unknown"
+    condition = found.condition(ConditionType.WORKLOAD_CONVERGED)
+    assert condition is not None
+    assert (condition.status, condition.reason) == ("Unknown", "NoAnswer")
+    assert condition.message.endswith(f"is of {running.workload.observed_at}")
+    # That the time goes on is nothing to write of.
+    again = status(after(wanted, found), replace(silent, at=silent.at + timedelta(seconds=1)))
+    assert not worth_writing(again, found)
+
+
+def test_nodes_that_a_refused_scale_down_keeps_count_on() -> None:
+    world, few = settled(COUNTER), cluster(COUNTER | {"replicas": 2})
+    observation = working(world, increments=4, value=12, phase="finished")
+    found = status(few, observation, problem=Problem(Reason.SCALE_DOWN_REFUSED, "why"))
+    assert found.workload is not None
+    assert (found.workload.increments_sum, found.workload.replaced_nodes) == (12, 0)
+    assert found.converged == "True"
 
 
 def test_a_settled_cluster_is_not_written_to() -> None:

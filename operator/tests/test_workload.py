@@ -7,6 +7,7 @@ from typing import Any
 from partisan_operator import workload
 from partisan_operator.models.status import RetiredActor, WorkloadStatus
 from partisan_operator.observe.report import NodeReport
+from partisan_operator.vanished import Vanished
 from partisan_operator.workload import Ledger
 from world import report
 
@@ -37,24 +38,24 @@ def reports(*nodes: NodeReport) -> dict[str, NodeReport]:
 
 def run(
     *looks: dict[str, NodeReport], expected: tuple[str, ...] = NODES
-) -> tuple[Ledger, tuple[RetiredActor, ...]]:
+) -> tuple[Ledger, Vanished]:
     """Take looks into account, one after the other."""
-    ledger, retired = Ledger(), ()
+    ledger, gone = Ledger(), Vanished()
     for look in looks:
-        ledger, retired = workload.advance(ledger, retired, RUN, expected, look)
-    return ledger, retired
+        ledger, gone = workload.advance(ledger, gone, RUN, expected, look)
+    return ledger, gone
 
 
 def measure(
     ledger: Ledger,
-    retired: tuple[RetiredActor, ...],
+    gone: Vanished,
     look: dict[str, NodeReport],
     *,
     earlier: WorkloadStatus | None = None,
 ) -> WorkloadStatus:
     done = workload.verdict(RUN, NODES, look).converged
     return workload.measure(
-        ledger, retired, look, threshold=10, earlier=earlier, finished=done, now=100.0
+        ledger, gone, look, threshold=10, earlier=earlier, finished=done, now=100.0
     )
 
 
@@ -72,11 +73,9 @@ def test_a_run_without_faults() -> None:
 def test_what_a_killed_node_had_not_sent_is_told_as_lost() -> None:
     old = {"ads-1/1": 3}
     last = reports(finished("ads-0", 8, 12, superseded=old), finished("ads-1", 1, 12, actor="2"))
-    ledger, retired = run(
-        reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-0", 3)), last
-    )
-    assert retired == (RetiredActor(actor="ads-1/1", increments=5, counted=3),)
-    status = measure(ledger, retired, last)
+    ledger, gone = run(reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-0", 3)), last)
+    assert gone.retired == (RetiredActor(actor="ads-1/1", increments=5, counted=3),)
+    status = measure(ledger, gone, last)
     assert (status.value, status.increments_sum, status.lost_increments) == (12, 14, 2)
     assert status.replaced_nodes == 1
 
@@ -85,53 +84,58 @@ def test_increments_made_after_the_last_look_count_as_far_as_they_were_sent() ->
     look = reports(
         finished("ads-0", 5, 12, superseded={"ads-1/1": 7}), finished("ads-1", 0, 12, actor="2")
     )
-    ledger, retired = run(reports(node("ads-0", 2), node("ads-1", 5)), look)
-    status = measure(ledger, retired, look)
+    ledger, gone = run(reports(node("ads-0", 2), node("ads-1", 5)), look)
+    status = measure(ledger, gone, look)
     assert (status.increments_sum, status.lost_increments) == (12, 0)
 
 
 def test_an_operator_that_restarts_forgets_no_vanished_actor() -> None:
-    _, retired = run(
-        reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-1", 0, actor="2"))
-    )
-    again = workload.advance(Ledger(), retired, RUN, NODES, reports(node("ads-0", 3)))
-    assert again[1] == retired == (RetiredActor(actor="ads-1/1", increments=5),)
+    _, gone = run(reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-1", 0, actor="2")))
+    again = workload.advance(Ledger(), gone, RUN, NODES, reports(node("ads-0", 3)))
+    assert again[1] == gone == Vanished((RetiredActor(actor="ads-1/1", increments=5),))
 
 
 def test_an_operator_that_was_away_learns_of_vanished_actors_from_the_nodes() -> None:
     look = reports(node("ads-0", 2, superseded={"ads-1/1": 4}), node("ads-1", 0, actor="2"))
-    assert run(look)[1] == (RetiredActor(actor="ads-1/1", increments=4, counted=4),)
+    found = run(look)[1]
+    assert found == Vanished((RetiredActor(actor="ads-1/1", increments=4, counted=4),))
 
 
 def test_nodes_that_were_scaled_away_keep_what_they_had_sent() -> None:
     ledger, _ = run(reports(node("ads-0", 6), node("ads-1", 5)))
     last = reports(finished("ads-0", 7, 10))
-    ledger, retired = workload.advance(ledger, (), RUN, ("ads-0",), last)
+    ledger, gone = workload.advance(ledger, Vanished(), RUN, ("ads-0",), last)
     status = workload.measure(
-        ledger, retired, last, threshold=10, earlier=None, finished=True, now=100.0
+        ledger, gone, last, threshold=10, earlier=None, finished=True, now=100.0
     )
     assert (status.value, status.increments_sum, status.lost_increments) == (10, 12, 2)
 
 
 def test_a_restarted_container_is_the_same_actor() -> None:
     look = reports(node("ads-0", 3), node("ads-1", 5))
-    assert (
-        run(reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-0", 2)), look)[1] == ()
-    )
+    _, gone = run(reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-0", 2)), look)
+    assert gone == Vanished()
 
 
 def test_an_actor_of_a_node_that_does_not_exist_is_made_up() -> None:
-    assert run(reports(node("ads-0", 2, superseded={"evil-7/1": 10**18})))[1] == ()
+    assert run(reports(node("ads-0", 2, superseded={"evil-7/1": 10**18})))[1] == Vanished()
+
+
+def test_a_node_counts_under_no_name_but_its_own() -> None:
+    ledger, _ = run(reports(node("ads-0", 2)))
+    stolen = workload.advance(ledger, Vanished(), RUN, NODES, {"ads-0": node("ads-1", 7)})
+    assert stolen[0].actors == ledger.actors
 
 
 def test_a_node_that_is_replaced_before_the_run_is_no_loss() -> None:
     waiting = reports(node("ads-0", 0, phase="waiting"))
-    assert run(waiting, reports(node("ads-0", 0, phase="waiting", actor="2")))[1] == ()
+    _, gone = run(waiting, reports(node("ads-0", 0, phase="waiting", actor="2")))
+    assert gone == Vanished()
 
 
 def test_another_run_begins_with_an_empty_ledger() -> None:
     ledger, _ = run(reports(node("ads-0", 5)))
-    assert workload.advance(ledger, (), "r2", NODES, {}) == (Ledger("r2"), ())
+    assert workload.advance(ledger, Vanished(), "r2", NODES, {}) == (Ledger("r2"), Vanished())
 
 
 def test_a_run_that_has_ended_stays_as_it_ended() -> None:
@@ -139,6 +143,19 @@ def test_a_run_that_has_ended_stays_as_it_ended() -> None:
     ended = measure(*run(look), look)
     later = reports(node("ads-0", 0, actor="9"))
     assert measure(*run(look, later), later, earlier=ended) == ended
+
+
+def test_a_run_of_which_no_node_tells_stays_as_it_was_last_seen() -> None:
+    look = reports(node("ads-0", 3, value=8), node("ads-1", 5, value=7))
+    ledger, gone = run(look)
+    seen = measure(ledger, gone, look)
+    assert (seen.value, seen.observed_at) == (8, "1970-01-01T00:01:40.000Z")
+    later = workload.measure(
+        ledger, gone, {}, threshold=10, earlier=seen, finished=False, now=900.0
+    )
+    assert later == seen
+    # Another operator, which has not seen any of it, leaves it at that too.
+    assert measure(Ledger(RUN), Vanished(), {}, earlier=seen) == seen
 
 
 def test_a_clock_that_runs_ahead_does_not_end_a_run_in_the_future() -> None:

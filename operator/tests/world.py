@@ -15,6 +15,7 @@ from typing import Any
 from partisan_operator.children import config_map, naming
 from partisan_operator.children.child import digest
 from partisan_operator.models import PartisanCluster
+from partisan_operator.monitoring import Monitoring
 from partisan_operator.observe.observation import (
     Endpoint,
     Observation,
@@ -94,6 +95,7 @@ class World:
     pods: dict[str, Pod] = field(default_factory=dict)
     broken_images: set[str] = field(default_factory=set)
     token: TokenState = TokenState.ABSENT
+    monitoring: Monitoring = Monitoring.NO_KIND
     started: list[str] = field(default_factory=list)
     now: datetime = START
     _uids: itertools.count[int] = field(default_factory=itertools.count)
@@ -110,6 +112,7 @@ class World:
             },
             complete=complete,
             token=self.token if complete else TokenState.UNKNOWN,
+            monitoring=self.monitoring,
             endpoints={
                 pod.name: Endpoint(pod.name, pod.uid, "10.0.0.1", pod.ready)
                 for pod in self.pods.values()

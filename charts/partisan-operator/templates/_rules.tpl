@@ -15,6 +15,10 @@
 - apiGroups: [apps]
   resources: [statefulsets]
   verbs: [get, list, watch, create, patch, delete]
+# PodMonitors of single clusters, where the Prometheus operator's kinds are there.
+- apiGroups: [monitoring.coreos.com]
+  resources: [podmonitors]
+  verbs: [get, list, create, patch, delete]
 - apiGroups: [""]
   resources: [services, configmaps]
   verbs: [get, list, create, patch, delete]

@@ -40,11 +40,19 @@ class Facts:
     verdict: Verdict | None
     """None without a workload."""
 
+    run_observed_at: str
+    """When a node last told of the run; empty before any did."""
+
     discrepancy: str
     """Why the counter of a finished run cannot be right; empty when it can."""
 
     problem: Problem | None
     paused: bool
+
+    @property
+    def nobody_tells(self) -> bool:
+        """Whether nothing is known of how the run stands now."""
+        return self.answered == 0 and not self.discrepancy
 
     @property
     def reconfiguring(self) -> bool:
@@ -167,6 +175,10 @@ def _workload_converged(facts: Facts) -> _Claim:
         return _Claim("Unknown", "NoWorkload", "spec.workload is not set")
     if facts.discrepancy:
         return _Claim("False", "CounterMismatch", facts.discrepancy)
+    if facts.nobody_tells:
+        since = f": what is told of the run is of {facts.run_observed_at}"
+        told = since if facts.run_observed_at else " yet"
+        return _Claim("Unknown", "NoAnswer", f"No node answers{told}")
     status: TriState = "True" if facts.verdict.converged else "False"
     return _Claim(status, facts.verdict.reason, facts.verdict.message)
 

@@ -33,6 +33,7 @@ class Reason(StrEnum):
     NODE_NOT_JOINING = "NodeNotJoining"
     NODES_SILENT = "NodesSilent"
     OVERLAY_PARTITIONED = "OverlayPartitioned"
+    POD_MONITOR_UNAVAILABLE = "PodMonitorUnavailable"
 
 
 _RANK = {reason: rank for rank, reason in enumerate(Reason)}
@@ -41,7 +42,8 @@ _ADVICE = {
     Reason.QUOTA_EXCEEDED: "Raise the quota of the namespace or lower spec.replicas.",
     Reason.POD_REJECTED: "Change what the message names, in the spec or in the namespace's policy.",
     Reason.IMAGE_PULL_FAILED: "Check spec.image, spec.imagePullPolicy and spec.imagePullSecrets.",
-    Reason.CONTAINER_CONFIG_ERROR: "Check that spec.image is an image of the Erlang node.",
+    Reason.CONTAINER_CONFIG_ERROR: "Check that spec.image is an image of the Erlang node, and that"
+    " the Secrets and ConfigMaps of spec.pods exist and have the keys.",
     Reason.TLS_SECRET_UNUSABLE: "Make it with tls.crt, tls.key and ca.crt, or change"
     " spec.security.tls.secretName.",
     Reason.CRASH_LOOPING: "Read the log: kubectl logs {pod} --previous.",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -40,8 +41,13 @@ _PATHS = {
     "Lease": ("apis/coordination.k8s.io/v1", "leases"),
     "NetworkPolicy": ("apis/networking.k8s.io/v1", "networkpolicies"),
     "PodDisruptionBudget": ("apis/policy/v1", "poddisruptionbudgets"),
+    "PodMonitor": ("apis/monitoring.coreos.com/v1", "podmonitors"),
     KIND: (f"apis/{GROUP}/{VERSION}", PLURAL),
 }
+_UNDECLARED = re.compile(r"\.status\.([\w.]+)[^:\s]*: field not declared in schema")
+"""What the API server says of a field that the definition does not have: its path in the status.
+Of one within a list the whole list goes."""
+
 _METADATA_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
@@ -129,8 +135,12 @@ class Kube:
         await self._apply(manifest)
 
     async def apply_status(self, cluster: PartisanCluster, status: dict[str, Any]) -> None:
-        """Write a cluster's status. Its uid is a precondition: a successor is left alone."""
-        manifest = {
+        """Write a cluster's status. Its uid is a precondition: a successor is left alone.
+
+        A definition of an earlier version, as after a rollback of it alone, does not know all of
+        the status. It gets what it knows: most of what is true is better than nothing.
+        """
+        manifest: Manifest = {
             "apiVersion": API_VERSION,
             "kind": KIND,
             "metadata": {
@@ -140,7 +150,15 @@ class Kube:
             },
             "status": status,
         }
-        await self._apply(manifest, subresource="status")
+        try:
+            await self._apply(manifest, subresource="status")
+        except KubeError as error:
+            unknown = _UNDECLARED.findall(str(error))
+            if not unknown:
+                raise
+            for path in unknown:
+                manifest["status"] = _without(manifest["status"], path.split("."))
+            await self._apply(manifest, subresource="status")
 
     async def create(self, manifest: Manifest) -> None:
         """Create an object; raises `KubeError` with code 409 when it is there already."""
@@ -278,6 +296,14 @@ class Kube:
             raise KubeError(code, _message(text, code))
         answer: Manifest = json.loads(text)
         return answer
+
+
+def _without(value: dict[str, Any], path: list[str]) -> dict[str, Any]:
+    """Return an object without the field at the end of a path."""
+    key, *rest = path
+    if not rest or not isinstance(value.get(key), dict):
+        return {name: item for name, item in value.items() if name != key}
+    return {**value, key: _without(value[key], rest)}
 
 
 def _message(body: bytes, code: int) -> str:

@@ -24,6 +24,7 @@ from partisan_operator.kube import Kube, KubeError
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.cluster import KIND
 from partisan_operator.models.status import ConditionType, Phase
+from partisan_operator.monitoring import missing_kind
 from partisan_operator.observe.observation import Observation
 from partisan_operator.observe.observer import Observer, seed_names
 from partisan_operator.observe.traffic import aggregate, channel_names
@@ -156,12 +157,18 @@ class ClusterLoop:
             # What guards a cluster comes once it stands, and only a complete look tells.
             self._stood, self._looked_at_all = True, float("-inf")
             self.wake()
-        problem = plan.problem or refused or await self._diagnose(cluster, observation)
+        problem = (
+            plan.problem
+            or refused
+            or await self._diagnose(cluster, observation)
+            or missing_kind(cluster.spec.metrics.pod_monitor, observation.monitoring)
+        )
         view = View(
             observation=observation,
             ledger=self._ledger,
             acted=plan.changes,
             outdated=plan.outdated,
+            kept=plan.kept,
             problem=problem,
             channels=aggregate(
                 channel_names(cluster.spec),

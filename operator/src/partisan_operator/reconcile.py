@@ -5,21 +5,25 @@ cluster that is as it should be gives none. Whatever woke the loop, nothing is d
 event; a lost event costs one period.
 
 An object is only ever changed or deleted when its controller is the cluster itself.
+
+While a scale-down is refused the cluster is looked after at the size that it has: what somebody
+changed is repaired, pods are rolled, and only what would take nodes away waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from partisan_operator import rollout, scale_down, workload
 from partisan_operator.children import Child, Family, naming, token_secret
-from partisan_operator.children.child import owned_by, up_to_date
-from partisan_operator.children.family import emptied_shard
+from partisan_operator.children.child import last_applied, owned_by, up_to_date
+from partisan_operator.children.family import emptied_shard, family_of
 from partisan_operator.children.node_config import render_config, revision, run_id
 from partisan_operator.diagnosis import Problem, Reason
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.quantities import share
+from partisan_operator.monitoring import wants_monitor
 from partisan_operator.observe.graph import analyse
 from partisan_operator.observe.observation import Endpoint, Observation, PodRevision, TokenState
 
@@ -82,7 +86,11 @@ class Plan:
     """Pods that a rollout has yet to replace."""
 
     problem: Problem | None
-    """What keeps the operator from acting."""
+    """What keeps the operator from doing all that the spec asks for."""
+
+    kept: int
+    """Nodes that are there to stay for now: more than the spec asks for while a scale-down is
+    refused, or the cluster paused."""
 
     scaling: tuple[int, int] | None
     """Pods asked for before and after, when their number changes."""
@@ -102,30 +110,45 @@ def plan(
     cluster: PartisanCluster, family: Family, observation: Observation, default_image: str
 ) -> Plan:
     """Return what is to be done about a cluster."""
-    obstacle = _conflict(cluster, family, observation) or scale_down.refusal(cluster, observation)
+    problem = scale_down.refusal(cluster, observation)
+    if problem is not None or cluster.spec.paused:
+        cluster = scale_down.kept(cluster, observation)
+        family = family_of(cluster, default_image)
+    if not wants_monitor(cluster.spec.metrics.pod_monitor, observation.monitoring):
+        family = replace(family, monitors=())
+    conflict = _conflict(cluster, family, observation)
     batch = _rollout(cluster, observation)
+    kept = cluster.spec.replicas
+    if cluster.spec.paused or cluster.deleting or conflict is not None:
+        return Plan((), batch.outdated, conflict or problem, kept, None)
     scaling = _scaling(cluster, observation)
-    if cluster.spec.paused or cluster.deleting or obstacle is not None:
-        return Plan((), batch.outdated, obstacle, None)
     foundations = family.foundations if observation.complete else ()
+    stateful_sets = family.stateful_sets
+    configured = tuple(_configured(cluster, observation))
+    if problem is not None and not scale_down.bearable(cluster, observation):
+        # What is asked of fewer nodes would cut these off: what they were told last stays.
+        foundations = tuple(_as_given(foundations, observation))
+        stateful_sets = tuple(_as_given(stateful_sets, observation))
+        configured = ()
     waves: tuple[tuple[Action, ...], ...] = (
         (
             *([CreateToken()] if observation.token is TokenState.ABSENT else ()),
             *_applied(foundations, observation),
         ),
         (
-            *_applied(family.stateful_sets, observation),
+            *_applied(stateful_sets, observation),
             *_surplus_shards(cluster, family, observation, default_image),
         ),
         tuple(_applied(_guards(cluster, family, observation), observation)),
         tuple(_unwanted(cluster, family, observation)),
         tuple(DeletePod(pod) for pod in batch.pods),
         tuple(_start(cluster, observation)),
-        # Last, for a wave that fails holds up those behind it: nodes of an image that knows too
-        # little must not keep their pods from being replaced.
-        tuple(_configured(cluster, observation)),
+        # These last, for a wave that fails holds up those behind it: nodes of an image that knows
+        # too little must not keep their pods from being replaced.
+        configured,
+        tuple(_applied(family.monitors if observation.complete else (), observation)),
     )
-    return Plan(tuple(wave for wave in waves if wave), batch.outdated, None, scaling)
+    return Plan(tuple(wave for wave in waves if wave), batch.outdated, problem, kept, scaling)
 
 
 def _applied(wanted: Iterable[Child], observation: Observation) -> Iterator[Apply]:
@@ -133,6 +156,18 @@ def _applied(wanted: Iterable[Child], observation: Observation) -> Iterator[Appl
         live = observation.live.get(child.key)
         if live is None or not up_to_date(child, live):
             yield Apply(child)
+
+
+def _as_given(children: Iterable[Child], observation: Observation) -> Iterator[Child]:
+    """Leave out what is to tell nodes something else than it last did; the others are repaired.
+
+    What is not there is made as the spec has it, since nodes cannot do without.
+    """
+    for child in children:
+        live = observation.live.get(child.key)
+        tells_nodes = child.kind in ("ConfigMap", "StatefulSet")
+        if not tells_nodes or live is None or last_applied(live) == child.hash:
+            yield child
 
 
 def _guards(cluster: PartisanCluster, family: Family, observation: Observation) -> Iterator[Child]:

@@ -6,11 +6,14 @@ that do not connect the ordinals that remain, a remainder in which nobody is in 
 piece that goes as a whole, with whatever only its nodes know.
 
 What the definition's rules can tell without looking at the nodes is refused there already.
+
+A refusal keeps the pods and nothing else: `kept` is what the spec asks for meanwhile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from partisan_operator.children import naming
 from partisan_operator.children.overlay import edges
@@ -25,7 +28,7 @@ _MOST_NAMES = 5
 
 def refusal(cluster: PartisanCluster, observation: Observation) -> Problem | None:
     """Return why a cluster's pods must stay for now; None when none would go, or all may."""
-    before = observation.wanted_pods(cluster)
+    before = observation.ordinals(cluster)
     after = cluster.spec.replicas
     if after >= before:
         return None
@@ -37,6 +40,24 @@ def refusal(cluster: PartisanCluster, observation: Observation) -> Problem | Non
         f"spec.replicas {after} is not followed, {before} nodes stay: {why}, or set spec.replicas"
         f" to {before} again.",
     )
+
+
+def kept(cluster: PartisanCluster, observation: Observation) -> PartisanCluster:
+    """Return the cluster as it is to be while no pod of it may go."""
+    replicas = max(cluster.spec.replicas, observation.ordinals(cluster))
+    return replace(cluster, spec=cluster.spec.model_copy(update={"replicas": replicas}))
+
+
+def bearable(cluster: PartisanCluster, observation: Observation) -> bool:
+    """Say whether the nodes of a cluster can follow its overlay.
+
+    One that is asked for together with fewer nodes may not lead to those that are kept: edges for
+    fewer ordinals, or servers of which none is there.
+    """
+    everyone = naming.pod_names(cluster.name, cluster.spec.replicas)
+    present = _views(observation, everyone)
+    served = not present or any(name in present for name in _servers(cluster, everyone))
+    return served and not _unconnected_ordinals(cluster)
 
 
 def _unconnected_ordinals(cluster: PartisanCluster) -> str:
@@ -61,21 +82,15 @@ def _lost_nodes(cluster: PartisanCluster, observation: Observation, before: int)
     """Say which nodes would leave without anybody of their piece of the overlay to stay."""
     everyone = naming.pod_names(cluster.name, before)
     staying = frozenset(everyone[: cluster.spec.replicas])
-    views = {
-        name: report.overlay.active
-        for name, report in observation.reports(everyone).items()
-        if report.overlay.joined
-    }
+    views = _views(observation, everyone)
     if not views:
         return ""  # no overlay that could be cut, and nobody who knows anything
-    if cluster.spec.overlay.kind is OverlayKind.CLIENT_SERVER:
-        servers = (cluster.spec.overlay.client_server or ClientServer()).servers
-        remaining = everyone[:servers]
-        if not any(name in views for name in remaining):
-            return (
-                f"of the servers that would remain, {_some('node', remaining)}, none is in the"
-                f" overlay. See why: kubectl describe pod {remaining[0]}"
-            )
+    servers = _servers(cluster, everyone)
+    if not any(name in views for name in servers):
+        return (
+            f"of the servers that would remain, {_some('node', servers)}, none is in the"
+            f" overlay. See why: kubectl describe pod {servers[0]}"
+        )
     if staying.isdisjoint(views):
         return (
             "none of the nodes that would remain is in the overlay. See why: kubectl describe pod"
@@ -90,6 +105,22 @@ def _lost_nodes(cluster: PartisanCluster, observation: Observation, before: int)
         " overlay is in pieces. Wait until it is one, see whether the network lets pods of this"
         f" cluster reach each other, delete pod {names[0]} if what it holds may be lost"
     )
+
+
+def _views(observation: Observation, nodes: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the views of those of the nodes that are in the overlay."""
+    return {
+        name: report.overlay.active
+        for name, report in observation.reports(nodes).items()
+        if report.overlay.joined
+    }
+
+
+def _servers(cluster: PartisanCluster, everyone: Sequence[str]) -> Sequence[str]:
+    """Return the nodes of which one at least has to be there: all, where none is a server."""
+    if cluster.spec.overlay.kind is not OverlayKind.CLIENT_SERVER:
+        return everyone
+    return everyone[: (cluster.spec.overlay.client_server or ClientServer()).servers]
 
 
 def _some(noun: str, names: Sequence[str]) -> str:

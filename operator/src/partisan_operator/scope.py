@@ -39,7 +39,7 @@ class Scope:
         """Make a scope; `start` begins to compete for its Lease."""
         fence = Fence()
         kube = Kube(client, fence)
-        observer = Observer(kube, scraper, utc_now)
+        observer = Observer(kube, scraper, utc_now, nodes_monitored=settings.nodes_monitored)
         executor = Executor(kube, scraper, observer)
         self._known: set[tuple[str, str]] = set()
         self._supervisor = Supervisor(Tools(kube, observer, executor, settings))

@@ -49,6 +49,11 @@ class Settings:
     scrape_concurrency: int = 64
     """`SCRAPE_CONCURRENCY`: requests to nodes at a time, over all clusters."""
 
+    nodes_monitored: bool = False
+    """`NODES_MONITORED`: true where the installation has a PodMonitor that selects the nodes of all
+    clusters. Clusters that do not insist then get none of their own, for each would scrape its
+    nodes once more."""
+
     metrics_port: int = 9090
     """`METRICS_PORT`: port of /metrics and /healthz; 0 lets the system choose."""
 
@@ -74,6 +79,7 @@ class Settings:
             resync_period=read.seconds("RESYNC_INTERVAL", default.resync_period),
             scrape_timeout=read.seconds("SCRAPE_TIMEOUT", default.scrape_timeout),
             scrape_concurrency=read.count("SCRAPE_CONCURRENCY", default.scrape_concurrency, 1),
+            nodes_monitored=read.choice("NODES_MONITORED", "false", "true") == "true",
             metrics_port=read.count("METRICS_PORT", default.metrics_port, 0),
             log_level=read.choice("LOG_LEVEL", "info", "debug", "warning", "error"),
             log_format="json" if read.choice("LOG_FORMAT", "text", "json") == "json" else "text",

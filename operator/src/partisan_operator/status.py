@@ -17,13 +17,14 @@ from partisan_operator.models.status import (
     OverlayStatus,
     Phase,
     Timings,
+    TriState,
     WorkloadStatus,
 )
 from partisan_operator.observe.graph import analyse
 from partisan_operator.observe.observation import Observation
-from partisan_operator.observe.report import NodeReport
 from partisan_operator.observe.running import running_overlay
-from partisan_operator.workload import Ledger
+from partisan_operator.vanished import Vanished
+from partisan_operator.workload import Ledger, Verdict
 
 REFRESH_SECONDS = 5.0
 """Time between two writes of the status of a cluster at work when only moving figures changed."""
@@ -41,6 +42,9 @@ class View:
     outdated: int
     """Pods that a rollout has yet to replace."""
 
+    kept: int
+    """Nodes that are there to stay for now (`reconcile.Plan.kept`)."""
+
     problem: Problem | None
     channels: tuple[ChannelStatus, ...]
 
@@ -52,8 +56,7 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
     expected = naming.pod_names(cluster.name, spec.replicas)
     reports = view.observation.reports(expected)
     shards = view.observation.shards(cluster)
-    run, ledger = _workload(cluster, view, expected, reports)
-    verdict = None if run is None else workload.verdict(run.run, expected, reports)
+    run, verdict, ledger = _workload(cluster, view)
     graph = analyse({name: report.overlay.active for name, report in reports.items()})
     wanted_revision = revision(cluster)
     facts = Facts(
@@ -72,13 +75,13 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         configured=sum(report.revision == wanted_revision for report in reports.values()),
         graph=graph,
         verdict=verdict,
+        run_observed_at="" if run is None else run.observed_at or "",
         discrepancy=_discrepancy(run),
         problem=view.problem,
         paused=spec.paused,
     )
     in_force = not (view.acted or rollout.pending(shards) or facts.reconfiguring)
     kinds = {condition.type: condition for condition in earlier.conditions}
-    converged = verdict is not None and verdict.converged and not facts.discrepancy
     status = PartisanClusterStatus(
         observed_generation=cluster.generation,
         observed_at=clock.to_wire(now),
@@ -89,7 +92,7 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         configured=facts.configured,
         selector=naming.selector(cluster.name),
         phase=_phase(facts, run),
-        converged="Unknown" if verdict is None else "True" if converged else "False",
+        converged=_converged(facts),
         overlay=OverlayStatus(
             kind=facts.overlay.kind,
             also_running=facts.overlay.also,
@@ -132,36 +135,44 @@ def _lasting(status: PartisanClusterStatus) -> dict[str, Any]:
         wire.pop(name, None)
     for name in ("meanDegree", "links"):
         (wire.get("overlay") or {}).pop(name, None)
-    (wire.get("workload") or {}).pop("bytes", None)
+    for name in ("bytes", "observedAt"):
+        (wire.get("workload") or {}).pop(name, None)
     return wire
 
 
 def _workload(
-    cluster: PartisanCluster,
-    view: View,
-    expected: tuple[str, ...],
-    reports: dict[str, NodeReport],
-) -> tuple[WorkloadStatus | None, Ledger]:
-    """Return the status of the run, None without a workload, and the advanced ledger."""
+    cluster: PartisanCluster, view: View
+) -> tuple[WorkloadStatus | None, Verdict | None, Ledger]:
+    """Return the status of the run and whether it is over, if any; and the advanced ledger."""
     spec = cluster.spec.workload
     if spec is None or spec.ad_counter is None:
-        return None, Ledger()
+        return None, None, Ledger()
     run = run_id(spec)
+    # Nodes whose removal is refused count on.
+    expected = naming.pod_names(cluster.name, view.kept)
+    reports = view.observation.reports(expected)
     earlier = cluster.status.workload
     if earlier is not None and earlier.run != run:
         earlier = None
-    known = () if earlier is None else earlier.retired
-    ledger, retired = workload.advance(view.ledger, known, run, expected, reports)
+    known = Vanished() if earlier is None else Vanished(earlier.retired, earlier.folded)
+    ledger, gone = workload.advance(view.ledger, known, run, expected, reports)
+    verdict = workload.verdict(run, expected, reports)
     measured = workload.measure(
         ledger,
-        retired,
+        gone,
         reports,
         threshold=spec.ad_counter.ads * spec.ad_counter.impressions,
         earlier=earlier,
-        finished=workload.verdict(run, expected, reports).converged,
+        finished=verdict.converged,
         now=view.observation.at.timestamp(),
     )
-    return measured, ledger
+    return measured, verdict, ledger
+
+
+def _converged(facts: Facts) -> TriState:
+    if facts.verdict is None or facts.nobody_tells:
+        return "Unknown"
+    return "True" if facts.verdict.converged and not facts.discrepancy else "False"
 
 
 def _was_rolling(status: PartisanClusterStatus) -> bool:

@@ -3,20 +3,23 @@
 Every node counts under an *actor*, and the counter holds one entry for each actor. A node that
 loses its storage comes back as another actor. What the old one had counted and not yet sent is
 lost, and must be told, not hidden: so the operator remembers the last figure it saw of every
-actor (`Ledger`), and writes those of vanished actors into the status, where they outlive the
-operator itself.
+actor (`Ledger`), and writes those of vanished actors (`vanished`) into the status, where they
+outlive the operator itself.
 
 For a finished run without a fault of the counter: value = incrementsSum - lostIncrements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from typing import Any
 
+from partisan_operator import vanished
 from partisan_operator.clock import from_unix, to_wire
-from partisan_operator.models.status import MAX_RETIRED, RetiredActor, WorkloadStatus
+from partisan_operator.models.status import WorkloadStatus
 from partisan_operator.observe.report import NodeReport, WorkloadReport
+from partisan_operator.vanished import Vanished, node_of
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,11 @@ class Verdict:
 
 def advance(
     ledger: Ledger,
-    known: tuple[RetiredActor, ...],
+    known: Vanished,
     run: str,
     expected: tuple[str, ...],
     reports: Mapping[str, NodeReport],
-) -> tuple[Ledger, tuple[RetiredActor, ...]]:
+) -> tuple[Ledger, Vanished]:
     """Take new reports into account; return the ledger and the actors that have vanished.
 
     `known` are the vanished actors that the status already tells of. An actor has vanished when
@@ -56,29 +59,29 @@ def advance(
     current = {
         pod: (part.actor, part.increments)
         for pod, part in parts.items()
-        if part.actor and part.phase != "waiting"
+        # A node that counts under another's name tells nothing of use.
+        if node_of(part.actor) == pod and part.phase != "waiting"
     }
-    retired = {entry.actor: entry for entry in known}
+    wanted = frozenset(expected)
+    gone = {
+        actor: increments
+        for pod, (actor, increments) in ledger.actors.items()
+        if pod not in wanted or (pod in current and current[pod][0] != actor)
+    }
+    nodes = known.nodes.union(expected, ledger.actors)
     alive = {actor for actor, _ in current.values()}
-    for pod, (actor, increments) in ledger.actors.items():
-        replaced = pod in current and current[pod][0] != actor
-        if (replaced or pod not in expected) and actor not in alive:
-            retired.setdefault(actor, RetiredActor(actor=actor, increments=increments))
-    for actor, counted in _superseded(parts, expected).items():
-        entry = retired.get(actor, RetiredActor(actor=actor, increments=counted))
-        retired[actor] = entry.model_copy(update={"counted": max(counted, entry.counted or 0)})
+    after = vanished.advance(known, gone, _superseded(parts, nodes), alive)
     actors = {
         pod: current.get(pod) or ledger.actors[pod]
         for pod in expected
         if pod in current or pod in ledger.actors
     }
-    remembered = tuple(retired[actor] for actor in sorted(retired) if actor not in alive)
-    return Ledger(run, actors), remembered[:MAX_RETIRED]
+    return Ledger(run, actors), after
 
 
 def measure(
     ledger: Ledger,
-    retired: tuple[RetiredActor, ...],
+    gone: Vanished,
     reports: Mapping[str, NodeReport],
     *,
     threshold: int,
@@ -89,35 +92,42 @@ def measure(
     """Return the status of the run.
 
     `earlier` is the status of the same run, if there was one: a run that has ended stays as it
-    ended, whatever happens to its nodes. `finished` says whether every node has; `now` is the
-    present in seconds since 1970, which no node's clock may exceed.
+    ended, whatever happens to its nodes, and one of which no node tells stays as it was last seen.
+    `finished` says whether every node has; `now` is the present in seconds since 1970, which no
+    node's clock may exceed.
     """
     if earlier is not None and earlier.phase == "Finished":
         return earlier
+    accounts: dict[str, Any] = {
+        "replaced_nodes": gone.actors,
+        "retired": gone.retired,
+        "folded": gone.folded,
+    }
     parts = _parts(reports, ledger.run)
+    if not parts and earlier is not None:
+        return earlier.model_copy(update=accounts)
     started = [part.started_at for part in parts.values() if part.started_at is not None]
     ended = [part.finished_at for part in parts.values() if part.finished_at is not None]
     running = bool(started) or any(part.phase != "waiting" for part in parts.values())
     value = max((part.value for part in parts.values()), default=0)
     made = sum(increments for _, increments in ledger.actors.values())
-    total = made + sum(max(entry.increments, entry.counted or 0) for entry in retired)
     started_at = to_wire(from_unix(min(min(started), now))) if started else None
-    return WorkloadStatus(
+    measured = WorkloadStatus(
         run=ledger.run,
         phase="Finished" if finished else "Running" if running else "Waiting",
         started_at=(earlier.started_at if earlier else None) or started_at,
         finished_at=to_wire(from_unix(min(max(ended), now))) if finished and ended else None,
+        observed_at=to_wire(from_unix(now)) if parts else None,
         value=value,
-        increments_sum=total,
+        increments_sum=made + gone.increments,
         threshold=threshold,
         overcounting_percent=(
             round(100 * (value - threshold) / threshold, 3) if finished and threshold else None
         ),
-        lost_increments=_lost(made, retired, value, finished=finished),
-        replaced_nodes=len(retired),
+        lost_increments=_lost(made, gone, value, finished=finished),
         bytes=sum(report.sync_payload_bytes for report in reports.values()),
-        retired=retired,
     )
+    return measured.model_copy(update=accounts)
 
 
 def verdict(run: str, expected: tuple[str, ...], reports: Mapping[str, NodeReport]) -> Verdict:
@@ -154,30 +164,26 @@ def _parts(reports: Mapping[str, NodeReport], run: str) -> dict[str, WorkloadRep
     }
 
 
-def _superseded(parts: Mapping[str, WorkloadReport], expected: tuple[str, ...]) -> dict[str, int]:
+def _superseded(parts: Mapping[str, WorkloadReport], nodes: Set[str]) -> dict[str, int]:
     """Return the greatest entry that any node holds of each actor that was superseded.
 
-    An actor is named NODE/INCARNATION; one of a node that the cluster does not have is made up.
+    An actor of a node that the cluster does not have, and never had, is made up.
     """
-    nodes = frozenset(expected)
     entries: dict[str, int] = {}
     for part in parts.values():
         for actor, counted in part.superseded.items():
-            if actor.partition("/")[0] in nodes:
+            if node_of(actor) in nodes:
                 entries[actor] = max(counted, entries.get(actor, 0))
     return entries
 
 
-def _lost(made: int, retired: tuple[RetiredActor, ...], value: int, *, finished: bool) -> int:
+def _lost(made: int, gone: Vanished, value: int, *, finished: bool) -> int:
     """Return the increments of vanished actors that no counter holds.
 
     Nodes tell the entries of actors that a successor replaced. Those of nodes that were scaled
     away they do not; when the run has finished, their sum is what remains of the value.
     """
-    told = [entry for entry in retired if entry.counted is not None]
-    lost = sum(max(0, entry.increments - (entry.counted or 0)) for entry in told)
     if not finished:
-        return lost
-    untold = sum(entry.increments for entry in retired if entry.counted is None)
-    remaining = value - made - sum(entry.counted or 0 for entry in told)
-    return lost + max(0, untold - max(0, remaining))
+        return gone.lost
+    remaining = value - made - gone.counted
+    return gone.lost + max(0, gone.unreported - max(0, remaining))

@@ -32,6 +32,11 @@ class Child:
         """Kind and name: the child's identity within the cluster's namespace."""
         return self.kind, self.name
 
+    @property
+    def hash(self) -> str:
+        """The hash of the manifest: what `last_applied` says of it once it has been applied."""
+        return last_applied(self.manifest)
+
 
 def child(
     cluster: PartisanCluster, api_version: str, kind: str, name: str, body: Manifest
@@ -56,6 +61,11 @@ def digest(value: Any) -> str:
     """Return a short hash of a JSON value that does not depend on the order of keys."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def last_applied(live: Mapping[str, Any]) -> str:
+    """Return the hash of the manifest that was applied last to a live object; empty if none was."""
+    return str((live["metadata"].get("annotations") or {}).get(HASH_ANNOTATION, ""))
 
 
 def owned_by(live: Mapping[str, Any], uid: str) -> bool:

@@ -9,6 +9,7 @@ from partisan_operator.children import (
     disruption_budget,
     naming,
     network_policy,
+    pod_monitor,
     service,
     stateful_set,
 )
@@ -34,10 +35,14 @@ class Family:
     """What protects a cluster that stands. Before all pods were ready there is nothing to protect,
     and the budget's status would be written with each pod that starts."""
 
+    monitors: tuple[Child, ...] = ()
+    """What lets Prometheus find the nodes. Their kind is one that not every API server knows, and
+    so not among `KINDS`."""
+
     @property
     def everyone(self) -> tuple[Child, ...]:
         """All children."""
-        return (*self.foundations, *self.stateful_sets, *self.guards)
+        return (*self.foundations, *self.stateful_sets, *self.guards, *self.monitors)
 
     def find(self, kind: str, name: str) -> Child | None:
         """Return the child of that kind and name, if the cluster should have it."""
@@ -56,6 +61,7 @@ def family_of(cluster: PartisanCluster, default_image: str) -> Family:
         ),
         stateful_sets=tuple(stateful_set.build(cluster, shard, default_image) for shard in shards),
         guards=(disruption_budget.build(cluster),),
+        monitors=(pod_monitor.build(cluster),),
     )
 
 

@@ -11,8 +11,13 @@ from partisan_operator.children.child import digest
 from partisan_operator.children.erlang_terms import Atom, Term, render
 from partisan_operator.children.overlay import overlay_term
 from partisan_operator.models import PartisanCluster
-from partisan_operator.models.quantities import milliseconds
-from partisan_operator.models.workload import AdCounter, Channel, Workload
+from partisan_operator.models.quantities import milliseconds, whole
+from partisan_operator.models.workload import (
+    DEFAULT_QUEUE_LIMIT,
+    AdCounter,
+    Channel,
+    Workload,
+)
 
 _LIVE = (Atom("replicas"), Atom("seeds"), Atom("overlay"))
 """Keys that a running node follows when it is sent another configuration. Besides them it follows
@@ -75,10 +80,19 @@ def render_config(cluster: PartisanCluster) -> str:
 
 
 def _channel(channel: Channel) -> dict[Atom, Term]:
+    """Return a channel's term.
+
+    What is as nodes take it by themselves is left out: pods of before there was such a setting are
+    not replaced for it.
+    """
+    limit = whole(channel.queue_limit)
+    is_default = limit == whole(DEFAULT_QUEUE_LIMIT)
     return {
         Atom("name"): Atom(channel.name),
         _PARALLELISM: channel.parallelism,
         Atom("monotonic"): channel.monotonic,
+        **({Atom("acknowledged"): True} if channel.acknowledged else {}),
+        **({} if is_default else {Atom("queue_bytes"): limit}),
     }
 
 

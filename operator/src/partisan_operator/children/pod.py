@@ -39,8 +39,8 @@ def pod_template(
     spec = cluster.spec
     return {
         "metadata": {
-            "labels": naming.labels(cluster.name) | shard_labels,
-            "annotations": {CONFIG_HASH_ANNOTATION: restart_hash(cluster)},
+            "labels": spec.pods.labels | naming.labels(cluster.name) | shard_labels,
+            "annotations": spec.pods.annotations | {CONFIG_HASH_ANNOTATION: restart_hash(cluster)},
         },
         "spec": {
             "automountServiceAccountToken": False,
@@ -95,7 +95,9 @@ def _container(cluster: PartisanCluster, default_image: str) -> Manifest:
                 ("K8S_ZONE", "metadata.labels['topology.kubernetes.io/zone']"),
             )
         ]
-        + _schedulers(spec),
+        + _schedulers(spec)
+        + [variable.to_wire() for variable in spec.pods.env],
+        **_variables_from(spec),
         "resources": _resources(spec),
         "startupProbe": _probe(_STARTUP),
         "readinessProbe": _probe(_READINESS),
@@ -128,6 +130,11 @@ def _schedulers(spec: PartisanClusterSpec) -> list[Manifest]:
         return []
     count = whole(_requests(spec).get("cpu", 1))
     return [{"name": "ERL_FLAGS", "value": f"+S {count}:{count}"}]
+
+
+def _variables_from(spec: PartisanClusterSpec) -> Manifest:
+    sources = [source.to_wire() for source in spec.pods.env_from]
+    return {"envFrom": sources} if sources else {}
 
 
 def _requests(spec: PartisanClusterSpec) -> dict[str, Any]:

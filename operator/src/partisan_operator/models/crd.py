@@ -154,22 +154,36 @@ def _without_null(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _default(value: Any) -> dict[str, Any]:
-    """Return the `default` entry, without nulls; none for null and for empty containers."""
-    value = _without_nulls(value)
-    return {} if value in (None, {}, [], "") else {"default": value}
+    """Return the `default` entry, without what says nothing; none where nothing else is in it."""
+    value = _said(value)
+    return {} if _is_silent(value) else {"default": value}
 
 
-def _without_nulls(value: Any) -> Any:
+def _said(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        entries = {key: _said(item) for key, item in value.items()}
+        return {key: item for key, item in entries.items() if not _is_silent(item)}
     if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
+        return [_said(item) for item in value]
     return value
+
+
+def _is_silent(value: Any) -> bool:
+    return value in (None, {}, [], "")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what occurs twice twice: anchors are for those who write YAML by hand."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Say that nothing is to be referred to."""
+        return True
 
 
 def render() -> str:
     """Return the CustomResourceDefinition as YAML text."""
-    body: str = yaml.safe_dump(custom_resource_definition(), sort_keys=False, width=100)
+    definition = custom_resource_definition()
+    body: str = yaml.dump(definition, Dumper=_Dumper, sort_keys=False, width=100)
     return _HEADER + body
 
 

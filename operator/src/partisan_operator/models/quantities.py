@@ -72,6 +72,23 @@ IntOrPercent = Annotated[
 """A count of pods, or a share of them such as `10%`."""
 
 
+ByteSize = Annotated[
+    int | str,
+    WithJsonSchema(
+        _INT_OR_STRING
+        | {"maxLength": 32, "pattern": _QUANTITY_PATTERN}
+        | rules(
+            Rule(
+                rule="quantity(string(self)).compareTo(quantity('4Ki')) >= 0"
+                " && quantity(string(self)).compareTo(quantity('1Gi')) <= 0",
+                message="must be a size between 4Ki and 1Gi, such as 512Ki or 8Mi",
+            )
+        )
+    ),
+]
+"""A number of bytes as a resource quantity such as `512Ki`."""
+
+
 def milliseconds(duration: str) -> int:
     """Return the whole milliseconds of a `Duration`, at least 1.
 

@@ -7,7 +7,9 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from partisan_operator.models.base import Resource, Rule, rules
+from partisan_operator.models.metrics import Metrics
 from partisan_operator.models.overlay import Overlay
+from partisan_operator.models.pods import Pods
 from partisan_operator.models.scheduling import (
     ImagePullPolicy,
     LabelValue,
@@ -129,6 +131,12 @@ class PartisanClusterSpec(Resource):
 
     network_policy: NetworkPolicy = NetworkPolicy()
     """Who may connect to the nodes."""
+
+    metrics: Metrics = Metrics()
+    """How the nodes' metrics are collected."""
+
+    pods: Pods = Pods()
+    """What the pods carry besides what the operator gives them."""
 
     resources: Resources = Resources()
     """Compute resources of each node."""

@@ -16,6 +16,7 @@ Timestamp = Annotated[str, Field(max_length=40, json_schema_extra={"format": "da
 TriState = Literal["True", "False", "Unknown"]
 
 MAX_RETIRED = 512
+"""Most vanished actors that are told one by one. Those beyond are added up, node by node."""
 
 
 class Phase(StrEnum):
@@ -125,6 +126,28 @@ class RetiredActor(Resource):
     """Its entry in the counters of the others, where they report it."""
 
 
+class FoldedActors(Resource):
+    """Actors of one node that counted in this run and are gone, added up."""
+
+    node: Annotated[str, Field(max_length=64)]
+    """The node."""
+
+    actors: int
+    """How many there were."""
+
+    last: int
+    """The incarnation of the latest of them."""
+
+    increments: int
+    """Their own increments when they were last seen, of those of which others hold entries."""
+
+    counted: int
+    """Their entries in the counters of the others."""
+
+    unreported: int = 0
+    """Increments, when they were last seen, of those of which no node reports an entry."""
+
+
 class WorkloadStatus(Resource):
     """The current run of the workload."""
 
@@ -140,8 +163,12 @@ class WorkloadStatus(Resource):
     finished_at: Timestamp | None = None
     """When the last node finished."""
 
+    observed_at: Timestamp | None = None
+    """When a node last told of the run: the figures are of this time, and stay while no node
+    answers. Not written by itself, as `status.observedAt`."""
+
     value: int = 0
-    """The counter, summed over ads: the greatest that any node reports."""
+    """The counter, summed over ads: the greatest that any node reports, or last reported."""
 
     increments_sum: int = 0
     """Increments that the nodes say they made, those of vanished actors included."""
@@ -163,7 +190,12 @@ class WorkloadStatus(Resource):
     """Payload that the nodes sent to synchronise the counter."""
 
     retired: Annotated[tuple[RetiredActor, ...], Field(max_length=MAX_RETIRED)] = ()
-    """The actors that vanished, kept here so that a restart of the operator forgets none."""
+    """The actors that vanished, kept here so that a restart of the operator forgets none. Where
+    they are more than fit, the oldest move to `folded`."""
+
+    folded: Annotated[tuple[FoldedActors, ...], Field(max_length=1024)] = ()
+    """The actors that vanished and are in `retired` no more, added up by node: one entry for each
+    node at the most, however long the run and however often the cluster is scaled."""
 
 
 class Timings(Resource):
@@ -217,7 +249,8 @@ class PartisanClusterStatus(Resource):
     """The state in one word."""
 
     converged: TriState = "Unknown"
-    """Whether every node finished the run with the same counter; Unknown without a workload."""
+    """Whether every node finished the run with the same counter; Unknown without a workload, and
+    while no node answers."""
 
     overlay: OverlayStatus | None = None
     """The overlay's graph."""

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from partisan_operator.models.base import Resource, Rule, rules
-from partisan_operator.models.quantities import Duration
+from partisan_operator.models.quantities import ByteSize, Duration
 
 ChannelName = Annotated[
     str,
@@ -30,8 +30,23 @@ ChannelName = Annotated[
 ]
 
 
+DEFAULT_QUEUE_LIMIT = "8Mi"
+"""What a node takes for a channel that does not say."""
+
+
 class Channel(Resource):
     """A named channel: messages on it never wait behind those of another channel."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                "!(self.monotonic && self.acknowledged)",
+                "acknowledged must be false on a monotonic channel, where a message that was lost"
+                " is not worth sending again: remove one of the two",
+                ".acknowledged",
+            )
+        )
+    )
 
     name: ChannelName
     """The name that the application uses. `overlay` is reserved."""
@@ -42,6 +57,16 @@ class Channel(Resource):
 
     monotonic: bool = False
     """On a monotonic channel a newer message replaces an older one that is still queued."""
+
+    acknowledged: bool = False
+    """On an acknowledged channel a message is sent again until its receiver has it, and delivered
+    once, unless the application says otherwise of a single message. A change replaces the pods.
+    The replicated counter has repairs of its own and does without."""
+
+    queue_limit: ByteSize = DEFAULT_QUEUE_LIMIT
+    """Bytes that may wait in one connection of the channel to one neighbour before its senders
+    are held back; on an acknowledged channel half of it may be under way unacknowledged. A change
+    replaces the pods."""
 
 
 class AdCounter(Resource):

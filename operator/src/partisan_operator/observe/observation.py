@@ -11,6 +11,7 @@ from typing import Any
 from partisan_operator.children import naming
 from partisan_operator.children.child import owned_by
 from partisan_operator.models import PartisanCluster
+from partisan_operator.monitoring import Monitoring
 from partisan_operator.observe.report import NodeReport
 
 REPORT_LIFETIME = 10.0
@@ -117,6 +118,9 @@ class Observation:
 
     token: TokenState = TokenState.UNKNOWN
 
+    monitoring: Monitoring = Monitoring.UNKNOWN
+    """What the last complete look found out about PodMonitors."""
+
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
     """By pod name; pods that are going away are left out."""
 
@@ -157,6 +161,14 @@ class Observation:
     def wanted_pods(self, cluster: PartisanCluster) -> int:
         """Return the number of pods that the StatefulSets are asked for now."""
         return sum(shard.wanted for shard in self.shards(cluster))
+
+    def ordinals(self, cluster: PartisanCluster) -> int:
+        """Return how many ordinals it takes for all pods that the StatefulSets are asked for.
+
+        As many as pods, unless somebody else has changed the number of a StatefulSet.
+        """
+        shards = (shard for shard in self.shards(cluster) if shard.wanted)
+        return max((shard.index * naming.SHARD_SIZE + shard.wanted for shard in shards), default=0)
 
     def reports(self, expected: Iterable[str]) -> dict[str, NodeReport]:
         """Return the reports of the expected nodes, by name."""

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from partisan_operator import metrics, rollout
-from partisan_operator.children import Family, naming, tls_files, token_secret
+from partisan_operator.children import Family, naming, pod_monitor, tls_files, token_secret
 from partisan_operator.children.family import KINDS
 from partisan_operator.diagnosis import (
     Reason,
@@ -22,9 +22,10 @@ from partisan_operator.diagnosis import (
     tls_secret_trouble,
     trouble_of,
 )
-from partisan_operator.kube import Kube, Query
+from partisan_operator.kube import Kube, KubeError, Query
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.status import ConditionType
+from partisan_operator.monitoring import Monitoring, wants_monitor
 from partisan_operator.observe.observation import (
     Endpoint,
     Observation,
@@ -43,11 +44,22 @@ _Live = dict[tuple[str, str], Mapping[str, Any]]
 class Observer:
     """Makes observations."""
 
-    def __init__(self, kube: Kube, scraper: Scraper, clock: Callable[[], datetime]) -> None:
-        """Make an observer; `clock` stamps the observations."""
+    def __init__(
+        self,
+        kube: Kube,
+        scraper: Scraper,
+        clock: Callable[[], datetime],
+        *,
+        nodes_monitored: bool = False,
+    ) -> None:
+        """Make an observer; `clock` stamps the observations.
+
+        `nodes_monitored` says that a PodMonitor of the installation selects all nodes.
+        """
         self._kube = kube
         self._scraper = scraper
         self._clock = clock
+        self._nodes_monitored = nodes_monitored
 
     async def look(
         self,
@@ -65,12 +77,20 @@ class Observer:
         (live, token), endpoints = await asyncio.gather(
             self._children(cluster, family, complete=complete), self._endpoints(cluster)
         )
+        monitoring = Monitoring.UNKNOWN if earlier is None else earlier.monitoring
+        if complete:
+            monitoring = await self._add_monitors(cluster, family, live)
         objects = Observation(
-            at=self._clock(), live=live, complete=complete, token=token, endpoints=endpoints
+            at=self._clock(),
+            live=live,
+            complete=complete,
+            token=token,
+            monitoring=monitoring,
+            endpoints=endpoints,
         )
         # Nodes that are to go are asked too: how they are decides whether they may.
         asked = naming.pod_names(
-            cluster.name, max(cluster.spec.replicas, objects.wanted_pods(cluster))
+            cluster.name, max(cluster.spec.replicas, objects.ordinals(cluster))
         )
         with metrics.scrape_seconds.time():
             fresh, failures = await self._scraper.scrape(
@@ -136,6 +156,23 @@ class Observer:
         }
         await self._add_unlabelled(cluster, family, live, kinds)
         return live, await self._token_state(cluster) if complete else TokenState.UNKNOWN
+
+    async def _add_monitors(
+        self, cluster: PartisanCluster, family: Family, live: _Live
+    ) -> Monitoring:
+        """Add the cluster's PodMonitor, and say whether there may be one."""
+        query = Query(labels=naming.selector(cluster.name))
+        try:
+            found = await self._kube.find(pod_monitor.KIND, cluster.namespace, query)
+        except KubeError as error:
+            if error.code not in (403, 404):
+                raise
+            return Monitoring.NO_KIND
+        live.update({(item["kind"], item["metadata"]["name"]): item for item in found})
+        monitoring = Monitoring.INSTALLED if self._nodes_monitored else Monitoring.POSSIBLE
+        if wants_monitor(cluster.spec.metrics.pod_monitor, monitoring):
+            await self._add_unlabelled(cluster, family, live, (pod_monitor.KIND,))
+        return monitoring
 
     async def _add_unlabelled(
         self, cluster: PartisanCluster, family: Family, live: _Live, kinds: Iterable[str]

@@ -18,6 +18,7 @@ from partisan_operator.children.pod import CONFIG_HASH_ANNOTATION
 from partisan_operator.cli import access
 from partisan_operator.cli.access import CommandError, Context
 from partisan_operator.cli.kubectl import Json, KubectlError
+from partisan_operator.models.pods import OWN_LABELS, OWN_PREFIX, OWN_VARIABLES
 
 _APPS = "apis/apps/v1/namespaces"
 
@@ -32,6 +33,28 @@ def _of_container(field: str) -> Callable[[_Template], Any]:
     return lambda template: template["spec"]["containers"][0].get(field)
 
 
+def _pods(template: _Template) -> dict[str, Any]:
+    """Return `spec.pods`: what the template holds beside the operator's own."""
+    metadata, container = template["metadata"], template["spec"]["containers"][0]
+    found = {
+        "labels": _foreign(metadata.get("labels") or {}),
+        "annotations": _foreign(metadata.get("annotations") or {}),
+        "env": [
+            entry for entry in container.get("env") or () if entry["name"] not in OWN_VARIABLES
+        ],
+        "envFrom": container.get("envFrom") or [],
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _foreign(entries: Mapping[str, str]) -> dict[str, str]:
+    return {
+        key: value
+        for key, value in entries.items()
+        if not key.startswith(OWN_PREFIX) and key not in OWN_LABELS
+    }
+
+
 _FIELDS: Mapping[str, Callable[[_Template], Any]] = {
     "image": _of_container("image"),
     "imagePullPolicy": _of_container("imagePullPolicy"),
@@ -42,6 +65,7 @@ _FIELDS: Mapping[str, Callable[[_Template], Any]] = {
     "affinity": _of_pod("affinity", None),
     "topologySpreadConstraints": _of_pod("topologySpreadConstraints", []),
     "priorityClassName": _of_pod("priorityClassName", ""),
+    "pods": _pods,
 }
 """Fields of the spec that the template holds as they are, and where."""
 

@@ -1,0 +1,49 @@
+"""How the nodes' metrics are collected."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import ConfigDict, Field
+
+from partisan_operator.models.base import Resource, Rule, rules
+from partisan_operator.models.pods import Labels
+from partisan_operator.models.quantities import Duration
+
+
+class MonitorMode(StrEnum):
+    """Whether a cluster has a PodMonitor of its own.
+
+    Not On and Off, which YAML takes for booleans.
+    """
+
+    AUTO = "Auto"
+    ENABLED = "Enabled"
+    DISABLED = "Disabled"
+
+
+class Metrics(Resource):
+    """How the nodes' metrics are collected."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                "duration(self.interval) >= duration('1s')",
+                "interval must be at least 1s: a node's metrics are no finer than that",
+                ".interval",
+            )
+        )
+    )
+
+    pod_monitor: MonitorMode = MonitorMode.AUTO
+    """A PodMonitor of the Prometheus operator for this cluster alone. Auto: where the API server
+    knows the kind and no PodMonitor of the installation scrapes the nodes of all clusters
+    already. Enabled: in any case; where the kind is missing the cluster is Degraded and says so,
+    and where the installation has one too the nodes are scraped twice. Disabled: none."""
+
+    interval: Duration = "15s"
+    """How often Prometheus scrapes each node by that PodMonitor."""
+
+    labels: Labels = Field(default_factory=dict)
+    """Further labels of the PodMonitor, by which a Prometheus finds it: what its
+    `podMonitorSelector` asks for."""
