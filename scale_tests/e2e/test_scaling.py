@@ -86,6 +86,18 @@ def test_a_scale_down_that_would_cut_the_overlay_is_refused_until_it_would_not(
     assert subject.uids() == pods
     assert revisions(subject) == told
     assert "ScaleDownRefused" in events(subject, cluster)
+    # Pods have to stay, and all else is looked after.
+    service = core(subject.namespace, "services", "bounded")
+    shard = f"apis/apps/v1/namespaces/{subject.namespace}/statefulsets/bounded"
+    cluster.delete(service)
+    cluster.patch(shard, {"spec": {"revisionHistoryLimit": 9}})
+    wait_for("the Service made anew", lambda: cluster.find(service), bool)
+    wait_for(
+        "the StatefulSet repaired",
+        lambda: cluster.get(shard)["spec"]["revisionHistoryLimit"],
+        lambda limit: limit == 3,
+    )
+    assert (subject.uids(), revisions(subject)) == (pods, told)
     subject.patch(overlay=static((0, 1), (1, 2)))
     subject.wait("scaled once it is safe", lambda s: s.steady and s.joined == 3)
     assert subject.uids() == {name: pods[name] for name in pods if name != "bounded-3"}

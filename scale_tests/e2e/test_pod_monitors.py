@@ -1,0 +1,64 @@
+"""A cluster that insists on a PodMonitor says that there can be none, and gets one when it can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import yaml
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import manifest
+from scale_tests.harness import operator
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster
+from scale_tests.harness.progress import wait_for
+from scale_tests.monitoring.definitions import GROUP, definitions
+
+pytestmark = pytest.mark.alone
+"""Defines a kind that the operator looks for in all namespaces."""
+
+NAME = f"podmonitors.{GROUP}"
+DEFINITION = f"apis/apiextensions.k8s.io/v1/customresourcedefinitions/{NAME}"
+
+
+@pytest.fixture
+def define(environment: Environment, cluster: Cluster) -> Iterator[Callable[[], None]]:
+    """Makes the Prometheus operator's definition; the test began without one."""
+    if cluster.find(DEFINITION) is not None:
+        pytest.skip("somebody's Prometheus operator is here")
+
+    def make() -> None:
+        wanted = next(item for item in definitions() if item["metadata"]["name"] == NAME)
+        apply = ("apply", "--server-side", "-f", "-")
+        operator.kubectl(environment, *apply, stdin=yaml.safe_dump(wanted))
+        operator.kubectl(environment, "wait", "--for=condition=Established", f"crd/{NAME}")
+
+    yield make
+    cluster.delete(DEFINITION)
+
+
+def test_a_pod_monitor_that_cannot_be_is_told_and_made_when_it_can(
+    new_subject: NewSubject, cluster: Cluster, define: Callable[[], None]
+) -> None:
+    subject = new_subject("watched")
+    labels = {"release": "stack"}
+    metrics = {"podMonitor": "Enabled", "interval": "1m30s", "labels": labels}
+    subject.apply(manifest("watched", 2, workload=None, metrics=metrics))
+    trouble = subject.wait("Degraded", lambda s: s.trouble is not None and s.steady).trouble
+    assert trouble is not None
+    assert trouble.reason == "PodMonitorUnavailable"
+    before = subject.uids()
+
+    define()
+    path = f"apis/{GROUP}/v1/namespaces/{subject.namespace}/podmonitors/watched-nodes"
+    monitor = wait_for("the PodMonitor", lambda: cluster.find(path), bool)
+    assert monitor is not None
+    (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+    assert endpoint["interval"] == "90s"
+    assert monitor["metadata"]["labels"]["release"] == "stack"
+    subject.wait("recovered", lambda s: s.trouble is None)
+
+    subject.patch(metrics={"podMonitor": "Disabled"})
+    wait_for("the PodMonitor's end", lambda: cluster.find(path), lambda found: found is None)
+    assert subject.uids() == before
