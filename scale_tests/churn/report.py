@@ -15,6 +15,7 @@ from scale_tests.churn.timeline import Phase, Sample, sent
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import RESULTS
+from scale_tests.results.page import Page, Picture, Section, Table, bars_table, markdown
 
 COLUMNS = (
     "fault",
@@ -76,7 +77,8 @@ def write(recorded: Recorded, results: Path = RESULTS) -> tuple[Path, list[Bar]]
         phases=recorded.phases, samples=recorded.samples, outcomes=outcomes
     )
     pictures.draw(recording, directory, _subtitle(recorded))
-    (directory / "README.md").write_text(page(measured, recorded.programme, outcomes, bars))
+    shown = page(measured, recorded.programme, outcomes, bars, directory)
+    (directory / "README.md").write_text(markdown(shown, directory))
     return directory, bars
 
 
@@ -105,14 +107,13 @@ def page(
     programme: Programme,
     outcomes: Sequence[Outcome],
     bars: Sequence[Bar],
-) -> str:
-    """The Markdown page of the result directory."""
+    directory: Path,
+) -> Page:
+    """The page of the result directory, in which the pictures are."""
     meta = measured["meta"]
     host = meta["machine"]
     found = ", ".join(f"{part} {version}" for part, version in meta["versions"].items())
-    lines = [
-        f"# Churn and partitions, {programme.nodes} pods, {meta['started']}",
-        "",
+    circumstances = (
         f"{host['cpus']} CPUs ({host['cpu_model']}), {host['memory_bytes'] / (1 << 30):.0f} GiB, "
         f"kernel {host['kernel']}. {found}. HyParView, synchronisation "
         f"{programme.synchronization}, {programme.churn_per_minute:g} nodes a minute of churn for "
@@ -122,32 +123,30 @@ def page(
             if programme.partition_seconds
             else "no partition: this cluster's network cannot be cut from here."
         )
-        + (" Shortened (QUICK=1)." if meta["quick"] else ""),
-        "",
-        f"| {' | '.join(COLUMNS)} |",
-        f"|{'---|' * len(COLUMNS)}",
-        *(f"| {' | '.join(row)} |" for row in rows(outcomes)),
-        "",
+        + (" Shortened (QUICK=1)." if meta["quick"] else "")
+    )
+    explained = (
         "Times are from the end of the fault (the kill, the last of the churn's, the healing) but "
         "for *told*: from the beginning of the partition until the status has the condition "
         "OverlayConnected=False, Partitioned. *Reach* is the share of the survivors in one "
         "component, in looks that at least 90 % of them answered. *Accounted*: every replica holds "
         "all increments but those lost, and no more. "
         "*Lost*: counted by nodes that were killed before they had told anybody. Bytes are frames, "
-        "and CRDT payload.",
-        "",
-        "| checked | found | held to | |",
-        "|---|---|---|---|",
-        *(
-            f"| {bar.name} | {bar.value} | {bar.bar} | {'ok' if bar.ok else '**FAILED**'} |"
-            for bar in bars
-        ),
-        "",
-        *(f"![{picture.title}]({picture.name}.svg)\n" for picture in pictures.PICTURES),
-        f"Again: `python -m scale_tests.churn --nodes {programme.nodes} --seed {programme.seed}`.",
-        "",
+        "and CRDT payload."
+    )
+    drawn = [
+        Picture(title=picture.title, file=directory / f"{picture.name}.svg")
+        for picture in pictures.PICTURES
     ]
-    return "\n".join(lines)
+    again = f"`python -m scale_tests.churn --nodes {programme.nodes} --seed {programme.seed}`"
+    return Page(
+        title=f"Churn and partitions, {programme.nodes} pods, {meta['started']}",
+        sections=[
+            Section(text=[circumstances], parts=[Table(head=COLUMNS, rows=rows(outcomes))]),
+            Section(text=[explained], parts=[bars_table(bars), *drawn]),
+            Section(text=[f"Again: {again}."]),
+        ],
+    )
 
 
 def _samples(recorded: Recorded) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from scale_tests.harness.commands import ROOT
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import RESULTS
-from scale_tests.results.page import Page, Picture, Section, Table, hypertext, markdown
+from scale_tests.results.page import Page, Picture, Section, bars_table, hypertext, markdown
 from scale_tests.simulate.synchronization import Row
 
 SLOW = 1.25
@@ -115,11 +115,7 @@ def _page(
     held: Sequence[Bar],
     drawn: Sequence[Picture],
 ) -> Page:
-    bars = Table(
-        caption=f"What the run is held to. {speed(experiment)}",
-        head=("", "found", "held to", ""),
-        rows=[[b.name, str(b.value), b.bar, "ok" if b.ok else "MISSED"] for b in held],
-    )
+    bars = bars_table(held, f"What the run is held to. {speed(experiment)}")
     sections = [
         Section(title="Bars", text=_introduction(experiment, results, meta), parts=[bars]),
         Section(title="Pictures", parts=drawn),
