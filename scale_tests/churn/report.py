@@ -16,6 +16,7 @@ from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import RESULTS
 from scale_tests.results.page import Page, Picture, Section, Table, bars_table, markdown
+from scale_tests.results.units import GIB, seconds
 
 COLUMNS = (
     "fault",
@@ -89,10 +90,10 @@ def rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
             outcome.name,
             str(outcome.killed),
             f"{outcome.least_reach_percent:g}",
-            _seconds(outcome.survivors_connected),
-            _seconds(outcome.one_component),
-            _seconds(outcome.accounted),
-            "" if outcome.told is None else _seconds(outcome.told),
+            seconds(outcome.survivors_connected, never="never"),
+            seconds(outcome.one_component, never="never"),
+            seconds(outcome.accounted, never="never"),
+            "" if outcome.told is None else seconds(outcome.told),
             f"{outcome.increments:,}",
             f"{outcome.lost:,}",
             f"{outcome.bytes_per_second_and_node:,.0f}",
@@ -114,7 +115,7 @@ def page(
     host = meta["machine"]
     found = ", ".join(f"{part} {version}" for part, version in meta["versions"].items())
     circumstances = (
-        f"{host['cpus']} CPUs ({host['cpu_model']}), {host['memory_bytes'] / (1 << 30):.0f} GiB, "
+        f"{host['cpus']} CPUs ({host['cpu_model']}), {host['memory_bytes'] / GIB:.0f} GiB, "
         f"kernel {host['kernel']}. {found}. HyParView, synchronisation "
         f"{programme.synchronization}, {programme.churn_per_minute:g} nodes a minute of churn for "
         f"{programme.churn_seconds:.0f} s, "
@@ -193,7 +194,3 @@ def _subtitle(recorded: Recorded) -> str:
         f"Kubernetes {versions.get('kubernetes', '-')}, OTP {versions.get('otp', '-')}, "
         f"partisan {versions.get('source', '-')}"
     )
-
-
-def _seconds(value: float | None) -> str:
-    return "never" if value is None else f"{value:.1f}"

@@ -12,11 +12,11 @@ from typing import Any
 from scale_tests import procfs
 from scale_tests.formation.fleet import Fleet, Plan, fleet, name
 from scale_tests.harness.progress import StallClock, wait_for
+from scale_tests.results.units import MIB
 
 INCREMENT_MS, PROPAGATION_MS, INCREMENTS = 10_000, 5_000, 180
 """The published intervals, and how often a node counts."""
 
-MIB = float(1 << 20)
 STALL_SECONDS = 300.0
 _STARTING_AT_ONCE = 16
 _CLIENTS_ASKED = 8

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from scale_tests.experiments.experiment import Threshold
 from scale_tests.experiments.result import Result
 from scale_tests.results.bars import Bar
-
-GIB = float(1 << 30)
+from scale_tests.results.units import GIB, MIB
 
 
 def bars(results: Sequence[Result], thresholds: Sequence[Threshold]) -> list[Bar]:
@@ -88,5 +87,5 @@ def _shown(figure: str, value: float) -> str:
     if figure.startswith("bytes"):
         return f"{value / GIB:.4g} GiB"
     if figure.startswith("memory"):
-        return f"{value / (1 << 20):.4g} MiB"
+        return f"{value / MIB:.4g} MiB"
     return f"{value:.4g}"

@@ -13,12 +13,13 @@ from scale_tests.experiments.drawing import Material
 from scale_tests.experiments.experiment import Experiment
 from scale_tests.experiments.result import Result
 from scale_tests.experiments.series import series
-from scale_tests.experiments.tables import GIB, less, speed
-from scale_tests.harness.commands import ROOT
+from scale_tests.experiments.tables import less, speed
+from scale_tests.harness.commands import relative
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import RESULTS
 from scale_tests.results.page import Page, Picture, Section, bars_table, hypertext, markdown
+from scale_tests.results.units import GIB
 from scale_tests.simulate.synchronization import Row
 
 SLOW = 1.25
@@ -58,7 +59,7 @@ def write(
         speedup=experiment.speedup,
         quick=experiment.quick,
         cluster_machine=results[-1].machine or "elsewhere",
-        directory=relative(directory),
+        directory=str(relative(directory)),
     )
     documents.write(measured, directory)
     documents.write(measured, latest)
@@ -211,9 +212,3 @@ def _simulated_cell(row: Row) -> dict[str, Any]:
         "bytes_frames": round(row.frames * GIB),
         "seconds_to_converge": row.seconds_to_converge,
     }
-
-
-def relative(path: Path) -> str:
-    """A path as people are shown it."""
-    path = path.resolve()
-    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
