@@ -22,7 +22,16 @@ from scale_tests.results import document as documents
 from scale_tests.results import versions
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import RESULTS
-from scale_tests.results.page import Page, Picture, Section, Table, bars_table, markdown
+from scale_tests.results.page import (
+    Page,
+    Picture,
+    Section,
+    Table,
+    bars_table,
+    hardware,
+    listed,
+    markdown,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,13 +134,7 @@ def summary(
 ) -> Page:
     """The page of the result directory, in which the pictures are."""
     meta = document["meta"]
-    host = meta["machine"]
-    circumstances = (
-        f"{host['cpus']} CPUs ({host['cpu_model']}), {size(host['memory_bytes'])} memory, "
-        f"kernel {host['kernel']}. "
-        + ", ".join(f"{part} {version}" for part, version in meta["versions"].items())
-        + "."
-    )
+    circumstances = f"{hardware(meta['machine'])}. {listed(meta['versions'])}."
     files = (
         "`cluster.yaml` is the manifest, `samples.jsonl` has one observation a line, `demo.json` "
         "all figures."

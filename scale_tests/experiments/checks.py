@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 
-from scale_tests.experiments.experiment import Threshold
+from scale_tests.experiments.parts import Threshold
 from scale_tests.experiments.result import Result
 from scale_tests.results.bars import Bar
 from scale_tests.results.units import GIB, MIB
@@ -41,24 +42,21 @@ def _held(threshold: Threshold, results: Sequence[Result]) -> list[Bar]:
         return []
     values = [getattr(cell, threshold.figure) for cell in selected]
     known = [float(value) for value in values if value is not None]
-    found = []
-    name = _name(threshold)
-    for bound, sign, worst in (
-        (threshold.most, "<=", max(known, default=0.0)),
-        (threshold.least, ">=", min(known, default=0.0)),
-    ):
-        if bound is not None:
-            ok = worst <= bound if sign == "<=" else worst >= bound
-            complete = len(known) == len(values)
-            found.append(
-                Bar(
-                    name=name,
-                    value=_shown(threshold.figure, worst) if complete else "not reached",
-                    bar=f"{sign} {_shown(threshold.figure, bound)}",
-                    ok=ok and complete,
-                )
-            )
-    return found
+    complete = len(known) == len(values)
+    bounds = (
+        (threshold.most, "<=", max(known, default=0.0), operator.le),
+        (threshold.least, ">=", min(known, default=0.0), operator.ge),
+    )
+    return [
+        Bar(
+            name=_name(threshold),
+            value=_shown(threshold.figure, worst) if complete else "not reached",
+            bar=f"{sign} {_shown(threshold.figure, bound)}",
+            ok=complete and holds(worst, bound),
+        )
+        for bound, sign, worst, holds in bounds
+        if bound is not None
+    ]
 
 
 def _selects(threshold: Threshold, cell: Result) -> bool:

@@ -18,7 +18,16 @@ from scale_tests.harness.commands import relative
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import RESULTS
-from scale_tests.results.page import Page, Picture, Section, bars_table, hypertext, markdown
+from scale_tests.results.page import (
+    Page,
+    Picture,
+    Section,
+    bars_table,
+    hardware,
+    hypertext,
+    listed,
+    markdown,
+)
 from scale_tests.results.units import GIB
 from scale_tests.simulate.synchronization import Row
 
@@ -150,16 +159,10 @@ def _introduction(
     experiment: Experiment, results: Sequence[Result], meta: Mapping[str, Any]
 ) -> list[str]:
     machine = meta["cluster_machine"]
-    hardware = (
-        f"{machine['cpus']} CPUs ({machine['cpu_model']}), "
-        f"{machine['memory_bytes'] / GIB:.0f} GiB of memory, kernel {machine['kernel']}"
-        if isinstance(machine, dict)
-        else "a cluster elsewhere"
-    )
-    versions = ", ".join(f"{part} {version}" for part, version in meta["versions"].items())
+    where = hardware(machine) if isinstance(machine, dict) else "a cluster elsewhere"
     return [
-        f"{len(results)} cells, every one a PartisanCluster of real pods on {hardware}; seed "
-        f"{experiment.seed}. {versions}.",
+        f"{len(results)} cells, every one a PartisanCluster of real pods on {where}; seed "
+        f"{experiment.seed}. {listed(meta['versions'])}.",
         *compression(experiment),
     ]
 

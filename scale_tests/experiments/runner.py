@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from scale_tests.experiments import cell
-from scale_tests.experiments.cell import Place
+from scale_tests.experiments.course import Place
 from scale_tests.experiments.experiment import Experiment, Point
 from scale_tests.experiments.result import Result
 from scale_tests.experiments.store import Store

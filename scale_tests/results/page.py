@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scale_tests.results.bars import Bar
+from scale_tests.results.units import GIB
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -64,6 +66,19 @@ def bars_table(bars: Sequence[Bar], caption: str = "") -> Table:
         rows=[[b.name, str(b.value), b.bar, "ok" if b.ok else "MISSED"] for b in bars],
         caption=caption,
     )
+
+
+def hardware(machine: Mapping[str, Any]) -> str:
+    """A machine, as `document.machine` describes it, in words."""
+    return (
+        f"{machine['cpus']} CPUs ({machine['cpu_model']}), "
+        f"{machine['memory_bytes'] / GIB:.0f} GiB of memory, kernel {machine['kernel']}"
+    )
+
+
+def listed(versions: Mapping[str, str]) -> str:
+    """What took part, each with its version."""
+    return ", ".join(f"{part} {version}" for part, version in versions.items())
 
 
 def markdown(page: Page, directory: Path) -> str:

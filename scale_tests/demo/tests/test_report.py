@@ -21,7 +21,7 @@ def test_the_summary_shows_figures_machine_bars_and_pictures(tmp_path: Path) -> 
     for words in (
         "| nodes joined | 4 of 4 |",
         "| apply to converged | 18.2 s |",
-        "2 CPUs (a processor), 24.0 GB memory",
+        "2 CPUs (a processor), 22 GiB of memory",
         "](impressions.png)",
         "ok |",
     ):
