@@ -23,10 +23,12 @@ from scale_tests.harness import operator
 from scale_tests.harness.commands import ROOT
 from scale_tests.harness.kube import Cluster
 from scale_tests.harness.nodes import read_nodes
+from scale_tests.harness.removal import remove_cluster
 from scale_tests.results import versions
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import document, write
 from scale_tests.results.tables import show_bars, spread
+from scale_tests.results.units import MIB
 
 NODES = 32
 MORE_THAN_THE_RUNTIME = 5.0
@@ -44,8 +46,7 @@ def main() -> int:
     operator.kubectl(
         environment, "apply", "-f", "-", stdin=json.dumps(_namespace(measure.NAMESPACE))
     )
-    if measure.cluster_exists(cluster):
-        measure.remove(environment, cluster)
+    remove_cluster(cluster, measure.NAMESPACE, CLUSTER)
     cells: list[dict[str, Any]] = []
     repetitions = 1 if quick else 5
     for repetition in range(repetitions):
@@ -56,7 +57,7 @@ def main() -> int:
         ours = measure.cluster_seconds(environment, cluster, NODES)
         cells.append({"figure": "start", "baseline_seconds": bare, "cluster_seconds": ours})
         if repetition + 1 < repetitions:
-            measure.remove(environment, cluster)
+            remove_cluster(cluster, measure.NAMESPACE, CLUSTER)
     nodes = footprints(measure.NAMESPACE) if environment.local else []
     cells += [{"figure": "footprint", **vars(node)} for node in nodes]
     console.print("operator at rest")
@@ -84,7 +85,7 @@ def main() -> int:
         )
     )
     console.print(f"\n{file.relative_to(ROOT)}")
-    measure.remove(environment, cluster)
+    remove_cluster(cluster, measure.NAMESPACE, CLUSTER)
     return 0 if held else 1
 
 
@@ -122,14 +123,13 @@ def _print(console: Console, cells: list[dict[str, Any]], nodes: list[Footprint]
         f"{rest['reads']} reads, {rest['writes']} writes",
     )
     if nodes:
-        mib = 1 << 20
         table.add_row(
             "memory of an idle node (PSS), MiB",
-            f"{statistics.median(node.pss for node in nodes) / mib:.1f}",
+            f"{statistics.median(node.pss for node in nodes) / MIB:.1f}",
         )
         table.add_row(
             "of that private, MiB",
-            f"{statistics.median(node.private for node in nodes) / mib:.1f}",
+            f"{statistics.median(node.private for node in nodes) / MIB:.1f}",
         )
         table.add_row(
             "processor time of a node until all had joined, s",

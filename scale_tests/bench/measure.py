@@ -12,9 +12,9 @@ from scale_tests import procfs
 from scale_tests.bench import manifests
 from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import ApiError, Cluster, core, partisan_cluster
+from scale_tests.harness.kube import ApiError, Cluster, core
 from scale_tests.harness.nodes import read_node
-from scale_tests.harness.partisan import CLUSTER_LABEL, read_cluster, read_pods
+from scale_tests.harness.partisan import read_cluster, read_pods
 from scale_tests.harness.progress import wait_for
 
 NAMESPACE = "partisan-bench"
@@ -69,7 +69,11 @@ def baseline_seconds(environment: Environment, cluster: Cluster, nodes: int) -> 
     elapsed = time.monotonic() - started
     kinds = "statefulset,configmap,secret"
     operator.kubectl(environment, "delete", "-n", NAMESPACE, kinds, manifests.BASELINE)
-    _wait_gone(cluster, f"app={manifests.BASELINE}")
+    wait_for(
+        "the bare pods to be gone",
+        lambda: len(cluster.list(core(NAMESPACE, "pods"), f"app={manifests.BASELINE}")),
+        lambda left: left == 0,
+    )
     return elapsed
 
 
@@ -85,12 +89,6 @@ def cluster_seconds(environment: Environment, cluster: Cluster, nodes: int) -> f
         period_seconds=0.2,
     )
     return time.monotonic() - started
-
-
-def remove(environment: Environment, cluster: Cluster) -> None:
-    """Deletes the PartisanCluster and waits until its pods are gone."""
-    operator.kubectl(environment, "delete", "-n", NAMESPACE, "pc", manifests.CLUSTER)
-    _wait_gone(cluster, f"{CLUSTER_LABEL}={manifests.CLUSTER}")
 
 
 def overhead(cluster: Cluster, seconds: float) -> Overhead:
@@ -141,14 +139,6 @@ def _stateful_set_ready(cluster: Cluster) -> int:
     return int(cluster.get(path).get("status", {}).get("readyReplicas", 0))
 
 
-def _wait_gone(cluster: Cluster, selector: str) -> None:
-    wait_for(
-        f"the pods of {selector} to be gone",
-        lambda: len(cluster.list(core(NAMESPACE, "pods"), selector)),
-        lambda left: left == 0,
-    )
-
-
 def _calls(cluster: Cluster) -> dict[str, float]:
     """The operator's requests for its clusters so far, by verb; those for its Lease left out."""
     calls: dict[str, float] = {}
@@ -159,8 +149,3 @@ def _calls(cluster: Cluster) -> dict[str, float]:
                 verb = sample.labels["verb"]
                 calls[verb] = calls.get(verb, 0.0) + sample.value
     return calls
-
-
-def cluster_exists(cluster: Cluster) -> bool:
-    """Whether an earlier measurement left its cluster."""
-    return cluster.find(partisan_cluster(NAMESPACE, manifests.CLUSTER)) is not None

@@ -27,11 +27,12 @@ from scale_tests.churn.timeline import Sample
 from scale_tests.demo.diagnosis import explain
 from scale_tests.harness import environment as environments
 from scale_tests.harness import operator, terminal
+from scale_tests.harness.capacity import capacity
 from scale_tests.harness.commands import ROOT, CommandError
 from scale_tests.harness.environment import ConfigurationError, Environment
-from scale_tests.harness.kube import ApiError, Cluster, core, partisan_cluster
-from scale_tests.harness.partisan import CLUSTER_LABEL
-from scale_tests.harness.progress import StalledError, wait_for
+from scale_tests.harness.kube import ApiError, Cluster, partisan_cluster
+from scale_tests.harness.progress import StalledError
+from scale_tests.harness.removal import remove_cluster
 from scale_tests.localkube import partition
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.results import versions
@@ -99,7 +100,7 @@ def _run(console: Console, programme: Programme, *, quick: bool) -> int:
     cluster = Cluster(environment.kubeconfig)
     _check_room(cluster, programme.nodes)
     operator.install(environment)
-    _remove(cluster)
+    remove_cluster(cluster, NAMESPACE, NAME)
     if cluster.find(f"api/v1/namespaces/{NAMESPACE}") is None:
         cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     started = datetime.now(UTC)
@@ -123,7 +124,7 @@ def _run(console: Console, programme: Programme, *, quick: bool) -> int:
     _show(console, [result.outcome(p, recorder.samples) for p in conductor.phases])
     held = show_bars(console, bars)
     console.print(f"\n{directory.relative_to(ROOT)}")
-    _remove(cluster)
+    remove_cluster(cluster, NAMESPACE, NAME)
     return 0 if held else 1
 
 
@@ -145,30 +146,12 @@ def _record(
 
 def _check_room(cluster: Cluster, nodes: int) -> None:
     """Refuses more pods than the cluster's machines take, before anything waits for them."""
-    capacity = sum(
-        int(item["status"]["allocatable"]["pods"]) for item in cluster.list("api/v1/nodes")
-    )
-    present = sum(
-        item["status"].get("phase") in ("Pending", "Running")
-        and item["metadata"]["namespace"] != NAMESPACE
-        for item in cluster.list("api/v1/pods")
-    )
-    if present + nodes > capacity:
+    pods = capacity(cluster, besides=NAMESPACE)
+    if nodes > pods.free:
         raise ConfigurationError(
-            f"{nodes} nodes do not fit: the cluster takes {capacity} pods and has {present}. Choose"
-            " fewer, delete others, or let the local cluster take more: `python -m"
-            f" scale_tests.localkube up --max-pods {present + nodes + 10}`"
+            f"{nodes} nodes do not fit: the cluster takes {pods.limit} pods and has {pods.taken}. "
+            f"Choose fewer, delete others, or let a local one take more: {pods.advice(nodes)}"
         )
-
-
-def _remove(cluster: Cluster) -> None:
-    """Deletes the cluster, if there is one, and waits until its pods are gone."""
-    cluster.delete(partisan_cluster(NAMESPACE, NAME))
-    wait_for(
-        "the pods of an earlier run to be gone",
-        lambda: len(cluster.list(core(NAMESPACE, "pods"), f"{CLUSTER_LABEL}={NAME}")),
-        lambda left: left == 0,
-    )
 
 
 def _show(console: Console, outcomes: Sequence[result.Outcome]) -> None:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scale_tests.churn.result import Outcome
-from scale_tests.churn.timeline import Phase, Sample, rates, sent
+from scale_tests.churn.timeline import Phase, Sample, phase_at, rates, sent
 from scale_tests.results.pictures import (
     BLUE,
     GREEN,
@@ -29,7 +29,7 @@ SHADES = {"kill": VERMILION, "churn": ORANGE, "partition": PURPLE}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recording:
+class Material:
     """All that pictures are made of."""
 
     phases: Sequence[Phase]
@@ -39,20 +39,21 @@ class Recording:
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture: its file, its title, what plots it."""
+    """One picture: its file, its title, its height in inches, what plots it."""
 
     name: str
     title: str
-    plot: Callable[[Figure, Recording], None]
+    height: float
+    plot: Callable[[Figure, Material], None]
 
 
-def draw(recording: Recording, directory: Path, subtitle: str) -> list[Path]:
+def draw(material: Material, directory: Path, subtitle: str) -> list[Path]:
     """Draws every picture into `directory` and returns the files."""
     files: list[Path] = []
     for picture in PICTURES:
         with mpl.rc_context(STYLE):
-            figure = Figure(figsize=(8, 6 if picture.plot is plot_timeline else 4), layout="tight")
-            picture.plot(figure, recording)
+            figure = Figure(figsize=(8, picture.height), layout="tight")
+            picture.plot(figure, material)
             figure.suptitle(picture.title, x=0.02, ha="left", fontweight="bold", fontsize=12)
             figure.text(0.02, 0.005, subtitle, fontsize=7.5, color=GREY)
             figure.tight_layout(rect=(0, 0.02, 1, 0.99))
@@ -60,36 +61,36 @@ def draw(recording: Recording, directory: Path, subtitle: str) -> list[Path]:
     return files
 
 
-def plot_timeline(figure: Figure, recording: Recording) -> None:
+def plot_timeline(figure: Figure, material: Material) -> None:
     """Reachability, the account and the traffic, one above the other, on one axis of time."""
     reach, account, traffic = figure.subplots(3, sharex=True, height_ratios=(3, 3, 2))
-    _plot_reach(reach, recording)
-    _plot_account(account, recording)
-    line = list(rates(sent(recording.samples)))
-    nodes = recording.samples[-1].cluster.replicas_wanted
+    _plot_reach(reach, material)
+    _plot_account(account, material)
+    line = list(rates(sent(material.samples)))
+    nodes = material.samples[-1].cluster.replicas_wanted
     traffic.plot([t for t, _ in line], [r / nodes / 1024 for _, r in line], color=BLUE, linewidth=1)
     traffic.set_ylabel("KiB/s sent\nper node")
     traffic.set_ylim(bottom=0)
     traffic.set_xlabel("seconds since the apply")
     for axes in (reach, account, traffic):
-        _shade(axes, recording.phases, named=axes is reach)
+        _shade(axes, material.phases, named=axes is reach)
     account.legend(loc="upper left", fontsize=8)
     reach.legend(loc="lower right", fontsize=8)
 
 
-def _plot_reach(axes: Axes, recording: Recording) -> None:
-    wanted = recording.samples[-1].cluster.replicas_wanted
-    seconds = [s.seconds for s in recording.samples]
+def _plot_reach(axes: Axes, material: Material) -> None:
+    wanted = material.samples[-1].cluster.replicas_wanted
+    seconds = [s.seconds for s in material.samples]
     axes.plot(
         seconds,
-        [100 * sum(n.joined for n in s.nodes) / wanted for s in recording.samples],
+        [100 * sum(n.joined for n in s.nodes) / wanted for s in material.samples],
         color=SKY,
         label="joined, of all nodes",
     )
     reached = [
         (s.seconds, 100 * reach)
-        for s in recording.samples
-        if (phase := _phase_at(recording.phases, s.seconds)) is not None
+        for s in material.samples
+        if (phase := phase_at(material.phases, s.seconds)) is not None
         and (reach := phase.reach(s)) is not None
     ]
     axes.plot(
@@ -102,26 +103,26 @@ def _plot_reach(axes: Axes, recording: Recording) -> None:
     axes.set_ylim(0, 104)
 
 
-def _plot_account(axes: Axes, recording: Recording) -> None:
-    seconds = [s.seconds for s in recording.samples]
+def _plot_account(axes: Axes, material: Material) -> None:
+    seconds = [s.seconds for s in material.samples]
     axes.plot(
         seconds,
-        [s.cluster.workload.increments_sum for s in recording.samples],
+        [s.cluster.workload.increments_sum for s in material.samples],
         color=VERMILION,
         label="increments made",
     )
     # A node that has just come back holds nothing for a moment; it joins in with its first message.
-    holding = [(s.seconds, [n.value for n in s.nodes if n.value]) for s in recording.samples]
-    for extreme, style in ((max, "-"), (min, "--")):
+    holding = [(s.seconds, [n.value for n in s.nodes if n.value]) for s in material.samples]
+    for which, extreme, style in (("foremost", max, "-"), ("last", min, "--")):
         axes.plot(
             [t for t, values in holding if values],
             [extreme(values) for _, values in holding if values],
             color=GREEN,
             linestyle=style,
             linewidth=1,
-            label=f"counted, the {'foremost' if extreme is max else 'last'} replica",
+            label=f"counted, the {which} replica",
         )
-    lost = [s.cluster.workload.lost_increments for s in recording.samples]
+    lost = [s.cluster.workload.lost_increments for s in material.samples]
     axes.plot(seconds, lost, color=GREY, linestyle=":", label=f"lost with killed nodes: {lost[-1]}")
     axes.set_ylabel("increments")
     axes.set_ylim(bottom=0)
@@ -145,10 +146,10 @@ def _shade(axes: Axes, phases: Sequence[Phase], *, named: bool) -> None:
             )
 
 
-def plot_recovery(figure: Figure, recording: Recording) -> None:
+def plot_recovery(figure: Figure, material: Material) -> None:
     """Seconds from the end of each fault until survivors, all nodes and the counter are well."""
     axes = figure.subplots()
-    faults = [o for o in recording.outcomes if o.kind != "calm"]
+    faults = [o for o in material.outcomes if o.kind != "calm"]
     figures: tuple[tuple[str, str, Callable[[Outcome], float | None]], ...] = (
         ("the survivors one component", SKY, lambda o: o.survivors_connected),
         ("all nodes back, one component", BLUE, lambda o: o.one_component),
@@ -165,12 +166,7 @@ def plot_recovery(figure: Figure, recording: Recording) -> None:
     axes.legend(fontsize=9)
 
 
-def _phase_at(phases: Sequence[Phase], seconds: float) -> Phase | None:
-    begun = [phase for phase in phases if phase.at <= seconds]
-    return begun[-1] if begun else None
-
-
 PICTURES = (
-    Picture("churn", "Killed, churned and cut in two while it counts", plot_timeline),
-    Picture("churn-recovery", "How long each fault lasts on", plot_recovery),
+    Picture("churn", "Killed, churned and cut in two while it counts", 6, plot_timeline),
+    Picture("churn-recovery", "How long each fault lasts on", 4, plot_recovery),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,10 +11,21 @@ from typing import Any
 from scale_tests.churn import pictures, result
 from scale_tests.churn.programme import Programme
 from scale_tests.churn.result import Outcome
-from scale_tests.churn.timeline import Phase, Sample, sent
+from scale_tests.churn.timeline import Phase, Sample, phase_at, sent
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import RESULTS
+from scale_tests.results.page import (
+    Page,
+    Picture,
+    Section,
+    Table,
+    bars_table,
+    hardware,
+    listed,
+    markdown,
+)
+from scale_tests.results.units import seconds
 
 COLUMNS = (
     "fault",
@@ -30,6 +41,16 @@ COLUMNS = (
     "payload",
 )
 """The table's columns; times are counted from the end of the fault, but for `told`."""
+
+_TERMS = (
+    "Times are from the end of the fault (the kill, the last of the churn's, the healing) but for "
+    "*told*: from the beginning of the partition until the status has the condition "
+    "OverlayConnected=False, Partitioned. *Reach* is the share of the survivors in one component, "
+    "in looks that at least 90 % of them answered. *Accounted*: every replica holds all increments "
+    "but those lost, and no more. *Lost*: counted by nodes that were killed before they had told "
+    "anybody. Bytes are frames, and CRDT payload."
+)
+"""What the columns mean, for readers of the page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +93,12 @@ def write(recorded: Recorded, results: Path = RESULTS) -> tuple[Path, list[Bar]]
     )
     documents.write(measured, directory)
     documents.write(measured, results)
-    recording = pictures.Recording(
+    material = pictures.Material(
         phases=recorded.phases, samples=recorded.samples, outcomes=outcomes
     )
-    pictures.draw(recording, directory, _subtitle(recorded))
-    (directory / "README.md").write_text(page(measured, recorded.programme, outcomes, bars))
+    pictures.draw(material, directory, _subtitle(recorded))
+    shown = page(measured, recorded.programme, outcomes, bars, directory)
+    (directory / "README.md").write_text(markdown(shown, directory))
     return directory, bars
 
 
@@ -87,10 +109,10 @@ def rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
             outcome.name,
             str(outcome.killed),
             f"{outcome.least_reach_percent:g}",
-            _seconds(outcome.survivors_connected),
-            _seconds(outcome.one_component),
-            _seconds(outcome.accounted),
-            "" if outcome.told is None else _seconds(outcome.told),
+            seconds(outcome.survivors_connected, never="never"),
+            seconds(outcome.one_component, never="never"),
+            seconds(outcome.accounted, never="never"),
+            seconds(outcome.told, never=""),
             f"{outcome.increments:,}",
             f"{outcome.lost:,}",
             f"{outcome.bytes_per_second_and_node:,.0f}",
@@ -105,63 +127,54 @@ def page(
     programme: Programme,
     outcomes: Sequence[Outcome],
     bars: Sequence[Bar],
-) -> str:
-    """The Markdown page of the result directory."""
+    directory: Path,
+) -> Page:
+    """The page of the result directory, in which the pictures are."""
     meta = measured["meta"]
-    host = meta["machine"]
-    found = ", ".join(f"{part} {version}" for part, version in meta["versions"].items())
-    lines = [
-        f"# Churn and partitions, {programme.nodes} pods, {meta['started']}",
-        "",
-        f"{host['cpus']} CPUs ({host['cpu_model']}), {host['memory_bytes'] / (1 << 30):.0f} GiB, "
-        f"kernel {host['kernel']}. {found}. HyParView, synchronisation "
-        f"{programme.synchronization}, {programme.churn_per_minute:g} nodes a minute of churn for "
-        f"{programme.churn_seconds:.0f} s, "
-        + (
-            f"the partition for {programme.partition_seconds:.0f} s."
-            if programme.partition_seconds
-            else "no partition: this cluster's network cannot be cut from here."
-        )
-        + (" Shortened (QUICK=1)." if meta["quick"] else ""),
-        "",
-        f"| {' | '.join(COLUMNS)} |",
-        f"|{'---|' * len(COLUMNS)}",
-        *(f"| {' | '.join(row)} |" for row in rows(outcomes)),
-        "",
-        "Times are from the end of the fault (the kill, the last of the churn's, the healing) but "
-        "for *told*: from the beginning of the partition until the status has the condition "
-        "OverlayConnected=False, Partitioned. *Reach* is the share of the survivors in one "
-        "component, in looks that at least 90 % of them answered. *Accounted*: every replica holds "
-        "all increments but those lost, and no more. "
-        "*Lost*: counted by nodes that were killed before they had told anybody. Bytes are frames, "
-        "and CRDT payload.",
-        "",
-        "| checked | found | held to | |",
-        "|---|---|---|---|",
-        *(
-            f"| {bar.name} | {bar.value} | {bar.bar} | {'ok' if bar.ok else '**FAILED**'} |"
-            for bar in bars
-        ),
-        "",
-        *(f"![{picture.title}]({picture.name}.svg)\n" for picture in pictures.PICTURES),
-        f"Again: `python -m scale_tests.churn --nodes {programme.nodes} --seed {programme.seed}`.",
-        "",
+    drawn = [
+        Picture(title=picture.title, file=directory / f"{picture.name}.svg")
+        for picture in pictures.PICTURES
     ]
-    return "\n".join(lines)
+    again = f"`python -m scale_tests.churn --nodes {programme.nodes} --seed {programme.seed}`"
+    return Page(
+        title=f"Churn and partitions, {programme.nodes} pods, {meta['started']}",
+        sections=[
+            Section(
+                text=[_circumstances(meta, programme)],
+                parts=[Table(head=COLUMNS, rows=rows(outcomes))],
+            ),
+            Section(text=[_TERMS], parts=[bars_table(bars), *drawn]),
+            Section(text=[f"Again: {again}."]),
+        ],
+    )
+
+
+def _circumstances(meta: Mapping[str, Any], programme: Programme) -> str:
+    partition = (
+        f"the partition for {programme.partition_seconds:.0f} s."
+        if programme.partition_seconds
+        else "no partition: this cluster's network cannot be cut from here."
+    )
+    return (
+        f"{hardware(meta['machine'])}. {listed(meta['versions'])}. HyParView, synchronisation "
+        f"{programme.synchronization}, {programme.churn_per_minute:g} nodes a minute of churn for "
+        f"{programme.churn_seconds:.0f} s, {partition}"
+        + (" Shortened (QUICK=1)." if meta["quick"] else "")
+    )
 
 
 def _samples(recorded: Recorded) -> list[dict[str, Any]]:
     """The time line, as JSON has it."""
     line = []
     for sample, odometer in zip(recorded.samples, sent(recorded.samples), strict=True):
-        begun = [phase for phase in recorded.phases if phase.at <= sample.seconds]
-        reach = begun[-1].reach(sample) if begun else None
+        phase = phase_at(recorded.phases, sample.seconds)
+        reach = None if phase is None else phase.reach(sample)
         run = sample.cluster.workload
         connected = sample.cluster.condition("OverlayConnected")
         line.append(
             {
                 "seconds": round(sample.seconds, 2),
-                "phase": begun[-1].name if begun else None,
+                "phase": None if phase is None else phase.name,
                 "answered": len(sample.nodes),
                 "joined": sum(node.joined for node in sample.nodes),
                 "components": sample.components,
@@ -194,7 +207,3 @@ def _subtitle(recorded: Recorded) -> str:
         f"Kubernetes {versions.get('kubernetes', '-')}, OTP {versions.get('otp', '-')}, "
         f"partisan {versions.get('source', '-')}"
     )
-
-
-def _seconds(value: float | None) -> str:
-    return "never" if value is None else f"{value:.1f}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from scale_tests.churn.timeline import Phase, Sample, sent, within
 from scale_tests.results.bars import Bar
@@ -79,25 +78,46 @@ def bars(outcomes: Sequence[Outcome], last: Sample | None, *, planned: int) -> l
     programme has.
     """
     faults = [o for o in outcomes if o.kind != "calm"]
-    healed = [o for o in faults if o.one_component is not None]
-    settled = [o for o in faults if o.accounted is not None]
+    healed = sum(o.one_component is not None for o in faults)
+    settled = sum(o.accounted is not None for o in faults)
     restarted = sorted({name for o in outcomes for name in o.restarted})
-    cuts = [o for o in faults if o.kind == "partition"]
-    killed = sum(o.killed for o in faults)
-    run = None if last is None else last.cluster.workload
-    found = [
+    return [
         Bar(
             name="faults after which the overlay was one component again, of all nodes",
-            value=len(healed),
+            value=healed,
             bar=f"= {planned}",
-            ok=len(healed) == planned,
+            ok=healed == planned,
         ),
         Bar(
             name="faults after which every replica held all that had been counted, once",
-            value=len(settled),
+            value=settled,
             bar=f"= {planned}",
-            ok=len(settled) == planned,
+            ok=settled == planned,
         ),
+        *_bars_of_the_end(last, killed=sum(o.killed for o in faults)),
+        Bar(
+            name="survivors that were restarted",
+            value=len(restarted),
+            bar="= 0",
+            ok=not restarted,
+        ),
+        *(
+            Bar(
+                name="seconds of the partition until the status told of it",
+                value=cut.told,
+                bar="told",
+                ok=cut.told is not None,
+            )
+            for cut in faults
+            if cut.kind == "partition"
+        ),
+    ]
+
+
+def _bars_of_the_end(last: Sample | None, *, killed: int) -> list[Bar]:
+    """What the end of the count is held to, which misses both where there was none."""
+    run = None if last is None else last.cluster.workload
+    return [
         Bar(
             name="value + lost = increments, in every replica, when the count had ended",
             value=None
@@ -112,23 +132,7 @@ def bars(outcomes: Sequence[Outcome], last: Sample | None, *, planned: int) -> l
             bar="all, and no other",
             ok=run is not None and run.replaced_nodes == killed,
         ),
-        Bar(
-            name="survivors that were restarted",
-            value=len(restarted),
-            bar="= 0",
-            ok=not restarted,
-        ),
     ]
-    for cut in cuts:
-        found.append(
-            Bar(
-                name="seconds of the partition until the status told of it",
-                value=cut.told,
-                bar="told",
-                ok=cut.told is not None,
-            )
-        )
-    return found
 
 
 def exact(sample: Sample) -> bool:
@@ -159,12 +163,6 @@ def _traffic(samples: Sequence[Sample], start: float, end: float | None) -> tupl
     first, last = line[0], line[-1]
     seconds = last.seconds - first.seconds
     return (last.frames - first.frames) / seconds, (last.payload - first.payload) / seconds
-
-
-def calm_traffic(outcomes: Sequence[Outcome]) -> float | None:
-    """What a node sends per second while nothing is done to the cluster, in bytes."""
-    calm = [o.bytes_per_second_and_node for o in outcomes if o.kind == "calm"]
-    return fmean(calm) if calm else None
 
 
 def _made(sample: Sample) -> int:

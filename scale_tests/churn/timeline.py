@@ -119,6 +119,11 @@ class Phase:
         )
 
 
+def phase_at(phases: Sequence[Phase], seconds: float) -> Phase | None:
+    """The phase that had begun last; none before the first."""
+    return next((phase for phase in reversed(phases) if phase.at <= seconds), None)
+
+
 def within(samples: Sequence[Sample], start: float, end: float | None) -> list[Sample]:
     """The samples of a span of time, its ends included."""
     return [s for s in samples if start <= s.seconds and (end is None or s.seconds <= end)]

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 
 from scale_tests.client_server import report
-from scale_tests.client_server.experiment import Run, measure
+from scale_tests.client_server.experiment import INCREMENTS, Run, measure
 from scale_tests.formation.fleet import FleetError, build_release
 from scale_tests.harness import terminal
 from scale_tests.harness.commands import CommandError
@@ -41,7 +41,7 @@ def plan(*, quick: bool) -> list[Run]:
 
     clients = int(setting("CLIENTS", _FULL_CLIENTS, _QUICK_CLIENTS))
     speedup = setting("SPEEDUP", _FULL_SPEEDUP, _QUICK_SPEEDUP)
-    increments = int(setting("INCREMENTS", 180, 180))
+    increments = int(setting("INCREMENTS", INCREMENTS, INCREMENTS))
     limit = setting("MEMORY_LIMIT", _FULL_LIMIT, _QUICK_LIMIT)
     return [
         Run(

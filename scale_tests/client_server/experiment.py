@@ -12,11 +12,11 @@ from typing import Any
 from scale_tests import procfs
 from scale_tests.formation.fleet import Fleet, Plan, fleet, name
 from scale_tests.harness.progress import StallClock, wait_for
+from scale_tests.results.units import MIB
 
 INCREMENT_MS, PROPAGATION_MS, INCREMENTS = 10_000, 5_000, 180
 """The published intervals, and how often a node counts."""
 
-MIB = float(1 << 20)
 STALL_SECONDS = 300.0
 _STARTING_AT_ONCE = 16
 _CLIENTS_ASKED = 8
@@ -117,17 +117,18 @@ def _start(nodes: Fleet, run: Run, say: Callable[[str], None]) -> None:
         some = range(first, min(first + _STARTING_AT_ONCE, run.nodes))
         for index in some:
             nodes.start(index)
-        wait_for(
-            f"the nodes {some.start} to {some.stop - 1}",
-            lambda some=some: nodes.ask(some, "/overlay"),  # type: ignore[misc]
-            lambda views, some=some: (
-                len(views) == len(some)  # type: ignore[misc]
-                and all(view["joined"] for view in views.values())
-            ),
-            progress=lambda views: (len(views), sum(view["joined"] for view in views.values())),
-        )
+        _wait_joined(nodes, some)
         if some.stop % 128 == 0:
             say(f"{run.title}: {some.stop} nodes are up")
+
+
+def _wait_joined(nodes: Fleet, some: range) -> None:
+    wait_for(
+        f"the nodes {some.start} to {some.stop - 1}",
+        lambda: nodes.ask(some, "/overlay"),
+        lambda views: len(views) == len(some) and all(view["joined"] for view in views.values()),
+        progress=lambda views: (len(views), sum(view["joined"] for view in views.values())),
+    )
 
 
 def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dict[str, Any]], str]:

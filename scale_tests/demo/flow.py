@@ -19,16 +19,15 @@ from scale_tests.demo.sampler import follow
 from scale_tests.demo.samples import Sample
 from scale_tests.harness import environment as environments
 from scale_tests.harness import operator
-from scale_tests.harness.commands import ROOT
+from scale_tests.harness.commands import ROOT, relative
 from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import ApiError, Cluster, Json, core, partisan_cluster
-from scale_tests.harness.partisan import CLUSTER_LABEL
-from scale_tests.harness.progress import StalledError, wait_for
+from scale_tests.harness.kube import ApiError, Cluster, Json, partisan_cluster
+from scale_tests.harness.progress import StalledError
+from scale_tests.harness.removal import remove_cluster
 from scale_tests.monitoring import prometheus
 
 NAMESPACE = "default"
 """Where the demo's cluster lives, so that `kubectl get pc` shows it without a flag."""
-
 
 MUST_GATHER = ROOT / "build" / "must-gather" / "demo"
 
@@ -59,8 +58,8 @@ def run(console: Console, options: Options) -> bool:
     _headline(console, "Prometheus")
     prometheus.install(environment)
     name = manifest["metadata"]["name"]
-    _headline(console, f"kubectl apply -f {_relative(options.manifest)}")
-    remove(cluster, name)
+    _headline(console, f"kubectl apply -f {relative(options.manifest)}")
+    remove_cluster(cluster, NAMESPACE, name)
     started_at = datetime.now(UTC)
     started = time.monotonic()
     operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(options.manifest))
@@ -97,7 +96,7 @@ def down(console: Console) -> None:
     cluster = Cluster(environment.kubeconfig)
     if cluster.find(operator.CRD):
         for item in cluster.list(partisan_cluster(NAMESPACE), f"{DEMO_LABEL}=true"):
-            remove(cluster, item["metadata"]["name"])
+            remove_cluster(cluster, NAMESPACE, item["metadata"]["name"])
     prometheus.uninstall(environment)
     left = operator.uninstall(environment)
     if left:
@@ -118,19 +117,6 @@ def load(path: Path) -> Json:
     return manifest
 
 
-def remove(cluster: Cluster, name: str) -> None:
-    """Deletes a cluster of an earlier run and waits until its pods are gone. Raises ApiError."""
-    cluster.delete(partisan_cluster(NAMESPACE, name))
-    wait_for(
-        f"deletion of the earlier cluster {name}",
-        lambda: (
-            cluster.find(partisan_cluster(NAMESPACE, name)) is not None,
-            len(cluster.list(core(NAMESPACE, "pods"), f"{CLUSTER_LABEL}={name}")),
-        ),
-        lambda left: left == (False, 0),
-    )
-
-
 def _conclude(
     console: Console, environment: Environment, written: report.Report, samples: Sequence[Sample]
 ) -> None:
@@ -142,7 +128,7 @@ def _conclude(
     for bar in written.bars:
         if not bar.ok:
             console.print(f"[red]FAILED[/red] {bar.name}: {bar.value}, should be {bar.bar}")
-    directory = _relative(written.directory)
+    directory = relative(written.directory)
     console.print(f"\nResults and pictures: {directory}/", highlight=False, soft_wrap=True)
     console.print("\nThe cluster is still there:")
     if environment.local:
@@ -170,8 +156,3 @@ def _tell_prometheus(
 
 def _headline(console: Console, title: str) -> None:
     console.print(f"[bold]==> {title}[/bold]", highlight=False)
-
-
-def _relative(path: Path) -> Path:
-    path = path.resolve()
-    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path

@@ -22,6 +22,16 @@ from scale_tests.results import document as documents
 from scale_tests.results import versions
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import RESULTS
+from scale_tests.results.page import (
+    Page,
+    Picture,
+    Section,
+    Table,
+    bars_table,
+    hardware,
+    listed,
+    markdown,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +78,8 @@ def write(
     documents.write(measured, directory)
     documents.write(measured)
     pictures.draw(samples, directory, subtitle(manifest, found))
-    (directory / "README.md").write_text(summary(manifest, measured, result, checked))
+    page = summary(manifest, measured, result, checked, directory)
+    (directory / "README.md").write_text(markdown(page, directory))
     return Report(directory=directory, result=result, bars=checked)
 
 
@@ -115,39 +126,31 @@ def rows(result: Result) -> list[tuple[str, str]]:
 
 
 def summary(
-    manifest: Json, document: dict[str, Any], result: Result, checked: Sequence[Bar]
-) -> str:
-    """The Markdown page of the result directory."""
+    manifest: Json,
+    document: dict[str, Any],
+    result: Result,
+    checked: Sequence[Bar],
+    directory: Path,
+) -> Page:
+    """The page of the result directory, in which the pictures are."""
     meta = document["meta"]
-    host = meta["machine"]
-    name = manifest["metadata"]["name"]
-    lines = [
-        f"# Run of cluster `{name}`, {meta['started']}",
-        "",
-        f"{host['cpus']} CPUs ({host['cpu_model']}), {size(host['memory_bytes'])} memory, "
-        f"kernel {host['kernel']}. "
-        + ", ".join(f"{part} {version}" for part, version in meta["versions"].items())
-        + ".",
-        "",
-        "| | |",
-        "|---|---|",
-        *(f"| {key} | {value} |" for key, value in rows(result)),
-        "",
-        "| checked | found | held to | |",
-        "|---|---|---|---|",
-        *(
-            f"| {bar.name} | {bar.value} | {bar.bar} | {'ok' if bar.ok else '**FAILED**'} |"
-            for bar in checked
-        ),
-        "",
-        *(f"![{picture.title}]({picture.name}.png)\n" for picture in pictures.PICTURES),
+    circumstances = f"{hardware(meta['machine'])}. {listed(meta['versions'])}."
+    files = (
         "`cluster.yaml` is the manifest, `samples.jsonl` has one observation a line, `demo.json` "
-        "all figures.",
-        "",
-        "Again: `make demo`.",
-        "",
+        "all figures."
+    )
+    drawn = [
+        Picture(title=picture.title, file=directory / f"{picture.name}.png")
+        for picture in pictures.PICTURES
     ]
-    return "\n".join(lines)
+    figures = Table(head=("", ""), rows=rows(result))
+    return Page(
+        title=f"Run of cluster `{manifest['metadata']['name']}`, {meta['started']}",
+        sections=[
+            Section(text=[circumstances], parts=[figures, bars_table(checked), *drawn]),
+            Section(text=[files, "Again: `make demo`."]),
+        ],
+    )
 
 
 def _cell(sample: Sample) -> dict[str, Any]:

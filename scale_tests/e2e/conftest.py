@@ -16,7 +16,7 @@ from scale_tests.harness.commands import ROOT
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster
 from scale_tests.harness.must_gather import must_gather
-from scale_tests.harness.partisan import remove_namespace
+from scale_tests.harness.removal import remove_namespace
 
 MUST_GATHER = ROOT / "build" / "must-gather"
 

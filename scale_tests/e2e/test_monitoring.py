@@ -24,7 +24,7 @@ from scale_tests.e2e.sealing import sealed, secret
 from scale_tests.e2e.subject import Subject, kill_pod
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, core
-from scale_tests.harness.partisan import remove_namespace
+from scale_tests.harness.removal import remove_namespace
 from scale_tests.localkube.certificates import issue_authority
 from scale_tests.monitoring import prometheus as monitoring
 from scale_tests.monitoring.cardinality import FIXED, PER_CHANNEL, bound, measure, node_series

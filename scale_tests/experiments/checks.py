@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 
-from scale_tests.experiments.experiment import Threshold
+from scale_tests.experiments.parts import Threshold
 from scale_tests.experiments.result import Result
 from scale_tests.results.bars import Bar
-
-GIB = float(1 << 30)
+from scale_tests.results.units import GIB, MIB
 
 
 def bars(results: Sequence[Result], thresholds: Sequence[Threshold]) -> list[Bar]:
@@ -42,24 +42,21 @@ def _held(threshold: Threshold, results: Sequence[Result]) -> list[Bar]:
         return []
     values = [getattr(cell, threshold.figure) for cell in selected]
     known = [float(value) for value in values if value is not None]
-    found = []
-    name = _name(threshold)
-    for bound, sign, worst in (
-        (threshold.most, "<=", max(known, default=0.0)),
-        (threshold.least, ">=", min(known, default=0.0)),
-    ):
-        if bound is not None:
-            ok = worst <= bound if sign == "<=" else worst >= bound
-            complete = len(known) == len(values)
-            found.append(
-                Bar(
-                    name=name,
-                    value=_shown(threshold.figure, worst) if complete else "not reached",
-                    bar=f"{sign} {_shown(threshold.figure, bound)}",
-                    ok=ok and complete,
-                )
-            )
-    return found
+    complete = len(known) == len(values)
+    bounds = (
+        (threshold.most, "<=", max(known, default=0.0), operator.le),
+        (threshold.least, ">=", min(known, default=0.0), operator.ge),
+    )
+    return [
+        Bar(
+            name=_name(threshold),
+            value=_shown(threshold.figure, worst) if complete else "not reached",
+            bar=f"{sign} {_shown(threshold.figure, bound)}",
+            ok=complete and holds(worst, bound),
+        )
+        for bound, sign, worst, holds in bounds
+        if bound is not None
+    ]
 
 
 def _selects(threshold: Threshold, cell: Result) -> bool:
@@ -88,5 +85,5 @@ def _shown(figure: str, value: float) -> str:
     if figure.startswith("bytes"):
         return f"{value / GIB:.4g} GiB"
     if figure.startswith("memory"):
-        return f"{value / (1 << 20):.4g} MiB"
+        return f"{value / MIB:.4g} MiB"
     return f"{value:.4g}"

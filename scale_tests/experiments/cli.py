@@ -18,7 +18,7 @@ from scale_tests.experiments.simulated import SimulatedError
 from scale_tests.experiments.store import Store, StoreError
 from scale_tests.harness import environment as environments
 from scale_tests.harness import operator, terminal
-from scale_tests.harness.commands import CommandError
+from scale_tests.harness.commands import CommandError, relative
 from scale_tests.harness.environment import ConfigurationError, Environment
 from scale_tests.harness.kube import ApiError
 from scale_tests.harness.progress import StalledError
@@ -161,7 +161,7 @@ def _conclude(
         raise StoreError(f"there is no finished cell in {directory}: nothing to report")
     written = report.write(chosen, results, rows, directory)
     held = show_bars(console, written.bars)
-    console.print(f"\n{report.relative(directory)}/report.html and README.md", highlight=False)
+    console.print(f"\n{relative(directory)}/report.html and README.md", highlight=False)
     return 0 if held else 1
 
 

@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
-from pydantic.alias_generators import to_camel
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from scale_tests.experiments import crd, faults
-from scale_tests.experiments.quantities import amount, duration, seconds
+from scale_tests.experiments import crd
+from scale_tests.experiments.parts import (
+    AdCounter,
+    Faults,
+    Overlay,
+    Part,
+    Synchronization,
+    Threshold,
+    spelled_out,
+)
+from scale_tests.experiments.quantities import duration, seconds
 from scale_tests.harness.kube import Json
 
 CLUSTER = "ads"
@@ -35,126 +34,9 @@ CLUSTER = "ads"
 SHORTEST_INTERVAL = 0.02
 """Seconds: below this a node has no time left between two increments, or exchanges."""
 
-Figure = Literal[
-    "bytes_payload",
-    "bytes_frames",
-    "bytes_tcp",
-    "overcounting_percent",
-    "seconds_to_ready",
-    "seconds_to_joined",
-    "seconds_to_converge",
-    "memory_bytes_per_node",
-    "cpu_seconds_per_node",
-]
-"""What a threshold may speak of: a figure of `result.Result`."""
-
 
 class ExperimentError(ValueError):
     """An experiment that cannot be run; the text names each field and what to write there."""
-
-
-class Part(BaseModel):
-    """A part of an experiment's file: names as in a manifest, and none that is not known."""
-
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True
-    )
-
-
-def _one_of(known: Sequence[str], what: str, value: str) -> str:
-    if value not in known:
-        raise ValueError(f"{value!r} is no {what}: choose one of {', '.join(known)}")
-    return value
-
-
-def _synchronization(value: str) -> str:
-    return _one_of(crd.synchronizations(), "synchronization", value)
-
-
-def _duration(value: str) -> str:
-    seconds(value)
-    return value
-
-
-def _overlay(value: Any) -> Any:
-    """`HyParView` alone stands for `{kind: HyParView}`."""
-    return {"kind": value} if isinstance(value, str) else value
-
-
-Duration = Annotated[str, AfterValidator(_duration)]
-Synchronization = Annotated[str, AfterValidator(_synchronization)]
-
-
-class Overlay(BaseModel):
-    """An overlay with its parameters, as `spec.overlay` has it, and how tables call it."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    kind: str
-    label: str = ""
-
-    @model_validator(mode="after")
-    def _known(self) -> Self:
-        _one_of(crd.overlays(), "overlay", self.kind)
-        return self
-
-    @property
-    def spec(self) -> Json:
-        """`spec.overlay` of the cluster."""
-        return {"kind": self.kind, **(self.model_extra or {})}
-
-    @property
-    def name(self) -> str:
-        """The label, or what tells this overlay from others of its kind."""
-        parameters = [
-            f"{key} {value}"
-            for member in (self.model_extra or {}).values()
-            if isinstance(member, dict)
-            for key, value in member.items()
-        ]
-        return self.label or " ".join([self.kind, *parameters])
-
-
-class AdCounter(Part):
-    """The workload. The defaults are the published configuration."""
-
-    increments: Annotated[int, Field(ge=1)] = 180
-    """Of each node in the mean: a run ends at a threshold of so many times the nodes, as the
-    published one did, so that a faster node counts for a slower one."""
-
-    increment_interval: Duration = "10s"
-    propagation_interval: Duration = "5s"
-
-
-class Threshold(Part):
-    """What a figure is held to, in all cells that the other members select."""
-
-    figure: Figure
-    most: Annotated[float, BeforeValidator(amount)] | None = None
-    least: Annotated[float, BeforeValidator(amount)] | None = None
-    nodes: int | None = None
-    overlay: str | None = None
-    synchronization: Synchronization | None = None
-
-    @model_validator(mode="after")
-    def _bounded(self) -> Self:
-        if self.most is None and self.least is None:
-            raise ValueError("a threshold needs a bound: set most or least")
-        return self
-
-
-class Faults(Part):
-    """What a cell suffers while it runs."""
-
-    hook: str
-    """`package.module:function`, a `faults.Fault`."""
-
-    parameters: dict[str, Any] = {}
-
-    @model_validator(mode="after")
-    def _importable(self) -> Self:
-        faults.load(self.hook)
-        return self
 
 
 class Experiment(Part):
@@ -166,7 +48,7 @@ class Experiment(Part):
     """Whether this is a short form of another experiment, which its results then say."""
 
     sizes: Annotated[list[int], Field(min_length=1)]
-    overlays: Annotated[list[Annotated[Overlay, BeforeValidator(_overlay)]], Field(min_length=1)]
+    overlays: Annotated[list[Annotated[Overlay, BeforeValidator(spelled_out)]], Field(min_length=1)]
     synchronizations: Annotated[list[Synchronization], Field(min_length=1)]
     trials: Annotated[int, Field(ge=1)] = 1
     seed: int = 1
@@ -177,7 +59,7 @@ class Experiment(Part):
     """How many times as fast as configured the ad counter counts and propagates. The overlay's
     own timers stay as they are."""
 
-    speedup_from: dict[int, Annotated[float, Field(ge=1)]] = {}
+    speedup_from: dict[int, Annotated[float, Field(ge=1)]] = Field(default_factory=dict)
     """By the number of nodes from which on it holds: a lower speedup of larger clusters, which
     have more to do in the same time."""
 
@@ -187,11 +69,11 @@ class Experiment(Part):
     settle_seconds: Annotated[float, Field(ge=0)] = 10.0
     """How long at most a cell waits for the machine to be at rest before it begins."""
 
-    spec: Json = {}
+    spec: Json = Field(default_factory=dict)
     """Further members of each cluster's spec, such as `resources` or `nodeSelector`."""
 
     faults: Faults | None = None
-    thresholds: list[Threshold] = []
+    thresholds: list[Threshold] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -24,9 +24,8 @@ from scale_tests.results.pictures import (
     VERMILION,
     save,
 )
+from scale_tests.results.units import GIB, MIB
 from scale_tests.simulate import synchronization
-
-GIB, MIB = float(1 << 30), float(1 << 20)
 
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
 

@@ -13,12 +13,22 @@ from scale_tests.experiments.drawing import Material
 from scale_tests.experiments.experiment import Experiment
 from scale_tests.experiments.result import Result
 from scale_tests.experiments.series import series
-from scale_tests.experiments.tables import GIB, less, speed
-from scale_tests.harness.commands import ROOT
+from scale_tests.experiments.tables import less, speed
+from scale_tests.harness.commands import relative
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import RESULTS
-from scale_tests.results.page import Page, Picture, Section, Table, hypertext, markdown
+from scale_tests.results.page import (
+    Page,
+    Picture,
+    Section,
+    bars_table,
+    hardware,
+    hypertext,
+    listed,
+    markdown,
+)
+from scale_tests.results.units import GIB
 from scale_tests.simulate.synchronization import Row
 
 SLOW = 1.25
@@ -58,7 +68,7 @@ def write(
         speedup=experiment.speedup,
         quick=experiment.quick,
         cluster_machine=results[-1].machine or "elsewhere",
-        directory=relative(directory),
+        directory=str(relative(directory)),
     )
     documents.write(measured, directory)
     documents.write(measured, latest)
@@ -115,11 +125,7 @@ def _page(
     held: Sequence[Bar],
     drawn: Sequence[Picture],
 ) -> Page:
-    bars = Table(
-        caption=f"What the run is held to. {speed(experiment)}",
-        head=("", "found", "held to", ""),
-        rows=[[b.name, str(b.value), b.bar, "ok" if b.ok else "MISSED"] for b in held],
-    )
+    bars = bars_table(held, f"What the run is held to. {speed(experiment)}")
     sections = [
         Section(title="Bars", text=_introduction(experiment, results, meta), parts=[bars]),
         Section(title="Pictures", parts=drawn),
@@ -153,16 +159,10 @@ def _introduction(
     experiment: Experiment, results: Sequence[Result], meta: Mapping[str, Any]
 ) -> list[str]:
     machine = meta["cluster_machine"]
-    hardware = (
-        f"{machine['cpus']} CPUs ({machine['cpu_model']}), "
-        f"{machine['memory_bytes'] / GIB:.0f} GiB of memory, kernel {machine['kernel']}"
-        if isinstance(machine, dict)
-        else "a cluster elsewhere"
-    )
-    versions = ", ".join(f"{part} {version}" for part, version in meta["versions"].items())
+    where = hardware(machine) if isinstance(machine, dict) else "a cluster elsewhere"
     return [
-        f"{len(results)} cells, every one a PartisanCluster of real pods on {hardware}; seed "
-        f"{experiment.seed}. {versions}.",
+        f"{len(results)} cells, every one a PartisanCluster of real pods on {where}; seed "
+        f"{experiment.seed}. {listed(meta['versions'])}.",
         *compression(experiment),
     ]
 
@@ -215,9 +215,3 @@ def _simulated_cell(row: Row) -> dict[str, Any]:
         "bytes_frames": round(row.frames * GIB),
         "seconds_to_converge": row.seconds_to_converge,
     }
-
-
-def relative(path: Path) -> str:
-    """A path as people are shown it."""
-    path = path.resolve()
-    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

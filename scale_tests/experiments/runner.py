@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from scale_tests.experiments import cell
-from scale_tests.experiments.cell import Place
+from scale_tests.experiments.course import Place
 from scale_tests.experiments.experiment import Experiment, Point
 from scale_tests.experiments.result import Result
 from scale_tests.experiments.store import Store
+from scale_tests.harness.capacity import capacity
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster
-from scale_tests.harness.partisan import remove_namespace
+from scale_tests.harness.removal import remove_namespace
+from scale_tests.results.units import MIB
 
 LINE_SECONDS = 10.0
 """How often a line of progress is written while a cell runs."""
@@ -94,24 +96,15 @@ def _run_all(
 
 def _fitting(console: Console, cluster: Cluster, points: Sequence[Point]) -> Sequence[Point]:
     """The points for whose pods there is room; says which there is none for."""
-    free = room(cluster)
-    for nodes in sorted({point.nodes for point in points if point.nodes > free}):
+    pods = capacity(cluster)
+    for nodes in sorted({point.nodes for point in points if point.nodes > pods.free}):
         console.print(
-            f"Left out: {nodes:,} nodes, for the cluster has room for {free:,} more pods (a local "
-            f"one takes more with `python -m scale_tests.localkube up --max-pods {nodes + 50}`)",
+            f"Left out: {nodes:,} nodes, for the cluster has room for {pods.free:,} more pods "
+            f"(a local one takes more with {pods.advice(nodes)})",
             highlight=False,
             soft_wrap=True,
         )
-    return [point for point in points if point.nodes <= free]
-
-
-def room(cluster: Cluster) -> int:
-    """How many more pods the cluster's machines accept. Raises ApiError."""
-    limits = [int(item["status"]["allocatable"]["pods"]) for item in cluster.list("api/v1/nodes")]
-    pods = cluster.list("api/v1/pods")
-    return sum(limits) - sum(
-        item["status"].get("phase") not in ("Succeeded", "Failed") for item in pods
-    )
+    return [point for point in points if point.nodes <= pods.free]
 
 
 class Progress:
@@ -154,9 +147,8 @@ def outcome(found: Result) -> str:
     """A finished cell in one line."""
     if found.error is not None:
         return f"FAILED after {found.seconds_in_all:.0f} s: {found.error}"
-    mib = 1 << 20
     return (
         f"{'converged' if found.converged else 'NOT CONVERGED'}: {found.value} impressions, "
-        f"payload {found.bytes_payload / mib:.1f} MiB, frames {found.bytes_frames / mib:.1f} MiB, "
+        f"payload {found.bytes_payload / MIB:.1f} MiB, frames {found.bytes_frames / MIB:.1f} MiB, "
         f"joined in {found.seconds_to_joined} s, {found.seconds_in_all:.0f} s in all"
     )

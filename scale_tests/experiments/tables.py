@@ -8,10 +8,9 @@ from scale_tests.experiments import published, simulated
 from scale_tests.experiments.experiment import Experiment
 from scale_tests.experiments.result import Result
 from scale_tests.results.page import Table
+from scale_tests.results.units import GIB, MIB, seconds
 from scale_tests.simulate import synchronization
 from scale_tests.simulate.synchronization import Row
-
-GIB, MIB = float(1 << 30), float(1 << 20)
 
 
 def speed(experiment: Experiment) -> str:
@@ -109,14 +108,14 @@ def times(experiment: Experiment, results: Sequence[Result]) -> Table:
         rows=[
             [
                 *_key(cell),
-                _seconds(cell.seconds_to_ready),
-                _seconds(cell.seconds_to_joined),
-                _seconds(cell.seconds_running),
-                _seconds(cell.seconds_to_converge),
+                seconds(cell.seconds_to_ready),
+                seconds(cell.seconds_to_joined),
+                seconds(cell.seconds_running),
+                seconds(cell.seconds_to_converge),
                 "-" if cell.slowdown is None else f"{cell.slowdown:.2f}",
                 f"{cell.overcounting_percent:.2f}",
-                _seconds(cell.seconds_to_delete),
-                _seconds(cell.seconds_in_all),
+                seconds(cell.seconds_to_delete),
+                seconds(cell.seconds_in_all),
             ]
             for cell in _sorted(experiment, results)
         ],
@@ -176,7 +175,3 @@ def _sorted(experiment: Experiment, results: Sequence[Result]) -> list[Result]:
 
 def _key(cell: Result) -> list[str]:
     return [cell.overlay, cell.synchronization, f"{cell.nodes:,}", str(cell.trial)]
-
-
-def _seconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"

@@ -11,6 +11,12 @@ ROOT = Path(__file__).resolve().parents[2]
 """The root of the repository; all commands run there."""
 
 
+def relative(path: Path) -> Path:
+    """A path as people are shown it: from the root of the repository, if it is in there."""
+    path = path.resolve()
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
 class CommandError(Exception):
     """A command ended with an error; the message holds what it wrote."""
 

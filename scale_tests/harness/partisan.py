@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scale_tests.harness.kube import Cluster, Json, core, partisan_cluster
-from scale_tests.harness.progress import wait_for
 
 CLUSTER_LABEL = "partisan.dev/cluster"
 """The label of every child object of a PartisanCluster: its name."""
@@ -220,24 +219,6 @@ def children(cluster: Cluster, namespace: str, name: str) -> list[str]:
             ):
                 found.append(f"{kind}/{metadata['name']}")
     return found
-
-
-def remove_namespace(cluster: Cluster, name: str) -> None:
-    """Deletes a namespace with its PartisanClusters, and waits until it and their pods are gone.
-
-    Raises:
-        StalledError, ApiError
-    """
-    for item in cluster.list(partisan_cluster(name)):
-        cluster.delete(partisan_cluster(name, item["metadata"]["name"]))
-    path = f"api/v1/namespaces/{name}"
-    cluster.delete(path)
-    wait_for(
-        f"deletion of namespace {name}",
-        lambda: (cluster.find(path), len(cluster.list(f"api/v1/namespaces/{name}/pods"))),
-        lambda left: left[0] is None,
-        progress=lambda left: left[1],
-    )
 
 
 def read_addresses(cluster: Cluster, namespace: str, name: str) -> dict[str, str]:

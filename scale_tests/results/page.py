@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from scale_tests.results.bars import Bar
+from scale_tests.results.units import GIB
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -22,27 +26,27 @@ figcaption, caption { font-size: 0.85rem; color: #555; text-align: left; caption
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table: what it shows and how that came about, its head, its rows."""
+    """A table: its head, its rows; what it shows and how that came about, where no text says."""
 
-    caption: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    caption: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """An SVG, and what it shows."""
+    """An SVG, and what it shows. A page that is Markdown alone may link a PNG instead."""
 
     title: str
     file: Path
-    caption: str
+    caption: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part of a page; `text` is in paragraphs."""
+    """A part of a page, under a heading if it has a title; `text` is in paragraphs."""
 
-    title: str
+    title: str = ""
     text: Sequence[str] = ()
     parts: Sequence[Table | Picture] = ()
 
@@ -55,19 +59,43 @@ class Page:
     sections: Sequence[Section]
 
 
+def bars_table(bars: Sequence[Bar], caption: str = "") -> Table:
+    """What a measurement is held to, a row for each bar."""
+    return Table(
+        head=("checked", "found", "held to", ""),
+        rows=[[b.name, str(b.value), b.bar, "ok" if b.ok else "MISSED"] for b in bars],
+        caption=caption,
+    )
+
+
+def hardware(machine: Mapping[str, Any]) -> str:
+    """A machine, as `document.machine` describes it, in words."""
+    return (
+        f"{machine['cpus']} CPUs ({machine['cpu_model']}), "
+        f"{machine['memory_bytes'] / GIB:.0f} GiB of memory, kernel {machine['kernel']}"
+    )
+
+
+def listed(versions: Mapping[str, str]) -> str:
+    """What took part, each with its version."""
+    return ", ".join(f"{part} {version}" for part, version in versions.items())
+
+
 def markdown(page: Page, directory: Path) -> str:
     """The page in Markdown, for a file in `directory`, to which pictures are linked."""
     lines = [f"# {page.title}"]
     for section in page.sections:
-        lines += ["", f"## {section.title}"]
+        if section.title:
+            lines += ["", f"## {section.title}"]
         for paragraph in section.text:
             lines += ["", paragraph]
         for part in section.parts:
+            caption = ["", part.caption] if part.caption else []
             if isinstance(part, Picture):
                 file = part.file.relative_to(directory)
-                lines += ["", f"![{part.title}]({file})", "", part.caption]
+                lines += ["", f"![{part.title}]({file})", *caption]
             else:
-                lines += ["", part.caption, "", _row(part.head), _row(["---"] * len(part.head))]
+                lines += [*caption, "", _row(part.head), _row(["---"] * len(part.head))]
                 lines += [_row(row) for row in part.rows]
     return "\n".join([*lines, ""])
 
@@ -76,7 +104,8 @@ def hypertext(page: Page) -> str:
     """The page in HTML, with its pictures in it."""
     body = [f"<h1>{_text(page.title)}</h1>"]
     for section in page.sections:
-        body.append(f"<h2>{_text(section.title)}</h2>")
+        if section.title:
+            body.append(f"<h2>{_text(section.title)}</h2>")
         body += [f"<p>{_text(paragraph)}</p>" for paragraph in section.text]
         for part in section.parts:
             body.append(_figure(part) if isinstance(part, Picture) else _table(part))
@@ -108,7 +137,7 @@ def _table(table: Table) -> str:
     )
     return "\n".join(
         [
-            f"<table><caption>{_text(table.caption)}</caption>",
+            f"<table>{_element('caption', table.caption)}",
             f"<thead><tr>{head}</tr></thead>",
             "<tbody>",
             *rows,
@@ -121,4 +150,8 @@ def _figure(picture: Picture) -> str:
     svg = picture.file.read_text()
     # What stands before the element belongs to a file of its own.
     drawing = svg[svg.index("<svg") :]
-    return f"<figure>{drawing}<figcaption>{_text(picture.caption)}</figcaption></figure>"
+    return f"<figure>{drawing}{_element('figcaption', picture.caption)}</figure>"
+
+
+def _element(name: str, text: str) -> str:
+    return f"<{name}>{_text(text)}</{name}>" if text else ""

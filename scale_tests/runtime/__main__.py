@@ -23,6 +23,7 @@ from scale_tests.harness.progress import StalledError
 from scale_tests.results import versions
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import RESULTS, document, write
+from scale_tests.results.page import markdown
 from scale_tests.results.tables import show_bars
 from scale_tests.runtime import driver, footprint, page, pictures, report
 from scale_tests.runtime import plan as plans
@@ -78,7 +79,8 @@ def _run(console: Console, parts: set[str], *, quick: bool) -> int:
         files.append(write(measured("footprint", weights, light)))
     files.append(directory / "README.md")
     files[-1].parent.mkdir(exist_ok=True)
-    files[-1].write_text(page.page(written["meta"], cells, weights, [*bars, *light]))
+    shown = page.page(written["meta"], cells, weights, [*bars, *light])
+    files[-1].write_text(markdown(shown, directory))
     page.show(console, cells, weights)
     held = show_bars(console, [*bars, *light])
     console.print(f"Written: {', '.join(str(file.relative_to(ROOT)) for file in files)}")

@@ -22,6 +22,7 @@ from typing import Any
 from scale_tests.formation.fleet import Plan, build_release, end, fleet
 from scale_tests.harness.progress import wait_for
 from scale_tests.harness.views import components
+from scale_tests.results.units import MIB
 from scale_tests.runtime.flags import STOCK, Flags, release
 
 Cell = dict[str, Any]
@@ -31,8 +32,6 @@ ONE_SCHEDULER = "+S 1:1"
 
 SETTLE_SECONDS = 5.0
 """Processes that have nothing to do give their memory back within a second; and some to spare."""
-
-_MIB = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,10 +143,10 @@ def _cell(what: str, weights: Sequence[Weight], cpu_seconds: float | None) -> Ce
     return {
         "what": what,
         "processes": len(weights),
-        "pss_mib": median(weight.pss for weight in weights) / _MIB,
-        "private_mib": median(weight.private for weight in weights) / _MIB,
+        "pss_mib": median(weight.pss for weight in weights) / MIB,
+        "private_mib": median(weight.private for weight in weights) / MIB,
         "parts_mib": {
-            part: median(weight.parts.get(part, 0) for weight in weights) / _MIB
+            part: median(weight.parts.get(part, 0) for weight in weights) / MIB
             for part in sorted(parts)
         },
         "cpu_seconds_to_joined": cpu_seconds,

@@ -9,18 +9,15 @@ from typing import Any
 from rich.console import Console
 
 from scale_tests.results.bars import Bar
+from scale_tests.results.page import Page, Section, Table, bars_table
 from scale_tests.runtime import report
 
 Cell = dict[str, Any]
-Section = tuple[str, Sequence[str], Sequence[Sequence[str]]]
-"""A title, the head of a table, its rows."""
 
 
-def sections(cells: Sequence[Cell], weights: Sequence[Cell], bars: Sequence[Bar]) -> list[Section]:
-    """All tables that have rows."""
-    bar_rows = [[bar.name, str(bar.value), bar.bar, "ok" if bar.ok else "MISSED"] for bar in bars]
-    found: list[Section] = [
-        ("Bars", ("", "median (low to high)", "bar", ""), bar_rows),
+def tables(cells: Sequence[Cell], weights: Sequence[Cell]) -> dict[str, Table]:
+    """All tables that have rows, by their titles."""
+    found: list[tuple[str, Sequence[str], Sequence[Sequence[str]]]] = [
         ("Throughput: ours / raw / disterl", *report.throughput_rows(cells)),
         (
             "The release's flags, 16 lanes: throughput over that with stock flags",
@@ -47,34 +44,32 @@ def sections(cells: Sequence[Cell], weights: Sequence[Cell], bars: Sequence[Bar]
         ("Footprint, MiB", ("process", "how many", "PSS", "private"), _weight_rows(weights)),
         ("Of what a node consists, MiB of PSS", ("part", "MiB"), _part_rows(weights)),
     ]
-    return [section for section in found if section[2]]
+    return {title: Table(head=head, rows=rows) for title, head, rows in found if rows}
 
 
 def show(console: Console, cells: Sequence[Cell], weights: Sequence[Cell]) -> None:
     """Prints the tables."""
-    for title, head, rows in sections(cells, weights, []):
-        console.print(report.table(title, head, rows))
+    for title, table in tables(cells, weights).items():
+        console.print(report.table(title, table.head, table.rows))
 
 
-def page(meta: Cell, cells: Sequence[Cell], weights: Sequence[Cell], bars: Sequence[Bar]) -> str:
+def page(meta: Cell, cells: Sequence[Cell], weights: Sequence[Cell], bars: Sequence[Bar]) -> Page:
     """The page of a run."""
     host = meta["machine"]
     extent = "`QUICK=1`: fewer points and repetitions" if meta["quick"] else "full"
-    lines = [
-        f"# `make bench-runtime`, {meta['started'][:16]} UTC",
-        "",
+    circumstances = (
         f"{extent}; {meta['config']['repetitions']} repetitions, {meta['seconds']} s. "
         f"OTP {meta['versions']['otp']}, {host['cpus']} CPUs ({host['cpu_model']}), kernel "
-        f"{host['kernel']}, source {meta['versions']['source']}.",
+        f"{host['kernel']}, source {meta['versions']['source']}."
+    )
+    sections = [Section(text=[circumstances])]
+    if bars:
+        held = bars_table(bars, "What was found is a median, with the least and the largest value.")
+        sections.append(Section(title="Bars", parts=[held]))
+    sections += [
+        Section(title=title, parts=[table]) for title, table in tables(cells, weights).items()
     ]
-    for title, head, rows in sections(cells, weights, bars):
-        lines += ["", f"## {title}", "", _row(head), _row(["---"] * len(head))]
-        lines += [_row(row) for row in rows]
-    return "\n".join([*lines, ""])
-
-
-def _row(values: Sequence[str]) -> str:
-    return "| " + " | ".join(values) + " |"
+    return Page(title=f"`make bench-runtime`, {meta['started'][:16]} UTC", sections=sections)
 
 
 def _medians(

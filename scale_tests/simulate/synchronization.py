@@ -13,10 +13,10 @@ from math import log2
 from rich.table import Table
 
 from scale_tests.results.bars import Bar
+from scale_tests.results.units import GIB
 from scale_tests.simulate.figure import Cell
 
 EXPERIMENT = "synchronization"
-GIB = float(1 << 30)
 INCREMENTS = 180
 """How often each node counts in the published run."""
 

@@ -31,7 +31,7 @@ from scale_tests.monitoring import prometheus
 from scale_tests.results import versions
 from scale_tests.results.document import RESULTS, document, write
 from scale_tests.results.tables import show_bars
-from scale_tests.staging.findings import bars, cells, findings, ranges
+from scale_tests.staging.findings import Ranges, bars, cells, findings, ranges
 from scale_tests.staging.plan import FULL, QUICK
 from scale_tests.staging.run import CHAIN_NAMESPACE, FAULTY, NAMESPACE, Stage, perform
 
@@ -43,14 +43,18 @@ def main(arguments: Sequence[str]) -> int:
     directory = parser.parse_args(arguments).directory
     return terminal.run(
         lambda: _run(Console(), directory),
-        *(ApiError, BuildError, CommandError, ConfigurationError, ConnectionError, StalledError),
+        ApiError,
+        BuildError,
+        CommandError,
+        ConfigurationError,
+        ConnectionError,
+        StalledError,
         interrupted=f". Its clusters are in the namespaces {NAMESPACE} and {CHAIN_NAMESPACE}.",
     )
 
 
 def _run(console: Console, directory: Path) -> int:
     quick = os.environ.get("QUICK") == "1"
-    plan = QUICK if quick else FULL
     started = datetime.now(UTC)
     environment = environments.bring_up()
     operator.install(environment)
@@ -62,14 +66,10 @@ def _run(console: Console, directory: Path) -> int:
         say=lambda text: console.print(f"{time.strftime('%H:%M:%S')}  {text}", highlight=False),
     )
     stage.reset()
-    perform(stage, plan)
+    perform(stage, QUICK if quick else FULL)
     stage.say("looking at what there is to see")
     found = findings(stage)
-    shown = ranges(stage, found.end)
-    for name, dashboard in committed().items():
-        title = dashboard["title"]
-        ask = asking(stage.prometheus, shown.of(title))
-        draw(dashboard, ask, directory, shown.subtitle(title), file=f"dashboard-{name}")
+    _draw(stage, ranges(stage, found.end), directory)
     checked = bars(found, stage)
     held = show_bars(console, checked)
     nodes = read_nodes(cluster, NAMESPACE, [f"{FAULTY}-0"])
@@ -87,6 +87,14 @@ def _run(console: Console, directory: Path) -> int:
     stage.remove()
     console.print(f"{file}\n{directory}/dashboard-*.svg", highlight=False)
     return 0 if held else 1
+
+
+def _draw(stage: Stage, shown: Ranges, directory: Path) -> None:
+    """Draws each dashboard as it shows the part of the run that it is made for."""
+    for name, dashboard in committed().items():
+        title = dashboard["title"]
+        ask = asking(stage.prometheus, shown.of(title))
+        draw(dashboard, ask, directory, shown.subtitle(title), file=f"dashboard-{name}")
 
 
 if __name__ == "__main__":

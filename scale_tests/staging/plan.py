@@ -10,7 +10,6 @@ from scale_tests.harness.kube import Json
 IMPRESSIONS = 20
 """Of each node, one a second: so long does a run count."""
 
-
 COMPARED = ".+-[0-9]+"
 """The names of the clusters of the comparison, as a regular expression."""
 

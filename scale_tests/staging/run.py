@@ -12,7 +12,7 @@ from scale_tests.e2e.sealing import sealed, secret
 from scale_tests.e2e.subject import Subject, kill_pod
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json, core
-from scale_tests.harness.partisan import remove_namespace
+from scale_tests.harness.removal import remove_namespace
 from scale_tests.localkube.certificates import issue_authority
 from scale_tests.monitoring.cardinality import NodeSeries, node_series
 from scale_tests.monitoring.prometheus import Prometheus

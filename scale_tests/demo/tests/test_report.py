@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from scale_tests.demo.report import subtitle, summary
 from scale_tests.demo.result import bars, compute
 from scale_tests.demo.tests import runs
+from scale_tests.results.page import markdown
 
 MACHINE = {"cpus": 2, "cpu_model": "a processor", "memory_bytes": 24_000_000_000, "kernel": "6.1"}
 DOCUMENT = {"meta": {"machine": MACHINE, "started": "2026-01-01", "versions": runs.VERSIONS}}
 
 
-def test_the_summary_shows_figures_machine_bars_and_pictures() -> None:
+def test_the_summary_shows_figures_machine_bars_and_pictures(tmp_path: Path) -> None:
     samples = runs.run()
     result = compute(samples, runs.VERSIONS)
-    page = summary(runs.MANIFEST, DOCUMENT, result, bars(result, samples[-1].nodes))
+    held = bars(result, samples[-1].nodes)
+    page = markdown(summary(runs.MANIFEST, DOCUMENT, result, held, tmp_path), tmp_path)
     for words in (
         "| nodes joined | 4 of 4 |",
         "| apply to converged | 18.2 s |",
-        "2 CPUs (a processor), 24.0 GB memory",
+        "2 CPUs (a processor), 22 GiB of memory",
         "](impressions.png)",
         "ok |",
     ):
         assert words in page
-    assert "FAILED" not in page
+    assert "MISSED" not in page
 
 
 def test_the_subtitle_has_config_and_versions() -> None:

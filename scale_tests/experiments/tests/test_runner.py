@@ -1,14 +1,11 @@
-"""What is left to run, what there is room for, and how progress is told."""
+"""What is left to run, and how progress is told."""
 
 from __future__ import annotations
-
-from typing import Any, cast
 
 import pytest
 
 from scale_tests.experiments import runner
 from scale_tests.experiments.tests.cells import experiment, result
-from scale_tests.harness.kube import Cluster
 
 
 def test_the_first_estimate_is_of_counting_and_of_starting_pods() -> None:
@@ -22,16 +19,6 @@ def test_later_estimates_are_of_what_finished_cells_took() -> None:
     points = experiment().points()
     finished = [result(points[0], seconds_in_all=60 + 15 + 2 * 8.0)]
     assert runner.estimate(points[1:2], finished) == pytest.approx(15 + 60 + 2 * 8)
-
-
-def test_there_is_room_for_the_pods_that_machines_accept_and_do_not_run() -> None:
-    class Api:
-        def list(self, path: str) -> list[dict[str, Any]]:
-            if path == "api/v1/nodes":
-                return [{"status": {"allocatable": {"pods": "250"}}}] * 2
-            return [{"status": {"phase": phase}} for phase in ("Running", "Pending", "Succeeded")]
-
-    assert runner.room(cast(Cluster, Api())) == 500 - 2
 
 
 def test_a_finished_cell_is_told_in_a_line() -> None:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scale_tests.results.page import Page, Picture, Section, Table, hypertext, markdown
+from scale_tests.results.bars import Bar
+from scale_tests.results.page import (
+    Page,
+    Picture,
+    Section,
+    Table,
+    bars_table,
+    hypertext,
+    markdown,
+)
 
 
 def _page(directory: Path) -> Page:
@@ -33,3 +42,20 @@ def test_hypertext_holds_its_pictures_and_escapes_the_rest(tmp_path: Path) -> No
     assert "<td>&lt;2&gt;</td>" in text
     assert "<figure><svg><text>drawn</text></svg>" in text
     assert "<?xml" not in text
+
+
+def test_what_needs_no_words_has_no_empty_ones(tmp_path: Path) -> None:
+    table = Table(head=("a",), rows=[("1",)])
+    page = Page(title="Title", sections=[Section(text=["First."], parts=[table])])
+    assert markdown(page, tmp_path) == "# Title\n\nFirst.\n\n| a |\n| --- |\n| 1 |\n"
+    text = hypertext(page)
+    assert "<h2>" not in text
+    assert "<caption>" not in text
+
+
+def test_each_bar_is_a_row_that_says_whether_it_holds() -> None:
+    bars = [
+        Bar(name="links", value=7, bar="= 7", ok=True),
+        Bar(name="s", value=2, bar="1", ok=False),
+    ]
+    assert bars_table(bars).rows == [["links", "7", "= 7", "ok"], ["s", "2", "1", "MISSED"]]

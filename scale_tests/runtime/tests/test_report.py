@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from scale_tests.results.page import markdown
 from scale_tests.runtime import page, pictures, report
 from scale_tests.runtime.plan import KB, MB
 
@@ -146,7 +147,7 @@ def test_the_pictures_and_the_page(tmp_path: Path) -> None:
         "versions": {"otp": "25", "source": "0" * 7},
         "machine": {"cpus": 2, "cpu_model": "", "kernel": ""},
     }
-    text = page.page(meta, ALL, [], report.bars(ALL))
+    text = markdown(page.page(meta, ALL, [], report.bars(ALL)), tmp_path)
     assert "| 20 ms | 512 KB | 128 | 16 | 950 / 1000 / 100 | 0.95 (0.95 to 0.95) |" in text
     assert "full" not in text.splitlines()[2]
 

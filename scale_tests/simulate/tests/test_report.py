@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from scale_tests.results.units import GIB
 from scale_tests.simulate import churn, pictures, published, report, synchronization
 from scale_tests.simulate.plan import Job, plan
 from scale_tests.simulate.runner import Outcome, outcome
@@ -121,7 +122,7 @@ def test_a_tenth_of_a_run_is_taken_for_the_whole(increments: int) -> None:
 
 
 def test_the_least_is_a_megabyte_at_the_papers_size() -> None:
-    assert 0.9e6 < synchronization.least(1024) * synchronization.GIB < 1.1e6
+    assert 0.9e6 < synchronization.least(1024) * GIB < 1.1e6
 
 
 def test_quick_plans_are_a_tenth() -> None:

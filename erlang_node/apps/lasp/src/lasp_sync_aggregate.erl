@@ -65,7 +65,6 @@
 -type result() :: {state(), [lasp_sync:effect()]}.
 
 -define(TIMER, propagate).
--define(ASKER_BYTES, 6).
 %% What neighbours keep is sent again with every eighth question, for it may have been lost.
 -define(REPEAT, 8).
 
@@ -93,14 +92,10 @@ handle({update, Delta}, State = #sync{type = Type, own = Own}) ->
         true -> {Next, Effects};
         false -> {Next#sync{own = Type:merge(Own, Delta)}, [changed | Effects]}
     end;
-handle({message, From, {question, Scope, Payload}}, State = #sync{scope = Scope}) when
-    is_binary(Payload)
+handle({message, From, {Kind, Scope, Payload}}, State = #sync{scope = Scope}) when
+    (Kind =:= question orelse Kind =:= answer), is_binary(Payload)
 ->
-    counted(question, Payload, question(From, Payload, State));
-handle({message, From, {answer, Scope, Payload}}, State = #sync{scope = Scope}) when
-    is_binary(Payload)
-->
-    counted(answer, Payload, answer(From, Payload, State));
+    received(Kind, From, Payload, State);
 handle({timer, ?TIMER} = Event, State = #sync{questions = Questions}) ->
     {Ticked, Effects} = tree(Event, State#sync{questions = lasp_question:tick(Questions)}),
     chain(fun ask/1, {Ticked, Effects});
@@ -177,28 +172,9 @@ ask(State = #sync{shared = Shared, questions = Questions}) ->
             {State, []}
     end.
 
-questions({Asker, Number}, Names, Own, State = #sync{type = Type, sums = Sums}) ->
-    Told = lasp_lattice:encode(Type, Sums),
-    Payload = iolist_to_binary([
-        Asker, lasp_varint:encode(Number), lasp_varint:encode(byte_size(Told)), Told, Own
-    ]),
+questions(Id, Names, Own, State = #sync{type = Type, sums = Sums}) ->
+    Payload = lasp_question_message:encode(Id, lasp_lattice:encode(Type, Sums), Own),
     lists:append([send(question, Name, Payload, State) || Name <- Names]).
-
-question(From, Payload, State = #sync{type = Type, shared = Shared}) ->
-    case opened(Payload) of
-        {Id, Told, Own} ->
-            case {lasp_lattice:decode(Type, Told), lasp_lattice:decode(Type, Own)} of
-                {{ok, Sums}, {ok, Kept}} ->
-                    {Learnt, Changes} = learn(Sums, keep(From, Kept, State)),
-                    IsParent = lasp_sync_tree:parent(Shared) =:= From,
-                    {Next, Effects} = asked(Id, From, IsParent, Learnt),
-                    {Next, Changes ++ Effects};
-                _ ->
-                    {State, malformed(Payload)}
-            end;
-        malformed ->
-            {State, malformed(Payload)}
-    end.
 
 asked(Id, From, true, State = #sync{shared = Shared, questions = Questions}) ->
     Children = lists:delete(From, lasp_sync_tree:links(Shared)),
@@ -227,20 +203,6 @@ contribute(State = #sync{type = Type, own = Own, questions = Questions}) ->
 
 %% Internals: answering.
 
-answer(From, Payload, State = #sync{type = Type, questions = Questions}) ->
-    case opened(Payload) of
-        {Id, Answer, Own} ->
-            case {lasp_aggregate:decode(Answer), lasp_lattice:decode(Type, Own)} of
-                {{ok, Sums}, {ok, Kept}} ->
-                    Answered = lasp_question:answered(Id, From, Sums, Questions),
-                    outcome(Answered, keep(From, Kept, State));
-                _ ->
-                    {State, malformed(Payload)}
-            end;
-        malformed ->
-            {State, malformed(Payload)}
-    end.
-
 outcome({pending, Questions}, State) ->
     {State#sync{questions = Questions}, []};
 outcome({{complete, _Id, self, Sums}, Questions}, State = #sync{type = Type, asked_with = With}) ->
@@ -249,11 +211,8 @@ outcome({{complete, Id, Parent, Sums}, Questions}, State) ->
     {Told, Own} = told(Id, [Parent], State#sync{questions = Questions}),
     {Told, reply(Id, Parent, Sums, Own, Told)}.
 
-reply({Asker, Number}, To, Sums, Own, State) ->
-    Answer = lasp_aggregate:encode(Sums),
-    Payload = iolist_to_binary([
-        Asker, lasp_varint:encode(Number), lasp_varint:encode(byte_size(Answer)), Answer, Own
-    ]),
+reply(Id, To, Sums, Own, State) ->
+    Payload = lasp_question_message:encode(Id, lasp_aggregate:encode(Sums), Own),
     send(answer, To, Payload, State).
 
 learn(Value, State = #sync{type = Type, sums = Sums}) ->
@@ -285,31 +244,37 @@ join(Type, Value) ->
 
 %% Internals: messages.
 
-%% Of a question or an answer: its number, the sums, and what is to be kept.
-opened(<<Asker:?ASKER_BYTES/binary, Bytes/binary>>) ->
-    case lasp_varint:decode(Bytes) of
-        {ok, Number, Rest} when Number > 0 ->
-            case lasp_varint:decode(Rest) of
-                {ok, Size, Values} when Size =< byte_size(Values) ->
-                    {Sums, Own} = split_binary(Values, Size),
-                    {{binary:copy(Asker), Number}, Sums, Own};
-                _ ->
-                    malformed
+received(Kind, From, Payload, State) ->
+    {Next, Effects} =
+        case opened(Kind, Payload, State) of
+            {ok, Id, Sums, Kept} -> heard(Kind, Id, From, Sums, keep(From, Kept, State));
+            error -> {State, [{count, malformed, received, byte_size(Payload)}]}
+        end,
+    {Next, [{count, Kind, received, byte_size(Payload)} | Effects]}.
+
+opened(Kind, Payload, #sync{type = Type}) ->
+    case lasp_question_message:decode(Payload) of
+        {ok, Id, Encoded, Own} ->
+            case {sums(Kind, Encoded, Type), lasp_lattice:decode(Type, Own)} of
+                {{ok, Sums}, {ok, Kept}} -> {ok, Id, Sums, Kept};
+                _ -> error
             end;
-        _ ->
-            malformed
-    end;
-opened(_) ->
-    malformed.
+        error ->
+            error
+    end.
+
+%% Going down they are a value already, on the way up there is still to be added to them.
+sums(question, Encoded, Type) -> lasp_lattice:decode(Type, Encoded);
+sums(answer, Encoded, _Type) -> lasp_aggregate:decode(Encoded).
+
+heard(question, Id, From, Sums, State = #sync{shared = Shared}) ->
+    IsParent = lasp_sync_tree:parent(Shared) =:= From,
+    chain(fun(S) -> asked(Id, From, IsParent, S) end, learn(Sums, State));
+heard(answer, Id, From, Sums, State = #sync{questions = Questions}) ->
+    outcome(lasp_question:answered(Id, From, Sums, Questions), State).
 
 send(Kind, Name, Payload, #sync{scope = Scope}) ->
     [{send, Name, each, {Kind, Scope, Payload}}, {count, Kind, sent, byte_size(Payload)}].
-
-counted(Kind, Payload, {State, Effects}) ->
-    {State, [{count, Kind, received, byte_size(Payload)} | Effects]}.
-
-malformed(Payload) ->
-    [{count, malformed, received, byte_size(Payload)}].
 
 chain(Fun, {State, Effects}) ->
     {Next, More} = Fun(State),

@@ -1,12 +1,11 @@
 %%% @doc The published ad counter experiment in virtual time: what each way to synchronise sends.
 %%%
 %%% An overlay with the published parameters is formed in the simulator and then stands still. On
-%%% it run the synchronisation protocols themselves, on the type that the ad counter replicates,
-%%% with names and incarnations as pods have them. Every node counts so many times, every ten
-%%% seconds at a phase of its own, propagates every five, and at the end reports itself done. The
-%%% run is over when all replicas are equal, and is only worth anything if each then holds the exact
-%%% count of every actor, which is checked. Where sums are all that is synchronised, it is over when
-%%% all sums are, and what is checked is that they are those of all counts, and of all nodes.
+%%% it run the replicas ({@link adcounter_replicas}), with names and incarnations as pods have them.
+%%% Every node counts so many times and then reports itself done. The run is over when all replicas
+%%% are equal, and is only worth anything if each then holds the exact count of every actor, which
+%%% is checked. Where sums are all that is synchronised, it is over when all sums are, and what is
+%%% checked is that they are those of all counts, and of all nodes.
 %%%
 %%% Bytes are counted as the published experiment did (`payload': values and parts of them, as
 %%% they are sent to each peer), with all that the protocols say besides (`control': digests,
@@ -36,26 +35,6 @@
 
 -export_type([name/0, options/0]).
 
--record(node, {
-    name :: lasp_sync:name(),
-    actor :: lasp_gcounter:actor(),
-    incarnation :: pos_integer(),
-    sync :: term(),
-    counted = 0 :: non_neg_integer()
-}).
-
--record(run, {
-    protocol :: module(),
-    options :: options(),
-    now = 0 :: non_neg_integer(),
-    nodes = #{} :: #{lasp_sync:name() => #node{}},
-    queue = #{} :: #{non_neg_integer() => [{lasp_sync:name(), term()}]},
-    %% Bytes and messages sent, by kind.
-    sent = #{} :: #{lasp_sync:kind() | frames | messages => non_neg_integer()}
-}).
-
--define(INCREMENT_MS, 10000).
--define(PROPAGATION_MS, 5000).
 -define(MAX_LATENCY_MS, 20).
 %% After so many increments all have met, and each interval is as the one before: what follows may
 %% be taken for a part of a longer run.
@@ -63,9 +42,9 @@
 %% How often it is looked whether all are equal, and for how long.
 -define(LOOK_MS, 500).
 -define(GIVE_UP_MS, 600000).
+-define(MINUTE_MS, 60000).
 %% Pods start in one shard of so many after the other.
 -define(SHARD, 250).
--define(FIRST_INCARNATION, 1795224000000000).
 -define(STARTS_WITHIN_US, 240000000).
 
 %% @doc One experiment for each mode.
@@ -75,21 +54,27 @@ names() ->
 
 %% @doc Runs one of them; cells go to `emit', with the mode in the place of the overlay.
 -spec run(name(), options()) -> ok.
-run(Name, Options) ->
+run(Name, Options = #{increments := Increments}) ->
     [Mode] = [M || M <- lasp_sync:modes(), name(M) =:= Name],
     Links = links(Options),
     Begun = lists:foldl(
-        fun({Index, Neighbours}, Run) -> begin_node(Index, Neighbours, Run) end,
-        #run{protocol = lasp_sync:protocol(Mode), options = Options},
+        fun({Index, Neighbours}, R) -> begin_node(Index, Neighbours, Options, R) end,
+        adcounter_replicas:new(#{
+            mode => Mode,
+            scope => <<"0123456789ab">>,
+            latency => fun latency/2,
+            increments => Increments
+        }),
         maps:to_list(Links)
     ),
-    #{increments := Increments} = Options,
-    Warm = advance(min(?WARM, Increments) * ?INCREMENT_MS, Begun),
-    Counted = advance(Increments * ?INCREMENT_MS, Warm),
-    Lag = lag(Counted),
-    Equal = until_equal(Counted),
-    ok = check(Equal),
-    report(Mode, Lag, Links, [{warm, Warm}, {counted, Counted}], Equal).
+    Counting = adcounter_replicas:increment_interval(),
+    Warm = advance(min(?WARM, Increments) * Counting, Begun, Options),
+    Counted = advance(Increments * Counting, Warm, Options),
+    Equal = adcounter_replicas:await(
+        fun(R) -> is_equal(Mode, R) end, ?LOOK_MS, Increments * Counting + ?GIVE_UP_MS, Counted
+    ),
+    ok = check(Mode, Increments, Equal),
+    report(Mode, Links, Warm, Counted, Equal, Options).
 
 %% Internals: the overlay.
 
@@ -119,37 +104,21 @@ links(#{nodes := Nodes, seed := Seed, progress := Progress}) ->
 
 %% Internals: nodes.
 
-begin_node(Index, Neighbours, Run0) ->
-    #run{protocol = Protocol, options = #{seed := Seed, increments := Increments}} = Run0,
+begin_node(Index, Neighbours, #{seed := Seed}, R) ->
     Name = node_name(Index),
-    Random = rand:seed_s(exsss, {Seed, Index, 1}),
-    {Started, Random1} = rand:uniform_s(?STARTS_WITHIN_US, Random),
-    {Phase, _} = rand:uniform_s(?INCREMENT_MS, Random1),
-    Incarnation = ?FIRST_INCARNATION + Started,
-    {Sync, Effects} = Protocol:init(#{
-        name => Name,
-        incarnation => Incarnation,
-        type => adcounter_state,
-        scope => <<"0123456789ab">>,
-        interval => ?PROPAGATION_MS,
-        seed => {Seed, Index, 2}
-    }),
-    Node = #node{
-        name = Name,
-        actor = adcounter_state:actor(Name, Incarnation),
-        incarnation = Incarnation,
-        sync = Sync
-    },
-    Run1 = interpret(Node, Effects, Run0),
-    Run2 = event(Name, {update, adcounter_state:report(Name, Incarnation, false, 0)}, Run1),
-    Run3 = lists:foldl(
-        fun(N, R) -> event(Name, {neighbour_up, node_name(N)}, R) end, Run2, Neighbours
+    {Microseconds, Random} = rand:uniform_s(
+        ?STARTS_WITHIN_US, rand:seed_s(exsss, {Seed, Index, 1})
     ),
-    lists:foldl(
-        fun(I, R) -> schedule(Phase - 1 + I * ?INCREMENT_MS, Name, count, R) end,
-        Run3,
-        lists:seq(0, Increments - 1)
-    ).
+    {Phase, _} = rand:uniform_s(adcounter_replicas:increment_interval(), Random),
+    Started = adcounter_replicas:start(
+        #{name => Name, started => Microseconds, seed => {Seed, Index, 2}}, R
+    ),
+    Met = lists:foldl(
+        fun(N, Acc) -> adcounter_replicas:tell(Name, {neighbour_up, node_name(N)}, Acc) end,
+        Started,
+        Neighbours
+    ),
+    adcounter_replicas:begin_counting(Phase - 1, Name, Met).
 
 node_name(Index) ->
     Ordinal = integer_to_binary(Index - 1),
@@ -158,154 +127,80 @@ node_name(Index) ->
         Shard -> <<"ads-s", (integer_to_binary(Shard))/binary, $-, Ordinal/binary>>
     end.
 
-occur({Name, count}, Run = #run{nodes = Nodes, options = #{increments := Increments}}) ->
-    #{Name := Node = #node{actor = Actor, counted = Before, incarnation = Incarnation}} = Nodes,
-    Counted = Before + 1,
-    Next = Run#run{nodes = Nodes#{Name := Node#node{counted = Counted}}},
-    Shown = event(Name, {update, adcounter_state:counted(0, Actor, Counted)}, Next),
-    case Counted of
-        Increments ->
-            Report = adcounter_state:report(Name, Incarnation, true, Counted),
-            event(Name, {update, Report}, Shown);
-        _ ->
-            Shown
-    end;
-occur({Name, Event}, Run) ->
-    event(Name, Event, Run).
-
-event(Name, Event, Run = #run{protocol = Protocol, nodes = Nodes}) ->
-    #{Name := Node = #node{sync = Sync}} = Nodes,
-    {Next, Effects} = Protocol:handle(Event, Sync),
-    interpret(Node#node{sync = Next}, Effects, Run).
-
-interpret(Node = #node{name = Name}, Effects, Run = #run{nodes = Nodes}) ->
-    lists:foldl(
-        fun(Effect, R) -> effect(Effect, Name, R) end,
-        Run#run{nodes = Nodes#{Name => Node}},
-        Effects
-    ).
-
-effect({send, To, _Class, Message}, Name, Run) ->
-    {Bytes, _} = partisan_frame:message(lasp_store, {lasp_sync, Name, Message}),
-    Counted = add(frames, Bytes, add(messages, 1, Run)),
-    schedule(latency(Name, To), To, {message, Name, Message}, Counted);
-effect({start_timer, Timer, Delay}, Name, Run) ->
-    schedule(Delay, Name, {timer, Timer}, Run);
-effect({count, Kind, sent, Bytes}, _Name, Run) ->
-    add(Kind, Bytes, Run);
-effect(_Effect, _Name, Run) ->
-    Run.
-
 latency(From, To) ->
     1 + erlang:phash2({From, To}, ?MAX_LATENCY_MS).
 
-add(What, Amount, Run = #run{sent = Sent}) ->
-    Run#run{sent = Sent#{What => maps:get(What, Sent, 0) + Amount}}.
-
-%% Internals: time.
-
-schedule(Delay, Name, Event, Run = #run{now = Now, queue = Queue}) ->
-    At = Now + Delay,
-    Run#run{queue = Queue#{At => [{Name, Event} | maps:get(At, Queue, [])]}}.
-
-advance(Until, Run = #run{now = Now, queue = Queue}) ->
-    case maps:take(Now, Queue) of
-        {Events, Rest} ->
-            Occurred = lists:foldl(fun occur/2, Run#run{queue = Rest}, lists:reverse(Events)),
-            advance(Until, Occurred);
-        error when Now < Until ->
-            _ = [say_how_far(Run) || Now rem 60000 =:= 0, Now > 0],
-            advance(Until, Run#run{now = Now + 1});
-        error ->
-            Run
-    end.
-
-say_how_far(#run{now = Now, sent = Sent, options = Options}) ->
-    GiB = maps:get(frames, Sent, 0) / (1 bsl 30),
-    say("~b s of virtual time, ~.3f GiB in frames", [Now div 1000, GiB], Options).
-
-until_equal(Run = #run{now = Now, options = #{increments := Increments}}) ->
-    case is_equal(Run) of
+%% Lets time pass, and tells every minute of it how far it is.
+advance(Until, R0, Options) ->
+    Minute = (adcounter_replicas:now(R0) div ?MINUTE_MS + 1) * ?MINUTE_MS,
+    R = adcounter_replicas:advance(min(Minute, Until), R0),
+    case Minute < Until of
         true ->
-            Run;
-        false when Now < Increments * ?INCREMENT_MS + ?GIVE_UP_MS ->
-            until_equal(advance(Now + ?LOOK_MS, Run))
+            GiB = adcounter_replicas:sent([frames], R) / (1 bsl 30),
+            say("~b s of virtual time, ~.3f GiB in frames", [Minute div 1000, GiB], Options),
+            advance(Until, R, Options);
+        false ->
+            R
     end.
 
 %% Equal sums may be those of an earlier moment: they are the last ones when all nodes are in them
 %% as done.
-is_equal(Run = #run{protocol = lasp_sync_aggregate, nodes = Nodes}) ->
-    Names = lists:sort(maps:keys(Nodes)),
+is_equal(aggregate, R) ->
+    Names = lists:sort(adcounter_replicas:names(R)),
     Done = fun(Value) -> adcounter_state:nodes_done(Names, Value) =:= length(Names) end,
-    lists:all(Done, values(Run));
-is_equal(Run) ->
-    [First | Others] = values(Run),
+    lists:all(Done, adcounter_replicas:values(R));
+is_equal(_Mode, R) ->
+    [First | Others] = adcounter_replicas:values(R),
     lists:all(fun(Value) -> Value =:= First end, Others).
 
 %% Internals: results.
 
-values(#run{protocol = Protocol, nodes = Nodes}) ->
-    [Protocol:value(Sync) || #node{sync = Sync} <- maps:values(Nodes)].
-
-%% By how many seconds of counting a replica is behind all that has been counted, in the mean.
-lag(Run = #run{nodes = Nodes}) ->
-    Counted = lists:sum([C || #node{counted = C} <- maps:values(Nodes)]),
-    Missing = [Counted - adcounter_state:total(Value) || Value <- values(Run)],
-    Size = map_size(Nodes),
-    lists:sum(Missing) / Size / (Size * 1000 / ?INCREMENT_MS).
-
 %% Every actor with its exact count, everywhere; the sum of them where there is no more.
-check(Run = #run{nodes = Nodes, options = #{increments := Increments}}) ->
-    Total = map_size(Nodes) * Increments,
-    true = lists:all(fun(Value) -> adcounter_state:total(Value) =:= Total end, values(Run)),
-    ok = check_actors(Run).
-
-check_actors(#run{protocol = lasp_sync_aggregate}) ->
-    ok;
-check_actors(Run = #run{nodes = Nodes, options = #{increments := Increments}}) ->
-    [Value | _] = values(Run),
-    true = lists:all(
-        fun(#node{actor = Actor}) -> adcounter_state:count(Actor, Value) =:= Increments end,
-        maps:values(Nodes)
-    ),
+check(Mode, Increments, R) ->
+    Values = adcounter_replicas:values(R),
+    Total = length(Values) * Increments,
+    true = lists:all(fun(Value) -> adcounter_state:total(Value) =:= Total end, Values),
+    true = Mode =:= aggregate orelse holds_actors(Increments, hd(Values), R),
     ok.
 
-%% Bytes at moments of the run, and at its end.
-report(Mode, Lag, Links, Moments, Run = #run{now = Now, options = Options}) ->
-    #{increments := Increments} = Options,
-    Degrees = [length(To) || To <- maps:values(Links)],
-    lists:foreach(
-        fun({Parameter, Value}) -> emit(synchronization, Mode, Parameter, Value, Options) end,
-        [
-            {increments, Increments},
-            {mean_degree, partisan_cells:mean(Degrees)},
-            {warm, min(?WARM, Increments)},
-            {payload_bytes, payload(Run)},
-            {control_bytes, control(Run)},
-            {frame_bytes, sent([frames], Run)},
-            {messages, sent([messages], Run)},
-            {seconds_behind, Lag},
-            {seconds_to_converge, (Now - Increments * ?INCREMENT_MS) / 1000}
-            | lists:append([moment(Moment, Then) || {Moment, Then} <- Moments])
-        ]
+holds_actors(Increments, Value, R) ->
+    lists:all(
+        fun({Actor, _}) -> adcounter_state:count(Actor, Value) =:= Increments end,
+        adcounter_replicas:living(R)
     ).
 
-moment(Moment, Run) ->
+report(Mode, Links, Warm, Counted, End, Options = #{increments := Increments}) ->
+    Degrees = [length(To) || To <- maps:values(Links)],
+    Waited = adcounter_replicas:now(End) - adcounter_replicas:now(Counted),
+    lists:foreach(
+        fun({Parameter, Value}) -> emit(synchronization, Mode, Parameter, Value, Options) end,
+        lists:append([
+            [
+                {increments, Increments},
+                {mean_degree, partisan_cells:mean(Degrees)},
+                {warm, min(?WARM, Increments)}
+            ],
+            bytes("", End),
+            [
+                {messages, adcounter_replicas:sent([messages], End)},
+                {seconds_behind, adcounter_replicas:seconds_behind(Counted)},
+                {seconds_to_converge, Waited / 1000}
+            ],
+            bytes("warm_", Warm),
+            bytes("counted_", Counted)
+        ])
+    ).
+
+%% What all have sent until a moment of the run.
+bytes(Prefix, R) ->
     [
-        {list_to_atom(lists:concat([Moment, '_', Name])), Bytes}
-     || {Name, Bytes} <- [
-            {payload_bytes, payload(Run)},
-            {control_bytes, control(Run)},
-            {frame_bytes, sent([frames], Run)}
+        {list_to_atom(Prefix ++ Name), adcounter_replicas:sent(Kinds, R)}
+     || {Name, Kinds} <- [
+            {"payload_bytes", lasp_sync:payloads()},
+            {"control_bytes", [digest, hello, greet, tree]},
+            {"frame_bytes", [frames]}
         ]
     ].
-
-payload(Run) -> sent(lasp_sync:payloads(), Run).
-
-control(Run) -> sent([digest, hello, greet, tree], Run).
-
-sent(Kinds, #run{sent = Sent}) ->
-    lists:sum([maps:get(Kind, Sent, 0) || Kind <- Kinds]).
 
 name(Mode) ->
     binary_to_atom(<<"synchronization_", (atom_to_binary(Mode))/binary>>).

@@ -1,0 +1,24 @@
+%%% @doc What is written is read, and nothing else is.
+-module(lasp_question_message_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-define(M, lasp_question_message).
+
+what_is_written_is_read_test_() ->
+    [
+        ?_assertEqual({ok, Id, Sums, Kept}, ?M:decode(?M:encode(Id, Sums, Kept)))
+     || Id <- [{<<"asker!">>, 1}, {<<"asker!">>, 1 bsl 40}],
+        Sums <- [<<>>, <<"sums">>, binary:copy(<<7>>, 200)],
+        Kept <- [<<>>, <<"kept">>]
+    ].
+
+what_is_cut_short_is_not_read_test_() ->
+    Message = ?M:encode({<<"asker!">>, 300}, <<"sums">>, <<>>),
+    [
+        ?_assertEqual(error, ?M:decode(binary:part(Message, 0, Size)))
+     || Size <- lists:seq(0, byte_size(Message) - 1)
+    ].
+
+no_question_is_number_0_test() ->
+    ?assertEqual(error, ?M:decode(?M:encode({<<"asker!">>, 0}, <<>>, <<>>))).
