@@ -55,7 +55,7 @@ def moment(at: float, payload: float) -> dict[str, Any]:
 
 
 def simulated(nodes: int, *, counting: float = 120.0, warm: bool = True) -> dict[str, Any]:
-    """What the simulator says of a cluster that sends the square of its nodes each second."""
+    """Return what is said of a cluster that sends the square of its nodes each second."""
     start, rate = 10.0, float(nodes**2)
     moments = {
         "whole": moment(start - 1, 0.0),
@@ -195,7 +195,7 @@ def test_quantities_of_other_sizes() -> None:
 
 
 def program(directory: Path, body: str) -> Path:
-    """A simulator that is a shell script."""
+    """Make a simulator that is a shell script."""
     file = directory / simulator.PROGRAM
     file.write_text(f"#!/bin/sh\n{body}\n")
     file.chmod(0o755)
@@ -205,13 +205,15 @@ def program(directory: Path, body: str) -> Path:
 def answering(directory: Path) -> Path:
     result = directory / "result.json"
     result.write_text(json.dumps(simulated(8, counting=1800.0, warm=False)))
-    return program(directory, f'cat > {directory}/config; echo "$@" > {directory}/said; cat {result}')
+    return program(
+        directory, f'cat > {directory}/config; echo "$@" > {directory}/said; cat {result}'
+    )
 
 
 def test_the_simulator_reads_the_configuration_of_the_pods(tmp_path: Path) -> None:
     found = predict(cluster(8), Simulator((str(answering(tmp_path)),)), Assumptions(seed=7))
     assert found.nodes == 8
-    assert "cluster => <<\"ads\">>" in (tmp_path / "config").read_text()
+    assert 'cluster => <<"ads">>' in (tmp_path / "config").read_text()
     assert "seed=7" in (tmp_path / "said").read_text()
 
 

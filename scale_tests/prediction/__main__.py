@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.console import Console
-
 from partisan_operator.plan import simulator
 from partisan_operator.plan.manifest import ManifestError
 from partisan_operator.plan.prediction import BUDGET_SECONDS, TIMEOUT_SECONDS
 from partisan_operator.plan.simulator import Simulator, SimulatorError
+from rich.console import Console
+
 from scale_tests.harness import terminal
 from scale_tests.harness.commands import CommandError
 from scale_tests.prediction import pictures, report

@@ -15,6 +15,7 @@ from typing import Any
 
 from partisan_operator.plan import Assumptions, Prediction, manifest, predict
 from partisan_operator.plan.simulator import Simulator
+
 from scale_tests.experiments.result import Result
 from scale_tests.experiments.result import result as read
 from scale_tests.results.bars import Bar
@@ -75,8 +76,7 @@ class Comparison:
             **{key: value for key, value in asdict(self).items() if key != "figures"},
             "prediction": self.prediction.json(),
             "figures": [
-                {**asdict(figure), "error_percent": figure.error_percent}
-                for figure in self.figures
+                {**asdict(figure), "error_percent": figure.error_percent} for figure in self.figures
             ],
         }
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from partisan_operator.plan import Assumptions, Prediction
 from partisan_operator.plan.figures import Channel
+
 from scale_tests.experiments.result import Result
 from scale_tests.experiments.tests.cells import experiment, result
 from scale_tests.prediction import pictures, report

@@ -64,9 +64,7 @@ def total(phases: Iterable[Figures]) -> Figures:
 def by_power(sizes: Sequence[int], figures: Sequence[Figures], nodes: int) -> Figures:
     """Return the figures of a cluster of that many nodes, from those of one or two sizes."""
     names = dict.fromkeys(name for each in figures for name in each)
-    return {
-        name: power(sizes, [each.get(name, 0.0) for each in figures], nodes) for name in names
-    }
+    return {name: power(sizes, [each.get(name, 0.0) for each in figures], nodes) for name in names}
 
 
 def power(sizes: Sequence[int], values: Sequence[float], nodes: int) -> float:
@@ -85,8 +83,9 @@ def power(sizes: Sequence[int], values: Sequence[float], nodes: int) -> float:
 
 
 def along_logarithm(sizes: Sequence[int], values: Sequence[float], nodes: int) -> float:
-    """Return the value at that many nodes of a quantity that grows with their logarithm, as the
-    ways through an overlay of constant degree do.
+    """Return the value at that many nodes of a quantity that grows with their logarithm.
+
+    The ways through an overlay of constant degree do.
 
     >>> along_logarithm([16, 32], [3.0, 4.0], 128)
     6.0

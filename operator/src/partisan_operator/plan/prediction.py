@@ -31,8 +31,10 @@ START_SECONDS = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """What a cluster will do and cost. Sums are over all nodes, from the first one's start until
-    the run has converged; without a workload, until a minute after the overlay is whole.
+    """What a cluster will do and cost.
+
+    Sums are over all nodes, from the first one's start until the run has converged; without a
+    workload, until a minute after the overlay is whole.
     """
 
     nodes: int
@@ -210,8 +212,10 @@ def _phases(scenario: Scenario, result: Mapping[str, Any]) -> list[Figures]:
 
 
 def _tail(scenario: Scenario, result: Mapping[str, Any]) -> float:
-    """Return the seconds from the end of counting until the run is over; it ends on time at best,
-    for a fast node may count for a slow one."""
+    """Return the seconds from the end of counting until the run is over.
+
+    It ends on time at best, for a fast node may count for a slow one.
+    """
     return float(max(0.0, result["run"]["running_seconds"] - counting_seconds(scenario.cluster)))
 
 
@@ -222,9 +226,7 @@ def _overlay_rate(result: Mapping[str, Any]) -> Figures:
         figures.flat(result["moments"][last]), figures.flat(result["moments"]["whole"])
     )
     seconds = _seconds_between(result, "whole", last)
-    return {
-        name: value / seconds for name, value in sent.items() if name.startswith(f"{OVERLAY}.")
-    }
+    return {name: value / seconds for name, value in sent.items() if name.startswith(f"{OVERLAY}.")}
 
 
 def _seconds_between(result: Mapping[str, Any], before: str, after: str) -> float:
@@ -240,8 +242,10 @@ def _share(scenario: Scenario) -> float:
 def _overcounting(
     scenario: Scenario, result: Mapping[str, Any], cluster: PartisanCluster
 ) -> float | None:
-    """Return what is counted beyond the threshold, in percent of the whole run's: it is counted at
-    the end, however long the run was."""
+    """Return what is counted beyond the threshold, in percent of the whole run's.
+
+    It is counted at the end, however long the run was.
+    """
     counter, simulated = counter_of(cluster), counter_of(scenario.cluster)
     if counter is None or simulated is None:
         return None

@@ -213,6 +213,5 @@ def _cost(scenario: Scenario, assumptions: Assumptions) -> float:
     intervals = 1000 * seconds / milliseconds(counter.propagation_interval)
     pairs = _PAIRWISE[workload.synchronization] * scenario.nodes**2
     return (
-        intervals * (pairs + _EACH * scenario.nodes)
-        + seconds * _SECOND_OF_OVERLAY * scenario.nodes
+        intervals * (pairs + _EACH * scenario.nodes) + seconds * _SECOND_OF_OVERLAY * scenario.nodes
     )

@@ -96,8 +96,10 @@ HELP = (
 
 
 def find(*, command: str = "", image: str = "") -> Simulator:
-    """Return the simulator: `command` or what `PARTISAN_PLAN` says, a program on the PATH, or
-    `image` in a container, in this order.
+    """Return the simulator.
+
+    It is `command` or what `PARTISAN_PLAN` says; `image` in a container; a program on the PATH; in
+    this order.
 
     Raises `SimulatorError`: there is none, with what to install.
     """
@@ -140,9 +142,3 @@ def _follow(stream: IO[str], written: list[str], tell: Tell) -> None:
     for line in stream:
         written.append(line.rstrip())
         tell(line.rstrip())
-
-
-def words(simulator: Simulator) -> str:
-    """Return the command line as a shell would take it."""
-    return shlex.join(simulator.argv)
-

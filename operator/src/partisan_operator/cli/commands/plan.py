@@ -18,14 +18,14 @@ from partisan_operator.plan.simulator import SimulatorError
 
 def run(context: Context, arguments: Namespace) -> int:
     """Simulate the cluster of a file, and show, or write, what is predicted."""
-    cluster = _cluster(arguments.filename)
+    cluster, assumptions = _cluster(arguments.filename), _assumptions(arguments)
     if arguments.server:
         _check(context, arguments.filename)
     try:
         prediction = predict(
             cluster,
             simulator.find(command=arguments.simulator, image=arguments.image),
-            _assumptions(arguments),
+            assumptions,
             budget=arguments.budget,
             timeout=arguments.timeout,
             tell=_tell,
