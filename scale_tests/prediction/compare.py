@@ -166,7 +166,7 @@ def beside(cell: Result, prediction: Prediction) -> Comparison:
             figure("frames", "bytes", prediction.bytes_frames, cell.bytes_frames, held=True),
             *channels,
             figure("start to convergence", "s", running, cell.seconds_running, held=True),
-            figure("last count to convergence", "s", converge, cell.seconds_to_converge, held=True),
+            figure("last count to convergence", "s", converge, cell.seconds_to_converge),
             figure("degree", "", prediction.degree_mean, cell.mean_degree),
             figure(
                 "boot to joined, median",
