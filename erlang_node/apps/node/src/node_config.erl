@@ -11,6 +11,7 @@
 
 -export([load/1]).
 -export([changes/2]).
+-export([outline/1]).
 %% Address hints as they are in the file.
 -export([peer/1]).
 -export([is_hint/1]).
@@ -36,7 +37,21 @@
     members := [partisan_peer:name()]
 }.
 
--export_type([t/0, changes/0, environment/0]).
+%% What a configuration says of a cluster as a whole, to whoever is none of its nodes.
+-type outline() :: #{
+    cluster := binary(),
+    replicas := pos_integer(),
+    %% By name, in the order of the file.
+    seeds := [partisan_peer:name()],
+    %% As it is in the file: node_overlay:localised/2 has what each node makes of it.
+    overlay := {partisan_kinds:kind(), map()},
+    %% Where propagation goes.
+    channel := atom(),
+    run := binary(),
+    workload := none | {module(), Parameters :: map()}
+}.
+
+-export_type([t/0, changes/0, outline/0, environment/0]).
 
 -define(CONFIG_FILE, "/etc/partisan/config/node.config").
 -define(TOKEN_FILE, "/etc/partisan/secret/token").
@@ -74,6 +89,29 @@ changes(Text, #{context := Context, partisan := #{channels := Channels}}) ->
                 parallelism => parallelism(get(channels, Settings), Channels)
             },
             members => node_names:members(Cluster, Replicas)
+        }}
+    catch
+        throw:{invalid, Reason} -> {error, Reason}
+    end.
+
+%% @doc The cluster that a configuration describes, given as text.
+-spec outline(Text :: binary()) -> {ok, outline()} | {error, string()}.
+outline(Text) ->
+    try
+        Settings = parse(Text, "the configuration"),
+        Run = get(run, Settings),
+        {ok, #{
+            cluster => get(cluster, Settings),
+            replicas => get(replicas, Settings),
+            seeds => [Name || {Name, _, _} <- get(seeds, Settings)],
+            overlay => get(overlay, Settings),
+            channel => propagation_channel(get(channels, Settings)),
+            run => Run,
+            workload =>
+                case workload(get(workload, Settings), #{run => Run}) of
+                    none -> none;
+                    {Module, #{parameters := Parameters}} -> {Module, Parameters}
+                end
         }}
     catch
         throw:{invalid, Reason} -> {error, Reason}

@@ -93,6 +93,8 @@ def _values(
         yield from options[previous].settings.get("choices", ())
         return
     places = [entry for entry in typed.command.arguments if not entry.flags[0].startswith("-")]
+    if not places:
+        return
     place = len(typed.positional)
     what = places[min(place, len(places) - 1)]
     if place >= len(places) and what.settings.get("nargs") != "*":

@@ -19,7 +19,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.build().parse_args(argv)
     api = Kubectl(kubeconfig=arguments.kubeconfig, context=arguments.context)
     try:
-        namespace = arguments.namespace or api.namespace()
+        # What needs no cluster works without kubectl and its configuration too.
+        asks = arguments.needs_cluster and not arguments.namespace
+        namespace = api.namespace() if asks else arguments.namespace
         status: int = arguments.run(Context(api, namespace, sys.stdout), arguments)
         return status
     except (CommandError, KubectlError) as error:

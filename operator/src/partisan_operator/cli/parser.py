@@ -16,6 +16,7 @@ from partisan_operator.cli.commands import (
     must_gather,
     overlay,
     pause,
+    plan,
     report,
     rollout,
     status,
@@ -58,6 +59,8 @@ class Command:
     summary: str
     examples: tuple[str, ...]
     arguments: tuple[Argument, ...] = field(default=())
+    needs_cluster: bool = True
+    """Whether it cannot do without an API server."""
 
 
 def _argument(*flags: str, **settings: Any) -> Argument:
@@ -105,6 +108,40 @@ COMMANDS = (
             _NAME,
             _argument("-d", "--directory", type=Path, help="where to (NAME-report)"),
         ),
+    ),
+    Command(
+        ("plan",),
+        plan.run,
+        "What a cluster will do and cost, simulated before anything is launched",
+        (
+            "plan -f cluster.yaml",
+            "plan -f cluster.yaml --pods-per-second 3 --latency 1-20 -o json",
+            "plan -f cluster.yaml -d plan --image registry.example/partisan/erlang-node:0.1.0",
+        ),
+        (
+            _argument("-f", "--filename", required=True, help="the manifest; - for the input"),
+            _argument("-o", "--output", choices=("text", "json"), default="text"),
+            _argument("-d", "--directory", type=Path, help="write a page and a picture there"),
+            _argument("--seed", type=int, default=1, help="the same one is the same plan (1)"),
+            _argument("--latency", default="1-2", help="milliseconds one way, a range (1-2)"),
+            _argument(
+                "--pods-per-second", type=float, default=10.0, help="how fast nodes start (10)"
+            ),
+            _argument("--zones", type=int, default=1, help="that pods are spread over (1)"),
+            _argument(
+                "--budget",
+                type=float,
+                default=60.0,
+                help="CPU seconds, about; what would take more is predicted from less (60)",
+            ),
+            _argument(
+                "--timeout", type=float, default=600.0, help="seconds, of each simulation (600)"
+            ),
+            _argument("--server", action="store_true", help="let the API server check it first"),
+            _argument("--image", default="", help="the node's image, to simulate in a container"),
+            _argument("--simulator", default="", help="the command to simulate with"),
+        ),
+        needs_cluster=False,
     ),
     Command(
         ("overlay", "set"),
@@ -231,7 +268,7 @@ def build() -> argparse.ArgumentParser:
         )
         for argument in command.arguments:
             entry.add_argument(*argument.flags, **argument.settings)
-        entry.set_defaults(run=command.run)
+        entry.set_defaults(run=command.run, needs_cluster=command.needs_cluster)
     return parser
 
 

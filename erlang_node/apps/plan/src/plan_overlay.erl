@@ -1,0 +1,171 @@
+%%% @doc The overlay of a planned cluster in virtual time: its nodes start one after the other, join
+%%% over the seeds, and send what the pods' stacks would send.
+%%%
+%%% What is made of it is what happens to links, for those who run something on them, and the
+%%% messages and bytes of the `overlay' channel. The overlay knows nothing of what it carries, so
+%%% it can go ahead by a step and be followed.
+-module(plan_overlay).
+
+-export([new/1]).
+-export([step/2]).
+-export([now/1]).
+-export([sent/1]).
+-export([booted/1]).
+-export([joined/1]).
+-export([links/1]).
+-export([is_whole/1]).
+
+-type ordinal() :: plan_names:ordinal().
+-type milliseconds() :: non_neg_integer().
+
+-type change() ::
+    {boot, ordinal(), At :: milliseconds()}
+    | {neighbour_up | neighbour_down, ordinal(), Peer :: ordinal()}.
+
+%% What has been sent so far.
+-type sent() :: #{messages := non_neg_integer(), bytes := non_neg_integer()}.
+
+%% `boot_gap_us': microseconds between the starts of two nodes.
+-type options() :: #{
+    names := plan_names:t(),
+    overlay := {partisan_kinds:kind(), map()},
+    seeds := [partisan_peer:name()],
+    seed := integer(),
+    latency := partisan_sim_network:latency(),
+    boot_gap_us := non_neg_integer(),
+    _ => _
+}.
+
+-export_type([change/0, sent/0, options/0]).
+
+%% What the watcher notes; `changes' of one step, the latest first.
+-record(noted, {
+    names :: plan_names:t(),
+    ping :: pos_integer(),
+    changes = [] :: [change()],
+    messages = 0 :: non_neg_integer(),
+    bytes = 0 :: non_neg_integer()
+}).
+
+-record(overlay, {
+    sim :: partisan_sim:t(),
+    names :: plan_names:t(),
+    gap :: non_neg_integer(),
+    booted = #{} :: #{ordinal() => milliseconds()},
+    joined = #{} :: #{ordinal() => milliseconds()}
+}).
+
+-opaque t() :: #overlay{}.
+-export_type([t/0]).
+
+%% @doc A cluster of which no node has started yet.
+-spec new(options()) -> t().
+new(#{names := Names, overlay := Spec, seed := Seed, seeds := Seeds, boot_gap_us := Gap} = Given) ->
+    Sim = partisan_sim:new(#{
+        seed => Seed,
+        overlay => plan_names:spec(Spec, Names),
+        seeds => length(Seeds),
+        latency => map_get(latency, Given),
+        stack => #{replicas => plan_names:size(Names)}
+    }),
+    {Ping, _} = partisan_frame:overlay({measure, {ping, -576460750000000000}}),
+    Noted = #noted{names = Names, ping = Ping},
+    #overlay{sim = partisan_sim:watch(fun note/4, Noted, Sim), names = Names, gap = Gap}.
+
+%% @doc Lets this many milliseconds pass; answers with what has happened meanwhile, in its order.
+-spec step(pos_integer(), t()) -> {[change()], t()}.
+step(Milliseconds, #overlay{sim = Sim0, names = Names} = O0) ->
+    Until = partisan_sim:now(Sim0) + Milliseconds,
+    {Boots, O1} = boot_due(Until, O0),
+    Sim1 = partisan_sim:run(Milliseconds, O1#overlay.sim),
+    #noted{changes = Latest} = Noted = partisan_sim:watched(Sim1),
+    Sim = partisan_sim:watch(fun note/4, Noted#noted{changes = []}, Sim1),
+    Changes = lists:reverse(Latest),
+    Joined = lists:foldl(
+        fun
+            ({neighbour_up, Ordinal, _}, Known) when not is_map_key(Ordinal, Known) ->
+                Known#{Ordinal => Until};
+            (_, Known) ->
+                Known
+        end,
+        alone(Names, O1),
+        Changes
+    ),
+    {Boots ++ Changes, O1#overlay{sim = Sim, joined = Joined}}.
+
+-spec now(t()) -> milliseconds().
+now(#overlay{sim = Sim}) ->
+    partisan_sim:now(Sim).
+
+-spec sent(t()) -> sent().
+sent(#overlay{sim = Sim}) ->
+    #noted{messages = Messages, bytes = Bytes} = partisan_sim:watched(Sim),
+    #{messages => Messages, bytes => Bytes}.
+
+%% @doc When each node started.
+-spec booted(t()) -> #{ordinal() => milliseconds()}.
+booted(#overlay{booted = Booted}) ->
+    Booted.
+
+%% @doc When each node had its first neighbour, to within a step.
+-spec joined(t()) -> #{ordinal() => milliseconds()}.
+joined(#overlay{joined = Joined}) ->
+    Joined.
+
+%% @doc Who considers whom a neighbour.
+-spec links(t()) -> #{ordinal() => [ordinal()]}.
+links(#overlay{sim = Sim, names = Names}) ->
+    maps:from_list([
+        {plan_names:ordinal(Index, Names), [plan_names:ordinal(To, Names) || To <- Tos]}
+     || {Index, Tos} <- maps:to_list(partisan_sim:links(Sim))
+    ]).
+
+%% @doc Have all nodes started and joined, and are they one component?
+-spec is_whole(t()) -> boolean().
+is_whole(#overlay{joined = Joined, names = Names, sim = Sim}) ->
+    map_size(Joined) =:= plan_names:size(Names) andalso
+        partisan_graph:component_count(partisan_sim:links(Sim)) =:= 1.
+
+%% Internals.
+
+boot_due(Until, #overlay{booted = Booted, names = Names, gap = Gap} = O) ->
+    Next = map_size(Booted),
+    case Next < plan_names:size(Names) andalso Next * Gap < Until * 1000 of
+        true ->
+            #overlay{sim = Sim} = O,
+            Now = partisan_sim:now(Sim),
+            {Boots, Last} = boot_due(Until, O#overlay{
+                sim = partisan_sim:start(plan_names:index(Next, Names), Sim),
+                booted = Booted#{Next => Now}
+            }),
+            {[{boot, Next, Now} | Boots], Last};
+        false ->
+            {[], O}
+    end.
+
+%% A node that is all there is has joined when it has started.
+alone(Names, #overlay{booted = Booted, joined = Joined}) ->
+    case plan_names:size(Names) of
+        1 -> Booted;
+        _ -> Joined
+    end.
+
+note(Index, _Event, Effects, Noted) ->
+    lists:foldl(fun(Effect, Acc) -> noted(Effect, Index, Acc) end, Noted, Effects).
+
+noted({send, _Peer, Message}, _Index, #noted{names = Names, messages = M, bytes = B} = Noted) ->
+    {Bytes, _} = partisan_frame:overlay(plan_names:real(Message, Names)),
+    Noted#noted{messages = M + 1, bytes = B + Bytes};
+%% A ping there and the same back; the simulator has no message of it.
+noted({measure, _Peer}, _Index, #noted{ping = Ping, messages = M, bytes = B} = Noted) ->
+    Noted#noted{messages = M + 2, bytes = B + 2 * Ping};
+noted({neighbour_up, #{name := Name}}, Index, Noted) ->
+    changed(neighbour_up, Index, Name, Noted);
+noted({neighbour_down, Name}, Index, Noted) ->
+    changed(neighbour_down, Index, Name, Noted);
+noted(_Effect, _Index, Noted) ->
+    Noted.
+
+changed(What, Index, Name, #noted{names = Names, changes = Changes} = Noted) ->
+    Peer = plan_names:ordinal(partisan_sim_peer:index(Name), Names),
+    Noted#noted{changes = [{What, plan_names:ordinal(Index, Names), Peer} | Changes]}.

@@ -1,0 +1,217 @@
+"""Which clusters are simulated to predict one.
+
+A run of half an hour need not be simulated to its end: once all nodes have met, each interval is as
+the one before. And a cluster whose simulation would take longer than its user wants to wait is
+predicted from two smaller ones, which the prediction then says. What a simulation takes is computed
+from the configuration alone, so that the same file is the same prediction on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil
+
+from partisan_operator.children.node_config import render_config
+from partisan_operator.models import PartisanCluster
+from partisan_operator.models.quantities import milliseconds
+from partisan_operator.models.workload import AdCounter, Synchronization
+
+WARM_INCREMENTS, WARM_PROPAGATIONS = 6, 12
+"""After so many intervals, of either kind, each is as the one before."""
+
+SMALLEST = 16
+"""No cluster is predicted from smaller ones than this."""
+
+_PAIRWISE = {
+    Synchronization.STATE: 30e-6,
+    Synchronization.DELTA: 7e-6,
+    Synchronization.TREE: 5e-6,
+    Synchronization.AGGREGATE: 1e-6,
+}
+"""CPU seconds, about, that one propagation interval takes for each pair of nodes: State and Delta
+as measured with 64 and 128 nodes on a core of 2.1 GHz."""
+
+_EACH = 400e-6
+"""CPU seconds that one propagation interval takes for each node, besides."""
+
+_SECOND_OF_OVERLAY = 200e-6
+"""CPU seconds that one second of the overlay takes for each node."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions:
+    """What the manifest does not say and the figures depend on."""
+
+    seed: int = 1
+    """The same seed is the same prediction."""
+
+    latency_ms: tuple[int, int] = (1, 2)
+    """Between two nodes, one way; by chance within the range."""
+
+    pods_per_second: float = 10.0
+    """How fast nodes start, one after the other: the speed of Kubernetes and its machines."""
+
+    zones: int = 1
+    """Over how many zones the pods are spread; for HiScamp."""
+
+    def arguments(self) -> dict[str, int]:
+        """Return them as the simulator takes them."""
+        least, most = self.latency_ms
+        return {
+            "seed": self.seed,
+            "latency_least_ms": least,
+            "latency_most_ms": most,
+            "boot_gap_us": round(1e6 / self.pods_per_second),
+            "zones": self.zones,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One cluster to be simulated."""
+
+    cluster: PartisanCluster
+    warm_seconds: float = 0.0
+    """From the start of the run; 0 where the run is simulated to its end."""
+
+    missing_seconds: float = 0.0
+    """By so much the counting that is simulated is shorter."""
+
+    @property
+    def nodes(self) -> int:
+        """The size of the cluster."""
+        return self.cluster.spec.replicas
+
+    @property
+    def config(self) -> str:
+        """The `node.config` that its pods would read."""
+        return render_config(self.cluster)
+
+    def arguments(self, assumptions: Assumptions) -> dict[str, int]:
+        """Return what the simulator is told besides."""
+        return assumptions.arguments() | {"warm_ms": round(1000 * self.warm_seconds)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """What predicts a cluster: the whole of it, or smaller ones and the overlay of the whole."""
+
+    overlay: Scenario | None
+    """The cluster without its workload, where the runs are of smaller ones."""
+
+    runs: tuple[Scenario, ...]
+    """One run, of the cluster itself or without a workload; or two, the smaller cluster first."""
+
+    @property
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """All of them."""
+        return ((self.overlay,) if self.overlay else ()) + self.runs
+
+
+def course(cluster: PartisanCluster, assumptions: Assumptions, *, budget: float) -> Course:
+    """Return what is to be simulated for a cluster in about `budget` CPU seconds."""
+    counter = counter_of(cluster)
+    if counter is None:
+        return Course(overlay=None, runs=(Scenario(cluster=cluster),))
+    whole = Scenario(cluster=cluster)
+    if _cost(whole, assumptions) <= budget:
+        return Course(overlay=None, runs=(whole,))
+    short = _shortened(whole)
+    if _cost(short, assumptions) <= budget:
+        return Course(overlay=None, runs=(short,))
+    pairs = [
+        (_shortened(_scaled(whole, nodes // 2)), _shortened(_scaled(whole, nodes)))
+        for nodes in _halves(cluster)
+    ]
+    if not pairs:
+        return Course(overlay=None, runs=(short,))
+    cheap = [pair for pair in pairs if sum(_cost(each, assumptions) for each in pair) <= budget]
+    alone = cluster.spec.model_copy(update={"workload": None})
+    return Course(
+        overlay=Scenario(cluster=replace(cluster, spec=alone)), runs=(cheap or pairs[-1:])[0]
+    )
+
+
+def counter_of(cluster: PartisanCluster) -> AdCounter | None:
+    """Return the ad counter that a cluster runs, if it runs one."""
+    return cluster.spec.workload.ad_counter if cluster.spec.workload else None
+
+
+def counting_seconds(cluster: PartisanCluster) -> float:
+    """Return how long each node counts, by its interval: 0 without a workload."""
+    counter = counter_of(cluster)
+    if counter is None:
+        return 0.0
+    increments = counter.ads * counter.impressions / cluster.spec.replicas
+    return increments * milliseconds(counter.increment_interval) / 1000
+
+
+def _halves(cluster: PartisanCluster) -> Iterator[int]:
+    """Yield sizes of smaller clusters of the same kind, powers of two, the largest first.
+
+    There are none of a cluster whose edges are given one by one.
+    """
+    overlay = cluster.spec.overlay
+    if overlay.static is not None and overlay.static.edges is not None:
+        return
+    servers = overlay.client_server.servers if overlay.client_server is not None else 1
+    size = 1 << (cluster.spec.replicas - 1).bit_length() - 1
+    while size // 2 >= max(SMALLEST, 2 * servers):
+        yield size
+        size //= 2
+
+
+def _scaled(scenario: Scenario, nodes: int) -> Scenario:
+    """Return the cluster with fewer nodes, each of which counts as often as before."""
+    cluster, before = scenario.cluster, scenario.nodes
+    counter = counter_of(cluster)
+    assert counter is not None
+    return _with_impressions(
+        replace(
+            scenario,
+            cluster=replace(cluster, spec=cluster.spec.model_copy(update={"replicas": nodes})),
+        ),
+        counter.impressions * nodes / before,
+    )
+
+
+def _shortened(scenario: Scenario) -> Scenario:
+    """Return the cluster with a run of twice the time to get warm, unless its own is no longer."""
+    counter = counter_of(scenario.cluster)
+    assert counter is not None
+    warm = max(
+        WARM_INCREMENTS * milliseconds(counter.increment_interval),
+        WARM_PROPAGATIONS * milliseconds(counter.propagation_interval),
+    )
+    part = 2 * warm / 1000 / counting_seconds(scenario.cluster)
+    if part >= 1:
+        return scenario
+    short = _with_impressions(scenario, counter.impressions * part)
+    missing = counting_seconds(scenario.cluster) - counting_seconds(short.cluster)
+    return replace(short, warm_seconds=warm / 1000, missing_seconds=missing)
+
+
+def _with_impressions(scenario: Scenario, impressions: float) -> Scenario:
+    cluster = scenario.cluster
+    counter = counter_of(cluster)
+    assert counter is not None
+    assert cluster.spec.workload is not None
+    changed = counter.model_copy(update={"impressions": max(1, ceil(impressions))})
+    workload = cluster.spec.workload.model_copy(update={"ad_counter": changed})
+    spec = cluster.spec.model_copy(update={"workload": workload})
+    return replace(scenario, cluster=replace(cluster, spec=spec))
+
+
+def _cost(scenario: Scenario, assumptions: Assumptions) -> float:
+    """Return about how many CPU seconds a simulation takes."""
+    counter, workload = counter_of(scenario.cluster), scenario.cluster.spec.workload
+    assert counter is not None
+    assert workload is not None
+    forming = scenario.nodes / assumptions.pods_per_second
+    seconds = forming + counting_seconds(scenario.cluster)
+    intervals = 1000 * seconds / milliseconds(counter.propagation_interval)
+    pairs = _PAIRWISE[workload.synchronization] * scenario.nodes**2
+    return (
+        intervals * (pairs + _EACH * scenario.nodes) + seconds * _SECOND_OF_OVERLAY * scenario.nodes
+    )

@@ -1,0 +1,78 @@
+"""Predicted against measured, for each figure that is held to something."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+
+from scale_tests.experiments.drawing import COLOURS
+from scale_tests.prediction.compare import MOST_PERCENT, Comparison, Figure
+from scale_tests.results.pictures import GREY, STYLE, save
+
+NAME = "predicted"
+
+
+def draw(comparisons: Sequence[Comparison], directory: Path) -> list[Path]:
+    """One picture with a panel for each figure; returns its files."""
+    names = [figure.name for figure in comparisons[0].figures if figure.held]
+    with mpl.rc_context(STYLE):
+        drawing = Drawing(figsize=(3.2 * len(names), 3.6), layout="constrained")
+        panels = drawing.subplots(1, len(names), squeeze=False)[0]
+        for axes, name in zip(panels, names, strict=True):
+            _panel(axes, name, comparisons)
+        drawing.suptitle(
+            f"Predicted (simulated) against measured; grey: within {MOST_PERCENT:g} %", fontsize=11
+        )
+        return save(drawing, directory, NAME)
+
+
+def _panel(axes: Axes, name: str, comparisons: Sequence[Comparison]) -> None:
+    points = [
+        (comparison, figure)
+        for comparison in comparisons
+        for figure in comparison.figures
+        if figure.name == name and _is_whole(figure)
+    ]
+    axes.set_title(name, loc="left", fontsize=10)
+    axes.set_xlabel(f"measured, {points[0][1].unit}" if points else "not measured")
+    axes.set_ylabel("predicted")
+    if not points:
+        return
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    values = [value for _, f in points for value in (f.measured, f.predicted) if value]
+    ends = [min(values) / 1.5, max(values) * 1.5]
+    off = MOST_PERCENT / 100
+    axes.fill_between(
+        ends,
+        [end * (1 - off) for end in ends],
+        [end * (1 + off) for end in ends],
+        color=GREY,
+        alpha=0.2,
+        linewidth=0,
+    )
+    for mode in dict.fromkeys(comparison.synchronization for comparison, _ in points):
+        chosen = [figure for comparison, figure in points if comparison.synchronization == mode]
+        # Hollow, as everything that is simulated.
+        axes.plot(
+            [figure.measured or 0.0 for figure in chosen],
+            [figure.predicted or 0.0 for figure in chosen],
+            linestyle="none",
+            marker="o",
+            markerfacecolor="none",
+            color=COLOURS.get(mode, GREY),
+            label=mode,
+        )
+    axes.legend(fontsize=8)
+
+
+def _is_whole(figure: Figure) -> bool:
+    return (
+        figure.measured is not None
+        and figure.predicted is not None
+        and min(figure.measured, figure.predicted) > 0
+    )

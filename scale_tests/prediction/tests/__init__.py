@@ -1,0 +1,1 @@
+"""Tests of comparisons, without simulations."""
