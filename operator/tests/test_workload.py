@@ -6,6 +6,7 @@ from typing import Any
 
 from partisan_operator import workload
 from partisan_operator.models.status import RetiredActor, WorkloadStatus
+from partisan_operator.models.workload import AD_COUNTER
 from partisan_operator.observe.report import NodeReport
 from partisan_operator.workload import Ledger
 from world import report
@@ -54,7 +55,14 @@ def measure(
 ) -> WorkloadStatus:
     done = workload.verdict(RUN, NODES, look).converged
     return workload.measure(
-        ledger, retired, look, threshold=10, earlier=earlier, finished=done, now=100.0
+        ledger,
+        retired,
+        look,
+        module=AD_COUNTER,
+        threshold=10,
+        earlier=earlier,
+        finished=done,
+        now=100.0,
     )
 
 
@@ -108,7 +116,14 @@ def test_nodes_that_were_scaled_away_keep_what_they_had_sent() -> None:
     last = reports(finished("ads-0", 7, 10))
     ledger, retired = workload.advance(ledger, (), RUN, ("ads-0",), last)
     status = workload.measure(
-        ledger, retired, last, threshold=10, earlier=None, finished=True, now=100.0
+        ledger,
+        retired,
+        last,
+        module=AD_COUNTER,
+        threshold=10,
+        earlier=None,
+        finished=True,
+        now=100.0,
     )
     assert (status.value, status.increments_sum, status.lost_increments) == (10, 12, 2)
 

@@ -19,6 +19,7 @@ from partisan_operator.models.status import (
     Timings,
     WorkloadStatus,
 )
+from partisan_operator.models.workload import AD_COUNTER, Workload
 from partisan_operator.observe.graph import analyse
 from partisan_operator.observe.observation import Observation
 from partisan_operator.observe.report import NodeReport
@@ -144,7 +145,7 @@ def _workload(
 ) -> tuple[WorkloadStatus | None, Ledger]:
     """Return the status of the run, None without a workload, and the advanced ledger."""
     spec = cluster.spec.workload
-    if spec is None or spec.ad_counter is None:
+    if spec is None:
         return None, Ledger()
     run = run_id(spec)
     earlier = cluster.status.workload
@@ -156,12 +157,20 @@ def _workload(
         ledger,
         retired,
         reports,
-        threshold=spec.ad_counter.ads * spec.ad_counter.impressions,
+        module=spec.module,
+        threshold=_threshold(spec, run, reports),
         earlier=earlier,
         finished=workload.verdict(run, expected, reports).converged,
         now=view.observation.at.timestamp(),
     )
     return measured, ledger
+
+
+def _threshold(spec: Workload, run: str, reports: dict[str, NodeReport]) -> int:
+    """Return the value that ends the run: the spec's, or where only the nodes know it, theirs."""
+    if spec.ad_counter is not None:
+        return spec.ad_counter.ads * spec.ad_counter.impressions
+    return workload.told_threshold(run, reports)
 
 
 def _was_rolling(status: PartisanClusterStatus) -> bool:
@@ -171,7 +180,7 @@ def _was_rolling(status: PartisanClusterStatus) -> bool:
 
 def _discrepancy(run: WorkloadStatus | None) -> str:
     """Say how a finished run's counter differs from what the nodes say they counted."""
-    if run is None or run.phase != "Finished":
+    if run is None or run.module != AD_COUNTER or run.phase != "Finished":
         return ""
     held = run.increments_sum - run.lost_increments
     if run.value == held:
