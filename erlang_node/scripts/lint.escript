@@ -1,7 +1,7 @@
 #!/usr/bin/env escript
 %% What the compiler does not check of the house style. Arguments: directories, searched for *.erl
-%% and *.hrl files (build directories left out), all applications by default; exit status 1 when a
-%% line breaks a rule.
+%% and *.hrl files (build directories left out), all applications and examples by default; exit status
+%% 1 when a line breaks a rule.
 %%
 %% Everywhere: at most 100 columns, no tabs, no trailing whitespace, a newline at the end.
 %% In modules outside test directories: indentation in multiples of four, `%%% @doc' first, a -spec
@@ -13,7 +13,8 @@
 
 main([]) ->
     Umbrella = filename:dirname(filename:dirname(filename:absname(escript:script_name()))),
-    main([filename:join(Umbrella, "apps")]);
+    Examples = filename:join(filename:dirname(Umbrella), "examples"),
+    main([filename:join(Umbrella, "apps"), Examples]);
 main(Directories) ->
     Files = lists:usort(lists:flatmap(fun sources/1, Directories)),
     Findings = lists:flatmap(fun lint/1, Files),

@@ -57,8 +57,15 @@ pods = st.fixed_dictionaries(
     },
 )
 
+arguments = st.dictionaries(
+    st.from_regex(r"[a-z][A-Za-z0-9_]{0,20}", fullmatch=True),
+    st.one_of(st.integers(-(2**63), 2**63 - 1), st.text(max_size=40)),
+    max_size=4,
+).map(lambda given: [{"name": name, "value": value} for name, value in given.items()])
+
 workloads = st.one_of(
     st.none(),
+    st.builds(lambda given: {"custom": {"module": "rumours", "arguments": given}}, arguments),
     st.builds(
         lambda impressions, interval, mode: {
             "adCounter": {"impressions": impressions, "incrementInterval": interval},

@@ -318,6 +318,16 @@ def test_synchronization_in_the_node_config(mode: str, atom: str) -> None:
     assert f",synchronization => {atom}}}}},\n" in config
 
 
+def test_a_workload_of_ones_own_in_the_node_config() -> None:
+    arguments = [{"name": "interval", "value": 250}, {"name": "words", "value": 'the "king"'}]
+    workload = {"custom": {"module": "rumours", "arguments": arguments}}
+    config = render_config(cluster({"workload": workload}))
+    assert (
+        'workload => {rumours,#{interval => 250,words => <<"the \\x{22}king\\x{22}">>}},' in config
+    )
+    assert 'run => <<"">>' not in config
+
+
 @pytest.mark.parametrize(
     ("overlay", "text"),
     [
@@ -419,6 +429,7 @@ def test_what_running_nodes_follow_is_another_revision(change: dict[str, Any]) -
     "change",
     [
         {"workload": {"adCounter": {"impressions": 641}}},
+        {"workload": {"custom": {"module": "rumours"}}},
         {"workload": COUNTER | {"synchronization": "Tree"}},
         {"channels": [{"name": "default"}, {"name": "more"}]},
         {"channels": [{"name": "default", "monotonic": True}]},

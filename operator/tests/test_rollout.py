@@ -20,7 +20,12 @@ def pod(name: str, revision: str = "old", *, pending: bool = False) -> PodRevisi
 
 
 def batch(
-    pods: list[PodRevision], *, down: set[str] = frozenset(), connected: bool = True, most: int = 2
+    pods: list[PodRevision],
+    *,
+    down: set[str] = frozenset(),
+    connected: bool = True,
+    most: int = 2,
+    all_crash: bool = False,
 ) -> list[str]:
     """Return the names of the next batch; the pods in `down` are not available."""
     found = rollout.next_batch(
@@ -30,6 +35,7 @@ def batch(
         available={pod.uid for pod in pods if pod.name not in down and not pod.pending},
         connected=connected,
         max_unavailable=most,
+        all_crash=all_crash,
     )
     return [pod.name for pod in found.pods]
 
@@ -68,6 +74,15 @@ def test_pods_that_are_down_go_before_those_that_are_up() -> None:
 def test_a_template_that_does_not_work_takes_one_batch_down() -> None:
     pods = [*ALL_OLD[:8], pod("ads-8", "new"), pod("ads-9", "new", pending=True)]
     assert batch(pods, down={"ads-8", "ads-9"}) == []
+
+
+def test_where_all_crash_they_go_together_for_a_node_cannot_join_alone() -> None:
+    pods = [*ALL_OLD[:8], pod("ads-8", "new"), pod("ads-9", "new")]
+    every = {entry.name for entry in pods}
+    assert batch(pods, down=every, connected=False) == []
+    assert batch(pods, down=every, connected=False, all_crash=True) == [
+        f"ads-{ordinal}" for ordinal in range(7, -1, -1)
+    ]
 
 
 def test_pods_of_others_and_beyond_the_spec_are_left_alone() -> None:

@@ -169,16 +169,19 @@ def test_a_rollout_lasts_until_the_last_pod_is_back() -> None:
     assert [a.reason for a in announcements(returning, done)] == ["RolloutFinished"]
 
 
-def working(world: World, *, increments: int, value: int, phase: str) -> Observation:
+def working(
+    world: World, *, increments: int, value: int, phase: str, spec: dict[str, Any] = COUNTER
+) -> Observation:
     """Return a look at nodes of which each counted `increments`."""
     observation = world.observe()
-    run = status(cluster(COUNTER), observation).workload
+    run = status(cluster(spec), observation).workload
     assert run is not None
     part: dict[str, Any] = {
         "run": run.run,
         "phase": phase,
         "increments": increments,
         "value": value,
+        "threshold": 10,
         "converged": phase == "finished",
         "digest": "d",
         "started_at": START.timestamp(),
@@ -241,6 +244,19 @@ def test_nodes_that_a_refused_scale_down_keeps_count_on() -> None:
     assert found.workload is not None
     assert (found.workload.increments_sum, found.workload.replaced_nodes) == (12, 0)
     assert found.converged == "True"
+
+
+def test_a_workload_of_ones_own_ends_with_its_value_which_is_no_count() -> None:
+    spec = {"workload": {"custom": {"module": "rumours"}}}
+    observation = working(settled(spec), increments=0, value=12, phase="finished", spec=spec)
+    found = status(cluster(spec), observation)
+    run = found.workload
+    assert run is not None
+    assert (run.module, run.value, run.threshold) == ("rumours", 12, 10)
+    assert (run.overcounting_percent, run.lost_increments) == (None, 0)
+    assert reason(found, ConditionType.WORKLOAD_CONVERGED) == ("True", "Converged")
+    told = announcements(PartisanClusterStatus(), found)
+    assert "Every node holds 12" in [announcement.message for announcement in told]
 
 
 def test_a_settled_cluster_is_not_written_to() -> None:

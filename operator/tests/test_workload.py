@@ -6,6 +6,7 @@ from typing import Any
 
 from partisan_operator import workload
 from partisan_operator.models.status import RetiredActor, WorkloadStatus
+from partisan_operator.models.workload import AD_COUNTER
 from partisan_operator.observe.report import NodeReport
 from partisan_operator.vanished import Vanished
 from partisan_operator.workload import Ledger
@@ -55,7 +56,14 @@ def measure(
 ) -> WorkloadStatus:
     done = workload.verdict(RUN, NODES, look).converged
     return workload.measure(
-        ledger, gone, look, threshold=10, earlier=earlier, finished=done, now=100.0
+        ledger,
+        gone,
+        look,
+        module=AD_COUNTER,
+        threshold=10,
+        earlier=earlier,
+        finished=done,
+        now=100.0,
     )
 
 
@@ -106,7 +114,14 @@ def test_nodes_that_were_scaled_away_keep_what_they_had_sent() -> None:
     last = reports(finished("ads-0", 7, 10))
     ledger, gone = workload.advance(ledger, Vanished(), RUN, ("ads-0",), last)
     status = workload.measure(
-        ledger, gone, last, threshold=10, earlier=None, finished=True, now=100.0
+        ledger,
+        gone,
+        last,
+        module=AD_COUNTER,
+        threshold=10,
+        earlier=None,
+        finished=True,
+        now=100.0,
     )
     assert (status.value, status.increments_sum, status.lost_increments) == (10, 12, 2)
 
@@ -151,7 +166,7 @@ def test_a_run_of_which_no_node_tells_stays_as_it_was_last_seen() -> None:
     seen = measure(ledger, gone, look)
     assert (seen.value, seen.observed_at) == (8, "1970-01-01T00:01:40.000Z")
     later = workload.measure(
-        ledger, gone, {}, threshold=10, earlier=seen, finished=False, now=900.0
+        ledger, gone, {}, module=AD_COUNTER, threshold=10, earlier=seen, finished=False, now=900.0
     )
     assert later == seen
     # Another operator, which has not seen any of it, leaves it at that too.

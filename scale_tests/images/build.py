@@ -8,7 +8,15 @@ import time
 from pathlib import Path
 
 from scale_tests.images import bases, programs, wheels
-from scale_tests.images.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, ROOT, TAG, Image
+from scale_tests.images.catalogue import (
+    ARCHIVES,
+    OPERATOR,
+    PROMETHEUS,
+    ROOT,
+    TAG,
+    Base,
+    Image,
+)
 from scale_tests.images.tools import ImageError, buildah, run
 
 MAX_STORED = 100
@@ -22,7 +30,7 @@ def inputs_digest(image: Image, root: Path = ROOT) -> str:
     """Changes when anything changes that the image is made of."""
     digest = hashlib.sha256()
     for base in image.bases.values():
-        digest.update(bases.fingerprint(base).encode())
+        digest.update(_base_digest(base, root).encode())
     digest.update(image.dockerfile.read_bytes())
     for source in image.sources:
         for path in _files(root / source):
@@ -41,6 +49,8 @@ def build(image: Image) -> bool:
         wheels.ensure_wheels()
     if image is PROMETHEUS:
         programs.ensure_prometheus()
+    if isinstance(image.base, Image):
+        build(image.base)
     wanted = inputs_digest(image)
     stamp = image.archive.with_suffix(".digest")
     if image.archive.exists() and stamp.exists() and stamp.read_text() == wanted:
@@ -48,13 +58,13 @@ def build(image: Image) -> bool:
         return False
     print(f"{image.reference}: building", flush=True)
     began = time.monotonic()
-    arguments = [f"{name}={bases.ensure_base(base)}" for name, base in image.bases.items()]
+    arguments = [f"{name}={_ensure_base(base)}" for name, base in image.bases.items()]
     buildah(
         *("build", "--isolation", "chroot", "--layers"),
         *(part for argument in arguments for part in ("--build-arg", argument)),
         # The same inputs make the same image, byte for byte, where the build allows it.
         *("--timestamp", "0", "--pull-never"),
-        *("--file", str(image.dockerfile), "--tag", image.reference, str(ROOT)),
+        *("--file", str(image.dockerfile), "--tag", image.reference, str(image.context)),
     )
     _write_archive(image)
     _bound_cache()
@@ -75,6 +85,19 @@ def push(image: Image, registry: str) -> str:
     name = f"{registry.rstrip('/')}/{image.name}:{TAG}"
     run(["skopeo", "copy", f"oci-archive:{image.archive}", f"docker://{name}"])
     return name
+
+
+def _base_digest(base: Base | Image, root: Path) -> str:
+    return inputs_digest(base, root) if isinstance(base, Image) else bases.fingerprint(base)
+
+
+def _ensure_base(base: Base | Image) -> str:
+    """The name in buildah's store of what an image is built from."""
+    if isinstance(base, Base):
+        return bases.ensure_base(base)
+    # Another checkout shares the store, and may have built this name since.
+    buildah("pull", "--quiet", f"oci-archive:{base.archive}")
+    return base.reference
 
 
 def _write_archive(image: Image) -> None:

@@ -24,26 +24,38 @@ class Base:
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """An image that one Dockerfile of `images/` describes."""
+    """An image that a Dockerfile describes: one of `images/`, or of an example."""
 
     name: str
-    base: Base
+    base: Base | Image
+    """What it starts from: a base image, or an image of ours."""
+
     builder: Base | None = None
     """What it is built on, where something is built."""
 
     sources: tuple[str, ...] = ()
     """What the Dockerfile copies: files and directories of the repository."""
 
+    example: str = ""
+    """The example, a directory of the repository with a Dockerfile, that is built by itself."""
+
     @property
-    def bases(self) -> dict[str, Base]:
-        """The base images by the build argument that names each."""
+    def bases(self) -> dict[str, Base | Image]:
+        """The images that it is built from, by the build argument that names each."""
         built_on = {} if self.builder is None else {"BUILDER": self.builder}
-        return {**built_on, "BASE": self.base}
+        return {**built_on, "BASE" if isinstance(self.base, Base) else "NODE": self.base}
 
     @property
     def dockerfile(self) -> Path:
         """The file that says how it is built."""
+        if self.example:
+            return ROOT / self.example / "Dockerfile"
         return ROOT / "images" / f"{self.name}.Dockerfile"
+
+    @property
+    def context(self) -> Path:
+        """The directory that the Dockerfile copies from."""
+        return ROOT / self.example
 
     @property
     def reference(self) -> str:
@@ -93,3 +105,15 @@ PROMETHEUS = Image(
 )
 
 IMAGES = (ERLANG_NODE, OPERATOR, PROMETHEUS)
+"""What a cluster of ours needs."""
+
+OWN_WORKLOAD = Image(
+    name="own-workload",
+    builder=ERLANG_NODE.builder,
+    base=ERLANG_NODE,
+    sources=("examples/own-workload/src",),
+    example="examples/own-workload",
+)
+
+EXAMPLES = (OWN_WORKLOAD,)
+"""What users would build, which is built when it is asked for by name."""

@@ -14,6 +14,7 @@ from partisan_operator.clock import seconds_between
 from partisan_operator.conditions import ROLLING_OUT
 from partisan_operator.models import PartisanClusterStatus
 from partisan_operator.models.status import ConditionType
+from partisan_operator.models.workload import AD_COUNTER
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,13 @@ def _run(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[Ann
         )
     if new.workload.phase == "Finished" and not (before and before.phase == "Finished"):
         run = new.workload
-        yield Announcement(
-            "Normal",
-            "RunConverged",
-            f"Every node counts {run.value} of {run.threshold} impressions"
-            f" ({run.overcounting_percent or 0:.2f} % over), {run.lost_increments} lost",
-        )
+        result = f"Every node holds {run.value}"
+        if run.module == AD_COUNTER:
+            result = (
+                f"Every node counts {run.value} of {run.threshold} impressions"
+                f" ({run.overcounting_percent or 0:.2f} % over), {run.lost_increments} lost"
+            )
+        yield Announcement("Normal", "RunConverged", result)
 
 
 def _health(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[Announcement]:

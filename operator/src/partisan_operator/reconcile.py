@@ -23,6 +23,7 @@ from partisan_operator.children.node_config import render_config, revision, run_
 from partisan_operator.diagnosis import Problem, Reason
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.quantities import share
+from partisan_operator.models.status import ConditionType
 from partisan_operator.monitoring import wants_monitor
 from partisan_operator.observe.graph import analyse
 from partisan_operator.observe.observation import Endpoint, Observation, PodRevision, TokenState
@@ -243,7 +244,19 @@ def _rollout(cluster: PartisanCluster, observation: Observation) -> rollout.Batc
         ),
         connected=graph.components == 1,
         max_unavailable=share(cluster.spec.rollout.max_unavailable, cluster.spec.replicas),
+        all_crash=_all_crash(cluster, observation),
     )
+
+
+def _all_crash(cluster: PartisanCluster, observation: Observation) -> bool:
+    """Say whether pods are known to crash again and again, and none is ready.
+
+    That none is ready is not enough: after a failure of the machine all start again, with what
+    they keep in their pods.
+    """
+    degraded = cluster.status.condition(ConditionType.DEGRADED)
+    crashing = degraded is not None and degraded.reason == Reason.CRASH_LOOPING
+    return crashing and not any(entry.ready for entry in observation.endpoints.values())
 
 
 def _configured(cluster: PartisanCluster, observation: Observation) -> Iterator[Configure]:

@@ -35,17 +35,20 @@ def next_batch(
     available: Set[str],
     connected: bool,
     max_unavailable: int,
+    all_crash: bool = False,
 ) -> Batch:
     """Return the next batch.
 
     `expected` names the pods that the spec asks for, in the order of their ordinals; `available`
     holds the uids of those that are ready and joined (uids, for a successor has the name of the
-    pod it replaces); `connected` says whether the overlay is one component.
+    pod it replaces); `connected` says whether the overlay is one component; `all_crash`
+    that pods crash again and again, and none is ready.
 
     Three rules, in this order:
     a pod whose container never ran holds nothing and serves nobody: it is replaced at once;
     a pod that runs but is not available may be replaced while fewer than `max_unavailable`
-    replaced pods are on their way back, for that makes nothing worse;
+    replaced pods are on their way back, for that makes nothing worse. Where all crash they are
+    replaced together, for none could come back into an overlay that has no other node;
     an available pod is replaced only while everything else is well, and never more than
     `max_unavailable` pods are missing.
     """
@@ -63,7 +66,8 @@ def next_batch(
     unavailable = [pod for pod in outdated if not pod.pending and pod.uid not in available]
     healthy = [pod for pod in outdated if not pod.pending and pod.uid in available]
 
-    batch = never_ran + unavailable[: max(0, max_unavailable - returning)]
+    room = len(unavailable) if all_crash else max(0, max_unavailable - returning)
+    batch = never_ran + unavailable[:room]
     settled = all(shard.settled for shard in shards)
     if not batch and settled and connected and returning == 0:
         batch = healthy[: max(0, max_unavailable - missing)]

@@ -20,8 +20,10 @@ from partisan_operator.models.status import (
     TriState,
     WorkloadStatus,
 )
+from partisan_operator.models.workload import AD_COUNTER, Workload
 from partisan_operator.observe.graph import analyse
 from partisan_operator.observe.observation import Observation
+from partisan_operator.observe.report import NodeReport
 from partisan_operator.observe.running import running_overlay
 from partisan_operator.vanished import Vanished
 from partisan_operator.workload import Ledger, Verdict
@@ -145,7 +147,7 @@ def _workload(
 ) -> tuple[WorkloadStatus | None, Verdict | None, Ledger]:
     """Return the status of the run and whether it is over, if any; and the advanced ledger."""
     spec = cluster.spec.workload
-    if spec is None or spec.ad_counter is None:
+    if spec is None:
         return None, None, Ledger()
     run = run_id(spec)
     # Nodes whose removal is refused count on.
@@ -161,7 +163,8 @@ def _workload(
         ledger,
         gone,
         reports,
-        threshold=spec.ad_counter.ads * spec.ad_counter.impressions,
+        module=spec.module,
+        threshold=_threshold(spec, run, reports),
         earlier=earlier,
         finished=verdict.converged,
         now=view.observation.at.timestamp(),
@@ -175,6 +178,13 @@ def _converged(facts: Facts) -> TriState:
     return "True" if facts.verdict.converged and not facts.discrepancy else "False"
 
 
+def _threshold(spec: Workload, run: str, reports: dict[str, NodeReport]) -> int:
+    """Return the value that ends the run: the spec's, or where only the nodes know it, theirs."""
+    if spec.ad_counter is not None:
+        return spec.ad_counter.ads * spec.ad_counter.impressions
+    return workload.told_threshold(run, reports)
+
+
 def _was_rolling(status: PartisanClusterStatus) -> bool:
     progressing = status.condition(ConditionType.PROGRESSING)
     return progressing is not None and progressing.reason == ROLLING_OUT
@@ -182,7 +192,7 @@ def _was_rolling(status: PartisanClusterStatus) -> bool:
 
 def _discrepancy(run: WorkloadStatus | None) -> str:
     """Say how a finished run's counter differs from what the nodes say they counted."""
-    if run is None or run.phase != "Finished":
+    if run is None or run.module != AD_COUNTER or run.phase != "Finished":
         return ""
     held = run.increments_sum - run.lost_increments
     if run.value == held:

@@ -7,6 +7,9 @@ actor (`Ledger`), and writes those of vanished actors (`vanished`) into the stat
 outlive the operator itself.
 
 For a finished run without a fault of the counter: value = incrementsSum - lostIncrements.
+
+Workloads of one's own are told in the same figures as far as they have them, and without actors
+nothing of theirs can be lost.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import Any
 from partisan_operator import vanished
 from partisan_operator.clock import from_unix, to_wire
 from partisan_operator.models.status import WorkloadStatus
+from partisan_operator.models.workload import AD_COUNTER
 from partisan_operator.observe.report import NodeReport, WorkloadReport
 from partisan_operator.vanished import Vanished, node_of
 
@@ -84,12 +88,13 @@ def measure(
     gone: Vanished,
     reports: Mapping[str, NodeReport],
     *,
+    module: str,
     threshold: int,
     earlier: WorkloadStatus | None,
     finished: bool,
     now: float,
 ) -> WorkloadStatus:
-    """Return the status of the run.
+    """Return the status of the run of a module.
 
     `earlier` is the status of the same run, if there was one: a run that has ended stays as it
     ended, whatever happens to its nodes, and one of which no node tells stays as it was last seen.
@@ -112,8 +117,10 @@ def measure(
     value = max((part.value for part in parts.values()), default=0)
     made = sum(increments for _, increments in ledger.actors.values())
     started_at = to_wire(from_unix(min(min(started), now))) if started else None
+    counts = module == AD_COUNTER
     measured = WorkloadStatus(
         run=ledger.run,
+        module=module,
         phase="Finished" if finished else "Running" if running else "Waiting",
         started_at=(earlier.started_at if earlier else None) or started_at,
         finished_at=to_wire(from_unix(min(max(ended), now))) if finished and ended else None,
@@ -122,12 +129,19 @@ def measure(
         increments_sum=made + gone.increments,
         threshold=threshold,
         overcounting_percent=(
-            round(100 * (value - threshold) / threshold, 3) if finished and threshold else None
+            round(100 * (value - threshold) / threshold, 3)
+            if counts and finished and threshold
+            else None
         ),
-        lost_increments=_lost(made, gone, value, finished=finished),
+        lost_increments=_lost(made, gone, value, finished=finished) if counts else 0,
         bytes=sum(report.sync_payload_bytes for report in reports.values()),
     )
     return measured.model_copy(update=accounts)
+
+
+def told_threshold(run: str, reports: Mapping[str, NodeReport]) -> int:
+    """Return the value that ends the run, as the nodes tell it; 0 where they tell none."""
+    return max((part.threshold for part in _parts(reports, run).values()), default=0)
 
 
 def verdict(run: str, expected: tuple[str, ...], reports: Mapping[str, NodeReport]) -> Verdict:

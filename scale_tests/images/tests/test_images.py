@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from scale_tests.images import bases, build
-from scale_tests.images.catalogue import ERLANG_NODE, IMAGES, ROOT, Image
+from scale_tests.images.catalogue import (
+    ERLANG_NODE,
+    EXAMPLES,
+    IMAGES,
+    OWN_WORKLOAD,
+    ROOT,
+    Base,
+    Image,
+)
 
 
 @pytest.fixture
@@ -37,6 +45,7 @@ def test_the_digest_ignores_what_is_not_copied(image: Image, tmp_path: Path) -> 
 
 
 def test_the_digest_changes_with_the_packages_of_a_base(image: Image, tmp_path: Path) -> None:
+    assert isinstance(image.base, Base)
     other = replace(image, base=replace(image.base, packages=("erlang-base",)))
     assert build.inputs_digest(other, tmp_path) != build.inputs_digest(image, tmp_path)
 
@@ -48,6 +57,23 @@ def test_a_dockerfile_takes_its_bases_as_arguments_and_runs_unprivileged(image: 
         assert re.search(rf"^ARG {argument}=\S+$", text, re.MULTILINE)
     assert "USER 65532:65532" in text
     assert re.search(r'^ENTRYPOINT \["/', text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("image", EXAMPLES, ids=lambda image: image.name)
+def test_an_example_is_built_on_an_image_of_ours_and_adds_to_it(image: Image) -> None:
+    text = image.dockerfile.read_text()
+    assert re.search(r"^ARG NODE=\S+$", text, re.MULTILINE)
+    assert text.rpartition("FROM ")[2].startswith("${NODE}\n")
+    assert not re.search("^(USER|ENTRYPOINT)", text, re.MULTILINE)
+
+
+def test_an_example_is_built_again_when_what_it_is_built_on_changes(
+    image: Image, tmp_path: Path
+) -> None:
+    (tmp_path / "examples" / "own-workload" / "src").mkdir(parents=True)
+    before = build.inputs_digest(OWN_WORKLOAD, tmp_path)
+    (tmp_path / image.sources[0] / "apps" / "node.erl").write_text("-module(node). % changed\n")
+    assert build.inputs_digest(OWN_WORKLOAD, tmp_path) != before
 
 
 def test_no_mirror_is_named() -> None:

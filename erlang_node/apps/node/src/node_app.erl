@@ -17,7 +17,7 @@
 -define(HANDOVER_MS, 10000).
 
 %% @private
--spec start(application:start_type(), term()) -> {ok, pid(), node_config:t()}.
+-spec start(application:start_type(), term()) -> {ok, pid(), node_config:t()} | {error, term()}.
 start(_Type, _Arguments) ->
     case node_config:load(fun os:getenv/1) of
         {ok, Config = #{name := Name}, Warnings} ->
@@ -25,9 +25,15 @@ start(_Type, _Arguments) ->
             _ = [?LOG_WARNING(#{event => configuration, text => Text}) || Text <- Warnings],
             Socket = listen(Config),
             ok = start_partisan(Config),
-            {ok, Supervisor} = node_sup:start_link(Config, Socket),
-            ?LOG_NOTICE(#{event => node_started, version => node_report:version()}),
-            {ok, Supervisor, Config};
+            ok = watch_workload(Config),
+            case node_sup:start_link(Config, Socket) of
+                {ok, Supervisor} ->
+                    ?LOG_NOTICE(#{event => node_started, version => node_report:version()}),
+                    {ok, Supervisor, Config};
+                {error, _} = Error ->
+                    ok = node_last_words:say_failure(),
+                    Error
+            end;
         {error, Text} ->
             refuse(Text)
     end.
@@ -38,8 +44,10 @@ prep_stop(Config = #{workload := none}) ->
     Config;
 prep_stop(Config = #{workload := {Module, _}}) ->
     ?LOG_NOTICE(#{event => node_stopping}),
+    %% Without its supervisor the node does not stop in order, but because something has failed.
+    _ = whereis(node_sup) =:= undefined andalso node_last_words:say_failure(),
     try
-        Module:leave(?HANDOVER_MS)
+        workload:leave(Module, ?HANDOVER_MS)
     catch
         %% The workload is down: there is nothing to hand over, and the rest still has to stop.
         exit:Reason -> ?LOG_WARNING(#{event => handover_failed, reason => Reason})
@@ -61,6 +69,9 @@ listen(Config) ->
         {error, Text} -> refuse(Text)
     end.
 
+watch_workload(#{workload := none}) -> ok;
+watch_workload(#{workload := {Module, _}}) -> node_last_words:install(Module).
+
 %% What the configuration has no field for can be set for an experiment, on the command line of the
 %% emulator: `-partisan settings #{mailbox_messages=>100000}'.
 start_partisan(#{partisan := Settings}) ->
@@ -76,5 +87,7 @@ start_partisan(#{partisan := Settings}) ->
 %% One line, and no crash report around it that would hide it.
 -spec refuse(iolist()) -> no_return().
 refuse(Text) ->
-    io:put_chars(standard_error, ["node: configuration: ", Text, $\n]),
+    Line = ["configuration: ", Text],
+    io:put_chars(standard_error, ["node: ", Line, $\n]),
+    ok = node_last_words:say(Line),
     erlang:halt(1, [{flush, true}]).

@@ -201,21 +201,17 @@ workload(none, _Common) ->
     none;
 workload({Kind, Given}, Common = #{run := Run}) ->
     Run =/= <<>> orelse invalid("run: a workload needs the id of a run, a binary"),
-    {ok, Module} = workload:module(Kind),
-    Known = Module:parameters(),
-    Parameters = maps:map(fun(Key, Is) -> parameter(Is, Key, Kind, Given) end, Known),
-    {Module, Common#{parameters => Parameters}}.
+    Module = workload_module(Kind),
+    case workload:parameters(Module, Given) of
+        {ok, Parameters} -> {Module, Common#{parameters => Parameters}};
+        {error, Text} -> invalid("workload: ~ts", [Text])
+    end.
 
-parameter(positive_integer, Key, Kind, Given) ->
-    case Given of
-        #{Key := Value} when is_integer(Value), Value > 0 -> Value;
-        #{} -> invalid("workload: ~p of ~p must be an integer above 0", [Key, Kind])
-    end;
-parameter({one_of, Values, Default}, Key, Kind, Given) ->
-    Value = maps:get(Key, Given, Default),
-    lists:member(Value, Values) orelse
-        invalid("workload: ~p of ~p must be one of ~0tp", [Key, Kind, Values]),
-    Value.
+workload_module(Kind) ->
+    case workload:find(Kind) of
+        {ok, Module} -> Module;
+        {error, Text} -> invalid("workload: ~ts", [Text])
+    end.
 
 %% Internals: the keys of the file.
 
@@ -231,8 +227,7 @@ keys() ->
             "{Kind, #{...}} with what that kind needs: client_server #{servers => [Name]}, "
             "static #{edges => [{Ordinal, Ordinal}]}"},
         channels => {fun are_channels/1, "a list of maps such as #{name => gossip}"},
-        workload => {fun is_workload/1, ["none or {Kind, #{...}}, with one of these kinds: ",
-            lists:join(", ", [atom_to_list(Kind) || Kind <- workload:kinds()])]},
+        workload => {fun is_workload/1, "none or {Module, #{...}}, such as {adcounter, #{...}}"},
         run => {fun is_binary/1, "the id of the run, a binary"},
         tls => {fun(Value) -> Value =:= none orelse is_map(Value) end,
             "none or #{certfile, keyfile, cacertfile => files, server_name => a DNS name}"},
@@ -253,7 +248,7 @@ warnings(Settings) ->
     Parameters =
         case Settings of
             #{workload := {Kind, Given}} ->
-                {ok, Module} = workload:module(Kind),
+                Module = workload_module(Kind),
                 [{workload, Key} || Key <- maps:keys(maps:without(maps:keys(Module:parameters()),
                     Given))];
             #{} ->
@@ -275,7 +270,7 @@ are_channels(Value) -> is_list(Value) andalso lists:all(fun is_map/1, Value).
 is_workload(none) ->
     true;
 is_workload({Kind, Given}) ->
-    is_atom(Kind) andalso is_map(Given) andalso workload:module(Kind) =/= error;
+    is_atom(Kind) andalso is_map(Given);
 is_workload(_) ->
     false.
 

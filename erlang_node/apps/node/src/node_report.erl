@@ -115,7 +115,7 @@ overlay_status(Overlay) -> Overlay.
 workload_status(none) ->
     #{sync_payload_bytes => 0, workload => null};
 workload_status(Module) ->
-    #{sync_payload_bytes => lasp_store:sent_payload(), workload => Module:status()}.
+    #{sync_payload_bytes => workload:sent_payload(Module), workload => Module:status()}.
 
 otp() ->
     list_to_binary(erlang:system_info(otp_release)).

@@ -159,10 +159,8 @@ record_of(I, #{directory := Dir}) ->
     {adcounter_state:actor(Name, Incarnation), lists:sum(maps:values(Counts))}.
 
 start_request(Cluster) ->
-    request("r1", Cluster).
+    ?T:authorized("r1", Cluster).
 
 configure(I, Changes, Cluster) ->
-    ?T:post(I, "/configuration", request(?T:configuration(Changes, Cluster), Cluster), Cluster).
-
-request(Body, Cluster) ->
-    {[{"authorization", "Bearer " ++ binary_to_list(?T:token(Cluster))}], Body}.
+    Request = ?T:authorized(?T:configuration(Changes, Cluster), Cluster),
+    ?T:post(I, "/configuration", Request, Cluster).

@@ -235,8 +235,7 @@ configure(Changes, Cluster) ->
     post("/configuration", ?T:configuration(Changes, Cluster), Cluster).
 
 post(Path, Body, Cluster) ->
-    Headers = [{"authorization", "Bearer " ++ binary_to_list(?T:token(Cluster))}],
-    ?T:post(0, Path, {Headers, Body}, Cluster).
+    ?T:post(0, Path, ?T:authorized(Body, Cluster), Cluster).
 
 workload(Cluster) ->
     #{<<"workload">> := Workload} = ?T:status(0, Cluster),

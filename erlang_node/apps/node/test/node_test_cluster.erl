@@ -5,7 +5,7 @@
 -export([directory/0]).
 -export([new/1, new/2]).
 -export([start/2, terminate/2, kill/2, forget/2, stop/1]).
--export([names/1, get/3, post/4, status/2, address/2, token/1, call/5]).
+-export([names/1, get/3, post/4, authorized/2, status/2, address/2, token/1, call/5]).
 -export([configuration/2, workload/1, await/1]).
 %% On the nodes.
 -export([boot/0]).
@@ -110,6 +110,10 @@ get(I, Path, Cluster) ->
 
 post(I, Path, {Headers, Body}, Cluster) ->
     request(post, {url(I, Path, Cluster), Headers, "text/plain", Body}).
+
+%% Of a request to `post/4': its headers and body.
+authorized(Body, Cluster) ->
+    {[{"authorization", "Bearer " ++ binary_to_list(token(Cluster))}], Body}.
 
 request(Method, Request) ->
     Options = [{timeout, ?TIMEOUT_MS}],

@@ -11,6 +11,7 @@
 -export([status/0]).
 -export([members/1]).
 -export([leave/1]).
+-export([sent_payload/0]).
 %% For the supervisor and the exporter.
 -export([start_link/1]).
 -export([converged_samples/0]).
@@ -87,6 +88,11 @@ leave(Timeout) ->
         {error, Reason} -> ?LOG_WARNING(#{event => handover_incomplete, reason => Reason})
     end,
     ok.
+
+%% @private
+-spec sent_payload() -> non_neg_integer().
+sent_payload() ->
+    lasp_store:sent_payload().
 
 %% For the supervisor and the exporter.
 

@@ -1,12 +1,19 @@
 %%% @doc What a node runs on the overlay, as seen by the node: how it is configured, started, asked
-%%% and ended. A new workload is a module with this behaviour and a line in `module/1'.
+%%% and ended.
+%%%
+%%% A workload is a module with this behaviour, on the code path of every node, and its kind is the
+%%% module's name. `adcounter' comes with the release; a user's own comes with an image that is
+%%% built on ours (docs/own-workload.md).
 -module(workload).
 
--export([module/1]).
--export([kinds/0]).
+-export([find/1]).
+-export([parameters/2]).
+%% What a module may leave out.
+-export([leave/2]).
+-export([sent_payload/1]).
 
 %% `members': the names of all nodes of the cluster. `channel': the channel for propagation.
-%% `parameters': what `parameters/1' made of the configuration. `directory': where the node may keep
+%% `parameters': what `parameters/2' made of the configuration. `directory': where the node may keep
 %% what has to outlive a process, but no pod.
 -type options() :: #{
     name := partisan_peer:name(),
@@ -21,8 +28,13 @@
 %% A part of a JSON document: maps with atoms or binaries as keys; `null' for what is not known.
 -type status() :: #{atom() => term()}.
 
-%% What a parameter may be. One that has a default may be left out of the configuration.
--type kind_of_parameter() :: positive_integer | {one_of, [atom(), ...], Default :: atom()}.
+%% What a parameter may be. One that has a default may be left out of the configuration. Text is a
+%% binary; one of some atoms may be given as text too.
+-type kind_of_parameter() ::
+    positive_integer
+    | {positive_integer, Default :: pos_integer()}
+    | {text, Default :: binary()}
+    | {one_of, [atom(), ...], Default :: atom()}.
 
 -export_type([options/0, status/0, kind_of_parameter/0]).
 
@@ -37,13 +49,76 @@
 -callback members([partisan_peer:name()]) -> ok.
 %% The node is about to leave the overlay: stop, and hand over what only this node knows.
 -callback leave(Milliseconds :: timeout()) -> ok.
+%% Bytes that this node has sent to synchronise the workload, without what the transport adds.
+-callback sent_payload() -> non_neg_integer().
 
-%% @doc The module of a kind of workload.
--spec module(Kind :: atom()) -> {ok, module()} | error.
-module(adcounter) -> {ok, adcounter};
-module(_) -> error.
+-optional_callbacks([leave/1, sent_payload/0]).
 
-%% @doc The kinds there are.
--spec kinds() -> [atom()].
-kinds() ->
-    [adcounter].
+%% @doc The module of a kind of workload, if it is one. Otherwise why not, for whoever has built the
+%% image.
+-spec find(Kind :: atom()) -> {ok, module()} | {error, iolist()}.
+find(Kind) ->
+    Name = atom_to_list(Kind),
+    case code:ensure_loaded(Kind) of
+        {module, Kind} ->
+            case [[$\s, atom_to_list(F), $/, integer_to_list(A)] || {F, A} <- missing(Kind)] of
+                [] -> {ok, Kind};
+                Missing -> {error, ["the module ", Name, " is no workload, for it lacks", Missing]}
+            end;
+        {error, nofile} ->
+            {error, ["the image has no module ", Name, ": add ", Name,
+                ".beam to a directory lib/*/ebin of the release"]};
+        {error, Reason} ->
+            {error, ["the module ", Name, " cannot be loaded (", atom_to_list(Reason),
+                "): compile it with OTP ", erlang:system_info(otp_release), " as the image has it"]}
+    end.
+
+%% @doc The parameters of a module from what is given for them, with defaults where nothing is.
+-spec parameters(module(), Given :: #{atom() => term()}) ->
+    {ok, #{atom() => term()}} | {error, iolist()}.
+parameters(Module, Given) ->
+    parameters(maps:to_list(Module:parameters()), Module, Given, #{}).
+
+%% @doc As the callback; a module that has nothing to hand over need not have it.
+-spec leave(module(), timeout()) -> ok.
+leave(Module, Timeout) ->
+    case erlang:function_exported(Module, leave, 1) of
+        true -> Module:leave(Timeout);
+        false -> ok
+    end.
+
+%% @doc As the callback; 0 of a module that keeps no account.
+-spec sent_payload(module()) -> non_neg_integer().
+sent_payload(Module) ->
+    case erlang:function_exported(Module, sent_payload, 0) of
+        true -> Module:sent_payload();
+        false -> 0
+    end.
+
+%% Internals.
+
+missing(Module) ->
+    Required = ?MODULE:behaviour_info(callbacks) -- ?MODULE:behaviour_info(optional_callbacks),
+    [FA || {F, A} = FA <- Required, not erlang:function_exported(Module, F, A)].
+
+parameters([], _Module, _Given, Parameters) ->
+    {ok, Parameters};
+parameters([{Key, Kind} | Kinds], Module, Given, Parameters) ->
+    case parameter(Kind, maps:find(Key, Given)) of
+        {ok, Value} -> parameters(Kinds, Module, Given, Parameters#{Key => Value});
+        {error, Must} -> {error, io_lib:format("~p of ~p must be ~ts", [Key, Module, Must])}
+    end.
+
+parameter(positive_integer, {ok, Value}) when is_integer(Value), Value > 0 -> {ok, Value};
+parameter(positive_integer, _) -> {error, "an integer above 0"};
+parameter({positive_integer, Default}, error) -> {ok, Default};
+parameter({positive_integer, _Default}, Given) -> parameter(positive_integer, Given);
+parameter({text, Default}, error) -> {ok, Default};
+parameter({text, _Default}, {ok, Value}) when is_binary(Value) -> {ok, Value};
+parameter({text, _Default}, _) -> {error, "text"};
+parameter({one_of, _Values, Default}, error) -> {ok, Default};
+parameter({one_of, Values, _Default}, {ok, Given}) ->
+    case [Value || Value <- Values, Given =:= Value orelse Given =:= atom_to_binary(Value)] of
+        [Value] -> {ok, Value};
+        [] -> {error, io_lib:format("one of ~0tp", [Values])}
+    end.

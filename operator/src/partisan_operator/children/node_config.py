@@ -16,6 +16,7 @@ from partisan_operator.models.workload import (
     DEFAULT_QUEUE_LIMIT,
     AdCounter,
     Channel,
+    Synchronization,
     Workload,
 )
 
@@ -97,14 +98,21 @@ def _channel(channel: Channel) -> dict[Atom, Term]:
 
 
 def _workload(workload: Workload | None) -> Term:
-    if workload is None or workload.ad_counter is None:
+    if workload is None:
         return Atom("none")
-    counter: AdCounter = workload.ad_counter
-    parameters: dict[Atom, Term] = {
+    parameters: dict[Atom, Term] = {}
+    if workload.custom is not None:
+        parameters = {Atom(given.name): given.value for given in workload.custom.arguments}
+    elif workload.ad_counter is not None:
+        parameters = _ad_counter(workload.ad_counter, workload.synchronization)
+    return Atom(workload.module), parameters
+
+
+def _ad_counter(counter: AdCounter, synchronization: Synchronization) -> dict[Atom, Term]:
+    return {
         Atom("ads"): counter.ads,
         Atom("impressions"): counter.impressions,
         Atom("increment_interval"): milliseconds(counter.increment_interval),
         Atom("propagation_interval"): milliseconds(counter.propagation_interval),
-        Atom("synchronization"): Atom(workload.synchronization.lower()),
+        Atom("synchronization"): Atom(synchronization.lower()),
     }
-    return Atom("adcounter"), parameters

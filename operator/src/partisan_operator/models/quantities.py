@@ -56,6 +56,12 @@ Quantity = Annotated[
 ]
 """A Kubernetes resource quantity such as `20m`, `64Mi` or `1`."""
 
+IntOrText = Annotated[
+    int | str,
+    WithJsonSchema(_INT_OR_STRING | {"maxLength": 1024}),
+]
+"""An integer, or text as it is."""
+
 IntOrPercent = Annotated[
     int | str,
     WithJsonSchema(

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from partisan_operator.models.base import Resource
 from partisan_operator.models.overlay import OverlayKind
+from partisan_operator.models.workload import AD_COUNTER
 
 Timestamp = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
 """RFC 3339, UTC."""
@@ -154,6 +155,9 @@ class WorkloadStatus(Resource):
     run: Annotated[str, Field(max_length=64)]
     """Identity of the run: it changes when `spec.workload` does."""
 
+    module: Annotated[str, Field(max_length=64)] = AD_COUNTER
+    """What the nodes run: adcounter, or a module of one's own."""
+
     phase: Literal["Waiting", "Running", "Finished"]
     """Waiting for the overlay, running, or finished on every node."""
 
@@ -168,13 +172,15 @@ class WorkloadStatus(Resource):
     answers. Not written by itself, as `status.observedAt`."""
 
     value: int = 0
-    """The counter, summed over ads: the greatest that any node reports, or last reported."""
+    """The greatest that any node reports, or last reported: of the ad counter the counter, summed
+    over ads; of a workload of one's own the figure that it calls its value."""
 
     increments_sum: int = 0
     """Increments that the nodes say they made, those of vanished actors included."""
 
     threshold: int = 0
-    """Impressions of all ads that end the run."""
+    """The value that ends the run: of the ad counter the impressions of all ads; of a workload of
+    one's own the greatest that any node reports, 0 where it has none."""
 
     overcounting_percent: float | None = None
     """By how much the final value exceeds the threshold, in percent."""

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from partisan_operator.models.base import Resource, Rule, rules
-from partisan_operator.models.quantities import ByteSize, Duration
+from partisan_operator.models.quantities import ByteSize, Duration, IntOrText
 
 ChannelName = Annotated[
     str,
@@ -94,14 +94,58 @@ class Synchronization(StrEnum):
     AGGREGATE = "Aggregate"
 
 
+AD_COUNTER = "adcounter"
+"""The module of the ad counter."""
+
+_ERLANG_NAME = Rule(
+    "self.matches('^[a-z][A-Za-z0-9_]*$')",
+    "must be the name of an Erlang atom: start with a lower-case letter and hold only letters,"
+    " digits and underscores",
+)
+
+ErlangName = Annotated[str, Field(max_length=64, json_schema_extra=rules(_ERLANG_NAME))]
+
+
+class Argument(Resource):
+    """One argument of a workload of one's own."""
+
+    name: ErlangName
+    """The parameter that the module has it for."""
+
+    value: IntOrText
+    """An integer, or text. Which of them, and within which limits, the module says."""
+
+
+class Custom(Resource):
+    """A workload of one's own: an Erlang module in the image of the nodes."""
+
+    module: ErlangName
+    """The module, of the behaviour `workload`. The image that `spec.image` names has it, or the
+    pods end, and the condition Degraded says so."""
+
+    arguments: Annotated[
+        tuple[Argument, ...],
+        Field(
+            max_length=32,
+            json_schema_extra={
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["name"],
+            },
+        ),
+    ] = ()
+    """What the module is given. One that is missing has the module's default, one that does not
+    fit ends the pods as a missing module does."""
+
+
 class Workload(Resource):
     """What the nodes do once the overlay is one connected component. One member is set."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
             Rule(
-                "has(self.adCounter)",
-                "a workload needs one member: set adCounter, or remove workload for idle nodes",
+                "has(self.adCounter) != has(self.custom)",
+                "a workload needs one member: set adCounter or custom, not both, or remove workload"
+                " for idle nodes",
             )
         )
     )
@@ -109,11 +153,20 @@ class Workload(Resource):
     ad_counter: AdCounter | None = None
     """The ad counter of the published experiment."""
 
+    custom: Custom | None = None
+    """A workload of one's own."""
+
     synchronization: Synchronization = Synchronization.DELTA
-    """What neighbours are sent each interval. State: all counters, as in the published
-    experiment. Delta: what has changed and they do not know, which reaches everyone as soon and
-    takes a small fraction of the bytes. Tree: the same over a spanning tree of the overlay, once
-    to every node: fewer bytes, and about twice the time. These three end with the same counters on
-    every node, whatever is lost. Aggregate carries less information: over the tree go nothing but
-    sums, so that every node knows its own count and the total, and not what any other node has
-    counted; the fewest bytes by far. A change replaces the pods and starts another run."""
+    """Of the ad counter: what neighbours are sent each interval. State: all counters, as in the
+    published experiment. Delta: what has changed and they do not know, which reaches everyone
+    as soon and takes a small fraction of the bytes. Tree: the same over a spanning tree of the
+    overlay, once to every node: fewer bytes, and about twice the time. These three end with the
+    same counters on every node, whatever is lost. Aggregate carries less information: over the
+    tree go nothing but sums, so that every node knows its own count and the total, and not what
+    any other node has counted; the fewest bytes by far. A change replaces the pods and starts
+    another run."""
+
+    @property
+    def module(self) -> str:
+        """The module that the nodes run."""
+        return AD_COUNTER if self.custom is None else self.custom.module

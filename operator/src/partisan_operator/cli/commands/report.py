@@ -13,6 +13,7 @@ from partisan_operator.cli.kubectl import Json
 from partisan_operator.cli.text import size
 from partisan_operator.clock import seconds_between, to_wire
 from partisan_operator.models import PartisanCluster
+from partisan_operator.models.workload import AD_COUNTER
 
 PAGE, PICTURE = "report.md", "overlay.svg"
 
@@ -83,6 +84,15 @@ def _run(cluster: PartisanCluster) -> list[str]:
     run = cluster.status.workload
     if run is None:
         return ["No workload."]
+    if run.module != AD_COUNTER:
+        return _rows(
+            ("figure", "value"),
+            [
+                ("run", f"{run.run}, {run.phase}"),
+                ("module", run.module),
+                ("value", f"{run.value:,} (threshold {run.threshold:,})"),
+            ],
+        )
     over = "-" if run.overcounting_percent is None else f"{run.overcounting_percent:.2f} %"
     return _rows(
         ("figure", "value"),

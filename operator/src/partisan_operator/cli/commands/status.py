@@ -15,6 +15,7 @@ from partisan_operator.cli.text import plural, since, size, table
 from partisan_operator.diagnosis import Problem, Reason, Trouble, explain, trouble_of
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.status import ConditionType
+from partisan_operator.models.workload import AD_COUNTER
 
 TROUBLE = 3
 """Exit status when something is wrong with the cluster, for scripts."""
@@ -159,6 +160,8 @@ def _run(cluster: PartisanCluster) -> str:
     run = cluster.status.workload
     if run is None:
         return "none: spec.workload is not set" if cluster.spec.workload is None else "not yet"
+    if run.module != AD_COUNTER:
+        return f"{run.run} of {run.module} {run.phase}: {run.value:,} of {run.threshold:,}"
     over = "" if run.overcounting_percent is None else f", {run.overcounting_percent:.2f} % over"
     return (
         f"{run.run} {run.phase}: {run.value:,} of {run.threshold:,} impressions{over},"

@@ -1,0 +1,94 @@
+%%% @doc Why the node ends, for whoever asks Kubernetes and not the log.
+%%%
+%%% What is in the container's termination log when it ends becomes a part of the pod's status, and
+%%% so of the cluster's: one line that says what to do, instead of an exit status.
+%%%
+%%% A configuration that cannot be used is such a line already. A workload that fails again and
+%%% again ends its supervisor, then the node, and the reason is by then long forgotten: this module
+%%% is a handler of the logger, too, which keeps the reason of the last failure that the supervisor
+%%% of the workload has reported.
+-module(node_last_words).
+
+-export([install/1]).
+-export([say/1]).
+-export([say_failure/0]).
+%% The callback of a handler.
+-export([log/2]).
+
+-include_lib("kernel/include/logger.hrl").
+
+%% Made by the kubelet, writable for everybody; outside of a pod there is none.
+-define(TERMINATION_LOG, "/dev/termination-log").
+-define(FAILURE, last_failure).
+%% The kubelet keeps 4096 bytes.
+-define(MAX_CHARACTERS, 1000).
+-define(DEPTH, 12).
+
+%% @doc Keep from now on why processes of a workload fail.
+-spec install(Kind :: atom()) -> ok.
+install(Kind) ->
+    case logger:add_handler(?MODULE, ?MODULE, #{level => error, config => #{kind => Kind}}) of
+        ok -> ok;
+        {error, {already_exist, ?MODULE}} -> ok
+    end.
+
+%% @doc Leave a line for the container's status.
+-spec say(unicode:chardata()) -> ok.
+say(Text) ->
+    File = os:getenv("PARTISAN_TERMINATION_LOG", ?TERMINATION_LOG),
+    %% Not made where it is missing: that is no pod.
+    _ = filelib:is_file(File) andalso write(File, unicode:characters_to_binary([Text, $\n])),
+    ok.
+
+%% @doc Leave what the last failure of the workload was, if there was one.
+-spec say_failure() -> ok.
+say_failure() ->
+    case application:get_env(node, ?FAILURE) of
+        {ok, Text} -> say(Text);
+        undefined -> ok
+    end.
+
+%% @private
+-spec log(logger:log_event(), logger:handler_config()) -> ok.
+log(#{msg := {report, #{label := {supervisor, Context}, report := Report}}}, Handler) ->
+    #{config := #{kind := Kind}} = Handler,
+    #{supervisor := Supervisor, reason := Reason, offender := Child} = maps:from_list(Report),
+    case is_cause(Supervisor, Context, Child, Reason) of
+        true -> application:set_env(node, ?FAILURE, failure(Kind, Context, Child, Reason));
+        false -> ok
+    end;
+log(_Event, _Handler) ->
+    ok.
+
+%% Internals.
+
+%% That a supervisor shuts down is but what comes of it. Child specifications that are none, or that
+%% the module fails to give, are known to the supervisor above alone.
+is_cause({local, workload_sup}, Context, _Child, _Reason) ->
+    lists:member(Context, [child_terminated, start_error]);
+is_cause({local, node_sup}, start_error, Child, Reason) ->
+    id(Child) =:= workload_sup andalso not is_tuple_of(shutdown, Reason);
+is_cause(_Supervisor, _Context, _Child, _Reason) ->
+    false.
+
+is_tuple_of(Tag, Term) ->
+    is_tuple(Term) andalso element(1, Term) =:= Tag.
+
+id(Child) ->
+    proplists:get_value(id, Child).
+
+failure(Kind, Context, Child, Reason) ->
+    Did =
+        case Context of
+            child_terminated -> "failed again and again";
+            start_error -> "does not start"
+        end,
+    Format = "workload: ~0tP of the module ~p ~s, last because of ~0tP",
+    Arguments = [id(Child), ?DEPTH, Kind, Did, Reason, ?DEPTH],
+    io_lib:format(Format, Arguments, [{chars_limit, ?MAX_CHARACTERS}]).
+
+write(File, Text) ->
+    case file:write_file(File, Text) of
+        ok -> ok;
+        {error, Reason} -> ?LOG_WARNING(#{event => no_last_words, file => File, reason => Reason})
+    end.
