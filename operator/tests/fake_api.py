@@ -40,6 +40,9 @@ class FakeApi:
         self.requests: collections.Counter[str] = collections.Counter()
         self.log: list[web.Request] = []
         self.failure: tuple[int, str] | None = None
+        self.unserved: set[str] = set()
+        """Plural names of the kinds that it does not know."""
+
         self._ids = itertools.count(1)
         self._versions = itertools.count(1)
 
@@ -98,6 +101,8 @@ class FakeApi:
         if failed := self._failed():
             return failed
         path = request.path.removesuffix("/status")
+        if self.unserved & set(path.split("/")):
+            return web.Response(text="404 page not found\n", status=404)
         body: Json = await request.json() if request.can_read_body else {}
         match request.method:
             case "GET" if path in self.objects:
@@ -121,6 +126,10 @@ class FakeApi:
                 return web.json_response(self.put(path, {**body, **old, "status": body["status"]}))
             case "PATCH":
                 old = self.objects.get(path, {"metadata": {}})
+                for name in ("resourceVersion", "uid"):
+                    wanted = body["metadata"].get(name)
+                    if wanted is not None and wanted != old["metadata"].get(name):
+                        return web.json_response({"message": f"another {name}"}, status=409)
                 new = self.put(path, merged(old, body))
                 if old.get("spec", new.get("spec")) != new.get("spec"):
                     new["metadata"]["generation"] += 1

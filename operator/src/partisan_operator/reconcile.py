@@ -10,18 +10,20 @@ An object is only ever changed or deleted when its controller is the cluster its
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from partisan_operator import rollout, scale_down, workload
 from partisan_operator.children import Child, Family, naming, token_secret
 from partisan_operator.children.child import owned_by, up_to_date
 from partisan_operator.children.family import emptied_shard
 from partisan_operator.children.node_config import render_config, revision, run_id
-from partisan_operator.diagnosis import Problem, Reason
+from partisan_operator.diagnosis import Problem, Reason, name_conflict
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.quantities import share
 from partisan_operator.observe.graph import analyse
 from partisan_operator.observe.observation import Endpoint, Observation, PodRevision, TokenState
+from partisan_operator.tls.prospect import Prospect, prospect_of
+from partisan_operator.tls.rotation import MakeAuthority, Publish
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Configure:
     nodes: tuple[Endpoint, ...]
 
 
-Action = Apply | CreateToken | Delete | DeletePod | Configure | StartRun
+Action = Apply | CreateToken | MakeAuthority | Publish | Delete | DeletePod | Configure | StartRun
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,13 @@ class Plan:
     """Pods that a rollout has yet to replace."""
 
     problem: Problem | None
-    """What keeps the operator from acting."""
+    """What keeps the operator from acting, in all or in part."""
 
     scaling: tuple[int, int] | None
     """Pods asked for before and after, when their number changes."""
+
+    tls: Prospect = field(default_factory=Prospect)
+    """What TLS asks for; what of it is to be done is in the waves."""
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -102,19 +107,26 @@ def plan(
     cluster: PartisanCluster, family: Family, observation: Observation, default_image: str
 ) -> Plan:
     """Return what is to be done about a cluster."""
-    obstacle = _conflict(cluster, family, observation) or scale_down.refusal(cluster, observation)
+    tls = prospect_of(cluster, observation)
+    conflict = _conflict(cluster, family, observation) or tls.conflict
+    refusal = scale_down.refusal(cluster, observation)
     batch = _rollout(cluster, observation)
     scaling = _scaling(cluster, observation)
-    if cluster.spec.paused or cluster.deleting or obstacle is not None:
-        return Plan((), batch.outdated, obstacle, None)
+    if cluster.spec.paused or cluster.deleting or conflict is not None:
+        return Plan((), batch.outdated, conflict or refusal, None, tls)
+    credentials = (*([] if tls.step is None else [tls.step]), *map(Apply, tls.children))
+    if refusal is not None:
+        # A certificate ends on its day all the same.
+        return Plan((credentials,) if credentials else (), batch.outdated, refusal, None, tls)
     foundations = family.foundations if observation.complete else ()
     waves: tuple[tuple[Action, ...], ...] = (
         (
             *([CreateToken()] if observation.token is TokenState.ABSENT else ()),
+            *credentials,
             *_applied(foundations, observation),
         ),
         (
-            *_applied(family.stateful_sets, observation),
+            *_applied(_stateful_sets(family, observation, tls), observation),
             *_surplus_shards(cluster, family, observation, default_image),
         ),
         tuple(_applied(_guards(cluster, family, observation), observation)),
@@ -125,7 +137,7 @@ def plan(
         # little must not keep their pods from being replaced.
         tuple(_configured(cluster, observation)),
     )
-    return Plan(tuple(wave for wave in waves if wave), batch.outdated, None, scaling)
+    return Plan(tuple(wave for wave in waves if wave), batch.outdated, tls.problem, scaling, tls)
 
 
 def _applied(wanted: Iterable[Child], observation: Observation) -> Iterator[Apply]:
@@ -133,6 +145,16 @@ def _applied(wanted: Iterable[Child], observation: Observation) -> Iterator[Appl
         live = observation.live.get(child.key)
         if live is None or not up_to_date(child, live):
             yield Apply(child)
+
+
+def _stateful_sets(family: Family, observation: Observation, tls: Prospect) -> Iterator[Child]:
+    """Return the StatefulSets; new ones when there is the Secret that their pods mount.
+
+    A pod that waits for it is started minutes after it comes: Kubernetes tries ever more rarely.
+    """
+    for child in family.stateful_sets:
+        if tls.startable or child.key in observation.live:
+            yield child
 
 
 def _guards(cluster: PartisanCluster, family: Family, observation: Observation) -> Iterator[Child]:
@@ -147,11 +169,7 @@ def _conflict(cluster: PartisanCluster, family: Family, observation: Observation
     for child in family.everyone:
         live = observation.live.get(child.key)
         if live is not None and not owned_by(live, cluster.uid):
-            return Problem(
-                Reason.NAME_CONFLICT,
-                f"{child.kind} {child.name} exists and does not belong to this cluster. Delete it"
-                " or give this PartisanCluster another name.",
-            )
+            return name_conflict(child.kind, child.name)
     if observation.token is TokenState.INVALID:
         return Problem(
             Reason.TOKEN_INVALID,

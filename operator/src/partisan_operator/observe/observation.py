@@ -12,6 +12,8 @@ from partisan_operator.children import naming
 from partisan_operator.children.child import owned_by
 from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.report import NodeReport
+from partisan_operator.tls.issued import Issued
+from partisan_operator.tls.rotation import Store
 
 REPORT_LIFETIME = 10.0
 """Seconds for which a node's last report stands in for one that did not come. Shorter, and one
@@ -116,6 +118,10 @@ class Observation:
     """Whether `live` holds children of all kinds, or StatefulSets only."""
 
     token: TokenState = TokenState.UNKNOWN
+
+    tls: Store | Issued | None = None
+    """What there is of the nodes' certificate, where it is for the operator to see to it. From the
+    look before, if nothing of it was to be done and this one was not `complete`."""
 
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
     """By pod name; pods that are going away are left out."""

@@ -94,8 +94,8 @@ expiration() ->
         Config -> [{[], partisan_credentials:expires(partisan_credentials:current(Config))}]
     end.
 
-%% @doc Which certificate and which authorities the next connection begins with: the files are looked
-%% at, so that this follows them where no connection is made. `none': without TLS.
+%% @doc Which certificate and which authorities the next connection begins with. The files are
+%% looked at, so that this follows them where no connection is made. `none': without TLS.
 -spec credentials() -> none | partisan_credentials:summary().
 credentials() ->
     case partisan_config:get(tls) of
