@@ -123,7 +123,7 @@ class Security(Resource):
     """
 
     tls: Tls | None = None
-    """TLS on every connection between nodes; exactly one of secretName, issuerRef and clusterCa says
-    where the certificate comes from, once and for all. Absent means none: connections are
+    """TLS on every connection between nodes; exactly one of secretName, issuerRef and clusterCa
+    says where the certificate comes from, once and for all. Absent means none: connections are
     authenticated by the cluster's token and not encrypted. Can be neither added nor removed later.
     """
