@@ -133,6 +133,10 @@ class FakeApi:
                 return web.json_response(self.put(path, {**body, **old, "status": body["status"]}))
             case "PATCH":
                 old = self.objects.get(path, {"metadata": {}})
+                for name in ("resourceVersion", "uid"):
+                    wanted = body["metadata"].get(name)
+                    if wanted is not None and wanted != old["metadata"].get(name):
+                        return web.json_response({"message": f"another {name}"}, status=409)
                 new = self.put(path, merged(old, body))
                 if old.get("spec", new.get("spec")) != new.get("spec"):
                     new["metadata"]["generation"] += 1

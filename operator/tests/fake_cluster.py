@@ -18,6 +18,8 @@ from partisan_operator.children import naming
 from partisan_operator.children.child import digest
 from partisan_operator.observe.observation import Endpoint, Seen
 from partisan_operator.observe.scraper import ScrapeError
+from partisan_operator.tls.reading import read_store
+from partisan_operator.tls.rotation import Loaded
 from world import START, followed, report
 
 NAMESPACE = "/namespaces/default"
@@ -26,6 +28,8 @@ PODS = f"/api/v1{NAMESPACE}/pods"
 SETS = f"/apis/apps/v1{NAMESPACE}/statefulsets"
 SLICE = f"/apis/discovery.k8s.io/v1{NAMESPACE}/endpointslices/ads"
 CONFIG = f"/api/v1{NAMESPACE}/configmaps/ads-config"
+AUTHORITY = f"/api/v1{NAMESPACE}/secrets/ads-ca"
+CERTIFICATE = f"/api/v1{NAMESPACE}/secrets/ads-tls"
 
 
 @dataclass
@@ -42,6 +46,14 @@ class FakeCluster:
     following: dict[str, str] = field(default_factory=dict)
     """The configuration that each node follows, by the uid of its pod."""
 
+    loaded: dict[str, Loaded] = field(default_factory=dict)
+    """The certificate and the authorities that each node uses, by the uid of its pod."""
+
+    issuers: dict[str, str] = field(default_factory=dict)
+    """Of each certificate that was ever loaded, its authority: fingerprints."""
+
+    loads: int = 0
+
     _addresses: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def step(self) -> None:
@@ -53,6 +65,7 @@ class FakeCluster:
         for path, pod in self.api.objects.items():
             if path.startswith(f"{PODS}/"):
                 pod["status"]["phase"] = "Running"
+        self._load()
         self._publish()
 
     def own(self) -> dict[str, Json]:
@@ -76,6 +89,7 @@ class FakeCluster:
                 report(
                     pod.pod,
                     active=(pods[index - 1].pod,),
+                    tls=self._told(pod.uid),
                     **followed(self.following[pod.uid]),
                 ),
                 pod.uid,
@@ -97,6 +111,28 @@ class FakeCluster:
         self.started.append(endpoint.pod)
         self.api.written()
         self._answered()
+
+    def _told(self, uid: str) -> Json | None:
+        loaded = self.loaded.get(uid)
+        if loaded is None:
+            return None
+        return {"certificate": loaded.certificate, "authorities": sorted(loaded.believed)}
+
+    def _load(self) -> None:
+        """Let the nodes that begin read their files, and one other; look whether all connect."""
+        secret = read_store(None, self.api.objects.get(CERTIFICATE), "").nodes
+        if secret is None or secret.certificate is None:
+            return
+        self.issuers[secret.certificate.fingerprint] = secret.certificate.issuer
+        believed = frozenset(one.fingerprint for one in secret.believed)
+        new = Loaded(secret.certificate.fingerprint, believed)
+        pods = self.pods().values()
+        behind = [uid for uid in pods if self.loaded.get(uid) != new]
+        for uid in {*behind[:1], *(uid for uid in behind if uid not in self.loaded)}:
+            self.loaded[uid] = new
+            self.loads += 1
+        shown = {self.issuers[self.loaded[uid].certificate] for uid in pods}
+        assert all(shown <= self.loaded[uid].believed for uid in pods)
 
     def _answered(self) -> None:
         """Raise when nobody hears answers any more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import tarfile
 from dataclasses import replace
@@ -18,6 +19,7 @@ from partisan_operator.cli import parser
 from partisan_operator.cli.access import CommandError
 from partisan_operator.cli.commands import rollout, top
 from partisan_operator.cli.kubectl import KubectlError
+from partisan_operator.tls import mint
 
 
 @pytest.fixture
@@ -455,6 +457,27 @@ def test_the_archive_holds_everything_and_no_secret(api: FakeKubectl, tmp_path: 
     for content in files.values():
         assert TOKEN not in content
         assert "secret-word" not in content
+
+
+def test_the_archive_shows_no_key_of_the_clusters_own_authority(
+    api: FakeKubectl, tmp_path: Path
+) -> None:
+    pair = mint.new_authority("ads", NOW, timedelta(days=1))
+    encoded = base64.b64encode(pair.key.encode()).decode()
+    api.cluster["spec"]["security"] = {"tls": {"clusterCa": {}}}
+    api.answers[f"{CORE}/secrets"]["items"] += [
+        {"metadata": {"name": name}, "data": {"tls.key": encoded}} for name in ("ads-ca", "ads-tls")
+    ]
+    astray = {"metadata": {"name": "x"}, "data": {"clear": pair.key, "encoded": encoded}}
+    api.answers[f"{CORE}/configmaps"] = {"items": [astray]}
+    run(api, "must-gather", "ads", "-f", str(tmp_path / "ads.tar.gz"))
+    with tarfile.open(tmp_path / "ads.tar.gz") as tar:
+        for member in tar:
+            content = tar.extractfile(member)
+            assert content is not None
+            text = content.read().decode()
+            assert "PRIVATE KEY" not in text, member.name
+            assert encoded not in text, member.name
 
 
 def test_an_archive_without_the_right_to_read_secrets_is_made_and_says_so(

@@ -10,7 +10,7 @@ from partisan_operator import metrics as operator_metrics
 from partisan_operator.cluster_metrics import ClusterMetrics
 from partisan_operator.models import PartisanClusterStatus
 from partisan_operator.models.overlay import OverlayKind
-from partisan_operator.models.status import OverlayStatus, Timings
+from partisan_operator.models.status import ClusterCaStatus, OverlayStatus, Timings
 from world import cluster
 
 PREFIX = "partisan_operator_cluster_"
@@ -91,3 +91,17 @@ def test_a_cluster_that_is_gone_is_not_exported() -> None:
 def test_the_operator_tells_what_its_process_takes() -> None:
     for name in ("process_cpu_seconds_total", "process_resident_memory_bytes"):
         assert (operator_metrics.registry.get_sample_value(name) or 0) > 0
+
+
+def test_when_the_clusters_own_certificate_is_due() -> None:
+    metrics = ClusterMetrics()
+    ca = ClusterCaStatus(
+        certificate_expires_at="2026-04-01T00:00:00Z", authority_expires_at="2027-01-01T00:00:00Z"
+    )
+    spec = {"security": {"tls": {"clusterCa": {"renewBefore": "24h"}}}}
+    metrics.publish(cluster(spec), PartisanClusterStatus(cluster_ca=ca), OBSERVED)
+    due, end = datetime(2026, 3, 31, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
+    assert exported(metrics, "certificate_renewal_timestamp_seconds") == due.timestamp()
+    assert exported(metrics, "authority_expiration_timestamp_seconds") == end.timestamp()
+    metrics.publish(cluster(), PartisanClusterStatus(), OBSERVED)
+    assert exported(metrics, "certificate_renewal_timestamp_seconds") is None

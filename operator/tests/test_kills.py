@@ -1,8 +1,9 @@
 """The operator is killed after every single write of a create, a scale, a rollout and a delete.
 
-A run without a kill counts the writes of a scenario. Then the scenario is repeated, once for each
-of them: the write takes effect, the operator that sent it never learns so, and another one, which
-knows nothing, goes on. In the end everything is as it is without a kill.
+So it is while it replaces a cluster's own authority. A run without a kill counts the writes of a
+scenario. Then the scenario is repeated, once for each of them: the write takes effect, the operator
+that sent it never learns so, and another one, which knows nothing, goes on. In the end everything
+is as it is without a kill.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import Any
 import pytest
 
 from fake_api import FakeApi, Json
-from fake_cluster import CLUSTER, FakeCluster
+from fake_cluster import AUTHORITY, CERTIFICATE, CLUSTER, FakeCluster
 from partisan_operator.execute import Executor
 from partisan_operator.kube import KubeError
 from partisan_operator.loop import ClusterLoop, Tools
 from partisan_operator.observe.observer import Observer
 from partisan_operator.settings import Settings
+from partisan_operator.tls.reading import read_store
 from world import START
 
 REPLICAS = 4
@@ -38,8 +40,21 @@ SCENARIOS: dict[str, dict[str, Any] | None] = {
     "reconfigure": {"overlay": {"kind": "FullMesh"}},
     "rollout": {"image": "node:2"},
     "delete": None,
+    "create with an authority": {},
+    "rotate the authority": {},
+    "delete with an authority": None,
 }
-"""What is changed of `SPEC` once the cluster stands; nothing for its creation."""
+"""What is changed of the spec once the cluster stands; nothing for its creation."""
+
+LOST = {"rotate the authority": AUTHORITY}
+"""What is deleted then: another authority takes the place of one that is lost, as of one that
+ends."""
+
+
+def spec_of(name: str) -> dict[str, Any]:
+    """Return the spec that a scenario begins with."""
+    sealed = {"security": {"tls": {"clusterCa": {}}}}
+    return {**SPEC, **(sealed if "authority" in name else {})}
 
 
 class Kubernetes(FakeApi):
@@ -68,7 +83,7 @@ class Rig:
     def _begin(self) -> None:
         world: Any = self.world
         observer = Observer(self._kube, world, lambda: START)
-        executor = Executor(self._kube, world, observer)
+        executor = Executor(self._kube, world, observer, lambda: START)
         tools = Tools(self._kube, observer, executor, Settings(node_image="node:1"))
         self._loop = ClusterLoop("default", "ads", tools)
 
@@ -76,7 +91,7 @@ class Rig:
         """Let all work until two rounds in a row change nothing."""
         quiet = 0
         for _ in range(ROUNDS):
-            before = self.api.count, len(self.world.made), len(self.api.objects)
+            before = self._state()
             # Every look at all kinds of children: a missing one is not waited for.
             self._loop._looked_at_all = float("-inf")
             with contextlib.suppress(KubeError):
@@ -86,15 +101,17 @@ class Rig:
                 self.restarts += 1
                 self._begin()
             self.world.step()
-            after = self.api.count, len(self.world.made), len(self.api.objects)
-            quiet = quiet + 1 if after == before else 0
+            quiet = quiet + 1 if self._state() == before else 0
             if quiet == 2:
                 return
         pytest.fail("it does not come to rest")
 
-    def create(self) -> None:
+    def _state(self) -> tuple[int, ...]:
+        return self.api.count, len(self.world.made), self.world.loads, len(self.api.objects)
+
+    def create(self, spec: dict[str, Any]) -> None:
         metadata = {"name": "ads", "namespace": "default", "generation": 1}
-        self.api.put(CLUSTER, {"kind": "PartisanCluster", "metadata": metadata, "spec": SPEC})
+        self.api.put(CLUSTER, {"kind": "PartisanCluster", "metadata": metadata, "spec": spec})
 
     def change(self, spec: dict[str, Any] | None) -> None:
         live = self.api.objects[CLUSTER]
@@ -119,12 +136,14 @@ async def scenario(name: str, fatal: int | None) -> tuple[Rig, dict[str, str], i
     """
     api = Kubernetes()
     rig = Rig(api, await api.start())
-    rig.create()
-    if name != "create":
+    rig.create(spec_of(name))
+    if not name.startswith("create"):
         await rig.settle()
     before, written = rig.world.pods(), api.count
     api.fatal = None if fatal is None else written + fatal
     rig.change(SCENARIOS[name])
+    if name in LOST:
+        del api.objects[LOST[name]]
     await rig.settle()
     await api.stop()
     return rig, before, api.count - written
@@ -133,7 +152,7 @@ async def scenario(name: str, fatal: int | None) -> tuple[Rig, dict[str, str], i
 @pytest.mark.parametrize("name", SCENARIOS)
 async def test_a_kill_after_any_write_changes_nothing_in_the_end(name: str) -> None:
     undisturbed, before, writes = await scenario(name, None)
-    assert bool(writes) == (name != "delete")
+    assert bool(writes) == (SCENARIOS[name] is not None)
     expected = {path: comparable(item) for path, item in undisturbed.world.own().items()}
     made = Counter(undisturbed.world.made)
     for fatal in itertools.count(1):
@@ -147,7 +166,24 @@ async def test_a_kill_after_any_write_changes_nothing_in_the_end(name: str) -> N
         kept = pods.items() & rig.world.pods().items()
         assert len(kept) == len(before.items() & undisturbed.world.pods().items()), fatal
         assert status_of(rig) == status_of(undisturbed), fatal
+        assert_sealed(rig)
     assert fatal > writes
+
+
+def assert_sealed(rig: Rig) -> None:
+    """Check that all nodes use the Secret as it is, and believe the present authority alone."""
+    authority, secret = (rig.api.objects.get(path) for path in (AUTHORITY, CERTIFICATE))
+    if authority is None or secret is None:
+        assert authority is secret
+        return
+    store = read_store(authority, secret, rig.api.objects[CLUSTER]["metadata"]["uid"])
+    assert store.authority is not None
+    assert store.nodes is not None
+    assert store.nodes.certificate is not None
+    assert store.authority.certificate in store.nodes.believed
+    assert [one.fingerprint for one in store.nodes.believed] == [store.nodes.certificate.issuer]
+    used = {rig.world.loaded[uid].certificate for uid in rig.world.pods().values()}
+    assert used == {store.nodes.certificate.fingerprint}
 
 
 def status_of(rig: Rig) -> Any:

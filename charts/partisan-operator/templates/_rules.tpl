@@ -28,10 +28,15 @@
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, create, patch, delete]
-# The tokens of the clusters: made once, read by name, never listed.
+# The tokens of the clusters, made once, and their certificates, which are renewed: read by name,
+# never listed, deleted by the garbage collector alone.
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [get, create]
+  verbs: [get, create, patch]
+# The certificates that cert-manager is asked for, where a cluster names an issuer.
+- apiGroups: [cert-manager.io]
+  resources: [certificates]
+  verbs: [list, create, patch]
 # Pods are read to tell why one does not start, and deleted to roll it to a new template.
 - apiGroups: [""]
   resources: [pods]

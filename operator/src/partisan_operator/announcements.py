@@ -13,7 +13,7 @@ from typing import Literal
 from partisan_operator.clock import seconds_between
 from partisan_operator.conditions import ROLLING_OUT
 from partisan_operator.models import PartisanClusterStatus
-from partisan_operator.models.status import ConditionType
+from partisan_operator.models.status import ConditionType, Rotation
 from partisan_operator.models.workload import AD_COUNTER
 
 
@@ -34,6 +34,7 @@ def announcements(
         *_overlay(old, new),
         *_switch(old, new),
         *_run(old, new),
+        *_certificates(old, new),
         *_health(old, new),
         *_work(old, new),
     )
@@ -88,6 +89,28 @@ def _run(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[Ann
                 f" ({run.overcounting_percent or 0:.2f} % over), {run.lost_increments} lost"
             )
         yield Announcement("Normal", "RunConverged", result)
+
+
+def _certificates(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[Announcement]:
+    before, after = old.cluster_ca, new.cluster_ca
+    if before is None or after is None:
+        return
+    step = before.rotation, after.rotation
+    if step == (Rotation.SETTLED, Rotation.DISTRIBUTING):
+        yield Announcement(
+            "Normal",
+            "AuthorityRotationStarted",
+            "A new authority takes the place of the old one, as nodes come to believe it",
+        )
+    elif step == (Rotation.RETIRING, Rotation.SETTLED):
+        yield Announcement(
+            "Normal", "AuthorityRotated", "Nodes show and believe the new authority alone"
+        )
+    renewed = after.certificate_expires_at
+    if before.certificate_expires_at and renewed not in (None, before.certificate_expires_at):
+        yield Announcement(
+            "Normal", "CertificateRenewed", f"The nodes' certificate is valid until {renewed}"
+        )
 
 
 def _health(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[Announcement]:

@@ -14,9 +14,10 @@ from datetime import datetime
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from partisan_operator.clock import seconds_between
+from partisan_operator.clock import parse, seconds_between
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.overlay import OverlayKind
+from partisan_operator.models.quantities import milliseconds
 
 _LABELS = ("namespace", "partisan_cluster")
 _PREFIX = "partisan_operator_cluster_"
@@ -28,6 +29,8 @@ _HELP = {
     "overlay_isolated_nodes": "Nodes without any link.",
     "formation_seconds": "From a generation of the spec to all its nodes joined in one overlay.",
     "convergence_seconds": "From the start of the run to the same counter on every node.",
+    "authority_expiration_timestamp_seconds": "When the cluster's own authority ends.",
+    "certificate_renewal_timestamp_seconds": "When the certificate of that authority is due.",
     "paused": "1 when the operator looks and changes nothing.",
     "observed_timestamp_seconds": "When a look at the cluster last came to its end.",
 }
@@ -46,7 +49,7 @@ class Snapshot:
 
 def snapshot(cluster: PartisanCluster, status: PartisanClusterStatus, observed: float) -> Snapshot:
     """Return what is told of a cluster that was looked at; `observed` in seconds since 1970."""
-    timings, graph = status.timings, status.overlay
+    timings, graph, ca = status.timings, status.overlay, status.cluster_ca
     values: dict[str, float | None] = {
         "nodes_wanted": cluster.spec.replicas,
         "nodes_ready": status.ready,
@@ -55,11 +58,26 @@ def snapshot(cluster: PartisanCluster, status: PartisanClusterStatus, observed: 
         "overlay_isolated_nodes": graph.isolated if graph else None,
         "formation_seconds": seconds_between(timings.applied_at, timings.joined_at),
         "convergence_seconds": seconds_between(timings.started_at, timings.converged_at),
+        "authority_expiration_timestamp_seconds": _unix(ca.authority_expires_at) if ca else None,
+        "certificate_renewal_timestamp_seconds": _renewal(cluster, status),
         "paused": cluster.spec.paused,
         "observed_timestamp_seconds": observed,
     }
     known = {name: float(value) for name, value in values.items() if value is not None}
     return Snapshot(cluster.spec.overlay.kind, known)
+
+
+def _renewal(cluster: PartisanCluster, status: PartisanClusterStatus) -> float | None:
+    """Return when the certificate of the cluster's own authority is to be renewed."""
+    tls, ca = cluster.spec.security.tls, status.cluster_ca
+    end = None if ca is None else _unix(ca.certificate_expires_at)
+    if tls is None or tls.cluster_ca is None or end is None:
+        return None
+    return end - milliseconds(tls.cluster_ca.renew_before) / 1000
+
+
+def _unix(time: str | None) -> float | None:
+    return None if time is None else parse(time).timestamp()
 
 
 class ClusterMetrics(Collector):

@@ -13,6 +13,12 @@ from partisan_operator.workload import Verdict
 RECONFIGURING = "Reconfiguring"
 """Reason of `Progressing` while running nodes are moved to another overlay or other parameters."""
 
+WAITING_FOR_CERTIFICATE = "WaitingForCertificate"
+"""Reason of `Progressing` while the Secret is not there that pods mount."""
+
+ROTATING_AUTHORITY = "RotatingAuthority"
+"""Reason of `Progressing` while nodes go from one authority of their certificates to another."""
+
 ROLLING_OUT = "RollingOut"
 """Reason of `Progressing` while pods are replaced, until the last one is back."""
 
@@ -48,6 +54,11 @@ class Facts:
 
     problem: Problem | None
     paused: bool
+    certificate: str = ""
+    """What the pods' certificate waits for; empty when it is there."""
+
+    rotating: str = ""
+    """How far the replacement of the cluster's own authority is; empty when there is none."""
 
     @property
     def nobody_tells(self) -> bool:
@@ -138,12 +149,16 @@ def _progressing(facts: Facts) -> _Claim:
     complete = facts.all_ready and facts.connected
     if facts.outdated or (facts.was_rolling and not complete):
         return _Claim("True", ROLLING_OUT, f"{facts.outdated} pods are of an earlier template")
+    if facts.certificate and facts.exists < facts.wanted:
+        return _Claim("True", WAITING_FOR_CERTIFICATE, f"No Secret for pods: {facts.certificate}")
     if facts.exists != facts.wanted:
         return _Claim("True", "Scaling", f"{facts.exists} of {facts.wanted} pods exist")
     if facts.reconfiguring:
         return _Claim("True", RECONFIGURING, _reconfiguring(facts))
     if not complete:
         return _Claim("True", "Forming", f"{facts.joined} of {facts.wanted} nodes have joined")
+    if facts.rotating:
+        return _Claim("True", ROTATING_AUTHORITY, facts.rotating)
     return _Claim("False", "Settled", "The cluster is as the spec asks")
 
 

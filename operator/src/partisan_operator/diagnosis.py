@@ -27,6 +27,8 @@ class Reason(StrEnum):
     IMAGE_PULL_FAILED = "ImagePullFailed"
     CONTAINER_CONFIG_ERROR = "ContainerConfigError"
     TLS_SECRET_UNUSABLE = "TlsSecretUnusable"
+    CERT_MANAGER_UNAVAILABLE = "CertManagerUnavailable"
+    CERTIFICATE_NOT_ISSUED = "CertificateNotIssued"
     CRASH_LOOPING = "CrashLooping"
     UNSCHEDULABLE = "Unschedulable"
     POD_NOT_STARTING = "PodNotStarting"
@@ -64,6 +66,7 @@ _PATIENCE = {
 }
 _PARTITION_PATIENCE = 20.0
 _SILENCE_PATIENCE = 20.0
+_CERTIFICATE_PATIENCE = 20.0
 
 _IMAGE_REASONS = frozenset(
     {
@@ -203,6 +206,29 @@ def silence(silent: Mapping[str, str], seconds: float) -> Problem | None:
         f"{len(silent)} ready pods do not answer the operator's GET /status, {pod} for this"
         f" reason: {shortened(why)}. See whether the operator reaches port 8080 of the pods, and"
         f" read the log: kubectl logs {pod}.",
+    )
+
+
+def not_issued(waiting: str, seconds: float) -> Problem | None:
+    """Return the problem that the Secret with the nodes' certificate is not there.
+
+    `waiting` says what it waits for, empty: it is there; `seconds` is the time since the cluster
+    was last ready.
+    """
+    if not waiting or seconds < _CERTIFICATE_PATIENCE:
+        return None
+    return Problem(
+        Reason.CERTIFICATE_NOT_ISSUED,
+        f"The pods' Secret with their certificate is missing: {waiting}.",
+    )
+
+
+def name_conflict(kind: str, name: str) -> Problem:
+    """Return the problem that an object with the name of a child is not the cluster's."""
+    return Problem(
+        Reason.NAME_CONFLICT,
+        f"{kind} {name} exists and does not belong to this cluster. Delete it or give this"
+        " PartisanCluster another name.",
     )
 
 

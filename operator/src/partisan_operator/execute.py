@@ -6,8 +6,11 @@ import asyncio
 import logging
 import random
 import secrets
+from collections.abc import Awaitable, Callable
+from datetime import datetime
 
-from partisan_operator.children import token_secret
+from partisan_operator.children import credentials, tls_files, token_secret
+from partisan_operator.clock import utc_now
 from partisan_operator.diagnosis import Problem, Reason, apply_failure
 from partisan_operator.kube import Kube, KubeError
 from partisan_operator.models import PartisanCluster
@@ -23,6 +26,8 @@ from partisan_operator.reconcile import (
     Plan,
     StartRun,
 )
+from partisan_operator.tls.keeper import Keeper
+from partisan_operator.tls.rotation import MakeAuthority, Publish, Step
 
 logger = logging.getLogger(__name__)
 
@@ -33,9 +38,16 @@ START_ATTEMPTS = 3
 class Executor:
     """Carries out actions against the API server and the nodes."""
 
-    def __init__(self, kube: Kube, scraper: Scraper, observer: Observer) -> None:
-        """Make an executor."""
+    def __init__(
+        self,
+        kube: Kube,
+        scraper: Scraper,
+        observer: Observer,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """Make an executor; by `clock` it dates the certificates that it issues."""
         self._kube = kube
+        self._keeper = Keeper(kube, clock)
         self._scraper = scraper
         self._observer = observer
 
@@ -63,12 +75,9 @@ class Executor:
         match action:
             case Apply(child):
                 logger.info("apply %s %s", child.kind, child.name)
-                try:
-                    await self._kube.apply(child.manifest)
-                except KubeError as error:
-                    if error.code in (0, 409, 429) or error.code >= 500:
-                        raise  # it passes: the next look tries again
-                    return apply_failure(child.kind, child.name, str(error))
+                return await _refusal(child.kind, child.name, self._kube.apply(child.manifest))
+            case MakeAuthority() | Publish():
+                return await self._rotate(cluster, action)
             case CreateToken():
                 return await self._create_token(cluster)
             case Delete(kind, name, uid):
@@ -86,15 +95,26 @@ class Executor:
     async def _create_token(self, cluster: PartisanCluster) -> Problem | None:
         child = token_secret.build(cluster, secrets.token_hex(token_secret.TOKEN_BYTES))
         try:
-            await self._kube.create(child.manifest)
+            refusal = await _refusal(child.kind, child.name, self._kube.create(child.manifest))
         except KubeError as error:
             if error.code == 409:
                 return None  # somebody was faster: theirs is as good
-            if error.code in (0, 429) or error.code >= 500:
-                raise
-            return apply_failure(child.kind, child.name, str(error))
-        logger.info("created %s %s", child.kind, child.name)
-        return None
+            raise
+        if refusal is None:
+            logger.info("created %s %s", child.kind, child.name)
+        return refusal
+
+    async def _rotate(self, cluster: PartisanCluster, step: Step) -> Problem | None:
+        """Carry out a step of the cluster's own authority."""
+        tls = cluster.spec.security.tls
+        if tls is None or tls.cluster_ca is None:
+            return None
+        name = (
+            credentials.authority_name(cluster.name)
+            if isinstance(step, MakeAuthority)
+            else tls_files.made_secret_name(cluster.name)
+        )
+        return await _refusal("Secret", name, self._keeper.perform(cluster, tls.cluster_ca, step))
 
     async def _configure(self, cluster: PartisanCluster, action: Configure) -> Problem | None:
         """Tell every node; one that does not hear is told again after the next look."""
@@ -138,3 +158,17 @@ class Executor:
             else:
                 logger.info("run %s started through %s", action.run, endpoint.pod)
                 return
+
+
+async def _refusal(kind: str, name: str, request: Awaitable[None]) -> Problem | None:
+    """Make a request; return what the API server has against it.
+
+    Raises `KubeError` where that passes: the next look tries again.
+    """
+    try:
+        await request
+    except KubeError as error:
+        if error.code in (0, 409, 429) or error.code >= 500:
+            raise
+        return apply_failure(kind, name, str(error))
+    return None

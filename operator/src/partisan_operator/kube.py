@@ -38,6 +38,7 @@ _PATHS = {
     "Pod": ("api/v1", "pods"),
     "Event": ("api/v1", "events"),
     "EndpointSlice": ("apis/discovery.k8s.io/v1", "endpointslices"),
+    "Certificate": ("apis/cert-manager.io/v1", "certificates"),
     "Lease": ("apis/coordination.k8s.io/v1", "leases"),
     "NetworkPolicy": ("apis/networking.k8s.io/v1", "networkpolicies"),
     "PodDisruptionBudget": ("apis/policy/v1", "poddisruptionbudgets"),

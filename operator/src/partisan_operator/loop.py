@@ -18,7 +18,15 @@ from partisan_operator import metrics, reconcile
 from partisan_operator.announcements import Announcement, announcements
 from partisan_operator.children import family_of
 from partisan_operator.clock import seconds_between, to_wire, utc_now
-from partisan_operator.diagnosis import Problem, Reason, Trouble, explain, partition, silence
+from partisan_operator.diagnosis import (
+    Problem,
+    Reason,
+    Trouble,
+    explain,
+    not_issued,
+    partition,
+    silence,
+)
 from partisan_operator.execute import Executor
 from partisan_operator.kube import Kube, KubeError
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
@@ -160,7 +168,7 @@ class ClusterLoop:
         problem = (
             plan.problem
             or refused
-            or await self._diagnose(cluster, observation)
+            or await self._diagnose(cluster, observation, plan.tls.waiting)
             or missing_kind(cluster.spec.metrics.pod_monitor, observation.monitoring)
         )
         view = View(
@@ -175,6 +183,7 @@ class ClusterLoop:
                 {} if earlier is None else earlier.seen,
                 observation.seen,
             ),
+            tls=plan.tls,
         )
         status, self._ledger = status_of(cluster, view)
         self._observation = observation
@@ -188,8 +197,13 @@ class ClusterLoop:
             await self._report(cluster, status)
         return settings.idle_period if _settled(status) else settings.active_period
 
-    async def _diagnose(self, cluster: PartisanCluster, observation: Observation) -> Problem | None:
-        """Return what is wrong with a cluster that is not ready, asking for details rarely."""
+    async def _diagnose(
+        self, cluster: PartisanCluster, observation: Observation, certificate: str
+    ) -> Problem | None:
+        """Return what is wrong with a cluster that is not ready, asking for details rarely.
+
+        `certificate` says what the pods' certificate waits for.
+        """
         now = to_wire(observation.at)
         unready_for = self._untrue_for(cluster, ConditionType.READY, now)
         if unready_for is None:
@@ -208,7 +222,8 @@ class ClusterLoop:
             unready_for=unready_for,
         )
         return (
-            problem
+            not_issued(certificate, unready_for)
+            or problem
             or silence(observation.silent(), unready_for)
             or self._partition(cluster, observation)
         )

@@ -13,20 +13,22 @@ changed is repaired, pods are rolled, and only what would take nodes away waits.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from partisan_operator import rollout, scale_down, workload
 from partisan_operator.children import Child, Family, naming, token_secret
 from partisan_operator.children.child import last_applied, owned_by, up_to_date
 from partisan_operator.children.family import emptied_shard, family_of
 from partisan_operator.children.node_config import render_config, revision, run_id
-from partisan_operator.diagnosis import Problem, Reason
+from partisan_operator.diagnosis import Problem, Reason, name_conflict
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.quantities import share
 from partisan_operator.models.status import ConditionType
 from partisan_operator.monitoring import wants_monitor
 from partisan_operator.observe.graph import analyse
 from partisan_operator.observe.observation import Endpoint, Observation, PodRevision, TokenState
+from partisan_operator.tls.prospect import Prospect, prospect_of
+from partisan_operator.tls.rotation import MakeAuthority, Publish
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Configure:
     nodes: tuple[Endpoint, ...]
 
 
-Action = Apply | CreateToken | Delete | DeletePod | Configure | StartRun
+Action = Apply | CreateToken | MakeAuthority | Publish | Delete | DeletePod | Configure | StartRun
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,9 @@ class Plan:
 
     scaling: tuple[int, int] | None
     """Pods asked for before and after, when their number changes."""
+
+    tls: Prospect = field(default_factory=Prospect)
+    """What TLS asks for; what of it is to be done is in the waves."""
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -117,12 +122,14 @@ def plan(
         family = family_of(cluster, default_image)
     if not wants_monitor(cluster.spec.metrics.pod_monitor, observation.monitoring):
         family = replace(family, monitors=())
-    conflict = _conflict(cluster, family, observation)
+    tls = prospect_of(cluster, observation)
+    conflict = _conflict(cluster, family, observation) or tls.conflict
     batch = _rollout(cluster, observation)
     kept = cluster.spec.replicas
     if cluster.spec.paused or cluster.deleting or conflict is not None:
-        return Plan((), batch.outdated, conflict or problem, kept, None)
+        return Plan((), batch.outdated, conflict or problem, kept, None, tls)
     scaling = _scaling(cluster, observation)
+    credentials = (*([] if tls.step is None else [tls.step]), *map(Apply, tls.children))
     foundations = family.foundations if observation.complete else ()
     stateful_sets = family.stateful_sets
     configured = tuple(_configured(cluster, observation))
@@ -134,10 +141,11 @@ def plan(
     waves: tuple[tuple[Action, ...], ...] = (
         (
             *([CreateToken()] if observation.token is TokenState.ABSENT else ()),
+            *credentials,
             *_applied(foundations, observation),
         ),
         (
-            *_applied(stateful_sets, observation),
+            *_applied(_startable(stateful_sets, observation, tls), observation),
             *_surplus_shards(cluster, family, observation, default_image),
         ),
         tuple(_applied(_guards(cluster, family, observation), observation)),
@@ -149,7 +157,8 @@ def plan(
         configured,
         tuple(_applied(family.monitors if observation.complete else (), observation)),
     )
-    return Plan(tuple(wave for wave in waves if wave), batch.outdated, problem, kept, scaling)
+    problem = problem or tls.problem
+    return Plan(tuple(wave for wave in waves if wave), batch.outdated, problem, kept, scaling, tls)
 
 
 def _applied(wanted: Iterable[Child], observation: Observation) -> Iterator[Apply]:
@@ -171,6 +180,18 @@ def _as_given(children: Iterable[Child], observation: Observation) -> Iterator[C
             yield child
 
 
+def _startable(
+    stateful_sets: Iterable[Child], observation: Observation, tls: Prospect
+) -> Iterator[Child]:
+    """Return the StatefulSets; new ones when there is the Secret that their pods mount.
+
+    A pod that waits for it is started minutes after it comes: Kubernetes tries ever more rarely.
+    """
+    for child in stateful_sets:
+        if tls.startable or child.key in observation.live:
+            yield child
+
+
 def _guards(cluster: PartisanCluster, family: Family, observation: Observation) -> Iterator[Child]:
     """Return the guards that are wanted: from when the cluster first stands, and for good."""
     if observation.complete:
@@ -183,11 +204,7 @@ def _conflict(cluster: PartisanCluster, family: Family, observation: Observation
     for child in family.everyone:
         live = observation.live.get(child.key)
         if live is not None and not owned_by(live, cluster.uid):
-            return Problem(
-                Reason.NAME_CONFLICT,
-                f"{child.kind} {child.name} exists and does not belong to this cluster. Delete it"
-                " or give this PartisanCluster another name.",
-            )
+            return name_conflict(child.kind, child.name)
     if observation.token is TokenState.INVALID:
         return Problem(
             Reason.TOKEN_INVALID,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from partisan_operator import clock, rollout, workload
@@ -13,9 +13,11 @@ from partisan_operator.diagnosis import Problem
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.status import (
     ChannelStatus,
+    ClusterCaStatus,
     ConditionType,
     OverlayStatus,
     Phase,
+    Rotation,
     Timings,
     TriState,
     WorkloadStatus,
@@ -25,6 +27,8 @@ from partisan_operator.observe.graph import analyse
 from partisan_operator.observe.observation import Observation
 from partisan_operator.observe.report import NodeReport
 from partisan_operator.observe.running import running_overlay
+from partisan_operator.tls.prospect import Prospect
+from partisan_operator.tls.rotation import Store
 from partisan_operator.vanished import Vanished
 from partisan_operator.workload import Ledger, Verdict
 
@@ -49,6 +53,7 @@ class View:
 
     problem: Problem | None
     channels: tuple[ChannelStatus, ...]
+    tls: Prospect = field(default_factory=Prospect)
 
 
 def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStatus, Ledger]:
@@ -81,6 +86,8 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         discrepancy=_discrepancy(run),
         problem=view.problem,
         paused=spec.paused,
+        certificate=view.tls.waiting,
+        rotating=_rotating(view.tls, len(expected)),
     )
     in_force = not (view.acted or rollout.pending(shards) or facts.reconfiguring)
     kinds = {condition.type: condition for condition in earlier.conditions}
@@ -105,6 +112,7 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         ),
         channels=view.channels,
         workload=run,
+        cluster_ca=_cluster_ca(view, len(expected)),
         timings=_timings(
             cluster,
             run,
@@ -183,6 +191,37 @@ def _threshold(spec: Workload, run: str, reports: dict[str, NodeReport]) -> int:
     if spec.ad_counter is not None:
         return spec.ad_counter.ads * spec.ad_counter.impressions
     return workload.told_threshold(run, reports)
+
+
+def _cluster_ca(view: View, nodes: int) -> ClusterCaStatus | None:
+    """Return what is told of the cluster's own authority; None where it has none."""
+    store, outlook = view.observation.tls, view.tls.outlook
+    if outlook is None or not isinstance(store, Store):
+        return None
+    authority = None if store.authority is None else store.authority.certificate
+    certificate = None if store.nodes is None else store.nodes.certificate
+    return ClusterCaStatus(
+        rotation=outlook.rotation,
+        loaded=max(0, nodes - len(outlook.behind)),
+        certificate_expires_at=None
+        if certificate is None
+        else clock.to_wire(certificate.not_after),
+        authority_expires_at=None if authority is None else clock.to_wire(authority.not_after),
+    )
+
+
+def _rotating(tls: Prospect, nodes: int) -> str:
+    """Say how far the replacement of the authority is; empty when there is none."""
+    outlook = tls.outlook
+    if outlook is None or outlook.rotation is Rotation.SETTLED:
+        return ""
+    aim = (
+        "show a certificate of the new authority"
+        if outlook.rotation is Rotation.RETIRING
+        else "believe the new authority besides the old one"
+    )
+    waits = f"; {outlook.behind[0]} does not yet" if outlook.behind else ""
+    return f"{max(0, nodes - len(outlook.behind))} of {nodes} nodes {aim}{waits}"
 
 
 def _was_rolling(status: PartisanClusterStatus) -> bool:

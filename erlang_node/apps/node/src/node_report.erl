@@ -65,6 +65,7 @@ status(Workload) ->
         revision => node_settings:revision(),
         overlay => overlay_status(partisan:overlay()),
         channels => partisan:channels(),
+        tls => tls_status(partisan_tls:credentials()),
         memory_bytes => proplists:get_value(resident, memory())
     },
     maps:merge(Common, workload_status(Workload)).
@@ -111,6 +112,9 @@ build_samples() ->
 
 overlay_status(#{former := none} = Overlay) -> Overlay#{former := null};
 overlay_status(Overlay) -> Overlay.
+
+tls_status(none) -> null;
+tls_status(Credentials) -> Credentials.
 
 workload_status(none) ->
     #{sync_payload_bytes => 0, workload => null};

@@ -84,6 +84,7 @@ status(Cluster) ->
             <<"revision">> := <<"1">>,
             <<"overlay">> := #{<<"kind">> := <<"full_mesh">>, <<"former">> := null},
             <<"memory_bytes">> := _,
+            <<"tls">> := null,
             <<"sync_payload_bytes">> := 0,
             <<"workload">> := #{
                 <<"kind">> := <<"adcounter">>,

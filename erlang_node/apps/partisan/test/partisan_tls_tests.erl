@@ -241,6 +241,8 @@ rotation(Directory) ->
         [
             begin
                 ok = partisan_test_pki:write(Directory, Certificate, Believed),
+                % Told without a connection that would have the files read.
+                [?assertEqual(summary(Certificate, Believed), told_credentials(N)) || N <- Nodes],
                 [call(Node, partisan_test_cluster, close_connections, []) || Node <- Nodes],
                 ok = exchange(A, B),
                 ok = exchange(B, A)
@@ -255,6 +257,18 @@ rotation(Directory) ->
         % Who still shows the old one is a stranger now.
         ok = is_refused(unknown_ca, knock({tls, options(OldCertificate)}), A)
     end).
+
+summary(#{certificate := Certificate}, Believed) ->
+    {fingerprint(Certificate), [fingerprint(Authority) || Authority <- Believed]}.
+
+told_credentials(Node) ->
+    #{certificate := Certificate, authorities := Authorities, expires_at := _} =
+        call(Node, partisan_tls, credentials, []),
+    {Certificate, Authorities}.
+
+fingerprint(Der) ->
+    Digits = [io_lib:format("~2.16.0b", [Byte]) || <<Byte>> <= crypto:hash(sha256, Der)],
+    iolist_to_binary(["sha256:" | Digits]).
 
 bad_rotation(Directory) ->
     Authority = authority(),
@@ -322,6 +336,7 @@ expiry(Directory) ->
 not_loaded(_Directory) ->
     with_pair(#{}, fun([A, B]) ->
         ok = exchange(A, B),
+        ?assertEqual(none, call(A, partisan_tls, credentials, [])),
         Loaded = [Module || {Module, _} <- call(A, code, all_loaded, [])],
         ?assertEqual(
             [], [M || M <- [ssl, public_key, partisan_credentials], lists:member(M, Loaded)]

@@ -67,7 +67,7 @@ def pod_template(
                     },
                 },
                 {"name": "state", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
-                *tls_files.volumes(spec),
+                *tls_files.volumes(cluster),
             ],
             **_scheduling(cluster.name, spec),
         },
@@ -111,7 +111,7 @@ def _container(cluster: PartisanCluster, default_image: str) -> Manifest:
             {"name": "config", "mountPath": "/etc/partisan/config", "readOnly": True},
             {"name": "secret", "mountPath": "/etc/partisan/secret", "readOnly": True},
             {"name": "state", "mountPath": "/var/lib/partisan"},
-            *tls_files.mounts(spec),
+            *tls_files.mounts(cluster),
         ],
     }
 

@@ -1,52 +1,74 @@
-"""The TLS files of a node: from the user's Secret to the paths in `node.config`.
+"""The TLS files of a node: from a Secret to the paths in `node.config`.
 
-The Secret is the user's, or cert-manager's; the operator mounts it and does not look into it. The
-files change under the running node when the Secret does, and the node reads them anew.
+The Secret is the user's, cert-manager's, or made by the operator as an authority; what mounts it
+does not look into it. The files change under the running node when the Secret does, and the node
+reads them anew.
 """
 
 from __future__ import annotations
 
 from partisan_operator.children.child import Manifest
 from partisan_operator.children.erlang_terms import Atom, Term
-from partisan_operator.models import PartisanCluster, PartisanClusterSpec
+from partisan_operator.models import PartisanCluster
 
-KEYS = ("tls.crt", "tls.key", "ca.crt")
+CERTIFICATE, KEY, AUTHORITIES = "tls.crt", "tls.key", "ca.crt"
+KEYS = (CERTIFICATE, KEY, AUTHORITIES)
 """What the Secret has to hold."""
 
 _VOLUME, _DIRECTORY = "tls", "/etc/partisan/tls"
 
 
-def volumes(spec: PartisanClusterSpec) -> list[Manifest]:
+def made_secret_name(cluster: str) -> str:
+    """Return the name of the Secret that the operator makes, or has cert-manager make."""
+    return f"{cluster}-tls"
+
+
+def secret_name(cluster: PartisanCluster) -> str | None:
+    """Return the name of the Secret that the nodes mount; None without TLS."""
+    tls = cluster.spec.security.tls
+    if tls is None:
+        return None
+    return tls.secret_name or made_secret_name(cluster.name)
+
+
+def server_name(cluster: PartisanCluster) -> str:
+    """Return the DNS name that the certificates of all nodes bear."""
+    tls = cluster.spec.security.tls
+    given = "" if tls is None else tls.server_name
+    return given or f"{cluster.name}.{cluster.namespace}.svc"
+
+
+def volumes(cluster: PartisanCluster) -> list[Manifest]:
     """Return the pod's volume with the files; nothing without TLS.
 
     It names the keys, so that Kubernetes starts no pod while one of them is missing.
     """
-    if spec.security.tls is None:
+    name = secret_name(cluster)
+    if name is None:
         return []
     secret = {
-        "secretName": spec.security.tls.secret_name,
+        "secretName": name,
         "defaultMode": 0o440,
         "items": [{"key": key, "path": key} for key in KEYS],
     }
     return [{"name": _VOLUME, "secret": secret}]
 
 
-def mounts(spec: PartisanClusterSpec) -> list[Manifest]:
+def mounts(cluster: PartisanCluster) -> list[Manifest]:
     """Return where the container finds the volume; nothing without TLS."""
-    if spec.security.tls is None:
+    if secret_name(cluster) is None:
         return []
     return [{"name": _VOLUME, "mountPath": _DIRECTORY, "readOnly": True}]
 
 
 def tls_term(cluster: PartisanCluster) -> Term | None:
     """Return the value of `tls` in `node.config`; None without TLS."""
-    tls = cluster.spec.security.tls
-    if tls is None:
+    if secret_name(cluster) is None:
         return None
     certificate, key, authority = (f"{_DIRECTORY}/{name}" for name in KEYS)
     return {
         Atom("certfile"): certificate,
         Atom("keyfile"): key,
         Atom("cacertfile"): authority,
-        Atom("server_name"): tls.server_name or f"{cluster.name}.{cluster.namespace}.svc",
+        Atom("server_name"): server_name(cluster),
     }

@@ -31,6 +31,23 @@ Duration = Annotated[
 ]
 """A Go-style duration such as `500ms`, `10s` or `1m30s`."""
 
+Lifetime = Annotated[
+    str,
+    Field(
+        max_length=24,
+        json_schema_extra=rules(
+            Rule(
+                rule=(
+                    f"self.matches(r'^({_DURATION_PART})+$')"
+                    " && duration(self) >= duration('10m') && duration(self) <= duration('87600h')"
+                ),
+                message="must be a duration between 10m and 87600h, such as 90m, 24h or 2160h",
+            )
+        ),
+    ),
+]
+"""How long a certificate lasts, as a Go-style duration: hours are its longest unit."""
+
 _QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
 _QUANTITY_FACTORS = {
     "": Decimal(1),

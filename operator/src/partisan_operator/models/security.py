@@ -4,19 +4,113 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from partisan_operator.models.base import Resource
+from partisan_operator.models.base import Resource, Rule, rules
+from partisan_operator.models.quantities import Lifetime
+
+_SOURCES = ("secretName", "issuerRef", "clusterCa")
+
+
+class IssuerRef(Resource):
+    """An issuer of cert-manager's, or one that follows its interface."""
+
+    name: Annotated[str, Field(min_length=1, max_length=253)]
+    """Name of the issuer; an Issuer is in the namespace of the cluster. Its authority's root has
+    to reach ca.crt of the Secret that cert-manager writes, as that of a CA issuer does."""
+
+    kind: Annotated[str, Field(min_length=1, max_length=63)] = "Issuer"
+    """Kind of the issuer: Issuer, ClusterIssuer or that of an external one."""
+
+    group: Annotated[str, Field(min_length=1, max_length=253)] = "cert-manager.io"
+    """API group of the issuer."""
+
+
+class ClusterCa(Resource):
+    """A certificate authority of this cluster alone, which the operator makes and replaces."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                "duration(self.certificateDuration) + duration(self.certificateDuration)"
+                " <= duration(self.duration)",
+                "certificateDuration must be at most half of duration, for an authority is"
+                " replaced while it can still issue a whole certificate: lower certificateDuration"
+                " or raise duration",
+                ".certificateDuration",
+            ),
+            Rule(
+                "duration(self.renewBefore) + duration(self.renewBefore)"
+                " <= duration(self.certificateDuration)",
+                "renewBefore must be at most half of certificateDuration: lower renewBefore or"
+                " raise certificateDuration",
+                ".renewBefore",
+            ),
+        )
+    )
+
+    duration: Lifetime = "8760h"
+    """How long an authority is valid. Another takes its place certificateDuration before its end:
+    first all nodes believe both, then they show a certificate of the new one, then they believe
+    the new one alone. Takes effect with the next authority."""
+
+    certificate_duration: Lifetime = "2160h"
+    """How long the nodes' certificate is valid. Takes effect with the next certificate."""
+
+    renew_before: Lifetime = "720h"
+    """How long before its end the certificate is renewed. Half of this time a certificate of a new
+    authority waits for nodes that do not believe that authority yet."""
 
 
 class Tls(Resource):
-    """TLS 1.3 on every connection between nodes, each side with a certificate."""
+    """TLS 1.3 on every connection between nodes, each side with a certificate.
 
-    secret_name: Annotated[str, Field(min_length=1, max_length=253)]
+    A union: the one member that is set says where the certificate comes from.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                f"[{', '.join(f'has(self.{name})' for name in _SOURCES)}]"
+                ".filter(given, given).size() == 1",
+                "security.tls needs exactly one of secretName (a Secret of your own), issuerRef"
+                " (an issuer of cert-manager) and clusterCa (an authority that the operator makes)",
+            ),
+            Rule(
+                " && ".join(f"has(self.{name}) == has(oldSelf.{name})" for name in _SOURCES),
+                "security.tls cannot move between secretName, issuerRef and clusterCa, for nodes"
+                " with certificates of different authorities do not connect: delete the cluster"
+                " and create it anew",
+            ),
+            Rule(
+                "!has(self.clusterCa) || !has(self.serverName) || self.serverName == ''",
+                "security.tls.serverName is for certificates of others, clusterCa issues for"
+                " NAME.NAMESPACE.svc: remove serverName",
+                ".serverName",
+            ),
+            Rule(
+                "!has(self.issuerRef) || (has(self.serverName) ? self.serverName : '')"
+                " == (has(oldSelf.serverName) ? oldSelf.serverName : '')",
+                "security.tls.serverName cannot change with issuerRef, for nodes that look for"
+                " different names do not connect: delete the cluster and create it anew",
+                ".serverName",
+            ),
+        )
+    )
+
+    secret_name: Annotated[str, Field(min_length=1, max_length=253)] | None = None
     """Secret in the namespace of the cluster that holds tls.crt, tls.key and ca.crt, as
     cert-manager writes it. All nodes use it; the certificate is for server and client
     authentication, and ca.crt holds the root that it leads to. Nodes read it anew when it changes.
     """
+
+    issuer_ref: IssuerRef | None = None
+    """The issuer of cert-manager that signs the nodes' certificate. The operator makes a
+    Certificate named like the cluster; cert-manager keeps the Secret NAME-tls."""
+
+    cluster_ca: ClusterCa | None = None
+    """Have the operator make an authority (Secret NAME-ca, which no pod mounts) and the nodes'
+    certificate (Secret NAME-tls), and replace both in time. `{}` takes all defaults."""
 
     server_name: Annotated[str, Field(max_length=253)] = ""
     """DNS name that the certificates of all nodes bear. Empty means NAME.NAMESPACE.svc."""
@@ -29,5 +123,7 @@ class Security(Resource):
     """
 
     tls: Tls | None = None
-    """TLS on every connection between nodes. Absent means none: connections are authenticated by
-    the cluster's token and not encrypted. Can be neither added nor removed later."""
+    """TLS on every connection between nodes; exactly one of secretName, issuerRef and clusterCa
+    says where the certificate comes from, once and for all. Absent means none: connections are
+    authenticated by the cluster's token and not encrypted. Can be neither added nor removed later.
+    """

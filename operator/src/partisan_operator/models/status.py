@@ -33,6 +33,15 @@ class Phase(StrEnum):
     PAUSED = "Paused"
 
 
+class Rotation(StrEnum):
+    """How far the replacement of a cluster's own authority is."""
+
+    SETTLED = "Settled"
+    DISTRIBUTING = "DistributingAuthority"
+    REPLACING = "ReplacingCertificate"
+    RETIRING = "RetiringAuthority"
+
+
 class ConditionType(StrEnum):
     """The conditions that every cluster has; `kubectl wait --for=condition=...` takes them."""
 
@@ -204,6 +213,25 @@ class WorkloadStatus(Resource):
     node at the most, however long the run and however often the cluster is scaled."""
 
 
+class ClusterCaStatus(Resource):
+    """The authority that the operator makes for the cluster, and its certificate."""
+
+    rotation: Rotation = Rotation.SETTLED
+    """How far the replacement of the authority is: Settled, DistributingAuthority (nodes come to
+    believe the new one besides the old one), ReplacingCertificate, RetiringAuthority (nodes come to
+    show a certificate of the new one)."""
+
+    loaded: int = 0
+    """Nodes that use what the Secret NAME-tls holds. They follow it within two minutes or so."""
+
+    certificate_expires_at: Timestamp | None = None
+    """When the nodes' certificate ends; the next one comes spec.security.tls.clusterCa.renewBefore
+    earlier."""
+
+    authority_expires_at: Timestamp | None = None
+    """When the authority that signs ends."""
+
+
 class Timings(Resource):
     """When the milestones were first reached, of this generation and of this run."""
 
@@ -275,6 +303,9 @@ class PartisanClusterStatus(Resource):
 
     workload: WorkloadStatus | None = None
     """The current run of the workload; absent without one."""
+
+    cluster_ca: ClusterCaStatus | None = None
+    """The cluster's own authority; absent without spec.security.tls.clusterCa."""
 
     timings: Timings = Timings()
     """When the milestones were reached."""

@@ -13,6 +13,8 @@ from partisan_operator.children.child import owned_by
 from partisan_operator.models import PartisanCluster
 from partisan_operator.monitoring import Monitoring
 from partisan_operator.observe.report import NodeReport
+from partisan_operator.tls.issued import Issued
+from partisan_operator.tls.rotation import Store
 
 REPORT_LIFETIME = 10.0
 """Seconds for which a node's last report stands in for one that did not come. Shorter, and one
@@ -120,6 +122,10 @@ class Observation:
 
     monitoring: Monitoring = Monitoring.UNKNOWN
     """What the last complete look found out about PodMonitors."""
+
+    tls: Store | Issued | None = None
+    """What there is of the nodes' certificate, where it is for the operator to see to it. From the
+    look before, if nothing of it was to be done and this one was not `complete`."""
 
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
     """By pod name; pods that are going away are left out."""

@@ -13,7 +13,15 @@ from datetime import datetime
 from typing import Any
 
 from partisan_operator import metrics, rollout
-from partisan_operator.children import Family, naming, pod_monitor, tls_files, token_secret
+from partisan_operator.children import (
+    Family,
+    certificate,
+    credentials,
+    naming,
+    pod_monitor,
+    tls_files,
+    token_secret,
+)
 from partisan_operator.children.family import KINDS
 from partisan_operator.diagnosis import (
     Reason,
@@ -34,6 +42,10 @@ from partisan_operator.observe.observation import (
     merge_reports,
 )
 from partisan_operator.observe.scraper import Scraper
+from partisan_operator.tls.issued import Issued, IssuedSecret
+from partisan_operator.tls.prospect import prospect_of
+from partisan_operator.tls.reading import read_store
+from partisan_operator.tls.rotation import Store
 
 SAMPLE = 8
 """Most pods that a diagnosis looks at: what ails a thousand shows in a few."""
@@ -74,8 +86,10 @@ class Observer:
         `complete` looks at children of all kinds and not at StatefulSets alone. `earlier` is the
         last observation: a node that does not answer this time may still be known from it.
         """
-        (live, token), endpoints = await asyncio.gather(
-            self._children(cluster, family, complete=complete), self._endpoints(cluster)
+        (live, token), endpoints, tls = await asyncio.gather(
+            self._children(cluster, family, complete=complete),
+            self._endpoints(cluster),
+            self._tls(cluster, None if complete else earlier),
         )
         monitoring = Monitoring.UNKNOWN if earlier is None else earlier.monitoring
         if complete:
@@ -86,6 +100,7 @@ class Observer:
             complete=complete,
             token=token,
             monitoring=monitoring,
+            tls=tls,
             endpoints=endpoints,
         )
         # Nodes that are to go are asked too: how they are decides whether they may.
@@ -125,13 +140,14 @@ class Observer:
     async def _with_tls_secret(
         self, cluster: PartisanCluster, troubles: list[Trouble]
     ) -> list[Trouble]:
-        """Name the Secret that pods wait for: they only say that they have not started."""
+        """Name the user's Secret that pods wait for: they only say that they have not started."""
         tls = cluster.spec.security.tls
-        if tls is None or all(entry.reason != Reason.POD_NOT_STARTING for entry in troubles):
+        name = None if tls is None else tls.secret_name
+        if name is None or all(entry.reason != Reason.POD_NOT_STARTING for entry in troubles):
             return troubles
-        secret = await self._kube.get("Secret", cluster.namespace, tls.secret_name)
+        secret = await self._kube.get("Secret", cluster.namespace, name)
         return [
-            tls_secret_trouble(entry, tls.secret_name, tls_files.KEYS, secret)
+            tls_secret_trouble(entry, name, tls_files.KEYS, secret)
             if entry.reason == Reason.POD_NOT_STARTING
             else entry
             for entry in troubles
@@ -188,6 +204,37 @@ class Observer:
             *(self._kube.get(kind, cluster.namespace, name) for kind, name in absent)
         )
         live.update({key: item for key, item in zip(absent, found, strict=True) if item})
+
+    async def _tls(
+        self, cluster: PartisanCluster, earlier: Observation | None
+    ) -> Store | Issued | None:
+        """Look at the nodes' certificate, where it is for the operator to see to it.
+
+        What the `earlier` look found is good enough when nothing is to be done about it.
+        """
+        if earlier is not None and not prospect_of(cluster, earlier).unsettled:
+            return earlier.tls
+        tls = cluster.spec.security.tls
+        if tls is None or tls.secret_name is not None:
+            return None
+        namespace = cluster.namespace
+        nodes = self._kube.get("Secret", namespace, tls_files.made_secret_name(cluster.name))
+        if tls.cluster_ca is not None:
+            name = credentials.authority_name(cluster.name)
+            authority = self._kube.get("Secret", namespace, name)
+            return read_store(*await asyncio.gather(authority, nodes), cluster.uid)
+        # A list, for it alone tells a kind that is not served from an object that is not there.
+        query = Query(fields=f"metadata.name={cluster.name}")
+        secret = await nodes
+        found = None if secret is None else IssuedSecret.of(secret, cluster.uid)
+        try:
+            certificates = await self._kube.find(certificate.KIND, namespace, query)
+        except KubeError as error:
+            if error.code not in (403, 404):
+                raise
+            return Issued(refusal=str(error), secret=found)
+        named = (item for item in certificates if item["metadata"]["name"] == cluster.name)
+        return Issued(live=next(named, None), secret=found)
 
     async def _token_state(self, cluster: PartisanCluster) -> TokenState:
         name = token_secret.name_of(cluster.name)

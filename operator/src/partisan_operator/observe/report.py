@@ -77,6 +77,13 @@ class WorkloadReport(_Report):
     """Entries in the node's replica of actors whose node now runs under another actor."""
 
 
+class TlsReport(_Report):
+    """What the node's next connection begins with: fingerprints of certificates."""
+
+    certificate: Name = ""
+    authorities: Annotated[tuple[Name, ...], Field(max_length=64)] = ()
+
+
 class NodeReport(_Report):
     """Everything the operator wants to know of a node."""
 
@@ -86,6 +93,9 @@ class NodeReport(_Report):
     """The configuration that the node follows."""
 
     overlay: OverlayReport = OverlayReport()
+    tls: TlsReport | None = None
+    """None without TLS, and of a node that does not say."""
+
     channels: Annotated[dict[Name, ChannelReport], Field(max_length=64)] = Field(
         default_factory=dict
     )

@@ -14,6 +14,7 @@
 -export([current/1]).
 -export([options/1]).
 -export([expires/1]).
+-export([summary/1]).
 -export([bears_name/2]).
 
 -type config() :: #{
@@ -29,7 +30,7 @@
     % Of the files that they were read from: a file that is replaced differs in something.
     stamp :: [term()],
     options :: [ssl:tls_option()],
-    expires :: UnixSeconds :: integer()
+    summary :: summary()
 }).
 %% Object identifiers of public keys.
 -define(EC_PUBLIC_KEY, {1, 2, 840, 10045, 2, 1}).
@@ -37,7 +38,15 @@
 -define(ED448, {1, 3, 101, 113}).
 
 -opaque t() :: #credentials{}.
--export_type([t/0, config/0]).
+%% SHA-256 over the DER form, in hexadecimal digits: `sha256:9f31...'.
+-type fingerprint() :: binary().
+-type summary() :: #{
+    certificate := fingerprint(),
+    % In the order of the file.
+    authorities := [fingerprint()],
+    expires_at := UnixSeconds :: integer()
+}.
+-export_type([t/0, config/0, summary/0]).
 
 %% @doc Reads and checks the files. An error names the file and what to do about it.
 -spec read(config()) -> {ok, t()} | {error, Description :: string()}.
@@ -73,8 +82,14 @@ options(#credentials{options = Options}) ->
 
 %% @doc When the certificate expires, in seconds since 1970.
 -spec expires(t()) -> integer().
-expires(#credentials{expires = Expires}) ->
+expires(#credentials{summary = #{expires_at := Expires}}) ->
     Expires.
+
+%% @doc What this node shows of itself and whom it believes, without anything secret: by this others
+%% tell whether it has come to use what was put into its files.
+-spec summary(t()) -> summary().
+summary(#credentials{summary = Summary}) ->
+    Summary.
 
 %% @doc Is this DNS name among those that the certificate is for?
 -spec bears_name(public_key:der_encoded() | tuple(), binary()) -> boolean().
@@ -120,8 +135,16 @@ read(Stamp, #{certfile := CertFile, keyfile := KeyFile, cacertfile := CaFile} = 
     #credentials{
         stamp = Stamp,
         options = [{cert, Certificates}, {key, {Type, KeyDer}}, {cacerts, Authorities}],
-        expires = NotAfter
+        summary = #{
+            certificate => fingerprint(hd(Certificates)),
+            authorities => [fingerprint(Authority) || Authority <- Authorities],
+            expires_at => NotAfter
+        }
     }.
+
+fingerprint(Der) ->
+    Digits = string:lowercase(binary:encode_hex(crypto:hash(sha256, Der))),
+    <<"sha256:", Digits/binary>>.
 
 entries(Field, File) ->
     case file:read_file(File) of

@@ -25,6 +25,7 @@
 -export([handshake/3]).
 -export([result/1]).
 -export([expiration/0]).
+-export([credentials/0]).
 
 -type socket() :: ssl:sslsocket().
 -type failure() ::
@@ -91,6 +92,15 @@ expiration() ->
     case partisan_config:get(tls) of
         none -> [];
         Config -> [{[], partisan_credentials:expires(partisan_credentials:current(Config))}]
+    end.
+
+%% @doc Which certificate and which authorities the next connection begins with. The files are
+%% looked at, so that this follows them where no connection is made. `none': without TLS.
+-spec credentials() -> none | partisan_credentials:summary().
+credentials() ->
+    case partisan_config:get(tls) of
+        none -> none;
+        Config -> partisan_credentials:summary(partisan_credentials:current(Config))
     end.
 
 %% Internals.

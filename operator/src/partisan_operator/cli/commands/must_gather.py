@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from partisan_operator.children import naming
+from partisan_operator.children import naming, tls_files
 from partisan_operator.cli import access
 from partisan_operator.cli.access import CommandError, Context
 from partisan_operator.cli.kubectl import Json, KubectlError, core
@@ -35,6 +35,9 @@ CHILDREN = {
     "networkpolicies": "apis/networking.k8s.io/v1",
 }
 """Kinds that are saved of the objects with the cluster's label, besides pods and Secrets."""
+
+CERTIFICATES = {"certificates": "apis/cert-manager.io/v1"}
+"""The same of a cluster whose certificate cert-manager keeps: elsewhere it may not be served."""
 
 NODE_PAGES = {"status.json": "status", "metrics.txt": "metrics"}
 """What is asked of each node."""
@@ -95,7 +98,9 @@ def gather(context: Context, cluster: PartisanCluster) -> tuple[Archive, Redacto
     archive.add("pods.yaml", own_pods)
     manifest = access.manifest_of(context, cluster.name)
     archive.files["cluster.yaml"] = access.yaml_text(without_secrets(manifest))
-    for kind, group in CHILDREN.items():
+    tls = cluster.spec.security.tls
+    issued = tls is not None and tls.issuer_ref is not None
+    for kind, group in (CHILDREN | (CERTIFICATES if issued else {})).items():
         archive.add(f"{kind}.yaml", objects(f"{group}/namespaces/{namespace}/{kind}", labels))
     archive.add("quotas.yaml", objects(core(namespace, "resourcequotas")))
     archive.add("machines.yaml", objects("api/v1/nodes"))
@@ -123,18 +128,18 @@ def pack(path: Path, stem: str, files: dict[str, str], redactor: Redactor, *, mt
 
 
 def _secrets(context: Context, cluster: PartisanCluster, archive: Archive) -> list[Json]:
-    """Read the cluster's Secrets: the token, and the one that the spec names for TLS."""
+    """Read the cluster's Secrets: those with its label, and the one with the nodes' certificate."""
     found: list[Json] = []
     path = core(context.namespace, "secrets")
-    tls = cluster.spec.security.tls
+    tls = tls_files.secret_name(cluster)
     try:
         # In a list the objects do not say their kind.
         found += [
             {"kind": "Secret", **item}
             for item in context.api.items(path, labels=naming.selector(cluster.name))
         ]
-        if tls is not None:
-            found.append(context.api.get(f"{path}/{tls.secret_name}"))
+        if tls is not None and tls not in {item["metadata"]["name"] for item in found}:
+            found.append(context.api.get(f"{path}/{tls}"))
     except KubectlError as error:
         archive.errors.append(f"secrets.yaml: {error}")
     return found

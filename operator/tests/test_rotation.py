@@ -1,0 +1,283 @@
+"""The rotation of a cluster's own authority: order, patience, and what it makes of any state."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from partisan_operator.models.status import Rotation
+from partisan_operator.tls.rotation import (
+    AuthoritySecret,
+    Certificate,
+    Loaded,
+    MakeAuthority,
+    NodesSecret,
+    Outlook,
+    Policy,
+    Publish,
+    Step,
+    Store,
+    outlook,
+)
+from world import START
+
+DAY = timedelta(days=1)
+POLICY = Policy("ads.default.svc", 365 * DAY, 90 * DAY, 30 * DAY)
+
+
+@dataclass
+class Cluster:
+    """Both Secrets, and nodes that read theirs when a test says so."""
+
+    store: Store = field(default_factory=Store)
+    nodes: dict[str, Loaded | None] = field(default_factory=dict)
+    now: datetime = START
+    issuers: dict[str, str] = field(default_factory=dict)
+    overdue: bool = False
+    """Whether a certificate was ever replaced without waiting for every node."""
+
+    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    def look(self) -> Outlook:
+        return outlook(self.store, POLICY, self.nodes, self.now)
+
+    def act(self) -> Step | None:
+        """Do what is due, as an operator that knows nothing of what was before."""
+        seen = self.look()
+        match seen.step:
+            case MakeAuthority(replaces):
+                present = self.store.authority
+                assert replaces == (present and present.version)
+                name = f"ca-{next(self._numbers)}"
+                made = Certificate(name, name, self.now + POLICY.duration)
+                self.store = replace(self.store, authority=AuthoritySecret(self._version(), made))
+            case Publish(believed, issuer, replaces):
+                secret = self.store.nodes
+                assert replaces == (secret and secret.version)
+                if issuer is not None and seen.behind and seen.rotation is Rotation.REPLACING:
+                    self.overdue = True
+                shown = secret and secret.certificate if issuer is None else self._issued(issuer)
+                self.store = replace(
+                    self.store, nodes=NodesSecret(self._version(), shown, believed)
+                )
+        return seen.step
+
+    def _issued(self, issuer: str) -> Certificate:
+        authority = self.store.authority and self.store.authority.certificate
+        assert authority is not None
+        assert authority.fingerprint == issuer
+        name = f"certificate-{next(self._numbers)}"
+        self.issuers[name] = issuer
+        end = min(self.now + POLICY.certificate_duration, authority.not_after)
+        return Certificate(name, issuer, end, frozenset({POLICY.name}))
+
+    def load(self, node: str) -> None:
+        """Let a node read its files; it keeps what it has where they are of no use."""
+        secret = self.store.nodes
+        if secret and secret.certificate and secret.certificate.not_after > self.now:
+            believed = frozenset(one.fingerprint for one in secret.believed)
+            self.nodes[node] = Loaded(secret.certificate.fingerprint, believed)
+
+    def settle(self) -> None:
+        """Let all work until nothing is to be done."""
+        for _ in range(8):
+            step = self.act()
+            for node in self.nodes:
+                self.load(node)
+            if step is None and self.look().step is None:
+                return
+        pytest.fail("it does not come to rest")
+
+    def connects(self) -> bool:
+        """Say whether every node believes what every other shows."""
+        up = [loaded for loaded in self.nodes.values() if loaded is not None]
+        return all(self.issuers[a.certificate] in b.believed for a in up for b in up)
+
+    def _version(self) -> str:
+        return f"version-{next(self._numbers)}"
+
+
+def settled(nodes: int = 3) -> Cluster:
+    cluster = Cluster(nodes=dict.fromkeys((f"ads-{i}" for i in range(nodes)), None))
+    cluster.settle()
+    return cluster
+
+
+def authority(cluster: Cluster) -> str:
+    assert cluster.store.authority is not None
+    assert cluster.store.authority.certificate is not None
+    return cluster.store.authority.certificate.fingerprint
+
+
+def shown(cluster: Cluster) -> Certificate:
+    assert cluster.store.nodes is not None
+    assert cluster.store.nodes.certificate is not None
+    return cluster.store.nodes.certificate
+
+
+def believed(cluster: Cluster) -> list[str]:
+    assert cluster.store.nodes is not None
+    return [one.fingerprint for one in cluster.store.nodes.believed]
+
+
+def test_it_begins_with_an_authority_and_then_a_certificate() -> None:
+    cluster = Cluster(nodes={"ads-0": None})
+    assert cluster.act() == MakeAuthority(None)
+    assert isinstance(cluster.act(), Publish)
+    assert cluster.act() is None
+    assert cluster.look().rotation is Rotation.SETTLED
+    assert cluster.look().behind == ("ads-0",)
+    assert believed(cluster) == [authority(cluster)] == [shown(cluster).issuer]
+
+
+def test_a_certificate_is_renewed_in_time_by_the_same_authority() -> None:
+    cluster = settled()
+    first, signer = shown(cluster), authority(cluster)
+    cluster.now = first.not_after - POLICY.renew_before - timedelta(seconds=1)
+    assert cluster.act() is None
+    cluster.now += timedelta(seconds=1)
+    cluster.settle()
+    assert shown(cluster).not_after == cluster.now + POLICY.certificate_duration
+    assert shown(cluster).issuer == signer == authority(cluster)
+
+
+def test_an_authority_is_replaced_step_by_step_each_when_all_nodes_have_followed() -> None:
+    cluster = settled()
+    old = authority(cluster)
+    cluster.now += POLICY.duration - POLICY.certificate_duration
+    # The certificate has been renewed meanwhile, by an authority that was to last as long.
+    cluster.store = replace(
+        cluster.store,
+        nodes=replace(
+            cluster.store.nodes,
+            certificate=replace(shown(cluster), not_after=cluster.now + 60 * DAY),
+        ),
+    )
+    assert isinstance(cluster.act(), MakeAuthority)
+    new = authority(cluster)
+    for expected, rotation in (
+        ((old, {old, new}), Rotation.DISTRIBUTING),
+        ((new, {old, new}), Rotation.RETIRING),
+        ((new, {new}), Rotation.SETTLED),
+    ):
+        assert isinstance(cluster.act(), Publish)
+        assert (shown(cluster).issuer, set(believed(cluster))) == expected
+        *first, last = cluster.nodes
+        for node in first:
+            cluster.load(node)
+            assert cluster.connects()
+        assert cluster.act() is None, "a node has not followed yet"
+        assert cluster.look().rotation is rotation
+        assert cluster.look().behind == (last,)
+        cluster.load(last)
+        assert cluster.connects()
+    assert cluster.act() is None
+
+
+def test_a_lost_authority_is_a_replacement_like_any_other() -> None:
+    cluster = settled()
+    old = authority(cluster)
+    cluster.store = replace(cluster.store, authority=None)
+    cluster.settle()
+    assert authority(cluster) != old
+    assert believed(cluster) == [authority(cluster)]
+
+
+def test_an_overdue_certificate_does_not_wait_for_ever() -> None:
+    cluster = settled()
+    cluster.nodes["ads-9"] = None  # it never says what it uses
+    cluster.store = replace(cluster.store, authority=None)
+    cluster.act()
+    cluster.act()
+    cluster.now = shown(cluster).not_after - POLICY.renew_before / 2 - timedelta(seconds=1)
+    assert cluster.act() is None
+    assert cluster.look().behind
+    cluster.now += timedelta(seconds=1)
+    secret = cluster.store.nodes
+    assert cluster.act() == Publish(secret.believed, authority(cluster), secret.version)
+    # The former authority is believed until its end, for nobody knows who still shows it.
+    assert cluster.act() is None
+    assert len(believed(cluster)) == 2
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"certificate": None},
+        {"certificate": None, "believed": ()},
+        {"certificate": Certificate("x", "", START + 90 * DAY, frozenset({POLICY.name}))},
+        {"certificate": Certificate("x", "ca-1", START + 90 * DAY, frozenset({"other"}))},
+    ],
+)
+def test_what_no_node_could_use_is_replaced(spoilt: dict[str, object]) -> None:
+    cluster = settled()
+    cluster.store = replace(cluster.store, nodes=replace(cluster.store.nodes, **spoilt))
+    cluster.settle()
+    assert shown(cluster).issuer == authority(cluster)
+    assert POLICY.name in shown(cluster).names
+    assert believed(cluster) == [authority(cluster)]
+
+
+def test_an_authority_without_its_key_is_replaced() -> None:
+    cluster = settled()
+    cluster.store = replace(cluster.store, authority=AuthoritySecret("spoilt", None))
+    assert cluster.act() == MakeAuthority("spoilt")
+
+
+def test_everything_has_ended_while_nobody_looked() -> None:
+    cluster = settled()
+    cluster.now += 2 * POLICY.duration
+    cluster.settle()
+    assert shown(cluster).not_after > cluster.now
+    assert believed(cluster) == [authority(cluster)]
+
+
+EVENTS = st.one_of(
+    st.just("act"),
+    st.just("lose the authority"),
+    st.just("days pass"),
+    st.tuples(st.just("load"), st.integers(0, 4)),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(EVENTS, max_size=60))
+def test_nodes_connect_whatever_happens_and_it_comes_to_rest(events: list[object]) -> None:
+    """Nodes follow in any order, and the authority is lost at any time."""
+    cluster = settled(nodes=5)
+    for event in events:
+        match event:
+            case "act":
+                cluster.act()
+            case "lose the authority":
+                cluster.store = replace(cluster.store, authority=None)
+            case "days pass":
+                cluster.now += 5 * DAY
+            case ("load", int(node)):
+                cluster.load(f"ads-{node}")
+        assert cluster.overdue or cluster.connects()
+    cluster.settle()
+    assert cluster.connects()
+    assert believed(cluster) == [authority(cluster)]
+    assert shown(cluster).not_after > cluster.now
+    assert cluster.look() == Outlook(None, Rotation.SETTLED, ())
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 14), min_size=1, max_size=120))
+def test_no_certificate_ends_under_an_operator_that_looks_every_other_week(
+    pauses: list[int],
+) -> None:
+    cluster = settled()
+    for days in pauses:
+        cluster.now += days * DAY
+        cluster.settle()
+        assert cluster.connects()
+        left = shown(cluster).not_after - cluster.now
+        assert left > POLICY.renew_before
+        assert not cluster.overdue
