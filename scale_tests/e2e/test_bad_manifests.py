@@ -12,6 +12,7 @@ from scale_tests.harness.kube import ApiError
 
 DEFAULT = {"name": "default"}
 COUNTER = {"impressions": 10, "incrementInterval": "1s", "propagationInterval": "1s"}
+ARGUMENT = {"name": "interval", "value": 500}
 
 
 def counter(**changed: Any) -> dict[str, Any]:
@@ -157,6 +158,21 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("no seed", {"discovery": {"seeds": 0}}, "spec.discovery.seeds"),
     ("negative impressions", counter(impressions=-1), "spec.workload.adCounter.impressions"),
     ("no ads", counter(ads=0), "spec.workload.adCounter.ads"),
+    (
+        "two workloads",
+        {"workload": {"adCounter": COUNTER, "custom": {"module": "rumours"}}},
+        "set adCounter or custom, not both",
+    ),
+    (
+        "a module that is no atom",
+        {"workload": {"custom": {"module": "Elixir.Rumours"}}},
+        "spec.workload.custom.module",
+    ),
+    (
+        "the same argument twice",
+        {"workload": {"custom": {"module": "rumours", "arguments": [ARGUMENT, ARGUMENT]}}},
+        "spec.workload.custom.arguments[1]",
+    ),
     (
         "a duration without a unit",
         counter(incrementInterval="10"),

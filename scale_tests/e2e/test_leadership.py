@@ -84,6 +84,10 @@ def _is_free(spec: Json) -> bool:
     return not spec.get("holderIdentity")
 
 
+def _is_held(lease: Json | None) -> bool:
+    return lease is not None and not _is_free(lease["spec"])
+
+
 @pytest.fixture
 def second_release(environment: Environment) -> Iterator[None]:
     """A whole second installation, for all namespaces too."""
@@ -106,6 +110,48 @@ def test_a_second_release_stands_by(
     subject.apply(manifest("disputed", 3, workload=None))
     subject.wait_steady()
     assert operator.leader(cluster) == leader
+
+
+@pytest.fixture
+def overlapping_release(environment: Environment, namespace: str) -> Iterator[None]:
+    """A second installation for the tests' namespace alone, which the first one serves too.
+
+    Each has a Lease of its own, so that both act.
+    """
+    operator.install_beside(
+        environment, SECOND, values=["--set", f"watchNamespaces={{{namespace}}}"]
+    )
+    yield
+    operator.uninstall_beside(environment, SECOND)
+
+
+@pytest.mark.usefixtures("overlapping_release")
+def test_two_operators_that_both_act_do_each_thing_once(
+    new_subject: NewSubject, cluster: Cluster
+) -> None:
+    subject = new_subject("shared")
+    own = f"apis/coordination.k8s.io/v1/namespaces/{subject.namespace}/leases/partisan-operator"
+    wait_for("the second leader", lambda: cluster.find(own), _is_held)
+    subject.apply(manifest("shared", 4))
+    first = subject.wait_finished()
+    generations = {name: {uid} for name, uid in subject.uids().items()}
+
+    def updated() -> int:
+        for name, uid in subject.uids().items():
+            generations[name].add(uid)
+        return int(subject.json()["status"].get("updated", 0))
+
+    subject.patch(replicas=5)
+    subject.wait("scaled", lambda s: s.steady and s.joined == 5)
+    assert subject.status().workload == first.workload
+    generations |= {name: {uid} for name, uid in subject.uids().items() if name not in generations}
+    subject.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
+    wait_for("rollout under way", updated, lambda count: count < 5)
+    wait_for("rolled out", updated, lambda count: count == 5)
+    subject.wait_steady()
+    assert {len(uids) for uids in generations.values()} == {2}
+    assert set(subject.restarts().values()) == {0}
+    subject.delete()
 
 
 def ready(cluster: Cluster, pod: str, *, namespace: str = operator.NAMESPACE) -> str:

@@ -92,6 +92,20 @@ def bring_up() -> Environment:
     return environment
 
 
+def add_image(environment: Environment, name: str) -> str:
+    """Builds an example's image and puts it where the cluster pulls from; returns its name there.
+
+    Raises:
+        CommandError: a step failed.
+    """
+    _module("scale_tests.images", "build", name)
+    if environment.local:
+        _module("scale_tests.localkube", "load-image", str(ARCHIVES / f"{name}.tar"))
+    else:
+        _module("scale_tests.images", "push", os.environ["REGISTRY"], name)
+    return f"{environment.node_image.rpartition('/')[0]}/{name}:{TAG}"
+
+
 def existing() -> Environment | None:
     """The environment that `bring_up` made, if its cluster still runs.
 

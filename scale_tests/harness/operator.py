@@ -51,13 +51,15 @@ def install(environment: Environment, *, values: Sequence[str] = (), chart: str 
     _install(environment, RELEASE, NAMESPACE, values, chart)
 
 
-def install_beside(environment: Environment, name: str) -> None:
+def install_beside(environment: Environment, name: str, *, values: Sequence[str] = ()) -> None:
     """Installs the chart once more, as release `name` in a namespace of that name, and waits.
+
+    `values` are further arguments of helm, as those of `install`.
 
     Raises:
         CommandError: helm failed; with what it wrote.
     """
-    _install(environment, name, name, ["--set", "crds.enabled=false"], CHART)
+    _install(environment, name, name, ["--set", "crds.enabled=false", *values], CHART)
 
 
 def uninstall_beside(environment: Environment, name: str) -> None:

@@ -1,0 +1,114 @@
+"""Operators whose clocks are wrong, one after another, each taking over from the one before."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import assert_accounted, manifest
+from scale_tests.harness import operator
+from scale_tests.harness.commands import ROOT
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster
+from scale_tests.harness.progress import wait_for
+
+pytestmark = pytest.mark.alone
+"""Stops the operator of the cluster."""
+
+NODES = 5
+COUNTER = {
+    "impressions": NODES * 120,
+    "incrementInterval": "500ms",
+    "propagationInterval": "250ms",
+}
+
+SKEWS = {"ahead": "+3600s", "behind": "-120s"}
+"""The shift of the clock, as faketime takes it. A certificate may be no older than the one that is
+behind."""
+
+METRICS_PORT = 19090
+
+
+@contextmanager
+def skewed_operator(environment: Environment, shift: str, log: Path) -> Iterator[None]:
+    """Runs the operator as a process of this machine whose clock is wrong; ends it with SIGKILL.
+
+    Its steady clock is that of the machine, as with any clock that was set wrong.
+    """
+    faketime = shutil.which("faketime")
+    assert faketime, "faketime is missing: python3 -m scale_tests.bootstrap"
+    variables = {
+        **environment.variables,
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "NO_FAKE_STAT": "1",
+        "PYTHONPATH": str(ROOT / "operator" / "src"),
+        "PARTISAN_OPERATOR_NODE_IMAGE": environment.node_image,
+        "PARTISAN_OPERATOR_METRICS_PORT": str(METRICS_PORT),
+        "PATH": "/usr/bin:/bin",
+    }
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [faketime, "-f", shift, sys.executable, "-m", "partisan_operator"],
+            cwd=ROOT,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield
+        assert process.poll() is None, f"the operator has ended: {log.read_text()}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def holder(cluster: Cluster) -> str:
+    """The identity of the operator that acts; empty when none does."""
+    lease = cluster.find(operator.LEASE)
+    return "" if lease is None else str(lease["spec"].get("holderIdentity") or "")
+
+
+@pytest.mark.parametrize("skew", SKEWS)
+def test_an_operator_with_a_wrong_clock_does_as_any_other(
+    new_subject: NewSubject,
+    environment: Environment,
+    cluster: Cluster,
+    tmp_path: Path,
+    skew: str,
+) -> None:
+    if not environment.local:
+        pytest.skip("the operator with the wrong clock reaches the pods from this machine")
+    subject = new_subject(skew)
+    subject.apply(manifest(skew, NODES, workload={"adCounter": COUNTER}))
+    subject.wait_counted(NODES * 5)
+    before = subject.uids()
+    # It gives the Lease back, so that the next one need not wait for its end.
+    operator.install(environment, values=["--set", "replicas=0"])
+    try:
+        with skewed_operator(environment, SKEWS[skew], tmp_path / "operator.log"):
+            former = wait_for("an operator that acts", lambda: holder(cluster), bool)
+            ended = subject.wait_finished()
+            assert ended.trouble is None
+            assert_accounted(subject, ended)
+            assert (ended.workload.replaced_nodes, ended.workload.lost_increments) == (0, 0)
+            subject.patch(replicas=NODES + 1)
+            grown = subject.wait("scaled up", lambda s: s.steady and s.joined == NODES + 1)
+            assert grown.trouble is None
+    finally:
+        # The Lease was renewed at a time that is not the others', and is not given back.
+        operator.install(environment)
+    wait_for("another operator that acts", lambda: holder(cluster), lambda now: now != former)
+    subject.patch(replicas=NODES)
+    status = subject.wait("scaled down", lambda s: s.steady and s.joined == NODES)
+    assert status.trouble is None
+    assert status.workload == ended.workload
+    assert subject.uids() == before
+    assert set(subject.restarts().values()) == {0}

@@ -1,0 +1,109 @@
+"""`kubectl drain` of the machine, the operator on it included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject, assert_accounted, manifest
+from scale_tests.harness import operator
+from scale_tests.harness.commands import CommandError
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster
+from scale_tests.harness.partisan import CLUSTER_LABEL
+from scale_tests.harness.progress import wait_for
+from scale_tests.localkube.settings import NODE_NAME
+
+pytestmark = pytest.mark.alone
+"""Takes the only machine away, from the operator too."""
+
+NODES = 6
+COUNTER = {
+    "impressions": NODES * 60,
+    "incrementInterval": "500ms",
+    "propagationInterval": "250ms",
+}
+
+
+@pytest.fixture(autouse=True)
+def the_only_machine(environment: Environment) -> None:
+    if not environment.local:
+        pytest.skip("drains the machine of the local cluster")
+
+
+@contextmanager
+def drained(environment: Environment, *arguments: str) -> Iterator[str]:
+    """Drains the machine, with what kubectl said of it, and gives it back."""
+    options = ("--ignore-daemonsets", "--delete-emptydir-data", *arguments)
+    try:
+        try:
+            said = operator.kubectl(environment, "drain", NODE_NAME, *options)
+        except CommandError as error:
+            said = error.output
+        yield said
+    finally:
+        operator.kubectl(environment, "uncordon", NODE_NAME)
+
+
+def wait_unschedulable(subject: Subject) -> str:
+    """Waits until the cluster says that pods find no machine; returns its words."""
+
+    def said() -> str:
+        trouble = subject.status().trouble
+        return trouble.message if trouble is not None and trouble.reason == "Unschedulable" else ""
+
+    return wait_for("Unschedulable", said, bool)
+
+
+def test_a_drain_stops_at_the_budget_and_costs_no_count(
+    new_subject: NewSubject, environment: Environment, cluster: Cluster
+) -> None:
+    """There is no other machine: pods that have gone wait, so the budget lets no more go."""
+    subject = new_subject("drained")
+    rollout = {"maxUnavailable": 2}
+    subject.apply(manifest("drained", NODES, workload={"adCounter": COUNTER}, rollout=rollout))
+    subject.wait_steady()
+    budget = f"apis/policy/v1/namespaces/{subject.namespace}/poddisruptionbudgets/drained"
+    wait_for("the budget", lambda: cluster.find(budget), bool)
+    subject.wait_counted(NODES * 5)
+    before = subject.uids()
+    with drained(environment, "--timeout=30s") as said:
+        assert "violate the pod's disruption budget" in said
+        message = wait_unschedulable(subject)
+        assert "drained-" in message
+        left = (NODES, NODES - 2, NODES - 2)
+        during = subject.wait("two gone", lambda s: (s.replicas, s.ready, s.joined) == left)
+        assert during.components == 1
+        assert during.workload.lost_increments == 0
+    status = subject.wait_finished()
+    assert status.trouble is None
+    after = subject.uids()
+    assert sum(after[name] != uid for name, uid in before.items()) == 2
+    assert set(subject.restarts().values()) == {0}
+    assert (status.workload.replaced_nodes, status.workload.lost_increments) == (2, 0)
+    assert_accounted(subject, status)
+    wait_for("both operators", lambda: operator.operator_pods(cluster), lambda p: len(p) == 2)
+
+
+def test_a_cluster_that_is_drained_whole_comes_back_by_itself(
+    new_subject: NewSubject, environment: Environment
+) -> None:
+    subject = new_subject("emptied")
+    subject.apply(manifest("emptied", 4, rollout={"maxUnavailable": "100%"}))
+    ended = subject.wait_finished()
+    before = subject.uids()
+    selector = f"--pod-selector={CLUSTER_LABEL}=emptied"
+    with drained(environment, "--timeout=120s", selector) as said:
+        assert f"node/{NODE_NAME} drained" in said
+        wait_unschedulable(subject)
+        status = subject.wait("all gone", lambda s: (s.replicas, s.ready, s.joined) == (4, 0, 0))
+        assert not status.is_true("Ready")
+        assert not status.is_true("OverlayConnected")
+        assert status.workload == ended.workload
+    status = subject.wait_steady()
+    assert status.workload == ended.workload
+    assert not set(subject.uids().values()) & set(before.values())
+    assert set(subject.restarts().values()) == {0}

@@ -1,0 +1,112 @@
+"""A node that hangs or lies when it is asked spoils its own line, and nothing else."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from scale_tests.e2e import podnet
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject, manifest
+from scale_tests.harness import operator
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster
+from scale_tests.harness.progress import wait_for
+
+NODES = 5
+LIAR = "asked-2"
+
+REASONS = {
+    "nonsense": "Invalid JSON",
+    "endless": "the answer exceeds",
+    "impostor": "it says that it is 'somebody-else'",
+    "boast": "incarnation: Input should be less than or equal to",
+}
+"""By the manner of the lie, what the condition says of it."""
+
+
+@pytest.fixture(scope="module")
+def subject(new_subject: NewSubject, environment: Environment) -> Subject:
+    if not environment.local:
+        pytest.skip("a liar is put into a pod's network namespace, on this machine")
+    subject = new_subject("asked")
+    subject.apply(manifest("asked", NODES))
+    subject.wait_finished()
+    return subject
+
+
+def wait_named(subject: Subject, reason: str) -> None:
+    """Waits until the cluster says which node gives no usable answer, and why."""
+
+    def named() -> str:
+        trouble = subject.status().trouble
+        return trouble.message if trouble is not None and trouble.reason == "NodesSilent" else ""
+
+    message = wait_for("NodesSilent", named, bool)
+    assert LIAR in message
+    assert reason in message
+
+
+def wait_recovered(subject: Subject) -> None:
+    subject.wait("recovered", lambda s: s.finished and not s.trouble)
+
+
+def test_a_node_that_hangs_holds_up_neither_its_own_cluster_nor_another(
+    subject: Subject, new_subject: NewSubject
+) -> None:
+    before, run = subject.uids(), subject.status().workload
+    with podnet.lying(subject.pods()[LIAR], path="/status", manner="hang"):
+        wait_named(subject, "Timeout")
+        status = subject.status()
+        assert (status.ready, status.joined) == (NODES, NODES - 1)
+        assert not status.is_true("Ready")
+        subject.patch(replicas=NODES + 1)
+        subject.wait("scaled", lambda s: (s.ready, s.joined) == (NODES + 1, NODES))
+        other = new_subject("other")
+        other.apply(manifest("other", 3))
+        other.wait_finished()
+    wait_recovered(subject)
+    after = subject.uids()
+    assert {name: after[name] for name in before} == before
+    assert set(subject.restarts().values()) == {0}
+    assert subject.status().workload == run
+    other.delete()
+
+
+@pytest.mark.parametrize("manner", REASONS)
+def test_a_node_that_lies_is_not_believed(subject: Subject, manner: str) -> None:
+    before, status = subject.uids(), subject.status()
+    with podnet.lying(subject.pods()[LIAR], path="/status", manner=manner):
+        wait_named(subject, REASONS[manner])
+        during = subject.status()
+        assert during.joined == status.joined - 1
+        assert during.components == 1
+        assert during.workload == status.workload
+    wait_recovered(subject)
+    assert subject.uids() == before
+    assert set(subject.restarts().values()) == {0}
+
+
+def test_a_node_whose_metrics_hang_is_a_node_in_order(subject: Subject, cluster: Cluster) -> None:
+    """The operator does not read them: they are Prometheus's, which marks the node down."""
+    with podnet.lying(subject.pods()[LIAR], path="/metrics", manner="hang"):
+        began = looked_at(cluster, subject)
+        wait_for(
+            "two more looks",
+            lambda: looked_at(cluster, subject),
+            # An interval of settled clusters is ten seconds.
+            lambda at: at > began + 15,
+        )
+        status = subject.status()
+        assert status.finished
+        assert status.trouble is None
+
+
+def looked_at(cluster: Cluster, subject: Subject) -> float:
+    """When the operator last looked at a cluster, in seconds since 1970."""
+    labels = f'namespace="{subject.namespace}",partisan_cluster="{subject.name}"'
+    series = f"partisan_operator_cluster_observed_timestamp_seconds{{{labels}}}"
+    found = re.search(rf"^{re.escape(series)} (\S+)$", operator.metrics(cluster), re.MULTILINE)
+    assert found is not None, f"the operator has no {series}"
+    return float(found[1])

@@ -1,0 +1,84 @@
+"""A module of one's own, in an image built on ours: what docs/own-workload.md says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject
+from scale_tests.harness.commands import ROOT
+from scale_tests.harness.environment import Environment, add_image
+from scale_tests.harness.kube import Json
+from scale_tests.harness.progress import wait_for
+
+
+@pytest.fixture(scope="module")
+def image(environment: Environment) -> str:
+    """The example's image, where the cluster pulls it from."""
+    return add_image(environment, "own-workload")
+
+
+def example(name: str, image: str, **custom: Any) -> Json:
+    """The example's manifest under another name; `custom` replaces parts of its workload."""
+    path = ROOT / "examples" / "own-workload" / "cluster.yaml"
+    body: Json = yaml.safe_load(path.read_text())
+    body["metadata"]["name"] = name
+    body["spec"]["image"] = image
+    body["spec"]["workload"]["custom"] |= custom
+    return body
+
+
+def run_of(subject: Subject) -> Json:
+    """The run, as the operator tells it."""
+    run: Json = subject.json()["status"]["workload"]
+    return run
+
+
+def crash(subject: Subject) -> str:
+    """Waits until the cluster says that its pods crash; returns its words."""
+
+    def said() -> str:
+        trouble = subject.status().trouble
+        return trouble.message if trouble is not None and trouble.reason == "CrashLooping" else ""
+
+    return wait_for("CrashLooping", said, bool)
+
+
+def test_the_example_runs_to_its_end_and_tells_its_result(
+    new_subject: NewSubject, image: str
+) -> None:
+    subject = new_subject("village")
+    subject.apply(example("village", image))
+    subject.wait_finished()
+    run = run_of(subject)
+    assert (run["module"], run["phase"]) == ("rumours", "Finished")
+    assert (run["value"], run["threshold"]) == (3, 3)
+    assert subject.kubectl("wait", "--for=condition=WorkloadConverged", "pc/village")
+    for pod in subject.pods():
+        assert "\nrumours_heard 3\n" in subject.metrics(pod)
+    # One more, which hears everything and is heard of.
+    subject.patch(replicas=4)
+    subject.wait("the fourth heard of", lambda s: s.finished and s.joined == 4)
+    assert "\nrumours_heard 4\n" in subject.metrics("village-0")
+
+
+def test_a_module_that_the_image_lacks_is_told_and_another_one_runs(
+    new_subject: NewSubject, image: str
+) -> None:
+    subject = new_subject("misspelt")
+    subject.apply(example("misspelt", image, module="rumors"))
+    message = crash(subject)
+    assert "the image has no module rumors" in message
+    assert "misspelt-" in message
+    subject.patch(workload={"custom": {"module": "rumours"}})
+    subject.wait_finished()
+    assert run_of(subject)["value"] == 3
+
+
+def test_an_argument_that_does_not_fit_is_told(new_subject: NewSubject, image: str) -> None:
+    subject = new_subject("hasty")
+    subject.apply(example("hasty", image, arguments=[{"name": "interval", "value": "soon"}]))
+    assert "interval of rumours must be an integer above 0" in crash(subject)
