@@ -142,6 +142,10 @@ bench-churn: bootstrap ## Kill, churn and cut in two a cluster of NODES (64) tha
 simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (QUICK=1: a tenth of the size)
 	$(PY) -m scale_tests.simulate run $(if $(filter 1,$(QUICK)),--quick)
 
+.PHONY: prediction
+prediction: bootstrap ## Hold predictions of `kubectl partisan plan` against the real cells of CELLS (build/results/scale-paper)
+	PYTHONPATH=operator/src $(PY) -m scale_tests.prediction $(or $(CELLS),build/results/scale-paper)
+
 .PHONY: requirements
 requirements: bootstrap ## Lock the Python requirements anew
 	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --no-emit-index-url --no-emit-find-links \
