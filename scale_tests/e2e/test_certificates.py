@@ -157,12 +157,15 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
     subject.patch(
         security={"tls": {"clusterCa": {"certificateDuration": "48h", "renewBefore": "24h"}}}
     )
+
+    def looked() -> Json:
+        look_now(subject)
+        return rotation(subject)
+
     wait_for(
         "the certificate's renewal",
-        state,
-        lambda now: (
-            now == ("Settled", NODES) and rotation(subject)["certificateExpiresAt"] > expires
-        ),
+        looked,
+        lambda now: now["loaded"] == NODES and now["certificateExpiresAt"] > expires,
         stall_seconds=KUBELET_SECONDS,
     )
     assert used(subject) != {last}
