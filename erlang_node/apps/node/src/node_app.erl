@@ -20,11 +20,12 @@
 -spec start(application:start_type(), term()) -> {ok, pid(), node_config:t()} | {error, term()}.
 start(_Type, _Arguments) ->
     case node_config:load(fun os:getenv/1) of
-        {ok, Config = #{name := Name}, Warnings} ->
+        {ok, Read = #{name := Name}, Warnings} ->
             ok = node_log:install(Name),
             _ = [?LOG_WARNING(#{event => configuration, text => Text}) || Text <- Warnings],
-            Socket = listen(Config),
-            ok = start_partisan(Config),
+            Socket = listen(Read),
+            ok = start_partisan(Read),
+            Config = node_config:without_token(Read),
             ok = watch_workload(Config),
             case node_sup:start_link(Config, Socket) of
                 {ok, Supervisor} ->

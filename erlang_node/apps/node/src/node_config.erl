@@ -10,6 +10,7 @@
 -module(node_config).
 
 -export([load/1]).
+-export([without_token/1]).
 -export([changes/2]).
 -export([outline/1]).
 %% Address hints as they are in the file.
@@ -19,11 +20,10 @@
 -type environment() :: fun((string()) -> string() | false).
 -type t() :: #{
     name := partisan_peer:name(),
-    %% What partisan_config:set/1 takes.
-    partisan := partisan_config:t(),
+    %% What partisan_config:set/1 takes; the token is among it until that has been done.
+    partisan := #{channels := [map()], token => binary(), atom() => term()},
     listen_ip := inet:ip_address(),
     http_port := inet:port_number(),
-    token := binary(),
     run := binary(),
     workload := none | {module(), workload:options()},
     revision := binary(),
@@ -69,6 +69,12 @@ load(Environment) ->
     catch
         throw:{invalid, Text} -> {error, Text}
     end.
+
+%% @doc The configuration without the token: what processes may be given, since what they were
+%% started with, and their states, are in the reports of their crashes.
+-spec without_token(t()) -> t().
+without_token(#{partisan := Partisan} = Config) ->
+    Config#{partisan := maps:remove(token, Partisan)}.
 
 %% @doc What a node of this configuration is to change to follow another one, given as text. The
 %% rest of it (channels that are new or gone, the workload) is for the next start.
@@ -169,7 +175,6 @@ settings(Environment, Settings) ->
         },
         listen_ip => ListenIp,
         http_port => get(http_port, Settings),
-        token => Token,
         run => get(run, Settings),
         workload => workload(get(workload, Settings), Common),
         revision => get(revision, Settings),

@@ -4,7 +4,7 @@
 
 -export([listen/1]).
 -export([start_link/2]).
--export([route/3]).
+-export([route/2]).
 
 %% A probe that asks to wait gets its answer after so many seconds at the latest.
 -define(MAX_WAIT_SECONDS, 30).
@@ -20,18 +20,18 @@ listen(#{listen_ip := Address, http_port := Port}) ->
 
 %% @doc Start the server.
 -spec start_link(gen_tcp:socket(), node_config:t()) -> {ok, pid()}.
-start_link(Socket, #{token := Token, workload := Workload}) ->
+start_link(Socket, #{workload := Workload}) ->
     ok = node_report:register_metrics(),
     Module = module(Workload),
-    node_http_server:start_link(Socket, fun(Request) -> route(Request, Token, Module) end).
+    node_http_server:start_link(Socket, fun(Request) -> route(Request, Module) end).
 
 %% @doc The answer to a request.
--spec route(node_http_server:request(), Token :: binary(), none | module()) ->
+-spec route(node_http_server:request(), none | module()) ->
     node_http_server:response().
-route(#{method := Method, path := Path} = Request, Token, Workload) ->
+route(#{method := Method, path := Path} = Request, Workload) ->
     case {allowed(Path), Method} of
         {none, _} -> node_http_server:text(404, "there is nothing at this path");
-        {Method, _} -> respond(Path, Request, Token, Workload);
+        {Method, _} -> respond(Path, Request, Workload);
         {Allowed, _} -> node_http_server:text(405, ["this path takes ", Allowed, " only"])
     end.
 
@@ -46,25 +46,25 @@ allowed(<<"/workload/start">>) -> <<"POST">>;
 allowed(<<"/configuration">>) -> <<"POST">>;
 allowed(_) -> none.
 
-respond(<<"/livez">>, _Request, _Token, Workload) ->
+respond(<<"/livez">>, _Request, Workload) ->
     case node_report:alive(Workload) of
         true -> node_http_server:text(200, "ok");
         false -> node_http_server:text(503, "a part of the node does not answer")
     end;
-respond(<<"/readyz">>, #{query := Query}, _Token, _Workload) ->
+respond(<<"/readyz">>, #{query := Query}, _Workload) ->
     case joined(erlang:monotonic_time(millisecond) + 1000 * wait_seconds(Query)) of
         true -> node_http_server:text(200, "ok");
         false -> node_http_server:text(503, "not joined to the overlay")
     end;
-respond(<<"/metrics">>, _Request, _Token, _Workload) ->
+respond(<<"/metrics">>, _Request, _Workload) ->
     Text = node_prometheus:render(partisan_metrics:collect()),
     {200, node_prometheus:content_type(), Text};
-respond(<<"/overlay">>, _Request, _Token, _Workload) ->
+respond(<<"/overlay">>, _Request, _Workload) ->
     json(node_report:overlay());
-respond(<<"/status">>, _Request, _Token, Workload) ->
+respond(<<"/status">>, _Request, Workload) ->
     json(node_report:status(Workload));
-respond(Path, #{authorization := Authorization, body := Body}, Token, Workload) ->
-    case is_authorized(Authorization, Token) of
+respond(Path, #{authorization := Authorization, body := Body}, Workload) ->
+    case is_authorized(Authorization) of
         true -> act(Path, Body, Workload);
         false -> node_http_server:text(401, "wrong or missing bearer token")
     end.
@@ -88,8 +88,8 @@ start_workload(Run, Workload) ->
     end.
 
 %% The digests have one size and are compared in constant time: how long it takes tells nothing.
-is_authorized(Authorization, Token) ->
-    Expected = <<"Bearer ", Token/binary>>,
+is_authorized(Authorization) ->
+    Expected = <<"Bearer ", (partisan_config:get(token))/binary>>,
     crypto:hash_equals(crypto:hash(sha256, Authorization), crypto:hash(sha256, Expected)).
 
 json(Value) ->

@@ -21,7 +21,7 @@ config_test_() ->
 good(Dir) ->
     {ok, Config, []} = load(Dir, settings()),
     #{partisan := Partisan, workload := {adcounter, Options}} = Config,
-    ?assertMatch(#{name := <<"ads-1">>, http_port := 8080, token := ?TOKEN}, Config),
+    ?assertMatch(#{name := <<"ads-1">>, http_port := 8080, partisan := #{token := ?TOKEN}}, Config),
     ?assertMatch(
         #{
             host := {10, 0, 0, 7},

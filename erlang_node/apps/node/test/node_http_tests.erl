@@ -23,7 +23,8 @@ http_test_() ->
                 {"scaling changes who has to be done", fun scaling/1},
                 {"another overlay, and other lanes", fun configuration/1},
                 {"a configuration that is wrong changes nothing", fun bad_configurations/1},
-                {"what is in force stays so when its process fails", fun survival/1}
+                {"what is in force stays so when its process fails", fun survival/1},
+                {"no report of a crash can have the token in it", fun told/1}
             ]
         ]}
     end}.
@@ -226,6 +227,27 @@ survival(Cluster) ->
         is_pid(New) andalso New =/= Settings
     end),
     ?assertMatch(#{<<"revision">> := <<"2">>}, ?T:status(0, Cluster)).
+
+%% Reports have the states of processes, and what a supervisor would start them with.
+told(Cluster) ->
+    Supervisors = [node_sup, workload_sup, partisan_sup],
+    Processes = [
+        Pid
+     || Supervisor <- Supervisors,
+        {_, Pid, _, _} <- ?T:call(0, supervisor, which_children, [Supervisor], Cluster),
+        is_pid(Pid)
+    ],
+    States = [
+        ?T:call(0, sys, get_state, [Name], Cluster)
+     || Name <- [node_settings | Supervisors]
+    ],
+    Dictionaries = [
+        ?T:call(0, erlang, process_info, [Pid, dictionary], Cluster)
+     || Pid <- Processes
+    ],
+    Text = unicode:characters_to_binary(io_lib:format("~0p ~0p", [States, Dictionaries])),
+    ?assertNotEqual(nomatch, binary:match(Text, <<"node_settings">>)),
+    ?assertEqual(nomatch, binary:match(Text, ?T:token(Cluster))).
 
 %% Helpers.
 

@@ -1,7 +1,7 @@
 """A node's answer to `GET /status`, as far as the operator reads it.
 
 A node is not trusted: every figure is bounded and every name is short, so that a node that lies
-can spoil its own line of the status and nothing else.
+spoils figures of its own cluster, those of the run and of the overlay among them, and no more.
 """
 
 from __future__ import annotations
