@@ -126,9 +126,9 @@ class FakeApi:
                 return web.json_response(self.put(path, body))
             case "PATCH" if request.path.endswith("/status"):
                 if unknown := [key for key in self.undeclared if key in _workload_of(body)]:
-                    said = [f"  .status.workload.{key}: {_UNDECLARED}" for key in unknown]
-                    message = "failed to create typed patch object (a/b): errors:"
-                    return web.json_response({"message": "\n".join([message, *said])}, status=400)
+                    path = f".status.workload.{unknown[0]}"
+                    message = f"failed to create typed patch object (a/b): {path}: {_UNDECLARED}"
+                    return web.json_response({"message": message}, status=400)
                 old = self.objects.get(path, {})
                 return web.json_response(self.put(path, {**body, **old, "status": body["status"]}))
             case "PATCH":

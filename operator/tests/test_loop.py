@@ -316,11 +316,11 @@ async def test_a_cluster_that_insists_on_a_pod_monitor_says_that_there_can_be_no
 
 
 async def test_a_definition_of_before_is_told_what_it_knows(rig: Rig) -> None:
-    rig.api.undeclared = ("observedAt", "folded")
+    rig.api.undeclared = ("observedAt", "folded", "module")
     await converge(rig)
     assert rig.status["phase"] == "Converged"
     assert rig.status["workload"]["value"] == 6
-    assert not {"observedAt", "folded"} & rig.status["workload"].keys()
+    assert not {"observedAt", "folded", "module"} & rig.status["workload"].keys()
     before = rig.api.writes
     await rig.look()
     assert rig.api.writes == before

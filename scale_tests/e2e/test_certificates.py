@@ -171,7 +171,7 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
     assert used(subject) != {last}
     assert {authorities for _, authorities in used(subject)} == {last[1]}
 
-    archive = subject.kubectl("get", "pc", "vault", "-o", "yaml")
+    archive = subject.kubectl("get", "partisanclusters", "vault", "-o", "yaml")
     assert "PRIVATE KEY" not in archive
     subject.delete()
     wait_for("no Secret", lambda: secrets(subject, "vault"), lambda left: not left)

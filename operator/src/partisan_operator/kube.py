@@ -151,15 +151,19 @@ class Kube:
             },
             "status": status,
         }
-        try:
-            await self._apply(manifest, subresource="status")
-        except KubeError as error:
-            unknown = _UNDECLARED.findall(str(error))
-            if not unknown:
-                raise
-            for path in unknown:
-                manifest["status"] = _without(manifest["status"], path.split("."))
-            await self._apply(manifest, subresource="status")
+        while True:
+            try:
+                await self._apply(manifest, subresource="status")
+            except KubeError as error:
+                known = manifest["status"]
+                # An answer may name one of several fields.
+                for path in _UNDECLARED.findall(str(error)):
+                    known = _without(known, path.split("."))
+                if known == manifest["status"]:
+                    raise
+                manifest["status"] = known
+            else:
+                return
 
     async def create(self, manifest: Manifest) -> None:
         """Create an object; raises `KubeError` with code 409 when it is there already."""
