@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -61,12 +63,14 @@ def skewed_operator(environment: Environment, shift: str, log: Path) -> Iterator
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     try:
         yield
         assert process.poll() is None, f"the operator has ended: {log.read_text()}"
     finally:
-        process.kill()
+        # The operator is a child of faketime, and would outlive it.
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
