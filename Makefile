@@ -88,7 +88,11 @@ fuzz: bootstrap ## Fuzz decoder, listener and streams, FUZZ_SECONDS (60) each; F
 .PHONY: e2e
 e2e: bootstrap ## End-to-end tests on a real cluster: KUBECONFIG's, or the local one
 	$(PY) -m pytest scale_tests/e2e -m "not alone" -n 3 --dist loadfile
-	$(PY) -m pytest scale_tests/e2e -m alone
+	$(PY) -m pytest scale_tests/e2e -m "alone and not slow"
+
+.PHONY: e2e-slow
+e2e-slow: bootstrap ## Those of the end-to-end tests that mostly wait: dead watches, wrong clocks
+	$(PY) -m pytest scale_tests/e2e -m slow
 
 .PHONY: crd
 crd: bootstrap ## Regenerate the CRD from the operator's models

@@ -35,8 +35,10 @@ _PREPARED = pytest.StashKey[Prepared]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the mark by which `make e2e` runs most files beside each other, and some alone."""
+    """Declares the marks by which `make e2e` runs most files beside each other, some alone, and
+    leaves those to `make e2e-slow` that take minutes of waiting for what seldom happens."""
     config.addinivalue_line("markers", "alone: changes what all tests rely on")
+    config.addinivalue_line("markers", "slow: waits for minutes")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

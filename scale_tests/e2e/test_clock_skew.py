@@ -21,7 +21,7 @@ from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster
 from scale_tests.harness.progress import wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.slow]
 """Stops the operator of the cluster."""
 
 NODES = 5

@@ -14,7 +14,7 @@ from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json
 from scale_tests.harness.progress import wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.slow]
 """Changes how many operators there are, and cuts off the one that acts."""
 
 API_PORT = 443
