@@ -35,8 +35,10 @@ _PREPARED = pytest.StashKey[Prepared]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the marks by which `make e2e` runs most files beside each other, some alone, and
-    leaves those to `make e2e-slow` that take minutes of waiting for what seldom happens."""
+    """Declares the marks by which `make e2e` runs most files beside each other, and some alone.
+
+    Those that wait for minutes are left to `make e2e-slow`.
+    """
     config.addinivalue_line("markers", "alone: changes what all tests rely on")
     config.addinivalue_line("markers", "slow: waits for minutes")
 
