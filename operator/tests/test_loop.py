@@ -45,6 +45,9 @@ class FakeNodes:
     run: str = ""
     started: list[tuple[str, str, str]] = field(default_factory=list)
     refuse: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
+    """Who does not answer when asked."""
+
     configuration: str = render_config(cluster(MANIFEST["spec"]))
     """What all of them follow."""
 
@@ -77,7 +80,8 @@ class FakeNodes:
                 START,
             )
             for index, pod in enumerate(pods)
-        }, {}
+            if pod.pod not in self.silent
+        }, dict.fromkeys(self.silent, "no answer")
 
     async def configure(self, endpoint: Endpoint, token: str, text: str) -> None:
         self.told.append((endpoint.pod, token))
@@ -198,6 +202,82 @@ async def test_a_settled_cluster_is_not_written_to(rig: Rig) -> None:
     rig.loop._looked_at_all = float("-inf")
     await rig.look()
     assert rig.api.writes == before
+
+
+def lists(rig: Rig) -> list[str]:
+    """Return the kinds that were listed, in the plural, one for each list."""
+    return sorted(
+        request.path.rpartition("/")[2]
+        for request in rig.api.log
+        if request.method == "GET" and request.path not in rig.api.objects
+    )
+
+
+async def settle(rig: Rig) -> None:
+    """Take a cluster to where nothing is left to be done, and forget the requests."""
+    await converge(rig)
+    while not rig.loop._at_rest:
+        await rig.look()
+    rig.loop._woken.clear()
+    rig.api.log.clear()
+
+
+async def test_of_a_settled_cluster_nothing_is_listed_until_a_resync(rig: Rig) -> None:
+    await settle(rig)
+    for _ in range(3):
+        await rig.look()
+    assert lists(rig) == []
+    rig.loop._looked_at_all = float("-inf")
+    await rig.look()
+    assert lists(rig) == [
+        "configmaps",
+        "endpointslices",
+        "networkpolicies",
+        "poddisruptionbudgets",
+        "podmonitors",
+        "services",
+        "statefulsets",
+    ]
+
+
+async def test_a_change_of_a_child_has_the_pods_looked_at_once_more(rig: Rig) -> None:
+    await settle(rig)
+    rig.loop.wake()
+    await rig.look()
+    await rig.look()
+    assert lists(rig) == ["endpointslices", "statefulsets"]
+
+
+async def test_pods_are_looked_at_until_statefulset_and_addresses_agree(rig: Rig) -> None:
+    await settle(rig)
+    serving = rig.api.objects[SLICE]["endpoints"][1]["conditions"]
+    serving["serving"] = False
+    rig.loop.wake()
+    await rig.look()
+    serving["serving"] = True
+    await rig.look()
+    await rig.look()
+    assert lists(rig) == ["endpointslices"] * 2 + ["statefulsets"] * 2
+
+
+async def test_a_node_that_does_not_answer_is_looked_for(rig: Rig) -> None:
+    await settle(rig)
+    rig.nodes.silent = {"ads-1"}
+    await rig.look()
+    assert lists(rig) == []
+    await rig.look()
+    assert lists(rig) == ["endpointslices", "statefulsets"]
+
+
+async def test_a_look_that_failed_leaves_open_what_is_there(rig: Rig) -> None:
+    await settle(rig)
+    rig.loop._looked_at_all = float("-inf")
+    rig.api.failure = (503, "away")
+    with pytest.raises(loop_module.KubeError):
+        await rig.look()
+    rig.api.failure = None
+    await rig.look()
+    assert "statefulsets" in lists(rig)
 
 
 async def test_an_operator_that_takes_over_changes_nothing(rig: Rig) -> None:

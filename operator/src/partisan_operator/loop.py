@@ -34,7 +34,7 @@ from partisan_operator.models.cluster import KIND
 from partisan_operator.models.status import ConditionType, Phase
 from partisan_operator.monitoring import missing_kind
 from partisan_operator.observe.observation import Observation
-from partisan_operator.observe.observer import Observer, seed_names
+from partisan_operator.observe.observer import Extent, Observer, seed_names
 from partisan_operator.observe.traffic import aggregate, channel_names
 from partisan_operator.settings import Settings
 from partisan_operator.status import View, status_of, worth_writing
@@ -88,6 +88,7 @@ class ClusterLoop:
         self._troubles: tuple[Trouble, ...] = ()
         self._untrue_since: dict[ConditionType, float] = {}
         self._stood = False
+        self._at_rest = False
 
     def wake(self) -> None:
         """End the sleep: something may have changed."""
@@ -97,7 +98,6 @@ class ClusterLoop:
         """Look after the cluster until it is gone."""
         backoff = _FIRST_BACKOFF
         while True:
-            self._woken.clear()
             self.busy_since = began = time.monotonic()
             computed = time.process_time()
             outcome = "ok"
@@ -130,6 +130,8 @@ class ClusterLoop:
 
     async def _look_and_act(self) -> float | None:
         """Do one round; return how long to sleep, None when the cluster is gone."""
+        woken = self._woken.is_set()
+        self._woken.clear()
         manifest = await self._tools.kube.get(KIND, self._namespace, self._name)
         if manifest is None:
             metrics.cluster_metrics.forget(self._namespace, self._name)
@@ -146,20 +148,19 @@ class ClusterLoop:
             return self._tools.settings.idle_period
         if cluster.uid != self._uid:
             self._forget(cluster.uid)
-        return await self._reconcile(cluster)
+        return await self._reconcile(cluster, woken=woken)
 
-    async def _reconcile(self, cluster: PartisanCluster) -> float:
+    async def _reconcile(self, cluster: PartisanCluster, *, woken: bool) -> float:
         settings, earlier = self._tools.settings, self._observation
         family = family_of(cluster, settings.node_image)
         began = time.monotonic()
-        complete = (
-            cluster.status.observed_generation != cluster.generation
-            or began - self._looked_at_all >= settings.resync_period
-        )
-        observation = await self._tools.observer.look(cluster, family, earlier, complete=complete)
+        extent = self._extent(cluster, began, woken=woken)
+        # A look that does not come to its end leaves open what has been seen.
+        self._at_rest = False
+        observation = await self._tools.observer.look(cluster, family, earlier, extent=extent)
         plan = reconcile.plan(cluster, family, observation, settings.node_image)
         refused = await self._tools.executor.execute(cluster, plan)
-        if complete and refused is None:
+        if observation.complete and refused is None:
             self._looked_at_all = began
         if not observation.unready(cluster) and not self._stood:
             # What guards a cluster comes once it stands, and only a complete look tells.
@@ -195,7 +196,22 @@ class ClusterLoop:
             )
         if worth_writing(status, cluster.status):
             await self._report(cluster, status)
-        return settings.idle_period if _settled(status) else settings.active_period
+        settled = _settled(status)
+        self._at_rest = settled and not (plan.actions or observation.unsettled(cluster))
+        return settings.idle_period if settled else settings.active_period
+
+    def _extent(self, cluster: PartisanCluster, now: float, *, woken: bool) -> Extent:
+        """Return how much to look at.
+
+        Of a cluster at rest that nothing woke nothing has changed, as far as the watches tell. What
+        they have missed is seen after a resync.
+        """
+        if (
+            cluster.status.observed_generation != cluster.generation
+            or now - self._looked_at_all >= self._tools.settings.resync_period
+        ):
+            return Extent.ALL
+        return Extent.NODES if self._at_rest and not woken else Extent.PODS
 
     async def _diagnose(
         self, cluster: PartisanCluster, observation: Observation, certificate: str

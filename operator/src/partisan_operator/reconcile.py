@@ -2,7 +2,7 @@
 
 `plan` is a function without memory: the same look at a cluster gives the same actions, and a
 cluster that is as it should be gives none. Whatever woke the loop, nothing is decided from the
-event; a lost event costs one period.
+event; a lost event costs one resync.
 
 An object is only ever changed or deleted when its controller is the cluster itself.
 

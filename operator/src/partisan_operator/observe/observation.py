@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -139,6 +139,11 @@ class Observation:
     pods: tuple[PodRevision, ...] | None = None
     """The pods, when a rollout needed them; None when nobody asked."""
 
+    def without_children(self) -> Observation:
+        """Return the StatefulSets and addresses of this observation, for a look that asks none."""
+        sets = {key: item for key, item in self.live.items() if key[0] == "StatefulSet"}
+        return replace(self, live=sets, complete=False, token=TokenState.UNKNOWN, pods=None)
+
     def silent(self) -> dict[str, str]:
         """Return the pods that are ready and of which no report is known, and why."""
         return {
@@ -163,6 +168,20 @@ class Observation:
             for name in naming.pod_names(cluster.name, cluster.spec.replicas)
             if name not in self.endpoints or not self.endpoints[name].ready
         ]
+
+    def unsettled(self, cluster: PartisanCluster) -> bool:
+        """Say whether the objects seen are not all as wanted, or a node did not answer there.
+
+        The StatefulSet may tell of a pod before the EndpointSlice does: only once both do has
+        everything been seen.
+        """
+        shards = self.shards(cluster)
+        return bool(
+            self.failures
+            or self.unready(cluster)
+            or self.wanted_pods(cluster) != cluster.spec.replicas
+            or any(not shard.settled or shard.ready != shard.wanted for shard in shards)
+        )
 
     def wanted_pods(self, cluster: PartisanCluster) -> int:
         """Return the number of pods that the StatefulSets are asked for now."""

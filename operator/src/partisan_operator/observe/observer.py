@@ -1,7 +1,9 @@
 """Looks at a cluster: asks the API server for objects, and the nodes for reports.
 
 There is no watch of pods. Addresses come from the EndpointSlices of the headless Services, a few
-objects however many pods there are, read from the API server's cache.
+objects however many pods there are, read from the API server's cache. While a cluster is settled
+even these are left alone: a pod that comes, goes or changes its readiness changes the status of its
+StatefulSet, which is watched.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
 from datetime import datetime
+from enum import Enum
 from typing import Any
 
 from partisan_operator import metrics, rollout
@@ -53,6 +56,14 @@ SAMPLE = 8
 _Live = dict[tuple[str, str], Mapping[str, Any]]
 
 
+class Extent(Enum):
+    """How much of a cluster is looked at. Its nodes always are."""
+
+    NODES = "the nodes, where the last look found them"
+    PODS = "StatefulSets and addresses of pods too"
+    ALL = "children of all kinds too"
+
+
 class Observer:
     """Makes observations."""
 
@@ -79,30 +90,20 @@ class Observer:
         family: Family,
         earlier: Observation | None,
         *,
-        complete: bool,
+        extent: Extent,
     ) -> Observation:
         """Look at a cluster once.
 
-        `complete` looks at children of all kinds and not at StatefulSets alone. `earlier` is the
-        last observation: a node that does not answer this time may still be known from it.
+        `earlier` is the last observation: a node that does not answer this time may still be known
+        from it, and what `extent` leaves out is taken from there. Without one nothing is left out
+        but children.
         """
-        (live, token), endpoints, tls = await asyncio.gather(
-            self._children(cluster, family, complete=complete),
-            self._endpoints(cluster),
-            self._tls(cluster, None if complete else earlier),
-        )
-        monitoring = Monitoring.UNKNOWN if earlier is None else earlier.monitoring
-        if complete:
-            monitoring = await self._add_monitors(cluster, family, live)
-        objects = Observation(
-            at=self._clock(),
-            live=live,
-            complete=complete,
-            token=token,
-            monitoring=monitoring,
-            tls=tls,
-            endpoints=endpoints,
-        )
+        if extent is Extent.NODES and earlier is not None:
+            tls = await self._tls(cluster, earlier)
+            objects = replace(earlier.without_children(), tls=tls)
+        else:
+            objects = await self._objects(cluster, family, earlier, complete=extent is Extent.ALL)
+        endpoints = objects.endpoints
         # Nodes that are to go are asked too: how they are decides whether they may.
         asked = naming.pod_names(
             cluster.name, max(cluster.spec.replicas, objects.ordinals(cluster))
@@ -158,6 +159,32 @@ class Observer:
         name = token_secret.name_of(cluster.name)
         secret = await self._kube.get("Secret", cluster.namespace, name)
         return None if secret is None else token_secret.token_in(secret)
+
+    async def _objects(
+        self,
+        cluster: PartisanCluster,
+        family: Family,
+        earlier: Observation | None,
+        *,
+        complete: bool,
+    ) -> Observation:
+        (live, token), endpoints, tls = await asyncio.gather(
+            self._children(cluster, family, complete=complete),
+            self._endpoints(cluster),
+            self._tls(cluster, None if complete else earlier),
+        )
+        monitoring = Monitoring.UNKNOWN if earlier is None else earlier.monitoring
+        if complete:
+            monitoring = await self._add_monitors(cluster, family, live)
+        return Observation(
+            at=self._clock(),
+            live=live,
+            complete=complete,
+            token=token,
+            monitoring=monitoring,
+            tls=tls,
+            endpoints=endpoints,
+        )
 
     async def _children(
         self, cluster: PartisanCluster, family: Family, *, complete: bool
