@@ -36,11 +36,16 @@ def module_version(module: str, go_mod: str) -> str:
     return found.group(1)
 
 
+def version() -> str:
+    """This checkout's version of Kubernetes. Raises BuildError."""
+    return module_version("k8s.io/kubernetes", (TOOLS / "go.mod").read_text())
+
+
 def toolset() -> Toolset:
     """The programs of this checkout's version of Kubernetes. Raises BuildError."""
     go_mod = (TOOLS / "go.mod").read_text()
     return Toolset(
-        name=module_version("k8s.io/kubernetes", go_mod),
+        name=version(),
         directory=TOOLS,
         programs=PACKAGES,
         linker_flags=_linker_flags(go_mod),

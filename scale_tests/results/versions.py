@@ -24,16 +24,17 @@ def of_cluster(cluster: Cluster, nodes: Sequence[NodeStatus]) -> dict[str, str]:
     for node in nodes[:1]:
         found |= {"erlang_node": node.version, "otp": node.otp}
     helm = _said([tool("helm"), "version", "--template", "{{.Version}}"])
-    return found | {"helm": helm} | _of_repository()
+    return found | {"helm": helm} | of_repository()
 
 
 def of_machine() -> dict[str, str]:
     """Where everything ran on this very machine. Raises CommandError."""
     release = "io:put_chars(erlang:system_info(otp_release)), halt()."
-    return {"otp": capture(["erl", "-noshell", "-eval", release])} | _of_repository()
+    return {"otp": capture(["erl", "-noshell", "-eval", release])} | of_repository()
 
 
-def _of_repository() -> dict[str, str]:
+def of_repository() -> dict[str, str]:
+    """Of what is run from this checkout."""
     return {
         "python": platform.python_version(),
         "source": _said(["git", "describe", "--always", "--dirty"]),

@@ -1,0 +1,109 @@
+"""What users asked of the API server, from its own audit log."""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+READS = frozenset({"get", "list", "watch"})
+LEASES = "leases"
+"""What leader election writes, settled or not: no part of what a cluster costs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A request that was answered; of a watch, that it was begun."""
+
+    at: float
+    """When it was answered, in seconds since 1970 by the API server's clock."""
+
+    user: str
+    verb: str
+    resource: str
+    """In the plural, with its subresource: `pods/status`."""
+
+    namespace: str
+    name: str
+    code: int
+    selector: str
+    """The labels that a list or a watch selects by, as they were asked for."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether it asks for a change."""
+        return self.verb not in READS
+
+
+def requests(lines: Iterable[str]) -> Iterator[Request]:
+    """The requests that an audit log tells of, in its order.
+
+    A line that is cut off is left out: the API server is writing it.
+    """
+    for line in lines:
+        if line.endswith("\n"):
+            entry = json.loads(line)
+            stage = "ResponseStarted" if entry["verb"] == "watch" else "ResponseComplete"
+            if entry["stage"] == stage:
+                yield _request(entry)
+
+
+def of_clusters(found: Iterable[Request], user: str) -> list[Request]:
+    """What a user asked for, but for leader election."""
+    return [entry for entry in found if entry.user == user and entry.resource != LEASES]
+
+
+def between(found: Iterable[Request], start: float, end: float) -> list[Request]:
+    """The requests that were answered from `start` on, before `end`."""
+    return [entry for entry in found if start <= entry.at < end]
+
+
+def by_verb(found: Iterable[Request]) -> dict[str, int]:
+    """How many requests there were of each verb."""
+    return dict(sorted(Counter(entry.verb for entry in found).items()))
+
+
+def most_lists(found: Iterable[Request], seconds: float) -> dict[str, int]:
+    """By kind, the most lists of one cluster's objects that fell into so many seconds.
+
+    Lists without a selector, with which a watch begins, count as one cluster's.
+    """
+    times: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for entry in found:
+        if entry.verb == "list":
+            times[entry.resource, entry.namespace, entry.selector].append(entry.at)
+    most: dict[str, int] = {}
+    for (resource, _, _), moments in sorted(times.items()):
+        most[resource] = max(most.get(resource, 0), _most_within(sorted(moments), seconds))
+    return most
+
+
+def _most_within(moments: Sequence[float], seconds: float) -> int:
+    """The most of these times, which ascend, in any half-open interval of that length."""
+    first = most = 0
+    for last, moment in enumerate(moments):
+        while moment - moments[first] >= seconds:
+            first += 1
+        most = max(most, last - first + 1)
+    return most
+
+
+def _request(entry: dict[str, Any]) -> Request:
+    target = entry.get("objectRef") or {}
+    query = urllib.parse.parse_qs(urllib.parse.urlsplit(entry["requestURI"]).query)
+    return Request(
+        at=datetime.fromisoformat(entry["stageTimestamp"]).timestamp(),
+        user=entry["user"]["username"],
+        verb=entry["verb"],
+        resource="/".join(
+            filter(None, (target.get("resource", ""), target.get("subresource", "")))
+        ),
+        namespace=target.get("namespace", ""),
+        name=target.get("name", ""),
+        code=(entry.get("responseStatus") or {}).get("code", 0),
+        selector=",".join(query.get("labelSelector", ())),
+    )

@@ -1,0 +1,65 @@
+"""Figures out of a page of metrics in Prometheus's format, and what came between two of them."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from prometheus_client.parser import text_string_to_metric_families
+
+Labels = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """The samples of a page."""
+
+    samples: Mapping[tuple[str, Labels], float]
+
+    @classmethod
+    def parse(cls, text: str) -> Page:
+        """Reads a page."""
+        return cls(
+            {
+                (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+                for family in text_string_to_metric_families(text)
+                for sample in family.samples
+            }
+        )
+
+    def total(self, name: str) -> float:
+        """The sum of a series over all of its labels; 0 where it has no sample."""
+        return sum(value for (found, _), value in self.samples.items() if found == name)
+
+    def buckets(self, histogram: str) -> dict[float, float]:
+        """The cumulative counts of a histogram by upper bound, summed over its other labels."""
+        counts: dict[float, float] = defaultdict(float)
+        for (found, labels), value in self.samples.items():
+            if found == f"{histogram}_bucket":
+                counts[float(dict(labels)["le"])] += value
+        return dict(sorted(counts.items()))
+
+
+def quantile(share: float, earlier: Page, later: Page, histogram: str) -> float:
+    """The quantile of what a histogram has counted between two pages, as Prometheus estimates it.
+
+    Within a bucket values are taken to be spread evenly. What lies above the last finite bound is
+    given as infinite, for nothing is known of it; NaN when nothing was counted.
+    """
+    before = earlier.buckets(histogram)
+    counts = {
+        bound: count - before.get(bound, 0.0) for bound, count in later.buckets(histogram).items()
+    }
+    if not counts or counts[math.inf] == 0:
+        return math.nan
+    rank = share * counts[math.inf]
+    low, below = 0.0, 0.0
+    for bound, count in counts.items():
+        if count >= rank:
+            if math.isinf(bound):
+                return bound
+            return low + (bound - low) * (rank - below) / (count - below)
+        low, below = bound, count
+    raise AssertionError("the last bucket of a histogram holds all that it has counted")

@@ -1,0 +1,101 @@
+"""A bench with simulated pods, from its command line to its document."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from scale_tests.harness import terminal
+from scale_tests.harness.commands import CommandError
+from scale_tests.harness.kube import ApiError
+from scale_tests.harness.progress import StalledError
+from scale_tests.kwok import build, confinement
+from scale_tests.kwok.experiment import Cell, Scenario, measure
+from scale_tests.localkube import build as localkube_build
+from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.results import versions
+from scale_tests.results.bars import Bar
+from scale_tests.results.conclusion import conclude
+from scale_tests.results.document import document
+
+_NOTHING_WRITTEN = ": nothing was written."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """Scenarios, and what is made of them."""
+
+    name: str
+    """Of the document, such as `bench-operator`."""
+
+    scenarios: Callable[[bool], Sequence[Scenario]]
+    """What is measured; True for what `QUICK=1` asks for."""
+
+    bars: Callable[[Sequence[Cell]], list[Bar]]
+    table: Callable[[Sequence[Cell]], Table]
+    draw: Callable[[Sequence[Cell], Path], list[Path]]
+
+
+def begin(module: str) -> int:
+    """Builds what is needed, with the network that this takes, and goes on confined as a module.
+
+    Returns the status to exit with where it does not come that far.
+    """
+
+    def confined() -> int:
+        localkube_build.ensure_built()
+        build.ensure_built()
+        confinement.enter(module)
+
+    return terminal.run(confined, LocalkubeError, interrupted=_NOTHING_WRITTEN)
+
+
+def run(bench: Bench) -> int:
+    """Measures all scenarios, one after the other; returns 1 when a bar is missed."""
+    return terminal.run(
+        lambda: _measure(bench, Console(), quick=os.environ.get("QUICK") == "1"),
+        ApiError,
+        CommandError,
+        LocalkubeError,
+        StalledError,
+        interrupted=_NOTHING_WRITTEN,
+    )
+
+
+def _measure(bench: Bench, console: Console, *, quick: bool) -> int:
+    started, scenarios = datetime.now(UTC), bench.scenarios(quick)
+    cells = []
+    for scenario in scenarios:
+        with tempfile.TemporaryDirectory(prefix=f"{bench.name}-") as directory:
+            cells.append(measure(scenario, Path(directory), console.print))
+    bars = bench.bars(cells)
+    measured = document(
+        bench.name,
+        started=started,
+        versions={
+            **versions.of_repository(),
+            "kubernetes": localkube_build.version(),
+            "kwok": build.version(),
+        },
+        cells=cells,
+        bars=bars,
+        config={
+            "scenarios": [asdict(scenario) for scenario in scenarios],
+            "pods_are": "simulated: KWOK says that they run, and a stand-in answers for them",
+        },
+        quick=quick,
+    )
+    return conclude(
+        console,
+        measured,
+        table=bench.table(cells),
+        bars=bars,
+        draw=lambda directory: bench.draw(cells, directory),
+    )

@@ -1,0 +1,149 @@
+"""Answers in the place of all simulated pods: `python -m scale_tests.kwok.stand_in KUBECONFIG`.
+
+One process listens at the addresses of all of them, and knows by the address it is asked at who is
+meant: it watches which pods run. What it says is `reports`' to decide.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from kubernetes import client, config
+
+from scale_tests.harness.kube import core
+from scale_tests.harness.nodes import HTTP_PORT
+from scale_tests.harness.partisan import CLUSTER_LABEL
+from scale_tests.kwok import programs, reports
+from scale_tests.kwok.control_plane import ControlPlane
+from scale_tests.kwok.reports import Pod
+from scale_tests.localkube.api import Client
+
+USER = "stand-in"
+"""As whom it speaks to the API server."""
+
+_WAITING_CONNECTIONS = 8192
+_LONGEST_EVENT = 1 << 20
+
+
+class Directory:
+    """Who is at which address."""
+
+    def __init__(self, session: aiohttp.ClientSession, server: str) -> None:
+        self._session = session
+        self._server = server
+        self._pods: dict[str, Pod] = {}
+        self._revisions: dict[tuple[str, str], str] = {}
+
+    def at(self, address: str) -> Pod | None:
+        """The pod that has an address."""
+        return self._pods.get(address)
+
+    async def follow(self) -> None:
+        """Watches which pods run, for ever."""
+        while True:
+            async with self._session.get(
+                f"{self._server}/api/v1/pods",
+                params={
+                    "watch": "true",
+                    "labelSelector": CLUSTER_LABEL,
+                    "fieldSelector": "status.phase=Running",
+                },
+            ) as response:
+                response.raise_for_status()
+                # The API server ends a watch after a while; the next one begins with all there are.
+                async for line in response.content:
+                    event = json.loads(line)
+                    if event["type"] == "ADDED":
+                        await self._add(event["object"])
+
+    async def _add(self, pod: dict[str, Any]) -> None:
+        """Puts a pod at its address: whoever had it before is gone."""
+        metadata = pod["metadata"]
+        cluster = metadata["labels"][CLUSTER_LABEL]
+        self._pods[pod["status"]["podIP"]] = Pod(
+            cluster=cluster,
+            ordinal=int(metadata["name"].rpartition("-")[2]),
+            started=time.time(),
+            revision=await self._revision(metadata["namespace"], cluster),
+        )
+
+    async def _revision(self, namespace: str, cluster: str) -> str:
+        """The revision of the configuration with which a cluster's first pod started."""
+        key = namespace, cluster
+        if key not in self._revisions:
+            path = core(namespace, "configmaps", f"{cluster}-config")
+            async with self._session.get(f"{self._server}/{path}") as response:
+                response.raise_for_status()
+                document = await response.json()
+            self._revisions[key] = reports.revision_in(document["data"]["node.config"])
+        return self._revisions[key]
+
+
+class Conversation(asyncio.Protocol):
+    """One connection: one request, one answer."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self._received = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Remembers who is asked."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._pod = self._directory.at(transport.get_extra_info("sockname")[0])
+
+    def data_received(self, data: bytes) -> None:
+        """Answers when all of the request has come."""
+        self._received += data
+        answer = reports.answer(self._pod, self._received, time.time)
+        if answer is not None:
+            self._transport.write(answer)
+            self._transport.close()
+
+
+@contextmanager
+def stand_in(plane: ControlPlane) -> Iterator[None]:
+    """Answers for all pods of a control plane until the block is left. Raises ProgramError."""
+    argv = [sys.executable, "-m", "scale_tests.kwok.stand_in", str(plane.kubeconfig_of(USER))]
+    address = f"http://{plane.settings.node_address}:{HTTP_PORT}/"
+    probe = Client(plane.settings)
+
+    def obstacle() -> str:
+        found = probe.obstacle(address)
+        # At this address there is no pod, and it says so.
+        return "" if "no such pod" in found else found
+
+    with programs.running("stand-in", argv, plane.logs, obstacle=obstacle):
+        yield
+
+
+async def serve(kubeconfig: Path) -> None:
+    """Answers until the process is ended."""
+    settings = client.Configuration()
+    config.load_kube_config(config_file=str(kubeconfig), client_configuration=settings)
+    tls = ssl.create_default_context(cafile=settings.ssl_ca_cert)
+    tls.load_cert_chain(settings.cert_file, settings.key_file)
+    async with aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(ssl=tls),
+        timeout=aiohttp.ClientTimeout(total=None),
+        read_bufsize=_LONGEST_EVENT,
+    ) as session:
+        directory = Directory(session, settings.host)
+        loop = asyncio.get_running_loop()
+        await loop.create_server(
+            lambda: Conversation(directory), "0.0.0.0", HTTP_PORT, backlog=_WAITING_CONNECTIONS
+        )
+        await directory.follow()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(Path(sys.argv[1])))
