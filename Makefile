@@ -115,6 +115,14 @@ readme: bootstrap ## Regenerate the tables of the chart's README from its values
 bench: bootstrap ## Measure join latency, operator overhead and memory per node on the running cluster
 	$(PY) -m scale_tests.bench
 
+.PHONY: bench-operator
+bench-operator: bootstrap ## Measure the operator with thousands of simulated pods; as root (QUICK=1: hundreds)
+	$(PY) -m scale_tests.bench_operator
+
+.PHONY: bench-control-plane
+bench-control-plane: bootstrap ## Measure how a control plane starts thousands of simulated pods; as root (QUICK=1: hundreds)
+	$(PY) -m scale_tests.bench_control_plane
+
 .PHONY: bench-formation
 bench-formation: bootstrap ## Measure how clusters form and fail, one virtual machine per node on loopback (QUICK=1: fewer)
 	$(PY) -m scale_tests.formation

@@ -1,0 +1,1 @@
+"""What one real control plane carries, with simulated pods: `make bench-control-plane`."""

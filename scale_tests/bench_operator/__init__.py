@@ -1,0 +1,1 @@
+"""What the operator costs with thousands of pods, which are simulated: `make bench-operator`."""
