@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from scale_tests.harness.kube import Json
 from scale_tests.harness.progress import wait_for
@@ -17,6 +18,9 @@ USER = "kwok"
 
 PODS_PER_MACHINE = 110
 """Kubernetes' own limit."""
+
+STAGES = Path(__file__).with_name("stages.yaml")
+"""What KWOK does to machines and pods."""
 
 ZONES = 3
 _ROOM = 1.1
@@ -62,7 +66,7 @@ def machines(plane: ControlPlane, count: int) -> Iterator[None]:
     """
     program = build.ensure_built() / "kwok"
     argv = [
-        *(str(program), f"--kubeconfig={plane.kubeconfig_of(USER)}"),
+        *(str(program), f"--config={STAGES}", f"--kubeconfig={plane.kubeconfig_of(USER)}"),
         *("--manage-all-nodes=true", f"--server-address={_HEALTH}"),
         *(f"--cidr={PODS[1]}/{PODS.prefixlen}", f"--node-ip={plane.settings.node_address}"),
     ]
