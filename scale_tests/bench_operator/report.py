@@ -52,7 +52,14 @@ def bars(cells: Sequence[Cell]) -> list[Bar]:
 def _bars(cell: Cell) -> list[Bar]:
     title = scenario_of(cell).title
     p99, reconciles = cell["in_all"]["reconcile_p99"], cell["storm"]["reconciles"]
+    ready, count = cell["clusters_ready_at_end"], scenario_of(cell).clusters
     return [
+        Bar(
+            name=f"{title}: clusters that are ready when all is over",
+            value=ready,
+            bar=f"= {count}",
+            ok=ready == count,
+        ),
         Bar(
             name=f"{title}: writes at rest",
             value=cell["at_rest"]["writes"],

@@ -114,6 +114,7 @@ def measure(scenario: Scenario, directory: Path, say: Callable[[str], None]) -> 
             "at_rest": asdict(phase(resting, rested, found)),
             **(_storm(scenario, rested, calm, found) if scenario.storm_pods else {}),
             "in_all": asdict(phase(began, calm, found)),
+            "clusters_ready_at_end": sum(map(clusters.is_ready, clusters.statuses(plane.cluster))),
             "peak_memory_bytes": operator.peak_memory_bytes(),
             "samples": [asdict(sample) for sample in samples],
         }

@@ -29,6 +29,10 @@ fill machine by machine."""
 
 _HEALTH = "127.0.0.1:10247"
 
+_LEASE_SECONDS = 40
+"""A kubelet's default. Without a Lease that is renewed a machine is taken for dead after a while,
+and all of its pods for not ready."""
+
 
 def count_for(pods: int) -> int:
     """How many machines so many pods take, at least one in each zone."""
@@ -68,6 +72,7 @@ def machines(plane: ControlPlane, count: int) -> Iterator[None]:
     argv = [
         *(str(program), f"--config={STAGES}", f"--kubeconfig={plane.kubeconfig_of(USER)}"),
         *("--manage-all-nodes=true", f"--server-address={_HEALTH}"),
+        f"--node-lease-duration-seconds={_LEASE_SECONDS}",
         *(f"--cidr={PODS[1]}/{PODS.prefixlen}", f"--node-ip={plane.settings.node_address}"),
     ]
     client = Client(plane.settings)

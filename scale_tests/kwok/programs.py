@@ -36,7 +36,7 @@ def running(
     It is killed when the block is left: all that it knows is thrown away.
 
     Raises:
-        ProgramError: it does not become ready, with the last `obstacle`.
+        ProgramError: it does not become ready, with the last `obstacle`, or ends by itself.
     """
     log = logs / f"{name}.log"
     with (
@@ -54,6 +54,8 @@ def running(
             _wait(name, process, log, obstacle)
             yield process.pid
         finally:
+            # Whatever else went wrong, it is for this.
+            _require_running(name, process, log)
             process.kill()
 
 
@@ -61,14 +63,18 @@ def _wait(
     name: str, process: subprocess.Popen[bytes], log: Path, obstacle: Callable[[], str]
 ) -> None:
     def remaining() -> str:
-        if process.poll() is not None:
-            raise ProgramError(f"{name} ended with {process.returncode}:\n{_tail(log)}")
+        _require_running(name, process, log)
         return obstacle()
 
     try:
         waiting.until_none(remaining, seconds=START_LIMIT)
     except waiting.TimedOutError as error:
         raise ProgramError(f"{name} is not ready: {error}\n{_tail(log)}") from error
+
+
+def _require_running(name: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    if process.poll() is not None:
+        raise ProgramError(f"{name} ended with {process.returncode}:\n{_tail(log)}")
 
 
 def _tail(log: Path) -> str:

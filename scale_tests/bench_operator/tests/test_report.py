@@ -40,6 +40,7 @@ def cell(**changes: Mapping[str, Any] | int) -> Cell:
         "in_all": phase,
         "storm_changes": CHANGES,
         "storm_bound": 600,
+        "clusters_ready_at_end": 2,
         "peak_memory_bytes": 100 << 20,
         "samples": [{"second": 1.0, "ready": 50, "memory_mib": 90.0, "cpu_seconds": 1.0}],
     }
@@ -61,6 +62,7 @@ def test_all_bars_hold() -> None:
     [
         ({"at_rest": {"writes": 1}}, "writes at rest"),
         ({"at_rest": {"most_lists": {"endpointslices": 2}}}, "lists of a kind of child"),
+        ({"clusters_ready_at_end": 1}, "clusters that are ready"),
         ({"peak_memory_bytes": 250 << 20}, "the operator's memory"),
         ({"in_all": {"reconcile_p99": 1.0}}, "p99 of a reconcile"),
         ({"in_all": {"reconcile_p99": None}}, "p99 of a reconcile"),
