@@ -54,3 +54,11 @@ class Rule:
 def rules(*entries: Rule) -> dict[str, Any]:
     """Return the schema extension that makes the API server check the rules."""
     return {"x-kubernetes-validations": [entry.to_wire() for entry in entries]}
+
+
+def keyed_by(field: str) -> dict[str, Any]:
+    """Return the schema extension that makes a list one of unique entries, told apart by a field.
+
+    The entries of such a list may have different owners in server-side apply.
+    """
+    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [field]}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from partisan_operator.models.base import Resource, Rule, rules
+from partisan_operator.models.base import Resource, Rule, keyed_by, rules
 from partisan_operator.models.scheduling import LabelValue, LocalObjectReference
 
 OWN_PREFIX = "partisan.dev/"
@@ -162,10 +162,7 @@ class Pods(Resource):
         tuple[Variable, ...],
         Field(
             max_length=64,
-            json_schema_extra={
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-list-map-keys": ["name"],
-            },
+            json_schema_extra=keyed_by("name"),
         ),
     ] = ()
     """Further environment variables of the nodes; names are unique."""

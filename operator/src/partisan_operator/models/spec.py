@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from partisan_operator.models.base import Resource, Rule, rules
+from partisan_operator.models.base import Resource, Rule, keyed_by, rules
 from partisan_operator.models.metrics import Metrics
 from partisan_operator.models.overlay import Overlay
 from partisan_operator.models.pods import Pods
@@ -99,8 +99,7 @@ class PartisanClusterSpec(Resource):
             min_length=1,
             max_length=16,
             json_schema_extra={
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-list-map-keys": ["name"],
+                **keyed_by("name"),
                 **rules(
                     Rule(
                         "self.exists(c, c.name == 'default')",

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from partisan_operator.models.base import Resource
+from partisan_operator.models.base import Resource, keyed_by
 from partisan_operator.models.overlay import OverlayKind
 from partisan_operator.models.workload import AD_COUNTER
 
@@ -293,10 +293,7 @@ class PartisanClusterStatus(Resource):
         tuple[ChannelStatus, ...],
         Field(
             max_length=32,
-            json_schema_extra={
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-list-map-keys": ["name"],
-            },
+            json_schema_extra=keyed_by("name"),
         ),
     ] = ()
     """Traffic by channel."""
@@ -314,10 +311,7 @@ class PartisanClusterStatus(Resource):
         tuple[Condition, ...],
         Field(
             max_length=16,
-            json_schema_extra={
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-list-map-keys": ["type"],
-            },
+            json_schema_extra=keyed_by("type"),
         ),
     ] = ()
     """Ready, Progressing, OverlayConnected, WorkloadConverged, Degraded, Paused."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from partisan_operator.models.base import Resource, Rule, rules
+from partisan_operator.models.base import Resource, Rule, keyed_by, rules
 from partisan_operator.models.quantities import ByteSize, Duration, IntOrText
 
 ChannelName = Annotated[
@@ -127,10 +127,7 @@ class Custom(Resource):
         tuple[Argument, ...],
         Field(
             max_length=32,
-            json_schema_extra={
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-list-map-keys": ["name"],
-            },
+            json_schema_extra=keyed_by("name"),
         ),
     ] = ()
     """What the module is given. One that is missing has the module's default, one that does not
