@@ -24,7 +24,7 @@
 -export([result/1]).
 
 -type ordinal() :: plan_names:ordinal().
--type milliseconds() :: non_neg_integer().
+-type milliseconds() :: partisan_sim_events:milliseconds().
 
 %% Bytes of payload, and by channel what has been sent as frames.
 -type sent() :: #{
@@ -63,10 +63,9 @@
     protocol :: module(),
     network :: partisan_sim_network:t(),
     seed :: integer(),
-    now = 0 :: milliseconds(),
+    events = partisan_sim_events:new() :: partisan_sim_events:t(),
     serial = 0 :: non_neg_integer(),
     nodes = #{} :: #{partisan_peer:name() => #node{}},
-    queue = #{} :: #{milliseconds() => [{partisan_peer:name(), increment | tuple()}]},
     counted = 0 :: non_neg_integer(),
     finished = #{} :: #{partisan_peer:name() => true},
     payload = 0 :: non_neg_integer(),
@@ -132,8 +131,8 @@ start(Ordinal, #counter{names = Names, run = Run} = C) ->
 
 %% @doc Lets this many milliseconds pass.
 -spec run(milliseconds(), t()) -> t().
-run(Milliseconds, #counter{now = Now} = C) ->
-    advance(Now + Milliseconds, C).
+run(Milliseconds, #counter{events = Events} = C) ->
+    advance(partisan_sim_events:now(Events) + Milliseconds, C).
 
 %% @doc What all nodes have sent so far.
 -spec sent(t()) -> sent().
@@ -179,21 +178,16 @@ result(#counter{nodes = Nodes} = C) ->
 
 %% Internals: time.
 
-advance(Until, #counter{now = Now, queue = Queue} = C) ->
-    case maps:take(Now, Queue) of
-        {Events, Rest} ->
-            Occurred = lists:foldl(fun occur/2, C#counter{queue = Rest}, lists:reverse(Events)),
-            % What took no time is due in the same millisecond.
-            advance(Until, Occurred);
-        error when Now < Until ->
-            advance(Until, C#counter{now = Now + 1});
-        error ->
-            C
+advance(Until, #counter{events = Events} = C) ->
+    case partisan_sim_events:due(Until, Events) of
+        {due, Due, Later} ->
+            advance(Until, lists:foldl(fun occur/2, C#counter{events = Later}, Due));
+        {elapsed, Elapsed} ->
+            C#counter{events = Elapsed}
     end.
 
-schedule(Delay, Name, Event, #counter{now = Now, queue = Queue} = C) ->
-    At = Now + Delay,
-    C#counter{queue = Queue#{At => [{Name, Event} | maps:get(At, Queue, [])]}}.
+schedule(Delay, Name, Event, #counter{events = Events} = C) ->
+    C#counter{events = partisan_sim_events:schedule(Delay, {Name, Event}, Events)}.
 
 occur({Name, increment}, #counter{parameters = #{impressions := Impressions}} = C0) ->
     % The newest replica first, as in production: an ad may just have reached its threshold.
@@ -321,5 +315,5 @@ get_node(Name, #counter{nodes = Nodes}) ->
 put_node(#node{name = Name} = Node, #counter{nodes = Nodes} = C) ->
     C#counter{nodes = Nodes#{Name => Node}}.
 
-microseconds(#counter{now = Now}) ->
-    plan_names:incarnation(Now).
+microseconds(#counter{events = Events}) ->
+    plan_names:incarnation(partisan_sim_events:now(Events)).
