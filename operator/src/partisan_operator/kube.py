@@ -60,6 +60,11 @@ class KubeError(Exception):
         super().__init__(message)
         self.code = code
 
+    @property
+    def out_of_reach(self) -> bool:
+        """Whether the kind is not served here, or is not this operator's to use."""
+        return self.code in (403, 404)
+
 
 @dataclass(frozen=True)
 class Query:

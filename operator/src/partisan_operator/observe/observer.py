@@ -208,7 +208,7 @@ class Observer:
         try:
             found = await self._kube.find(pod_monitor.KIND, cluster.namespace, query)
         except KubeError as error:
-            if error.code not in (403, 404):
+            if not error.out_of_reach:
                 raise
             return Monitoring.NO_KIND
         live.update({(item["kind"], item["metadata"]["name"]): item for item in found})
@@ -257,7 +257,7 @@ class Observer:
         try:
             certificates = await self._kube.find(certificate.KIND, namespace, query)
         except KubeError as error:
-            if error.code not in (403, 404):
+            if not error.out_of_reach:
                 raise
             return Issued(refusal=str(error), secret=found)
         named = (item for item in certificates if item["metadata"]["name"] == cluster.name)
