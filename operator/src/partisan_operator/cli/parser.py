@@ -23,6 +23,8 @@ from partisan_operator.cli.commands import (
     top,
     undo,
 )
+from partisan_operator.plan import Assumptions
+from partisan_operator.plan.prediction import BUDGET_SECONDS, TIMEOUT_SECONDS
 
 PROGRAM = "kubectl partisan"
 
@@ -68,6 +70,9 @@ def _argument(*flags: str, **settings: Any) -> Argument:
 
 
 _NAME = _argument(NAME, metavar="NAME", help="the cluster")
+
+_ASSUMED = Assumptions()
+_LATENCY = "{}-{}".format(*_ASSUMED.latency_ms)
 
 COMMANDS = (
     Command(
@@ -122,20 +127,41 @@ COMMANDS = (
             _argument("-f", "--filename", required=True, help="the manifest; - for the input"),
             _argument("-o", "--output", choices=("text", "json"), default="text"),
             _argument("-d", "--directory", type=Path, help="write a page and a picture there"),
-            _argument("--seed", type=int, default=1, help="the same one is the same plan (1)"),
-            _argument("--latency", default="1-2", help="milliseconds one way, a range (1-2)"),
             _argument(
-                "--pods-per-second", type=float, default=10.0, help="how fast nodes start (10)"
+                "--seed",
+                type=int,
+                default=_ASSUMED.seed,
+                help=f"the same one is the same plan ({_ASSUMED.seed})",
             ),
-            _argument("--zones", type=int, default=1, help="that pods are spread over (1)"),
+            _argument(
+                "--latency",
+                default=_LATENCY,
+                help=f"milliseconds one way, a range ({_LATENCY})",
+            ),
+            _argument(
+                "--pods-per-second",
+                type=float,
+                default=_ASSUMED.pods_per_second,
+                help=f"how fast nodes start ({_ASSUMED.pods_per_second:g})",
+            ),
+            _argument(
+                "--zones",
+                type=int,
+                default=_ASSUMED.zones,
+                help=f"that pods are spread over ({_ASSUMED.zones})",
+            ),
             _argument(
                 "--budget",
                 type=float,
-                default=60.0,
-                help="CPU seconds, about; what would take more is predicted from less (60)",
+                default=BUDGET_SECONDS,
+                help="CPU seconds, about; what would take more is predicted from less"
+                f" ({BUDGET_SECONDS:g})",
             ),
             _argument(
-                "--timeout", type=float, default=600.0, help="seconds, of each simulation (600)"
+                "--timeout",
+                type=float,
+                default=TIMEOUT_SECONDS,
+                help=f"seconds, of each simulation ({TIMEOUT_SECONDS:g})",
             ),
             _argument("--server", action="store_true", help="let the API server check it first"),
             _argument("--image", default="", help="the node's image, to simulate in a container"),
