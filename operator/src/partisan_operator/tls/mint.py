@@ -43,7 +43,7 @@ def new_authority(cluster: str, now: datetime, duration: timedelta) -> KeyPair:
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
         .sign(key, hashes.SHA256())
     )
-    return KeyPair(_pem(certificate), _key_pem(key))
+    return KeyPair(pem(certificate), _key_pem(key))
 
 
 def issue(authority: KeyPair, name: str, now: datetime, duration: timedelta) -> KeyPair:
@@ -76,7 +76,12 @@ def issue(authority: KeyPair, name: str, now: datetime, duration: timedelta) -> 
         )
         .sign(issuer_key, hashes.SHA256())
     )
-    return KeyPair(_pem(certificate), _key_pem(key))
+    return KeyPair(pem(certificate), _key_pem(key))
+
+
+def pem(certificate: x509.Certificate) -> str:
+    """Return a certificate as PEM."""
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()
 
 
 def _name(common_name: str) -> x509.Name:
@@ -95,10 +100,6 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
         encipher_only=False,
         decipher_only=False,
     )
-
-
-def _pem(certificate: x509.Certificate) -> str:
-    return certificate.public_bytes(serialization.Encoding.PEM).decode()
 
 
 def _key_pem(key: ec.EllipticCurvePrivateKey) -> str:

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 
 from partisan_operator.children.child import owned_by
 from partisan_operator.children.tls_files import AUTHORITIES, CERTIFICATE, KEY
-from partisan_operator.tls.mint import KeyPair
+from partisan_operator.tls.mint import KeyPair, pem
 from partisan_operator.tls.rotation import AuthoritySecret, Certificate, NodesSecret, Store
 
 _UNREADABLE = (ValueError, TypeError, UnsupportedAlgorithm)
@@ -73,13 +73,13 @@ def _read(certificate: x509.Certificate, signers: Iterable[x509.Certificate]) ->
         issuer="" if issuer is None else _fingerprint(issuer),
         not_after=certificate.not_valid_after_utc,
         names=_names(certificate),
-        pem=certificate.public_bytes(serialization.Encoding.PEM).decode(),
+        pem=pem(certificate),
     )
 
 
-def _certificates(pem: str) -> list[x509.Certificate]:
+def _certificates(text: str) -> list[x509.Certificate]:
     try:
-        return x509.load_pem_x509_certificates(pem.encode())
+        return x509.load_pem_x509_certificates(text.encode())
     except _UNREADABLE:
         return []
 
