@@ -8,7 +8,7 @@
 The figures are *simulated*: the program `partisan_plan` runs the nodes' own protocol modules in
 virtual time on the very configuration that the pods would read. `scenario` says which clusters are
 simulated, for large ones are predicted from smaller ones; `prediction` makes figures of what came
-out; `page` shows them. `kubectl partisan plan` is this in a terminal.
+out. `kubectl partisan plan` is this in a terminal, and `cli.plan_page` shows it.
 """
 
 from partisan_operator.plan.prediction import Prediction, predict
