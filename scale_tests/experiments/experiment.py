@@ -6,7 +6,6 @@ synchronizations x trials, is a list of `Point`s; every point is one PartisanClu
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,11 +113,12 @@ class Experiment(Part):
     def speedup_of(self, nodes: int) -> float:
         """The speedup of a cluster of so many nodes."""
         slower = (speedup for least, speedup in self.speedup_from.items() if nodes >= least)
-        return min(self.speedup, *slower, math.inf)
+        return min([self.speedup, *slower])
 
     def speedup_text(self) -> str:
         """The speedups of the sizes that are run, such as "30, from 256 nodes on 10"."""
-        text, last = f"{self.speedup_of(min(self.sizes)):g}", self.speedup_of(min(self.sizes))
+        last = self.speedup_of(min(self.sizes))
+        text = f"{last:g}"
         for nodes in sorted(self.sizes):
             if (speedup := self.speedup_of(nodes)) != last:
                 text, last = f"{text}, from {nodes} nodes on {speedup:g}", speedup
