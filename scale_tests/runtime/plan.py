@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -138,15 +139,20 @@ def throughput(chosen: Plan, *, rtt_ms: float, congestion: str) -> list[Job]:
 
 def head_of_line(chosen: Plan) -> list[Job]:
     """A ping on one channel, without and with bulk on another, all systems in turn."""
+    return pings((OURS, DISTERL, RAW), 2 * chosen.milliseconds, chosen.repetitions)
+
+
+def pings(systems: Sequence[System], milliseconds: int, repetitions: int) -> list[Job]:
+    """A ping without and with bulk beside it, each for so long, of these systems in turn."""
     settings: Settings = {
         "experiment": "ping",
         "payload": PING,
         "bulk": BULK,
-        "milliseconds": 2 * chosen.milliseconds,
+        "milliseconds": milliseconds,
     }
     return [
         Job(system=system, settings=settings, repetition=repetition)
-        for repetition, system in product(range(chosen.repetitions), (OURS, DISTERL, RAW))
+        for repetition, system in product(range(repetitions), systems)
     ]
 
 

@@ -23,13 +23,16 @@ from rich.console import Console
 from rich.table import Table
 
 from scale_tests.harness import terminal
-from scale_tests.harness.commands import ROOT, CommandError
+from scale_tests.harness.commands import CommandError, relative
 from scale_tests.results import versions
 from scale_tests.results.document import document, write
 from scale_tests.runtime import driver, plan
 from scale_tests.runtime.wire import WireError, wire
 
 _REPETITIONS = 5
+_MILLISECONDS = 2000
+"""How long each repetition pings, without bulk and again with it."""
+
 _EVENTS = ("sched:sched_switch", "sched:sched_wakeup", "sched:sched_wakeup_new")
 _EVENT = re.compile(r"(?P<seconds>\d+)\.(?P<nanoseconds>\d{9}): +sched:sched_(?P<name>\w+): ")
 _SWITCH = re.compile(
@@ -130,7 +133,7 @@ def _run(console: Console) -> int:
             config={"repetitions": _REPETITIONS, "bulk": plan.BULK, "rtt_ms": 0},
         )
     )
-    console.print(f"Written: {file.relative_to(ROOT)}")
+    console.print(f"Written: {relative(file)}")
     return 0
 
 
@@ -138,19 +141,7 @@ def _pings(trace: Path, console: Console) -> list[driver.Cell]:
     argv = ["perf", "record", "--quiet", "--all-cpus", "--clockid", "CLOCK_MONOTONIC"]
     argv += ["--mmap-pages", "16384", "--output", str(trace)]
     argv += [word for event in _EVENTS for word in ("--event", event)]
-    jobs = [
-        plan.Job(
-            system=plan.OURS,
-            settings={
-                "experiment": "ping",
-                "payload": plan.PING,
-                "bulk": plan.BULK,
-                "milliseconds": 2000,
-            },
-            repetition=repetition,
-        )
-        for repetition in range(_REPETITIONS)
-    ]
+    jobs = plan.pings([plan.OURS], _MILLISECONDS, _REPETITIONS)
     # Ends, and writes what it has, when its standard input does.
     with (
         wire(0, "reno") as line,
