@@ -20,7 +20,7 @@ from scale_tests.bench.manifests import CLUSTER
 from scale_tests.bench.processes import Footprint, footprints
 from scale_tests.harness import environment as environments
 from scale_tests.harness import operator
-from scale_tests.harness.commands import ROOT
+from scale_tests.harness.commands import relative
 from scale_tests.harness.kube import Cluster
 from scale_tests.harness.nodes import read_nodes
 from scale_tests.harness.removal import remove_cluster
@@ -84,7 +84,7 @@ def main() -> int:
             quick=quick,
         )
     )
-    console.print(f"\n{file.relative_to(ROOT)}")
+    console.print(f"\n{relative(file)}")
     remove_cluster(cluster, measure.NAMESPACE, CLUSTER)
     return 0 if held else 1
 

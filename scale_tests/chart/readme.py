@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scale_tests.chart.alerts import Alert, chart_alerts
 from scale_tests.chart.values import ChartError, Value, described_values
-from scale_tests.harness.commands import ROOT
+from scale_tests.harness.commands import ROOT, relative
 from scale_tests.harness.operator import CHART
 
 README = ROOT / CHART / "README.md"
@@ -61,7 +61,7 @@ def check_readme() -> None:
         ChartError: it differs.
     """
     if README.read_text() != generated(README.read_text(), README.parent):
-        raise ChartError(f"{README.relative_to(ROOT)} is out of date: make readme")
+        raise ChartError(f"{relative(README)} is out of date: make readme")
 
 
 def _default(value: Value) -> str:

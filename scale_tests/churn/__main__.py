@@ -28,7 +28,7 @@ from scale_tests.demo.diagnosis import explain
 from scale_tests.harness import environment as environments
 from scale_tests.harness import operator, terminal
 from scale_tests.harness.capacity import capacity
-from scale_tests.harness.commands import ROOT, CommandError
+from scale_tests.harness.commands import ROOT, CommandError, relative
 from scale_tests.harness.environment import ConfigurationError, Environment
 from scale_tests.harness.kube import ApiError, Cluster, partisan_cluster
 from scale_tests.harness.progress import StalledError
@@ -123,7 +123,7 @@ def _run(console: Console, programme: Programme, *, quick: bool) -> int:
     )
     _show(console, [result.outcome(p, recorder.samples) for p in conductor.phases])
     held = show_bars(console, bars)
-    console.print(f"\n{directory.relative_to(ROOT)}")
+    console.print(f"\n{relative(directory)}")
     remove_cluster(cluster, NAMESPACE, NAME)
     return 0 if held else 1
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from scale_tests.dashboards import cluster, operator, scalability
 from scale_tests.dashboards.files import DIRECTORY, as_json
-from scale_tests.harness.commands import ROOT
+from scale_tests.harness.commands import relative
 
 DASHBOARDS = {
     "cluster": cluster.build,
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
             DIRECTORY.mkdir(exist_ok=True)
             path.write_text(text)
         advice = "differs: make dashboards" if check else "is new: commit it"
-        print(f"dashboards: {path.relative_to(ROOT)} {advice}", file=sys.stderr)
+        print(f"dashboards: {relative(path)} {advice}", file=sys.stderr)
     return differs
 
 

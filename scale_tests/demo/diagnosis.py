@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from scale_tests.harness import operator
-from scale_tests.harness.commands import ROOT
+from scale_tests.harness.commands import relative
 from scale_tests.harness.kube import ApiError, Cluster
 from scale_tests.harness.must_gather import events, must_gather
 from scale_tests.harness.partisan import read_cluster
@@ -35,7 +35,7 @@ def explain(console: Console, cluster: Cluster, namespace: str, name: str, direc
         must_gather(cluster, namespace, directory)
     except ApiError as error:
         _line(console, f"The API server could not be asked any further: {error}")
-    console.print(f"\nEverything else is in {directory.relative_to(ROOT)}/.", highlight=False)
+    console.print(f"\nEverything else is in {relative(directory)}/.", highlight=False)
 
 
 def _line(console: Console, text: str) -> None:

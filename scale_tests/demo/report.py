@@ -15,7 +15,7 @@ from scale_tests.demo import pictures
 from scale_tests.demo.live import size
 from scale_tests.demo.result import Result, bars, compute
 from scale_tests.demo.samples import Sample
-from scale_tests.harness.commands import ROOT
+from scale_tests.harness.commands import relative
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json
 from scale_tests.results import document as documents
@@ -73,7 +73,7 @@ def write(
         bars=checked,
         local_cluster=environment.local,
         config=manifest,
-        directory=str(directory.relative_to(ROOT)),
+        directory=str(relative(directory)),
     ) | {"result": asdict(result)}
     documents.write(measured, directory)
     documents.write(measured)

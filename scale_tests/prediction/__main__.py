@@ -15,7 +15,7 @@ from partisan_operator.plan.simulator import Simulator, SimulatorError
 from rich.console import Console
 
 from scale_tests.harness import terminal
-from scale_tests.harness.commands import CommandError
+from scale_tests.harness.commands import CommandError, relative
 from scale_tests.prediction import pictures, report
 from scale_tests.prediction.compare import CellError, bars, cells, compare
 from scale_tests.results import versions
@@ -92,7 +92,7 @@ def _run(console: Console, options: argparse.Namespace) -> int:
         ),
         options.out,
     )
-    console.print(f"Written: {file}, {page} and {drawn[0]}")
+    console.print("Written: {}, {} and {}".format(*map(relative, (file, page, drawn[0]))))
     return 0 if held else 1
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from scale_tests.harness.commands import ROOT
+from scale_tests.harness.commands import relative
 from scale_tests.results.bars import Bar
 from scale_tests.results.document import write
 from scale_tests.results.tables import show_bars
@@ -31,5 +31,5 @@ def conclude(
     held = show_bars(console, bars)
     file = write(measured)
     files = (file, *draw(file.with_suffix("")))
-    console.print(f"Written: {', '.join(str(f.relative_to(ROOT)) for f in files)}")
+    console.print(f"Written: {', '.join(str(relative(f)) for f in files)}")
     return 0 if held else 1

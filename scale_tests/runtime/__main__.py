@@ -18,7 +18,7 @@ from rich.console import Console
 
 from scale_tests.formation.fleet import FleetError
 from scale_tests.harness import terminal
-from scale_tests.harness.commands import ROOT, CommandError
+from scale_tests.harness.commands import CommandError, relative
 from scale_tests.harness.progress import StalledError
 from scale_tests.results import versions
 from scale_tests.results.bars import Bar
@@ -83,7 +83,7 @@ def _run(console: Console, parts: set[str], *, quick: bool) -> int:
     files[-1].write_text(markdown(shown, directory))
     page.show(console, cells, weights)
     held = show_bars(console, [*bars, *light])
-    console.print(f"Written: {', '.join(str(file.relative_to(ROOT)) for file in files)}")
+    console.print(f"Written: {', '.join(str(relative(file)) for file in files)}")
     return 0 if held else 1
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 
 from scale_tests.harness import terminal
-from scale_tests.harness.commands import CommandError
+from scale_tests.harness.commands import CommandError, relative
 from scale_tests.results import versions
 from scale_tests.results.document import write
 from scale_tests.results.tables import show_bars
@@ -60,7 +60,7 @@ def _run(console: Console, options: argparse.Namespace) -> int:
     )
     pictured = file.with_suffix("")
     drawn = pictures.draw(figures, pictured)
-    console.print(f"Written: {file} and {len(drawn)} pictures in {pictured}")
+    console.print(f"Written: {relative(file)} and {len(drawn)} pictures in {relative(pictured)}")
     return 0 if held else 1
 
 

@@ -21,7 +21,7 @@ from scale_tests.dashboards.files import committed
 from scale_tests.dashboards.pictures import asking, draw
 from scale_tests.harness import environment as environments
 from scale_tests.harness import operator, terminal
-from scale_tests.harness.commands import CommandError
+from scale_tests.harness.commands import CommandError, relative
 from scale_tests.harness.environment import ConfigurationError
 from scale_tests.harness.kube import ApiError, Cluster
 from scale_tests.harness.nodes import read_nodes
@@ -85,7 +85,7 @@ def _run(console: Console, directory: Path) -> int:
         )
     )
     stage.remove()
-    console.print(f"{file}\n{directory}/dashboard-*.svg", highlight=False)
+    console.print(f"{relative(file)}\n{relative(directory)}/dashboard-*.svg", highlight=False)
     return 0 if held else 1
 
 
