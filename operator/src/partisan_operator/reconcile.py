@@ -132,8 +132,9 @@ def plan(
     credentials = (*([] if tls.step is None else [tls.step]), *map(Apply, tls.children))
     foundations = family.foundations if observation.complete else ()
     stateful_sets = family.stateful_sets
-    configured = tuple(_configured(cluster, observation))
-    if problem is not None and not scale_down.bearable(cluster, observation):
+    if problem is None or scale_down.bearable(cluster, observation):
+        configured = tuple(_configured(cluster, observation))
+    else:
         # What is asked of fewer nodes would cut these off: what they were told last stays.
         foundations = tuple(_as_given(foundations, observation))
         stateful_sets = tuple(_as_given(stateful_sets, observation))
