@@ -14,38 +14,27 @@ from partisan_operator.models.base import Rule, rules
 _DURATION_PART = r"[0-9]{1,7}(\.[0-9]{1,3})?(ms|s|m|h)"
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 
-Duration = Annotated[
-    str,
-    Field(
+
+def _between(least: str, most: str, *, such_as: str) -> Any:
+    """Return the field of a duration that is from one to another."""
+    return Field(
         max_length=24,
         json_schema_extra=rules(
             Rule(
                 rule=(
-                    f"self.matches(r'^({_DURATION_PART})+$')"
-                    " && duration(self) >= duration('1ms') && duration(self) <= duration('24h')"
+                    f"self.matches(r'^({_DURATION_PART})+$') && duration(self) >="
+                    f" duration('{least}') && duration(self) <= duration('{most}')"
                 ),
-                message="must be a duration between 1ms and 24h, such as 500ms, 10s or 1m30s",
+                message=f"must be a duration between {least} and {most}, such as {such_as}",
             )
         ),
-    ),
-]
+    )
+
+
+Duration = Annotated[str, _between("1ms", "24h", such_as="500ms, 10s or 1m30s")]
 """A Go-style duration such as `500ms`, `10s` or `1m30s`."""
 
-Lifetime = Annotated[
-    str,
-    Field(
-        max_length=24,
-        json_schema_extra=rules(
-            Rule(
-                rule=(
-                    f"self.matches(r'^({_DURATION_PART})+$')"
-                    " && duration(self) >= duration('10m') && duration(self) <= duration('87600h')"
-                ),
-                message="must be a duration between 10m and 87600h, such as 90m, 24h or 2160h",
-            )
-        ),
-    ),
-]
+Lifetime = Annotated[str, _between("10m", "87600h", such_as="90m, 24h or 2160h")]
 """How long a certificate lasts, as a Go-style duration: hours are its longest unit."""
 
 _QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
