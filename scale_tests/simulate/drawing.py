@@ -90,6 +90,13 @@ def line(axes: Axes, figures: Figures, overlay: str) -> None:
         published(axes, paper, colour)
 
 
+def lines(axes: Axes, figures: Figures, overlays: Sequence[str]) -> None:
+    """The lines of several overlays, with their legend."""
+    for overlay in overlays:
+        line(axes, figures, overlay)
+    legend(axes)
+
+
 def published(axes: Axes, points: Sequence[tuple[float, float]], colour: str) -> None:
     """The papers' values, which nothing joins."""
     axes.plot(

@@ -16,12 +16,10 @@ RELIABLE = ("hyparview", "plumtree", "cyclon_acked", "cyclon", "scamp")
 def plot_reliability(figure: Figure, figures: Figures) -> None:
     """Share of the living that a broadcast reaches, against the share that failed."""
     axes = figure.add_subplot()
-    for overlay in RELIABLE:
-        drawing.line(axes, figures, overlay)
+    drawing.lines(axes, figures, RELIABLE)
     axes.set_xlabel("nodes failed at once, %")
     axes.set_ylabel("reached by a broadcast, % of the living")
     axes.set_ylim(0, 104)
-    drawing.legend(axes)
 
 
 def plot_recovery(figure: Figure, figures: Figures) -> None:

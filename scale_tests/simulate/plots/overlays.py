@@ -31,12 +31,10 @@ def plot_shape(figure: Figure, figures: Figures) -> None:
 def plot_in_degree(figure: Figure, figures: Figures) -> None:
     """How many nodes are known by so many others."""
     axes = figure.add_subplot()
-    for overlay in SHAPED:
-        drawing.line(axes, figures, overlay)
+    drawing.lines(axes, figures, SHAPED)
     axes.set_xlabel("in-degree")
     axes.set_ylabel("nodes, %")
     axes.set_yscale("log")
-    drawing.legend(axes)
 
 
 def plot_view_size(figure: Figure, figures: Figures) -> None:
