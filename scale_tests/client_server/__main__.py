@@ -26,7 +26,6 @@ from scale_tests.harness.commands import CommandError
 from scale_tests.harness.progress import StalledError
 from scale_tests.results import versions
 from scale_tests.results.conclusion import conclude
-from scale_tests.results.document import document
 
 _FULL_CLIENTS, _QUICK_CLIENTS = 1024, 128
 _FULL_SPEEDUP, _QUICK_SPEEDUP = 4.0, 256.0
@@ -72,22 +71,17 @@ def _measure(console: Console, runs: list[Run], *, quick: bool) -> int:
     started = datetime.now(UTC)
     release = build_release()
     cells = [measure(run, release, console.print) for run in runs]
-    bars = report.bars(cells)
-    measured = document(
+    return conclude(
+        console,
         "client_server",
         started=started,
         versions=versions.of_machine(),
         cells=cells,
-        bars=bars,
+        bars=report.bars(cells),
+        table=report.table(cells),
+        draw=lambda directory: report.draw(cells, directory),
         config={"runs": [asdict(run) for run in runs], "nodes_are": "processes, not pods"},
         quick=quick,
-    )
-    return conclude(
-        console,
-        measured,
-        table=report.table(cells),
-        bars=bars,
-        draw=lambda directory: report.draw(cells, directory),
     )
 
 

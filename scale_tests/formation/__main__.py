@@ -20,7 +20,6 @@ from scale_tests.harness import terminal
 from scale_tests.harness.commands import CommandError
 from scale_tests.results import versions
 from scale_tests.results.conclusion import conclude
-from scale_tests.results.document import document
 
 
 def plan(*, quick: bool) -> dict[str, Callable[[Lab], list[Cell]]]:
@@ -61,22 +60,17 @@ def _measure(
     started = datetime.now(UTC)
     lab = Lab(release=build_release(), say=console.print)
     cells = [cell for experiment in chosen.values() for cell in experiment(lab)]
-    bars = report.bars(cells)
-    measured = document(
+    return conclude(
+        console,
         "formation",
         started=started,
         versions=versions.of_machine(),
         cells=cells,
-        bars=bars,
+        bars=report.bars(cells),
+        table=report.table(cells),
+        draw=lambda directory: report.draw(cells, directory),
         config={"experiments": list(chosen)},
         quick=quick,
-    )
-    return conclude(
-        console,
-        measured,
-        table=report.table(cells),
-        bars=bars,
-        draw=lambda directory: report.draw(cells, directory),
     )
 
 

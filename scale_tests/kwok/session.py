@@ -23,7 +23,6 @@ from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.results import versions
 from scale_tests.results.bars import Bar
 from scale_tests.results.conclusion import conclude
-from scale_tests.results.document import document
 
 _NOTHING_WRITTEN = ": nothing was written."
 
@@ -75,8 +74,8 @@ def _measure(bench: Bench, console: Console, *, quick: bool) -> int:
     for scenario in scenarios:
         with tempfile.TemporaryDirectory(prefix=f"{bench.name}-") as directory:
             cells.append(measure(scenario, Path(directory), console.print))
-    bars = bench.bars(cells)
-    measured = document(
+    return conclude(
+        console,
         bench.name,
         started=started,
         versions={
@@ -85,17 +84,12 @@ def _measure(bench: Bench, console: Console, *, quick: bool) -> int:
             "kwok": build.version(),
         },
         cells=cells,
-        bars=bars,
+        bars=bench.bars(cells),
+        table=bench.table(cells),
+        draw=lambda directory: bench.draw(cells, directory),
         config={
             "scenarios": [asdict(scenario) for scenario in scenarios],
             "pods_are": "simulated: KWOK says that they run, and a stand-in answers for them",
         },
         quick=quick,
-    )
-    return conclude(
-        console,
-        measured,
-        table=bench.table(cells),
-        bars=bars,
-        draw=lambda directory: bench.draw(cells, directory),
     )

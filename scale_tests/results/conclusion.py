@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +12,27 @@ from rich.table import Table
 
 from scale_tests.harness.commands import relative
 from scale_tests.results.bars import Bar
-from scale_tests.results.document import write
+from scale_tests.results.document import document, write
 from scale_tests.results.tables import show_bars
 
 
 def conclude(
     console: Console,
-    measured: Mapping[str, Any],
+    name: str,
     *,
-    table: Table,
+    started: datetime,
+    versions: Mapping[str, str],
+    cells: Sequence[Mapping[str, Any]],
     bars: Sequence[Bar],
+    table: Table,
     draw: Callable[[Path], Sequence[Path]],
+    **meta: Any,
 ) -> int:
     """Prints table and bars, writes the document, and draws into a directory of its name.
 
-    Returns the status to exit with: 1 when a bar is missed.
+    `meta` is as `document` takes it. Returns the status to exit with: 1 when a bar is missed.
     """
+    measured = document(name, started=started, versions=versions, cells=cells, bars=bars, **meta)
     console.print(table)
     held = show_bars(console, bars)
     file = write(measured)
