@@ -124,6 +124,16 @@ class Subject:
         """Waits until a run is under way: some node counts so many impressions."""
         self.wait(f"{impressions} impressions", lambda status: status.workload.value >= impressions)
 
+    def wait_degraded(self, reason: str) -> str:
+        """Waits until it says that something is wrong for this reason; returns its words."""
+
+        def told(status: ClusterStatus) -> bool:
+            return status.trouble is not None and status.trouble.reason == reason
+
+        trouble = self.wait(f"Degraded for {reason}", told).trouble
+        assert trouble is not None
+        return trouble.message
+
     def children(self) -> list[str]:
         """All objects that belong to it, as `kind/name`. Raises ApiError."""
         return children(self.cluster, self.namespace, self.name)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import Subject, assert_accounted, manifest
+from scale_tests.e2e.subject import assert_accounted, manifest
 from scale_tests.harness import operator
 from scale_tests.harness.commands import CommandError
 from scale_tests.harness.environment import Environment
@@ -48,16 +48,6 @@ def drained(environment: Environment, *arguments: str) -> Iterator[str]:
         operator.kubectl(environment, "uncordon", NODE_NAME)
 
 
-def wait_unschedulable(subject: Subject) -> str:
-    """Waits until the cluster says that pods find no machine; returns its words."""
-
-    def said() -> str:
-        trouble = subject.status().trouble
-        return trouble.message if trouble is not None and trouble.reason == "Unschedulable" else ""
-
-    return wait_for("Unschedulable", said, bool)
-
-
 def test_a_drain_stops_at_the_budget_and_costs_no_count(
     new_subject: NewSubject, environment: Environment, cluster: Cluster
 ) -> None:
@@ -72,8 +62,7 @@ def test_a_drain_stops_at_the_budget_and_costs_no_count(
     before = subject.uids()
     with drained(environment, "--timeout=30s") as said:
         assert "violate the pod's disruption budget" in said
-        message = wait_unschedulable(subject)
-        assert "drained-" in message
+        assert "drained-" in subject.wait_degraded("Unschedulable")
         left = (NODES, NODES - 2, NODES - 2)
         during = subject.wait("two gone", lambda s: (s.replicas, s.ready, s.joined) == left)
         assert during.components == 1
@@ -98,7 +87,7 @@ def test_a_cluster_that_is_drained_whole_comes_back_by_itself(
     selector = f"--pod-selector={CLUSTER_LABEL}=emptied"
     with drained(environment, "--timeout=120s", selector) as said:
         assert f"node/{NODE_NAME} drained" in said
-        wait_unschedulable(subject)
+        subject.wait_degraded("Unschedulable")
         status = subject.wait("all gone", lambda s: (s.replicas, s.ready, s.joined) == (4, 0, 0))
         assert not status.is_true("Ready")
         assert not status.is_true("OverlayConnected")

@@ -6,19 +6,13 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.subject import Subject, manifest
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, core
-from scale_tests.harness.partisan import Condition
 
 
-def degraded(subject: Subject, reason: str) -> Condition:
-    """Waits until the cluster says that something is wrong, and what."""
-
-    def there(found: Condition | None) -> bool:
-        return found is not None and found.reason == reason
-
-    condition = subject.wait(f"Degraded for {reason}", lambda s: there(s.trouble)).trouble
-    assert condition is not None
-    assert "\n" not in condition.message
-    return condition
+def degraded(subject: Subject, reason: str) -> str:
+    """Waits until the cluster says that something is wrong, and what, in one line."""
+    message = subject.wait_degraded(reason)
+    assert "\n" not in message
+    return message
 
 
 def recovered(subject: Subject) -> None:
@@ -30,7 +24,7 @@ def test_an_image_that_cannot_be_pulled(new_subject: NewSubject) -> None:
     subject = new_subject("unpullable")
     image = "registry.invalid/nobody/nothing:1"
     subject.apply(manifest("unpullable", 3, workload=None, image=image))
-    message = degraded(subject, "ImagePullFailed").message
+    message = degraded(subject, "ImagePullFailed")
     assert "spec.image" in message
     assert "unpullable-" in message
     assert subject.status().phase == "Degraded"
@@ -45,7 +39,7 @@ def test_a_namespace_whose_quota_is_used_up(new_subject: NewSubject, cluster: Cl
     cluster.create(quotas, quota)
     try:
         subject.apply(manifest("limited", 4, workload=None))
-        message = degraded(subject, "QuotaExceeded").message
+        message = degraded(subject, "QuotaExceeded")
         assert "quota" in message
         assert "spec.replicas" in message
         cluster.patch(f"{quotas}/pods", {"spec": {"hard": {"pods": "20"}}})
@@ -61,7 +55,7 @@ def test_a_seed_that_never_starts(
     blocker = core(subject.namespace, "pods", "blocker")
     cluster.create(core(subject.namespace, "pods"), _blocker("seedless-0", environment))
     subject.apply(manifest("seedless", 5))
-    message = degraded(subject, "Unschedulable").message
+    message = degraded(subject, "Unschedulable")
     assert "seedless-0" in message
     assert "seed" in message
     # The other seeds bring the others together meanwhile.

@@ -12,7 +12,6 @@ from scale_tests.e2e.subject import Subject
 from scale_tests.harness.commands import ROOT
 from scale_tests.harness.environment import Environment, add_image
 from scale_tests.harness.kube import Json
-from scale_tests.harness.progress import wait_for
 
 
 @pytest.fixture(scope="module")
@@ -35,16 +34,6 @@ def run_of(subject: Subject) -> Json:
     """The run, as the operator tells it."""
     run: Json = subject.json()["status"]["workload"]
     return run
-
-
-def crash(subject: Subject) -> str:
-    """Waits until the cluster says that its pods crash; returns its words."""
-
-    def said() -> str:
-        trouble = subject.status().trouble
-        return trouble.message if trouble is not None and trouble.reason == "CrashLooping" else ""
-
-    return wait_for("CrashLooping", said, bool)
 
 
 def test_the_example_runs_to_its_end_and_tells_its_result(
@@ -70,7 +59,7 @@ def test_a_module_that_the_image_lacks_is_told_and_another_one_runs(
 ) -> None:
     subject = new_subject("misspelt")
     subject.apply(example("misspelt", image, module="rumors"))
-    message = crash(subject)
+    message = subject.wait_degraded("CrashLooping")
     assert "the image has no module rumors" in message
     assert "misspelt-" in message
     subject.patch(workload={"custom": {"module": "rumours"}})
@@ -81,4 +70,5 @@ def test_a_module_that_the_image_lacks_is_told_and_another_one_runs(
 def test_an_argument_that_does_not_fit_is_told(new_subject: NewSubject, image: str) -> None:
     subject = new_subject("hasty")
     subject.apply(example("hasty", image, arguments=[{"name": "interval", "value": "soon"}]))
-    assert "interval of rumours must be an integer above 0" in crash(subject)
+    message = subject.wait_degraded("CrashLooping")
+    assert "interval of rumours must be an integer above 0" in message
