@@ -15,7 +15,7 @@ import yaml
 from scale_tests.harness import operator
 from scale_tests.harness.commands import capture
 from scale_tests.harness.environment import Environment, image_digest
-from scale_tests.harness.kube import Cluster, Json, core
+from scale_tests.harness.kube import ApiError, Cluster, Json, core
 from scale_tests.harness.progress import wait_for
 from scale_tests.monitoring.scrape import configuration
 
@@ -67,8 +67,12 @@ class Prometheus:
         return cast(list[Json], self._get(path, **parameters)["result"])
 
     def _get(self, path: str, **parameters: str) -> Any:
-        proxy = core(NAMESPACE, "services", f"http:{NAME}:{PORT}/proxy/api/v1/{path}")
-        return self.cluster.get(proxy, timeout=30.0, **parameters)["data"]
+        return self.cluster.get(_page(f"api/v1/{path}"), timeout=30.0, **parameters)["data"]
+
+
+def _page(path: str) -> str:
+    """A page of Prometheus, as the API server's own path."""
+    return core(NAMESPACE, "services", f"http:{NAME}:{PORT}/proxy/{path}")
 
 
 def install(environment: Environment) -> Prometheus:
@@ -84,13 +88,24 @@ def install(environment: Environment) -> Prometheus:
         *("apply", "--server-side", "--force-conflicts", "-f", "-"),
         stdin=yaml.safe_dump_all(manifests),
     )
-    cluster = Cluster(environment.kubeconfig)
-    wait_for(
-        "Prometheus ready",
-        lambda: _current(cluster.get(_DEPLOYMENT)),
-        lambda current: current,
-    )
-    return Prometheus(cluster)
+    prometheus = Prometheus(Cluster(environment.kubeconfig))
+    wait_for("Prometheus ready", lambda: obstacle(prometheus), lambda reason: not reason)
+    return prometheus
+
+
+def obstacle(prometheus: Prometheus) -> str:
+    """Why it cannot be asked yet; empty when it can. Raises ApiError.
+
+    Its Deployment alone does not tell: of a machine that has just started again, pods count as
+    ready until its kubelet has looked at them.
+    """
+    if not _current(prometheus.cluster.get(_DEPLOYMENT)):
+        return "its pod is not ready, or not the one that was asked for last"
+    try:
+        prometheus.cluster.text(_page("-/ready"))
+    except ApiError as error:
+        return str(error)
+    return ""
 
 
 def uninstall(environment: Environment) -> None:
