@@ -1,0 +1,82 @@
+"""Links of the documents: each leads to a file, a directory or a heading that is there."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from scale_tests.harness.commands import ROOT, capture
+
+_LISTED = capture(["git", "ls-files", "--cached", "--others", "--exclude-standard"])
+FILES = [Path(name) for name in _LISTED.splitlines()]
+"""All but what is built, from the root."""
+
+THERE = {*FILES, *(directory for file in FILES for directory in file.parents)}
+DOCUMENTS = [file for file in FILES if file.suffix == ".md"]
+PATH = {"link_open": "href", "image": "src"}
+"""The attribute that says where something leads, by the kind of token."""
+
+
+@cache
+def tokens(document: Path) -> list[Token]:
+    """What a document consists of."""
+    return MarkdownIt("commonmark").enable("table").parse((ROOT / document).read_text())
+
+
+def targets(document: Path) -> Iterator[str]:
+    """Where links and pictures lead, but for other sites."""
+    for block in tokens(document):
+        for token in block.children or ():
+            if token.type in PATH:
+                target = str(token.attrs[PATH[token.type]])
+                if not urlsplit(target).scheme:
+                    yield unquote(target)
+
+
+@cache
+def anchors(document: Path) -> frozenset[str]:
+    """The names that GitHub gives a document's headings."""
+    parts = tokens(document)
+    found: Counter[str] = Counter()
+    names = set()
+    for opening, inline in pairwise(parts):
+        if opening.type == "heading_open":
+            text = "".join(token.content for token in inline.children or ())
+            name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+            names.add(f"{name}-{found[name]}" if found[name] else name)
+            found[name] += 1
+    return frozenset(names)
+
+
+def leads_somewhere(document: Path, target: str) -> bool:
+    """Whether a link of a document leads to what is there."""
+    path, _, anchor = target.partition("#")
+    resolved = (ROOT / document.parent / path).resolve() if path else ROOT / document
+    if not resolved.is_relative_to(ROOT) or (file := resolved.relative_to(ROOT)) not in THERE:
+        return False
+    return not anchor or (file in DOCUMENTS and anchor in anchors(file))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
+def test_every_link_and_picture_of_a_document_is_there(document: Path) -> None:
+    assert [t for t in targets(document) if not leads_somewhere(document, t)] == []
+
+
+def test_headings_have_the_anchors_that_they_are_linked_by() -> None:
+    assert "4-metrics-node---prometheus" in anchors(Path("docs/interfaces.md"))
+
+
+@pytest.mark.parametrize(
+    "target", ["no.md", "#no", "../README.md#no", "../../README.md", "pictures/no"]
+)
+def test_a_link_that_leads_nowhere_is_found(target: str) -> None:
+    assert not leads_somewhere(Path("docs/scale.md"), target)
