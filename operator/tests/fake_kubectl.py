@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from partisan_operator.cli import parser
 from partisan_operator.cli.access import Context
 from partisan_operator.cli.kubectl import Kubectl, error_in
 
@@ -245,6 +246,13 @@ def _merged(live: Any, patch: Any) -> Any:
         else:
             result[key] = _merged(result.get(key), value)
     return result
+
+
+def run(kubectl: FakeKubectl, *words: str, **settings: Any) -> tuple[int, str]:
+    """Run a command line of the plugin; return the exit status and the output."""
+    arguments, context = parser.build().parse_args(words), kubectl.context()
+    status: int = arguments.run(context, arguments, **settings)
+    return status, written(context)
 
 
 def written(context: Context) -> str:

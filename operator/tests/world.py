@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from partisan_operator.children import config_map, naming
+from partisan_operator.children import config_map, family_of, naming
 from partisan_operator.children.child import digest
 from partisan_operator.models import PartisanCluster
 from partisan_operator.monitoring import Monitoring
@@ -52,6 +52,13 @@ def cluster(spec: dict[str, Any] | None = None, **metadata: Any) -> PartisanClus
     return PartisanCluster.from_wire(
         {"metadata": wire | metadata, "spec": spec or {}, "status": status}
     )
+
+
+def manifest(kind: str, name: str = "ads", **spec: Any) -> dict[str, Any]:
+    """Return a child of the cluster with this spec."""
+    child = family_of(cluster(spec), "node:1").find(kind, name)
+    assert child is not None
+    return child.manifest
 
 
 def report(name: str, *, active: tuple[str, ...] = (), **fields: Any) -> NodeReport:

@@ -1,0 +1,162 @@
+"""`pause`, `resume` and `rollout` of the plugin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fake_kubectl import NAMESPACE, FakeKubectl, run
+from partisan_operator.cli.access import CommandError
+from partisan_operator.cli.commands import rollout
+
+
+def test_pause_and_resume_change_one_field(kubectl: FakeKubectl) -> None:
+    assert run(kubectl, "pause", "ads") == (0, "ads paused\n")
+    assert run(kubectl, "resume", "ads") == (0, "ads was resumed already\n")
+    assert kubectl.patches == [{"spec": {"paused": True}}]
+
+
+def test_a_rollout_can_be_paused_where_it_is_looked_for(kubectl: FakeKubectl) -> None:
+    assert run(kubectl, "rollout", "pause", "ads") == (0, "ads paused\n")
+    assert kubectl.patches == [{"spec": {"paused": True}}]
+
+
+def test_a_rollout_is_followed_to_its_end(kubectl: FakeKubectl) -> None:
+    kubectl.set_condition("Progressing", "True", "RollingOut", "3 pods are of an earlier template")
+    kubectl.status["updated"] = 1
+
+    def sleep(_: float) -> None:
+        kubectl.set_condition("Progressing", "False", "Settled", "The cluster is as asked")
+        kubectl.status["updated"] = 4
+
+    status, text = run(kubectl, "rollout", "status", "ads", sleep=sleep)
+    assert status == 0
+    first, last = text.splitlines()
+    assert first.startswith("RollingOut: 3 pods are of an earlier template (1 of 4")
+    assert last.startswith("Settled")
+
+
+def test_a_rollout_that_takes_too_long_is_an_error(kubectl: FakeKubectl) -> None:
+    kubectl.set_condition("Degraded", "True", "CrashLooping", "Pod ads-3: it crashed 4 times")
+    times = iter([0.0, 1.0, 9.0])
+    with pytest.raises(CommandError, match="not settled within 5 s: Stopped: CrashLooping"):
+        run(
+            kubectl,
+            *("rollout", "status", "ads", "--timeout", "5"),
+            sleep=lambda _: None,
+            monotonic=lambda: next(times),
+        )
+
+
+def test_a_rollout_of_a_paused_cluster_says_how_to_resume(kubectl: FakeKubectl) -> None:
+    kubectl.cluster["spec"]["paused"] = True
+    with pytest.raises(CommandError, match="paused: kubectl partisan -n staging resume ads"):
+        run(kubectl, "rollout", "status", "ads")
+
+
+def test_one_look_at_a_rollout_is_enough_when_asked(kubectl: FakeKubectl) -> None:
+    kubectl.cluster["metadata"]["generation"] = 3
+    status, text = run(kubectl, "rollout", "status", "ads", "--no-watch")
+    assert (status, text) == (0, "Waiting for the operator to see the newest spec\n")
+    assert rollout.PERIOD > 0
+
+
+REVISIONS = f"/apis/apps/v1/namespaces/{NAMESPACE}/controllerrevisions"
+SHARD = f"/apis/apps/v1/namespaces/{NAMESPACE}/statefulsets/ads"
+
+
+def template(image: str, configuration: str = "c", **pod: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"annotations": {"partisan.dev/config-hash": configuration}},
+        "spec": {"containers": [{"image": image, "resources": {"requests": {}}}], **pod},
+    }
+
+
+def with_templates(kubectl: FakeKubectl, *templates: dict[str, Any]) -> None:
+    """Record the templates that the StatefulSet had, the newest last, and some of another's."""
+    kubectl.answers[SHARD] = {
+        "metadata": {"uid": "set-uid"},
+        "status": {"updateRevision": f"ads-{len(templates)}"},
+    }
+
+    def revision(number: int, found: dict[str, Any], owner: str) -> dict[str, Any]:
+        reference = {"controller": True, "uid": owner}
+        return {
+            "metadata": {"name": f"ads-{number}", "ownerReferences": [reference]},
+            "revision": number,
+            "data": {"spec": {"template": found}},
+        }
+
+    own = [revision(number, found, "set-uid") for number, found in enumerate(templates, 1)]
+    other = revision(99, template("foreign"), "other-uid")
+    kubectl.answers[REVISIONS] = {"items": [*reversed(own), other]}
+
+
+def test_an_undo_sets_the_fields_that_made_the_newest_template(kubectl: FakeKubectl) -> None:
+    kubectl.cluster["spec"] |= {"image": "node:3", "nodeSelector": {"disk": "ssd"}}
+    with_templates(
+        kubectl,
+        template("node:1"),
+        template("node:2", nodeSelector={"zone": "a"}),
+        template("node:3", nodeSelector={"disk": "ssd"}),
+    )
+    status, text = run(kubectl, "rollout", "undo", "ads", "--dry-run")
+    assert (status, kubectl.patches) == (0, [])
+    assert "spec.image: node:3 -> node:2" in text
+    status, text = run(kubectl, "rollout", "undo", "ads")
+    assert status == 0
+    assert kubectl.patches == [
+        {"spec": {"image": "node:2", "nodeSelector": {"disk": None, "zone": "a"}}}
+    ]
+    assert "rollout status ads" in text
+
+
+def test_an_undo_knows_what_the_pods_carry_beside_the_operators_own(kubectl: FakeKubectl) -> None:
+    def carrying(team: str, *variables: str) -> dict[str, Any]:
+        found = template("node:1")
+        own = {"partisan.dev/cluster": "ads", "app.kubernetes.io/name": "partisan-node"}
+        found["metadata"]["labels"] = own | ({"team": team} if team else {})
+        env = [{"name": name, "value": "x"} for name in ("POD_NAME", "ERL_FLAGS", *variables)]
+        found["spec"]["containers"][0]["env"] = env
+        return found
+
+    kubectl.cluster["spec"]["pods"] = {"labels": {"team": "b"}}
+    with_templates(kubectl, carrying("", "COLOUR"), carrying("b"))
+    run(kubectl, "rollout", "undo", "ads")
+    env = [{"name": "COLOUR", "value": "x"}]
+    assert kubectl.patches == [{"spec": {"pods": {"labels": None, "env": env}}}]
+
+
+@pytest.mark.parametrize(
+    ("templates", "words"),
+    [
+        ([template("node:1")], "nothing to undo"),
+        ([template("node:1", "a"), template("node:2", "b")], "apply the former manifest"),
+        (
+            [template("node:1"), template("node:1", hostUsers=False)],
+            "another version of the operator",
+        ),
+    ],
+)
+def test_an_undo_that_cannot_lead_back_says_what_does(
+    kubectl: FakeKubectl, templates: list[dict[str, Any]], words: str
+) -> None:
+    with_templates(kubectl, *templates)
+    with pytest.raises(CommandError, match=words):
+        run(kubectl, "rollout", "undo", "ads")
+    assert kubectl.patches == []
+
+
+def test_an_undo_of_a_paused_cluster_says_how_to_resume(kubectl: FakeKubectl) -> None:
+    with_templates(kubectl, template("node:1"), template("node:2"))
+    kubectl.cluster["spec"]["paused"] = True
+    _, text = run(kubectl, "rollout", "undo", "ads")
+    assert text.splitlines()[-1].endswith("resume ads")
+
+
+def test_an_undo_that_the_api_server_refuses_changes_nothing(kubectl: FakeKubectl) -> None:
+    with_templates(kubectl, template("node:1"), template("node:2"))
+    kubectl.refusal = "Error from server (Invalid): spec.image: no"
+    with pytest.raises(CommandError, match="nothing was changed"):
+        run(kubectl, "rollout", "undo", "ads")

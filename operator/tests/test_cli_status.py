@@ -1,0 +1,104 @@
+"""`status` of the plugin, against recorded answers of an API server."""
+
+from __future__ import annotations
+
+import pytest
+
+from fake_kubectl import CLUSTERS, NAMESPACE, FakeKubectl, run
+from partisan_operator.cli.access import CommandError
+from partisan_operator.cli.kubectl import KubectlError
+
+
+def test_a_well_cluster_has_nothing_wrong_and_a_next_step(kubectl: FakeKubectl) -> None:
+    status, text = run(kubectl, "status", "ads")
+    assert status == 0
+    assert "ads in staging, 1h0m old" in text
+    assert "4 wanted, 4 exist, 4 ready, 4 joined, 4 up to date; 1 restart" in text
+    assert "HyParView: 1 component, 0 isolated, 4 links, mean degree 2.0" in text
+    assert "Nothing is wrong." in text
+    assert f"kubectl partisan -n {NAMESPACE} top ads" in text
+
+
+def test_the_operators_diagnosis_is_what_is_wrong(kubectl: FakeKubectl) -> None:
+    kubectl.set_condition("Degraded", "True", "NodesSilent", "1 ready pods do not answer")
+    status, text = run(kubectl, "status", "ads")
+    assert status == 3
+    assert "NodesSilent: 1 ready pods do not answer" in text
+    assert f"kubectl partisan -n {NAMESPACE} graph ads" in text
+
+
+def test_pods_that_fail_while_the_operator_is_away_are_diagnosed(kubectl: FakeKubectl) -> None:
+    waiting = {"reason": "ImagePullBackOff", "message": "no such image"}
+    kubectl.pods["ads-1"]["status"] = {"containerStatuses": [{"state": {"waiting": waiting}}]}
+    status, text = run(kubectl, "status", "ads")
+    assert status == 3
+    assert "ImagePullFailed: Pod ads-1" in text
+    assert "spec.image" in text
+    assert f"kubectl partisan -n {NAMESPACE} describe node ads-1" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("reason", "command"),
+    [
+        ("CrashLooping", "logs ads --node ads-3"),
+        ("ConfigurationRefused", "logs ads"),
+        ("OverlayPartitioned", "graph ads"),
+        ("QuotaExceeded", "describe node ads-3"),
+    ],
+)
+def test_the_next_step_depends_on_what_is_wrong(
+    kubectl: FakeKubectl, reason: str, command: str
+) -> None:
+    waiting = {"reason": "CrashLoopBackOff", "message": "back-off"}
+    kubectl.pods["ads-3"]["status"] = {"containerStatuses": [{"state": {"waiting": waiting}}]}
+    kubectl.set_condition("Degraded", "True", reason, "what the operator says")
+    _, text = run(kubectl, "status", "ads")
+    assert text.splitlines()[-1] == f"Next     kubectl partisan -n {NAMESPACE} {command}"
+
+
+def test_pods_that_start_are_no_trouble_while_the_cluster_forms(kubectl: FakeKubectl) -> None:
+    kubectl.pods["ads-1"]["status"] = {"phase": "Pending"}
+    kubectl.set_condition("Progressing", "True", "Forming", "3 of 4 nodes have joined")
+    status, text = run(kubectl, "status", "ads")
+    assert status == 0
+    assert "Nothing is wrong so far: 3 of 4 nodes have joined." in text
+    assert "rollout status ads" in text
+
+
+def test_an_operator_that_does_not_look_is_what_to_see_to(kubectl: FakeKubectl) -> None:
+    kubectl.cluster["metadata"]["generation"] = 3
+    _, text = run(kubectl, "status", "ads")
+    assert "The operator has not looked at the newest spec yet" in text
+    assert "app.kubernetes.io/component=operator" in text
+
+
+def test_a_misspelt_name_is_one_line_with_the_right_one(kubectl: FakeKubectl) -> None:
+    with pytest.raises(CommandError, match=r"'adz' in namespace staging: did you mean ads\?$"):
+        run(kubectl, "status", "adz")
+
+
+def test_an_unknown_name_is_one_line_with_those_there_are(kubectl: FakeKubectl) -> None:
+    with pytest.raises(CommandError, match=r"there is ads$"):
+        run(kubectl, "status", "zebra")
+    kubectl.answers[CLUSTERS] = {"items": []}
+    with pytest.raises(CommandError, match="choose a namespace with -n"):
+        run(kubectl, "status", "zebra")
+
+
+def test_a_missing_definition_says_to_install_the_chart(kubectl: FakeKubectl) -> None:
+    kubectl.answers[CLUSTERS] = "Error from server (NotFound): the server could not find it"
+    with pytest.raises(CommandError, match="install the operator's chart"):
+        run(kubectl, "top", "nothing")
+
+
+def test_a_spec_of_another_version_names_the_field(kubectl: FakeKubectl) -> None:
+    kubectl.cluster["spec"]["overlay"]["kind"] = "Telepathy"
+    with pytest.raises(CommandError, match=r"spec\.overlay\.kind: .* another version"):
+        run(kubectl, "status", "ads")
+
+
+def test_a_refused_request_stays_what_it_is(kubectl: FakeKubectl) -> None:
+    kubectl.answers[CLUSTERS] = 'Error from server (Forbidden): User "u" cannot list'
+    with pytest.raises(KubectlError, match="cannot list"):
+        run(kubectl, "status", "zebra")

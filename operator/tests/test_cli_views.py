@@ -1,0 +1,126 @@
+"""Commands of the plugin that show a cluster, its overlay and its nodes: graph, top, logs, ..."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from fake_kubectl import NOW, FakeKubectl, run, written
+from partisan_operator.cli import parser
+from partisan_operator.cli.access import CommandError
+from partisan_operator.cli.commands import top
+
+
+def test_the_graph_in_the_terminal_lists_neighbours(kubectl: FakeKubectl) -> None:
+    del kubectl.reports["ads-3"]
+    _, text = run(kubectl, "graph", "ads")
+    assert "ads: 3 nodes, 2 links, 1 component, 0 isolated, mean degree 1.3" in text
+    assert "ads-0  1       ads-1" in text
+    assert "ads-3 did not answer: no route" in text
+
+
+def test_the_graph_as_dot(kubectl: FakeKubectl) -> None:
+    _, text = run(kubectl, "graph", "ads", "-o", "dot")
+    assert text.startswith('graph "ads" {')
+    assert '"ads-0" -- "ads-3";' in text
+    assert text.count("--") == 4
+
+
+def test_the_graph_as_a_file_of_svg(kubectl: FakeKubectl, tmp_path: Path) -> None:
+    _, text = run(kubectl, "graph", "ads", "-o", "svg", "-f", str(tmp_path / "ads.svg"))
+    assert "4 nodes, 4 links" in text
+    root = ElementTree.parse(tmp_path / "ads.svg").getroot()
+    names = [child.tag.rpartition("}")[2] for child in root.iter()]
+    assert (names.count("circle"), names.count("line")) == (4, 4)
+
+
+def test_no_answer_from_any_node_is_one_line(kubectl: FakeKubectl) -> None:
+    kubectl.reports.clear()
+    with pytest.raises(CommandError, match=r"no node of ads answers, ads-0 .*no route"):
+        run(kubectl, "graph", "ads")
+
+
+def test_a_node_that_calls_itself_by_anothers_name_is_not_believed(kubectl: FakeKubectl) -> None:
+    kubectl.reports["ads-3"] = kubectl.reports["ads-2"]
+    _, text = run(kubectl, "graph", "ads", "-o", "text")
+    assert "ads-3 did not answer: it calls itself 'ads-2'" in text
+
+
+def test_top_shows_rates_between_two_looks(kubectl: FakeKubectl) -> None:
+    now = NOW
+    context = replace(kubectl.context(), now=lambda: now)
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += timedelta(seconds=seconds)
+        for report in kubectl.reports.values():
+            report["channels"]["default"]["sent_messages"] += 20
+
+    arguments = parser.build().parse_args(["top", "ads", "--count", "2"])
+    assert top.run(context, arguments, sleep=sleep) == 0
+    text = written(context)
+    rows = [line.split() for line in text.splitlines() if line.startswith("default")]
+    # Four nodes, each with 20 messages more every two seconds.
+    assert [(row[1], row[4]) for row in rows] == [("40.0", "120"), ("40.0", "200")]
+
+
+def test_a_report_is_a_page_and_a_picture(kubectl: FakeKubectl, tmp_path: Path) -> None:
+    run(kubectl, "report", "ads", "-d", str(tmp_path / "new" / "ads"))
+    page = (tmp_path / "new" / "ads" / "report.md").read_text()
+    assert "| all ready | 2026-01-01T00:00:04.500Z | 4.5 s |" in page
+    assert "![The overlay](overlay.svg)" in page
+    assert "partisan 0.1.0 on OTP 25" in page
+    assert "Pod/ads-1 Unhealthy: not ready yet" in page
+    assert "adsorb" not in page
+    assert (tmp_path / "new" / "ads" / "overlay.svg").exists()
+
+
+def test_logs_are_merged_by_time(kubectl: FakeKubectl) -> None:
+    kubectl.log = (
+        "[pod/ads-0/node] 2026-01-01T00:00:01.12Z second\n"
+        "[pod/ads-0/node] 2026-01-01T00:00:02Z fourth\n"
+        "[pod/ads-1/node] 2026-01-01T00:00:01Z first\n"
+        "[pod/ads-1/node] 2026-01-01T00:00:01.123Z third\n"
+    )
+    _, text = run(kubectl, "logs", "ads")
+    assert [line.split()[1:] for line in text.splitlines()] == [
+        ["ads-1", "first"],
+        ["ads-0", "second"],
+        ["ads-1", "third"],
+        ["ads-0", "fourth"],
+    ]
+    _, text = run(kubectl, "logs", "ads", "--node", "ads-1", "-f")
+    assert [line.split()[2] for line in text.splitlines()] == ["first", "third"]
+    assert "--follow" in kubectl.commands[-1]
+
+
+def test_logs_of_a_cluster_that_does_not_start_lead_to_its_status(kubectl: FakeKubectl) -> None:
+    with pytest.raises(CommandError, match="see kubectl partisan -n staging status ads"):
+        run(kubectl, "logs", "ads")
+    assert run(kubectl, "logs", "ads", "--since", "1s") == (0, "")
+
+
+def test_logs_of_a_node_that_is_not_there_name_those_that_are(kubectl: FakeKubectl) -> None:
+    with pytest.raises(CommandError, match="no node 'ads-4': its nodes are ads-0 to ads-3"):
+        run(kubectl, "logs", "ads", "--node", "ads-4")
+
+
+def test_a_node_is_described_by_kubernetes_and_by_itself(kubectl: FakeKubectl) -> None:
+    _, text = run(kubectl, "describe", "node", "ads-2")
+    for part in ("ads-2 of ads", "machine-1", "Restarts  1", "0.1.0 on OTP 25", "ads-1 ads-3"):
+        assert part in text
+    assert "Passive   ads-9" in text
+    assert "default    10  2.0 kB" in text
+
+
+def test_a_node_that_does_not_answer_is_described_by_kubernetes(kubectl: FakeKubectl) -> None:
+    del kubectl.reports["ads-2"]
+    _, text = run(kubectl, "describe", "node", "ads-2")
+    assert "machine-1" in text
+    assert "The node does not answer: no route" in text
+    with pytest.raises(CommandError, match="there is no node 'web-1'"):
+        run(kubectl, "describe", "node", "web-1")

@@ -1,0 +1,151 @@
+"""The pods of a cluster, as their StatefulSets have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from partisan_operator.children.node_config import render_config
+from partisan_operator.models.pods import OWN_LABELS, OWN_PREFIX, OWN_VARIABLES
+from world import cluster, manifest
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    found: dict[str, Any] = manifest("StatefulSet", **spec)["spec"]["template"]
+    return found
+
+
+def container(**spec: Any) -> dict[str, Any]:
+    found: dict[str, Any] = pod(**spec)["spec"]["containers"][0]
+    return found
+
+
+def test_the_pod_has_no_privileges_and_no_access_to_the_api_server() -> None:
+    spec = pod()["spec"]
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["enableServiceLinks"] is False
+    assert spec["securityContext"]["runAsNonRoot"]
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container()["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_the_pod_reads_its_configuration_and_writes_to_memory_only() -> None:
+    mounts = {mount["mountPath"]: mount for mount in container()["volumeMounts"]}
+    assert mounts["/etc/partisan/config"]["readOnly"]
+    assert mounts["/etc/partisan/secret"]["readOnly"]
+    volumes = {volume["name"]: volume for volume in pod()["spec"]["volumes"]}
+    assert volumes[mounts["/var/lib/partisan"]["name"]]["emptyDir"]["medium"] == "Memory"
+    assert {entry["name"] for entry in container()["env"]} == {
+        "POD_NAME",
+        "POD_NAMESPACE",
+        "POD_IP",
+        "K8S_NODE_NAME",
+        "K8S_ZONE",
+        "ERL_FLAGS",
+    }
+
+
+@pytest.mark.parametrize(
+    ("resources", "flags"),
+    [
+        ({}, "+S 1:1"),
+        ({"requests": {"memory": "48Mi"}}, "+S 1:1"),
+        ({"requests": {"cpu": "2500m"}}, "+S 3:3"),
+        ({"limits": {"memory": "1Gi"}}, "+S 1:1"),
+        ({"limits": {"cpu": 4}}, None),
+    ],
+)
+def test_schedulers_follow_the_cpus_asked_for(resources: dict[str, Any], flags: str) -> None:
+    values = {entry["name"]: entry.get("value") for entry in container(resources=resources)["env"]}
+    assert values.get("ERL_FLAGS") == flags
+
+
+def test_without_tls_nothing_of_it_is_there() -> None:
+    assert "/etc/partisan/tls" not in {m["mountPath"] for m in container()["volumeMounts"]}
+    assert "tls" not in {volume["name"] for volume in pod()["spec"]["volumes"]}
+    assert "tls" not in render_config(cluster({}))
+
+
+def test_with_tls_nodes_read_the_users_secret() -> None:
+    security = {"tls": {"secretName": "ads-tls"}}
+    mounts = {mount["name"]: mount for mount in container(security=security)["volumeMounts"]}
+    assert mounts["tls"] == {"name": "tls", "mountPath": "/etc/partisan/tls", "readOnly": True}
+    volumes = {volume["name"]: volume for volume in pod(security=security)["spec"]["volumes"]}
+    assert volumes["tls"]["secret"]["secretName"] == "ads-tls"
+    # Kubernetes waits for all of them.
+    items = [item["key"] for item in volumes["tls"]["secret"]["items"]]
+    assert items == ["tls.crt", "tls.key", "ca.crt"]
+    text = render_config(cluster({"security": security}))
+    assert 'cacertfile => <<"/etc/partisan/tls/ca.crt">>' in text
+    assert 'server_name => <<"ads.default.svc">>' in text
+
+
+def test_pods_start_at_once_and_are_replaced_by_the_operator_only() -> None:
+    spec = manifest("StatefulSet", "ads-s1", replicas=300)["spec"]
+    assert spec["podManagementPolicy"] == "Parallel"
+    assert spec["updateStrategy"] == {"type": "OnDelete"}
+    assert spec["ordinals"] == {"start": 250}
+    assert spec["serviceName"] == "ads-s1"
+    assert spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items()
+
+
+def test_the_image_of_the_operator_is_the_default() -> None:
+    assert container()["image"] == "node:1"
+    assert container(image="mine:2")["image"] == "mine:2"
+
+
+def test_resources_have_small_defaults_that_can_be_replaced() -> None:
+    assert container()["resources"] == {"requests": {"cpu": "10m", "memory": "48Mi"}}
+    own = {"requests": {"cpu": 1}, "limits": {"memory": "1Gi"}}
+    expected = {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}}
+    assert container(resources=own)["resources"] == expected
+    assert container(resources={"requests": {}})["resources"] == {}
+
+
+def test_pods_spread_by_default_and_only_by_default() -> None:
+    keys = [entry["topologyKey"] for entry in pod()["spec"]["topologySpreadConstraints"]]
+    assert keys == ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
+    assert "topologySpreadConstraints" not in pod(topologySpreadConstraints=[])["spec"]
+
+
+def test_scheduling_is_passed_on_and_left_out_when_empty() -> None:
+    fields = {"nodeSelector", "tolerations", "affinity", "priorityClassName", "imagePullSecrets"}
+    assert not fields & pod()["spec"].keys()
+    given_fields = {
+        "nodeSelector": {"disk": "fast"},
+        "tolerations": [{"key": "k", "operator": "Exists"}],
+        "affinity": {"podAntiAffinity": {"x": 1}},
+        "priorityClassName": "high",
+        "imagePullSecrets": [{"name": "registry"}],
+    }
+    spec = pod(**given_fields)["spec"]
+    assert {name: spec[name] for name in fields} == given_fields
+
+
+def test_what_the_pods_carry_besides_is_passed_on() -> None:
+    secret = {"secretKeyRef": {"name": "ads-extra", "key": "password"}}
+    own: dict[str, Any] = {
+        "labels": {"team": "overlay"},
+        "annotations": {"example.org/owner": "me"},
+        "env": [{"name": "COLOUR", "value": "blue"}, {"name": "PASSWORD", "valueFrom": secret}],
+        "envFrom": [{"secretRef": {"name": "more"}, "prefix": "MORE_"}],
+    }
+    metadata = pod(pods=own)["metadata"]
+    for kind in ("labels", "annotations"):
+        assert metadata[kind].items() > own[kind].items()
+    assert container(pods=own)["env"] == container()["env"] + own["env"]
+    assert container(pods=own)["envFrom"] == own["envFrom"]
+    assert "envFrom" not in container()
+
+
+def test_what_the_operator_sets_is_refused_of_users() -> None:
+    """The rules of the definition name it all, so that nothing of theirs is overwritten."""
+    names = {entry["name"] for entry in container()["env"]}
+    assert names == set(OWN_VARIABLES)
+    keys = {*pod()["metadata"]["labels"], *pod()["metadata"]["annotations"]}
+    assert {key for key in keys if not key.startswith(OWN_PREFIX)} == set(OWN_LABELS)
