@@ -19,7 +19,6 @@
 -export([value/1]).
 -export([count/2]).
 -export([entries/1]).
--export([equal/2]).
 -export([merge/2]).
 -export([difference/2]).
 -export([to_parts/1]).
@@ -62,11 +61,6 @@ count(Actor, Counter) ->
 -spec entries(t()) -> [{actor(), pos_integer()}].
 entries(Counter) ->
     lists:sort(maps:to_list(Counter)).
-
-%% @doc Have the same actors counted equally often?
--spec equal(t(), t()) -> boolean().
-equal(A, B) ->
-    A =:= B.
 
 %% @doc The larger count of each actor.
 -spec merge(t(), t()) -> t().

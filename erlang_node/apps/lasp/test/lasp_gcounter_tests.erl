@@ -16,12 +16,12 @@ merging_counts_nothing_twice_test() ->
     ?assertEqual(4, lasp_gcounter:value(lasp_gcounter:merge(Left, Right))).
 
 an_entry_of_zero_is_no_entry_test() ->
-    ?assert(lasp_gcounter:equal(lasp_gcounter:new(), lasp_gcounter:entry(<<"a">>, 0))).
+    ?assertEqual(lasp_gcounter:new(), lasp_gcounter:entry(<<"a">>, 0)).
 
 a_delta_brings_the_other_replica_up_test() ->
     Counter = count([a, a]),
     Delta = lasp_gcounter:entry(<<"a">>, lasp_gcounter:count(<<"a">>, Counter)),
-    ?assert(lasp_gcounter:equal(Counter, lasp_gcounter:merge(lasp_gcounter:new(), Delta))).
+    ?assertEqual(Counter, lasp_gcounter:merge(lasp_gcounter:new(), Delta)).
 
 count(Actors) ->
     lists:foldl(

@@ -17,7 +17,7 @@
 %%% '''
 %%%
 %%% What is a function of something kept elsewhere needs no gauge: `new_function/5' registers a
-%%% function that the exporter calls. Histograms are of durations: they are observed in nanoseconds
+%%% function that the exporter calls. Histograms are of durations: they are recorded in nanoseconds
 %%% and reported in seconds, so that sums stay integers. Label values are atoms, binaries or
 %%% integers; never the name of a peer, since their number must stay bounded.
 %%%
@@ -34,12 +34,10 @@
 -export([inc/2]).
 -export([inc/3]).
 -export([set/3]).
--export([observe/3]).
 -export([value/2]).
 %% By series.
 -export([series/2]).
 -export([add/2]).
--export([write/2]).
 -export([record/2]).
 %% For the exporter.
 -export([collect/0]).
@@ -108,12 +106,8 @@ inc(Name, LabelValues, N) ->
 %% @doc Sets a gauge.
 -spec set(name(), [label_value()], integer()) -> ok.
 set(Name, LabelValues, Value) ->
-    write(series(Name, LabelValues), Value).
-
-%% @doc Adds a duration, in nanoseconds, to a histogram.
--spec observe(name(), [label_value()], non_neg_integer()) -> ok.
-observe(Name, LabelValues, Nanoseconds) ->
-    record(series(Name, LabelValues), Nanoseconds).
+    {gauge, Gauge} = series(Name, LabelValues),
+    atomics:put(Gauge, 1, Value).
 
 %% @doc The value of a counter or gauge; 0 where it has never been written.
 -spec value(name(), [label_value()]) -> integer().
@@ -139,10 +133,6 @@ add({counter, Counter}, N) ->
     counters:add(Counter, 1, N);
 add({gauge, Gauge}, N) ->
     atomics:add(Gauge, 1, N).
-
--spec write(series(), integer()) -> ok.
-write({gauge, Gauge}, Value) ->
-    atomics:put(Gauge, 1, Value).
 
 %% @doc Adds a duration, in nanoseconds, to a histogram.
 -spec record(series(), non_neg_integer()) -> ok.

@@ -19,7 +19,6 @@
 
 -export([init/1]).
 -export([handle/2]).
--export([eager/1]).
 
 -import(partisan_layer, [emit/2, option/2]).
 
@@ -101,10 +100,6 @@ init(Options) ->
 -spec handle(event(), state()) -> {state(), [effect()]}.
 handle(Event, S) ->
     partisan_layer:handle(fun event/2, Event, S).
-
--spec eager(state()) -> [partisan_peer:t()].
-eager(#{eager := Eager}) ->
-    maps:values(Eager).
 
 %% Events.
 

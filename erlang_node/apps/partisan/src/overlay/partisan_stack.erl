@@ -15,7 +15,6 @@
 -export([handle/2]).
 -export([check/2]).
 -export([neighbours/1]).
--export([passive/1]).
 -export([members/1]).
 -export([joined/1]).
 -export([view/1]).
@@ -109,14 +108,11 @@ check(#{}, _Stack) -> ok.
 neighbours(#{overlay := Overlay}) ->
     partisan_overlays:neighbours(Overlay).
 
--spec passive(t()) -> [partisan_peer:t()].
-passive(#{overlay := Overlay}) ->
-    partisan_overlays:passive(Overlay).
-
 %% @doc Every member this node knows of, itself included.
 -spec members(t()) -> [partisan_peer:name()].
-members(#{self := #{name := Self}} = Stack) ->
-    lists:usort([Self | [Name || #{name := Name} <- neighbours(Stack) ++ passive(Stack)]]).
+members(#{self := #{name := Self}, overlay := Overlay} = Stack) ->
+    Known = neighbours(Stack) ++ partisan_overlays:passive(Overlay),
+    lists:usort([Self | [Name || #{name := Name} <- Known]]).
 
 -spec joined(t()) -> boolean().
 joined(#{options := #{replicas := 1}, leaving := Leaving}) ->
@@ -137,7 +133,7 @@ info(#{overlay := Overlay} = Stack) ->
         former => partisan_overlays:former(Overlay),
         joined => joined(Stack),
         active => [Name || #{name := Name} <- neighbours(Stack)],
-        passive => [Name || #{name := Name} <- passive(Stack)]
+        passive => [Name || #{name := Name} <- partisan_overlays:passive(Overlay)]
     }.
 
 %% Events.

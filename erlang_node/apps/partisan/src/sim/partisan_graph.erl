@@ -9,7 +9,6 @@
 -export([one_sided/1]).
 -export([undirected/1]).
 -export([distances/2]).
--export([reach/2]).
 -export([gossip/4]).
 -export([in_degrees/1]).
 -export([clustering/1]).
@@ -66,11 +65,6 @@ undirected(Graph) ->
         Graph,
         Graph
     ).
-
-%% @doc How many nodes a flood from this one reaches, itself included.
--spec reach(Node, graph(Node)) -> pos_integer() when Node :: term().
-reach(Node, Graph) ->
-    map_size(distances(Node, Graph)).
 
 %% @doc How many nodes a gossip from this one reaches, in how many hops, when each passes it on once
 %% to so many of those it has links to, chosen at random; links to nodes outside the graph included.

@@ -9,7 +9,6 @@
 -module(partisan_sim).
 
 -export([new/1]).
--export([set/2]).
 -export([run/2]).
 -export([now/1]).
 -export([nodes/1]).
@@ -67,11 +66,6 @@ new(Options) ->
     Defaults = #{seeds => 3, latency => {1, 20}, detection => 50, loss => 0.0, stack => #{}},
     partisan_sim_interpreter:new(maps:merge(Defaults, Options)).
 
-%% @doc Changes options; those of the stack hold for nodes that start from now on.
--spec set(map(), t()) -> t().
-set(Changes, Sim) ->
-    partisan_sim_interpreter:set(Changes, Sim).
-
 %% @doc Starts a node, or a new life of a stopped one.
 -spec start(index(), t()) -> t().
 start(Index, Sim) ->
@@ -104,7 +98,7 @@ switch(Index, Spec, Sim) ->
 %% @doc The overlay of the nodes that start from now on.
 -spec configure(partisan_overlays:spec(), t()) -> t().
 configure(Spec, Sim) ->
-    set(#{overlay => Spec}, Sim).
+    partisan_sim_interpreter:set(#{overlay => Spec}, Sim).
 
 %% @doc Lets a node look for another.
 -spec find_route(From :: index(), To :: index(), t()) -> t().
