@@ -18,7 +18,7 @@ from partisan_operator.plan import Assumptions, manifest, predict, simulator
 from partisan_operator.plan.figures import along_logarithm, power
 from partisan_operator.plan.manifest import ManifestError
 from partisan_operator.plan.prediction import combined
-from partisan_operator.plan.scenario import counting_seconds, course
+from partisan_operator.plan.scenario import Course, Scenario, counting_seconds, course
 from partisan_operator.plan.simulator import Simulator, SimulatorError
 
 MANIFEST = """
@@ -118,9 +118,16 @@ def test_other_objects_beside_the_cluster_are_left_alone() -> None:
     assert manifest.load(text).spec.replicas == 8
 
 
+def only(wanted: Course) -> Scenario:
+    """Return the only scenario there is."""
+    assert wanted.overlay is None
+    (run,) = wanted.runs
+    return run
+
+
 def test_a_small_cluster_is_simulated_to_its_end() -> None:
     wanted = course(cluster(16), Assumptions(), budget=60)
-    (run,) = wanted.scenarios
+    run = only(wanted)
     assert (run.nodes, run.warm_seconds, run.missing_seconds) == (16, 0.0, 0.0)
     assert "replicas => 16" in run.config
     assert run.arguments(Assumptions(pods_per_second=4))["boot_gap_us"] == 250_000
@@ -128,7 +135,7 @@ def test_a_small_cluster_is_simulated_to_its_end() -> None:
 
 def test_a_long_run_is_shortened() -> None:
     wanted = course(cluster(16, increments=1_000_000), Assumptions(), budget=60)
-    (run,) = wanted.scenarios
+    run = only(wanted)
     assert run.nodes == 16
     assert run.warm_seconds == 60
     assert counting_seconds(run.cluster) == 120
@@ -149,13 +156,12 @@ def test_a_cluster_that_cannot_be_made_smaller_is_simulated_as_it_is() -> None:
     edges = [[ordinal, ordinal + 1] for ordinal in range(999)]
     overlay = f"  overlay: {{kind: Static, static: {{edges: {edges}}}}}\n"
     wanted = course(manifest.load(text_of(1000) + overlay), Assumptions(), budget=1)
-    assert [run.nodes for run in wanted.scenarios] == [1000]
+    assert only(wanted).nodes == 1000
 
 
 def test_without_a_workload_there_is_one_scenario() -> None:
     text = text_of(1000).split("  workload")[0]
-    (run,) = course(manifest.load(text), Assumptions(), budget=1).scenarios
-    assert run.nodes == 1000
+    assert only(course(manifest.load(text), Assumptions(), budget=1)).nodes == 1000
 
 
 def test_the_rest_of_a_shortened_run_is_as_its_second_half() -> None:

@@ -103,11 +103,6 @@ class Course:
     runs: tuple[Scenario, ...]
     """One run, of the cluster itself or without a workload; or two, the smaller cluster first."""
 
-    @property
-    def scenarios(self) -> tuple[Scenario, ...]:
-        """All of them."""
-        return ((self.overlay,) if self.overlay else ()) + self.runs
-
 
 def course(cluster: PartisanCluster, assumptions: Assumptions, *, budget: float) -> Course:
     """Return what is to be simulated for a cluster in about `budget` CPU seconds."""
