@@ -9,9 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fake_kubectl import FakeKubectl, written
+from fake_kubectl import FakeKubectl, run
 from partisan_operator.cli import main as entry
-from partisan_operator.cli import parser
 from partisan_operator.cli.access import CommandError
 from partisan_operator.models import PartisanCluster
 from partisan_operator.plan import Assumptions, manifest, predict, simulator
@@ -265,10 +264,7 @@ def test_the_nodes_image_runs_it_in_a_container(
 
 
 def run_command(*words: str) -> tuple[int, str]:
-    context = FakeKubectl().context()
-    arguments = parser.build().parse_args(["plan", *words])
-    status: int = arguments.run(context, arguments)
-    return status, written(context)
+    return run(FakeKubectl(), "plan", *words)
 
 
 @pytest.fixture
