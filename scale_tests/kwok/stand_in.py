@@ -62,16 +62,23 @@ class Directory:
                 # The API server ends a watch after a while; the next one begins with all there are.
                 async for line in response.content:
                     event = json.loads(line)
-                    if event["type"] == "ADDED":
-                        await self._add(event["object"])
+                    if event["type"] in ("ADDED", "MODIFIED"):
+                        await self._put(event["object"])
 
-    async def _add(self, pod: dict[str, Any]) -> None:
-        """Puts a pod at its address: whoever had it before is gone."""
-        metadata = pod["metadata"]
+    async def _put(self, pod: dict[str, Any]) -> None:
+        """Puts a pod at its address: whoever had it before is gone.
+
+        KWOK under load says more than once that a pod runs, each time at another address.
+        """
+        metadata, address = pod["metadata"], pod["status"]["podIP"]
         cluster = metadata["labels"][CLUSTER_LABEL]
-        self._pods[pod["status"]["podIP"]] = Pod(
+        ordinal = int(metadata["name"].rpartition("-")[2])
+        known = self._pods.get(address)
+        if known is not None and (known.cluster, known.ordinal) == (cluster, ordinal):
+            return
+        self._pods[address] = Pod(
             cluster=cluster,
-            ordinal=int(metadata["name"].rpartition("-")[2]),
+            ordinal=ordinal,
             started=time.time(),
             revision=await self._revision(metadata["namespace"], cluster),
         )
