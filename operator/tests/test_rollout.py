@@ -71,6 +71,13 @@ def test_pods_that_are_down_go_before_those_that_are_up() -> None:
     assert batch(ALL_OLD, down={"ads-3", "ads-4", "ads-5"}, connected=False) == ["ads-5", "ads-4"]
 
 
+def test_a_pod_that_is_alone_for_want_of_the_others_waits_for_them() -> None:
+    assert batch(ALL_OLD[:1], down={"ads-0"}, connected=False) == []
+    made = [pod("ads-0"), *(pod(name, "new") for name in NAMES[1:])]
+    assert batch(made, down=set(NAMES), connected=False) == []
+    assert batch(made, down={"ads-0"}, connected=False) == ["ads-0"]
+
+
 def test_a_template_that_does_not_work_takes_one_batch_down() -> None:
     pods = [*ALL_OLD[:8], pod("ads-8", "new"), pod("ads-9", "new", pending=True)]
     assert batch(pods, down={"ads-8", "ads-9"}) == []

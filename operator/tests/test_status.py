@@ -154,6 +154,25 @@ def test_a_paused_cluster_says_so() -> None:
     assert reason(found, ConditionType.PAUSED) == ("True", "SpecPaused")
 
 
+def test_a_change_has_not_ended_before_it_is_seen_to_begin() -> None:
+    world = settled({})
+    applied = status(cluster(), world.observe(), acted=True)
+    assert reason(applied, ConditionType.PROGRESSING) == ("True", "Applying")
+    looks = world.observe()
+    (key,) = (key for key in looks.live if key[0] == "StatefulSet")
+    shard = looks.live[key]
+    unseen = {**shard, "metadata": {**shard["metadata"], "generation": 99}}
+    waiting = status(after(cluster(), applied), replace(looks, live={**looks.live, key: unseen}))
+    assert reason(waiting, ConditionType.PROGRESSING) == ("True", "Applying")
+    rolling = status(after(cluster(), waiting), looks, outdated=1)
+    assert "RolloutStarted" in [a.reason for a in announcements(waiting, rolling)]
+    last = status(after(cluster(), rolling), looks, acted=True)
+    assert reason(last, ConditionType.PROGRESSING) == ("True", "RollingOut")
+    done = status(after(cluster(), last), looks)
+    assert reason(done, ConditionType.PROGRESSING) == ("False", "Settled")
+    assert "RolloutFinished" in [a.reason for a in announcements(last, done)]
+
+
 def test_a_rollout_lasts_until_the_last_pod_is_back() -> None:
     world = settled({})
     rolling = status(cluster(), world.observe(), outdated=1)

@@ -11,8 +11,9 @@ import yaml
 
 from scale_tests.chart.__main__ import VARIANTS
 from scale_tests.dashboards.files import committed
+from scale_tests.e2e.reader import Reader, blocks
 from scale_tests.harness import operator
-from scale_tests.harness.commands import ROOT, capture
+from scale_tests.harness.commands import ROOT
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, core
 from scale_tests.harness.partisan import read_cluster
@@ -25,8 +26,6 @@ pytestmark = pytest.mark.alone
 
 DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PAGE = ROOT / "docs" / "install.md"
-REGISTRY = "registry.example.com/partisan"
-"""What stands on the page for the reader's registry."""
 
 
 @pytest.fixture(scope="module")
@@ -84,44 +83,20 @@ def test_where_the_prometheus_operator_is_the_api_server_takes_monitors_and_rule
 def test_the_page_leads_to_a_cluster_and_its_dashboards(
     environment: Environment, cluster: Cluster, namespace: str, tmp_path: Path
 ) -> None:
-    config = tmp_path / "kubeconfig"
-    config.write_bytes(environment.kubeconfig.read_bytes())
-    reader = Reader(environment, config)
     # A reader of the page has the default namespace to himself; the tests do not.
-    reader.types(f"kubectl config set-context --current --namespace={namespace}")
-    install, elected, _, made = blocks("The operator")
-    said = reader.types(install)
+    reader = Reader(environment, tmp_path, namespace=namespace)
+    install, elected, _, made = blocks(PAGE, "The operator")
+    said = reader.follows(install)
     assert "Phase:          Succeeded" in said
     leader = wait_for("an operator that acts", lambda: operator.leader(cluster), bool)
-    assert f"{leader}_" in reader.types(elected).splitlines()[-1]
-    said = reader.types(made)
+    assert f"{leader}_" in reader.follows(elected).splitlines()[-1]
+    said = reader.follows(made)
     for kind in ("podmonitor", "servicemonitor", "prometheusrule"):
         assert f"{kind}.{GROUP}/partisan-operator" in said
     for name in committed():
         assert f"partisan-operator-dashboard-{name}" in said
-    (apply,) = blocks("A cluster")
-    assert re.search(r"^ads +HyParView +32 +32 +32 ", reader.types(apply), re.MULTILINE)
+    (apply,) = blocks(PAGE, "A cluster")
+    assert re.search(r"^ads +HyParView +32 +32 +32 ", reader.follows(apply), re.MULTILINE)
     assert read_cluster(cluster, namespace, "ads").components == 1
-    (upgrade_and_back,) = blocks("The next version")
-    assert "Rollback was a success" in reader.types(upgrade_and_back)
-
-
-class Reader:
-    """Somebody with helm and kubectl who types what a page says."""
-
-    def __init__(self, environment: Environment, config: Path) -> None:
-        self._repository = environment.operator_image.rpartition("/")[0]
-        tools = {str(Path(operator.tool(name)).parent) for name in ("helm", "kubectl")}
-        path = ":".join([*sorted(tools), "/usr/local/bin", "/usr/bin", "/bin"])
-        self._environment = {"KUBECONFIG": str(config), "PATH": path}
-
-    def types(self, commands: str) -> str:
-        """Runs commands in a shell and returns what they wrote. Raises CommandError."""
-        commands = commands.replace(REGISTRY, self._repository)
-        return capture(["bash", "-euo", "pipefail", "-c", commands], env=self._environment)
-
-
-def blocks(heading: str) -> list[str]:
-    """The commands of the page's section with this heading, block by block."""
-    (section,) = re.findall(rf"^## \d+\. {heading}\n(.*?)^## ", PAGE.read_text(), re.M | re.S)
-    return re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    (upgrade_and_back,) = blocks(PAGE, "The next version")
+    assert "Rollback was a success" in reader.follows(upgrade_and_back)

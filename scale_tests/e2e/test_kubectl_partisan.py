@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import tarfile
 from base64 import b64decode
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.reader import install_plugin
 from scale_tests.e2e.subject import Subject, manifest
 from scale_tests.harness import views
 from scale_tests.harness.commands import ROOT, CommandError, capture
@@ -43,9 +43,7 @@ def partisan(
     """`kubectl partisan`, found by kubectl on its PATH as a user's."""
     programs = tmp_path_factory.mktemp("programs")
     (programs / "kubectl").symlink_to(tool("kubectl"))
-    plugin = programs / "kubectl-partisan"
-    plugin.write_text(f'#!/bin/sh\nexec {sys.executable} -m partisan_operator.cli.main "$@"\n')
-    plugin.chmod(0o755)
+    install_plugin(programs)
     variables = {
         **environment.variables,
         "PATH": f"{programs}:{os.environ['PATH']}",

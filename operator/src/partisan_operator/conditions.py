@@ -22,6 +22,9 @@ ROTATING_AUTHORITY = "RotatingAuthority"
 ROLLING_OUT = "RollingOut"
 """Reason of `Progressing` while pods are replaced, until the last one is back."""
 
+APPLYING = "Applying"
+"""Reason of `Progressing` while what was seen is of before the last changes of objects."""
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -37,6 +40,9 @@ class Facts:
 
     was_rolling: bool
     """Whether a rollout was under way at the last look."""
+
+    applying: bool
+    """Whether objects have just been changed, or their controllers have yet to see that."""
 
     overlay: RunningOverlay
     configured: int
@@ -147,7 +153,7 @@ def _progressing(facts: Facts) -> _Claim:
     if facts.problem is not None and facts.problem.reason is Reason.SCALE_DOWN_REFUSED:
         return _Claim("False", facts.problem.reason, facts.problem.message)
     complete = facts.all_ready and facts.connected
-    if facts.outdated or (facts.was_rolling and not complete):
+    if facts.outdated or (facts.was_rolling and (facts.applying or not complete)):
         return _Claim("True", ROLLING_OUT, f"{facts.outdated} pods are of an earlier template")
     if facts.certificate and facts.exists < facts.wanted:
         return _Claim("True", WAITING_FOR_CERTIFICATE, f"No Secret for pods: {facts.certificate}")
@@ -159,6 +165,8 @@ def _progressing(facts: Facts) -> _Claim:
         return _Claim("True", "Forming", f"{facts.joined} of {facts.wanted} nodes have joined")
     if facts.rotating:
         return _Claim("True", ROTATING_AUTHORITY, facts.rotating)
+    if facts.applying:
+        return _Claim("True", APPLYING, "What the spec asks for has been applied just now")
     return _Claim("False", "Settled", "The cluster is as the spec asks")
 
 

@@ -196,7 +196,7 @@ class ClusterLoop:
             )
         if worth_writing(status, cluster.status):
             await self._report(cluster, status)
-        settled = _settled(status)
+        settled = _settled(status) and not plan.changes
         self._at_rest = settled and not (plan.actions or observation.unsettled(cluster))
         return settings.idle_period if settled else settings.active_period
 

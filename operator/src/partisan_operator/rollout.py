@@ -47,8 +47,10 @@ def next_batch(
     Three rules, in this order:
     a pod whose container never ran holds nothing and serves nobody: it is replaced at once;
     a pod that runs but is not available may be replaced while fewer than `max_unavailable`
-    replaced pods are on their way back, for that makes nothing worse. Where all crash they are
-    replaced together, for none could come back into an overlay that has no other node;
+    pods are on their way back, those included that are yet to be made: it may be out of the
+    overlay for want of just these, and be the only one that knows what they handed over. Where
+    all crash they are replaced together, for none could come back into an overlay that has no
+    other node;
     an available pod is replaced only while everything else is well, and never more than
     `max_unavailable` pods are missing.
     """
@@ -62,11 +64,12 @@ def next_batch(
     )
     missing = len(expected) - sum(pod.uid in available for pod in owned)
     returning = sum(pod.uid not in available for pod in owned if pod.revision == newest[pod.owner])
+    absent = len(expected) - len({pod.name for pod in owned})
     never_ran = [pod for pod in outdated if pod.pending]
     unavailable = [pod for pod in outdated if not pod.pending and pod.uid not in available]
     healthy = [pod for pod in outdated if not pod.pending and pod.uid in available]
 
-    room = len(unavailable) if all_crash else max(0, max_unavailable - returning)
+    room = len(unavailable) if all_crash else max(0, max_unavailable - returning - absent)
     batch = never_ran + unavailable[:room]
     settled = all(shard.settled for shard in shards)
     if not batch and settled and connected and returning == 0:

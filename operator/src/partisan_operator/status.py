@@ -74,6 +74,7 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         answered=len(reports),
         outdated=view.outdated,
         was_rolling=_was_rolling(earlier),
+        applying=view.acted or rollout.pending(shards),
         overlay=running_overlay(
             (report.overlay for report in reports.values()),
             wanted=spec.overlay.kind,
@@ -89,7 +90,7 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         certificate=view.tls.waiting,
         rotating=_rotating(view.tls, len(expected)),
     )
-    in_force = not (view.acted or rollout.pending(shards) or facts.reconfiguring)
+    in_force = not (facts.applying or facts.reconfiguring)
     kinds = {condition.type: condition for condition in earlier.conditions}
     status = PartisanClusterStatus(
         observed_generation=cluster.generation,

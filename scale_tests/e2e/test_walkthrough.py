@@ -1,0 +1,65 @@
+"""docs/walkthrough.md to the letter, typed by somebody with kubectl and its plugin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.reader import Reader, blocks
+from scale_tests.e2e.subject import Subject, assert_accounted
+from scale_tests.harness.commands import ROOT
+from scale_tests.harness.environment import Environment
+
+PAGE = ROOT / "docs" / "walkthrough.md"
+NODES = 6
+SHORTER = {"impressions: 3000": "impressions: 480"}
+"""Who reads meanwhile has a load for eight minutes; a test types faster."""
+
+PLACES = (("-n ", " "), ("ads in ", ","), ("partisan-", "-ads-"))
+"""What is before and after the name of the page's namespace where the plugin shows it."""
+
+
+@pytest.fixture
+def reader(environment: Environment, namespace: str, tmp_path: Path) -> Reader:
+    """He has a place already, which step 1 of the page makes, and it is called otherwise."""
+    place = {f"{before}walk{after}": f"{before}{namespace}{after}" for before, after in PLACES}
+    return Reader(environment, tmp_path, namespace=namespace, replacing=SHORTER | place)
+
+
+def test_the_walk_leads_where_the_page_says(
+    reader: Reader, new_subject: NewSubject, tmp_path: Path
+) -> None:
+    ads = new_subject("ads")
+
+    def walk(heading: str) -> str:
+        steps = blocks(PAGE, heading)
+        return "\n".join(reader.follows(step, directory=tmp_path) for step in steps)
+
+    walk("A cluster")
+    before = ads.uids()
+    walk("An upgrade under load")
+    upgraded = ads.uids()
+    assert upgraded.keys() == before.keys()
+    assert not set(upgraded.values()) & set(before.values())
+    walk("A scale-down that is refused")
+    assert ads.uids() == upgraded
+    walk("A mistake, undone")
+    kept = {name for name, uid in ads.uids().items() if upgraded[name] == uid}
+    assert len(kept) == NODES - 2
+    listed = walk("An archive for a report")
+    assert all(f"nodes/ads-{ordinal}.log" in listed for ordinal in range(NODES))
+    counted(ads)
+    # The last one removes the place, which is not the test's to remove.
+    account, removal, _ = blocks(PAGE, "The account")
+    reader.follows(account)
+    counted(ads)
+    assert_accounted(ads, ads.status())
+    reader.follows(removal)
+
+
+def counted(ads: Subject) -> None:
+    """Every pod was replaced, and nothing that one had counted was lost."""
+    run = ads.status().workload
+    assert (run.replaced_nodes >= NODES, run.lost_increments) == (True, 0)
