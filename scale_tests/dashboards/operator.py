@@ -187,4 +187,16 @@ def _costs(board: Dashboard) -> None:
             ],
             width=parts.HALF,
         )
+    ).with_panel(
+        lines(
+            "Wait for a turn",
+            "Time from when a cluster was due to be reconciled until its turn came: a few are at "
+            "a time.",
+            "s",
+            [
+                query(quantile(0.5, "queue_seconds"), "median"),
+                query(quantile(0.99, "queue_seconds"), "99 %"),
+            ],
+            width=parts.HALF,
+        )
     )

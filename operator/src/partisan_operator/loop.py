@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
@@ -38,6 +38,7 @@ from partisan_operator.observe.observer import Extent, Observer, seed_names
 from partisan_operator.observe.traffic import aggregate, channel_names
 from partisan_operator.settings import Settings
 from partisan_operator.status import View, status_of, worth_writing
+from partisan_operator.turns import Turns
 from partisan_operator.workload import Ledger
 
 LEAST_PAUSE = 0.25
@@ -62,6 +63,7 @@ class Tools:
     observer: Observer
     executor: Executor
     settings: Settings
+    turns: Turns = field(default_factory=Turns)
 
 
 class ClusterLoop:
@@ -75,6 +77,7 @@ class ClusterLoop:
             logging.getLogger(__name__), {"cluster": f"{namespace}/{name}"}
         )
         self._woken = asyncio.Event()
+        self._backoff = _FIRST_BACKOFF
         self._forget("")
         self.busy_since: float | None = None
         """Monotonic time at which the look in progress began; None between looks."""
@@ -96,31 +99,40 @@ class ClusterLoop:
 
     async def run(self) -> None:
         """Look after the cluster until it is gone."""
-        backoff = _FIRST_BACKOFF
         while True:
-            self.busy_since = began = time.monotonic()
-            computed = time.process_time()
-            outcome = "ok"
-            try:
-                pause = await self._look_and_act()
-                backoff = _FIRST_BACKOFF
-            except KubeError as error:
-                outcome, pause, backoff = "error", backoff, min(2 * backoff, _LAST_BACKOFF)
-                self._log.warning("%s; next look in %.0f s", error, pause)
-            except Exception:
-                # The loop is the only thing that looks after the cluster: it must not end.
-                outcome, pause, backoff = "bug", backoff, min(2 * backoff, _LAST_BACKOFF)
-                self._log.exception("this is a fault of the operator")
-            finally:
-                self.busy_since = None
-            computed = time.process_time() - computed
-            metrics.reconcile_seconds.labels(outcome).observe(time.monotonic() - began)
+            async with self._tools.turns.turn():
+                computed = time.process_time()
+                pause = await self._round()
+                computed = time.process_time() - computed
             if pause is None:
                 return
             settled = pause >= self._tools.settings.idle_period
             least = max(LEAST_PAUSE, computed * (_SHARE_OF_TIME if settled else 1))
             await asyncio.sleep(least)
             await self._sleep(pause - least)
+
+    async def _round(self) -> float | None:
+        """Look and act, whatever comes of it; return how long to sleep, None when it is gone."""
+        self.busy_since = began = time.monotonic()
+        outcome = "ok"
+        try:
+            pause = await self._look_and_act()
+            self._backoff = _FIRST_BACKOFF
+        except KubeError as error:
+            outcome, pause = "error", self._next_backoff()
+            self._log.warning("%s; next look in %.0f s", error, pause)
+        except Exception:
+            # The loop is the only thing that looks after the cluster: it must not end.
+            outcome, pause = "bug", self._next_backoff()
+            self._log.exception("this is a fault of the operator")
+        finally:
+            self.busy_since = None
+        metrics.reconcile_seconds.labels(outcome).observe(time.monotonic() - began)
+        return pause
+
+    def _next_backoff(self) -> float:
+        present, self._backoff = self._backoff, min(2 * self._backoff, _LAST_BACKOFF)
+        return present
 
     async def _sleep(self, seconds: float) -> None:
         try:

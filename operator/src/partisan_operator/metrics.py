@@ -21,6 +21,12 @@ reconcile_seconds = Histogram(
     buckets=_SHORT,
     registry=registry,
 )
+queue_seconds = Histogram(
+    "partisan_operator_queue_seconds",
+    "Time from when a cluster was due to be reconciled until its turn came.",
+    buckets=_SHORT,
+    registry=registry,
+)
 api_calls = Counter(
     "partisan_operator_api_calls_total",
     "Requests to the API server, watches left out.",
