@@ -55,6 +55,11 @@ class ControlPlane:
         return path
 
 
+def settings_in(directory: Path) -> Settings:
+    """Where things are of a control plane that is kept in a directory."""
+    return Settings(state=directory / "state", run=directory / "run")
+
+
 @contextmanager
 def control_plane(
     directory: Path, *, audited: Sequence[str], default_limits: bool
@@ -68,7 +73,7 @@ def control_plane(
         ConfinementError: this process is not confined.
         LocalkubeError: a program does not start.
     """
-    settings = Settings(state=directory / "state", run=directory / "run")
+    settings = settings_in(directory)
     confinement.prepare(settings.node_address, [PODS])
     for path in (settings.configs, settings.logs):
         path.mkdir(parents=True)

@@ -59,6 +59,11 @@ class OperatorProcess:
         with urllib.request.urlopen(f"{METRICS}/metrics", timeout=10) as answer:
             return Page.parse(answer.read().decode())
 
+    def waited_seconds(self) -> float:
+        """For how long its thread was ready to run and had no processor, since it started."""
+        _, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_text().split()
+        return int(waited) / 1e9
+
     def peak_memory_bytes(self) -> int:
         """The most memory that it has had resident, as the kernel counts it."""
         lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()

@@ -26,6 +26,8 @@ class Mark:
     """Seconds since 1970."""
 
     page: Page
+    waited_seconds: float
+    """For which the operator had no processor and wanted one, since it started."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +37,9 @@ class Phase:
     seconds: float
     cpu_seconds: float
     """Of the operator."""
+
+    waited_seconds: float
+    """For which it had no processor and wanted one."""
 
     reconciles: int
     reconcile_p50: float | None
@@ -51,7 +56,7 @@ class Phase:
 
 def mark(operator: OperatorProcess) -> Mark:
     """The present. Raises OSError."""
-    return Mark(time.time(), operator.page())
+    return Mark(time.time(), operator.page(), operator.waited_seconds())
 
 
 def writes_so_far(page: Page) -> int:
@@ -77,6 +82,7 @@ def phase(start: Mark, end: Mark, found: Sequence[Request]) -> Phase:
     return Phase(
         seconds=round(end.at - start.at, 3),
         cpu_seconds=round(grown("process_cpu_seconds_total"), 3),
+        waited_seconds=round(end.waited_seconds - start.waited_seconds, 3),
         reconciles=round(grown(f"{RECONCILE}_count")),
         reconcile_p50=_finite(quantile(0.5, start.page, end.page, RECONCILE)),
         reconcile_p99=_finite(quantile(0.99, start.page, end.page, RECONCILE)),

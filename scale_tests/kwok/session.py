@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,16 +15,18 @@ from rich.console import Console
 from rich.table import Table
 
 from scale_tests.harness import terminal
-from scale_tests.harness.commands import CommandError
+from scale_tests.harness.commands import CommandError, relative
 from scale_tests.harness.kube import ApiError
 from scale_tests.harness.progress import StalledError
 from scale_tests.kwok import build, confinement
+from scale_tests.kwok.control_plane import settings_in
 from scale_tests.kwok.experiment import Cell, Scenario, measure
 from scale_tests.localkube import build as localkube_build
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.results import versions
 from scale_tests.results.bars import Bar
 from scale_tests.results.conclusion import conclude
+from scale_tests.results.document import RESULTS
 
 _NOTHING_WRITTEN = ": nothing was written."
 
@@ -72,8 +76,8 @@ def _measure(bench: Bench, console: Console, *, quick: bool) -> int:
     started, scenarios = datetime.now(UTC), bench.scenarios(quick)
     cells = []
     for scenario in scenarios:
-        with tempfile.TemporaryDirectory(prefix=f"{bench.name}-") as directory:
-            cells.append(measure(scenario, Path(directory), console.print))
+        with _directory(bench.name, console) as directory:
+            cells.append(measure(scenario, directory, console.print))
     return conclude(
         console,
         bench.name,
@@ -93,3 +97,18 @@ def _measure(bench: Bench, console: Console, *, quick: bool) -> int:
         },
         quick=quick,
     )
+
+
+@contextmanager
+def _directory(name: str, console: Console) -> Iterator[Path]:
+    """A directory for one control plane. What fails in it leaves its logs in build/results."""
+    with tempfile.TemporaryDirectory(prefix=f"{name}-") as temporary:
+        directory = Path(temporary)
+        try:
+            yield directory
+        except Exception:
+            kept = RESULTS / name / "logs"
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.copytree(settings_in(directory).logs, kept)
+            console.print(f"the logs: {relative(kept)}")
+            raise
