@@ -13,6 +13,7 @@ from scale_tests.chart.readme import check_readme
 from scale_tests.chart.values import ChartError
 from scale_tests.harness.commands import ROOT, CommandError, capture, stream
 from scale_tests.harness.operator import CHART, tool
+from scale_tests.localkube.build import ensure_built
 from scale_tests.localkube.toolset import BuildError
 
 TOOLS = "scale_tests/chart/tools"
@@ -66,7 +67,7 @@ def main() -> int:
         check_readme()
         check_alerts()
         print(f"dashboards: {check_queries()} queries")
-        helm = tool("helm")
+        helm = _helm()
         stream([helm, "lint", "--strict", "--quiet", "--kube-version", KUBE_VERSION, CHART])
         for name, values in VARIANTS.items():
             settings = [argument for value in values for argument in ("--set", value)]
@@ -79,10 +80,19 @@ def main() -> int:
         check_values()
         print(f"chart: {version(CHART)} takes the values of {version(PREVIOUS)}")
         stream(["go", "-C", TOOLS, "tool", "helm-unittest", str(chart)])
-    except (ChartError, CommandError, BuildError, FileNotFoundError) as error:
+    except (ChartError, CommandError, BuildError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _helm() -> str:
+    """The path of helm, built with the local cluster's programs where there is none."""
+    try:
+        return tool("helm")
+    except FileNotFoundError:
+        ensure_built()
+        return tool("helm")
 
 
 if __name__ == "__main__":
