@@ -133,6 +133,12 @@ class Cluster:
         return cast(str, self.get("version")["gitVersion"])
 
 
+def holds(item: Json, condition: str) -> bool:
+    """Whether a condition of an object is True; one that it does not have is not."""
+    conditions = (item.get("status") or {}).get("conditions") or ()
+    return any(c["type"] == condition and c["status"] == "True" for c in conditions)
+
+
 def core(namespace: str, resource: str, name: str = "") -> str:
     """The path of an object, or collection, of the core group in a namespace."""
     return f"api/v1/namespaces/{namespace}/{resource}" + (f"/{name}" if name else "")

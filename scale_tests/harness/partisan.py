@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from scale_tests.harness.kube import Cluster, Json, core, partisan_cluster
+from scale_tests.harness.kube import Cluster, Json, core, holds, partisan_cluster
 
 CLUSTER_LABEL = "partisan.dev/cluster"
 """The label of every child object of a PartisanCluster: its name."""
@@ -244,7 +244,7 @@ def pods(items: Iterable[Json]) -> Pods:
     statuses = [c for item in items for c in item["status"].get("containerStatuses") or ()]
     return Pods(
         created=len(items),
-        ready=sum(_is_ready(item) for item in items),
+        ready=sum(holds(item, "Ready") for item in items),
         names_running=tuple(sorted(item["metadata"]["name"] for item in running)),
         restarts=sum(c.get("restartCount", 0) for c in statuses),
         waiting=tuple(
@@ -280,8 +280,3 @@ def _workload(item: Json) -> WorkloadStatus:
 def _number(value: Any) -> float:
     """A number that a CRD may hold as text, because structural schemas discourage floats."""
     return float(value) if value is not None else 0.0
-
-
-def _is_ready(pod: Json) -> bool:
-    conditions = pod["status"].get("conditions") or ()
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
-from scale_tests.harness.kube import PARTISAN, Cluster, Json, core, partisan_cluster
+from scale_tests.harness.kube import PARTISAN, Cluster, Json, core, holds, partisan_cluster
 from scale_tests.harness.partisan import CLUSTER_LABEL
 from scale_tests.harness.progress import wait_for
 
@@ -82,8 +82,7 @@ def statuses(cluster: Cluster) -> list[Json]:
 
 def is_ready(item: Json) -> bool:
     """Whether a cluster's condition Ready is True."""
-    conditions = item.get("status", {}).get("conditions") or ()
-    return any(entry["type"] == "Ready" and entry["status"] == "True" for entry in conditions)
+    return holds(item, "Ready")
 
 
 def disturb(cluster: Cluster, pods: int, changes: int) -> None:

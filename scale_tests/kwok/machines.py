@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from scale_tests.harness.kube import Json
+from scale_tests.harness.kube import Json, holds
 from scale_tests.harness.progress import wait_for
 from scale_tests.kwok import build, programs
 from scale_tests.kwok.control_plane import PODS, ControlPlane
@@ -90,6 +90,4 @@ def machines(plane: ControlPlane, count: int) -> Iterator[None]:
 
 
 def _is_ready(node: Json) -> bool:
-    conditions = node["status"].get("conditions") or ()
-    ready = any(entry["type"] == "Ready" and entry["status"] == "True" for entry in conditions)
-    return ready and not node["spec"].get("taints")
+    return holds(node, "Ready") and not node["spec"].get("taints")

@@ -14,7 +14,7 @@ import yaml
 
 from scale_tests.harness import operator
 from scale_tests.harness.commands import ROOT, capture
-from scale_tests.harness.kube import Json, core
+from scale_tests.harness.kube import core, holds
 from scale_tests.harness.progress import wait_for
 from scale_tests.kwok import programs
 from scale_tests.kwok.control_plane import ControlPlane
@@ -120,14 +120,9 @@ def _install(plane: ControlPlane) -> None:
     wait_for(
         "the definition of PartisanCluster",
         lambda: plane.cluster.get(operator.CRD),
-        _is_established,
+        lambda definition: holds(definition, "Established"),
         progress=lambda _: None,
     )
-
-
-def _is_established(definition: Json) -> bool:
-    conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
 def _kubeconfig(plane: ControlPlane) -> Path:
