@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from scale_tests.kwok.experiment import Cell, scenario_of
+from scale_tests.kwok.experiment import Cell, peak_mib, scenario_of
 from scale_tests.results.bars import Bar
 from scale_tests.results.pictures import BLUE, GREY, ORANGE, STYLE, VERMILION, save
 
@@ -18,8 +18,6 @@ MOST_BEYOND_LIMITS = 1.1
 
 MOST_STARTUP_SECONDS = 5.0
 """Kubernetes' own objective for the start of a pod, at its 99th percentile."""
-
-MIB = 1 << 20
 
 
 def pods_of(cell: Cell) -> int:
@@ -88,7 +86,7 @@ def table(cells: Sequence[Cell]) -> Table:
         "operator: CPU forming, s": lambda cell: f"{cell['forming']['cpu_seconds']:.1f}",
         "at rest, % of a core": lambda cell: f"{cpu_percent(cell):.1f}",
         "calls/s": lambda cell: f"{calls_per_second(cell):.2f}",
-        "peak MiB": lambda cell: f"{cell['peak_memory_bytes'] / MIB:.0f}",
+        "peak MiB": lambda cell: f"{peak_mib(cell):.0f}",
     }
     for name in columns:
         shown.add_column(name, justify="right")
@@ -118,7 +116,7 @@ def draw(cells: Sequence[Cell], directory: Path) -> list[Path]:
         left.legend()
         middle.plot(pods, [cpu_percent(cell) for cell in ordered], "o-", color=ORANGE)
         middle.set_ylabel("operator at rest, % of one core")
-        right.plot(pods, [c["peak_memory_bytes"] / MIB for c in ordered], "o-", color=VERMILION)
+        right.plot(pods, [peak_mib(cell) for cell in ordered], "o-", color=VERMILION)
         right.set_ylabel("operator's peak memory, MiB")
         for axes in (left, middle, right):
             axes.set_xlabel("pods (simulated)")

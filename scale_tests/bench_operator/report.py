@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from scale_tests.kwok.experiment import Cell, scenario_of
+from scale_tests.kwok.experiment import Cell, peak_mib, scenario_of
 from scale_tests.results.bars import Bar
 from scale_tests.results.pictures import BLUE, STYLE, VERMILION, save
 
@@ -29,13 +29,6 @@ CHILDREN = (
     "endpointslices",
 )
 """The kinds whose lists are held to a bar: children, and what publishes their pods."""
-
-MIB = 1 << 20
-
-
-def peak_mib(cell: Cell) -> float:
-    """The operator's most memory, in MiB."""
-    return float(cell["peak_memory_bytes"]) / MIB
 
 
 def most_lists(cell: Cell) -> int:

@@ -23,6 +23,7 @@ from scale_tests.kwok.operator_process import (
 from scale_tests.kwok.phases import Mark, mark, phase, writes_so_far
 from scale_tests.kwok.sampler import sampling
 from scale_tests.kwok.stand_in import stand_in
+from scale_tests.results.units import MIB
 
 CHANGES = 1000
 """Changes of pods in a storm."""
@@ -61,6 +62,11 @@ class Scenario:
 def scenario_of(cell: Cell) -> Scenario:
     """What was measured."""
     return Scenario(**{key: cell[key] for key in Scenario.__dataclass_fields__})
+
+
+def peak_mib(cell: Cell) -> float:
+    """The operator's most memory, in MiB."""
+    return float(cell["peak_memory_bytes"]) / MIB
 
 
 def storm_bound(clusters_: int, seconds: float) -> int:

@@ -12,6 +12,7 @@ from scale_tests import procfs
 from scale_tests.harness.kube import ApiError, Cluster
 from scale_tests.kwok.clusters import statuses
 from scale_tests.kwok.operator_process import OperatorProcess
+from scale_tests.results.units import MIB
 
 PERIOD = 1.0
 
@@ -52,7 +53,7 @@ class Sampler:
                 Sample(
                     second=round(time.monotonic() - began, 1),
                     ready=sum(item.get("status", {}).get("ready") or 0 for item in found),
-                    memory_mib=round(procfs.memory(self.operator.pid)["Rss"] / (1 << 20), 1),
+                    memory_mib=round(procfs.memory(self.operator.pid)["Rss"] / MIB, 1),
                     cpu_seconds=procfs.cpu_seconds(self.operator.pid),
                 )
             )
