@@ -15,7 +15,7 @@ from pathlib import Path
 
 from scale_tests.harness.kube import Cluster
 from scale_tests.kwok import confinement, programs
-from scale_tests.localkube import build, kubeconfig
+from scale_tests.localkube import build, kubeconfig, processes
 from scale_tests.localkube.api import Client
 from scale_tests.localkube.certificates import Identity, ensure_certificates, issue
 from scale_tests.localkube.components import Component, components
@@ -133,12 +133,7 @@ def _components(
 
 @contextmanager
 def _running(settings: Settings, client: Client, component: Component) -> Iterator[int]:
-    for path, text in component.files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    if component.identity:
-        path = settings.configs / f"{component.identity}.kubeconfig"
-        kubeconfig.write_secret(path, kubeconfig.render(settings, component.identity))
+    processes.write_files(settings, component)
     with programs.running(
         component.name,
         component.argv,

@@ -189,12 +189,7 @@ def _ensure(settings: Settings, component: Component) -> bool:
         # The API server lets watches go on for a minute, which nobody here would miss.
         processes.stop(record, seconds=10)
     print(f"  {component.name}: starting", flush=True)
-    for path, text in component.files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    if component.identity:
-        path = settings.configs / f"{component.identity}.kubeconfig"
-        kubeconfig.write_secret(path, kubeconfig.render(settings, component.identity))
+    processes.write_files(settings, component)
     processes.start(settings, component)
     return True
 

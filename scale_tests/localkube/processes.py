@@ -15,7 +15,7 @@ import subprocess
 from dataclasses import asdict, dataclass
 
 from scale_tests import procfs
-from scale_tests.localkube import cgroups, waiting
+from scale_tests.localkube import cgroups, kubeconfig, waiting
 from scale_tests.localkube.components import Component
 from scale_tests.localkube.settings import Settings
 
@@ -40,6 +40,16 @@ def digest(component: Component) -> str:
     """A fingerprint of a component's command line and of its configuration files."""
     files = sorted((str(path), text) for path, text in component.files.items())
     return hashlib.sha256(json.dumps([list(component.argv), files]).encode()).hexdigest()
+
+
+def write_files(settings: Settings, component: Component) -> None:
+    """Writes what a component reads when it starts: its configuration, and its kubeconfig."""
+    for path, text in component.files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    if component.identity:
+        path = settings.configs / f"{component.identity}.kubeconfig"
+        kubeconfig.write_secret(path, kubeconfig.render(settings, component.identity))
 
 
 def find(settings: Settings, name: str) -> Record | None:
