@@ -80,7 +80,7 @@ def main() -> int:
         check_values()
         print(f"chart: {version(CHART)} takes the values of {version(PREVIOUS)}")
         stream(["go", "-C", TOOLS, "tool", "helm-unittest", str(chart)])
-    except (ChartError, CommandError, BuildError) as error:
+    except (ChartError, CommandError, BuildError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
