@@ -174,7 +174,9 @@ take(Kind, From, Digest, D) when Kind =:= hello; Kind =:= greet ->
     {Next, Effects} = greeted(Kind, From, Digest, encoded(D)),
     {Next, [{count, Kind, received, byte_size(Digest)} | Effects]};
 take(Kind, From, Payload, D = #deltas{replica = Replica}) ->
-    {New, Next, Effects} = lasp_replica:take(Kind, From, Payload, Replica),
+    {Parts, Next, Effects} = lasp_replica:take(Kind, From, Payload, Replica),
+    Type = lasp_replica:type(Replica),
+    New = lasp_lattice:join(Type, Parts, Type:new()),
     Taken = spread(New, From, D#deltas{replica = Next}),
     {Repaired, Repair} = repair(Kind, From, Payload, Taken),
     {Repaired, Effects ++ Repair}.
@@ -222,7 +224,7 @@ take_group(Number, From, Group, D = #deltas{receivers = Receivers}) ->
 
 take_parts(Number, From, Parts, D = #deltas{replica = Replica}) ->
     Type = lasp_replica:type(Replica),
-    case Type:from_parts(Parts) of
+    case lasp_lattice:from_parts(Type, Parts) of
         {ok, Delta} ->
             {Grown, Changes} =
                 case lasp_replica:merge(Delta, Replica) of

@@ -19,10 +19,14 @@
 -export([value/1]).
 -export([count/2]).
 -export([entries/1]).
+-export([fold/3]).
 -export([merge/2]).
 -export([difference/2]).
 -export([to_parts/1]).
--export([from_parts/1]).
+-export([size/1]).
+-export([key/1]).
+-export([leaf/2]).
+-export([join/3]).
 
 -type actor() :: binary().
 %% No actor has a count of zero: it is left out, so that equal counters are equal terms.
@@ -62,6 +66,11 @@ count(Actor, Counter) ->
 entries(Counter) ->
     lists:sort(maps:to_list(Counter)).
 
+%% @doc Fold over actors and counts, in no order.
+-spec fold(fun((actor(), pos_integer(), Acc) -> Acc), Acc, t()) -> Acc.
+fold(Fun, Acc, Counter) ->
+    maps:fold(Fun, Acc, Counter).
+
 %% @doc The larger count of each actor.
 -spec merge(t(), t()) -> t().
 merge(A, B) ->
@@ -78,15 +87,29 @@ to_parts(Counter) ->
     [{[Actor], [Count]} || {Actor, Count} <- entries(Counter)].
 
 %% @private
--spec from_parts([lasp_parts:part()]) -> {ok, t()} | error.
-from_parts(Parts) ->
-    from_parts(Parts, new()).
+-spec size(t()) -> non_neg_integer().
+size(Counter) ->
+    map_size(Counter).
 
-%% Internals.
+%% @private
+-spec key(lasp_parts:path()) -> {ok, actor()} | error.
+key([Actor]) when is_binary(Actor) -> {ok, Actor};
+key(_) -> error.
 
-from_parts([{[Actor], [Count]} | Parts], Counter) when is_binary(Actor), Count > 0 ->
-    from_parts(Parts, Counter#{Actor => max(Count, count(Actor, Counter))});
-from_parts([], Counter) ->
-    {ok, Counter};
-from_parts(_, _) ->
-    error.
+%% @private
+-spec leaf(actor(), t()) -> lasp_parts:leaf() | none.
+leaf(Actor, Counter) ->
+    case Counter of
+        #{Actor := Count} -> [Count];
+        #{} -> none
+    end.
+
+%% @private
+-spec join(actor(), lasp_parts:leaf(), t()) -> known | {grown, t()} | malformed.
+join(Actor, [Count], Counter) when Count > 0 ->
+    case Counter of
+        #{Actor := Known} when Known >= Count -> known;
+        #{} -> {grown, Counter#{Actor => Count}}
+    end;
+join(_Actor, _Leaf, _Counter) ->
+    malformed.

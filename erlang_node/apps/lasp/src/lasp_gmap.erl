@@ -13,7 +13,10 @@
 -export([merge/3]).
 -export([difference/3]).
 -export([to_parts/2]).
--export([from_parts/2]).
+-export([size/2]).
+-export([key/2]).
+-export([leaf/3]).
+-export([join/4]).
 
 -type key() :: binary() | integer().
 %% No key holds the least value: it is left out, so that equal maps are equal terms.
@@ -79,25 +82,37 @@ to_parts(Type, Map) ->
      || Key <- keys(Map), {Path, Leaf} <- Type:to_parts(maps:get(Key, Map))
     ].
 
-%% @doc The map of a canonical form.
--spec from_parts(lasp_lattice:type(), [lasp_parts:part()]) -> {ok, t(_)} | error.
-from_parts(Type, Parts) ->
-    try
-        Grouped = lists:foldl(fun group/2, #{}, lists:reverse(Parts)),
-        {ok, maps:map(fun(_Key, Own) -> value_of_parts(Type, Own) end, Grouped)}
-    catch
-        throw:malformed -> error
+%% @doc The number of parts.
+-spec size(lasp_lattice:type(), t(_)) -> non_neg_integer().
+size(Type, Map) ->
+    maps:fold(fun(_Key, Value, Sum) -> Sum + Type:size(Value) end, 0, Map).
+
+%% @doc The key of a path: the map's, and the one below it.
+-spec key(lasp_lattice:type(), lasp_parts:path()) ->
+    {ok, {key(), lasp_lattice:key()}} | error.
+key(Type, [Key | Path]) ->
+    case Type:key(Path) of
+        {ok, Below} -> {ok, {Key, Below}};
+        error -> error
+    end;
+key(_Type, []) ->
+    error.
+
+%% @doc The leaf of a part.
+-spec leaf(lasp_lattice:type(), {key(), lasp_lattice:key()}, t(_)) -> lasp_parts:leaf() | none.
+leaf(Type, {Key, Below}, Map) ->
+    case Map of
+        #{Key := Value} -> Type:leaf(Below, Value);
+        #{} -> none
     end.
 
-%% Internals.
-
-group({[Key | Path], Leaf}, Grouped) ->
-    Grouped#{Key => [{Path, Leaf} | maps:get(Key, Grouped, [])]};
-group(_, _) ->
-    throw(malformed).
-
-value_of_parts(Type, Parts) ->
-    case Type:from_parts(Parts) of
-        {ok, Value} -> Value;
-        error -> throw(malformed)
+%% @doc The map joined with one part.
+-spec join(lasp_lattice:type(), {key(), lasp_lattice:key()}, lasp_parts:leaf(), Map) ->
+    known | {grown, Map} | malformed
+when
+    Map :: t(term()).
+join(Type, {Key, Below}, Leaf, Map) ->
+    case Type:join(Below, Leaf, get(Type, Key, Map)) of
+        {grown, Value} -> {grown, Map#{Key => Value}};
+        Other -> Other
     end.

@@ -12,7 +12,10 @@
 -export([merge/2]).
 -export([difference/2]).
 -export([to_parts/1]).
--export([from_parts/1]).
+-export([size/1]).
+-export([key/1]).
+-export([leaf/2]).
+-export([join/3]).
 
 -type value() :: tuple().
 %% The empty tuple is the least: tuples are ordered by size first.
@@ -51,15 +54,26 @@ to_parts({}) -> [];
 to_parts(Register) -> [{[], tuple_to_list(Register)}].
 
 %% @private
--spec from_parts([lasp_parts:part()]) -> {ok, t()} | error.
-from_parts(Parts) ->
-    from_parts(Parts, new()).
+-spec size(t()) -> 0 | 1.
+size({}) -> 0;
+size(_) -> 1.
 
-%% Internals.
+%% @private
+-spec key(lasp_parts:path()) -> {ok, []} | error.
+key([]) -> {ok, []};
+key(_) -> error.
 
-from_parts([{[], [_ | _] = Integers} | Parts], Register) ->
-    from_parts(Parts, merge(list_to_tuple(Integers), Register));
-from_parts([], Register) ->
-    {ok, Register};
-from_parts(_, _) ->
-    error.
+%% @private
+-spec leaf([], t()) -> lasp_parts:leaf() | none.
+leaf([], {}) -> none;
+leaf([], Register) -> tuple_to_list(Register).
+
+%% @private
+-spec join([], lasp_parts:leaf(), t()) -> known | {grown, t()} | malformed.
+join([], [_ | _] = Leaf, Register) ->
+    case list_to_tuple(Leaf) of
+        Larger when Larger > Register -> {grown, Larger};
+        _ -> known
+    end;
+join([], [], _Register) ->
+    malformed.

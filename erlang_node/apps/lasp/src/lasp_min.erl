@@ -9,7 +9,10 @@
 -export([merge/2]).
 -export([difference/2]).
 -export([to_parts/1]).
--export([from_parts/1]).
+-export([size/1]).
+-export([key/1]).
+-export([leaf/2]).
+-export([join/3]).
 
 -opaque t() :: [] | integer().
 
@@ -46,12 +49,22 @@ to_parts([]) -> [];
 to_parts(Value) -> [{[], [Value]}].
 
 %% @private
--spec from_parts([lasp_parts:part()]) -> {ok, t()} | error.
-from_parts(Parts) ->
-    from_parts(Parts, new()).
+-spec size(t()) -> 0 | 1.
+size([]) -> 0;
+size(_) -> 1.
 
-%% Internals.
+%% @private
+-spec key(lasp_parts:path()) -> {ok, []} | error.
+key([]) -> {ok, []};
+key(_) -> error.
 
-from_parts([{[], [Value]} | Parts], Register) -> from_parts(Parts, merge(new(Value), Register));
-from_parts([], Register) -> {ok, Register};
-from_parts(_, _) -> error.
+%% @private
+-spec leaf([], t()) -> lasp_parts:leaf() | none.
+leaf([], []) -> none;
+leaf([], Value) -> [Value].
+
+%% @private
+-spec join([], lasp_parts:leaf(), t()) -> known | {grown, t()} | malformed.
+join([], [Value], Register) when Value < Register -> {grown, Value};
+join([], [_], _Register) -> known;
+join([], _, _Register) -> malformed.

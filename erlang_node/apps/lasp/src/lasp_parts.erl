@@ -8,14 +8,18 @@
 %%% state-based CRDTs", ICDE 2019).
 %%%
 %%% == The encoding ==
-%%% Parts in order resemble the one before, so that each is written as what differs from it:
+%%% has all paths, and then all leaves, because the paths that replicas tell each other are mostly
+%%% those of the last time: who has read them once need not again ({@link lasp_form}).
 %%%
 %%% ```
-%%% shape      how many elements the path shares with the path before, how many more it has, and
-%%%            how many integers the leaf has: one byte where these are small
-%%% elements   an integer less the one at its place in the path before; of a binary, how many bytes
-%%%            it shares with the one at its place, and the others
-%%% leaf       each integer less the one at its place in the last leaf of the same length
+%%% size       of the paths in bytes; no parts are no bytes at all
+%%% paths      each as what differs from the one before, which it resembles:
+%%%   shape      how many elements it shares with the path before, how many more it has, and how
+%%%              many integers its leaf has: one byte where these are small
+%%%   elements   an integer less the one at its place in the path before; of a binary, how many
+%%%              bytes it shares with the one at its place, and the others
+%%% leaves     those of one integer, those of two, and so on; each integer less the one at its place
+%%%            in the leaf before
 %%% '''
 %%%
 %%% The same parts are the same bytes on every node and OTP release, so that they can be hashed.
@@ -23,16 +27,22 @@
 
 -export([encode/1]).
 -export([decode/1]).
+-export([split/1]).
+-export([encode_paths/1]).
+-export([decode_paths/1]).
+-export([assemble/2]).
+-export([add_leaf/3]).
+-export([first/1]).
+-export([next_leaf/2]).
 
 -type element() :: binary() | integer().
 -type path() :: [element()].
 -type leaf() :: [integer()].
 -type part() :: {path(), leaf()}.
+%% A path, and of how many integers its leaf is.
+-type shape() :: {path(), Length :: non_neg_integer()}.
 
--export_type([path/0, leaf/0, part/0]).
-
-%% The last leaves, by their length.
--type leaves() :: #{non_neg_integer() => leaf()}.
+-export_type([path/0, leaf/0, part/0, shape/0]).
 
 %% What is read; longer leaves and integers are refused, for no type has them.
 -define(MAX_LEAF, 16).
@@ -41,31 +51,91 @@
 %% @doc The bytes of parts; fewest where they are in the order of their paths.
 -spec encode([part()]) -> binary().
 encode(Parts) ->
-    iolist_to_binary(encode(Parts, [], #{})).
+    Paths = encode_paths([{Path, length(Leaf)} || {Path, Leaf} <- Parts]),
+    Lengths = lists:usort([length(Leaf) || {_, Leaf} <- Parts]),
+    Columns = [[Leaf || {_, Leaf} <- Parts, length(Leaf) =:= Length] || Length <- Lengths],
+    assemble(Paths, << <<(column(Column))/binary>> || Column <- Columns >>).
 
 %% @doc The parts that `encode/1' wrote; anything else is an error, or other parts.
 -spec decode(binary()) -> {ok, [part()]} | error.
 decode(Bytes) ->
+    maybe_parts(split(Bytes)).
+
+%% @doc The two halves of an encoding, neither looked at.
+-spec split(binary()) -> {ok, Paths :: binary(), Leaves :: binary()} | error.
+split(<<>>) ->
+    {ok, <<>>, <<>>};
+split(Bytes) ->
+    case lasp_varint:decode(Bytes) of
+        {ok, Size, Rest} when Size =< byte_size(Rest) ->
+            {Paths, Leaves} = split_binary(Rest, Size),
+            {ok, Paths, Leaves};
+        _ ->
+            error
+    end.
+
+%% @doc An encoding of its halves.
+-spec assemble(Paths :: binary(), Leaves :: binary()) -> binary().
+assemble(<<>>, <<>>) ->
+    <<>>;
+assemble(Paths, Leaves) ->
+    Size = list_to_binary(lasp_varint:encode(byte_size(Paths))),
+    <<Size/binary, Paths/binary, Leaves/binary>>.
+
+%% @doc The first half.
+-spec encode_paths([shape()]) -> binary().
+encode_paths(Shapes) ->
+    iolist_to_binary(paths(Shapes, [])).
+
+%% @doc What `encode_paths/1' wrote; anything else is an error, or others.
+-spec decode_paths(binary()) -> {ok, [shape()]} | error.
+decode_paths(Bytes) ->
     try
-        {ok, decode(Bytes, [], #{}, [])}
+        {ok, paths(Bytes, [], [])}
     catch
         throw:malformed -> error
     end.
 
+%% @doc Writes a leaf behind others of its length, the last of which is given.
+-spec add_leaf(leaf(), Before :: leaf(), binary()) -> binary().
+add_leaf([Integer | Leaf], [Before | LeafBefore], Bytes) ->
+    case lasp_varint:fold(Integer - Before) of
+        Short when Short < 16#80 ->
+            add_leaf(Leaf, LeafBefore, <<Bytes/binary, Short>>);
+        Long ->
+            Written = list_to_binary(lasp_varint:encode(Long)),
+            add_leaf(Leaf, LeafBefore, <<Bytes/binary, Written/binary>>)
+    end;
+add_leaf([], [], Bytes) ->
+    Bytes.
+
+%% @doc What stands before the first leaf of a length.
+-spec first(Length :: non_neg_integer()) -> leaf().
+first(Length) ->
+    lists:duplicate(Length, 0).
+
+%% @doc Reads the leaf that follows one of the same length, and returns it with what is behind it.
+-spec next_leaf(Before :: leaf(), binary()) -> {leaf(), binary()} | error.
+next_leaf([Before], <<0:1, Integer:7, Bytes/binary>>) ->
+    {[Before + lasp_varint:unfold(Integer)], Bytes};
+next_leaf(Before, Bytes) ->
+    next_leaf(Before, Bytes, []).
+
 %% Internals: writing.
 
--spec encode([part()], path(), leaves()) -> iolist().
-encode([], _Path, _Leaves) ->
+column(Leaves = [Leaf | _]) ->
+    column(Leaves, first(length(Leaf)), <<>>).
+
+column([Leaf | Leaves], Before, Bytes) ->
+    column(Leaves, Leaf, add_leaf(Leaf, Before, Bytes));
+column([], _Before, Bytes) ->
+    Bytes.
+
+paths([], _Before) ->
     [];
-encode([{Path, Leaf} | Parts], Before, Leaves) ->
+paths([{Path, Length} | Shapes], Before) ->
     {Shared, Rest, RestBefore} = shared(Path, Before, 0),
-    Length = length(Leaf),
-    [
-        shape(Shared, length(Rest), Length),
-        elements(Rest, RestBefore),
-        integers(Leaf, leaf_before(Length, Leaves))
-        | encode(Parts, Path, Leaves#{Length => Leaf})
-    ].
+    [shape(Shared, length(Rest), Length), elements(Rest, RestBefore) | paths(Shapes, Path)].
 
 shared([Element | Path], [Element | Before], Shared) -> shared(Path, Before, Shared + 1);
 shared(Path, Before, Shared) -> {Shared, Path, Before}.
@@ -98,55 +168,102 @@ binary(Shared, Binary) ->
         binary_part(Binary, Shared, Own)
     ].
 
-integers([Integer | Rest], [Before | RestBefore]) ->
-    [lasp_varint:encode(lasp_varint:fold(Integer - Before)) | integers(Rest, RestBefore)];
-integers([], []) ->
+%% Internals: reading parts.
+
+maybe_parts({ok, Paths, Leaves}) ->
+    case decode_paths(Paths) of
+        {ok, Shapes} -> parts(Shapes, Leaves);
+        error -> error
+    end;
+maybe_parts(error) ->
+    error.
+
+parts(Shapes, Bytes) ->
+    case columns(lists:usort([Length || {_, Length} <- Shapes]), Shapes, Bytes, #{}) of
+        {ok, Columns} -> {ok, in_order(Shapes, Columns)};
+        error -> error
+    end.
+
+columns([Length | Lengths], Shapes, Bytes, Columns) ->
+    Count = length([Path || {Path, L} <- Shapes, L =:= Length]),
+    case leaves(Count, first(Length), Bytes, []) of
+        {ok, Leaves, Rest} -> columns(Lengths, Shapes, Rest, Columns#{Length => Leaves});
+        error -> error
+    end;
+columns([], _Shapes, <<>>, Columns) ->
+    {ok, Columns};
+columns([], _Shapes, _Bytes, _Columns) ->
+    error.
+
+leaves(0, _Before, Bytes, Leaves) ->
+    {ok, lists:reverse(Leaves), Bytes};
+leaves(Count, Before, Bytes, Leaves) ->
+    case next_leaf(Before, Bytes) of
+        {Leaf, Rest} -> leaves(Count - 1, Leaf, Rest, [Leaf | Leaves]);
+        error -> error
+    end.
+
+in_order([{Path, Length} | Shapes], Columns) ->
+    #{Length := [Leaf | Leaves]} = Columns,
+    [{Path, Leaf} | in_order(Shapes, Columns#{Length := Leaves})];
+in_order([], _Columns) ->
     [].
 
-%% Internals: reading. What is left of the bytes is the first argument all the way, handed on as it
-%% is: so the virtual machine reads on where it is, and makes no binary for it.
+next_leaf([Before | LeafBefore], Bytes, Leaf) ->
+    case lasp_varint:decode(Bytes) of
+        {ok, Folded, Rest} ->
+            next_leaf(LeafBefore, Rest, [Before + lasp_varint:unfold(Folded) | Leaf]);
+        error ->
+            error
+    end;
+next_leaf([], Bytes, Leaf) ->
+    {lists:reverse(Leaf), Bytes}.
 
--spec decode(binary(), path(), leaves(), [part()]) -> [part()].
-decode(<<>>, _Path, _Leaves, Parts) ->
-    lists:reverse(Parts);
-decode(<<0:1, Shared:2, Rest:3, Length:2, Bytes/binary>>, Before, Leaves, Parts) ->
-    path(Bytes, Shared, Rest, Length, Before, [], Leaves, Parts);
-decode(<<1:1, 0:7, Shared, Rest, Length, Bytes/binary>>, Before, Leaves, Parts) when
+%% Internals: reading paths. What is left of the bytes is the first argument all the way, handed on
+%% as it is: so the virtual machine reads on where it is, and makes no binary for it.
+
+-spec paths(binary(), path(), [shape()]) -> [shape()].
+paths(<<>>, _Path, Shapes) ->
+    lists:reverse(Shapes);
+paths(<<0:1, Shared:2, Rest:3, Length:2, Bytes/binary>>, Before, Shapes) ->
+    path(Bytes, Shared, Rest, Length, Before, [], Shapes);
+paths(<<1:1, 0:7, Shared, Rest, Length, Bytes/binary>>, Before, Shapes) when
     Length =< ?MAX_LEAF
 ->
-    path(Bytes, Shared, Rest, Length, Before, [], Leaves, Parts);
-decode(_, _, _, _) ->
+    path(Bytes, Shared, Rest, Length, Before, [], Shapes);
+paths(_, _, _) ->
     throw(malformed).
 
 %% The path, from its end to its beginning: what is shared, then the elements.
-path(Bytes, 0, Rest, Length, Before, Path, Leaves, Parts) ->
-    rest(Bytes, Rest, Length, Before, Path, Leaves, Parts);
-path(Bytes, Shared, Rest, Length, [Element | Before], Path, Leaves, Parts) ->
-    path(Bytes, Shared - 1, Rest, Length, Before, [Element | Path], Leaves, Parts);
-path(_, _, _, _, [], _, _, _) ->
+path(Bytes, 0, Rest, Length, Before, Path, Shapes) ->
+    rest(Bytes, Rest, Length, Before, Path, Shapes);
+path(Bytes, Shared, Rest, Length, [Element | Before], Path, Shapes) ->
+    path(Bytes, Shared - 1, Rest, Length, Before, [Element | Path], Shapes);
+path(_, _, _, _, [], _, _) ->
     throw(malformed).
 
-rest(Bytes, 0, Length, _Before, Path, Leaves, Parts) ->
-    leaf(Bytes, leaf_before(Length, Leaves), Length, [], lists:reverse(Path), Leaves, Parts);
-rest(Bytes, Rest, Length, Before, Path, Leaves, Parts) ->
-    element(Bytes, 0, 0, Rest, Length, Before, Path, Leaves, Parts).
+rest(Bytes, 0, Length, _Before, Path, Shapes) ->
+    Whole = lists:reverse(Path),
+    paths(Bytes, Whole, [{Whole, Length} | Shapes]);
+rest(Bytes, Rest, Length, Before, Path, Shapes) ->
+    element(Bytes, 0, 0, Rest, Length, Before, Path, Shapes).
 
 %% A varint, byte by byte; then what it is the head of.
-element(<<1:1, Low:7, Bytes/binary>>, Shift, Tagged, Rest, Length, Before, Path, Leaves, Parts) when
+element(<<1:1, Low:7, Bytes/binary>>, Shift, Tagged, Rest, Length, Before, Path, Shapes) when
     Shift < ?MAX_BITS
 ->
     Head = Tagged bor (Low bsl Shift),
-    element(Bytes, Shift + 7, Head, Rest, Length, Before, Path, Leaves, Parts);
-element(<<0:1, High:7, Bytes/binary>>, Shift, Tagged, Rest, Length, Before, Path, Leaves, Parts) ->
+    element(Bytes, Shift + 7, Head, Rest, Length, Before, Path, Shapes);
+element(<<0:1, High:7, Bytes/binary>>, Shift, Tagged, Rest, Length, Before, Path, Shapes) ->
     case Tagged bor (High bsl Shift) of
         Folded when Folded band 1 =:= 0 ->
             Integer = lasp_varint:unfold(Folded bsr 1) + integer_before(Before),
-            rest(Bytes, Rest - 1, Length, next(Before), [Integer | Path], Leaves, Parts);
+            rest(Bytes, Rest - 1, Length, next(Before), [Integer | Path], Shapes);
         Shared ->
             {Binary, Others} = own(Bytes, Shared bsr 1, Before),
-            rest(Others, Rest - 1, Length, next(Before), [Binary | Path], Leaves, Parts)
+            rest(Others, Rest - 1, Length, next(Before), [Binary | Path], Shapes)
     end;
-element(_, _, _, _, _, _, _, _, _) ->
+element(_, _, _, _, _, _, _, _) ->
     throw(malformed).
 
 own(<<0:1, Size:7, Own:Size/binary, Others/binary>>, Shared, Before) ->
@@ -168,33 +285,10 @@ whole(Shared, Own, [Before | _]) when is_binary(Before), Shared =< byte_size(Bef
 whole(_, _, _) ->
     throw(malformed).
 
-leaf(Bytes, [], Length, Leaf, Path, Leaves, Parts) ->
-    Whole = lists:reverse(Leaf),
-    decode(Bytes, Path, Leaves#{Length => Whole}, [{Path, Whole} | Parts]);
-leaf(Bytes, Before, Length, Leaf, Path, Leaves, Parts) ->
-    leaf(Bytes, 0, 0, Before, Length, Leaf, Path, Leaves, Parts).
-
-leaf(<<1:1, Low:7, Bytes/binary>>, Shift, Folded, Before, Length, Leaf, Path, Leaves, Parts) when
-    Shift < ?MAX_BITS
-->
-    Head = Folded bor (Low bsl Shift),
-    leaf(Bytes, Shift + 7, Head, Before, Length, Leaf, Path, Leaves, Parts);
-leaf(<<0:1, High:7, Bytes/binary>>, Shift, Folded, Before, Length, Leaf, Path, Leaves, Parts) ->
-    Integer = lasp_varint:unfold(Folded bor (High bsl Shift)) + hd(Before),
-    leaf(Bytes, tl(Before), Length, [Integer | Leaf], Path, Leaves, Parts);
-leaf(_, _, _, _, _, _, _, _, _) ->
-    throw(malformed).
-
-%% Internals: what a part is compared with.
+%% Internals: what an element is compared with.
 
 next([_ | Before]) -> Before;
 next([]) -> [].
 
 integer_before([Before | _]) when is_integer(Before) -> Before;
 integer_before(_) -> 0.
-
-leaf_before(Length, Leaves) ->
-    case Leaves of
-        #{Length := Leaf} -> Leaf;
-        #{} -> lists:duplicate(Length, 0)
-    end.

@@ -47,6 +47,8 @@
     value :: term(),
     %% The value as it is sent, and its digest, where they are known.
     encoded = stale :: stale | {binary(), lasp_lattice:digest()},
+    %% The form that the value had when it was last encoded.
+    form = none :: lasp_form:t() | none,
     %% The digest each neighbour was last heard to have.
     heard = #{} :: #{lasp_sync:name() => lasp_lattice:digest() | unknown},
     %% While handing over: who has everything, out of those who are still neighbours.
@@ -82,26 +84,21 @@ merge(Delta, Replica = #replica{type = Type, value = Value}) ->
         Least ->
             unchanged;
         New ->
-            Grown = Replica#replica{
-                value = Type:merge(Value, New),
-                encoded = stale,
-                handover = handover_again(Replica)
-            },
-            {grown, New, Grown}
+            {grown, New, grown(Type:merge(Value, New), Replica)}
     end.
 
 %% @doc The digest of the value.
 -spec digest(t()) -> lasp_lattice:digest().
 digest(#replica{encoded = {_, Digest}}) ->
     Digest;
-digest(#replica{type = Type, value = Value}) ->
-    lasp_lattice:digest(lasp_lattice:encode(Type, Value)).
+digest(Replica) ->
+    digest(encoded(Replica)).
 
 %% @doc The replica that knows its bytes, for the value is written once, however often it is sent.
 -spec encoded(t()) -> t().
-encoded(Replica = #replica{encoded = stale, type = Type, value = Value}) ->
-    Bytes = lasp_lattice:encode(Type, Value),
-    Replica#replica{encoded = {Bytes, lasp_lattice:digest(Bytes)}};
+encoded(Replica = #replica{encoded = stale, type = Type, value = Value, form = Before}) ->
+    {Bytes, Form} = lasp_form:encode(Type, Value, Before),
+    Replica#replica{encoded = {Bytes, lasp_lattice:digest(Bytes)}, form = Form};
 encoded(Replica) ->
     Replica.
 
@@ -169,10 +166,9 @@ open({_, _, Payload}, _) when is_binary(Payload) ->
 open(_, _) ->
     {error, received(malformed, <<>>)}.
 
-%% @doc Takes a message that every protocol understands; answers with what was new in it, the least
-%% value where nothing was.
+%% @doc Takes a message that every protocol understands; answers with the parts in it that were new.
 -spec take(Kind :: term(), From :: lasp_sync:name(), Payload :: binary(), t()) ->
-    {New :: term(), t(), [lasp_sync:effect()]}.
+    {New :: [lasp_lattice:keyed()], t(), [lasp_sync:effect()]}.
 take(state, From, Bytes, Replica) ->
     take_state(state, From, Bytes, [], Replica);
 take(handover, _From, Bytes, Replica = #replica{handover = done}) ->
@@ -214,7 +210,7 @@ is_handing_over(#replica{handover = Handover}) ->
 
 %% Internals.
 
-take_state(Kind, From, Bytes, Answer, Replica = #replica{type = Type, encoded = Own}) ->
+take_state(Kind, From, Bytes, Answer, Replica = #replica{encoded = Own}) ->
     Digest = lasp_lattice:digest(Bytes),
     Received = received(Kind, Bytes),
     case Own of
@@ -222,24 +218,24 @@ take_state(Kind, From, Bytes, Answer, Replica = #replica{type = Type, encoded = 
             {Next, Effects} = progress(heard(From, Digest, Replica)),
             nothing([Received | Effects] ++ Answer, Next);
         _ ->
-            case lasp_lattice:decode(Type, Bytes) of
-                {ok, Value} ->
-                    {New, Merged, Changes} = join(Value, heard(From, Digest, Replica)),
-                    {Next, Effects} = progress(Merged),
-                    {New, Next, [Received | Changes ++ Effects] ++ Answer};
+            #replica{type = Type, value = Value, form = Form} = Replica,
+            case lasp_form:join(Type, Bytes, Value, Form) of
+                {ok, [], _Value} ->
+                    {Next, Effects} = progress(heard(From, Digest, Replica)),
+                    nothing([Received | Effects] ++ Answer, Next);
+                {ok, New, Joined} ->
+                    {Next, Effects} = progress(heard(From, Digest, grown(Joined, Replica))),
+                    {New, Next, [Received, changed | Effects] ++ Answer};
                 error ->
                     nothing([received(malformed, Bytes)], Replica)
             end
     end.
 
-join(Value, Replica = #replica{type = Type}) ->
-    case merge(Value, Replica) of
-        {grown, New, Grown} -> {New, Grown, [changed]};
-        unchanged -> {Type:new(), Replica, []}
-    end.
+grown(Value, Replica) ->
+    Replica#replica{value = Value, encoded = stale, handover = handover_again(Replica)}.
 
-nothing(Effects, Replica = #replica{type = Type}) ->
-    {Type:new(), Replica, Effects}.
+nothing(Effects, Replica) ->
+    {[], Replica, Effects}.
 
 %% What came during the handover has to be handed over as well: none has confirmed it yet.
 handover_again(#replica{handover = {waiting, _}}) -> {waiting, []};

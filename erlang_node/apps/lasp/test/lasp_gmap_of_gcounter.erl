@@ -6,10 +6,16 @@
 -export([merge/2]).
 -export([difference/2]).
 -export([to_parts/1]).
--export([from_parts/1]).
+-export([size/1]).
+-export([key/1]).
+-export([leaf/2]).
+-export([join/3]).
 
 new() -> lasp_gmap:new().
 merge(A, B) -> lasp_gmap:merge(lasp_gcounter, A, B).
 difference(A, B) -> lasp_gmap:difference(lasp_gcounter, A, B).
 to_parts(Map) -> lasp_gmap:to_parts(lasp_gcounter, Map).
-from_parts(Parts) -> lasp_gmap:from_parts(lasp_gcounter, Parts).
+size(Map) -> lasp_gmap:size(lasp_gcounter, Map).
+key(Path) -> lasp_gmap:key(lasp_gcounter, Path).
+leaf(Key, Map) -> lasp_gmap:leaf(lasp_gcounter, Key, Map).
+join(Key, Leaf, Map) -> lasp_gmap:join(lasp_gcounter, Key, Leaf, Map).

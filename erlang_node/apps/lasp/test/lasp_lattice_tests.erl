@@ -62,7 +62,53 @@ laws(Type, Generator) ->
             ?FORALL(
                 {A, Random},
                 {Generator, binary()},
-                Type:from_parts(shuffled(Random, Type:to_parts(A))) =:= {ok, A}
+                lasp_lattice:from_parts(Type, shuffled(Random, Type:to_parts(A))) =:= {ok, A}
+            )},
+        {"a value has as many parts as its size says, each at its key",
+            ?FORALL(
+                A,
+                Generator,
+                Type:size(A) =:= length(Type:to_parts(A)) andalso
+                    lists:all(
+                        fun({Path, Leaf}) ->
+                            {ok, Key} = Type:key(Path),
+                            Type:leaf(Key, A) =:= Leaf andalso Type:join(Key, Leaf, A) =:= known
+                        end,
+                        Type:to_parts(A)
+                    )
+            )},
+        {"what is encoded is the same with any form that is known",
+            ?FORALL(
+                {A, B},
+                {Generator, Generator},
+                begin
+                    {_, Form} = lasp_form:encode(Type, B, none),
+                    {Bytes, Own} = lasp_form:encode(Type, A, Form),
+                    {Bytes, Own} =:= lasp_form:encode(Type, A, none) andalso
+                        {Bytes, Own} =:= lasp_form:encode(Type, A, Own)
+                end
+            )},
+        {"what is joined from bytes is what is merged, and what was new of it",
+            ?FORALL(
+                {A, Before, Since, Known},
+                {Generator, Generator, Generator, oneof([none, before, now])},
+                begin
+                    Value = Type:merge(Before, Since),
+                    Bytes = lasp_lattice:encode(Type, A),
+                    Form = form(Known, Type, Before, Value),
+                    {ok, New, Joined} = lasp_form:join(Type, Bytes, Value, Form),
+                    Joined =:= Type:merge(A, Value) andalso
+                        lasp_lattice:join(Type, New, Type:new()) =:= Type:difference(A, Value)
+                end
+            )},
+        {"no bytes, however malformed, crash one who knows a form",
+            ?FORALL(
+                {Value, Bytes},
+                {Generator, damaged(Type, Generator)},
+                case lasp_form:join(Type, Bytes, Value, form(now, Type, Value, Value)) of
+                    {ok, _, _} -> true;
+                    error -> true
+                end
             )},
         {"parts are in the order of their paths",
             ?FORALL(A, Generator, Type:to_parts(A) =:= lists:usort(Type:to_parts(A)))},
@@ -103,6 +149,10 @@ shuffled(Random, Parts) ->
 
 digest(Type, Value) ->
     lasp_lattice:digest(lasp_lattice:encode(Type, Value)).
+
+form(none, _Type, _Before, _Value) -> none;
+form(before, Type, Before, _Value) -> element(2, lasp_form:encode(Type, Before, none));
+form(now, Type, _Before, Value) -> element(2, lasp_form:encode(Type, Value, none)).
 
 decodes_or_not(Type, Bytes) ->
     case lasp_lattice:decode(Type, Bytes) of

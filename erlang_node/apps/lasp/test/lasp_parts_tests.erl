@@ -10,6 +10,10 @@ any_parts_come_back_test() ->
     ),
     ?assert(proper:quickcheck(Property, [quiet, {numtests, 500}])).
 
+no_parts_are_no_bytes_test() ->
+    ?assertEqual(<<>>, lasp_parts:encode([])),
+    ?assertEqual({ok, []}, lasp_parts:decode(<<>>)).
+
 any_integer_comes_back_test() ->
     Property = ?FORALL(
         {Integer, Rest},
@@ -44,7 +48,7 @@ parts_that_resemble_each_other_are_short_test() ->
 
 what_refers_to_nothing_is_refused_test_() ->
     [
-        ?_assertEqual(error, lasp_parts:decode(Bytes))
+        ?_assertEqual(error, lasp_parts:decode(lasp_parts:assemble(Bytes, <<>>)))
      || Bytes <- [
             %% Shares an element with a path that has none.
             <<0:1, 1:2, 0:3, 0:2>>,

@@ -42,7 +42,10 @@
 -export([merge/2]).
 -export([difference/2]).
 -export([to_parts/1]).
--export([from_parts/1]).
+-export([size/1]).
+-export([key/1]).
+-export([leaf/2]).
+-export([join/3]).
 %% lasp_aggregate.
 -export([shared/1]).
 -export([contribution/2]).
@@ -65,6 +68,13 @@
 -define(DONE, -1).
 
 -opaque t() :: #adcounter{}.
+
+%% Where the leaf of a part is.
+-type key() ::
+    start
+    | {sum, {ad() | ?DONE, []}}
+    | {report, {partisan_peer:name(), []}, partisan_peer:incarnation()}
+    | {count, {ad(), lasp_gcounter:actor()}}.
 
 -export_type([t/0, ad/0, microseconds/0]).
 
@@ -125,8 +135,8 @@ done(#adcounter{barrier = Barrier}) ->
 
 %% @doc How many of these nodes are done.
 -spec nodes_done(ordsets:ordset(partisan_peer:name()), t()) -> non_neg_integer().
-nodes_done(Members, State = #adcounter{sums = Sums}) ->
-    Known = ordsets:intersection(Members, done(State)),
+nodes_done(Members, #adcounter{barrier = Barrier, sums = Sums}) ->
+    Known = [Name || Name <- Members, is_done(lasp_gmap:get(lasp_max, Name, Barrier))],
     max(length(Known), min(length(Members), sum(?DONE, Sums))).
 
 %% @doc What earlier lives of nodes have counted as far as this replica knows, over all ads: the
@@ -135,12 +145,15 @@ nodes_done(Members, State = #adcounter{sums = Sums}) ->
 superseded(#adcounter{counters = Counters, barrier = Barrier}) ->
     lasp_gmap:fold(
         fun(_Ad, Counter, Acc) ->
-            lists:foldl(
-                fun({Actor, Count}, Sums) ->
-                    maps:update_with(Actor, fun(Sum) -> Sum + Count end, Count, Sums)
+            lasp_gcounter:fold(
+                fun(Actor, Count, Sums) ->
+                    case is_old(Actor, Barrier) of
+                        true -> maps:update_with(Actor, fun(Sum) -> Sum + Count end, Count, Sums);
+                        false -> Sums
+                    end
                 end,
                 Acc,
-                [E || E = {Actor, _} <- lasp_gcounter:entries(Counter), is_old(Actor, Barrier)]
+                Counter
             )
         end,
         #{},
@@ -148,15 +161,17 @@ superseded(#adcounter{counters = Counters, barrier = Barrier}) ->
     ).
 
 %% @doc The digest of the counters alone, and where there are sums of those alone: equal on two
-%% nodes exactly when these are.
+%% nodes exactly when these are. It is asked for while the counters change all the time, so that
+%% they are not put in order for it: it is the sum of the digests of their entries (Bellare,
+%% Micciancio, "A new paradigm for collision-free hashing", 1997, section 4: AdHash).
 -spec counters_digest(t()) -> lasp_lattice:digest().
 counters_digest(#adcounter{counters = Counters, sums = Sums}) ->
-    Compared =
-        case lasp_gmap:keys(Sums) of
-            [] -> #adcounter{counters = Counters};
-            _ -> #adcounter{sums = Sums}
+    Digest =
+        case lasp_gmap:size(lasp_max, Sums) of
+            0 -> lasp_gmap:fold(fun add_counter/3, 0, Counters);
+            _ -> lasp_gmap:fold(fun add_sum/3, 0, Sums)
         end,
-    lasp_lattice:digest(lasp_lattice:encode(?MODULE, Compared)).
+    <<Digest:128>>.
 
 %% lasp_lattice.
 
@@ -208,9 +223,68 @@ to_parts(#adcounter{start = Start, counters = Counters, barrier = Barrier, sums 
     lasp_min:to_parts(Start) ++ lasp_gmap:to_parts(lasp_max, Sums) ++ lists:sort(Reports ++ Counts).
 
 %% @private
--spec from_parts([lasp_parts:part()]) -> {ok, t()} | error.
-from_parts(Parts) ->
-    from_parts(Parts, {new(), [], [], []}).
+-spec size(t()) -> non_neg_integer().
+size(#adcounter{start = Start, counters = Counters, barrier = Barrier, sums = Sums}) ->
+    lasp_min:size(Start) + lasp_gmap:size(lasp_gcounter, Counters) +
+        lasp_gmap:size(lasp_max, Barrier) + lasp_gmap:size(lasp_max, Sums).
+
+%% @private
+-spec key(lasp_parts:path()) -> {ok, key()} | error.
+key([Name, Incarnation, Ad]) when
+    is_binary(Name), is_integer(Incarnation), is_integer(Ad), Ad >= 0
+->
+    case slash(Name, 0) of
+        none -> {ok, {count, {Ad, actor(Name, Incarnation)}}};
+        %% No name that `life/1' could tell from an actor's.
+        _ -> error
+    end;
+key([Name, Incarnation]) when is_binary(Name), is_integer(Incarnation) ->
+    {ok, {report, {Name, []}, Incarnation}};
+key([What]) when is_integer(What), What >= ?DONE ->
+    {ok, {sum, {What, []}}};
+key([]) ->
+    {ok, start};
+key(_) ->
+    error.
+
+%% @private
+-spec leaf(key(), t()) -> lasp_parts:leaf() | none.
+leaf({count, Key}, #adcounter{counters = Counters}) ->
+    lasp_gmap:leaf(lasp_gcounter, Key, Counters);
+leaf({report, Key, Incarnation}, #adcounter{barrier = Barrier}) ->
+    case lasp_gmap:leaf(lasp_max, Key, Barrier) of
+        [Incarnation | Report] -> Report;
+        _ -> none
+    end;
+leaf({sum, Key}, #adcounter{sums = Sums}) ->
+    lasp_gmap:leaf(lasp_max, Key, Sums);
+leaf(start, #adcounter{start = Start}) ->
+    lasp_min:leaf([], Start).
+
+%% @private
+-spec join(key(), lasp_parts:leaf(), t()) -> known | {grown, t()} | malformed.
+join({count, Key}, Leaf, State = #adcounter{counters = Counters}) ->
+    case lasp_gmap:join(lasp_gcounter, Key, Leaf, Counters) of
+        {grown, Grown} -> {grown, State#adcounter{counters = Grown}};
+        Other -> Other
+    end;
+join({report, Key, Incarnation}, [_, _] = Report, State = #adcounter{barrier = Barrier}) ->
+    case lasp_gmap:join(lasp_max, Key, [Incarnation | Report], Barrier) of
+        {grown, Grown} -> {grown, State#adcounter{barrier = Grown}};
+        Other -> Other
+    end;
+join({sum, Key}, [Sum] = Leaf, State = #adcounter{sums = Sums}) when Sum > 0 ->
+    case lasp_gmap:join(lasp_max, Key, Leaf, Sums) of
+        {grown, Grown} -> {grown, State#adcounter{sums = Grown}};
+        Other -> Other
+    end;
+join(start, Leaf, State = #adcounter{start = Start}) ->
+    case lasp_min:join([], Leaf, Start) of
+        {grown, Grown} -> {grown, State#adcounter{start = Grown}};
+        Other -> Other
+    end;
+join(_Key, _Leaf, _State) ->
+    malformed.
 
 %% lasp_aggregate.
 
@@ -287,6 +361,19 @@ succeeded(#adcounter{barrier = Own}, #adcounter{counters = Counters, barrier = K
 
 %% Internals.
 
+add_counter(Ad, Counter, Digest) ->
+    lasp_gcounter:fold(
+        fun(Actor, Count, Sum) -> Sum + hash(<<Ad:32, Actor/binary>>, Count) end, Digest, Counter
+    ).
+
+add_sum(What, Register, Digest) ->
+    {Sum} = lasp_max:value(Register),
+    Digest + hash(<<What:32>>, Sum).
+
+hash(What, Count) ->
+    <<Hash:128>> = erlang:md5([What, <<Count:128>>]),
+    Hash.
+
 %% The counters of those whose life is known to be over.
 over(#adcounter{counters = Counters, barrier = Barrier}) ->
     lasp_gmap:fold(
@@ -319,43 +406,6 @@ present(Name, Barrier) ->
         {Incarnation, _, _} -> Incarnation;
         {} -> -1
     end.
-
-from_parts([{[Name, Incarnation, Ad], [Count]} | Parts], {State, Counts, Reports, Sums}) when
-    is_binary(Name), is_integer(Incarnation), is_integer(Ad), Ad >= 0, Count > 0
-->
-    case slash(Name, 0) of
-        none ->
-            Part = {[Ad, actor(Name, Incarnation)], [Count]},
-            from_parts(Parts, {State, [Part | Counts], Reports, Sums});
-        _ ->
-            %% No name that `life/1' could tell from an actor's.
-            error
-    end;
-from_parts([{[Name, Incarnation], [_, _] = Report} | Parts], {State, Counts, Reports, Sums}) when
-    is_binary(Name), is_integer(Incarnation)
-->
-    from_parts(Parts, {State, Counts, [{[Name], [Incarnation | Report]} | Reports], Sums});
-from_parts([{[What], [Sum]} = Part | Parts], {State, Counts, Reports, Sums}) when
-    is_integer(What), What >= ?DONE, Sum > 0
-->
-    from_parts(Parts, {State, Counts, Reports, [Part | Sums]});
-from_parts([{[], [At]} | Parts], {State, Counts, Reports, Sums}) ->
-    from_parts(Parts, {merge(started(At), State), Counts, Reports, Sums});
-from_parts([], {State, Counts, Reports, Sums}) ->
-    case
-        {
-            lasp_gmap:from_parts(lasp_gcounter, Counts),
-            lasp_gmap:from_parts(lasp_max, Reports),
-            lasp_gmap:from_parts(lasp_max, Sums)
-        }
-    of
-        {{ok, Counters}, {ok, Barrier}, {ok, Totals}} ->
-            {ok, State#adcounter{counters = Counters, barrier = Barrier, sums = Totals}};
-        _ ->
-            error
-    end;
-from_parts(_, _) ->
-    error.
 
 flag(true) -> 1;
 flag(false) -> 0.

@@ -91,7 +91,7 @@ what_a_life_that_is_over_has_counted_is_added_once_test() ->
 
 malformed_parts_are_refused_test_() ->
     [
-        ?_assertEqual(error, ?S:from_parts([Part]))
+        ?_assertEqual(error, lasp_lattice:from_parts(?S, [Part]))
      || Part <- [
             {[], []},
             {[1], [0]},
