@@ -68,6 +68,10 @@ class Experiment(Part):
     settle_seconds: Annotated[float, Field(ge=0)] = 10.0
     """How long at most a cell waits for the machine to be at rest before it begins."""
 
+    rest_seconds: Annotated[float, Field(ge=0)] = 0.0
+    """For how long the machine is watched with the cluster at rest, after its run; 0: not at all.
+    A cluster elsewhere is not watched."""
+
     spec: Json = Field(default_factory=dict)
     """Further members of each cluster's spec, such as `resources` or `nodeSelector`."""
 
