@@ -141,6 +141,11 @@ scale: bootstrap ## Repeat the published evaluation on the cluster; resumable (S
 	    $(if $(SPEEDUP),--speedup $(SPEEDUP)) $(if $(SIZES),--sizes $(SIZES)) \
 	    $(if $(SIMULATED),--simulated $(SIMULATED))
 
+.PHONY: scale-1024
+scale-1024: bootstrap ## 1,024 real pods, HyParView and client-server, as published, in real time (two hours; resumable)
+	$(PY) -m scale_tests.localkube up --max-pods 1100 --zram-mib 12288
+	$(PY) -m scale_tests run experiments/thousand.yaml --out build/results/scale-thousand
+
 .PHONY: scale-quick
 scale-quick: bootstrap ## The same on three small sizes, in under ten minutes; anew each time
 	rm -rf build/results/scale-quick

@@ -61,6 +61,14 @@ def busy_share(seconds: float) -> float:
     return 1 - (idle_later - idle) / max(1, later - total)
 
 
+def memory_used() -> tuple[int, int]:
+    """Bytes of the machine's memory that nothing could have, and bytes that are swapped out."""
+    lines = (PROC / "meminfo").read_text().splitlines()
+    kibibytes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+    used = kibibytes["MemTotal"] - kibibytes["MemAvailable"]
+    return used * 1024, (kibibytes["SwapTotal"] - kibibytes["SwapFree"]) * 1024
+
+
 def _machine_ticks() -> tuple[int, int]:
     """The time of all processors since boot, and the part of it in which they were idle."""
     ticks = [int(field) for field in (PROC / "stat").read_text().split()[1:9]]

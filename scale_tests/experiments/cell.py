@@ -11,7 +11,7 @@ from scale_tests import procfs
 from scale_tests.experiments import collect, faults, figures
 from scale_tests.experiments.course import Course, Place, look
 from scale_tests.experiments.experiment import CLUSTER, Point
-from scale_tests.experiments.result import Result
+from scale_tests.experiments.result import Rest, Result
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import ApiError, Cluster, Json, core, partisan_cluster
 from scale_tests.harness.must_gather import must_gather
@@ -46,6 +46,7 @@ def run(place: Place, point: Point, tell: Tell) -> Result:
     except (StalledError, ApiError, FaultError) as failure:
         error = f"{type(failure).__name__}: {failure}"
         must_gather(place.cluster, place.namespace, place.evidence / point.slug)
+    rest = None if error else _rest(place.environment, point.experiment.rest_seconds, tell)
     tell("collecting")
     cell = figures.read(place, point, course, before)
     tell("deleting")
@@ -56,6 +57,7 @@ def run(place: Place, point: Point, tell: Tell) -> Result:
         seconds_to_delete=round(time.monotonic() - deleting, 2) if not left else None,
         seconds_in_all=round((datetime.now(UTC) - started).total_seconds(), 2),
         busy_before=busy,
+        at_rest=rest,
         left=tuple(left),
         error=error,
         started=started.isoformat(timespec="seconds"),
@@ -100,6 +102,16 @@ def _settle(environment: Environment, seconds: float) -> float | None:
         busy = procfs.busy_share(1.0)
         if busy < AT_REST or time.monotonic() >= until:
             return round(busy, 3)
+
+
+def _rest(environment: Environment, seconds: float, tell: Tell) -> Rest | None:
+    """Watches the machine for so long, if it is this one and there is something to watch."""
+    if not environment.local or seconds == 0:
+        return None
+    tell(f"at rest, watched for {seconds:.0f} s")
+    busy = procfs.busy_share(seconds)
+    memory, swapped = procfs.memory_used()
+    return Rest(seconds=seconds, busy=round(busy, 3), memory_bytes=memory, swapped_bytes=swapped)
 
 
 def _follow(place: Place, point: Point, course: Course, tell: Tell) -> None:

@@ -68,8 +68,16 @@ class Experiment(Part):
     settle_seconds: Annotated[float, Field(ge=0)] = 10.0
     """How long at most a cell waits for the machine to be at rest before it begins."""
 
+    rest_seconds: Annotated[float, Field(ge=0)] = 0.0
+    """For how long the machine is watched with the cluster at rest, after its run; 0: not at all.
+    A cluster elsewhere is not watched."""
+
     spec: Json = Field(default_factory=dict)
     """Further members of each cluster's spec, such as `resources` or `nodeSelector`."""
+
+    spec_from: dict[int, Json] = Field(default_factory=dict)
+    """By the number of nodes from which on they hold: members of larger clusters' specs, which
+    may have to request less of each machine. Those of the largest such number come first."""
 
     faults: Faults | None = None
     thresholds: list[Threshold] = Field(default_factory=list)
@@ -80,7 +88,7 @@ class Experiment(Part):
         for size in self.sizes:
             if not 1 <= size <= most:
                 raise ValueError(f"sizes: {size} is not from 1 to {most}")
-        for field in self.spec:
+        for field in {*self.spec, *(name for spec in self.spec_from.values() for name in spec)}:
             if field in ("replicas", "overlay", "workload"):
                 raise ValueError(f"spec.{field} is made from the matrix: remove it")
             if field not in crd.fields():
@@ -114,6 +122,11 @@ class Experiment(Part):
         """The speedup of a cluster of so many nodes."""
         slower = (speedup for least, speedup in self.speedup_from.items() if nodes >= least)
         return min([self.speedup, *slower])
+
+    def spec_of(self, nodes: int) -> Json:
+        """The further members of the spec of a cluster of so many nodes."""
+        larger = [self.spec_from[least] for least in sorted(self.spec_from) if nodes >= least]
+        return {name: value for spec in (self.spec, *larger) for name, value in spec.items()}
 
     def speedup_text(self) -> str:
         """The speedups of the sizes that are run, such as "30, from 256 nodes on 10"."""
@@ -179,7 +192,7 @@ class Point:
             "kind": "PartisanCluster",
             "metadata": {"name": CLUSTER},
             "spec": {
-                **self.experiment.spec,
+                **self.experiment.spec_of(self.nodes),
                 "replicas": self.nodes,
                 "overlay": self.overlay.spec,
                 "workload": {

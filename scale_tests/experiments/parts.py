@@ -22,6 +22,7 @@ Figure = Literal[
     "seconds_to_converge",
     "memory_bytes_per_node",
     "cpu_seconds_per_node",
+    "busy_at_rest",
 ]
 """What a threshold may speak of: a figure of `result.Result`."""
 

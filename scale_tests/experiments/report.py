@@ -135,6 +135,7 @@ def _page(
                 tables.transmission(experiment, results, simulated),
                 tables.times(experiment, results),
                 tables.resources(experiment, results),
+                *tables.rest(experiment, results),
             ],
         ),
         Section(title="Cells that did not come to their end", text=_failures(results)),

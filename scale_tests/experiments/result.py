@@ -39,6 +39,19 @@ class Component:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rest:
+    """The machine while a cluster whose run has ended is at rest: all of it, not its pods alone."""
+
+    seconds: float
+    busy: float
+    """The share of the processors' time that was not idle."""
+    memory_bytes: int
+    """What is in use and could not be had."""
+    swapped_bytes: int
+    """What is swapped out, before compression."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """One cell. What was not reached, or cannot be known on this cluster, is None."""
 
@@ -87,6 +100,8 @@ class Result:
 
     busy_before: float | None
     """The share of the machine's processors that was busy before the cell began."""
+    at_rest: Rest | None = None
+    """None where the experiment does not ask for it."""
     left: tuple[str, ...]
     """Objects that its deletion has left."""
     error: str | None
@@ -108,6 +123,11 @@ class Result:
         if self.seconds_running is None or self.seconds_to_converge is None:
             return None
         return self.seconds_running / (self.seconds_running - self.seconds_to_converge)
+
+    @property
+    def busy_at_rest(self) -> float | None:
+        """The share of the machine's processors that the cluster at rest, and all else, takes."""
+        return None if self.at_rest is None else self.at_rest.busy
 
     def json(self) -> Json:
         """As it is written."""
@@ -133,6 +153,7 @@ def result(document: Json) -> Result:
             **document,
             "members": tuple(Member(**member) for member in document["members"]),
             "control_plane": tuple(Component(**part) for part in document["control_plane"]),
+            "at_rest": Rest(**document["at_rest"]) if document.get("at_rest") else None,
             "left": tuple(document["left"]),
         }
     )

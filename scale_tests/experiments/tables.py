@@ -158,6 +158,37 @@ def resources(experiment: Experiment, results: Sequence[Result]) -> Table:
     )
 
 
+def rest(experiment: Experiment, results: Sequence[Result]) -> list[Table]:
+    """The machine with a cluster at rest on it; no table where no cell was watched."""
+    rows = [
+        [
+            *_key(cell),
+            f"{100 * cell.at_rest.busy:.0f}",
+            f"{cell.at_rest.memory_bytes / GIB:.1f}",
+            f"{cell.at_rest.swapped_bytes / GIB:.1f}",
+            f"{cell.at_rest.seconds:.0f}",
+        ]
+        for cell in _sorted(experiment, results)
+        if cell.at_rest is not None
+    ]
+    table = Table(
+        caption="The whole machine with the cluster at rest, its run ended: pods, the control "
+        f"plane, the operator and what is watching them. {speed(experiment)}",
+        head=(
+            "overlay",
+            "synchronization",
+            "nodes",
+            "trial",
+            "processors busy, %",
+            "memory in use, GiB",
+            "swapped out, GiB",
+            "watched for, s",
+        ),
+        rows=rows,
+    )
+    return [table] if rows else []
+
+
 def _sorted(experiment: Experiment, results: Sequence[Result]) -> list[Result]:
     """As tables show them: along the sizes."""
     overlays = [overlay.name for overlay in experiment.overlays]

@@ -30,6 +30,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     up = commands.add_parser("up", help="bring the cluster up; does only what is missing")
     up.add_argument("--max-pods", type=int, help="how many pods may run, 10 to 1200 (250)")
+    up.add_argument("--zram-mib", type=int, help="MiB of compressed swap in memory, for many pods")
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="stop everything and leave nothing behind")
     down.set_defaults(run=_down)
@@ -48,10 +49,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _up(options: argparse.Namespace) -> int:
-    settings = cluster.stored(Settings())
-    if options.max_pods is not None:
-        settings = replace(settings, max_pods=options.max_pods)
-    cluster.up(settings)
+    chosen = {
+        name: getattr(options, name)
+        for name in cluster.CHOICES
+        if getattr(options, name) is not None
+    }
+    cluster.up(replace(cluster.stored(Settings()), **chosen))
     return 0
 
 

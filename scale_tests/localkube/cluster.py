@@ -26,6 +26,7 @@ from scale_tests.localkube import (
     processes,
     runtime,
     waiting,
+    zram,
 )
 from scale_tests.localkube.api import ApiError, Client
 from scale_tests.localkube.certificates import ensure_certificates
@@ -33,6 +34,9 @@ from scale_tests.localkube.components import Component, components
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.progress import duration
 from scale_tests.localkube.settings import CLUSTER_DOMAIN, NODE_NAME, Settings, cache_directory
+
+CHOICES = ("max_pods", "zram_mib")
+"""The settings that `up` lets people choose, and that a cluster keeps."""
 
 START_LIMIT = 120.0
 """Seconds that a component may take until it is ready, on a busy machine."""
@@ -103,6 +107,7 @@ def down(settings: Settings) -> None:
         cgroups.kill_all(record.pid for record in processes.recorded(settings).values())
         leftovers.unmount_all(settings)
         network.restore(settings)
+        zram.remove(settings)
         cgroups.remove()
         leftovers.remove_files(settings)
     print(f"The local cluster is gone after {duration(time.monotonic() - began)}.")
@@ -150,7 +155,7 @@ def stored(settings: Settings) -> Settings:
         choices = json.loads((settings.state / "settings.json").read_text())
     except FileNotFoundError:
         return settings
-    return replace(settings, max_pods=choices["max_pods"])
+    return replace(settings, **choices)
 
 
 def _prepare(settings: Settings) -> None:
@@ -159,8 +164,10 @@ def _prepare(settings: Settings) -> None:
     settings.run.mkdir(parents=True, exist_ok=True)
     settings.configs.mkdir(exist_ok=True)
     (settings.state / "boot-id").write_text(preflight.boot_id())
-    (settings.state / "settings.json").write_text(json.dumps({"max_pods": settings.max_pods}))
+    choices = {name: getattr(settings, name) for name in CHOICES}
+    (settings.state / "settings.json").write_text(json.dumps(choices))
     cgroups.create()
+    zram.ensure(settings)
     network.prepare(settings)
     ensure_certificates(settings)
     kubeconfig.write_secret(settings.kubeconfig, kubeconfig.render(settings, "admin"))

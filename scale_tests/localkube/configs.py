@@ -129,7 +129,9 @@ def kubelet(settings: Settings) -> str:
             # Images come from no registry: one that is collected cannot be pulled again. And a
             # developer's nearly full disk is no reason to evict pods.
             "imageGCHighThresholdPercent": 100,
-            "evictionHard": {"memory.available": "100Mi"},
+            # With swap the kubelet takes memory for full that could be swapped out, and it is the
+            # kernel that knows when there is none left.
+            "evictionHard": {"memory.available": "0%" if settings.zram_mib else "100Mi"},
         }
     )
 

@@ -23,6 +23,8 @@ PACKAGES = {
     "iptables-save": "iptables",
     "ip": "iproute2",
     "mount": "mount",
+    "swapon": "mount",
+    "mkswap": "util-linux",
     "openssl": "openssl",
 }
 """The programs that have to be on the machine, with the Debian package of each."""

@@ -70,12 +70,17 @@ class Settings:
     max_pods: int = 250
     """How many pods the kubelet accepts; 10 to 1,200."""
 
+    zram_mib: int = 0
+    """Compressed swap in memory, in MiB before compression; 0 is none."""
+
     ports: Ports = field(default_factory=Ports)
 
     def __post_init__(self) -> None:
         """Refuses limits that the address range or the kubelet cannot serve."""
         if not 10 <= self.max_pods <= 1200:
             raise SettingsError(f"--max-pods is {self.max_pods}: choose 10 to 1200")
+        if not 0 <= self.zram_mib <= 65536:
+            raise SettingsError(f"--zram-mib is {self.zram_mib}: choose 0 (none) to 65536")
 
     @property
     def node_address(self) -> str:

@@ -23,3 +23,9 @@ def test_a_process_that_has_ended_has_not_started_whether_reaped_or_not() -> Non
 
 def test_the_share_of_a_machine_that_is_busy() -> None:
     assert 0 <= procfs.busy_share(0.05) <= 1
+
+
+def test_memory_in_use_is_some_of_what_the_machine_has() -> None:
+    used, swapped = procfs.memory_used()
+    assert 0 < used < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert swapped >= 0

@@ -58,6 +58,20 @@ def test_larger_clusters_may_be_given_more_time() -> None:
     assert experiment(speedup=1, speedup_from={16: 10}).is_real_time
 
 
+def test_larger_clusters_may_have_another_spec() -> None:
+    chosen = experiment(
+        sizes=[8, 16, 32],
+        spec={"discovery": {"seeds": 2}, "resources": {"requests": {"cpu": "10m"}}},
+        spec_from={
+            16: {"resources": {"requests": {"cpu": "5m"}}},
+            32: {"resources": {"requests": {"cpu": "1m"}}},
+        },
+    )
+    found = [chosen.spec_of(nodes)["resources"]["requests"]["cpu"] for nodes in (8, 16, 32)]
+    assert found == ["10m", "5m", "1m"]
+    assert chosen.points()[-1].manifest()["spec"]["discovery"] == {"seeds": 2}
+
+
 def test_seeds_differ_between_cells_and_are_the_same_again() -> None:
     seeds = [point.seed for point in experiment().points()]
     assert len(set(seeds)) == len(seeds)
@@ -93,6 +107,7 @@ def test_a_run_may_change_what_its_file_says(tmp_path: Path) -> None:
         ({"colour": "red"}, "colour", "remove it"),
         ({"spec": {"replicas": 3}}, "spec.replicas", "remove it"),
         ({"spec": {"colour": 3}}, "spec.colour", "no member"),
+        ({"specFrom": {16: {"colour": 3}}}, "spec.colour", "no member"),
         ({"faults": {"hook": "scale_tests:none"}}, "hook", "write package.module:function"),
         ({"thresholds": [{"figure": "bytes_tcp"}]}, "thresholds.0", "set most or least"),
         (

@@ -10,6 +10,7 @@ import pytest
 
 from scale_tests.experiments import pictures, report, simulated
 from scale_tests.experiments.report import Report
+from scale_tests.experiments.result import Rest
 from scale_tests.experiments.simulated import SimulatedError
 from scale_tests.experiments.tests.cells import experiment, result
 from scale_tests.simulate.synchronization import Row
@@ -80,6 +81,15 @@ def test_a_cell_that_took_longer_than_it_counts_is_named(tmp_path: Path) -> None
     report.write(chosen, [cell], [], tmp_path / "run", latest=tmp_path)
     text = (tmp_path / "run" / "README.md").read_text()
     assert "HyParView, State, 8 nodes (2.0 times)" in text
+
+
+def test_the_machine_at_rest_has_a_table_where_it_was_watched(tmp_path: Path) -> None:
+    chosen = experiment(sizes=[8], synchronizations=["Tree"])
+    rest = Rest(seconds=60, busy=0.42, memory_bytes=3 << 29, swapped_bytes=1 << 29)
+    cells = [result(point, at_rest=rest) for point in chosen.points()]
+    report.write(chosen, cells, [], tmp_path, latest=tmp_path)
+    page = (tmp_path / "README.md").read_text()
+    assert "| 42 | 1.5 | 0.5 | 60 |" in page
 
 
 def test_aggregate_is_labelled_as_carrying_less(tmp_path: Path) -> None:

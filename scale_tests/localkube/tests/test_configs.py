@@ -68,6 +68,14 @@ def test_name_servers_are_read_from_resolv_conf(resolv_conf: str, expected: list
     assert configs.name_servers(resolv_conf) == expected
 
 
+def test_the_kubelet_evicts_nobody_while_there_is_swap() -> None:
+    def evicts(settings: Settings) -> str:
+        return str(json.loads(configs.kubelet(settings))["evictionHard"]["memory.available"])
+
+    assert evicts(SETTINGS) == "100Mi"
+    assert evicts(Settings(zram_mib=1024)) == "0%"
+
+
 @pytest.mark.parametrize("max_pods", [-1, 9, 1201])
 def test_a_pod_limit_out_of_range_names_the_option(max_pods: int) -> None:
     with pytest.raises(SettingsError, match=r"--max-pods is .*: choose 10 to 1200"):

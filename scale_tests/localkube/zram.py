@@ -1,0 +1,89 @@
+"""Compressed swap in memory, so that a machine holds more pods: most of what they keep is idle.
+
+A zram device is a block device whose content the kernel compresses into memory. A shim or a pause
+process that waits for years compresses well, a node's idle heap too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scale_tests.localkube.commands import run
+from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.localkube.settings import Settings
+
+CONTROL = Path("/sys/class/zram-control")
+"""Where the kernel adds and removes devices; reading `hot_add` makes one and tells its number."""
+
+BLOCK = Path("/sys/block")
+SWAPS = Path("/proc/swaps")
+
+PRIORITY = 100
+"""Before the machine's own swap, which is on a disk."""
+
+
+def ensure(settings: Settings) -> None:
+    """Swaps to as much compressed memory as the settings say, and to no more.
+
+    Raises:
+        LocalkubeError: the kernel knows no such device.
+        CommandError: a program refuses; what is swapped out does not fit into memory, for one.
+    """
+    size = settings.zram_mib << 20
+    if _size(settings) == size:
+        return
+    remove(settings)
+    if size:
+        _add(settings, size)
+
+
+def remove(settings: Settings) -> None:
+    """Removes the device that `ensure` has made, if there is one. Raises CommandError."""
+    number = _number(settings)
+    if number is None:
+        return
+    device = f"/dev/zram{number}"
+    if is_swap(SWAPS.read_text(), device):
+        run(["swapoff", device])
+    if (BLOCK / f"zram{number}").exists():
+        (CONTROL / "hot_remove").write_text(number)
+    _note(settings).unlink()
+
+
+def is_swap(swaps: str, device: str) -> bool:
+    """Whether the machine swaps to a device; `swaps` is the text of /proc/swaps."""
+    return any(line.split()[:1] == [device] for line in swaps.splitlines())
+
+
+def _add(settings: Settings, size: int) -> None:
+    if not CONTROL.is_dir():
+        raise LocalkubeError("--zram-mib: this kernel has no zram (modprobe zram); leave it out")
+    number = (CONTROL / "hot_add").read_text().strip()
+    _note(settings).write_text(number)
+    block = BLOCK / f"zram{number}"
+    if "lz4" in (block / "comp_algorithm").read_text():
+        (block / "comp_algorithm").write_text("lz4")
+    (block / "disksize").write_text(str(size))
+    device = f"/dev/zram{number}"
+    run(["mkswap", device])
+    run(["swapon", "--priority", str(PRIORITY), device])
+
+
+def _size(settings: Settings) -> int:
+    """The bytes of the device that is swapped to; 0 if there is none."""
+    number = _number(settings)
+    if number is None or not is_swap(SWAPS.read_text(), f"/dev/zram{number}"):
+        return 0
+    return int((BLOCK / f"zram{number}" / "disksize").read_text())
+
+
+def _number(settings: Settings) -> str | None:
+    try:
+        return _note(settings).read_text()
+    except FileNotFoundError:
+        return None
+
+
+def _note(settings: Settings) -> Path:
+    """Where the device's number is kept: a reboot removes both."""
+    return settings.run / "zram"
