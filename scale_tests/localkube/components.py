@@ -13,6 +13,17 @@ from scale_tests.localkube import configs
 from scale_tests.localkube.settings import NODE_NAME, Settings
 
 
+AT_ONCE = 250
+"""Up to so many pods a machine starts at once without harm."""
+
+PODS_PER_SECOND = 1.5
+"""What two processors keep up with."""
+
+
+FAST = ["--kube-api-qps=200", "--kube-api-burst=400"]
+"""The defaults, 20 and 50 requests a second, are what hundreds of pods would wait for."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Component:
     """One process of the cluster."""
@@ -158,6 +169,7 @@ def _controller_manager(settings: Settings, binaries: Path) -> Component:
         argv=[
             str(binaries / "kube-controller-manager"),
             *_controller(settings, settings.ports.controller_manager, "controller-manager"),
+            *FAST,
             "--use-service-account-credentials=true",
             f"--service-account-private-key-file={pki}/service-accounts.key",
             # Without it no namespace gets the ConfigMap that clients in pods trust.
@@ -182,11 +194,23 @@ def _scheduler(settings: Settings, binaries: Path) -> Component:
         argv=[
             str(binaries / "kube-scheduler"),
             *_controller(settings, settings.ports.scheduler, "scheduler"),
+            *_pace(settings),
         ],
         identity="scheduler",
         ready=f"https://127.0.0.1:{settings.ports.scheduler}/healthz",
         tcp=[("127.0.0.1", settings.ports.scheduler)],
     )
+
+
+def _pace(settings: Settings) -> list[str]:
+    """How fast pods are given to the machine: as fast as it starts them, where they are many.
+
+    A kubelet starts all pods that it is given beside each other. Hundreds of them keep each other
+    from ever being ready, and their requests to the runtime time out and are begun anew.
+    """
+    if settings.max_pods <= AT_ONCE:
+        return FAST
+    return [f"--kube-api-qps={PODS_PER_SECOND}", "--kube-api-burst=32"]
 
 
 def _controller(settings: Settings, port: int, identity: str) -> list[str]:
@@ -202,9 +226,6 @@ def _controller(settings: Settings, port: int, identity: str) -> list[str]:
         f"--authorization-kubeconfig={kubeconfig}",
         # There is one of each, and waiting for an old lease would delay every restart.
         "--leader-elect=false",
-        # The defaults, 20 and 50 requests a second, are what hundreds of pods would wait for.
-        "--kube-api-qps=200",
-        "--kube-api-burst=400",
         "--profiling=false",
     ]
 

@@ -121,6 +121,8 @@ def kubelet(settings: Settings) -> str:
             "clusterDomain": CLUSTER_DOMAIN,
             "maxPods": settings.max_pods,
             "serializeImagePulls": False,
+            # What is begun on a busy machine is waited for, and not begun anew beside itself.
+            "runtimeRequestTimeout": "15m",
             # The default, 50 requests a second, is what hundreds of pods starting would wait for.
             "kubeAPIQPS": 200,
             "kubeAPIBurst": 400,

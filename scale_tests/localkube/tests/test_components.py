@@ -51,5 +51,8 @@ def test_the_digest_changes_with_the_command_line_and_with_the_files() -> None:
         return {component.name: digest(component) for component in found}
 
     before, more_pods, newer = of(250, "/v1"), of(300, "/v1"), of(250, "/v2")
-    assert {name for name in before if before[name] != more_pods[name]} == {"kubelet"}
+    assert {name for name in before if before[name] != more_pods[name]} == {
+        "kubelet",
+        "kube-scheduler",
+    }
     assert {name for name in before if before[name] == newer[name]} == {"containerd"}
