@@ -12,7 +12,6 @@ from pathlib import Path
 from scale_tests.localkube import configs
 from scale_tests.localkube.settings import NODE_NAME, Settings
 
-
 AT_ONCE = 250
 """Up to so many pods a machine starts at once without harm."""
 
