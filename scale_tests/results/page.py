@@ -63,7 +63,7 @@ def bars_table(bars: Sequence[Bar], caption: str = "") -> Table:
     """What a measurement is held to, a row for each bar."""
     return Table(
         head=("checked", "found", "held to", ""),
-        rows=[[b.name, str(b.value), b.bar, "ok" if b.ok else "MISSED"] for b in bars],
+        rows=[[bar.name, bar.found, bar.bar, bar.verdict] for bar in bars],
         caption=caption,
     )
 

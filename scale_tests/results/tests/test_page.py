@@ -57,5 +57,10 @@ def test_each_bar_is_a_row_that_says_whether_it_holds() -> None:
     bars = [
         Bar(name="links", value=7, bar="= 7", ok=True),
         Bar(name="s", value=2, bar="1", ok=False),
+        Bar(name="bytes", value=None, bar="1", ok=None),
     ]
-    assert bars_table(bars).rows == [["links", "7", "= 7", "ok"], ["s", "2", "1", "MISSED"]]
+    assert bars_table(bars).rows == [
+        ["links", "7", "= 7", "ok"],
+        ["s", "2", "1", "MISSED"],
+        ["bytes", "-", "1", "not run"],
+    ]
