@@ -27,6 +27,9 @@ from scale_tests.results.pictures import (
 from scale_tests.results.units import GIB, MIB
 from scale_tests.simulate import synchronization
 
+CDF_STEPS = 200
+"""At most so many steps of a distribution are drawn: a page that holds it stays small."""
+
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
 
 
@@ -189,8 +192,7 @@ def plot_cdf(figure: Figure, material: Material) -> None:
             if not times:
                 continue
             axes.step(
-                [0.0, *times],
-                [100 * rank / len(times) for rank in range(len(times) + 1)],
+                *zip((0.0, 0.0), *distribution(times), strict=True),
                 where="post",
                 color=CYCLE[index % len(CYCLE)],
                 label=f"{nodes:,} nodes",
@@ -200,6 +202,17 @@ def plot_cdf(figure: Figure, material: Material) -> None:
     panels[0].set_ylabel("nodes, %")
     panels[0].set_ylim(0, 102)
     panels[0].set_xlim(left=0)
+
+
+def distribution(times: Sequence[float]) -> list[tuple[float, float]]:
+    """Sorted times, each with the percentage of them that are not later.
+
+    Of thousands there are as many as can be told apart in a picture, evenly over the percentages.
+    """
+    count = len(times)
+    steps = min(count, CDF_STEPS)
+    ranks = [-(-count * step // steps) for step in range(1, steps + 1)]
+    return [(times[rank - 1], 100 * rank / count) for rank in ranks]
 
 
 def plot_footprint(figure: Figure, material: Material) -> None:

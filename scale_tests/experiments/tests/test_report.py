@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from scale_tests.experiments import pictures, report, simulated
+from scale_tests.experiments import pictures, report
 from scale_tests.experiments.experiment import Experiment
 from scale_tests.experiments.report import Report
 from scale_tests.experiments.result import Rest, Result
-from scale_tests.experiments.simulated import Simulated, SimulatedError
+from scale_tests.experiments.simulated import Simulated
 from scale_tests.experiments.tests.cells import experiment, result, simulated_cell
 
 
@@ -194,11 +194,3 @@ def test_the_rest_of_the_evaluation_is_linked_where_it_is_there(tmp_path: Path) 
     text = _page(chosen, cells, tmp_path / "scale")
     assert "](../churn/README.md)" in text
     assert "client-server/" not in text
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"cells": [{"a": 1}]}'])
-def test_a_file_that_nobody_simulated_is_refused(tmp_path: Path, content: Any) -> None:
-    file = tmp_path / "simulate.json"
-    file.write_text(content)
-    with pytest.raises(SimulatedError, match="make simulate"):
-        simulated.load(file)
