@@ -169,7 +169,9 @@ def _conclude(
     directory = store.directory
     if not results:
         raise StoreError(f"there is no finished cell in {directory}: nothing to report")
-    written = report.write(chosen, results, rows, directory, left_out=store.left_out())
+    written = report.write(
+        chosen, results, rows, directory, left_out=store.left_out(), latest=RESULTS
+    )
     held = show_bars(console, written.bars)
     console.print(f"\n{relative(directory)}/report.html and README.md", highlight=False)
     return 0 if held else 1

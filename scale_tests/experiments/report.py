@@ -25,7 +25,6 @@ from scale_tests.experiments.simulated import Simulated
 from scale_tests.harness.commands import relative
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
-from scale_tests.results.document import RESULTS
 from scale_tests.results.page import (
     Link,
     Page,
@@ -74,7 +73,7 @@ def write(
     directory: Path,
     *,
     left_out: Mapping[str, str],
-    latest: Path = RESULTS,
+    latest: Path,
 ) -> Report:
     """Writes the report of a run, of which there is at least one cell, into `directory`.
 
