@@ -39,7 +39,7 @@ from scale_tests.results.page import (
 SLOW = 1.25
 """From how many times the time of counting a run is said to have taken longer."""
 
-ELSEWHERE = (
+BESIDE = (
     ("churn", "Churn and partitions: nodes killed, replaced and cut off while they count"),
     ("client-server", "Client-server past 256 nodes: a server's memory with bounds and without"),
 )
@@ -222,5 +222,5 @@ def _slow(results: Sequence[Result]) -> list[str]:
 
 def _rest_of_the_evaluation(directory: Path) -> list[Link]:
     """The pages beside the report's directory that are there."""
-    pages = ((directory.parent / name / "README.md", title) for name, title in ELSEWHERE)
+    pages = ((directory.parent / name / "README.md", title) for name, title in BESIDE)
     return [Link(title=title, file=page) for page, title in pages if page.is_file()]
