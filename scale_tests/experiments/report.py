@@ -40,6 +40,8 @@ SLOW = 1.25
 """From how many times the time of counting a run is said to have taken longer."""
 
 BESIDE = (
+    ("scale", "The published evaluation from 32 nodes on, overlay by overlay"),
+    ("thousand", "The published evaluation with 1,024 nodes, in real time"),
     ("churn", "Churn and partitions: nodes killed, replaced and cut off while they count"),
     ("client-server", "Client-server past 256 nodes: a server's memory with bounds and without"),
 )
@@ -221,6 +223,10 @@ def _slow(results: Sequence[Result]) -> list[str]:
 
 
 def _rest_of_the_evaluation(directory: Path) -> list[Link]:
-    """The pages beside the report's directory that are there."""
-    pages = ((directory.parent / name / "README.md", title) for name, title in BESIDE)
-    return [Link(title=title, file=page) for page, title in pages if page.is_file()]
+    """The other pages that are there beside the report's directory."""
+    pages = {name: directory.parent / name / "README.md" for name, _title in BESIDE}
+    return [
+        Link(title=title, file=pages[name])
+        for name, title in BESIDE
+        if name != directory.name and pages[name].is_file()
+    ]

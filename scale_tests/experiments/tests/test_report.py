@@ -194,3 +194,4 @@ def test_the_rest_of_the_evaluation_is_linked_where_it_is_there(tmp_path: Path) 
     text = _page(chosen, cells, tmp_path / "scale")
     assert "](../churn/README.md)" in text
     assert "client-server/" not in text
+    assert "../scale/" not in text
