@@ -19,5 +19,6 @@ def spread(figures: Iterable[float]) -> str:
 def show_bars(console: Console, bars: Sequence[Bar]) -> bool:
     """Prints a line for each bar and returns whether none is missed."""
     for bar in bars:
-        console.print(f"{bar.verdict}: {bar.name}: {bar.found} ({bar.bar})", markup=False)
+        line = f"{bar.verdict}: {bar.name}: {bar.found} ({bar.bar})"
+        console.print(line, markup=False, soft_wrap=True)
     return all(bar.ok is not False for bar in bars)
