@@ -136,7 +136,7 @@ bench-runtime: bootstrap ## Measure the runtime beside Distributed Erlang and ra
 	$(PY) -m scale_tests.runtime
 
 .PHONY: scale
-scale: bootstrap ## Repeat the published evaluation on the cluster; resumable (SPEEDUP=1: real time; SIZES=32,64)
+scale: bootstrap ## Repeat the published evaluation, as large as the cluster holds; resumable (SPEEDUP=1: real time; SIZES=32,64)
 	$(PY) -m scale_tests run experiments/paper.yaml --out build/results/scale-paper \
 	    $(if $(SPEEDUP),--speedup $(SPEEDUP)) $(if $(SIZES),--sizes $(SIZES)) \
 	    $(if $(SIMULATED),--simulated $(SIMULATED))

@@ -12,6 +12,7 @@ from scale_tests.experiments.cli import find
 from scale_tests.experiments.experiment import Experiment, load
 from scale_tests.experiments.report import Report
 from scale_tests.experiments.result import Result
+from scale_tests.experiments.selection import Selection
 from scale_tests.experiments.store import Store
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster
@@ -32,7 +33,8 @@ def experiment() -> Experiment:
 @pytest.fixture(scope="module")
 def first(environment: Environment, experiment: Experiment, store: Store) -> Result:
     """The smaller cell, run alone, as if the experiment had been interrupted after it."""
-    (cell,) = runner.run(Console(), load(FILE, sizes=experiment.sizes[:1]), store, environment)
+    smaller = Selection(sizes=experiment.sizes[:1])
+    (cell,) = runner.run(Console(), experiment, store, environment, selection=smaller)
     return cell
 
 
@@ -47,7 +49,8 @@ def results(
 @pytest.fixture(scope="module")
 def written(experiment: Experiment, results: list[Result], store: Store) -> Report:
     """The report."""
-    return report.write(experiment, results, [], store.directory, latest=store.directory)
+    directory, left_out = store.directory, store.left_out()
+    return report.write(experiment, results, [], directory, left_out=left_out, latest=directory)
 
 
 def test_every_cell_converges_and_holds_its_thresholds(written: Report) -> None:
@@ -58,6 +61,13 @@ def test_every_cell_converges_and_holds_its_thresholds(written: Report) -> None:
 def test_a_cell_that_was_done_is_not_run_again(first: Result, results: list[Result]) -> None:
     assert results[0] == first
     assert [cell.nodes for cell in results] == [4, 6]
+
+
+def test_what_was_left_out_is_no_longer_once_it_is_done(
+    results: list[Result], store: Store
+) -> None:
+    assert len(results) == 2
+    assert store.left_out() == {}
 
 
 def test_bytes_are_counted_three_ways(results: list[Result]) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
+from typing import Protocol
 
 from scale_tests import procfs
 from scale_tests.experiments import collect, faults, figures
@@ -24,8 +24,12 @@ AT_REST = 0.3
 FORMING_SECONDS, RUNNING_SECONDS = 0.5, 1.0
 """How often a cluster is looked at."""
 
-Tell = Callable[[str], None]
-"""Takes a line on how far a cell is."""
+
+class Tell(Protocol):
+    """Takes how far a cell is."""
+
+    def __call__(self, line: str, counted: float | None = None) -> None:
+        """Takes a line and, while nodes count, the share of the impressions that they have."""
 
 
 def run(place: Place, point: Point, tell: Tell) -> Result:
@@ -126,7 +130,7 @@ def _follow(place: Place, point: Point, course: Course, tell: Tell) -> None:
         while True:
             due = time.monotonic() + (RUNNING_SECONDS if course.is_whole else FORMING_SECONDS)
             status = look(place, course)
-            tell(course.trouble or _line(status))
+            tell(course.trouble or _line(status), _counted(status))
             if suffering is None and status.workload.phase == "Running":
                 suffering = _suffer(executor, place, point)
             suffers = suffering is not None and not suffering.done()
@@ -164,6 +168,12 @@ def _suffered(future: Future[Json]) -> Json:
     if failure is not None:
         raise FaultError(f"the hook raised {type(failure).__name__}: {failure}") from failure
     return future.result()
+
+
+def _counted(status: ClusterStatus) -> float | None:
+    """The share of its impressions that a cluster has counted, while it counts."""
+    run = status.workload
+    return run.value / run.threshold if run.phase == "Running" and run.threshold else None
 
 
 def _line(status: ClusterStatus) -> str:

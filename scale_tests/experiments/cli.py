@@ -12,19 +12,20 @@ from rich.console import Console
 
 from scale_tests.experiments import experiment as experiments
 from scale_tests.experiments import report, runner, simulated
-from scale_tests.experiments.experiment import Experiment, ExperimentError
+from scale_tests.experiments.experiment import Experiment, ExperimentError, Point
 from scale_tests.experiments.result import Result
-from scale_tests.experiments.simulated import SimulatedError
-from scale_tests.experiments.store import Store, StoreError
+from scale_tests.experiments.selection import Selection
+from scale_tests.experiments.simulated import Simulated, SimulatedError
+from scale_tests.experiments.store import Store, StoreError, write_changed
 from scale_tests.harness import environment as environments
 from scale_tests.harness import operator, terminal
+from scale_tests.harness.capacity import make_room
 from scale_tests.harness.commands import CommandError, relative
 from scale_tests.harness.environment import ConfigurationError, Environment
 from scale_tests.harness.kube import ApiError
 from scale_tests.harness.progress import StalledError
 from scale_tests.results.document import RESULTS
 from scale_tests.results.tables import show_bars
-from scale_tests.simulate.synchronization import Row
 
 PACKAGE = Path(__file__).resolve().parents[1]
 EXPERIMENT = "experiment.yaml"
@@ -50,12 +51,15 @@ def parser() -> argparse.ArgumentParser:
         "(default: build/results/scale-NAME)",
     )
     run.add_argument("--speedup", type=float, help="the experiment's, changed; 1 is real time")
-    run.add_argument("--sizes", type=_sizes, help="the experiment's, changed, such as 32,64")
-    run.add_argument("--overlays", type=_names, help="the experiment's, changed, such as XBot")
-    run.add_argument(
-        "--synchronizations", type=_names, help="the experiment's, changed, such as State,Tree"
-    )
     run.add_argument("--trials", type=int, help="the experiment's, changed")
+    for option, type_, such in (
+        ("--sizes", _sizes, "32,64"),
+        ("--overlays", _names, "HyParView"),
+        ("--synchronizations", _names, "State,Tree"),
+    ):
+        run.add_argument(
+            option, type=type_, default=(), help=f"those of the experiment to run now, as {such}"
+        )
     run.add_argument(
         "--retry", action="store_true", help="run cells again that did not come to their end"
     )
@@ -110,26 +114,32 @@ def find(path: Path) -> Path:
 
 def _run(console: Console, options: argparse.Namespace) -> int:
     chosen = experiments.load(
-        find(options.experiment),
-        speedup=options.speedup,
+        find(options.experiment), speedup=options.speedup, trials=options.trials
+    )
+    selection = Selection(
         sizes=options.sizes,
         overlays=options.overlays,
         synchronizations=options.synchronizations,
-        trials=options.trials,
     )
+    selection.check(chosen)
     rows = simulated.load(options.simulated) if options.simulated else []
     store = Store((options.out or RESULTS / f"scale-{chosen.name}").resolve())
-    store.directory.mkdir(parents=True, exist_ok=True)
-    (store.directory / EXPERIMENT).write_text(_dump(chosen))
-    environment = _installed() if options.installed else _install()
-    results = runner.run(console, chosen, store, environment, again=options.retry)
-    return _conclude(console, chosen, results, rows, store.directory)
+    points = chosen.points()
+    todo = runner.to_do(points, store.results(points), selection, again=options.retry)
+    write_changed(store.directory / EXPERIMENT, _dump(chosen))
+    environment = _installed() if options.installed else _install(chosen, todo)
+    results = runner.run(
+        console, chosen, store, environment, selection=selection, again=options.retry
+    )
+    return _conclude(console, chosen, results, rows, store)
 
 
-def _install() -> Environment:
-    """The cluster, with this repository's operator and images in it."""
+def _install(chosen: Experiment, todo: Sequence[Point]) -> Environment:
+    """The cluster, with this repository's operator and images in it, and room for what is to do."""
     environment = environments.bring_up()
     operator.install(environment)
+    largest = max((point.nodes for point in todo), default=0)
+    make_room(environment, largest, besides=runner.namespace_of(chosen))
     return environment
 
 
@@ -142,24 +152,26 @@ def _installed() -> Environment:
 
 
 def _report(console: Console, options: argparse.Namespace) -> int:
-    directory = options.directory.resolve()
-    chosen = experiments.load(directory / EXPERIMENT)
-    store = Store(directory)
-    results = [found for point in chosen.points() if (found := store.find(point))]
+    store = Store(options.directory.resolve())
+    chosen = experiments.load(store.directory / EXPERIMENT)
+    results = list(store.results(chosen.points()).values())
     rows = simulated.load(options.simulated) if options.simulated else []
-    return _conclude(console, chosen, results, rows, directory)
+    return _conclude(console, chosen, results, rows, store)
 
 
 def _conclude(
     console: Console,
     chosen: Experiment,
     results: Sequence[Result],
-    rows: Sequence[Row],
-    directory: Path,
+    rows: Sequence[Simulated],
+    store: Store,
 ) -> int:
+    directory = store.directory
     if not results:
         raise StoreError(f"there is no finished cell in {directory}: nothing to report")
-    written = report.write(chosen, results, rows, directory)
+    written = report.write(
+        chosen, results, rows, directory, left_out=store.left_out(), latest=RESULTS
+    )
     held = show_bars(console, written.bars)
     console.print(f"\n{relative(directory)}/report.html and README.md", highlight=False)
     return 0 if held else 1

@@ -14,12 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from scale_tests.experiments import published
 from scale_tests.experiments.result import Result
 from scale_tests.experiments.series import At, Series
-from scale_tests.experiments.simulated import OVERLAY
+from scale_tests.experiments.simulated import Simulated
 from scale_tests.results.pictures import BLUE, GREEN, GREY, PURPLE, VERMILION
-from scale_tests.simulate.synchronization import Row
 
 LineStyle = str | tuple[int, tuple[float, ...]]
 
@@ -37,8 +35,9 @@ class Material:
     """What there is to draw."""
 
     rows: Sequence[Series]
-    simulated: Sequence[Row]
-    increments: int
+    simulated: Sequence[Simulated]
+    is_published: bool
+    """Whether nodes count as often as in the published evaluation."""
 
     @property
     def overlays(self) -> list[str]:
@@ -49,11 +48,6 @@ class Material:
     def cells(self) -> list[Result]:
         """Of all rows."""
         return [cell for row in self.rows for cell in row.cells]
-
-    @property
-    def is_published(self) -> bool:
-        """Whether nodes count as often as in the published evaluation."""
-        return self.increments == published.INCREMENTS
 
 
 def line(axes: Axes, material: Material, row: Series, of: Callable[[Result], float | None]) -> None:
@@ -73,22 +67,22 @@ def line(axes: Axes, material: Material, row: Series, of: Callable[[Result], flo
     )
 
 
-def simulated(axes: Axes, rows: Iterable[Row], of: Callable[[Row], float]) -> None:
-    """A figure of simulated rows, which the legend says that they are."""
-    by_mode: dict[str, list[Row]] = {}
-    for row in rows:
-        by_mode.setdefault(row.mode.capitalize(), []).append(row)
-    for mode, own in by_mode.items():
+def simulated(axes: Axes, cells: Iterable[Simulated], of: Callable[[Simulated], float]) -> None:
+    """A figure of simulated cells, which the legend says that they are."""
+    rows: dict[tuple[str, str], list[Simulated]] = {}
+    for cell in cells:
+        rows.setdefault((cell.overlay, cell.synchronization), []).append(cell)
+    for (overlay, mode), own in rows.items():
         axes.plot(
-            [row.nodes for row in own],
-            [of(row) for row in own],
+            [cell.nodes for cell in own],
+            [of(cell) for cell in own],
             color=colour(mode),
             linestyle="--",
             linewidth=0.9,
             marker="o",
             markersize=8,
             markerfacecolor="none",
-            label=f"{OVERLAY}, {mode}, simulated",
+            label=f"{overlay}, {mode}, simulated",
         )
 
 

@@ -128,20 +128,6 @@ class Experiment(Part):
         larger = [self.spec_from[least] for least in sorted(self.spec_from) if nodes >= least]
         return {name: value for spec in (self.spec, *larger) for name, value in spec.items()}
 
-    def speedup_text(self) -> str:
-        """The speedups of the sizes that are run, such as "30, from 256 nodes on 10"."""
-        last = self.speedup_of(min(self.sizes))
-        text = f"{last:g}"
-        for nodes in sorted(self.sizes):
-            if (speedup := self.speedup_of(nodes)) != last:
-                text, last = f"{text}, from {nodes} nodes on {speedup:g}", speedup
-        return text
-
-    @property
-    def is_real_time(self) -> bool:
-        """Whether no cluster counts faster than configured."""
-        return all(self.speedup_of(nodes) == 1 for nodes in self.sizes)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Point:

@@ -20,6 +20,7 @@ Figure = Literal[
     "seconds_to_ready",
     "seconds_to_joined",
     "seconds_to_converge",
+    "intervals_to_converge",
     "memory_bytes_per_node",
     "cpu_seconds_per_node",
     "busy_at_rest",
@@ -115,6 +116,14 @@ class Threshold(Part):
         if self.most is None and self.least is None:
             raise ValueError("a threshold needs a bound: set most or least")
         return self
+
+    def selects(self, nodes: int, overlay: str, synchronization: str) -> bool:
+        """Whether it speaks of a cell, of which the overlay is named as tables do."""
+        return (
+            self.nodes in (None, nodes)
+            and self.overlay in (None, overlay)
+            and self.synchronization in (None, synchronization)
+        )
 
 
 class Faults(Part):

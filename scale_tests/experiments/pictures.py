@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,9 @@ from scale_tests.results.pictures import (
 from scale_tests.results.units import GIB, MIB
 from scale_tests.simulate import synchronization
 
+CDF_STEPS = 200
+"""At most so many steps of a distribution are drawn: a page that holds it stays small."""
+
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
 
 
@@ -38,20 +41,27 @@ class Picture:
     title: str
     plot: Callable[[Figure, Material], None]
     caption: str
+    simulated: bool = False
+    """Whether what is simulated is drawn, too."""
 
 
-def draw(material: Material, directory: Path, circumstances: str) -> list[tuple[Picture, Path]]:
+def draw(
+    material: Material, directory: Path, circumstances: Sequence[str]
+) -> list[tuple[Picture, Path]]:
     """Draws every picture into `directory`; returns them with their SVG files.
 
-    `circumstances` stands under each title: the speedup among them.
+    `circumstances`, two lines with the speedup among them, stands under each title.
     """
     drawn = []
     for picture in PICTURES:
         with mpl.rc_context(STYLE):
             figure = Figure(figsize=(8, 4.8), layout="constrained")
             picture.plot(figure, material)
-            figure.suptitle(f"{picture.title}\n", x=0.01, ha="left", fontweight="bold", fontsize=11)
-            figure.text(0.012, 0.935, circumstances, fontsize=8, color=GREY)
+            blank = "\n" * len(circumstances)
+            figure.suptitle(
+                f"{picture.title}{blank}", x=0.01, ha="left", fontweight="bold", fontsize=11
+            )
+            figure.text(0.012, 0.945, "\n".join(circumstances), fontsize=7.5, color=GREY, va="top")
             drawing.legend(figure)
             svg, _png = save(figure, directory, picture.name)
         drawn.append((picture, svg))
@@ -79,7 +89,7 @@ def plot_transmission(figure: Figure, material: Material) -> None:
                 label=f"{row.name}, published",
             )
     if material.is_published:
-        drawing.simulated(axes, material.simulated, lambda row: row.payload)
+        drawing.simulated(axes, material.simulated, lambda cell: cell.bytes_payload / GIB)
         every = drawing.drawn(axes)
         if len(every) > 1:
             axes.plot(
@@ -122,13 +132,19 @@ def _per_node(of: Callable[[Result], int | None]) -> Callable[[Result], float | 
 
 
 def plot_convergence(figure: Figure, material: Material) -> None:
-    """Seconds beyond the time that counting takes by its interval."""
-    axes = figure.add_subplot()
-    for row in material.rows:
-        drawing.line(axes, material, row, lambda cell: cell.seconds_to_converge)
-    axes.set_ylabel("seconds from the end of counting\nuntil every node knew of every other's")
-    drawing.from_zero(axes)
-    drawing.against_nodes(axes)
+    """The time beyond what counting takes by its interval, in seconds and in intervals."""
+    panels = figure.subplots(1, 2)
+    units: tuple[tuple[str, Callable[[Result], float | None]], ...] = (
+        ("seconds", lambda cell: cell.seconds_to_converge),
+        ("propagation intervals", lambda cell: cell.intervals_to_converge),
+    )
+    for axes, (unit, of) in zip(panels, units, strict=True):
+        for row in material.rows:
+            drawing.line(axes, material, row, of)
+        axes.set_title(unit, loc="left", fontsize=10)
+        drawing.from_zero(axes)
+        drawing.against_nodes(axes)
+    panels[0].set_ylabel("from the end of counting\nuntil every node knew of every other's")
 
 
 def plot_joining(figure: Figure, material: Material) -> None:
@@ -176,8 +192,7 @@ def plot_cdf(figure: Figure, material: Material) -> None:
             if not times:
                 continue
             axes.step(
-                [0.0, *times],
-                [100 * rank / len(times) for rank in range(len(times) + 1)],
+                *zip((0.0, 0.0), *distribution(times), strict=True),
                 where="post",
                 color=CYCLE[index % len(CYCLE)],
                 label=f"{nodes:,} nodes",
@@ -187,6 +202,17 @@ def plot_cdf(figure: Figure, material: Material) -> None:
     panels[0].set_ylabel("nodes, %")
     panels[0].set_ylim(0, 102)
     panels[0].set_xlim(left=0)
+
+
+def distribution(times: Sequence[float]) -> list[tuple[float, float]]:
+    """Sorted times, each with the percentage of them that are not later.
+
+    Of thousands there are as many as can be told apart in a picture, evenly over the percentages.
+    """
+    count = len(times)
+    steps = min(count, CDF_STEPS)
+    ranks = [-(-count * step // steps) for step in range(1, steps + 1)]
+    return [(times[rank - 1], 100 * rank / count) for rank in ranks]
 
 
 def plot_footprint(figure: Figure, material: Material) -> None:
@@ -242,7 +268,8 @@ PICTURES = (
         title="Transmission of the ad counter",
         plot=plot_transmission,
         caption="CRDT payload that all nodes sent, as the paper counted it: crosses are the "
-        "published values, for which each node counts 180 times. Dashed and hollow is simulated.",
+        "published values, for which each node counts 180 times.",
+        simulated=True,
     ),
     Picture(
         name="bytes",
@@ -257,7 +284,8 @@ PICTURES = (
         title="Convergence",
         plot=plot_convergence,
         caption="From the moment at which counting would end by its interval until the last node "
-        "knew that all had counted to the end.",
+        "knew that all had counted to the end. Sizes that ran at different speedups compare in "
+        "intervals, not in seconds.",
     ),
     Picture(
         name="joining",

@@ -6,10 +6,12 @@ C. Meiklejohn et al., "Practical Evaluation of the Lasp Programming Model at Lar
 
 from __future__ import annotations
 
-from scale_tests.simulate.synchronization import PUBLISHED
+from scale_tests.experiments.parts import AdCounter
+from scale_tests.experiments.quantities import seconds
+from scale_tests.simulate.synchronization import INCREMENTS, PUBLISHED
 
-INCREMENTS = 180
-"""Of each node, in the published configuration."""
+INCREMENT_SECONDS, PROPAGATION_SECONDS = 10.0, 5.0
+"""The published intervals."""
 
 CLIENT_SERVER = {32: 0.043, 64: 0.125, 128: 0.42, 256: 1.44}
 """Transmission of full state through one server in GiB, read off the paper's figure. It did not
@@ -23,6 +25,15 @@ def transmission(overlay: str, synchronization: str, nodes: int) -> float | None
     if overlay.startswith("ClientServer") and synchronization == "State":
         return CLIENT_SERVER.get(nodes)
     return None
+
+
+def is_repeated_by(counter: AdCounter) -> bool:
+    """Whether nodes count as often as there, and exchange as often meanwhile.
+
+    How fast both are does not matter to what is transmitted.
+    """
+    exchanges = seconds(counter.increment_interval) / seconds(counter.propagation_interval)
+    return counter.increments == INCREMENTS and exchanges == INCREMENT_SECONDS / PROPAGATION_SECONDS
 
 
 def sizes(overlay: str, synchronization: str) -> list[int]:

@@ -6,33 +6,46 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from scale_tests.experiments import checks, pictures, tables
+from scale_tests.experiments import (
+    checks,
+    not_run,
+    pictures,
+    provenance,
+    published,
+    simulated,
+    tables,
+)
 from scale_tests.experiments.drawing import Material
 from scale_tests.experiments.experiment import Experiment
+from scale_tests.experiments.not_run import NotRun
 from scale_tests.experiments.result import Result
 from scale_tests.experiments.series import series
-from scale_tests.experiments.tables import less, speed
+from scale_tests.experiments.simulated import Simulated
 from scale_tests.harness.commands import relative
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
-from scale_tests.results.document import RESULTS
 from scale_tests.results.page import (
+    Link,
     Page,
     Picture,
     Section,
     bars_table,
-    hardware,
     hypertext,
     listed,
     markdown,
 )
-from scale_tests.results.units import GIB
-from scale_tests.simulate.synchronization import Row
 
 SLOW = 1.25
 """From how many times the time of counting a run is said to have taken longer."""
+
+BESIDE = (
+    ("scale", "The published evaluation from 32 nodes on, overlay by overlay"),
+    ("thousand", "The published evaluation with 1,024 nodes, in real time"),
+    ("churn", "Churn and partitions: nodes killed, replaced and cut off while they count"),
+    ("client-server", "Client-server past 256 nodes: a server's memory with bounds and without"),
+)
+"""The rest of the evaluation: directories of results, and what their pages are about."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,96 +56,109 @@ class Report:
     bars: list[Bar]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """What there is to report."""
+
+    experiment: Experiment
+    results: Sequence[Result]
+    """Of the cells that were run, of which there is at least one."""
+    simulated: Sequence[Simulated]
+    missing: Sequence[NotRun]
+    bars: Sequence[Bar]
+
+
 def write(
     experiment: Experiment,
     results: Sequence[Result],
-    simulated: Sequence[Row],
+    rows: Sequence[Simulated],
     directory: Path,
     *,
-    latest: Path = RESULTS,
+    left_out: Mapping[str, str],
+    latest: Path,
 ) -> Report:
     """Writes the report of a run, of which there is at least one cell, into `directory`.
 
-    Its JSON is written into `latest`, too, where each measurement's last result is.
+    Simulated cells (`rows`) stand beside an experiment in which nodes count as often. `left_out`
+    has why cells were not run, by their points' slugs. The report's JSON is written into `latest`,
+    too, where each measurement's last result is.
     """
-    held = checks.bars(results, experiment.thresholds)
+    beside = rows if published.is_repeated_by(experiment.ad_counter) else ()
+    contents = Contents(
+        experiment=experiment,
+        results=results,
+        simulated=beside,
+        missing=not_run.cells(experiment, results, left_out),
+        bars=checks.bars(experiment, results, beside),
+    )
     directory.mkdir(parents=True, exist_ok=True)
     measured = documents.document(
         "scale",
-        started=min(datetime.fromisoformat(cell.started) for cell in results),
-        versions=results[-1].versions,
-        cells=[cell.brief() for cell in results] + [_simulated_cell(row) for row in simulated],
-        bars=held,
+        started=_started(results),
+        versions=provenance.versions(results),
+        cells=[cell.brief() for cell in results] + [cell.json() for cell in beside],
+        bars=contents.bars,
         config=experiment.model_dump(by_alias=True, mode="json"),
         seed=experiment.seed,
-        speedup=experiment.speedup,
+        speedup_by_nodes=provenance.speedups(results),
         quick=experiment.quick,
-        cluster_machine=results[-1].machine or "elsewhere",
+        cluster_machines=provenance.machines(results),
+        not_run=[cell.json() for cell in contents.missing],
         directory=str(relative(directory)),
     )
     documents.write(measured, directory)
     documents.write(measured, latest)
-    drawn = []
-    material = Material(
-        rows=series(results), simulated=simulated, increments=experiment.ad_counter.increments
-    )
-    if material.rows:
-        drawn = [
-            Picture(
-                title=picture.title,
-                file=file,
-                caption=f"{picture.caption} {less(experiment)}{speed(experiment)}",
-            )
-            for picture, file in pictures.draw(
-                material, directory / "pictures", circumstances(experiment, results)
-            )
-        ]
-    page = _page(experiment, results, simulated, measured["meta"], held, drawn)
+    page = _page(contents, _draw(contents, directory / "pictures"), directory)
     (directory / "README.md").write_text(markdown(page, directory))
-    (directory / "report.html").write_text(hypertext(page))
-    return Report(directory=directory, bars=held)
+    (directory / "report.html").write_text(hypertext(page, directory))
+    return Report(directory=directory, bars=list(contents.bars))
 
 
-def compression(experiment: Experiment) -> list[str]:
-    """What the speedup means, once for the whole page."""
-    if experiment.is_real_time:
+def _started(results: Sequence[Result]) -> datetime:
+    return min(datetime.fromisoformat(cell.started) for cell in results)
+
+
+def _draw(contents: Contents, directory: Path) -> list[Picture]:
+    """Every picture; none where no cell came to its end."""
+    experiment, results = contents.experiment, contents.results
+    material = Material(
+        rows=series(results),
+        simulated=contents.simulated,
+        is_published=published.is_repeated_by(experiment.ad_counter),
+    )
+    if not material.rows:
         return []
     return [
-        f"Speedup {experiment.speedup_text()}: nodes count and propagate so many times as often as "
-        "configured, in as much less time. The overlay's own timers are as they are, "
-        "so that its share of the frames is that of the shortened time."
+        Picture(title=picture.title, file=file, caption=_caption(picture, contents))
+        for picture, file in pictures.draw(
+            material, directory, provenance.circumstances(experiment, results)
+        )
     ]
 
 
-def circumstances(experiment: Experiment, results: Sequence[Result]) -> str:
-    """The speedup, the workload, the machine and the versions in one line."""
-    counter = experiment.ad_counter
-    machine = results[-1].machine
-    where = f"one machine of {machine['cpus']} CPUs" if machine else "a cluster elsewhere"
-    versions = results[-1].versions
-    return (
-        f"speedup {experiment.speedup_text()} of increment {counter.increment_interval}, "
-        f"propagation {counter.propagation_interval} · {counter.increments} increments per node · "
-        f"{where} · OTP {versions.get('otp', '-')}, partisan {versions.get('source', '-')}"
-    )
+def _caption(picture: pictures.Picture, contents: Contents) -> str:
+    beside = contents.simulated if picture.simulated else ()
+    shown: list[Result | Simulated] = [*contents.results, *beside]
+    caption = f"{picture.caption} {tables.less(shown)}{provenance.speed(contents.results)}"
+    if not beside:
+        return caption
+    return f"{caption} Dashed and hollow is simulated.{simulated.note(beside)}"
 
 
-def _page(
-    experiment: Experiment,
-    results: Sequence[Result],
-    simulated: Sequence[Row],
-    meta: Mapping[str, Any],
-    held: Sequence[Bar],
-    drawn: Sequence[Picture],
-) -> Page:
-    bars = bars_table(held, f"What the run is held to. {speed(experiment)}")
+def _page(contents: Contents, drawn: Sequence[Picture], directory: Path) -> Page:
+    experiment, results = contents.experiment, contents.results
+    speed = provenance.speed(results)
     sections = [
-        Section(title="Bars", text=_introduction(experiment, results, meta), parts=[bars]),
+        Section(
+            title="Bars",
+            text=_introduction(contents),
+            parts=[bars_table(contents.bars, f"What the run is held to. {speed}")],
+        ),
         Section(title="Pictures", parts=drawn),
         Section(
             title="Figures",
             parts=[
-                tables.transmission(experiment, results, simulated),
+                tables.transmission(experiment, results, contents.simulated),
                 tables.times(experiment, results),
                 tables.resources(experiment, results),
                 *tables.rest(experiment, results),
@@ -140,31 +166,34 @@ def _page(
         ),
         Section(title="Cells that did not come to their end", text=_failures(results)),
         Section(title="Cells that took longer than they count", text=_slow(results)),
-        Section(title="Cells that were not run", text=_missing(experiment, results)),
+        Section(
+            title="Cells that were not run",
+            parts=[not_run.table(contents.missing)] if contents.missing else [],
+        ),
+        Section(title="The rest of the evaluation", parts=_rest_of_the_evaluation(directory)),
         Section(
             title="Again",
             text=[
                 "`python -m scale_tests run experiment.yaml --out DIRECTORY`, with the "
                 "`experiment.yaml` of this directory. `cells/` has every cell with all of its "
-                "nodes, `scale.json` all figures."
+                "nodes, its versions and its machine, `scale.json` all figures."
             ],
         ),
     ]
     return Page(
-        title=f"{experiment.title}, {meta['started'][:10]}",
+        title=f"{experiment.title}, {_started(results).date().isoformat()}",
         sections=[section for section in sections if section.text or section.parts],
     )
 
 
-def _introduction(
-    experiment: Experiment, results: Sequence[Result], meta: Mapping[str, Any]
-) -> list[str]:
-    machine = meta["cluster_machine"]
-    where = hardware(machine) if isinstance(machine, dict) else "a cluster elsewhere"
+def _introduction(contents: Contents) -> list[str]:
+    results, missing = contents.results, len(contents.missing)
+    part = f" of {len(results) + missing}" if missing else ""
     return [
-        f"{len(results)} cells, every one a PartisanCluster of real pods on {where}; seed "
-        f"{experiment.seed}. {listed(meta['versions'])}.",
-        *compression(experiment),
+        f"{len(results)}{part} cells, every one a PartisanCluster of real pods on "
+        f"{provenance.machines_text(results)}; seed {contents.experiment.seed}. "
+        f"{listed(provenance.versions(results))}.",
+        *provenance.compression(results),
     ]
 
 
@@ -193,26 +222,11 @@ def _slow(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def _missing(experiment: Experiment, results: Sequence[Result]) -> list[str]:
-    done = {(cell.nodes, cell.overlay, cell.synchronization, cell.trial) for cell in results}
-    names = [
-        point.name
-        for point in experiment.points()
-        if (point.nodes, point.overlay.name, point.synchronization, point.trial) not in done
+def _rest_of_the_evaluation(directory: Path) -> list[Link]:
+    """The other pages that are there beside the report's directory."""
+    pages = {name: directory.parent / name / "README.md" for name, _title in BESIDE}
+    return [
+        Link(title=title, file=pages[name])
+        for name, title in BESIDE
+        if name != directory.name and pages[name].is_file()
     ]
-    return ["; ".join(names)] if names else []
-
-
-def _simulated_cell(row: Row) -> dict[str, Any]:
-    """A simulated row, in the names of a real cell. Virtual time is not compressed."""
-    return {
-        "nodes": row.nodes,
-        "overlay": "HyParView",
-        "synchronization": row.mode.capitalize(),
-        "simulated": True,
-        "speedup": 1.0,
-        "converged": True,
-        "bytes_payload": round(row.payload * GIB),
-        "bytes_frames": round(row.frames * GIB),
-        "seconds_to_converge": row.seconds_to_converge,
-    }

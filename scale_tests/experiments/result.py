@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from scale_tests.experiments.quantities import seconds
 from scale_tests.harness.kube import Json
 
 
@@ -125,6 +126,14 @@ class Result:
         return self.seconds_running / (self.seconds_running - self.seconds_to_converge)
 
     @property
+    def intervals_to_converge(self) -> float | None:
+        """`seconds_to_converge` in intervals of propagation, which compare at any speedup."""
+        if self.seconds_to_converge is None:
+            return None
+        counter = self.config["spec"]["workload"]["adCounter"]
+        return round(self.seconds_to_converge / seconds(counter["propagationInterval"]), 3)
+
+    @property
     def busy_at_rest(self) -> float | None:
         """The share of the machine's processors that the cluster at rest, and all else, takes."""
         return None if self.at_rest is None else self.at_rest.busy
@@ -134,12 +143,12 @@ class Result:
         return asdict(self)
 
     def brief(self) -> Json:
-        """Without the nodes one by one, and what is the same in all cells."""
+        """Without the nodes one by one, and what is much the same in all cells."""
         return {
             key: value
             for key, value in self.json().items()
             if key not in ("members", "versions", "machine")
-        }
+        } | {"intervals_to_converge": self.intervals_to_converge}
 
 
 def result(document: Json) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ class StoreError(Exception):
 
 @dataclass(frozen=True)
 class Store:
-    """One file for each finished cell, in `cells/`."""
+    """One file for each finished cell, in `cells/`; and why others were left out."""
 
     directory: Path
 
@@ -46,6 +47,10 @@ class Store:
             )
         return found
 
+    def results(self, points: Iterable[Point]) -> dict[str, Result]:
+        """The cells of those points that are done, by the points' slugs. Raises StoreError."""
+        return {point.slug: found for point in points if (found := self.find(point))}
+
     def save(self, point: Point, cell: Result) -> Path:
         """Keeps a cell, whole or not at all."""
         file = self.file(point)
@@ -54,9 +59,31 @@ class Store:
         partial.write_text(json.dumps(cell.json(), indent=1) + "\n")
         return partial.rename(file)
 
-    def results(self) -> list[Result]:
-        """All cells, in the order of their names."""
-        return [
-            result(json.loads(file.read_text()))
-            for file in sorted((self.directory / "cells").glob("*.json"))
-        ]
+    def left_out(self) -> dict[str, str]:
+        """Why points were not run when they could have been, by their slugs.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        try:
+            found = json.loads(self._reasons.read_text())
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise StoreError(f"{self._reasons} cannot be read ({error}): remove it") from error
+        return dict(found)
+
+    def save_left_out(self, reasons: Mapping[str, str]) -> None:
+        """Keeps why points were not run."""
+        write_changed(self._reasons, json.dumps(reasons, indent=1) + "\n")
+
+    @property
+    def _reasons(self) -> Path:
+        return self.directory / "left-out.json"
+
+
+def write_changed(file: Path, text: str) -> None:
+    """Writes a file, unless it has this text: one under version control would count as changed."""
+    if not file.exists() or file.read_text() != text:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)

@@ -2,71 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from scale_tests.experiments import published, simulated
 from scale_tests.experiments.experiment import Experiment
+from scale_tests.experiments.provenance import speed
 from scale_tests.experiments.result import Result
+from scale_tests.experiments.simulated import Simulated
 from scale_tests.results.page import Table
 from scale_tests.results.units import GIB, MIB, seconds
 from scale_tests.simulate import synchronization
-from scale_tests.simulate.synchronization import Row
 
 
-def speed(experiment: Experiment) -> str:
-    """The time-compression, as each table and caption states it."""
-    return "Real time." if experiment.is_real_time else f"Speedup {experiment.speedup_text()}."
-
-
-def less(experiment: Experiment) -> str:
+def less(cells: Iterable[Result | Simulated]) -> str:
     """What to know where one way to synchronise does less than the others."""
-    if "Aggregate" not in experiment.synchronizations:
+    if all(cell.synchronization != "Aggregate" for cell in cells):
         return ""
     return "Aggregate carries less information: nodes learn the sums, not each other's counts. "
 
 
 def transmission(
-    experiment: Experiment, results: Sequence[Result], rows_simulated: Sequence[Row]
+    experiment: Experiment, results: Sequence[Result], rows: Sequence[Simulated]
 ) -> Table:
-    """What was sent, counted three ways, beside what is published and the least."""
-    comparable = experiment.ad_counter.increments == published.INCREMENTS
-    rows = []
-    for cell in _sorted(experiment, results):
-        value = published.transmission(cell.overlay, cell.synchronization, cell.nodes)
-        payload = cell.bytes_payload / GIB
-        rows.append(
-            [
-                *_key(cell),
-                f"{payload:.4g}",
-                f"{value:g}" if value and comparable else "",
-                f"{value / payload:.1f}" if value and comparable and payload else "",
-                f"{synchronization.least(cell.nodes):.2g}" if comparable else "",
-                f"{cell.bytes_frames / GIB:.4g}",
-                "-" if cell.bytes_tcp is None else f"{cell.bytes_tcp / GIB:.4g}",
-                f"{cell.bytes_payload / cell.nodes / MIB:.3g}",
-                "yes" if cell.converged else "NO",
-            ]
-        )
-    for row in rows_simulated if comparable else ():
-        rows.append(
-            [
-                simulated.OVERLAY,
-                row.mode.capitalize(),
-                f"{row.nodes:,}",
-                "simulated",
-                f"{row.payload:.4g}",
-                "" if row.published is None else f"{row.published:g}",
-                "" if row.published is None else f"{row.published / row.payload:.1f}",
-                f"{synchronization.least(row.nodes):.2g}",
-                f"{row.frames:.4g}",
-                "",
-                f"{row.payload * 1024 / row.nodes:.3g}",
-                "yes",
-            ]
-        )
+    """What was sent, counted three ways, beside what is published, simulated, and the least."""
+    comparable = published.is_repeated_by(experiment.ad_counter)
+    shown: list[Result | Simulated] = [*_sorted(experiment, results), *rows]
     return Table(
         caption="Transmission of all nodes in GiB, counted three ways; the least is what the "
-        f"final counts once to every node take. {less(experiment)}{speed(experiment)}",
+        f"final counts once to every node take. {less(shown)}{speed(results)}"
+        f"{simulated.note(rows)}",
         head=(
             "overlay",
             "synchronization",
@@ -81,16 +45,33 @@ def transmission(
             "payload per node, MiB",
             "converged",
         ),
-        rows=rows,
+        rows=[[*_key(cell), *_transmitted(cell, comparable=comparable)] for cell in shown],
     )
+
+
+def _transmitted(cell: Result | Simulated, *, comparable: bool) -> list[str]:
+    payload = cell.bytes_payload / GIB
+    value = published.transmission(cell.overlay, cell.synchronization, cell.nodes)
+    beside = value if comparable else None
+    return [
+        f"{payload:.4g}",
+        f"{beside:g}" if beside else "",
+        f"{beside / payload:.1f}" if beside and payload else "",
+        f"{synchronization.least(cell.nodes):.2g}" if comparable else "",
+        f"{cell.bytes_frames / GIB:.4g}",
+        "-" if cell.bytes_tcp is None else f"{cell.bytes_tcp / GIB:.4g}",
+        f"{cell.bytes_payload / cell.nodes / MIB:.3g}",
+        "yes" if cell.converged else "NO",
+    ]
 
 
 def times(experiment: Experiment, results: Sequence[Result]) -> Table:
     """From the apply to the end."""
     return Table(
         caption="Seconds. Ready and joined are from the apply, joined is one connected component; "
-        "converging begins where counting ends by its interval. "
-        f"{speed(experiment)}",
+        "converging begins where counting ends by its interval. Intervals are those of "
+        "propagation. "
+        f"{speed(results)}",
         head=(
             "overlay",
             "synchronization",
@@ -100,6 +81,7 @@ def times(experiment: Experiment, results: Sequence[Result]) -> Table:
             "joined",
             "running",
             "converging",
+            "converging, intervals",
             "running / counting",
             "overcounting, %",
             "deleting",
@@ -112,6 +94,7 @@ def times(experiment: Experiment, results: Sequence[Result]) -> Table:
                 seconds(cell.seconds_to_joined),
                 seconds(cell.seconds_running),
                 seconds(cell.seconds_to_converge),
+                seconds(cell.intervals_to_converge),
                 "-" if cell.slowdown is None else f"{cell.slowdown:.2f}",
                 f"{cell.overcounting_percent:.2f}",
                 seconds(cell.seconds_to_delete),
@@ -126,7 +109,7 @@ def resources(experiment: Experiment, results: Sequence[Result]) -> Table:
     """What nodes and the control plane took."""
     return Table(
         caption="Memory and processor time: of a node, and of the control plane while the cell "
-        f"was run. {speed(experiment)}",
+        f"was run. {speed(results)}",
         head=(
             "overlay",
             "synchronization",
@@ -173,7 +156,7 @@ def rest(experiment: Experiment, results: Sequence[Result]) -> list[Table]:
     ]
     table = Table(
         caption="The whole machine with the cluster at rest, its run ended: pods, the control "
-        f"plane, the operator and what is watching them. {speed(experiment)}",
+        f"plane, the operator and what is watching them. {speed(results)}",
         head=(
             "overlay",
             "synchronization",
@@ -204,5 +187,6 @@ def _sorted(experiment: Experiment, results: Sequence[Result]) -> list[Result]:
     )
 
 
-def _key(cell: Result) -> list[str]:
-    return [cell.overlay, cell.synchronization, f"{cell.nodes:,}", str(cell.trial)]
+def _key(cell: Result | Simulated) -> list[str]:
+    trial = cell.label if isinstance(cell, Simulated) else str(cell.trial)
+    return [cell.overlay, cell.synchronization, f"{cell.nodes:,}", trial]

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scale_tests.harness import environment as environments
+from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster
+from scale_tests.harness.progress import wait_for
+from scale_tests.localkube import memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,3 +41,31 @@ def capacity(cluster: Cluster, *, besides: str | None = None) -> Capacity:
             for item in cluster.list("api/v1/pods")
         ),
     )
+
+
+def make_room(environment: Environment, pods: int, *, besides: str) -> None:
+    """Lets the local cluster take so many more pods, or as many of them as memory holds.
+
+    Pods of the namespace `besides` are about to go. A cluster elsewhere is as it is, and one that
+    takes more than that goes on to.
+
+    Raises:
+        ApiError, CommandError, StalledError: the cluster does not answer, or not change.
+    """
+    if not environment.local:
+        return
+    cluster = Cluster(environment.kubeconfig)
+    found = capacity(cluster, besides=besides)
+    wanted = min(found.taken + pods, memory.of_machine().pods)
+    if wanted > found.limit:
+        environments.let_local_cluster_take(wanted)
+        # The node says so when its kubelet, started anew, has first reported.
+        wait_for("room", lambda: capacity(cluster).limit, lambda limit: limit >= wanted)
+
+
+def shortage(environment: Environment, found: Capacity, pods: int) -> str:
+    """Why a cluster does not take so many more pods, and how a local one would."""
+    short = f"the cluster has room for {found.free:,} more pods"
+    if not environment.local:
+        return short
+    return f"{short}; {memory.of_machine().advice(found.taken + pods)}"

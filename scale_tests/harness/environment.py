@@ -45,15 +45,19 @@ class Environment:
         return {"KUBECONFIG": str(self.kubeconfig)}
 
 
-def from_variables(variables: Mapping[str, str], local_kubeconfig: str) -> Environment:
+def from_variables(
+    variables: Mapping[str, str], local_kubeconfig: str, *, pushing: bool = True
+) -> Environment:
     """The environment that `KUBECONFIG` and `REGISTRY` ask for.
+
+    A cluster of one's own to which no images are pushed (`pushing`) needs no registry.
 
     Raises:
         ConfigurationError: one of the two is set without the other.
     """
     kubeconfig = variables.get("KUBECONFIG", "")
     registry = variables.get("REGISTRY", "").rstrip("/")
-    if bool(kubeconfig) != bool(registry):
+    if (registry and not kubeconfig) or (pushing and kubeconfig and not registry):
         missing, present = ("REGISTRY", "KUBECONFIG") if kubeconfig else ("KUBECONFIG", "REGISTRY")
         raise ConfigurationError(
             f"{present} is set but {missing} is not: a cluster of your own needs both, a registry "
@@ -92,6 +96,11 @@ def bring_up() -> Environment:
     return environment
 
 
+def let_local_cluster_take(pods: int) -> None:
+    """Lets the local cluster take so many pods in all. Raises CommandError."""
+    _module("scale_tests.localkube", "up", "--max-pods", str(pods))
+
+
 def add_image(environment: Environment, name: str) -> str:
     """Builds an example's image and puts it where the cluster pulls from; returns its name there.
 
@@ -107,12 +116,15 @@ def add_image(environment: Environment, name: str) -> str:
 
 
 def existing() -> Environment | None:
-    """The environment that `bring_up` made, if its cluster still runs.
+    """The environment that `bring_up` made, if its cluster still runs; or a cluster of one's own.
+
+    Without `REGISTRY`, nobody knows where the images of the latter come from: the operator that is
+    in it does.
 
     Raises:
         ConfigurationError: the environment variables contradict each other.
     """
-    environment = from_variables(os.environ, "")
+    environment = from_variables(os.environ, "", pushing=False)
     if not environment.local:
         return environment
     path = capture([sys.executable, "-m", "scale_tests.localkube", "kubeconfig"]).strip()

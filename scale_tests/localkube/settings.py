@@ -21,6 +21,10 @@ CGROUP = "partisan-localkube"
 """The control group that holds every process of the cluster: `down` kills by it."""
 
 
+MOST_PODS, MOST_ZRAM_MIB = 1200, 65536
+"""What may be chosen at most."""
+
+
 class SettingsError(LocalkubeError):
     """A setting that cannot work; the message names it and the fix."""
 
@@ -77,10 +81,12 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuses limits that the address range or the kubelet cannot serve."""
-        if not 10 <= self.max_pods <= 1200:
-            raise SettingsError(f"--max-pods is {self.max_pods}: choose 10 to 1200")
-        if not 0 <= self.zram_mib <= 65536:
-            raise SettingsError(f"--zram-mib is {self.zram_mib}: choose 0 (none) to 65536")
+        if not 10 <= self.max_pods <= MOST_PODS:
+            raise SettingsError(f"--max-pods is {self.max_pods}: choose 10 to {MOST_PODS}")
+        if not 0 <= self.zram_mib <= MOST_ZRAM_MIB:
+            raise SettingsError(
+                f"--zram-mib is {self.zram_mib}: choose 0 (none) to {MOST_ZRAM_MIB}"
+            )
 
     @property
     def node_address(self) -> str:

@@ -32,10 +32,7 @@ def written(comparisons: Sequence[Comparison], picture: Path, directory: Path) -
         title="Bars",
         text=[
             f"Held to {MOST_PERCENT:g} % of what was measured; * in the tables.",
-            *(
-                f"{'ok' if bar.ok else 'MISSED'}: {bar.name}: {bar.value}"
-                for bar in bars(comparisons)
-            ),
+            *(f"{bar.verdict}: {bar.name}: {bar.found}" for bar in bars(comparisons)),
         ],
         parts=[
             page.Picture(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -43,12 +44,23 @@ class Picture:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Link:
+    """Another page, by its file."""
+
+    title: str
+    file: Path
+
+
+Part = Table | Picture | Link
+
+
+@dataclass(frozen=True, kw_only=True)
 class Section:
     """A part of a page, under a heading if it has a title; `text` is in paragraphs."""
 
     title: str = ""
     text: Sequence[str] = ()
-    parts: Sequence[Table | Picture] = ()
+    parts: Sequence[Part] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +75,7 @@ def bars_table(bars: Sequence[Bar], caption: str = "") -> Table:
     """What a measurement is held to, a row for each bar."""
     return Table(
         head=("checked", "found", "held to", ""),
-        rows=[[b.name, str(b.value), b.bar, "ok" if b.ok else "MISSED"] for b in bars],
+        rows=[[bar.name, bar.found, bar.bar, bar.verdict] for bar in bars],
         caption=caption,
     )
 
@@ -90,25 +102,18 @@ def markdown(page: Page, directory: Path) -> str:
         for paragraph in section.text:
             lines += ["", paragraph]
         for part in section.parts:
-            caption = ["", part.caption] if part.caption else []
-            if isinstance(part, Picture):
-                file = part.file.relative_to(directory)
-                lines += ["", f"![{part.title}]({file})", *caption]
-            else:
-                lines += [*caption, "", _row(part.head), _row(["---"] * len(part.head))]
-                lines += [_row(row) for row in part.rows]
+            lines += ["", *_marked_down(part, directory)]
     return "\n".join([*lines, ""])
 
 
-def hypertext(page: Page) -> str:
-    """The page in HTML, with its pictures in it."""
+def hypertext(page: Page, directory: Path) -> str:
+    """The page in HTML for a file in `directory`, with its pictures in it."""
     body = [f"<h1>{_text(page.title)}</h1>"]
     for section in page.sections:
         if section.title:
             body.append(f"<h2>{_text(section.title)}</h2>")
         body += [f"<p>{_text(paragraph)}</p>" for paragraph in section.text]
-        for part in section.parts:
-            body.append(_figure(part) if isinstance(part, Picture) else _table(part))
+        body += [_marked_up(part, directory) for part in section.parts]
     return "\n".join(
         [
             "<!doctype html>",
@@ -119,6 +124,29 @@ def hypertext(page: Page) -> str:
             "",
         ]
     )
+
+
+def _marked_down(part: Part, directory: Path) -> list[str]:
+    if isinstance(part, Link):
+        return [f"[{part.title}]({_way(part, directory)})"]
+    if isinstance(part, Picture):
+        caption = ["", part.caption] if part.caption else []
+        return [f"![{part.title}]({part.file.relative_to(directory)})", *caption]
+    caption = [part.caption, ""] if part.caption else []
+    rule = _row(["---"] * len(part.head))
+    return [*caption, _row(part.head), rule, *map(_row, part.rows)]
+
+
+def _marked_up(part: Part, directory: Path) -> str:
+    if isinstance(part, Link):
+        target = html.escape(_way(part, directory))
+        return f'<p><a href="{target}">{_text(part.title)}</a></p>'
+    return _figure(part) if isinstance(part, Picture) else _table(part)
+
+
+def _way(link: Link, directory: Path) -> str:
+    """The way to a page from one in `directory`, as an address."""
+    return Path(os.path.relpath(link.file, directory)).as_posix()
 
 
 def _row(values: Sequence[str]) -> str:

@@ -17,8 +17,8 @@ def spread(figures: Iterable[float]) -> str:
 
 
 def show_bars(console: Console, bars: Sequence[Bar]) -> bool:
-    """Prints a line for each bar and returns whether all hold."""
+    """Prints a line for each bar and returns whether none is missed."""
     for bar in bars:
-        state = "ok" if bar.ok else "MISSED"
-        console.print(f"{state}: {bar.name}: {bar.value} ({bar.bar})", markup=False)
-    return all(bar.ok for bar in bars)
+        line = f"{bar.verdict}: {bar.name}: {bar.found} ({bar.bar})"
+        console.print(line, markup=False, soft_wrap=True)
+    return all(bar.ok is not False for bar in bars)

@@ -34,7 +34,7 @@ def cell(pods: int = 100, clusters: int = 1, **changes: Mapping[str, Any] | list
     return found
 
 
-def held(*cells: Cell) -> list[bool]:
+def held(*cells: Cell) -> list[bool | None]:
     return [bar.ok for bar in report.bars(cells)]
 
 

@@ -26,7 +26,7 @@ def cell(memory: Sequence[float], *, bounded: bool = True, servers: int = 1) -> 
     }
 
 
-def held(*cells: Cell) -> list[bool]:
+def held(*cells: Cell) -> list[bool | None]:
     return [bar.ok for bar in report.bars(cells)]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from scale_tests.experiments.experiment import Experiment, Point
 from scale_tests.experiments.result import Component, Member, Result
+from scale_tests.experiments.simulated import Simulated, simulated
+from scale_tests.simulate.synchronization import Row
 
 DOCUMENT: dict[str, Any] = {
     "name": "small",
@@ -84,6 +87,21 @@ def result(point: Point, **changes: Any) -> Result:
         "config": point.manifest(),
     }
     return Result(**{**figures, **changes})
+
+
+def simulated_cell(**changes: Any) -> Simulated:
+    """A simulated cell, of which 9 increments of each node were simulated."""
+    row = Row(
+        mode="tree",
+        nodes=1024,
+        increments=9,
+        payload=0.5,
+        control=0.1,
+        frames=0.7,
+        seconds_behind=1.0,
+        seconds_to_converge=9.0,
+    )
+    return simulated(replace(row, **changes))
 
 
 def write(directory: Path, text: str) -> Path:

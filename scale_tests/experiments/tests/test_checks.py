@@ -8,14 +8,14 @@ import pytest
 
 from scale_tests.experiments import checks
 from scale_tests.experiments.experiment import Experiment
-from scale_tests.experiments.tests.cells import experiment, result
+from scale_tests.experiments.tests.cells import experiment, result, simulated_cell
 from scale_tests.results.bars import Bar
 
 
 def _bars(chosen: Experiment, **changes: Any) -> list[Bar]:
     points = chosen.points()
     results = [result(points[0], **changes), *(result(point) for point in points[1:])]
-    return checks.bars(results, chosen.thresholds)
+    return checks.bars(chosen, results)
 
 
 def test_cells_that_went_well_hold_all_claims() -> None:
@@ -62,9 +62,33 @@ def test_a_threshold_holds_the_worst_of_the_cells_it_selects(
     assert (bar.ok, bar.value) == (ok, value)
 
 
-def test_a_threshold_without_a_cell_says_nothing() -> None:
+def test_a_threshold_without_a_cell_is_neither_held_nor_missed() -> None:
     chosen = experiment(thresholds=[{"figure": "bytes_tcp", "most": 1, "nodes": 1024}])
-    assert len(_bars(chosen)) == 3
+    bar = _bars(chosen)[-1]
+    assert (bar.name, bar.value, bar.ok) == ("bytes_tcp (1,024 nodes)", None, None)
+
+
+def test_a_threshold_without_a_real_cell_is_held_to_a_simulated_one() -> None:
+    payload = {"most": "600MiB", "synchronization": "Tree", "nodes": 1024}
+    chosen = experiment(
+        thresholds=[
+            {"figure": "bytes_payload", **payload},
+            {"figure": "bytes_frames", **payload},
+            {"figure": "seconds_to_converge", **payload},
+            {"figure": "bytes_payload", "most": "1GiB", "nodes": 8},
+        ]
+    )
+    results = [result(point) for point in chosen.points()]
+    held = checks.bars(chosen, results, [simulated_cell(), simulated_cell(nodes=8)])[3:]
+    assert [bar.ok for bar in held] == [True, False, None, True]
+    assert held[0].name == "bytes_payload (Tree, 1,024 nodes, simulated, 9 of 180 increments)"
+    assert "simulated" not in held[3].name
+
+
+def test_a_threshold_of_which_not_all_cells_were_run_says_of_how_many() -> None:
+    chosen = experiment(thresholds=[{"figure": "bytes_tcp", "most": "1GiB"}])
+    bar = checks.bars(chosen, [result(chosen.points()[0])])[-1]
+    assert (bar.name, bar.ok) == ("bytes_tcp (1 of 8 cells)", True)
 
 
 def test_a_figure_that_was_not_reached_misses_its_threshold() -> None:

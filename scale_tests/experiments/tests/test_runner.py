@@ -1,34 +1,30 @@
-"""What is left to run, and how progress is told."""
+"""What is left to run, and why the rest is not."""
 
 from __future__ import annotations
 
-import pytest
-
 from scale_tests.experiments import runner
+from scale_tests.experiments.selection import EVERYTHING, Selection
 from scale_tests.experiments.tests.cells import experiment, result
 
+SMALL = Selection(sizes=[8])
 
-def test_the_first_estimate_is_of_counting_and_of_starting_pods() -> None:
+
+def test_a_cell_that_is_done_is_not_run_again_unless_it_failed() -> None:
     points = experiment().points()
-    expected = sum(15 + 60 + 0.5 * point.nodes for point in points)
-    assert runner.estimate(points, []) == pytest.approx(expected)
-    assert runner.estimate([], []) == 0
+    done = {
+        points[0].slug: result(points[0]),
+        points[1].slug: result(points[1], error="StalledError: stood still"),
+    }
+    assert runner.to_do(points, done, EVERYTHING, again=False) == points[2:]
+    assert runner.to_do(points, done, EVERYTHING, again=True) == points[1:]
+    assert runner.to_do(points, done, SMALL, again=True) == points[1:4]
 
 
-def test_later_estimates_are_of_what_finished_cells_took() -> None:
+def test_what_is_not_asked_for_is_left_out_for_that_or_for_what_was_said_before() -> None:
     points = experiment().points()
-    finished = [result(points[0], seconds_in_all=60 + 15 + 2 * 8.0)]
-    assert runner.estimate(points[1:2], finished) == pytest.approx(15 + 60 + 2 * 8)
-
-
-def test_a_finished_cell_is_told_in_a_line() -> None:
-    point = experiment().points()[0]
-    assert "converged: 1440 impressions" in runner.outcome(result(point))
-    assert "NOT CONVERGED" in runner.outcome(result(point, converged=False))
-    failed = runner.outcome(result(point, error="StalledError: stood still"))
-    assert failed == "FAILED after 80 s: StalledError: stood still"
-
-
-def test_durations_as_people_say_them() -> None:
-    assert runner.minutes(89) == "89 s"
-    assert runner.minutes(600) == "10 min"
+    first, second, *_ = (point for point in points if point.nodes == 16)
+    before = {points[0].slug: "no room", first.slug: "no room"}
+    reasons = runner.unselected(points, SMALL, before)
+    assert len(reasons) == 4
+    assert reasons[first.slug] == "no room"
+    assert reasons[second.slug] == "not asked for: --sizes 8"

@@ -20,7 +20,7 @@ def mesh(nodes: int, cpu_seconds: float, *, whole: bool = True) -> Cell:
     }
 
 
-def held(cells: list[Cell]) -> list[bool]:
+def held(cells: list[Cell]) -> list[bool | None]:
     return [bar.ok for bar in report.bars(cells)]
 
 

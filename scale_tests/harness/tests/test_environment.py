@@ -23,6 +23,13 @@ def test_a_cluster_of_ones_own_pulls_from_the_registry() -> None:
     assert environment.operator_image == "registry:5000/x/operator:dev"
 
 
+def test_a_cluster_to_which_nothing_is_pushed_needs_no_registry() -> None:
+    environment = from_variables({"KUBECONFIG": "own"}, "local", pushing=False)
+    assert (environment.local, environment.kubeconfig) == (False, Path("own"))
+    with pytest.raises(ConfigurationError, match="KUBECONFIG is not"):
+        from_variables({"REGISTRY": "x"}, "local", pushing=False)
+
+
 @pytest.mark.parametrize("variable", ["KUBECONFIG", "REGISTRY"])
 def test_one_variable_without_the_other_is_refused(variable: str) -> None:
     with pytest.raises(ConfigurationError, match="unset both"):

@@ -17,6 +17,7 @@ from scale_tests.results.tables import show_bars, spread
 
 HELD = Bar(name="links [of all]", value=7, bar="= 7", ok=True)
 MISSED = Bar(name="seconds", value=1.5, bar="<= 1", ok=False)
+NOT_RUN = Bar(name="bytes", value=None, bar="<= 1", ok=None)
 
 
 def test_a_document_is_written_under_its_name(tmp_path: Path) -> None:
@@ -45,6 +46,12 @@ def test_bars_are_told_one_a_line_and_must_all_hold() -> None:
     assert not show_bars(Console(file=written, width=100), [HELD, MISSED])
     assert written.getvalue() == "ok: links [of all]: 7 (= 7)\nMISSED: seconds: 1.5 (<= 1)\n"
     assert show_bars(Console(file=io.StringIO()), [HELD])
+
+
+def test_a_bar_of_which_nothing_was_run_is_told_and_not_missed() -> None:
+    written = io.StringIO()
+    assert show_bars(Console(file=written, width=100), [HELD, NOT_RUN])
+    assert written.getvalue().endswith("not run: bytes: - (<= 1)\n")
 
 
 def test_a_spread_has_median_least_and_largest() -> None:

@@ -74,7 +74,7 @@ ALL = [
 ]
 
 
-def held(cells: list[Cell]) -> list[bool]:
+def held(cells: list[Cell]) -> list[bool | None]:
     return [bar.ok for bar in report.bars(cells)]
 
 
