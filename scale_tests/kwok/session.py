@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from rich.console import Console
 from rich.table import Table
@@ -79,14 +79,15 @@ def main(bench: Bench, arguments: Sequence[str]) -> int:
     )
 
 
-def _confine(bench: Bench) -> NoReturn:
-    """Builds what is needed, with the network that this takes, and goes on confined."""
+def _confine(bench: Bench) -> int:
+    """Builds what is needed, with the network that this takes, and runs the bench confined."""
     localkube_build.ensure_built()
     build.ensure_built()
-    confinement.enter(bench.package, _CONFINED)
+    return confinement.confine(bench.package, _CONFINED)
 
 
 def _measure(bench: Bench) -> int:
+    confinement.heed()
     console, started = Console(), datetime.now(UTC)
     quick = os.environ.get("QUICK") == "1"
     scenarios = bench.scenarios(quick)
