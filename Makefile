@@ -87,7 +87,7 @@ fuzz: bootstrap ## Fuzz decoder, listener and streams, FUZZ_SECONDS (60) each; F
 
 .PHONY: e2e
 e2e: bootstrap ## End-to-end tests on a real cluster: KUBECONFIG's, or the local one
-	$(PY) -m pytest scale_tests/e2e -m "not alone" -n 3 --dist loadfile
+	$(PY) -m pytest scale_tests/e2e -m "not alone" -n 3 --dist loadfile --no-loadscope-reorder
 	$(PY) -m pytest scale_tests/e2e -m "alone and not slow"
 
 .PHONY: e2e-slow

@@ -9,7 +9,7 @@ from pathlib import Path
 PROC = Path("/proc")
 
 _IDLE, _WAITING_FOR_DISKS = 3, 4
-_STATE, _USER_TICKS, _SYSTEM_TICKS, _STARTED_TICKS = 0, 11, 12, 19
+_STATE, _PARENT, _USER_TICKS, _SYSTEM_TICKS, _STARTED_TICKS = 0, 1, 11, 12, 19
 
 
 def started(pid: int) -> int | None:
@@ -19,6 +19,19 @@ def started(pid: int) -> int | None:
     except (FileNotFoundError, ProcessLookupError):
         return None
     return None if fields[_STATE] in "ZX" else int(fields[_STARTED_TICKS])
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started and that have not been reaped."""
+    found = []
+    for directory in PROC.glob("[0-9]*"):
+        try:
+            parent = int(_stat(int(directory.name))[_PARENT])
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # It has ended meanwhile.
+        if parent == pid:
+            found.append(int(directory.name))
+    return found
 
 
 def cpu_seconds(pid: int) -> float:

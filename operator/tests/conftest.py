@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import pytest
 
+from fake_api import FakeApi
 from fake_kubectl import FakeKubectl
+from loop_rig import CLUSTER, MANIFEST, FakeNodes, Rig, assemble
+from partisan_operator.loop import ClusterLoop
 
 
 @pytest.fixture
 def kubectl() -> FakeKubectl:
     """Return a kubectl before a small cluster that is well."""
     return FakeKubectl()
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    """Make a cluster that nobody has looked at, and the loop that will."""
+    api, nodes = FakeApi(), FakeNodes()
+    tools = assemble(await api.start(), nodes)
+    api.put(CLUSTER, MANIFEST)
+    yield Rig(api, nodes, ClusterLoop("default", "ads", tools), tools)
+    await api.stop()

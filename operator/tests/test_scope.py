@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
 from fake_api import FakeApi
+from loop_rig import CLUSTER, MANIFEST, FakeNodes, until
 from partisan_operator import metrics
 from partisan_operator.lease import NAME
 from partisan_operator.scope import Scope
 from partisan_operator.settings import Settings
-from test_loop import CLUSTER, MANIFEST, FakeNodes
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/op/leases/{NAME}"
 
@@ -73,10 +72,3 @@ async def test_a_cluster_that_is_gone_is_not_looked_for_by_the_next(api: FakeApi
 
 def holder(api: FakeApi) -> str:
     return str(api.objects[LEASE]["spec"]["holderIdentity"]) if LEASE in api.objects else ""
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Let other tasks run until the condition holds."""
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110 (the world under test sets no event)
-            await asyncio.sleep(0.01)

@@ -6,6 +6,15 @@ is missed. `QUICK=1` takes fewer pods, and says so in the result. Needs to be ro
 
 import sys
 
+from scale_tests.bench_control_plane import report
+from scale_tests.bench_control_plane.scenarios import plan
 from scale_tests.kwok import session
 
-sys.exit(session.begin("scale_tests.bench_control_plane.confined"))
+BENCH = session.Bench(
+    name="bench-control-plane",
+    package="scale_tests.bench_control_plane",
+    scenarios=plan,
+    report=report,
+)
+
+sys.exit(session.main(BENCH, sys.argv[1:]))

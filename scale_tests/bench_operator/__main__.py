@@ -6,6 +6,12 @@ missed. `QUICK=1` takes fewer pods and a shorter rest, and says so in the result
 
 import sys
 
+from scale_tests.bench_operator import report
+from scale_tests.bench_operator.scenarios import plan
 from scale_tests.kwok import session
 
-sys.exit(session.begin("scale_tests.bench_operator.confined"))
+BENCH = session.Bench(
+    name="bench-operator", package="scale_tests.bench_operator", scenarios=plan, report=report
+)
+
+sys.exit(session.main(BENCH, sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""A PartisanCluster with TLS between its nodes, and the certificate that it needs."""
+"""PartisanClusters with TLS between their nodes, and the certificates that they need."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 from pathlib import Path
 
 from scale_tests.e2e.subject import Subject, manifest
-from scale_tests.harness.kube import Json
+from scale_tests.harness.kube import Json, core
 from scale_tests.localkube.certificates import Identity, issue
 
 
@@ -29,3 +29,21 @@ def sealed(subject: Subject, replicas: int) -> Json:
     tls = {"secretName": f"{subject.name}-tls"}
     policy = {"enabled": False}
     return manifest(subject.name, replicas, security={"tls": tls}, networkPolicy=policy)
+
+
+def certified(subject: Subject, replicas: int, tls: Json) -> Json:
+    """A cluster that counts nothing; `tls` says where its certificate comes from."""
+    return manifest(subject.name, replicas, security={"tls": tls}, workload=None)
+
+
+def used(subject: Subject) -> set[tuple[str, tuple[str, ...]]]:
+    """What the nodes say they show and believe."""
+    told = [subject.node_json(pod)["tls"] for pod in subject.pods()]
+    return {(entry["certificate"], tuple(sorted(entry["authorities"]))) for entry in told}
+
+
+def secrets(subject: Subject) -> list[str]:
+    """The Secrets of the cluster's certificates that there are."""
+    found = subject.cluster.list(core(subject.namespace, "secrets"))
+    names = [item["metadata"]["name"] for item in found]
+    return [name for name in names if name in (f"{subject.name}-ca", f"{subject.name}-tls")]

@@ -138,6 +138,11 @@ class Subject:
         """All objects that belong to it, as `kind/name`. Raises ApiError."""
         return children(self.cluster, self.namespace, self.name)
 
+    def events(self) -> set[str]:
+        """The reasons of the events about it. Raises ApiError."""
+        items = self.cluster.list(core(self.namespace, "events"))
+        return {item["reason"] for item in items if item["involvedObject"]["name"] == self.name}
+
     def delete(self) -> None:
         """Deletes it and waits until nothing of it is left. Raises StalledError, ApiError."""
         self.cluster.delete(self.path)

@@ -6,6 +6,7 @@ import pytest
 
 from scale_tests.churn.faults import Faults
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.shapes import views_of
 from scale_tests.e2e.subject import Subject, assert_accounted, manifest
 from scale_tests.harness.environment import Environment
 
@@ -35,7 +36,7 @@ def test_two_halves_that_cannot_reach_each_other_are_told_of_and_become_one_agai
         assert connected.message.startswith("2 components")
         # Each half goes on by itself, and nobody takes its nodes for dead.
         assert status.joined == status.ready == NODES
-        views = {node.name: set(node.active) for node in subject.nodes()}
+        views = views_of(subject.nodes())
         assert all(views[name] <= side for side in sides for name in side)
         trouble = subject.wait("advice", lambda s: s.trouble is not None).trouble
         assert trouble is not None

@@ -79,7 +79,7 @@ def test_a_scale_down_that_would_cut_the_overlay_is_refused_until_it_would_not(
     assert "set spec.replicas to 4 again" in message
     assert subject.uids() == pods
     assert revisions(subject) == told
-    assert "ScaleDownRefused" in events(subject, cluster)
+    wait_for("its event", subject.events, lambda reasons: "ScaleDownRefused" in reasons)
     # Pods have to stay, and all else is looked after.
     service = core(subject.namespace, "services", "bounded")
     shard = f"apis/apps/v1/namespaces/{subject.namespace}/statefulsets/bounded"
@@ -145,13 +145,3 @@ def test_the_example_for_keda_is_as_its_definition_asks(
 def revisions(subject: Subject) -> set[str]:
     """The configurations that the nodes follow."""
     return {subject.node_json(pod)["revision"] for pod in subject.pods()}
-
-
-def events(subject: Subject, cluster: Cluster) -> set[str]:
-    """The reasons of the events about the cluster, once there are any."""
-    items = wait_for(
-        "events",
-        lambda: cluster.list(core(subject.namespace, "events")),
-        lambda found: any(item["involvedObject"]["name"] == subject.name for item in found),
-    )
-    return {i["reason"] for i in items if i["involvedObject"]["name"] == subject.name}

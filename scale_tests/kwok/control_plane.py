@@ -74,9 +74,9 @@ def control_plane(
         LocalkubeError: a program does not start.
     """
     settings = settings_in(directory)
-    confinement.prepare(settings.node_address, [PODS])
     for path in (settings.configs, settings.logs):
         path.mkdir(parents=True)
+    confinement.prepare(settings.node_address, [PODS])
     ensure_certificates(settings)
     kubeconfig.write_secret(settings.kubeconfig, kubeconfig.render(settings, "admin"))
     client, log = Client(settings), settings.logs / "audit.log"

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from rich.console import Console
 from rich.table import Table
@@ -28,7 +29,20 @@ from scale_tests.results.bars import Bar
 from scale_tests.results.conclusion import conclude
 from scale_tests.results.document import RESULTS
 
-_NOTHING_WRITTEN = ": nothing was written."
+_CONFINED = "--confined"
+
+
+class Report(Protocol):
+    """What is made of the cells of all scenarios."""
+
+    def bars(self, cells: Sequence[Cell], /) -> list[Bar]:
+        """What is asked of them."""
+
+    def table(self, cells: Sequence[Cell], /) -> Table:
+        """The figures, for the terminal."""
+
+    def draw(self, cells: Sequence[Cell], directory: Path, /) -> list[Path]:
+        """Draws them into a directory; the files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,42 +52,45 @@ class Bench:
     name: str
     """Of the document, such as `bench-operator`."""
 
+    package: str
+    """Whose `__main__` hands it to `main`."""
+
     scenarios: Callable[[bool], Sequence[Scenario]]
     """What is measured; True for what `QUICK=1` asks for."""
 
-    bars: Callable[[Sequence[Cell]], list[Bar]]
-    table: Callable[[Sequence[Cell]], Table]
-    draw: Callable[[Sequence[Cell], Path], list[Path]]
+    report: Report
+    """What is made of the cells: a module."""
 
 
-def begin(module: str) -> int:
-    """Builds what is needed, with the network that this takes, and goes on confined as a module.
+def main(bench: Bench, arguments: Sequence[str]) -> int:
+    """Measures all scenarios, one after the other, in a place of their own.
 
-    Returns the status to exit with where it does not come that far.
+    The bench is begun once more in there, with an argument that tells it so. Returns the status to
+    exit with: 1 when a bar is missed.
     """
-
-    def confined() -> int:
-        localkube_build.ensure_built()
-        build.ensure_built()
-        confinement.enter(module)
-
-    return terminal.run(confined, LocalkubeError, interrupted=_NOTHING_WRITTEN)
-
-
-def run(bench: Bench) -> int:
-    """Measures all scenarios, one after the other; returns 1 when a bar is missed."""
+    confined = list(arguments) == [_CONFINED]
     return terminal.run(
-        lambda: _measure(bench, Console(), quick=os.environ.get("QUICK") == "1"),
+        lambda: _measure(bench) if confined else _confine(bench),
         ApiError,
         CommandError,
         LocalkubeError,
         StalledError,
-        interrupted=_NOTHING_WRITTEN,
+        interrupted=": nothing was written.",
     )
 
 
-def _measure(bench: Bench, console: Console, *, quick: bool) -> int:
-    started, scenarios = datetime.now(UTC), bench.scenarios(quick)
+def _confine(bench: Bench) -> int:
+    """Builds what is needed, with the network that this takes, and runs the bench confined."""
+    localkube_build.ensure_built()
+    build.ensure_built()
+    return confinement.confine(bench.package, _CONFINED)
+
+
+def _measure(bench: Bench) -> int:
+    confinement.heed()
+    console, started = Console(), datetime.now(UTC)
+    quick = os.environ.get("QUICK") == "1"
+    scenarios = bench.scenarios(quick)
     cells = []
     for scenario in scenarios:
         with _directory(bench.name, console) as directory:
@@ -88,9 +105,9 @@ def _measure(bench: Bench, console: Console, *, quick: bool) -> int:
             "kwok": build.version(),
         },
         cells=cells,
-        bars=bench.bars(cells),
-        table=bench.table(cells),
-        draw=lambda directory: bench.draw(cells, directory),
+        bars=bench.report.bars(cells),
+        table=bench.report.table(cells),
+        draw=lambda directory: bench.report.draw(cells, directory),
         config={
             "scenarios": [asdict(scenario) for scenario in scenarios],
             "pods_are": "simulated: KWOK says that they run, and a stand-in answers for them",

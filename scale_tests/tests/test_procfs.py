@@ -21,6 +21,13 @@ def test_a_process_that_has_ended_has_not_started_whether_reaped_or_not() -> Non
     assert procfs.started(os.getpid()) is not None
 
 
+def test_a_child_is_its_parents() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert process.pid in procfs.children(os.getpid())
+        assert procfs.children(process.pid) == []
+        process.kill()
+
+
 def test_the_share_of_a_machine_that_is_busy() -> None:
     assert 0 <= procfs.busy_share(0.05) <= 1
 

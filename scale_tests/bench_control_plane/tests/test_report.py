@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from scale_tests.bench_control_plane import report
-from scale_tests.bench_control_plane.confined import plan
+from scale_tests.bench_control_plane.scenarios import plan
 from scale_tests.kwok.experiment import Cell, Scenario
 from scale_tests.kwok.startup import Startup
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from scale_tests.bench_operator import report
-from scale_tests.bench_operator.confined import plan
+from scale_tests.bench_operator.scenarios import plan
 from scale_tests.kwok.clusters import states
 from scale_tests.kwok.experiment import CHANGES, Cell, Scenario, storm_bound
 from scale_tests.kwok.phases import Phase

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from scale_tests.kwok import confinement
-from scale_tests.kwok.confinement import ConfinementError
 from scale_tests.kwok.control_plane import (
     CONTROLLERS,
     LIMITS,
@@ -63,15 +61,3 @@ def test_there_is_room_for_all_pods_in_every_zone() -> None:
         for index in range(count_for(1))
     }
     assert len(zones) == ZONES
-
-
-def test_a_measurement_runs_as_the_first_process_of_namespaces() -> None:
-    argv = confinement.command("a.b", ["c"])
-    assert argv[0] == "unshare"
-    assert {"--net", "--pid", "--kill-child"} <= set(argv)
-    assert argv[-3:] == ["-m", "a.b", "c"]
-
-
-def test_the_machines_own_network_is_never_changed() -> None:
-    with pytest.raises(ConfinementError, match="not confined"):
-        confinement.prepare("192.0.2.1", [PODS])

@@ -1,11 +1,7 @@
-"""The measurement, in the place that `__main__` makes for it."""
+"""What is measured."""
 
 from __future__ import annotations
 
-import sys
-
-from scale_tests.bench_control_plane import report
-from scale_tests.kwok import session
 from scale_tests.kwok.experiment import Scenario
 
 REST_SECONDS = 75.0
@@ -22,15 +18,3 @@ def plan(quick: bool) -> list[Scenario]:
         Scenario(clusters=clusters, pods=pods, rest_seconds=REST_SECONDS, default_limits=True)
         for clusters, pods in sizes
     ]
-
-
-BENCH = session.Bench(
-    name="bench-control-plane",
-    scenarios=plan,
-    bars=report.bars,
-    table=report.table,
-    draw=report.draw,
-)
-
-if __name__ == "__main__":
-    sys.exit(session.run(BENCH))

@@ -1,0 +1,83 @@
+"""Others write to what belongs to a cluster, and evict its pods."""
+
+from __future__ import annotations
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import Subject, manifest
+from scale_tests.harness.kube import ApiError, Cluster, Json, core
+from scale_tests.harness.progress import wait_for
+
+
+def test_what_others_write_is_kept_where_it_is_theirs_and_repaired_where_it_is_ours(
+    new_subject: NewSubject, cluster: Cluster
+) -> None:
+    subject = new_subject("disputed")
+    subject.apply(manifest("disputed", 3, workload=None))
+    subject.wait_steady()
+    before = subject.uids()
+    shard = f"apis/apps/v1/namespaces/{subject.namespace}/statefulsets/disputed"
+    config = core(subject.namespace, "configmaps", "disputed-config")
+    wanted = cluster.get(config)["data"]
+    mine = {"metadata": {"annotations": {"example.com/owner": "somebody"}}}
+    for _ in range(3):
+        cluster.patch(shard, {**mine, "spec": {"replicas": 5}})
+        wait_for(
+            "the number of pods repaired",
+            lambda: cluster.get(shard)["spec"]["replicas"],
+            lambda replicas: replicas == 3,
+        )
+    cluster.patch(config, {**mine, "data": {"node.config": "nonsense."}})
+    cluster.delete(core(subject.namespace, "services", "disputed"))
+    wait_for("the configuration repaired", lambda: cluster.get(config)["data"], wanted.__eq__)
+    wait_for(
+        "the Service made anew",
+        lambda: cluster.find(core(subject.namespace, "services", "disputed")),
+        bool,
+    )
+    for path in (shard, config):
+        assert cluster.get(path)["metadata"]["annotations"]["example.com/owner"] == "somebody"
+    subject.wait_steady()
+    assert {name: subject.uids()[name] for name in before} == before
+    assert sorted(subject.pods()) == sorted(before)
+
+
+def test_pods_that_are_evicted_go_no_faster_than_the_budget_lets_them(
+    new_subject: NewSubject, cluster: Cluster
+) -> None:
+    """What `kubectl drain` does, to the pods of one cluster."""
+    subject = new_subject("drained")
+    subject.apply(manifest("drained", 5, workload=None, rollout={"maxUnavailable": 1}))
+    subject.wait_steady()
+    budget = f"apis/policy/v1/namespaces/{subject.namespace}/poddisruptionbudgets/drained"
+    wait_for("the budget", lambda: cluster.find(budget), lambda b: _allowed(b) == 1)
+    before = subject.uids()
+    refused = 0
+    for name in sorted(before):
+        while not _evict(subject, name):
+            refused += 1
+            wait_for("the budget's leave", lambda: cluster.find(budget), lambda b: _allowed(b) == 1)
+    wait_for(
+        "a successor of each pod",
+        subject.uids,
+        lambda now: len(now) == len(before) and not set(before.values()) & set(now.values()),
+    )
+    assert subject.wait_steady().components == 1
+    assert refused >= 1
+
+
+def _allowed(budget: Json | None) -> int:
+    return 0 if budget is None else int(budget.get("status", {}).get("disruptionsAllowed", 0))
+
+
+def _evict(subject: Subject, pod: str) -> bool:
+    """Asks for a pod's eviction; returns whether the budget allows it now."""
+    path = core(subject.namespace, "pods", f"{pod}/eviction")
+    metadata = {"name": pod, "namespace": subject.namespace}
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
+    try:
+        subject.cluster.create(path, body)
+    except ApiError as error:
+        if error.status != 429:
+            raise
+        return False
+    return True
