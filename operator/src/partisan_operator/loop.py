@@ -49,6 +49,10 @@ _SHARE_OF_TIME = 4
 during its look, so that many large ones leave time for those at work; that of a cluster at work as
 long as that. Time in which nodes or the API server were waited for is nobody's loss."""
 
+NODES_PER_SECOND = 200
+"""How many nodes of a cluster are asked in a second, at the most: answering takes each about a
+millisecond, and while a large cluster forms hardly a moment passes without a change."""
+
 _DIAGNOSIS_PERIOD = 3.0
 _NUDGE_PERIOD = 10.0
 _NUDGE_ANNOTATION = "partisan.dev/nudged-at"
@@ -86,6 +90,7 @@ class ClusterLoop:
         """Begin with the cluster of that uid: what was kept of another one means nothing."""
         self._uid = uid
         self._observation: Observation | None = None
+        self._nodes = 0
         self._ledger = Ledger()
         self._looked_at_all = self._diagnosed = self._nudged = float("-inf")
         self._troubles: tuple[Trouble, ...] = ()
@@ -107,7 +112,11 @@ class ClusterLoop:
             if pause is None:
                 return
             settled = pause >= self._tools.settings.idle_period
-            least = max(LEAST_PAUSE, computed * (_SHARE_OF_TIME if settled else 1))
+            least = max(
+                LEAST_PAUSE,
+                computed * (_SHARE_OF_TIME if settled else 1),
+                self._nodes / NODES_PER_SECOND,
+            )
             await asyncio.sleep(least)
             await self._sleep(pause - least)
 
@@ -199,7 +208,7 @@ class ClusterLoop:
             tls=plan.tls,
         )
         status, self._ledger = status_of(cluster, view)
-        self._observation = observation
+        self._observation, self._nodes = observation, cluster.spec.replicas
         metrics.cluster_metrics.publish(cluster, status, observation.at)
         if plan.scaling is not None and refused is None:
             before, after = plan.scaling

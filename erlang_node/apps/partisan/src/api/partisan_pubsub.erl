@@ -145,8 +145,9 @@ run({Topics, Effects}, State0) ->
     lists:foldl(fun effect/2, State0#state{topics = Topics}, Effects).
 
 effect({send, Node, Message}, State) ->
+    % To neighbours only: one that is none any more is not worth a search through the whole cluster.
     % What is lost shows in the next comparison.
-    _ = send(Node, Message, #{on_busy => drop, await_route => false, ack => false}),
+    _ = send(Node, Message, #{on_busy => drop, ttl => 0, ack => false}),
     State;
 effect({send, Node, Message, Tag}, #state{topics = Topics} = State) ->
     Options = #{ack => {notify, Tag}, timeout => ?STEP_TIMEOUT},
