@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fake_kubectl import FakeKubectl, Json
@@ -147,7 +147,6 @@ _GRAPHS = st.integers(1, 40).flatmap(
 )
 
 
-@settings(deadline=None)
 @given(_GRAPHS)
 def test_every_graph_has_a_place_for_each_node_and_a_picture(
     graph: tuple[list[str], set[tuple[int, int]]],

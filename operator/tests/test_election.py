@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from partisan_operator.election import Candidate, Claim, Record, Timing
@@ -151,7 +151,6 @@ class World:
             self.after(self.chance.uniform(0, self.delay), arrive)
 
 
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     count=st.integers(2, 4),
@@ -169,7 +168,6 @@ def test_two_never_act_at_once_whatever_clocks_and_network_do(
         assert one == other or end <= start
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32), delay=st.floats(0, 0.5))
 def test_another_acts_within_twenty_seconds_of_a_death(seed: int, delay: float) -> None:
     world = World(random.Random(seed), delay=delay, loss=0.0, skew=0.01)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from partisan_operator.children import Child, family_of
@@ -150,7 +150,6 @@ def test_a_pattern_connects_every_ordinal_and_links_none_twice(
     assert analyse(views).components == 1
 
 
-@settings(deadline=None)
 @given(specs(), overlays, st.integers(1, 1024), st.integers(1, 8), st.integers(1, 128))
 def test_what_running_nodes_follow_restarts_no_pod(
     spec: dict[str, Any], overlay: dict[str, Any], replicas: int, seeds: int, parallelism: int

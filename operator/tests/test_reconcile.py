@@ -51,7 +51,7 @@ def names(world: World) -> list[str]:
     return sorted(world.pods, key=lambda name: int(name.rpartition("-")[2]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(specs(max_replicas=600))
 def test_any_spec_is_reached_and_then_nothing_is_done(spec: dict[str, Any]) -> None:
     wanted, world = cluster(spec), World()
@@ -61,7 +61,7 @@ def test_any_spec_is_reached_and_then_nothing_is_done(spec: dict[str, Any]) -> N
     assert not plan(wanted, world, complete=False).changes
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(specs(max_replicas=60), specs(max_replicas=60))
 def test_any_change_is_reached_within_the_bounds_of_a_rollout(
     first: dict[str, Any], second: dict[str, Any]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from partisan_operator.models.status import Rotation
@@ -245,7 +245,6 @@ EVENTS = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(EVENTS, max_size=60))
 def test_nodes_connect_whatever_happens_and_it_comes_to_rest(events: list[object]) -> None:
     """Nodes follow in any order, and the authority is lost at any time."""
@@ -268,7 +267,6 @@ def test_nodes_connect_whatever_happens_and_it_comes_to_rest(events: list[object
     assert cluster.look() == Outlook(None, Rotation.SETTLED, ())
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 14), min_size=1, max_size=120))
 def test_no_certificate_ends_under_an_operator_that_looks_every_other_week(
     pauses: list[int],

@@ -112,7 +112,6 @@ def test_edges_have_to_connect_what_remains(edges: list[list[int]], why: str) ->
     assert why in said
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, 8),
     st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), min_size=1, max_size=12),
@@ -130,7 +129,7 @@ def test_edges_are_refused_exactly_when_a_walk_does_not_reach_all(
     assert bool(said) == (len(reached) < replicas)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     before=st.integers(1, 9),
     after=st.integers(1, 9),
@@ -157,7 +156,7 @@ def test_whoever_is_in_the_overlay_has_a_way_to_one_that_stays(
     assert bool(said) == bool(present - reached)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(specs(max_replicas=40), st.integers(1, 40))
 def test_a_cluster_that_is_one_overlay_may_always_shrink_and_does(
     spec: dict[str, Any], after: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from partisan_operator import vanished
@@ -36,7 +36,6 @@ def total(gone: Vanished, value: int) -> tuple[int, int, int]:
     return gone.actors, gone.increments, lost
 
 
-@settings(deadline=None)
 @given(lives, st.integers(0, 6))
 def test_the_account_is_the_same_wherever_actors_are_added_up(
     history: list[tuple[str, int, int, bool]], bound: int
