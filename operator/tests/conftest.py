@@ -12,7 +12,6 @@ from fake_kubectl import FakeKubectl
 from loop_rig import CLUSTER, MANIFEST, FakeNodes, Rig, assemble
 from partisan_operator.loop import ClusterLoop
 
-
 # How long an example takes says how busy the machine is, and nothing about the code.
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
