@@ -155,7 +155,8 @@ def stored(settings: Settings) -> Settings:
         choices = json.loads((settings.state / "settings.json").read_text())
     except FileNotFoundError:
         return settings
-    return replace(settings, **choices)
+    # What another version of this program has let people choose is that one's.
+    return replace(settings, **{name: choices[name] for name in CHOICES if name in choices})
 
 
 def _prepare(settings: Settings) -> None:
