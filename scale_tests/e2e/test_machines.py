@@ -125,6 +125,7 @@ def test_a_machine_that_fails_is_told_of_and_costs_no_count(new_subject: NewSubj
         subject.wait_counted(status.workload.value + left * 10)
         status = subject.wait("missed by Kubernetes", lambda s: s.ready == left)
         assert (status.replicas, status.joined, status.components) == (NODES, left, 1)
+        assert f"its machine {failing.name} is not heard of" in subject.wait_degraded("MachineLost")
     status = subject.wait_finished()
     assert status.trouble is None
     assert subject.lives() == before
