@@ -46,7 +46,11 @@ def test_a_choice_that_cannot_work_is_named_and_nothing_happens(
 
 @pytest.mark.parametrize(
     ("choices", "max_pods", "nodes"),
-    [(None, 250, 1), ({"max_pods": 300}, 300, 1), ({"max_pods": 300, "nodes": 3}, 300, 3)],
+    [
+        (None, 250, 1),
+        ({"max_pods": 300}, 300, 1),  # of a version that knew one node
+        ({"max_pods": 300, "nodes": 3, "zram_mib": 0}, 300, 3),
+    ],
 )
 def test_choices_are_read_from_the_cluster_that_is_up(
     tmp_path: Path, choices: dict[str, int] | None, max_pods: int, nodes: int

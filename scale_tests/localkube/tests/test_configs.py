@@ -94,7 +94,7 @@ def test_name_servers_are_read_from_resolv_conf(resolv_conf: str, expected: list
 
 def test_the_kubelet_evicts_nobody_while_there_is_swap() -> None:
     def evicts(settings: Settings) -> str:
-        return str(json.loads(configs.kubelet(settings))["evictionHard"]["memory.available"])
+        return str(json.loads(configs.kubelet(settings, FIRST))["evictionHard"]["memory.available"])
 
     assert evicts(SETTINGS) == "100Mi"
     assert evicts(Settings(zram_mib=1024)) == "0%"
