@@ -8,11 +8,15 @@ with the cluster's other mounts.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from scale_tests.localkube import waiting
 from scale_tests.localkube.commands import CommandError, run
 from scale_tests.localkube.nodes import PORT, Node
+
+GONE = ("Cannot find device", "No such device")
+"""What `ip` says of an interface that is not there, or is gone before it can be deleted."""
 
 FORWARDING = "echo 1 > /proc/sys/net/ipv4/ip_forward"
 
@@ -76,14 +80,24 @@ def disconnect(node: Node) -> None:
     def remaining() -> str:
         if not present(node):
             return ""
-        try:
-            run(["ip", "link", "delete", node.interface])
-        except CommandError as error:
-            if "Cannot find device" not in str(error):
-                raise
+        delete([node.interface])
         return f"network interface {node.interface} remains"
 
     waiting.until_none(remaining, seconds=60)
+
+
+def delete(interfaces: Iterable[str]) -> None:
+    """Deletes network interfaces of the machine.
+
+    The kernel removes them too, with the namespaces of their other ends: one may be gone by now.
+    Raises CommandError.
+    """
+    batch = "".join(f"link delete {interface}\n" for interface in interfaces)
+    try:
+        run(["ip", "-force", "-batch", "-"], stdin=batch)
+    except CommandError as error:
+        if not any(words in str(error) for words in GONE):
+            raise
 
 
 def present(node: Node) -> bool:

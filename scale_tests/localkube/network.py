@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from scale_tests.localkube import firewall, links, waiting
-from scale_tests.localkube.commands import CommandError, run
+from scale_tests.localkube.commands import run
 from scale_tests.localkube.nodes import nodes, possible
 from scale_tests.localkube.settings import Settings
 
@@ -71,10 +71,8 @@ def restore(settings: Settings) -> None:
         interfaces = pod_interfaces(run(["ip", "-json", "route", "show"]), first.pods)
         if links.present(first):
             interfaces.append(first.interface)
-        # The kernel removes them too, with the pods' namespaces: one may be gone by now.
-        batch = "".join(f"link delete {interface}\n" for interface in interfaces)
-        if batch:
-            _ip_batch(batch)
+        if interfaces:
+            links.delete(interfaces)
         return f"network interfaces {', '.join(interfaces)} remain" if interfaces else ""
 
     waiting.until_none(remaining, seconds=60)
@@ -96,14 +94,6 @@ def pod_interfaces(routes: str, pods: ipaddress.IPv4Network) -> list[str]:
         and ipaddress.IPv4Address(route["dst"]) in pods
         and route.get("dev", "").startswith("veth")
     ]
-
-
-def _ip_batch(batch: str) -> None:
-    try:
-        run(["ip", "-force", "-batch", "-"], stdin=batch)
-    except CommandError as error:
-        if "Cannot find device" not in str(error):
-            raise
 
 
 def _saved_sysctls(settings: Settings) -> Path:

@@ -51,15 +51,27 @@ def test_a_node_that_is_connected_is_told_again_and_not_made_again(
     assert not any(argv[0] == "unshare" or "add" in argv for argv in commands)
 
 
-def test_a_link_that_the_kernel_has_removed_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("words", links.GONE)
+def test_a_link_that_the_kernel_has_removed_meanwhile_is_gone(
+    monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
     present = iter([True, False])
-    deleted: list[str] = []
+    batches: list[str] = []
 
-    def run(argv: list[str]) -> str:
-        deleted.append(argv[-1])
-        raise CommandError('Cannot find device "partisan1"')
+    def run(_argv: list[str], stdin: str) -> str:
+        batches.append(stdin)
+        raise CommandError(words)
 
     monkeypatch.setattr(links, "present", lambda _node: next(present))
     monkeypatch.setattr(links, "run", run)
     links.disconnect(SECOND)
-    assert deleted == ["partisan1"]
+    assert batches == ["link delete partisan1\n"]
+
+
+def test_an_interface_that_may_not_be_deleted_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_argv: list[str], stdin: str) -> str:
+        raise CommandError(f"{stdin}: Operation not permitted")
+
+    monkeypatch.setattr(links, "run", run)
+    with pytest.raises(CommandError, match="not permitted"):
+        links.delete(["partisan1"])
