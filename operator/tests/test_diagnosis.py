@@ -77,6 +77,34 @@ def test_a_complete_tls_secret_is_not_the_cause() -> None:
     assert tls_secret_trouble(stuck, "ads-tls", ("tls.crt",), secret) is stuck
 
 
+def on_a_lost_machine(**metadata: str) -> dict[str, Any]:
+    """Return a pod that was ready when its machine was last heard of."""
+    told = {"PodScheduled": "True", "ContainersReady": "True", "Ready": "False"}
+    conditions = [{"type": kind, "status": status} for kind, status in told.items()]
+    found = pod("Running", conditions=conditions)
+    return {**found, "metadata": found["metadata"] | metadata, "spec": {"nodeName": "rack-7"}}
+
+
+@pytest.mark.parametrize("metadata", [{}, {"deletionTimestamp": "2026-01-01T00:00:00Z"}])
+def test_a_machine_that_is_lost_is_named_however_long_it_is(metadata: dict[str, str]) -> None:
+    trouble = trouble_of(on_a_lost_machine(**metadata))
+    assert trouble is not None
+    problem = explain([trouble], unready_pods=4, seeds=[], unready_for=0.0)
+    assert problem is not None
+    assert problem.reason is Reason.MACHINE_LOST
+    assert "its machine rack-7 is not heard of any more. 4 pods are not ready" in problem.message
+    assert "delete its Node object" in problem.message
+
+
+def test_a_pod_whose_kubelet_says_that_it_is_not_ready_is_on_no_lost_machine() -> None:
+    found = on_a_lost_machine()
+    for condition in found["status"]["conditions"][1:]:
+        condition["status"] = "False"
+    trouble = trouble_of(found)
+    assert trouble is not None
+    assert trouble.reason is Reason.NODE_NOT_JOINING
+
+
 def test_a_crash_tells_how_it_ended() -> None:
     ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
     trouble = trouble_of(waiting("CrashLoopBackOff", restartCount=4, lastState=ended))

@@ -14,8 +14,8 @@ from contextlib import ExitStack, contextmanager
 
 from scale_tests.harness.commands import ROOT, capture
 from scale_tests.harness.kube import Json
+from scale_tests.harness.local_nodes import containerd_socket
 from scale_tests.harness.nodes import HTTP_PORT
-from scale_tests.localkube.settings import Settings
 
 LIAR_PORT = 18080
 """Where a liar listens in its pod."""
@@ -30,12 +30,18 @@ def process_of(pod: Json) -> int:
     """
     (status,) = pod["status"]["containerStatuses"]
     task = status["containerID"].removeprefix("containerd://")
-    socket = str(Settings().containerd_socket)
+    socket = str(containerd_socket(pod))
     listed = capture(["ctr", "--address", socket, "-n", "k8s.io", "task", "ls"])
     found = re.search(rf"^{task}\s+(\d+)\s+RUNNING", listed, re.MULTILINE)
     if found is None:
         raise ValueError(f"{pod['metadata']['name']} has no process: {status['state']}")
     return int(found[1])
+
+
+def connect(pod: Json, host: str, port: int) -> None:
+    """Opens a connection from a pod's network, and closes it. Raises CommandError."""
+    program = f"import socket; socket.create_connection(({host!r}, {port}), timeout=10).close()"
+    capture([*_inside(process_of(pod)), sys.executable, "-c", program])
 
 
 @contextmanager

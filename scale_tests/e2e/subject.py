@@ -96,6 +96,11 @@ class Subject:
             for name, pod in self.pods().items()
         }
 
+    def lives(self) -> dict[str, tuple[str, int]]:
+        """Each pod's identity, and how often its container was restarted. Raises ApiError."""
+        restarts = self.restarts()
+        return {name: (uid, restarts[name]) for name, uid in self.uids().items()}
+
     def node_json(self, pod: str) -> Json:
         """A node's `/status` as it came. Raises ApiError."""
         return self.cluster.get(core(self.namespace, "pods", f"http:{pod}:8080/proxy/status"))
@@ -143,6 +148,17 @@ class Subject:
         items = self.cluster.list(core(self.namespace, "events"))
         return {item["reason"] for item in items if item["involvedObject"]["name"] == self.name}
 
+    def wait_partitioned(self) -> ClusterStatus:
+        """Waits until it says that its overlay is in two pieces, all nodes being well."""
+        status = self.wait("told of the partition", lambda s: s.components == 2)
+        connected = status.condition("OverlayConnected")
+        assert connected is not None
+        assert (connected.status, connected.reason) == ("False", "Partitioned")
+        assert connected.message.startswith("2 components")
+        # Each half goes on by itself, and nobody takes its nodes for dead.
+        assert status.joined == status.ready == status.replicas_wanted
+        return status
+
     def delete(self) -> None:
         """Deletes it and waits until nothing of it is left. Raises StalledError, ApiError."""
         self.cluster.delete(self.path)
@@ -170,19 +186,3 @@ def assert_accounted(subject: Subject, status: ClusterStatus) -> None:
     for pod in subject.pods():
         workload = subject.node_json(pod)["workload"]
         assert workload["entry_of"].get(workload["actor"], 0) == workload["increments"]
-
-
-def _progress(status: ClusterStatus) -> tuple[object, ...]:
-    """What moves while a cluster forms or counts; traffic and messages do not count."""
-    return (
-        status.observed_generation,
-        status.replicas,
-        status.ready,
-        status.joined,
-        status.configured,
-        status.also_running,
-        status.components,
-        status.phase,
-        status.workload,
-        tuple((c.type, c.status, c.reason) for c in status.conditions),
-    )

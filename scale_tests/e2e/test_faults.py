@@ -10,8 +10,9 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.subject import Subject, assert_accounted, kill_pod, manifest
 from scale_tests.harness.commands import CommandError, capture
 from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Json
+from scale_tests.harness.local_nodes import containerd_socket
 from scale_tests.harness.progress import wait_for
-from scale_tests.localkube.settings import Settings
 
 NODES = 16
 COUNTER = {
@@ -83,8 +84,9 @@ def test_a_node_that_crashes_again_and_again_holds_nobody_up(
 
 def _kill_container(subject: Subject, pod: str) -> None:
     """Kills a pod's process with SIGKILL, as the kernel does when memory runs out."""
-    (status,) = subject.pods()[pod]["status"]["containerStatuses"]
-    _kill_task(status["containerID"])
+    victim = subject.pods()[pod]
+    (status,) = victim["status"]["containerStatuses"]
+    _kill_task(victim, status["containerID"])
     wait_for(
         f"restart of the container of {pod}",
         lambda: subject.restarts()[pod],
@@ -94,14 +96,14 @@ def _kill_container(subject: Subject, pod: str) -> None:
 
 def _kill_if_running(subject: Subject, pod: str) -> None:
     """Kills a pod's process if there is one, and does not wait."""
-    statuses = subject.pods()[pod]["status"].get("containerStatuses") or ()
-    for status in statuses:
+    victim = subject.pods()[pod]
+    for status in victim["status"].get("containerStatuses") or ():
         if "running" in status["state"]:
             with contextlib.suppress(CommandError):  # it has ended by itself meanwhile
-                _kill_task(status["containerID"])
+                _kill_task(victim, status["containerID"])
 
 
-def _kill_task(container: str) -> None:
-    socket = str(Settings().containerd_socket)
+def _kill_task(pod: Json, container: str) -> None:
+    socket = str(containerd_socket(pod))
     task = container.removeprefix("containerd://")
     capture(["ctr", "--address", socket, "-n", "k8s.io", "task", "kill", "-s", "SIGKILL", task])

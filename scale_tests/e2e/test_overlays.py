@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,8 +12,8 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.shapes import Views, is_mesh, is_partial, is_ring, is_star, views_of
 from scale_tests.e2e.subject import Subject, manifest
 from scale_tests.harness.commands import ROOT
-from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json
+from scale_tests.localkube.nodes import ZONE_LABEL
 
 NODES = 16
 COUNTER = {
@@ -21,7 +21,6 @@ COUNTER = {
     "incrementInterval": "500ms",
     "propagationInterval": "250ms",
 }
-ZONE_LABEL = "topology.kubernetes.io/zone"
 
 
 def example(name: str) -> Json:
@@ -35,20 +34,6 @@ def plain(kind: str, **overlay: Any) -> Json:
     """A manifest with that overlay, its parameters the defaults but for the given ones."""
     workload = {"adCounter": COUNTER}
     return manifest(kind.lower(), NODES, overlay={"kind": kind, **overlay}, workload=workload)
-
-
-@pytest.fixture(scope="module")
-def zone(environment: Environment, cluster: Cluster) -> Iterator[str]:
-    """The zone of the machines, given to the local one; empty where there is none."""
-    items = cluster.list("api/v1/nodes")
-    zones = sorted(item["metadata"]["labels"].get(ZONE_LABEL, "") for item in items)
-    if zones[0] or not environment.local:
-        yield zones[0]
-        return
-    (machine,) = (f"api/v1/nodes/{item['metadata']['name']}" for item in items)
-    cluster.patch(machine, {"metadata": {"labels": {ZONE_LABEL: "zone-a"}}})
-    yield "zone-a"
-    cluster.patch(machine, {"metadata": {"labels": {ZONE_LABEL: None}}})
 
 
 def run(subject: Subject, body: Json) -> Views:
@@ -86,12 +71,14 @@ def test_an_overlay_runs_the_counter_to_its_end(
 
 
 def test_hiscamp_goes_by_the_zones_that_pods_know_without_asking(
-    new_subject: NewSubject, zone: str
+    new_subject: NewSubject, cluster: Cluster
 ) -> None:
     body = example("zones")
     subject = new_subject(body["metadata"]["name"])
     run(subject, body)
     name, pod = sorted(subject.pods().items())[0]
+    machine = cluster.get(f"api/v1/nodes/{pod['spec']['nodeName']}")
+    zone = machine["metadata"]["labels"].get(ZONE_LABEL, "")
     assert pod["metadata"]["labels"].get(ZONE_LABEL, "") == zone
     assert subject.kubectl("exec", name, "--", "printenv", "K8S_ZONE").strip() == zone
     subject.delete()

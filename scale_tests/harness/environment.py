@@ -101,6 +101,15 @@ def let_local_cluster_take(pods: int) -> None:
     _module("scale_tests.localkube", "up", "--max-pods", str(pods))
 
 
+def resize(nodes: int) -> None:
+    """Gives the local cluster so many nodes. Those that leave do so with what is on them.
+
+    Raises:
+        CommandError: it fails.
+    """
+    _module("scale_tests.localkube", "up", "--nodes", str(nodes))
+
+
 def add_image(environment: Environment, name: str) -> str:
     """Builds an example's image and puts it where the cluster pulls from; returns its name there.
 

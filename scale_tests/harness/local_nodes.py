@@ -1,8 +1,13 @@
-"""The processes of nodes in pods of this very machine."""
+"""The processes of nodes in pods of this very machine, and the runtimes that keep them."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from scale_tests import procfs
+from scale_tests.harness.kube import Json
+from scale_tests.localkube.nodes import named
+from scale_tests.localkube.settings import Settings
 
 
 def processes(namespace: str) -> dict[str, int]:
@@ -20,3 +25,8 @@ def processes(namespace: str) -> dict[str, int]:
             if environment.get("POD_NAMESPACE") == namespace:
                 found[environment["POD_NAME"]] = pid
     return found
+
+
+def containerd_socket(pod: Json) -> Path:
+    """The socket of the containerd of the local cluster's node that a pod is on."""
+    return named(Settings(), pod["spec"]["nodeName"]).containerd_socket

@@ -38,6 +38,10 @@ class Client:
         kind = {"Content-Type": "application/apply-patch+yaml"}
         self._request("PATCH", url, json.dumps(document), kind)
 
+    def delete(self, path: str) -> None:
+        """Deletes the object at an API path. Raises ApiError."""
+        self._request("DELETE", self._server + path)
+
     def obstacle(self, url: str) -> str:
         """Why a component's `ready` URL does not say that it is; empty when it does."""
         try:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scale_tests.localkube.errors import LocalkubeError
-from scale_tests.localkube.settings import CLUSTER_DOMAIN, NODE_NAME, Settings
+from scale_tests.localkube.nodes import Node, nodes
+from scale_tests.localkube.settings import CLUSTER_DOMAIN, Settings
 
 VALID_DAYS = "3650"
 
@@ -39,7 +40,7 @@ class Identity:
 
 def identities(settings: Settings) -> list[Identity]:
     """Every certificate that the cluster needs."""
-    node, service = f"IP:{settings.node_address}", f"IP:{settings.kubernetes_address}"
+    machine, service = f"IP:{settings.node_address}", f"IP:{settings.kubernetes_address}"
     local = ("DNS:localhost", "IP:127.0.0.1")
     apiserver_names = tuple(
         f"DNS:kubernetes{suffix}"
@@ -52,7 +53,7 @@ def identities(settings: Settings) -> list[Identity]:
         Identity(
             file="apiserver",
             user="kube-apiserver",
-            addresses=(node, service, *local, *apiserver_names),
+            addresses=(machine, service, *local, *apiserver_names),
         ),
         Identity(file="apiserver-kubelet", user="kube-apiserver-kubelet-client"),
         Identity(file="front-proxy", user="front-proxy-client"),
@@ -61,13 +62,17 @@ def identities(settings: Settings) -> list[Identity]:
         Identity(file="scheduler", user="system:kube-scheduler"),
         Identity(file="proxy", user="system:kube-proxy"),
         Identity(file="coredns", user="system:coredns"),
-        Identity(
-            file="kubelet",
-            user=f"system:node:{NODE_NAME}",
-            group="system:nodes",
-            addresses=(node, f"DNS:{NODE_NAME}"),
-        ),
+        *(_kubelet(node) for node in nodes(settings)),
     ]
+
+
+def _kubelet(node: Node) -> Identity:
+    return Identity(
+        file=node.own("kubelet"),
+        user=f"system:node:{node.name}",
+        group="system:nodes",
+        addresses=(f"IP:{node.address}", f"DNS:{node.name}"),
+    )
 
 
 def ensure_certificates(settings: Settings) -> None:

@@ -1,7 +1,8 @@
-"""The control group that holds the whole cluster, so that `down` finds every process of it.
+"""The control groups of the cluster, so that `down` finds every process of it.
 
-Both layouts work: version 2 alone, and version 1 with any set of hierarchies, with or without a
-version 2 tree beside them ("hybrid").
+One holds all; below it each further node has one of its own, which the kubelet there takes for
+its root. Both layouts work: version 2 alone, and version 1 with any set of hierarchies, with or
+without a version 2 tree beside them ("hybrid").
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scale_tests.localkube import waiting
-from scale_tests.localkube.settings import CGROUP
 
 COMPONENTS = "components"
-"""The group of the components, below the cluster's, beside the one the kubelet makes for pods.
+"""The group of a node's components, below the node's, beside the one the kubelet makes for pods.
 (Version 2 allows no processes in a group that has others below it.)"""
 
 
@@ -29,10 +29,9 @@ class Hierarchy:
     options: frozenset[str]
     """Of version 1: the controllers, among flags such as `rw`."""
 
-    @property
-    def group(self) -> Path:
-        """The directory of the cluster's group."""
-        return self.mount / CGROUP
+    def directory(self, group: str) -> Path:
+        """Where a group is."""
+        return self.mount / group
 
 
 def parse_hierarchies(mountinfo: str) -> list[Hierarchy]:
@@ -53,33 +52,35 @@ def hierarchies() -> list[Hierarchy]:
     return parse_hierarchies(Path("/proc/self/mountinfo").read_text())
 
 
-def create() -> None:
-    """Makes the cluster's group in every hierarchy; the kubelet insists that it is there."""
-    for hierarchy in hierarchies():
-        (hierarchy.group / COMPONENTS).mkdir(parents=True, exist_ok=True)
-        if hierarchy.version == 2:
-            available = (hierarchy.group / "cgroup.controllers").read_text().split()
-            enabled = " ".join(f"+{controller}" for controller in available)
-            (hierarchy.group / "cgroup.subtree_control").write_text(enabled)
+def create(groups: Iterable[str]) -> None:
+    """Makes nodes' groups in every hierarchy, outer ones first; a kubelet insists on its own."""
+    for group in groups:
+        for hierarchy in hierarchies():
+            directory = hierarchy.directory(group)
+            (directory / COMPONENTS).mkdir(parents=True, exist_ok=True)
+            if hierarchy.version == 2:
+                available = (directory / "cgroup.controllers").read_text().split()
+                enabled = " ".join(f"+{controller}" for controller in available)
+                (directory / "cgroup.subtree_control").write_text(enabled)
 
 
-def component_files() -> list[Path]:
-    """The files that take the process which writes `0` into the components' group.
+def component_files(group: str) -> list[Path]:
+    """The files that take the process which writes `0` into the components' group of a node.
 
     All hierarchies but cpuset's, which takes none before its processors are assigned.
     """
     return [
-        hierarchy.group / COMPONENTS / "cgroup.procs"
+        hierarchy.directory(group) / COMPONENTS / "cgroup.procs"
         for hierarchy in hierarchies()
         if "cpuset" not in hierarchy.options
     ]
 
 
-def members() -> set[int]:
-    """Every process of the cluster: components, container shims, pods."""
+def members(group: str) -> set[int]:
+    """Every process of a node, or of the cluster: components, container shims, pods."""
     found: set[int] = set()
     for hierarchy in hierarchies():
-        for directory, _subdirectories, _files in os.walk(hierarchy.group):
+        for directory, _subdirectories, _files in os.walk(hierarchy.directory(group)):
             try:
                 found.update(map(int, Path(directory, "cgroup.procs").read_text().split()))
             except FileNotFoundError:
@@ -87,24 +88,37 @@ def members() -> set[int]:
     return found
 
 
-def kill_all(first: Iterable[int]) -> None:
-    """Kills every process of the cluster: `first` those that would restart the others.
+def kill_all(group: str, *, first: Iterable[int] = ()) -> None:
+    """Kills every process of a node, or of the cluster, those that would restart others `first`.
 
     Raises:
         waiting.TimedOutError: some process does not end; the message names it.
     """
-    _kill(first)
+    _signal(first, signal.SIGKILL)
 
     def remaining() -> str:
-        pids = members()
-        _kill(pids)
+        pids = members(group)
+        _signal(pids, signal.SIGKILL)
         return f"processes {sorted(pids)} still run" if pids else ""
 
     waiting.until_none(remaining, seconds=60)
 
 
-def remove() -> None:
-    """Removes the cluster's group from every hierarchy, once no process is left in it.
+def freeze(group: str) -> None:
+    """Stops every process of a node where it is, and those that are started meanwhile."""
+    stopped: set[int] = set()
+    while running := members(group) - stopped:
+        _signal(running, signal.SIGSTOP)
+        stopped |= running
+
+
+def thaw(group: str) -> None:
+    """Lets every process of a node go on; nothing happens to those that do."""
+    _signal(members(group), signal.SIGCONT)
+
+
+def remove(group: str) -> None:
+    """Removes a group from every hierarchy, once no process is left in it.
 
     Raises:
         waiting.TimedOutError: the kernel still holds a group; the message names it.
@@ -112,7 +126,8 @@ def remove() -> None:
 
     def remaining() -> str:
         for hierarchy in hierarchies():
-            for directory, _subdirectories, _files in os.walk(hierarchy.group, topdown=False):
+            tree = os.walk(hierarchy.directory(group), topdown=False)
+            for directory, _subdirectories, _files in tree:
                 try:
                     Path(directory).rmdir()
                 except FileNotFoundError:
@@ -124,9 +139,9 @@ def remove() -> None:
     waiting.until_none(remaining, seconds=20)
 
 
-def _kill(pids: Iterable[int]) -> None:
+def _signal(pids: Iterable[int], number: signal.Signals) -> None:
     for pid in pids:
         try:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
         except ProcessLookupError:
             continue

@@ -29,7 +29,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     up = commands.add_parser("up", help="bring the cluster up; does only what is missing")
-    up.add_argument("--max-pods", type=int, help="how many pods may run, 10 to 1200 (250)")
+    up.add_argument(
+        "--max-pods", type=int, help="how many pods may run on a node, 10 to 1200 (250)"
+    )
+    up.add_argument("--nodes", type=int, help="how many nodes there are, 1 to 8 (1)")
     up.add_argument("--zram-mib", type=int, help="MiB of compressed swap in memory, for many pods")
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="stop everything and leave nothing behind")
@@ -66,13 +69,15 @@ def _down(_options: argparse.Namespace) -> int:
 def _status(_options: argparse.Namespace) -> int:
     settings = cluster.stored(Settings())
     components, obstacle = cluster.status(settings)
-    print(f"{'COMPONENT':<26}{'PID':>9}{'MEMORY':>10}  READY")
+    print(f"{'COMPONENT':<28}{'PID':>9}{'MEMORY':>10}  READY")
     for component in components:
         pid = "-" if component.pid is None else str(component.pid)
         memory = f"{component.memory_bytes >> 20} MiB"
-        print(f"{component.name:<26}{pid:>9}{memory:>10}  {component.obstacle or 'yes'}")
+        print(f"{component.name:<28}{pid:>9}{memory:>10}  {component.obstacle or 'yes'}")
+    each = f" on each of {settings.nodes} nodes" if settings.nodes > 1 else ""
+    room = f"{settings.max_pods}{each}"
     print(f"\nkubeconfig  {settings.kubeconfig}\nlogs        {settings.logs}")
-    print(f"pods        {obstacle or f'can run, up to {settings.max_pods}'}")
+    print(f"pods        {obstacle or f'can run, up to {room}'}")
     return 1 if obstacle or any(component.obstacle for component in components) else 0
 
 

@@ -21,7 +21,9 @@ from scale_tests.localkube import (
     dns,
     kubeconfig,
     leftovers,
+    membership,
     network,
+    outage,
     preflight,
     processes,
     runtime,
@@ -32,10 +34,11 @@ from scale_tests.localkube.api import ApiError, Client
 from scale_tests.localkube.certificates import ensure_certificates
 from scale_tests.localkube.components import Component, components
 from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.localkube.nodes import nodes
 from scale_tests.localkube.progress import duration
-from scale_tests.localkube.settings import CLUSTER_DOMAIN, NODE_NAME, Settings, cache_directory
+from scale_tests.localkube.settings import CGROUP, CLUSTER_DOMAIN, Settings, cache_directory
 
-CHOICES = ("max_pods", "zram_mib")
+CHOICES = ("max_pods", "nodes", "zram_mib")
 """The settings that `up` lets people choose, and that a cluster keeps."""
 
 START_LIMIT = 120.0
@@ -61,7 +64,8 @@ def up(settings: Settings) -> None:
     """Brings the cluster up, or what is missing of it; returns once pods can run.
 
     Idempotent: what runs as it should is left alone, what has ended or whose configuration has
-    changed is started anew. Progress goes to standard output.
+    changed is started anew. Nodes that are asked for no more are taken away, with what runs on
+    them; those that have failed are brought back. Progress goes to standard output.
 
     Raises:
         LocalkubeError: a step failed; what has been started stays, for its logs.
@@ -71,9 +75,9 @@ def up(settings: Settings) -> None:
     began = time.monotonic()
     with _exclusive():
         _discard_other_boot(settings)
+        changed = membership.take_away(settings)
         _prepare(settings)
         client = Client(settings)
-        changed = False
         wanted = _components(settings, binaries)
         preflight.check_ports(
             component for component in wanted if not processes.find(settings, component.name)
@@ -81,10 +85,11 @@ def up(settings: Settings) -> None:
         for stage, members in itertools.groupby(wanted, key=lambda component: component.stage):
             changed |= _ensure_stage(settings, client, list(members))
             if stage == 0:
-                runtime.load_pause_image(settings, binaries / "pause")
+                membership.share_images(settings, binaries / "pause")
             elif stage == 1:
                 for path, document in addons.objects():
                     client.apply(path, document)
+        membership.forget(settings, client)
         waiting.until_none(lambda: _cluster_obstacle(settings, client), seconds=START_LIMIT)
     verb = f"is up after {duration(time.monotonic() - began)}" if changed else "was up already"
     print(f"Kubernetes {verb}: export KUBECONFIG={settings.kubeconfig}", flush=True)
@@ -104,11 +109,12 @@ def down(settings: Settings) -> None:
         if not (settings.state.exists() or settings.run.exists()):
             print("The local cluster is not up: nothing to remove.")
             return
-        cgroups.kill_all(record.pid for record in processes.recorded(settings).values())
-        leftovers.unmount_all(settings)
+        components = processes.recorded(settings).values()
+        cgroups.kill_all(CGROUP, first=[record.pid for record in components])
+        leftovers.unmount_all(settings.state, settings.run)
         network.restore(settings)
         zram.remove(settings)
-        cgroups.remove()
+        cgroups.remove(CGROUP)
         leftovers.remove_files(settings)
     print(f"The local cluster is gone after {duration(time.monotonic() - began)}.")
 
@@ -138,15 +144,18 @@ def status(settings: Settings) -> tuple[list[ComponentStatus], str]:
 
 
 def load_images(settings: Settings, archives: Iterable[Path]) -> list[str]:
-    """Imports images into the cluster's runtime and returns the names of those that were new.
+    """Imports images on every node and returns the names of those that were new on some.
 
     Raises:
         LocalkubeError: the cluster is not up, or an archive is not one.
     """
     preflight.check_user()
-    if not settings.containerd_socket.exists():
+    members = nodes(stored(settings))
+    if not all(node.containerd_socket.exists() for node in members):
         raise LocalkubeError("the local cluster is not up: python -m scale_tests.localkube up")
-    return runtime.load(settings, archives)
+    paths = list(archives)
+    loaded = [name for node in members for name in runtime.load(node, paths)]
+    return list(dict.fromkeys(loaded))
 
 
 def stored(settings: Settings) -> Settings:
@@ -167,9 +176,12 @@ def _prepare(settings: Settings) -> None:
     (settings.state / "boot-id").write_text(preflight.boot_id())
     choices = {name: getattr(settings, name) for name in CHOICES}
     (settings.state / "settings.json").write_text(json.dumps(choices))
-    cgroups.create()
+    cgroups.create(node.cgroup for node in nodes(settings))
     zram.ensure(settings)
     network.prepare(settings)
+    for node in nodes(settings)[1:]:
+        node.state.mkdir(parents=True, exist_ok=True)
+        outage.end(node)
     ensure_certificates(settings)
     kubeconfig.write_secret(settings.kubeconfig, kubeconfig.render(settings, "admin"))
 
@@ -222,13 +234,9 @@ def _wait_ready(settings: Settings, client: Client, component: Component) -> Non
 def _cluster_obstacle(settings: Settings, client: Client) -> str:
     """What stands in the way of running pods; empty when nothing does."""
     try:
-        node = client.get(f"/api/v1/nodes/{NODE_NAME}")
-        ready = [c for c in node["status"].get("conditions", []) if c["type"] == "Ready"]
-        if not ready or ready[0]["status"] != "True":
-            reason = ready[0]["message"] if ready else "it has not reported yet"
-            return f"node {NODE_NAME} is not ready: {reason}"
-        if node["spec"].get("taints"):
-            return f"node {NODE_NAME} is still tainted: {node['spec']['taints']}"
+        for node in nodes(settings):
+            if obstacle := membership.obstacle(client, node):
+                return obstacle
         # What every new pod in the default namespace needs to be admitted and mounted.
         client.get("/api/v1/namespaces/default/serviceaccounts/default")
         client.get("/api/v1/namespaces/default/configmaps/kube-root-ca.crt")

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scale_tests.localkube import configs
-from scale_tests.localkube.settings import NODE_NAME, Settings
+from scale_tests.localkube.nodes import ZONE_LABEL, Node, nodes
+from scale_tests.localkube.settings import CGROUP, Settings
 
 AT_ONCE = 250
 """Up to so many pods a machine starts at once without harm."""
@@ -45,26 +46,30 @@ class Component:
     """Whose kubeconfig it reads, from the directory of configuration files."""
 
     tcp: Sequence[tuple[str, int]] = ()
-    """The addresses and ports it listens on."""
+    """The addresses and ports of the machine that it listens on."""
+
+    cgroup: str = CGROUP
+    """The control group of the node that it runs on."""
 
 
 def components(
     settings: Settings, binaries: Path, containerd: Path, upstreams: Sequence[str]
 ) -> list[Component]:
-    """All components, in the order of their stages.
+    """All components, in the order of their stages; those of the first node before the others'.
 
     `binaries` holds the programs that were built, `containerd` is the machine's own program, and
     `upstreams` are the name servers that answer what is outside the cluster.
     """
+    members = nodes(settings)
     return [
         _etcd(settings, binaries),
-        _containerd(settings, containerd),
+        *(_containerd(node, containerd) for node in members),
         _apiserver(settings, binaries),
         _controller_manager(settings, binaries),
         _scheduler(settings, binaries),
         _coredns(settings, binaries, upstreams),
-        _kubelet(settings, binaries),
-        _kube_proxy(settings, binaries),
+        *(_kubelet(settings, node, binaries) for node in members),
+        *(_kube_proxy(settings, node, binaries) for node in members),
     ]
 
 
@@ -101,17 +106,18 @@ def _etcd(settings: Settings, binaries: Path) -> Component:
     )
 
 
-def _containerd(settings: Settings, program: Path) -> Component:
-    config = settings.configs / "containerd.toml"
+def _containerd(node: Node, program: Path) -> Component:
+    config = node.configs / "containerd.toml"
     return Component(
-        name="containerd",
+        name=node.own("containerd"),
         stage=0,
-        argv=[str(program), f"--config={config}"],
+        argv=[*node.entrance, str(program), f"--config={config}"],
         files={
-            config: configs.containerd(settings),
-            settings.configs / "cni" / "10-pods.conflist": configs.cni(settings),
+            config: configs.containerd(node),
+            node.configs / "cni" / "10-pods.conflist": configs.cni(node),
         },
-        ready=f"unix://{settings.containerd_socket}",
+        ready=f"unix://{node.containerd_socket}",
+        cgroup=node.cgroup,
     )
 
 
@@ -246,44 +252,56 @@ def _coredns(settings: Settings, binaries: Path, upstreams: Sequence[str]) -> Co
     )
 
 
-def _kubelet(settings: Settings, binaries: Path) -> Component:
-    config = settings.configs / "kubelet.json"
+def _kubelet(settings: Settings, node: Node, binaries: Path) -> Component:
+    config, identity = node.configs / "kubelet.json", node.own("kubelet")
     return Component(
-        name="kubelet",
+        name=identity,
         stage=2,
         argv=[
+            *node.entrance,
             str(binaries / "kubelet"),
             f"--config={config}",
-            f"--kubeconfig={settings.configs}/kubelet.kubeconfig",
-            f"--root-dir={settings.state}/kubelet",
-            f"--hostname-override={NODE_NAME}",
-            f"--node-ip={settings.node_address}",
+            f"--kubeconfig={settings.configs}/{identity}.kubeconfig",
+            f"--root-dir={node.state}/kubelet",
+            f"--hostname-override={node.name}",
+            f"--node-ip={node.address}",
+            f"--node-labels={ZONE_LABEL}={node.zone}",
         ],
-        files={config: configs.kubelet(settings)},
-        identity="kubelet",
-        ready=f"http://127.0.0.1:{settings.ports.kubelet_health}/healthz",
-        tcp=[
-            (settings.node_address, settings.ports.kubelet),
-            ("127.0.0.1", settings.ports.kubelet_health),
-        ],
+        files={config: configs.kubelet(settings, node)},
+        identity=identity,
+        ready=f"http://{node.health_address}:{settings.ports.kubelet_health}/healthz",
+        tcp=_on_the_machine(
+            node,
+            (node.address, settings.ports.kubelet),
+            (node.health_address, settings.ports.kubelet_health),
+        ),
+        cgroup=node.cgroup,
     )
 
 
-def _kube_proxy(settings: Settings, binaries: Path) -> Component:
-    config = settings.configs / "kube-proxy.json"
+def _kube_proxy(settings: Settings, node: Node, binaries: Path) -> Component:
+    config = node.configs / "kube-proxy.json"
     return Component(
-        name="kube-proxy",
+        name=node.own("kube-proxy"),
         stage=2,
         argv=[
+            *node.entrance,
             str(binaries / "kube-proxy"),
             f"--config={config}",
-            f"--hostname-override={NODE_NAME}",
+            f"--hostname-override={node.name}",
         ],
-        files={config: configs.kube_proxy(settings)},
+        files={config: configs.kube_proxy(settings, node)},
         identity="proxy",
-        ready=f"http://127.0.0.1:{settings.ports.proxy_health}/healthz",
-        tcp=[
-            ("127.0.0.1", settings.ports.proxy_health),
-            ("127.0.0.1", settings.ports.proxy_metrics),
-        ],
+        ready=f"http://{node.health_address}:{settings.ports.proxy_health}/healthz",
+        tcp=_on_the_machine(
+            node,
+            (node.health_address, settings.ports.proxy_health),
+            (node.health_address, settings.ports.proxy_metrics),
+        ),
+        cgroup=node.cgroup,
     )
+
+
+def _on_the_machine(node: Node, *listeners: tuple[str, int]) -> tuple[tuple[str, int], ...]:
+    """A node's listeners as far as others may be in their way: nobody is in a namespace of ours."""
+    return listeners if node.first else ()

@@ -9,12 +9,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from scale_tests.localkube.settings import (
-    CGROUP,
-    CLUSTER_DOMAIN,
-    PAUSE_IMAGE,
-    Settings,
-)
+from scale_tests.localkube.nodes import Node
+from scale_tests.localkube.settings import CLUSTER_DOMAIN, PAUSE_IMAGE, Settings
 
 CNI_NETWORK = "partisan-localkube"
 """The name of the pod network, which also begins the names of CNI's own records."""
@@ -23,12 +19,12 @@ CNI_PLUGINS = Path("/usr/lib/cni")
 """Where Debian's containernetworking-plugins are."""
 
 
-def containerd(settings: Settings) -> str:
+def containerd(node: Node) -> str:
     """Containerd's configuration: an instance of our own, beside any other on the machine."""
     return f"""\
 version = 2
-root = "{settings.state}/containerd"
-state = "{settings.run}/containerd"
+root = "{node.state}/containerd"
+state = "{node.run}/containerd"
 # Unprivileged machines refuse a negative score.
 oom_score = 0
 disabled_plugins = [
@@ -37,10 +33,10 @@ disabled_plugins = [
 ]
 
 [grpc]
-  address = "{settings.containerd_socket}"
+  address = "{node.containerd_socket}"
 
 [plugins."io.containerd.internal.v1.opt"]
-  path = "{settings.state}/containerd/opt"
+  path = "{node.state}/containerd/opt"
 
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{PAUSE_IMAGE}"
@@ -57,18 +53,18 @@ disabled_plugins = [
 
       [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
         BinaryName = "runc"
-        Root = "{settings.run}/runc"
+        Root = "{node.run}/runc"
         SystemdCgroup = false
 
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{CNI_PLUGINS}"
-    conf_dir = "{settings.configs}/cni"
+    conf_dir = "{node.configs}/cni"
     max_conf_num = 1
 """
 
 
-def cni(settings: Settings) -> str:
-    """The pod network: a routed pair of interfaces per pod, addresses kept under the run state."""
+def cni(node: Node) -> str:
+    """A node's part of the pod network: a routed pair of interfaces for each pod."""
     return _json(
         {
             "cniVersion": "1.0.0",
@@ -81,9 +77,9 @@ def cni(settings: Settings) -> str:
                     "ipMasq": False,
                     "ipam": {
                         "type": "host-local",
-                        "ranges": [[{"subnet": str(settings.pod_network)}]],
+                        "ranges": [[{"subnet": str(node.pods)}]],
                         "routes": [{"dst": "0.0.0.0/0"}],
-                        "dataDir": str(settings.run / "ipam"),
+                        "dataDir": str(node.run / "ipam"),
                     },
                 }
             ],
@@ -91,16 +87,16 @@ def cni(settings: Settings) -> str:
     )
 
 
-def kubelet(settings: Settings) -> str:
+def kubelet(settings: Settings, node: Node) -> str:
     """The kubelet's configuration, for either version of control groups."""
     pki = settings.certificates
     return _json(
         {
             "apiVersion": "kubelet.config.k8s.io/v1beta1",
             "kind": "KubeletConfiguration",
-            "address": settings.node_address,
+            "address": node.address,
             "port": settings.ports.kubelet,
-            "healthzBindAddress": "127.0.0.1",
+            "healthzBindAddress": node.health_address,
             "healthzPort": settings.ports.kubelet_health,
             "authentication": {
                 "anonymous": {"enabled": False},
@@ -108,10 +104,10 @@ def kubelet(settings: Settings) -> str:
                 "x509": {"clientCAFile": f"{pki}/ca.crt"},
             },
             "authorization": {"mode": "Webhook"},
-            "tlsCertFile": f"{pki}/kubelet.crt",
-            "tlsPrivateKeyFile": f"{pki}/kubelet.key",
-            "containerRuntimeEndpoint": f"unix://{settings.containerd_socket}",
-            "cgroupRoot": f"/{CGROUP}",
+            "tlsCertFile": f"{pki}/{node.own('kubelet')}.crt",
+            "tlsPrivateKeyFile": f"{pki}/{node.own('kubelet')}.key",
+            "containerRuntimeEndpoint": f"unix://{node.containerd_socket}",
+            "cgroupRoot": f"/{node.cgroup}",
             "cgroupDriver": "cgroupfs",
             "failCgroupV1": False,
             "failSwapOn": False,
@@ -126,8 +122,8 @@ def kubelet(settings: Settings) -> str:
             # The default, 50 requests a second, is what hundreds of pods starting would wait for.
             "kubeAPIQPS": 200,
             "kubeAPIBurst": 400,
-            "volumePluginDir": str(settings.state / "volume-plugins"),
-            "podLogsDir": str(settings.logs / "pods"),
+            "volumePluginDir": str(node.state / "volume-plugins"),
+            "podLogsDir": str(settings.logs / node.own("pods")),
             # Images come from no registry: one that is collected cannot be pulled again. And a
             # developer's nearly full disk is no reason to evict pods.
             "imageGCHighThresholdPercent": 100,
@@ -138,7 +134,7 @@ def kubelet(settings: Settings) -> str:
     )
 
 
-def kube_proxy(settings: Settings) -> str:
+def kube_proxy(settings: Settings, node: Node) -> str:
     """kube-proxy's configuration: iptables rules, and no system-wide settings changed."""
     return _json(
         {
@@ -147,9 +143,9 @@ def kube_proxy(settings: Settings) -> str:
             "clientConnection": {"kubeconfig": f"{settings.configs}/proxy.kubeconfig"},
             "mode": "iptables",
             "clusterCIDR": str(settings.pod_network),
-            "nodePortAddresses": [f"{settings.node_address}/32"],
-            "healthzBindAddress": f"127.0.0.1:{settings.ports.proxy_health}",
-            "metricsBindAddress": f"127.0.0.1:{settings.ports.proxy_metrics}",
+            "nodePortAddresses": [f"{node.address}/32"],
+            "healthzBindAddress": f"{node.health_address}:{settings.ports.proxy_health}",
+            "metricsBindAddress": f"{node.health_address}:{settings.ports.proxy_metrics}",
             "oomScoreAdj": 0,
             "conntrack": {
                 "maxPerCore": 0,

@@ -19,9 +19,10 @@ KUBERNETES_CHAINS = "KUBE-"
 
 
 def rules(settings: Settings) -> str:
-    """What the pod network needs, for iptables-restore.
+    """What the pod network needs, for iptables-restore, in the words of iptables-save.
 
-    Pods reach each other and the world; only this machine and the pods reach the node's address.
+    Pods reach each other and the world; from elsewhere than this machine nobody reaches them, or
+    the nodes.
     """
     pods, node = settings.pod_network, settings.node_address
     return f"""\
@@ -30,10 +31,11 @@ def rules(settings: Settings) -> str:
 -I FORWARD -j {CHAIN}-FORWARD
 -A {CHAIN}-FORWARD -s {pods} -j ACCEPT
 -A {CHAIN}-FORWARD -d {pods} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+-A {CHAIN}-FORWARD -d {pods} -j DROP
 :{CHAIN}-INPUT - [0:0]
 -I INPUT -j {CHAIN}-INPUT
 -A {CHAIN}-INPUT -s {pods} -j RETURN
--A {CHAIN}-INPUT -d {node} ! -i lo -j DROP
+-A {CHAIN}-INPUT -d {node}/32 ! -i lo -j DROP
 COMMIT
 *nat
 :{CHAIN}-NAT - [0:0]
@@ -75,9 +77,9 @@ def removal(saved: str, prefixes: tuple[str, ...]) -> str:
 
 def install(settings: Settings) -> None:
     """Puts our rules in place unless they are, whole. Raises CommandError."""
-    saved = run(["iptables-save"])
-    chains = re.findall(r"^(:\S+)", rules(settings), re.MULTILINE)
-    if not all(f"{chain} " in saved for chain in chains):
+    saved = run(["iptables-save"]).splitlines()
+    wanted = rules(settings).replace("-I ", "-A ").splitlines()
+    if not all(line in saved for line in wanted if line.startswith("-A ")):
         remove_chains("iptables", (CHAIN,))
         run(["iptables-restore", "--noflush", "--wait"], stdin=rules(settings))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from scale_tests.localkube.configs import CNI_NETWORK
 from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.localkube.nodes import Node, possible
 from scale_tests.localkube.settings import Settings
 
 MNT_DETACH = 2
@@ -40,26 +41,24 @@ def mount_points(mountinfo: str, below: tuple[Path, ...]) -> list[str]:
     return [point for point in reversed(points) if point.startswith(prefixes)]
 
 
-def unmount_all(settings: Settings) -> None:
-    """Unmounts the file systems of containers, the volumes and the network namespaces.
+def unmount_all(*directories: Path) -> None:
+    """Unmounts what is below: containers' file systems, volumes and network namespaces.
 
     Raises:
         LocalkubeError: the kernel refuses to.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     mountinfo = Path("/proc/self/mountinfo").read_text()
-    for point in mount_points(mountinfo, (settings.state, settings.run)):
+    for point in mount_points(mountinfo, directories):
         # Detached: a program of the user's that looks into one does not hold up the rest.
         if libc.umount2(os.fsencode(point), MNT_DETACH) != 0:
             raise LocalkubeError(f"cannot unmount {point}: {os.strerror(ctypes.get_errno())}")
 
 
 def remove_files(settings: Settings) -> None:
-    """Removes the cluster's directories, and what the runtime wrote outside of them."""
-    for address in (settings.run / "containerd").glob("*/*/*/address"):
-        socket = Path(address.read_text().removeprefix("unix://"))
-        if socket.parent == SHIM_SOCKETS:
-            socket.unlink(missing_ok=True)
+    """Removes the cluster's directories, and what the runtimes wrote outside of them."""
+    for node in possible(settings):
+        _remove_shim_sockets(node)
     for result in CNI_RESULTS.glob(f"{CNI_NETWORK}-*"):
         container = result.name.removeprefix(f"{CNI_NETWORK}-").rpartition("-")[0]
         (CNI_RESULTS / f"cni-loopback-{container}-lo").unlink(missing_ok=True)
@@ -74,8 +73,29 @@ def remove_files(settings: Settings) -> None:
         _remove_if_empty(directory.parent)
     _remove_if_empty(CONTAINER_LOGS)
     for directory in (settings.run, settings.state):
-        if directory.exists():
-            shutil.rmtree(directory)
+        _remove_tree(directory)
+
+
+def remove_node_files(settings: Settings, node: Node) -> None:
+    """Removes a further node's directories, with its sockets elsewhere and its pods' logs.
+
+    What is written in places that the nodes share is left for `remove_files`.
+    """
+    _remove_shim_sockets(node)
+    for directory in (node.run, node.state, settings.logs / node.own("pods")):
+        _remove_tree(directory)
+
+
+def _remove_shim_sockets(node: Node) -> None:
+    for address in (node.run / "containerd").glob("*/*/*/address"):
+        socket = Path(address.read_text().removeprefix("unix://"))
+        if socket.parent == SHIM_SOCKETS:
+            socket.unlink(missing_ok=True)
+
+
+def _remove_tree(directory: Path) -> None:
+    if directory.exists():
+        shutil.rmtree(directory)
 
 
 def _remove_if_empty(directory: Path) -> None:

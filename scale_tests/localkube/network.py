@@ -1,4 +1,4 @@
-"""The node's address, the kernel's settings for many pods, and the pods' interfaces."""
+"""The machine's address, the kernel's settings for many pods, and the network's interfaces."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import ipaddress
 import json
 from pathlib import Path
 
-from scale_tests.localkube import firewall, waiting
-from scale_tests.localkube.commands import CommandError, run
+from scale_tests.localkube import firewall, links, waiting
+from scale_tests.localkube.commands import run
+from scale_tests.localkube.nodes import nodes, possible
 from scale_tests.localkube.settings import Settings
 
 AT_LEAST = {
@@ -37,7 +38,7 @@ SYSCTLS = Path("/proc/sys")
 
 
 def prepare(settings: Settings) -> None:
-    """Gives the machine the node's address, the kernel settings and the packet filter rules.
+    """Gives the machine its address, the kernel settings, the packet filter rules and the links.
 
     What was there before is noted, so that `restore` brings it back. Raises CommandError.
     """
@@ -46,34 +47,37 @@ def prepare(settings: Settings) -> None:
         path = SYSCTLS / name
         if int(path.read_text()) < value:
             path.write_text(str(value))
-    if not Path("/sys/class/net", settings.interface).exists():
-        run(["ip", "link", "add", settings.interface, "type", "bridge"])
-    address = f"{settings.node_address}/32"
-    run(["ip", "address", "replace", address, "dev", settings.interface])
-    run(["ip", "link", "set", settings.interface, "up"])
+    first, *further = nodes(settings)
+    if not links.present(first):
+        run(["ip", "link", "add", first.interface, "type", "bridge"])
+    run(["ip", "address", "replace", f"{first.address}/32", "dev", first.interface])
+    run(["ip", "link", "set", first.interface, "up"])
     firewall.install(settings)
+    for node in further:
+        links.connect(node, first.address)
 
 
 def restore(settings: Settings) -> None:
-    """Undoes `prepare`, and removes the pods' interfaces. Their processes have to be gone.
+    """Undoes `prepare`, and removes the pods' interfaces. Processes and mounts have to be gone.
 
     Raises:
         CommandError: a program refuses.
         waiting.TimedOutError: an interface does not go.
     """
     firewall.remove()
+    first, *further = possible(settings)
 
     def remaining() -> str:
-        interfaces = pod_interfaces(run(["ip", "-json", "route", "show"]), settings.pod_network)
-        if Path("/sys/class/net", settings.interface).exists():
-            interfaces.append(settings.interface)
-        # The kernel removes them too, with the pods' namespaces: one may be gone by now.
-        batch = "".join(f"link delete {interface}\n" for interface in interfaces)
-        if batch:
-            _ip_batch(batch)
+        interfaces = pod_interfaces(run(["ip", "-json", "route", "show"]), first.pods)
+        if links.present(first):
+            interfaces.append(first.interface)
+        if interfaces:
+            links.delete(interfaces)
         return f"network interfaces {', '.join(interfaces)} remain" if interfaces else ""
 
     waiting.until_none(remaining, seconds=60)
+    for node in further:
+        links.disconnect(node)
     _restore_sysctls(settings)
 
 
@@ -90,14 +94,6 @@ def pod_interfaces(routes: str, pods: ipaddress.IPv4Network) -> list[str]:
         and ipaddress.IPv4Address(route["dst"]) in pods
         and route.get("dev", "").startswith("veth")
     ]
-
-
-def _ip_batch(batch: str) -> None:
-    try:
-        run(["ip", "-force", "-batch", "-"], stdin=batch)
-    except CommandError as error:
-        if "Cannot find device" not in str(error):
-            raise
 
 
 def _saved_sysctls(settings: Settings) -> Path:

@@ -22,10 +22,12 @@ PACKAGES = {
     "runc": "runc",
     "iptables-save": "iptables",
     "ip": "iproute2",
-    "mount": "mount",
-    "swapon": "mount",
     "mkswap": "util-linux",
+    "mount": "mount",
+    "nsenter": "util-linux",
     "openssl": "openssl",
+    "swapon": "mount",
+    "unshare": "util-linux",
 }
 """The programs that have to be on the machine, with the Debian package of each."""
 

@@ -74,11 +74,12 @@ def start(settings: Settings, component: Component) -> Record:
     """
     settings.logs.mkdir(parents=True, exist_ok=True)
     settings.records.mkdir(parents=True, exist_ok=True)
+    files = cgroups.component_files(component.cgroup)
     with (settings.logs / f"{component.name}.log").open("ab") as log:
         process = subprocess.Popen(
             ["/bin/sh", "-c", _JOIN_AND_EXEC, "sh", *component.argv],
             cwd="/",
-            env={**_environment(), "CGROUP_FILES": " ".join(map(str, cgroups.component_files()))},
+            env={**_environment(), "CGROUP_FILES": " ".join(map(str, files))},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -1,14 +1,15 @@
-"""The images in the cluster's container runtime."""
+"""The images in the container runtimes of the nodes."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from scale_tests.localkube import ociarchive, waiting
 from scale_tests.localkube.commands import run
-from scale_tests.localkube.settings import PAUSE_IMAGE, Settings
+from scale_tests.localkube.nodes import Node
+from scale_tests.localkube.settings import PAUSE_IMAGE
 
 NAMESPACE = "k8s.io"
 """containerd's name space of what Kubernetes runs."""
@@ -17,8 +18,8 @@ CRI_LABEL = "io.cri-containerd.image=managed"
 """The label that an image carries once the kubelet can use it."""
 
 
-def load(settings: Settings, archives: Iterable[Path]) -> list[str]:
-    """Imports the images of OCI archives that are not there yet, and returns their names.
+def load(node: Node, archives: Iterable[Path]) -> list[str]:
+    """Imports the images of OCI archives that a node has not yet, and returns their names.
 
     On return the kubelet can start containers from all of them.
 
@@ -27,38 +28,66 @@ def load(settings: Settings, archives: Iterable[Path]) -> list[str]:
         CommandError: containerd refuses it.
         waiting.TimedOutError: containerd took it, but does not offer it to the kubelet.
     """
-    present = _images(settings)
+    present = _images(node)
     loaded = []
     for archive in archives:
         wanted = ociarchive.images(archive)
         if all(present.get(image.name) == image.digest for image in wanted):
             continue
-        _ctr(settings, "images", "import", "--digests=false", str(archive))
+        _import(node, archive)
         loaded += [image.name for image in wanted]
-    waiting.until_none(lambda: _unmanaged(settings, loaded), seconds=30)
+    _wait_until_offered(node, loaded)
     return loaded
 
 
-def load_pause_image(settings: Settings, program: Path) -> None:
+def load_pause_image(node: Node, program: Path) -> None:
     """Makes the pause image from its program, and imports it. Raises as `load` does."""
     with tempfile.TemporaryDirectory() as directory:
         archive = Path(directory) / "pause.tar"
         ociarchive.write_single_binary_image(archive, PAUSE_IMAGE, program)
-        load(settings, [archive])
+        load(node, [archive])
 
 
-def _images(settings: Settings) -> dict[str, str]:
-    """The digest of each image's manifest, by name."""
-    rows = [line.split() for line in _ctr(settings, "images", "ls").splitlines()[1:]]
-    return {row[0]: row[2] for row in rows}
+def copy_images(source: Node, target: Node) -> None:
+    """Gives a node the images that another one has and it has not. Raises as `load` does.
+
+    There is no registry that it could pull them from.
+    """
+    there = _images(target)
+    missing = [name for name, digest in _images(source).items() if there.get(name) != digest]
+    if not missing:
+        return
+    with tempfile.TemporaryDirectory(dir=target.state) as directory:
+        archive = Path(directory) / "images.tar"
+        _ctr(source, "images", "export", str(archive), *missing)
+        _import(target, archive)
+    _wait_until_offered(target, missing)
 
 
-def _unmanaged(settings: Settings, names: list[str]) -> str:
-    rows = [line.split() for line in _ctr(settings, "images", "ls").splitlines()[1:]]
-    managed = {row[0] for row in rows if CRI_LABEL in row[-1]}
-    missing = [name for name in names if name not in managed]
-    return f"containerd does not offer {', '.join(missing)} to the kubelet" if missing else ""
+def _import(node: Node, archive: Path) -> None:
+    _ctr(node, "images", "import", "--digests=false", str(archive))
 
 
-def _ctr(settings: Settings, *arguments: str) -> str:
-    return run(["ctr", "-a", str(settings.containerd_socket), "-n", NAMESPACE, *arguments])
+def _images(node: Node) -> dict[str, str]:
+    """The digest of each image's manifest, by name.
+
+    Beside its names containerd lists every image under the digest of its configuration.
+    """
+    rows = [line.split() for line in _ctr(node, "images", "ls").splitlines()[1:]]
+    return {row[0]: row[2] for row in rows if not row[0].startswith("sha256:")}
+
+
+def _wait_until_offered(node: Node, names: Sequence[str]) -> None:
+    """Waits until the kubelet can start containers from these images."""
+
+    def unmanaged() -> str:
+        rows = [line.split() for line in _ctr(node, "images", "ls").splitlines()[1:]]
+        managed = {row[0] for row in rows if CRI_LABEL in row[-1]}
+        missing = [name for name in names if name not in managed]
+        return f"containerd does not offer {', '.join(missing)} to the kubelet" if missing else ""
+
+    waiting.until_none(unmanaged, seconds=30)
+
+
+def _ctr(node: Node, *arguments: str) -> str:
+    return run(["ctr", "-a", str(node.containerd_socket), "-n", NAMESPACE, *arguments])

@@ -10,7 +10,10 @@ from pathlib import Path
 from scale_tests.localkube.errors import LocalkubeError
 
 NODE_NAME = "localkube"
-"""The name of the only node."""
+"""The name of the first node, and what the names of the others begin with."""
+
+MAX_NODES = 8
+"""A power of two: the pod network is split in equal parts."""
 
 CLUSTER_DOMAIN = "cluster.local"
 
@@ -31,7 +34,7 @@ class SettingsError(LocalkubeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Ports:
-    """TCP ports that the components listen on, all but the first two on loopback."""
+    """TCP ports that the first node's components listen on, all but the first two on loopback."""
 
     apiserver: int = 6443
     kubelet: int = 10250
@@ -56,15 +59,13 @@ class Settings:
     run: Path = Path("/run/partisan-localkube")
     """Sockets, process records, mounts. Gone after `down` and after a reboot."""
 
-    interface: str = "partisan0"
-    """The bridge that carries the node's address. It has no ports: pods are routed, not bridged,
-    because a bridge ends at 1,024 ports, and because every pair of bridged pods that talks takes
-    an entry of the machine's neighbour table, which a full mesh of 40 pods already fills."""
+    interfaces: str = "partisan"
+    """What the names of the nodes' network interfaces begin with."""
 
     pod_network: ipaddress.IPv4Network = field(
-        default_factory=lambda: ipaddress.IPv4Network("10.203.0.0/20")
+        default_factory=lambda: ipaddress.IPv4Network("10.203.0.0/17")
     )
-    """Addresses of pods; the first one is the node's own."""
+    """Addresses of pods and nodes: an eighth for each node that there may be."""
 
     service_network: ipaddress.IPv4Network = field(
         default_factory=lambda: ipaddress.IPv4Network("10.203.240.0/20")
@@ -72,7 +73,10 @@ class Settings:
     """Virtual addresses of Services; the first one is the API server's."""
 
     max_pods: int = 250
-    """How many pods the kubelet accepts; 10 to 1,200."""
+    """How many pods each kubelet accepts; 10 to 1,200."""
+
+    nodes: int = 1
+    """How many nodes there are; 1 to 8. The first is the machine itself."""
 
     zram_mib: int = 0
     """Compressed swap in memory, in MiB before compression; 0 is none."""
@@ -87,10 +91,12 @@ class Settings:
             raise SettingsError(
                 f"--zram-mib is {self.zram_mib}: choose 0 (none) to {MOST_ZRAM_MIB}"
             )
+        if not 1 <= self.nodes <= MAX_NODES:
+            raise SettingsError(f"--nodes is {self.nodes}: choose 1 to {MAX_NODES}")
 
     @property
     def node_address(self) -> str:
-        """The node's address: the API server, the kubelet and the resolver listen on it."""
+        """The first node's address: the API server, its kubelet and the resolver listen on it."""
         return str(self.pod_network[1])
 
     @property
@@ -127,11 +133,6 @@ class Settings:
     def kubeconfig(self) -> Path:
         """The administrator's kubeconfig, readable by root alone."""
         return self.state / "admin.kubeconfig"
-
-    @property
-    def containerd_socket(self) -> Path:
-        """The socket of our own containerd."""
-        return self.run / "containerd.sock"
 
 
 def cache_directory() -> Path:

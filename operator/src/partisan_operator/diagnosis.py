@@ -29,6 +29,7 @@ class Reason(StrEnum):
     TLS_SECRET_UNUSABLE = "TlsSecretUnusable"
     CERT_MANAGER_UNAVAILABLE = "CertManagerUnavailable"
     CERTIFICATE_NOT_ISSUED = "CertificateNotIssued"
+    MACHINE_LOST = "MachineLost"
     CRASH_LOOPING = "CrashLooping"
     UNSCHEDULABLE = "Unschedulable"
     POD_NOT_STARTING = "PodNotStarting"
@@ -48,6 +49,8 @@ _ADVICE = {
     " the Secrets and ConfigMaps of spec.pods exist and have the keys.",
     Reason.TLS_SECRET_UNUSABLE: "Make it with tls.crt, tls.key and ca.crt, or change"
     " spec.security.tls.secretName.",
+    Reason.MACHINE_LOST: "Bring the machine back, or delete its Node object if it is gone for good:"
+    " until then Kubernetes starts no successors of its pods.",
     Reason.CRASH_LOOPING: "Read the log: kubectl logs {pod} --previous.",
     Reason.UNSCHEDULABLE: "Free or add capacity, or change spec.resources and the scheduling"
     " fields.",
@@ -102,11 +105,17 @@ class Trouble:
 
 
 def trouble_of(pod: Mapping[str, Any]) -> Trouble | None:
-    """Return what keeps a live pod from being ready; None when it is ready or going away."""
+    """Return what keeps a pod from being ready; None when it is ready or going away.
+
+    A pod that is going away with a machine that nobody hears of will not go: that is trouble.
+    """
     name, status = pod["metadata"]["name"], pod.get("status") or {}
+    conditions = {entry["type"]: entry for entry in status.get("conditions") or ()}
+    if _machine_lost(conditions):
+        machine = pod["spec"]["nodeName"]
+        return Trouble(name, Reason.MACHINE_LOST, f"its machine {machine} is not heard of any more")
     if "deletionTimestamp" in pod["metadata"]:
         return None
-    conditions = {entry["type"]: entry for entry in status.get("conditions") or ()}
     if conditions.get("Ready", {}).get("status") == "True":
         return None
     scheduled = conditions.get("PodScheduled", {})
@@ -245,6 +254,16 @@ def shortened(text: str) -> str:
     """Return text on one line, of bounded length, without a full stop."""
     line = " ".join(text.split()).rstrip(".")
     return line if len(line) <= _MAX_DETAIL else f"{line[: _MAX_DETAIL - 3]}..."
+
+
+def _machine_lost(conditions: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Say whether a pod is not ready only because Kubernetes has given up on its machine.
+
+    A kubelet that works takes both conditions back together. Where it is the node controller that
+    takes back one, in its stead, the other stays as the kubelet last left it.
+    """
+    told = [conditions.get(kind, {}).get("status") for kind in ("ContainersReady", "Ready")]
+    return told == ["True", "False"]
 
 
 def _last_exit(container: Mapping[str, Any]) -> str:

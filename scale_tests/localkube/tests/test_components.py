@@ -6,10 +6,12 @@ import pytest
 
 from scale_tests.localkube.certificates import identities
 from scale_tests.localkube.components import Component, components
+from scale_tests.localkube.nodes import nodes
 from scale_tests.localkube.processes import digest
 from scale_tests.localkube.settings import Settings
 
-SETTINGS = Settings()
+SETTINGS = Settings(nodes=3)
+NODES = nodes(SETTINGS)
 ALL = components(SETTINGS, Path("/bin-of-version"), Path("/usr/bin/containerd"), ["192.0.2.1"])
 BY_NAME = {component.name: component for component in ALL}
 
@@ -24,6 +26,31 @@ def test_stages_are_in_order() -> None:
 def test_every_component_listens_on_loopback_or_the_nodes_address(component: Component) -> None:
     assert {address for address, _port in component.tcp} <= {"127.0.0.1", SETTINGS.node_address}
     assert not any("0.0.0.0" in argument for argument in component.argv)
+
+
+def test_every_node_has_a_kubelet_a_proxy_and_a_runtime_in_its_network_and_control_group() -> None:
+    for node in NODES:
+        for name in ("containerd", "kubelet", "kube-proxy"):
+            component = BY_NAME[node.own(name)]
+            assert component.cgroup == node.cgroup
+            assert tuple(component.argv[: len(node.entrance)]) == node.entrance
+            assert Path(component.argv[len(node.entrance)]).name == name
+            assert bool(component.tcp) == (node.first and name != "containerd")
+    assert len(BY_NAME) == len(ALL) == 8 + 2 * 3
+
+
+def test_a_kubelet_says_which_node_it_is_and_in_which_zone() -> None:
+    arguments = BY_NAME["kubelet@localkube-2"].argv
+    assert "--hostname-override=localkube-2" in arguments
+    assert "--node-ip=10.203.16.1" in arguments
+    assert "--node-labels=topology.kubernetes.io/zone=zone-b" in arguments
+
+
+def test_further_nodes_change_nothing_of_what_runs() -> None:
+    alone = components(Settings(), Path("/bin-of-version"), Path("/usr/bin/containerd"), [])
+    now = components(SETTINGS, Path("/bin-of-version"), Path("/usr/bin/containerd"), [])
+    digests = {component.name: digest(component) for component in now}
+    assert all(digests[component.name] == digest(component) for component in alone)
 
 
 def test_no_port_is_used_twice() -> None:

@@ -6,13 +6,16 @@ import tomllib
 import pytest
 
 from scale_tests.localkube import configs
+from scale_tests.localkube.nodes import Node, nodes
 from scale_tests.localkube.settings import Settings, SettingsError
 
-SETTINGS = Settings(max_pods=300)
+SETTINGS = Settings(max_pods=300, nodes=3)
+FIRST, SECOND, THIRD = NODES = nodes(SETTINGS)
 
 
-def test_containerd_keeps_everything_below_the_clusters_directories() -> None:
-    config = tomllib.loads(configs.containerd(SETTINGS))
+@pytest.mark.parametrize("node", NODES, ids=lambda node: node.name)
+def test_containerd_keeps_everything_below_the_nodes_directories(node: Node) -> None:
+    config = tomllib.loads(configs.containerd(node))
     runc = config["plugins"]["io.containerd.grpc.v1.cri"]["containerd"]["runtimes"]["runc"]
     paths = [
         config["root"],
@@ -20,23 +23,44 @@ def test_containerd_keeps_everything_below_the_clusters_directories() -> None:
         config["grpc"]["address"],
         config["plugins"]["io.containerd.internal.v1.opt"]["path"],
         runc["options"]["Root"],
+        config["plugins"]["io.containerd.grpc.v1.cri"]["cni"]["conf_dir"],
     ]
-    assert all(path.startswith((f"{SETTINGS.state}/", f"{SETTINGS.run}/")) for path in paths)
+    assert all(path.startswith((f"{node.state}/", f"{node.run}/")) for path in paths)
     assert config["plugins"]["io.containerd.grpc.v1.cri"]["netns_mounts_under_state_dir"]
 
 
-def test_the_pods_gateway_is_the_nodes_address() -> None:
-    plugin = json.loads(configs.cni(SETTINGS))["plugins"][0]
+@pytest.mark.parametrize(
+    ("node", "pods", "gateway"),
+    [(FIRST, "10.203.0.0/20", "10.203.0.1"), (THIRD, "10.203.32.0/20", "10.203.32.1")],
+)
+def test_the_pods_gateway_is_the_nodes_address(node: Node, pods: str, gateway: str) -> None:
+    plugin = json.loads(configs.cni(node))["plugins"][0]
     # host-local gives the first address of the subnet to the gateway when none is named.
-    assert plugin["ipam"]["ranges"] == [[{"subnet": "10.203.0.0/20"}]]
-    assert SETTINGS.node_address == "10.203.0.1"
+    assert plugin["ipam"]["ranges"] == [[{"subnet": pods}]]
+    assert node.address == gateway
 
 
-def test_the_kubelet_takes_the_settings_limit_and_never_collects_images() -> None:
-    config = json.loads(configs.kubelet(SETTINGS))
+@pytest.mark.parametrize("node", NODES, ids=lambda node: node.name)
+def test_a_kubelet_takes_the_settings_limit_and_never_collects_images(node: Node) -> None:
+    config = json.loads(configs.kubelet(SETTINGS, node))
     assert config["maxPods"] == 300
     assert config["imageGCHighThresholdPercent"] == 100
     assert config["clusterDNS"] == [SETTINGS.node_address]
+
+
+def test_nodes_share_no_control_group_no_socket_and_no_directory_of_logs() -> None:
+    found = [json.loads(configs.kubelet(SETTINGS, node)) for node in NODES]
+    # A kubelet removes the logs of pods that it does not know.
+    for field in ("address", "cgroupRoot", "containerRuntimeEndpoint", "podLogsDir", "tlsCertFile"):
+        assert len({config[field] for config in found}) == len(NODES)
+
+
+def test_a_further_nodes_health_is_asked_for_at_its_address() -> None:
+    for node, address in ((FIRST, "127.0.0.1"), (SECOND, "10.203.16.1")):
+        assert json.loads(configs.kubelet(SETTINGS, node))["healthzBindAddress"] == address
+        proxy = json.loads(configs.kube_proxy(SETTINGS, node))
+        assert proxy["healthzBindAddress"] == f"{address}:{SETTINGS.ports.proxy_health}"
+        assert proxy["clusterCIDR"] == "10.203.0.0/17"
 
 
 def test_a_denied_name_of_the_cluster_is_never_cached() -> None:
@@ -70,7 +94,7 @@ def test_name_servers_are_read_from_resolv_conf(resolv_conf: str, expected: list
 
 def test_the_kubelet_evicts_nobody_while_there_is_swap() -> None:
     def evicts(settings: Settings) -> str:
-        return str(json.loads(configs.kubelet(settings))["evictionHard"]["memory.available"])
+        return str(json.loads(configs.kubelet(settings, FIRST))["evictionHard"]["memory.available"])
 
     assert evicts(SETTINGS) == "100Mi"
     assert evicts(Settings(zram_mib=1024)) == "0%"
@@ -80,8 +104,3 @@ def test_the_kubelet_evicts_nobody_while_there_is_swap() -> None:
 def test_a_pod_limit_out_of_range_names_the_option(max_pods: int) -> None:
     with pytest.raises(SettingsError, match=r"--max-pods is .*: choose 10 to 1200"):
         Settings(max_pods=max_pods)
-
-
-def test_the_networks_hold_all_pods_and_do_not_overlap() -> None:
-    assert SETTINGS.pod_network.num_addresses > 1200
-    assert not SETTINGS.pod_network.overlaps(SETTINGS.service_network)

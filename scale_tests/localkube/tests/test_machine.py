@@ -30,7 +30,7 @@ def test_hybrid_control_groups_are_all_found() -> None:
         ("unified", 2),
     ]
     assert "cpuset" in found[1].options
-    assert found[0].group == Path("/sys/fs/cgroup/cpu/partisan-localkube")
+    assert found[0].directory("partisan-localkube") == Path("/sys/fs/cgroup/cpu/partisan-localkube")
 
 
 def test_mount_points_come_innermost_first_and_unescaped() -> None:
@@ -96,6 +96,28 @@ def test_removing_chains_leaves_the_rules_of_others_alone() -> None:
 
 def test_nothing_to_remove_is_no_script_at_all() -> None:
     assert firewall.removal(SAVED, (firewall.CHAIN,)) == ""
+
+
+def test_rules_are_put_in_place_once_and_again_when_one_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = Settings()
+    saved = firewall.rules(settings).replace("-I ", "-A ")
+    scripts: list[str] = []
+
+    def run(argv: list[str], stdin: str = "") -> str:
+        if argv[0].endswith("-restore"):
+            scripts.append(stdin)
+        return saved
+
+    monkeypatch.setattr(firewall, "run", run)
+    firewall.install(settings)
+    assert scripts == []
+    saved = saved.replace(f"-A FORWARD -j {firewall.CHAIN}-FORWARD\n", "")
+    firewall.install(settings)
+    removed, installed = scripts
+    assert "-X " in removed
+    assert installed == firewall.rules(settings)
 
 
 def test_our_rules_are_what_removal_finds() -> None:

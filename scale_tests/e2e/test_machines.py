@@ -1,0 +1,169 @@
+"""Three machines in three zones: a cluster spreads over them, one fails, two lose each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Address
+
+import pytest
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.podnet import connect
+from scale_tests.e2e.subject import assert_accounted, manifest
+from scale_tests.harness import environment as environments
+from scale_tests.harness import operator
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import Cluster, Json, core
+from scale_tests.harness.partisan import CLUSTER_LABEL, ClusterStatus
+from scale_tests.localkube import partition
+from scale_tests.localkube.cluster import stored
+from scale_tests.localkube.nodes import ZONE_LABEL, named, nodes
+from scale_tests.localkube.outage import outage
+from scale_tests.localkube.settings import NODE_NAME, Settings
+
+pytestmark = pytest.mark.alone
+"""Gives the local cluster two more nodes for as long as these tests take."""
+
+NODES = 9
+MACHINES = nodes(Settings(nodes=3))
+HOSTNAME = "kubernetes.io/hostname"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def three_machines(environment: Environment) -> Iterator[None]:
+    """From before the file's namespace is made until it is gone."""
+    if not environment.local:
+        pytest.skip("nodes are added to the local cluster, cut off, and fail")
+    before = stored(Settings()).nodes
+    if before > len(MACHINES):
+        pytest.skip(f"the local cluster has {before} nodes, not {len(MACHINES)} or fewer")
+    environments.resize(len(MACHINES))
+    yield
+    environments.resize(before)
+
+
+def test_a_cluster_is_spread_over_zones_that_its_nodes_know(new_subject: NewSubject) -> None:
+    """By the spread that a cluster has whose spec asks for none."""
+    subject = new_subject("spread")
+    subject.apply(manifest("spread", NODES, overlay={"kind": "HiScamp"}))
+    status = subject.wait_finished()
+    zones = {machine.name: machine.zone for machine in MACHINES}
+    pods = subject.pods()
+    where = _machines(pods)
+    assert set(where.values()) == zones.keys()
+    for name, pod in pods.items():
+        zone = subject.kubectl("exec", name, "--", "printenv", "K8S_ZONE").strip()
+        assert zone == pod["metadata"]["labels"][ZONE_LABEL] == zones[where[name]]
+    assert_accounted(subject, status)
+
+
+def test_a_spread_of_ones_own_is_kept_to_and_pods_reach_services_from_every_machine(
+    new_subject: NewSubject, cluster: Cluster
+) -> None:
+    subject = new_subject("evenly")
+    spread = _evenly("evenly", ZONE_LABEL)
+    subject.apply(manifest("evenly", 6, workload=None, topologySpreadConstraints=spread))
+    subject.wait_steady()
+    pods = subject.pods()
+    zones = Counter(pod["metadata"]["labels"][ZONE_LABEL] for pod in pods.values())
+    assert zones == {machine.zone: 2 for machine in MACHINES}
+    service = cluster.get(core(operator.NAMESPACE, "services", "partisan-operator-metrics"))
+    for name, machine in _machines(pods).items():
+        assert IPv4Address(pods[name]["status"]["podIP"]) in named(Settings(), machine).pods
+        # One Service leads to the first machine itself, the other to a pod.
+        connect(pods[name], Settings().kubernetes_address, 443)
+        connect(pods[name], service["spec"]["clusterIP"], service["spec"]["ports"][0]["port"])
+
+
+def test_machines_that_cannot_reach_each_other_make_two_overlays_that_become_one_again(
+    new_subject: NewSubject,
+) -> None:
+    subject = new_subject("apart")
+    _first, second, third = MACHINES
+    spec = {
+        "workload": {"adCounter": _counter(impressions=8 * 120)},
+        # The first machine reaches both of the others: a node on it would hold them together.
+        "affinity": _elsewhere_than(NODE_NAME),
+        "topologySpreadConstraints": _evenly("apart", HOSTNAME),
+    }
+    subject.apply(manifest("apart", 8, **spec))
+    subject.wait_counted(8 * 10)
+    before, where = subject.lives(), _machines(subject.pods())
+    assert Counter(where.values()) == {second.name: 4, third.name: 4}
+    with partition.cut_nodes([second], [third]):
+        subject.wait_partitioned()
+        for node in subject.nodes():
+            assert {where[peer] for peer in node.active} <= {where[node.name]}
+    subject.wait("one component again", lambda s: s.steady and s.trouble is None)
+    status = subject.wait_finished()
+    assert subject.lives() == before
+    assert (status.workload.replaced_nodes, status.workload.lost_increments) == (0, 0)
+    assert_accounted(subject, status)
+
+
+@pytest.mark.slow  # Kubernetes misses a machine after the better part of a minute.
+def test_a_machine_that_fails_is_told_of_and_costs_no_count(new_subject: NewSubject) -> None:
+    subject = new_subject("failing")
+    spec = {
+        "workload": {"adCounter": _counter(impressions=NODES * 180)},
+        "topologySpreadConstraints": _evenly("failing", HOSTNAME),
+    }
+    subject.apply(manifest("failing", NODES, **spec))
+    subject.wait_counted(NODES * 10)
+    before, where = subject.lives(), _machines(subject.pods())
+    failing = MACHINES[-1]
+    gone = {name for name, machine in where.items() if machine == failing.name}
+    left = NODES - len(gone)
+    assert len(gone) == NODES // len(MACHINES)
+
+    def counts_the_rest(status: ClusterStatus) -> bool:
+        return (status.replicas, status.joined, status.components) == (NODES, left, 1)
+
+    with outage(failing):
+        status = subject.wait("told of silent nodes", lambda s: bool(s.trouble))
+        assert status.trouble is not None
+        assert any(name in status.trouble.message for name in gone)
+        assert not status.is_true("Ready")
+        subject.wait("the rest by itself", counts_the_rest)
+        subject.wait_counted(status.workload.value + left * 10)
+        subject.wait("missed by Kubernetes", lambda s: s.ready == left)
+        assert f"its machine {failing.name} is not heard of" in subject.wait_degraded("MachineLost")
+        assert counts_the_rest(subject.status())
+    status = subject.wait_finished()
+    assert status.trouble is None
+    assert subject.lives() == before
+    assert (status.workload.replaced_nodes, status.workload.lost_increments) == (0, 0)
+    assert_accounted(subject, status)
+
+
+def _machines(pods: Mapping[str, Json]) -> dict[str, str]:
+    """The machine that each pod is on."""
+    return {name: pod["spec"]["nodeName"] for name, pod in pods.items()}
+
+
+def _counter(*, impressions: int) -> Json:
+    return {
+        "impressions": impressions,
+        "incrementInterval": "500ms",
+        "propagationInterval": "250ms",
+    }
+
+
+def _evenly(name: str, key: str) -> list[Json]:
+    """A constraint: on all values of a machine's label equally many pods of a cluster, or none."""
+    return [
+        {
+            "maxSkew": 1,
+            "topologyKey": key,
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {CLUSTER_LABEL: name}},
+        }
+    ]
+
+
+def _elsewhere_than(machine: str) -> Json:
+    expression = {"key": HOSTNAME, "operator": "NotIn", "values": [machine]}
+    terms = [{"matchExpressions": [expression]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"nodeAffinity": required}

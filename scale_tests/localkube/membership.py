@@ -1,0 +1,67 @@
+"""Nodes that join a running cluster, and that leave it.
+
+One that joins is made like all others, by its components; it is given the images that are there.
+One that leaves is gone like a machine that is switched off for good, with what runs on it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scale_tests.localkube import cgroups, leftovers, links, outage, runtime
+from scale_tests.localkube.api import Client
+from scale_tests.localkube.nodes import Node, nodes, possible
+from scale_tests.localkube.settings import Settings
+
+
+def share_images(settings: Settings, pause: Path) -> None:
+    """Gives every node the pause image, and further ones what else the first one has.
+
+    `pause` is the program that the image is made of. Raises as `runtime.load` does.
+    """
+    first, *further = nodes(settings)
+    runtime.load_pause_image(first, pause)
+    for node in further:
+        runtime.copy_images(first, node)
+
+
+def take_away(settings: Settings) -> bool:
+    """Removes the nodes that are there and not asked for; returns whether there were any.
+
+    Raises:
+        LocalkubeError: something of one does not go; the message names it.
+    """
+    beyond = possible(settings)[settings.nodes :]
+    former = [node for node in beyond if node.state.exists() or node.run.exists()]
+    for node in former:
+        print(f"  {node.name}: taking it away", flush=True)
+        cgroups.kill_all(node.cgroup)
+        leftovers.unmount_all(node.state, node.run)
+        links.disconnect(node)
+        outage.end(node)
+        cgroups.remove(node.cgroup)
+        leftovers.remove_node_files(settings, node)
+    return bool(former)
+
+
+def forget(settings: Settings, client: Client) -> None:
+    """Deletes what the API server knows of nodes that were taken away. Raises ApiError.
+
+    The controller-manager deletes the pods that were on them, within a minute.
+    """
+    wanted = {node.name for node in nodes(settings)}
+    known = {item["metadata"]["name"] for item in client.get("/api/v1/nodes")["items"]}
+    for name in sorted(known - wanted):
+        client.delete(f"/api/v1/nodes/{name}")
+
+
+def obstacle(client: Client, node: Node) -> str:
+    """What keeps pods from a node; empty when nothing does. Raises ApiError."""
+    known = client.get(f"/api/v1/nodes/{node.name}")
+    ready = [c for c in known["status"].get("conditions", []) if c["type"] == "Ready"]
+    if not ready or ready[0]["status"] != "True":
+        reason = ready[0]["message"] if ready else "it has not reported yet"
+        return f"node {node.name} is not ready: {reason}"
+    if known["spec"].get("taints"):
+        return f"node {node.name} is still tainted: {known['spec']['taints']}"
+    return ""

@@ -1,0 +1,75 @@
+"""A node that fails: its processes stand still, and its link carries nothing, silently.
+
+To everybody else that is a machine without power. Unlike one it goes on where it was when the
+outage ends, like a virtual machine that was suspended: nothing that it held in memory is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from scale_tests.localkube import cgroups
+from scale_tests.localkube.commands import run
+from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.localkube.firewall import CHAIN, remove_chains
+from scale_tests.localkube.nodes import Node
+
+OFF = f"{CHAIN}-OFF"
+"""The prefix of the chains that cut nodes off; `down` removes them with the cluster's others."""
+
+
+class OutageError(LocalkubeError):
+    """This node cannot fail, or has failed already."""
+
+
+def chain(node: Node) -> str:
+    """The name of the chain that cuts a node off."""
+    return f"{OFF}-{node.index}"
+
+
+def rules(node: Node) -> str:
+    """What cuts a further node off from the machine and the other nodes, for iptables-restore.
+
+    Raises:
+        OutageError: it is the first node, which is the machine itself.
+    """
+    if node.first:
+        raise OutageError(f"{node.name} is this machine, with the control plane: choose another")
+    lines = (
+        "*filter",
+        f":{chain(node)} - [0:0]",
+        *(f"-A {chain(node)} {side} {node.interface} -j DROP" for side in ("-i", "-o")),
+        # Before the rules that let established connections pass.
+        *(f"-I {hook} -j {chain(node)}" for hook in ("INPUT", "FORWARD", "OUTPUT")),
+        "COMMIT",
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+@contextmanager
+def outage(node: Node) -> Iterator[None]:
+    """Takes a node away for as long as the context lasts.
+
+    Raises:
+        OutageError: it is the first node, or is away already.
+        CommandError: the machine's programs refuse, for example because they need root.
+    """
+    script = rules(node)
+    if f":{chain(node)} " in run(["iptables-save", "-t", "filter"]):
+        raise OutageError(
+            f"{node.name} is away already, in another run or in one that was killed: wait for it,"
+            " or run `python -m scale_tests.localkube up`"
+        )
+    try:
+        run(["iptables-restore", "--noflush", "--wait"], stdin=script)
+        cgroups.freeze(node.cgroup)
+        yield
+    finally:
+        end(node)
+
+
+def end(node: Node) -> None:
+    """Brings a node back; nothing happens to one that is there. Raises CommandError."""
+    cgroups.thaw(node.cgroup)
+    remove_chains("iptables", (chain(node),))
