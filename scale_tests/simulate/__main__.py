@@ -1,4 +1,4 @@
-"""`python -m scale_tests.simulate run [--quick] [--seed N] [--only EXPERIMENT ...]`."""
+"""`python -m scale_tests.simulate run [--quick] [--seed N] [--only EXPERIMENT ...] [--out DIR]`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rich.console import Console
 
 from scale_tests.harness import terminal
 from scale_tests.harness.commands import CommandError, relative
 from scale_tests.results import versions
-from scale_tests.results.document import write
+from scale_tests.results.document import RESULTS, write
 from scale_tests.results.tables import show_bars
 from scale_tests.simulate import pictures, report, runner
 from scale_tests.simulate.plan import plan
@@ -26,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--quick", action="store_true", help="clusters of a tenth of the size")
     run.add_argument("--seed", type=int, default=1, help="the same seed is the same run")
     run.add_argument("--only", nargs="+", default=[], metavar="EXPERIMENT")
+    run.add_argument("--out", type=Path, default=RESULTS, help="where results go")
     return root
 
 
@@ -56,7 +58,8 @@ def _run(console: Console, options: argparse.Namespace) -> int:
             versions=versions.of_machine(),
             quick=options.quick,
             started=started,
-        )
+        ),
+        options.out,
     )
     pictured = file.with_suffix("")
     drawn = pictures.draw(figures, pictured)

@@ -39,8 +39,12 @@ class Job:
 
 FULL = (
     # The longest first, so that the short ones fill the gap at the end.
-    # While they join, one every 2 ms, twenty cycles pass; one more for those who came last.
-    Job(experiment="scale", nodes=100_000, cycles=1, simulated=1),
+    *(
+        Job(experiment="scale_curves", nodes=nodes, cycles=1, simulated=3)
+        for nodes in (100_000, 10_000, 1_024, 128)
+    ),
+    # The only mode whose replicas stay small: ten thousand of the others' do not fit a machine.
+    Job(experiment="synchronization_aggregate", increments=12),
     Job(experiment="cyclon_healing", nodes=2_000, healing_cycles=200),
     Job(experiment="plumtree"),
     Job(experiment="scamp"),
@@ -52,7 +56,6 @@ FULL = (
     Job(experiment="one_contact", cycles=10),
     Job(experiment="burst", cycles=4),
     Job(experiment="burst", nodes=1_024, cycles=4),
-    Job(experiment="scale", cycles=2, simulated=1),
     *(
         Job(experiment="synchronization_aggregate", nodes=nodes)
         for nodes in (1024, 512, 256, 128, 64, 32)
