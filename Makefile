@@ -161,8 +161,9 @@ simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (Q
 	    $(if $(ONLY),--only $(ONLY)) $(if $(OUT),--out $(OUT))
 
 .PHONY: prediction
-prediction: bootstrap ## Hold predictions of `kubectl partisan plan` against the real cells of CELLS (build/results/scale-paper)
-	PYTHONPATH=operator/src $(PY) -m scale_tests.prediction $(or $(CELLS),build/results/scale-paper)
+prediction: bootstrap ## Hold predictions of `kubectl partisan plan` against the real cells of CELLS (build/results/scale-paper); page in OUT
+	PYTHONPATH=operator/src $(PY) -m scale_tests.prediction $(or $(CELLS),build/results/scale-paper) \
+	    $(if $(OUT),--out $(OUT))
 
 .PHONY: requirements
 requirements: bootstrap ## Lock the Python requirements anew

@@ -56,17 +56,23 @@ def _panel(axes: Axes, name: str, comparisons: Sequence[Comparison]) -> None:
         linewidth=0,
     )
     for mode in dict.fromkeys(comparison.synchronization for comparison, _ in points):
-        chosen = [figure for comparison, figure in points if comparison.synchronization == mode]
-        # Hollow, as everything that is simulated.
-        axes.plot(
-            [figure.measured or 0.0 for figure in chosen],
-            [figure.predicted or 0.0 for figure in chosen],
-            linestyle="none",
-            marker="o",
-            markerfacecolor="none",
-            color=COLOURS.get(mode, GREY),
-            label=mode,
-        )
+        # Hollow, as everything that is simulated; a cross where the machine did not keep up.
+        for marker, is_held in (("o", True), ("x", False)):
+            chosen = [
+                figure
+                for comparison, figure in points
+                if comparison.synchronization == mode and comparison.is_held == is_held
+            ]
+            if chosen:
+                axes.plot(
+                    [figure.measured or 0.0 for figure in chosen],
+                    [figure.predicted or 0.0 for figure in chosen],
+                    linestyle="none",
+                    marker=marker,
+                    markerfacecolor="none",
+                    color=COLOURS.get(mode, GREY),
+                    label=mode if is_held else f"{mode}, machine too slow",
+                )
     axes.legend(fontsize=8)
 
 
