@@ -162,11 +162,11 @@ def _marks(slow: Sequence[Comparison]) -> str:
 
 def _side_by_side() -> list[str]:
     return [
-        "P is predicted (simulated), M is measured. Running is from the start of the run until "
-        "every node knew that all had counted to the end, and is what is held; of it the last "
-        "column is what comes after the counting. That is short where intervals are, and on a real "
-        "machine it holds all that processor time has delayed in the whole run, which is not "
-        "simulated: it is told, and held to nothing."
+        "P is predicted (simulated), M is measured. Start to convergence is from the start of the "
+        "run until every node knew that all had counted to the end. Of that, after counting is "
+        "what goes beyond increments x interval: short where intervals are, and on a real machine "
+        "it holds whatever processors have delayed in the whole run, which is not simulated. So it "
+        "is told, and held to nothing."
     ]
 
 
@@ -176,7 +176,7 @@ def _why_slow(slow: Sequence[Comparison]) -> list[str]:
     named = "; ".join(f"{each.name} ({_slowdown(each)}{_busy(each)})" for each in slow)
     return [
         f"These took more than {SLOW:g} times as long as their counting: {named}. Processor time "
-        "is not simulated. On so busy a machine an increment is counted late, the run lasts longer, "
+        "is not simulated. On so busy a machine increments are counted late, the run lasts longer, "
         "and nodes go on exchanging meanwhile, so that both bytes and seconds are more than the "
         "protocols ask for. The figures are told and held to nothing; a lower speedup gives the "
         "same machine more time."
