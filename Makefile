@@ -158,7 +158,7 @@ bench-churn: bootstrap ## Kill, churn and cut in two a cluster of NODES (64) tha
 .PHONY: simulate
 simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (QUICK=1: a tenth of the size; ONLY=scale_curves)
 	$(PY) -m scale_tests.simulate run $(if $(filter 1,$(QUICK)),--quick) \
-	    $(if $(ONLY),--only $(ONLY)) $(if $(OUT),--out $(OUT))
+	    $(if $(ONLY),--only $(ONLY)) $(if $(MOST),--most $(MOST)) $(if $(OUT),--out $(OUT))
 
 .PHONY: prediction
 prediction: bootstrap ## Hold predictions of `kubectl partisan plan` against the real cells of CELLS (build/results/scale-paper); page in OUT

@@ -54,6 +54,23 @@ class Row:
     events_per_cpu_second: float
 
 
+HEAD = (
+    "nodes",
+    "join, s (median, most)",
+    "whole, s",
+    "degree (least, most)",
+    "forming, kB",
+    "bytes/s",
+    "messages/s",
+    "broadcast reaches, %",
+    "hops",
+    "last heard, s",
+    "events",
+    "events/CPU s",
+    "heap of a node, bytes",
+)
+"""What `columns` are."""
+
 _MEASURED = tuple(field.name for field in fields(Row) if field.name != "nodes")
 
 
@@ -91,39 +108,30 @@ def bars(measured: Sequence[Row]) -> list[Bar]:
     ]
 
 
+def columns(row: Row) -> tuple[str, ...]:
+    """A row in words, under `HEAD`."""
+    return (
+        f"{row.nodes:,}",
+        f"{row.join_seconds_median:.2f}, {row.join_seconds_most:.2f}",
+        f"{row.whole_seconds:.1f}",
+        f"{row.mean_degree:.2f} ({row.least_degree:.0f}, {row.most_degree:.0f})",
+        f"{row.forming_bytes_per_node / 1000:.1f}",
+        f"{row.bytes_per_node_second:.0f}",
+        f"{row.messages_per_node_second:.2f}",
+        f"{row.broadcast_reach:.3f}",
+        f"{row.broadcast_hops:.0f}",
+        f"{row.broadcast_seconds:.2f}",
+        f"{row.events:,.0f}",
+        f"{row.events_per_cpu_second:,.0f}",
+        f"{row.heap_bytes_per_node:,.0f}",
+    )
+
+
 def table(measured: Sequence[Row]) -> Table:
     """The rows as a table for the terminal."""
     drawn = Table(title="simulated: the overlay against its size", title_justify="left")
-    for column in (
-        "nodes",
-        "join, s (median, most)",
-        "whole, s",
-        "degree (least, most)",
-        "forming, kB",
-        "bytes/s",
-        "messages/s",
-        "reach, %",
-        "hops",
-        "last heard, s",
-        "events",
-        "events/CPU s",
-        "heap, bytes a node",
-    ):
+    for column in HEAD:
         drawn.add_column(column, justify="right")
     for row in measured:
-        drawn.add_row(
-            f"{row.nodes:,}",
-            f"{row.join_seconds_median:.2f}, {row.join_seconds_most:.2f}",
-            f"{row.whole_seconds:.1f}",
-            f"{row.mean_degree:.2f} ({row.least_degree:.0f}, {row.most_degree:.0f})",
-            f"{row.forming_bytes_per_node / 1000:.1f}",
-            f"{row.bytes_per_node_second:.0f}",
-            f"{row.messages_per_node_second:.2f}",
-            f"{row.broadcast_reach:.3f}",
-            f"{row.broadcast_hops:.0f}",
-            f"{row.broadcast_seconds:.2f}",
-            f"{row.events:,.0f}",
-            f"{row.events_per_cpu_second:,.0f}",
-            f"{row.heap_bytes_per_node:,.0f}",
-        )
+        drawn.add_row(*columns(row))
     return drawn

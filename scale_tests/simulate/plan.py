@@ -79,13 +79,13 @@ FULL = (
 """The papers' sizes, and ten times that for the simulator itself."""
 
 
-def plan(*, quick: bool, seed: int, only: Sequence[str] = ()) -> list[Job]:
-    """The jobs of a run; `only` restricts them to some experiments.
+def plan(*, quick: bool, seed: int, only: Sequence[str] = (), most: int | None = None) -> list[Job]:
+    """The jobs of a run; `only` restricts them to some experiments, `most` to sizes up to this.
 
     Quick ones have the same experiments at a tenth of the size.
 
     Raises:
-        ValueError: `only` names an experiment that does not exist.
+        ValueError: `only` names an experiment that does not exist, or nothing is left to run.
     """
     known = {job.experiment for job in FULL}
     unknown = sorted(set(only) - known)
@@ -94,15 +94,20 @@ def plan(*, quick: bool, seed: int, only: Sequence[str] = ()) -> list[Job]:
             f"no experiment {', '.join(unknown)}: there are {', '.join(sorted(known))}"
         )
     jobs = [replace(job, seed=seed) for job in FULL if not only or job.experiment in only]
-    if not quick:
+    if quick:
+        jobs = [
+            replace(
+                job,
+                nodes=job.nodes // 10,
+                cycles=min(job.cycles, 20),
+                failure_cycles=10,
+                increments=min(job.increments, 18),
+            )
+            for job in jobs
+        ]
+    if most is None:
         return jobs
-    return [
-        replace(
-            job,
-            nodes=job.nodes // 10,
-            cycles=min(job.cycles, 20),
-            failure_cycles=10,
-            increments=min(job.increments, 18),
-        )
-        for job in jobs
-    ]
+    found = [job for job in jobs if job.nodes <= most]
+    if not found:
+        raise ValueError(f"nothing has so few nodes as {most:,}: raise --most")
+    return found

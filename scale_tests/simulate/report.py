@@ -115,6 +115,7 @@ def bars(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Bar]:
 def document(
     figures: Sequence[Cell],
     outcomes: Sequence[Outcome],
+    held: Sequence[Bar],
     *,
     versions: Mapping[str, str],
     quick: bool,
@@ -126,7 +127,7 @@ def document(
         started=started,
         versions=versions,
         cells=[asdict(cell) for cell in figures],
-        bars=bars(figures, outcomes),
+        bars=held,
         config=[asdict(outcome.job) for outcome in outcomes],
         seed=outcomes[0].job.seed,
         quick=quick,

@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from scale_tests.results.units import GIB
-from scale_tests.simulate import churn, curves, pictures, published, report, synchronization
+from scale_tests.simulate import (
+    churn,
+    curves,
+    page,
+    pictures,
+    published,
+    report,
+    synchronization,
+)
 from scale_tests.simulate.plan import Job, plan
 from scale_tests.simulate.runner import Outcome, outcome
 
@@ -73,7 +81,10 @@ def test_the_document_has_meta_cells_and_bars() -> None:
     done = hyparview(line("reliability", "hyparview", 80, 100.0))
     figures = report.cells([done])
     started = datetime(2026, 1, 1, tzinfo=UTC)
-    document = report.document(figures, [done], versions={"otp": "25"}, quick=True, started=started)
+    bars = report.bars(figures, [done])
+    document = report.document(
+        figures, [done], bars, versions={"otp": "25"}, quick=True, started=started
+    )
     assert document["meta"]["quick"] is True
     assert document["meta"]["seed"] == 7
     assert document["meta"]["versions"]["otp"] == "25"
@@ -133,6 +144,13 @@ def test_quick_plans_are_a_tenth() -> None:
     assert {job.seed for job in quick} == {3}
 
 
+def test_what_is_larger_is_left_out() -> None:
+    jobs = plan(quick=False, seed=1, only=["scale_curves"], most=1024)
+    assert [job.nodes for job in jobs] == [1024, 128]
+    with pytest.raises(ValueError, match="nothing has so few nodes as 2: raise --most"):
+        plan(quick=True, seed=1, most=2)
+
+
 def test_a_wrong_name_is_refused() -> None:
     with pytest.raises(ValueError, match=r"no experiment hyperview: there are burst, .*, cyclon"):
         plan(quick=True, seed=1, only=["hyperview"])
@@ -185,6 +203,24 @@ def test_every_size_is_held_to_one_component_that_broadcasts_reach() -> None:
         (2, False),
         (99, False),
     ]
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_run_in_which_clusters_grew_has_a_page(tmp_path: Path, counted: bool) -> None:
+    lines = grown(128) + grown(100_000)
+    done = hyparview(*lines, *(transmission("aggregate", 10_000, 12) if counted else []))
+    figures = report.cells([done])
+    held = report.bars(figures, [done])
+    started = datetime(2026, 1, 1, tzinfo=UTC)
+    meta = report.document(figures, [done], held, versions={}, quick=False, started=started)["meta"]
+    drawn = pictures.draw(figures, tmp_path)
+    file = page.write(figures, meta, held, drawn, tmp_path)
+    assert file is not None
+    text = file.read_text()
+    assert "| 100,000 | 0.08, 0.40 |" in text
+    assert "(scale_curves.svg)" in text
+    assert ("| aggregate | 10,000 | 12 |" in text) == counted
+    assert page.write([], meta, [], [], tmp_path) is None
 
 
 def faults(*, healed: bool, counted: float) -> list[dict[str, Any]]:
