@@ -5,7 +5,7 @@ The cells are of one experiment, a set for each size; no paper reports of the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from rich.table import Table
@@ -20,9 +20,9 @@ LEAST_REACH = 99.9
 
 NOTE = (
     "HyParView with the runtime's defaults and three seeds; all nodes start within ten seconds, "
-    "one to twenty milliseconds apart from one another. Bytes are frames of the overlay, of each "
-    "node: until all were one component, and per second once that had settled. Broadcasts: the "
-    "worst of them."
+    "and a message takes one to twenty milliseconds. Bytes are frames of the overlay's channel, a "
+    "node's share: until all were one component, and per second once that had settled. Of some "
+    "broadcasts, by Plumtree, the one that fared worst."
 )
 
 
@@ -54,22 +54,23 @@ class Row:
     events_per_cpu_second: float
 
 
-HEAD = (
-    "nodes",
-    "join, s (median, most)",
-    "whole, s",
-    "degree (least, most)",
-    "forming, kB",
-    "bytes/s",
-    "messages/s",
-    "broadcast reaches, %",
-    "hops",
-    "last heard, s",
-    "events",
-    "events/CPU s",
-    "heap of a node, bytes",
+FIGURES: tuple[tuple[str, Callable[[Row], str]], ...] = (
+    ("boot to joined, s: median", lambda row: f"{row.join_seconds_median:.2f}"),
+    ("boot to joined, s: most", lambda row: f"{row.join_seconds_most:.2f}"),
+    ("last start to one component, s", lambda row: f"{row.whole_seconds:.1f}"),
+    ("neighbours: mean", lambda row: f"{row.mean_degree:.2f}"),
+    ("neighbours: least to most", lambda row: f"{row.least_degree:.0f} to {row.most_degree:.0f}"),
+    ("sent by a node while forming, kB", lambda row: f"{row.forming_bytes_per_node / 1000:.1f}"),
+    ("sent by a node, settled, bytes/s", lambda row: f"{row.bytes_per_node_second:.0f}"),
+    ("sent by a node, settled, messages/s", lambda row: f"{row.messages_per_node_second:.2f}"),
+    ("a broadcast reaches, %", lambda row: f"{row.broadcast_reach:.4g}"),
+    ("a broadcast's last hop", lambda row: f"{row.broadcast_hops:.0f}"),
+    ("the last node hears a broadcast after, s", lambda row: f"{row.broadcast_seconds:.2f}"),
+    ("simulator: events", lambda row: f"{row.events:,.0f}"),
+    ("simulator: events per CPU second", lambda row: f"{row.events_per_cpu_second:,.0f}"),
+    ("simulator: bytes of heap a node", lambda row: f"{row.heap_bytes_per_node:,.0f}"),
 )
-"""What `columns` are."""
+"""What tables have of a row, and how it is written."""
 
 _MEASURED = tuple(field.name for field in fields(Row) if field.name != "nodes")
 
@@ -108,30 +109,21 @@ def bars(measured: Sequence[Row]) -> list[Bar]:
     ]
 
 
-def columns(row: Row) -> tuple[str, ...]:
-    """A row in words, under `HEAD`."""
-    return (
-        f"{row.nodes:,}",
-        f"{row.join_seconds_median:.2f}, {row.join_seconds_most:.2f}",
-        f"{row.whole_seconds:.1f}",
-        f"{row.mean_degree:.2f} ({row.least_degree:.0f}, {row.most_degree:.0f})",
-        f"{row.forming_bytes_per_node / 1000:.1f}",
-        f"{row.bytes_per_node_second:.0f}",
-        f"{row.messages_per_node_second:.2f}",
-        f"{row.broadcast_reach:.3f}",
-        f"{row.broadcast_hops:.0f}",
-        f"{row.broadcast_seconds:.2f}",
-        f"{row.events:,.0f}",
-        f"{row.events_per_cpu_second:,.0f}",
-        f"{row.heap_bytes_per_node:,.0f}",
-    )
+def head(measured: Sequence[Row]) -> list[str]:
+    """The head of a table with a column for each size."""
+    return ["", *(f"{row.nodes:,} nodes" for row in measured)]
+
+
+def lines(measured: Sequence[Row]) -> list[list[str]]:
+    """The lines of that table, one for each figure."""
+    return [[name, *(written(row) for row in measured)] for name, written in FIGURES]
 
 
 def table(measured: Sequence[Row]) -> Table:
-    """The rows as a table for the terminal."""
+    """The same for the terminal."""
     drawn = Table(title="simulated: the overlay against its size", title_justify="left")
-    for column in HEAD:
-        drawn.add_column(column, justify="right")
-    for row in measured:
-        drawn.add_row(*columns(row))
+    for column in head(measured):
+        drawn.add_column(column, justify="right" if column else "left")
+    for line in lines(measured):
+        drawn.add_row(*line)
     return drawn

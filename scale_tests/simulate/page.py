@@ -59,7 +59,7 @@ def write(
             text=[curves.NOTE, "Bandwidth, queues and processor time are not simulated."],
             parts=[
                 Picture(title="The overlay against its size", file=svgs[curves.EXPERIMENT]),
-                Table(head=curves.HEAD, rows=[curves.columns(row) for row in grown]),
+                Table(head=curves.head(grown), rows=curves.lines(grown)),
             ],
         ),
     ]

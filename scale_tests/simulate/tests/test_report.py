@@ -192,7 +192,8 @@ def test_sizes_are_rows_the_small_ones_first() -> None:
     figures = report.cells([hyparview(*grown(100_000), *grown(128, broadcast_hops=7))])
     rows = curves.rows(figures)
     assert [(row.nodes, row.broadcast_hops) for row in rows] == [(128, 7), (100_000, 12)]
-    assert curves.table(rows).row_count == 2
+    assert curves.head(rows) == ["", "128 nodes", "100,000 nodes"]
+    assert ["a broadcast's last hop", "7", "12"] in curves.lines(rows)
 
 
 def test_every_size_is_held_to_one_component_that_broadcasts_reach() -> None:
@@ -217,7 +218,7 @@ def test_a_run_in_which_clusters_grew_has_a_page(tmp_path: Path, counted: bool) 
     file = page.write(figures, meta, held, drawn, tmp_path)
     assert file is not None
     text = file.read_text()
-    assert "| 100,000 | 0.08, 0.40 |" in text
+    assert "|  | 128 nodes | 100,000 nodes |" in text
     assert "(scale_curves.svg)" in text
     assert ("| aggregate | 10,000 | 12 |" in text) == counted
     assert page.write([], meta, [], [], tmp_path) is None
