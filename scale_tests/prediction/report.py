@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -132,8 +133,8 @@ def _page(held: Held, checked: Sequence[Bar], svg: Path) -> Page:
         Section(
             title="Again",
             text=[
-                f"`make prediction CELLS={' '.join(str(relative(s)) for s in held.sources)} "
-                "OUT=DIRECTORY`; `prediction.json` has all figures."
+                f"`make prediction CELLS={_quoted(held.sources)} OUT=DIRECTORY`; "
+                "`prediction.json` has all figures."
             ],
         ),
     ]
@@ -141,6 +142,10 @@ def _page(held: Held, checked: Sequence[Bar], svg: Path) -> Page:
         title=f"Predictions held against real runs, {held.started:%Y-%m-%d}",
         sections=[section for section in sections if section.text or section.parts],
     )
+
+
+def _quoted(sources: Sequence[Path]) -> str:
+    return shlex.quote(" ".join(str(relative(source)) for source in sources))
 
 
 def _introduction(held: Held) -> list[str]:
