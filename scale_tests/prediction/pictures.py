@@ -50,11 +50,13 @@ def _panel(axes: Axes, name: str, comparisons: Sequence[Comparison]) -> None:
     axes.set_xlabel(f"measured, {unit}")
     axes.set_xscale("log")
     axes.set_yscale("log")
+    values = [value / scale for _, f in points for value in (f.measured, f.predicted) if value]
+    # Over many decades there is room for the powers of ten alone.
+    subs = (1, 2, 5) if max(values) < 30 * min(values) else (1,)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_locator(LogLocator(subs=subs))
         axis.set_major_formatter(FormatStrFormatter("%g"))
         axis.set_minor_locator(NullLocator())
-    values = [value / scale for _, f in points for value in (f.measured, f.predicted) if value]
     ends = [min(values) / 1.5, max(values) * 1.5]
     off = MOST_PERCENT / 100
     axes.fill_between(
