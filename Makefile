@@ -156,12 +156,14 @@ bench-churn: bootstrap ## Kill, churn and cut in two a cluster of NODES (64) tha
 	$(PY) -m scale_tests.churn $(if $(NODES),--nodes $(NODES))
 
 .PHONY: simulate
-simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (QUICK=1: a tenth of the size)
-	$(PY) -m scale_tests.simulate run $(if $(filter 1,$(QUICK)),--quick)
+simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (QUICK=1: a tenth of the size; ONLY=scale_curves)
+	$(PY) -m scale_tests.simulate run $(if $(filter 1,$(QUICK)),--quick) \
+	    $(if $(ONLY),--only $(ONLY)) $(if $(MOST),--most $(MOST)) $(if $(OUT),--out $(OUT))
 
 .PHONY: prediction
-prediction: bootstrap ## Hold predictions of `kubectl partisan plan` against the real cells of CELLS (build/results/scale-paper)
-	PYTHONPATH=operator/src $(PY) -m scale_tests.prediction $(or $(CELLS),build/results/scale-paper)
+prediction: bootstrap ## Hold predictions of `kubectl partisan plan` against the real cells of CELLS (build/results/scale-paper); page in OUT
+	PYTHONPATH=operator/src $(PY) -m scale_tests.prediction $(or $(CELLS),build/results/scale-paper) \
+	    $(if $(OUT),--out $(OUT))
 
 .PHONY: requirements
 requirements: bootstrap ## Lock the Python requirements anew

@@ -13,7 +13,7 @@ main(Arguments) ->
     Library = filename:join([filename:dirname(escript:script_name()), "..", "_build", "default"]),
     Compiled = [
         code:add_patha(filename:join([Library, "lib", Application, "ebin"]))
-     || Application <- ["partisan", "lasp", "workloads"]
+     || Application <- ["partisan", "lasp", "workloads", "node", "plan"]
     ],
     case lists:usort(Compiled) of
         [true] -> start(Arguments);
@@ -27,7 +27,8 @@ experiments() ->
             partisan_experiments,
             partisan_churn_experiments,
             adcounter_simulation,
-            adcounter_churn
+            adcounter_churn,
+            plan_curves
         ],
         Name <- Module:names()
     ].

@@ -16,10 +16,9 @@ from rich.console import Console
 
 from scale_tests.harness import terminal
 from scale_tests.harness.commands import CommandError, relative
-from scale_tests.prediction import pictures, report
-from scale_tests.prediction.compare import CellError, bars, cells, compare
-from scale_tests.results import versions
-from scale_tests.results.document import RESULTS, write
+from scale_tests.prediction import report
+from scale_tests.prediction.compare import CellError, cells, compare
+from scale_tests.results.document import RESULTS
 from scale_tests.results.tables import show_bars
 from scale_tests.simulate.runner import ERLANG, compile_runtime
 
@@ -36,7 +35,9 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--seed", type=int, default=1, help="the same one is the same prediction")
     root.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="as of `plan`")
     root.add_argument("--timeout", type=float, default=TIMEOUT_SECONDS, help="as of `plan`")
-    root.add_argument("--out", type=Path, default=RESULTS, help="where results go")
+    root.add_argument(
+        "--out", type=Path, default=RESULTS / "prediction", help="where page, pictures and JSON go"
+    )
     return root
 
 
@@ -65,7 +66,7 @@ def _run(console: Console, options: argparse.Namespace) -> int:
     found = cells(options.cells)
     program = own_simulator()
     comparisons = []
-    for cell in found:
+    for cell in found.whole:
         comparisons.append(
             compare(
                 cell,
@@ -77,22 +78,18 @@ def _run(console: Console, options: argparse.Namespace) -> int:
             )
         )
         console.print(report.table(comparisons[-1]))
-    directory = options.out / "prediction"
-    drawn = pictures.draw(comparisons, directory)
-    page = directory / "README.md"
-    page.write_text(report.written(comparisons, drawn[0], directory))
-    held = show_bars(console, bars(comparisons))
-    file = write(
-        report.document(
-            comparisons,
-            versions=versions.of_machine(),
-            started=started,
+    written = report.write(
+        report.Held(
             sources=options.cells,
+            cells=found,
+            comparisons=comparisons,
             seed=options.seed,
+            started=started,
         ),
         options.out,
     )
-    console.print("Written: {}, {} and {}".format(*map(relative, (file, page, drawn[0]))))
+    held = show_bars(console, written.bars)
+    console.print(f"Written: {relative(written.page)}, pictures and JSON beside it")
     return 0 if held else 1
 
 

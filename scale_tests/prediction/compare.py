@@ -16,6 +16,7 @@ from typing import Any
 from partisan_operator.plan import Assumptions, Prediction, manifest, predict
 from partisan_operator.plan.simulator import Simulator
 
+from scale_tests.experiments.report import SLOW
 from scale_tests.experiments.result import Result
 from scale_tests.experiments.result import result as read
 from scale_tests.results.bars import Bar
@@ -62,6 +63,9 @@ class Comparison:
     slowdown: float | None
     """How many times as long as counting takes the real run took: far above 1 the machine did not
     keep up, which no prediction of the protocols knows."""
+    busy: float | None
+    """The share of the machine's processors that nodes and control plane took over the real cell;
+    None where the machine is not known."""
     prediction: Prediction
     figures: tuple[Figure, ...]
 
@@ -70,10 +74,23 @@ class Comparison:
         """How tables call it."""
         return f"{self.nodes:,} {self.overlay} {self.synchronization}"
 
+    @property
+    def is_held(self) -> bool:
+        """Whether the machine kept up, so that the protocols decided how long the run took."""
+        return self.slowdown is not None and self.slowdown <= SLOW
+
+    def figure(self, name: str) -> Figure:
+        """One of its figures. Raises KeyError."""
+        for figure in self.figures:
+            if figure.name == name:
+                return figure
+        raise KeyError(name)
+
     def json(self) -> dict[str, Any]:
         """All of it, with the errors."""
         return {
             **{key: value for key, value in asdict(self).items() if key != "figures"},
+            "is_held": self.is_held,
             "prediction": self.prediction.json(),
             "figures": [
                 {**asdict(figure), "error_percent": figure.error_percent} for figure in self.figures
@@ -81,11 +98,20 @@ class Comparison:
         }
 
 
-def cells(paths: Iterable[Path]) -> list[Result]:
-    """The cells of files and of runs' directories that have come to their end, small ones first.
+@dataclass(frozen=True, kw_only=True)
+class Cells:
+    """The cells of some runs, small ones first."""
+
+    whole: list[Result]
+    """Those that have come to their end, without faults."""
+    others: list[Result]
+
+
+def cells(paths: Iterable[Path]) -> Cells:
+    """The cells of files and of runs' directories.
 
     Raises:
-        CellError: a path holds none.
+        CellError: a path holds none, or none of all has come to its end.
     """
     found: list[Result] = []
     for path in paths:
@@ -93,10 +119,11 @@ def cells(paths: Iterable[Path]) -> list[Result]:
         if not files:
             raise CellError(f"{path} holds no cells: give a directory of `python -m scale_tests`")
         found += [_cell(file) for file in files]
+    found.sort(key=lambda cell: (cell.nodes, cell.overlay, cell.synchronization, cell.trial))
     whole = [cell for cell in found if cell.converged and cell.error is None and not cell.faults]
     if not whole:
         raise CellError("no cell has converged without faults: there is nothing to compare with")
-    return sorted(whole, key=lambda cell: (cell.nodes, cell.overlay, cell.synchronization))
+    return Cells(whole=whole, others=[cell for cell in found if cell not in whole])
 
 
 def _cell(file: Path) -> Result:
@@ -160,6 +187,7 @@ def beside(cell: Result, prediction: Prediction) -> Comparison:
         speedup=cell.speedup,
         trial=cell.trial,
         slowdown=cell.slowdown,
+        busy=_busy(cell),
         prediction=prediction,
         figures=(
             figure("payload", "bytes", prediction.bytes_payload, cell.bytes_payload, held=True),
@@ -191,10 +219,25 @@ def pods_per_second(cell: Result) -> float:
     return (len(boots) - 1) / spread if spread > 0 else Assumptions().pods_per_second
 
 
+def _busy(cell: Result) -> float | None:
+    """What the nodes and the control plane took of the processors, from the apply to the end."""
+    if "cpus" not in cell.machine or cell.seconds_in_all <= 0:
+        return None
+    taken = sum(member.cpu_seconds for member in cell.members)
+    taken += sum(part.cpu_seconds for part in cell.control_plane)
+    return float(taken / cell.machine["cpus"] / cell.seconds_in_all)
+
+
 def bars(comparisons: Sequence[Comparison]) -> list[Bar]:
-    """The worst error of each figure that is held to something."""
+    """That there is a cell of each size to be held to, and the worst error of each figure.
+
+    Cells whose machine did not keep up are held to nothing.
+    """
+    held = [comparison for comparison in comparisons if comparison.is_held]
+    sizes = {comparison.nodes for comparison in comparisons}
+    covered = {comparison.nodes for comparison in held}
     worst: dict[str, tuple[float, Comparison]] = {}
-    for comparison in comparisons:
+    for comparison in held:
         for figure in comparison.figures:
             error = figure.error_percent
             if figure.held and error is not None:
@@ -202,6 +245,13 @@ def bars(comparisons: Sequence[Comparison]) -> list[Bar]:
                 if before is None or abs(error) > abs(before[0]):
                     worst[figure.name] = (error, comparison)
     return [
+        Bar(
+            name="sizes of which there is a cell whose machine kept up",
+            value=", ".join(f"{nodes:,}" for nodes in sorted(covered)) or "none",
+            bar=", ".join(f"{nodes:,}" for nodes in sorted(sizes)),
+            ok=covered == sizes,
+        )
+    ] + [
         Bar(
             name=f"{name}: predicted (simulated) off by at most, % ({comparison.name})",
             value=round(error, 1),

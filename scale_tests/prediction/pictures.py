@@ -8,12 +8,16 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
 from scale_tests.experiments.drawing import COLOURS
 from scale_tests.prediction.compare import MOST_PERCENT, Comparison, Figure
 from scale_tests.results.pictures import GREY, STYLE, save
 
 NAME = "predicted"
+
+UNITS = {"bytes": ("MB", 1e6), "s": ("s", 1.0)}
+"""How figures are drawn that are held to something: the unit, and how many of theirs it is."""
 
 
 def draw(comparisons: Sequence[Comparison], directory: Path) -> list[Path]:
@@ -38,13 +42,21 @@ def _panel(axes: Axes, name: str, comparisons: Sequence[Comparison]) -> None:
         if figure.name == name and _is_whole(figure)
     ]
     axes.set_title(name, loc="left", fontsize=10)
-    axes.set_xlabel(f"measured, {points[0][1].unit}" if points else "not measured")
     axes.set_ylabel("predicted")
     if not points:
+        axes.set_xlabel("not measured")
         return
+    unit, scale = UNITS[points[0][1].unit]
+    axes.set_xlabel(f"measured, {unit}")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    values = [value for _, f in points for value in (f.measured, f.predicted) if value]
+    values = [value / scale for _, f in points for value in (f.measured, f.predicted) if value]
+    # Over many decades there is room for the powers of ten alone.
+    subs = (1, 2, 5) if max(values) < 30 * min(values) else (1,)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=subs))
+        axis.set_major_formatter(FormatStrFormatter("%g"))
+        axis.set_minor_locator(NullLocator())
     ends = [min(values) / 1.5, max(values) * 1.5]
     off = MOST_PERCENT / 100
     axes.fill_between(
@@ -56,17 +68,23 @@ def _panel(axes: Axes, name: str, comparisons: Sequence[Comparison]) -> None:
         linewidth=0,
     )
     for mode in dict.fromkeys(comparison.synchronization for comparison, _ in points):
-        chosen = [figure for comparison, figure in points if comparison.synchronization == mode]
-        # Hollow, as everything that is simulated.
-        axes.plot(
-            [figure.measured or 0.0 for figure in chosen],
-            [figure.predicted or 0.0 for figure in chosen],
-            linestyle="none",
-            marker="o",
-            markerfacecolor="none",
-            color=COLOURS.get(mode, GREY),
-            label=mode,
-        )
+        # Hollow, as everything that is simulated; a cross where the machine did not keep up.
+        for marker, is_held in (("o", True), ("x", False)):
+            chosen = [
+                figure
+                for comparison, figure in points
+                if comparison.synchronization == mode and comparison.is_held == is_held
+            ]
+            if chosen:
+                axes.plot(
+                    [(figure.measured or 0.0) / scale for figure in chosen],
+                    [(figure.predicted or 0.0) / scale for figure in chosen],
+                    linestyle="none",
+                    marker=marker,
+                    markerfacecolor="none",
+                    color=COLOURS.get(mode, GREY),
+                    label=mode if is_held else f"{mode}, machine too slow",
+                )
     axes.legend(fontsize=8)
 
 

@@ -6,15 +6,16 @@ import argparse
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rich.console import Console
 
 from scale_tests.harness import terminal
 from scale_tests.harness.commands import CommandError, relative
 from scale_tests.results import versions
-from scale_tests.results.document import write
+from scale_tests.results.document import RESULTS, write
 from scale_tests.results.tables import show_bars
-from scale_tests.simulate import pictures, report, runner
+from scale_tests.simulate import page, pictures, report, runner
 from scale_tests.simulate.plan import plan
 
 
@@ -26,6 +27,8 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--quick", action="store_true", help="clusters of a tenth of the size")
     run.add_argument("--seed", type=int, default=1, help="the same seed is the same run")
     run.add_argument("--only", nargs="+", default=[], metavar="EXPERIMENT")
+    run.add_argument("--most", type=int, metavar="NODES", help="leave out what is larger")
+    run.add_argument("--out", type=Path, default=RESULTS, help="where results go")
     return root
 
 
@@ -42,24 +45,26 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(console: Console, options: argparse.Namespace) -> int:
-    jobs = plan(quick=options.quick, seed=options.seed, only=options.only)
+    jobs = plan(quick=options.quick, seed=options.seed, only=options.only, most=options.most)
     started = datetime.now(UTC)
     runner.compile_runtime()
     outcomes = runner.run_all(jobs)
     figures = report.cells(outcomes)
     report.show(console, figures, outcomes)
-    held = show_bars(console, report.bars(figures, outcomes))
-    file = write(
-        report.document(
-            figures,
-            outcomes,
-            versions=versions.of_machine(),
-            quick=options.quick,
-            started=started,
-        )
+    bars = report.bars(figures, outcomes)
+    held = show_bars(console, bars)
+    document = report.document(
+        figures,
+        outcomes,
+        bars,
+        versions=versions.of_machine(),
+        quick=options.quick,
+        started=started,
     )
+    file = write(document, options.out)
     pictured = file.with_suffix("")
     drawn = pictures.draw(figures, pictured)
+    page.write(figures, document["meta"], bars, drawn, pictured)
     console.print(f"Written: {relative(file)} and {len(drawn)} pictures in {relative(pictured)}")
     return 0 if held else 1
 

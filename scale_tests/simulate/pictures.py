@@ -11,9 +11,14 @@ from matplotlib.figure import Figure
 from scale_tests.results.pictures import STYLE, save
 from scale_tests.simulate.drawing import Figures
 from scale_tests.simulate.figure import Cell
-from scale_tests.simulate.plots import broadcasts, overlays, replicas
+from scale_tests.simulate.plots import broadcasts, growth, overlays, replicas
 
-PICTURES = (*broadcasts.PICTURES, *overlays.PICTURES, *replicas.PICTURES)
+PICTURES = (
+    *broadcasts.PICTURES,
+    *overlays.PICTURES,
+    *replicas.PICTURES,
+    *growth.PICTURES,
+)
 
 
 def draw(figures: Figures, directory: Path) -> list[Path]:

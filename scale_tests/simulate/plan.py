@@ -39,8 +39,12 @@ class Job:
 
 FULL = (
     # The longest first, so that the short ones fill the gap at the end.
-    # While they join, one every 2 ms, twenty cycles pass; one more for those who came last.
-    Job(experiment="scale", nodes=100_000, cycles=1, simulated=1),
+    *(
+        Job(experiment="scale_curves", nodes=nodes, cycles=1, simulated=3)
+        for nodes in (100_000, 10_000, 1_024, 128)
+    ),
+    # The only mode whose replicas stay small: ten thousand of the others' do not fit a machine.
+    Job(experiment="synchronization_aggregate", increments=12),
     Job(experiment="cyclon_healing", nodes=2_000, healing_cycles=200),
     Job(experiment="plumtree"),
     Job(experiment="scamp"),
@@ -52,7 +56,6 @@ FULL = (
     Job(experiment="one_contact", cycles=10),
     Job(experiment="burst", cycles=4),
     Job(experiment="burst", nodes=1_024, cycles=4),
-    Job(experiment="scale", cycles=2, simulated=1),
     *(
         Job(experiment="synchronization_aggregate", nodes=nodes)
         for nodes in (1024, 512, 256, 128, 64, 32)
@@ -76,13 +79,13 @@ FULL = (
 """The papers' sizes, and ten times that for the simulator itself."""
 
 
-def plan(*, quick: bool, seed: int, only: Sequence[str] = ()) -> list[Job]:
-    """The jobs of a run; `only` restricts them to some experiments.
+def plan(*, quick: bool, seed: int, only: Sequence[str] = (), most: int | None = None) -> list[Job]:
+    """The jobs of a run; `only` restricts them to some experiments, `most` to sizes up to this.
 
     Quick ones have the same experiments at a tenth of the size.
 
     Raises:
-        ValueError: `only` names an experiment that does not exist.
+        ValueError: `only` names an experiment that does not exist, or nothing is left to run.
     """
     known = {job.experiment for job in FULL}
     unknown = sorted(set(only) - known)
@@ -91,15 +94,20 @@ def plan(*, quick: bool, seed: int, only: Sequence[str] = ()) -> list[Job]:
             f"no experiment {', '.join(unknown)}: there are {', '.join(sorted(known))}"
         )
     jobs = [replace(job, seed=seed) for job in FULL if not only or job.experiment in only]
-    if not quick:
+    if quick:
+        jobs = [
+            replace(
+                job,
+                nodes=job.nodes // 10,
+                cycles=min(job.cycles, 20),
+                failure_cycles=10,
+                increments=min(job.increments, 18),
+            )
+            for job in jobs
+        ]
+    if most is None:
         return jobs
-    return [
-        replace(
-            job,
-            nodes=job.nodes // 10,
-            cycles=min(job.cycles, 20),
-            failure_cycles=10,
-            increments=min(job.increments, 18),
-        )
-        for job in jobs
-    ]
+    found = [job for job in jobs if job.nodes <= most]
+    if not found:
+        raise ValueError(f"nothing has so few nodes as {most:,}: raise --most")
+    return found

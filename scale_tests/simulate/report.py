@@ -13,7 +13,7 @@ from rich.table import Table
 
 from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
-from scale_tests.simulate import churn, published, synchronization
+from scale_tests.simulate import churn, curves, published, synchronization
 from scale_tests.simulate.figure import Cell
 from scale_tests.simulate.plan import PAPER_NODES, Job
 from scale_tests.simulate.runner import Measured, Outcome
@@ -104,16 +104,18 @@ def bars(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Bar]:
         if outcome.job.experiment == "hyparview" and outcome.job.nodes == PAPER_NODES:
             name = "CPU seconds for HyParView's experiment at 10,000 nodes"
             hold(name, outcome.cpu_seconds, "< 120", ok=outcome.cpu_seconds < 120)
-        if outcome.job.experiment == "scale":
-            reached = [c.value for c in outcome.cells if c.parameter == "reliability"]
-            name = f"broadcast reaches of {outcome.job.nodes:,} nodes, %"
-            hold(name, reached[0], ">= 99.9", ok=reached[0] >= 99.9)
-    return held + synchronization.bars(synchronization.rows(figures)) + churn.bars(figures)
+    return [
+        *held,
+        *curves.bars(curves.rows(figures)),
+        *synchronization.bars(synchronization.rows(figures)),
+        *churn.bars(figures),
+    ]
 
 
 def document(
     figures: Sequence[Cell],
     outcomes: Sequence[Outcome],
+    held: Sequence[Bar],
     *,
     versions: Mapping[str, str],
     quick: bool,
@@ -125,7 +127,7 @@ def document(
         started=started,
         versions=versions,
         cells=[asdict(cell) for cell in figures],
-        bars=bars(figures, outcomes),
+        bars=held,
         config=[asdict(outcome.job) for outcome in outcomes],
         seed=outcomes[0].job.seed,
         quick=quick,
@@ -147,7 +149,7 @@ def show(console: Console, figures: Sequence[Cell], outcomes: Sequence[Outcome])
     tabled = [
         c
         for c in figures
-        if c.experiment != synchronization.EXPERIMENT
+        if c.experiment not in (synchronization.EXPERIMENT, curves.EXPERIMENT)
         and (isinstance(c.parameter, str) or not c.experiment.startswith(CURVES))
     ]
     for experiment, group in groupby(
@@ -162,6 +164,10 @@ def show(console: Console, figures: Sequence[Cell], outcomes: Sequence[Outcome])
     if transmitted:
         console.print(synchronization.table(transmitted))
         console.print(f"* {synchronization.NOTE}", style="dim", markup=False)
+    grown = curves.rows(figures)
+    if grown:
+        console.print(curves.table(grown))
+        console.print(f"* {curves.NOTE}", style="dim", markup=False)
     took = Table(title="simulated: what it took", title_justify="left")
     for column in ("experiment", "nodes", "seconds", "CPU seconds"):
         took.add_column(column, justify="left" if column == "experiment" else "right")

@@ -50,6 +50,21 @@ NOTE = (
 )
 
 
+HEAD = (
+    "mode",
+    "nodes",
+    "simulated increments",
+    "payload",
+    "published",
+    "control",
+    "frames",
+    "least",
+    "seconds behind",
+    "seconds to converge",
+)
+"""What `columns` are."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """What one way to synchronise transmits in a cluster of one size, in GiB."""
@@ -127,33 +142,27 @@ def bars(measured: Sequence[Row]) -> list[Bar]:
     ]
 
 
+def columns(row: Row) -> tuple[str, ...]:
+    """A row in words, under `HEAD`."""
+    return (
+        row.mode,
+        f"{row.nodes:,}",
+        f"{row.increments}",
+        f"{row.payload:.4g}",
+        "" if row.published is None else f"{row.published:g}",
+        f"{row.control:.2g}",
+        f"{row.frames:.4g}",
+        f"{least(row.nodes):.2g}",
+        f"{row.seconds_behind:.1f}",
+        f"{row.seconds_to_converge:.1f}",
+    )
+
+
 def table(measured: Sequence[Row]) -> Table:
     """The rows as a table for the terminal."""
     drawn = Table(title="simulated: transmission of the ad counter, GiB", title_justify="left")
-    drawn.add_column("mode")
-    for column in (
-        "nodes",
-        "simulated increments",
-        "payload",
-        "published",
-        "control",
-        "frames",
-        "least",
-        "seconds behind",
-        "seconds to converge",
-    ):
-        drawn.add_column(column, justify="right")
+    for column in HEAD:
+        drawn.add_column(column, justify="left" if column == HEAD[0] else "right")
     for row in measured:
-        drawn.add_row(
-            row.mode,
-            f"{row.nodes:,}",
-            f"{row.increments}",
-            f"{row.payload:.4g}",
-            "" if row.published is None else f"{row.published:g}",
-            f"{row.control:.2g}",
-            f"{row.frames:.4g}",
-            f"{least(row.nodes):.2g}",
-            f"{row.seconds_behind:.1f}",
-            f"{row.seconds_to_converge:.1f}",
-        )
+        drawn.add_row(*columns(row))
     return drawn

@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from scale_tests.results.units import GIB
-from scale_tests.simulate import churn, pictures, published, report, synchronization
+from scale_tests.simulate import (
+    churn,
+    curves,
+    page,
+    pictures,
+    published,
+    report,
+    synchronization,
+)
 from scale_tests.simulate.plan import Job, plan
 from scale_tests.simulate.runner import Outcome, outcome
 
@@ -48,7 +56,7 @@ def test_a_difference_at_another_size_says_so() -> None:
 
 
 def test_what_no_paper_has_is_not_compared() -> None:
-    [cell] = report.cells([hyparview(line("scale", "hyparview", "events", 1e6))])
+    [cell] = report.cells([hyparview(line("churn", "kill_10", "killed", 1e3))])
     assert cell.paper_value is None
     assert cell.explanation is None
 
@@ -73,7 +81,10 @@ def test_the_document_has_meta_cells_and_bars() -> None:
     done = hyparview(line("reliability", "hyparview", 80, 100.0))
     figures = report.cells([done])
     started = datetime(2026, 1, 1, tzinfo=UTC)
-    document = report.document(figures, [done], versions={"otp": "25"}, quick=True, started=started)
+    bars = report.bars(figures, [done])
+    document = report.document(
+        figures, [done], bars, versions={"otp": "25"}, quick=True, started=started
+    )
     assert document["meta"]["quick"] is True
     assert document["meta"]["seed"] == 7
     assert document["meta"]["versions"]["otp"] == "25"
@@ -91,6 +102,7 @@ def test_pictures_are_titled_simulated(tmp_path: Path) -> None:
     lines += transmission("state", 32) + transmission("state", 64)
     lines += [line("churn_reach", "kill_50", 0.05, 90.0), line("churn_reach", "churn", 9, 100.0)]
     lines += [line("churn_behind_delta", "partition", 9, 12.0)]
+    lines += grown(128) + grown(100_000)
     files = pictures.draw(report.cells([hyparview(*lines)]), tmp_path)
     assert {file.stem for file in files} == {picture.name for picture in pictures.PICTURES}
     for file in files:
@@ -132,6 +144,13 @@ def test_quick_plans_are_a_tenth() -> None:
     assert {job.seed for job in quick} == {3}
 
 
+def test_what_is_larger_is_left_out() -> None:
+    jobs = plan(quick=False, seed=1, only=["scale_curves"], most=1024)
+    assert [job.nodes for job in jobs] == [1024, 128]
+    with pytest.raises(ValueError, match="nothing has so few nodes as 2: raise --most"):
+        plan(quick=True, seed=1, most=2)
+
+
 def test_a_wrong_name_is_refused() -> None:
     with pytest.raises(ValueError, match=r"no experiment hyperview: there are burst, .*, cyclon"):
         plan(quick=True, seed=1, only=["hyperview"])
@@ -141,6 +160,68 @@ def test_the_arguments_are_the_scripts() -> None:
     arguments = Job(experiment="scamp", nodes=5).arguments()
     assert arguments[:2] == ["scamp", "nodes=5"]
     assert "cycles=50" in arguments
+
+
+def grown(nodes: int, **changes: float) -> list[dict[str, Any]]:
+    """Of an overlay of some size; `changes` are of its figures."""
+    values = {
+        "join_seconds_median": 0.08,
+        "join_seconds_most": 0.4,
+        "whole_seconds": 0.1,
+        "mean_degree": 5.2,
+        "least_degree": 3,
+        "most_degree": 6,
+        "components": 1,
+        "forming_bytes_per_node": 9600,
+        "bytes_per_node_second": 750,
+        "messages_per_node_second": 4.5,
+        "broadcast_reach": 100.0,
+        "broadcast_hops": 12,
+        "broadcast_seconds": 0.11,
+        "heap_bytes_per_node": 7000,
+        "events": 1e6,
+        "events_per_cpu_second": 1e5,
+    }
+    return [
+        {**line(curves.EXPERIMENT, "hyparview", parameter, value), "nodes": nodes}
+        for parameter, value in {**values, **changes}.items()
+    ]
+
+
+def test_sizes_are_rows_the_small_ones_first() -> None:
+    figures = report.cells([hyparview(*grown(100_000), *grown(128, broadcast_hops=7))])
+    rows = curves.rows(figures)
+    assert [(row.nodes, row.broadcast_hops) for row in rows] == [(128, 7), (100_000, 12)]
+    assert curves.head(rows) == ["", "128 nodes", "100,000 nodes"]
+    assert ["a broadcast's last hop", "7", "12"] in curves.lines(rows)
+
+
+def test_every_size_is_held_to_one_component_that_broadcasts_reach() -> None:
+    figures = report.cells([hyparview(*grown(128), *grown(1024, components=2, broadcast_reach=99))])
+    assert [(bar.value, bar.ok) for bar in curves.bars(curves.rows(figures))] == [
+        (1, True),
+        (100.0, True),
+        (2, False),
+        (99, False),
+    ]
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_run_in_which_clusters_grew_has_a_page(tmp_path: Path, counted: bool) -> None:
+    lines = grown(128) + grown(100_000)
+    done = hyparview(*lines, *(transmission("aggregate", 10_000, 12) if counted else []))
+    figures = report.cells([done])
+    held = report.bars(figures, [done])
+    started = datetime(2026, 1, 1, tzinfo=UTC)
+    meta = report.document(figures, [done], held, versions={}, quick=False, started=started)["meta"]
+    drawn = pictures.draw(figures, tmp_path)
+    file = page.write(figures, meta, held, drawn, tmp_path)
+    assert file is not None
+    text = file.read_text()
+    assert "|  | 128 nodes | 100,000 nodes |" in text
+    assert "(scale_curves.svg)" in text
+    assert ("| aggregate | 10,000 | 12 |" in text) == counted
+    assert page.write([], meta, [], [], tmp_path) is None
 
 
 def faults(*, healed: bool, counted: float) -> list[dict[str, Any]]:

@@ -14,6 +14,9 @@
 -export([joined/1]).
 -export([links/1]).
 -export([is_whole/1]).
+-export([broadcast/2]).
+-export([heard/1]).
+-export([sim/1]).
 
 -type ordinal() :: plan_names:ordinal().
 -type milliseconds() :: non_neg_integer().
@@ -24,6 +27,9 @@
 
 %% What has been sent so far.
 -type sent() :: #{messages := non_neg_integer(), bytes := non_neg_integer()}.
+
+%% How many pods have got the latest broadcast, and the most links that it has passed to one.
+-type heard() :: #{pods := non_neg_integer(), hops := non_neg_integer()}.
 
 %% `boot_gap_us': microseconds between the starts of two nodes.
 -type options() :: #{
@@ -36,7 +42,7 @@
     _ => _
 }.
 
--export_type([change/0, sent/0, options/0]).
+-export_type([change/0, sent/0, heard/0, options/0]).
 
 %% What the watcher notes; `changes' of one step, the latest first.
 -record(noted, {
@@ -44,7 +50,9 @@
     ping :: pos_integer(),
     changes = [] :: [change()],
     messages = 0 :: non_neg_integer(),
-    bytes = 0 :: non_neg_integer()
+    bytes = 0 :: non_neg_integer(),
+    broadcasts = 0 :: non_neg_integer(),
+    heard = #{pods => 0, hops => 0} :: heard()
 }).
 
 -record(overlay, {
@@ -126,6 +134,25 @@ is_whole(#overlay{joined = Joined, names = Names, sim = Sim}) ->
     map_size(Joined) =:= plan_names:size(Names) andalso
         partisan_graph:component_count(partisan_sim:links(Sim)) =:= 1.
 
+%% @doc A pod broadcasts something to all; `heard/1' is about that from now on.
+-spec broadcast(ordinal(), t()) -> t().
+broadcast(Ordinal, #overlay{sim = Sim, names = Names} = O) ->
+    #noted{broadcasts = Before} = Noted = partisan_sim:watched(Sim),
+    Fresh = Noted#noted{broadcasts = Before + 1, heard = #{pods => 0, hops => 0}},
+    Watched = partisan_sim:watch(fun note/4, Fresh, Sim),
+    O#overlay{sim = partisan_sim:broadcast(plan_names:index(Ordinal, Names), Before + 1, Watched)}.
+
+%% @doc What has become of the latest broadcast so far.
+-spec heard(t()) -> heard().
+heard(#overlay{sim = Sim}) ->
+    #noted{heard = Heard} = partisan_sim:watched(Sim),
+    Heard.
+
+%% @doc The simulated nodes.
+-spec sim(t()) -> partisan_sim:t().
+sim(#overlay{sim = Sim}) ->
+    Sim.
+
 %% Internals.
 
 boot_due(Until, #overlay{booted = Booted, names = Names, gap = Gap} = O) ->
@@ -150,8 +177,22 @@ alone(Names, #overlay{booted = Booted, joined = Joined}) ->
         _ -> Joined
     end.
 
-note(Index, _Event, Effects, Noted) ->
-    lists:foldl(fun(Effect, Acc) -> noted(Effect, Index, Acc) end, Noted, Effects).
+note(Index, Event, Effects, Noted) ->
+    lists:foldl(
+        fun
+            ({deliver, Payload}, Acc) -> delivered(Payload, Event, Acc);
+            (Effect, Acc) -> noted(Effect, Index, Acc)
+        end,
+        Noted,
+        Effects
+    ).
+
+%% What is still on its way of an earlier broadcast counts no more.
+delivered(Latest, Event, #noted{broadcasts = Latest, heard = Heard} = Noted) ->
+    #{pods := Pods, hops := Hops} = Heard,
+    Noted#noted{heard = #{pods => Pods + 1, hops => max(Hops, partisan_trial:hops(Event))}};
+delivered(_Earlier, _Event, Noted) ->
+    Noted.
 
 noted({send, _Peer, Message}, _Index, #noted{names = Names, messages = M, bytes = B} = Noted) ->
     {Bytes, _} = partisan_frame:overlay(plan_names:real(Message, Names)),

@@ -22,8 +22,7 @@
     | cyclon_healing
     | cyclon_acked
     | scamp
-    | xbot
-    | scale.
+    | xbot.
 
 -type options() :: #{
     nodes := pos_integer(),
@@ -57,8 +56,7 @@ names() ->
         cyclon_healing,
         cyclon_acked,
         scamp,
-        xbot,
-        scale
+        xbot
     ].
 
 %% @doc Runs an experiment; the cells go to `emit' as they come.
@@ -91,9 +89,7 @@ run(cyclon_acked, #{cycles := Cycles} = O) ->
 run(scamp, O) ->
     scamp(O);
 run(xbot, O) ->
-    xbot(O);
-run(scale, O) ->
-    scale(O).
+    xbot(O).
 
 failures() ->
     [10, 20, 30, 40, 50, 60, 70, 80, 90, 95].
@@ -266,29 +262,3 @@ xbot(#{cycles := Cycles} = O) ->
     emit(link_cost, hyparview, Cycles, Reference, O),
     emit(link_cost_reduction, xbot, percent, 100 * (1 - lists:last(Costs) / Reference), O),
     reliability(xbot, [30, 50, 80], After, O).
-
-%% Size.
-
-scale(#{cycles := Cycles} = O) ->
-    Started = erlang:monotonic_time(millisecond),
-    {CpuStarted, _} = statistics(runtime),
-    Trial = partisan_trial:run_cycles(Cycles, flooded_hyparview(#{contact => random}, O)),
-    Passed = max(1, erlang:monotonic_time(millisecond) - Started),
-    {CpuEnded, _} = statistics(runtime),
-    #{events := Events} = partisan_sim:stats(partisan_trial:sim(Trial)),
-    emit(scale, hyparview, events, Events, O),
-    emit(scale, hyparview, events_per_second, 1000 * Events / Passed, O),
-    % Where other programs share the machine, this is what does not depend on them.
-    CpuMilliseconds = max(1, CpuEnded - CpuStarted),
-    emit(scale, hyparview, events_per_cpu_second, 1000 * Events / CpuMilliseconds, O),
-    emit(scale, hyparview, bytes_per_node, live_bytes() / maps:get(nodes, O), O),
-    {[Outcome], _} = partisan_trial:broadcasts(1, Trial),
-    emit(scale, hyparview, reliability, mean(shares([Outcome])), O),
-    emit(scale, hyparview, components, maps:get(components, partisan_trial:shape(Trial)), O).
-
-%% What is alive on the heap of this process, which is the cluster and next to nothing else.
-live_bytes() ->
-    true = erlang:garbage_collect(),
-    {_, Info} = process_info(self(), garbage_collection_info),
-    % Words that survived it; the heap's own size includes room to grow.
-    proplists:get_value(recent_size, Info) * erlang:system_info(wordsize).

@@ -14,6 +14,7 @@
 -export([draw/2]).
 -export([broadcasts/2]).
 -export([broadcast_from/2]).
+-export([hops/1]).
 -export([reached_on_graph/2]).
 -export([shape/1]).
 -export([link_cost/1]).
@@ -173,6 +174,8 @@ delivery(_Index, Event, Effects, {Payload, Delivered, Hops} = Acc) ->
         false -> Acc
     end.
 
+%% @doc How many links a broadcast has passed that an event delivers.
+-spec hops(partisan_stack:event()) -> non_neg_integer().
 hops({message, _From, {broadcast, {gossip, _Id, Round, _Payload}}}) -> Round + 1;
 hops({broadcast, _Payload}) -> 0.
 
