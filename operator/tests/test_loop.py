@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from loop_rig import CLUSTER, NAMESPACE, SECRET, SET, Rig
-from partisan_operator.loop import ClusterLoop
+from partisan_operator.loop import LEAST_PAUSE, ClusterLoop, least_pause
 from partisan_operator.observe.scraper import RefusedError, ScrapeError
 
 
@@ -26,6 +26,23 @@ async def test_from_a_spec_to_a_run_that_converged(rig: Rig) -> None:
     assert rig.status["phase"] == "Converged"
     assert (rig.status["workload"]["value"], rig.status["workload"]["incrementsSum"]) == (6, 6)
     assert rig.events() == ["OverlayFormed", "RunStarted", "RunConverged"]
+
+
+@pytest.mark.parametrize(
+    ("computed", "nodes", "settled", "seconds"),
+    [
+        (0.01, 3, False, LEAST_PAUSE),
+        # A large cluster that forms changes all the time; its nodes have other things to do.
+        (0.8, 1024, False, 5.12),
+        # The operator computes for as long, or a fifth of the time, and not for ever.
+        (8.0, 1024, False, 8.0),
+        (2.0, 1024, True, 8.0),
+    ],
+)
+def test_a_loop_sleeps_longer_the_more_a_look_takes(
+    computed: float, nodes: int, settled: bool, seconds: float
+) -> None:
+    assert least_pause(computed, nodes=nodes, settled=settled) == pytest.approx(seconds)
 
 
 async def test_a_settled_cluster_is_not_written_to(rig: Rig) -> None:

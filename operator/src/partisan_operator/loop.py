@@ -70,6 +70,15 @@ class Tools:
     turns: Turns = field(default_factory=Turns)
 
 
+def least_pause(computed: float, *, nodes: int, settled: bool) -> float:
+    """Return how many seconds a loop sleeps at least, whatever happens, after a look.
+
+    `computed` is the processor time that the operator took for it, of a cluster of so many nodes.
+    """
+    share = computed * (_SHARE_OF_TIME if settled else 1)
+    return max(LEAST_PAUSE, share, nodes / NODES_PER_SECOND)
+
+
 class ClusterLoop:
     """Looks after one cluster for as long as it exists."""
 
@@ -112,11 +121,7 @@ class ClusterLoop:
             if pause is None:
                 return
             settled = pause >= self._tools.settings.idle_period
-            least = max(
-                LEAST_PAUSE,
-                computed * (_SHARE_OF_TIME if settled else 1),
-                self._nodes / NODES_PER_SECOND,
-            )
+            least = least_pause(computed, nodes=self._nodes, settled=settled)
             await asyncio.sleep(least)
             await self._sleep(pause - least)
 
