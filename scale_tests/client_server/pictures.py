@@ -18,19 +18,22 @@ from scale_tests.results.pictures import BLUE, GREEN, GREY, STYLE, VERMILION, sa
 _PASSED = 1.2
 """How far beyond the end of the run without bounds the closer look goes, as a factor."""
 
+_SHORT = 0.5
+"""Of what share of the longest run a closer look at the beginning shows more."""
+
 
 def draw(cells: Sequence[Cell], directory: Path) -> list[Picture]:
     """Draws the runs, of which there is at least one, into `directory`."""
+    closer = " On the right the same until a while after that." if _collapse(cells) else ""
     speed = f"Speedup {cells[0]['speedup']:g}. Nodes are processes of one machine."
     pictures = (
         (
             "client-server",
             "Memory of a server, with bounds and without",
             _plot_memory,
-            "Proportional set size of the largest server, second by second from the start of the "
-            "count; both axes of memory are logarithmic. Dashed: the limit at which a server is "
-            "taken to have collapsed, and the run is ended (a cross). On the right the same until "
-            "the run without bounds has ended.",
+            "Proportional set size of the largest server, from the start of the count, on a "
+            "logarithmic axis. Dashed: the limit at which a server is taken to have collapsed, and "
+            f"the run is ended (a cross).{closer}",
         ),
         (
             "client-server-count",
@@ -61,20 +64,26 @@ def colour(run: Run) -> str:
 
 
 def _plot_memory(figure: Figure, cells: Sequence[Cell]) -> None:
-    ended = [lasted(cell) for cell in cells if not cell["bounded"]]
-    panels = figure.subplots(1, 2, sharey=True, squeeze=False)[0] if ended else [figure.subplots()]
+    collapse = _collapse(cells)
+    panels = figure.subplots(1, 1 if collapse is None else 2, sharey=True, squeeze=False)[0]
     for axes in panels:
         _plot_servers(axes, cells)
         axes.set_xlabel("seconds of the run")
-    whole, *closer = panels
-    for axes in closer:
-        axes.set_xlim(0, _PASSED * max(ended))
-        axes.set_title("until the end without bounds", loc="left", fontsize=10)
-        axes.set_ylabel("")
-    whole.set_title("the whole runs", loc="left", fontsize=10)
+    whole = panels[0]
+    if collapse is not None:
+        whole.set_title("the whole runs", loc="left", fontsize=10)
+        panels[1].set_title("until the end without bounds", loc="left", fontsize=10)
+        panels[1].set_xlim(0, _PASSED * collapse)
     whole.set_ylabel("memory of the largest server, MiB")
     handles, labels = whole.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2)
+
+
+def _collapse(cells: Sequence[Cell]) -> float | None:
+    """When a run without bounds had ended, if that was long before the others."""
+    ended = [lasted(cell) for cell in cells if not cell["bounded"]]
+    longest = max(lasted(cell) for cell in cells)
+    return max(ended) if ended and max(ended) < _SHORT * longest else None
 
 
 def _plot_servers(axes: Axes, cells: Sequence[Cell]) -> None:
