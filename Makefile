@@ -128,8 +128,8 @@ bench-formation: bootstrap ## Measure how clusters form and fail, one virtual ma
 	$(PY) -m scale_tests.formation
 
 .PHONY: bench-client-server
-bench-client-server: bootstrap ## Show that a server's memory is bounded, and what happens without bounds (QUICK=1: 128 clients)
-	$(PY) -m scale_tests.client_server
+bench-client-server: bootstrap ## Show that a server's memory is bounded, and what happens without bounds (OUT=DIRECTORY; QUICK=1: 128 clients)
+	$(PY) -m scale_tests.client_server $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-runtime
 bench-runtime: bootstrap ## Measure the runtime beside Distributed Erlang and raw sockets; as root (QUICK=1: fewer points)
@@ -152,8 +152,8 @@ scale-quick: bootstrap ## The same on three small sizes, in under ten minutes; a
 	$(PY) -m scale_tests run experiments/quick.yaml --out build/results/scale-quick
 
 .PHONY: bench-churn
-bench-churn: bootstrap ## Kill, churn and cut in two a cluster of NODES (64) that counts (QUICK=1: 16 nodes, shorter)
-	$(PY) -m scale_tests.churn $(if $(NODES),--nodes $(NODES))
+bench-churn: bootstrap ## Kill, churn and cut in two a cluster of NODES (64) that counts (OUT=DIRECTORY; QUICK=1: 16 nodes)
+	$(PY) -m scale_tests.churn $(if $(NODES),--nodes $(NODES)) $(if $(OUT),--out $(OUT))
 
 .PHONY: simulate
 simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (QUICK=1: a tenth of the size; ONLY=scale_curves)

@@ -2,9 +2,9 @@
 
 Applies a PartisanCluster, kills a tenth, a third and half of its nodes at once, churns it, cuts its
 network in two, and waits after each for one component and an exact account. Prints a table, writes
-build/results/churn.json and build/results/churn/; ends with 1 when a bar is missed. `QUICK=1`: 16
-nodes and shorter faults. `python -m scale_tests.churn heal` removes what a killed run has left in
-this machine's packet filter.
+JSON, pictures and a page into the directory of `--out` (build/results/churn); ends with 1 when a
+bar is missed. `QUICK=1`: 16 nodes and shorter faults. `python -m scale_tests.churn heal` removes
+what a killed run has left in this machine's packet filter.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -36,6 +37,7 @@ from scale_tests.harness.removal import remove_cluster
 from scale_tests.localkube import partition
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.results import versions
+from scale_tests.results.document import RESULTS
 from scale_tests.results.tables import show_bars
 
 NAMESPACE = "partisan-churn"
@@ -56,6 +58,13 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument(
         "--synchronization", choices=("State", "Delta", "Tree"), default="Delta", metavar="MODE"
     )
+    root.add_argument(
+        "--out",
+        type=Path,
+        default=RESULTS / "churn",
+        metavar="DIRECTORY",
+        help="where the page, its pictures and churn.json go",
+    )
     return root
 
 
@@ -75,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
     if not 4 <= programme.nodes <= 1024:
         parser().error(f"argument --nodes: {programme.nodes} is not between 4 and 1024")
     return terminal.run(
-        lambda: _run(Console(), programme, quick=quick),
+        lambda: _run(Console(), programme, options.out.resolve(), quick=quick),
         ApiError,
         CommandError,
         ConfigurationError,
@@ -90,7 +99,7 @@ def _heal() -> int:
     return 0
 
 
-def _run(console: Console, programme: Programme, *, quick: bool) -> int:
+def _run(console: Console, programme: Programme, directory: Path, *, quick: bool) -> int:
     environment = environments.bring_up()
     if not environment.local:
         console.print(
@@ -108,7 +117,7 @@ def _run(console: Console, programme: Programme, *, quick: bool) -> int:
     recorder, conductor, last = _record(console, environment, cluster, programme)
     if not recorder.samples:
         return 1
-    directory, bars = report.write(
+    bars = report.write(
         report.Recorded(
             programme=programme,
             started=started,
@@ -119,7 +128,8 @@ def _run(console: Console, programme: Programme, *, quick: bool) -> int:
             samples=recorder.samples,
             missed=recorder.missed,
             last=last,
-        )
+        ),
+        directory,
     )
     _show(console, [result.outcome(p, recorder.samples) for p in conductor.phases])
     held = show_bars(console, bars)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from scale_tests.churn.result import Outcome
 from scale_tests.churn.timeline import Phase, Sample, phase_at, rates, sent
+from scale_tests.results.page import Picture
 from scale_tests.results.pictures import (
     BLUE,
     GREEN,
@@ -37,28 +38,30 @@ class Material:
     outcomes: Sequence[Outcome]
 
 
-@dataclass(frozen=True)
-class Picture:
-    """One picture: its file, its title, its height in inches, what plots it."""
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """One picture: its file, its title, its height in inches, what plots it, what it shows."""
 
     name: str
     title: str
     height: float
     plot: Callable[[Figure, Material], None]
+    caption: str
 
 
-def draw(material: Material, directory: Path, subtitle: str) -> list[Path]:
-    """Draws every picture into `directory` and returns the files."""
-    files: list[Path] = []
-    for picture in PICTURES:
+def draw(material: Material, directory: Path, subtitle: str) -> list[Picture]:
+    """Draws every picture into `directory`."""
+    drawn = []
+    for picture in PLOTS:
         with mpl.rc_context(STYLE):
             figure = Figure(figsize=(8, picture.height), layout="tight")
             picture.plot(figure, material)
             figure.suptitle(picture.title, x=0.02, ha="left", fontweight="bold", fontsize=12)
             figure.text(0.02, 0.005, subtitle, fontsize=7.5, color=GREY)
             figure.tight_layout(rect=(0, 0.02, 1, 0.99))
-            files += save(figure, directory, picture.name)
-    return files
+            svg, _png = save(figure, directory, picture.name)
+        drawn.append(Picture(title=picture.title, file=svg, caption=picture.caption))
+    return drawn
 
 
 def plot_timeline(figure: Figure, material: Material) -> None:
@@ -166,7 +169,57 @@ def plot_recovery(figure: Figure, material: Material) -> None:
     axes.legend(fontsize=9)
 
 
-PICTURES = (
-    Picture("churn", "Killed, churned and cut in two while it counts", 6, plot_timeline),
-    Picture("churn-recovery", "How long each fault lasts on", 4, plot_recovery),
+def plot_traffic(figure: Figure, material: Material) -> None:
+    """Bytes per second and node during each fault, until all were one component again."""
+    axes = figure.subplots()
+    figures: tuple[tuple[str, str, Callable[[Outcome], float]], ...] = (
+        ("frames, on all channels", BLUE, lambda o: o.bytes_per_second_and_node),
+        ("of which counters", GREEN, lambda o: o.payload_per_second_and_node),
+    )
+    for row, (label, colour, of) in enumerate(figures):
+        places = [index + 0.4 * (row - 0.5) for index in range(len(material.outcomes))]
+        bars = axes.bar(places, [of(o) for o in material.outcomes], 0.38, color=colour, label=label)
+        axes.bar_label(bars, fmt="{:,.0f}", fontsize=8)
+    axes.set_xticks(range(len(material.outcomes)), [o.name for o in material.outcomes])
+    axes.set_ylabel("bytes per second and node")
+    axes.grid(axis="x", visible=False)
+    axes.legend(fontsize=9)
+
+
+PLOTS = (
+    Plot(
+        name="churn",
+        title="Killed, churned and cut in two while it counts",
+        height=6,
+        plot=plot_timeline,
+        caption=(
+            "Against seconds since the apply; each fault is shaded from its beginning until all "
+            "nodes are one component again. Above, how many of all nodes are joined, and the share "
+            "of the survivors that is connected over links that carry; in the middle, what nodes "
+            "have counted, what the foremost and the last replica hold of it, and what is lost; "
+            "below, frames sent by all nodes, over five seconds."
+        ),
+    ),
+    Plot(
+        name="churn-recovery",
+        title="How long each fault lasts on",
+        height=4,
+        plot=plot_recovery,
+        caption=(
+            "From the end of the fault (the kill, the last of the churn's, the healing) until the "
+            "survivors are one component for good, until all nodes are back and in it, and until "
+            "every replica holds all that had been counted but what is lost."
+        ),
+    ),
+    Plot(
+        name="churn-bytes",
+        title="What the nodes send meanwhile",
+        height=4,
+        plot=plot_traffic,
+        caption=(
+            "From the beginning of each fault until all nodes are one component again, beside a "
+            "while without any. Frames are all messages as channels write them, counters the part "
+            "of them that is the ad counter's own."
+        ),
+    ),
 )

@@ -1,4 +1,4 @@
-"""The result directory: `churn.json`, the samples, the pictures and a page."""
+"""The result directory: `churn.json`, the samples, the pictures and a page in both forms."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scale_tests.churn import pictures, result
+from scale_tests.churn.account import Account, accounts
 from scale_tests.churn.programme import Programme
 from scale_tests.churn.result import Outcome
 from scale_tests.churn.timeline import Phase, Sample, phase_at, sent
@@ -23,9 +24,9 @@ from scale_tests.results.page import (
     bars_table,
     hardware,
     listed,
-    markdown,
 )
-from scale_tests.results.units import seconds
+from scale_tests.results.page import write as write_page
+from scale_tests.results.units import MIB, seconds
 
 COLUMNS = (
     "fault",
@@ -42,15 +43,24 @@ COLUMNS = (
 )
 """The table's columns; times are counted from the end of the fault, but for `told`."""
 
-_TERMS = (
-    "Times are from the end of the fault (the kill, the last of the churn's, the healing) but for "
-    "*told*: from the beginning of the partition until the status has the condition "
-    "OverlayConnected=False, Partitioned. *Reach* is the share of the survivors in one component, "
-    "in looks that at least 90 % of them answered. *Accounted*: every replica holds all increments "
-    "but those lost, and no more. *Lost*: counted by nodes that were killed before they had told "
-    "anybody. Bytes are frames, and CRDT payload."
+_FAULTS = (
+    "Every node is a pod. Times are from the end of the fault (the kill, the last of the churn's, "
+    "the healing) but for `told`: from the beginning of the partition until the status has the "
+    "condition OverlayConnected=False, Partitioned. Reach is the share of the survivors in one "
+    "component, in looks that at least 90 % of them answered. Accounted: every replica holds all "
+    "increments but those lost, and no more. Lost: counted by nodes that were killed before they "
+    "had told anybody. Bytes are frames, and CRDT payload, from the beginning of the fault until "
+    "one component."
 )
 """What the columns mean, for readers of the page."""
+
+_ACCOUNTS = (
+    "Due are the increments made until all nodes were one component again, without those lost. "
+    "The account is right when every replica holds what is due, and none more than has been made "
+    "without the lost. While all count replicas are behind by what is on its way; when the count "
+    "has ended value + lost = increments in every one of them."
+)
+"""What the columns of the accounts mean."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,19 +80,20 @@ class Recorded:
     """The sample that ended the count."""
 
 
-def write(recorded: Recorded, results: Path = RESULTS) -> tuple[Path, list[Bar]]:
-    """Writes everything and returns the directory, under `results`, and the bars.
+def write(recorded: Recorded, directory: Path, *, latest: Path = RESULTS) -> list[Bar]:
+    """Writes everything into `directory` and returns the bars. There has to be a sample.
 
-    There has to be a sample.
+    The JSON is written into `latest`, too, where each measurement's last result is.
     """
-    directory = results / "churn"
     outcomes = [result.outcome(phase, recorded.samples) for phase in recorded.phases]
     bars = result.bars(outcomes, recorded.last, planned=recorded.programme.faults)
+    told = accounts(recorded.phases, recorded.samples, recorded.last)
     measured = documents.document(
         "churn",
         started=recorded.started,
         versions=recorded.versions,
         cells=[{"figure": "fault", **asdict(outcome)} for outcome in outcomes]
+        + [{"figure": "account", **asdict(account)} for account in told]
         + [{"figure": "sample", **cell} for cell in _samples(recorded)],
         bars=bars,
         local_cluster=recorded.local,
@@ -92,14 +103,18 @@ def write(recorded: Recorded, results: Path = RESULTS) -> tuple[Path, list[Bar]]
         looks_without_answer=recorded.missed,
     )
     documents.write(measured, directory)
-    documents.write(measured, results)
+    documents.write(measured, latest)
     material = pictures.Material(
         phases=recorded.phases, samples=recorded.samples, outcomes=outcomes
     )
-    pictures.draw(material, directory, _subtitle(recorded))
-    shown = page(measured, recorded.programme, outcomes, bars, directory)
-    (directory / "README.md").write_text(markdown(shown, directory))
-    return directory, bars
+    drawn = pictures.draw(material, directory, _subtitle(recorded))
+    tables = [
+        bars_table(bars, "What the run is held to."),
+        Table(head=COLUMNS, rows=rows(outcomes), caption=_FAULTS),
+        _accounts_table(told),
+    ]
+    write_page(_page(measured["meta"], recorded, tables, drawn), directory)
+    return bars
 
 
 def rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
@@ -122,30 +137,63 @@ def rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
     ]
 
 
-def page(
-    measured: dict[str, Any],
-    programme: Programme,
-    outcomes: Sequence[Outcome],
-    bars: Sequence[Bar],
-    directory: Path,
+def _accounts_table(told: Sequence[Account]) -> Table:
+    return Table(
+        caption=_ACCOUNTS,
+        head=("after", "due", "least value", "largest value", "lost", "increments"),
+        rows=[
+            (
+                account.name,
+                *(
+                    f"{figure:,}"
+                    for figure in (
+                        account.due,
+                        account.least,
+                        account.largest,
+                        account.lost,
+                        account.made,
+                    )
+                ),
+            )
+            for account in told
+        ],
+    )
+
+
+def _page(
+    meta: Mapping[str, Any],
+    recorded: Recorded,
+    tables: Sequence[Table],
+    drawn: Sequence[Picture],
 ) -> Page:
     """The page of the result directory, in which the pictures are."""
-    meta = measured["meta"]
-    drawn = [
-        Picture(title=picture.title, file=directory / f"{picture.name}.svg")
-        for picture in pictures.PICTURES
-    ]
-    again = f"`python -m scale_tests.churn --nodes {programme.nodes} --seed {programme.seed}`"
+    programme = recorded.programme
+    bars, faults, account = tables
+    again = (
+        f"`python -m scale_tests.churn --nodes {programme.nodes} --seed {programme.seed} "
+        f"--synchronization {programme.synchronization} --out DIRECTORY`"
+    )
     return Page(
-        title=f"Churn and partitions, {programme.nodes} pods, {meta['started']}",
+        title=f"Churn and partitions, {programme.nodes} pods, {meta['started'][:10]}",
         sections=[
+            Section(title="Bars", text=[_circumstances(meta, programme)], parts=[bars]),
+            Section(title="Faults", parts=[faults, *drawn]),
+            Section(title="The account", text=[_sent(recorded.samples)], parts=[account]),
             Section(
-                text=[_circumstances(meta, programme)],
-                parts=[Table(head=COLUMNS, rows=rows(outcomes))],
+                title="Again",
+                text=[f"{again}. The same seed kills the same pods; `churn.json` has every look."],
             ),
-            Section(text=[_TERMS], parts=[bars_table(bars), *drawn]),
-            Section(text=[f"Again: {again}."]),
         ],
+    )
+
+
+def _sent(samples: Sequence[Sample]) -> str:
+    """What was sent in all."""
+    whole = sent(samples)[-1]
+    return (
+        f"In the {whole.seconds:,.0f} s from the apply to the end all nodes together sent "
+        f"{whole.frames / MIB:,.1f} MiB in frames, of which {whole.payload / MIB:,.1f} MiB were "
+        "counters."
     )
 
 

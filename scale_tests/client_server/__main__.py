@@ -1,8 +1,10 @@
-"""`python -m scale_tests.client_server`: a server's memory with bounded queues and without bounds.
+"""`python -m scale_tests.client_server [run|report] [--out DIRECTORY]`: a server with many clients.
 
-Prints a table, writes build/results/client_server.json and a picture; ends with 1 when a bar is
-missed. `QUICK=1` has 128 clients and says so in the result; the environment variables `CLIENTS`,
-`SPEEDUP`, `INCREMENTS` and `MEMORY_LIMIT` (MiB) set what they name.
+`run` measures a server's memory with bounded queues and without bounds, prints a table and writes
+JSON, pictures and a page into DIRECTORY (build/results/client_server) after each run; it ends with
+1 when a bar is missed. `report` writes the page of a DIRECTORY again. `QUICK=1` has 128 clients and
+says so in the result; the environment variables `CLIENTS`, `SPEEDUP`, `INCREMENTS` and
+`MEMORY_LIMIT` (MiB) set what they name.
 
 A server receives a state of N counters from each of N clients per interval: what it has to do grows
 with the square of the clients and with the speedup. So 128 clients at 64 times the speed are to it
@@ -11,25 +13,42 @@ what 1,024 are at the published intervals.
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import sys
-from dataclasses import asdict
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rich.console import Console
 
 from scale_tests.client_server import report
-from scale_tests.client_server.experiment import INCREMENTS, Run, measure
+from scale_tests.client_server.experiment import INCREMENTS, Cell, Run, measure
 from scale_tests.formation.fleet import FleetError, build_release
 from scale_tests.harness import terminal
-from scale_tests.harness.commands import CommandError
+from scale_tests.harness.commands import CommandError, relative
 from scale_tests.harness.progress import StalledError
+from scale_tests.results import document as documents
 from scale_tests.results import versions
-from scale_tests.results.conclusion import conclude
+from scale_tests.results.document import RESULTS
+from scale_tests.results.tables import show_bars
 
 _FULL_CLIENTS, _QUICK_CLIENTS = 1024, 128
 _FULL_SPEEDUP, _QUICK_SPEEDUP = 4.0, 256.0
 _FULL_LIMIT, _QUICK_LIMIT = 4096.0, 1024.0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    root = argparse.ArgumentParser(
+        prog="python -m scale_tests.client_server",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    root.add_argument("command", nargs="?", choices=("run", "report"), default="run")
+    root.add_argument("--out", type=Path, default=RESULTS / report.NAME, metavar="DIRECTORY")
+    return root
 
 
 def plan(*, quick: bool) -> list[Run]:
@@ -55,35 +74,52 @@ def plan(*, quick: bool) -> list[Run]:
     ]
 
 
-def main() -> int:
-    """Runs all of them."""
+def main(arguments: Sequence[str]) -> int:
+    """Runs a command; returns 1 if a bar is missed."""
+    options = parser().parse_args(arguments)
+    directory: Path = options.out.resolve()
+    if options.command == "report":
+        return terminal.run(
+            lambda: _report(Console(), directory), OSError, interrupted=": the page is not written."
+        )
     quick = os.environ.get("QUICK") == "1"
     return terminal.run(
-        lambda: _measure(Console(), plan(quick=quick), quick=quick),
+        lambda: _measure(Console(), plan(quick=quick), directory, quick=quick),
         CommandError,
         FleetError,
         StalledError,
-        interrupted=": nothing was written.",
+        interrupted=f": runs that have ended are in {relative(directory)}.",
     )
 
 
-def _measure(console: Console, runs: list[Run], *, quick: bool) -> int:
+def _measure(console: Console, runs: Sequence[Run], directory: Path, *, quick: bool) -> int:
     started = datetime.now(UTC)
     release = build_release()
-    cells = [measure(run, release, console.print) for run in runs]
-    return conclude(
-        console,
-        "client_server",
-        started=started,
-        versions=versions.of_machine(),
-        cells=cells,
-        bars=report.bars(cells),
-        table=report.table(cells),
-        draw=lambda directory: report.draw(cells, directory),
-        config={"runs": [asdict(run) for run in runs], "nodes_are": "processes, not pods"},
-        quick=quick,
-    )
+    cells: list[Cell] = []
+    for run in runs:
+        cells.append(measure(run, release, console.print))
+        # Each takes long, and the last one may take the machine's memory: what there is is kept.
+        measured = report.document(
+            cells, runs, started=started, versions=versions.of_machine(), quick=quick
+        )
+        documents.write(measured)
+        report.write(measured, directory)
+    return _show(console, cells, directory)
+
+
+def _report(console: Console, directory: Path) -> int:
+    measured = json.loads((directory / f"{report.NAME}.json").read_text())
+    cells: list[Cell] = measured["cells"]
+    report.write(measured, directory)
+    return _show(console, cells, directory)
+
+
+def _show(console: Console, cells: Sequence[Cell], directory: Path) -> int:
+    console.print(report.table(cells))
+    held = show_bars(console, report.bars(cells))
+    console.print(f"Written: {relative(directory)}")
+    return 0 if held else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

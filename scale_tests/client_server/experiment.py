@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
 import time
 from collections.abc import Callable
@@ -25,10 +26,11 @@ _SAMPLE_SECONDS = 1.0
 _BOUNDED = "[#{name => default}, #{name => gossip, monotonic => true}]"
 # No newer state takes the place of one that waits, and nobody waits for room.
 _UNBOUNDED = "[#{name => default}]"
-_NO_BOUNDS = (
+NO_BOUNDS = (
     "-partisan settings #{lane_queue_bytes=>1000000000000,mailbox_messages=>1000000000}"
     " -lasp newest_only false"
 )
+"""What removes the bounds of a node: flags of its emulator."""
 
 Cell = dict[str, Any]
 
@@ -79,7 +81,7 @@ class Run:
                 "synchronization => state}}"
             ),
             run="client-server",
-            emulator_flags="+S 1:1" if self.bounded else f"+S 1:1 {_NO_BOUNDS}",
+            emulator_flags="+S 1:1" if self.bounded else f"+S 1:1 {NO_BOUNDS}",
         )
 
 
@@ -132,12 +134,18 @@ def _wait_joined(nodes: Fleet, some: range) -> None:
 
 
 def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dict[str, Any]], str]:
-    """The servers second by second, and how it ended: finished, collapsed, or stalled."""
+    """The servers second by second, and how it ended: finished, collapsed, killed, or stalled."""
     samples: list[dict[str, Any]] = []
     clock = StallClock()
     began = time.monotonic()
     while True:
-        sample = _sample(nodes, run, time.monotonic() - began)
+        try:
+            sample = _sample(nodes, run, time.monotonic() - began)
+        except (FileNotFoundError, ProcessLookupError):
+            if not samples or not _killed(nodes, run):
+                raise
+            say(f"{run.title}: the kernel has killed a server: ended")
+            return samples, "killed"
         samples.append(sample)
         if sample["memory_mib"] > run.memory_limit:
             say(f"{run.title}: a server holds {sample['memory_mib']:.0f} MiB: ended")
@@ -154,6 +162,12 @@ def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dic
                 f"value {sample['value']}, {sample['done']} nodes done"
             )
         time.sleep(_SAMPLE_SECONDS)
+
+
+def _killed(nodes: Fleet, run: Run) -> bool:
+    """Has a server been killed, as the kernel does for want of memory? Nobody else does."""
+    servers = [nodes.processes[index] for index in range(run.servers)]
+    return any(server.poll() == -signal.SIGKILL for server in servers)
 
 
 def _steps(sample: dict[str, Any], run: Run) -> int:

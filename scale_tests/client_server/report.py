@@ -1,18 +1,24 @@
-"""From runs to bars, a table and a picture."""
+"""What the runs are held to, and the directory that they leave: JSON, pictures and a page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
-from statistics import median
+from typing import Any
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
 from rich.table import Table
 
+from scale_tests.client_server import page, pictures
 from scale_tests.client_server.experiment import Cell, Run
+from scale_tests.client_server.figures import dropped, growth, is_exact, lasted, peak, run_of
+from scale_tests.results import document as documents
 from scale_tests.results.bars import Bar
-from scale_tests.results.pictures import BLUE, GREEN, STYLE, VERMILION, save
+from scale_tests.results.page import write as write_page
+
+NAME = "client_server"
+"""Of the measurement: its JSON's, and that of the directory where none is given."""
 
 MOST_GROWTH = 1.25
 """By how much a bounded server's memory may grow from the second quarter of a run to its last."""
@@ -21,28 +27,32 @@ COLLAPSE = 4.0
 """How many times the memory of the bounded server the one without bounds must at least take."""
 
 
-def run_of(cell: Cell) -> Run:
-    """What was run."""
-    return Run(**{key: cell[key] for key in Run.__dataclass_fields__})
-
-
-def peak(cell: Cell) -> float:
-    """The most memory of a server, in MiB."""
-    return max(float(sample["memory_mib"]) for sample in cell["samples"])
-
-
-def growth(cell: Cell) -> float:
-    """The median memory of the last quarter of a run over that of its second quarter."""
-    memory = [float(sample["memory_mib"]) for sample in cell["samples"]]
-    quarter = max(1, len(memory) // 4)
-    return median(memory[-quarter:]) / median(memory[quarter : 2 * quarter] or memory[:1])
-
-
-def is_exact(cell: Cell) -> bool:
-    """Did all nodes end with the same counter, to the last increment?"""
-    return cell["outcome"] == "finished" and (
-        (cell["digests"], cell["values"]) == (1, [cell["increments_sum"]])
+def document(
+    cells: Sequence[Cell],
+    runs: Sequence[Run],
+    *,
+    started: datetime,
+    versions: Mapping[str, str],
+    quick: bool,
+) -> dict[str, Any]:
+    """What `client_server.json` holds of the runs that were made, out of all that were planned."""
+    return documents.document(
+        NAME,
+        started=started,
+        versions=versions,
+        cells=cells,
+        bars=bars(cells),
+        config={"runs": [asdict(run) for run in runs], "nodes_are": "processes, not pods"},
+        quick=quick,
     )
+
+
+def write(measured: Mapping[str, Any], directory: Path) -> None:
+    """Writes such a document, with at least one cell, its pictures and its page."""
+    cells: Sequence[Cell] = measured["cells"]
+    documents.write(measured, directory)
+    drawn = pictures.draw(cells, directory)
+    write_page(page.page(measured["meta"], cells, bars(cells), drawn), directory)
 
 
 def bars(cells: Sequence[Cell]) -> list[Bar]:
@@ -87,41 +97,16 @@ def table(cells: Sequence[Cell]) -> Table:
         title="Client-server, nodes as processes of one machine (no pods)", title_justify="left"
     )
     shown.add_column("run")
-    for column in ("speedup", "outcome", "seconds", "peak MiB", "growth", "dropped at the end"):
+    for column in ("speedup", "outcome", "seconds", "peak MiB", "growth", "dropped"):
         shown.add_column(column, justify="right")
     for cell in cells:
         shown.add_row(
             run_of(cell).title,
             f"{cell['speedup']:g}",
             cell["outcome"],
-            f"{cell['samples'][-1]['second']:.0f}",
+            f"{lasted(cell):.0f}",
             f"{peak(cell):.0f}",
             f"{growth(cell):.2f}",
-            f"{cell.get('dropped', cell['samples'][-1]['dropped']):,}",
+            f"{dropped(cell):,}",
         )
     return shown
-
-
-def draw(cells: Sequence[Cell], directory: Path) -> list[Path]:
-    """Draws the servers' memory against time, and returns the files."""
-    if not cells:
-        return []
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(8, 4.5), layout="constrained")
-        axes = figure.subplots()
-        for cell in cells:
-            run = run_of(cell)
-            axes.plot(
-                [sample["second"] for sample in cell["samples"]],
-                [sample["memory_mib"] for sample in cell["samples"]],
-                color=VERMILION if not run.bounded else BLUE if run.servers == 1 else GREEN,
-                label=f"{run.title}: {cell['outcome']}",
-            )
-        axes.set_yscale("log")
-        axes.set_xlabel(
-            f"seconds of the run, the published intervals {run_of(cells[0]).speedup:g} times faster"
-        )
-        axes.set_ylabel("memory of the largest server, MiB")
-        axes.set_title("A server with bounds and without", loc="left", fontweight="bold")
-        axes.legend()
-        return save(figure, directory, "client-server")

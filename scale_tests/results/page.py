@@ -126,6 +126,14 @@ def hypertext(page: Page, directory: Path) -> str:
     )
 
 
+def write(page: Page, directory: Path) -> list[Path]:
+    """Writes both forms into `directory`, which has the page's pictures; returns the files."""
+    readme, report = directory / "README.md", directory / "report.html"
+    readme.write_text(markdown(page, directory))
+    report.write_text(hypertext(page, directory))
+    return [readme, report]
+
+
 def _marked_down(part: Part, directory: Path) -> list[str]:
     if isinstance(part, Link):
         return [f"[{part.title}]({_way(part, directory)})"]

@@ -1,8 +1,14 @@
-"""`python -m scale_tests.simulate run [--quick] [--seed N] [--only EXPERIMENT ...]`."""
+"""`python -m scale_tests.simulate run` and `draw`: experiments in virtual time, and their pictures.
+
+`run [--quick] [--seed N] [--only EXPERIMENT ...] [--most NODES] [--out DIRECTORY]` writes
+`simulate.json`, and pictures and a page beside it. `draw [RESULT] [--into DIRECTORY]` draws the
+figures of such a file as the documents show them, `simulated-NAME.svg` in docs/pictures.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -11,17 +17,22 @@ from pathlib import Path
 from rich.console import Console
 
 from scale_tests.harness import terminal
-from scale_tests.harness.commands import CommandError, relative
+from scale_tests.harness.commands import ROOT, CommandError, relative
 from scale_tests.results import versions
 from scale_tests.results.document import RESULTS, write
 from scale_tests.results.tables import show_bars
 from scale_tests.simulate import page, pictures, report, runner
+from scale_tests.simulate.figure import Cell
 from scale_tests.simulate.plan import plan
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    root = argparse.ArgumentParser(prog="python -m scale_tests.simulate", description=__doc__)
+    root = argparse.ArgumentParser(
+        prog="python -m scale_tests.simulate",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     commands = root.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run the experiments and compare with the papers'")
     run.add_argument("--quick", action="store_true", help="clusters of a tenth of the size")
@@ -29,14 +40,20 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--only", nargs="+", default=[], metavar="EXPERIMENT")
     run.add_argument("--most", type=int, metavar="NODES", help="leave out what is larger")
     run.add_argument("--out", type=Path, default=RESULTS, help="where results go")
+    draw = commands.add_parser("draw", help="draw a run's figures for the documents")
+    draw.add_argument(
+        "result", nargs="?", type=Path, default=RESULTS / "simulate.json", metavar="RESULT"
+    )
+    draw.add_argument("--into", type=Path, default=ROOT / "docs" / "pictures", metavar="DIRECTORY")
     return root
 
 
 def main(arguments: Sequence[str]) -> int:
     """Runs a command; returns the exit status, 1 when something measured misses its bar."""
     options = parser().parse_args(arguments)
+    command = _draw if options.command == "draw" else _run
     return terminal.run(
-        lambda: _run(Console(), options),
+        lambda: command(Console(), options),
         CommandError,
         OSError,
         ValueError,
@@ -67,6 +84,13 @@ def _run(console: Console, options: argparse.Namespace) -> int:
     page.write(figures, document["meta"], bars, drawn, pictured)
     console.print(f"Written: {relative(file)} and {len(drawn)} pictures in {relative(pictured)}")
     return 0 if held else 1
+
+
+def _draw(console: Console, options: argparse.Namespace) -> int:
+    figures = [Cell(**cell) for cell in json.loads(options.result.read_text())["cells"]]
+    for file in pictures.illustrate(figures, options.into):
+        console.print(f"Written: {relative(file)}")
+    return 0
 
 
 if __name__ == "__main__":

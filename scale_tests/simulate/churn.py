@@ -6,6 +6,7 @@ The cells have the fault in the place of the overlay. No paper reports of the sa
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from scale_tests.results.bars import Bar
 from scale_tests.simulate.figure import Cell
@@ -23,12 +24,44 @@ BEHIND = "churn_behind"
 """Of those that tell how far replicas are behind, against seconds; the mode follows."""
 
 
+FAULTS = {
+    "calm": "no fault",
+    "kill_10": "10 % killed at once",
+    "kill_30": "30 % killed at once",
+    "kill_50": "50 % killed at once",
+    "churn": "1 % a minute",
+    "partition": "in two for a minute",
+}
+"""What faults are called, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """What one experiment tells of one fault, by the names of the figures."""
+
+    name: str
+    nodes: int
+    values: dict[str, float] = field(default_factory=dict)
+
+
+def faults(figures: Iterable[Cell], experiment: str) -> list[Fault]:
+    """What was measured of each fault."""
+    found: dict[tuple[str, int], Fault] = {}
+    for cell in figures:
+        if cell.experiment == experiment and isinstance(cell.parameter, str):
+            fault = Fault(name=cell.overlay, nodes=cell.nodes)
+            key = (cell.overlay, cell.nodes)
+            found.setdefault(key, fault).values[cell.parameter] = cell.value
+    order = list(FAULTS)
+    return sorted(found.values(), key=lambda fault: (order.index(fault.name), fault.nodes))
+
+
 def bars(figures: Sequence[Cell]) -> list[Bar]:
     """What is asked of every fault that was simulated."""
-    overlay = _by_fault(figures, OVERLAY)
+    overlay = faults(figures, OVERLAY)
     found = []
     if overlay:
-        whole = [fault for fault, values in overlay.items() if "one_component" in values]
+        whole = [fault for fault in overlay if "one_component" in fault.values]
         found.append(
             Bar(
                 name="faults after which all nodes were one component again (simulated)",
@@ -38,13 +71,9 @@ def bars(figures: Sequence[Cell]) -> list[Bar]:
             )
         )
     for experiment, mode in COUNTERS.items():
-        counted = {
-            fault: values
-            for fault, values in _by_fault(figures, experiment).items()
-            if "increments" in values
-        }
+        counted = [f.values for f in faults(figures, experiment) if "increments" in f.values]
         if counted:
-            exact = [v for v in counted.values() if v["value"] + v["lost"] == v["increments"]]
+            exact = [v for v in counted if v["value"] + v["lost"] == v["increments"]]
             found.append(
                 Bar(
                     name=f"{mode}: faults after which value + lost = increments (simulated)",
@@ -53,13 +82,4 @@ def bars(figures: Sequence[Cell]) -> list[Bar]:
                     ok=len(exact) == len(counted),
                 )
             )
-    return found
-
-
-def _by_fault(figures: Iterable[Cell], experiment: str) -> dict[str, dict[str, float]]:
-    """The named figures of each fault."""
-    found: dict[str, dict[str, float]] = {}
-    for cell in figures:
-        if cell.experiment == experiment and isinstance(cell.parameter, str):
-            found.setdefault(cell.overlay, {})[cell.parameter] = cell.value
     return found

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scale_tests.results.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+from scale_tests.simulate.churn import FAULTS
 from scale_tests.simulate.figure import Cell
 
 COLOURS = {
@@ -42,11 +43,7 @@ NAMES = {
     "cyclon_acked": "Cyclon, acknowledged",
     "scamp": "SCAMP",
     "eager": "eager gossip",
-    "kill_10": "10 % killed at once",
-    "kill_30": "30 % killed at once",
-    "kill_50": "50 % killed at once",
-    "churn": "1 % a minute",
-    "partition": "in two for a minute",
+    **FAULTS,
 }
 
 Figures = Sequence[Cell]

@@ -1,4 +1,4 @@
-"""The page of a run in which clusters grew: what overlay and ad counter cost, by size."""
+"""The page of a run in which clusters grew, or took faults: what that cost, by size."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from scale_tests.results.page import (
     bars_table,
     hardware,
     listed,
-    markdown,
 )
-from scale_tests.simulate import curves, synchronization
+from scale_tests.results.page import write as write_page
+from scale_tests.simulate import curves, faults, synchronization
 from scale_tests.simulate.figure import Cell
 
 NOT_SIMULATED = (
@@ -36,15 +36,16 @@ def write(
     pictures: Sequence[Path],
     directory: Path,
 ) -> Path | None:
-    """Writes the page beside its pictures; None where no overlay was grown.
+    """Writes the page beside its pictures; None where no overlay was grown or took faults.
 
     `meta` is a document's, `pictures` are all that were drawn.
     """
     grown = curves.rows(figures)
-    if not grown:
-        return None
     transmitted = synchronization.rows(figures)
     svgs = {file.stem: file for file in pictures if file.suffix == ".svg"}
+    hit = faults.section(figures, svgs)
+    if not grown and hit is None:
+        return None
     sections = [
         Section(
             title="Bars",
@@ -54,15 +55,20 @@ def write(
             ],
             parts=[bars_table(bars)],
         ),
-        Section(
-            title="The overlay",
-            text=[curves.NOTE, "Bandwidth, queues and processor time are not simulated."],
-            parts=[
-                Picture(title="The overlay against its size", file=svgs[curves.EXPERIMENT]),
-                Table(head=curves.head(grown), rows=curves.lines(grown)),
-            ],
-        ),
     ]
+    if grown:
+        sections.append(
+            Section(
+                title="The overlay",
+                text=[curves.NOTE, "Bandwidth, queues and processor time are not simulated."],
+                parts=[
+                    Picture(title="The overlay against its size", file=svgs[curves.EXPERIMENT]),
+                    Table(head=curves.head(grown), rows=curves.lines(grown)),
+                ],
+            )
+        )
+    if hit is not None:
+        sections.append(hit)
     if transmitted:
         sections.append(
             Section(
@@ -94,7 +100,6 @@ def write(
             ],
         )
     )
-    page = Page(title="How a cluster grows, simulated", sections=sections)
-    file = directory / "README.md"
-    file.write_text(markdown(page, directory))
-    return file
+    title = "How a cluster grows, simulated" if grown else "What faults do, simulated"
+    readme, _html = write_page(Page(title=title, sections=sections), directory)
+    return readme

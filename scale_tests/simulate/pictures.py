@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -52,6 +54,13 @@ def draw(figures: Figures, directory: Path) -> list[Path]:
             )
             files += save(figure, directory, picture.name)
     return files
+
+
+def illustrate(figures: Figures, directory: Path) -> list[Path]:
+    """Draws what there are figures for as the documents have it, `simulated-NAME.svg`."""
+    with TemporaryDirectory() as drawn:
+        svgs = [file for file in draw(figures, Path(drawn)) if file.suffix == ".svg"]
+        return [Path(shutil.copy(svg, directory / f"simulated-{svg.name}")) for svg in svgs]
 
 
 def _largest(cells: Iterable[Cell]) -> list[Cell]:

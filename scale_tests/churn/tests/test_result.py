@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scale_tests.churn import report
+from scale_tests.churn.account import Account, accounts
 from scale_tests.churn.programme import Programme
 from scale_tests.churn.result import Outcome, bars, exact, outcome
 from scale_tests.churn.tests.recordings import LIVES, NAMES, kill, node, ring, sample
@@ -88,9 +89,27 @@ def test_a_survivor_that_was_restarted_misses_the_bar() -> None:
     assert [bar.name for bar in checked([found], None) if not bar.ok][-1].startswith("survivors")
 
 
-def test_the_result_is_written_with_its_pictures(tmp_path: Path) -> None:
+def test_an_account_is_what_replicas_held_of_what_was_due() -> None:
     phase, looks = recording()
-    directory, held = report.write(
+    last = sample(20, ring(value=31), increments=32, lost=1, replaced=1)
+    fault, end = accounts([phase], looks, last)
+    # At 14 s 30 had been made and one of them lost; at 15 s all replicas held 10.
+    assert fault == Account(name="kill", due=29, least=10, largest=10, made=32, lost=1)
+    assert end == Account(name="end of the count", due=31, least=31, largest=31, made=32, lost=1)
+
+
+def test_what_never_came_has_no_account() -> None:
+    phase, looks = recording()
+    phase.accounted_at = None
+    assert accounts([phase], looks, None) == []
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """The directory of a recording that did not come to its end."""
+    phase, looks = recording()
+    directory = tmp_path / "out" / "churn"
+    held = report.write(
         report.Recorded(
             programme=Programme(nodes=4, kills=(0.25,)),
             started=datetime.now(UTC),
@@ -102,19 +121,28 @@ def test_the_result_is_written_with_its_pictures(tmp_path: Path) -> None:
             missed=0,
             last=None,
         ),
-        tmp_path,
+        directory,
+        latest=tmp_path,
     )
-    assert (tmp_path / "churn.json").exists()
-    assert {file.name for file in directory.iterdir()} >= {
-        "churn.json",
-        "README.md",
-        "churn.svg",
-        "churn-recovery.svg",
-    }
-    page = (directory / "README.md").read_text()
-    assert "| kill | 1 | 66.7 | 2.0 | 4.0 | 5.0 |  | 12 | 1 |" in page
-    assert "Shortened" in page
     assert not all(bar.ok for bar in held)
+    return directory
+
+
+def test_the_result_is_written_where_it_is_asked_for(written: Path, tmp_path: Path) -> None:
+    assert (tmp_path / "churn.json").read_text() == (written / "churn.json").read_text()
+    page = (written / "README.md").read_text()
+    assert "| kill | 1 | 66.7 | 2.0 | 4.0 | 5.0 |  | 12 | 1 |" in page
+    assert "| kill | 29 | 10 | 10 | 1 | 32 |" in page
+    assert "Every node is a pod" in page
+    assert "Shortened" in page
+
+
+def test_every_picture_is_in_the_html_and_beside_the_markdown(written: Path) -> None:
+    pictures = {"churn.svg", "churn-recovery.svg", "churn-bytes.svg"}
+    assert {file.name for file in written.glob("*.svg")} == pictures
+    page, html = (written / "README.md").read_text(), (written / "report.html").read_text()
+    assert all(f"({picture})" in page for picture in pictures)
+    assert html.count("<figure><svg") == len(pictures)
 
 
 def checked(outcomes: Sequence[Outcome], last: Sample | None) -> list[Bar]:

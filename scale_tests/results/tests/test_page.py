@@ -14,6 +14,7 @@ from scale_tests.results.page import (
     bars_table,
     hypertext,
     markdown,
+    write,
 )
 
 
@@ -43,6 +44,13 @@ def test_hypertext_holds_its_pictures_and_escapes_the_rest(tmp_path: Path) -> No
     assert "<td>&lt;2&gt;</td>" in text
     assert "<figure><svg><text>drawn</text></svg>" in text
     assert "<?xml" not in text
+
+
+def test_both_forms_are_written_beside_the_pictures(tmp_path: Path) -> None:
+    readme, report = write(_page(tmp_path), tmp_path)
+    assert (readme.name, report.name) == ("README.md", "report.html")
+    assert "(pictures/a.svg)" in readme.read_text()
+    assert "<svg>" in report.read_text()
 
 
 def test_what_needs_no_words_has_no_empty_ones(tmp_path: Path) -> None:

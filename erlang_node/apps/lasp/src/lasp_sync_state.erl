@@ -9,7 +9,8 @@
 %%% sent to a neighbour that needs none.
 %%%
 %%% A neighbour that comes gets the state at once, so that a node which has lost its replica is
-%%% caught up in the time of one message.
+%%% caught up in the time of one message. The other modes compare digests first; here that would
+%%% save one state of those that go out in every interval.
 -module(lasp_sync_state).
 -behaviour(lasp_sync).
 

@@ -78,6 +78,19 @@ replay({_, {start, Index}}, Links) -> Links#{Index => []};
 replay({_, {neighbour_up, I, N}}, Links) -> Links#{I := lists:usort([N | map_get(I, Links)])};
 replay({_, {neighbour_down, I, N}}, Links) -> Links#{I := lists:delete(N, map_get(I, Links))}.
 
+%% A message of HyParView names a peer or some, in some thirty bytes each and more.
+bytes_are_those_of_the_messages_test_() ->
+    {timeout, 120,
+        ?_test(begin
+            #{looks := [First | _] = Looks} = play({partition, 30000}),
+            #{sent := After, bytes := Bytes} = lists:last(Looks),
+            #{sent := Before, bytes := 0} = First,
+            Mean = Bytes / (After - Before),
+            ?assert(Mean > 100 andalso Mean < 300),
+            Counts = [B || #{bytes := B} <- Looks],
+            ?assertEqual(lists:sort(Counts), Counts)
+        end)}.
+
 components_are_who_is_linked_test_() ->
     {timeout, 120,
         ?_test(begin

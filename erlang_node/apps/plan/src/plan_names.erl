@@ -2,7 +2,7 @@
 %%% are numbered from 1 and of which the first ones are the seeds.
 %%%
 %%% What simulated nodes send names simulated nodes. Bytes are to be those of the cluster, so a
-%%% message is given the names, addresses and incarnations of pods (`real/2') before it is counted.
+%%% message is counted as its pods would write it ({@link partisan_sim_wire}).
 -module(plan_names).
 
 -export([new/1]).
@@ -12,7 +12,7 @@
 -export([ordinal/2]).
 -export([incarnation/1]).
 -export([spec/2]).
--export([real/2]).
+-export([wire/1]).
 
 -type ordinal() :: non_neg_integer().
 
@@ -21,18 +21,13 @@
     indices :: #{ordinal() => partisan_sim:index()},
     ordinals :: #{partisan_sim:index() => ordinal()},
     by_name :: #{partisan_peer:name() => ordinal()},
-    % Pods' names by those of simulated nodes, and by ordinal.
-    real :: #{partisan_peer:name() => partisan_peer:name()},
+    wire :: partisan_sim_wire:t(),
     names :: #{ordinal() => partisan_peer:name()},
     zones :: pos_integer()
 }).
 
 -opaque t() :: #names{}.
 -export_type([t/0, ordinal/0]).
-
--define(PORT, 7946).
-%% Incarnations are microseconds since 1970: any recent moment has as many digits as another.
--define(EPOCH_US, 1795224000000000).
 
 %% @doc The names of a cluster. `zones': over how many zones its pods are spread, in turn.
 -spec new(#{
@@ -52,8 +47,8 @@ new(#{cluster := Cluster, replicas := Replicas, seeds := Seeds, zones := Zones})
         indices = maps:from_list([{Ordinal, Index} || {Index, {Ordinal, _}} <- Indexed]),
         ordinals = maps:from_list([{Index, Ordinal} || {Index, {Ordinal, _}} <- Indexed]),
         by_name = maps:from_list([{Name, Ordinal} || {Ordinal, Name} <- Numbered]),
-        real = maps:from_list(
-            [{partisan_sim_peer:name(Index), Name} || {Index, {_, Name}} <- Indexed]
+        wire = partisan_sim_wire:new(
+            maps:from_list([{Index, Name} || {Index, {_, Name}} <- Indexed]), fun node_names:host/1
         ),
         names = maps:from_list(Numbered),
         zones = Zones
@@ -81,7 +76,7 @@ ordinal(Index, #names{ordinals = Ordinals}) ->
 %% @doc The incarnation of a node that started at this moment, in milliseconds of virtual time.
 -spec incarnation(non_neg_integer()) -> partisan_peer:incarnation().
 incarnation(Started) ->
-    ?EPOCH_US + 1000 * Started.
+    partisan_sim_wire:incarnation(1000 * Started).
 
 %% @doc The overlay of `node.config' as the simulator takes it. What is each node's own is what
 %% {@link node_overlay} makes of it, in terms of simulated nodes.
@@ -105,25 +100,10 @@ spec({hiscamp, Parameters}, #names{zones = Zones} = N) ->
 spec(Overlay, _N) ->
     Overlay.
 
-%% @doc A message as pods would write it: names, addresses and incarnations as they have them.
--spec real(term(), t()) -> term().
-real(#{name := _, host := _, port := _, incarnation := Life} = Peer, N) ->
-    Index = partisan_sim_peer:index(Peer),
-    Ordinal = ordinal(Index, N),
-    case Life of
-        0 -> partisan_peer:new(name(Ordinal, N), node_names:host(name(Ordinal, N)), ?PORT);
-        _ -> partisan_peer:new(name(Ordinal, N), map_get(host, Peer), ?PORT, ?EPOCH_US + Index)
-    end;
-real(Map, N) when is_map(Map) ->
-    maps:from_list([{real(Key, N), real(Value, N)} || {Key, Value} <- maps:to_list(Map)]);
-real(Tuple, N) when is_tuple(Tuple) ->
-    list_to_tuple([real(Element, N) || Element <- tuple_to_list(Tuple)]);
-real([Head | Tail], N) ->
-    [real(Head, N) | real(Tail, N)];
-real(Binary, #names{real = Real}) when is_binary(Binary) ->
-    maps:get(Binary, Real, Binary);
-real(Other, _N) ->
-    Other.
+%% @doc What messages are counted by.
+-spec wire(t()) -> partisan_sim_wire:t().
+wire(#names{wire = Wire}) ->
+    Wire.
 
 %% Internals.
 

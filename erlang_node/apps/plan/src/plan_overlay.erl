@@ -195,7 +195,7 @@ delivered(_Earlier, _Event, Noted) ->
     Noted.
 
 noted({send, _Peer, Message}, _Index, #noted{names = Names, messages = M, bytes = B} = Noted) ->
-    {Bytes, _} = partisan_frame:overlay(plan_names:real(Message, Names)),
+    Bytes = partisan_sim_wire:bytes(Message, plan_names:wire(Names)),
     Noted#noted{messages = M + 1, bytes = B + Bytes};
 %% A ping there and the same back; the simulator has no message of it.
 noted({measure, _Peer}, _Index, #noted{ping = Ping, messages = M, bytes = B} = Noted) ->

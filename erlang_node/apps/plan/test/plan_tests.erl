@@ -103,7 +103,7 @@ messages_name_pods_test() ->
     Hint = partisan_sim_peer:new(2, 0),
     Peer = partisan_sim_peer:new(3, 1),
     {join, [RealHint, RealPeer], #{<<"ads-0">> := 7}} =
-        plan_names:real({join, [Hint, Peer], #{<<"n3">> => 7}}, Names),
+        partisan_sim_wire:real({join, [Hint, Peer], #{<<"n3">> => 7}}, plan_names:wire(Names)),
     ?assertEqual(
         partisan_peer:new(<<"ads-s1-260">>, "ads-s1-260.ads-s1", 7946), RealHint
     ),

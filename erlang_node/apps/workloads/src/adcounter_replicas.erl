@@ -82,8 +82,6 @@
 
 -define(INCREMENT_MS, 10000).
 -define(PROPAGATION_MS, 5000).
-%% The beginning of all, in microseconds, as pods have it: what numbers incarnations.
--define(EPOCH, 1795224000000000).
 
 %% @doc No nodes yet.
 -spec new(options()) -> t().
@@ -93,7 +91,7 @@ new(Options = #{mode := Mode}) ->
 %% @doc A node starts, for the first time or again; it says that it is there and does not count yet.
 -spec start(life(), t()) -> t().
 start(#{name := Name, started := Started, seed := Seed}, R = #replicas{protocol = Protocol}) ->
-    Incarnation = ?EPOCH + Started,
+    Incarnation = partisan_sim_wire:incarnation(Started),
     {Sync, Effects} = Protocol:init(#{
         name => Name,
         incarnation => Incarnation,

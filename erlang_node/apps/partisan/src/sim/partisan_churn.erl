@@ -41,8 +41,9 @@
     % Of all living nodes. No link counts that is cut.
     components := pos_integer(),
     alive := non_neg_integer(),
-    % Messages of the overlay so far.
-    sent := non_neg_integer()
+    % Messages of the overlay so far, and the bytes since the fault began, as pods' frames.
+    sent := non_neg_integer(),
+    bytes := non_neg_integer()
 }.
 
 -type change() ::
@@ -76,10 +77,12 @@
     sim :: partisan_sim:t(),
     began :: non_neg_integer(),
     nodes :: pos_integer(),
+    wire :: partisan_sim_wire:t(),
     over :: non_neg_integer(),
     side = fun(_) -> true end :: side(),
     %% Survivors are those that are not in here.
     gone = #{} :: #{index() => true},
+    bytes = 0 :: non_neg_integer(),
     looks = [] :: [look()],
     trace = [] :: [{non_neg_integer(), change()}]
 }).
@@ -136,14 +139,14 @@ play(Fault, #cluster{sim = Sim, nodes = Nodes, rand = Rand}) ->
     Close = [At + I * ?CLOSE_LOOK_MS || At <- Abrupt, I <- lists:seq(1, ?CLOSE_LOOKS)],
     Times = lists:usort(Close ++ lists:seq(0, Last + ?LIMIT_MS, ?LOOK_MS)),
     Script = lists:keymerge(1, lists:keysort(1, Actions), [{At, look} || At <- Times]),
-    Began = partisan_sim:now(Sim),
     Play = #play{
-        sim = partisan_sim:watch(fun links_changed/4, [], Sim),
-        began = Began,
+        sim = Sim,
+        began = partisan_sim:now(Sim),
         nodes = Nodes,
+        wire = wire(Nodes),
         over = Over
     },
-    result(Last, follow(Script, Last, Play)).
+    result(Last, follow(Script, Last, watched(Play))).
 
 %% Internals: scripts.
 
@@ -205,25 +208,34 @@ pass(At, #play{sim = Sim, began = Began} = P) ->
 step(Duration, #play{sim = Sim} = P) ->
     P#play{sim = partisan_sim:run(Duration, Sim)}.
 
-note(#play{sim = Sim, began = Began, trace = Trace} = P) ->
+note(#play{sim = Sim, began = Began, trace = Trace, bytes = Before} = P) ->
     At = partisan_sim:now(Sim) - Began,
-    Changes = [{At, Change} || Change <- partisan_sim:watched(Sim)],
-    P#play{
-        sim = partisan_sim:watch(fun links_changed/4, [], Sim),
-        trace = Changes ++ Trace
-    }.
+    {Bytes, Latest} = partisan_sim:watched(Sim),
+    Changes = [{At, Change} || Change <- Latest],
+    watched(P#play{trace = Changes ++ Trace, bytes = Before + Bytes}).
 
-%% Newest first, as the trace while it grows.
-links_changed(Index, _Event, Effects, Acc) ->
-    lists:foldl(
-        fun
-            ({neighbour_up, Peer}, A) -> [{neighbour_up, Index, peer_index(Peer)} | A];
-            ({neighbour_down, Name}, A) -> [{neighbour_down, Index, peer_index(Name)} | A];
-            (_, A) -> A
-        end,
-        Acc,
-        Effects
-    ).
+%% From now on all that nodes do is noted: bytes, and changes of links, the newest first as in the
+%% trace while it grows.
+watched(#play{sim = Sim, wire = Wire} = P) ->
+    Watcher = fun(Index, _Event, Effects, Noted) ->
+        lists:foldl(fun(Effect, Acc) -> noted(Effect, Index, Wire, Acc) end, Noted, Effects)
+    end,
+    P#play{sim = partisan_sim:watch(Watcher, {0, []}, Sim)}.
+
+noted({send, _Peer, Message}, _Index, Wire, {Bytes, Changes}) ->
+    {Bytes + partisan_sim_wire:bytes(Message, Wire), Changes};
+noted({neighbour_up, Peer}, Index, _Wire, {Bytes, Changes}) ->
+    {Bytes, [{neighbour_up, Index, peer_index(Peer)} | Changes]};
+noted({neighbour_down, Name}, Index, _Wire, {Bytes, Changes}) ->
+    {Bytes, [{neighbour_down, Index, peer_index(Name)} | Changes]};
+noted(_Effect, _Index, _Wire, Noted) ->
+    Noted.
+
+%% Names as pods have them.
+wire(Nodes) ->
+    Ordinals = lists:seq(0, Nodes - 1),
+    Names = maps:from_list([{N + 1, <<"ads-", (integer_to_binary(N))/binary>>} || N <- Ordinals]),
+    partisan_sim_wire:new(Names, fun(Seed) -> binary_to_list(Seed) ++ ".ads" end).
 
 peer_index(PeerOrName) ->
     partisan_sim_peer:index(PeerOrName).
@@ -246,7 +258,7 @@ do({cut, Side}, #play{sim = Sim} = P) ->
 do(heal, #play{sim = Sim} = P) ->
     P#play{sim = partisan_sim:heal(Sim), side = fun(_) -> true end}.
 
-look(At, #play{sim = Sim, side = Side, gone = Gone}) ->
+look(At, #play{sim = Sim, side = Side, gone = Gone, bytes = Bytes}) ->
     Carrying = maps:map(
         fun(From, Tos) -> [To || To <- Tos, Side(To) =:= Side(From)] end, partisan_sim:links(Sim)
     ),
@@ -258,7 +270,8 @@ look(At, #play{sim = Sim, side = Side, gone = Gone}) ->
         reach => 100 * lists:max(Surviving) / lists:sum(Surviving),
         components => length(Components),
         alive => map_size(Carrying),
-        sent => Sent
+        sent => Sent,
+        bytes => Bytes
     }.
 
 %% Internals: results.

@@ -53,8 +53,8 @@ run(Name, Options) ->
 
 report(Name, #{looks := Looks, over := Over} = Played, #{nodes := Nodes} = Options) ->
     #{trace := Trace, last := Last, whole := Whole, connected := Connected} = Played,
-    [#{at := First, sent := Before} | _] = Looks,
-    #{at := End, sent := After} = lists:last(Looks),
+    [First | _] = Looks,
+    End = lists:last(Looks),
     lists:foreach(
         fun(#{at := At, reach := Reach}) -> emit(churn_reach, Name, At / 1000, Reach, Options) end,
         Looks
@@ -65,11 +65,16 @@ report(Name, #{looks := Looks, over := Over} = Played, #{nodes := Nodes} = Optio
             {killed, length([V || {_, {crash, Victims}} <- Trace, V <- Victims])},
             {least_reach, lists:min([Reach || #{reach := Reach} <- Looks])},
             {most_components, lists:max([Count || #{components := Count} <- Looks])},
-            {messages_per_node_second, (After - Before) * 1000 / (End - First) / Nodes}
+            {messages_per_node_second, rate(sent, First, End) / Nodes},
+            {frame_bytes_per_node_second, rate(bytes, First, End) / Nodes}
             | seconds(survivors_connected, Connected, Over) ++
                 seconds(one_component, Whole, Last)
         ]
     ).
+
+%% By how much a figure of the looks has grown per second.
+rate(What, #{at := From} = First, #{at := To} = Last) ->
+    (map_get(What, Last) - map_get(What, First)) * 1000 / (To - From).
 
 %% What never came has no cell, which misses its bar.
 seconds(_Parameter, never, _Since) -> [];
