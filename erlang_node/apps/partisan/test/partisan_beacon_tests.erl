@@ -38,6 +38,17 @@ a_node_that_hears_of_none_asks_one_at_a_time_test() ->
 seeds_watch_each_other_test() ->
     ?assertEqual([peer(c)], joined_while_hearing([b], beacon(a))).
 
+a_seed_asks_once_a_period_test() ->
+    {_, Asked} = lists:foldl(
+        fun(_, {B, Sum}) ->
+            {Next, Actions} = partisan_beacon:tick([], B),
+            {Next, Sum + length([Peer || {join, Peer} <- Actions])}
+        end,
+        {beacon(a), 0},
+        lists:seq(1, 20)
+    ),
+    ?assertEqual(2 * (20 - ?PATIENCE + 1), Asked).
+
 the_only_seed_watches_nobody_test() ->
     Alone = partisan_beacon:init(#{
         self => peer(a), seeds => [peer(a)], rand => rand:seed_s(exsss, 1)

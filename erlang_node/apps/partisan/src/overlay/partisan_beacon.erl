@@ -7,8 +7,8 @@
 %%% are dead; asking one to be joined tells which, and mends the first. A node that hears of a seed
 %%% leaves the others to that one: seeds watch each other, so that components with a seed in each
 %%% meet, and a thousand nodes do not all join the one seed that is dead, or late on a busy machine.
-%%% Attempts are spread by chance and grow rarer, lest a dead seed's name be resolved by a thousand
-%%% nodes a second.
+%%% Attempts of others are spread by chance and grow rarer, lest a dead seed's name be resolved by a
+%%% thousand nodes a second; seeds are few, and try once a period.
 %%%
 %%% A pure layer: neighbours come as arguments, what to send and whom to join goes out as actions.
 -module(partisan_beacon).
@@ -25,7 +25,7 @@
     rand := rand:state(),
     % Periods of silence after which a seed counts as lost.
     patience => pos_integer(),
-    % The longest wait between two attempts to rejoin a silent seed, in periods.
+    % The longest wait between two attempts of a node that is no seed, in periods.
     slowest => pos_integer()
 }.
 
@@ -123,8 +123,10 @@ wait(#watch{silence = Silence, attempt_at = At} = Watch, Rand, _B) when Silence 
     {Watch#watch{silence = Silence + 1}, [], Rand};
 wait(#watch{silence = Silence, seeds = Seeds} = Watch, Rand0, B) ->
     {Which, Rand1} = rand:uniform_s(length(Seeds), Rand0),
-    % The longer the silence, the longer the wait, up to a bound; chance spreads the nodes.
-    Longest = max(1, min(Silence + 1, B#beacon.slowest)),
-    {Wait, Rand} = rand:uniform_s(Longest, Rand1),
+    {Wait, Rand} = rand:uniform_s(longest(Silence, B), Rand1),
     Waiting = Watch#watch{silence = Silence + 1, attempt_at = Silence + 1 + Wait},
     {Waiting, [{join, lists:nth(Which, Seeds)}], Rand}.
+
+%% The longer the silence, the longer the wait, up to a bound; chance spreads the nodes.
+longest(_Silence, #beacon{emits = true}) -> 1;
+longest(Silence, #beacon{slowest = Slowest}) -> max(1, min(Silence + 1, Slowest)).
