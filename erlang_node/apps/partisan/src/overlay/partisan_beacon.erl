@@ -3,12 +3,9 @@
 %%% Partial views can split into components of which none can tell, since every node still has
 %%% neighbours: HyParView repairs single failures, not this. Each seed therefore emits a small
 %%% numbered beacon once per period, which every node passes on to its neighbours the first time it
-%%% sees it. A node that has heard of no seed for some periods is cut off from all of them, or they
-%%% are dead; asking one to be joined tells which, and mends the first. A node that hears of a seed
-%%% leaves the others to that one: seeds watch each other, so that components with a seed in each
-%%% meet, and a thousand nodes do not all join the one seed that is dead, or late on a busy machine.
-%%% Attempts of others are spread by chance and grow rarer, lest a dead seed's name be resolved by a
-%%% thousand nodes a second; seeds are few, and try once a period.
+%%% sees it. A node that has heard nothing of a seed for some periods is cut off from it, or the
+%%% seed is dead; asking the seed to be joined tells which, and mends the first. Attempts are spread
+%%% by chance and grow rarer, lest a dead seed's name be resolved by a thousand nodes a second.
 %%%
 %%% A pure layer: neighbours come as arguments, what to send and whom to join goes out as actions.
 -module(partisan_beacon).
@@ -25,15 +22,15 @@
     rand := rand:state(),
     % Periods of silence after which a seed counts as lost.
     patience => pos_integer(),
-    % The longest wait between two attempts of a node that is no seed, in periods.
+    % The longest wait between two attempts to rejoin a silent seed, in periods.
     slowest => pos_integer()
 }.
 
 -export_type([msg/0, action/0, options/0]).
 
-%% Seeds of which one suffices.
--record(watch, {
-    seeds :: [partisan_peer:t(), ...],
+-record(seed, {
+    peer :: partisan_peer:t(),
+    newest = {0, 0} :: {partisan_peer:incarnation(), non_neg_integer()},
     silence = 0 :: non_neg_integer(),
     % Attempts are made when the silence reaches this.
     attempt_at :: pos_integer()
@@ -43,9 +40,7 @@
     self :: partisan_peer:t(),
     emits :: boolean(),
     number = 0 :: non_neg_integer(),
-    % The last beacon of each seed.
-    newest :: #{partisan_peer:name() => {partisan_peer:incarnation(), non_neg_integer()}},
-    watches :: [#watch{}],
+    seeds :: #{partisan_peer:name() => #seed{}},
     patience :: pos_integer(),
     slowest :: pos_integer(),
     rand :: rand:state()
@@ -57,13 +52,13 @@
 -spec init(options()) -> t().
 init(#{self := #{name := Name} = Self, seeds := Seeds, rand := Rand} = Options) ->
     Patience = maps:get(patience, Options, 3),
-    Emits = lists:any(fun(#{name := N}) -> N =:= Name end, Seeds),
-    Others = lists:usort([S || #{name := N} = S <- Seeds, N =/= Name]),
     #beacon{
         self = Self,
-        emits = Emits,
-        newest = maps:from_list([{N, {0, 0}} || #{name := N} <- Others]),
-        watches = [#watch{seeds = S, attempt_at = Patience} || S <- watched(Emits, Others)],
+        emits = lists:any(fun(#{name := N}) -> N =:= Name end, Seeds),
+        seeds = maps:from_list([
+            {N, #seed{peer = S, attempt_at = Patience}}
+         || #{name := N} = S <- Seeds, N =/= Name
+        ]),
         patience = Patience,
         slowest = maps:get(slowest, Options, 12),
         rand = Rand
@@ -72,39 +67,29 @@ init(#{self := #{name := Name} = Self, seeds := Seeds, rand := Rand} = Options) 
 %% @doc A beacon arrived. Passes on what is new, to everyone but the one it came from.
 -spec heard(msg(), partisan_peer:t(), [partisan_peer:t()], t()) -> {t(), [action()]}.
 heard({beacon, Name, Incarnation, Number} = Beacon, #{name := From}, Neighbours, B) ->
-    #beacon{newest = Newest, watches = Watches} = B,
-    case Newest of
-        #{Name := Known} when {Incarnation, Number} > Known ->
+    #beacon{seeds = Seeds, patience = Patience} = B,
+    case Seeds of
+        #{Name := #seed{newest = Newest} = Seed} when {Incarnation, Number} > Newest ->
+            Heard = Seed#seed{newest = {Incarnation, Number}, silence = 0, attempt_at = Patience},
             Others = [Peer || #{name := N} = Peer <- Neighbours, N =/= From, N =/= Name],
-            Heard = B#beacon{
-                newest = Newest#{Name := {Incarnation, Number}},
-                watches = [break_silence(Name, Watch, B) || Watch <- Watches]
-            },
-            {Heard, [{send, Peer, Beacon} || Peer <- Others]};
+            {B#beacon{seeds = Seeds#{Name := Heard}}, [{send, Peer, Beacon} || Peer <- Others]};
         #{} ->
             {B, []}
     end.
 
 %% @doc One period has passed.
 -spec tick([partisan_peer:t()], t()) -> {t(), [action()]}.
-tick(Neighbours, #beacon{watches = Watches0} = B0) ->
+tick(Neighbours, #beacon{seeds = Seeds0} = B0) ->
     {B1, Own} = emit(Neighbours, B0),
-    {Watches, {Rejoins, Rand}} = lists:mapfoldl(
-        fun(Watch0, {Joins, R0}) ->
-            {Watch, Join, R} = wait(Watch0, R0, B1),
-            {Watch, {Join ++ Joins, R}}
+    {Seeds, {Rejoins, Rand}} = lists:mapfoldl(
+        fun({Name, Seed0}, {Joins, R0}) ->
+            {Seed, Join, R} = wait(Seed0, R0, B1),
+            {{Name, Seed}, {Join ++ Joins, R}}
         end,
         {[], B1#beacon.rand},
-        Watches0
+        lists:sort(maps:to_list(Seeds0))
     ),
-    {B1#beacon{watches = Watches, rand = Rand}, Own ++ Rejoins}.
-
-%% Internals.
-
-%% A seed watches each of the others, the other nodes all of them together.
-watched(_Emits, []) -> [];
-watched(true, Others) -> [[Seed] || Seed <- Others];
-watched(false, Others) -> [Others].
+    {B1#beacon{seeds = maps:from_list(Seeds), rand = Rand}, Own ++ Rejoins}.
 
 emit(_Neighbours, #beacon{emits = false} = B) ->
     {B, []};
@@ -113,20 +98,10 @@ emit(Neighbours, #beacon{self = Self, number = Number} = B) ->
     Beacon = {beacon, Name, Incarnation, Number + 1},
     {B#beacon{number = Number + 1}, [{send, Peer, Beacon} || Peer <- Neighbours]}.
 
-break_silence(Name, #watch{seeds = Seeds} = Watch, #beacon{patience = Patience}) ->
-    case lists:any(fun(#{name := N}) -> N =:= Name end, Seeds) of
-        true -> Watch#watch{silence = 0, attempt_at = Patience};
-        false -> Watch
-    end.
-
-wait(#watch{silence = Silence, attempt_at = At} = Watch, Rand, _B) when Silence + 1 < At ->
-    {Watch#watch{silence = Silence + 1}, [], Rand};
-wait(#watch{silence = Silence, seeds = Seeds} = Watch, Rand0, B) ->
-    {Which, Rand1} = rand:uniform_s(length(Seeds), Rand0),
-    {Wait, Rand} = rand:uniform_s(longest(Silence, B), Rand1),
-    Waiting = Watch#watch{silence = Silence + 1, attempt_at = Silence + 1 + Wait},
-    {Waiting, [{join, lists:nth(Which, Seeds)}], Rand}.
-
-%% The longer the silence, the longer the wait, up to a bound; chance spreads the nodes.
-longest(_Silence, #beacon{emits = true}) -> 1;
-longest(Silence, #beacon{slowest = Slowest}) -> max(1, min(Silence + 1, Slowest)).
+wait(#seed{silence = Silence, attempt_at = At} = Seed, Rand, _B) when Silence + 1 < At ->
+    {Seed#seed{silence = Silence + 1}, [], Rand};
+wait(#seed{silence = Silence, peer = Peer} = Seed, Rand0, B) ->
+    % The longer the silence, the longer the wait, up to a bound; chance spreads the nodes.
+    Longest = max(1, min(Silence + 1, B#beacon.slowest)),
+    {Wait, Rand} = rand:uniform_s(Longest, Rand0),
+    {Seed#seed{silence = Silence + 1, attempt_at = Silence + 1 + Wait}, [{join, Peer}], Rand}.
