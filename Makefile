@@ -156,7 +156,7 @@ bench-churn: bootstrap ## Kill, churn and cut in two a cluster of NODES (64) tha
 	$(PY) -m scale_tests.churn $(if $(NODES),--nodes $(NODES)) $(if $(OUT),--out $(OUT))
 
 .PHONY: simulate
-simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (QUICK=1: a tenth of the size; ONLY=scale_curves)
+simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (ONLY=scale_curves; OUT=DIRECTORY; QUICK=1: a tenth of the size)
 	$(PY) -m scale_tests.simulate run $(if $(filter 1,$(QUICK)),--quick) \
 	    $(if $(ONLY),--only $(ONLY)) $(if $(MOST),--most $(MOST)) $(if $(OUT),--out $(OUT))
 

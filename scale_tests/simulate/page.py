@@ -1,4 +1,4 @@
-"""The page of a run in which clusters grew, or took faults: what that cost, by size."""
+"""The page of a run: its bars, how clusters grew, faults, the ad counter, the papers' pictures."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from scale_tests.results.page import (
 from scale_tests.results.page import write as write_page
 from scale_tests.simulate import curves, faults, synchronization
 from scale_tests.simulate.figure import Cell
+from scale_tests.simulate.pictures import PICTURES
+from scale_tests.simulate.plan import FULL, plan
 
 NOT_SIMULATED = (
     "Only Aggregate is run beyond 1,024 nodes. In the other modes every replica has an entry for "
-    "every node, so that 10,000 replicas have 10,000 x 10,000 of them: at some 50 bytes each 5 GB, "
-    "and at 5 to 30 microseconds for each pair of nodes 500 to 3,000 CPU seconds for each interval "
-    "of five seconds. What they transmit grows with the square of the nodes as long as all tell "
-    "all, which the sizes up to 1,024 show."
+    "every node, so that 10,000 replicas have 10,000 x 10,000 of them: at some 160 bytes each "
+    "16 GB, and at 5 to 30 microseconds for each pair of nodes 500 to 3,000 CPU seconds for each "
+    "interval of five seconds. What they transmit grows with the square of the nodes as long as "
+    "all tell all, which the sizes up to 1,024 show."
 )
 
 
@@ -35,71 +37,108 @@ def write(
     bars: Sequence[Bar],
     pictures: Sequence[Path],
     directory: Path,
-) -> Path | None:
-    """Writes the page beside its pictures; None where no overlay was grown or took faults.
+) -> Path:
+    """Writes the page of a run beside its pictures, and returns it in its Markdown form.
 
     `meta` is a document's, `pictures` are all that were drawn.
     """
-    grown = curves.rows(figures)
-    transmitted = synchronization.rows(figures)
     svgs = {file.stem: file for file in pictures if file.suffix == ".svg"}
-    hit = faults.section(figures, svgs)
-    if not grown and hit is None:
-        return None
-    sections = [
-        Section(
-            title="Bars",
-            text=[
-                f"All figures are simulated, seed {meta['seed']}. {listed(meta['versions'])}; on "
-                f"{hardware(meta['machine'])}, {meta['started'][:10]}."
-            ],
-            parts=[bars_table(bars)],
-        ),
-    ]
-    if grown:
-        sections.append(
-            Section(
-                title="The overlay",
-                text=[curves.NOTE, "Bandwidth, queues and processor time are not simulated."],
-                parts=[
-                    Picture(title="The overlay against its size", file=svgs[curves.EXPERIMENT]),
-                    Table(head=curves.head(grown), rows=curves.lines(grown)),
-                ],
-            )
-        )
-    if hit is not None:
-        sections.append(hit)
-    if transmitted:
-        sections.append(
-            Section(
-                title="The ad counter",
-                text=[synchronization.NOTE, NOT_SIMULATED],
-                parts=[
-                    Picture(
-                        title="Transmission of the ad counter",
-                        file=svgs[synchronization.EXPERIMENT],
-                    ),
-                    Table(
-                        head=synchronization.HEAD,
-                        rows=[synchronization.columns(row) for row in transmitted],
-                    ),
-                ],
-            )
-        )
-    sections.append(
-        Section(
-            title="What it took",
-            parts=[
-                Table(
-                    head=("experiment", "nodes", "CPU seconds"),
-                    rows=[
-                        (each["experiment"], f"{each['nodes']:,}", f"{each['cpu_seconds']:,.0f}")
-                        for each in meta["seconds"]
-                    ],
-                )
-            ],
-        )
+    sections = (
+        _held(meta, bars),
+        _overlay(figures, svgs),
+        faults.section(figures, svgs),
+        _counter(figures, svgs),
+        _others(svgs),
+        _took(meta),
+        Section(title="Again", text=[_again(meta)]),
     )
-    title = "How a cluster grows, simulated" if grown else "What faults do, simulated"
-    readme, _html = write_page(Page(title=title, sections=sections), directory)
+    title = f"Simulated, {meta['started'][:10]}"
+    page = Page(title=title, sections=[section for section in sections if section is not None])
+    directory.mkdir(parents=True, exist_ok=True)
+    readme, _html = write_page(page, directory)
     return readme
+
+
+def _held(meta: Mapping[str, Any], bars: Sequence[Bar]) -> Section:
+    """The circumstances, and what the run is held to."""
+    return Section(
+        title="Bars",
+        text=[
+            f"All figures are simulated, seed {meta['seed']}. {listed(meta['versions'])}; on "
+            f"{hardware(meta['machine'])}, {meta['started'][:10]}."
+            + (" Clusters of a tenth of the size." if meta["quick"] else "")
+        ],
+        parts=[bars_table(bars)] if bars else [],
+    )
+
+
+def _overlay(figures: Sequence[Cell], svgs: Mapping[str, Path]) -> Section | None:
+    """The overlay against its size; None where none was grown."""
+    grown = curves.rows(figures)
+    if not grown:
+        return None
+    return Section(
+        title="The overlay",
+        text=[curves.NOTE, "Bandwidth, queues and processor time are not simulated."],
+        parts=[
+            Picture(title="The overlay against its size", file=svgs[curves.EXPERIMENT]),
+            Table(head=curves.head(grown), rows=curves.lines(grown)),
+        ],
+    )
+
+
+def _counter(figures: Sequence[Cell], svgs: Mapping[str, Path]) -> Section | None:
+    """What the ad counter transmits; None where none ran."""
+    transmitted = synchronization.rows(figures)
+    if not transmitted:
+        return None
+    beyond = any(row.nodes > synchronization.LARGEST for row in transmitted)
+    return Section(
+        title="The ad counter",
+        text=[synchronization.NOTE, *([NOT_SIMULATED] if beyond else [])],
+        parts=[
+            Picture(title="Transmission of the ad counter", file=svgs[synchronization.EXPERIMENT]),
+            Table(
+                head=synchronization.HEAD,
+                rows=[synchronization.columns(row) for row in transmitted],
+            ),
+        ],
+    )
+
+
+def _others(svgs: Mapping[str, Path]) -> Section | None:
+    """The pictures that no other section has, of the papers' experiments."""
+    elsewhere = {curves.EXPERIMENT, synchronization.EXPERIMENT, *faults.PICTURES}
+    drawn = [
+        Picture(title=f"Simulated: {picture.title}", file=svgs[picture.name])
+        for picture in PICTURES
+        if picture.name in svgs and picture.name not in elsewhere
+    ]
+    return Section(title="The papers' experiments", parts=drawn) if drawn else None
+
+
+def _took(meta: Mapping[str, Any]) -> Section:
+    """The processor time of each experiment."""
+    rows = [
+        (each["experiment"], f"{each['nodes']:,}", f"{each['cpu_seconds']:,.0f}")
+        for each in meta["seconds"]
+    ]
+    return Section(
+        title="What it took", parts=[Table(head=("experiment", "nodes", "CPU seconds"), rows=rows)]
+    )
+
+
+def _again(meta: Mapping[str, Any]) -> str:
+    """How the run is repeated. `config` has its jobs, of which `--most` has left out some."""
+    jobs = meta["config"]
+    experiments = list(dict.fromkeys(job["experiment"] for job in jobs))
+    every = {job.experiment for job in FULL}
+    only = "" if set(experiments) == every else f" --only {' '.join(experiments)}"
+    largest = max(job["nodes"] for job in jobs)
+    planned = plan(quick=meta["quick"], seed=meta["seed"], only=experiments)
+    most = f" --most {largest}" if any(job.nodes > largest for job in planned) else ""
+    quick = " --quick" if meta["quick"] else ""
+    return (
+        f"`python -m scale_tests.simulate run{quick} --seed {meta['seed']}{only}{most} "
+        f"--out DIRECTORY`. `{meta['name']}.json` has every figure."
+    )

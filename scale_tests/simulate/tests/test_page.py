@@ -80,7 +80,7 @@ def written(tmp_path: Path) -> Path:
     directory = tmp_path / "out"
     write(measured, directory)
     drawn = pictures.draw(figures, directory)
-    assert page.write(figures, measured["meta"], held, drawn, directory) is not None
+    page.write(figures, measured["meta"], held, drawn, directory)
     return directory
 
 
@@ -91,6 +91,7 @@ def test_a_fault_has_its_reach_its_times_and_its_bytes(written: Path) -> None:
     )
     assert "| Delta | no fault | 128 |  |  |  | 149 | 70 |  |" in text
     assert "| Delta | 50 % killed at once | 128 | 2,554 | 2,537 | 17 | 320 | 100 | 13 |" in text
+    assert "--seed 3 --only churn_kill churn_counter_delta --out DIRECTORY" in text
     assert "MISSED" in text
 
 

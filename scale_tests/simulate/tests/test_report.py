@@ -215,13 +215,31 @@ def test_a_run_in_which_clusters_grew_has_a_page(tmp_path: Path, counted: bool) 
     started = datetime(2026, 1, 1, tzinfo=UTC)
     meta = report.document(figures, [done], held, versions={}, quick=False, started=started)["meta"]
     drawn = pictures.draw(figures, tmp_path)
-    file = page.write(figures, meta, held, drawn, tmp_path)
-    assert file is not None
-    text = file.read_text()
+    text = page.write(figures, meta, held, drawn, tmp_path).read_text()
     assert "|  | 128 nodes | 100,000 nodes |" in text
     assert "(scale_curves.svg)" in text
     assert ("| aggregate | 10,000 | 12 |" in text) == counted
-    assert page.write([], meta, [], [], tmp_path) is None
+
+
+def test_a_page_says_how_far_the_sizes_of_its_run_went(tmp_path: Path) -> None:
+    done = outcome(Job(experiment=curves.EXPERIMENT, nodes=128), [*grown(128), FINISHED])
+    figures = report.cells([done])
+    started = datetime(2026, 1, 1, tzinfo=UTC)
+    meta = report.document(figures, [done], [], versions={}, quick=False, started=started)["meta"]
+    drawn = pictures.draw(figures, tmp_path)
+    text = page.write(figures, meta, [], drawn, tmp_path).read_text()
+    assert "run --seed 1 --only scale_curves --most 128 --out DIRECTORY`" in text
+
+
+def test_a_page_has_the_pictures_of_the_papers_experiments(tmp_path: Path) -> None:
+    done = hyparview(line("reliability", "hyparview", 80, 99.9))
+    figures = report.cells([done])
+    started = datetime(2026, 1, 1, tzinfo=UTC)
+    meta = report.document(figures, [done], [], versions={}, quick=False, started=started)["meta"]
+    drawn = pictures.draw(figures, tmp_path)
+    text = page.write(figures, meta, [], drawn, tmp_path).read_text()
+    assert "(reliability.svg)" in text
+    assert "## The overlay" not in text
 
 
 def faults(*, healed: bool, counted: float) -> list[dict[str, Any]]:
