@@ -38,3 +38,12 @@ def is_ring(views: Views) -> bool:
 def is_partial(views: Views) -> bool:
     """Somebody leaves somebody out; how full views are is chance."""
     return any(view < views.keys() - {node} for node, view in views.items())
+
+
+def is_inhabited(views: Views) -> bool:
+    """Everybody has a neighbour.
+
+    SCAMP's views have no bound: nodes that had no word of others for a while, on a machine that is
+    short of time, subscribe anew, and may end with all of them.
+    """
+    return all(views.values())

@@ -9,7 +9,15 @@ import pytest
 import yaml
 
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.shapes import Views, is_mesh, is_partial, is_ring, is_star, views_of
+from scale_tests.e2e.shapes import (
+    Views,
+    is_inhabited,
+    is_mesh,
+    is_partial,
+    is_ring,
+    is_star,
+    views_of,
+)
 from scale_tests.e2e.subject import Subject, manifest
 from scale_tests.harness.commands import ROOT
 from scale_tests.harness.kube import Cluster, Json
@@ -53,8 +61,8 @@ def run(subject: Subject, body: Json) -> Views:
         (example("client-server"), is_star),
         (plain("HyParView"), is_partial),
         (plain("XBot"), is_partial),
-        (plain("ScampV1", scampV1={"redundancy": 1}), is_partial),
-        (plain("ScampV2", scampV2={"redundancy": 1}), is_partial),
+        (plain("ScampV1", scampV1={"redundancy": 1}), is_inhabited),
+        (plain("ScampV2", scampV2={"redundancy": 1}), is_inhabited),
         (plain("Cyclon", cyclon={"viewSize": 4, "shuffleSize": 3}), is_partial),
         (plain("Static", static={"pattern": "Ring"}), is_ring),
     ],
