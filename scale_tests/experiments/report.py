@@ -31,10 +31,9 @@ from scale_tests.results.page import (
     Picture,
     Section,
     bars_table,
-    hypertext,
     listed,
-    markdown,
 )
+from scale_tests.results.page import write as write_page
 
 SLOW = 1.25
 """From how many times the time of counting a run is said to have taken longer."""
@@ -108,9 +107,7 @@ def write(
     )
     documents.write(measured, directory)
     documents.write(measured, latest)
-    page = _page(contents, _draw(contents, directory / "pictures"), directory)
-    (directory / "README.md").write_text(markdown(page, directory))
-    (directory / "report.html").write_text(hypertext(page, directory))
+    write_page(_page(contents, _draw(contents, directory / "pictures"), directory), directory)
     return Report(directory=directory, bars=list(contents.bars))
 
 

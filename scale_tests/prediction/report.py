@@ -25,10 +25,9 @@ from scale_tests.results.page import (
     Table,
     bars_table,
     hardware,
-    hypertext,
     listed,
-    markdown,
 )
+from scale_tests.results.page import write as write_page
 
 HEAD = ("figure", "predicted (simulated)", "measured", "error, %")
 
@@ -81,10 +80,7 @@ def write(held: Held, directory: Path, *, latest: Path = RESULTS) -> Report:
     documents.write(measured, directory)
     documents.write(measured, latest)
     svg, _png = pictures.draw(held.comparisons, directory / "pictures")
-    page = _page(held, checked, svg)
-    (directory / "report.html").write_text(hypertext(page, directory))
-    readme = directory / "README.md"
-    readme.write_text(markdown(page, directory))
+    readme, _html = write_page(_page(held, checked, svg), directory)
     return Report(page=readme, bars=checked)
 
 

@@ -59,7 +59,10 @@ encode(Parts) ->
 %% @doc The parts that `encode/1' wrote; anything else is an error, or other parts.
 -spec decode(binary()) -> {ok, [part()]} | error.
 decode(Bytes) ->
-    maybe_parts(split(Bytes)).
+    case split(Bytes) of
+        {ok, Paths, Leaves} -> decode(Paths, Leaves);
+        error -> error
+    end.
 
 %% @doc The two halves of an encoding, neither looked at.
 -spec split(binary()) -> {ok, Paths :: binary(), Leaves :: binary()} | error.
@@ -170,13 +173,11 @@ binary(Shared, Binary) ->
 
 %% Internals: reading parts.
 
-maybe_parts({ok, Paths, Leaves}) ->
+decode(Paths, Leaves) ->
     case decode_paths(Paths) of
         {ok, Shapes} -> parts(Shapes, Leaves);
         error -> error
-    end;
-maybe_parts(error) ->
-    error.
+    end.
 
 parts(Shapes, Bytes) ->
     case columns(lists:usort([Length || {_, Length} <- Shapes]), Shapes, Bytes, #{}) of

@@ -210,25 +210,24 @@ is_handing_over(#replica{handover = Handover}) ->
 
 %% Internals.
 
-take_state(Kind, From, Bytes, Answer, Replica = #replica{encoded = Own}) ->
+take_state(Kind, From, Bytes, Answer, Replica) ->
     Digest = lasp_lattice:digest(Bytes),
-    Received = received(Kind, Bytes),
-    case Own of
-        {_, Digest} ->
-            {Next, Effects} = progress(heard(From, Digest, Replica)),
-            nothing([Received | Effects] ++ Answer, Next);
-        _ ->
-            #replica{type = Type, value = Value, form = Form} = Replica,
-            case lasp_form:join(Type, Bytes, Value, Form) of
-                {ok, [], _Value} ->
-                    {Next, Effects} = progress(heard(From, Digest, Replica)),
-                    nothing([Received | Effects] ++ Answer, Next);
-                {ok, New, Joined} ->
-                    {Next, Effects} = progress(heard(From, Digest, grown(Joined, Replica))),
-                    {New, Next, [Received, changed | Effects] ++ Answer};
-                error ->
-                    nothing([received(malformed, Bytes)], Replica)
-            end
+    case joined(Digest, Bytes, Replica) of
+        {ok, New, Joined} ->
+            {Next, Effects} = progress(heard(From, Digest, Joined)),
+            Changes = [changed || New =/= []],
+            {New, Next, [received(Kind, Bytes) | Changes ++ Effects] ++ Answer};
+        error ->
+            nothing([received(malformed, Bytes)], Replica)
+    end.
+
+joined(Digest, _Bytes, Replica = #replica{encoded = {_, Digest}}) ->
+    {ok, [], Replica};
+joined(_Digest, Bytes, Replica = #replica{type = Type, value = Value, form = Form}) ->
+    case lasp_form:join(Type, Bytes, Value, Form) of
+        {ok, [], _Value} -> {ok, [], Replica};
+        {ok, New, Joined} -> {ok, New, grown(Joined, Replica)};
+        error -> error
     end.
 
 grown(Value, Replica) ->
