@@ -86,6 +86,7 @@ def specs(max_replicas: int = 1024) -> st.SearchStrategy[dict[str, Any]]:
         overlay=overlays,
         channels=channels,
         workload=workloads,
+        heartbeatInterval=st.sampled_from(["5s", "1m"]),
         discovery=st.builds(lambda seeds: {"seeds": seeds}, st.integers(1, 8)),
         pods=pods,
         metrics=st.builds(

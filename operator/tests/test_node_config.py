@@ -68,6 +68,15 @@ def test_what_a_channel_holds_and_promises_in_the_node_config(
     assert revision(wanted) == revision(plain)
 
 
+def test_how_often_nodes_give_signs_of_life_in_the_node_config() -> None:
+    """As often as they do by themselves is left out, however it is written."""
+    plain, same = cluster({}), cluster({"heartbeatInterval": "5000ms"})
+    assert render_config(same) == render_config(plain)
+    calm = cluster({"heartbeatInterval": "20s"})
+    assert "heartbeat_interval => 20000,\n" in render_config(calm)
+    assert restart_hash(calm) != restart_hash(plain)
+
+
 @pytest.mark.parametrize(
     ("mode", "atom"),
     [("State", "state"), ("Delta", "delta"), ("Tree", "tree"), ("Aggregate", "aggregate")],

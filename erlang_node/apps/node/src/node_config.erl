@@ -45,6 +45,8 @@
     seeds := [partisan_peer:name()],
     %% As it is in the file: node_overlay:localised/2 has what each node makes of it.
     overlay := {partisan_kinds:kind(), map()},
+    %% In milliseconds.
+    heartbeat_interval := pos_integer(),
     %% Where propagation goes.
     channel := atom(),
     run := binary(),
@@ -58,6 +60,7 @@
 -define(STATE_DIR, "/var/lib/partisan").
 
 -define(MAX_REPLICAS, 1024).
+-define(HEARTBEAT_INTERVAL, 5000).
 
 %% @doc The configuration of this node, with warnings about what has been ignored.
 -spec load(environment()) -> {ok, t(), Warnings :: [string()]} | {error, string()}.
@@ -111,6 +114,7 @@ outline(Text) ->
             replicas => get(replicas, Settings),
             seeds => [Name || {Name, _, _} <- get(seeds, Settings)],
             overlay => get(overlay, Settings),
+            heartbeat_interval => heartbeat_interval(Settings),
             channel => propagation_channel(get(channels, Settings)),
             run => Run,
             workload =>
@@ -170,6 +174,7 @@ settings(Environment, Settings) ->
             channels => Channels,
             seeds => [peer(Seed) || Seed <- get(seeds, Settings)],
             replicas => get(replicas, Settings),
+            heartbeat_interval => heartbeat_interval(Settings),
             % Which files, and whether they are any good, partisan_config says.
             tls => get(tls, maps:merge(#{tls => none}, Settings))
         },
@@ -180,6 +185,9 @@ settings(Environment, Settings) ->
         revision => get(revision, Settings),
         context => Context
     }.
+
+heartbeat_interval(Settings) ->
+    get(heartbeat_interval, maps:merge(#{heartbeat_interval => ?HEARTBEAT_INTERVAL}, Settings)).
 
 %% The channel made for it, where there is one.
 propagation_channel(Channels) ->
@@ -231,6 +239,7 @@ keys() ->
         overlay => {fun node_overlay:is_valid/1,
             "{Kind, #{...}} with what that kind needs: client_server #{servers => [Name]}, "
             "static #{edges => [{Ordinal, Ordinal}]}"},
+        heartbeat_interval => {fun is_milliseconds/1, "milliseconds, an integer of at least 1"},
         channels => {fun are_channels/1, "a list of maps such as #{name => gossip}"},
         workload => {fun is_workload/1, "none or {Module, #{...}}, such as {adcounter, #{...}}"},
         run => {fun is_binary/1, "the id of the run, a binary"},
@@ -265,6 +274,8 @@ warnings(Settings) ->
 is_name(Value) -> is_binary(Value) andalso Value =/= <<>>.
 
 is_replicas(Value) -> is_integer(Value) andalso Value >= 1 andalso Value =< ?MAX_REPLICAS.
+
+is_milliseconds(Value) -> is_integer(Value) andalso Value >= 1.
 
 is_port_number(Value) -> is_integer(Value) andalso Value >= 1 andalso Value =< 65535.
 

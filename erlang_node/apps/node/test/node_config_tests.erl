@@ -22,6 +22,9 @@ good(Dir) ->
     {ok, Config, []} = load(Dir, settings()),
     #{partisan := Partisan, workload := {adcounter, Options}} = Config,
     ?assertMatch(#{name := <<"ads-1">>, http_port := 8080, partisan := #{token := ?TOKEN}}, Config),
+    ?assertMatch(#{heartbeat_interval := 5000}, Partisan),
+    {ok, Calm, []} = load(Dir, (settings())#{heartbeat_interval => 20000}),
+    ?assertMatch(#{partisan := #{heartbeat_interval := 20000}}, Calm),
     ?assertMatch(
         #{
             host := {10, 0, 0, 7},
@@ -68,6 +71,8 @@ wrong_settings() ->
         {"replicas", #{replicas => 1025}},
         {"http_port", #{http_port => 0}},
         {"tls", #{tls => yes}},
+        {"heartbeat_interval", #{heartbeat_interval => 0}},
+        {"heartbeat_interval", #{heartbeat_interval => <<"5s">>}},
         {"listen_port", #{listen_port => <<"7946">>}},
         {"cluster", #{cluster => ads}},
         {"seeds", #{seeds => [{<<"ads-0">>, <<"ads-0.ads">>}]}},

@@ -116,7 +116,8 @@ init([]) ->
         seed => {A, B, C},
         overlay => partisan_config:get(overlay),
         seeds => partisan_config:get(seeds),
-        replicas => partisan_config:get(replicas)
+        replicas => partisan_config:get(replicas),
+        beacon_interval => partisan_config:get(heartbeat_interval)
     }),
     State = interpret(Effects, #state{stack = Stack, links = partisan_connections:new()}),
     ok = partisan_listener:accept(),

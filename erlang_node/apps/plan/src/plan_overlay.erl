@@ -39,6 +39,7 @@
     seed := integer(),
     latency := partisan_sim_network:latency(),
     boot_gap_us := non_neg_integer(),
+    heartbeat_interval => milliseconds(),
     _ => _
 }.
 
@@ -74,11 +75,16 @@ new(#{names := Names, overlay := Spec, seed := Seed, seeds := Seeds, boot_gap_us
         overlay => plan_names:spec(Spec, Names),
         seeds => length(Seeds),
         latency => map_get(latency, Given),
-        stack => #{replicas => plan_names:size(Names)}
+        stack => stack(Given)
     }),
     {Ping, _} = partisan_frame:overlay({measure, {ping, -576460750000000000}}),
     Noted = #noted{names = Names, ping = Ping},
     #overlay{sim = partisan_sim:watch(fun note/4, Noted, Sim), names = Names, gap = Gap}.
+
+stack(#{names := Names, heartbeat_interval := Interval}) ->
+    #{replicas => plan_names:size(Names), beacon_interval => Interval};
+stack(#{names := Names}) ->
+    #{replicas => plan_names:size(Names)}.
 
 %% @doc Lets this many milliseconds pass; answers with what has happened meanwhile, in its order.
 -spec step(pos_integer(), t()) -> {[change()], t()}.

@@ -79,6 +79,14 @@ nodes_start_one_after_the_other_test() ->
     ?assert(at(Slow) >= 3.5),
     ?assert(at(Fast) < at(Slow)).
 
+beacons_are_as_rare_as_the_cluster_has_them_test() ->
+    Sent = fun(Changes) ->
+        {ok, #{moments := #{rested := #{channels := #{overlay := Traffic}}}}} =
+            run(Changes#{workload => none}),
+        map_get(messages, Traffic)
+    end,
+    ?assert(Sent(#{heartbeat_interval => 20000}) < Sent(#{})).
+
 one_node_is_a_cluster_test() ->
     {ok, #{degree_most := 0, run := #{value := 20}}} = run(#{replicas => 1, impressions => 20}).
 
@@ -149,6 +157,7 @@ config(Changes) ->
         seeds => [{<<"ads-0">>, <<"ads-0.ads">>, 7946}],
         listen_port => 7946,
         http_port => 8080,
+        heartbeat_interval => maps:get(heartbeat_interval, Changes, 5000),
         overlay => maps:get(overlay, Changes, {hyparview, hyparview()}),
         channels => [
             #{name => default, parallelism => 1, monotonic => false},

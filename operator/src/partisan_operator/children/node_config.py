@@ -12,6 +12,7 @@ from partisan_operator.children.erlang_terms import Atom, Term, render
 from partisan_operator.children.overlay import overlay_term
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.quantities import milliseconds, whole
+from partisan_operator.models.spec import DEFAULT_HEARTBEAT
 from partisan_operator.models.workload import (
     DEFAULT_QUEUE_LIMIT,
     AdCounter,
@@ -28,9 +29,15 @@ _CHANNELS, _PARALLELISM = Atom("channels"), Atom("parallelism")
 
 
 def node_config(cluster: PartisanCluster) -> dict[Atom, Term]:
-    """Return the configuration that all nodes of a cluster share, without its revision."""
+    """Return the configuration that all nodes of a cluster share, without its revision.
+
+    What is as nodes take it by themselves is left out: pods of before there was such a setting are
+    not replaced for it.
+    """
     spec, name = cluster.spec, cluster.name
     tls = tls_files.tls_term(cluster)
+    heartbeat = milliseconds(spec.heartbeat_interval)
+    is_default = heartbeat == milliseconds(DEFAULT_HEARTBEAT)
     seeds = naming.seed_ordinals(spec.replicas, spec.discovery.seeds)
     return {
         Atom("cluster"): name,
@@ -43,6 +50,7 @@ def node_config(cluster: PartisanCluster) -> dict[Atom, Term]:
         Atom("listen_port"): naming.PARTISAN_PORT,
         Atom("http_port"): naming.HTTP_PORT,
         Atom("overlay"): overlay_term(cluster),
+        **({} if is_default else {Atom("heartbeat_interval"): heartbeat}),
         _CHANNELS: [_channel(channel) for channel in spec.channels],
         Atom("workload"): _workload(spec.workload),
         Atom("run"): run_id(spec.workload),
@@ -81,11 +89,7 @@ def render_config(cluster: PartisanCluster) -> str:
 
 
 def _channel(channel: Channel) -> dict[Atom, Term]:
-    """Return a channel's term.
-
-    What is as nodes take it by themselves is left out: pods of before there was such a setting are
-    not replaced for it.
-    """
+    """Return a channel's term, without what is as nodes take it by themselves."""
     limit = whole(channel.queue_limit)
     is_default = limit == whole(DEFAULT_QUEUE_LIMIT)
     return {

@@ -34,6 +34,9 @@ def _between(least: str, most: str, *, such_as: str) -> Any:
 Duration = Annotated[str, _between("1ms", "24h", such_as="500ms, 10s or 1m30s")]
 """A Go-style duration such as `500ms`, `10s` or `1m30s`."""
 
+Heartbeat = Annotated[str, _between("1s", "1m", such_as="5s or 20s")]
+"""How often a sign of life is given, as a Go-style duration."""
+
 Lifetime = Annotated[str, _between("10m", "87600h", such_as="90m, 24h or 2160h")]
 """How long a certificate lasts, as a Go-style duration: hours are its longest unit."""
 

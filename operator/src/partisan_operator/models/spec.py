@@ -10,6 +10,7 @@ from partisan_operator.models.base import Resource, Rule, keyed_by, rules
 from partisan_operator.models.metrics import Metrics
 from partisan_operator.models.overlay import Overlay
 from partisan_operator.models.pods import Pods
+from partisan_operator.models.quantities import Heartbeat
 from partisan_operator.models.scheduling import (
     ImagePullPolicy,
     LabelValue,
@@ -25,6 +26,7 @@ from partisan_operator.models.workload import Channel, Workload
 
 MAX_REPLICAS = 1024
 MAX_FULL_MESH = 256
+DEFAULT_HEARTBEAT = "5s"
 
 
 class Discovery(Resource):
@@ -114,6 +116,12 @@ class PartisanClusterSpec(Resource):
 
     discovery: Discovery = Discovery()
     """How a node finds its first peers."""
+
+    heartbeat_interval: Heartbeat = DEFAULT_HEARTBEAT
+    """How often a node asks each neighbour for a sign of life, and how often a seed shows all nodes
+    that it is there. A neighbour that is silent for two intervals is given up, a node that hears
+    nothing of a seed for three joins it anew; failures that close a connection are seen at once.
+    Of what a node at rest costs the greater part are these messages. A change restarts the nodes."""
 
     workload: Workload | None = None
     """What the nodes run once they are connected. Absent means nothing: the nodes only keep
