@@ -24,7 +24,10 @@
 %%%
 %%% == When all is quiet ==
 %%% each neighbour is sent a digest each interval, linked or not. Where it differs from that of a
-%%% replica that is as quiet, the states are exchanged, whatever went wrong before.
+%%% replica that is as quiet, the states are exchanged, whatever went wrong before. A node that has
+%%% heard all its neighbours to be equal goes on for two intervals and from then on repeats itself
+%%% every eighth, until something grows, comes or differs: those who have not heard it ask by their
+%%% own digests, and get it late at the worst.
 %%%
 %%% Which neighbours are linked is the caller's affair: all of them ({@link lasp_sync_delta}), or
 %%% those that a tree connects ({@link lasp_sync_tree}). Messages are understood from any.
@@ -66,6 +69,8 @@
     replica :: lasp_replica:t(),
     %% Has the replica grown since the last tick?
     fresh = false :: boolean(),
+    %% Quiet intervals in a row in which all neighbours were last heard to be equal.
+    calm = 0 :: non_neg_integer(),
     next :: id(),
     numbers :: lasp_dictionary:numbers(),
     links = #{} :: #{lasp_sync:name() => #link{}},
@@ -81,6 +86,9 @@
 -define(NUMBER_BITS, 32).
 %% A group is sent again when it has not been acknowledged for so many intervals.
 -define(PATIENCE, 2).
+%% Calm intervals in which digests are still sent, and from which one they are so rarely.
+-define(REPEATS, 2).
+-define(RARELY, 8).
 %% The most acknowledgements in one message; the others go with the next.
 -define(MAX_OWED, 255).
 
@@ -152,9 +160,9 @@ tick(D = #deltas{replica = Replica, fresh = Fresh}) ->
             {Pushed, Effects} = lasp_replica:push_all(Replica),
             {D#deltas{replica = Pushed}, Effects};
         false when Fresh ->
-            each(fun tick_link/2, links(D), D#deltas{fresh = false});
+            each(fun tick_link/2, links(D), D#deltas{fresh = false, calm = 0});
         false ->
-            Quiet = encoded(D),
+            Quiet = calmed(encoded(D)),
             each(fun tick_quiet/2, lasp_replica:neighbours(Replica), Quiet)
     end.
 
@@ -250,9 +258,15 @@ received(Number, From, Delta, D = #deltas{links = Links, replica = Replica}) ->
 
 %% Internals: sending.
 
-tick_quiet(Name, D = #deltas{replica = Replica}) ->
+calmed(D = #deltas{replica = Replica, calm = Calm}) ->
+    case lasp_replica:agreed(Replica) of
+        true -> D#deltas{calm = Calm + 1};
+        false -> D#deltas{calm = 0}
+    end.
+
+tick_quiet(Name, D = #deltas{replica = Replica, calm = Calm}) ->
     case tick_link(Name, D) of
-        {Next, []} ->
+        {Next, []} when Calm =< ?REPEATS; Calm rem ?RARELY =:= 0 ->
             {Next, lasp_replica:send(digest, Name, lasp_replica:digest(Replica), Replica)};
         Sent ->
             Sent

@@ -50,6 +50,32 @@ prop_converges(Protocol) ->
         end
     ).
 
+%% Those who know that they are equal say so rarely: each of three in two of sixteen intervals.
+calm_test_() ->
+    [
+        {atom_to_list(Protocol), fun() ->
+            {Begun, _} = run([{update, 0}], ?T:new(Protocol, lasp_gcounter, 3, [])),
+            {_, Settled} = talks(20, ?T:settle(?T:heal(?T:silence(Begun)))),
+            {Talks, Calm} = talks(16, Settled),
+            ?assert(Talks >= 2 andalso Talks =< 6),
+            {Grown, _} = run([{update, 1}], Calm),
+            {Again, _} = talks(4, Grown),
+            ?assert(Again >= 3)
+        end}
+     || Protocol <- [lasp_sync_delta, lasp_sync_tree]
+    ].
+
+%% The intervals of so many in which anybody says anything.
+talks(Intervals, Cluster) ->
+    lists:foldl(
+        fun(_, {Talks, C}) ->
+            Ticked = ?T:tick_all(C),
+            {Talks + min(1, length(?T:kinds(Ticked))), ?T:drain(Ticked)}
+        end,
+        {0, Cluster},
+        lists:seq(1, Intervals)
+    ).
+
 %% What has been handed over is held by every neighbour.
 handover_test_() ->
     [
