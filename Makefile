@@ -142,9 +142,10 @@ scale: bootstrap ## Repeat the published evaluation, as large as the cluster hol
 	    $(if $(SIMULATED),--simulated $(SIMULATED))
 
 .PHONY: scale-1024
-scale-1024: bootstrap ## 1,024 real pods, HyParView and client-server, as published, in real time (two hours; resumable)
-	$(PY) -m scale_tests.localkube up --max-pods 1100 --zram-mib 12288
-	$(PY) -m scale_tests run experiments/thousand.yaml --out build/results/scale-thousand
+scale-1024: bootstrap ## 1,024 nodes as plain processes, HyParView and client-server, as published, in real time (two hours; resumable)
+	$(PY) -m scale_tests.localkube up
+	$(PY) -m scale_tests.node_agent -- $(PY) -m scale_tests run experiments/thousand.yaml \
+	    --out $(or $(OUT),build/results/scale-thousand) $(if $(OVERLAYS),--overlays $(OVERLAYS))
 
 .PHONY: scale-quick
 scale-quick: bootstrap ## The same on three small sizes, in under ten minutes; anew each time

@@ -47,11 +47,12 @@ def take_away(settings: Settings) -> bool:
 def forget(settings: Settings, client: Client) -> None:
     """Deletes what the API server knows of nodes that were taken away. Raises ApiError.
 
-    The controller-manager deletes the pods that were on them, within a minute.
+    A Node that somebody else has registered is theirs. The controller-manager deletes the pods that
+    were on them, within a minute.
     """
-    wanted = {node.name for node in nodes(settings)}
+    former = {node.name for node in possible(settings)[settings.nodes :]}
     known = {item["metadata"]["name"] for item in client.get("/api/v1/nodes")["items"]}
-    for name in sorted(known - wanted):
+    for name in sorted(known & former):
         client.delete(f"/api/v1/nodes/{name}")
 
 

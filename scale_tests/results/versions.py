@@ -13,11 +13,15 @@ from scale_tests.harness.operator import operator_pods, tool
 
 def of_cluster(cluster: Cluster, nodes: Sequence[NodeStatus]) -> dict[str, str]:
     """Where a cluster took part, as its parts report them. Raises ApiError."""
-    info = cluster.list("api/v1/nodes")[0]["status"]["nodeInfo"]
+    machines = [item["status"]["nodeInfo"] for item in cluster.list("api/v1/nodes")]
+
+    def told(field: str) -> str:
+        return ", ".join(sorted({machine[field] for machine in machines}))
+
     found = {
         "kubernetes": cluster.version(),
-        "container_runtime": info["containerRuntimeVersion"],
-        "os": info["osImage"],
+        "container_runtime": told("containerRuntimeVersion"),
+        "os": told("osImage"),
     }
     for pod in operator_pods(cluster):
         found["operator"] = pod["metadata"]["labels"].get("app.kubernetes.io/version", "")

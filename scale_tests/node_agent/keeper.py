@@ -1,0 +1,267 @@
+"""The life of each pod: started, probed, started again, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from scale_tests.harness.kube import Json, core
+from scale_tests.node_agent import sandbox
+from scale_tests.node_agent.api import MERGE, Api
+from scale_tests.node_agent.machine import moment
+from scale_tests.node_agent.sandbox import Sandbox
+from scale_tests.node_agent.status import Seen, status
+
+STARTING = 4
+"""How many processes boot at a time: more only wait for each other's processors."""
+
+_LOOK_SECONDS = 0.25
+_RESTART_SECONDS, _LONGEST_RESTART_SECONDS = 1.0, 300.0
+_KEPT_SECONDS = 10.0
+"""How long what a ConfigMap or a Secret holds is taken for what it holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """What all pods stand on: the release that is run, and this machine's address and resolver."""
+
+    release: Path
+    directory: Path
+    host: str
+    dns: str
+
+
+@dataclass
+class Life:
+    """One pod that the agent has taken on."""
+
+    pod: Json
+    address: str
+    room: Sandbox
+    seen: Seen
+    process: subprocess.Popen[bytes] | None = None
+    ending: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+
+class Keeper:
+    """Keeps the pods of the agent's Node."""
+
+    def __init__(self, api: Api, ground: Ground, probes: aiohttp.ClientSession) -> None:
+        self._api = api
+        self._ground = ground
+        self._probes = probes
+        self._lives: dict[str, Life] = {}
+        self._addresses = sandbox.addresses()
+        self._starting = asyncio.Semaphore(STARTING)
+        self._documents: dict[str, asyncio.Task[Json]] = {}
+
+    @property
+    def count(self) -> int:
+        """How many pods there are."""
+        return len(self._lives)
+
+    def see(self, pod: Json) -> None:
+        """Takes a pod on, or notes that it is to end."""
+        uid = pod["metadata"]["uid"]
+        life = self._lives.get(uid)
+        if life is None:
+            life = self._lives[uid] = self._new(pod)
+            life.task = asyncio.create_task(self._keep(life))
+        life.pod = pod
+        if "deletionTimestamp" in pod["metadata"]:
+            life.ending.set()
+
+    def gone(self, pod: Json) -> None:
+        """Ends a pod whose object is not there any more."""
+        if life := self._lives.get(pod["metadata"]["uid"]):
+            life.ending.set()
+
+    async def end(self) -> None:
+        """Kills what still runs."""
+        for life in self._lives.values():
+            if life.task is not None:
+                life.task.cancel()
+            if life.process is not None and life.process.poll() is None:
+                life.process.kill()
+                life.process.wait()
+            life.room.remove()
+
+    def _new(self, pod: Json) -> Life:
+        address = next(self._addresses)
+        room = Sandbox(self._ground.directory / pod["metadata"]["uid"])
+        seen = Seen(
+            address=address,
+            host=self._ground.host,
+            began=moment(),
+            started_at=moment(),
+            started=False,
+            ready=False,
+            restarts=0,
+        )
+        return Life(pod=pod, address=address, room=room, seen=seen)
+
+    async def _keep(self, life: Life) -> None:
+        """A pod from its beginning to its end."""
+        wait = _RESTART_SECONDS
+        await self._furnish(life)
+        while not life.ending.is_set():
+            async with self._starting:
+                process = self._start(life)
+                life.process = process
+                ended = asyncio.create_task(_ended(process))
+                await self._tell(life, started=False, ready=False, started_at=moment())
+                await self._until_it_answers(life, process)
+            probing = asyncio.create_task(self._probe(life, process))
+            ending = asyncio.create_task(life.ending.wait())
+            await asyncio.wait({ended, ending}, return_when=asyncio.FIRST_COMPLETED)
+            probing.cancel()
+            ending.cancel()
+            if life.ending.is_set():
+                await self._stop(life, process, ended)
+            else:
+                seen = life.seen
+                await self._tell(life, started=False, ready=False, restarts=seen.restarts + 1)
+                await _first(life.ending, wait)
+                wait = min(2 * wait, _LONGEST_RESTART_SECONDS)
+        life.room.remove()
+        await self._forget(life)
+
+    async def _furnish(self, life: Life) -> None:
+        namespace = life.pod["metadata"]["namespace"]
+        for volume, (resource, name) in sandbox.sources(life.pod).items():
+            content = {}
+            if resource:
+                document = await self._document(core(namespace, resource, name))
+                content = sandbox.files(resource, document)
+            life.room.write(volume, content)
+
+    async def _document(self, path: str) -> Json:
+        """An object that many pods read, asked for once in a while."""
+        if path not in self._documents:
+            self._documents[path] = asyncio.create_task(self._api.request("GET", path))
+            asyncio.get_running_loop().call_later(_KEPT_SECONDS, self._documents.pop, path, None)
+        return await self._documents[path]
+
+    def _start(self, life: Life) -> subprocess.Popen[bytes]:
+        room = life.room
+        with (room.directory / "log").open("ab") as log:
+            return subprocess.Popen(
+                [self._ground.release / "bin" / "partisan_node", "foreground"],
+                env=room.environment(life.pod, life.address, self._ground.dns),
+                cwd=room.directory,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                user=sandbox.USER,
+                group=sandbox.USER,
+                extra_groups=[],
+                start_new_session=True,
+            )
+
+    async def _until_it_answers(self, life: Life, process: subprocess.Popen[bytes]) -> None:
+        while process.poll() is None and not life.ending.is_set():
+            if await self._answers(life, "/livez", timeout=1.0):
+                return
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _probe(self, life: Life, process: subprocess.Popen[bytes]) -> None:
+        """Asks as a kubelet does: whether it has started, is ready, and is alive."""
+        container = life.pod["spec"]["containers"][0]
+        start, ready, alive = (
+            container[f"{kind}Probe"] for kind in ("startup", "readiness", "liveness")
+        )
+        while not await self._passes(life, start):
+            await asyncio.sleep(start["periodSeconds"])
+        await self._tell(life, started=True, ready=True)
+        await asyncio.gather(self._stay_ready(life, ready), self._stay_alive(life, alive, process))
+
+    async def _stay_ready(self, life: Life, probe: Json) -> None:
+        failures = 0
+        while True:
+            await asyncio.sleep(probe["periodSeconds"])
+            failures = 0 if await self._passes(life, probe) else failures + 1
+            if failures == 0 and not life.seen.ready:
+                await self._tell(life, ready=True)
+            if failures == probe["failureThreshold"]:
+                await self._tell(life, ready=False)
+
+    async def _stay_alive(self, life: Life, probe: Json, process: subprocess.Popen[bytes]) -> None:
+        failures = 0
+        while failures < probe["failureThreshold"]:
+            await asyncio.sleep(probe["periodSeconds"])
+            failures = 0 if await self._passes(life, probe) else failures + 1
+        process.kill()
+
+    async def _passes(self, life: Life, probe: Json) -> bool:
+        return await self._answers(
+            life, probe["httpGet"]["path"], timeout=probe.get("timeoutSeconds", 1)
+        )
+
+    async def _answers(self, life: Life, path: str, *, timeout: float) -> bool:
+        port = life.pod["spec"]["containers"][0]["ports"][1]["containerPort"]
+        try:
+            async with self._probes.get(
+                f"http://{life.address}:{port}{path}", timeout=aiohttp.ClientTimeout(total=timeout)
+            ) as answer:
+                return answer.status < 400
+        except (aiohttp.ClientError, TimeoutError):
+            return False
+
+    async def _stop(
+        self, life: Life, process: subprocess.Popen[bytes], ended: asyncio.Task[None]
+    ) -> None:
+        """Ends a process as its pod's deletion asks for, which may be shortened meanwhile."""
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        waited = 0.0
+        while not ended.done():
+            grace = life.pod["metadata"].get("deletionGracePeriodSeconds", 0)
+            if waited >= grace:
+                process.kill()
+            await asyncio.wait({ended}, timeout=1.0)
+            waited += 1.0
+
+    async def _tell(self, life: Life, **changes: Any) -> None:
+        """Writes the pod's status, as it is with these changes."""
+        life.seen = replace(life.seen, **changes)
+        metadata = life.pod["metadata"]
+        path = core(metadata["namespace"], "pods", f"{metadata['name']}/status")
+        body = {"metadata": {"uid": metadata["uid"]}, "status": status(life.pod, life.seen)}
+        # Refused where the pod is gone, or another of its name is there.
+        with suppress(aiohttp.ClientResponseError):
+            await self._api.request("PATCH", path, body, content_type=MERGE)
+
+    async def _forget(self, life: Life) -> None:
+        metadata = life.pod["metadata"]
+        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": metadata["uid"]}}
+        await self._api.delete(core(metadata["namespace"], "pods", metadata["name"]), options)
+        del self._lives[metadata["uid"]]
+
+
+async def _ended(process: subprocess.Popen[bytes]) -> None:
+    """Waits for a process without a thread of its own."""
+    loop = asyncio.get_running_loop()
+    over = asyncio.Event()
+    descriptor = os.pidfd_open(process.pid)
+    loop.add_reader(descriptor, over.set)
+    try:
+        await over.wait()
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+    process.wait()
+
+
+async def _first(event: asyncio.Event, seconds: float) -> None:
+    """Waits for the event, but no longer than that."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
