@@ -121,7 +121,7 @@ class PartisanClusterSpec(Resource):
     """How often a node asks each neighbour for a sign of life, and how often a seed shows all nodes
     that it is there. A neighbour that is silent for two intervals is given up, a node that hears
     nothing of a seed for three joins it anew; failures that close a connection are seen at once.
-    Of what a node at rest costs the greater part are these messages. A change restarts the nodes."""
+    These messages are the greater part of what a node at rest costs. A change replaces the pods."""
 
     workload: Workload | None = None
     """What the nodes run once they are connected. Absent means nothing: the nodes only keep
