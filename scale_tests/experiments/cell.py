@@ -73,12 +73,12 @@ class FaultError(Exception):
 
 
 def remove(cluster: Cluster, namespace: str) -> list[str]:
-    """Deletes the cell's cluster; returns what has not gone. Raises ApiError.
+    """Deletes the cell's cluster; returns what has not gone.
 
     The nodes have nothing to hand over any more. They are told to hurry once nobody would make
-    new ones.
+    new ones. An API server that a large cluster's end keeps busy is asked again: what a cell has
+    shown is not lost for want of an answer now.
     """
-    cluster.delete(partisan_cluster(namespace, CLUSTER))
     label = f"{CLUSTER_LABEL}={CLUSTER}"
     stateful_sets = f"apis/apps/v1/namespaces/{namespace}/statefulsets"
 
@@ -88,9 +88,24 @@ def remove(cluster: Cluster, namespace: str) -> list[str]:
         except ApiError as error:
             return [f"unknown: {error}"]
 
+    def asked(path: str, **query: str) -> bool:
+        try:
+            cluster.delete(path, **query)
+        except ApiError:
+            return False
+        return True
+
+    def shards() -> int | None:
+        try:
+            return len(cluster.list(stateful_sets, label))
+        except ApiError:
+            return None
+
     try:
-        wait_for("deletion", lambda: len(cluster.list(stateful_sets, label)), lambda n: n == 0)
-        cluster.delete(core(namespace, "pods"), labelSelector=label, gracePeriodSeconds="1")
+        wait_for("deletion", lambda: asked(partisan_cluster(namespace, CLUSTER)), bool)
+        wait_for("deletion", shards, lambda n: n == 0)
+        hurry = {"labelSelector": label, "gracePeriodSeconds": "1"}
+        wait_for("deletion", lambda: asked(core(namespace, "pods"), **hurry), bool)
         wait_for("deletion", left, lambda objects: not objects)
     except StalledError:
         return left()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from rich.console import Console
 
@@ -15,7 +16,7 @@ from scale_tests.experiments.selection import EVERYTHING, Selection
 from scale_tests.experiments.store import Store
 from scale_tests.harness.capacity import capacity, shortage
 from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster
+from scale_tests.harness.kube import ApiError, Cluster
 from scale_tests.harness.removal import remove_namespace
 
 
@@ -121,8 +122,9 @@ def _run_all(
             store.save(point, found)
             console.print(f"  {outcome(found)}", highlight=False, markup=False, soft_wrap=True)
     finally:
-        # An interruption does not wait; the next run would.
-        cluster.delete(f"api/v1/namespaces/{namespace}")
+        # An interruption does not wait; the next run would, and deletes it where this fails.
+        with suppress(ApiError):
+            cluster.delete(f"api/v1/namespaces/{namespace}")
     return {point.slug: too_large[point.nodes] for point in todo if point.nodes in too_large}
 
 
