@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -131,6 +132,11 @@ class Cluster:
     def version(self) -> str:
         """The version of the API server, such as `v1.36.3`. Raises ApiError."""
         return cast(str, self.get("version")["gitVersion"])
+
+
+def moment() -> str:
+    """Now, as the API server has times of objects."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def holds(item: Json, condition: str) -> bool:

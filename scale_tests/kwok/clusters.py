@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 
-from scale_tests.harness.kube import PARTISAN, Cluster, Json, core, holds, partisan_cluster
+from scale_tests.harness.kube import PARTISAN, Cluster, Json, core, holds, moment, partisan_cluster
 from scale_tests.harness.partisan import CLUSTER_LABEL
 from scale_tests.harness.progress import wait_for
 
@@ -130,7 +129,7 @@ def _patch(cluster: Cluster, pod: str, *, ready: bool) -> None:
     condition = {
         "type": "Ready",
         "status": str(ready),
-        "lastTransitionTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "lastTransitionTime": moment(),
     }
     cluster.request(
         "PATCH",

@@ -7,8 +7,6 @@ meant: it watches which pods run. What it says is `reports`' to decide.
 from __future__ import annotations
 
 import asyncio
-import json
-import ssl
 import sys
 import time
 from collections.abc import Iterator
@@ -16,9 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-from kubernetes import client, config
-
+from scale_tests.harness.async_kube import AsyncCluster
 from scale_tests.harness.kube import core
 from scale_tests.harness.nodes import HTTP_PORT
 from scale_tests.harness.partisan import CLUSTER_LABEL
@@ -31,15 +27,13 @@ USER = "stand-in"
 """As whom it speaks to the API server."""
 
 _WAITING_CONNECTIONS = 8192
-_LONGEST_EVENT = 1 << 20
 
 
 class Directory:
     """Who is at which address."""
 
-    def __init__(self, session: aiohttp.ClientSession, server: str) -> None:
-        self._session = session
-        self._server = server
+    def __init__(self, cluster: AsyncCluster) -> None:
+        self._cluster = cluster
         self._pods: dict[str, Pod] = {}
         self._revisions: dict[tuple[str, str], str] = {}
 
@@ -50,20 +44,12 @@ class Directory:
     async def follow(self) -> None:
         """Watches which pods run, for ever."""
         while True:
-            async with self._session.get(
-                f"{self._server}/api/v1/pods",
-                params={
-                    "watch": "true",
-                    "labelSelector": CLUSTER_LABEL,
-                    "fieldSelector": "status.phase=Running",
-                },
-            ) as response:
-                response.raise_for_status()
-                # The API server ends a watch after a while; the next one begins with all there are.
-                async for line in response.content:
-                    event = json.loads(line)
-                    if event["type"] in ("ADDED", "MODIFIED"):
-                        await self._put(event["object"])
+            # The API server ends a watch after a while; the next one begins with all there are.
+            async for kind, pod in self._cluster.watch(
+                "api/v1/pods", labelSelector=CLUSTER_LABEL, fieldSelector="status.phase=Running"
+            ):
+                if kind in ("ADDED", "MODIFIED"):
+                    await self._put(pod)
 
     async def _put(self, pod: dict[str, Any]) -> None:
         """Puts a pod at its address: whoever had it before is gone.
@@ -88,9 +74,7 @@ class Directory:
         key = namespace, cluster
         if key not in self._revisions:
             path = core(namespace, "configmaps", f"{cluster}-config")
-            async with self._session.get(f"{self._server}/{path}") as response:
-                response.raise_for_status()
-                document = await response.json()
+            document = await self._cluster.request("GET", path)
             self._revisions[key] = reports.revision_in(document["data"]["node.config"])
         return self._revisions[key]
 
@@ -135,16 +119,8 @@ def stand_in(plane: ControlPlane) -> Iterator[None]:
 
 async def serve(kubeconfig: Path) -> None:
     """Answers until the process is ended."""
-    settings = client.Configuration()
-    config.load_kube_config(config_file=str(kubeconfig), client_configuration=settings)
-    tls = ssl.create_default_context(cafile=settings.ssl_ca_cert)
-    tls.load_cert_chain(settings.cert_file, settings.key_file)
-    async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(ssl=tls),
-        timeout=aiohttp.ClientTimeout(total=None),
-        read_bufsize=_LONGEST_EVENT,
-    ) as session:
-        directory = Directory(session, settings.host)
+    async with AsyncCluster(kubeconfig) as cluster:
+        directory = Directory(cluster)
         loop = asyncio.get_running_loop()
         await loop.create_server(
             lambda: Conversation(directory), "0.0.0.0", HTTP_PORT, backlog=_WAITING_CONNECTIONS

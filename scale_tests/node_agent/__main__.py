@@ -16,9 +16,9 @@ from pathlib import Path
 import aiohttp
 
 from scale_tests.formation.fleet import build_release
+from scale_tests.harness.async_kube import APPLY, AsyncCluster
 from scale_tests.localkube.settings import Settings
 from scale_tests.node_agent import machine, sandbox
-from scale_tests.node_agent.api import APPLY, Api
 from scale_tests.node_agent.keeper import Ground, Keeper
 
 FIELD_MANAGER = "partisan-node-agent"
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 @asynccontextmanager
-async def registered(api: Api, pods: int, address: str) -> AsyncIterator[None]:
+async def registered(api: AsyncCluster, pods: int, address: str) -> AsyncIterator[None]:
     """The agent's Node, and its addresses, while the block runs."""
     version = (await api.request("GET", "version"))["gitVersion"]
     node = machine.node(pods=pods, version=version, address=address)
@@ -60,7 +60,7 @@ def _end(command: asyncio.subprocess.Process) -> None:
         command.terminate()
 
 
-async def renew(api: Api) -> None:
+async def renew(api: AsyncCluster) -> None:
     """Says that the agent lives, for ever."""
     while True:
         try:
@@ -77,7 +77,7 @@ async def renew(api: Api) -> None:
         await asyncio.sleep(_RENEW_SECONDS)
 
 
-async def follow(api: Api, keeper: Keeper) -> None:
+async def follow(api: AsyncCluster, keeper: Keeper) -> None:
     """Gives the keeper the pods of the agent's Node, for ever."""
     where = {"fieldSelector": f"spec.nodeName={machine.NAME}"}
     while True:
@@ -106,7 +106,7 @@ async def run(arguments: argparse.Namespace, release: Path) -> int:
         )
         connector = aiohttp.TCPConnector(force_close=True, limit=0)
         async with (
-            Api(settings.kubeconfig) as api,
+            AsyncCluster(settings.kubeconfig) as api,
             aiohttp.ClientSession(connector=connector) as probes,
             registered(api, arguments.pods, settings.node_address),
         ):
@@ -121,7 +121,7 @@ async def run(arguments: argparse.Namespace, release: Path) -> int:
             finally:
                 for task in tasks:
                     task.cancel()
-                await keeper.end()
+                keeper.end()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

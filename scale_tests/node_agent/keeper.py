@@ -6,17 +6,20 @@ import asyncio
 import os
 import signal
 import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 
-from scale_tests.harness.kube import Json, core
+from scale_tests.formation.fleet import end
+from scale_tests.harness.async_kube import MERGE, AsyncCluster
+from scale_tests.harness.kube import Json, core, moment
+from scale_tests.harness.nodes import HTTP_PORT
 from scale_tests.node_agent import sandbox
-from scale_tests.node_agent.api import MERGE, Api
-from scale_tests.node_agent.machine import moment
 from scale_tests.node_agent.sandbox import Sandbox
 from scale_tests.node_agent.status import Seen, status
 
@@ -58,7 +61,7 @@ class Life:
 class Keeper:
     """Keeps the pods of the agent's Node."""
 
-    def __init__(self, api: Api, ground: Ground, probes: aiohttp.ClientSession) -> None:
+    def __init__(self, api: AsyncCluster, ground: Ground, probes: aiohttp.ClientSession) -> None:
         self._api = api
         self._ground = ground
         self._probes = probes
@@ -67,11 +70,6 @@ class Keeper:
         self._starting = asyncio.Semaphore(STARTING)
         self._documents: dict[str, asyncio.Task[Json]] = {}
 
-    @property
-    def count(self) -> int:
-        """How many pods there are."""
-        return len(self._lives)
-
     def see(self, pod: Json) -> None:
         """Takes a pod on, or notes that it is to end."""
         uid = pod["metadata"]["uid"]
@@ -79,6 +77,7 @@ class Keeper:
         if life is None:
             life = self._lives[uid] = self._new(pod)
             life.task = asyncio.create_task(self._keep(life))
+            life.task.add_done_callback(partial(_tell_if_lost, pod["metadata"]["name"]))
         life.pod = pod
         if "deletionTimestamp" in pod["metadata"]:
             life.ending.set()
@@ -88,14 +87,14 @@ class Keeper:
         if life := self._lives.get(pod["metadata"]["uid"]):
             life.ending.set()
 
-    async def end(self) -> None:
+    def end(self) -> None:
         """Kills what still runs."""
-        for life in self._lives.values():
+        lives = self._lives.values()
+        for life in lives:
             if life.task is not None:
                 life.task.cancel()
-            if life.process is not None and life.process.poll() is None:
-                life.process.kill()
-                life.process.wait()
+        end([life.process for life in lives if life.process is not None])
+        for life in lives:
             life.room.remove()
 
     def _new(self, pod: Json) -> Life:
@@ -145,7 +144,7 @@ class Keeper:
             if resource:
                 document = await self._document(core(namespace, resource, name))
                 content = sandbox.files(resource, document)
-            life.room.write(volume, content)
+            life.room.write(volume, content, _user(life.pod))
 
     async def _document(self, path: str) -> Json:
         """An object that many pods read, asked for once in a while."""
@@ -155,7 +154,7 @@ class Keeper:
         return await self._documents[path]
 
     def _start(self, life: Life) -> subprocess.Popen[bytes]:
-        room = life.room
+        room, user = life.room, _user(life.pod)
         with (room.directory / "log").open("ab") as log:
             return subprocess.Popen(
                 [*_NICE, str(self._ground.release / "bin" / "partisan_node"), "foreground"],
@@ -164,8 +163,8 @@ class Keeper:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                user=sandbox.USER,
-                group=sandbox.USER,
+                user=user,
+                group=user,
                 extra_groups=[],
                 start_new_session=True,
             )
@@ -210,10 +209,10 @@ class Keeper:
         )
 
     async def _answers(self, life: Life, path: str, *, timeout: float) -> bool:
-        port = life.pod["spec"]["containers"][0]["ports"][1]["containerPort"]
         try:
             async with self._probes.get(
-                f"http://{life.address}:{port}{path}", timeout=aiohttp.ClientTimeout(total=timeout)
+                f"http://{life.address}:{HTTP_PORT}{path}",
+                timeout=aiohttp.ClientTimeout(total=timeout),
             ) as answer:
                 return answer.status < 400
         except (aiohttp.ClientError, TimeoutError):
@@ -248,6 +247,17 @@ class Keeper:
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": metadata["uid"]}}
         await self._api.delete(core(metadata["namespace"], "pods", metadata["name"]), options)
         del self._lives[metadata["uid"]]
+
+
+def _user(pod: Json) -> int:
+    """As whom a pod runs."""
+    return int(pod["spec"]["securityContext"]["runAsUser"])
+
+
+def _tell_if_lost(name: str, task: asyncio.Task[None]) -> None:
+    """Says why nobody keeps a pod any more."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        print(f"node agent: pod {name} is kept no longer: {error!r}", file=sys.stderr)
 
 
 async def _ended(process: subprocess.Popen[bytes]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from datetime import UTC, datetime
 
-from scale_tests.harness.kube import Json
+from scale_tests.harness.kube import Json, moment
 
 NAME = "processes"
 """The Node's name, and the value of its label and taint."""
@@ -18,11 +18,6 @@ RUNTIME = "process://plain"
 
 LEASES = "apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 LEASE_SECONDS = 40
-
-
-def moment() -> str:
-    """Now, as the API server has times of objects."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def node(*, pods: int, version: str, address: str) -> Json:

@@ -18,9 +18,6 @@ NETWORK = ipaddress.IPv4Network("10.204.0.0/17")
 """Addresses of pods. All of them are this machine's own, by one route; the API server talks to no
 loopback address."""
 
-USER = 65532
-"""As whom the image runs."""
-
 _LABEL = re.compile(r"metadata\.labels\['(.+)'\]")
 
 
@@ -39,15 +36,15 @@ class Sandbox:
 
     directory: Path
 
-    def write(self, volume: str, files: Mapping[str, bytes]) -> None:
-        """Makes a volume with these files, which the process can read."""
+    def write(self, volume: str, files: Mapping[str, bytes], user: int) -> None:
+        """Makes a volume with these files, which that user alone can read."""
         place = self.directory / volume
         place.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (place / name).write_bytes(content)
-            os.chown(place / name, USER, USER)
+            os.chown(place / name, user, user)
             (place / name).chmod(0o400)
-        os.chown(place, USER, USER)
+        os.chown(place, user, user)
 
     def remove(self) -> None:
         """Removes what the pod had."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scale_tests.harness.kube import Json
-from scale_tests.node_agent.machine import moment
+from scale_tests.harness.kube import Json, moment
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,10 +26,6 @@ class Busy:
         self._answer()
         return []
 
-    def find(self, _path: str) -> Json | None:
-        self._answer()
-        return None
-
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} is not asked for")
 

@@ -60,7 +60,6 @@
 -define(STATE_DIR, "/var/lib/partisan").
 
 -define(MAX_REPLICAS, 1024).
--define(HEARTBEAT_INTERVAL, 5000).
 
 %% @doc The configuration of this node, with warnings about what has been ignored.
 -spec load(environment()) -> {ok, t(), Warnings :: [string()]} | {error, string()}.
@@ -187,7 +186,8 @@ settings(Environment, Settings) ->
     }.
 
 heartbeat_interval(Settings) ->
-    get(heartbeat_interval, maps:merge(#{heartbeat_interval => ?HEARTBEAT_INTERVAL}, Settings)).
+    Default = partisan_config:default(heartbeat_interval),
+    get(heartbeat_interval, maps:merge(#{heartbeat_interval => Default}, Settings)).
 
 %% The channel made for it, where there is one.
 propagation_channel(Channels) ->

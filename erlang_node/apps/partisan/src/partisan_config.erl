@@ -13,6 +13,7 @@
 
 -export([set/1]).
 -export([get/1]).
+-export([default/1]).
 -export([changed/1]).
 -export([store/1]).
 
@@ -117,6 +118,11 @@ store(Config) ->
 -spec get(atom()) -> term().
 get(Field) ->
     maps:get(Field, persistent_term:get(?KEY)).
+
+%% @doc The value that a field has where none is given.
+-spec default(atom()) -> term().
+default(Field) ->
+    maps:get(Field, defaults()).
 
 %% Internals.
 

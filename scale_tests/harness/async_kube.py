@@ -1,7 +1,8 @@
-"""What the agent asks of the API server, without waiting for one answer after the other."""
+"""A connection to an API server for those who do not wait for one answer after the other."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator
@@ -17,9 +18,14 @@ from scale_tests.harness.kube import Json
 MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 _LONGEST_EVENT = 1 << 20
 
+_LATER = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
+"""What a server says that has too much to do."""
 
-class Api:
-    """A connection to the API server, by a kubeconfig with a client's certificate."""
+_PATIENCE_SECONDS, _AGAIN_SECONDS = 120.0, 1.0
+
+
+class AsyncCluster:
+    """A connection to an API server, by a kubeconfig with a client's certificate."""
 
     def __init__(self, kubeconfig: Path) -> None:
         settings = client.Configuration()
@@ -48,7 +54,27 @@ class Api:
         content_type: str = "application/json",
         **query: str,
     ) -> Json:
-        """One request and its answer. Raises aiohttp.ClientError, also for a refusal."""
+        """One request and its answer. Raises aiohttp.ClientError, also for a refusal.
+
+        Asks again while the server is busy or out of reach, for two minutes; a request that
+        is not to be done twice finds out by what the server then says.
+        """
+        loop = asyncio.get_running_loop()
+        patient_until = loop.time() + _PATIENCE_SECONDS
+        while True:
+            try:
+                return await self._ask(method, path, body, content_type, query)
+            except (aiohttp.ClientConnectionError, TimeoutError) as error:
+                if loop.time() > patient_until:
+                    raise aiohttp.ClientError(f"no answer to {method} {path}") from error
+            except aiohttp.ClientResponseError as error:
+                if error.status not in _LATER or loop.time() > patient_until:
+                    raise
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+    async def _ask(
+        self, method: str, path: str, body: Json | None, content_type: str, query: dict[str, str]
+    ) -> Json:
         async with self._session.request(
             method,
             f"{self._server}/{path}",
