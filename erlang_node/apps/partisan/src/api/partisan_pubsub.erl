@@ -17,8 +17,6 @@
 -export([handle_cast/2]).
 -export([handle_info/2]).
 
-%% How often subscriptions are compared with a neighbour.
--define(COMPARE_INTERVAL, 5000).
 %% How long a step of the tree may take before its node is passed over.
 -define(STEP_TIMEOUT, 10000).
 
@@ -57,7 +55,7 @@ subscribers(Topic) ->
 init([]) ->
     process_flag(message_queue_data, off_heap),
     ok = partisan_manager:subscribe(self()),
-    _ = erlang:send_after(?COMPARE_INTERVAL, self(), tick),
+    ok = compare_later(),
     Topics = partisan_topics:new(partisan_config:get(name), partisan_config:get(incarnation)),
     {ok, #state{topics = Topics}}.
 
@@ -85,7 +83,7 @@ handle_info({partisan, {neighbour_up, Name}}, #state{topics = Topics} = State) -
 handle_info({partisan, {neighbour_down, Name}}, #state{topics = Topics} = State) ->
     {noreply, State#state{topics = partisan_topics:neighbour_down(Name, Topics)}};
 handle_info(tick, #state{topics = Topics} = State) ->
-    _ = erlang:send_after(?COMPARE_INTERVAL, self(), tick),
+    ok = compare_later(),
     {noreply, run(partisan_topics:tick(Topics), State)};
 handle_info({'DOWN', _, process, Pid, _}, #state{pids = Pids} = State) ->
     {_, Topics} = maps:get(Pid, Pids, {none, []}),
@@ -94,6 +92,12 @@ handle_info(_Unexpected, State) ->
     {noreply, State}.
 
 %% Internals.
+
+%% Subscriptions are compared with a neighbour as often as neighbours give signs of life: what a
+%% lost message cost is made good about when a lost neighbour is noticed.
+compare_later() ->
+    _ = erlang:send_after(partisan_config:get(heartbeat_interval), self(), tick),
+    ok.
 
 add(Topic, Pid, #state{pids = Pids, subscribers = Subscribers, topics = Topics} = State) ->
     {Monitor, Theirs} =

@@ -18,8 +18,6 @@
 %% it takes longer.
 -define(POLL_MIN, 1).
 -define(POLL_MAX, 32).
-%% A connection that is silent this long gives its memory back.
--define(HIBERNATE_AFTER, 1000).
 %% Read many small frames at once.
 -define(BUFFER_BYTES, 65536).
 
@@ -31,7 +29,8 @@
     % The present window: its frames, their bytes so far, and who got something.
     window = ?FIRST_WINDOW :: pos_integer(),
     bytes = 0 :: non_neg_integer(),
-    receivers = #{} :: #{partisan_ref:destination() => pid()}
+    receivers = #{} :: #{partisan_ref:destination() => pid()},
+    doze = partisan_doze:new() :: partisan_doze:t()
 }).
 
 %% @doc Starts a process that waits in accept and then is the connection.
@@ -118,10 +117,10 @@ read(#inbound{socket = Socket, window = Window} = Inbound, Options) ->
 
 %% @private Woken from hibernation.
 -spec resume(#inbound{}) -> ok.
-resume(Inbound) ->
-    loop(Inbound).
+resume(#inbound{doze = Doze} = Inbound) ->
+    loop(Inbound#inbound{doze = partisan_doze:woken(erlang:monotonic_time(millisecond), Doze)}).
 
-loop(#inbound{socket = Socket} = Inbound) ->
+loop(#inbound{socket = Socket, doze = Doze} = Inbound) ->
     receive
         finish ->
             finish(Inbound);
@@ -133,8 +132,9 @@ loop(#inbound{socket = Socket} = Inbound) ->
                 closed -> partisan_socket:close(Socket);
                 {error, Reason} -> broken(Reason, Inbound)
             end
-    after ?HIBERNATE_AFTER ->
-        proc_lib:hibernate(?MODULE, resume, [Inbound])
+    after partisan_doze:patience(Doze) ->
+        Asleep = partisan_doze:asleep(erlang:monotonic_time(millisecond), Doze),
+        proc_lib:hibernate(?MODULE, resume, [Inbound#inbound{doze = Asleep}])
     end.
 
 broken(Reason, #inbound{socket = Socket, peer = #{name := Name}}) ->

@@ -25,7 +25,6 @@
 -define(BACKOFF_MAX, 5000).
 %% How long a closed lane waits for the peer to have read everything.
 -define(LINGER, 3000).
--define(HIBERNATE_AFTER, 1000).
 %% A port writes in the time of the process that tells it to, and is charged next to nothing for
 %% that: a lane that writes megabytes would keep a scheduler for milliseconds. What a scheduler
 %% copies to the kernel meanwhile takes about this long: a slice costs one turn.
@@ -61,6 +60,7 @@
     % who may have been killed before they sent.
     stale = none :: none | {reference(), partisan_queue:balance()},
     is_alive = true :: boolean(),
+    doze = partisan_doze:new() :: partisan_doze:t(),
     % Told to end: once everything is sent that senders have been charged for.
     closing = no :: no | close | drain
 }).
@@ -225,8 +225,9 @@ rest(#outbound{batch = Batch} = Outbound) ->
         true -> at_rest(Outbound)
     end.
 
-at_rest(#outbound{closing = no} = Outbound) ->
-    proc_lib:hibernate(?MODULE, resume, [suspect(Outbound)]);
+at_rest(#outbound{closing = no, doze = Doze} = Outbound) ->
+    Asleep = partisan_doze:asleep(now_ms(), Doze),
+    proc_lib:hibernate(?MODULE, resume, [suspect(Outbound#outbound{doze = Asleep})]);
 at_rest(#outbound{closing = How, socket = Socket}) ->
     finish(How, Socket).
 
@@ -237,8 +238,8 @@ heard(closed, Outbound) -> lost(closed, Outbound);
 heard({error, Reason}, Outbound) -> lost(Reason, Outbound);
 heard(other, Outbound) -> Outbound.
 
-%% Nothing has been queued for a while. What the account still holds was charged by senders who
-%% have not sent yet, or were killed before they could; time tells which.
+%% Nothing is queued. What the account still holds was charged by senders who have not sent yet, or
+%% were killed before they could; time tells which.
 suspect(#outbound{queue = Queue, stale = none} = Outbound) ->
     case partisan_queue:balance(Queue) of
         {0, 0} -> Outbound;
@@ -258,8 +259,11 @@ settle(#outbound{queue = Queue, stale = {_, {Messages, Bytes} = Balance}} = Outb
 
 %% @private Woken from hibernation.
 -spec resume(#outbound{}) -> no_return().
-resume(Outbound) ->
-    loop(Outbound).
+resume(#outbound{doze = Doze} = Outbound) ->
+    loop(Outbound#outbound{doze = partisan_doze:woken(now_ms(), Doze)}).
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).
 
 idle(#outbound{writing = none, batch = Batch} = Outbound) ->
     case partisan_batch:is_empty(Batch) of
@@ -269,8 +273,8 @@ idle(#outbound{writing = none, batch = Batch} = Outbound) ->
 idle(_Writing) ->
     infinity.
 
-idle_without(#outbound{closing = no}) ->
-    ?HIBERNATE_AFTER;
+idle_without(#outbound{closing = no, doze = Doze}) ->
+    partisan_doze:patience(Doze);
 idle_without(#outbound{queue = Queue}) ->
     case partisan_queue:messages(Queue) of
         0 -> 0;
