@@ -36,6 +36,7 @@ class AsyncCluster:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(ssl=tls, limit=16),
             read_bufsize=_LONGEST_EVENT,
+            # A request's turn among many here is not the server's to answer for.
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
         )
 
@@ -56,20 +57,24 @@ class AsyncCluster:
     ) -> Json:
         """One request and its answer. Raises aiohttp.ClientError, also for a refusal.
 
-        Asks again while the server is busy or out of reach, for two minutes; a request that
-        is not to be done twice finds out by what the server then says.
+        Asks again while the server is busy or out of reach, for two minutes from the first time
+        on; a request that is not to be done twice finds out by what the server then says.
         """
         loop = asyncio.get_running_loop()
-        patient_until = loop.time() + _PATIENCE_SECONDS
+        patient_until = None
         while True:
             try:
                 return await self._ask(method, path, body, content_type, query)
             except (aiohttp.ClientConnectionError, TimeoutError) as error:
-                if loop.time() > patient_until:
-                    raise aiohttp.ClientError(f"no answer to {method} {path}") from error
+                failure: aiohttp.ClientError = aiohttp.ClientError(f"no answer to {method} {path}")
+                failure.__cause__ = error
             except aiohttp.ClientResponseError as error:
-                if error.status not in _LATER or loop.time() > patient_until:
+                if error.status not in _LATER:
                     raise
+                failure = error
+            patient_until = patient_until or loop.time() + _PATIENCE_SECONDS
+            if loop.time() > patient_until:
+                raise failure
             await asyncio.sleep(_AGAIN_SECONDS)
 
     async def _ask(
@@ -81,7 +86,7 @@ class AsyncCluster:
             params=query,
             data=None if body is None else json.dumps(body),
             headers={"Content-Type": content_type},
-            timeout=aiohttp.ClientTimeout(total=60),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=60),
         ) as answer:
             answer.raise_for_status()
             return cast(Json, await answer.json())
