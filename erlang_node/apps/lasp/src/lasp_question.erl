@@ -40,7 +40,7 @@
 -record(open, {
     id :: id(),
     from :: self | lasp_sync:name(),
-    waiting :: [lasp_sync:name()],
+    waiting :: ordsets:ordset(lasp_sync:name()),
     sums = #{} :: lasp_aggregate:sums(),
     age = 0 :: non_neg_integer()
 }).
@@ -73,7 +73,7 @@ ask(_Children, #questions{open = #open{from = self, age = Age}}) when Age < ?PAT
     waiting;
 ask(Children, Q = #questions{self = Self, asked = Asked}) ->
     Id = {Self, Asked + 1},
-    Open = #open{id = Id, from = self, waiting = Children},
+    Open = #open{id = Id, from = self, waiting = ordsets:from_list(Children)},
     {asked, Id, Q#questions{asked = Asked + 1, open = Open}}.
 
 %% @doc A question from the parent, to be handed on to these children. `first': of this asker, so
@@ -85,7 +85,7 @@ heard({Self, _}, _From, _Children, #questions{self = Self}) ->
 heard({Asker, Number} = Id, From, Children, Q = #questions{last = Last}) ->
     Next = Q#questions{
         last = Last#{Asker => Number},
-        open = #open{id = Id, from = From, waiting = Children}
+        open = #open{id = Id, from = From, waiting = ordsets:from_list(Children)}
     },
     case Last of
         #{Asker := Before} when Before >= Number -> again;
@@ -101,9 +101,9 @@ contribute(Sums, Q = #questions{open = Open = #open{sums = Before}}) ->
 %% @doc A child's answer; one that is not waited for changes nothing.
 -spec answered(id(), From :: lasp_sync:name(), lasp_aggregate:sums(), t()) -> {outcome(), t()}.
 answered(Id, From, Sums, Q = #questions{open = Open = #open{id = Id, waiting = Waiting}}) ->
-    case lists:member(From, Waiting) of
+    case ordsets:is_element(From, Waiting) of
         true ->
-            Left = Open#open{waiting = lists:delete(From, Waiting)},
+            Left = Open#open{waiting = ordsets:del_element(From, Waiting)},
             contribute(Sums, Q#questions{open = Left});
         false ->
             {pending, Q}
@@ -114,7 +114,7 @@ answered(_Id, _From, _Sums, Q) ->
 %% @doc Waits for none but these neighbours any more.
 -spec without([lasp_sync:name()], t()) -> {outcome(), t()}.
 without(Links, Q = #questions{open = Open = #open{waiting = Waiting}}) ->
-    case [Name || Name <- Waiting, lists:member(Name, Links)] of
+    case ordsets:intersection(Waiting, ordsets:from_list(Links)) of
         Waiting -> {pending, Q};
         Left -> settle(Q#questions{open = Open#open{waiting = Left}})
     end;

@@ -142,7 +142,12 @@ tree(Event, State = #sync{shared = Shared}) ->
             true -> fun succeed/1;
             false -> fun(S) -> {S, []} end
         end,
-    chain(fun wait_for_links/1, chain(Succeeded, {Stepped, Effects})).
+    Waiting =
+        case lasp_sync_tree:links(Next) =:= lasp_sync_tree:links(Shared) of
+            true -> fun(S) -> {S, []} end;
+            false -> fun wait_for_links/1
+        end,
+    chain(Waiting, chain(Succeeded, {Stepped, Effects})).
 
 succeed(State = #sync{type = Type, own = Own}) ->
     share(Type:succeeded(Own, shared(State)), State).

@@ -91,21 +91,25 @@ with_deltas({Deltas, Effects}, State) ->
     {State#sync{deltas = Deltas}, Effects}.
 
 %% Tells neighbours of the tree, and links those that are in it.
-grown({Tree, Tell}, State = #sync{deltas = Deltas}) ->
+grown({Tree, Tell}, State = #sync{tree = Before, deltas = Deltas}) ->
     Replica = lasp_deltas:replica(Deltas),
     Adverts = [
         lasp_replica:send(tree, Name, lasp_tree:advert(Name, Tree), Replica)
      || Name <- Tell
     ],
-    Wanted = lasp_tree:links(Tree),
+    {Next, Greetings} = relinked(lasp_tree:links(Before), lasp_tree:links(Tree), Deltas),
+    {State#sync{tree = Tree, deltas = Next}, lists:append(Adverts) ++ Greetings}.
+
+relinked(Same, Same, Deltas) ->
+    {Deltas, []};
+relinked(_Before, Wanted, Deltas) ->
     Linked = lasp_deltas:links(Deltas),
-    Fewer = lists:foldl(fun lasp_deltas:unlink/2, Deltas, Linked -- Wanted),
-    {Next, Greetings} = lists:foldl(
+    Fewer = lists:foldl(fun lasp_deltas:unlink/2, Deltas, ordsets:subtract(Linked, Wanted)),
+    lists:foldl(
         fun(Name, {D0, Effects}) ->
             {D, More} = lasp_deltas:link(Name, D0),
             {D, Effects ++ More}
         end,
         {Fewer, []},
-        Wanted -- Linked
-    ),
-    {State#sync{tree = Tree, deltas = Next}, lists:append(Adverts) ++ Greetings}.
+        ordsets:subtract(Wanted, Linked)
+    ).

@@ -53,6 +53,8 @@
     own :: non_neg_integer(),
     distance = 0 :: non_neg_integer(),
     parent = none :: none | lasp_sync:name(),
+    %% The parent and the children, in order; a hub has a thousand, and hears from all of them.
+    links = [] :: stale | [lasp_sync:name()],
     %% Intervals since the number changed.
     age = 0 :: non_neg_integer(),
     %% The last number of each root that was followed, and the smallest distance on it; one below
@@ -76,13 +78,13 @@ new(Self, Incarnation) ->
 %% @doc A neighbour has come, or another life of it.
 -spec up(lasp_sync:name(), t()) -> result().
 up(Name, Tree = #tree{neighbours = Neighbours}) ->
-    {Next, Tell} = choose(Tree#tree{neighbours = Neighbours#{Name => none}}),
+    {Next, Tell} = choose(Tree#tree{neighbours = Neighbours#{Name => none}, links = stale}),
     {Next, lists:usort([Name | Tell])}.
 
 %% @doc A neighbour has gone.
 -spec down(lasp_sync:name(), t()) -> result().
 down(Name, Tree = #tree{neighbours = Neighbours, root = Root}) ->
-    Left = Tree#tree{neighbours = maps:remove(Name, Neighbours)},
+    Left = Tree#tree{neighbours = maps:remove(Name, Neighbours), links = stale},
     case Root of
         Name -> choose(given_up(Left));
         _ -> choose(Left)
@@ -124,11 +126,8 @@ advert(Name, #tree{root = Root, number = Number, distance = Distance, parent = P
 
 %% @doc The neighbours in the tree: the parent and the children, in order.
 -spec links(t()) -> [lasp_sync:name()].
-links(#tree{neighbours = Neighbours, parent = Parent}) ->
-    lists:sort([
-        Name
-     || {Name, Advert} <- maps:to_list(Neighbours), Name =:= Parent orelse is_child(Advert)
-    ]).
+links(#tree{links = Links}) ->
+    Links.
 
 %% @doc The root that this node knows.
 -spec root(t()) -> lasp_sync:name().
@@ -148,8 +147,26 @@ is_child(none) -> false.
 neighbours(#tree{neighbours = Neighbours}) ->
     lists:sort(maps:keys(Neighbours)).
 
-set(Name, Advert, Tree = #tree{neighbours = Neighbours}) ->
-    Tree#tree{neighbours = Neighbours#{Name := Advert}}.
+set(Name, Advert, Tree = #tree{neighbours = Neighbours, links = Links}) ->
+    #{Name := Before} = Neighbours,
+    Tree#tree{
+        neighbours = Neighbours#{Name := Advert},
+        links =
+            case is_child(Before) =:= is_child(Advert) of
+                true -> Links;
+                false -> stale
+            end
+    }.
+
+linked(#tree{parent = Parent}, Tree = #tree{parent = Parent, links = Links}) when Links =/= stale ->
+    Tree;
+linked(_Before, Tree = #tree{neighbours = Neighbours, parent = Parent}) ->
+    Tree#tree{
+        links = lists:sort([
+            Name
+         || {Name, Advert} <- maps:to_list(Neighbours), Name =:= Parent orelse is_child(Advert)
+        ])
+    }.
 
 given_up(Tree = #tree{root = Root, number = Number, followed = Followed}) ->
     Tree#tree{followed = Followed#{Root => {Number, -1}}}.
@@ -173,7 +190,7 @@ choose(Tree = #tree{self = Self, neighbours = Neighbours}) ->
             [] -> be_root(Tree);
             _ -> follow(best(Feasible, Tree), Tree)
         end,
-    {Chosen, changes(Tree, Chosen)}.
+    {linked(Tree, Chosen), changes(Tree, Chosen)}.
 
 changes(#tree{number = N, root = R, distance = D, parent = P}, Chosen) ->
     case Chosen of
