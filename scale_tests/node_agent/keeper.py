@@ -115,7 +115,9 @@ class Keeper:
     async def _keep(self, life: Life) -> None:
         """A pod from its beginning to its end."""
         wait = _RESTART_SECONDS
-        await self._furnish(life)
+        # One that is seen while it goes, perhaps once more, has nothing to read any more.
+        if not life.ending.is_set():
+            await self._furnish(life)
         while not life.ending.is_set():
             async with self._starting:
                 process = self._start(life)
