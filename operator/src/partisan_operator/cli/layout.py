@@ -75,4 +75,11 @@ def _fitted(spots: dict[str, complex]) -> Positions:
     extent = max(right - left, bottom - top) or 1.0
     middle = complex(left + right, top + bottom) / 2
     placed = {node: (spot - middle) / extent for node, spot in spots.items()}
-    return {node: (spot.real + 0.5, spot.imag + 0.5) for node, spot in placed.items()}
+    return {
+        node: (_within(spot.real + 0.5), _within(spot.imag + 0.5)) for node, spot in placed.items()
+    }
+
+
+def _within(place: float) -> float:
+    """Return a place that rounding has put a last digit outside of the square, on its edge."""
+    return min(1.0, max(0.0, place))
