@@ -10,8 +10,10 @@
 %%% == A link ==
 %%% to a neighbour has a delta-group that waits (`pending') and those that were sent (`flights').
 %%% Each interval the pending group goes out under a new number and joins the flights; when it is
-%%% acknowledged it is dropped, when it has not been for two intervals it is pending again. Groups
-%%% are joins, so a group is never larger than the value, however long a neighbour is silent.
+%%% acknowledged it is dropped, when it has not been for two intervals it is pending again. A group
+%%% is kept as the keys of its parts: their leaves are those of the value when it is sent, for a
+%%% later one says all that an earlier did. So a group is never larger than the value, however long
+%%% a neighbour is silent, and what is received is looked up once, whatever there are links.
 %%% Acknowledgements travel with the next group the other way. Numbers are drawn from one row for
 %%% all links, which begins at random in each life: an acknowledgement that comes late is that of
 %%% nothing.
@@ -47,15 +49,18 @@
 
 -type id() :: non_neg_integer().
 
+%% The keys of parts; `all' that there are, until it is known what the neighbour lacks.
+-type group() :: #{lasp_lattice:key() => []} | all.
+
 -record(flight, {
     number :: id(),
-    group :: term(),
+    group :: [lasp_lattice:key()],
     definitions :: lasp_dictionary:definitions(),
     age = 0 :: non_neg_integer()
 }).
 
 -record(link, {
-    pending :: term(),
+    pending :: group(),
     sender :: lasp_dictionary:sender(),
     flights = [] :: [#flight{}],
     %% Numbers of groups that the neighbour has not been told of to have arrived.
@@ -111,10 +116,8 @@ replica(#deltas{replica = Replica}) ->
 %% @doc Joins a delta of this node's own.
 -spec update(Delta :: term(), t()) -> result().
 update(Delta, D = #deltas{replica = Replica}) ->
-    case lasp_replica:merge(Delta, Replica) of
-        {grown, New, Grown} -> {spread(New, none, D#deltas{replica = Grown}), [changed]};
-        unchanged -> {D, []}
-    end.
+    {New, Merged} = lasp_replica:merge(Delta, Replica),
+    {spread(New, none, D#deltas{replica = Merged}), [changed || New =/= []]}.
 
 %% @doc A neighbour has come, or another life of it. It is not linked.
 -spec up(lasp_sync:name(), t()) -> t().
@@ -182,9 +185,7 @@ take(Kind, From, Digest, D) when Kind =:= hello; Kind =:= greet ->
     {Next, Effects} = greeted(Kind, From, Digest, encoded(D)),
     {Next, [{count, Kind, received, byte_size(Digest)} | Effects]};
 take(Kind, From, Payload, D = #deltas{replica = Replica}) ->
-    {Parts, Next, Effects} = lasp_replica:take(Kind, From, Payload, Replica),
-    Type = lasp_replica:type(Replica),
-    New = lasp_lattice:join(Type, Parts, Type:new()),
+    {New, Next, Effects} = lasp_replica:take(Kind, From, Payload, Replica),
     Taken = spread(New, From, D#deltas{replica = Next}),
     {Repaired, Repair} = repair(Kind, From, Payload, Taken),
     {Repaired, Effects ++ Repair}.
@@ -198,28 +199,34 @@ handover(D = #deltas{replica = Replica}) ->
 %% Internals: growth.
 
 %% What is new is pending on every link but the one it came from.
-spread(New, From, D = #deltas{links = Links, replica = Replica}) ->
-    Type = lasp_replica:type(Replica),
-    case Type:new() of
-        New ->
-            D;
-        _ ->
-            Spread = maps:map(
-                fun
-                    (Name, Link) when Name =:= From -> Link;
-                    (_, Link = #link{pending = Pending}) ->
-                        Link#link{pending = Type:merge(Pending, New)}
-                end,
-                Links
-            ),
-            D#deltas{links = Spread, fresh = true}
-    end.
+spread([], _From, D) ->
+    D;
+spread(New, From, D = #deltas{links = Links}) ->
+    Keys = [Key || {Key, _} <- New],
+    Spread = maps:map(
+        fun
+            (Name, Link) when Name =:= From -> Link;
+            (_, Link = #link{pending = Pending}) -> Link#link{pending = more(Keys, Pending)}
+        end,
+        Links
+    ),
+    D#deltas{links = Spread, fresh = true}.
+
+more(_Keys, all) -> all;
+more(Keys, Pending) -> lists:foldl(fun(Key, Group) -> Group#{Key => []} end, Pending, Keys).
+
+%% The group as keys.
+keys(all, Replica) ->
+    Keyed = lasp_lattice:keyed(lasp_replica:type(Replica), lasp_replica:value(Replica)),
+    more([Key || {Key, _} <- Keyed], #{});
+keys(Group, _Replica) ->
+    Group.
 
 take_group(0, _From, <<>>, D) ->
     {D, []};
-take_group(Number, From, Group, D = #deltas{receivers = Receivers}) ->
+take_group(Number, From, Group, D = #deltas{receivers = Receivers, replica = Replica}) ->
     Receiver = maps:get(From, Receivers, lasp_dictionary:new_receiver()),
-    case lasp_dictionary:decode(Group, Receiver) of
+    case lasp_dictionary:decode(lasp_replica:type(Replica), Group, Receiver) of
         {ok, Parts, Learnt} ->
             Next = D#deltas{receivers = replace(From, Learnt, Receivers)},
             take_parts(Number, From, Parts, Next);
@@ -231,30 +238,43 @@ take_group(Number, From, Group, D = #deltas{receivers = Receivers}) ->
     end.
 
 take_parts(Number, From, Parts, D = #deltas{replica = Replica}) ->
-    Type = lasp_replica:type(Replica),
-    case lasp_lattice:from_parts(Type, Parts) of
-        {ok, Delta} ->
-            {Grown, Changes} =
-                case lasp_replica:merge(Delta, Replica) of
-                    {grown, New, Next} -> {spread(New, From, D#deltas{replica = Next}), [changed]};
-                    unchanged -> {D, []}
-                end,
-            {Owing, Effects} = received(Number, From, Delta, Grown),
-            {Owing, Changes ++ Effects};
+    case lasp_replica:join(Parts, Replica) of
+        {ok, New, Next} ->
+            Grown = spread(New, From, D#deltas{replica = Next}),
+            {Owing, Effects} = received(Number, From, Parts, Grown),
+            {Owing, [changed || New =/= []] ++ Effects};
         error ->
             {D, [{count, malformed, received, 0}]}
     end.
 
 %% One that is not linked is told at once, for there is no next group to it.
-received(Number, From, Delta, D = #deltas{links = Links, replica = Replica}) ->
+received(Number, From, Parts, D = #deltas{links = Links, replica = Replica}) ->
     case Links of
         #{From := Link = #link{pending = Pending, owed = Owed}} ->
-            Left = (lasp_replica:type(Replica)):difference(Pending, Delta),
+            Left = unknown(Parts, keys(Pending, Replica), Replica),
             Owing = Link#link{pending = Left, owed = [Number | Owed]},
             {D#deltas{links = Links#{From := Owing}}, []};
         #{} ->
             {D, group(0, [Number], <<>>, From, D)}
     end.
+
+%% What is left of a group for one who has sent these parts: that of which more is known here.
+unknown(Parts, Group, Replica) ->
+    Type = lasp_replica:type(Replica),
+    Value = lasp_replica:value(Replica),
+    lists:foldl(
+        fun
+            ({Key, Leaf}, Left) when is_map_key(Key, Left) ->
+                case Type:leaf(Key, Value) of
+                    Leaf -> maps:remove(Key, Left);
+                    _ -> Left
+                end;
+            (_, Left) ->
+                Left
+        end,
+        Group,
+        Parts
+    ).
 
 %% Internals: sending.
 
@@ -272,17 +292,16 @@ tick_quiet(Name, D = #deltas{replica = Replica, calm = Calm}) ->
             Sent
     end.
 
-tick_link(Name, D = #deltas{links = Links, replica = Replica}) ->
-    Least = (lasp_replica:type(Replica)):new(),
+tick_link(Name, D = #deltas{links = Links}) ->
     case Links of
         #{Name := #link{greeted = false}} ->
             Encoded = encoded(D),
             {Encoded, greeting(hello, Name, Encoded)};
         #{Name := Link} ->
-            case aged(Link, Replica) of
-                #link{pending = Least, owed = []} = Aged ->
+            case aged(Link) of
+                #link{pending = Group, owed = []} = Aged when Group =:= #{} ->
                     {set_link(Name, Aged, D), []};
-                #link{pending = Least, owed = Owed} = Aged ->
+                #link{pending = Group, owed = Owed} = Aged when Group =:= #{} ->
                     {Acks, Later} = owed(Owed),
                     {set_link(Name, Aged#link{owed = Later}, D), group(0, Acks, <<>>, Name, D)};
                 Aged ->
@@ -293,22 +312,24 @@ tick_link(Name, D = #deltas{links = Links, replica = Replica}) ->
     end.
 
 %% The link an interval later: what has not been acknowledged in time is pending again.
-aged(Link = #link{flights = Flights, pending = Pending}, Replica) ->
-    Type = lasp_replica:type(Replica),
+aged(Link = #link{flights = Flights, pending = Pending}) ->
     Older = [Flight#flight{age = Age + 1} || Flight = #flight{age = Age} <- Flights],
     {Lost, Flying} = lists:partition(fun(#flight{age = Age}) -> Age >= ?PATIENCE end, Older),
-    Again = lists:foldl(fun(#flight{group = G}, P) -> Type:merge(G, P) end, Pending, Lost),
+    Again = lists:foldl(fun(#flight{group = Keys}, Group) -> more(Keys, Group) end, Pending, Lost),
     Link#link{flights = Flying, pending = Again}.
 
 send_pending(Name, D = #deltas{links = Links, replica = Replica, next = Number, numbers = Ids}) ->
     Type = lasp_replica:type(Replica),
+    Value = lasp_replica:value(Replica),
     #{Name := Link = #link{pending = Pending, sender = Sender, owed = Owed}} = Links,
-    {Bytes, Definitions, Numbers} =
-        lasp_dictionary:encode(Type:to_parts(Pending), Sender, Ids),
-    Flight = #flight{number = Number, group = Pending, definitions = Definitions},
+    Keys = maps:keys(keys(Pending, Replica)),
+    %% What another part has replaced since is not there: the other is of a group too.
+    Parts = [{Key, Leaf} || Key <- Keys, Leaf <- [Type:leaf(Key, Value)], Leaf =/= none],
+    {Bytes, Definitions, Numbers} = lasp_dictionary:encode(Type, Parts, Sender, Ids),
+    Flight = #flight{number = Number, group = Keys, definitions = Definitions},
     {Acks, Later} = owed(Owed),
     Sent = Link#link{
-        pending = Type:new(), flights = [Flight | Link#link.flights], owed = Later
+        pending = #{}, flights = [Flight | Link#link.flights], owed = Later
     },
     Next = set_link(Name, Sent, (numbered(D))#deltas{numbers = Numbers}),
     {Next, group(Number, Acks, Bytes, Name, D)}.
@@ -359,31 +380,29 @@ begun(Name, Digest, D = #deltas{name = Self, links = Links, replica = Replica}) 
     Begun = Link#link{greeted = true},
     case lasp_replica:digest(Replica) of
         Digest ->
-            Least = (lasp_replica:type(Replica)):new(),
-            {set_link(Name, Begun#link{pending = Least}, D), []};
+            {set_link(Name, Begun#link{pending = #{}}, D), []};
         _ when Self < Name ->
             send_pending(Name, set_link(Name, Begun, D));
         _ ->
-            {set_link(Name, Begun, D), []}
+            Pending = keys(Begun#link.pending, Replica),
+            {set_link(Name, Begun#link{pending = Pending}, D), []}
     end.
 
 greeting(Kind, Name, #deltas{replica = Replica}) ->
     lasp_replica:send(Kind, Name, lasp_replica:digest(Replica), Replica).
 
-new_link(Name, D = #deltas{replica = Replica}) ->
-    Pending = lasp_replica:value(Replica),
-    set_link(Name, #link{pending = Pending, sender = lasp_dictionary:new_sender()}, D).
+new_link(Name, D) ->
+    set_link(Name, #link{pending = all, sender = lasp_dictionary:new_sender()}, D).
 
 %% Internals: repair.
 
 %% Two that have nothing to tell each other, and yet differ. Only what is quiet here is compared:
 %% while changes are on their way digests always differ.
 repair(digest, From, Digest, D = #deltas{fresh = false, links = Links, replica = Replica}) ->
-    Least = (lasp_replica:type(Replica)):new(),
     Idle =
         case Links of
             #{From := #link{pending = Pending, flights = Flights, greeted = Greeted}} ->
-                Pending =:= Least andalso Flights =:= [] andalso Greeted;
+                Pending =:= #{} andalso Flights =:= [] andalso Greeted;
             #{} ->
                 true
         end,
@@ -403,14 +422,15 @@ repair(_Kind, _From, _Payload, D) ->
 %% Internals: the record.
 
 each(Fun, Names, D) ->
-    lists:foldl(
-        fun(Name, {D0, Effects}) ->
-            {Next, More} = Fun(Name, D0),
-            {Next, Effects ++ More}
+    {Effects, Next} = lists:mapfoldl(
+        fun(Name, D0) ->
+            {D1, More} = Fun(Name, D0),
+            {More, D1}
         end,
-        {D, []},
+        D,
         Names
-    ).
+    ),
+    {Next, lists:append(Effects)}.
 
 set_link(Name, Link, D = #deltas{links = Links}) ->
     D#deltas{links = Links#{Name => Link}}.

@@ -3,7 +3,8 @@
 %%%
 %%% ```
 %%% numbers   that this life of the node has given to the shapes of parts, the same towards all
-%%%           neighbours; a shape is a path and the length of its leaf
+%%%           neighbours; a shape is a path and the length of its leaf, and paths are kept as their
+%%%           keys ({@link lasp_lattice})
 %%% sender    knows which numbers its neighbour knows, because a message that defined them has been
 %%%           acknowledged; until then it defines them in every message
 %%% receiver  knows the numbers of its neighbour's present life
@@ -22,20 +23,22 @@
 -export([new_numbers/1]).
 -export([new_sender/0]).
 -export([new_receiver/0]).
--export([encode/3]).
+-export([encode/4]).
 -export([acknowledged/2]).
--export([decode/2]).
+-export([decode/3]).
 
 -define(LIFE_BITS, 32).
 
 -type id() :: non_neg_integer().
 %% Drawn at random.
 -type life() :: non_neg_integer().
--type shape() :: {lasp_parts:path(), Length :: non_neg_integer()}.
+-type shape() :: {lasp_lattice:key(), Length :: non_neg_integer()}.
 
 -record(numbers, {
     life :: life(),
-    of_shapes = #{} :: #{shape() => id()}
+    next = 0 :: id(),
+    %% With the length of the leaf for which it was given: another length is another number.
+    of_keys = #{} :: #{lasp_lattice:key() => {id(), Length :: non_neg_integer()}}
 }).
 -opaque numbers() :: #numbers{}.
 %% The numbers that the neighbour knows.
@@ -61,13 +64,15 @@ new_sender() ->
 new_receiver() ->
     {none, #{}}.
 
-%% @doc The bytes of parts, which are in the order of their paths, and what they define.
--spec encode([lasp_parts:part()], sender(), numbers()) -> {binary(), definitions(), numbers()}.
-encode(Parts, Sender, Numbers0) ->
-    {Numbered, Numbers = #numbers{life = Life}} = lists:mapfoldl(fun number/2, Numbers0, Parts),
-    {Known, New} = lists:partition(fun({Id, _}) -> is_map_key(Id, Sender) end, Numbered),
-    Block = lasp_parts:encode([Part || {_, Part} <- New]),
-    Definitions = [Id || {Id, _} <- New],
+%% @doc The bytes of parts, and what they define.
+-spec encode(lasp_lattice:type(), [lasp_lattice:keyed()], sender(), numbers()) ->
+    {binary(), definitions(), numbers()}.
+encode(Type, Parts, Sender, Numbers0) ->
+    {Numbered, Numbers = #numbers{life = Life}} = numbered(Type, Parts, Numbers0),
+    {Known, Unknown} = lists:partition(fun({Id, _}) -> is_map_key(Id, Sender) end, Numbered),
+    New = lists:sort([{Type:path(Key), Leaf, Id} || {Id, {Key, Leaf}} <- Unknown]),
+    Block = lasp_parts:encode([{Path, Leaf} || {Path, Leaf, _} <- New]),
+    Definitions = [Id || {_, _, Id} <- New],
     Bytes = iolist_to_binary([
         <<Life:?LIFE_BITS>>,
         lasp_varint:encode(byte_size(Block)),
@@ -84,32 +89,42 @@ acknowledged(Definitions, Sender) ->
 
 %% @doc The parts of a message, in some order. `unknown': it uses a number that the receiver has
 %% not seen defined.
--spec decode(binary(), receiver()) ->
-    {ok, [lasp_parts:part()], receiver()} | {error, unknown | malformed}.
-decode(<<Life:?LIFE_BITS, Bytes/binary>>, Receiver) ->
+-spec decode(lasp_lattice:type(), binary(), receiver()) ->
+    {ok, [lasp_lattice:keyed()], receiver()} | {error, unknown | malformed}.
+decode(Type, <<Life:?LIFE_BITS, Bytes/binary>>, Receiver) ->
     try
         {Size, AfterSize} = varint(Bytes),
         {Block, AfterBlock} = take(Size, AfterSize),
-        New = parts(Block),
+        New = parts(Type, Block),
         {Known, References} = define(New, 0, AfterBlock, in_life(Life, Receiver)),
         {ok, referred(References, -1, #{}, Known, New), {Life, Known}}
     catch
         throw:Reason -> {error, Reason}
     end;
-decode(_, _) ->
+decode(_, _, _) ->
     {error, malformed}.
 
 %% Internals: writing.
 
-number({Path, Leaf} = Part, Numbers = #numbers{of_shapes = Ids}) ->
-    Shape = {Path, length(Leaf)},
-    case Ids of
-        #{Shape := Id} ->
-            {{Id, Part}, Numbers};
-        #{} ->
-            Id = map_size(Ids),
-            {{Id, Part}, Numbers#numbers{of_shapes = Ids#{Shape => Id}}}
-    end.
+%% Numbers are given in the order of paths: those that are defined together are near each other.
+numbered(Type, Parts, Numbers = #numbers{of_keys = Ids}) ->
+    {Numbered, Others} = lists:foldl(
+        fun({Key, Leaf} = Part, {Known, Unknown}) ->
+            Length = length(Leaf),
+            case Ids of
+                #{Key := {Id, Length}} -> {[{Id, Part} | Known], Unknown};
+                #{} -> {Known, [{Type:path(Key), Part} | Unknown]}
+            end
+        end,
+        {[], []},
+        Parts
+    ),
+    lists:foldl(fun number/2, {Numbered, Numbers}, lists:sort(Others)).
+
+number({_Path, {Key, Leaf} = Part}, {Numbered, Numbers}) ->
+    #numbers{next = Id, of_keys = Ids} = Numbers,
+    Given = Ids#{Key => {Id, length(Leaf)}},
+    {[{Id, Part} | Numbered], Numbers#numbers{next = Id + 1, of_keys = Given}}.
 
 ids([], _Before) ->
     [];
@@ -136,18 +151,24 @@ differences([], []) ->
 in_life(Life, {Life, Known}) -> Known;
 in_life(_, _) -> #{}.
 
-parts(Block) ->
+parts(Type, Block) ->
     case lasp_parts:decode(Block) of
-        {ok, Parts} -> Parts;
+        {ok, Parts} -> [{key(Type, Path), Leaf} || {Path, Leaf} <- Parts];
+        error -> throw(malformed)
+    end.
+
+key(Type, Path) ->
+    case Type:key(Path) of
+        {ok, Key} -> Key;
         error -> throw(malformed)
     end.
 
 define([], _Before, Bytes, Known) ->
     {Known, Bytes};
-define([{Path, Leaf} | Parts], Before, Bytes, Known) ->
+define([{Key, Leaf} | Parts], Before, Bytes, Known) ->
     {Folded, Rest} = varint(Bytes),
     Id = Before + lasp_varint:unfold(Folded),
-    define(Parts, Id, Rest, Known#{Id => {Path, length(Leaf)}}).
+    define(Parts, Id, Rest, Known#{Id => {Key, length(Leaf)}}).
 
 referred(<<>>, _Before, _Leaves, _Known, Parts) ->
     Parts;
@@ -155,9 +176,9 @@ referred(Bytes, Before, Leaves, Known, Parts) ->
     {Gap, AfterGap} = varint(Bytes),
     Id = Before + Gap + 1,
     case Known of
-        #{Id := {Path, Length}} ->
+        #{Id := {Key, Length}} ->
             {Leaf, Rest} = leaf(leaf_before(Length, Leaves), AfterGap),
-            referred(Rest, Id, Leaves#{Length => Leaf}, Known, [{Path, Leaf} | Parts]);
+            referred(Rest, Id, Leaves#{Length => Leaf}, Known, [{Key, Leaf} | Parts]);
         #{} ->
             throw(unknown)
     end.

@@ -25,10 +25,12 @@
 -export([to_parts/1]).
 -export([size/1]).
 -export([key/1]).
+-export([path/1]).
 -export([leaf/2]).
 -export([join/3]).
 
--type actor() :: binary().
+%% Binaries, or what a type that has counters in it takes for its own actors.
+-type actor() :: binary() | term().
 %% No actor has a count of zero: it is left out, so that equal counters are equal terms.
 -opaque t() :: #{actor() => pos_integer()}.
 
@@ -95,6 +97,10 @@ size(Counter) ->
 -spec key(lasp_parts:path()) -> {ok, actor()} | error.
 key([Actor]) when is_binary(Actor) -> {ok, Actor};
 key(_) -> error.
+
+%% @private
+-spec path(actor()) -> lasp_parts:path().
+path(Actor) -> [Actor].
 
 %% @private
 -spec leaf(actor(), t()) -> lasp_parts:leaf() | none.

@@ -15,6 +15,7 @@
 -export([to_parts/2]).
 -export([size/2]).
 -export([key/2]).
+-export([path/2]).
 -export([leaf/3]).
 -export([join/4]).
 
@@ -97,6 +98,11 @@ key(Type, [Key | Path]) ->
     end;
 key(_Type, []) ->
     error.
+
+%% @doc The path of a key: the other way round.
+-spec path(lasp_lattice:type(), {key(), lasp_lattice:key()}) -> lasp_parts:path().
+path(Type, {Key, Below}) ->
+    [Key | Type:path(Below)].
 
 %% @doc The leaf of a part.
 -spec leaf(lasp_lattice:type(), {key(), lasp_lattice:key()}, t(_)) -> lasp_parts:leaf() | none.

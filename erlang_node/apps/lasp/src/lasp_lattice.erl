@@ -13,8 +13,8 @@
 
 -export([encode/2]).
 -export([decode/2]).
+-export([keyed/2]).
 -export([join/3]).
--export([from_parts/2]).
 -export([digest/1]).
 
 %% A module with this behaviour.
@@ -23,7 +23,7 @@
 %% comes from outside the cluster is kept out by the transport.
 -type digest() :: <<_:128>>.
 
-%% What a type makes of a path, to find the leaf without taking the value apart.
+%% What a type makes of a path, to find the leaf without taking the value apart; one for each path.
 -type key() :: term().
 -type keyed() :: {key(), lasp_parts:leaf()}.
 
@@ -38,8 +38,9 @@
 %% The canonical form, and of how many parts it is.
 -callback to_parts(Value :: term()) -> [lasp_parts:part()].
 -callback size(Value :: term()) -> non_neg_integer().
-%% The key of a path; `error' for one that no value has.
+%% The key of a path, `error' for one that no value has; and the path of a key.
 -callback key(lasp_parts:path()) -> {ok, key()} | error.
+-callback path(key()) -> lasp_parts:path().
 %% The leaf of a part, if the value has it.
 -callback leaf(key(), Value :: term()) -> lasp_parts:leaf() | none.
 %% The value joined with one part; `malformed' for a leaf that no value has there.
@@ -61,24 +62,17 @@ decode(Type, Bytes) ->
         error -> error
     end.
 
-%% @doc A value joined with parts that are some value's.
--spec join(type(), [keyed()], Value) -> Value when Value :: term().
-join(Type, Keyed, Value) ->
-    lists:foldl(
-        fun({Key, Leaf}, Acc) ->
-            case Type:join(Key, Leaf, Acc) of
-                {grown, Grown} -> Grown;
-                known -> Acc
-            end
-        end,
-        Value,
-        Keyed
-    ).
+%% @doc The parts of a value, by their keys.
+-spec keyed(type(), Value :: term()) -> [keyed()].
+keyed(Type, Value) ->
+    [{Key, Leaf} || {Path, Leaf} <- Type:to_parts(Value), {ok, Key} <- [Type:key(Path)]].
 
-%% @doc The join of parts, in whatever order they are; `error' where they are those of no value.
--spec from_parts(type(), [lasp_parts:part()]) -> {ok, Value :: term()} | error.
-from_parts(Type, Parts) ->
-    from_parts(Type, Parts, Type:new()).
+%% @doc A value joined with parts, in whatever order they are, and those that were new; `error'
+%% where they are those of no value.
+-spec join(type(), [keyed()], Value) -> {ok, New :: [keyed()], Value} | error when
+    Value :: term().
+join(Type, Keyed, Value) ->
+    join(Type, Keyed, Value, []).
 
 %% @doc The digest of an encoded value.
 -spec digest(binary()) -> digest().
@@ -87,14 +81,11 @@ digest(Bytes) ->
 
 %% Internals.
 
-from_parts(Type, [{Path, Leaf} | Parts], Value) ->
-    case join_at(Type, Type:key(Path), Leaf, Value) of
-        known -> from_parts(Type, Parts, Value);
-        {grown, Grown} -> from_parts(Type, Parts, Grown);
+join(Type, [{Key, Leaf} = Part | Keyed], Value, New) ->
+    case Type:join(Key, Leaf, Value) of
+        known -> join(Type, Keyed, Value, New);
+        {grown, Grown} -> join(Type, Keyed, Grown, [Part | New]);
         malformed -> error
     end;
-from_parts(_Type, [], Value) ->
-    {ok, Value}.
-
-join_at(Type, {ok, Key}, Leaf, Value) -> Type:join(Key, Leaf, Value);
-join_at(_Type, error, _Leaf, _Value) -> malformed.
+join(_Type, [], Value, New) ->
+    {ok, New, Value}.

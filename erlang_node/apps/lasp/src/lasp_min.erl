@@ -11,6 +11,7 @@
 -export([to_parts/1]).
 -export([size/1]).
 -export([key/1]).
+-export([path/1]).
 -export([leaf/2]).
 -export([join/3]).
 
@@ -57,6 +58,10 @@ size(_) -> 1.
 -spec key(lasp_parts:path()) -> {ok, []} | error.
 key([]) -> {ok, []};
 key(_) -> error.
+
+%% @private
+-spec path([]) -> lasp_parts:path().
+path([]) -> [].
 
 %% @private
 -spec leaf([], t()) -> lasp_parts:leaf() | none.

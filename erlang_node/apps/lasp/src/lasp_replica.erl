@@ -27,6 +27,7 @@
 -export([type/1]).
 -export([value/1]).
 -export([merge/2]).
+-export([join/2]).
 -export([digest/1]).
 -export([encoded/1]).
 -export([neighbours/1]).
@@ -76,16 +77,16 @@ type(#replica{type = Type}) ->
 value(#replica{value = Value}) ->
     Value.
 
-%% @doc Joins a value, and tells what of it was new.
--spec merge(Delta :: term(), t()) -> {grown, New :: term(), t()} | unchanged.
-merge(Delta, Replica = #replica{type = Type, value = Value}) ->
-    Least = Type:new(),
-    case Type:difference(Delta, Value) of
-        Least ->
-            unchanged;
-        New ->
-            {grown, New, grown(Type:merge(Value, New), Replica)}
-    end.
+%% @doc Joins a value, and tells which parts of it were new.
+-spec merge(Delta :: term(), t()) -> {New :: [lasp_lattice:keyed()], t()}.
+merge(Delta, Replica = #replica{type = Type}) ->
+    {ok, New, Merged} = join(lasp_lattice:keyed(Type, Delta), Replica),
+    {New, Merged}.
+
+%% @doc Joins parts, and tells which of them were new; `error' where they are those of no value.
+-spec join([lasp_lattice:keyed()], t()) -> {ok, New :: [lasp_lattice:keyed()], t()} | error.
+join(Keyed, Replica = #replica{type = Type, value = Value}) ->
+    joined(lasp_lattice:join(Type, Keyed, Value), Replica).
 
 %% @doc The digest of the value.
 -spec digest(t()) -> lasp_lattice:digest().
@@ -212,7 +213,7 @@ is_handing_over(#replica{handover = Handover}) ->
 
 take_state(Kind, From, Bytes, Answer, Replica) ->
     Digest = lasp_lattice:digest(Bytes),
-    case joined(Digest, Bytes, Replica) of
+    case decoded(Digest, Bytes, Replica) of
         {ok, New, Joined} ->
             {Next, Effects} = progress(heard(From, Digest, Joined)),
             Changes = [changed || New =/= []],
@@ -221,17 +222,18 @@ take_state(Kind, From, Bytes, Answer, Replica) ->
             nothing([received(malformed, Bytes)], Replica)
     end.
 
-joined(Digest, _Bytes, Replica = #replica{encoded = {_, Digest}}) ->
+decoded(Digest, _Bytes, Replica = #replica{encoded = {_, Digest}}) ->
     {ok, [], Replica};
-joined(_Digest, Bytes, Replica = #replica{type = Type, value = Value, form = Form}) ->
-    case lasp_form:join(Type, Bytes, Value, Form) of
-        {ok, [], _Value} -> {ok, [], Replica};
-        {ok, New, Joined} -> {ok, New, grown(Joined, Replica)};
-        error -> error
-    end.
+decoded(_Digest, Bytes, Replica = #replica{type = Type, value = Value, form = Form}) ->
+    joined(lasp_form:join(Type, Bytes, Value, Form), Replica).
 
-grown(Value, Replica) ->
-    Replica#replica{value = Value, encoded = stale, handover = handover_again(Replica)}.
+joined({ok, [], _Value}, Replica) ->
+    {ok, [], Replica};
+joined({ok, New, Value}, Replica) ->
+    Handover = handover_again(Replica),
+    {ok, New, Replica#replica{value = Value, encoded = stale, handover = Handover}};
+joined(error, _Replica) ->
+    error.
 
 nothing(Effects, Replica) ->
     {[], Replica, Effects}.

@@ -39,10 +39,8 @@ init(Options = #{interval := Interval}) ->
 %% @doc One step of the protocol.
 -spec handle(lasp_sync:event(), state()) -> {state(), [lasp_sync:effect()]}.
 handle({update, Delta}, State = #sync{replica = Replica}) ->
-    case lasp_replica:merge(Delta, Replica) of
-        {grown, _New, Grown} -> {State#sync{replica = Grown}, [changed]};
-        unchanged -> {State, []}
-    end;
+    {New, Merged} = lasp_replica:merge(Delta, Replica),
+    {State#sync{replica = Merged}, [changed || New =/= []]};
 handle({timer, ?TIMER}, State = #sync{interval = Interval, replica = Replica}) ->
     {Pushed, Effects} = lasp_replica:push_all(Replica),
     {State#sync{replica = Pushed}, Effects ++ [{start_timer, ?TIMER, Interval}]};

@@ -21,7 +21,7 @@ prop_never_misread() ->
 run([], _Numbers, _Sender, _Receiver, _Sent) ->
     true;
 run([{Parts, Fate} | Steps], Numbers0, Sender0, Receiver0, Sent0) ->
-    {Bytes, Definitions, Numbers} = ?D:encode(Parts, Sender0, Numbers0),
+    {Bytes, Definitions, Numbers} = encode(Parts, Sender0, Numbers0),
     Sent = [{Bytes, Parts} | Sent0],
     case Fate of
         lose ->
@@ -30,13 +30,13 @@ run([{Parts, Fate} | Steps], Numbers0, Sender0, Receiver0, Sent0) ->
             %% The greeting tells the sender.
             run(Steps, Numbers, ?D:new_sender(), ?D:new_receiver(), Sent);
         deliver ->
-            {ok, Read, Receiver} = ?D:decode(Bytes, Receiver0),
+            {ok, Read, Receiver} = decode(Bytes, Receiver0),
             Sender = ?D:acknowledged(Definitions, Sender0),
             lists:sort(Read) =:= lists:sort(Parts) andalso
                 run(Steps, Numbers, Sender, Receiver, Sent);
         {deliver_again, I} ->
             {Old, Made} = lists:nth(I rem length(Sent) + 1, Sent),
-            case ?D:decode(Old, Receiver0) of
+            case decode(Old, Receiver0) of
                 {ok, Read, Receiver} ->
                     lists:sort(Read) =:= lists:sort(Made) andalso
                         run(Steps, Numbers, Sender0, Receiver, Sent);
@@ -50,28 +50,34 @@ what_is_known_takes_two_bytes_test() ->
         [{[<<"ads-", (integer_to_binary(I))/binary>>, I], [Count + I rem 3]}
          || I <- lists:seq(100, 199)]
     end,
-    {First, Definitions, Numbers} = ?D:encode(Parts(100), ?D:new_sender(), ?D:new_numbers(1)),
-    {ok, _, Receiver} = ?D:decode(First, ?D:new_receiver()),
+    {First, Definitions, Numbers} = encode(Parts(100), ?D:new_sender(), ?D:new_numbers(1)),
+    {ok, _, Receiver} = decode(First, ?D:new_receiver()),
     Sender = ?D:acknowledged(Definitions, ?D:new_sender()),
-    {Second, [], _} = ?D:encode(Parts(101), Sender, Numbers),
+    {Second, [], _} = encode(Parts(101), Sender, Numbers),
     ?assert(byte_size(Second) =< 4 + 1 + 2 * 100 + 1),
-    {ok, Read, _} = ?D:decode(Second, Receiver),
+    {ok, Read, _} = decode(Second, Receiver),
     ?assertEqual(Parts(101), lists:sort(Read)).
 
 another_life_knows_nothing_test() ->
     Parts = [{[<<"a">>], [1]}],
-    {First, Definitions, Numbers} = ?D:encode(Parts, ?D:new_sender(), ?D:new_numbers(1)),
-    {ok, _, Receiver} = ?D:decode(First, ?D:new_receiver()),
-    {Second, [], _} = ?D:encode(Parts, ?D:acknowledged(Definitions, ?D:new_sender()), Numbers),
-    {Other, _, _} = ?D:encode(Parts, ?D:new_sender(), ?D:new_numbers(2)),
-    {ok, Parts, Changed} = ?D:decode(Other, Receiver),
-    ?assertEqual({error, unknown}, ?D:decode(Second, Changed)).
+    {First, Definitions, Numbers} = encode(Parts, ?D:new_sender(), ?D:new_numbers(1)),
+    {ok, _, Receiver} = decode(First, ?D:new_receiver()),
+    {Second, [], _} = encode(Parts, ?D:acknowledged(Definitions, ?D:new_sender()), Numbers),
+    {Other, _, _} = encode(Parts, ?D:new_sender(), ?D:new_numbers(2)),
+    {ok, Parts, Changed} = decode(Other, Receiver),
+    ?assertEqual({error, unknown}, decode(Second, Changed)).
 
 malformed_bytes_are_refused_test_() ->
     [
-        ?_assertEqual({error, malformed}, ?D:decode(Bytes, ?D:new_receiver()))
+        ?_assertEqual({error, malformed}, decode(Bytes, ?D:new_receiver()))
      || Bytes <- [<<>>, <<1, 2>>, <<1:32>>, <<1:32, 9, 0>>, <<1:32, 1, 255>>, <<1:32, 0, 255>>]
     ].
+
+encode(Parts, Sender, Numbers) ->
+    ?D:encode(lasp_any_path, Parts, Sender, Numbers).
+
+decode(Bytes, Receiver) ->
+    ?D:decode(lasp_any_path, Bytes, Receiver).
 
 %% In the order of their paths, none twice.
 parts() ->

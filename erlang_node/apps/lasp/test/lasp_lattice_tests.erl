@@ -58,11 +58,16 @@ laws(Type, Generator) ->
                 Type:difference(B, Type:merge(A, B)) =:= Type:new() andalso
                     Type:difference(Type:difference(A, B), B) =:= Type:difference(A, B)
             )},
-        {"a value is the join of its parts, in any order",
+        {"a value is the join of its parts, in any order, of which all are new at first",
             ?FORALL(
                 {A, Random},
                 {Generator, binary()},
-                lasp_lattice:from_parts(Type, shuffled(Random, Type:to_parts(A))) =:= {ok, A}
+                begin
+                    Parts = shuffled(Random, lasp_lattice:keyed(Type, A)),
+                    {ok, New, Joined} = lasp_lattice:join(Type, Parts, Type:new()),
+                    Joined =:= A andalso lists:sort(New) =:= lists:sort(Parts) andalso
+                        lasp_lattice:join(Type, Parts, A) =:= {ok, [], A}
+                end
             )},
         {"a value has as many parts as its size says, each at its key",
             ?FORALL(
@@ -72,7 +77,9 @@ laws(Type, Generator) ->
                     lists:all(
                         fun({Path, Leaf}) ->
                             {ok, Key} = Type:key(Path),
-                            Type:leaf(Key, A) =:= Leaf andalso Type:join(Key, Leaf, A) =:= known
+                            Type:path(Key) =:= Path andalso
+                                Type:leaf(Key, A) =:= Leaf andalso
+                                Type:join(Key, Leaf, A) =:= known
                         end,
                         Type:to_parts(A)
                     )
@@ -97,8 +104,8 @@ laws(Type, Generator) ->
                     Bytes = lasp_lattice:encode(Type, A),
                     Form = form(Known, Type, Before, Value),
                     {ok, New, Joined} = lasp_form:join(Type, Bytes, Value, Form),
-                    Joined =:= Type:merge(A, Value) andalso
-                        lasp_lattice:join(Type, New, Type:new()) =:= Type:difference(A, Value)
+                    {ok, _, Difference} = lasp_lattice:join(Type, New, Type:new()),
+                    Joined =:= Type:merge(A, Value) andalso Difference =:= Type:difference(A, Value)
                 end
             )},
         {"no bytes, however malformed, crash one who knows a form",

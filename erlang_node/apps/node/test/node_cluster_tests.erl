@@ -156,7 +156,7 @@ workload(I, Cluster) ->
 record_of(I, #{directory := Dir}) ->
     #{name := Name, incarnation := Incarnation, counts := Counts} =
         adcounter_journal:load(filename:join(Dir, "test-" ++ integer_to_list(I))),
-    {adcounter_state:actor(Name, Incarnation), lists:sum(maps:values(Counts))}.
+    {adcounter_state:text({Name, Incarnation}), lists:sum(maps:values(Counts))}.
 
 start_request(Cluster) ->
     ?T:authorized("r1", Cluster).

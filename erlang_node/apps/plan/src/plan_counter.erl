@@ -266,7 +266,8 @@ matters(#node{core = Core, sync = Sync}, #counter{protocol = Protocol} = C) ->
 
 observe(Name, #counter{protocol = Protocol} = C) ->
     #node{sync = Sync} = get_node(Name, C),
-    core_event(Name, {replica, Protocol:value(Sync), microseconds(C)}, C).
+    Seen = adcounter_state:seen(Protocol:value(Sync)),
+    core_event(Name, {seen, Seen, microseconds(C)}, C).
 
 core_event(Name, Event, #counter{finished = Finished} = C) ->
     #node{core = Core0} = Node = get_node(Name, C),

@@ -132,8 +132,7 @@ init(Options = #{run := Run, parameters := Parameters, directory := Directory}) 
         directory = Directory
     },
     ok = effects(Effects, State),
-    {_Replica, Observed} = observe(State),
-    {ok, Observed}.
+    {ok, observe(State)}.
 
 %% @private
 -spec handle_call(term(), gen_server:from(), #adcounter{}) -> {reply, term(), #adcounter{}}.
@@ -141,17 +140,15 @@ handle_call({start, Run}, _From, State = #adcounter{core = Core}) ->
     case adcounter_core:start(Run, erlang:system_time(microsecond), Core) of
         {ok, Effects} ->
             ok = effects(Effects, State),
-            {_Replica, Observed} = observe(State),
-            {reply, ok, Observed};
+            {reply, ok, observe(State)};
         {error, _} = Error ->
             {reply, Error, State}
     end;
 handle_call(status, _From, State) ->
-    {Replica, Observed} = observe(State),
-    {reply, status(Replica, Observed), Observed};
+    Observed = observe(State),
+    {reply, status(Observed), Observed};
 handle_call({members, Names}, _From, State) ->
-    {_Replica, Observed} = observe(step({members, Names}, State)),
-    {reply, ok, Observed};
+    {reply, ok, observe(step({members, Names}, State))};
 handle_call(leave, _From, State) ->
     {reply, ok, step(leave, State)}.
 
@@ -164,12 +161,10 @@ handle_cast(Unexpected, State) ->
 %% @private
 -spec handle_info(term(), #adcounter{}) -> {noreply, #adcounter{}}.
 handle_info({lasp_store, changed}, State) ->
-    {_Replica, Observed} = observe(State),
-    {noreply, Observed};
+    {noreply, observe(State)};
 handle_info({timeout, _Ref, increment}, State) ->
     %% The newest replica first: an ad that has just reached its threshold is not shown again.
-    {_Replica, Observed} = observe(State),
-    {noreply, step({timer, increment}, Observed)};
+    {noreply, step({timer, increment}, observe(State))};
 handle_info(Unexpected, State) ->
     ?LOG_WARNING(#{event => unexpected_message, process => ?MODULE, message => Unexpected}),
     {noreply, State}.
@@ -177,12 +172,12 @@ handle_info(Unexpected, State) ->
 %% Internals.
 
 observe(State) ->
-    Replica = lasp_store:read(fun(Value) -> Value end),
-    ok = partisan_metrics:set(adcounter_value, [], adcounter_state:total(Replica)),
-    Next = step({replica, Replica, erlang:system_time(microsecond)}, State),
+    #{total := Total} = Seen = lasp_store:read(fun adcounter_state:seen/1),
+    ok = partisan_metrics:set(adcounter_value, [], Total),
+    Next = step({seen, Seen, erlang:system_time(microsecond)}, State),
     Enabled = length(adcounter_core:enabled(Next#adcounter.core)),
     ok = partisan_metrics:set(adcounter_ads_enabled, [], Enabled),
-    {Replica, Next}.
+    Next.
 
 step(Event, State = #adcounter{core = Core}) ->
     {Next, Effects} = adcounter_core:handle(Event, Core),
@@ -204,28 +199,37 @@ effect({start_timer, increment, Milliseconds}, _State) ->
 effect({log, Event, Details}, _State) ->
     ?LOG_NOTICE(Details#{event => Event}).
 
-status(Replica, #adcounter{core = Core, run = Run, synchronization = Synchronization}) ->
+status(#adcounter{core = Core, run = Run, synchronization = Synchronization}) ->
     Actor = adcounter_core:actor(Core),
-    Value = adcounter_state:total(Replica),
+    #{value := Value} = Account = lasp_store:read(fun(Replica) -> account(Actor, Replica) end),
     Threshold = adcounter_core:threshold(Core),
-    #{
+    Account#{
         kind => adcounter,
         run => Run,
         synchronization => Synchronization,
         phase => adcounter_core:phase(Core),
-        actor => Actor,
+        actor => adcounter_state:text(Actor),
         increments => adcounter_core:increments(Core),
-        value => Value,
         threshold => Threshold,
         overcounting_percent => max(0, Value - Threshold) * 100 / Threshold,
         ads_enabled => length(adcounter_core:enabled(Core)),
         nodes_done => adcounter_core:nodes_done(Core),
-        digest => hexadecimal(adcounter_state:counters_digest(Replica)),
         converged => adcounter_core:all_done(Core) andalso lasp_store:agreed(),
+        finished_at => seconds(adcounter_core:finished_at(Core))
+    }.
+
+%% What the replica says, told in the store that has it.
+account(Actor, Replica) ->
+    Superseded = [
+        {adcounter_state:text(Old), Count}
+     || {Old, Count} <- maps:to_list(adcounter_state:superseded(Replica))
+    ],
+    #{
+        value => adcounter_state:total(Replica),
+        digest => hexadecimal(adcounter_state:counters_digest(Replica)),
         started_at => seconds(adcounter_state:started_at(Replica)),
-        finished_at => seconds(adcounter_core:finished_at(Core)),
-        entry_of => #{Actor => adcounter_state:count(Actor, Replica)},
-        superseded => adcounter_state:superseded(Replica)
+        entry_of => #{adcounter_state:text(Actor) => adcounter_state:count(Actor, Replica)},
+        superseded => maps:from_list(Superseded)
     }.
 
 hexadecimal(Digest) ->

@@ -65,8 +65,8 @@
 }.
 
 -type event() ::
-    %% The replica as it is now, and the time.
-    {replica, adcounter_state:t(), adcounter_state:microseconds()}
+    %% What is seen of the replica as it is now, and the time.
+    {seen, adcounter_state:seen(), adcounter_state:microseconds()}
     | {timer, increment}
     %% The cluster has been scaled.
     | {members, [partisan_peer:name()]}
@@ -136,10 +136,10 @@ start(_Run, _Now, #core{record = #{run := Own}}) ->
 
 %% @doc One step of the node.
 -spec handle(event(), state()) -> {state(), [effect()]}.
-handle({replica, Replica, Now}, State) ->
+handle({seen, Seen, Now}, State) ->
     lists:foldl(
         fun(Observe, {S, Effects}) ->
-            {Next, More} = Observe(Replica, Now, S),
+            {Next, More} = Observe(Seen, Now, S),
             {Next, Effects ++ More}
         end,
         {State, []},
@@ -158,7 +158,7 @@ handle(leave, State) ->
     {State#core{leaving = true}, []}.
 
 %% @doc The actor that this node counts as.
--spec actor(state()) -> lasp_gcounter:actor().
+-spec actor(state()) -> adcounter_state:actor().
 actor(#core{record = Record}) ->
     actor_of(Record).
 
@@ -208,10 +208,11 @@ continue(#{run := Run, name := Name, incarnation := Incarnation}) ->
     {Record, [{persist, Record}, {log, actor_created, about(Record)}]}.
 
 about(Record = #{counts := Counts, run := Run}) ->
-    #{run => Run, actor => actor_of(Record), increments => lists:sum(maps:values(Counts))}.
+    Actor = adcounter_state:text(actor_of(Record)),
+    #{run => Run, actor => Actor, increments => lists:sum(maps:values(Counts))}.
 
 actor_of(#{name := Name, incarnation := Incarnation}) ->
-    adcounter_state:actor(Name, Incarnation).
+    {Name, Incarnation}.
 
 counted(Ad, Record = #{counts := Counts}) ->
     adcounter_state:counted(Ad, actor_of(Record), maps:get(Ad, Counts)).
@@ -225,24 +226,19 @@ count(Ad, State = #core{record = Record = #{counts := Counts}, interval = Interv
         {start_timer, increment, Interval}
     ]}.
 
-observe_start(Replica, _Now, State = #core{started_at = none}) ->
+observe_start(#{started_at := {ok, At}}, _Now, State = #core{started_at = none}) ->
     #core{record = #{run := Run}, interval = Interval, random = Random} = State,
-    case adcounter_state:started_at(Replica) of
-        none ->
-            {State, []};
-        {ok, At} ->
-            %% A random part of the interval, or all nodes would count in step for ever.
-            {Phase, Next} = rand:uniform_s(Interval, Random),
-            {State#core{started_at = {ok, At}, random = Next}, [
-                {log, run_started, #{run => Run, started_at => At}},
-                {start_timer, increment, Phase}
-            ]}
-    end;
-observe_start(_Replica, _Now, State) ->
+    %% A random part of the interval, or all nodes would count in step for ever.
+    {Phase, Next} = rand:uniform_s(Interval, Random),
+    {State#core{started_at = {ok, At}, random = Next}, [
+        {log, run_started, #{run => Run, started_at => At}},
+        {start_timer, increment, Phase}
+    ]};
+observe_start(_Seen, _Now, State) ->
     {State, []}.
 
-observe_ads(Replica, _Now, State = #core{ads = Ads, impressions = Impressions}) ->
-    Enabled = [Ad || Ad <- Ads, adcounter_state:value(Ad, Replica) < Impressions],
+observe_ads(Seen, _Now, State = #core{ads = Ads, impressions = Impressions}) ->
+    Enabled = [Ad || Ad <- Ads, adcounter_state:value(Ad, Seen) < Impressions],
     Observed = State#core{enabled = Enabled},
     case Observed of
         #core{enabled = [], started_at = {ok, _}, done = false} -> become_done(Observed);
@@ -256,13 +252,13 @@ become_done(State = #core{record = #{name := Name, incarnation := Incarnation, r
         {log, node_done, #{run => Run, increments => Increments}}
     ]}.
 
-observe_barrier(Replica, Now, State = #core{members = Members, finished_at = FinishedAt}) ->
+observe_barrier(Seen, Now, State = #core{members = Members, finished_at = FinishedAt}) ->
     #core{record = #{run := Run}} = State,
-    Observed = State#core{nodes_done = adcounter_state:nodes_done(Members, Replica)},
+    Observed = State#core{nodes_done = adcounter_state:nodes_done(Members, Seen)},
     case {all_done(Observed), FinishedAt} of
         {true, none} ->
             {Observed#core{finished_at = {ok, Now}}, [
-                {log, run_finished, #{run => Run, value => adcounter_state:total(Replica)}}
+                {log, run_finished, #{run => Run, value => maps:get(total, Seen)}}
             ]};
         _ ->
             {Observed, []}

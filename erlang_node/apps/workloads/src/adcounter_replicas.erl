@@ -35,7 +35,7 @@
 -type milliseconds() :: partisan_sim_events:milliseconds().
 -type name() :: lasp_sync:name().
 %% What lives have counted.
--type counts() :: [{lasp_gcounter:actor(), non_neg_integer()}].
+-type counts() :: [{adcounter_state:actor(), non_neg_integer()}].
 
 -type options() :: #{
     mode := lasp_sync:mode(),
@@ -56,7 +56,7 @@
 -record(node, {
     life :: pos_integer(),
     incarnation :: partisan_peer:incarnation(),
-    actor :: lasp_gcounter:actor(),
+    actor :: adcounter_state:actor(),
     sync :: term(),
     counted = 0 :: non_neg_integer(),
     % The newest start of each timer; an event of an older start is stale.
@@ -69,7 +69,7 @@
     events = partisan_sim_events:new() :: partisan_sim_events:t(),
     nodes = #{} :: #{name() => #node{}},
     starts = #{} :: #{name() => pos_integer()},
-    dead = #{} :: #{lasp_gcounter:actor() => non_neg_integer()},
+    dead = #{} :: #{adcounter_state:actor() => non_neg_integer()},
     side = fun(_) -> true end :: fun((name()) -> term()),
     counting = true :: boolean(),
     serial = 0 :: non_neg_integer(),
@@ -104,7 +104,7 @@ start(#{name := Name, started := Started, seed := Seed}, R = #replicas{protocol 
     Node = #node{
         life = Life,
         incarnation = Incarnation,
-        actor = adcounter_state:actor(Name, Incarnation),
+        actor = {Name, Incarnation},
         sync = Sync
     },
     Begun = R#replicas{starts = (R#replicas.starts)#{Name => Life}},

@@ -2,7 +2,7 @@
 %%%
 %%% ```
 %%% start    1795224000123456                           the moment the run was started, or nothing
-%%% counters 0 -> #{<<"ads-0/17">> => 20, ...}          a grow-only counter for each ad
+%%% counters 0 -> #{{<<"ads-0">>, 17} => 20, ...}       a grow-only counter for each ad
 %%% barrier  <<"ads-0">> -> {17, 1, 20}                 life, done, own increments of each node
 %%% sums     0 -> 640                                   a count of each ad, whoever has counted it
 %%% '''
@@ -11,9 +11,9 @@
 %%% comes late learns of the start together with the counts: it cannot know that the run has begun
 %%% without knowing what its informant knew of the counters.
 %%%
-%%% An actor is one life of one node, `Name/Incarnation'. The barrier says which life of a node is
-%%% the present one; the entries of its earlier lives stay in the counters, where they count, and
-%%% are listed by `superseded/1'.
+%%% An actor is one life of one node. The barrier says which life of a node is the present one; the
+%%% entries of its earlier lives stay in the counters, where they count, and are listed by
+%%% `superseded/1'.
 %%%
 %%% == Where sums are all that is synchronised ==
 %%% ({@link lasp_sync_aggregate}), a node sees its own entries, those of lives that may be over, and
@@ -28,12 +28,13 @@
 -export([counted/3]).
 -export([report/4]).
 %% Queries.
--export([actor/2]).
+-export([text/1]).
 -export([started_at/1]).
--export([value/2]).
 -export([total/1]).
 -export([count/2]).
 -export([done/1]).
+-export([seen/1]).
+-export([value/2]).
 -export([nodes_done/2]).
 -export([superseded/1]).
 -export([counters_digest/1]).
@@ -44,6 +45,7 @@
 -export([to_parts/1]).
 -export([size/1]).
 -export([key/1]).
+-export([path/1]).
 -export([leaf/2]).
 -export([join/3]).
 %% lasp_aggregate.
@@ -55,6 +57,8 @@
 -export([succeeded/2]).
 
 -type ad() :: non_neg_integer().
+%% A life of a node.
+-type actor() :: {partisan_peer:name(), partisan_peer:incarnation()}.
 -type microseconds() :: integer().
 
 -record(adcounter, {
@@ -74,9 +78,19 @@
     start
     | {sum, {ad() | ?DONE, []}}
     | {report, {partisan_peer:name(), []}, partisan_peer:incarnation()}
-    | {count, {ad(), lasp_gcounter:actor()}}.
+    | {count, {ad(), actor()}}.
 
--export_type([t/0, ad/0, microseconds/0]).
+%% What a node acts on. `done': nodes whose present life sees every ad disabled, in order;
+%% `done_at_once': so many, where sums are all that is known.
+-type seen() :: #{
+    started_at := {ok, microseconds()} | none,
+    values := #{ad() => non_neg_integer()},
+    total := non_neg_integer(),
+    done := [partisan_peer:name()],
+    done_at_once := non_neg_integer()
+}.
+
+-export_type([t/0, ad/0, actor/0, microseconds/0, seen/0]).
 
 %% Deltas.
 
@@ -86,7 +100,7 @@ started(At) ->
     #adcounter{start = lasp_min:new(At)}.
 
 %% @doc An actor has counted an ad so many times in all.
--spec counted(ad(), lasp_gcounter:actor(), non_neg_integer()) -> t().
+-spec counted(ad(), actor(), non_neg_integer()) -> t().
 counted(Ad, Actor, Count) ->
     #adcounter{counters = lasp_gmap:entry(lasp_gcounter, Ad, lasp_gcounter:entry(Actor, Count))}.
 
@@ -100,9 +114,9 @@ report(Name, Incarnation, Done, Increments) ->
 
 %% Queries.
 
-%% @doc The name under which a life of a node counts.
--spec actor(partisan_peer:name(), partisan_peer:incarnation()) -> lasp_gcounter:actor().
-actor(Name, Incarnation) ->
+%% @doc An actor as users read it: `ads-0/17'.
+-spec text(actor()) -> binary().
+text({Name, Incarnation}) ->
     <<Name/binary, $/, (integer_to_binary(Incarnation))/binary>>.
 
 %% @doc When the run was started.
@@ -110,19 +124,13 @@ actor(Name, Incarnation) ->
 started_at(#adcounter{start = Start}) ->
     lasp_min:value(Start).
 
-%% @doc The impressions of one ad.
--spec value(ad(), t()) -> non_neg_integer().
-value(Ad, #adcounter{counters = Counters, sums = Sums}) ->
-    max(lasp_gcounter:value(lasp_gmap:get(lasp_gcounter, Ad, Counters)), sum(Ad, Sums)).
-
 %% @doc The impressions of all ads.
 -spec total(t()) -> non_neg_integer().
-total(State = #adcounter{counters = Counters, sums = Sums}) ->
-    Ads = lists:umerge(lasp_gmap:keys(Counters), lasp_gmap:keys(Sums) -- [?DONE]),
-    lists:sum([value(Ad, State) || Ad <- Ads]).
+total(State) ->
+    lists:sum(maps:values(values(State))).
 
 %% @doc What an actor has counted, over all ads.
--spec count(lasp_gcounter:actor(), t()) -> non_neg_integer().
+-spec count(actor(), t()) -> non_neg_integer().
 count(Actor, #adcounter{counters = Counters}) ->
     lasp_gmap:fold(
         fun(_Ad, Counter, Sum) -> Sum + lasp_gcounter:count(Actor, Counter) end, 0, Counters
@@ -131,17 +139,39 @@ count(Actor, #adcounter{counters = Counters}) ->
 %% @doc The nodes whose present life sees every ad disabled, in order.
 -spec done(t()) -> [partisan_peer:name()].
 done(#adcounter{barrier = Barrier}) ->
-    [Name || Name <- lasp_gmap:keys(Barrier), is_done(lasp_gmap:get(lasp_max, Name, Barrier))].
+    lists:sort(
+        lasp_gmap:fold(
+            fun(Name, Register, Names) -> [Name || is_done(Register)] ++ Names end, [], Barrier
+        )
+    ).
+
+%% @doc What a node acts on: of a size that can be handed from process to process, as a value with
+%% the counts of a thousand nodes cannot each time that it changes.
+-spec seen(t()) -> seen().
+seen(State = #adcounter{sums = Sums}) ->
+    Values = values(State),
+    #{
+        started_at => started_at(State),
+        values => Values,
+        total => lists:sum(maps:values(Values)),
+        done => done(State),
+        done_at_once => sum(?DONE, Sums)
+    }.
+
+%% @doc The impressions of one ad.
+-spec value(ad(), seen()) -> non_neg_integer().
+value(Ad, #{values := Values}) ->
+    maps:get(Ad, Values, 0).
 
 %% @doc How many of these nodes are done.
--spec nodes_done(ordsets:ordset(partisan_peer:name()), t()) -> non_neg_integer().
-nodes_done(Members, #adcounter{barrier = Barrier, sums = Sums}) ->
-    Known = [Name || Name <- Members, is_done(lasp_gmap:get(lasp_max, Name, Barrier))],
-    max(length(Known), min(length(Members), sum(?DONE, Sums))).
+-spec nodes_done(ordsets:ordset(partisan_peer:name()), seen()) -> non_neg_integer().
+nodes_done(Members, #{done := Done, done_at_once := AtOnce}) ->
+    Known = ordsets:intersection(Members, Done),
+    max(length(Known), min(length(Members), AtOnce)).
 
 %% @doc What earlier lives of nodes have counted as far as this replica knows, over all ads: the
 %% actors whose node has reported under a later incarnation.
--spec superseded(t()) -> #{lasp_gcounter:actor() => pos_integer()}.
+-spec superseded(t()) -> #{actor() => pos_integer()}.
 superseded(#adcounter{counters = Counters, barrier = Barrier}) ->
     lasp_gmap:fold(
         fun(_Ad, Counter, Acc) ->
@@ -213,9 +243,13 @@ to_parts(#adcounter{start = Start, counters = Counters, barrier = Barrier, sums 
     ],
     Counts = lasp_gmap:fold(
         fun(Ad, Counter, Acc) ->
-            [{[Name, Life, Ad], [Count]}
-             || {Actor, Count} <- lasp_gcounter:entries(Counter), {Name, Life} <- [life(Actor)]
-            ] ++ Acc
+            lasp_gcounter:fold(
+                fun({Name, Incarnation}, Count, Parts) ->
+                    [{[Name, Incarnation, Ad], [Count]} | Parts]
+                end,
+                Acc,
+                Counter
+            )
         end,
         [],
         Counters
@@ -233,11 +267,7 @@ size(#adcounter{start = Start, counters = Counters, barrier = Barrier, sums = Su
 key([Name, Incarnation, Ad]) when
     is_binary(Name), is_integer(Incarnation), is_integer(Ad), Ad >= 0
 ->
-    case slash(Name, 0) of
-        none -> {ok, {count, {Ad, actor(Name, Incarnation)}}};
-        %% No name that `life/1' could tell from an actor's.
-        _ -> error
-    end;
+    {ok, {count, {Ad, {Name, Incarnation}}}};
 key([Name, Incarnation]) when is_binary(Name), is_integer(Incarnation) ->
     {ok, {report, {Name, []}, Incarnation}};
 key([What]) when is_integer(What), What >= ?DONE ->
@@ -246,6 +276,13 @@ key([]) ->
     {ok, start};
 key(_) ->
     error.
+
+%% @private
+-spec path(key()) -> lasp_parts:path().
+path({count, {Ad, {Name, Incarnation}}}) -> [Name, Incarnation, Ad];
+path({report, Key, Incarnation}) -> lasp_gmap:path(lasp_max, Key) ++ [Incarnation];
+path({sum, Key}) -> lasp_gmap:path(lasp_max, Key);
+path(start) -> [].
 
 %% @private
 -spec leaf(key(), t()) -> lasp_parts:leaf() | none.
@@ -349,8 +386,7 @@ departed(Own = #adcounter{barrier = Barrier}) ->
 succeeded(#adcounter{barrier = Own}, #adcounter{counters = Counters, barrier = Known}) ->
     Old = lists:usort([
         Name
-     || {Actor, _} <- entries(Counters),
-        {Name, Incarnation} <- [life(Actor)],
+     || {{Name, Incarnation}, _} <- entries(Counters),
         Incarnation < present(Name, Own)
     ]),
     lists:foldl(
@@ -361,17 +397,35 @@ succeeded(#adcounter{barrier = Own}, #adcounter{counters = Counters, barrier = K
 
 %% Internals.
 
+%% The impressions of each ad.
+values(#adcounter{counters = Counters, sums = Sums}) ->
+    Counted = lasp_gmap:fold(
+        fun(Ad, Counter, Values) -> Values#{Ad => lasp_gcounter:value(Counter)} end, #{}, Counters
+    ),
+    lasp_gmap:fold(
+        fun
+            (?DONE, _Register, Values) -> Values;
+            (Ad, _Register, Values) -> Values#{Ad => max(sum(Ad, Sums), maps:get(Ad, Values, 0))}
+        end,
+        Counted,
+        Sums
+    ).
+
 add_counter(Ad, Counter, Digest) ->
     lasp_gcounter:fold(
-        fun(Actor, Count, Sum) -> Sum + hash(<<Ad:32, Actor/binary>>, Count) end, Digest, Counter
+        fun({Name, Incarnation}, Count, Sum) ->
+            Sum + hash(<<Ad:32, Incarnation:128, Count:128, Name/binary>>)
+        end,
+        Digest,
+        Counter
     ).
 
 add_sum(What, Register, Digest) ->
     {Sum} = lasp_max:value(Register),
-    Digest + hash(<<What:32>>, Sum).
+    Digest + hash(<<What:32, Sum:128>>).
 
-hash(What, Count) ->
-    <<Hash:128>> = erlang:md5([What, <<Count:128>>]),
+hash(Entry) ->
+    <<Hash:128>> = erlang:md5(Entry),
     Hash.
 
 %% The counters of those whose life is known to be over.
@@ -416,16 +470,5 @@ is_done(Register) ->
         _ -> false
     end.
 
-is_old(Actor, Barrier) ->
-    {Name, Incarnation} = life(Actor),
+is_old({Name, Incarnation}, Barrier) ->
     Incarnation < present(Name, Barrier).
-
-%% What `actor/2' made it of.
-life(Actor) ->
-    Size = slash(Actor, 0),
-    <<Name:Size/binary, $/, Incarnation/binary>> = Actor,
-    {Name, binary_to_integer(Incarnation)}.
-
-slash(<<$/, _/binary>>, Position) -> Position;
-slash(<<_, Rest/binary>>, Position) -> slash(Rest, Position + 1);
-slash(<<>>, _) -> none.

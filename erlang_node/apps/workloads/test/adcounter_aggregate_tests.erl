@@ -85,9 +85,9 @@ all_nodes_are_done_when_each_has_said_so_test() ->
     Run = rest(begun(5, [])),
     Names = ?T:names(Run#run.cluster),
     AllButOne = rest(lists:foldl(fun done/2, Run, tl(Names))),
-    ?assertEqual([4], lists:usort([?S:nodes_done(Names, V) || V <- values(AllButOne)])),
+    ?assertEqual([4], lists:usort([?S:nodes_done(Names, ?S:seen(V)) || V <- values(AllButOne)])),
     All = rest(done(hd(Names), AllButOne)),
-    ?assertEqual([5], lists:usort([?S:nodes_done(Names, V) || V <- values(All)])).
+    ?assertEqual([5], lists:usort([?S:nodes_done(Names, ?S:seen(V)) || V <- values(All)])).
 
 a_malformed_question_or_answer_changes_nothing_test_() ->
     Options = #{
@@ -156,7 +156,7 @@ step(Step, Run = #run{cluster = Cluster}) ->
 record(Name, Counted, Run = #run{actors = Actors}) ->
     {Name, Incarnation} = maps:get(Name, Actors),
     maps:fold(
-        fun(Ad, N, R) -> update(Name, ?S:counted(Ad, ?S:actor(Name, Incarnation), N), R) end,
+        fun(Ad, N, R) -> update(Name, ?S:counted(Ad, {Name, Incarnation}, N), R) end,
         Run,
         Counted
     ).

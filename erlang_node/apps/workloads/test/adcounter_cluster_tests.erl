@@ -63,11 +63,7 @@ prop_sums_right() ->
             Digest = fun adcounter_state:counters_digest/1,
             conjunction([
                 {equal, length(lists:usort(lists:map(Digest, Replicas))) =:= 1},
-                {threshold_reached,
-                    lists:all(
-                        fun(Ad) -> adcounter_state:value(Ad, hd(Replicas)) >= ?IMPRESSIONS end,
-                        lists:seq(0, Ads - 1)
-                    )},
+                {threshold_reached, is_reached(Ads, hd(Replicas))},
                 {finished,
                     lists:all(
                         fun(N) -> adcounter_core:phase(N#node.core) =:= finished end,
@@ -77,6 +73,12 @@ prop_sums_right() ->
                 {no_more_than_counted, Total =< lists:sum(maps:values(Final#cluster.counted))}
             ])
         end
+    ).
+
+is_reached(Ads, Replica) ->
+    Seen = adcounter_state:seen(Replica),
+    lists:all(
+        fun(Ad) -> adcounter_state:value(Ad, Seen) >= ?IMPRESSIONS end, lists:seq(0, Ads - 1)
     ).
 
 prop_counts_right(Mode) ->
@@ -96,11 +98,7 @@ prop_counts_right(Mode) ->
             Departed = Final#cluster.left,
             conjunction([
                 {equal, length(lists:usort(Replicas)) =:= 1},
-                {threshold_reached,
-                    lists:all(
-                        fun(Ad) -> adcounter_state:value(Ad, Replica) >= ?IMPRESSIONS end,
-                        lists:seq(0, Ads - 1)
-                    )},
+                {threshold_reached, is_reached(Ads, Replica)},
                 {finished,
                     lists:all(
                         fun(N) -> adcounter_core:phase(N#node.core) =:= finished end,
@@ -349,7 +347,7 @@ sync_effect(_Name, _Effect, Cluster) ->
 
 observe(Name, Cluster) ->
     Replica = replica(maps:get(Name, Cluster#cluster.nodes), Cluster),
-    core_event(Name, {replica, Replica, 1}, Cluster).
+    core_event(Name, {seen, adcounter_state:seen(Replica), 1}, Cluster).
 
 core_event(Name, Event, Cluster = #cluster{nodes = Nodes}) ->
     Node = #node{core = Core} = maps:get(Name, Nodes),
@@ -364,7 +362,7 @@ core_effects(Name, Effects, Cluster) ->
 core_effect(Name, {persist, Record}, Cluster = #cluster{nodes = Nodes, counted = Counted}) ->
     #{name := Name, incarnation := Life, counts := Counts} = Record,
     Node = maps:get(Name, Nodes),
-    Actor = adcounter_state:actor(Name, Life),
+    Actor = {Name, Life},
     Cluster#cluster{
         nodes = Nodes#{Name := Node#node{store = Record}},
         counted = Counted#{Actor => lists:sum(maps:values(Counts))}
