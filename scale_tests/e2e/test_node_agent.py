@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +56,9 @@ def test_pods_are_processes_and_a_pod_whose_process_is_killed_comes_back(
     assert subject.wait_finished().workload.value >= NODES * 20
     running = processes(subject.namespace)
     assert running.keys() == subject.pods().keys()
+    for pid in running.values():
+        # When memory is full it is a node that ends, and not what keeps the cluster.
+        assert Path(f"/proc/{pid}/oom_score_adj").read_text().strip() == "1000"
     killed = "plain-2"
     os.kill(running[killed], signal.SIGKILL)
     wait_for("a restart", subject.restarts, lambda counts: counts[killed] == 1)

@@ -26,9 +26,10 @@ from scale_tests.node_agent.status import Seen, status
 STARTING = 4
 """How many processes boot at a time: more only wait for each other's processors."""
 
-_IDLE = ("chrt", "--idle", "0")
-"""In place of a cgroup's few shares: what keeps the cluster has the processors first. Niceness is
-not enough: several hundred nodes that are nice together outweigh an API server that is not."""
+_LAST = ("choom", "-n", "1000", "--", "chrt", "--idle", "0")
+"""In place of a cgroup's few shares and of its place in the kernel's choice when memory is full:
+what keeps the cluster has the processors first, and is ended last. Niceness is not enough: several
+hundred nodes that are nice together outweigh an API server that is not."""
 
 _LOOK_SECONDS = 0.25
 _RESTART_SECONDS, _LONGEST_RESTART_SECONDS = 1.0, 300.0
@@ -160,7 +161,7 @@ class Keeper:
         room, user = life.room, _user(life.pod)
         with (room.directory / "log").open("ab") as log:
             return subprocess.Popen(
-                [*_IDLE, str(self._ground.release / "bin" / "partisan_node"), "foreground"],
+                [*_LAST, str(self._ground.release / "bin" / "partisan_node"), "foreground"],
                 env=room.environment(life.pod, life.address, self._ground.dns),
                 cwd=room.directory,
                 stdin=subprocess.DEVNULL,
