@@ -29,8 +29,9 @@
 -export([leaf/2]).
 -export([join/3]).
 
-%% Binaries, or what a type that has counters in it takes for its own actors.
--type actor() :: binary() | term().
+%% A binary where the counter is a value of its own, for so it is read; a type that has counters in
+%% it may call its actors as it likes.
+-type actor() :: term().
 %% No actor has a count of zero: it is left out, so that equal counters are equal terms.
 -opaque t() :: #{actor() => pos_integer()}.
 
