@@ -11,6 +11,7 @@ import yaml
 
 from scale_tests.chart.__main__ import VARIANTS
 from scale_tests.dashboards.files import committed
+from scale_tests.e2e import kinds
 from scale_tests.e2e.reader import Reader, blocks
 from scale_tests.harness import operator
 from scale_tests.harness.commands import ROOT
@@ -24,7 +25,6 @@ from scale_tests.monitoring.definitions import GROUP, definitions
 pytestmark = pytest.mark.alone
 """Installs the operator anew, as the page says."""
 
-DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PAGE = ROOT / "docs" / "install.md"
 
 
@@ -32,26 +32,12 @@ PAGE = ROOT / "docs" / "install.md"
 def prometheus_operator_kinds(environment: Environment, cluster: Cluster) -> Iterator[None]:
     """The Prometheus operator's definitions, for a while; the release is without them after."""
     wanted = definitions()
-    operator.kubectl(
-        environment,
-        *("apply", "--server-side", "-f", "-"),
-        stdin=yaml.safe_dump_all(wanted),
-    )
-    names = [item["metadata"]["name"] for item in wanted]
-    operator.kubectl(
-        environment, "wait", "--for=condition=Established", *(f"crd/{name}" for name in names)
-    )
+    kinds.define(environment, cluster, wanted)
     yield
     # Helm cannot touch a release that holds objects of a kind that is gone.
     parts = ("podMonitor", "serviceMonitor", "prometheusRule", "dashboards")
     operator.install(environment, values=[f"--set=metrics.{part}.enabled=false" for part in parts])
-    for name in names:
-        cluster.delete(f"{DEFINITIONS}/{name}")
-    wait_for(
-        "end of the definitions",
-        lambda: [name for name in names if cluster.find(f"{DEFINITIONS}/{name}")],
-        lambda left: not left,
-    )
+    kinds.forget(cluster, wanted)
     operator.install(environment)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
-import yaml
 
+from scale_tests.e2e import kinds
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.subject import manifest
-from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster
 from scale_tests.harness.progress import wait_for
@@ -19,23 +19,16 @@ pytestmark = pytest.mark.alone
 """Defines a kind that the operator looks for in all namespaces."""
 
 NAME = f"podmonitors.{GROUP}"
-DEFINITION = f"apis/apiextensions.k8s.io/v1/customresourcedefinitions/{NAME}"
 
 
 @pytest.fixture
 def define(environment: Environment, cluster: Cluster) -> Iterator[Callable[[], None]]:
     """Makes the Prometheus operator's definition; the test began without one."""
-    if cluster.find(DEFINITION) is not None:
+    if kinds.find(cluster, NAME) is not None:
         pytest.skip("somebody's Prometheus operator is here")
-
-    def make() -> None:
-        wanted = next(item for item in definitions() if item["metadata"]["name"] == NAME)
-        apply = ("apply", "--server-side", "-f", "-")
-        operator.kubectl(environment, *apply, stdin=yaml.safe_dump(wanted))
-        operator.kubectl(environment, "wait", "--for=condition=Established", f"crd/{NAME}")
-
-    yield make
-    cluster.delete(DEFINITION)
+    wanted = [item for item in definitions() if item["metadata"]["name"] == NAME]
+    yield partial(kinds.define, environment, cluster, wanted)
+    kinds.forget(cluster, wanted)
 
 
 def test_a_pod_monitor_that_cannot_be_is_told_and_made_when_it_can(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
+from scale_tests.e2e import kinds
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.subject import Subject, manifest
 from scale_tests.harness import operator
@@ -15,8 +16,6 @@ from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json, core
 from scale_tests.harness.progress import wait_for
 from scale_tests.monitoring.definitions import scaled_object
-
-DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def test_an_autoscaler_drives_the_number_of_nodes(
@@ -119,13 +118,10 @@ def test_the_example_of_an_autoscaler_is_taken_by_the_api_server(new_subject: Ne
 @pytest.fixture
 def scaled_objects(environment: Environment, cluster: Cluster) -> Iterator[None]:
     """KEDA's definition of a ScaledObject, for a while."""
-    wanted = scaled_object()
-    name = wanted["metadata"]["name"]
-    apply = ("apply", "--server-side", "-f", "-")
-    operator.kubectl(environment, *apply, stdin=yaml.safe_dump(wanted))
-    operator.kubectl(environment, "wait", "--for=condition=Established", f"crd/{name}")
+    wanted = [scaled_object()]
+    kinds.define(environment, cluster, wanted)
     yield
-    cluster.delete(f"{DEFINITIONS}/{name}")
+    kinds.forget(cluster, wanted)
 
 
 @pytest.mark.usefixtures("scaled_objects")
