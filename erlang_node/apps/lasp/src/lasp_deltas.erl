@@ -13,7 +13,7 @@
 %%% acknowledged it is dropped, when it has not been for two intervals it is pending again. A group
 %%% is kept as the keys of its parts: their leaves are those of the value when it is sent, for a
 %%% later one says all that an earlier did. So a group is never larger than the value, however long
-%%% a neighbour is silent, and what is received is looked up once, whatever there are links.
+%%% a neighbour is silent, and what is received is joined once, however many links there are.
 %%% Acknowledgements travel with the next group the other way. Numbers are drawn from one row for
 %%% all links, which begins at random in each life: an acknowledgement that comes late is that of
 %%% nothing.

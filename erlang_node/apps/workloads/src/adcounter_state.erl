@@ -333,7 +333,7 @@ shared(#adcounter{start = Start}) ->
 %% @private
 %% An actor that has departed and is back contributes what it has counted since.
 -spec contribution(t(), Shared :: t()) -> lasp_aggregate:sums().
-contribution(Own = #adcounter{counters = Counters, barrier = Barrier}, Shared) ->
+contribution(Own = #adcounter{counters = Counters}, Shared) ->
     Over = over(Shared),
     Counts = lasp_gmap:fold(
         fun(Ad, Counter, Sums) ->
@@ -347,15 +347,12 @@ contribution(Own = #adcounter{counters = Counters, barrier = Barrier}, Shared) -
         #{},
         Counters
     ),
-    Done = length([Name || Name <- lasp_gmap:keys(Barrier), lists:member(Name, done(Own))]),
-    maps:filter(fun(_, Sum) -> Sum > 0 end, Counts#{?DONE => Done}).
+    maps:filter(fun(_, Sum) -> Sum > 0 end, Counts#{?DONE => length(done(Own))}).
 
 %% @private
 -spec total(lasp_aggregate:sums(), Shared :: t()) -> t().
 total(Sums, Shared) ->
-    Over = lasp_gmap:fold(
-        fun(Ad, Counter, Acc) -> Acc#{Ad => lasp_gcounter:value(Counter)} end, #{}, over(Shared)
-    ),
+    Over = counts(over(Shared)),
     Entries = [
         lasp_gmap:entry(lasp_max, What, lasp_max:new({Sum}))
      || {What, Sum} <- maps:to_list(lasp_aggregate:add(Sums, Over))
@@ -399,16 +396,19 @@ succeeded(#adcounter{barrier = Own}, #adcounter{counters = Counters, barrier = K
 
 %% The impressions of each ad.
 values(#adcounter{counters = Counters, sums = Sums}) ->
-    Counted = lasp_gmap:fold(
-        fun(Ad, Counter, Values) -> Values#{Ad => lasp_gcounter:value(Counter)} end, #{}, Counters
-    ),
     lasp_gmap:fold(
         fun
             (?DONE, _Register, Values) -> Values;
             (Ad, _Register, Values) -> Values#{Ad => max(sum(Ad, Sums), maps:get(Ad, Values, 0))}
         end,
-        Counted,
+        counts(Counters),
         Sums
+    ).
+
+%% The counts of each ad, of all actors together.
+counts(Counters) ->
+    lasp_gmap:fold(
+        fun(Ad, Counter, Counts) -> Counts#{Ad => lasp_gcounter:value(Counter)} end, #{}, Counters
     ).
 
 add_counter(Ad, Counter, Digest) ->
