@@ -40,9 +40,8 @@
 -export([update/2]).
 -export([up/2]).
 -export([down/2]).
--export([links/1]).
 -export([link/2]).
--export([unlink/2]).
+-export([relink/2]).
 -export([tick/1]).
 -export([take/4]).
 -export([handover/1]).
@@ -139,21 +138,17 @@ down(Name, D = #deltas{replica = Replica, links = Links, receivers = Receivers})
     },
     {Next, Effects}.
 
-%% @doc The neighbours that are linked, in order.
--spec links(t()) -> [lasp_sync:name()].
-links(#deltas{links = Links}) ->
-    lists:sort(maps:keys(Links)).
-
 %% @doc Links a neighbour.
 -spec link(lasp_sync:name(), t()) -> result().
 link(Name, D) ->
     Linked = new_link(Name, encoded(D)),
     {Linked, greeting(hello, Name, Linked)}.
 
-%% @doc Ends the link to a neighbour.
--spec unlink(lasp_sync:name(), t()) -> t().
-unlink(Name, D = #deltas{links = Links}) ->
-    D#deltas{links = maps:remove(Name, Links)}.
+%% @doc Links these neighbours, and no others.
+-spec relink(ordsets:ordset(lasp_sync:name()), t()) -> result().
+relink(Wanted, D = #deltas{links = Links}) ->
+    Fewer = D#deltas{links = maps:with(Wanted, Links)},
+    each(fun link/2, ordsets:subtract(Wanted, links(D)), Fewer).
 
 %% @doc What is due once per interval.
 -spec tick(t()) -> result().
@@ -420,6 +415,10 @@ repair(_Kind, _From, _Payload, D) ->
     {D, []}.
 
 %% Internals: the record.
+
+%% The neighbours that are linked, in order.
+links(#deltas{links = Links}) ->
+    lists:sort(maps:keys(Links)).
 
 each(Fun, Names, D) ->
     {Effects, Next} = lists:mapfoldl(

@@ -103,13 +103,4 @@ grown({Tree, Tell}, State = #sync{tree = Before, deltas = Deltas}) ->
 relinked(Same, Same, Deltas) ->
     {Deltas, []};
 relinked(_Before, Wanted, Deltas) ->
-    Linked = lasp_deltas:links(Deltas),
-    Fewer = lists:foldl(fun lasp_deltas:unlink/2, Deltas, ordsets:subtract(Linked, Wanted)),
-    lists:foldl(
-        fun(Name, {D0, Effects}) ->
-            {D, More} = lasp_deltas:link(Name, D0),
-            {D, Effects ++ More}
-        end,
-        {Fewer, []},
-        ordsets:subtract(Wanted, Linked)
-    ).
+    lasp_deltas:relink(Wanted, Deltas).
