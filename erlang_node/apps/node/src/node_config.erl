@@ -59,7 +59,8 @@
 -define(TOKEN_FILE, "/etc/partisan/secret/token").
 -define(STATE_DIR, "/var/lib/partisan").
 
--define(MAX_REPLICAS, 1024).
+%% A `PartisanCluster' has at most 1,024; a benchmark has servers beside as many clients.
+-define(MAX_REPLICAS, 2048).
 
 %% @doc The configuration of this node, with warnings about what has been ignored.
 -spec load(environment()) -> {ok, t(), Warnings :: [string()]} | {error, string()}.
@@ -232,7 +233,7 @@ keys() ->
     #{
         cluster => {fun is_name/1, "the cluster's name, a binary such as <<\"ads\">>"},
         namespace => {fun is_binary/1, "a binary"},
-        replicas => {fun is_replicas/1, "an integer from 1 to 1024"},
+        replicas => {fun is_replicas/1, "an integer from 1 to 2048"},
         seeds => {fun are_seeds/1, "a list of {Name, Host, Port}, binaries and a port number"},
         listen_port => {fun is_port_number/1, "a port number from 1 to 65535"},
         http_port => {fun is_port_number/1, "a port number from 1 to 65535"},

@@ -68,7 +68,7 @@ wrong_settings() ->
     {adcounter, Parameters} = maps:get(workload, settings()),
     [
         {"replicas", #{replicas => 0}},
-        {"replicas", #{replicas => 1025}},
+        {"replicas", #{replicas => 2049}},
         {"http_port", #{http_port => 0}},
         {"tls", #{tls => yes}},
         {"heartbeat_interval", #{heartbeat_interval => 0}},
