@@ -18,6 +18,7 @@ from typing import Any
 
 from scale_tests import procfs
 from scale_tests.harness.commands import ROOT, stream
+from scale_tests.harness.progress import wait_for
 from scale_tests.harness.views import Views
 
 PORT, HTTP_PORT = 7946, 8080
@@ -134,17 +135,31 @@ class Fleet:
     def start_run(self, index: int) -> None:
         """Starts the run of the workload on one node, which tells the others.
 
+        A node that is behind answers late: it is asked again, as starting twice is starting once.
+
         Raises:
             FleetError: the node refuses.
+            StalledError: it does not answer.
         """
+        wait_for(
+            f"{name(index)} to start the run",
+            lambda: self._start_run(index),
+            lambda status: status == HTTPStatus.ACCEPTED,
+        )
+
+    def _start_run(self, index: int) -> int | None:
+        """The status of its answer, if it has given one."""
         connection = HTTPConnection(address(index), HTTP_PORT, timeout=_ASK_SECONDS)
         token = (self.directory / "token").read_text()
         try:
             headers = {"Authorization": f"Bearer {token}"}
             connection.request("POST", "/workload/start", body=self.plan.run, headers=headers)
             answer = connection.getresponse()
-            if answer.status != HTTPStatus.ACCEPTED:
+            if HTTPStatus.BAD_REQUEST <= answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise FleetError(f"{name(index)}: {answer.status} {answer.read().decode()}")
+            return answer.status
+        except (OSError, HTTPException):
+            return None
         finally:
             connection.close()
 
