@@ -38,8 +38,8 @@ class Job:
 
 
 TRANSMITTED = {
-    "state": {32: 180, 64: 60, 128: 12, 256: 9},
-    "delta": {32: 180, 64: 60, 128: 12, 256: 12, 512: 9},
+    "state": {32: 180, 64: 60, 128: 12, 256: 9, 512: 9, 1024: 9},
+    "delta": {32: 180, 64: 60, 128: 12, 256: 12, 512: 9, 1024: 9},
     "tree": {32: 180, 64: 60, 128: 12, 256: 12, 512: 9, 1024: 9},
     "aggregate": dict.fromkeys((32, 64, 128, 256, 512, 1024), 180),
 }
@@ -47,8 +47,6 @@ TRANSMITTED = {
 
 A part of the half hour where it would take long: each interval is as the one before. The work of an
 interval grows with the square of the nodes, and is by far the most where whole states are read.
-What is left out, `state` beyond 256 nodes and `delta` beyond 512, would take longer than all the
-rest; its bytes follow from the size of one replica, and from those of smaller clusters.
 """
 
 COUNTED_NODES = 128
@@ -59,6 +57,11 @@ FULL = (
     *(
         Job(experiment="scale_curves", nodes=nodes, cycles=1, simulated=3)
         for nodes in (100_000, 10_000, 1_024, 128)
+    ),
+    *(
+        Job(experiment=f"synchronization_{mode}", nodes=nodes, increments=increments)
+        for mode, sizes in TRANSMITTED.items()
+        for nodes, increments in reversed(sizes.items())
     ),
     # The only mode whose replicas stay small: ten thousand of the others' do not fit a machine.
     Job(experiment="synchronization_aggregate", increments=12),
@@ -79,11 +82,6 @@ FULL = (
     Job(experiment="churn_partition", cycles=6),
     Job(experiment="churn_counter_delta", nodes=COUNTED_NODES, cycles=6),
     Job(experiment="churn_counter_tree", nodes=COUNTED_NODES, cycles=6),
-    *(
-        Job(experiment=f"synchronization_{mode}", nodes=nodes, increments=increments)
-        for mode, sizes in TRANSMITTED.items()
-        for nodes, increments in reversed(sizes.items())
-    ),
 )
 """The papers' sizes, and ten times that for the simulator itself."""
 
