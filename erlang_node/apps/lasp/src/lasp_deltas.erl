@@ -26,7 +26,9 @@
 %%%
 %%% == When all is quiet ==
 %%% each neighbour is sent a digest each interval, linked or not. Where it differs from that of a
-%%% replica that is as quiet, the states are exchanged, whatever went wrong before. A node that has
+%%% replica that is as quiet, the states are exchanged, whatever went wrong before. Over a link
+%%% that is at once, for what is on its way there is known. Where neighbours are not linked it may
+%%% be on its way over others, one interval for each, so that they wait for sixteen. A node that has
 %%% heard all its neighbours to be equal goes on for two intervals and from then on repeats itself
 %%% every eighth, until something grows, comes or differs: those who have not heard it ask by their
 %%% own digests, and get it late at the worst.
@@ -71,8 +73,8 @@
 -record(deltas, {
     name :: lasp_sync:name(),
     replica :: lasp_replica:t(),
-    %% Has the replica grown since the last tick?
-    fresh = false :: boolean(),
+    %% Ticks since the replica has grown.
+    quiet = 1 :: non_neg_integer(),
     %% Quiet intervals in a row in which all neighbours were last heard to be equal.
     calm = 0 :: non_neg_integer(),
     next :: id(),
@@ -93,6 +95,9 @@
 %% Calm intervals in which digests are still sent, and from which one they are so rarely.
 -define(REPEATS, 2).
 -define(RARELY, 8).
+%% Two that are not linked wait for so many quiet intervals before they are compared: longer than
+%% what is new takes over a tree of a thousand nodes, or a tree that has lost its root to heal.
+-define(DETOUR, 16).
 %% The most acknowledgements in one message; the others go with the next.
 -define(MAX_OWED, 255).
 
@@ -152,16 +157,17 @@ relink(Wanted, D = #deltas{links = Links}) ->
 
 %% @doc What is due once per interval.
 -spec tick(t()) -> result().
-tick(D = #deltas{replica = Replica, fresh = Fresh}) ->
+tick(D = #deltas{replica = Replica, quiet = Quiet}) ->
+    Later = D#deltas{quiet = Quiet + 1},
     case lasp_replica:is_handing_over(Replica) of
         true ->
             {Pushed, Effects} = lasp_replica:push_all(Replica),
-            {D#deltas{replica = Pushed}, Effects};
-        false when Fresh ->
-            each(fun tick_link/2, links(D), D#deltas{fresh = false, calm = 0});
+            {Later#deltas{replica = Pushed}, Effects};
+        false when Quiet =:= 0 ->
+            each(fun tick_link/2, links(D), Later#deltas{calm = 0});
         false ->
-            Quiet = calmed(encoded(D)),
-            each(fun tick_quiet/2, lasp_replica:neighbours(Replica), Quiet)
+            Calmed = calmed(encoded(Later)),
+            each(fun tick_quiet/2, lasp_replica:neighbours(Replica), Calmed)
     end.
 
 %% @doc Takes a message of this scope.
@@ -205,7 +211,7 @@ spread(New, From, D = #deltas{links = Links}) ->
         end,
         Links
     ),
-    D#deltas{links = Spread, fresh = true}.
+    D#deltas{links = Spread, quiet = 0}.
 
 more(_Keys, all) -> all;
 more(Keys, Pending) -> lists:foldl(fun(Key, Group) -> Group#{Key => []} end, Pending, Keys).
@@ -393,13 +399,13 @@ new_link(Name, D) ->
 
 %% Two that have nothing to tell each other, and yet differ. Only what is quiet here is compared:
 %% while changes are on their way digests always differ.
-repair(digest, From, Digest, D = #deltas{fresh = false, links = Links, replica = Replica}) ->
+repair(digest, From, Digest, D = #deltas{quiet = Quiet, links = Links, replica = Replica}) ->
     Idle =
         case Links of
             #{From := #link{pending = Pending, flights = Flights, greeted = Greeted}} ->
-                Pending =:= #{} andalso Flights =:= [] andalso Greeted;
+                Quiet > 0 andalso Pending =:= #{} andalso Flights =:= [] andalso Greeted;
             #{} ->
-                true
+                Quiet >= ?DETOUR
         end,
     case lists:member(From, lasp_replica:neighbours(Replica)) andalso Idle of
         true ->

@@ -50,6 +50,25 @@ prop_converges(Protocol) ->
         end
     ).
 
+%% In a ring whose last two are neighbours, but far from each other in the tree, a change takes the
+%% long way, and nobody takes the wait for a loss.
+detour_test() ->
+    {Begun, _} = run([{update, 0}], ?T:new(lasp_sync_tree, lasp_gcounter, 12, [])),
+    Settled = ?T:settle(Begun),
+    {Changed, _} = run([{update, 5}], Settled),
+    Later = lists:foldl(fun(_, C) -> without_states(?T:tick_all(C)) end, Changed, lists:seq(1, 12)),
+    [_] = lists:usort([lasp_sync_tree:value(Replica) || Replica <- ?T:replicas(Later)]).
+
+%% Delivers everything, of which nothing is a whole state.
+without_states(Cluster) ->
+    case ?T:kinds(Cluster) of
+        [] ->
+            Cluster;
+        Kinds ->
+            ?assertNot(lists:member(state, Kinds)),
+            without_states(?T:step({deliver_next, 0}, Cluster))
+    end.
+
 %% Those who know that they are equal say so rarely: each of three in two of sixteen intervals.
 calm_test_() ->
     [
