@@ -3,12 +3,12 @@
 `run` measures a server's memory with bounded queues and without bounds, prints a table and writes
 JSON, pictures and a page into DIRECTORY (build/results/client_server) after each run; it ends with
 1 when a bar is missed. `report` writes the page of a DIRECTORY again. `QUICK=1` has 128 clients and
-says so in the result; the environment variables `CLIENTS`, `SPEEDUP`, `INCREMENTS` and
-`MEMORY_LIMIT` (MiB) set what they name.
+says so in the result; the environment variables `CLIENTS`, `SPEEDUP`, `INCREMENTS`, `SERVER_CPUS`
+and `MEMORY_LIMIT` (MiB) set what they name.
 
 A server receives a state of N counters from each of N clients per interval: what it has to do grows
 with the square of the clients and with the speedup. So 128 clients at 64 times the speed are to it
-what 1,024 are at the published intervals.
+what 1,024 are at the published intervals. It has an eighth of a CPU for that (root is needed).
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ def plan(*, quick: bool) -> list[Run]:
     speedup = setting("SPEEDUP", _FULL_SPEEDUP, _QUICK_SPEEDUP)
     increments = int(setting("INCREMENTS", INCREMENTS, INCREMENTS))
     limit = setting("MEMORY_LIMIT", _FULL_LIMIT, _QUICK_LIMIT)
+    cpus = setting("SERVER_CPUS", Run.server_cpus, Run.server_cpus)
     return [
         Run(
             clients=clients,
@@ -68,6 +69,7 @@ def plan(*, quick: bool) -> list[Run]:
             speedup=speedup,
             increments=increments,
             bounded=bounded,
+            server_cpus=cpus,
             memory_limit=limit,
         )
         for servers, bounded in ((1, True), (4, True), (1, False))

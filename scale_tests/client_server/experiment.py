@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scale_tests import procfs
+from scale_tests.client_server.quota import quota
 from scale_tests.formation.fleet import Fleet, Plan, fleet, name
 from scale_tests.harness.progress import StallClock, wait_for
 from scale_tests.results.units import MIB
@@ -51,6 +52,9 @@ class Run:
     """With bounded queues; else states wait for a server that is behind, as many as come, and it
     reads all of them."""
 
+    server_cpus: float = 0.125
+    """What a server has of a CPU, for itself and no more."""
+
     memory_limit: float = 4096.0
     """MiB at which a server is taken to have collapsed, and the run is ended: what the published
     run gave it."""
@@ -89,17 +93,21 @@ def measure(run: Run, release: Path, say: Callable[[str], None]) -> Cell:
     """Runs it to its end, or to that of a server, and tells what came of it.
 
     Raises:
-        FleetError: a node ended by itself.
+        FleetError: a node ended by itself, or a server cannot be given its processor time.
         StalledError: the nodes did not join.
     """
     with (
         tempfile.TemporaryDirectory(prefix="client-server-") as directory,
+        quota(run.server_cpus) as take,
         fleet(run.plan(), Path(directory), release) as nodes,
     ):
         began = time.monotonic()
         _start(nodes, run, say)
         joined = time.monotonic() - began
         say(f"{run.title}: joined after {joined:.0f} s")
+        # From here on: a thousand that join at once are another matter.
+        for index in range(run.servers):
+            take(nodes.processes[index].pid)
         nodes.start_run(0)
         samples, outcome = _watch(nodes, run, say)
         agreed = _agreement(nodes) if outcome == "finished" else {}

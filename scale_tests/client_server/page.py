@@ -75,7 +75,8 @@ def _introduction(meta: Mapping[str, Any], cell: Cell) -> list[str]:
         "Nodes are processes of this one machine, not pods: each is a release as the image has it, "
         "on a loopback address of its own, with one scheduler. Each run has "
         f"{run.clients:,} clients, which are linked to one server each, and one server or four, "
-        "which are linked to each other.",
+        f"which are linked to each other. While they count, each server has {run.server_cpus:g} of "
+        "a CPU for itself, and no more, as with a CPU limit of Kubernetes.",
         f"The ad counter runs with full states (`State`): every node counts {run.increments:,} "
         f"times in the mean, once every {INCREMENT_MS / 1000:g} s, and is sent and sends the whole "
         f"counter every {PROPAGATION_MS / 1000:g} s, both divided by the speedup of "
@@ -181,7 +182,7 @@ def _servers_table(cells: Sequence[Cell]) -> Table:
 def _again(meta: Mapping[str, Any], run: Run) -> list[str]:
     settings = (
         f"CLIENTS={run.clients} SPEEDUP={run.speedup:g} INCREMENTS={run.increments} "
-        f"MEMORY_LIMIT={run.memory_limit:g}"
+        f"SERVER_CPUS={run.server_cpus:g} MEMORY_LIMIT={run.memory_limit:g}"
     )
     quick = "QUICK=1 " if meta["quick"] else ""
     return [
