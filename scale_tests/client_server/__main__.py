@@ -8,7 +8,7 @@ and `MEMORY_LIMIT` (MiB) set what they name.
 
 A server receives a state of N counters from each of N clients per interval: what it has to do grows
 with the square of the clients and with the speedup. So 128 clients at 64 times the speed are to it
-what 1,024 are at the published intervals. It has an eighth of a CPU for that (root is needed).
+what 1,024 are at the published intervals. It has a quarter of a CPU for that (root is needed).
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Run:
     """With bounded queues; else states wait for a server that is behind, as many as come, and it
     reads all of them."""
 
-    server_cpus: float = 0.125
+    server_cpus: float = 0.25
     """What a server has of a CPU, for itself and no more."""
 
     memory_limit: float = 4096.0
@@ -105,10 +105,11 @@ def measure(run: Run, release: Path, say: Callable[[str], None]) -> Cell:
         _start(nodes, run, say)
         joined = time.monotonic() - began
         say(f"{run.title}: joined after {joined:.0f} s")
-        # From here on: a thousand that join at once are another matter.
+        nodes.start_run(0)
+        # From here on only: a thousand that join are another matter, and one that is overloaded
+        # does not answer when it is told to start.
         for index in range(run.servers):
             take(nodes.processes[index].pid)
-        nodes.start_run(0)
         samples, outcome = _watch(nodes, run, say)
         agreed = _agreement(nodes) if outcome == "finished" else {}
     return {

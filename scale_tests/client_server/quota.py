@@ -1,4 +1,4 @@
-"""Processor time of a server: an eighth of a CPU for itself, say, and no more.
+"""Processor time of a server: a quarter of a CPU for itself, say, and no more.
 
 Elsewhere a server has a machine of its own, or a CPU limit of Kubernetes. Here it would be one of a
 thousand processes, with as much processor time as their load happens to leave for it. A control
