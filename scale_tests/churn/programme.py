@@ -11,8 +11,9 @@ from scale_tests.churn.recorder import Recorder
 from scale_tests.churn.timeline import Phase, Sample
 from scale_tests.harness.kube import Json
 
-INCREMENT_SECONDS = 2
-PROPAGATION_SECONDS = 1
+PUBLISHED_FROM = 128
+"""Nodes from which on they count at the published pace. Few may be quicker, so that more is counted
+while a fault lasts; with many, two processors would have no time left for making pods anew."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,16 @@ class Programme:
     """How long nothing is done after each fault, so that none begins in what another has left."""
 
     @property
+    def increment_seconds(self) -> int:
+        """How often each node counts."""
+        return 10 if self.nodes >= PUBLISHED_FROM else 2
+
+    @property
+    def propagation_seconds(self) -> int:
+        """How often it tells its neighbours."""
+        return 5 if self.nodes >= PUBLISHED_FROM else 1
+
+    @property
     def churn_per_minute(self) -> float:
         """Nodes killed per minute while the churn lasts."""
         return max(self.churn_share_per_minute * self.nodes, self.churn_at_least)
@@ -49,16 +60,16 @@ class Programme:
     def counting_seconds(self) -> float:
         """How long the counter has to count to be at it until the last fault is over.
 
-        Besides the faults' own time, what it takes until all pods are there again and joined: a
-        second for each of those killed, twice what two processors need when nothing else runs.
+        Besides the faults' own time, what it takes until all pods are there again and joined: two
+        seconds for each of those killed, twice what two processors need when nothing else runs.
         """
         killed = sum(self.kills) * self.nodes + self.churn_per_minute * self.churn_seconds / 60
         lasting = self.calm_seconds + self.churn_seconds + self.partition_seconds
-        return lasting + (self.rest_seconds + 10) * (self.faults + 1) + killed
+        return lasting + (self.rest_seconds + 10) * (self.faults + 1) + 2 * killed
 
     def manifest(self, name: str) -> Json:
         """The cluster that it is done to."""
-        increments = round(self.counting_seconds / INCREMENT_SECONDS)
+        increments = round(self.counting_seconds / self.increment_seconds)
         return {
             "apiVersion": "partisan.dev/v1alpha1",
             "kind": "PartisanCluster",
@@ -70,8 +81,8 @@ class Programme:
                     "adCounter": {
                         "ads": 1,
                         "impressions": self.nodes * increments,
-                        "incrementInterval": f"{INCREMENT_SECONDS}s",
-                        "propagationInterval": f"{PROPAGATION_SECONDS}s",
+                        "incrementInterval": f"{self.increment_seconds}s",
+                        "propagationInterval": f"{self.propagation_seconds}s",
                     },
                     "synchronization": self.synchronization,
                 },

@@ -9,7 +9,7 @@ import pytest
 
 from scale_tests.churn.__main__ import main
 from scale_tests.churn.faults import FaultError, Faults
-from scale_tests.churn.programme import INCREMENT_SECONDS, Programme
+from scale_tests.churn.programme import Programme
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json
 
@@ -91,9 +91,17 @@ def test_one_pod_has_no_other_side() -> None:
 def test_the_counter_is_at_it_until_the_last_fault_is_over() -> None:
     programme = Programme(nodes=256)
     counter = programme.manifest("churn")["spec"]["workload"]["adCounter"]
-    counting = counter["impressions"] / programme.nodes * INCREMENT_SECONDS
+    counting = counter["impressions"] / programme.nodes * programme.increment_seconds
     faults = programme.calm_seconds + programme.churn_seconds + programme.partition_seconds
     assert faults < counting < 15 * 60
+
+
+def test_many_nodes_count_as_published() -> None:
+    def pace(nodes: int) -> tuple[str, str]:
+        counter = Programme(nodes=nodes).manifest("churn")["spec"]["workload"]["adCounter"]
+        return counter["incrementInterval"], counter["propagationInterval"]
+
+    assert (pace(64), pace(256)) == (("2s", "1s"), ("10s", "5s"))
 
 
 def test_a_network_that_cannot_be_cut_is_a_fault_less() -> None:
