@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from scale_tests.formation.fleet import FleetError
-from scale_tests.localkube.cgroups import Hierarchy, hierarchies
+from scale_tests.localkube.cgroups import Hierarchy, hierarchies, remove
 
 _GROUP = "partisan-client-server"
 _PERIOD = 100_000
@@ -30,9 +30,10 @@ def quota(cpus: float) -> Iterator[Take]:
         def take(pid: int) -> None:
             try:
                 hierarchy = _cpu_hierarchy()
-                directory = hierarchy.directory(f"{_GROUP}-{pid}")
+                group = f"{_GROUP}-{pid}"
+                directory = hierarchy.directory(group)
                 directory.mkdir()
-                groups.callback(directory.rmdir)
+                groups.callback(remove, group)
                 for file, value in _settings(hierarchy, cpus).items():
                     (directory / file).write_text(value)
                 (directory / "cgroup.procs").write_text(str(pid))
