@@ -40,6 +40,7 @@ exchanges([A, B]) ->
             {"order holds while connections break, and nobody is evicted",
                 fun order_through_breaks/2},
             {"a slow receiver loses nothing and is not flooded", fun slow_receiver/2},
+            {"many lanes share what may wait for a receiver", fun many_lanes/2},
             {"a lane to a frozen node is bounded", fun frozen_receiver/2},
             {"a channel has a bound of its own", fun narrow_channel/2},
             {"a monotonic channel keeps the newest", fun monotonic/2},
@@ -173,6 +174,22 @@ slow_receiver(A, B) ->
     ok = call(B, partisan_test_sink, resume, [sink]),
     Arrived = call(B, partisan_test_sink, take, [sink, Count]),
     ?assertEqual(lists:seq(1, Count), [N || {_, N} <- Arrived]).
+
+%% Each lane for itself would read 128 of such messages before it looks at the receiver again, once
+%% it has seen that they are small.
+many_lanes(A, B) ->
+    Count = 5000,
+    Keys = [{many, I, binary:copy(<<"x">>, 200)} || I <- lists:seq(1, 16)],
+    Send = fun() -> [ok = send_in_background(A, B, Key, Count, bulk) || Key <- Keys] end,
+    _ = Send(),
+    _ = call(B, partisan_test_sink, take, [sink, 16 * Count]),
+    ok = call(B, partisan_test_sink, pause, [sink]),
+    _ = Send(),
+    ok = await(fun() -> queued(A, bulk) > ?LANE_BYTES end),
+    ?assert(call(B, partisan_test_sink, waiting, [sink]) < 400),
+    ok = call(B, partisan_test_sink, resume, [sink]),
+    Arrived = call(B, partisan_test_sink, take, [sink, 16 * Count]),
+    [?assertEqual(lists:seq(1, Count), [N || {K, N} <- Arrived, K =:= Key]) || Key <- Keys].
 
 frozen_receiver(A, B) ->
     Megabyte = rand:bytes(1000000),

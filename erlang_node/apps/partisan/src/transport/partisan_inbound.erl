@@ -4,6 +4,10 @@
 %%% frames have lately weighed; after each window it looks at the message queues of the processes
 %%% it has delivered to, and while one of them is too long it leaves the rest to the kernel, whose
 %%% full buffers hold back the sender's lane and, in the end, the sender itself.
+%%%
+%%% A server's process may be the receiver of thousands of connections. Their windows together are
+%%% no more than it may have waiting, or a frame each; and while it is behind they look at it about
+%%% once a millisecond, all of them together, or looking would take the time it needs to catch up.
 -module(partisan_inbound).
 
 -export([start_link/1]).
@@ -13,9 +17,8 @@
 %% What a window may weigh, and how many frames it may have.
 -define(WINDOW_BYTES, 262144).
 -define(WINDOW_FRAMES, 128).
--define(FIRST_WINDOW, 16).
-%% How often to look whether a congested receiver has caught up, in milliseconds: at first, and as
-%% it takes longer.
+%% How often to look whether a congested receiver has caught up, in milliseconds: at first, and, as
+%% it takes longer, as rarely as this, or as there are connections.
 -define(POLL_MIN, 1).
 -define(POLL_MAX, 32).
 %% Read many small frames at once.
@@ -27,7 +30,7 @@
     channel :: partisan_channel:t(),
     mailbox_limit :: pos_integer(),
     % The present window: its frames, their bytes so far, and who got something.
-    window = ?FIRST_WINDOW :: pos_integer(),
+    window = 1 :: pos_integer(),
     bytes = 0 :: non_neg_integer(),
     receivers = #{} :: #{partisan_ref:destination() => pid()},
     doze = partisan_doze:new() :: partisan_doze:t()
@@ -187,9 +190,10 @@ to(Destination, Message, Size, #inbound{channel = Channel, receivers = Receivers
 look_around(Poll, #inbound{receivers = Receivers, mailbox_limit = Limit} = Inbound) ->
     case lists:any(fun(Pid) -> is_congested(Pid, Limit) end, maps:values(Receivers)) of
         true ->
+            % Half of it by chance: the others have been waiting for as long.
             receive
                 finish -> finish(Inbound)
-            after Poll -> look_around(min(2 * Poll, ?POLL_MAX), Inbound)
+            after Poll div 2 + rand:uniform(Poll) -> look_around(next_poll(Poll), Inbound)
             end;
         false ->
             read(Inbound#inbound{window = next_window(Inbound)}, [])
@@ -201,9 +205,13 @@ is_congested(Pid, Limit) ->
         undefined -> false
     end.
 
-next_window(#inbound{window = Window, bytes = Bytes}) ->
+next_poll(Poll) ->
+    min(2 * Poll, max(?POLL_MAX, partisan_listener:connections())).
+
+next_window(#inbound{window = Window, bytes = Bytes, mailbox_limit = Limit}) ->
     Average = max(1, Bytes div Window),
-    max(1, min(?WINDOW_FRAMES, ?WINDOW_BYTES div Average)).
+    Share = Limit div max(1, partisan_listener:connections()),
+    max(1, lists:min([2 * Window, ?WINDOW_FRAMES, ?WINDOW_BYTES div Average, Share])).
 
 %% A successor waits: take what has arrived, without waiting for more, and go.
 finish(#inbound{socket = Socket} = Inbound) ->

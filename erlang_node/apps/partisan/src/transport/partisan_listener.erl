@@ -18,6 +18,7 @@
 %% For partisan_inbound.
 -export([accepted/0]).
 -export([established/1]).
+-export([connections/0]).
 
 -export([init/1]).
 -export([handle_call/3]).
@@ -30,6 +31,8 @@
     {partisan_peer:name(), partisan_peer:incarnation(), Channel :: atom(), Lane :: 0..65535}.
 -export_type([key/0]).
 
+%% How many members there are, for all to see.
+-define(CONNECTIONS, {?MODULE, connections}).
 -define(BACKLOG, 1024).
 %% After a failed accept: the machine is out of descriptors or memory.
 -define(ACCEPT_RETRY, 200).
@@ -70,6 +73,11 @@ accepted() ->
 established(Key) ->
     gen_server:call(?MODULE, {established, Key}, infinity).
 
+%% @doc Incoming connections that are up.
+-spec connections() -> non_neg_integer().
+connections() ->
+    counters:get(persistent_term:get(?CONNECTIONS), 1).
+
 %% gen_server.
 
 -spec init([]) -> {ok, #state{}} | {stop, term()}.
@@ -81,6 +89,7 @@ init([]) ->
         {ok, Socket} ->
             {ok, ActualPort} = inet:port(Socket),
             persistent_term:put(?MODULE, local(ActualPort)),
+            persistent_term:put(?CONNECTIONS, counters:new(1, [])),
             {ok, #state{socket = Socket, limit = partisan_config:get(handshakes)}};
         {error, Reason} ->
             {stop, {cannot_listen, Ip, Port, inet:format_error(Reason)}}
@@ -91,6 +100,7 @@ init([]) ->
 handle_call({established, Key}, {Pid, _}, State) ->
     #state{strangers = Strangers, members = Members, lanes = Lanes} = State,
     Predecessor = maps:get(Key, Lanes, none),
+    ok = counters:add(persistent_term:get(?CONNECTIONS), 1, 1),
     State1 = State#state{
         strangers = maps:remove(Pid, Strangers),
         members = Members#{Pid => Key},
@@ -117,6 +127,7 @@ handle_info({'EXIT', Pid, _}, #state{members = Members, lanes = Lanes} = State) 
     is_map_key(Pid, Members)
 ->
     {Key, OtherMembers} = maps:take(Pid, Members),
+    ok = counters:sub(persistent_term:get(?CONNECTIONS), 1, 1),
     OtherLanes =
         case Lanes of
             #{Key := Pid} -> maps:remove(Key, Lanes);
