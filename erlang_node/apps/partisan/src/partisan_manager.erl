@@ -25,8 +25,8 @@
 -record(state, {
     stack :: partisan_stack:t(),
     links :: partisan_connections:t(),
-    % The view of the stack that readers see.
-    published = none :: term(),
+    % What readers see, and what of the stack it was made of.
+    published = none :: none | {From :: term(), partisan_stack:info()},
     timers = #{} :: #{Name :: term() => reference()},
     subscribers = #{} :: #{pid() => reference()},
     % Who waits for a route to whom.
@@ -300,15 +300,21 @@ with_links(Change, #state{links = Links0} = State) ->
     {Events, Links} = Change(Links0),
     run(Events, State#state{links = Links}).
 
-%% Most messages are the other layers' business and change nothing of it.
+%% Most messages are the other layers' business and change nothing of it. Of the rest many change
+%% what an overlay remembers and not whom it knows, as a client's greeting does, of which a server
+%% gets hundreds a second: what is published is as long as the cluster is large.
 publish(#state{stack = Stack, published = Published} = State) ->
-    case partisan_stack:view(Stack) of
-        Published ->
+    case {partisan_stack:view(Stack), Published} of
+        {View, {View, _}} ->
             State;
-        View ->
-            ok = partisan_view:publish(partisan_stack:members(Stack), partisan_stack:info(Stack)),
-            State#state{published = View}
+        {View, _} ->
+            Info = partisan_stack:info(Stack),
+            ok = publish(Info, Stack, Published),
+            State#state{published = {View, Info}}
     end.
+
+publish(Info, _Stack, {_, Info}) -> ok;
+publish(Info, Stack, _) -> partisan_view:publish(partisan_stack:members(Stack), Info).
 
 %% Internals: other settings.
 

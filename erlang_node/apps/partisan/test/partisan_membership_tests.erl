@@ -36,6 +36,12 @@ life_and_death_test_() ->
                 #{heartbeat_interval => 200, dial_timeout => 200}, fun frozen/1},
             {"a crash of the manager is survived", 2, #{}, fun manager_crash/1},
             {"stopping the application leaves gracefully", 2, #{}, fun stopped/1},
+            {"who has greeted is no news to readers", 2,
+                #{
+                    overlay =>
+                        {client_server, #{servers => [<<"node-1">>], greeting_interval => 20}}
+                },
+                fun greetings/1},
             {"twelve nodes join through one seed and are one component", 12,
                 #{overlay => {hyparview, #{}}}, fun crowd/1}
         ]
@@ -172,6 +178,19 @@ manager_crash([A, B]) ->
             call(B, partisan_test_sink, count, [sink]) > 0
     end),
     ok = neighbours([A, B]).
+
+%% A server with a thousand clients would otherwise do nothing else.
+greetings([Server | _] = Nodes) ->
+    ok = await(fun() -> [length(call(N, partisan, neighbours, [])) || N <- Nodes] =:= [1, 1] end),
+    Counted = [{partisan_view, publish, 2}, {partisan_stack, handle, 2}],
+    One = fun(Node) -> length(call(Node, partisan, neighbours, [])) =:= 1 end,
+    ok = await(fun() -> lists:all(One, Nodes) end),
+    Calls = fun(Function) ->
+        {call_count, Count} = call(Server, erlang, trace_info, [Function, call_count]),
+        Count
+    end,
+    ok = await(fun() -> Calls({partisan_stack, handle, 2}) > 50 end),
+    ?assertEqual(0, Calls({partisan_view, publish, 2})).
 
 stopped([A, B]) ->
     ok = neighbours([A, B]),

@@ -108,7 +108,7 @@ check(#{}, _Stack) -> ok.
 neighbours(#{overlay := Overlay}) ->
     partisan_overlays:neighbours(Overlay).
 
-%% @doc Every member this node knows of, itself included.
+%% @doc Every member this node knows of, itself included: the same while `info/1' is.
 -spec members(t()) -> [partisan_peer:name()].
 members(#{self := #{name := Self}, overlay := Overlay} = Stack) ->
     Known = neighbours(Stack) ++ partisan_overlays:passive(Overlay),
