@@ -109,6 +109,8 @@ sent_payload() ->
 %% @private
 -spec init(options()) -> {ok, #store{}}.
 init(#{protocol := Protocol, channel := Channel, sync := Options}) ->
+    %% A thousand states may wait here, and are not to be looked through with each collection.
+    process_flag(message_queue_data, off_heap),
     Labels = [kind, direction],
     ok = partisan_metrics:new(
         counter, lasp_sync_bytes_total, "Payload bytes of CRDT synchronisation.", Labels
