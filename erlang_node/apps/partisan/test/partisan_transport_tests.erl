@@ -44,6 +44,7 @@ exchanges([A, B]) ->
             {"a lane to a frozen node is bounded", fun frozen_receiver/2},
             {"a channel has a bound of its own", fun narrow_channel/2},
             {"a monotonic channel keeps the newest", fun monotonic/2},
+            {"of a monotonic channel the kernel holds little", fun little_that_is_old/2},
             {"what nobody receives is counted", fun no_process/2},
             {"the kernel's count holds what was sent, and outlives its connections",
                 fun kernel_count/2},
@@ -271,6 +272,18 @@ monotonic(A, B) ->
     ?assertEqual(lists:usort(Arrived), Arrived),
     ?assertEqual(Last, lists:last(Arrived)),
     ?assertEqual(Last - Count, superseded(A) - Superseded).
+
+%% A receiver that comes to its senses hears of the present soon. Kernels that are not told otherwise
+%% hold thousands of these.
+little_that_is_old(A, B) ->
+    Last = 10000,
+    Payload = rand:bytes(1000),
+    ok = partisan_test_cluster:freeze(B),
+    Options = #{channel => gossip, partition_key => state},
+    [ok = forward(A, B, {N, Payload}, Options) || N <- lists:seq(1, Last)],
+    ok = partisan_test_cluster:thaw(B),
+    ok = await(fun() -> call(B, partisan_test_sink, has, [sink, [{Last, Payload}]]) end),
+    ?assert(call(B, partisan_test_sink, count, [sink]) < 300).
 
 no_process(A, B) ->
     Before = dropped(B, default),

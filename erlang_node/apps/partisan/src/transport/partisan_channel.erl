@@ -23,6 +23,7 @@
 -export([lane_key/1]).
 -export([queue_limit/1]).
 -export([message_limit/1]).
+-export([kernel_limit/1]).
 -export([sent/3]).
 -export([received/2]).
 -export([waited/2]).
@@ -68,6 +69,9 @@
 }.
 -export_type([t/0, drop_reason/0, totals/0]).
 
+%% What a kernel holds of a monotonic channel, a newer message cannot replace: left to itself it
+%% makes room for megabytes at either end, and who is behind reads the messages of minutes ago.
+-define(MONOTONIC_KERNEL_BYTES, 32768).
 %% Lanes are numbered with sixteen bits on the wire.
 -define(LANES, 65536).
 %% A quarter of a millisecond to ten seconds.
@@ -172,6 +176,11 @@ queue_limit(#channel{queue_limit = Limit}) ->
 -spec message_limit(t()) -> pos_integer().
 message_limit(#channel{message_limit = Limit}) ->
     Limit.
+
+%% @doc How many bytes of a lane the kernel may hold at either end; `none': as many as it likes.
+-spec kernel_limit(t()) -> pos_integer() | none.
+kernel_limit(#channel{monotonic = true}) -> ?MONOTONIC_KERNEL_BYTES;
+kernel_limit(#channel{monotonic = false}) -> none.
 
 %% @doc Counts messages that a socket has accepted.
 -spec sent(t(), Messages :: non_neg_integer(), Bytes :: non_neg_integer()) -> ok.

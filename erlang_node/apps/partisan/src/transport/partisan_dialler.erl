@@ -1,21 +1,25 @@
 %%% @doc Opens one connection: TCP, TLS where it is asked for, then the handshake; one deadline.
 -module(partisan_dialler).
 
--export([dial/3]).
+-export([dial/4]).
 
 %% What a frozen receiver's socket may hold of ours before a write blocks its lane; beyond the
 %% kernel's own buffer, so that a lane is woken for many bytes and not for few.
 -define(HIGH_WATERMARK, 131072).
 -define(LOW_WATERMARK, 32768).
 
-%% @doc Dials a lane of a peer; answers with a passive raw socket, and with the peer as it describes
+%% @doc Dials a lane of a channel to a peer; answers with a passive raw socket, and with the peer as it describes
 %% itself.
--spec dial(partisan_peer:t(), partisan_handshake:lane(), SendTimeout :: timeout()) ->
+-spec dial(
+    partisan_peer:t(), partisan_channel:t(), Index :: non_neg_integer(), SendTimeout :: timeout()
+) ->
     {ok, partisan_socket:t(), partisan_peer:t()} | {error, term()}.
-dial(#{host := Host} = Peer, Lane, SendTimeout) ->
+dial(#{host := Host} = Peer, Channel, Index, SendTimeout) ->
+    Options = options(Host, SendTimeout) ++ buffers(partisan_channel:kernel_limit(Channel)),
+    Lane = {partisan_channel:name(Channel), Index},
     Deadline = erlang:monotonic_time(millisecond) + partisan_config:get(dial_timeout),
     Connected =
-        case partisan_socket:connect(Peer, options(Host, SendTimeout), Deadline) of
+        case partisan_socket:connect(Peer, Options, Deadline) of
             {ok, Socket} -> shake_hands(Socket, Peer, Lane, Deadline);
             {error, _} = Error -> Error
         end,
@@ -46,10 +50,11 @@ options(Host, SendTimeout) ->
         {nodelay, true},
         {keepalive, true},
         {send_timeout, SendTimeout},
-        {send_timeout_close, true},
-        {high_watermark, ?HIGH_WATERMARK},
-        {low_watermark, ?LOW_WATERMARK}
+        {send_timeout_close, true}
     ].
+
+buffers(none) -> [{high_watermark, ?HIGH_WATERMARK}, {low_watermark, ?LOW_WATERMARK}];
+buffers(Bytes) -> [{sndbuf, Bytes}].
 
 family(Host) when tuple_size(Host) =:= 8 -> inet6;
 family(_Host) -> inet.

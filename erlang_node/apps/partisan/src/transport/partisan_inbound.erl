@@ -100,6 +100,7 @@ established(Socket, #{peer := Peer, channel := Channel}) ->
         {packet, 4},
         {packet_size, partisan_config:get(message_bytes) + 1024},
         {buffer, ?BUFFER_BYTES}
+        | [{recbuf, Bytes} || Bytes <- [partisan_channel:kernel_limit(Channel)], Bytes =/= none]
     ]).
 
 %% What the predecessor has already received comes before anything of this connection.

@@ -114,8 +114,7 @@ dial_data(#outbound{peer = #{name := Name}, channel = Channel} = Outbound) ->
     Connected.
 
 dial(#outbound{peer = Peer, channel = Channel, index = Index, role = Role}) ->
-    Address = {partisan_channel:name(Channel), Index},
-    partisan_dialler:dial(Peer, Address, send_timeout(Role)).
+    partisan_dialler:dial(Peer, Channel, Index, send_timeout(Role)).
 
 %% While a write blocks, the lane sees no heartbeat: the write must end by itself. Whether the peer
 %% is alive is not for a data lane to judge: its receivers may just be slow.
