@@ -273,8 +273,8 @@ monotonic(A, B) ->
     ?assertEqual(Last, lists:last(Arrived)),
     ?assertEqual(Last - Count, superseded(A) - Superseded).
 
-%% A receiver that comes to its senses hears of the present soon. Kernels that are not told otherwise
-%% hold thousands of these.
+%% A receiver that comes to its senses hears of the present soon. Left to themselves kernels hold
+%% thousands of these.
 little_that_is_old(A, B) ->
     Last = 10000,
     Payload = rand:bytes(1000),

@@ -8,12 +8,11 @@
 -define(HIGH_WATERMARK, 131072).
 -define(LOW_WATERMARK, 32768).
 
-%% @doc Dials a lane of a channel to a peer; answers with a passive raw socket, and with the peer as it describes
-%% itself.
+%% @doc Dials a lane of a channel to a peer; answers with a passive raw socket, and with the peer as
+%% it describes itself.
 -spec dial(
     partisan_peer:t(), partisan_channel:t(), Index :: non_neg_integer(), SendTimeout :: timeout()
-) ->
-    {ok, partisan_socket:t(), partisan_peer:t()} | {error, term()}.
+) -> {ok, partisan_socket:t(), partisan_peer:t()} | {error, term()}.
 dial(#{host := Host} = Peer, Channel, Index, SendTimeout) ->
     Options = options(Host, SendTimeout) ++ buffers(partisan_channel:kernel_limit(Channel)),
     Lane = {partisan_channel:name(Channel), Index},
