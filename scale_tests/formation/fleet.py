@@ -16,12 +16,15 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
+from partisan_operator.children.naming import pod_name
+
 from scale_tests import procfs
 from scale_tests.harness.commands import ROOT, stream
 from scale_tests.harness.progress import wait_for
 from scale_tests.harness.views import Views
 
 PORT, HTTP_PORT = 7946, 8080
+_CLUSTER = "fleet"
 MOST_NODES = 1_100
 _PER_NETWORK = 250
 _ASK_SECONDS = 5.0
@@ -60,7 +63,7 @@ class Plan:
             f'{{<<"{name(index)}">>, <<"{address(index)}">>, {PORT}}}' for index in spread
         )
         return f"""\
-#{{cluster => <<"fleet">>, namespace => <<"default">>, replicas => {self.nodes},
+#{{cluster => <<"{_CLUSTER}">>, namespace => <<"default">>, replicas => {self.nodes},
   seeds => [{seeds}], listen_port => {PORT}, http_port => {HTTP_PORT}, overlay => {self.overlay},
   channels => {self.channels}, workload => {self.workload}, run => <<"{self.run}">>,
   revision => <<>>}}.
@@ -68,8 +71,8 @@ class Plan:
 
 
 def name(index: int) -> str:
-    """The name of a node."""
-    return f"fleet-{index}"
+    """The name of a node: that of the pod, by which the nodes know one another."""
+    return pod_name(_CLUSTER, index)
 
 
 def address(index: int) -> str:
