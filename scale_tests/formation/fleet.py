@@ -16,8 +16,6 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-from partisan_operator.children.naming import pod_name
-
 from scale_tests import procfs
 from scale_tests.harness.commands import ROOT, stream
 from scale_tests.harness.progress import wait_for
@@ -25,6 +23,7 @@ from scale_tests.harness.views import Views
 
 PORT, HTTP_PORT = 7946, 8080
 _CLUSTER = "fleet"
+_SHARD_SIZE = 250
 MOST_NODES = 1_100
 _PER_NETWORK = 250
 _ASK_SECONDS = 5.0
@@ -72,7 +71,8 @@ class Plan:
 
 def name(index: int) -> str:
     """The name of a node: that of the pod, by which the nodes know one another."""
-    return pod_name(_CLUSTER, index)
+    shard = index // _SHARD_SIZE
+    return f"{_CLUSTER}-s{shard}-{index}" if shard else f"{_CLUSTER}-{index}"
 
 
 def address(index: int) -> str:
