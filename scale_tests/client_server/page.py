@@ -37,7 +37,8 @@ from scale_tests.results.units import GIB
 _BOUNDS = (
     "With bounds a node does not read a connection while 1,000 messages wait for their receiver, "
     "so that TCP holds back the sender; a lane takes 8 MiB; the channel is monotonic, so that a "
-    "newer state replaces one that still waits in the lane; and of the states of one client that "
+    "newer state replaces one that still waits in the lane, and the kernel is given 32 KiB at "
+    "either end, for what waits there is replaced by nothing; and of the states of one client that "
     "wait at a server it reads the last one only."
 )
 

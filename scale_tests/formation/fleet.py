@@ -22,9 +22,9 @@ from scale_tests.harness.progress import wait_for
 from scale_tests.harness.views import Views
 
 PORT, HTTP_PORT = 7946, 8080
+MOST_NODES = 1_100
 _CLUSTER = "fleet"
 _SHARD_SIZE = 250
-MOST_NODES = 1_100
 _PER_NETWORK = 250
 _ASK_SECONDS = 5.0
 _ASKING_AT_ONCE = 8

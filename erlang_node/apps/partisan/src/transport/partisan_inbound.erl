@@ -100,8 +100,11 @@ established(Socket, #{peer := Peer, channel := Channel}) ->
         {packet, 4},
         {packet_size, partisan_config:get(message_bytes) + 1024},
         {buffer, ?BUFFER_BYTES}
-        | [{recbuf, Bytes} || Bytes <- [partisan_channel:kernel_limit(Channel)], Bytes =/= none]
+        | kernel_buffer(partisan_channel:kernel_limit(Channel))
     ]).
+
+kernel_buffer(none) -> [];
+kernel_buffer(Bytes) -> [{recbuf, Bytes}].
 
 %% What the predecessor has already received comes before anything of this connection.
 succeed(none) ->
@@ -191,7 +194,7 @@ to(Destination, Message, Size, #inbound{channel = Channel, receivers = Receivers
 look_around(Poll, #inbound{receivers = Receivers, mailbox_limit = Limit} = Inbound) ->
     case lists:any(fun(Pid) -> is_congested(Pid, Limit) end, maps:values(Receivers)) of
         true ->
-            % Half of it by chance: the others have been waiting for as long.
+            % Jittered: the others have been waiting for as long.
             receive
                 finish -> finish(Inbound)
             after Poll div 2 + rand:uniform(Poll) -> look_around(next_poll(Poll), Inbound)

@@ -100,13 +100,12 @@ init([]) ->
 handle_call({established, Key}, {Pid, _}, State) ->
     #state{strangers = Strangers, members = Members, lanes = Lanes} = State,
     Predecessor = maps:get(Key, Lanes, none),
-    ok = counters:add(persistent_term:get(?CONNECTIONS), 1, 1),
     State1 = State#state{
         strangers = maps:remove(Pid, Strangers),
         members = Members#{Pid => Key},
         lanes = Lanes#{Key => Pid}
     },
-    {reply, Predecessor, next_acceptor(State1)}.
+    {reply, Predecessor, next_acceptor(counted(State1))}.
 
 -spec handle_cast(accept | {accepted, pid()}, #state{}) -> {noreply, #state{}}.
 handle_cast(accept, State) ->
@@ -127,13 +126,12 @@ handle_info({'EXIT', Pid, _}, #state{members = Members, lanes = Lanes} = State) 
     is_map_key(Pid, Members)
 ->
     {Key, OtherMembers} = maps:take(Pid, Members),
-    ok = counters:sub(persistent_term:get(?CONNECTIONS), 1, 1),
     OtherLanes =
         case Lanes of
             #{Key := Pid} -> maps:remove(Key, Lanes);
             #{} -> Lanes
         end,
-    {noreply, State#state{members = OtherMembers, lanes = OtherLanes}};
+    {noreply, counted(State#state{members = OtherMembers, lanes = OtherLanes})};
 handle_info(accept_again, State) ->
     {noreply, next_acceptor(State)};
 handle_info({'EXIT', _, Reason}, State) ->
@@ -144,6 +142,10 @@ terminate(_Reason, #state{socket = Socket}) ->
     gen_tcp:close(Socket).
 
 %% Internals.
+
+counted(#state{members = Members} = State) ->
+    ok = counters:put(persistent_term:get(?CONNECTIONS), 1, map_size(Members)),
+    State.
 
 next_acceptor(#state{acceptor = none, strangers = Strangers, limit = Limit} = State) when
     map_size(Strangers) < Limit
