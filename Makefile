@@ -142,10 +142,11 @@ scale: bootstrap ## Repeat the published evaluation, as large as the cluster hol
 	    $(if $(SIMULATED),--simulated $(SIMULATED))
 
 .PHONY: scale-1024
-scale-1024: bootstrap ## 1,024 nodes as plain processes, HyParView and client-server, as published, in real time (two hours; resumable)
+scale-1024: bootstrap ## 1,024 nodes as plain processes, as published, in real time (40 minutes for each cell; resumable; OVERLAYS=, SYNCHRONIZATIONS=)
 	$(PY) -m scale_tests.localkube up
 	$(PY) -m scale_tests.node_agent -- $(PY) -m scale_tests run experiments/thousand.yaml \
-	    --out $(or $(OUT),build/results/scale-thousand) $(if $(OVERLAYS),--overlays $(OVERLAYS))
+	    --out $(or $(OUT),build/results/scale-thousand) $(if $(OVERLAYS),--overlays $(OVERLAYS)) \
+	    $(if $(SYNCHRONIZATIONS),--synchronizations $(SYNCHRONIZATIONS))
 
 .PHONY: scale-quick
 scale-quick: bootstrap ## The same on three small sizes, in under ten minutes; anew each time
