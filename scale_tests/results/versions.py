@@ -41,8 +41,18 @@ def of_repository() -> dict[str, str]:
     """Of what is run from this checkout."""
     return {
         "python": platform.python_version(),
-        "source": _said(["git", "describe", "--always", "--dirty"]),
+        "source": _source(),
     }
+
+
+def _source() -> str:
+    """The commit, and whether anything but the documentation differs from it.
+
+    A run that writes its page under docs/ after each of its parts has measured no other source.
+    """
+    changed = ["git", "status", "--porcelain", "-uno", "--", ":/", ":(exclude,top)docs"]
+    dirty = "-dirty" if _said(changed) else ""
+    return _said(["git", "describe", "--always"]) + dirty
 
 
 def _said(argv: Sequence[str]) -> str:
