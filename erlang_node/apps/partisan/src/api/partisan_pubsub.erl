@@ -161,13 +161,12 @@ effect({send, Node, Message, Tag}, #state{topics = Topics} = State) ->
     end;
 effect({deliver, Topic, Message}, #state{subscribers = Subscribers} = State) ->
     {ok, Channel} = partisan_channel:find(default),
-    Limit = partisan_config:get(mailbox_messages),
     lists:foreach(
         fun(Pid) ->
-            case process_info(Pid, message_queue_len) of
-                {message_queue_len, Length} when Length > Limit ->
+            case partisan_mailbox:is_congested(Pid) of
+                true ->
                     partisan_channel:dropped(Channel, busy);
-                _ ->
+                false ->
                     Pid ! {partisan, {published, Topic, Message}},
                     ok
             end

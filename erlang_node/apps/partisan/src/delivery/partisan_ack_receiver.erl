@@ -151,13 +151,8 @@ is_congested({message, {causal, _, _, Destination, _}}) -> is_full(Destination).
 
 is_full(Destination) ->
     case partisan_ref:find(Destination) of
-        undefined ->
-            false;
-        Pid ->
-            case process_info(Pid, message_queue_len) of
-                {message_queue_len, Length} -> Length > partisan_config:get(mailbox_messages);
-                undefined -> false
-            end
+        undefined -> false;
+        Pid -> partisan_mailbox:is_congested(Pid)
     end.
 
 deliver(_Stream, skip, Labels) ->

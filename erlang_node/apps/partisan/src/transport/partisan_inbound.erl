@@ -28,7 +28,6 @@
     socket :: partisan_socket:t(),
     peer :: partisan_peer:t(),
     channel :: partisan_channel:t(),
-    mailbox_limit :: pos_integer(),
     % The present window: its frames, their bytes so far, and who got something.
     window = 1 :: pos_integer(),
     bytes = 0 :: non_neg_integer(),
@@ -92,8 +91,7 @@ established(Socket, #{peer := Peer, channel := Channel}) ->
     Inbound = #inbound{
         socket = Socket,
         peer = Peer,
-        channel = Channel,
-        mailbox_limit = partisan_config:get(mailbox_messages)
+        channel = Channel
     },
     % A frame is a message, the name of its receiver, and a few bytes around them.
     read(Inbound, [
@@ -191,8 +189,8 @@ to(Destination, Message, Size, #inbound{channel = Channel, receivers = Receivers
     end.
 
 %% Between two windows.
-look_around(Poll, #inbound{receivers = Receivers, mailbox_limit = Limit} = Inbound) ->
-    case lists:any(fun(Pid) -> is_congested(Pid, Limit) end, maps:values(Receivers)) of
+look_around(Poll, #inbound{receivers = Receivers} = Inbound) ->
+    case lists:any(fun partisan_mailbox:is_congested/1, maps:values(Receivers)) of
         true ->
             % Jittered: the others have been waiting for as long.
             receive
@@ -203,18 +201,12 @@ look_around(Poll, #inbound{receivers = Receivers, mailbox_limit = Limit} = Inbou
             read(Inbound#inbound{window = next_window(Inbound)}, [])
     end.
 
-is_congested(Pid, Limit) ->
-    case process_info(Pid, message_queue_len) of
-        {message_queue_len, Length} -> Length > Limit;
-        undefined -> false
-    end.
-
 next_poll(Poll) ->
     min(2 * Poll, max(?POLL_MAX, partisan_listener:connections())).
 
-next_window(#inbound{window = Window, bytes = Bytes, mailbox_limit = Limit}) ->
+next_window(#inbound{window = Window, bytes = Bytes}) ->
     Average = max(1, Bytes div Window),
-    Share = Limit div max(1, partisan_listener:connections()),
+    Share = partisan_config:get(mailbox_messages) div max(1, partisan_listener:connections()),
     max(1, lists:min([2 * Window, ?WINDOW_FRAMES, ?WINDOW_BYTES div Average, Share])).
 
 %% A successor waits: take what has arrived, without waiting for more, and go.

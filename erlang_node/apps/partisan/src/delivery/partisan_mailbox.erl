@@ -1,0 +1,12 @@
+%%% @doc How much may wait for a process of this node before those who deliver to it hold back.
+-module(partisan_mailbox).
+
+-export([is_congested/1]).
+
+%% @doc Whether more than `mailbox_messages' wait for a process. Nothing waits for one that is gone.
+-spec is_congested(pid()) -> boolean().
+is_congested(Pid) ->
+    case process_info(Pid, message_queue_len) of
+        {message_queue_len, Length} -> Length > partisan_config:get(mailbox_messages);
+        undefined -> false
+    end.
