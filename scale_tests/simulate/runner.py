@@ -73,11 +73,12 @@ def run(job: Job) -> Outcome:
         written: list[str] = []
         pump = threading.Thread(target=_pump, args=(process.stderr, written))
         pump.start()
-        lines = [json.loads(line) for line in process.stdout]
+        # Of one that fails the last lines are Erlang's report of it, and no JSON.
+        lines = list(process.stdout)
         pump.join()
-    if process.returncode != 0 or not lines or "finished" not in lines[-1]:
+    if process.returncode != 0 or not lines:
         raise CommandError(argv, process.returncode, "\n".join(written))
-    return outcome(job, lines)
+    return outcome(job, [json.loads(line) for line in lines])
 
 
 def outcome(job: Job, lines: Sequence[dict[str, Any]]) -> Outcome:

@@ -147,8 +147,8 @@ advance(Until, R0, Options) ->
 %% as done.
 is_equal(aggregate, R) ->
     Names = lists:sort(adcounter_replicas:names(R)),
-    Done = fun(Value) -> adcounter_state:nodes_done(Names, Value) =:= length(Names) end,
-    lists:all(Done, adcounter_replicas:values(R));
+    Done = fun(Value) -> adcounter_state:nodes_done(Names, adcounter_state:seen(Value)) end,
+    lists:all(fun(Value) -> Done(Value) =:= length(Names) end, adcounter_replicas:values(R));
 is_equal(_Mode, R) ->
     [First | Others] = adcounter_replicas:values(R),
     lists:all(fun(Value) -> Value =:= First end, Others).
