@@ -162,6 +162,7 @@ def _page(contents: Contents, drawn: Sequence[Picture], directory: Path) -> Page
             ],
         ),
         Section(title="Cells that did not come to their end", text=_failures(results)),
+        Section(title="Cells whose deletion left something", text=_left(results)),
         Section(title="Cells that took longer than they count", text=_slow(results)),
         Section(
             title="Cells that were not run",
@@ -196,11 +197,18 @@ def _introduction(contents: Contents) -> list[str]:
 
 def _failures(results: Sequence[Result]) -> list[str]:
     return [
-        f"{cell.overlay}, {cell.synchronization}, {cell.nodes:,} nodes, trial {cell.trial}: "
-        f"{cell.error or 'the counters of the nodes differ'}"
+        f"{_name(cell)}: {cell.error or 'the counters of the nodes differ'}"
         for cell in results
         if not cell.converged
     ]
+
+
+def _left(results: Sequence[Result]) -> list[str]:
+    return [f"{_name(cell)}: {'; '.join(cell.left)}" for cell in results if cell.left]
+
+
+def _name(cell: Result) -> str:
+    return f"{cell.overlay}, {cell.synchronization}, {cell.nodes:,} nodes, trial {cell.trial}"
 
 
 def _slow(results: Sequence[Result]) -> list[str]:

@@ -116,6 +116,13 @@ def test_a_cell_that_failed_is_named_with_its_reason(written: Report) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_what_a_deletion_has_left_is_told(tmp_path: Path) -> None:
+    chosen = experiment(sizes=[8], synchronizations=["State"], overlays=["HyParView"])
+    cell = result(chosen.points()[0], left=["pod/ads-3"])
+    assert "HyParView, State, 8 nodes, trial 1: pod/ads-3" in _page(chosen, [cell], tmp_path)
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_a_cell_that_was_not_run_is_listed_with_the_reason(tmp_path: Path) -> None:
     chosen = experiment()
     points = chosen.points()
