@@ -76,7 +76,7 @@ def run(job: Job) -> Outcome:
         # Of one that fails the last lines are Erlang's report of it, and no JSON.
         lines = list(process.stdout)
         pump.join()
-    if process.returncode != 0 or not lines:
+    if process.returncode != 0 or not lines or "finished" not in lines[-1]:
         raise CommandError(argv, process.returncode, "\n".join(written))
     return outcome(job, [json.loads(line) for line in lines])
 

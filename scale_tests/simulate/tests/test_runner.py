@@ -47,3 +47,13 @@ def test_one_that_fails_is_told_in_its_own_words(program: Path) -> None:
     )
     with pytest.raises(CommandError, match="x failed: function_clause"):
         runner.run(Job(experiment="x"))
+
+
+def test_one_that_ends_without_saying_so_has_failed(program: Path) -> None:
+    program.write_text(
+        """#!/bin/sh
+        echo '{"experiment": "x", "overlay": "y", "nodes": 8, "parameter": "z", "value": 1.5}'
+        """
+    )
+    with pytest.raises(CommandError):
+        runner.run(Job(experiment="x"))
