@@ -90,25 +90,15 @@ lost_messages_are_mended_test() ->
 %% Helpers.
 
 cells(Name, Nodes, Seed) ->
-    Self = self(),
-    ok = partisan_experiments:run(Name, #{
+    partisan_test_cells:of_run(partisan_experiments, Name, #{
         nodes => Nodes,
         seed => Seed,
         cycles => 20,
         messages => 100,
         simulated => 8,
         failure_cycles => 5,
-        healing_cycles => 20,
-        emit => fun(Cell) -> Self ! {cell, Cell}, ok end,
-        progress => fun(_) -> ok end
-    }),
-    collect().
-
-collect() ->
-    receive
-        {cell, Cell} -> [Cell | collect()]
-    after 0 -> []
-    end.
+        healing_cycles => 20
+    }).
 
 value(Experiment, Parameter, Cells) ->
     [Value | _] = [

@@ -68,23 +68,8 @@ repeatable(Cells) ->
     ].
 
 cells(Changes) ->
-    Self = self(),
-    Options = #{
-        nodes => 40,
-        seed => 1,
-        cycles => 1,
-        simulated => 2,
-        emit => fun(Cell) -> Self ! {cell, Cell}, ok end,
-        progress => fun(_) -> ok end
-    },
-    ok = plan_curves:run(scale_curves, maps:merge(Options, Changes)),
-    collect().
-
-collect() ->
-    receive
-        {cell, Cell} -> [Cell | collect()]
-    after 0 -> []
-    end.
+    Options = #{nodes => 40, seed => 1, cycles => 1, simulated => 2},
+    partisan_test_cells:of_run(plan_curves, scale_curves, maps:merge(Options, Changes)).
 
 value(Parameter, Cells) ->
     [Value] = [V || #{parameter := P, value := V} <- Cells, P =:= Parameter],

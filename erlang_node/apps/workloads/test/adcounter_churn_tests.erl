@@ -35,21 +35,5 @@ value(Parameter, Fault, Cells) ->
     map_get({Fault, Parameter}, Values).
 
 cells(Name, Seed) ->
-    Self = self(),
-    ok = adcounter_churn:run(Name, #{
-        nodes => 30,
-        seed => Seed,
-        cycles => 3,
-        emit => fun(Cell) ->
-            Self ! {cell, Cell},
-            ok
-        end,
-        progress => fun(_) -> ok end
-    }),
-    received().
-
-received() ->
-    receive
-        {cell, Cell} -> [Cell | received()]
-    after 0 -> []
-    end.
+    Options = #{nodes => 30, seed => Seed, cycles => 3},
+    partisan_test_cells:of_run(adcounter_churn, Name, Options).

@@ -22,21 +22,6 @@ each_mode_ends_with_the_exact_counter_test_() ->
     ].
 
 cells(Name) ->
-    Self = self(),
-    ok = adcounter_simulation:run(Name, #{
-        nodes => ?NODES,
-        seed => 1,
-        increments => ?INCREMENTS,
-        emit => fun(Cell) ->
-            Self ! {cell, Cell},
-            ok
-        end,
-        progress => fun(_) -> ok end
-    }),
-    maps:from_list(received()).
-
-received() ->
-    receive
-        {cell, #{parameter := Parameter, value := Value}} -> [{Parameter, Value} | received()]
-    after 0 -> []
-    end.
+    Options = #{nodes => ?NODES, seed => 1, increments => ?INCREMENTS},
+    Cells = partisan_test_cells:of_run(adcounter_simulation, Name, Options),
+    maps:from_list([{Parameter, Value} || #{parameter := Parameter, value := Value} <- Cells]).
