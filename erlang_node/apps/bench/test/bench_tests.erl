@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--define(LOAD, #{pairs => 1, payload => 1024, affinity => true}).
+-define(LOAD(Affinity), #{pairs => 1, payload => 1024, affinity => Affinity}).
 
 percentiles_are_off_by_a_thirty_second_at_most_test() ->
     Histogram = bench_histogram:new(),
@@ -20,25 +20,25 @@ nothing_has_no_percentile_test() ->
     ?assertEqual(null, bench_histogram:percentile(bench_histogram:new(), 0.5)).
 
 intact_messages_in_order_are_no_faults_test() ->
-    ?assertMatch(#{messages := 20, faults := 0}, received(?LOAD, lists:seq(1, 20), good())).
+    ?assertMatch(#{messages := 20, faults := 0}, received(?LOAD(true), lists:seq(1, 20), good())).
 
 order_is_not_asked_for_without_affinity_test() ->
-    Load = ?LOAD#{affinity := false},
+    Load = ?LOAD(false),
     ?assertMatch(#{faults := 0}, received(Load, [3, 1, 2, 5, 4], good())).
 
 faults_are_noticed_test_() ->
     <<First, Rest/binary>> = good(),
     Middle = binary:replace(good(), binary:part(good(), 500, 8), <<0:64>>),
-    Loose = ?LOAD#{affinity := false},
+    Loose = ?LOAD(false),
     [
         {Title, ?_assertMatch(#{faults := 1}, received(Load, Seqs, Payload))}
      || {Title, Load, Seqs, Payload} <- [
-            {"gap", ?LOAD, [1, 3], good()},
+            {"gap", ?LOAD(true), [1, 3], good()},
             {"repetition", Loose, [1, 1], good()},
             {"later repetition", Loose, [2, 2], good()},
-            {"beginning", ?LOAD, [1], <<(First bxor 1), Rest/binary>>},
-            {"length", ?LOAD, [1], <<Rest/binary>>},
-            {"middle of one in sixteen", ?LOAD#{affinity := false}, [16], Middle}
+            {"beginning", ?LOAD(true), [1], <<(First bxor 1), Rest/binary>>},
+            {"length", ?LOAD(true), [1], <<Rest/binary>>},
+            {"middle of one in sixteen", ?LOAD(false), [16], Middle}
         ]
     ].
 

@@ -2,7 +2,8 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--define(RECORD, #{run => <<"r">>, name => <<"a">>, incarnation => 1, counts => #{0 => 3}}).
+-define(RECORD(Counts), #{run => <<"r">>, name => <<"a">>, incarnation => 1, counts => Counts}).
+-define(RECORD, ?RECORD(#{0 => 3})).
 
 journal_test_() ->
     {foreach, fun directory/0, fun file:del_dir_r/1, [
@@ -14,7 +15,7 @@ journal_test_() ->
     ]}.
 
 saved(Dir) ->
-    ok = adcounter_journal:save(Dir, ?RECORD#{counts := #{}}),
+    ok = adcounter_journal:save(Dir, ?RECORD(#{})),
     ok = adcounter_journal:save(Dir, ?RECORD),
     ?assertEqual(?RECORD, load(Dir)).
 

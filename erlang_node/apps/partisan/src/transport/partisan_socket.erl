@@ -72,7 +72,7 @@ send(#tls{tls = Tls}, Data) ->
 -spec begin_send(t(), iodata()) -> pending | ok | {error, error()}.
 begin_send(Port, Data) when is_port(Port) ->
     try
-        true = port_command(Port, Data),
+        true = port_command(Port, command(Data)),
         pending
     catch
         error:badarg -> {error, closed}
@@ -98,6 +98,7 @@ setopts(#tls{tls = Tls}, Options) ->
 -spec event(Message :: term(), t()) -> event().
 event({tcp, Port, Data}, Port) -> {data, Data};
 event({inet_reply, Port, Result}, Port) -> {sent, Result};
+event({inet_reply, Port, Result, _Reference}, Port) -> {sent, Result};
 event({tcp_passive, Port}, Port) -> passive;
 event({tcp_closed, Port}, Port) -> closed;
 event({tcp_error, Port, emsgsize}, Port) -> {error, too_large};
@@ -138,6 +139,18 @@ abort(#tls{port = Port} = Socket) ->
     close(Socket).
 
 %% Internals.
+
+%% From OTP 26 on an inet port expects the length and the external form of a reference before the
+%% data, and repeats the reference in its reply. One write at a time is under way, so the port alone
+%% says which write a reply is for.
+-if(?OTP_RELEASE >= 26).
+command(Data) ->
+    Reference = term_to_binary(make_ref(), [local]),
+    [<<(byte_size(Reference)):16>>, Reference | Data].
+-else.
+command(Data) ->
+    Data.
+-endif.
 
 secure(Role, Port, Deadline) ->
     ok = partisan_tcp:opened(Port),
