@@ -93,3 +93,11 @@ def test_columns_and_subresources() -> None:
     names = [column["name"].upper() for column in VERSION["additionalPrinterColumns"]]
     assert names == ["OVERLAY", "NODES", "READY", "JOINED", "PHASE", "CONVERGED", "AGE"]
     assert VERSION["subresources"]["scale"]["labelSelectorPath"] == ".status.selector"
+
+
+def test_no_name_is_one_of_kubernetes_own() -> None:
+    """`pc` is the short name of PriorityClass; `kubectl delete all --all` spares clusters."""
+    names = crd.custom_resource_definition()["spec"]["names"]
+    assert names["singular"] == "partisancluster"
+    assert names["shortNames"] == ["pcl"]
+    assert "categories" not in names

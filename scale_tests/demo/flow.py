@@ -27,7 +27,7 @@ from scale_tests.harness.removal import remove_cluster
 from scale_tests.monitoring import prometheus
 
 NAMESPACE = "default"
-"""Where the demo's cluster lives, so that `kubectl get pc` shows it without a flag."""
+"""Where the demo's cluster lives, so that `kubectl get pcl` shows it without a flag."""
 
 MUST_GATHER = ROOT / "build" / "must-gather" / "demo"
 
@@ -63,7 +63,7 @@ def run(console: Console, options: Options) -> bool:
     started_at = datetime.now(UTC)
     started = time.monotonic()
     operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(options.manifest))
-    operator.kubectl(environment, "label", "-n", NAMESPACE, f"pc/{name}", f"{DEMO_LABEL}=true")
+    operator.kubectl(environment, "label", "-n", NAMESPACE, f"pcl/{name}", f"{DEMO_LABEL}=true")
     samples: list[Sample] = []
     try:
         with View(console) as view:
@@ -134,9 +134,9 @@ def _conclude(
     if environment.local:
         console.print(f"  export KUBECONFIG={environment.kubeconfig}", soft_wrap=True)
     for command in (
-        "kubectl get pc",
-        f"kubectl scale pc/{name} --replicas={written.result.nodes + 8}",
-        f"kubectl delete pc/{name}",
+        "kubectl get pcl",
+        f"kubectl scale pcl/{name} --replicas={written.result.nodes + 8}",
+        f"kubectl delete pcl/{name}",
         "make down",
     ):
         console.print(f"  {command}", highlight=False)

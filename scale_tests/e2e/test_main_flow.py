@@ -94,14 +94,14 @@ def test_no_metric_carries_the_name_of_a_peer(ads: Subject, nodes: list[NodeStat
 
 
 def test_the_printer_columns_tell_the_state_at_a_glance(ads: Subject) -> None:
-    header, row = ads.kubectl("get", "pc").splitlines()
+    header, row = ads.kubectl("get", "pcl").splitlines()
     columns = "NAME OVERLAY NODES READY JOINED PHASE CONVERGED AGE"
     assert header.split() == columns.split()
     assert row.split()[:7] == ["ads", "HyParView", "32", "32", "32", "Converged", "True"]
 
 
 def test_describe_shows_the_conditions_and_the_events(ads: Subject) -> None:
-    text = ads.kubectl("describe", "pc/ads")
+    text = ads.kubectl("describe", "pcl/ads")
     for words in ("OverlayConnected", "WorkloadConverged", "OverlayFormed", "RunConverged"):
         assert words in text
 
@@ -127,7 +127,7 @@ def test_a_settled_cluster_is_left_alone(ads: Subject, cluster: Cluster) -> None
 
 def test_scaling_up_adds_nodes_and_touches_no_other(ads: Subject) -> None:
     before, restarts = ads.uids(), ads.restarts()
-    ads.kubectl("scale", "pc/ads", "--replicas=40")
+    ads.kubectl("scale", "pcl/ads", "--replicas=40")
     status = ads.wait("40 nodes joined", lambda s: s.steady and s.joined == 40)
     after = ads.uids()
     assert status.components == 1
@@ -148,7 +148,7 @@ def test_new_nodes_learn_the_counter(ads: Subject) -> None:
 
 
 def test_scaling_down_takes_the_highest_ordinals_and_keeps_one_overlay(ads: Subject) -> None:
-    ads.kubectl("scale", "pc/ads", "--replicas=30")
+    ads.kubectl("scale", "pcl/ads", "--replicas=30")
     status = ads.wait("30 nodes left", lambda s: s.steady and s.joined == 30)
     assert status.components == 1
     assert sorted(ads.pods()) == sorted(f"ads-{ordinal}" for ordinal in range(30))

@@ -45,7 +45,7 @@ def test_the_example_runs_to_its_end_and_tells_its_result(
     run = run_of(subject)
     assert (run["module"], run["phase"]) == ("rumours", "Finished")
     assert (run["value"], run["threshold"]) == (3, 3)
-    assert subject.kubectl("wait", "--for=condition=WorkloadConverged", "pc/village")
+    assert subject.kubectl("wait", "--for=condition=WorkloadConverged", "pcl/village")
     for pod in subject.pods():
         assert "\nrumours_heard 3\n" in subject.metrics(pod)
     # One more, which hears everything and is heard of.

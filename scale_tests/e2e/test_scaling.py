@@ -103,7 +103,7 @@ def test_the_last_servers_cannot_be_scaled_away(new_subject: NewSubject) -> None
     subject.wait_steady()
     pods = subject.uids()
     with pytest.raises(CommandError) as refused:
-        subject.kubectl("scale", "pc/served", "--replicas=1")
+        subject.kubectl("scale", "pcl/served", "--replicas=1")
     assert "servers must not exceed replicas" in refused.value.output
     assert subject.json()["spec"]["replicas"] == 3
     assert subject.uids() == pods

@@ -49,8 +49,6 @@ def install(environment: Environment, *, values: Sequence[str] = (), chart: str 
         CommandError: helm failed; with what it wrote.
     """
     _install(environment, RELEASE, NAMESPACE, values, chart)
-    # A kubectl that has looked at the API before takes pc for PriorityClasses, until it looks anew.
-    kubectl(environment, "api-resources", "--api-group=partisan.dev")
 
 
 def install_beside(environment: Environment, name: str, *, values: Sequence[str] = ()) -> None:

@@ -228,4 +228,4 @@ def _absent(context: Context, name: str) -> str:
         return f"{text}: did you mean {close[0]}?"
     if names:
         return f"{text}: there is {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
-    return f"{text}, nor any other: choose a namespace with -n, see kubectl get pc -A"
+    return f"{text}, nor any other: choose a namespace with -n, see kubectl get pcl -A"

@@ -185,7 +185,7 @@ COMMANDS = (
                 "parameters",
                 metavar="key=value",
                 nargs="*",
-                help="parameters of the kind: kubectl explain pc.spec.overlay --recursive",
+                help="parameters of the kind: kubectl explain pcl.spec.overlay --recursive",
             ),
             _argument("--dry-run", action="store_true", help="let the API server check it only"),
         ),

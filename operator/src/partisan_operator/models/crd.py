@@ -91,11 +91,9 @@ def custom_resource_definition() -> dict[str, Any]:
                 "kind": KIND,
                 "listKind": f"{KIND}List",
                 "plural": PLURAL,
-                # As a short name alone, `pc` would mean PriorityClass to kubectl, for built-in
-                # groups win. A singular name is exact, and goes before all short names.
-                "singular": "pc",
-                "shortNames": ["pc", KIND.lower()],
-                "categories": ["all"],
+                "singular": KIND.lower(),
+                # Not `pc`, the short name of PriorityClass.
+                "shortNames": ["pcl"],
             },
             "versions": [version],
         },
