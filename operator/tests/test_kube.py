@@ -88,6 +88,21 @@ async def test_a_refusal_carries_code_and_message(api: FakeApi, kube: Kube) -> N
     assert refused.value.code == 403
 
 
+@pytest.mark.parametrize("name", ["../../other/configmaps/a", "..", ".", "a/status", "a%2fb"])
+async def test_a_name_never_leads_to_another_object(api: FakeApi, kube: Kube, name: str) -> None:
+    api.put("/api/v1/namespaces/other/configmaps/a", {"metadata": {"name": "a"}})
+    with pytest.raises(KubeError, match="cannot be the name") as refused:
+        await kube.get("ConfigMap", "default", name)
+    assert refused.value.code == 400
+    assert api.log == []
+
+
+async def test_a_name_is_one_segment_of_the_path(api: FakeApi, kube: Kube) -> None:
+    assert await kube.get("ConfigMap", "default", "a?watch=true#x") is None
+    assert api.log[-1].path == f"{MAP}?watch=true#x"
+    assert not api.log[-1].query
+
+
 async def test_no_answer_is_an_error_too(api: FakeApi, kube: Kube) -> None:
     await api._runner.cleanup()
     with pytest.raises(KubeError, match="no answer") as refused:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kubernetes.utils import parse_quantity
 
-from partisan_operator.models.quantities import milliseconds, same_quantity, share, whole
+from partisan_operator.models.quantities import (
+    _parse_quantity,
+    milliseconds,
+    same_quantity,
+    share,
+    whole,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +45,16 @@ def test_a_share_is_at_least_one_and_never_more_than_said(percent: int, total: i
         ("1000m", 1, True),
         ("1Gi", "1024Mi", True),
         ("64Mi", "64M", False),
+        # What the API server makes of a fraction of a thousandth, and of more than it can hold.
+        ("500u", "0.5m", True),
+        ("1n", "0.0000000001", True),
+        ("9223372036854775807", "99999999999Ti", True),
+        ("8Ei", "99999999999Ti", True),
+        ("1P", "1000T", True),
+        ("1e3", 1000, True),
+        (-1, "-1", True),
+        (-1, 1, False),
+        (True, 1, False),
         ("node:1", "node:1", False),
         (None, None, False),
     ],
@@ -44,7 +63,18 @@ def test_equal_quantities(left: object, right: object, same: bool) -> None:
     assert same_quantity(left, right) is same
 
 
-@pytest.mark.parametrize(("quantity", "count"), [("10m", 1), ("1001m", 2), (0, 1), ("1.5", 2)])
+@given(
+    st.decimals("-1e6", "1e6", places=6),
+    st.sampled_from(["", *"numkMGTPE", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]),
+)
+def test_quantities_mean_what_the_official_client_reads(number: Decimal, suffix: str) -> None:
+    text = f"{number:f}{suffix}"
+    assert _parse_quantity(text) == parse_quantity(text)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "count"), [("10m", 1), ("1001m", 2), (0, 1), ("1.5", 2), (-1, 1), ("-1", 1)]
+)
 def test_whole_numbers(quantity: int | str, count: int) -> None:
     assert whole(quantity) == count
 

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 from kubernetes.aio import config
@@ -284,12 +285,12 @@ class Kube:
     ) -> Manifest:
         """Make one request; return the answer, or raise `KubeError`."""
         group, plural = _PATHS[kind]
-        parts = [group, "namespaces", namespace, plural, name, subresource]
+        parts = [*group.split("/"), "namespaces", namespace, plural, name, subresource]
         code = 0
         try:
             serialised = await self._client.param_serialize(
                 method,
-                "/" + "/".join(filter(None, parts)),
+                "/" + "/".join(_segment(part) for part in parts if part),
                 query_params=parameters,
                 header_params={"Accept": "application/json"} | (headers or {}),
                 body=body,
@@ -306,6 +307,17 @@ class Kube:
             raise KubeError(code, _message(text, code))
         answer: Manifest = json.loads(text)
         return answer
+
+
+def _segment(text: str) -> str:
+    """Return text as one segment of a path.
+
+    Raises `KubeError` for text that no object can be named. Quoting alone does not do: the API
+    server undoes it before it splits the path.
+    """
+    if text in (".", "..") or "/" in text or "%" in text:
+        raise KubeError(400, f"{text!r} cannot be the name of an object")
+    return quote(text, safe="")
 
 
 def _without(value: dict[str, Any], path: list[str]) -> dict[str, Any]:

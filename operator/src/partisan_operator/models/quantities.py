@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from math import ceil
 from typing import Annotated, Any
 
@@ -41,18 +41,18 @@ Lifetime = Annotated[str, _between("10m", "87600h", such_as="90m, 24h or 2160h")
 """How long a certificate lasts, as a Go-style duration: hours are its longest unit."""
 
 _QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
-_QUANTITY_FACTORS = {
+_DECIMAL_POWERS = {"n": -3, "u": -2, "m": -1, "k": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
+_BINARY_POWERS = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
+_FACTORS = {
     "": Decimal(1),
-    "m": Decimal("0.001"),
-    "k": Decimal(10**3),
-    "M": Decimal(10**6),
-    "G": Decimal(10**9),
-    "T": Decimal(10**12),
-    "Ki": Decimal(2**10),
-    "Mi": Decimal(2**20),
-    "Gi": Decimal(2**30),
-    "Ti": Decimal(2**40),
+    **{suffix: Decimal(1000) ** power for suffix, power in _DECIMAL_POWERS.items()},
+    **{f"{suffix}i": Decimal(1024) ** power for suffix, power in _BINARY_POWERS.items()},
 }
+_QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)([a-zA-Z]*)")
+_NANO = Decimal("1e-9")
+_LARGEST = Decimal(2**63 - 1)
+"""The API server stores quantities in whole billionths, rounded away from zero, and none beyond
+this."""
 
 _INT_OR_STRING: dict[str, Any] = {
     "anyOf": [{"type": "integer"}, {"type": "string"}],
@@ -124,9 +124,13 @@ def share(value: int | str, total: int) -> int:
 
 
 def same_quantity(left: Any, right: Any) -> bool:
-    """Say whether two values are quantities, and the same one (`0.5` and `500m`)."""
-    parsed = _parse_quantity(left), _parse_quantity(right)
-    return parsed[0] is not None and parsed[0] == parsed[1]
+    """Whether two values are the same quantity once the API server has stored them.
+
+    >>> same_quantity("0.5", "500m"), same_quantity("0.5m", "500u")
+    (True, True)
+    """
+    stored = _stored(left), _stored(right)
+    return stored[0] is not None and stored[0] == stored[1]
 
 
 def whole(quantity: int | str) -> int:
@@ -141,8 +145,20 @@ def whole(quantity: int | str) -> int:
     return max(1, ceil(amount))
 
 
-def _parse_quantity(value: Any) -> Decimal | None:
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)", str(value))
-    if match is None or match[2] not in _QUANTITY_FACTORS:
+def _stored(value: Any) -> Decimal | None:
+    amount = _parse_quantity(value)
+    if amount is None:
         return None
-    return Decimal(match[1]) * _QUANTITY_FACTORS[match[2]]
+    capped = min(abs(amount), _LARGEST)
+    return (capped if capped == _LARGEST else capped.quantize(_NANO, ROUND_UP)).copy_sign(amount)
+
+
+def _parse_quantity(value: Any) -> Decimal | None:
+    """Return the number that a quantity stands for; None for a value that is none.
+
+    The same as `kubernetes.utils.parse_quantity`, which takes half a second to import.
+    """
+    match = None if isinstance(value, bool) else _QUANTITY.fullmatch(str(value))
+    if match is None or match[2] not in _FACTORS:
+        return None
+    return Decimal(match[1]) * _FACTORS[match[2]]
