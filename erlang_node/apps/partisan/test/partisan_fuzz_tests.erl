@@ -315,7 +315,7 @@ join_stream(Node, Channel) ->
     Local = #{self => Self, cluster => <<"test">>, token => partisan_test_cluster:token()},
     Options = #{local => Local, deadline => erlang:monotonic_time(millisecond) + 5000},
     Peer = partisan_test_cluster:peer(Node),
-    {ok, _} = partisan_handshake:dial(Socket, Peer, {Channel, 0}, Options),
+    {ok, _, _} = partisan_handshake:dial(Socket, Peer, {Channel, 0}, Options),
     Socket.
 
 leave_stream(Socket) ->

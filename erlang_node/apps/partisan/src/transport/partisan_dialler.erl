@@ -8,11 +8,11 @@
 -define(HIGH_WATERMARK, 131072).
 -define(LOW_WATERMARK, 32768).
 
-%% @doc Dials a lane of a channel to a peer; answers with a passive raw socket, and with the peer as
-%% it describes itself.
+%% @doc Dials a lane of a channel to a peer; answers with a passive raw socket, with the peer as it
+%% describes itself, and with the version that the connection uses.
 -spec dial(
     partisan_peer:t(), partisan_channel:t(), Index :: non_neg_integer(), SendTimeout :: timeout()
-) -> {ok, partisan_socket:t(), partisan_peer:t()} | {error, term()}.
+) -> {ok, partisan_socket:t(), partisan_peer:t(), partisan_version:t()} | {error, term()}.
 dial(#{host := Host} = Peer, Channel, Index, SendTimeout) ->
     Options = options(Host, SendTimeout) ++ buffers(partisan_channel:kernel_limit(Channel)),
     Lane = {partisan_channel:name(Channel), Index},
@@ -23,7 +23,7 @@ dial(#{host := Host} = Peer, Channel, Index, SendTimeout) ->
             {error, _} = Error -> Error
         end,
     case Connected of
-        {ok, _, _} -> ok;
+        {ok, _, _, _} -> ok;
         {error, Reason} -> ok = partisan_refusals:outgoing(Peer, Reason)
     end,
     Connected.
@@ -33,8 +33,8 @@ dial(#{host := Host} = Peer, Channel, Index, SendTimeout) ->
 shake_hands(Socket, Peer, Lane, Deadline) ->
     Options = #{local => partisan_listener:local(), deadline => Deadline},
     case partisan_handshake:dial(Socket, Peer, Lane, Options) of
-        {ok, Actual} ->
-            {ok, Socket, Actual};
+        {ok, Actual, Version} ->
+            {ok, Socket, Actual, Version};
         {error, _} = Error ->
             ok = partisan_socket:close(Socket),
             Error

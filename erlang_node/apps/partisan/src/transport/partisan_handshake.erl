@@ -2,8 +2,8 @@
 %%%
 %%% ```
 %%% dialler                                            listener
-%%%   hello: version, cluster, self, whom, channel, lane, nonce ->
-%%%                                <- challenge: self, nonce | refused
+%%%   hello: format, nonce, cluster, self, whom, channel, lane ->
+%%%                                <- challenge: nonce, self | refused
 %%%   proof: HMAC(token, "dialler", hello, challenge) ->
 %%%                       <- welcome: HMAC(token, "listener", hello, challenge) | refused
 %%% '''
@@ -11,6 +11,9 @@
 %%% Both sides prove that they hold the cluster's token, over everything that either has said, and
 %%% the listener reveals nothing that depends on the token to a stranger. Every message is a frame
 %%% of bounded size in fixed binary fields, read under one deadline; nothing of it becomes an atom.
+%%% The nonces carry what versions of the wire format each side supports ({@link partisan_version});
+%%% the format of the handshake itself stays as it is, so that older nodes can read it.
+%%%
 %%% The token keeps strangers and other clusters out; against whoever can read or alter packets
 %%% there is TLS, below this ({@link partisan_tls}), where the configuration asks for it.
 -module(partisan_handshake).
@@ -21,7 +24,7 @@
 -export([refusal/1]).
 
 -define(MAGIC, "PRTN").
--define(VERSION, 1).
+-define(FORMAT, 1).
 %% Two names, a cluster and a channel of 255 bytes each, two hosts, and the fixed fields fit.
 -define(MAX_BYTES, 2048).
 -define(NONCE_BYTES, 32).
@@ -53,25 +56,26 @@
 -type link() :: #{
     peer := partisan_peer:t(),
     channel := partisan_channel:t(),
-    lane := non_neg_integer()
+    lane := non_neg_integer(),
+    version := partisan_version:t()
 }.
 
 -export_type([local/0, refusal/0, options/0, lane/0, link/0]).
 
 %% @doc The dialler's side, on a passive raw socket. Answers with the listener as it describes
-%% itself: the name is the one asked for, the incarnation whichever lives there now.
+%% itself, the name being the one asked for, and with the version that both sides use from now on.
 -spec dial(partisan_socket:t(), Whom :: partisan_peer:t(), lane(), options()) ->
-    {ok, partisan_peer:t()}
+    {ok, partisan_peer:t(), partisan_version:t()}
     | {error, {refused, refusal()} | impostor | garbage | oversize | partisan_socket:error()}.
 dial(Socket, #{name := Whom}, {Channel, Lane}, #{local := Local, deadline := Deadline}) ->
     try
         Hello = hello(Local, Whom, atom_to_binary(Channel), Lane),
         ok = send(Socket, Hello),
         Challenge = recv(Socket, Deadline),
-        Peer = challenger(Challenge, Whom),
+        {Peer, Version} = challenger(Challenge, Whom),
         ok = send(Socket, mac(Local, "dialler", Hello, Challenge)),
         ok = welcomed(recv(Socket, Deadline), mac(Local, "listener", Hello, Challenge)),
-        {ok, Peer}
+        {ok, Peer, Version}
     catch
         throw:Reason -> {error, Reason}
     end.
@@ -110,9 +114,10 @@ greeted(Hello, #{self := #{name := Self}, cluster := Cluster}) ->
         #{cluster := Other} when Other =/= Cluster -> throw(cluster);
         #{whom := Whom} when Whom =/= Self -> throw(name);
         #{peer := #{name := Self}} -> throw(name);
-        #{peer := Peer, channel := Name, lane := Lane} ->
+        #{version := none} -> throw(version);
+        #{channel := Name} = Greeted ->
             case partisan_channel:find(Name) of
-                {ok, Channel} -> #{peer => Peer, channel => Channel, lane => Lane};
+                {ok, Channel} -> (maps:with([peer, lane, version], Greeted))#{channel => Channel};
                 error -> throw(channel)
             end
     end.
@@ -135,10 +140,12 @@ refuse(Socket, Reason) ->
 
 %% Internals: the dialler.
 
-challenger(<<?ACCEPTED, _Nonce:?NONCE_BYTES/binary, Fields/binary>>, Whom) ->
-    case Fields of
-        <<N, Whom:N/binary, H, Host:H/binary, Port:16, Incarnation:64>> when H > 0 ->
-            partisan_peer:new(Whom, parse_host(Host), Port, Incarnation);
+challenger(<<?ACCEPTED, Nonce:?NONCE_BYTES/binary, Fields/binary>>, Whom) ->
+    case {Fields, partisan_version:agreed(Nonce)} of
+        {_, none} ->
+            throw({refused, version});
+        {<<N, Whom:N/binary, H, Host:H/binary, Port:16, Incarnation:64>>, Version} when H > 0 ->
+            {partisan_peer:new(Whom, parse_host(Host), Port, Incarnation), Version};
         _ ->
             throw(impostor)
     end;
@@ -166,14 +173,13 @@ codes() ->
     [{version, 1}, {cluster, 2}, {name, 3}, {channel, 4}, {token, 5}].
 
 hello(#{self := Self, cluster := Cluster}, Whom, Channel, Lane) ->
-    Nonce = crypto:strong_rand_bytes(?NONCE_BYTES),
     iolist_to_binary([
-        [?MAGIC, ?VERSION, Nonce],
+        [?MAGIC, ?FORMAT, partisan_version:nonce()],
         [field(Cluster), peer(Self), field(Whom), field(Channel), <<Lane:16>>]
     ]).
 
 challenge(#{self := Self}) ->
-    iolist_to_binary([?ACCEPTED, crypto:strong_rand_bytes(?NONCE_BYTES), peer(Self)]).
+    iolist_to_binary([?ACCEPTED, partisan_version:nonce(), peer(Self)]).
 
 mac(#{token := Token}, Role, Hello, Challenge) ->
     crypto:mac(hmac, sha256, Token, [Role, Hello, Challenge]).
@@ -189,7 +195,7 @@ field(Binary) ->
     [byte_size(Binary), Binary].
 
 parse_hello(
-    <<?MAGIC, ?VERSION, _Nonce:?NONCE_BYTES/binary,
+    <<?MAGIC, ?FORMAT, Nonce:?NONCE_BYTES/binary,
         A, Cluster:A/binary,
         B, Name:B/binary, C, Host:C/binary, Port:16, Incarnation:64,
         D, Whom:D/binary,
@@ -200,9 +206,10 @@ parse_hello(
         peer => partisan_peer:new(Name, parse_host(Host), Port, Incarnation),
         whom => Whom,
         channel => Channel,
-        lane => Lane
+        lane => Lane,
+        version => partisan_version:agreed(Nonce)
     };
-parse_hello(<<?MAGIC, Version, _/binary>>) when Version =/= ?VERSION ->
+parse_hello(<<?MAGIC, Format, _/binary>>) when Format =/= ?FORMAT ->
     throw(version);
 parse_hello(_) ->
     throw(garbage).

@@ -28,6 +28,7 @@
     socket :: partisan_socket:t(),
     peer :: partisan_peer:t(),
     channel :: partisan_channel:t(),
+    version :: partisan_version:t(),
     % The present window: its frames, their bytes so far, and who got something.
     window = 1 :: pos_integer(),
     bytes = 0 :: non_neg_integer(),
@@ -87,11 +88,12 @@ welcome(Socket, Link, Welcome) ->
         {error, _} -> partisan_socket:close(Socket)
     end.
 
-established(Socket, #{peer := Peer, channel := Channel}) ->
+established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
     Inbound = #inbound{
         socket = Socket,
         peer = Peer,
-        channel = Channel
+        channel = Channel,
+        version = Version
     },
     % A frame is a message, the name of its receiver, and a few bytes around them.
     read(Inbound, [

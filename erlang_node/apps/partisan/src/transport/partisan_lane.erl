@@ -16,17 +16,23 @@
 -export([pid/1]).
 -export([queue/1]).
 -export([is_connected/1]).
+-export([version/1]).
 %% For the owner of the connection.
 -export([new/1]).
 -export([empty_slot/2]).
--export([set_connected/2]).
+-export([connected/2]).
+-export([disconnected/1]).
 
 -record(lane, {
     pid :: pid(),
     queue :: partisan_queue:t(),
     slots :: none | ets:tid(),
-    connected :: atomics:atomics_ref()
+    % The version of the connection, and the latest there was.
+    state :: atomics:atomics_ref()
 }).
+
+-define(CONNECTED, 1).
+-define(VERSION, 2).
 
 -opaque t() :: #lane{}.
 -type slot() :: term().
@@ -94,8 +100,17 @@ queue(#lane{queue = Queue}) ->
     Queue.
 
 -spec is_connected(t()) -> boolean().
-is_connected(#lane{connected = Connected}) ->
-    atomics:get(Connected, 1) =:= 1.
+is_connected(#lane{state = State}) ->
+    atomics:get(State, ?CONNECTED) =/= 0.
+
+%% @doc The version of the wire format that the peer and this node agreed on; `unknown' until the
+%% lane has been connected. It stays the same while the peer does.
+-spec version(t()) -> partisan_version:t() | unknown.
+version(#lane{state = State}) ->
+    case atomics:get(State, ?VERSION) of
+        0 -> unknown;
+        Version -> Version
+    end.
 
 %% For the owner of the connection.
 
@@ -110,7 +125,7 @@ new(Channel) ->
                 true -> ets:new(partisan_slots, [public, set]);
                 false -> none
             end,
-        connected = atomics:new(1, [])
+        state = atomics:new(2, [])
     }.
 
 %% @doc Takes the message out of a slot, for which there was a token; with when it was sent, and
@@ -121,11 +136,15 @@ empty_slot(#lane{slots = Slots}, Slot) ->
     [{Slot, Since, Frame, Charged}] = ets:take(Slots, Slot),
     {Since, Frame, Charged}.
 
--spec set_connected(t(), boolean()) -> ok.
-set_connected(#lane{connected = Connected}, true) ->
-    atomics:put(Connected, 1, 1);
-set_connected(#lane{connected = Connected}, false) ->
-    atomics:put(Connected, 1, 0).
+%% @doc The lane has a connection, of this version.
+-spec connected(t(), partisan_version:t()) -> ok.
+connected(#lane{state = State}, Version) ->
+    ok = atomics:put(State, ?VERSION, Version),
+    atomics:put(State, ?CONNECTED, Version).
+
+-spec disconnected(t()) -> ok.
+disconnected(#lane{state = State}) ->
+    atomics:put(State, ?CONNECTED, 0).
 
 %% Internals.
 

@@ -97,10 +97,11 @@ role(_) -> data.
 
 first_dial(#outbound{role = overlay, owner = Owner} = Outbound) ->
     case dial(Outbound) of
-        {ok, Socket, Peer} ->
+        {ok, Socket, Peer, Version} ->
+            ok = partisan_lane:connected(Outbound#outbound.lane, Version),
             Owner ! {lane_up, self(), Peer},
             _ = erlang:send_after(heartbeat_interval(), self(), heartbeat),
-            connected(Socket, Outbound#outbound{peer = Peer});
+            awake(Socket, Outbound#outbound{peer = Peer});
         {error, Reason} ->
             down(Reason)
     end;
@@ -124,13 +125,15 @@ send_timeout(data) -> infinity.
 heartbeat_interval() ->
     partisan_config:get(heartbeat_interval).
 
-connected(Socket, #outbound{lane = Lane} = Outbound) ->
+connected(Socket, Version, #outbound{lane = Lane} = Outbound) ->
+    ok = partisan_lane:connected(Lane, Version),
+    awake(Socket, Outbound).
+
+%% The peer is alive: wait for the next proof of it.
+awake(Socket, Outbound) ->
     case partisan_socket:setopts(Socket, [{active, once}]) of
-        ok ->
-            ok = partisan_lane:set_connected(Lane, true),
-            Outbound#outbound{socket = Socket, is_alive = true};
-        {error, Reason} ->
-            lost(Reason, Outbound#outbound{socket = Socket})
+        ok -> Outbound#outbound{socket = Socket, is_alive = true};
+        {error, Reason} -> lost(Reason, Outbound#outbound{socket = Socket})
     end.
 
 %% Nobody knows how much of what was being written has arrived.
@@ -139,7 +142,7 @@ lost(Reason, #outbound{writing = #{messages := Messages}} = Outbound) ->
     lost(Reason, credit(Outbound));
 lost(Reason, #outbound{socket = Socket, lane = Lane, writing = none, batch = Batch} = Outbound) ->
     ok = partisan_socket:abort(Socket),
-    ok = partisan_lane:set_connected(Lane, false),
+    ok = partisan_lane:disconnected(Lane),
     dial_again(Reason, Outbound#outbound{socket = none, batch = partisan_batch:rewind(Batch)}).
 
 dial_again(_Reason, #outbound{role = data} = Outbound) ->
@@ -150,9 +153,9 @@ dial_again(Reason, #outbound{role = overlay} = Outbound) ->
 %% A peer that takes a connection and loses it again is there, on a network that breaks things.
 redial(Left, Reason, #outbound{peer = #{incarnation := Incarnation}} = Outbound) ->
     case dial(Outbound) of
-        {ok, Socket, #{incarnation := Incarnation}} ->
-            connected(Socket, Outbound);
-        {ok, _Socket, _Younger} ->
+        {ok, Socket, #{incarnation := Incarnation}, Version} ->
+            connected(Socket, Version, Outbound);
+        {ok, _Socket, _Younger, _Version} ->
             down(restarted);
         {error, Broken} when Left > 1, (Broken =:= closed orelse Broken =:= econnreset) ->
             redial(Left - 1, Reason, Outbound);
@@ -166,9 +169,9 @@ down(Reason) ->
 
 dial_on(#outbound{peer = #{incarnation := Incarnation}} = Outbound, Backoff) ->
     case dial(Outbound) of
-        {ok, Socket, #{incarnation := Incarnation}} ->
-            connected(Socket, Outbound);
-        {ok, Socket, _Younger} ->
+        {ok, Socket, #{incarnation := Incarnation}, Version} ->
+            connected(Socket, Version, Outbound);
+        {ok, Socket, _Younger, _Version} ->
             % The owner has not noticed yet; what waits here was not meant for this life of it.
             ok = partisan_socket:close(Socket),
             pause(Outbound, Backoff);
@@ -232,7 +235,7 @@ at_rest(#outbound{closing = How, socket = Socket}) ->
 
 %% The port has taken all; or a pong; or the end; or a former socket's.
 heard({sent, Result}, Outbound) -> written(Result, Outbound);
-heard({data, _Pong}, #outbound{socket = Socket} = Outbound) -> connected(Socket, Outbound);
+heard({data, _Pong}, #outbound{socket = Socket} = Outbound) -> awake(Socket, Outbound);
 heard(closed, Outbound) -> lost(closed, Outbound);
 heard({error, Reason}, Outbound) -> lost(Reason, Outbound);
 heard(other, Outbound) -> Outbound.

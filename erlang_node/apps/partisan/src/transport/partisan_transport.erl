@@ -9,6 +9,7 @@
 -export([send/5]).
 -export([send_frame/4]).
 -export([partition_key/1]).
+-export([version/1]).
 %% For the manager, who alone writes the table.
 -export([add_lane/2]).
 -export([remove_lane/2]).
@@ -150,6 +151,15 @@ send_frame(Neighbour, Frame, Channel, #{partition_key := PartitionKey, slot := S
 -spec partition_key(options()) -> term().
 partition_key(#{partition_key := Given}) -> Given;
 partition_key(#{}) -> self().
+
+%% @doc The version of the wire format that a neighbour and this node agreed on. `unknown': there is
+%% no connection to it yet.
+-spec version(partisan_peer:name()) -> partisan_version:t() | unknown.
+version(Neighbour) ->
+    case ets:lookup(?LANES, {Neighbour, overlay, 0}) of
+        [{_, Link}] -> partisan_lane:version(Link);
+        [] -> unknown
+    end.
 
 %% @doc Makes a lane known to senders.
 -spec add_lane(key(), partisan_lane:t()) -> ok.
