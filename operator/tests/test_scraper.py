@@ -201,3 +201,22 @@ async def test_a_node_that_does_not_take_a_configuration_is_no_refusal(
         await scraper.configure(HERE, "secret", "#{}.")
     assert not isinstance(failed.value, RefusedError)
     assert "secret" not in str(failed.value)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_no_redirect_is_followed(serve: Serve, status: int) -> None:
+    asked: list[str] = []
+
+    async def leads_elsewhere(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        if request.path == "/elsewhere":
+            return await ok(request)
+        return web.Response(status=status, headers={"location": "/elsewhere"})
+
+    scraper = await serve(leads_elsewhere)
+    reports, failures = await scraper.scrape([HERE])
+    assert (reports, set(failures)) == ({}, {"ads-0"})
+    for order in (scraper.configure(HERE, "t", "c"), scraper.start_run(HERE, "t", "r")):
+        with pytest.raises(ScrapeError, match=str(status)):
+            await order
+    assert asked == ["/status", "/configuration", "/workload/start"]

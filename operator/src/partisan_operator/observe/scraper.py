@@ -2,6 +2,7 @@
 
 A node that hangs costs its own answer and a connection slot for the time of the timeout; one
 that sends too much is cut off at the limit; one that calls itself by another's name is refused.
+Redirects are not followed: a node would choose where the operator sends requests.
 """
 
 from __future__ import annotations
@@ -90,7 +91,11 @@ class Scraper:
         headers = {"Authorization": f"Bearer {token}"}
         try:
             async with self._session.post(
-                url, data=body.encode(), headers=headers, timeout=self._timeout
+                url,
+                data=body.encode(),
+                headers=headers,
+                timeout=self._timeout,
+                allow_redirects=False,
             ) as response:
                 answer = (await self._body(response)).decode(errors="replace").strip()
                 if 400 <= response.status < 500:
@@ -113,7 +118,7 @@ class Scraper:
     async def _read(self, endpoint: Endpoint) -> NodeReport:
         try:
             async with self._session.get(
-                f"{self._base(endpoint)}/status", timeout=self._timeout
+                f"{self._base(endpoint)}/status", timeout=self._timeout, allow_redirects=False
             ) as response:
                 if response.status != 200:
                     raise ScrapeError(f"HTTP status {response.status}")
