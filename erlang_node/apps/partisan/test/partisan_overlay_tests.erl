@@ -12,6 +12,9 @@
 -define(SEEDS, 3).
 %% Longer than the slowest retry of any overlay, so that what is not mended by then never is.
 -define(QUIET, 180000).
+-define(KINDS, [
+    hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp, static
+]).
 
 history_test_() ->
     [
@@ -33,6 +36,12 @@ repair_test_() ->
     [
         {"repair: " ++ atom_to_list(Kind), {timeout, 120, ?_assert(check(prop_repair(Kind), 20))}}
      || Kind <- [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp]
+    ].
+
+long_cut_test_() ->
+    [
+        {"cut: " ++ atom_to_list(Kind), {timeout, 240, ?_assert(check(prop_long_cut(Kind), 5))}}
+     || Kind <- ?KINDS
     ].
 
 storm_test_() ->
@@ -57,6 +66,31 @@ mesh_cost_test() ->
         maps:get(sent, partisan_sim:stats(Sim)) / (N * (N - 1))
     end,
     ?assert(Messages(128) =< Messages(32)).
+
+dead_members_of_a_mesh_are_forgotten_test() ->
+    % Also by those that join while others still list them, and whatever joins after that.
+    Sim0 = partisan_sim:run(30000, started(8, sim(full_mesh, #{}, 3, 7))),
+    Sim1 = partisan_sim:crash([8], Sim0),
+    Sim2 = lists:foldl(
+        fun(Joiner, Sim) -> partisan_sim:run(60000, partisan_sim:start(Joiner, Sim)) end,
+        Sim1,
+        lists:seq(9, 20)
+    ),
+    ?assertEqual([], known(<<"n8">>, partisan_sim:run(300000, Sim2))).
+
+departures_from_a_mesh_are_forgotten_test() ->
+    Departed = fun(Sim) ->
+        lists:usort([
+            Name
+         || {members, final, _, Gone} <- [list_of(1, Sim)], Name <- maps:keys(Gone)
+        ])
+    end,
+    Sim0 = partisan_sim:run(30000, started(8, sim(full_mesh, #{}, 3, 7))),
+    Sim1 = partisan_sim:run(1000, partisan_sim:leave(8, Sim0)),
+    ?assertEqual([<<"n8">>], Departed(Sim1)),
+    Sim2 = partisan_sim:run(1200000, Sim1),
+    ?assertEqual([], Departed(Sim2)),
+    ?assertEqual([], known(<<"n8">>, Sim2)).
 
 same_seed_same_run_test() ->
     Run = fun() ->
@@ -220,6 +254,19 @@ prop_repair(Kind) ->
         end
     ).
 
+%% Parts that have long forgotten each other are one overlay again once the network is whole.
+prop_long_cut(Kind) ->
+    ?FORALL(
+        {Seed, Parts, Minutes},
+        {integer(1, 1 bsl 30), integer(2, 4), oneof([2, 5, 15, 60])},
+        begin
+            Sim0 = started(?NODES, sim(Kind, parameters(Kind), ?SEEDS, Seed)),
+            Sim1 = partisan_sim:cut(fun(I) -> I rem Parts end, partisan_sim:run(30000, Sim0)),
+            Sim2 = partisan_sim:heal(partisan_sim:run(Minutes * 60000, Sim1)),
+            whole(Kind, partisan_sim:run(?QUIET, Sim2))
+        end
+    ).
+
 moment() ->
     frequency([
         {6, {run, integer(1, 20000)}},
@@ -314,6 +361,22 @@ parameters(static) ->
     Ring = [{Name(I), Name(I + 1)} || I <- lists:seq(1, ?NODES)],
     #{peers => Peers, edges => Ring ++ [{Name(I), Name(I + 7)} || I <- [1, 8, 15]]};
 parameters(_) -> #{}.
+
+%% What this node answers a joiner.
+list_of(Index, Sim) ->
+    Stack = partisan_sim:stack(Index, Sim),
+    Joiner = partisan_sim_peer:new(?NODES, 9),
+    {_, [{send, _, Join}]} = partisan_stack:handle({join, Joiner}, Stack),
+    {_, Effects} = partisan_stack:handle({message, Joiner, Join}, Stack),
+    hd([List || {send, _, {overlay, {_, {members, final, _, _} = List}}} <- Effects]).
+
+%% The nodes that know this one, be it as a neighbour or not.
+known(Name, Sim) ->
+    [
+        Index
+     || Index <- partisan_sim:nodes(Sim),
+        lists:member(Name, partisan_stack:members(partisan_sim:stack(Index, Sim)))
+    ].
 
 living(Index, Sim) ->
     lists:member(Index, partisan_sim:nodes(Sim)).

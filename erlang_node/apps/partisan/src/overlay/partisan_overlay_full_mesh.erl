@@ -7,10 +7,14 @@
 %%% quadratic per join and cubic in all, and is what stops such a mesh at two dozen nodes.
 %%%
 %%% A member that cannot be reached stays a member for a while and is dialled again at growing
-%%% intervals, since a restarted pod usually comes back. Departures are remembered by incarnation
-%%% and spread with the lists, so that a late list cannot bring a departed member back while its
-%%% successor is welcome. Whom we gave up on our own we ignore in other members' lists until it
-%%% speaks to us itself: a verdict of ours is no proof for others.
+%%% intervals, since a restarted pod usually comes back; then it is forgotten. A list names only
+%%% members that its sender has met, by a link or a message. So a dead member that some still know
+%%% by hearsay does not circulate, while two parts of a network that forgot each other during a
+%%% partition find back: either part names its members as soon as one link joins them.
+%%%
+%%% Departures are remembered by incarnation and spread with the lists, so that a late list cannot
+%%% bring a departed member back while its successor is welcome. They are forgotten when no member
+%%% can list the departed any more.
 -module(partisan_overlay_full_mesh).
 -behaviour(partisan_overlay).
 
@@ -32,6 +36,8 @@
     % Delay of the first redial; it doubles up to `redial_max'.
     redial_delay => pos_integer(),
     redial_max => pos_integer(),
+    % How long a departure is remembered: longer than all redials together take.
+    departure_kept => pos_integer(),
     _ => _
 }.
 
@@ -49,6 +55,8 @@
 -record(member, {
     peer :: partisan_peer:t(),
     status = down :: up | down,
+    % Was there a link to it, or a message from it? Others hear of it only then.
+    met = false :: boolean(),
     dialled = 0 :: non_neg_integer()
 }).
 
@@ -56,7 +64,6 @@
 -opaque state() :: #{
     members := #{partisan_peer:name() => #member{}},
     departed := departed(),
-    given_up := departed(),
     % Hashes are to be compared soon.
     hurried := boolean(),
     _ => _
@@ -68,7 +75,7 @@
 
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(Given) ->
-    Own = #{members => #{}, departed => #{}, given_up => #{}, hurried => false},
+    Own = #{members => #{}, departed => #{}, hurried => false},
     partisan_layer:started(start_exchange(partisan_layer:new(defaults(), Given, Own))).
 
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
@@ -88,8 +95,8 @@ passive(#{members := Members}) ->
 
 event({join, Contact}, S) ->
     emit({send, Contact, join}, S);
-event({message, #{name := Name} = From, Msg}, #{given_up := GivenUp} = S) ->
-    message(Msg, From, S#{given_up := maps:remove(Name, GivenUp)});
+event({message, From, Msg}, S) ->
+    message(Msg, From, S);
 event({peer_up, #{name := Name} = Peer}, S) ->
     case map_get(members, S) of
         #{Name := #member{peer = Known}} -> up(partisan_peer:newest(Known, Peer), S);
@@ -115,6 +122,8 @@ event({timer, {redial, Name}}, S) ->
         #{Name := #member{peer = Peer, status = down}} -> emit({connect, Peer}, S);
         #{} -> S
     end;
+event({timer, {departed, Name}}, #{departed := Departed} = S) ->
+    S#{departed := maps:remove(Name, Departed)};
 event(leave, S0) ->
     S1 = partisan_layer:part(neighbours(S0), bye, S0),
     S1#{members := #{}}.
@@ -122,19 +131,19 @@ event(leave, S0) ->
 %% Messages.
 
 message(join, From, S0) ->
-    S1 = learn(From, S0),
+    S1 = meet(From, S0),
     emit({send, From, members(final, S1)}, S1);
 message(hello, From, S) ->
-    learn(From, S);
+    meet(From, S);
 message({digest, Hash}, From, S0) ->
     % A digest comes from one who counts us as a neighbour: it is a greeting too.
-    S1 = learn(From, S0),
+    S1 = meet(From, S0),
     case digest(S1) of
         Hash -> S1;
         _ -> emit({send, From, members(reply, S1)}, S1)
     end;
 message({members, Kind, Peers, Departed}, From, S0) ->
-    S1 = lists:foldl(fun learn/2, depart_all(Departed, learn(From, S0)), Peers),
+    S1 = lists:foldl(fun learn/2, depart_all(Departed, meet(From, S0)), Peers),
     case Kind of
         reply -> emit({send, From, members(final, S1)}, S1);
         final -> S1
@@ -144,11 +153,23 @@ message(bye, #{name := Name, incarnation := Incarnation}, S) ->
 
 %% Internals: membership.
 
+%% A message of a member's own.
+meet(#{name := Name} = From, S0) ->
+    S1 = learn(From, S0),
+    case map_get(members, S1) of
+        #{Name := Member} -> met(Member, S1);
+        #{} -> S1
+    end.
+
+met(#member{met = true}, S) ->
+    S;
+met(#member{peer = #{name := Name}} = Member, #{members := Members} = S) ->
+    hurry(S#{members := Members#{Name := Member#member{met = true}}}).
+
 %% A description of a member, from itself or from hearsay: dial it if it is new to us.
-learn(#{name := Name, incarnation := Incarnation} = Peer, S) ->
-    Gone = max(maps:get(Name, map_get(departed, S), -1), maps:get(Name, map_get(given_up, S), -1)),
+learn(#{name := Name, incarnation := Incarnation} = Peer, #{departed := Departed} = S) ->
     case map_get(members, S) of
-        _ when Incarnation =< Gone ->
+        _ when Incarnation =< map_get(Name, Departed) ->
             S;
         #{Name := #member{peer = Known} = Member} ->
             case partisan_peer:supersedes(Peer, Known) of
@@ -164,11 +185,12 @@ learn(#{name := Name, incarnation := Incarnation} = Peer, S) ->
 
 dial(#{name := Name} = Peer, #{members := Members} = S0) ->
     S1 = S0#{members := Members#{Name => #member{peer = Peer}}},
-    hurry(emit({send, Peer, hello}, emit({connect, Peer}, S1))).
+    emit({send, Peer, hello}, emit({connect, Peer}, S1)).
 
 up(#{name := Name} = Peer, #{members := Members} = S0) ->
-    #{Name := #member{status = Status}} = Members,
-    S1 = S0#{members := Members#{Name := #member{peer = Peer, status = up}}},
+    #{Name := #member{status = Status} = Member} = Members,
+    Up = Member#member{peer = Peer, status = up, dialled = 0},
+    S1 = met(Up, S0#{members := Members#{Name := Up}}),
     case Status of
         up -> S1;
         down -> partisan_layer:neighbour_up(Peer, S1)
@@ -180,47 +202,49 @@ down(#member{status = down, peer = #{name := Name}}, S) ->
     % It may be being dialled: a pin that outlived its member would keep the next one from being.
     emit({disconnect, Name}, S).
 
-unreachable(#member{peer = #{name := Name} = Peer, status = Status, dialled = Dialled}, S0) ->
+unreachable(#member{peer = #{name := Name}, status = Status, dialled = Dialled} = Member, S0) ->
     S1 =
         case Status of
             up -> partisan_layer:neighbour_down(Name, neighbour_failed, S0);
             down -> S0
         end,
-    #{members := Members, given_up := GivenUp} = S1,
+    #{members := Members} = S1,
     case Dialled < option(redials, S1) of
         true ->
-            Member = #member{peer = Peer, dialled = Dialled + 1},
+            Lost = Member#member{status = down, dialled = Dialled + 1},
             Redial = {start_timer, {redial, Name}, partisan_layer:backoff(Dialled, S1)},
-            emit(Redial, S1#{members := Members#{Name := Member}});
+            emit(Redial, S1#{members := Members#{Name := Lost}});
         false ->
-            S1#{
-                members := maps:remove(Name, Members),
-                given_up := GivenUp#{Name => maps:get(incarnation, Peer)}
-            }
+            S1#{members := maps:remove(Name, Members)}
     end.
 
 depart_all(Departed, S) ->
     maps:fold(fun depart/3, S, Departed).
 
-depart(Name, Incarnation, #{departed := Departed0} = S0) ->
-    Departed = maps:update_with(Name, fun(I) -> max(I, Incarnation) end, Incarnation, Departed0),
-    S1 = S0#{departed := Departed},
-    case map_get(members, S1) of
+%% Only what ends a member here is remembered: otherwise two that forget it at different times would
+%% remind each other for ever.
+depart(Name, Incarnation, #{members := Members, departed := Departed} = S0) ->
+    case Members of
         #{Name := #member{peer = #{incarnation := Known}} = Member} when Known =< Incarnation ->
-            S2 = down(Member, S1#{members := maps:remove(Name, map_get(members, S1))}),
-            emit({count, neighbour_left}, S2);
+            S1 = S0#{
+                members := maps:remove(Name, Members), departed := Departed#{Name => Incarnation}
+            },
+            S2 = emit({start_timer, {departed, Name}, option(departure_kept, S1)}, S1),
+            emit({count, neighbour_left}, down(Member, S2));
         #{} ->
-            S1
+            S0
     end.
 
-members(Kind, #{self := Self, members := Members, departed := Departed}) ->
-    {members, Kind, [Self | [Peer || #member{peer = Peer} <- maps:values(Members)]], Departed}.
+members(Kind, #{departed := Departed} = S) ->
+    {members, Kind, all_met(S), Departed}.
 
-%% Equal on two members exactly when they know the same lives of the same names.
-digest(#{self := Self, members := Members, departed := Departed}) ->
-    Known = [Self | [Peer || #member{peer = Peer} <- maps:values(Members)]],
-    Lives = lists:sort([{Name, I} || #{name := Name, incarnation := I} <- Known]),
-    erlang:phash2({Lives, lists:sort(maps:to_list(Departed))}, 1 bsl 32).
+%% Equal on two members exactly when they have met the same incarnations of the same names.
+digest(S) ->
+    Met = [{Name, Incarnation} || #{name := Name, incarnation := Incarnation} <- all_met(S)],
+    erlang:phash2(lists:sort(Met), 1 bsl 32).
+
+all_met(#{self := Self, members := Members}) ->
+    [Self | [Peer || #member{peer = Peer, met = true} <- maps:values(Members)]].
 
 %% Internals: time, options.
 
@@ -243,5 +267,6 @@ defaults() ->
         exchange_soon => 500,
         redials => 10,
         redial_delay => 500,
-        redial_max => 30000
+        redial_max => 30000,
+        departure_kept => 600000
     }.
