@@ -140,12 +140,14 @@ handle_call({subscribe, Pid}, _From, Store = #store{subscribers = Subscribers}) 
     _ = monitor(process, Pid),
     {reply, ok, Store#store{subscribers = Subscribers#{Pid => read}}};
 handle_call(handover, From, Store) ->
-    {noreply, step(handover, Store#store{handover = From})}.
+    {noreply, step(handover, Store#store{handover = From})};
+handle_call(Unknown, _From, Store) ->
+    {reply, partisan_stray:call(Unknown), Store}.
 
 %% @private
 -spec handle_cast(term(), #store{}) -> {noreply, #store{}}.
-handle_cast(Unexpected, Store) ->
-    ?LOG_WARNING(#{event => unexpected_cast, process => ?MODULE, message => Unexpected}),
+handle_cast(Unknown, Store) ->
+    ok = partisan_stray:cast(Unknown),
     {noreply, Store}.
 
 %% @private
@@ -172,8 +174,8 @@ handle_info(subscribe_to_overlay, Store) ->
     {noreply, subscribe_to_overlay(Store)};
 handle_info({'DOWN', _, process, Pid, _}, Store = #store{subscribers = Subscribers}) ->
     {noreply, Store#store{subscribers = maps:remove(Pid, Subscribers)}};
-handle_info(Unexpected, Store) ->
-    ?LOG_WARNING(#{event => unexpected_message, process => ?MODULE, message => Unexpected}),
+handle_info(Unknown, Store) ->
+    ok = partisan_stray:message(Unknown),
     {noreply, Store}.
 
 %% Internals.

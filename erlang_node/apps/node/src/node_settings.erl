@@ -16,6 +16,7 @@
 -export([init/1]).
 -export([handle_call/3]).
 -export([handle_cast/2]).
+-export([handle_info/2]).
 
 -include_lib("kernel/include/logger.hrl").
 
@@ -46,14 +47,23 @@ init(#{revision := AtStart} = Config) ->
     {ok, Config}.
 
 %% @private
--spec handle_call({change, binary()}, gen_server:from(), node_config:t()) ->
-    {reply, ok | {error, string()}, node_config:t()}.
+-spec handle_call(term(), gen_server:from(), node_config:t()) ->
+    {reply, ok | {error, string() | unknown_request}, node_config:t()}.
 handle_call({change, Text}, _From, Config) ->
-    {reply, follow(node_config:changes(Text, Config), Config), Config}.
+    {reply, follow(node_config:changes(Text, Config), Config), Config};
+handle_call(Unknown, _From, Config) ->
+    {reply, partisan_stray:call(Unknown), Config}.
 
 %% @private
 -spec handle_cast(term(), node_config:t()) -> {noreply, node_config:t()}.
-handle_cast(_Unexpected, Config) ->
+handle_cast(Unknown, Config) ->
+    ok = partisan_stray:cast(Unknown),
+    {noreply, Config}.
+
+%% @private
+-spec handle_info(term(), node_config:t()) -> {noreply, node_config:t()}.
+handle_info(Unknown, Config) ->
+    ok = partisan_stray:message(Unknown),
     {noreply, Config}.
 
 %% Internals.

@@ -22,6 +22,7 @@
 -export([open/4]).
 %% What lanes report.
 -export([up/3]).
+-export([is_lane/2]).
 -export([exited/3]).
 %% The end.
 -export([close_all/1]).
@@ -198,6 +199,11 @@ up(Pid, #{name := Name} = Peer, #links{links = Links} = S) ->
         #{} ->
             {[], S}
     end.
+
+%% @doc Is this process one of the lanes, closing ones included?
+-spec is_lane(pid(), t()) -> boolean().
+is_lane(Pid, #links{lanes = Lanes}) ->
+    is_map_key(Pid, Lanes).
 
 %% @doc A lane has ended, by itself or because it was told to.
 -spec exited(pid(), Reason :: term(), t()) -> {[event()], t()}.

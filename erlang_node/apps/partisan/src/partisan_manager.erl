@@ -156,20 +156,23 @@ handle_call({subscribe, Pid}, _From, #state{subscribers = Subscribers} = State) 
         #{} -> {reply, ok, State#state{subscribers = Subscribers#{Pid => monitor(process, Pid)}}}
     end;
 handle_call(leave, From, State) ->
-    leave(From, State).
+    leave(From, State);
+handle_call(Unknown, _From, State) ->
+    {reply, partisan_stray:call(Unknown), State}.
 
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
 handle_cast({seek, Name}, State) ->
     {noreply, run([{find_route, Name}], State)};
-handle_cast(_Unexpected, State) ->
+handle_cast(Unknown, State) ->
+    ok = partisan_stray:cast(Unknown),
     {noreply, State}.
 
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
-handle_info({overlay, Peer, {measure, {Kind, _} = Message}}, State) when
+handle_info({overlay, #{name := _} = Peer, {measure, {Kind, _} = Message}}, State) when
     Kind =:= ping; Kind =:= pong
 ->
     {noreply, measure(Message, Peer, State)};
-handle_info({overlay, Peer, Message}, State) ->
+handle_info({overlay, #{name := _} = Peer, Message}, State) ->
     {noreply, heard(Message, Peer, State)};
 handle_info({timeout, Timer, Name}, #state{timers = Timers} = State) ->
     case Timers of
@@ -181,9 +184,15 @@ handle_info({timeout, Timer, Name}, #state{timers = Timers} = State) ->
     end;
 handle_info({lane_up, Pid, Peer}, State) ->
     {noreply, with_links(fun(Links) -> partisan_connections:up(Pid, Peer, Links) end, State)};
-handle_info({'EXIT', Pid, Reason}, State) ->
-    Exited = with_links(fun(Links) -> partisan_connections:exited(Pid, Reason, Links) end, State),
-    {noreply, left(Exited)};
+handle_info({'EXIT', Pid, Reason} = Message, #state{links = Links} = State) ->
+    case partisan_connections:is_lane(Pid, Links) of
+        true ->
+            Exit = fun(L) -> partisan_connections:exited(Pid, Reason, L) end,
+            {noreply, left(with_links(Exit, State))};
+        false ->
+            ok = partisan_stray:message(Message),
+            {noreply, State}
+    end;
 handle_info({link_idle, Name, Pid}, #state{links = Links} = State) ->
     {noreply, State#state{links = partisan_connections:idle(Name, Pid, Links)}};
 handle_info({'DOWN', _, process, Pid, _}, #state{subscribers = Subscribers} = State) ->
@@ -192,6 +201,9 @@ handle_info(leave_timeout, #state{leaving = {waiting, Waiting}} = State) ->
     ok = reply(Waiting, ok),
     {noreply, State#state{leaving = left}};
 handle_info(leave_timeout, State) ->
+    {noreply, State};
+handle_info(Unknown, State) ->
+    ok = partisan_stray:message(Unknown),
     {noreply, State}.
 
 %% Internals: the stack.

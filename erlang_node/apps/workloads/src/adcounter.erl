@@ -150,12 +150,14 @@ handle_call(status, _From, State) ->
 handle_call({members, Names}, _From, State) ->
     {reply, ok, observe(step({members, Names}, State))};
 handle_call(leave, _From, State) ->
-    {reply, ok, step(leave, State)}.
+    {reply, ok, step(leave, State)};
+handle_call(Unknown, _From, State) ->
+    {reply, partisan_stray:call(Unknown), State}.
 
 %% @private
 -spec handle_cast(term(), #adcounter{}) -> {noreply, #adcounter{}}.
-handle_cast(Unexpected, State) ->
-    ?LOG_WARNING(#{event => unexpected_cast, process => ?MODULE, message => Unexpected}),
+handle_cast(Unknown, State) ->
+    ok = partisan_stray:cast(Unknown),
     {noreply, State}.
 
 %% @private
@@ -165,8 +167,8 @@ handle_info({lasp_store, changed}, State) ->
 handle_info({timeout, _Ref, increment}, State) ->
     %% The newest replica first: an ad that has just reached its threshold is not shown again.
     {noreply, step({timer, increment}, observe(State))};
-handle_info(Unexpected, State) ->
-    ?LOG_WARNING(#{event => unexpected_message, process => ?MODULE, message => Unexpected}),
+handle_info(Unknown, State) ->
+    ok = partisan_stray:message(Unknown),
     {noreply, State}.
 
 %% Internals.

@@ -67,10 +67,13 @@ handle_call({unsubscribe, Topic, Pid}, _From, State) ->
 handle_call({publish, Topic, Message}, _From, #state{topics = Topics} = State) ->
     {reply, ok, run(partisan_topics:publish(Topic, Message, Topics), State)};
 handle_call({subscribers, Topic}, _From, #state{topics = Topics} = State) ->
-    {reply, partisan_topics:subscribers(Topic, Topics), State}.
+    {reply, partisan_topics:subscribers(Topic, Topics), State};
+handle_call(Unknown, _From, State) ->
+    {reply, partisan_stray:call(Unknown), State}.
 
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
-handle_cast(_Unexpected, State) ->
+handle_cast(Unknown, State) ->
+    ok = partisan_stray:cast(Unknown),
     {noreply, State}.
 
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
@@ -88,7 +91,8 @@ handle_info(tick, #state{topics = Topics} = State) ->
 handle_info({'DOWN', _, process, Pid, _}, #state{pids = Pids} = State) ->
     {_, Topics} = maps:get(Pid, Pids, {none, []}),
     {noreply, lists:foldl(fun(Topic, S) -> remove(Topic, Pid, S) end, State, Topics)};
-handle_info(_Unexpected, State) ->
+handle_info(Unknown, State) ->
+    ok = partisan_stray:message(Unknown),
     {noreply, State}.
 
 %% Internals.

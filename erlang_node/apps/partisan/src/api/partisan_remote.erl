@@ -130,10 +130,13 @@ handle_call(counts, _From, State) ->
         calls => map_size(State#state.calls),
         watched => partisan_watch:size(State#state.watch)
     },
-    {reply, Counts, State}.
+    {reply, Counts, State};
+handle_call(Unknown, _From, State) ->
+    {reply, partisan_stray:call(Unknown), State}.
 
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
-handle_cast(_Unexpected, State) ->
+handle_cast(Unknown, State) ->
+    ok = partisan_stray:cast(Unknown),
     {noreply, State}.
 
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
@@ -163,7 +166,8 @@ handle_info({retry, Node}, #state{watch = Watch, retries = Retries} = State0) ->
         true -> {noreply, ask(Node, State)};
         false -> {noreply, State}
     end;
-handle_info(_Unexpected, State) ->
+handle_info(Unknown, State) ->
+    ok = partisan_stray:message(Unknown),
     {noreply, State}.
 
 %% Internals: what other nodes say.

@@ -105,15 +105,19 @@ init([]) ->
         labels = partisan_labels:new(Self)
     }}.
 
--spec handle_call({send, partisan_ack_sender:request()}, gen_server:from(), #state{}) ->
-    {noreply, #state{}, timeout()}.
+-spec handle_call(term(), gen_server:from(), #state{}) -> {noreply, #state{}, timeout()}.
 handle_call({send, Request}, From, #state{sender = Sender, labels = Labels} = State) ->
-    sent(partisan_ack_sender:send(From, Request, Labels, Sender), State).
+    sent(partisan_ack_sender:send(From, Request, Labels, Sender), State);
+handle_call(Unknown, From, State) ->
+    ok = gen_server:reply(From, partisan_stray:call(Unknown)),
+    next(State).
 
--spec handle_cast({reconnected, partisan_peer:name(), atom()}, #state{}) ->
-    {noreply, #state{}, timeout()}.
+-spec handle_cast(term(), #state{}) -> {noreply, #state{}, timeout()}.
 handle_cast({reconnected, Node, ChannelName}, #state{sender = Sender, labels = Labels} = State) ->
-    sent(partisan_ack_sender:reconnected(Node, ChannelName, Labels, Sender), State).
+    sent(partisan_ack_sender:reconnected(Node, ChannelName, Labels, Sender), State);
+handle_cast(Unknown, State) ->
+    ok = partisan_stray:cast(Unknown),
+    next(State).
 
 -spec handle_info(partisan_ack_stream:msg() | term(), #state{}) -> {noreply, #state{}, timeout()}.
 handle_info({open, Stream, ReplyTo}, #state{receiver = Receiver, labels = Labels} = State) ->
@@ -138,7 +142,10 @@ handle_info(poll, #state{receiver = Receiver, labels = Labels} = State) ->
     received(partisan_ack_receiver:deliver_held(Labels, Receiver), State#state{polling = false});
 handle_info(timeout, #state{receiver = Receiver} = State) ->
     % The mailbox is empty: acknowledge what has come since.
-    {noreply, arm(State#state{receiver = partisan_ack_receiver:acknowledge(Receiver)}), infinity}.
+    {noreply, arm(State#state{receiver = partisan_ack_receiver:acknowledge(Receiver)}), infinity};
+handle_info(Unknown, State) ->
+    ok = partisan_stray:message(Unknown),
+    next(State).
 
 %% Internals.
 

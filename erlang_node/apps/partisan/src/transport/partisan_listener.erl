@@ -95,8 +95,8 @@ init([]) ->
             {stop, {cannot_listen, Ip, Port, inet:format_error(Reason)}}
     end.
 
--spec handle_call({established, key()}, gen_server:from(), #state{}) ->
-    {reply, none | pid(), #state{}}.
+-spec handle_call(term(), gen_server:from(), #state{}) ->
+    {reply, none | pid() | {error, unknown_request}, #state{}}.
 handle_call({established, Key}, {Pid, _}, State) ->
     #state{strangers = Strangers, members = Members, lanes = Lanes} = State,
     Predecessor = maps:get(Key, Lanes, none),
@@ -105,13 +105,18 @@ handle_call({established, Key}, {Pid, _}, State) ->
         members = Members#{Pid => Key},
         lanes = Lanes#{Key => Pid}
     },
-    {reply, Predecessor, next_acceptor(counted(State1))}.
+    {reply, Predecessor, next_acceptor(counted(State1))};
+handle_call(Unknown, _From, State) ->
+    {reply, partisan_stray:call(Unknown), State}.
 
--spec handle_cast(accept | {accepted, pid()}, #state{}) -> {noreply, #state{}}.
+-spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
 handle_cast(accept, State) ->
     {noreply, next_acceptor(State)};
 handle_cast({accepted, Pid}, #state{acceptor = Pid, strangers = Strangers} = State) ->
-    {noreply, next_acceptor(State#state{acceptor = none, strangers = Strangers#{Pid => []}})}.
+    {noreply, next_acceptor(State#state{acceptor = none, strangers = Strangers#{Pid => []}})};
+handle_cast(Unknown, State) ->
+    ok = partisan_stray:cast(Unknown),
+    {noreply, State}.
 
 -spec handle_info(term(), #state{}) -> {noreply, #state{}} | {stop, term(), #state{}}.
 handle_info({'EXIT', Pid, Reason}, #state{acceptor = Pid} = State) ->
@@ -134,8 +139,11 @@ handle_info({'EXIT', Pid, _}, #state{members = Members, lanes = Lanes} = State) 
     {noreply, counted(State#state{members = OtherMembers, lanes = OtherLanes})};
 handle_info(accept_again, State) ->
     {noreply, next_acceptor(State)};
-handle_info({'EXIT', _, Reason}, State) ->
-    {stop, Reason, State}.
+handle_info({'EXIT', Socket, Reason}, #state{socket = Socket} = State) ->
+    {stop, Reason, State};
+handle_info(Unknown, State) ->
+    ok = partisan_stray:message(Unknown),
+    {noreply, State}.
 
 -spec terminate(term(), #state{}) -> ok.
 terminate(_Reason, #state{socket = Socket}) ->

@@ -1,0 +1,17 @@
+%%% @doc What the long-lived processes of a node do not know does not end them.
+-module(node_stray_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+stray_test_() ->
+    {setup, fun partisan_metrics:init/0, fun(_) ->
+        [{atom_to_list(Module), fun() -> survives(Module) end}
+         || Module <- [lasp_store, adcounter, node_settings]]
+    end}.
+
+%% The callbacks alone: none of these looks at the state for what it does not know.
+survives(Module) ->
+    From = {self(), make_ref()},
+    ?assertEqual({reply, {error, unknown_request}, state}, Module:handle_call(stray, From, state)),
+    ?assertEqual({noreply, state}, Module:handle_cast(stray, state)),
+    ?assertEqual({noreply, state}, Module:handle_info({make_ref(), late_answer}, state)).

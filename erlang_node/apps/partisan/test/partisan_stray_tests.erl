@@ -1,0 +1,73 @@
+%%% @doc What a process of the runtime does not know neither ends it nor goes unseen.
+-module(partisan_stray_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-import(partisan_test_cluster, [call/4, name/1, await/1]).
+
+%% On the nodes.
+-export([stray/1]).
+
+-define(PROCESSES, [
+    partisan_listener, partisan_manager, partisan_acks, partisan_remote, partisan_pubsub
+]).
+
+stray_test_() ->
+    {timeout, 120, {setup, fun form/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
+        [
+            {"from this node", {timeout, 60, fun() -> from_here(Nodes) end}},
+            {"from another node", {timeout, 60, fun() -> from_elsewhere(Nodes) end}}
+        ]
+    end}}.
+
+form() ->
+    Nodes = partisan_test_cluster:start(2, #{}),
+    ok = await(fun() -> lists:all(fun(N) -> call(N, partisan, joined, []) end, Nodes) end),
+    Nodes.
+
+from_here([A, B]) ->
+    Before = processes_of(B),
+    [
+        ?assertEqual({error, unknown_request}, call(B, ?MODULE, stray, [Process]))
+     || Process <- ?PROCESSES
+    ],
+    ?assertEqual(Before, processes_of(B)),
+    % Of each kind, of each process.
+    Counted = [
+        call(B, partisan_metrics, value, [partisan_stray_messages_total, [Process, Kind]])
+     || Process <- ?PROCESSES, Kind <- [call, cast, message]
+    ],
+    ?assert(lists:all(fun(N) -> N > 0 end, Counted)),
+    works(A, B).
+
+from_elsewhere([A, B]) ->
+    Before = processes_of(B),
+    [
+        ?assertEqual(ok, call(A, partisan, forward, [name(B), Process, Message, #{ack => Ack}]))
+     || Process <- ?PROCESSES,
+        Message <- [hello, {hello, there}, {'$gen_cast', hello}, {'EXIT', self(), killed}],
+        Ack <- [true, false]
+    ],
+    works(A, B),
+    ?assertEqual(Before, processes_of(B)).
+
+stray(Process) ->
+    Pid = whereis(Process),
+    Pid ! stray,
+    Pid ! {'EXIT', self(), stray},
+    Pid ! {overlay, not_a_peer, {measure, {ping, 1}}},
+    Pid ! {make_ref(), late_answer},
+    ok = gen_server:cast(Process, stray),
+    % It answers, and OTP's own tools find it.
+    Answer = gen_server:call(Process, stray),
+    _ = sys:get_state(Process),
+    Answer.
+
+processes_of(Node) ->
+    [{Process, call(Node, erlang, whereis, [Process])} || Process <- ?PROCESSES].
+
+works(A, B) ->
+    ok = call(B, partisan_test_sink, start, [sink]),
+    ok = call(A, partisan, forward, [name(B), sink, arrived, #{ack => true}]),
+    ?assertEqual([arrived], call(B, partisan_test_sink, take, [sink, 1])),
+    ok = call(B, partisan_test_sink, stop, [sink]).
