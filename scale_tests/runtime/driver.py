@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +33,8 @@ def run(line: Wire, jobs: Sequence[Job], say: Callable[[str], None]) -> Iterator
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         file = Path(directory, "plan")
         file.write_text(plan_text(line, jobs))
-        paths = sorted(str(path) for path in ERLANG.glob("_build/default/lib/*/ebin"))
+        built = Path(os.environ.get("REBAR_BASE_DIR", ERLANG / "_build"))
+        paths = sorted(str(path) for path in built.glob("default/lib/*/ebin"))
         argv = ["erl", "-noshell", "-pa", *paths, "-run", "bench_driver", "main", str(file)]
         with subprocess.Popen(
             argv, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True

@@ -1,9 +1,9 @@
 %%% @doc The receiving end of one connection: waits for it, checks who comes, delivers what comes.
 %%%
-%%% It reads as fast as the receivers keep up, and no faster. Frames come in windows sized by what
-%%% frames have lately weighed; after each window it looks at the message queues of the processes
-%%% it has delivered to, and while one of them is too long it leaves the rest to the kernel, whose
-%%% full buffers hold back the sender's lane and, in the end, the sender itself.
+%%% It reads as fast as the receivers keep up, and no faster. Frames come in windows ({@link
+%%% partisan_inflow}); before a window ends it checks the message queues of the processes it has
+%%% delivered to, and while one of them is too long it leaves the rest to the kernel, whose full
+%%% buffers hold back the sender's lane and, in the end, the sender itself.
 %%%
 %%% A server's process may be the receiver of thousands of connections. Their windows together are
 %%% no more than it may have waiting, or a frame each; and while it is behind they look at it about
@@ -14,9 +14,6 @@
 -export([init/1]).
 -export([resume/1]).
 
-%% What a window may weigh, and how many frames it may have.
--define(WINDOW_BYTES, 262144).
--define(WINDOW_FRAMES, 128).
 %% How often to look whether a congested receiver has caught up, in milliseconds: at first, and, as
 %% it takes longer, as rarely as this, or as there are connections.
 -define(POLL_MIN, 1).
@@ -29,9 +26,8 @@
     peer :: partisan_peer:t(),
     channel :: partisan_channel:t(),
     version :: partisan_version:t(),
-    % The present window: its frames, their bytes so far, and who got something.
-    window = 1 :: pos_integer(),
-    bytes = 0 :: non_neg_integer(),
+    inflow = partisan_inflow:new() :: partisan_inflow:t(),
+    % Who got something since the last grant.
     receivers = #{} :: #{partisan_ref:destination() => pid()},
     doze = partisan_doze:new() :: partisan_doze:t()
 }).
@@ -116,9 +112,13 @@ succeed(Predecessor) ->
         {'DOWN', Monitor, process, Predecessor, _} -> ok
     end.
 
-read(#inbound{socket = Socket, window = Window} = Inbound, Options) ->
-    case partisan_socket:setopts(Socket, Options ++ [{active, Window}]) of
-        ok -> loop(Inbound#inbound{bytes = 0, receivers = #{}});
+%% More than a connection's share of what may wait for a receiver is never granted.
+read(#inbound{socket = Socket, inflow = Inflow} = Inbound, Options) ->
+    Connections = max(1, partisan_listener:connections()),
+    Share = partisan_config:get(mailbox_messages) div Connections,
+    {More, Granted} = partisan_inflow:grant(Share, Inflow),
+    case partisan_socket:setopts(Socket, Options ++ [{active, More} || More > 0]) of
+        ok -> loop(Inbound#inbound{inflow = Granted, receivers = #{}});
         {error, _} -> partisan_socket:close(Socket)
     end.
 
@@ -133,8 +133,9 @@ loop(#inbound{socket = Socket, doze = Doze} = Inbound) ->
             finish(Inbound);
         Message ->
             case partisan_socket:event(Message, Socket) of
-                {data, Data} -> loop(frame(Data, Inbound));
-                passive -> look_around(?POLL_MIN, Inbound);
+                {data, Data} -> data(Data, Inbound);
+                % How many frames are left is known without it.
+                passive -> loop(Inbound);
                 other -> loop(Inbound);
                 closed -> partisan_socket:close(Socket);
                 {error, Reason} -> broken(Reason, Inbound)
@@ -150,10 +151,18 @@ broken(Reason, #inbound{socket = Socket, peer = #{name := Name}}) ->
         partisan_refusals:tell(message, "a message of ~ts exceeds message_bytes", [Name]),
     partisan_socket:close(Socket).
 
-frame(Data, #inbound{bytes = Bytes} = Inbound) ->
+data(Data, #inbound{inflow = Inflow} = Inbound) ->
+    {Next, Taken} = partisan_inflow:taken(byte_size(Data), Inflow),
+    Delivered = frame(Data, Inbound#inbound{inflow = Taken}),
+    case Next of
+        go_on -> loop(Delivered);
+        check -> check(Delivered);
+        wait -> look_around(?POLL_MIN, Delivered)
+    end.
+
+frame(Data, Inbound) ->
     % With the four bytes of the length, which the socket has taken off.
-    Size = byte_size(Data) + 4,
-    deliver(partisan_frame:decode(Data), Size, Inbound#inbound{bytes = Bytes + Size}).
+    deliver(partisan_frame:decode(Data), byte_size(Data) + 4, Inbound).
 
 deliver({message, Destination, Message}, Size, Inbound) ->
     to(Destination, Message, Size, Inbound);
@@ -190,9 +199,15 @@ to(Destination, Message, Size, #inbound{channel = Channel, receivers = Receivers
             Inbound#inbound{receivers = Receivers#{Destination => Receiver}}
     end.
 
-%% Between two windows.
-look_around(Poll, #inbound{receivers = Receivers} = Inbound) ->
-    case lists:any(fun partisan_mailbox:is_congested/1, maps:values(Receivers)) of
+check(Inbound) ->
+    case is_congested(Inbound) of
+        true -> loop(Inbound);
+        false -> read(Inbound, [])
+    end.
+
+%% At the end of a window.
+look_around(Poll, Inbound) ->
+    case is_congested(Inbound) of
         true ->
             % Jittered: the others have been waiting for as long.
             receive
@@ -200,16 +215,14 @@ look_around(Poll, #inbound{receivers = Receivers} = Inbound) ->
             after Poll div 2 + rand:uniform(Poll) -> look_around(next_poll(Poll), Inbound)
             end;
         false ->
-            read(Inbound#inbound{window = next_window(Inbound)}, [])
+            read(Inbound, [])
     end.
+
+is_congested(#inbound{receivers = Receivers}) ->
+    lists:any(fun partisan_mailbox:is_congested/1, maps:values(Receivers)).
 
 next_poll(Poll) ->
     min(2 * Poll, max(?POLL_MAX, partisan_listener:connections())).
-
-next_window(#inbound{window = Window, bytes = Bytes}) ->
-    Average = max(1, Bytes div Window),
-    Share = partisan_config:get(mailbox_messages) div max(1, partisan_listener:connections()),
-    max(1, lists:min([2 * Window, ?WINDOW_FRAMES, ?WINDOW_BYTES div Average, Share])).
 
 %% A successor waits: take what has arrived, without waiting for more, and go.
 finish(#inbound{socket = Socket} = Inbound) ->

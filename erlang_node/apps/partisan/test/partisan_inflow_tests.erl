@@ -1,0 +1,130 @@
+%%% @doc How many frames may come unchecked, as properties; and a socket that is never stopped while
+%%% its receivers keep up.
+-module(partisan_inflow_tests).
+
+-include_lib("proper/include/proper.hrl").
+-include_lib("eunit/include/eunit.hrl").
+
+-import(partisan_test_cluster, [call/4, name/1, await/1]).
+
+%% On the nodes.
+-export([watch/0, stopped/0]).
+
+-define(BYTES, 262144).
+-define(FRAMES, 128).
+-define(LARGE, 65536).
+-define(MESSAGES, 40).
+
+properties_test_() ->
+    [
+        {timeout, 60, ?_assert(proper:quickcheck(Property, [{numtests, 500}, {to_file, user}]))}
+     || Property <- [prop_bounded(), prop_never_stops()]
+    ].
+
+%% However receivers fare: what may come unchecked is the share of the connection, or one frame; and
+%% a socket that waits has delivered all of it.
+prop_bounded() ->
+    ?FORALL({Most, Frames}, {range(0, 200), list({frame_size(), boolean()})}, begin
+        {More, Opened} = partisan_inflow:grant(Most, partisan_inflow:new()),
+        run(Frames, Most, More, Opened, fun(Left) -> Left =< max(1, min(Most, ?FRAMES)) end)
+    end).
+
+run([], _Most, _Left, _Inflow, _Bounded) ->
+    true;
+run([{Size, Congested} | Frames], Most, Left, Inflow, Bounded) ->
+    {Next, Taken} = partisan_inflow:taken(Size, Inflow),
+    (Next =:= wait) =:= (Left =:= 1) andalso
+        case {Next, Congested} of
+            {check, false} -> granted(Frames, Most, Left - 1, Taken, Bounded);
+            % It waits until there is no congestion.
+            {wait, _} -> granted(Frames, Most, 0, Taken, Bounded);
+            _ -> run(Frames, Most, Left - 1, Taken, Bounded)
+        end.
+
+granted(Frames, Most, Left, Taken, Bounded) ->
+    {More, Inflow} = partisan_inflow:grant(Most, Taken),
+    Bounded(Left + More) andalso run(Frames, Most, Left + More, Inflow, Bounded).
+
+%% Without congestion a window of frames of one size that holds two of them never ends.
+prop_never_stops() ->
+    ?FORALL({Size, Count}, {range(1, ?BYTES div 2), range(10, 500)}, begin
+        {_, First} = partisan_inflow:grant(?FRAMES, partisan_inflow:new()),
+        {wait, Taken} = partisan_inflow:taken(Size, First),
+        {_, Opened} = partisan_inflow:grant(?FRAMES, Taken),
+        never_stops(Count, Size, Opened)
+    end).
+
+never_stops(0, _Size, _Inflow) ->
+    true;
+never_stops(Count, Size, Inflow) ->
+    case partisan_inflow:taken(Size, Inflow) of
+        {wait, _} ->
+            false;
+        {go_on, Taken} ->
+            never_stops(Count - 1, Size, Taken);
+        {check, Taken} ->
+            {_, Granted} = partisan_inflow:grant(?FRAMES, Taken),
+            never_stops(Count - 1, Size, Granted)
+    end.
+
+frame_size() ->
+    oneof([range(1, 100), range(1, 10000000)]).
+
+%% On sockets.
+
+never_stopped_test_() ->
+    {setup, fun() -> partisan_test_cluster:start(2, #{}) end, fun partisan_test_cluster:stop/1,
+        fun(Nodes) -> {timeout, 60, fun() -> never_stopped(Nodes) end} end}.
+
+%% One message at a time, so that the receiver has always kept up: its socket is not stopped once.
+never_stopped([A, B]) ->
+    ok = await(fun() -> call(A, partisan, neighbours, []) =:= [name(B)] end),
+    ok = call(B, partisan_test_sink, start, [sink]),
+    Send = fun(Count) ->
+        [
+            ok = call(A, partisan, forward, [name(B), sink, rand:bytes(?LARGE), #{ack => true}])
+         || _ <- lists:seq(1, Count)
+        ]
+    end,
+    % The window grows to what these messages weigh.
+    _ = Send(10),
+    ok = call(B, ?MODULE, watch, []),
+    _ = Send(?MESSAGES),
+    ?assertEqual(#{messages => ?MESSAGES, stops => 0}, call(B, ?MODULE, stopped, [])).
+
+%% Counts the large messages of this node's connections, and how often those were stopped.
+watch() ->
+    Counter = spawn(fun() ->
+        true = register(?MODULE, self()),
+        count(#{})
+    end),
+    Connections = [
+        Pid
+     || Pid <- processes(),
+        {dictionary, Dictionary} <- [process_info(Pid, dictionary)],
+        {'$initial_call', {partisan_inbound, init, 1}} <- Dictionary
+    ],
+    [1 = erlang:trace(Pid, true, ['receive', {tracer, Counter}]) || Pid <- Connections],
+    ok.
+
+count(Sockets) ->
+    receive
+        {trace, _, 'receive', {tcp, Socket, Data}} when byte_size(Data) >= ?LARGE ->
+            {Messages, Stops} = maps:get(Socket, Sockets, {0, 0}),
+            count(Sockets#{Socket => {Messages + 1, Stops}});
+        {trace, _, 'receive', {tcp_passive, Socket}} when is_map_key(Socket, Sockets) ->
+            {Messages, Stops} = map_get(Socket, Sockets),
+            count(Sockets#{Socket => {Messages, Stops + 1}});
+        {stopped, From} ->
+            {Messages, Stops} = lists:unzip(maps:values(Sockets)),
+            From ! #{messages => lists:sum(Messages), stops => lists:sum(Stops)};
+        _ ->
+            count(Sockets)
+    end.
+
+stopped() ->
+    % Everything that has been traced is in the counter's mailbox by then.
+    Delivered = erlang:trace_delivered(all),
+    receive {trace_delivered, all, Delivered} -> ok end,
+    ?MODULE ! {stopped, self()},
+    receive #{} = Counted -> Counted end.
