@@ -4,7 +4,8 @@
 %%% SIGTERM makes the emulator stop its applications in the reverse of the order in which they were
 %%% started. This one comes first: before any process is stopped, the workload hands over what only
 %%% this node knows. Then `partisan' leaves the overlay and sends what is queued. Both together take
-%%% a few seconds at most, well within a pod's grace period of thirty.
+%%% a few seconds at most, well within a pod's grace period of thirty. A node of a cluster that is
+%%% being deleted ends at once instead.
 -module(node_app).
 -behaviour(application).
 
@@ -41,9 +42,21 @@ start(_Type, _Arguments) ->
 
 %% @private
 -spec prep_stop(node_config:t()) -> node_config:t().
-prep_stop(Config = #{workload := none}) ->
+prep_stop(Config) ->
+    %% To stop the applications takes as long as to start them.
+    _ = partisan:dissolved() andalso erlang:halt(0, [{flush, false}]),
+    hand_over(Config).
+
+%% @private
+-spec stop(node_config:t()) -> ok.
+stop(_Config) ->
+    ok.
+
+%% Internals.
+
+hand_over(Config = #{workload := none}) ->
     Config;
-prep_stop(Config = #{workload := {Module, _}}) ->
+hand_over(Config = #{workload := {Module, _}}) ->
     ?LOG_NOTICE(#{event => node_stopping}),
     %% Without its supervisor the node does not stop in order, but because something has failed.
     _ = whereis(node_sup) =:= undefined andalso node_last_words:say_failure(),
@@ -54,13 +67,6 @@ prep_stop(Config = #{workload := {Module, _}}) ->
         exit:Reason -> ?LOG_WARNING(#{event => handover_failed, reason => Reason})
     end,
     Config.
-
-%% @private
--spec stop(node_config:t()) -> ok.
-stop(_Config) ->
-    ok.
-
-%% Internals.
 
 %% Before the rest is loaded: a probe that comes meanwhile is answered as soon as the node has
 %% joined, and need not come again.

@@ -1,4 +1,4 @@
-%%% @doc What the node answers over HTTP: probes, metrics, its view, its status; and the two orders
+%%% @doc What the node answers over HTTP: probes, metrics, its view, its status; and the orders
 %%% that it takes from who has the token of the cluster.
 -module(node_http).
 
@@ -44,6 +44,7 @@ allowed(<<"/overlay">>) -> <<"GET">>;
 allowed(<<"/status">>) -> <<"GET">>;
 allowed(<<"/workload/start">>) -> <<"POST">>;
 allowed(<<"/configuration">>) -> <<"POST">>;
+allowed(<<"/dissolve">>) -> <<"POST">>;
 allowed(_) -> none.
 
 respond(<<"/livez">>, _Request, Workload) ->
@@ -75,7 +76,10 @@ act(<<"/configuration">>, Body, _Workload) ->
     case node_settings:change(Body) of
         ok -> node_http_server:text(200, "in force");
         {error, Reason} -> node_http_server:text(400, Reason)
-    end.
+    end;
+act(<<"/dissolve">>, _Body, _Workload) ->
+    ok = partisan:dissolve(),
+    node_http_server:text(202, "the nodes keep still").
 
 start_workload(_Run, none) ->
     node_http_server:text(409, "this node has no workload");

@@ -119,6 +119,12 @@ tls_status(Credentials) -> Credentials.
 workload_status(none) ->
     #{sync_payload_bytes => 0, workload => null};
 workload_status(Module) ->
+    case partisan:dissolved() of
+        true -> workload_status(none);
+        false -> workload_report(Module)
+    end.
+
+workload_report(Module) ->
     #{sync_payload_bytes => workload:sent_payload(Module), workload => Module:status()}.
 
 otp() ->

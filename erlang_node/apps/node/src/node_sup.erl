@@ -1,5 +1,5 @@
-%%% @doc The processes of a node beside the runtime: the workload, the settings that may change and
-%%% the HTTP server. None needs another to be restarted.
+%%% @doc The processes of a node beside the runtime: the workload, what stops it when the cluster is
+%%% deleted, the settings that may change and the HTTP server. None needs another to be restarted.
 -module(node_sup).
 -behaviour(supervisor).
 
@@ -16,7 +16,7 @@ start_link(Config, Socket) ->
     {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
 init({Config, Socket}) ->
     Flags = #{strategy => one_for_one, intensity => 5, period => 60},
-    {ok, {Flags, workload(Config) ++ [settings(Config), http(Config, Socket)]}}.
+    {ok, {Flags, workload(Config) ++ [dissolution(), settings(Config), http(Config, Socket)]}}.
 
 %% Internals.
 
@@ -30,6 +30,9 @@ workload(#{workload := {Module, Options}}) ->
             start => {workload_sup, start_link, [Module, Options]}
         }
     ].
+
+dissolution() ->
+    #{id => node_dissolution, start => {node_dissolution, start_link, []}}.
 
 settings(Config) ->
     #{id => node_settings, start => {node_settings, start_link, [Config]}}.

@@ -77,6 +77,44 @@ switch() ->
         ?T:stop(Formed)
     end.
 
+dissolve_test_() ->
+    {timeout, 120, fun dissolve/0}.
+
+%% A cluster that is being deleted: the order needs the token, one node is enough, and from then on
+%% the nodes keep still, live, and end without a hand-over.
+dissolve() ->
+    New = ?T:new(4),
+    Formed = lists:foldl(fun ?T:start/2, New, ?T:names(New)),
+    try
+        ok = await_joined(Formed),
+        {202, _, _} = ?T:post(0, "/workload/start", start_request(Formed), Formed),
+        ok = await_value(1, Formed),
+        ?assertMatch({401, _, _}, ?T:post(1, "/dissolve", {[], ""}, Formed)),
+        ?assertNot(dissolved(1, Formed)),
+        {202, _, _} = ?T:post(1, "/dissolve", ?T:authorized("", Formed), Formed),
+        ok = ?T:await(fun() -> lists:all(fun(I) -> dissolved(I, Formed) end, ?T:names(Formed)) end),
+        ok = ?T:await(fun() -> not lists:any(fun(I) -> works(I, Formed) end, ?T:names(Formed)) end),
+        [
+            begin
+                ?assertMatch({200, _, _}, ?T:get(I, "/livez", Formed)),
+                ?assertMatch(#{<<"workload">> := null}, ?T:status(I, Formed))
+            end
+         || I <- ?T:names(Formed)
+        ],
+        %% Once more changes nothing.
+        {202, _, _} = ?T:post(1, "/dissolve", ?T:authorized("", Formed), Formed),
+        Ended = lists:foldl(fun ?T:terminate/2, Formed, ?T:names(Formed)),
+        ?assertEqual(#{}, maps:get(nodes, Ended))
+    after
+        ?T:stop(Formed)
+    end.
+
+dissolved(I, Cluster) ->
+    ?T:call(I, partisan, dissolved, [], Cluster).
+
+works(I, Cluster) ->
+    ?T:call(I, erlang, whereis, [workload_sup], Cluster) =/= undefined.
+
 %% The store finds the overlay again after the runtime's processes were started anew.
 restarted_runtime_test_() ->
     {timeout, 120, fun restarted_runtime/0}.

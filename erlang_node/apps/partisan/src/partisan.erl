@@ -29,6 +29,8 @@
 -export([incarnation/0]).
 -export([join/1]).
 -export([leave/0]).
+-export([dissolve/0]).
+-export([dissolved/0]).
 -export([switch/1]).
 -export([reconfigure/1]).
 -export([members/0]).
@@ -90,6 +92,18 @@ join(Peers) ->
 -spec leave() -> ok.
 leave() ->
     partisan_manager:leave().
+
+%% @doc The cluster is being deleted: has every node know it. From then on nodes repair nothing, and
+%% nothing can be sent; subscribers ({@link subscribe/1}) get `{partisan, dissolved}'. A node cannot
+%% come back from it but by a restart.
+-spec dissolve() -> ok.
+dissolve() ->
+    partisan_manager:dissolve().
+
+%% @doc Has this node learnt that the cluster is being deleted?
+-spec dissolved() -> boolean().
+dissolved() ->
+    partisan_view:dissolved().
 
 %% @doc Moves this node to another overlay, or other parameters, while everything runs; do so on
 %% every node. It keeps its neighbours until it has others, and what is under way arrives.
@@ -266,7 +280,7 @@ broadcast(RegisteredName, Message, Options) when map_size(Options) =:= 0 ->
     broadcast(RegisteredName, Message).
 
 %% @doc The process gets `{partisan, {neighbour_up, Name}}' and `{partisan, {neighbour_down, Name}}'
-%% from now on, beginning with the present neighbours.
+%% from now on, beginning with the present neighbours; `{partisan, dissolved}' at the end.
 -spec subscribe(pid()) -> ok.
 subscribe(Pid) ->
     partisan_manager:subscribe(Pid).

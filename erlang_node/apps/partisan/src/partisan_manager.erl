@@ -10,6 +10,7 @@
 -export([start_link/0]).
 -export([join/1]).
 -export([leave/0]).
+-export([dissolve/0]).
 -export([reconfigure/1]).
 -export([broadcast/2]).
 -export([subscribe/1]).
@@ -58,6 +59,11 @@ reconfigure(Changes) ->
 -spec leave() -> ok.
 leave() ->
     gen_server:call(?MODULE, leave, infinity).
+
+%% @doc Has every node know that the cluster is being deleted.
+-spec dissolve() -> ok.
+dissolve() ->
+    gen_server:call(?MODULE, dissolve, infinity).
 
 %% @doc Delivers a message to the process of that name on every node, this one included.
 -spec broadcast(Destination :: atom(), Message :: term()) -> ok.
@@ -155,6 +161,8 @@ handle_call({subscribe, Pid}, _From, #state{subscribers = Subscribers} = State) 
         #{Pid := _} -> {reply, ok, State};
         #{} -> {reply, ok, State#state{subscribers = Subscribers#{Pid => monitor(process, Pid)}}}
     end;
+handle_call(dissolve, _From, State) ->
+    {reply, ok, run([dissolve], State)};
 handle_call(leave, From, State) ->
     leave(From, State);
 handle_call(Unknown, _From, State) ->
@@ -270,6 +278,12 @@ effect({route, Name, Neighbour}, S) ->
 effect({no_route, Name}, S) ->
     ok = partisan_view:remove_route(Name),
     {[], tell_seekers(Name, {error, no_route}, S)};
+effect(dissolved, #state{links = Links, timers = Timers, subscribers = Subscribers} = S) ->
+    ok = partisan_view:dissolve(),
+    lists:foreach(fun cancel/1, maps:values(Timers)),
+    lists:foreach(fun(Pid) -> Pid ! {partisan, dissolved} end, maps:keys(Subscribers)),
+    % What is queued goes out first, and with it the order.
+    {[], S#state{links = partisan_connections:close_all(Links), timers = #{}, leaving = left}};
 effect({deliver, {Destination, Message}}, S) ->
     ok = partisan:deliver(Destination, Message, overlay),
     {[], S}.

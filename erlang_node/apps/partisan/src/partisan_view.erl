@@ -10,12 +10,14 @@
 -export([members/0]).
 -export([neighbours/0]).
 -export([info/0]).
+-export([dissolved/0]).
 -export([known_route/1]).
 %% For the manager.
 -export([publish/2]).
 -export([add_route/2]).
 -export([remove_route/1]).
 -export([count/1]).
+-export([dissolve/0]).
 %% For metrics.
 -export([joined_sample/0]).
 -export([joined_at_sample/0]).
@@ -28,6 +30,7 @@
 -spec init() -> ok.
 init() ->
     ?VIEW = ets:new(?VIEW, [named_table, public, set, {read_concurrency, true}]),
+    true = ets:insert(?VIEW, {dissolved, false}),
     ok = write([], #{kind => none, former => none, joined => false, active => [], passive => []}),
     Gauges = [
         {partisan_overlay_joined, "Is this node a member of the overlay?", joined_sample},
@@ -51,6 +54,11 @@ init() ->
     ).
 
 %% What is known.
+
+%% @doc Has this node learnt that the cluster is being deleted? No while the runtime does not run.
+-spec dissolved() -> boolean().
+dissolved() ->
+    ets:whereis(?VIEW) =/= undefined andalso ets:lookup_element(?VIEW, dissolved, 2).
 
 %% @doc The names of all members this node knows, itself included.
 -spec members() -> [partisan_peer:name()].
@@ -98,6 +106,12 @@ add_route(Name, Neighbour) ->
 -spec remove_route(partisan_peer:name()) -> ok.
 remove_route(Name) ->
     true = ets:delete(?VIEW, {route, Name}),
+    ok.
+
+%% @doc Makes it known that the cluster is being deleted.
+-spec dissolve() -> ok.
+dissolve() ->
+    true = ets:insert(?VIEW, {dissolved, true}),
     ok.
 
 %% @doc Counts an event of the overlay or, where it is one, of the broadcast layer.

@@ -44,6 +44,21 @@ long_cut_test_() ->
      || Kind <- ?KINDS
     ].
 
+dissolve_test_() ->
+    [{"dissolved: " ++ atom_to_list(Kind), ?_test(dissolve(Kind))} || Kind <- ?KINDS].
+
+%% The order reaches every node, and from then on none sends anything, whatever fails; one that
+%% starts after that gets the order for an answer.
+dissolve(Kind) ->
+    Count = fun(What, Sim) -> maps:get(What, partisan_sim:stats(Sim), 0) end,
+    Sim0 = partisan_sim:run(30000, started(?NODES - 1, sim(Kind, parameters(Kind), ?SEEDS, 7))),
+    Sim1 = partisan_sim:run(5000, partisan_sim:dissolve(?NODES - 1, Sim0)),
+    ?assertEqual(?NODES - 1, Count(dissolved, Sim1)),
+    Sim2 = partisan_sim:run(600000, partisan_sim:crash(lists:seq(4, 15), Sim1)),
+    ?assertEqual(Count(sent, Sim1), Count(sent, Sim2)),
+    Sim3 = partisan_sim:run(30000, partisan_sim:start(?NODES, Sim2)),
+    ?assertEqual(?NODES, Count(dissolved, Sim3)).
+
 storm_test_() ->
     % The published implementation ended here with 5, 14 and 10 components.
     {"64 nodes joining at once over one seed become one symmetric component, 20 times out of 20",

@@ -7,6 +7,10 @@
 %%%
 %%% The overlay can be changed while everything runs: see {@link partisan_overlays}.
 %%%
+%%% A cluster that is being deleted is dissolved: the order is flooded, and a node that has passed
+%%% it on keeps still, since what it repaired would be taken down next. To peers that have not got
+%%% the order yet it answers with it.
+%%%
 %%% `partisan_manager' runs it on sockets, `partisan_sim' in virtual time. The promises that an
 %%% interpreter must keep are those of {@link partisan_overlay}.
 -module(partisan_stack).
@@ -45,12 +49,15 @@
     % Which neighbour leads to this member? Answered by `route' or `no_route'.
     | {find_route, partisan_peer:name()}
     % Move to another overlay, get other seeds, another size of the cluster.
-    | {reconfigure, partisan_config:changes()}.
+    | {reconfigure, partisan_config:changes()}
+    % The cluster is being deleted. Answered by `dissolved', once.
+    | dissolve.
 -type effect() ::
     partisan_overlay:effect()
     | {deliver, Payload :: term()}
     | {route, partisan_peer:name(), Neighbour :: partisan_peer:name()}
-    | {no_route, partisan_peer:name()}.
+    | {no_route, partisan_peer:name()}
+    | dissolved.
 -type info() :: #{
     kind := partisan_kinds:kind(),
     % Another overlay that is still running, after a switch.
@@ -70,6 +77,7 @@
     broadcast := term(),
     routes := partisan_routes:t(),
     contacts := partisan_contacts:t(),
+    dissolved := boolean(),
     _ => _
 }.
 
@@ -88,7 +96,8 @@ init(#{self := Self, seed := {A, B, C} = Seed, overlay := {Kind, _} = Spec} = Gi
         overlay => Overlay,
         protocol => Protocol,
         broadcast => Protocol:init(Broadcast#{self => Self, seed => Seed}),
-        routes => partisan_routes:new(partisan_peer:name(Self))
+        routes => partisan_routes:new(partisan_peer:name(Self)),
+        dissolved => false
     }),
     {Contacts, Rand} = partisan_contacts:new(Self, Seeds, Rand0),
     S1 = S0#{contacts => Contacts, rand := Rand, beacon => beacon(Kind, Self, Seeds, Rand)},
@@ -96,6 +105,10 @@ init(#{self := Self, seed := {A, B, C} = Seed, overlay := {Kind, _} = Spec} = Gi
     partisan_layer:started(emit({start_timer, {beacon, tick}, option(beacon_interval, S2)}, S2)).
 
 -spec handle(event(), t()) -> {t(), [effect()]}.
+handle({message, From, {overlay, _}}, #{dissolved := true} = S) ->
+    {S, [{send, From, dissolve}]};
+handle(_Event, #{dissolved := true} = S) ->
+    {S, []};
 handle(Event, S) ->
     partisan_layer:handle(fun event/2, Event, S).
 
@@ -165,6 +178,10 @@ event({timer, {stack, seek}}, S) ->
     seek(S);
 event({reconfigure, Changes}, S) ->
     reconfigure(Changes, S);
+event(dissolve, S) ->
+    dissolve(neighbours(S), S);
+event({message, From, dissolve}, S) ->
+    dissolve(partisan_peer:without([From], neighbours(S)), S);
 event({timer, {stack, retire}}, S) ->
     retire(S);
 event({peer_up, Peer}, S) ->
@@ -253,6 +270,9 @@ retire(#{overlay := Overlay0} = S) ->
 
 retire_later(S) ->
     emit({start_timer, {stack, retire}, option(switch_grace, S)}, S).
+
+dissolve(Neighbours, S) ->
+    emit(dissolved, partisan_layer:send_all(Neighbours, dissolve, S#{dissolved := true})).
 
 %% Internals: beacons.
 

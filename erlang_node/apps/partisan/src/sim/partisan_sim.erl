@@ -17,6 +17,7 @@
 -export([join/3]).
 -export([crash/2]).
 -export([leave/2]).
+-export([dissolve/2]).
 -export([broadcast/3]).
 -export([switch/3]).
 -export([configure/2]).
@@ -85,6 +86,11 @@ crash(Indices, Sim) ->
 -spec leave(index(), t()) -> t().
 leave(Index, Sim) ->
     partisan_sim_interpreter:stop(Index, partisan_sim_interpreter:step(Index, leave, Sim)).
+
+%% @doc Tells a node that the cluster is being deleted.
+-spec dissolve(index(), t()) -> t().
+dissolve(Index, Sim) ->
+    partisan_sim_interpreter:step(Index, dissolve, Sim).
 
 -spec broadcast(index(), Payload :: term(), t()) -> t().
 broadcast(Index, Payload, Sim) ->

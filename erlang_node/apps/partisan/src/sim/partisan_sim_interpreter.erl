@@ -215,6 +215,8 @@ effect({route, Name, Via}, Index, #sim{routes = Routes} = Sim) ->
     Sim#sim{routes = partisan_sim_routes:learn(Index, index(Name), index(Via), Routes)};
 effect({no_route, Name}, Index, #sim{routes = Routes} = Sim) ->
     Sim#sim{routes = partisan_sim_routes:forget(Index, index(Name), Routes)};
+effect(dissolved, _Index, Sim) ->
+    count(dissolved, Sim);
 effect({count, What}, _Index, Sim) ->
     count(What, Sim);
 effect({neighbour_up, _}, _Index, Sim) ->
