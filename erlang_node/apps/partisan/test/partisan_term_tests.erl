@@ -49,6 +49,51 @@ a_small_term_is_its_external_format_test() ->
     Term = {sink, [hello, <<"world">>]},
     ?assertEqual(term_to_binary(Term), iolist_to_binary(partisan_term:encode(Term))).
 
+a_large_term_with_a_new_atom_comes_back_equal_test() ->
+    % A third of its bytes is more than half of the atom table has entries.
+    Term = {1, two, 3.0, [four], #{5 => six}},
+    Many = lists:duplicate(erlang:system_info(atom_limit) div 8, Term),
+    New = <<"an atom that is new to this node, ", (random_text())/binary>>,
+    ?assertError(badarg, binary_to_existing_atom(New)),
+    Encoded = with_new_atom(New, Many),
+    ?assertError(badarg, binary_to_existing_atom(New)),
+    {ok, {Atom, Decoded}} = partisan_term:decode(Encoded),
+    ?assertEqual(New, atom_to_binary(Atom)),
+    ?assert(Decoded =:= Many).
+
+too_many_new_atoms_are_refused_test() ->
+    Free = erlang:system_info(atom_limit) div 2 - erlang:system_info(atom_count),
+    Count = Free + 100,
+    Before = erlang:system_info(atom_count),
+    Salt = random_text(),
+    Atoms = [
+        <<119, (byte_size(Name)), Name/binary>>
+     || N <- lists:seq(1, Count), Name <- [<<Salt/binary, (integer_to_binary(N))/binary>>]
+    ],
+    Encoded = iolist_to_binary([<<131, 108, Count:32>>, Atoms, 106]),
+    ?assertEqual(error, partisan_term:decode(Encoded)),
+    ?assert(erlang:system_info(atom_count) < Before + 100).
+
+new_atoms_are_counted_in_any_term_test() ->
+    ?assert(
+        proper:quickcheck(
+            ?FORALL(
+                Term,
+                any_term(),
+                begin
+                    External = term_to_binary(Term),
+                    few =:= partisan_external:new_atoms(External, 0) andalso
+                        many =:= partisan_external:new_atoms(
+                            with_new_atom(random_text(), Term), 0
+                        ) andalso
+                        {ok, [External, term_to_binary(x)]} =:=
+                            partisan_external:elements(term_to_binary({Term, x}))
+                end
+            ),
+            [quiet, {numtests, 500}]
+        )
+    ).
+
 holes_that_lead_nowhere_are_refused_test_() ->
     [
         {lists:flatten(io_lib:format("~0P ~0P", [Skeleton, 9, Holes, 9])),
@@ -82,6 +127,36 @@ damaged_and_nested_formats_are_refused_test() ->
 decode(Skeleton, Holes, Binaries) ->
     Head = term_to_binary({Skeleton, Holes}),
     partisan_term:decode(<<0, (byte_size(Head)):32, Head/binary, Binaries/binary>>).
+
+%% {Atom, Term} without the atom.
+with_new_atom(Name, Term) ->
+    <<131, External/binary>> = term_to_binary(Term),
+    <<131, 104, 2, 119, (byte_size(Name)), Name/binary, External/binary>>.
+
+random_text() ->
+    binary:encode_hex(crypto:strong_rand_bytes(16)).
+
+%% Also what `any/0' does not make.
+any_term() ->
+    Bound = make_ref(),
+    {
+        any(),
+        oneof([
+            self(),
+            make_ref(),
+            hd(erlang:ports()),
+            fun lists:map/2,
+            fun() -> Bound end,
+            1.5,
+            1 bsl 100,
+            -(1 bsl 3000),
+            <<5:3>>,
+            lists:seq(1, 300),
+            [a | b],
+            #{x => [y], <<"z">> => {}},
+            list_to_tuple(lists:seq(1, 300))
+        ])
+    }.
 
 there_and_back(Term) ->
     partisan_term:decode(iolist_to_binary(partisan_term:encode(Term))).

@@ -19,9 +19,9 @@
 %%% == Decoding what a peer sent ==
 %%% Every term must arrive equal, atoms that this node has never seen included, which a node that
 %%% loads its code lazily often has not. Only peers that have proved to belong to the cluster get
-%%% this far, and even so none of them may fill the atom table: an unknown atom is made only while
-%%% at least half of the table would stay free whatever the bytes hold. Compressed terms, which we
-%%% never send, are refused: their size is not what they occupy.
+%%% this far, and even so none of them may fill the atom table: unknown atoms are made only while at
+%%% least half of the table stays free. Compressed terms, which we never send, are refused: their
+%%% size is not what they occupy.
 -module(partisan_term).
 
 -export([encode/1]).
@@ -140,12 +140,15 @@ external(External) ->
     end.
 
 external_with_new_atoms(External) ->
-    % An atom takes at least three bytes of the external format.
-    Possible = byte_size(External) div 3,
     Free = erlang:system_info(atom_limit) div 2 - erlang:system_info(atom_count),
-    try Possible =< Free andalso {ok, binary_to_term(External)} of
+    try may_make_atoms(External, Free) andalso {ok, binary_to_term(External)} of
         false -> error;
         Decoded -> Decoded
     catch
         error:badarg -> error
     end.
+
+%% An atom takes at least three bytes of the external format; only where that leaves a doubt they
+%% are counted.
+may_make_atoms(External, Free) when byte_size(External) div 3 =< Free -> true;
+may_make_atoms(External, Free) -> partisan_external:new_atoms(External, Free) =:= few.
