@@ -197,9 +197,24 @@ forward(Node, Destination, Message, Options) ->
 
 send(Node, Destination, Message, Channel, Options) ->
     case is_acknowledged(Channel, Options) of
-        true -> partisan_acks:send(Node, Destination, Message, Channel, Options);
-        false -> partisan_transport:send(Node, Destination, Message, Channel, Options)
+        true ->
+            partisan_acks:send(Node, Destination, Message, Channel, Options);
+        false ->
+            case is_behind_acknowledged(Node, Channel, Options) of
+                true ->
+                    Unacknowledged = Options#{ack => false},
+                    partisan_acks:send(Node, Destination, Message, Channel, Unacknowledged);
+                false ->
+                    partisan_transport:send(Node, Destination, Message, Channel, Options)
+            end
     end.
+
+%% It must not overtake those.
+is_behind_acknowledged(Node, Channel, Options) ->
+    partisan_ack_order:is_under_way(fun() ->
+        Key = partisan_transport:partition_key(Options),
+        partisan_ack_order:key(Node, partisan_channel:name(Channel), Key)
+    end).
 
 is_acknowledged(_Channel, #{causal := _}) -> true;
 is_acknowledged(_Channel, #{ack := Ack}) -> Ack =/= false;

@@ -8,9 +8,10 @@
 %%% at doubling intervals where nothing moves, for what was lost without anybody noticing. A slow
 %%% receiver is not sent things twice: any progress starts the timer anew.
 %%%
-%%% A message whose time is over is replaced by a `skip' of the same number, since the receiver
-%%% waits for each number. Memory is bounded: `add/6' refuses what would exceed the window. Each
-%%% message's owner is told once, by a `settle' action, how it ended; nothing is forgotten silently.
+%%% A message whose time is over, or that cannot be sent or taken, is replaced by a `skip' of the
+%%% same number (or what the option `skip' makes of it), since the receiver waits for each number.
+%%% Memory is bounded: `add/6' refuses what would exceed the window. Each message's owner is told
+%%% once, by a `settle' action, how it ended; nothing is forgotten silently.
 %%%
 %%% Pure: time comes as an argument, in milliseconds of any clock that never goes back.
 -module(partisan_ack_out).
@@ -20,31 +21,39 @@
 -export([acknowledged/3]).
 -export([reconnected/2]).
 -export([tick/2]).
+-export([refuse/3]).
 -export([abandon/2]).
+-export([is_settled/1]).
 -export([wake_at/1]).
 -export([outstanding/1]).
 
 -type sequence() :: pos_integer().
 -type owner() :: term().
 -type milliseconds() :: integer().
--type failure() :: timeout | restarted | left.
+-type failure() :: timeout | restarted | left | refusal().
+%% Why a message can never be taken: by this node's connections, or by the receiver.
+-type refusal() :: {too_large, Bytes :: pos_integer()} | undecodable.
 -type outcome() :: ok | {error, failure()}.
+-type content() :: {message, term()} | skip.
 -type action() ::
-    {transmit, [{sequence(), {message, term()} | skip}]}
+    {transmit, [{sequence(), content()}]}
     | {settle, owner(), outcome()}.
 
 -type options() :: #{
     max_bytes => pos_integer(),
     max_messages => pos_integer(),
     retransmit_after => pos_integer(),
-    retransmit_max => pos_integer()
+    retransmit_max => pos_integer(),
+    % What takes the place of a message that is given up.
+    skip => fun((Message :: term()) -> content())
 }.
 
--export_type([sequence/0, owner/0, milliseconds/0, failure/0, outcome/0, action/0, options/0]).
+-export_type([sequence/0, owner/0, milliseconds/0, failure/0, refusal/0, outcome/0]).
+-export_type([content/0, action/0, options/0]).
 
 -record(entry, {
     number :: sequence(),
-    content :: {message, term()} | skip,
+    content :: content(),
     bytes :: non_neg_integer(),
     % None once its owner has been told.
     owner :: {owner, owner()} | none,
@@ -56,6 +65,7 @@
     next = 1 :: sequence(),
     % Oldest first; the numbers are consecutive and end at `next - 1'.
     entries = queue:new() :: queue:queue(#entry{}),
+    messages = 0 :: non_neg_integer(),
     bytes = 0 :: non_neg_integer(),
     interval :: pos_integer(),
     retransmit_at = infinity :: milliseconds() | infinity,
@@ -90,6 +100,7 @@ add(Message, Bytes, Owner, Deadline, Now, #stream{next = Number} = S0) ->
             S1 = S0#stream{
                 next = Number + 1,
                 entries = queue:in(Entry, S0#stream.entries),
+                messages = S0#stream.messages + 1,
                 bytes = S0#stream.bytes + Bytes,
                 deadline_at = min(Deadline, S0#stream.deadline_at)
             },
@@ -126,10 +137,30 @@ tick(Now, S0) ->
             {S1, Told}
     end.
 
+%% @doc A message that can never be taken: its owner is told, and the stream goes on without it.
+-spec refuse(sequence(), refusal(), t()) -> {t(), [action()]}.
+refuse(Number, Why, #stream{entries = Entries0} = S) ->
+    {Entries, {Freed, Told}} = lists:mapfoldl(
+        fun
+            (#entry{number = N, owner = {owner, Owner}} = E, _) when N =:= Number ->
+                {skipped(E, S), {E#entry.bytes, [{settle, Owner, {error, Why}}]}};
+            (E, Acc) ->
+                {E, Acc}
+        end,
+        {0, []},
+        queue:to_list(Entries0)
+    ),
+    {S#stream{entries = queue:from_list(Entries), bytes = S#stream.bytes - Freed}, Told}.
+
 %% @doc The stream is over: the peer is another life now, or this node leaves.
 -spec abandon(restarted | left, t()) -> [action()].
 abandon(Why, #stream{entries = Entries}) ->
     [{settle, Owner, {error, Why}} || #entry{owner = {owner, Owner}} <- queue:to_list(Entries)].
+
+%% @doc Whether every owner has been told.
+-spec is_settled(t()) -> boolean().
+is_settled(#stream{entries = Entries}) ->
+    lists:all(fun(#entry{owner = Owner}) -> Owner =:= none end, queue:to_list(Entries)).
 
 %% @doc When `tick/2' has something to do next.
 -spec wake_at(t()) -> milliseconds() | infinity.
@@ -137,14 +168,14 @@ wake_at(#stream{deadline_at = Deadline, retransmit_at = Retransmit}) ->
     min(Deadline, Retransmit).
 
 -spec outstanding(t()) -> #{messages := non_neg_integer(), bytes := non_neg_integer()}.
-outstanding(#stream{entries = Entries, bytes = Bytes}) ->
-    #{messages => queue:len(Entries), bytes => Bytes}.
+outstanding(#stream{messages = Messages, bytes = Bytes}) ->
+    #{messages => Messages, bytes => Bytes}.
 
 %% Internals.
 
-has_room(Bytes, #stream{options = Options, entries = Entries, bytes = Held}) ->
+has_room(Bytes, #stream{options = Options, messages = Messages, bytes = Held}) ->
     #{max_bytes := MaxBytes, max_messages := MaxMessages} = Options,
-    queue:len(Entries) < MaxMessages andalso (Held =:= 0 orelse Held + Bytes =< MaxBytes).
+    Messages < MaxMessages andalso (Held =:= 0 orelse Held + Bytes =< MaxBytes).
 
 settle_to(Number, #stream{entries = Entries0} = S, Actions) ->
     case queue:out(Entries0) of
@@ -154,9 +185,12 @@ settle_to(Number, #stream{entries = Entries0} = S, Actions) ->
                     {owner, Who} -> [{settle, Who, ok}];
                     none -> []
                 end,
-            settle_to(
-                Number, S#stream{entries = Entries, bytes = S#stream.bytes - Bytes}, Told ++ Actions
-            );
+            Left = S#stream{
+                entries = Entries,
+                messages = S#stream.messages - 1,
+                bytes = S#stream.bytes - Bytes
+            },
+            settle_to(Number, Left, Told ++ Actions);
         {_, _} ->
             {S, lists:reverse(Actions)}
     end.
@@ -167,8 +201,7 @@ expire(Now, #stream{entries = Entries0} = S) ->
     {Entries, {Freed, Told, Next}} = lists:mapfoldl(
         fun
             (#entry{owner = {owner, Owner}, deadline = At} = E, {B, T, N}) when At =< Now ->
-                Skip = E#entry{content = skip, bytes = 0, owner = none},
-                {Skip, {B + E#entry.bytes, [{settle, Owner, {error, timeout}} | T], N}};
+                {skipped(E, S), {B + E#entry.bytes, [{settle, Owner, {error, timeout}} | T], N}};
             (#entry{owner = {owner, _}, deadline = At} = E, {B, T, N}) ->
                 {E, {B, T, min(At, N)}};
             (#entry{owner = none} = E, Acc) ->
@@ -181,6 +214,9 @@ expire(Now, #stream{entries = Entries0} = S) ->
         entries = queue:from_list(Entries), bytes = S#stream.bytes - Freed, deadline_at = Next
     },
     {Expired, lists:reverse(Told)}.
+
+skipped(#entry{content = {message, Message}} = Entry, #stream{options = #{skip := Skip}}) ->
+    Entry#entry{content = Skip(Message), bytes = 0, owner = none}.
 
 retransmit(Now, #stream{entries = Entries, options = Options, interval = Interval} = S) ->
     case queue:to_list(Entries) of
@@ -206,5 +242,6 @@ defaults() ->
         max_bytes => 16 bsl 20,
         max_messages => 10000,
         retransmit_after => 2000,
-        retransmit_max => 30000
+        retransmit_max => 30000,
+        skip => fun(_) -> skip end
     }.

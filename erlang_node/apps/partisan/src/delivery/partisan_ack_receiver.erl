@@ -10,21 +10,27 @@
 -export([new/1]).
 -export([opened/4]).
 -export([arrived/6]).
+-export([former/4]).
 -export([deliver_held/2]).
 -export([is_behind/1]).
 -export([acknowledge/1]).
 
--import(partisan_ack_stream, [transmit/2]).
+-import(partisan_ack_stream, [transmit/2, now_ms/0]).
 
 -type path() :: partisan_ack_stream:path().
 -type stream() :: partisan_ack_stream:id().
--type arrival() :: {message, partisan_ack_stream:content()} | skip.
+-type arrival() :: partisan_ack_stream:arrival().
+
+%% How long a stream of which nothing has come is kept: longer than its sender keeps it.
+-define(IDLE, 3600000).
 
 -record(in, {
     next = partisan_ack_in:new() :: partisan_ack_in:t(),
     % Arrived in order, and not yet delivered.
     held = queue:new() :: queue:queue(arrival()),
-    reply_to :: path()
+    held_count = 0 :: non_neg_integer(),
+    reply_to :: path(),
+    used :: integer()
 }).
 
 -record(receiver, {
@@ -37,7 +43,7 @@
 }).
 
 -opaque t() :: #receiver{}.
--export_type([t/0, arrival/0]).
+-export_type([t/0]).
 
 -type result() :: {t(), partisan_labels:t()}.
 
@@ -47,14 +53,31 @@
 new(Self) ->
     #receiver{self = Self}.
 
-%% @doc A sender opens a stream, perhaps once more. With a new life of it the streams of the former
-%% end, and nothing waits for what that had sent any more.
+%% @doc A sender opens a stream, perhaps once more. The streams of its former incarnations end, and
+%% those that have been idle; and the one that it takes the place of, whose sender has forgotten it.
 -spec opened(stream(), ReplyTo :: path(), partisan_labels:t(), t()) -> result().
 opened({Sender, Life, _} = Stream, ReplyTo, Labels0, #receiver{self = {_, Own}} = R0) ->
-    {#receiver{in = Ins} = R, Labels} = forget_former(Sender, Life, Labels0, R0),
-    In = maps:get(Stream, Ins, #in{reply_to = ReplyTo}),
-    ok = transmit(ReplyTo, {opened, Stream, Own}),
+    {R1, Labels1} = former(Sender, Life, Labels0, R0),
+    {#receiver{in = Ins} = R, Labels} = finish(obsolete(Stream, ReplyTo, R1), Labels1, R1),
+    In = maps:get(Stream, Ins, #in{reply_to = ReplyTo, used = now_ms()}),
+    _ = transmit(ReplyTo, {opened, Stream, Own}),
     {R#receiver{in = Ins#{Stream => In}}, Labels}.
+
+%% @doc Ends the streams of all incarnations of a node before this one: what they hold is delivered,
+%% before anything of the next incarnation, and nothing waits for what they have sent any more.
+-spec former(partisan_peer:name(), partisan_peer:incarnation(), partisan_labels:t(), t()) ->
+    result().
+former(Sender, Life, Labels0, #receiver{in = Ins} = R0) ->
+    case [S || {Name, L, _} = S <- maps:keys(Ins), Name =:= Sender, L < Life] of
+        [] ->
+            {R0, Labels0};
+        Former ->
+            {R, Labels1} = finish(Former, Labels0, R0),
+            Lost = lists:max([L || {_, L, _} <- Former]),
+            {Released, Labels} = partisan_labels:forget({Sender, Lost}, Labels1),
+            ok = deliver_all(Released),
+            {R, Labels}
+    end.
 
 %% @doc A message of a stream.
 -spec arrived(
@@ -62,19 +85,18 @@ opened({Sender, Life, _} = Stream, ReplyTo, Labels0, #receiver{self = {_, Own}} 
 ) -> result().
 arrived(Stream, Number, Arrival, ReplyTo, Labels, #receiver{in = Ins} = R) ->
     case Ins of
-        #{Stream := #in{next = Next0, held = Held} = In} ->
+        #{Stream := #in{next = Next0} = In} ->
             case partisan_ack_in:receive_number(Number, Next0) of
                 {deliver, Next} ->
-                    Taken = In#in{next = Next, held = queue:in(Arrival, Held)},
-                    drain(Stream, Labels, R#receiver{in = Ins#{Stream := Taken}});
+                    take(Arrival, Number, Stream, In#in{next = Next}, Labels, R);
                 {gap, _} ->
-                    ok = transmit(ReplyTo, {missing, Stream, holds(In)}),
+                    _ = transmit(ReplyTo, {missing, Stream, holds(In)}),
                     {R, Labels};
                 {duplicate, _} ->
                     {due(Stream, R), Labels}
             end;
         #{} ->
-            ok = transmit(ReplyTo, {unknown, Stream}),
+            _ = transmit(ReplyTo, {unknown, Stream}),
             {R, Labels}
     end.
 
@@ -100,7 +122,8 @@ acknowledge(#receiver{unacknowledged = Due, in = Ins} = R) ->
         fun(Stream, _) ->
             case Ins of
                 #{Stream := #in{reply_to = ReplyTo} = In} ->
-                    transmit(ReplyTo, {ack, Stream, holds(In)});
+                    _ = transmit(ReplyTo, {ack, Stream, holds(In)}),
+                    ok;
                 #{} ->
                     ok
             end
@@ -111,20 +134,50 @@ acknowledge(#receiver{unacknowledged = Due, in = Ins} = R) ->
 
 %% Internals.
 
-forget_former(Sender, Life, Labels0, #receiver{in = Ins} = R) ->
-    case [S || {Name, L, _} = S <- maps:keys(Ins), Name =:= Sender, L < Life] of
-        [] ->
-            {R, Labels0};
-        Former ->
-            Lost = lists:max([L || {_, L, _} <- Former]),
-            {Released, Labels} = partisan_labels:forget({Sender, Lost}, Labels0),
-            ok = deliver_all(Released),
-            {R#receiver{in = maps:without(Former, Ins)}, Labels}
-    end.
+take(undecodable, Number, Stream, #in{reply_to = {_, ChannelName, _} = ReplyTo} = In, Labels, R) ->
+    {ok, Channel} = partisan_channel:find(ChannelName),
+    ok = partisan_channel:dropped(Channel, undecodable),
+    case partisan_ack_stream:understands_refusals(Stream) of
+        true ->
+            % Not taken: the sender replaces it, which makes up for a refusal that is lost.
+            _ = transmit(ReplyTo, {refused, Stream, Number, undecodable}),
+            {R, Labels};
+        false ->
+            take(skip, Number, Stream, In, Labels, R)
+    end;
+take(Arrival, _Number, Stream, #in{held = Held, held_count = Count} = In, Labels, R) ->
+    #receiver{in = Ins} = R,
+    Taken = In#in{held = queue:in(Arrival, Held), held_count = Count + 1, used = now_ms()},
+    drain(Stream, Labels, R#receiver{in = Ins#{Stream := Taken}}).
+
+%% An older stream of the same sender on the same path; and those that their senders have forgotten,
+%% which senders of the first version do not do.
+obsolete({Sender, Life, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
+    Number = partisan_ack_stream:number(Stream),
+    Since = now_ms() - ?IDLE,
+    [
+        S
+     || {{Name, L, _} = S, #in{reply_to = Path, used = Used}} <- maps:to_list(Ins),
+        (Name =:= Sender andalso L =:= Life andalso Path =:= ReplyTo andalso
+            partisan_ack_stream:number(S) < Number) orelse
+            (Used < Since andalso S =/= Stream andalso partisan_ack_stream:understands_refusals(S))
+    ].
+
+%% Delivers what streams hold, however far behind its receivers are, and forgets them.
+finish(Streams, Labels0, #receiver{in = Ins0, unacknowledged = Due} = R) ->
+    {Ended, Ins} = {maps:with(Streams, Ins0), maps:without(Streams, Ins0)},
+    Labels = maps:fold(
+        fun(Stream, #in{held = Held}, L0) ->
+            queue:fold(fun(Arrival, L) -> deliver(Stream, Arrival, L) end, L0, Held)
+        end,
+        Labels0,
+        Ended
+    ),
+    {R#receiver{in = Ins, unacknowledged = maps:without(Streams, Due)}, Labels}.
 
 %% Delivers in order, until a receiver is found too far behind.
 drain(Stream, Labels0, #receiver{in = Ins} = R) ->
-    #{Stream := #in{held = Held} = In} = Ins,
+    #{Stream := #in{held = Held, held_count = Count} = In} = Ins,
     case queue:out(Held) of
         {empty, _} ->
             {R, Labels0};
@@ -134,16 +187,16 @@ drain(Stream, Labels0, #receiver{in = Ins} = R) ->
                     {R#receiver{behind = true}, Labels0};
                 false ->
                     Labels = deliver(Stream, Arrival, Labels0),
-                    Left = R#receiver{in = Ins#{Stream := In#in{held = Rest}}},
-                    drain(Stream, Labels, due(Stream, Left))
+                    Left = In#in{held = Rest, held_count = Count - 1},
+                    drain(Stream, Labels, due(Stream, R#receiver{in = Ins#{Stream := Left}}))
             end
     end.
 
 due(Stream, #receiver{unacknowledged = Due} = R) ->
     R#receiver{unacknowledged = Due#{Stream => true}}.
 
-holds(#in{next = Next, held = Held}) ->
-    partisan_ack_in:holds(Next) - queue:len(Held).
+holds(#in{next = Next, held_count = Count}) ->
+    partisan_ack_in:holds(Next) - Count.
 
 is_congested(skip) -> false;
 is_congested({message, {plain, Destination, _}}) -> is_full(Destination);
@@ -168,6 +221,10 @@ deliver({Sender, Life, _}, {message, {causal, Label, Stamp, Destination, Message
 
 deliver_all(Messages) ->
     lists:foreach(
-        fun({Destination, Message}) -> ok = partisan:deliver(Destination, Message, default) end,
+        fun
+            % What takes the place of a message that was given up.
+            ({undefined, skip}) -> ok;
+            ({Destination, Message}) -> ok = partisan:deliver(Destination, Message, default)
+        end,
         Messages
     ).

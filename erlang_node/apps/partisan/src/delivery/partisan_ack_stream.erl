@@ -2,14 +2,25 @@
 %%%
 %%% A stream carries the acknowledged messages to one peer on one lane of a channel; the answers
 %%% come back on the same lane. Either end is the process `partisan_acks' of its node.
+%%%
+%%% == Versions ==
+%%% The number of a stream was an integer in the first version; `{Number, 2}' says that its sender
+%%% understands `refused', and opens another stream when this one has been idle, so that the
+%%% receiver may forget it. Receivers of the first version take either for a name like any other.
 -module(partisan_ack_stream).
 
+-export([id/3]).
+-export([number/1]).
+-export([understands_refusals/1]).
 -export([transmit/2]).
+-export([bytes/4]).
+-export([salvage/1]).
 -export([now_ms/0]).
 
 -type name() :: partisan_peer:name().
 %% Unique among all streams of all lives of a node.
--type id() :: {Sender :: name(), partisan_peer:incarnation(), pos_integer()}.
+-type id() :: {Sender :: name(), partisan_peer:incarnation(), ordinal()}.
+-type ordinal() :: pos_integer() | {pos_integer(), Version :: 2}.
 -type path() :: {Receiver :: name(), Channel :: atom(), Lane :: non_neg_integer()}.
 -type content() ::
     {plain, partisan_ref:destination(), Message :: term()}
@@ -18,17 +29,38 @@
 -type msg() ::
     {open, id(), ReplyTo :: path()}
     | {opened, id(), Receiver :: partisan_peer:incarnation()}
-    | {data, id(), partisan_ack_out:sequence(), {message, content()} | skip, ReplyTo :: path()}
+    | {data, id(), partisan_ack_out:sequence(), arrival(), ReplyTo :: path()}
     | {ack, id(), Holds :: non_neg_integer()}
     | {missing, id(), Holds :: non_neg_integer()}
+    % The receiver cannot take this message, and waits for what replaces it.
+    | {refused, id(), partisan_ack_out:sequence(), undecodable}
     % The receiver does not know the stream.
     | {unknown, id()}.
+%% `undecodable' is what is left of a message that this node could not decode; it never travels.
+-type arrival() :: {message, content()} | skip | undecodable.
 
--export_type([id/0, path/0, content/0, msg/0]).
+-export_type([id/0, path/0, content/0, arrival/0, msg/0]).
+
+%% Larger than any number of a message, and of its size.
+-define(LAST, (1 bsl 59 - 1)).
+
+%% @doc The name of a stream of this node.
+-spec id(name(), partisan_peer:incarnation(), pos_integer()) -> id().
+id(Name, Incarnation, Number) ->
+    {Name, Incarnation, {Number, 2}}.
+
+%% @doc The ordinal of a stream among those of its sender.
+-spec number(id()) -> pos_integer().
+number({_, _, {Number, _Version}}) -> Number;
+number({_, _, Number}) -> Number.
+
+-spec understands_refusals(id()) -> boolean().
+understands_refusals({_, _, {_, _Version}}) -> true;
+understands_refusals({_, _, _}) -> false.
 
 %% @doc Sends without waiting: what a full lane or a broken route does not take is transmitted again
 %% later.
--spec transmit(path(), msg()) -> ok.
+-spec transmit(path(), msg()) -> ok | {error, partisan_transport:send_error()}.
 transmit({Node, ChannelName, Lane}, Message) ->
     Options = #{
         partition_key => partisan_channel:lane_key(Lane),
@@ -37,12 +69,40 @@ transmit({Node, ChannelName, Lane}, Message) ->
     },
     case partisan_channel:find(ChannelName) of
         {ok, Channel} when ChannelName =/= overlay ->
-            _ = partisan_transport:send(Node, partisan_acks, Message, Channel, Options),
-            ok;
+            partisan_transport:send(Node, partisan_acks, Message, Channel, Options);
         _ ->
             % Of a peer that has others.
-            ok
+            {error, {unknown_channel, ChannelName}}
     end.
+
+%% @doc The most that a message takes on the wire, with all that is around it.
+-spec bytes(path(), partisan_ref:destination(), Message :: term(), Label :: term()) ->
+    pos_integer().
+bytes({_, Channel, Lane}, Destination, Message, Label) ->
+    Self = partisan_config:get(name),
+    Content = {causal, Label, {#{}, #{}}, Destination, Message},
+    Data = {data, id(Self, ?LAST, ?LAST), ?LAST, {message, Content}, {Self, Channel, Lane}},
+    {Bytes, _} = partisan_frame:message(partisan_acks, Data),
+    Bytes.
+
+%% @doc What can be decoded of a message between the ends of streams whose content cannot be. The
+%% receiver must learn of it: its stream waits for each number.
+-spec salvage(Payload :: binary()) -> {ok, partisan_frame:message()} | error.
+salvage(Payload) ->
+    case partisan_term:elements(Payload) of
+        {ok, [To, Message]} -> salvage(partisan_term:decode(To), partisan_term:elements(Message));
+        _ -> error
+    end.
+
+salvage({ok, partisan_acks}, {ok, [Data, Stream, Number, _Undecodable, ReplyTo]}) ->
+    case [partisan_term:decode(Part) || Part <- [Data, Stream, Number, ReplyTo]] of
+        [{ok, data}, {ok, S}, {ok, N}, {ok, R}] ->
+            {ok, {partisan_acks, {data, S, N, undecodable, R}}};
+        _ ->
+            error
+    end;
+salvage(_, _) ->
+    error.
 
 %% @doc Milliseconds of a clock that never goes back.
 -spec now_ms() -> integer().

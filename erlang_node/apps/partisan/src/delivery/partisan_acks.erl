@@ -27,6 +27,7 @@
 -export([start_link/0]).
 -export([send/5]).
 -export([reconnected/2]).
+-export([former/2]).
 -export([init/1]).
 -export([handle_call/3]).
 -export([handle_cast/2]).
@@ -60,7 +61,10 @@ start_link() ->
 when
     Channel :: partisan_channel:t(), Options :: partisan_transport:options().
 send(Node, Destination, Message, Channel, Options) ->
-    {Bytes, _} = partisan_frame:message(Destination, Message),
+    Key = partisan_transport:partition_key(Options),
+    Path = {Node, partisan_channel:name(Channel), partisan_channel:stream(Channel, Key)},
+    Label = maps:get(causal, Options, none),
+    Bytes = partisan_ack_stream:bytes(Path, Destination, Message, Label),
     IsTooLarge = Bytes > partisan_channel:message_limit(Channel),
     case partisan_channel:is_monotonic(Channel) of
         true ->
@@ -68,20 +72,21 @@ send(Node, Destination, Message, Channel, Options) ->
         false when IsTooLarge ->
             {error, {too_large, Bytes}};
         false ->
-            Key = partisan_transport:partition_key(Options),
             Outcome = outcome(Options),
+            Patience = maps:get(timeout, Options, infinity),
             Request = #{
-                path =>
-                    {Node, partisan_channel:name(Channel), partisan_channel:stream(Channel, Key)},
+                path => Path,
                 destination => Destination,
                 message => Message,
                 bytes => Bytes,
                 causal =>
                     case Options of
-                        #{causal := Label} -> {label, Label};
+                        #{causal := _} -> {label, Label};
                         #{} -> none
                     end,
-                deadline => deadline(maps:get(timeout, Options, patience(Outcome))),
+                order => partisan_ack_order:key(Node, partisan_channel:name(Channel), Key),
+                patience => deadline(Patience),
+                deadline => deadline(given_up_after(Outcome, Patience, Options)),
                 on_busy => maps:get(on_busy, Options, block),
                 outcome => Outcome
             },
@@ -93,11 +98,19 @@ send(Node, Destination, Message, Channel, Options) ->
 reconnected(Node, ChannelName) ->
     gen_server:cast(?MODULE, {reconnected, Node, ChannelName}).
 
+%% @doc Nothing of an incarnation of this node before that one is delivered any more once this has
+%% returned: what has arrived of it is delivered before.
+-spec former(partisan_peer:name(), partisan_peer:incarnation()) -> ok.
+former(Node, Incarnation) ->
+    gen_server:call(?MODULE, {former, Node, Incarnation}, infinity).
+
 %% gen_server.
 
 -spec init([]) -> {ok, #state{}}.
 init([]) ->
     process_flag(message_queue_data, off_heap),
+    ok = partisan_ack_order:reset(),
+    ok = partisan_manager:subscribe(self()),
     Self = {partisan_config:get(name), partisan_config:get(incarnation)},
     {ok, #state{
         sender = partisan_ack_sender:new(Self),
@@ -108,6 +121,11 @@ init([]) ->
 -spec handle_call(term(), gen_server:from(), #state{}) -> {noreply, #state{}, timeout()}.
 handle_call({send, Request}, From, #state{sender = Sender, labels = Labels} = State) ->
     sent(partisan_ack_sender:send(From, Request, Labels, Sender), State);
+handle_call({former, Node, Incarnation}, From, State) ->
+    #state{receiver = Receiver, labels = Labels} = State,
+    Former = partisan_ack_receiver:former(Node, Incarnation, Labels, Receiver),
+    ok = gen_server:reply(From, ok),
+    received(Former, State);
 handle_call(Unknown, From, State) ->
     ok = gen_server:reply(From, partisan_stray:call(Unknown)),
     next(State).
@@ -120,8 +138,14 @@ handle_cast(Unknown, State) ->
     next(State).
 
 -spec handle_info(partisan_ack_stream:msg() | term(), #state{}) -> {noreply, #state{}, timeout()}.
-handle_info({open, Stream, ReplyTo}, #state{receiver = Receiver, labels = Labels} = State) ->
-    received(partisan_ack_receiver:opened(Stream, ReplyTo, Labels, Receiver), State);
+handle_info({open, {Node, _, _} = Stream, ReplyTo}, State) ->
+    #state{receiver = Receiver, sender = Sender, labels = Labels} = State,
+    Opened = partisan_ack_receiver:opened(Stream, ReplyTo, Labels, Receiver),
+    received(Opened, State#state{sender = partisan_ack_sender:reachable(Node, Sender)});
+handle_info({partisan, {neighbour_up, Node}}, #state{sender = Sender} = State) ->
+    next(State#state{sender = partisan_ack_sender:reachable(Node, Sender)});
+handle_info({partisan, {neighbour_down, _}}, State) ->
+    next(State);
 handle_info({data, Stream, Number, Arrival, ReplyTo}, State) ->
     #state{receiver = Receiver, labels = Labels} = State,
     Taken = partisan_ack_receiver:arrived(Stream, Number, Arrival, ReplyTo, Labels, Receiver),
@@ -132,6 +156,8 @@ handle_info({ack, Stream, Holds}, #state{sender = Sender, labels = Labels} = Sta
     sent(partisan_ack_sender:acknowledged(Stream, Holds, Labels, Sender), State);
 handle_info({missing, Stream, Holds}, #state{sender = Sender, labels = Labels} = State) ->
     sent(partisan_ack_sender:missing(Stream, Holds, Labels, Sender), State);
+handle_info({refused, Stream, Number, Why}, #state{sender = Sender, labels = Labels} = State) ->
+    sent(partisan_ack_sender:refused(Stream, Number, Why, Labels, Sender), State);
 handle_info({unknown, Stream}, #state{sender = Sender, labels = Labels} = State) ->
     sent(partisan_ack_sender:restarted(Stream, Labels, Sender), State);
 handle_info({timeout, Tick, tick}, #state{tick = Tick, sender = Sender} = State) ->
@@ -187,8 +213,10 @@ outcome(#{ack := true}) -> reply;
 outcome(#{causal := _}) -> reply;
 outcome(#{}) -> count.
 
-patience(count) -> ?GIVEN_UP_AFTER;
-patience(_Told) -> infinity.
+%% One that only keeps its place behind acknowledged messages waits for room as it would on a lane.
+given_up_after(count, _Patience, #{ack := false}) -> ?GIVEN_UP_AFTER;
+given_up_after(count, infinity, _Options) -> ?GIVEN_UP_AFTER;
+given_up_after(_Outcome, Patience, _Options) -> Patience.
 
 deadline(infinity) -> infinity;
 deadline(Timeout) -> partisan_ack_stream:now_ms() + Timeout.

@@ -110,7 +110,7 @@ message_of(Payload) ->
         {ok, {Destination, _} = Message} when is_atom(Destination); is_tuple(Destination) ->
             {ok, Message};
         _ ->
-            error
+            partisan_ack_stream:salvage(Payload)
     end.
 
 %% Internals.

@@ -26,6 +26,7 @@
 
 -export([encode/1]).
 -export([decode/1]).
+-export([elements/1]).
 
 %% From this size on, in bytes, a binary travels beside its term: what it costs to find it is
 %% less than to copy it.
@@ -54,6 +55,16 @@ decode(<<0, Size:32, Head:Size/binary, Binaries/binary>>) ->
     end;
 decode(External) ->
     external(External).
+
+%% @doc The elements of an encoded tuple, each to be decoded by itself, without large binaries.
+-spec elements(binary()) -> {ok, [binary()]} | error.
+elements(<<0, Size:32, Head:Size/binary, _Binaries/binary>>) ->
+    case partisan_external:elements(Head) of
+        {ok, [Skeleton, _Holes]} -> partisan_external:elements(Skeleton);
+        _ -> error
+    end;
+elements(External) ->
+    partisan_external:elements(External).
 
 %% Internals: encoding.
 

@@ -1,0 +1,56 @@
+%%% @doc Which partition keys have acknowledged messages under way, for those who send others.
+%%%
+%%% A message without acknowledgement goes straight to its lane, and would overtake an acknowledged
+%%% one of the same key that waits for its stream to be opened, or at the receiver for a process
+%%% that is behind. So while any is under way ({@link partisan_ack_sender} counts), it takes the
+%%% same stream. The other way round there is nothing to do: both use the same lane.
+-module(partisan_ack_order).
+
+-export([init/0]).
+-export([reset/0]).
+-export([key/3]).
+-export([is_under_way/1]).
+%% For the sender of streams.
+-export([begins/1]).
+-export([ends/1]).
+
+-define(TABLE, ?MODULE).
+
+-opaque key() :: {partisan_peer:name(), Channel :: atom(), non_neg_integer()}.
+-export_type([key/0]).
+
+%% @doc Makes the table, owned by the caller.
+-spec init() -> ok.
+init() ->
+    ?TABLE = ets:new(?TABLE, [named_table, public, set, {read_concurrency, true}]),
+    persistent_term:put(?MODULE, counters:new(1, [])).
+
+%% @doc Nothing is under way: the sender of streams has just started.
+-spec reset() -> ok.
+reset() ->
+    true = ets:delete_all_objects(?TABLE),
+    counters:put(persistent_term:get(?MODULE), 1, 0).
+
+%% @doc What stands for a partition key of a channel to a peer; different ones may share it.
+-spec key(partisan_peer:name(), Channel :: atom(), PartitionKey :: term()) -> key().
+key(Node, Channel, PartitionKey) ->
+    {Node, Channel, erlang:phash2(PartitionKey)}.
+
+%% @doc Are acknowledged messages of this key under way?
+-spec is_under_way(fun(() -> key())) -> boolean().
+is_under_way(Key) ->
+    % Mostly none at all are.
+    counters:get(persistent_term:get(?MODULE), 1) > 0 andalso ets:member(?TABLE, Key()).
+
+-spec begins(key()) -> ok.
+begins(Key) ->
+    _ = ets:update_counter(?TABLE, Key, 1, {Key, 0}),
+    counters:add(persistent_term:get(?MODULE), 1, 1).
+
+-spec ends(key()) -> ok.
+ends(Key) ->
+    case ets:update_counter(?TABLE, Key, -1) of
+        0 -> true = ets:delete(?TABLE, Key);
+        _ -> true
+    end,
+    counters:sub(persistent_term:get(?MODULE), 1, 1).

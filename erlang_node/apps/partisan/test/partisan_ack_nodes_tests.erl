@@ -1,0 +1,115 @@
+%%% @doc Acknowledged messages that cannot arrive cost their stream nothing: on real nodes.
+-module(partisan_ack_nodes_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-import(partisan_test_cluster, [call/4, name/1, await/1]).
+
+%% On the nodes.
+-export([fill_atoms/0, send_new_atom/3, notify_then_plain/3]).
+
+-define(LIMIT, 100000).
+
+pair_test_() ->
+    {setup, fun pair/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
+        [
+            {Title, {timeout, 60, fun() -> with_sinks(Test, Nodes) end}}
+         || {Title, Test} <- [
+                {"messages of about message_bytes arrive or are refused", fun about_the_limit/1},
+                {"acknowledged messages are not overtaken by others", fun overtaken/1},
+                % It makes the node undecodable for good.
+                {"a message that cannot be decoded is refused", fun undecodable/1}
+            ]
+        ]
+    end}.
+
+pair() ->
+    Nodes = partisan_test_cluster:start(2, #{
+        channels => [#{name => default}, #{name => bulk, parallelism => 4}],
+        message_bytes => ?LIMIT,
+        mailbox_messages => 100
+    }),
+    ok = await(fun() ->
+        lists:all(fun(N) -> length(call(N, partisan, neighbours, [])) =:= 1 end, Nodes)
+    end),
+    Nodes.
+
+with_sinks(Test, Nodes) ->
+    [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
+    try
+        Test(Nodes)
+    after
+        [catch call(Node, partisan_test_sink, stop, [sink]) || Node <- Nodes]
+    end.
+
+about_the_limit([A, B]) ->
+    Sizes = lists:seq(?LIMIT - 300, ?LIMIT + 10, 10),
+    Outcomes = [
+        {Size, forward(A, B, binary:copy(<<1>>, Size), #{ack => true, timeout => 5000})}
+     || Size <- Sizes
+    ],
+    Arrived = [Size || {Size, ok} <- Outcomes],
+    Refused = [Size || {Size, {error, {too_large, Bytes}}} <- Outcomes, Bytes > ?LIMIT],
+    ?assertEqual(Sizes, Arrived ++ Refused),
+    ?assert(Arrived =/= [] andalso Refused =/= []),
+    ?assertEqual(Arrived, [byte_size(Message) || Message <- take(B, length(Arrived))]).
+
+overtaken([A, B]) ->
+    Rounds = 50,
+    ok = call(A, ?MODULE, notify_then_plain, [name(B), Rounds, 5]),
+    Expected = [{Round, N} || Round <- lists:seq(1, Rounds), N <- lists:seq(1, 5)],
+    Arrived = take(B, length(Expected)),
+    [
+        ?assertEqual([M || {R, _} = M <- Expected, R =:= Round], [
+            M || {R, _} = M <- Arrived, R =:= Round
+        ])
+     || Round <- lists:seq(1, Rounds)
+    ].
+
+undecodable([A, B]) ->
+    ok = call(B, ?MODULE, fill_atoms, []),
+    Dropped = dropped(B),
+    [
+        ?assertEqual({error, undecodable}, call(A, ?MODULE, send_new_atom, [name(B), N, Options]))
+     || N <- [1, 2], Options <- [#{ack => true, timeout => 10000}]
+    ],
+    ?assert(dropped(B) >= Dropped + 2),
+    ?assertEqual(ok, forward(A, B, hello, #{ack => true, timeout => 10000})),
+    ?assertEqual([hello], take(B, 1)).
+
+%% Helpers.
+
+forward(From, To, Message, Options) ->
+    call(From, partisan, forward, [name(To), sink, Message, Options]).
+
+take(Node, Count) ->
+    call(Node, partisan_test_sink, take, [sink, Count]).
+
+dropped(Node) ->
+    #{default := #{dropped := Dropped}} = call(Node, partisan, channels, []),
+    Dropped.
+
+%% On the nodes.
+
+%% Until no more than half of the table is free.
+fill_atoms() ->
+    Half = erlang:system_info(atom_limit) div 2,
+    Missing = max(0, Half + 10 - erlang:system_info(atom_count)),
+    lists:foreach(
+        fun(N) -> binary_to_atom(<<"filled_", (integer_to_binary(N))/binary>>) end,
+        lists:seq(1, Missing)
+    ).
+
+send_new_atom(To, N, Options) ->
+    partisan:forward(To, sink, binary_to_atom(<<"sent_", (integer_to_binary(N))/binary>>), Options).
+
+%% Each round has a key of its own, and so some a stream that has to be opened first.
+notify_then_plain(To, Rounds, Count) ->
+    lists:foreach(
+        fun(Round) ->
+            Options = #{partition_key => {round, Round}, channel => bulk},
+            ok = partisan:forward(To, sink, {Round, 1}, Options#{ack => {notify, Round}}),
+            [ok = partisan:forward(To, sink, {Round, N}, Options) || N <- lists:seq(2, Count)]
+        end,
+        lists:seq(1, Rounds)
+    ).

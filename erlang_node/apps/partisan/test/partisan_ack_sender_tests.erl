@@ -1,0 +1,139 @@
+%%% @doc Streams to a node that is not there, in virtual time.
+-module(partisan_ack_sender_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-define(HOUR, 3600000).
+
+absent_test_() ->
+    {foreach, fun setup/0, fun cleanup/1, [
+        {"a node that stays away is looked for ever more rarely", fun ever_more_rarely/0},
+        {"a stream that nobody waits for is forgotten", fun forgotten/0},
+        {"a node that comes back is served at once", fun comes_back/0},
+        {"a causal message that is given up holds up none after it", fun causal/0}
+    ]}.
+
+%% Each opening searches the whole cluster.
+ever_more_rarely() ->
+    S = send(infinity, new()),
+    _ = run(?HOUR, S),
+    ?assert(opened() > 100),
+    ?assert(opened() < 150).
+
+forgotten() ->
+    S = send(now_ms() + 1000, send(now_ms() + 500, new())),
+    Later = run(?HOUR, S),
+    ?assert(opened() < 10),
+    ?assertEqual(infinity, partisan_ack_sender:wake_at(Later)),
+    ?assertNot(partisan_ack_order:is_under_way(fun order/0)).
+
+comes_back() ->
+    S = run(?HOUR, send(infinity, new())),
+    Before = opened(),
+    advance(1000),
+    _ = partisan_ack_sender:reachable(<<"b">>, S),
+    ?assertEqual(Before + 1, opened()).
+
+%% What replaces it on its way must count in the causal order.
+causal() ->
+    {S0, L0} = send(infinity, new()),
+    [{open, Stream, _}] = transmitted(),
+    {S1, L1} = partisan_ack_sender:opened(Stream, 7, L0, S0),
+    {S2, L2} = send_causal(now_ms() + 100, S1, L1),
+    {S3, L3} = send_causal(infinity, S2, L2),
+    advance(200),
+    S4 = partisan_ack_sender:tick(S3),
+    _ = transmitted(),
+    {_, _} = partisan_ack_sender:reconnected(<<"b">>, default, L3, S4),
+    Sent = [Content || {data, _, Number, Content, _} <- transmitted(), Number > 1],
+    ?assertEqual(2, length(Sent)),
+    {Released, _} = lists:foldl(
+        fun
+            ({message, {causal, story, Stamp, To, Message}}, {Released, Labels0}) ->
+                {More, Labels} = partisan_labels:take(
+                    story, {<<"a">>, 1}, Stamp, {To, Message}, Labels0
+                ),
+                {Released ++ More, Labels};
+            (skip, Acc) ->
+                Acc
+        end,
+        {[], partisan_labels:new({<<"b">>, 7})},
+        Sent
+    ),
+    ?assertEqual([{undefined, skip}, {sink, hello}], Released).
+
+%% Helpers.
+
+transmitted() ->
+    receive
+        {transmitted, Message} -> [Message | transmitted()]
+    after 0 -> []
+    end.
+
+setup() ->
+    ok = partisan_test_channels:setup([#{name => default}]),
+    % Elsewhere there is no such module.
+    _ = catch partisan_ack_order:init(),
+    Clock = counters:new(2, []),
+    persistent_term:put(?MODULE, Clock),
+    ok = meck:new(partisan_ack_stream, [passthrough]),
+    ok = meck:expect(partisan_ack_stream, now_ms, fun() -> counters:get(Clock, 1) end),
+    ok = meck:expect(partisan_ack_stream, transmit, fun(_, Message) ->
+        _ = element(1, Message) =:= open andalso counters:add(Clock, 2, 1),
+        self() ! {transmitted, Message},
+        ok
+    end).
+
+cleanup(_) ->
+    ok = meck:unload(partisan_ack_stream),
+    _ = catch ets:delete(partisan_ack_order),
+    partisan_test_channels:cleanup(ok).
+
+now_ms() -> counters:get(persistent_term:get(?MODULE), 1).
+advance(Milliseconds) -> counters:add(persistent_term:get(?MODULE), 1, Milliseconds).
+opened() -> counters:get(persistent_term:get(?MODULE), 2).
+order() -> partisan_ack_order:key(<<"b">>, default, key).
+
+new() ->
+    {partisan_ack_sender:new({<<"a">>, 1}), partisan_labels:new({<<"a">>, 1})}.
+
+send(Deadline, {Sender, Labels}) ->
+    send(Deadline, none, Sender, Labels);
+send(Deadline, Sender) ->
+    send(Deadline, {Sender, partisan_labels:new({<<"a">>, 1})}).
+
+send_causal(Deadline, Sender, Labels) ->
+    send(Deadline, {label, story}, Sender, Labels).
+
+send(Deadline, Causal, Sender, Labels) ->
+    Request = #{
+        path => {<<"b">>, default, 0},
+        destination => sink,
+        message => hello,
+        bytes => 100,
+        causal => Causal,
+        order => catch order(),
+        patience => Deadline,
+        deadline => Deadline,
+        on_busy => block,
+        outcome => reply
+    },
+    partisan_ack_sender:send({self(), make_ref()}, Request, Labels, Sender).
+
+%% Ticks whenever the streams ask for it.
+run(Left, {Sender, _Labels}) ->
+    run(Left, Sender);
+run(Left, Sender) ->
+    case partisan_ack_sender:wake_at(Sender) of
+        infinity ->
+            Sender;
+        At ->
+            Step = max(1, At - now_ms()),
+            case Step > Left of
+                true ->
+                    Sender;
+                false ->
+                    advance(Step),
+                    run(Left - Step, partisan_ack_sender:tick(Sender))
+            end
+    end.
