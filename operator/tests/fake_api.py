@@ -44,6 +44,12 @@ class FakeApi:
         self.undeclared: tuple[str, ...] = ()
         """Fields of the workload's status that the definition does not have."""
 
+        self.refusals: dict[str, tuple[int, str]] = {}
+        """What is answered to writes, by the end of their path, in place of doing them."""
+
+        self.unlisted: dict[str, tuple[int, str]] = {}
+        """What is answered to lists, by the plural name of the kind, in place of them."""
+
         self.unserved = {"podmonitors"}
         """Plural names of kinds that nobody has defined."""
         self._ids = itertools.count(1)
@@ -106,10 +112,16 @@ class FakeApi:
         path = request.path.removesuffix("/status")
         if self.unserved & set(path.split("/")):
             return web.Response(status=404, text="404 page not found")
+        for end, (code, message) in self.refusals.items():
+            if request.method != "GET" and request.path.endswith(end):
+                return web.json_response({"kind": "Status", "message": message}, status=code)
         body: Json = await request.json() if request.can_read_body else {}
         match request.method:
             case "GET" if path in self.objects:
                 return web.json_response(self.objects[path])
+            case "GET" if (plural := path.rpartition("/")[2]) in self.unlisted:
+                code, message = self.unlisted[plural]
+                return web.json_response({"message": message}, status=code)
             case "GET" if path.rpartition("/namespaces/")[2].count("/") == 1:
                 items = [
                     {key: value for key, value in item.items() if key not in ("kind", "apiVersion")}
@@ -134,7 +146,7 @@ class FakeApi:
             case "PATCH":
                 old = self.objects.get(path, {"metadata": {}})
                 for name in ("resourceVersion", "uid"):
-                    wanted = body["metadata"].get(name)
+                    wanted = body.get("metadata", {}).get(name)
                     if wanted is not None and wanted != old["metadata"].get(name):
                         return web.json_response({"message": f"another {name}"}, status=409)
                 new = self.put(path, merged(old, body))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fake_api import FakeApi
@@ -49,6 +49,9 @@ class FakeNodes:
     told: list[tuple[str, str]] = field(default_factory=list)
     """Who was sent a configuration, with which token."""
 
+    parted: bool = False
+    """Whether no node has a link."""
+
     refusal: ScrapeError | None = None
     """What those who are told answer."""
 
@@ -67,7 +70,7 @@ class FakeNodes:
             pod.pod: Seen(
                 report(
                     pod.pod,
-                    active=(pods[index - 1].pod,),
+                    active=() if self.parted else (pods[index - 1].pod,),
                     workload=part | {"actor": f"{pod.pod}/1"},
                     **followed(self.configuration),
                 ),
@@ -104,6 +107,10 @@ class Rig:
         """Do one round."""
         return await self.loop._look_and_act()
 
+    async def round(self) -> float | None:
+        """Do one round as the loop does it: whatever happens, it goes on."""
+        return await self.loop._round()
+
     async def converge(self) -> None:
         """Take a cluster from its creation to the end of its run."""
         await self.look()
@@ -113,6 +120,11 @@ class Rig:
         await self.look()
         self.nodes.phase = "finished"
         await self.look()
+
+    def set_clock(self, clock: Callable[[], float]) -> None:
+        """Have the loop measure by a clock of the test how long states last."""
+        self.tools = replace(self.tools, clock=clock)
+        self.loop = ClusterLoop("default", "ads", self.tools)
 
     def make_resync_due(self) -> None:
         """Have the next round look at all kinds of children."""
@@ -157,6 +169,15 @@ class Rig:
     def condition(self, kind: str) -> dict[str, Any]:
         """Return one condition of it."""
         return next(entry for entry in self.status["conditions"] if entry["type"] == kind)
+
+    def event(self, reason: str) -> dict[str, Any]:
+        """Return the one Event with that reason."""
+        (found,) = (
+            item
+            for path, item in self.api.objects.items()
+            if EVENTS in path and item["reason"] == reason
+        )
+        return found
 
     def events(self) -> list[str]:
         """Return the reasons of the Events written so far."""

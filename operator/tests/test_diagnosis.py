@@ -66,7 +66,7 @@ def test_pods_that_wait_for_the_tls_secret(secret: dict[str, Any] | None, said: 
     trouble = tls_secret_trouble(stuck, "ads-tls", ("tls.crt", "ca.crt"), secret)
     assert trouble.reason is Reason.TLS_SECRET_UNUSABLE
     assert trouble.detail == f"Secret ads-tls, which spec.security.tls names, {said}"
-    found = explain([trouble], unready_pods=3, seeds=[], unready_for=6.0)
+    found = explain([trouble], unready_pods=3, seeds=[], lasted=lambda _: 6.0)
     assert found is not None
     assert "change spec.security.tls.secretName" in found.message
 
@@ -89,7 +89,7 @@ def on_a_lost_machine(**metadata: str) -> dict[str, Any]:
 def test_a_machine_that_is_lost_is_named_however_long_it_is(metadata: dict[str, str]) -> None:
     trouble = trouble_of(on_a_lost_machine(**metadata))
     assert trouble is not None
-    problem = explain([trouble], unready_pods=4, seeds=[], unready_for=0.0)
+    problem = explain([trouble], unready_pods=4, seeds=[], lasted=lambda _: 0.0)
     assert problem is not None
     assert problem.reason is Reason.MACHINE_LOST
     assert "its machine rack-7 is not heard of any more. 4 pods are not ready" in problem.message
@@ -131,7 +131,7 @@ def test_events_of_pods_that_could_not_be_created() -> None:
 
 
 def said(*troubles: Trouble, unready: int = 1, seconds: float = 1000.0) -> str:
-    found = explain(troubles, unready_pods=unready, seeds=["ads-0"], unready_for=seconds)
+    found = explain(troubles, unready_pods=unready, seeds=["ads-0"], lasted=lambda _: seconds)
     return "" if found is None else f"{found.reason}: {found.message}"
 
 
@@ -165,10 +165,9 @@ def test_what_may_pass_by_itself_gets_time(reason: Reason, seconds: float) -> No
 
 
 def test_an_overlay_in_pieces_is_trouble_after_a_while() -> None:
-    assert partition(2, 8, 8, seconds=5) is None
-    assert partition(1, 8, 8, seconds=100) is None
-    assert partition(2, 7, 8, seconds=100) is None
-    found = partition(2, 8, 8, seconds=100)
+    assert partition(2, 8, seconds=5) is None
+    assert partition(1, 8, seconds=100) is None
+    found = partition(2, 8, seconds=100)
     assert found is not None
     assert found.reason is Reason.OVERLAY_PARTITIONED
 
@@ -184,6 +183,6 @@ def test_pods_that_are_ready_and_say_nothing_are_trouble_after_a_while() -> None
 
 
 def test_long_messages_are_cut() -> None:
-    message = apply_failure("StatefulSet", "ads", "x" * 5000).message
+    message = apply_failure("apply StatefulSet ads", "x" * 5000, transient=False).message
     assert len(message) < 600
     assert "..." in message

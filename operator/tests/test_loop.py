@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+
 import pytest
 
 from loop_rig import CLUSTER, NAMESPACE, SECRET, SET, Rig
+from partisan_operator import loop
 from partisan_operator.loop import LEAST_PAUSE, ClusterLoop, least_pause
 from partisan_operator.observe.scraper import RefusedError, ScrapeError
 
@@ -43,6 +47,32 @@ def test_a_loop_sleeps_longer_the_more_a_look_takes(
     computed: float, nodes: int, settled: bool, seconds: float
 ) -> None:
     assert least_pause(computed, nodes=nodes, settled=settled) == pytest.approx(seconds)
+
+
+async def test_work_for_other_clusters_does_not_make_a_loop_sleep(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    burnt, measured = 0.5, asyncio.get_running_loop().create_future()
+
+    async def look_while_others_compute() -> float:
+        await asyncio.create_task(compute())
+        return 1.0
+
+    async def compute() -> None:
+        began = time.thread_time()
+        while time.thread_time() - began < burnt:
+            pass
+
+    def record(computed: float, **_: object) -> float:
+        measured.set_result(computed)
+        return 1000.0
+
+    monkeypatch.setattr(rig.loop, "_look_and_act", look_while_others_compute)
+    monkeypatch.setattr(loop, "least_pause", record)
+    task = asyncio.create_task(rig.loop.run())
+    assert await measured < burnt
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_a_settled_cluster_is_not_written_to(rig: Rig) -> None:

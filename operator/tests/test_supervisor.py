@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from loop_rig import CLUSTER, Rig, until
-from partisan_operator import loop, metrics
+from partisan_operator import loop, metrics, retries
 from partisan_operator.supervisor import Supervisor
 
 
@@ -15,7 +15,7 @@ async def test_a_loop_ends_with_its_cluster_and_outlives_errors(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(loop, "LEAST_PAUSE", 0.0)
-    monkeypatch.setattr(loop, "_FIRST_BACKOFF", 0.001)
+    monkeypatch.setattr(retries, "FIRST_PAUSE", 0.001)
     rig.api.failure = (503, "away")
     supervisor = Supervisor(rig.tools)
     supervisor.wake("default", "ads")

@@ -44,10 +44,11 @@
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]
   verbs: [list]
-# Events say why a StatefulSet cannot create a pod; the operator's own tell what it did.
+# Events say why a StatefulSet cannot create a pod; the operator's own say what it did, and are
+# counted when the same happens again.
 - apiGroups: [""]
   resources: [events]
-  verbs: [list, create]
+  verbs: [get, list, create, patch]
 {{- end }}
 
 {{/* What it takes to compete for the Lease of one namespace. The name is the same for all releases,

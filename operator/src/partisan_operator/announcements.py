@@ -1,4 +1,4 @@
-"""Kubernetes Events: what a person would want to be told of, once.
+"""Kubernetes Events: steps that a person would want to know of.
 
 Events are made from the difference between the live status and the new one. The status outlives
 the operator, so a restart repeats none.
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from partisan_operator.children.child import digest
 from partisan_operator.clock import seconds_between
 from partisan_operator.conditions import ROLLING_OUT
 from partisan_operator.models import PartisanClusterStatus
@@ -24,6 +25,14 @@ class Announcement:
     type: Literal["Normal", "Warning"]
     reason: str
     message: str
+    recurs: bool = False
+    """Whether the reason alone says what happened, as of a condition that comes and goes: another
+    one is then the same Event, counted once more, with the newer message."""
+
+    def digest(self, uid: str) -> str:
+        """Return what tells this Event from all others of the cluster with that uid."""
+        text = "" if self.recurs else self.message
+        return digest([uid, self.type, self.reason, text])
 
 
 def announcements(
@@ -118,7 +127,7 @@ def _health(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[
     if after is None:
         return
     if after.status == "True" and (before is None or before.reason != after.reason):
-        yield Announcement("Warning", after.reason, after.message)
+        yield Announcement("Warning", after.reason, after.message, recurs=True)
     elif after.status == "False" and before is not None and before.status == "True":
         yield Announcement("Normal", "Recovered", f"No longer: {before.reason}")
 

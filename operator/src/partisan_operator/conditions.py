@@ -26,6 +26,10 @@ APPLYING = "Applying"
 """Reason of `Progressing` while what was seen is of before the last changes of objects."""
 
 
+_HALTING = (Reason.SCALE_DOWN_REFUSED, Reason.APPLY_FAILED)
+"""Problems with which nothing goes on: `Progressing` is False and names them."""
+
+
 @dataclass(frozen=True)
 class Facts:
     """What the conditions are computed from."""
@@ -111,6 +115,30 @@ def conditions(
         ConditionType.DEGRADED: _degraded(facts),
         ConditionType.PAUSED: _paused(facts),
     }
+    return _stated(claims, earlier, generation, now)
+
+
+def conditions_after_failure(
+    problem: Problem, earlier: dict[ConditionType, Condition], generation: int, now: str
+) -> tuple[Condition, ...]:
+    """Return the conditions of a cluster that could not be observed; the others stay as known."""
+    claims = {
+        ConditionType.READY: _Claim(
+            "Unknown", problem.reason, "The operator could not observe the cluster: see Degraded"
+        ),
+        ConditionType.PROGRESSING: _Claim("False", problem.reason, problem.message),
+        ConditionType.DEGRADED: _Claim("True", problem.reason, problem.message),
+    }
+    stated = {entry.type: entry for entry in _stated(claims, earlier, generation, now)}
+    return tuple((earlier | stated).values())
+
+
+def _stated(
+    claims: dict[ConditionType, _Claim],
+    earlier: dict[ConditionType, Condition],
+    generation: int,
+    now: str,
+) -> tuple[Condition, ...]:
     return tuple(
         _condition(kind, claim, earlier.get(kind), generation, now)
         for kind, claim in claims.items()
@@ -150,7 +178,7 @@ def _ready(facts: Facts) -> _Claim:
 def _progressing(facts: Facts) -> _Claim:
     if facts.paused:
         return _Claim("False", "Paused", "spec.paused is true: nothing is changed")
-    if facts.problem is not None and facts.problem.reason is Reason.SCALE_DOWN_REFUSED:
+    if facts.problem is not None and facts.problem.reason in _HALTING:
         return _Claim("False", facts.problem.reason, facts.problem.message)
     complete = facts.all_ready and facts.connected
     if facts.outdated or (facts.was_rolling and (facts.applying or not complete)):

@@ -7,7 +7,7 @@ a pod that cannot be created explains a node that has not joined, and not the ot
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -17,6 +17,7 @@ class Reason(StrEnum):
     """What can be wrong; the first of these that applies is what the user reads."""
 
     INVALID_SPEC = "InvalidSpec"
+    RECONCILE_FAILED = "ReconcileFailed"
     NAME_CONFLICT = "NameConflict"
     TOKEN_INVALID = "TokenInvalid"
     SCALE_DOWN_REFUSED = "ScaleDownRefused"
@@ -93,6 +94,8 @@ class Problem:
 
     reason: Reason
     message: str
+    transient: bool = False
+    """Whether it may pass by itself, and becomes a problem only when it does not."""
 
 
 @dataclass(frozen=True)
@@ -167,14 +170,18 @@ def creation_trouble(event: Mapping[str, Any]) -> Trouble | None:
 
 
 def explain(
-    troubles: Sequence[Trouble], *, unready_pods: int, seeds: Iterable[str], unready_for: float
+    troubles: Sequence[Trouble],
+    *,
+    unready_pods: int,
+    seeds: Iterable[str],
+    lasted: Callable[[Trouble], float],
 ) -> Problem | None:
     """Return the problem that the pods' troubles amount to.
 
-    `troubles` is a sample of the pods, `unready_pods` counts them all; `unready_for` is the time
-    in seconds since the cluster was last ready. None while what is seen may pass by itself.
+    `troubles` is a sample of the pods, `unready_pods` counts them all; `lasted` says for how many
+    seconds a trouble has been there. None while what is seen may pass by itself.
     """
-    due = [entry for entry in troubles if unready_for >= _PATIENCE.get(entry.reason, 0.0)]
+    due = [entry for entry in troubles if lasted(entry) >= _PATIENCE.get(entry.reason, 0.0)]
     if not due:
         return None
     seed_names = frozenset(seeds)
@@ -187,25 +194,25 @@ def explain(
     return Problem(first.reason, f"Pod {first.pod}{seed}: {detail}.{others} {advice}")
 
 
-def partition(components: int, joined: int, wanted: int, seconds: float) -> Problem | None:
-    """Return the problem that all nodes have joined and the overlay is still in pieces.
+def partition(components: int, nodes: int, seconds: float) -> Problem | None:
+    """Return the problem that all nodes have joined and the overlay stays partitioned.
 
-    `seconds` is the time since the overlay was last one component.
+    `seconds` is the time for which both have been so.
     """
-    if components <= 1 or joined < wanted or seconds < _PARTITION_PATIENCE:
+    if components <= 1 or seconds < _PARTITION_PATIENCE:
         return None
     return Problem(
         Reason.OVERLAY_PARTITIONED,
-        f"All {wanted} nodes have joined, yet the overlay is in {components} pieces for"
-        f" {_PARTITION_PATIENCE:.0f} s and more. See whether the network lets pods of this"
-        " cluster reach each other.",
+        f"All {nodes} nodes have joined, yet the overlay has been partitioned into {components}"
+        f" components for at least {_PARTITION_PATIENCE:.0f} s. See whether the network lets pods"
+        " of this cluster reach each other.",
     )
 
 
 def silence(silent: Mapping[str, str], seconds: float) -> Problem | None:
     """Return the problem that pods are ready and do not tell the operator how they are.
 
-    `silent` says why of each such pod; `seconds` is the time since the cluster was last ready.
+    `silent` says why of each such pod; `seconds` is the time for which there have been such pods.
     """
     if not silent or seconds < _SILENCE_PATIENCE:
         return None
@@ -221,8 +228,7 @@ def silence(silent: Mapping[str, str], seconds: float) -> Problem | None:
 def not_issued(waiting: str, seconds: float) -> Problem | None:
     """Return the problem that the Secret with the nodes' certificate is not there.
 
-    `waiting` says what it waits for, empty: it is there; `seconds` is the time since the cluster
-    was last ready.
+    `waiting` says what it waits for, empty: it is there; `seconds` is for how long it has waited.
     """
     if not waiting or seconds < _CERTIFICATE_PATIENCE:
         return None
@@ -241,12 +247,43 @@ def name_conflict(kind: str, name: str) -> Problem:
     )
 
 
-def apply_failure(kind: str, name: str, message: str) -> Problem:
-    """Return the problem that the API server does not accept a child."""
+def apply_failure(request: str, message: str, *, transient: bool) -> Problem:
+    """Return the problem that the API server did not do what was requested for a cluster."""
     return Problem(
         Reason.APPLY_FAILED,
-        f"The API server does not accept {kind} {name}: {shortened(message)}. Change the part of"
-        " the spec that it names, or the operator's rights.",
+        f"The API server refused to {request}: {shortened(message)}. Change the part of the spec"
+        " that it names, or the operator's rights. The operator tries again with growing pauses.",
+        transient,
+    )
+
+
+def reconcile_failure(request: str, message: str, *, transient: bool) -> Problem:
+    """Return the problem that the operator could not find out how a cluster is."""
+    asked = f" ({request})" if request else ""
+    return Problem(
+        Reason.RECONCILE_FAILED,
+        f"The operator cannot reconcile this cluster: {shortened(message)}{asked}. It tries again"
+        " with growing pauses.",
+        transient,
+    )
+
+
+def operator_fault(error: Exception) -> Problem:
+    """Return the problem that the operator itself is wrong."""
+    return Problem(
+        Reason.RECONCILE_FAILED,
+        f"The operator cannot reconcile this cluster: {type(error).__name__}:"
+        f" {shortened(str(error))}. This is a fault of the operator: its log has the details. It"
+        " tries again with growing pauses.",
+    )
+
+
+def invalid_spec(message: str) -> Problem:
+    """Return the problem that the operator cannot read the spec."""
+    return Problem(
+        Reason.INVALID_SPEC,
+        f"This version of the operator cannot read the spec: {shortened(message)}. Install the"
+        " operator and the CustomResourceDefinition of the same release.",
     )
 
 

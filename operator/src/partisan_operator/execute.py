@@ -6,10 +6,10 @@ import asyncio
 import logging
 import random
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime
 
-from partisan_operator.children import credentials, tls_files, token_secret
+from partisan_operator.children import token_secret
 from partisan_operator.clock import utc_now
 from partisan_operator.diagnosis import Problem, Reason, apply_failure
 from partisan_operator.kube import Kube, KubeError
@@ -52,34 +52,39 @@ class Executor:
         self._observer = observer
 
     async def execute(self, cluster: PartisanCluster, plan: Plan) -> Problem | None:
-        """Carry out the waves of a plan, until one fails; return what the API server refused.
-
-        Raises `KubeError` when the API server did not answer: the next look starts over.
-        """
+        """Carry out the waves of a plan, until one fails; return what the API server refused."""
         for wave in plan.waves:
             outcomes = await asyncio.gather(
-                *(self._perform(cluster, action) for action in wave),
+                *(self._attempt(cluster, action) for action in wave),
                 # Whatever fails, the next look must not begin while this one still acts.
                 return_exceptions=True,
             )
             for outcome in outcomes:
                 if isinstance(outcome, BaseException):
                     raise outcome
-            first = next(filter(None, outcomes), None)
-            if isinstance(first, Problem):
-                return first
+            refusals = [entry for entry in outcomes if isinstance(entry, Problem)]
+            if refusals:
+                # What does not pass by itself is what a person has to see to.
+                return min(refusals, key=lambda problem: problem.transient)
         return None
+
+    async def _attempt(self, cluster: PartisanCluster, action: Action) -> Problem | None:
+        try:
+            return await self._perform(cluster, action)
+        except KubeError as error:
+            request = error.request or "change something"
+            return apply_failure(request, str(error), transient=error.transient)
 
     async def _perform(self, cluster: PartisanCluster, action: Action) -> Problem | None:
         namespace = cluster.namespace
         match action:
             case Apply(child):
                 logger.info("apply %s %s", child.kind, child.name)
-                return await _refusal(child.kind, child.name, self._kube.apply(child.manifest))
+                await self._kube.apply(child.manifest)
             case MakeAuthority() | Publish():
-                return await self._rotate(cluster, action)
+                await self._rotate(cluster, action)
             case CreateToken():
-                return await self._create_token(cluster)
+                await self._create_token(cluster)
             case Delete(kind, name, uid):
                 logger.info("delete %s %s", kind, name)
                 await self._kube.delete(kind, namespace, name, uid)
@@ -92,29 +97,21 @@ class Executor:
                 await self._start(cluster, action)
         return None
 
-    async def _create_token(self, cluster: PartisanCluster) -> Problem | None:
+    async def _create_token(self, cluster: PartisanCluster) -> None:
         child = token_secret.build(cluster, secrets.token_hex(token_secret.TOKEN_BYTES))
         try:
-            refusal = await _refusal(child.kind, child.name, self._kube.create(child.manifest))
+            await self._kube.create(child.manifest)
         except KubeError as error:
-            if error.code == 409:
-                return None  # somebody was faster: theirs is as good
-            raise
-        if refusal is None:
+            if error.code != 409:  # else another operator was faster: its token is as good
+                raise
+        else:
             logger.info("created %s %s", child.kind, child.name)
-        return refusal
 
-    async def _rotate(self, cluster: PartisanCluster, step: Step) -> Problem | None:
+    async def _rotate(self, cluster: PartisanCluster, step: Step) -> None:
         """Carry out a step of the cluster's own authority."""
         tls = cluster.spec.security.tls
-        if tls is None or tls.cluster_ca is None:
-            return None
-        name = (
-            credentials.authority_name(cluster.name)
-            if isinstance(step, MakeAuthority)
-            else tls_files.made_secret_name(cluster.name)
-        )
-        return await _refusal("Secret", name, self._keeper.perform(cluster, tls.cluster_ca, step))
+        if tls is not None and tls.cluster_ca is not None:
+            await self._keeper.perform(cluster, tls.cluster_ca, step)
 
     async def _configure(self, cluster: PartisanCluster, action: Configure) -> Problem | None:
         """Tell every node; one that does not hear is told again after the next look."""
@@ -158,17 +155,3 @@ class Executor:
             else:
                 logger.info("run %s started through %s", action.run, endpoint.pod)
                 return
-
-
-async def _refusal(kind: str, name: str, request: Awaitable[None]) -> Problem | None:
-    """Make a request; return what the API server has against it.
-
-    Raises `KubeError` where that passes: the next look tries again.
-    """
-    try:
-        await request
-    except KubeError as error:
-        if error.code in (0, 409, 429) or error.code >= 500:
-            raise
-        return apply_failure(kind, name, str(error))
-    return None

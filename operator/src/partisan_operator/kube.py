@@ -56,10 +56,22 @@ _METADATA_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.
 class KubeError(Exception):
     """The API server refused a request, or did not answer."""
 
-    def __init__(self, code: int, message: str) -> None:
-        """Make an error; `code` is the HTTP status, 0 when there was no answer."""
+    def __init__(self, code: int, message: str, request: str = "") -> None:
+        """Make an error; `code` is the HTTP status, 0 when there was no answer.
+
+        `request` says in words what was asked for, such as `apply ConfigMap ads-config`.
+        """
         super().__init__(message)
         self.code = code
+        self.request = request
+
+    @property
+    def transient(self) -> bool:
+        """Whether the same request may succeed a moment later.
+
+        It need not: an apply of a wrong structure is answered with 500 as well.
+        """
+        return self.code in (0, 409, 429) or self.code >= 500
 
     @property
     def out_of_reach(self) -> bool:
@@ -198,42 +210,42 @@ class Kube:
 
     async def annotate(self, kind: str, namespace: str, name: str, key: str, value: str) -> None:
         """Set one annotation, as a manager of its own: no apply of ours takes it away."""
-        await self._change(
-            "patch",
-            "PATCH",
-            kind,
-            namespace,
-            name,
-            parameters=[("fieldManager", f"{FIELD_MANAGER}-{key.rpartition('/')[2]}")],
-            headers={"Content-Type": "application/merge-patch+json"},
-            body={"metadata": {"annotations": {key: value}}},
-        )
+        manager = f"{FIELD_MANAGER}-{key.rpartition('/')[2]}"
+        patch = {"metadata": {"annotations": {key: value}}}
+        await self._merge(kind, namespace, name, patch, manager)
 
     async def announce(self, cluster: PartisanCluster, announcement: Announcement) -> None:
-        """Write a Kubernetes Event about a cluster."""
-        now = to_wire(utc_now())
-        await self.create(
-            {
-                "apiVersion": "v1",
-                "kind": "Event",
-                "metadata": {"generateName": f"{cluster.name}.", "namespace": cluster.namespace},
-                "type": announcement.type,
-                "reason": announcement.reason,
-                "message": announcement.message[:1024],
-                "firstTimestamp": f"{now[:19]}Z",
-                "lastTimestamp": f"{now[:19]}Z",
-                "count": 1,
-                "source": {"component": FIELD_MANAGER},
-                "reportingComponent": FIELD_MANAGER,
-                "involvedObject": {
-                    "apiVersion": API_VERSION,
-                    "kind": KIND,
-                    "namespace": cluster.namespace,
-                    "name": cluster.name,
-                    "uid": cluster.uid,
-                },
-            }
-        )
+        """Write a Kubernetes Event about a cluster; count one that is there already once more."""
+        now = f"{to_wire(utc_now())[:19]}Z"
+        name = f"{cluster.name}.{announcement.digest(cluster.uid)}"
+        news = {"message": announcement.message[:1024], "lastTimestamp": now}
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": cluster.namespace},
+            "type": announcement.type,
+            "reason": announcement.reason,
+            "firstTimestamp": now,
+            "count": 1,
+            "source": {"component": FIELD_MANAGER},
+            "reportingComponent": FIELD_MANAGER,
+            "involvedObject": {
+                "apiVersion": API_VERSION,
+                "kind": KIND,
+                "namespace": cluster.namespace,
+                "name": cluster.name,
+                "uid": cluster.uid,
+            },
+            **news,
+        }
+        try:
+            await self.create(event)
+        except KubeError as error:
+            if error.code != 409:
+                raise
+            earlier = await self.get("Event", cluster.namespace, name)
+            count = (earlier or {}).get("count") or 1
+            await self._merge("Event", cluster.namespace, name, {**news, "count": count + 1})
 
     async def write_lease(self, lease: Manifest) -> Manifest:
         """Create a Lease, or replace the one of the version that it names; return it as written.
@@ -266,6 +278,20 @@ class Kube:
             body=manifest,
         )
 
+    async def _merge(
+        self, kind: str, namespace: str, name: str, patch: Manifest, manager: str = FIELD_MANAGER
+    ) -> None:
+        await self._change(
+            "patch",
+            "PATCH",
+            kind,
+            namespace,
+            name,
+            parameters=[("fieldManager", manager)],
+            headers={"Content-Type": "application/merge-patch+json"},
+            body=patch,
+        )
+
     async def _change(self, *arguments: str, **options: Any) -> None:
         async with self.changing():
             await self._call(*arguments, **options)
@@ -286,7 +312,7 @@ class Kube:
         """Make one request; return the answer, or raise `KubeError`."""
         group, plural = _PATHS[kind]
         parts = [*group.split("/"), "namespaces", namespace, plural, name, subresource]
-        code = 0
+        code, request = 0, f"{verb.replace('_', ' the ')} {kind} {name}".rstrip()
         try:
             serialised = await self._client.param_serialize(
                 method,
@@ -300,11 +326,11 @@ class Kube:
             code = response.status
             text = await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise KubeError(0, f"no answer to {verb} {kind}: {error or type(error)}") from error
+            raise KubeError(0, f"no answer: {error or type(error)}", request) from error
         finally:
             metrics.api_calls.labels(verb, kind, str(code)).inc()
         if not 200 <= code < 300:
-            raise KubeError(code, _message(text, code))
+            raise KubeError(code, _message(text, code), request)
         answer: Manifest = json.loads(text)
         return answer
 

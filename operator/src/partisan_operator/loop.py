@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pydantic import ValidationError
@@ -17,16 +18,8 @@ from pydantic import ValidationError
 from partisan_operator import metrics, reconcile
 from partisan_operator.announcements import Announcement, announcements
 from partisan_operator.children import family_of
-from partisan_operator.clock import seconds_between, to_wire, utc_now
-from partisan_operator.diagnosis import (
-    Problem,
-    Reason,
-    Trouble,
-    explain,
-    not_issued,
-    partition,
-    silence,
-)
+from partisan_operator.clock import seconds_between, utc_now
+from partisan_operator.diagnosis import Problem, invalid_spec, operator_fault, reconcile_failure
 from partisan_operator.execute import Executor
 from partisan_operator.kube import Kube, KubeError
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
@@ -34,11 +27,14 @@ from partisan_operator.models.cluster import KIND
 from partisan_operator.models.status import ConditionType, Phase
 from partisan_operator.monitoring import missing_kind
 from partisan_operator.observe.observation import Observation
-from partisan_operator.observe.observer import Extent, Observer, seed_names
+from partisan_operator.observe.observer import Extent, Observer
 from partisan_operator.observe.traffic import aggregate, channel_names
+from partisan_operator.retries import Retries
 from partisan_operator.settings import Settings
-from partisan_operator.status import View, status_of, worth_writing
+from partisan_operator.status import View, status_after_failure, status_of, worth_writing
+from partisan_operator.stopwatch import Stopwatch
 from partisan_operator.turns import Turns
+from partisan_operator.unready import Unready
 from partisan_operator.workload import Ledger
 
 LEAST_PAUSE = 0.25
@@ -53,11 +49,6 @@ NODES_PER_SECOND = 200
 """How many nodes of a cluster are asked in a second, at the most: answering takes each about a
 millisecond, and while a large cluster forms hardly a moment passes without a change."""
 
-_DIAGNOSIS_PERIOD = 3.0
-_NUDGE_PERIOD = 10.0
-_NUDGE_ANNOTATION = "partisan.dev/nudged-at"
-_FIRST_BACKOFF, _LAST_BACKOFF = 1.0, 30.0
-
 
 @dataclass(frozen=True)
 class Tools:
@@ -68,6 +59,8 @@ class Tools:
     executor: Executor
     settings: Settings
     turns: Turns = field(default_factory=Turns)
+    clock: Callable[[], float] = time.monotonic
+    """By which it is measured how long failures and other states last."""
 
 
 def least_pause(computed: float, *, nodes: int, settled: bool) -> float:
@@ -90,7 +83,8 @@ class ClusterLoop:
             logging.getLogger(__name__), {"cluster": f"{namespace}/{name}"}
         )
         self._woken = asyncio.Event()
-        self._backoff = _FIRST_BACKOFF
+        self._retries = Retries(tools.clock)
+        self._cluster: PartisanCluster | None = None
         self._forget("")
         self.busy_since: float | None = None
         """Monotonic time at which the look in progress began; None between looks."""
@@ -101,9 +95,8 @@ class ClusterLoop:
         self._observation: Observation | None = None
         self._nodes = 0
         self._ledger = Ledger()
-        self._looked_at_all = self._diagnosed = self._nudged = float("-inf")
-        self._troubles: tuple[Trouble, ...] = ()
-        self._untrue_since: dict[ConditionType, float] = {}
+        self._looked_at_all = float("-inf")
+        self._unready = Unready(self._tools.kube, self._tools.observer, self._tools.clock)
         self._stood = False
         self._at_rest = False
 
@@ -115,38 +108,53 @@ class ClusterLoop:
         """Look after the cluster until it is gone."""
         while True:
             async with self._tools.turns.turn():
-                computed = time.process_time()
-                pause = await self._round()
-                computed = time.process_time() - computed
+                stopwatch = Stopwatch(self._round())
+                pause = await stopwatch
             if pause is None:
                 return
             settled = pause >= self._tools.settings.idle_period
-            least = least_pause(computed, nodes=self._nodes, settled=settled)
+            least = least_pause(stopwatch.seconds, nodes=self._nodes, settled=settled)
             await asyncio.sleep(least)
             await self._sleep(pause - least)
 
     async def _round(self) -> float | None:
         """Look and act, whatever comes of it; return how long to sleep, None when it is gone."""
         self.busy_since = began = time.monotonic()
+        self._cluster = None
         outcome = "ok"
         try:
             pause = await self._look_and_act()
-            self._backoff = _FIRST_BACKOFF
         except KubeError as error:
-            outcome, pause = "error", self._next_backoff()
-            self._log.warning("%s; next look in %.0f s", error, pause)
-        except Exception:
+            outcome = "error"
+            failure = reconcile_failure(error.request, str(error), transient=error.transient)
+            pause = await self._failed(failure)
+        except Exception as error:
             # The loop is the only thing that looks after the cluster: it must not end.
-            outcome, pause = "bug", self._next_backoff()
+            outcome = "bug"
             self._log.exception("this is a fault of the operator")
+            pause = await self._failed(operator_fault(error))
         finally:
             self.busy_since = None
         metrics.reconcile_seconds.labels(outcome).observe(time.monotonic() - began)
         return pause
 
-    def _next_backoff(self) -> float:
-        present, self._backoff = self._backoff, min(2 * self._backoff, _LAST_BACKOFF)
-        return present
+    async def _failed(self, problem: Problem) -> float:
+        """Report a reconcile that did not come to its end; return how long to sleep."""
+        pause = self._retries.failed()
+        self._log.warning("%s; next look in %.0f s", problem.message, pause)
+        cluster = self._cluster
+        if cluster is not None and self._is_due(cluster, problem):
+            try:
+                await self._report(cluster, status_after_failure(cluster, problem, utc_now()))
+            except KubeError as error:
+                self._log.warning("the status does not say so: %s", error)
+        return pause
+
+    def _is_due(self, cluster: PartisanCluster, problem: Problem) -> bool:
+        """Whether a problem is to be reported: it persists, or is reported already."""
+        degraded = cluster.status.condition(ConditionType.DEGRADED)
+        reported = degraded is not None and degraded.reason == problem.reason
+        return not problem.transient or reported or self._retries.persist
 
     async def _sleep(self, seconds: float) -> None:
         try:
@@ -163,12 +171,11 @@ class ClusterLoop:
             metrics.cluster_metrics.forget(self._namespace, self._name)
             return None
         try:
-            cluster = PartisanCluster.from_wire(manifest)
+            self._cluster = cluster = PartisanCluster.from_wire(manifest)
         except ValidationError as error:
-            self._log.error(
-                "%s: this operator does not know the spec: %s", Reason.INVALID_SPEC, error
-            )
-            return self._tools.settings.idle_period
+            # The rest of the object is known: enough to report in its status.
+            self._cluster = PartisanCluster.from_wire({**manifest, "spec": {}})
+            return await self._failed(invalid_spec(str(error)))
         if cluster.deleting:
             metrics.cluster_metrics.forget(self._namespace, self._name)
             return self._tools.settings.idle_period
@@ -186,6 +193,7 @@ class ClusterLoop:
         observation = await self._tools.observer.look(cluster, family, earlier, extent=extent)
         plan = reconcile.plan(cluster, family, observation, settings.node_image)
         refused = await self._tools.executor.execute(cluster, plan)
+        backoff = None if refused is None else self._retries.failed()
         if observation.complete and refused is None:
             self._looked_at_all = began
         if not observation.unready(cluster) and not self._stood:
@@ -194,8 +202,8 @@ class ClusterLoop:
             self.wake()
         problem = (
             plan.problem
-            or refused
-            or await self._diagnose(cluster, observation, plan.tls.waiting)
+            or (refused if refused and self._is_due(cluster, refused) else None)
+            or await self._unready.diagnose(cluster, observation, plan.tls.waiting)
             or missing_kind(cluster.spec.metrics.pod_monitor, observation.monitoring)
         )
         view = View(
@@ -217,13 +225,15 @@ class ClusterLoop:
         metrics.cluster_metrics.publish(cluster, status, observation.at)
         if plan.scaling is not None and refused is None:
             before, after = plan.scaling
-            await self._tools.kube.announce(
+            await self._announce(
                 cluster, Announcement("Normal", "Scaled", f"From {before} to {after} nodes")
             )
-        if worth_writing(status, cluster.status):
-            await self._report(cluster, status)
+        await self._report(cluster, status)
         settled = _settled(status) and not plan.changes
         self._at_rest = settled and not (plan.actions or observation.unsettled(cluster))
+        if backoff is not None:
+            return backoff
+        self._retries.succeeded()
         return settings.idle_period if settled else settings.active_period
 
     def _extent(self, cluster: PartisanCluster, now: float, *, woken: bool) -> Extent:
@@ -239,89 +249,12 @@ class ClusterLoop:
             return Extent.ALL
         return Extent.NODES if self._at_rest and not woken else Extent.PODS
 
-    async def _diagnose(
-        self, cluster: PartisanCluster, observation: Observation, certificate: str
-    ) -> Problem | None:
-        """Return what is wrong with a cluster that is not ready, asking for details rarely.
-
-        `certificate` says what the pods' certificate waits for.
-        """
-        now = to_wire(observation.at)
-        unready_for = self._untrue_for(cluster, ConditionType.READY, now)
-        if unready_for is None:
-            self._troubles = ()
-            return None
-        began = time.monotonic()
-        if began - self._diagnosed >= _DIAGNOSIS_PERIOD:
-            self._diagnosed = began
-            self._troubles = await self._tools.observer.troubles(cluster, observation)
-            await self._nudge(cluster, observation)
-        unready = observation.unready(cluster)
-        problem = explain(
-            [trouble for trouble in self._troubles if trouble.pod in unready],
-            unready_pods=len(unready),
-            seeds=seed_names(cluster),
-            unready_for=unready_for,
-        )
-        return (
-            not_issued(certificate, unready_for)
-            or problem
-            or silence(observation.silent(), unready_for)
-            or self._partition(cluster, observation)
-        )
-
-    def _partition(self, cluster: PartisanCluster, observation: Observation) -> Problem | None:
-        kind, now = ConditionType.OVERLAY_CONNECTED, to_wire(observation.at)
-        seconds = self._untrue_for(cluster, kind, now)
-        if seconds is None or cluster.status.overlay is None:
-            return None
-        return partition(
-            cluster.status.overlay.components,
-            cluster.status.joined,
-            cluster.spec.replicas,
-            seconds,
-        )
-
-    def _untrue_for(self, cluster: PartisanCluster, kind: ConditionType, now: str) -> float | None:
-        """Return for how many seconds a condition has not been true; None when it is, or unknown.
-
-        The time in the status may be that of another operator, whose clock was ahead of this one's:
-        it is never less than for how long this loop has seen it so.
-        """
-        condition = cluster.status.condition(kind)
-        if condition is None or condition.status == "True":
-            self._untrue_since.pop(kind, None)
-            return None
-        since = self._untrue_since.setdefault(kind, time.monotonic())
-        told = seconds_between(condition.last_transition_time, now) or 0.0
-        return max(told, time.monotonic() - since)
-
-    async def _nudge(self, cluster: PartisanCluster, observation: Observation) -> None:
-        """Make StatefulSets try again to create the pods that they could not create.
-
-        Their controller backs off up to a quarter of an hour, and does not notice that a quota
-        was raised. Any change of the object makes it look.
-        """
-        creation = (Reason.QUOTA_EXCEEDED, Reason.POD_REJECTED)
-        failed = any(trouble.reason in creation for trouble in self._troubles)
-        if not failed or time.monotonic() - self._nudged < _NUDGE_PERIOD or cluster.spec.paused:
-            return
-        self._nudged = time.monotonic()
-        for shard in observation.shards(cluster):
-            if shard.exists < shard.wanted:
-                await self._tools.kube.annotate(
-                    "StatefulSet",
-                    cluster.namespace,
-                    shard.name,
-                    _NUDGE_ANNOTATION,
-                    to_wire(utc_now()),
-                )
-
     async def _report(self, cluster: PartisanCluster, status: PartisanClusterStatus) -> None:
+        if not worth_writing(status, cluster.status):
+            return
         await self._tools.kube.apply_status(cluster, status.to_wire())
         for announcement in announcements(cluster.status, status):
-            self._log.info("%s: %s", announcement.reason, announcement.message)
-            await self._tools.kube.announce(cluster, announcement)
+            await self._announce(cluster, announcement)
         old, new = cluster.status.timings, status.timings
         if new.ready_at and new.ready_at != old.ready_at:
             seconds = seconds_between(new.applied_at, new.ready_at) or 0.0
@@ -329,6 +262,14 @@ class ClusterLoop:
         if new.joined_at and new.joined_at != old.joined_at:
             seconds = seconds_between(new.applied_at, new.joined_at) or 0.0
             metrics.apply_to_joined_seconds.observe(seconds)
+
+    async def _announce(self, cluster: PartisanCluster, announcement: Announcement) -> None:
+        """Write an Event. Without it the status says the same: it holds nothing up."""
+        self._log.info("%s: %s", announcement.reason, announcement.message)
+        try:
+            await self._tools.kube.announce(cluster, announcement)
+        except KubeError as error:
+            self._log.warning("no Event says so: %s", error)
 
 
 def _settled(status: PartisanClusterStatus) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from partisan_operator import clock, rollout, workload
 from partisan_operator.children import naming
 from partisan_operator.children.node_config import revision, run_id
-from partisan_operator.conditions import ROLLING_OUT, Facts, conditions
+from partisan_operator.conditions import ROLLING_OUT, Facts, conditions, conditions_after_failure
 from partisan_operator.diagnosis import Problem
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.status import (
@@ -124,6 +125,21 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         conditions=conditions(facts, kinds, cluster.generation, clock.to_wire(now)),
     )
     return status, ledger
+
+
+def status_after_failure(
+    cluster: PartisanCluster, problem: Problem, now: datetime
+) -> PartisanClusterStatus:
+    """Return the status of a cluster that could not be reconciled: what was known, and why not."""
+    earlier = cluster.status
+    kinds = {condition.type: condition for condition in earlier.conditions}
+    time = clock.to_wire(now)
+    return earlier.model_copy(
+        update={
+            "phase": Phase.DEGRADED,
+            "conditions": conditions_after_failure(problem, kinds, cluster.generation, time),
+        }
+    )
 
 
 def worth_writing(new: PartisanClusterStatus, live: PartisanClusterStatus) -> bool:

@@ -52,7 +52,7 @@ def problem_of(cluster: PartisanCluster, troubles: Sequence[Trouble]) -> Problem
         return None
     ordinals = naming.seed_ordinals(cluster.spec.replicas, cluster.spec.discovery.seeds)
     seeds = [naming.pod_name(cluster.name, ordinal) for ordinal in ordinals]
-    return explain(troubles, unready_pods=len(troubles), seeds=seeds, unready_for=math.inf)
+    return explain(troubles, unready_pods=len(troubles), seeds=seeds, lasted=lambda _: math.inf)
 
 
 def screen(context: Context, cluster: PartisanCluster, pods: Sequence[Json]) -> str:
