@@ -5,25 +5,30 @@
 %%% == Environment ==
 %%% `POD_NAME' and `POD_IP' are required, for HiScamp `K8S_ZONE' or `K8S_NODE_NAME' too. The rest is
 %%% for running outside of a pod:
-%%% `PARTISAN_CONFIG', `PARTISAN_TOKEN_FILE' and `PARTISAN_STATE_DIR' override the paths, and
-%%% `PARTISAN_LISTEN_IP' the address to listen on, every one of the machine by default.
+%%% `PARTISAN_CONFIG', `PARTISAN_TOKEN_FILE', `PARTISAN_BEARER_FILE' and `PARTISAN_STATE_DIR'
+%%% override the paths, and `PARTISAN_LISTEN_IP' the address to listen on, every one of the machine
+%%% by default.
 -module(node_config).
 
 -export([load/1]).
 -export([without_token/1]).
 -export([changes/2]).
 -export([outline/1]).
+-export([read_bearer/1]).
 %% Address hints as they are in the file.
 -export([peer/1]).
 -export([is_hint/1]).
 
 -type environment() :: fun((string()) -> string() | false).
+%% What orders over HTTP have to show. `cluster_token': in a pod made before there was a bearer.
+-type bearer() :: {file, file:name_all()} | cluster_token.
 -type t() :: #{
     name := partisan_peer:name(),
     %% What partisan_config:set/1 takes; the token is among it until that has been done.
     partisan := #{channels := [map()], token => binary(), atom() => term()},
     listen_ip := inet:ip_address(),
     http_port := inet:port_number(),
+    bearer := bearer(),
     run := binary(),
     workload := none | {module(), workload:options()},
     revision := binary(),
@@ -53,10 +58,11 @@
     workload := none | {module(), Parameters :: map()}
 }.
 
--export_type([t/0, changes/0, outline/0, environment/0]).
+-export_type([t/0, bearer/0, changes/0, outline/0, environment/0]).
 
 -define(CONFIG_FILE, "/etc/partisan/config/node.config").
 -define(TOKEN_FILE, "/etc/partisan/secret/token").
+-define(BEARER_FILE, "/etc/partisan/bearer/bearer").
 -define(STATE_DIR, "/var/lib/partisan").
 
 %% A `PartisanCluster' has at most 1,024; a benchmark has servers beside as many clients.
@@ -127,6 +133,17 @@ outline(Text) ->
         throw:{invalid, Reason} -> {error, Reason}
     end.
 
+%% @doc What an order has to show now.
+-spec read_bearer(bearer()) -> {ok, binary()} | {error, string()}.
+read_bearer(cluster_token) ->
+    {ok, partisan_config:get(token)};
+read_bearer({file, File}) ->
+    try
+        {ok, secret(File)}
+    catch
+        throw:{invalid, Text} -> {error, Text}
+    end.
+
 %% @doc The peer that a hint tells of.
 -spec peer({Name :: binary(), Host :: binary(), inet:port_number()}) -> partisan_peer:t().
 peer({Name, Host, Port}) ->
@@ -146,7 +163,7 @@ settings(Environment, Settings) ->
     Name = list_to_binary(required(Environment, "POD_NAME")),
     Address = address("POD_IP", required(Environment, "POD_IP")),
     ListenIp = listen_ip(Environment, Address),
-    Token = token(path(Environment, "PARTISAN_TOKEN_FILE", ?TOKEN_FILE)),
+    Token = secret(path(Environment, "PARTISAN_TOKEN_FILE", ?TOKEN_FILE)),
     Cluster = get(cluster, Settings),
     Port = get(listen_port, Settings),
     Context = #{name => Name, cluster => Cluster, port => Port, environment => Environment},
@@ -180,6 +197,7 @@ settings(Environment, Settings) ->
         },
         listen_ip => ListenIp,
         http_port => get(http_port, Settings),
+        bearer => bearer(Environment),
         run => get(run, Settings),
         workload => workload(get(workload, Settings), Common),
         revision => get(revision, Settings),
@@ -317,13 +335,24 @@ maybe_map({error, {Line, _, Reason}, _}, Source) ->
 unreadable(Source, Line, Reason) ->
     invalid("line ~0tp of ~ts cannot be read: ~ts", [Line, Source, Reason]).
 
-token(File) ->
+%% Where a file is named it has to be there; a pod made before there was a bearer mounts none.
+bearer(Environment) ->
+    File = path(Environment, "PARTISAN_BEARER_FILE", ?BEARER_FILE),
+    case File =/= ?BEARER_FILE orelse filelib:is_regular(File) of
+        true ->
+            _ = secret(File),
+            {file, File};
+        false ->
+            cluster_token
+    end.
+
+secret(File) ->
     case file:read_file(File) of
         {ok, Content} ->
             Pattern = "^\\s*([0-9a-fA-F]{64})\\s*$",
             case re:run(Content, Pattern, [{capture, all_but_first, binary}]) of
-                {match, [Token]} -> Token;
-                %% What is there instead is not shown: it may be a token all the same.
+                {match, [Secret]} -> Secret;
+                %% What is there instead is not shown: it may be a secret all the same.
                 nomatch -> invalid("~ts must hold 64 hexadecimal digits", [File])
             end;
         {error, Reason} ->

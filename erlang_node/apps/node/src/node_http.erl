@@ -1,14 +1,26 @@
-%%% @doc What the node answers over HTTP: probes, metrics, its view, its status; and the orders
-%%% that it takes from who has the token of the cluster.
+%%% @doc What the node answers over HTTP: probes, metrics, its view, its status; and the orders that
+%%% it takes from a client that shows the bearer.
+%%%
+%%% == Two generations of pods ==
+%%% A pod of this version mounts the bearer, a secret for orders alone. It is read with each order,
+%%% so that another one takes effect as soon as the kubelet has written it. Where the cluster has
+%%% TLS, such a pod serves TLS only, since its probes ask so.
+%%%
+%%% A pod made by an operator of before there was a bearer has none. Its probes and its operator
+%%% speak plain HTTP, and orders show the token of the cluster: so it stays until it is replaced.
 -module(node_http).
 
 -export([listen/1]).
 -export([start_link/2]).
 -export([route/2]).
 
+-export_type([served/0]).
+
 %% A probe that asks to wait gets its answer after so many seconds at the latest.
 -define(MAX_WAIT_SECONDS, 30).
 -define(LOOK_MS, 50).
+
+-type served() :: #{workload := none | module(), bearer := node_config:bearer()}.
 
 %% @doc Open the socket for requests, which wait until the server is started.
 -spec listen(node_config:t()) -> {ok, gen_tcp:socket()} | {error, iolist()}.
@@ -19,19 +31,23 @@ listen(#{listen_ip := Address, http_port := Port}) ->
     end.
 
 %% @doc Start the server.
--spec start_link(gen_tcp:socket(), node_config:t()) -> {ok, pid()}.
-start_link(Socket, #{workload := Workload}) ->
+-spec start_link(gen_tcp:socket(), node_config:t()) -> {ok, pid()} | {error, term()}.
+start_link(Socket, #{workload := Workload, bearer := Bearer}) ->
     ok = node_report:register_metrics(),
-    Module = module(Workload),
-    node_http_server:start_link(Socket, fun(Request) -> route(Request, Module) end).
+    ok = node_http_refusals:register_metric(),
+    Served = #{workload => module(Workload), bearer => Bearer},
+    node_http_server:start_link(Socket, #{
+        handler => fun(Request) -> route(Request, Served) end,
+        probes => [<<"/livez">>, <<"/readyz">>],
+        secure => secure(Bearer)
+    }).
 
 %% @doc The answer to a request.
--spec route(node_http_server:request(), none | module()) ->
-    node_http_server:response().
-route(#{method := Method, path := Path} = Request, Workload) ->
+-spec route(node_http_server:request(), served()) -> node_http_server:response().
+route(#{method := Method, path := Path} = Request, Served) ->
     case {allowed(Path), Method} of
         {none, _} -> node_http_server:text(404, "there is nothing at this path");
-        {Method, _} -> respond(Path, Request, Workload);
+        {Method, _} -> respond(Path, Request, Served);
         {Allowed, _} -> node_http_server:text(405, ["this path takes ", Allowed, " only"])
     end.
 
@@ -47,27 +63,38 @@ allowed(<<"/configuration">>) -> <<"POST">>;
 allowed(<<"/dissolve">>) -> <<"POST">>;
 allowed(_) -> none.
 
-respond(<<"/livez">>, _Request, Workload) ->
+respond(<<"/livez">>, _Request, #{workload := Workload}) ->
     case node_report:alive(Workload) of
         true -> node_http_server:text(200, "ok");
         false -> node_http_server:text(503, "a part of the node does not answer")
     end;
-respond(<<"/readyz">>, #{query := Query}, _Workload) ->
-    case joined(erlang:monotonic_time(millisecond) + 1000 * wait_seconds(Query)) of
+respond(<<"/readyz">>, #{query := Query, may_wait := MayWait}, _Served) ->
+    Wait =
+        case MayWait of
+            true -> wait_seconds(Query);
+            false -> 0
+        end,
+    case joined(erlang:monotonic_time(millisecond) + 1000 * Wait) of
         true -> node_http_server:text(200, "ok");
         false -> node_http_server:text(503, "not joined to the overlay")
     end;
-respond(<<"/metrics">>, _Request, _Workload) ->
+respond(<<"/metrics">>, _Request, _Served) ->
     Text = node_prometheus:render(partisan_metrics:collect()),
     {200, node_prometheus:content_type(), Text};
-respond(<<"/overlay">>, _Request, _Workload) ->
+respond(<<"/overlay">>, _Request, _Served) ->
     json(node_report:overlay());
-respond(<<"/status">>, _Request, Workload) ->
+respond(<<"/status">>, _Request, #{workload := Workload}) ->
     json(node_report:status(Workload));
-respond(Path, #{authorization := Authorization, body := Body}, Workload) ->
-    case is_authorized(Authorization) of
-        true -> act(Path, Body, Workload);
-        false -> node_http_server:text(401, "wrong or missing bearer token")
+respond(Path, #{authorization := Shown, body := Body}, #{workload := Workload} = Served) ->
+    #{bearer := Bearer} = Served,
+    case node_config:read_bearer(Bearer) of
+        {ok, Expected} ->
+            case is_bearer(Shown, Expected) of
+                true -> act(Path, Body, Workload);
+                false -> node_http_server:text(401, "wrong or missing bearer")
+            end;
+        {error, Text} ->
+            node_http_server:text(503, Text)
     end.
 
 act(<<"/workload/start">>, Body, Workload) ->
@@ -92,9 +119,12 @@ start_workload(Run, Workload) ->
     end.
 
 %% The digests have one size and are compared in constant time: how long it takes tells nothing.
-is_authorized(Authorization) ->
-    Expected = <<"Bearer ", (partisan_config:get(token))/binary>>,
-    crypto:hash_equals(crypto:hash(sha256, Authorization), crypto:hash(sha256, Expected)).
+is_bearer(Shown, Expected) ->
+    Wanted = <<"Bearer ", Expected/binary>>,
+    crypto:hash_equals(crypto:hash(sha256, Shown), crypto:hash(sha256, Wanted)).
+
+secure(cluster_token) -> fun(_Socket, _Timeout) -> plain end;
+secure({file, _}) -> fun partisan_tls:serve/2.
 
 json(Value) ->
     {200, "application/json", node_json:encode(Value)}.

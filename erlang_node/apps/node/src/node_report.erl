@@ -13,6 +13,9 @@
 -export([run_queue_samples/0]).
 -export([build_samples/0]).
 
+%% What this image can serve over HTTP: 2 knows the bearer and TLS. Images of before report nothing.
+-define(INTERFACE, 2).
+
 %% @doc The version of the release.
 -spec version() -> binary().
 version() ->
@@ -60,6 +63,7 @@ status(Workload) ->
         node => partisan:node(),
         incarnation => partisan:incarnation(),
         version => version(),
+        interface => ?INTERFACE,
         otp => otp(),
         uptime_seconds => Milliseconds / 1000,
         revision => node_settings:revision(),

@@ -15,7 +15,12 @@ server_test_() ->
                 {"a client that waits to be asked for its body", fun continue/1},
                 {"a handler that fails costs its request alone", fun failure/1},
                 {"each refusal says why", fun refusals/1},
-                {"more clients than are served at once all get their turn", fun crowd/1}
+                {"clients that say nothing hold up nobody", fun silent/1},
+                {"clients that do not end their request hold up nobody", fun slow/1},
+                {"requests that take long leave room for probes", fun busy/1},
+                {"probes that wait leave room for others", fun waiting/1},
+                {"a head that does not come is refused soon", fun late/1},
+                {"refusals are counted, and logged rarely", fun refusals_shown/1}
             ]
         ]
     end}.
@@ -29,16 +34,17 @@ taken_test() ->
 
 %% Who comes before there is a server waits for it, and outlives it.
 early_test() ->
+    ok = metrics(),
     {ok, Socket} = node_http_server:listen(?HOST, 0),
     {ok, Port} = inet:port(Socket),
     Early = connect(Port),
     ok = gen_tcp:send(Early, "GET /a HTTP/1.1\r\n\r\n"),
-    {ok, Server} = node_http_server:start_link(Socket, fun echo/1),
+    {ok, Server} = node_http_server:start_link(Socket, options()),
     ?assertMatch({200, <<"GET /a">>}, answer(Early)),
     stop({Server, Port}),
     Late = connect(Port),
     ok = gen_tcp:send(Late, "GET /b HTTP/1.1\r\n\r\n"),
-    {ok, Successor} = node_http_server:start_link(Socket, fun echo/1),
+    {ok, Successor} = node_http_server:start_link(Socket, options()),
     ?assertMatch({200, <<"GET /b">>}, answer(Late)),
     stop({Successor, Port}),
     ok = gen_tcp:close(Socket).
@@ -81,6 +87,10 @@ refusals(Port) ->
             {400, "GET http://elsewhere/ HTTP/1.1\r\n\r\n"},
             {400, "POST /a HTTP/1.1\r\ncontent-length: many\r\n\r\n"},
             {400, "POST /a HTTP/1.1\r\ncontent-length: -1\r\n\r\n"},
+            {400, "POST /a HTTP/1.1\r\ncontent-length: +2\r\n\r\nok"},
+            {400, "POST /a HTTP/1.1\r\ncontent-length: 2\r\ncontent-length: 1\r\n\r\nok"},
+            {400, "POST /a HTTP/1.1\r\ncontent-length: 0\r\ncontent-length: 2\r\n\r\nok"},
+            {200, "POST /a HTTP/1.1\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nok"},
             {411, "POST /a HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"},
             {413, ["POST /a HTTP/1.1\r\ncontent-length: 70000\r\n\r\n", lists:duplicate(14, Long)]},
             {414, ["GET /", Long, " HTTP/1.1\r\n\r\n"]},
@@ -89,37 +99,116 @@ refusals(Port) ->
         ]
     ].
 
-%% Those that are served do not speak before all are connected.
-crowd(Port) ->
-    Sockets = [connect(Port) || _ <- lists:seq(1, 100)],
-    _ = [ok = gen_tcp:send(Socket, "GET /a HTTP/1.1\r\n\r\n") || Socket <- Sockets],
-    _ = [?assertMatch({200, _}, answer(Socket)) || Socket <- Sockets].
+%% Of one source and of many. What is asked for comes while none of them has had its time.
+silent(Port) ->
+    crowd("", Port).
+
+slow(Port) ->
+    crowd("GET /sta", Port),
+    crowd("POST /a HTTP/1.1\r\ncontent-length: 60000\r\n\r\nbeginning", Port).
+
+crowd(Beginning, Port) ->
+    Before = refused(displaced),
+    Crowd = [connect({127, 0, 0, 2 + I div 20}, Port) || I <- lists:seq(1, 200)],
+    _ = [gen_tcp:send(Socket, Beginning) || Socket <- Crowd],
+    Own = [connect(Port) || _ <- lists:seq(1, 100)],
+    ?assertMatch({200, <<"GET /livez">>}, ask("GET /livez HTTP/1.1\r\n\r\n", Port)),
+    ?assertMatch({200, <<"GET /a">>}, ask("GET /a HTTP/1.1\r\n\r\n", Port)),
+    ?assert(refused(displaced) - Before >= 200),
+    _ = [ok = gen_tcp:close(Socket) || Socket <- Own ++ Crowd],
+    ok.
+
+busy(Port) ->
+    Before = refused(busy),
+    true = register(?MODULE, self()),
+    Slow = [begin_request("/hold", {127, 0, 0, 2 + I div 10}, Port) || I <- lists:seq(0, 39)],
+    Held = [receive {held, Pid} -> Pid end || _ <- Slow],
+    ?assertMatch({503, <<"too many", _/binary>>}, ask("GET /a HTTP/1.1\r\n\r\n", Port)),
+    ?assertEqual(Before + 1, refused(busy)),
+    ?assertMatch({200, _}, ask("GET /livez HTTP/1.1\r\n\r\n", Port)),
+    _ = [Pid ! release || Pid <- Held],
+    _ = [?assertMatch({200, _}, answer(Socket)) || Socket <- Slow],
+    true = unregister(?MODULE).
+
+waiting(Port) ->
+    true = register(?MODULE, self()),
+    Waiting = [begin_request("/readyz", {127, 0, 0, 2}, Port) || _ <- lists:seq(1, 8)],
+    Held = [receive {held, Pid} -> Pid end || _ <- Waiting],
+    ?assertMatch({200, <<"at once">>}, ask("GET /readyz HTTP/1.1\r\n\r\n", Port)),
+    _ = [Pid ! release || Pid <- Held],
+    _ = [?assertMatch({200, <<"released">>}, answer(Socket)) || Socket <- Waiting],
+    true = unregister(?MODULE).
+
+%% The server ends it, long before a whole request has to be there.
+late(Port) ->
+    Socket = connect(Port),
+    ok = gen_tcp:send(Socket, "GET /a HTTP/1.1\r\n"),
+    {ok, Answer} = gen_tcp:recv(Socket, 0),
+    ?assertMatch(<<"HTTP/1.1 408", _/binary>>, Answer),
+    ok = gen_tcp:close(Socket).
+
+refusals_shown(Port) ->
+    Before = refused(malformed),
+    _ = [{400, _} = ask("what?\r\n\r\n", Port) || _ <- lists:seq(1, 5)],
+    ?assertEqual(Before + 5, refused(malformed)),
+    _ = [{401, _} = ask("GET /secret HTTP/1.1\r\n\r\n", Port) || _ <- lists:seq(1, 5)],
+    ?assertEqual(5, refused(unauthorized)).
 
 %% Helpers.
 
 start() ->
-    {ok, Socket} = node_http_server:listen(?HOST, 0),
+    ok = metrics(),
+    {ok, Socket} = node_http_server:listen(any(), 0),
     {ok, Port} = inet:port(Socket),
-    {ok, Server} = node_http_server:start_link(Socket, fun echo/1),
+    {ok, Server} = node_http_server:start_link(Socket, options()),
     {Server, Port}.
 
+any() -> {0, 0, 0, 0}.
+
+metrics() ->
+    ok = partisan_metrics:init(),
+    node_http_refusals:register_metric().
+
+refused(Reason) ->
+    partisan_metrics:value(partisan_http_refused_total, [Reason]).
+
+options() ->
+    #{
+        handler => fun echo/1,
+        probes => [<<"/livez">>, <<"/readyz">>],
+        secure => fun(_Socket, _Timeout) -> plain end
+    }.
+
 stop({Server, _Port}) ->
-    unlink(Server),
-    Reference = monitor(process, Server),
-    exit(Server, shutdown),
-    receive
-        {'DOWN', Reference, _, _, _} -> ok
-    end.
+    ok = gen_server:stop(Server).
 
 echo(#{path := <<"/fail">>}) ->
     error(on_purpose);
+echo(#{path := <<"/secret">>}) ->
+    node_http_server:text(401, "no");
+echo(#{path := <<"/readyz">>, may_wait := false}) ->
+    {200, "text/plain", "at once"};
+echo(#{path := Path}) when Path =:= <<"/hold">>; Path =:= <<"/readyz">> ->
+    ?MODULE ! {held, self()},
+    receive
+        release -> {200, "text/plain", "released"}
+    end;
 echo(#{method := Method, path := Path} = Request) ->
     Values = [maps:get(Key, Request) || Key <- [query, authorization, body]],
     Rest = [Value || Value <- Values, Value =/= <<>>],
     {200, "text/plain", lists:join($\s, [[Method, $\s, Path] | Rest])}.
 
 connect(Port) ->
-    {ok, Socket} = gen_tcp:connect(?HOST, Port, [binary, {active, false}]),
+    connect(?HOST, Port).
+
+%% From an address of its own.
+connect(From, Port) ->
+    {ok, Socket} = gen_tcp:connect(?HOST, Port, [binary, {active, false}, {ip, From}]),
+    Socket.
+
+begin_request(Path, From, Port) ->
+    Socket = connect(From, Port),
+    ok = gen_tcp:send(Socket, ["GET ", Path, " HTTP/1.1\r\n\r\n"]),
     Socket.
 
 ask(Request, Port) ->

@@ -15,7 +15,9 @@ http_test_() ->
                 {"the view of the overlay", fun overlay/1},
                 {"the status has what the operator reads", fun status/1},
                 {"other paths and methods are refused", fun refusals/1},
-                {"a start and a configuration need the token", fun authorization/1},
+                {"a start and a configuration need the bearer", fun authorization/1},
+                {"another bearer takes effect without a restart", fun other_bearer/1},
+                {"two hundred slow clients keep no probe out", fun slow_clients/1},
                 {"a start needs the id of this run", fun wrong_run/1},
                 {"a start is accepted once and again", fun start/1},
                 {"requests that are malformed or too large are refused", fun malformed/1},
@@ -128,7 +130,7 @@ refusals(Cluster) ->
     ?assertMatch({405, _, _}, ?T:post(0, "/status", {[], ""}, Cluster)).
 
 authorization(Cluster) ->
-    Token = binary_to_list(?T:token(Cluster)),
+    Token = binary_to_list(?T:bearer(Cluster)),
     _ = [
         ?assertMatch({401, _, _}, ?T:post(0, Path, {Headers, "r1"}, Cluster))
      || Path <- ["/workload/start", "/configuration"], Headers <- [
@@ -138,9 +140,36 @@ authorization(Cluster) ->
             [{"authorization", "Bearer"}],
             [{"authorization", "Bearer " ++ tl(Token)}],
             [{"authorization", "Bearer " ++ Token ++ "0"}],
-            [{"authorization", "Basic " ++ Token}]
+            [{"authorization", "Basic " ++ Token}],
+            [{"authorization", "Bearer " ++ binary_to_list(?T:token(Cluster))}]
         ]
     ].
+
+other_bearer(Cluster) ->
+    Other = binary:encode_hex(crypto:strong_rand_bytes(32)),
+    ok = ?T:write_bearer(Other, Cluster),
+    ?assertMatch({401, _, _}, post_start("r0", Cluster)),
+    ?assertMatch({409, _, _}, post_start("r0", Cluster#{bearer := Other})),
+    ok = ?T:write_bearer("none", Cluster),
+    {503, _, Text} = post_start("r0", Cluster),
+    ?assertMatch({match, _}, re:run(Text, "bearer must hold 64 hexadecimal digits")),
+    ok = ?T:write_bearer(?T:bearer(Cluster), Cluster).
+
+%% From as many addresses as it takes to be within the limits of each.
+slow_clients(Cluster) ->
+    Sockets = [connect({127, 0, 0, 2 + I div 15}, Cluster) || I <- lists:seq(0, 199)],
+    _ = [gen_tcp:send(Socket, "GET /status HTTP/1.1\r\nhost:") || Socket <- tail(Sockets)],
+    ?assertMatch({200, _, _}, ?T:get(0, "/livez", Cluster)),
+    ?assertMatch({200, _, _}, ?T:get(0, "/readyz?wait=10", Cluster)),
+    {200, _, Metrics} = ?T:get(0, "/metrics", Cluster),
+    ?assertMatch(
+        {match, _}, re:run(Metrics, "partisan_http_refused_total{reason=\"displaced\"} [1-9]")
+    ),
+    _ = [ok = gen_tcp:close(Socket) || Socket <- Sockets].
+
+%% Those that have come last, and are not displaced yet.
+tail(Sockets) ->
+    lists:nthtail(length(Sockets) - 30, Sockets).
 
 wrong_run(Cluster) ->
     ?assertMatch({409, _, _}, post_start("r0", Cluster)),
@@ -247,7 +276,48 @@ told(Cluster) ->
     ],
     Text = unicode:characters_to_binary(io_lib:format("~0p ~0p", [States, Dictionaries])),
     ?assertNotEqual(nomatch, binary:match(Text, <<"node_settings">>)),
-    ?assertEqual(nomatch, binary:match(Text, ?T:token(Cluster))).
+    ?assertEqual(nomatch, binary:match(Text, ?T:token(Cluster))),
+    ?assertEqual(nomatch, binary:match(Text, ?T:bearer(Cluster))).
+
+tls_test_() ->
+    {setup, fun() -> partisan_test_pki:authority() end, fun(_) -> ok end, fun(Authority) ->
+        {timeout, 120, [
+            {Title, {timeout, 60, fun() -> with_tls(Authority, Options, Test) end}}
+         || {Title, Options, Test} <- [
+                {"with TLS nothing is served without", #{}, fun only_tls/1},
+                {"a pod of before serves what it did", #{bearer => false}, fun as_before/1}
+            ]
+        ]}
+    end}.
+
+with_tls(Authority, Options, Test) ->
+    Cluster = ?T:start(0, ?T:new(1, Options#{tls => Authority})),
+    try
+        Test(Cluster)
+    after
+        ?T:stop(Cluster)
+    end.
+
+only_tls(Cluster) ->
+    ok = ?T:await(fun() -> element(1, ?T:get(0, "/readyz", Cluster)) =:= 200 end),
+    ?assertMatch(#{<<"interface">> := 2}, ?T:status(0, Cluster)),
+    ?assertMatch({409, _, _}, post_start("r0", Cluster)),
+    ?assertMatch({400, _, _}, post("/configuration", "#{", Cluster)),
+    Large = configure(#{replicas => 1, namespace => binary:copy(<<"n">>, 40000)}, Cluster),
+    ?assertMatch({200, _, _}, Large),
+    Socket = connect(Cluster),
+    ok = gen_tcp:send(Socket, "GET /status HTTP/1.1\r\nhost: x\r\n\r\n"),
+    ?assertNotMatch({ok, <<"HTTP", _/binary>>}, gen_tcp:recv(Socket, 0)),
+    ok = gen_tcp:close(Socket),
+    ?assertMatch({error, _}, ?T:get(0, "/status", Cluster#{mounts_bearer := false})),
+    {200, _, Metrics} = ?T:get(0, "/metrics", Cluster),
+    ?assertMatch({match, _}, re:run(Metrics, "partisan_http_refused_total{reason=\"tls\"} 2")),
+    slow_clients(Cluster).
+
+as_before(Cluster) ->
+    ?assertMatch(#{<<"interface">> := 2}, ?T:status(0, Cluster)),
+    ?assertMatch({409, _, _}, post_start("r0", Cluster)),
+    ?assertMatch({401, _, _}, post_start("r0", Cluster#{mounts_bearer := true, scheme := "http"})).
 
 %% Helpers.
 
@@ -265,7 +335,11 @@ workload(Cluster) ->
     Workload.
 
 connect(Cluster) ->
-    {ok, Socket} = gen_tcp:connect(?T:address(0, Cluster), 8080, [binary, {active, false}]),
+    connect({127, 0, 0, 1}, Cluster).
+
+connect(From, Cluster) ->
+    Options = [binary, {active, false}, {ip, From}],
+    {ok, Socket} = gen_tcp:connect(?T:address(0, Cluster), 8080, Options),
     Socket.
 
 raw(Request, Cluster) ->

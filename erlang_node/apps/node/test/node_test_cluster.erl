@@ -5,7 +5,8 @@
 -export([directory/0]).
 -export([new/1, new/2]).
 -export([start/2, terminate/2, kill/2, forget/2, stop/1]).
--export([names/1, get/3, post/4, authorized/2, status/2, address/2, token/1, call/5]).
+-export([names/1, get/3, post/4, authorized/2, status/2, address/2, token/1, bearer/1, call/5]).
+-export([write_bearer/2]).
 -export([configuration/2, workload/1, await/1]).
 %% On the nodes.
 -export([boot/0]).
@@ -26,11 +27,13 @@ directory() ->
 new(Count) ->
     new(Count, #{}).
 
-%% A cluster of which no node runs yet. `Overrides' are of the configuration file.
-new(Count, Overrides) ->
+%% A cluster of which no node runs yet. Options are of the configuration file, but for
+%% `bearer => false', pods of before there was one, and `tls => Authority', a certificate of it.
+new(Count, Options) ->
     {ok, _} = application:ensure_all_started(inets),
     Dir = directory(),
-    Cluster = #{
+    {Overlaid, Overrides} = pod_options(Options, Dir),
+    Cluster = maps:merge(Overlaid, #{
         directory => Dir,
         net => {rand:uniform(200), rand:uniform(250)},
         count => Count,
@@ -38,13 +41,41 @@ new(Count, Overrides) ->
         overrides => Overrides,
         %% The running nodes: {peer, pid of the operating system}.
         nodes => #{}
-    },
+    }),
     ok = file:write_file(filename:join(Dir, "token"), token(Cluster)),
+    ok = write_bearer(bearer(Cluster), Cluster),
     File = filename:join(Dir, "node.config"),
     ok = file:write_file(File, configuration(#{}, Cluster)),
     Cluster.
 
+%% What the options say of pods, and the rest.
+pod_options(Options, Dir) ->
+    Pods = #{
+        mounts_bearer => maps:get(bearer, Options, true),
+        bearer => binary:encode_hex(crypto:strong_rand_bytes(32)),
+        scheme => "http"
+    },
+    case maps:without([bearer], Options) of
+        #{tls := Authority} = Overrides ->
+            Certificate = partisan_test_pki:certificate(Authority, #{names => [server_name()]}),
+            ok = partisan_test_pki:write(Dir, Certificate),
+            Files = (partisan_test_pki:files(Dir))#{server_name => list_to_binary(server_name())},
+            Pem = filename:join(Dir, "ca.crt"),
+            {Pods#{scheme := "https", authorities => Pem}, Overrides#{tls := Files}};
+        Overrides ->
+            {Pods, Overrides}
+    end.
+
+server_name() -> "test.default.svc".
+
+write_bearer(Bearer, #{directory := Dir}) ->
+    file:write_file(filename:join(Dir, "bearer"), Bearer).
+
 token(#{token := Token}) -> Token.
+
+%% What orders show.
+bearer(#{mounts_bearer := true, bearer := Bearer}) -> Bearer;
+bearer(#{mounts_bearer := false, token := Token}) -> Token.
 
 names(#{count := Count}) ->
     lists:seq(0, Count - 1).
@@ -61,6 +92,10 @@ start(I, Cluster = #{directory := Dir, nodes := Nodes}) ->
         {"PARTISAN_CONFIG", filename:join(Dir, "node.config")},
         {"PARTISAN_TOKEN_FILE", filename:join(Dir, "token")},
         {"PARTISAN_STATE_DIR", State}
+        | [
+            {"PARTISAN_BEARER_FILE", filename:join(Dir, "bearer")}
+         || maps:get(mounts_bearer, Cluster)
+        ]
     ],
     Paths = lists:append([["-pa", Path] || Path <- code:get_path(), Path =/= "."]),
     Flags = ["+S", "1:1", "+sbwt", "none", "-kernel", "logger_level", "critical"],
@@ -106,21 +141,32 @@ stop(#{nodes := Nodes, directory := Dir}) ->
     ok = file:del_dir_r(Dir).
 
 get(I, Path, Cluster) ->
-    request(get, {url(I, Path, Cluster), []}).
+    request(get, {url(I, Path, Cluster), []}, Cluster).
 
 post(I, Path, {Headers, Body}, Cluster) ->
-    request(post, {url(I, Path, Cluster), Headers, "text/plain", Body}).
+    request(post, {url(I, Path, Cluster), Headers, "text/plain", Body}, Cluster).
 
 %% Of a request to `post/4': its headers and body.
 authorized(Body, Cluster) ->
-    {[{"authorization", "Bearer " ++ binary_to_list(token(Cluster))}], Body}.
+    {[{"authorization", "Bearer " ++ binary_to_list(bearer(Cluster))}], Body}.
 
-request(Method, Request) ->
-    Options = [{timeout, ?TIMEOUT_MS}],
+request(Method, Request, Cluster) ->
+    Options = [{timeout, ?TIMEOUT_MS}, {autoredirect, false} | verification(Cluster)],
     case httpc:request(Method, Request, Options, [{body_format, binary}]) of
         {ok, {{_, Status, _}, Headers, Body}} -> {Status, Headers, Body};
         {error, Reason} -> {error, Reason}
     end.
+
+%% As the operator does: the cluster's authority, and the name that all its nodes bear.
+verification(#{scheme := "https", authorities := File}) ->
+    [{ssl, [
+        {verify, verify_peer},
+        {cacertfile, File},
+        {server_name_indication, server_name()}
+    ]}];
+verification(#{}) ->
+    %% From OTP 26 on httpc looks for the machine's authorities where it is given nothing.
+    [{ssl, []}].
 
 status(I, Cluster) ->
     {200, _, Body} = get(I, "/status", Cluster),
@@ -130,10 +176,11 @@ call(I, Module, Function, Arguments, #{nodes := Nodes}) ->
     #{I := {Peer, _}} = Nodes,
     peer:call(Peer, Module, Function, Arguments, ?TIMEOUT_MS).
 
-url(I, Path, Cluster) ->
-    lists:flatten(
-        io_lib:format("http://~s:~b~s", [inet:ntoa(address(I, Cluster)), ?HTTP_PORT, Path])
-    ).
+%% A pod of before there was a bearer serves plain HTTP whatever the cluster has.
+url(I, Path, #{scheme := Scheme, mounts_bearer := MountsBearer} = Cluster) ->
+    Spoken = case MountsBearer of true -> Scheme; false -> "http" end,
+    Address = inet:ntoa(address(I, Cluster)),
+    lists:flatten(io_lib:format("~s://~s:~b~s", [Spoken, Address, ?HTTP_PORT, Path])).
 
 address(I, #{net := {A, B}}) ->
     {127, A, B, I + 1}.

@@ -23,6 +23,7 @@
 
 -export([start/0]).
 -export([handshake/3]).
+-export([serve/2]).
 -export([result/1]).
 -export([expiration/0]).
 -export([credentials/0]).
@@ -76,6 +77,18 @@ handshake(Role, Port, Timeout) ->
             handshake(Role, Port, partisan_credentials:current(Config), Config, Timeout)
     end.
 
+%% @doc Makes TLS of an accepted, passive TCP socket whose client is no node: it checks the
+%% certificate of this one and shows none. `plain': not asked for.
+-spec serve(gen_tcp:socket(), timeout()) -> plain | {ok, socket()} | {error, error()}.
+serve(Port, Timeout) ->
+    case partisan_config:get(tls) of
+        none ->
+            plain;
+        Config ->
+            Options = partisan_credentials:options(partisan_credentials:current(Config)),
+            upgrade(fun() -> ssl:handshake(Port, Options ++ common_options(), Timeout) end)
+    end.
+
 %% @doc A result of `ssl' with the reason in one word.
 -spec result(ok | {ok, Value} | {error, term()}) -> ok | {ok, Value} | {error, error()}.
 result({error, {tls_alert, {Alert, Text}}}) ->
@@ -116,7 +129,10 @@ tune() ->
 
 handshake(Role, Port, Credentials, Config, Timeout) ->
     Options = partisan_credentials:options(Credentials) ++ options(Config),
-    try upgrade(Role, Port, Options, Timeout) of
+    upgrade(fun() -> upgrade(Role, Port, Options, Timeout) end).
+
+upgrade(Handshake) ->
+    try Handshake() of
         {error, {tls_alert, _}} = Error -> result(Error);
         {error, timeout} = Error -> Error;
         {error, _} -> {error, closed};
@@ -133,10 +149,11 @@ upgrade(server, Port, Options, Timeout) ->
     ssl:handshake(Port, [{fail_if_no_peer_cert, true} | Options], Timeout).
 
 options(#{server_name := Name}) ->
+    [{verify, verify_peer}, {verify_fun, {fun verify/3, Name}} | common_options()].
+
+common_options() ->
     [
         {versions, ['tlsv1.3']},
-        {verify, verify_peer},
-        {verify_fun, {fun verify/3, Name}},
         {max_handshake_size, ?HANDSHAKE_BYTES},
         {hibernate_after, ?HIBERNATE_AFTER},
         % Any stranger can make it log; what matters is counted, and told by partisan_refusals.
