@@ -1,7 +1,7 @@
 #!/usr/bin/env escript
 %% Measures how long it takes from the first send until every lane of a channel is connected: two
 %% virtual machines on loopback, messages with so many keys that all lanes are asked for. Prints the
-%% milliseconds.
+%% milliseconds and the OTP release of the nodes.
 %%
 %%   escript scripts/lanes.escript RELEASE LANES
 
@@ -20,7 +20,8 @@ main([Release, Text]) ->
     Began = erlang:monotonic_time(millisecond),
     _ = [ok = send(B, Key) || Key <- lists:seq(1, ?KEYS_PER_LANE * Lanes)],
     ok = await(fun() -> connected(B) =:= Lanes end),
-    io:format("~b~n", [erlang:monotonic_time(millisecond) - Began]),
+    Milliseconds = erlang:monotonic_time(millisecond) - Began,
+    io:format("~b ~s~n", [Milliseconds, call(A, erlang, system_info, [otp_release])]),
     lists:foreach(fun peer:stop/1, [A, B]);
 main(_) ->
     io:format(standard_error, "usage: lanes.escript RELEASE LANES~n", []),

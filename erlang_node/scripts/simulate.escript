@@ -10,9 +10,10 @@
 -mode(compile).
 
 main(Arguments) ->
-    Library = filename:join([filename:dirname(escript:script_name()), "..", "_build", "default"]),
+    Build = filename:join([filename:dirname(escript:script_name()), "..", "_build"]),
+    Library = filename:join([os:getenv("REBAR_BASE_DIR", Build), "default", "lib"]),
     Compiled = [
-        code:add_patha(filename:join([Library, "lib", Application, "ebin"]))
+        code:add_patha(filename:join([Library, Application, "ebin"]))
      || Application <- ["partisan", "lasp", "workloads", "node", "plan"]
     ],
     case lists:usort(Compiled) of
@@ -59,6 +60,7 @@ run({Name, Module}, Options) ->
                 finished => Name,
                 seconds => Seconds,
                 cpu_seconds => CpuMilliseconds / 1000,
+                otp => list_to_binary(erlang:system_info(otp_release)),
                 options => Options
             });
         {'DOWN', Monitor, process, Pid, Reason} ->

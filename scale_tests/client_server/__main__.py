@@ -102,7 +102,11 @@ def _measure(console: Console, runs: Sequence[Run], directory: Path, *, quick: b
         cells.append(measure(run, release, console.print))
         # Each takes long, and the last one may take the machine's memory: what there is is kept.
         measured = report.document(
-            cells, runs, started=started, versions=versions.of_machine(), quick=quick
+            cells,
+            runs,
+            started=started,
+            versions=versions.of_machine(cell["otp"] for cell in cells),
+            quick=quick,
         )
         documents.write(measured)
         report.write(measured, directory)

@@ -105,6 +105,7 @@ def measure(run: Run, release: Path, say: Callable[[str], None]) -> Cell:
         _start(nodes, run, say)
         joined = time.monotonic() - began
         say(f"{run.title}: joined after {joined:.0f} s")
+        [otp] = nodes.otp()
         nodes.start_run(0)
         # From here on only: a thousand that join are another matter, and one that is overloaded
         # does not answer when it is told to start.
@@ -114,6 +115,7 @@ def measure(run: Run, release: Path, say: Callable[[str], None]) -> Cell:
         agreed = _agreement(nodes) if outcome == "finished" else {}
     return {
         "experiment": "client_server",
+        "otp": otp,
         **asdict(run),
         "seconds_joining": joined,
         "outcome": outcome,

@@ -64,7 +64,7 @@ def _measure(
         console,
         "formation",
         started=started,
-        versions=versions.of_machine(),
+        versions=versions.of_machine(lab.otp),
         cells=cells,
         bars=report.bars(cells),
         table=report.table(cells),

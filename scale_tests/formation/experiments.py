@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ class Lab:
 
     release: Path
     say: Callable[[str], None]
+    otp: set[str] = field(default_factory=set)
+    """The OTP releases that the measured nodes have reported."""
 
     @contextmanager
     def fleet(self, plan: Plan) -> Iterator[Fleet]:
@@ -40,6 +42,7 @@ class Lab:
             for index in range(plan.nodes):
                 nodes.start(index)
             yield nodes
+            self.otp.update(nodes.otp())
 
 
 def formation(lab: Lab, *, nodes: int, runs: int) -> list[Cell]:
@@ -100,7 +103,9 @@ def lanes(lab: Lab, *, parallelism: int, runs: int) -> list[Cell]:
     cells = []
     for run in range(runs):
         script = ["escript", "erlang_node/scripts/lanes.escript"]
-        seconds = int(capture([*script, str(lab.release), str(parallelism)])) / 1000
+        taken, otp = capture([*script, str(lab.release), str(parallelism)]).split()
+        lab.otp.add(otp)
+        seconds = int(taken) / 1000
         cells.append(
             {"experiment": "lanes", "parallelism": parallelism, "run": run, "seconds": seconds}
         )

@@ -16,7 +16,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-from scale_tests import procfs
+from scale_tests import otp, procfs
 from scale_tests.harness.commands import ROOT, stream
 from scale_tests.harness.progress import wait_for
 from scale_tests.harness.views import Views
@@ -81,11 +81,14 @@ def address(index: int) -> str:
 
 
 def build_release() -> Path:
-    """Builds the release as the image has it, and returns its directory.
+    """Builds the release as the image has it, on the image's OTP; returns its directory.
+
+    What this process starts from here on finds that OTP.
 
     Raises:
         CommandError: a step of the build failed.
     """
+    otp.use()
     output = ROOT / "build" / "release"
     stream(
         ["bash", "-c", f"cd erlang_node && rebar3 as prod release --output-dir {output} >&2"],
@@ -134,6 +137,11 @@ class Fleet:
         """The active views of the nodes that answer."""
         found = self.ask(list(self.processes), "/overlay").values()
         return {view["node"]: frozenset(view["active"]) for view in found if view["joined"]}
+
+    def otp(self) -> list[str]:
+        """The OTP releases that running nodes report."""
+        running = [index for index, process in self.processes.items() if process.poll() is None]
+        return sorted({status["otp"] for status in self.ask(running[:1], "/status").values()})
 
     def start_run(self, index: int) -> None:
         """Starts the run of the workload on one node, which tells the others.

@@ -37,7 +37,7 @@ def ensure_base(base: Base) -> str:
     Raises:
         ImageError: it cannot be made; the message holds what the program said.
     """
-    root_file_system = _ensure_root_file_system(base)
+    root_file_system = ensure_root_file_system(base)
     reference = f"localhost/partisan-base/{base.name}:{root_file_system.stem.rpartition('-')[2]}"
     if not buildah("images", "--quiet", "--filter", f"reference={reference}"):
         container = buildah("from", "scratch")
@@ -52,35 +52,42 @@ def ensure_base(base: Base) -> str:
 
 def fingerprint(base: Base) -> str:
     """Changes when the stand-in would: its packages, the options, or the Debian release."""
-    parts = [base.packages, OPTIONS, _suite()]
+    parts = [base.packages, OPTIONS, base.suite or _suite()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+
+
+def ensure_root_file_system(base: Base) -> Path:
+    """Makes a stand-in's root file system unless it is there, and returns its archive.
+
+    Raises:
+        ImageError: it cannot be made; the message holds what the program said.
+    """
+    target = cache_directory() / "bases" / f"{base.name}-{fingerprint(base)}.tar"
+    if target.exists():
+        return target
+    own = _suite()
+    suite = base.suite or own
+    print(f"  making a base image from {', '.join(base.packages)} (about a minute)", flush=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as directory:
+        settings = Path(directory) / "apt.conf"
+        settings.write_text(run(["apt-config", "dump", "Acquire"]))
+        partial = Path(directory) / "root.tar"
+        sources = [str(path) for path in _sources()] if suite == own else [_archive(own)]
+        run(
+            [
+                *("nice", "-n", "5", "mmdebstrap", "--quiet", *OPTIONS, f"--aptopt={settings}"),
+                *(f"--include={','.join(base.packages)}", suite, str(partial), *sources),
+            ]
+        )
+        partial.rename(target)
+    return target
 
 
 def parse_os_release(text: str) -> dict[str, str]:
     """The fields of an os-release file."""
     pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
     return {key: value.strip('"') for key, _, value in pairs}
-
-
-def _ensure_root_file_system(base: Base) -> Path:
-    target = cache_directory() / "bases" / f"{base.name}-{fingerprint(base)}.tar"
-    if target.exists():
-        return target
-    print(f"  making a base image from {', '.join(base.packages)} (half a minute)", flush=True)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as directory:
-        settings = Path(directory) / "apt.conf"
-        settings.write_text(run(["apt-config", "dump", "Acquire"]))
-        partial = Path(directory) / "root.tar"
-        run(
-            [
-                *("nice", "-n", "5", "mmdebstrap", "--quiet", *OPTIONS, f"--aptopt={settings}"),
-                f"--include={','.join(base.packages)}",
-                *(_suite(), str(partial), *map(str, _sources())),
-            ]
-        )
-        partial.rename(target)
-    return target
 
 
 def _sources() -> list[Path]:
@@ -91,6 +98,26 @@ def _sources() -> list[Path]:
     if not found:
         raise ImageError(f"apt has no package sources in {APT}")
     return found
+
+
+def archive_of(targets: str, suite: str) -> str:
+    """The archive that has a release, of lines `URI RELEASE COMPONENT`; other releases are there.
+
+    Raises:
+        ImageError: no line names the release.
+    """
+    for line in targets.splitlines():
+        uri, release, component = line.split()
+        if (release, component) == (suite, "main"):
+            return uri
+    raise ImageError(f"apt has no source of Debian's release {suite}, component main")
+
+
+def _archive(suite: str) -> str:
+    fields = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
+    return archive_of(
+        run(["apt-get", "indextargets", "--format", fields, "Created-By: Packages"]), suite
+    )
 
 
 def _suite() -> str:

@@ -20,6 +20,8 @@ class Base:
 
     name: str
     packages: tuple[str, ...]
+    suite: str = ""
+    """The Debian release that they are taken from; empty for this machine's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,26 +70,33 @@ class Image:
         return ARCHIVES / f"{self.name}.tar"
 
 
+IMAGE_OTP = "27"
+"""The OTP release of the node's image, which demo, end-to-end tests and benchmarks run on."""
+
+OTP_SUITES = {IMAGE_OTP: "trixie", "29": "sid"}
+"""OTP releases that this machine need not have, each with the Debian release that has it."""
+
 _ERLANG = ("erlang-base", "erlang-crypto")
 _PYTHON = ("python3", "libpython3-stdlib")
 
+
+def erlang_builder(otp: str) -> Base:
+    """What compiles and tests the runtime on an OTP release: its applications, and rebar3."""
+    applications = (
+        *("asn1", "common-test", "dev", "eunit", "inets", "parsetools", "proper", "proper-dev"),
+        *("public-key", "runtime-tools", "ssl", "syntax-tools", "tools", "xmerl"),
+    )
+    return Base(
+        name=f"erlang-{otp}-builder",
+        packages=(*_ERLANG, *(f"erlang-{name}" for name in applications), "rebar3"),
+        suite=OTP_SUITES[otp],
+    )
+
+
 ERLANG_NODE = Image(
     name="erlang-node",
-    builder=Base(
-        name="erlang-builder",
-        packages=(
-            *_ERLANG,
-            "erlang-dev",
-            "erlang-inets",
-            "erlang-parsetools",
-            "erlang-runtime-tools",
-            "erlang-ssl",
-            "erlang-syntax-tools",
-            "erlang-tools",
-            "rebar3",
-        ),
-    ),
-    base=Base(name="erlang", packages=_ERLANG),
+    builder=erlang_builder(IMAGE_OTP),
+    base=Base(name=f"erlang-{IMAGE_OTP}", packages=_ERLANG, suite=OTP_SUITES[IMAGE_OTP]),
     sources=("erlang_node",),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from scale_tests.harness.commands import CommandError, capture
 from scale_tests.harness.kube import Cluster
@@ -25,16 +25,16 @@ def of_cluster(cluster: Cluster, nodes: Sequence[NodeStatus]) -> dict[str, str]:
     }
     for pod in operator_pods(cluster):
         found["operator"] = pod["metadata"]["labels"].get("app.kubernetes.io/version", "")
-    for node in nodes[:1]:
-        found |= {"erlang_node": node.version, "otp": node.otp}
+    if nodes:
+        found["erlang_node"] = ", ".join(sorted({node.version for node in nodes}))
+        found["otp"] = ", ".join(sorted({node.otp for node in nodes}))
     helm = _said([tool("helm"), "version", "--template", "{{.Version}}"])
     return found | {"helm": helm} | of_repository()
 
 
-def of_machine() -> dict[str, str]:
-    """Where everything ran on this very machine. Raises CommandError."""
-    release = "io:put_chars(erlang:system_info(otp_release)), halt()."
-    return {"otp": capture(["erl", "-noshell", "-eval", release])} | of_repository()
+def of_machine(otp: Iterable[str]) -> dict[str, str]:
+    """Where everything ran on this machine, on the OTP releases that the measured VMs reported."""
+    return {"otp": ", ".join(sorted(set(otp)))} | of_repository()
 
 
 def of_repository() -> dict[str, str]:

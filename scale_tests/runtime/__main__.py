@@ -64,7 +64,7 @@ def _run(console: Console, parts: set[str], *, quick: bool) -> int:
         return document(
             name,
             started=started,
-            versions=versions.of_machine(),
+            versions=versions.of_machine(cell["otp"] for cell in found if "otp" in cell),
             cells=found,
             bars=held,
             config=asdict(chosen),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from scale_tests import otp
 from scale_tests.harness.commands import ROOT, CommandError, capture
 from scale_tests.runtime.plan import Job, Setting, System
 from scale_tests.runtime.wire import Host, Wire
@@ -21,6 +22,7 @@ ERLANG = ROOT / "erlang_node"
 
 def compile_runtime() -> None:
     """Compiles the runtime and the benchmark. Raises CommandError."""
+    otp.use()
     capture(["env", "-C", str(ERLANG), "rebar3", "compile"])
 
 

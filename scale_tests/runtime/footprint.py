@@ -135,7 +135,8 @@ def _nodes(nodes: int) -> Cell:
             cpu_seconds = started.cpu_seconds() / nodes
             time.sleep(SETTLE_SECONDS)
             weights = [weigh(process.pid) for process in started.processes.values()]
-            return _cell("node, idle and joined", weights, cpu_seconds)
+            [otp] = started.otp()
+            return {**_cell("node, idle and joined", weights, cpu_seconds), "otp": otp}
 
 
 def _cell(what: str, weights: Sequence[Weight], cpu_seconds: float | None) -> Cell:

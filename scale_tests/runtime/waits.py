@@ -127,7 +127,7 @@ def _run(console: Console) -> int:
         document(
             "bench-waits",
             started=started,
-            versions=versions.of_machine(),
+            versions=versions.of_machine(cell["otp"] for cell in cells),
             cells=[asdict(ping) for ping in found],
             bars=[],
             config={"repetitions": _REPETITIONS, "bulk": plan.BULK, "rtt_ms": 0},

@@ -74,7 +74,7 @@ def _run(console: Console, options: argparse.Namespace) -> int:
         figures,
         outcomes,
         bars,
-        versions=versions.of_machine(),
+        versions=versions.of_machine(outcome.otp for outcome in outcomes),
         quick=options.quick,
         started=started,
     )

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from scale_tests import otp
 from scale_tests.harness.commands import ROOT, CommandError, capture
 from scale_tests.simulate.plan import Job
 
@@ -41,10 +42,13 @@ class Outcome:
     cells: list[Measured] = field(default_factory=list)
     seconds: float
     cpu_seconds: float
+    otp: str
+    """The OTP release that it ran on."""
 
 
 def compile_runtime() -> None:
     """Compiles the simulator. Raises CommandError."""
+    otp.use()
     capture(["env", "-C", str(ERLANG), "rebar3", "compile"])
 
 
@@ -89,6 +93,7 @@ def outcome(job: Job, lines: Sequence[dict[str, Any]]) -> Outcome:
         cells=[Measured(**cell, seed=job.seed) for cell in cells],
         seconds=finished["seconds"],
         cpu_seconds=finished["cpu_seconds"],
+        otp=finished["otp"],
     )
 
 

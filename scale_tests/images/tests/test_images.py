@@ -16,6 +16,7 @@ from scale_tests.images.catalogue import (
     Base,
     Image,
 )
+from scale_tests.images.tools import ImageError
 
 
 @pytest.fixture
@@ -79,6 +80,18 @@ def test_an_example_is_built_again_when_what_it_is_built_on_changes(
 def test_no_mirror_is_named() -> None:
     for path in (ROOT / "scale_tests" / "images").glob("*.py"):
         assert not re.search(r"https?://", path.read_text()), path
+
+
+def test_a_suite_makes_another_base() -> None:
+    base = Base(name="erlang", packages=("erlang-base",), suite="trixie")
+    assert bases.fingerprint(base) != bases.fingerprint(replace(base, suite="sid"))
+
+
+def test_other_releases_come_from_the_archive_of_this_one() -> None:
+    targets = "s://a/security bookworm-security main\ns://a/debian bookworm main\n"
+    assert bases.archive_of(targets, "bookworm") == "s://a/debian"
+    with pytest.raises(ImageError, match="no source of Debian's release trixie"):
+        bases.archive_of(targets, "trixie")
 
 
 def test_os_release_is_read_with_and_without_quotes() -> None:

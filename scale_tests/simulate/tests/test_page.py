@@ -47,7 +47,7 @@ def done() -> list[Outcome]:
     """A kill whose overlay never was whole again, and an account of another."""
     kill = Job(experiment="churn_kill", seed=3)
     counter = Job(experiment="churn_counter_delta", nodes=128, seed=3)
-    took = {"finished": "x", "seconds": 2.0, "cpu_seconds": 1.0}
+    took = {"finished": "x", "seconds": 2.0, "cpu_seconds": 1.0, "otp": "27"}
     return [
         outcome(
             kill,

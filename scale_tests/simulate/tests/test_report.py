@@ -21,7 +21,7 @@ from scale_tests.simulate import (
 from scale_tests.simulate.plan import Job, plan
 from scale_tests.simulate.runner import Outcome, outcome
 
-FINISHED = {"finished": "x", "seconds": 12.5, "cpu_seconds": 11.0}
+FINISHED = {"finished": "x", "seconds": 12.5, "cpu_seconds": 11.0, "otp": "27"}
 
 
 def line(experiment: str, overlay: str, parameter: str | float, value: float) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def test_it_has_the_lines_of_an_experiment(program: Path) -> None:
     program.write_text(
         """#!/bin/sh
         echo '{"experiment": "x", "overlay": "y", "nodes": 8, "parameter": "z", "value": 1.5}'
-        echo '{"finished": "x", "seconds": 2.0, "cpu_seconds": 3.0}'
+        echo '{"finished": "x", "seconds": 2.0, "cpu_seconds": 3.0, "otp": "27"}'
         """
     )
     outcome = runner.run(Job(experiment="x", nodes=8, seed=7))

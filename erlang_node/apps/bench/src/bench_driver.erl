@@ -55,8 +55,9 @@ run(#{cells := Cells} = Plan) ->
 
 run(#{system := Label} = Cell, Pairs, Plan) ->
     case Pairs of
-        #{Label := Pair} ->
-            Figures = measure(Cell, Pair),
+        #{Label := #{a := A} = Pair} ->
+            Release = call(A, erlang, system_info, [otp_release]),
+            Figures = (measure(Cell, Pair))#{otp => list_to_binary(Release)},
             io:format("~ts~n", [node_json:encode(maps:merge(Cell, Figures))]),
             Pairs;
         #{} ->

@@ -1,0 +1,119 @@
+"""Another Erlang/OTP than this machine's: `python -m scale_tests.otp RELEASE COMMAND...`.
+
+A release comes from the Debian packages that the node's image is built with, unpacked into `build`.
+Its programs use the C library that came with them, so that they run on an older Debian, as any
+user. What is compiled with it goes into a directory of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from scale_tests.harness.commands import ROOT, CommandError
+from scale_tests.images import bases
+from scale_tests.images.catalogue import IMAGE_OTP, OTP_SUITES, erlang_builder
+from scale_tests.images.tools import ImageError, run
+
+ERLANG = Path("usr/lib/erlang")
+_PARTS = ("lib", "usr/lib", "usr/bin/rebar3")
+_ELF = b"\x7fELF"
+
+
+def use(release: str = IMAGE_OTP) -> None:
+    """Makes this process, and those it starts, find that release's programs first.
+
+    Raises:
+        CommandError: it cannot be made; the message says why.
+    """
+    try:
+        os.environ.update(environment(ensure(release), release))
+    except ImageError as error:
+        raise CommandError(["python", "-m", "scale_tests.otp", release], 1, str(error)) from error
+
+
+def environment(root: Path, release: str) -> dict[str, str]:
+    """The variables by which programs find a release that is unpacked in `root`."""
+    found = [str(root / ERLANG / "bin"), str(root / "usr" / "bin")]
+    others = [path for path in os.environ["PATH"].split(":") if path not in found]
+    return {
+        "PATH": ":".join([*found, *others]),
+        # Byte code of a newer release is none for an older one.
+        "REBAR_BASE_DIR": str(ROOT / "erlang_node" / "_build" / f"otp{release}"),
+    }
+
+
+def ensure(release: str) -> Path:
+    """Unpacks a release unless it is there, and returns where.
+
+    Raises:
+        ImageError: it cannot be made; the message says why.
+    """
+    base = erlang_builder(release)
+    target = ROOT / "build" / "otp" / f"{release}-{bases.fingerprint(base)}"
+    if target.exists():
+        return target
+    archive = bases.ensure_root_file_system(base)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(dir=target.parent))
+    try:
+        with tarfile.open(archive) as tar:
+            tar.extractall(partial, members=_wanted(tar), filter="tar")
+        settle(partial, target)
+        # The directory of a temporary file is its owner's alone.
+        partial.chmod(0o755)
+        if not target.exists():
+            partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def settle(root: Path, place: Path) -> None:
+    """Makes the programs in `root` find one another once it is at `place`.
+
+    They name their loader and their home by absolute paths. A library path that is searched for
+    the libraries of libraries, too, is of the kind that `--force-rpath` writes.
+    """
+    for file in (root / ERLANG).rglob("bin/*"):
+        if file.is_symlink() or not file.is_file():
+            continue
+        content = file.read_bytes()
+        if content.startswith(_ELF):
+            loader = Path(run(["patchelf", "--print-interpreter", str(file)]))
+            real = (root / loader.relative_to("/")).resolve().relative_to(root.resolve())
+            own = ["--set-interpreter", str(place / real), "--force-rpath"]
+            run(["patchelf", *own, "--set-rpath", str(place / real.parent), str(file)])
+        elif content.startswith(b"#!/bin/sh"):
+            home = f"/{ERLANG}".encode()
+            file.write_bytes(content.replace(home, str(place / ERLANG).encode()))
+
+
+def _wanted(tar: tarfile.TarFile) -> Iterable[tarfile.TarInfo]:
+    return (member for member in tar if member.name.removeprefix("./").startswith(_PARTS))
+
+
+def main() -> int:
+    """Runs a command on a release; returns its status."""
+    parser = argparse.ArgumentParser(prog="python -m scale_tests.otp", description=__doc__)
+    parser.add_argument("release", choices=[*OTP_SUITES])
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run")
+    options = parser.parse_args()
+    try:
+        use(options.release)
+    except CommandError as error:
+        print(f"otp: {error}", file=sys.stderr)
+        return 1
+    if options.command:
+        os.execvp(options.command[0], options.command)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
