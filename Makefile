@@ -7,6 +7,8 @@ SHELL := /bin/bash
 PY := .venv/bin/python
 REBAR := cd erlang_node && rebar3
 CHART := charts/partisan-operator
+# The release of the images; `make test` tests on it and on the machine's own.
+OTP ?= 27
 
 export PYTHONUNBUFFERED := 1
 
@@ -78,7 +80,16 @@ unit-python: bootstrap
 
 .PHONY: unit-erlang
 unit-erlang: bootstrap
-	$(REBAR) eunit
+	@# They mostly wait, so both at a time; the machine's OTP shows as it runs, the other one at its end.
+	@mkdir -p build/results; log=build/results/eunit-$(OTP).log; \
+	    $(MAKE) --no-print-directory test-otp > $$log 2>&1 & other=$$!; \
+	    ok=0; (cd erlang_node && rebar3 eunit) || ok=$$?; \
+	    wait $$other || { ok=$$?; cat $$log; }; tail -n 3 $$log; exit $$ok
+
+.PHONY: test-otp
+test-otp: export PYTHONPATH = $(CURDIR)
+test-otp: bootstrap ## Unit and property tests of the runtime on OTP 27, or on OTP=29
+	cd erlang_node && ../$(PY) -m scale_tests.otp $(OTP) rebar3 eunit
 
 .PHONY: fuzz
 fuzz: export FUZZ_SECONDS ?= 60

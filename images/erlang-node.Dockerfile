@@ -1,5 +1,6 @@
 # The Erlang node: one release, and a BEAM as the container's first process.
 #   docker build -f images/erlang-node.Dockerfile -t partisan/erlang-node .
+# Tested on OTP 25, 27 and 29; the image of demo, end-to-end tests and benchmarks has OTP 27.
 ARG BUILDER=erlang:26
 ARG BASE=erlang:26-slim
 

@@ -18,8 +18,8 @@ def test_its_programs_come_first_and_once(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_it_compiles_stays_apart() -> None:
-    directories = {otp.environment(Path("/otp"), release)["REBAR_BASE_DIR"] for release in ("27", "29")}
-    assert len(directories) == 2
+    older, newer = (otp.environment(Path("/otp"), release) for release in ("27", "29"))
+    assert older["REBAR_BASE_DIR"] != newer["REBAR_BASE_DIR"]
 
 
 def test_a_script_names_the_place_it_will_have(tmp_path: Path) -> None:
