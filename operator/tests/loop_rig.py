@@ -52,6 +52,9 @@ class FakeNodes:
     parted: bool = False
     """Whether no node has a link."""
 
+    dissolved: list[tuple[str, str]] = field(default_factory=list)
+    """Who learnt from the operator that the cluster is being deleted, with which token."""
+
     refusal: ScrapeError | None = None
     """What those who are told answer."""
 
@@ -86,6 +89,11 @@ class FakeNodes:
         if self.refusal is not None:
             raise self.refusal
         self.configuration = text
+
+    async def dissolve(self, endpoint: Endpoint, token: str) -> None:
+        if endpoint.pod in self.silent:
+            raise ScrapeError("no answer")
+        self.dissolved.append((endpoint.pod, token))
 
     async def start_run(self, endpoint: Endpoint, token: str, run: str) -> None:
         if endpoint.pod in self.refuse:
@@ -189,7 +197,7 @@ def assemble(kube: Kube, nodes: FakeNodes) -> Tools:
     settings = Settings(node_image="node:1")
     observer = Observer(kube, nodes, lambda: START)  # type: ignore[arg-type]
     executor = Executor(kube, nodes, observer)  # type: ignore[arg-type]
-    return Tools(kube, observer, executor, settings)
+    return Tools(kube, observer, executor, nodes, settings)  # type: ignore[arg-type]
 
 
 async def until(condition: Callable[[], bool]) -> None:

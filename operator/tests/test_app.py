@@ -22,6 +22,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.woken: list[tuple[str, str]] = []
+        self.dissolved: list[tuple[str, str]] = []
         self.known: set[tuple[str, str]] = set()
         self.in_trouble: list[str] = []
         self.obstacle = ""
@@ -30,6 +31,9 @@ class Recorder:
     def learn(self, namespace: str, name: str) -> None:
         self.known.add((namespace, name))
         self.wake(namespace, name)
+
+    def dissolve(self, namespace: str, name: str) -> None:
+        self.dissolved.append((namespace, name))
 
     def forget(self, namespace: str, name: str) -> None:
         self.known.discard((namespace, name))
@@ -98,6 +102,15 @@ def test_a_change_of_the_status_alone_wakes_nobody(
     application.cluster_event(event(2, deletionTimestamp="now"), "DELETED")
     assert recorder.woken == [("default", "ads")] * 4
     assert recorder.known == set()
+
+
+def test_the_end_of_a_cluster_is_passed_on_before_anything_else(
+    application: Application, recorder: Recorder
+) -> None:
+    application.cluster_event(event(), None)
+    assert recorder.dissolved == []
+    application.cluster_event(event(), "DELETED")
+    assert recorder.dissolved == [("default", "ads")]
 
 
 def test_a_child_wakes_its_cluster_and_a_stranger_nobody(

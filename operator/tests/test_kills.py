@@ -84,7 +84,7 @@ class Rig:
         world: Any = self.world
         observer = Observer(self._kube, world, lambda: START)
         executor = Executor(self._kube, world, observer, lambda: START)
-        tools = Tools(self._kube, observer, executor, Settings(node_image="node:1"))
+        tools = Tools(self._kube, observer, executor, world, Settings(node_image="node:1"))
         self._loop = ClusterLoop("default", "ads", tools)
 
     async def settle(self) -> None:

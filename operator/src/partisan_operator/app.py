@@ -20,6 +20,7 @@ from aiohttp import web
 from partisan_operator import __version__, metrics
 from partisan_operator.children.naming import MANAGED_BY_LABEL, MANAGER
 from partisan_operator.clock import utc_now
+from partisan_operator.dissolution import is_final
 from partisan_operator.kube import connect
 from partisan_operator.models.cluster import GROUP, KIND, PLURAL, VERSION
 from partisan_operator.observe.scraper import Scraper
@@ -108,6 +109,8 @@ class Application:
         scope = self._scope_of(namespace)
         if scope is None:
             return
+        if is_final(event, metadata):
+            scope.dissolve(namespace, name)
         state = metadata["generation"], "deletionTimestamp" in metadata
         if event == "DELETED":
             self._seen.pop(metadata["uid"], None)

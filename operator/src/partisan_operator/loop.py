@@ -20,6 +20,7 @@ from partisan_operator.announcements import Announcement, announcements
 from partisan_operator.children import family_of
 from partisan_operator.clock import seconds_between, utc_now
 from partisan_operator.diagnosis import Problem, invalid_spec, operator_fault, reconcile_failure
+from partisan_operator.dissolution import Dissolution
 from partisan_operator.execute import Executor
 from partisan_operator.kube import Kube, KubeError
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
@@ -28,6 +29,7 @@ from partisan_operator.models.status import ConditionType, Phase
 from partisan_operator.monitoring import missing_kind
 from partisan_operator.observe.observation import Observation
 from partisan_operator.observe.observer import Extent, Observer
+from partisan_operator.observe.scraper import Scraper
 from partisan_operator.observe.traffic import aggregate, channel_names
 from partisan_operator.retries import Retries
 from partisan_operator.settings import Settings
@@ -57,6 +59,7 @@ class Tools:
     kube: Kube
     observer: Observer
     executor: Executor
+    scraper: Scraper
     settings: Settings
     turns: Turns = field(default_factory=Turns)
     clock: Callable[[], float] = time.monotonic
@@ -83,6 +86,7 @@ class ClusterLoop:
             logging.getLogger(__name__), {"cluster": f"{namespace}/{name}"}
         )
         self._woken = asyncio.Event()
+        self._dissolution = Dissolution(tools.kube, tools.observer, tools.scraper)
         self._retries = Retries(tools.clock)
         self._cluster: PartisanCluster | None = None
         self._forget("")
@@ -103,6 +107,10 @@ class ClusterLoop:
     def wake(self) -> None:
         """End the sleep: something may have changed."""
         self._woken.set()
+
+    def dissolve(self) -> None:
+        """Have the nodes know that the cluster is being deleted."""
+        self._dissolution.begin()
 
     async def run(self) -> None:
         """Look after the cluster until it is gone."""
@@ -191,6 +199,7 @@ class ClusterLoop:
         # A look that does not come to its end leaves open what has been seen.
         self._at_rest = False
         observation = await self._tools.observer.look(cluster, family, earlier, extent=extent)
+        await self._dissolution.prepare(cluster, observation)
         plan = reconcile.plan(cluster, family, observation, settings.node_image)
         refused = await self._tools.executor.execute(cluster, plan)
         backoff = None if refused is None else self._retries.failed()

@@ -42,7 +42,7 @@ class Scope:
         observer = Observer(kube, scraper, utc_now, nodes_monitored=settings.nodes_monitored)
         executor = Executor(kube, scraper, observer)
         self._known: set[tuple[str, str]] = set()
-        self._supervisor = Supervisor(Tools(kube, observer, executor, settings))
+        self._supervisor = Supervisor(Tools(kube, observer, executor, scraper, settings))
         self._leadership = Leadership(
             Lease(kube, lease_namespace),
             Candidate(identity),
@@ -70,6 +70,11 @@ class Scope:
         """Wake the loop of a cluster, if clusters are looked after here."""
         if self._leadership.leading:
             self._supervisor.wake(namespace, name)
+
+    def dissolve(self, namespace: str, name: str) -> None:
+        """Have the nodes of a cluster know that it is being deleted."""
+        if self._leadership.leading:
+            self._supervisor.dissolve(namespace, name)
 
     def forget(self, namespace: str, name: str) -> None:
         """Know no longer of a cluster that is gone; its loop, woken once more, ends."""

@@ -45,6 +45,11 @@ class Supervisor:
         self._entries[key] = _Entry(loop, task)
         metrics.clusters.set(len(self._entries))
 
+    def dissolve(self, namespace: str, name: str) -> None:
+        """Have the nodes of a cluster know that it is being deleted, if there is a loop for it."""
+        if entry := self._entries.get((namespace, name)):
+            entry.loop.dissolve()
+
     def stuck(self) -> list[str]:
         """Return the names of clusters whose look does not end."""
         limit = time.monotonic() - STUCK_AFTER

@@ -31,7 +31,7 @@ class RefusedError(ScrapeError):
 
 
 class Scraper:
-    """Reads the nodes' reports, starts runs and sends configurations."""
+    """Reads the nodes' reports and sends them orders."""
 
     def __init__(
         self,
@@ -85,6 +85,13 @@ class Scraper:
         """
         async with self._slots:
             await self._post(endpoint, "/configuration", token, text)
+
+    async def dissolve(self, endpoint: Endpoint, token: str) -> None:
+        """Have one node know, and spread, that the cluster is being deleted.
+
+        Raises `RefusedError` when the node says no, and `ScrapeError` when it does not answer.
+        """
+        await self._post(endpoint, "/dissolve", token, "")
 
     async def _post(self, endpoint: Endpoint, path: str, token: str, body: str) -> None:
         url = f"{self._base(endpoint)}{path}"

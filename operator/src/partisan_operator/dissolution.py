@@ -1,0 +1,99 @@
+"""Tells the nodes of a cluster that is being deleted to keep still.
+
+Otherwise the survivors repair the overlay, redial and hand over while all of it is taken down. The
+order goes to a few nodes and spreads over the overlay. There is no finalizer: a deletion waits
+neither for nodes nor for the operator, and one that the operator missed is only slower.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from partisan_operator.kube import Kube
+from partisan_operator.models import PartisanCluster
+from partisan_operator.observe.observation import Endpoint, Observation
+from partisan_operator.observe.observer import Observer
+from partisan_operator.observe.scraper import RefusedError, ScrapeError, Scraper
+
+RELAYS = 32
+"""Nodes that get the order from the operator. Each floods it, so one is enough; more of them reach
+every component of a partitioned overlay, and shorten the way around a ring."""
+
+ATTEMPTS = 3
+
+
+def is_final(event: str | None, metadata: Mapping[str, Any]) -> bool:
+    """Whether the nodes of a cluster go with it, by an event of the watch and its metadata.
+
+    With `--cascade=orphan` they stay. With a finalizer of somebody's own the children are there
+    until it is removed, so the order waits for that.
+    """
+    finalizers = metadata.get("finalizers") or ()
+    if "orphan" in finalizers:
+        return False
+    deleting = "deletionTimestamp" in metadata
+    return event == "DELETED" or (deleting and "foregroundDeletion" in finalizers)
+
+
+def spread(endpoints: Collection[Endpoint]) -> Sequence[Endpoint]:
+    """Return the nodes that get the order from the operator: `RELAYS` at most, far apart."""
+    ordered = sorted(endpoints, key=lambda endpoint: (len(endpoint.pod), endpoint.pod))
+    return ordered[:: max(1, -(-len(ordered) // RELAYS))]
+
+
+class Dissolution:
+    """What it takes to reach the nodes of one cluster when its objects are gone."""
+
+    def __init__(self, kube: Kube, observer: Observer, scraper: Scraper) -> None:
+        """Begin without a cluster."""
+        self._kube = kube
+        self._observer = observer
+        self._scraper = scraper
+        self._uid = ""
+        self._token: str | None = None
+        self._endpoints: Mapping[str, Endpoint] = {}
+        self._log: logging.LoggerAdapter[logging.Logger]
+        self._task: asyncio.Task[None] | None = None
+
+    async def prepare(self, cluster: PartisanCluster, observation: Observation) -> None:
+        """Keep the nodes' addresses, and their token, which the garbage collector takes first."""
+        if cluster.uid != self._uid:
+            self._uid, self._token, self._task = cluster.uid, None, None
+            self._log = logging.LoggerAdapter(
+                logging.getLogger(__name__), {"cluster": f"{cluster.namespace}/{cluster.name}"}
+            )
+        self._endpoints = observation.endpoints
+        if self._token is None and self._endpoints:
+            self._token = await self._observer.token(cluster)
+
+    def begin(self) -> None:
+        """Send the order, once, and wait for nothing."""
+        if self._token is not None and self._task is None:
+            self._task = asyncio.create_task(self._order(self._token), name="dissolution")
+
+    async def _order(self, token: str) -> None:
+        relays = spread(self._endpoints.values())
+        for _ in range(ATTEMPTS):
+            async with self._kube.changing():
+                answers = await asyncio.gather(
+                    *(self._send(endpoint, token) for endpoint in relays)
+                )
+            if any(answers):
+                break
+        self._log.info(
+            "%d of %d nodes answered the order to keep still: the cluster is being deleted",
+            sum(answers),
+            len(relays),
+        )
+
+    async def _send(self, endpoint: Endpoint, token: str) -> bool:
+        try:
+            await self._scraper.dissolve(endpoint, token)
+        except RefusedError:
+            return True  # An image of before does not know the order; once more does not help.
+        except ScrapeError:
+            return False
+        return True

@@ -1,0 +1,102 @@
+"""A cluster that is being deleted: who is told, and that nothing waits for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from loop_rig import CLUSTER, SECRET, Rig, until
+from partisan_operator.dissolution import ATTEMPTS, RELAYS, is_final, spread
+from partisan_operator.observe.observation import Endpoint
+from partisan_operator.observe.scraper import RefusedError, ScrapeError
+from partisan_operator.supervisor import Supervisor
+
+GOING = {"deletionTimestamp": "now"}
+
+
+@pytest.mark.parametrize(
+    ("event", "metadata", "final"),
+    [
+        ("MODIFIED", {}, False),
+        ("DELETED", {}, True),
+        ("DELETED", GOING, True),
+        ("MODIFIED", GOING | {"finalizers": ["foregroundDeletion"]}, True),
+        (None, GOING | {"finalizers": ["foregroundDeletion"]}, True),
+        # The pods stay.
+        ("MODIFIED", GOING | {"finalizers": ["orphan"]}, False),
+        ("DELETED", GOING | {"finalizers": ["orphan"]}, False),
+        # The pods stay until it is removed.
+        ("MODIFIED", GOING | {"finalizers": ["example.com/backup"]}, False),
+    ],
+)
+def test_when_the_nodes_go_with_their_cluster(
+    event: str | None, metadata: dict[str, Any], *, final: bool
+) -> None:
+    assert is_final(event, metadata) is final
+
+
+@pytest.mark.parametrize("nodes", [0, 1, RELAYS, RELAYS + 1, 1024])
+def test_a_few_nodes_far_apart_are_told(nodes: int) -> None:
+    every = [Endpoint(f"ads-{n}", f"u{n}", "10.0.0.1", ready=True) for n in range(nodes)]
+    relays = spread(every)
+    assert min(1, nodes) <= len(relays) <= min(nodes, RELAYS)
+    assert set(relays) <= set(every)
+    if nodes == 1024:
+        assert [relay.pod for relay in relays] == [f"ads-{n}" for n in range(0, 1024, RELAYS)]
+
+
+async def test_the_nodes_of_a_deleted_cluster_are_told_at_once(rig: Rig) -> None:
+    await rig.converge()
+    token = rig.nodes.started[0][1]
+    # The garbage collector is faster than the next look.
+    del rig.api.objects[CLUSTER], rig.api.objects[SECRET]
+    rig.loop.dissolve()
+    rig.loop.dissolve()
+    await until(lambda: len(rig.nodes.dissolved) == 3)
+    assert set(rig.nodes.dissolved) == {(f"ads-{n}", token) for n in range(3)}
+    assert await rig.look() is None
+
+
+async def test_nodes_that_do_not_answer_hold_up_nothing(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    await rig.converge()
+    rig.nodes.silent = {"ads-0", "ads-1", "ads-2"}
+    asked = []
+
+    async def silence(endpoint: Endpoint, _token: str) -> None:
+        asked.append(endpoint)
+        raise ScrapeError("no answer")
+
+    rig.nodes.dissolve = silence  # type: ignore[method-assign]
+    rig.loop.dissolve()
+    await until(lambda: "0 of 3 nodes answered" in caplog.text)
+    assert len(asked) == 3 * ATTEMPTS
+
+
+async def test_nodes_of_an_image_of_before_are_asked_once(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    await rig.converge()
+    asked = []
+
+    async def refuse(endpoint: Endpoint, _token: str) -> None:
+        asked.append(endpoint)
+        raise RefusedError("404")
+
+    rig.nodes.dissolve = refuse  # type: ignore[method-assign]
+    rig.loop.dissolve()
+    await until(lambda: "nodes answered" in caplog.text)
+    assert len(asked) == 3
+
+
+async def test_a_cluster_without_a_loop_is_nobodys(rig: Rig) -> None:
+    Supervisor(rig.tools).dissolve("default", "ads")
+    # One that has no nodes yet has nobody to tell.
+    rig.loop.dissolve()
+    await rig.look()
+    rig.loop.dissolve()
+    assert rig.nodes.dissolved == []
