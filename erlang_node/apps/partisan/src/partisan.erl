@@ -284,13 +284,16 @@ demonitor_node(Node) ->
     ok = partisan_remote:demonitor_node(Node, erlang:self()),
     true.
 
--spec broadcast(RegisteredName :: atom(), Message :: term()) -> ok.
+%% @equiv broadcast(RegisteredName, Message, #{})
+-spec broadcast(RegisteredName :: atom(), Message :: term()) ->
+    ok | {error, {too_large, Bytes :: pos_integer()}}.
 broadcast(RegisteredName, Message) ->
     partisan_manager:broadcast(RegisteredName, Message).
 
 %% @doc Sends a message to the process of that name on every member, this node included. It
 %% travels with the overlay's own traffic, so keep it small; there are no options yet.
--spec broadcast(RegisteredName :: atom(), Message :: term(), #{}) -> ok.
+-spec broadcast(RegisteredName :: atom(), Message :: term(), #{}) ->
+    ok | {error, {too_large, Bytes :: pos_integer()}}.
 broadcast(RegisteredName, Message, Options) when map_size(Options) =:= 0 ->
     broadcast(RegisteredName, Message).
 
@@ -311,7 +314,8 @@ unsubscribe(Topic, Pid) ->
     partisan_pubsub:unsubscribe(Topic, Pid).
 
 %% @doc Sends a message to the subscribers of a topic, over a tree of the nodes that have any.
--spec publish(Topic :: term(), Message :: term()) -> ok.
+-spec publish(Topic :: term(), Message :: term()) ->
+    ok | {error, {too_large, Bytes :: pos_integer()}}.
 publish(Topic, Message) ->
     partisan_pubsub:publish(Topic, Message).
 

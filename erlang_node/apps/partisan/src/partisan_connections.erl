@@ -263,10 +263,18 @@ give_up(Name, #links{links = Links} = S) ->
 
 send_on(#link{lane = Lane}, Message) ->
     {ok, Channel} = partisan_channel:find(overlay),
+    {Bytes, _} = Frame = partisan_frame:overlay(Message),
+    case Bytes > partisan_channel:message_limit(Channel) of
+        % The peer would break the connection, and again when it is sent again.
+        true -> partisan_channel:dropped(Channel, too_large);
+        false -> send_frame(Lane, Channel, Frame)
+    end.
+
+send_frame(Lane, Channel, Frame) ->
     % The manager must not wait for one peer: a full link has a frozen peer at its end, whose
     % heartbeats will tell.
     partisan_lane:send(Lane, Channel, #{
-        frame => partisan_frame:overlay(Message),
+        frame => Frame,
         slot => {partisan_manager, overlay},
         on_busy => drop,
         timeout => 0

@@ -66,9 +66,16 @@ dissolve() ->
     gen_server:call(?MODULE, dissolve, infinity).
 
 %% @doc Delivers a message to the process of that name on every node, this one included.
--spec broadcast(Destination :: atom(), Message :: term()) -> ok.
+-spec broadcast(Destination :: atom(), Message :: term()) ->
+    ok | {error, {too_large, Bytes :: pos_integer()}}.
 broadcast(Destination, Message) ->
-    gen_server:call(?MODULE, {broadcast, {Destination, Message}}, infinity).
+    Payload = {Destination, Message},
+    Carrier = partisan_stack:carrier(partisan_config:get(name), Payload),
+    {Bytes, _} = partisan_frame:overlay(Carrier),
+    case Bytes > partisan_config:get(message_bytes) of
+        true -> {error, {too_large, Bytes}};
+        false -> gen_server:call(?MODULE, {broadcast, Payload}, infinity)
+    end.
 
 %% @doc Tells a process of neighbours from now on, beginning with those there are.
 -spec subscribe(pid()) -> ok.

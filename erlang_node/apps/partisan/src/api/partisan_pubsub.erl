@@ -2,7 +2,8 @@
 %%%
 %%% == Bounds ==
 %%% A subscriber with more than `mailbox_messages' waiting misses what comes, which is counted
-%%% (`busy'); publishers wait while the steps of the tree find no room.
+%%% (`busy'). This process waits for nobody, or two of them would wait for each other: steps that
+%%% find no room wait in {@link partisan_pubsub_steps}, and with them their publishers.
 -module(partisan_pubsub).
 
 -behaviour(gen_server).
@@ -19,9 +20,16 @@
 
 %% How long a step of the tree may take before its node is passed over.
 -define(STEP_TIMEOUT, 10000).
+%% How soon to try again what found no room, in milliseconds, where no acknowledgement comes first.
+-define(RETRY, 50).
+
+%% The longest name.
+-define(NAME_BYTES, 255).
 
 -record(state, {
     topics :: partisan_topics:t(),
+    steps = partisan_pubsub_steps:new() :: partisan_pubsub_steps:t(),
+    retrying = false :: boolean(),
     pids = #{} :: #{pid() => {reference(), [partisan_topics:topic()]}},
     subscribers = #{} :: #{partisan_topics:topic() => [pid()]}
 }).
@@ -40,9 +48,15 @@ unsubscribe(Topic, Pid) ->
     gen_server:call(?MODULE, {unsubscribe, Topic, Pid}, infinity).
 
 %% @doc Publishes to all subscribers known here.
--spec publish(partisan_topics:topic(), Message :: term()) -> ok.
+-spec publish(partisan_topics:topic(), Message :: term()) ->
+    ok | {error, {too_large, Bytes :: pos_integer()}}.
 publish(Topic, Message) ->
-    gen_server:call(?MODULE, {publish, Topic, Message}, infinity).
+    % With the largest numbers, and without the names of the nodes that it is to reach.
+    Last = 1 bsl 64 - 1,
+    Self = partisan:node(),
+    Step = envelope({publish, {Self, Last, Last}, Topic, Message, []}),
+    Bytes = partisan_ack_stream:bytes({Self, default, 65535}, ?MODULE, Step, none),
+    gen_server:call(?MODULE, {publish, Topic, Message, Bytes}, infinity).
 
 %% @doc The nodes that are known here to subscribe.
 -spec subscribers(partisan_topics:topic()) -> [partisan_peer:name()].
@@ -59,13 +73,23 @@ init([]) ->
     Topics = partisan_topics:new(partisan_config:get(name), partisan_config:get(incarnation)),
     {ok, #state{topics = Topics}}.
 
--spec handle_call(term(), gen_server:from(), #state{}) -> {reply, term(), #state{}}.
+-spec handle_call(term(), gen_server:from(), #state{}) ->
+    {reply, term(), #state{}} | {noreply, #state{}}.
 handle_call({subscribe, Topic, Pid}, _From, State) ->
     {reply, ok, add(Topic, Pid, State)};
 handle_call({unsubscribe, Topic, Pid}, _From, State) ->
     {reply, ok, remove(Topic, Pid, State)};
-handle_call({publish, Topic, Message}, _From, #state{topics = Topics} = State) ->
-    {reply, ok, run(partisan_topics:publish(Topic, Message, Topics), State)};
+handle_call({publish, Topic, Message, Bytes}, From, #state{topics = Topics} = State) ->
+    Limit = partisan_config:get(message_bytes),
+    Names = partisan_topics:subscribers(Topic, Topics),
+    % A step carries the names of some of them, each with five bytes around it, and is sent on by
+    % nodes whose names may be longer than ours.
+    case Bytes + 3 * ?NAME_BYTES + lists:sum([5 + byte_size(Name) || Name <- Names]) of
+        Total when Total =< Limit ->
+            {noreply, publish(From, partisan_topics:publish(Topic, Message, Topics), State)};
+        Total ->
+            {reply, {error, {too_large, Total}}, State}
+    end;
 handle_call({subscribers, Topic}, _From, #state{topics = Topics} = State) ->
     {reply, partisan_topics:subscribers(Topic, Topics), State};
 handle_call(Unknown, _From, State) ->
@@ -80,7 +104,22 @@ handle_cast(Unknown, State) ->
 handle_info({?MODULE, From, Message}, #state{topics = Topics} = State) ->
     {noreply, run(partisan_topics:message(From, Message, Topics), State)};
 handle_info({partisan, {acknowledged, Tag, Outcome}}, #state{topics = Topics} = State) ->
-    {noreply, run(partisan_topics:outcome(Tag, outcome(Outcome), Topics), State)};
+    Node = partisan_topics:node_of(Tag, Topics),
+    Ended = ended(Tag, Outcome, State),
+    % What was taken may have left room.
+    {noreply, lists:foldl(fun retry/2, Ended, [Name || {ok, Name} <- [Node]])};
+handle_info(retry, #state{steps = Steps0} = State0) ->
+    {Late, Steps} = partisan_pubsub_steps:late(now_ms(), Steps0),
+    State1 = lists:foldl(
+        fun(Tag, S) -> ended(Tag, {error, timeout}, S) end,
+        State0#state{steps = Steps, retrying = false},
+        Late
+    ),
+    State = lists:foldl(fun retry/2, State1, partisan_pubsub_steps:waiting_for(State1#state.steps)),
+    case partisan_pubsub_steps:waiting_for(State#state.steps) of
+        [] -> {noreply, State};
+        _ -> {noreply, retry_later(State)}
+    end;
 handle_info({partisan, {neighbour_up, Name}}, #state{topics = Topics} = State) ->
     {noreply, run(partisan_topics:neighbour_up(Name, Topics), State)};
 handle_info({partisan, {neighbour_down, Name}}, #state{topics = Topics} = State) ->
@@ -157,12 +196,8 @@ effect({send, Node, Message}, State) ->
     % What is lost shows in the next comparison.
     _ = send(Node, Message, #{on_busy => drop, ttl => 0, ack => false}),
     State;
-effect({send, Node, Message, Tag}, #state{topics = Topics} = State) ->
-    Options = #{ack => {notify, Tag}, timeout => ?STEP_TIMEOUT},
-    case send(Node, Message, Options) of
-        ok -> State;
-        {error, _} -> run(partisan_topics:outcome(Tag, failed, Topics), State)
-    end;
+effect({send, Node, Message, Tag}, State) ->
+    step(Tag, Node, Message, none, State);
 effect({deliver, Topic, Message}, #state{subscribers = Subscribers} = State) ->
     {ok, Channel} = partisan_channel:find(default),
     lists:foreach(
@@ -180,8 +215,95 @@ effect({deliver, Topic, Message}, #state{subscribers = Subscribers} = State) ->
     State.
 
 send(Node, Message, Options) ->
-    Envelope = {?MODULE, partisan:node(), Message},
-    partisan:forward(Node, ?MODULE, Envelope, Options#{partition_key => ?MODULE}).
+    partisan:forward(Node, ?MODULE, envelope(Message), Options#{partition_key => ?MODULE}).
+
+envelope(Message) ->
+    {?MODULE, partisan:node(), Message}.
+
+%% Internals: the steps of the trees.
+
+%% The publisher is answered when its own steps have found room.
+publish(From, {Topics, Effects}, #state{steps = Steps} = State) ->
+    Held = State#state{topics = Topics, steps = partisan_pubsub_steps:hold(From, Steps)},
+    Published = lists:foldl(
+        fun
+            ({send, Node, Message, Tag}, S) -> step(Tag, Node, Message, From, S);
+            (Effect, S) -> effect(Effect, S)
+        end,
+        Held,
+        Effects
+    ),
+    Published#state{steps = partisan_pubsub_steps:release(From, Published#state.steps)}.
+
+%% In order: behind those that wait for the same node.
+step(Tag, Node, Message, Publisher, #state{steps = Steps} = State) ->
+    case partisan_pubsub_steps:first(Node, Steps) of
+        {ok, _} -> wait(Tag, Node, Message, Publisher, State);
+        none -> try_step(Tag, Node, Message, Publisher, State)
+    end.
+
+try_step(Tag, Node, Message, Publisher, State) ->
+    case take(Tag, Node, Message) of
+        ok -> State;
+        {error, busy} -> wait(Tag, Node, Message, Publisher, State);
+        Error -> ended(Tag, Error, State)
+    end.
+
+take(Tag, Node, Message) ->
+    send(Node, Message, #{ack => {notify, Tag}, timeout => ?STEP_TIMEOUT, on_busy => error}).
+
+wait(Tag, Node, Message, Publisher, #state{steps = Steps0} = State) ->
+    Step = {Tag, Message, Publisher, now_ms() + ?STEP_TIMEOUT},
+    case partisan_pubsub_steps:add(Node, Step, Steps0) of
+        {ok, Steps} ->
+            retry_later(State#state{steps = Steps});
+        full ->
+            {ok, Channel} = partisan_channel:find(default),
+            ok = partisan_channel:dropped(Channel, busy),
+            run(partisan_topics:outcome(Tag, refused, State#state.topics), State)
+    end.
+
+retry(Node, #state{steps = Steps} = State) ->
+    case partisan_pubsub_steps:first(Node, Steps) of
+        none ->
+            State;
+        {ok, {Tag, Message, _Publisher, _Deadline}} ->
+            case take(Tag, Node, Message) of
+                {error, busy} ->
+                    State;
+                Result ->
+                    Left = State#state{steps = partisan_pubsub_steps:remove_first(Node, Steps)},
+                    retry(Node, taken(Tag, Result, Left))
+            end
+    end.
+
+taken(_Tag, ok, State) -> State;
+taken(Tag, Error, State) -> ended(Tag, Error, State).
+
+retry_later(#state{retrying = true} = State) ->
+    State;
+retry_later(State) ->
+    _ = erlang:send_after(?RETRY, self(), retry),
+    State#state{retrying = true}.
+
+ended(Tag, Outcome, #state{topics = Topics} = State) ->
+    Kind = outcome(Outcome),
+    Node = partisan_topics:node_of(Tag, Topics),
+    Ended = run(partisan_topics:outcome(Tag, Kind, Topics), State),
+    case {Kind, Node} of
+        {failed, {ok, Name}} -> give_up(Name, Outcome, Ended);
+        _ -> Ended
+    end.
+
+%% What waits for a node that has failed would end no other way.
+give_up(Node, Outcome, #state{steps = Steps0} = State) ->
+    {Tags, Steps} = partisan_pubsub_steps:remove_all(Node, Steps0),
+    lists:foldl(fun(Tag, S) -> ended(Tag, Outcome, S) end, State#state{steps = Steps}, Tags).
 
 outcome(ok) -> ok;
+outcome({error, {too_large, _}}) -> refused;
+outcome({error, undecodable}) -> refused;
 outcome({error, _}) -> failed.
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).

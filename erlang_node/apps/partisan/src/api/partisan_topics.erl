@@ -13,7 +13,7 @@
 %%% subscriptions stay. Every step is acknowledged. When a step fails its sender serves the rest
 %%% of the part itself, and announces that the failed node subscribes to nothing; a node that lives
 %%% objects with a later version of its entry. Who gets a message twice, because a failure was
-%%% none, drops the second.
+%%% none, drops the second. A node that cannot take one message is none that has failed.
 %%%
 %%% A subscription counts from when the publisher knows of it.
 %%%
@@ -28,6 +28,7 @@
 -export([neighbour_down/2]).
 -export([message/3]).
 -export([outcome/3]).
+-export([node_of/2]).
 -export([tick/1]).
 -export([subscribers/2]).
 
@@ -130,18 +131,32 @@ message(_From, {publish, {Origin, Life, Number} = Id, Topic, Payload, Rest}, T0)
 message(_From, _OfAnotherVersion, T) ->
     {T, []}.
 
-%% @doc How the step of that tag has ended.
--spec outcome(Tag :: pos_integer(), ok | failed, t()) -> {t(), [effect()]}.
+%% @doc How the step of that tag has ended; `refused': the node is there, and this message is none
+%% that it takes.
+-spec outcome(Tag :: pos_integer(), ok | failed | refused, t()) -> {t(), [effect()]}.
 outcome(Tag, Outcome, #topics{pending = Pending} = T0) ->
     case maps:take(Tag, Pending) of
         {_, Others} when Outcome =:= ok ->
             {T0#topics{pending = Others}, []};
         {{Name, {publish, Id, Topic, Payload, Rest}}, Others} ->
             {T1, Sends} = spread(Id, Topic, Payload, Rest, T0#topics{pending = Others}),
-            {T, Told} = give_up(Name, T1),
-            {T, Sends ++ Told};
+            case Outcome of
+                failed ->
+                    {T, Told} = give_up(Name, T1),
+                    {T, Sends ++ Told};
+                refused ->
+                    {T1, Sends}
+            end;
         error ->
             {T0, []}
+    end.
+
+%% @doc The node that the step of that tag goes to, while it has not ended.
+-spec node_of(Tag :: pos_integer(), t()) -> {ok, name()} | error.
+node_of(Tag, #topics{pending = Pending}) ->
+    case Pending of
+        #{Tag := {Name, _}} -> {ok, Name};
+        #{} -> error
     end.
 
 %% @doc A period has passed: compares with the neighbour whose turn it is.

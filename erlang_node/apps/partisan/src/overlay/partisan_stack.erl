@@ -23,6 +23,7 @@
 -export([joined/1]).
 -export([view/1]).
 -export([info/1]).
+-export([carrier/2]).
 
 -import(partisan_layer, [emit/2, option/2]).
 
@@ -148,6 +149,12 @@ info(#{overlay := Overlay} = Stack) ->
         active => [Name || #{name := Name} <- neighbours(Stack)],
         passive => [Name || #{name := Name} <- partisan_overlays:passive(Overlay)]
     }.
+
+%% @doc The largest message in which a broadcast of this node carries its payload.
+-spec carrier(partisan_peer:name(), Payload :: term()) -> term().
+carrier(Name, Payload) ->
+    Last = 1 bsl 64 - 1,
+    {broadcast, {gossip, {Name, Last, Last}, Last, {user, Payload}}}.
 
 %% Events.
 

@@ -57,6 +57,7 @@
     | no_process
     | no_route
     | superseded
+    | too_large
     | unacknowledged
     | undecodable
     | unknown_frame.
@@ -233,6 +234,7 @@ drop_reasons() ->
         no_process,
         no_route,
         superseded,
+        too_large,
         unacknowledged,
         undecodable,
         unknown_frame

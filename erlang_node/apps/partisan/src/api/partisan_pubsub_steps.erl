@@ -1,0 +1,122 @@
+%%% @doc Steps of published messages that wait for room on their way to a node.
+%%%
+%%% In order per node. A publisher is held until all its own steps have found room, which bounds
+%%% those; of other publishers' steps no more than `mailbox_messages' wait for a node. Part of the
+%%% process of {@link partisan_pubsub}: it answers publishers itself.
+-module(partisan_pubsub_steps).
+
+-export([new/0]).
+-export([hold/2]).
+-export([release/2]).
+-export([add/3]).
+-export([first/2]).
+-export([remove_first/2]).
+-export([remove_all/2]).
+-export([late/2]).
+-export([waiting_for/1]).
+
+-type name() :: partisan_peer:name().
+-type tag() :: pos_integer().
+-type publisher() :: gen_server:from() | none.
+-type step() :: {tag(), partisan_topics:message(), publisher(), Deadline :: integer()}.
+
+-record(steps, {
+    waiting = #{} :: #{name() => {Length :: pos_integer(), queue:queue(step())}},
+    % How many reasons there are to let a publisher wait.
+    held = #{} :: #{gen_server:from() => pos_integer()}
+}).
+
+-opaque t() :: #steps{}.
+-export_type([t/0, step/0]).
+
+-spec new() -> t().
+new() ->
+    #steps{}.
+
+%% @doc The publisher waits.
+-spec hold(publisher(), t()) -> t().
+hold(none, S) ->
+    S;
+hold(From, #steps{held = Held} = S) ->
+    S#steps{held = Held#{From => maps:get(From, Held, 0) + 1}}.
+
+%% @doc One reason less; without any the publisher is answered.
+-spec release(publisher(), t()) -> t().
+release(none, S) ->
+    S;
+release(From, #steps{held = Held} = S) ->
+    case maps:take(From, Held) of
+        {1, Others} ->
+            ok = gen_server:reply(From, ok),
+            S#steps{held = Others};
+        {Reasons, Others} ->
+            S#steps{held = Others#{From => Reasons - 1}}
+    end.
+
+-spec add(name(), step(), t()) -> {ok, t()} | full.
+add(Node, {_, _, Publisher, _} = Step, #steps{waiting = Waiting} = S) ->
+    {Length, Queue} = maps:get(Node, Waiting, {0, queue:new()}),
+    case Publisher =:= none andalso Length >= partisan_config:get(mailbox_messages) of
+        true ->
+            full;
+        false ->
+            Longer = {Length + 1, queue:in(Step, Queue)},
+            {ok, hold(Publisher, S#steps{waiting = Waiting#{Node => Longer}})}
+    end.
+
+%% @doc The step that has waited longest for this node.
+-spec first(name(), t()) -> {ok, step()} | none.
+first(Node, #steps{waiting = Waiting}) ->
+    case Waiting of
+        #{Node := {_, Queue}} -> {ok, queue:get(Queue)};
+        #{} -> none
+    end.
+
+-spec remove_first(name(), t()) -> t().
+remove_first(Node, #steps{waiting = Waiting} = S) ->
+    #{Node := {Length, Queue}} = Waiting,
+    {{value, {_, _, Publisher, _}}, Rest} = queue:out(Queue),
+    Left =
+        case Length of
+            1 -> maps:remove(Node, Waiting);
+            _ -> Waiting#{Node := {Length - 1, Rest}}
+        end,
+    release(Publisher, S#steps{waiting = Left}).
+
+%% @doc Nothing waits for this node any more.
+-spec remove_all(name(), t()) -> {[tag()], t()}.
+remove_all(Node, S) ->
+    remove_while(fun(_) -> true end, Node, S).
+
+%% @doc Takes out all that has waited for too long.
+-spec late(Now :: integer(), t()) -> {[tag()], t()}.
+late(Now, S) ->
+    lists:foldl(
+        fun(Node, {Tags, S0}) ->
+            {More, S1} = remove_while(fun(Deadline) -> Deadline =< Now end, Node, S0),
+            {Tags ++ More, S1}
+        end,
+        {[], S},
+        waiting_for(S)
+    ).
+
+%% @doc The nodes for which something waits.
+-spec waiting_for(t()) -> [name()].
+waiting_for(#steps{waiting = Waiting}) ->
+    maps:keys(Waiting).
+
+%% Internals.
+
+remove_while(Holds, Node, S) ->
+    case first(Node, S) of
+        {ok, {Tag, _, _, Deadline}} ->
+            case Holds(Deadline) of
+                true ->
+                    {Tags, Left} = remove_while(Holds, Node, remove_first(Node, S)),
+                    {[Tag | Tags], Left};
+                false ->
+                    {[], S}
+            end;
+        none ->
+            {[], S}
+    end.
