@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
 from typing import Any
 
 import aiohttp
-import kopf
 import pytest
 
 from partisan_operator import logs
-from partisan_operator.app import Application, Backoffs, registry_of
+from partisan_operator.app import Application
 from partisan_operator.settings import Settings
 from partisan_operator.web import serve
 
@@ -23,6 +21,7 @@ class Recorder:
     def __init__(self) -> None:
         self.woken: list[tuple[str, str]] = []
         self.dissolved: list[tuple[str, str]] = []
+        self.complete = 0
         self.known: set[tuple[str, str]] = set()
         self.in_trouble: list[str] = []
         self.obstacle = ""
@@ -39,8 +38,9 @@ class Recorder:
         self.known.discard((namespace, name))
         self.wake(namespace, name)
 
-    def wake(self, namespace: str, name: str) -> None:
+    def wake(self, namespace: str, name: str, *, complete: bool = False) -> None:
         self.woken.append((namespace, name))
+        self.complete += complete
 
     def faults(self) -> list[str]:
         return self.in_trouble
@@ -61,34 +61,6 @@ def application(recorder: Recorder) -> Application:
 def event(generation: int = 1, **metadata: Any) -> dict[str, Any]:
     fixed = {"namespace": "default", "name": "ads", "uid": "u", "generation": generation}
     return {"metadata": fixed | metadata}
-
-
-def test_only_raw_events_are_handled_so_no_finalizer_is_needed(application: Application) -> None:
-    registry = registry_of(application)
-    assert len(list(registry._watching.get_all_handlers())) == 2
-    for others in (registry._changing, registry._spawning, registry._indexing):
-        assert list(others.get_all_handlers()) == []
-
-
-def test_an_api_server_that_stays_away_is_waited_for() -> None:
-    pauses = list(itertools.islice(Backoffs(), 1000))
-    assert pauses == sorted(pauses)
-    assert pauses[-1] == 10.0
-    assert list(itertools.islice(Backoffs(), 4)) == pauses[:4]
-
-
-async def test_a_watch_that_died_silently_is_noticed(
-    application: Application, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def nothing() -> None: ...
-
-    monkeypatch.setattr(application, "start", nothing)
-    registry, settings = registry_of(application), kopf.OperatorSettings()
-    (startup,) = (h for h in registry._activities._handlers if h.id.endswith("startup"))
-    await startup.fn(settings=settings)  # type: ignore[call-arg, misc]
-    # The API server sends a bookmark every minute: without one the watch is dead.
-    assert 60 < settings.watching.inactivity_timeout <= 120
-    assert settings.watching.server_timeout is not None
 
 
 def test_a_change_of_the_status_alone_wakes_nobody(
@@ -113,14 +85,43 @@ def test_the_end_of_a_cluster_is_passed_on_before_anything_else(
     assert recorder.dissolved == [("default", "ads")]
 
 
+def test_a_cluster_that_a_watch_begins_with_is_learnt_whatever_is_known_of_it(
+    application: Application, recorder: Recorder
+) -> None:
+    application.cluster_event(event(), "ADDED")
+    application.cluster_event(event(), None)
+    assert recorder.woken == [("default", "ads")] * 2
+
+
 def test_a_child_wakes_its_cluster_and_a_stranger_nobody(
     application: Application, recorder: Recorder
 ) -> None:
     owner = {"kind": "PartisanCluster", "name": "ads", "controller": True}
-    application.child_event(event(name="ads-s1", ownerReferences=[owner]))
-    application.child_event(event(ownerReferences=[{**owner, "kind": "Other"}]))
-    application.child_event(event())
+    for metadata in (
+        {"name": "ads-s1", "ownerReferences": [owner]},
+        {"ownerReferences": [{**owner, "kind": "Other"}]},
+        {},
+    ):
+        application.child_event(event(**metadata), "ADDED", counts_pods=True)
     assert recorder.woken == [("default", "ads")]
+    assert recorder.complete == 0
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_child_that_was_changed_or_deleted_has_all_children_looked_at(
+    application: Application, recorder: Recorder, labelled: bool
+) -> None:
+    owner = {"kind": "PartisanCluster", "name": "ads", "controller": True}
+    mark = {"labels": {"partisan.dev/cluster": "ads"}} if labelled else {"ownerReferences": [owner]}
+    child = {**event(**mark), "spec": {"a": 1}, "status": {"b": 1}}
+    application.child_event(child, None)
+    application.child_event({**child, "status": {"b": 2}}, "MODIFIED")
+    application.child_event({**child, **event(2, **mark, resourceVersion="7")}, "MODIFIED")
+    assert recorder.woken == []
+    application.child_event({**child, "spec": {"a": 2}}, "MODIFIED")
+    assert (recorder.woken, recorder.complete) == ([("default", "ads")], 1)
+    application.child_event({**child, "spec": {"a": 2}}, "DELETED")
+    assert recorder.complete == 2
 
 
 def test_each_namespace_has_a_lease_of_its_own_and_a_stranger_none(recorder: Recorder) -> None:

@@ -18,16 +18,16 @@
 # PodMonitors of single clusters, where the Prometheus operator's kinds are there.
 - apiGroups: [monitoring.coreos.com]
   resources: [podmonitors]
-  verbs: [get, list, create, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [""]
   resources: [services, configmaps]
-  verbs: [get, list, create, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
-  verbs: [get, list, create, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
-  verbs: [get, list, create, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 # The tokens of the clusters, made once, and their certificates, which are renewed: read by name,
 # never listed, deleted by the garbage collector alone.
 - apiGroups: [""]
@@ -36,7 +36,7 @@
 # The certificates that cert-manager is asked for, where a cluster names an issuer.
 - apiGroups: [cert-manager.io]
   resources: [certificates]
-  verbs: [list, create, patch]
+  verbs: [list, watch, create, patch]
 # Pods are read to tell why one does not start, and deleted to roll it to a new template.
 - apiGroups: [""]
   resources: [pods]

@@ -26,6 +26,9 @@ APPLYING = "Applying"
 """Reason of `Progressing` while what was seen is of before the last changes of objects."""
 
 
+_NAMED = 5
+"""Objects that a message names at the most."""
+
 _HALTING = (Reason.SCALE_DOWN_REFUSED, Reason.APPLY_FAILED)
 """Problems with which nothing goes on: `Progressing` is False and names them."""
 
@@ -66,6 +69,9 @@ class Facts:
     paused: bool
     certificate: str = ""
     """What the pods' certificate waits for; empty when it is there."""
+
+    changed: tuple[str, ...] = ()
+    """Names of the objects that have just been changed."""
 
     rotating: str = ""
     """How far the replacement of the cluster's own authority is; empty when there is none."""
@@ -194,8 +200,17 @@ def _progressing(facts: Facts) -> _Claim:
     if facts.rotating:
         return _Claim("True", ROTATING_AUTHORITY, facts.rotating)
     if facts.applying:
-        return _Claim("True", APPLYING, "What the spec asks for has been applied just now")
+        return _Claim("True", APPLYING, _applying(facts))
     return _Claim("False", "Settled", "The cluster is as the spec asks")
+
+
+def _applying(facts: Facts) -> str:
+    if not facts.changed:
+        return "The StatefulSets have yet to follow what was applied"
+    more = len(facts.changed) - _NAMED
+    others = f" and {more} more" if more > 0 else ""
+    names = ", ".join(facts.changed[:_NAMED])
+    return f"These were not as the spec asks, and have been changed just now: {names}{others}"
 
 
 def _reconfiguring(facts: Facts) -> str:

@@ -50,6 +50,10 @@ _UNDECLARED = re.compile(r"\.status\.([\w.]+)[^:\s]*: field not declared in sche
 """What the API server says of a field that the definition does not have: its path in the status.
 Of one within a list the whole list goes."""
 
+_NOT_SERVED = "404 page not found"
+"""What the API server answers where no kind of that name is served; of an object that is not there
+it says which."""
+
 _METADATA_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
@@ -122,13 +126,28 @@ class Kube:
             raise KubeError(0, "the time to act ended while something was being changed") from error
 
     async def get(self, kind: str, namespace: str, name: str) -> Manifest | None:
-        """Return an object; None when there is none."""
+        """Return an object; None when there is none.
+
+        Raises `KubeError` with code 404 where the kind itself is not served: nothing is known then.
+        """
         try:
             return await self._call("get", "GET", kind, namespace, name)
         except KubeError as error:
-            if error.code == 404:
+            if error.code == 404 and str(error) != _NOT_SERVED:
                 return None
             raise
+
+    async def served(self, group: str, version: str) -> frozenset[str]:
+        """Return the plural names of the kinds that can be watched, of one group and version."""
+        path = f"/apis/{_segment(group)}/{_segment(version)}"
+        try:
+            answer = await self._request("discover", "APIResourceList", "GET", path)
+        except KubeError as error:
+            if error.code == 404:
+                return frozenset()
+            raise
+        resources = answer.get("resources") or ()
+        return frozenset(item["name"] for item in resources if "watch" in item.get("verbs", ()))
 
     async def find(self, kind: str, namespace: str, query: Query) -> list[Manifest]:
         """Return the objects of a kind that a query matches.
@@ -309,18 +328,27 @@ class Kube:
         headers: dict[str, str] | None = None,
         body: Manifest | None = None,
     ) -> Manifest:
-        """Make one request; return the answer, or raise `KubeError`."""
+        """Make one request about a kind; return the answer, or raise `KubeError`."""
         group, plural = _PATHS[kind]
         parts = [*group.split("/"), "namespaces", namespace, plural, name, subresource]
-        code, request = 0, f"{verb.replace('_', ' the ')} {kind} {name}".rstrip()
+        return await self._request(
+            verb,
+            f"{kind} {name}".rstrip(),
+            method,
+            "/" + "/".join(_segment(part) for part in parts if part),
+            query_params=parameters,
+            header_params={"Accept": "application/json"} | (headers or {}),
+            body=body,
+        )
+
+    async def _request(
+        self, verb: str, subject: str, method: str, path: str, **options: Any
+    ) -> Manifest:
+        """Make one request; return the answer, or raise `KubeError`."""
+        code, request = 0, f"{verb.replace('_', ' the ')} {subject}"
         try:
             serialised = await self._client.param_serialize(
-                method,
-                "/" + "/".join(_segment(part) for part in parts if part),
-                query_params=parameters,
-                header_params={"Accept": "application/json"} | (headers or {}),
-                body=body,
-                auth_settings=["BearerToken"],
+                method, path, auth_settings=["BearerToken"], **options
             )
             response = await self._client.call_api(*serialised, _request_timeout=REQUEST_TIMEOUT)
             code = response.status
@@ -328,7 +356,7 @@ class Kube:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise KubeError(0, f"no answer: {error or type(error)}", request) from error
         finally:
-            metrics.api_calls.labels(verb, kind, str(code)).inc()
+            metrics.api_calls.labels(verb, subject.partition(" ")[0], str(code)).inc()
         if not 200 <= code < 300:
             raise KubeError(code, _message(text, code), request)
         answer: Manifest = json.loads(text)
@@ -359,4 +387,5 @@ def _message(body: bytes, code: int) -> str:
     try:
         return str(json.loads(body)["message"])
     except (ValueError, KeyError, TypeError):
-        return f"HTTP {code}: {body[:200].decode(errors='replace')}"
+        text = body[:200].decode(errors="replace").strip()
+        return text if text == _NOT_SERVED else f"HTTP {code}: {text}"

@@ -42,3 +42,5 @@ def configure(settings: Settings) -> None:
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
     # Kopf tells of every event that it passes on.
     logging.getLogger("kopf").setLevel(logging.WARNING)
+    # It warns that it takes no signals in its thread, which is as intended.
+    logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)

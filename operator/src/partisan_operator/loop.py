@@ -87,6 +87,7 @@ class ClusterLoop:
         )
         self._woken = asyncio.Event()
         self._dissolution = Dissolution(tools.kube, tools.observer, tools.scraper)
+        self._children_changed = False
         self._retries = Retries(tools.clock)
         self._cluster: PartisanCluster | None = None
         self._forget("")
@@ -104,8 +105,9 @@ class ClusterLoop:
         self._stood = False
         self._at_rest = False
 
-    def wake(self) -> None:
-        """End the sleep: something may have changed."""
+    def wake(self, *, complete: bool = False) -> None:
+        """End the sleep: something may have changed; `complete`: children of any kind."""
+        self._children_changed |= complete
         self._woken.set()
 
     def dissolve(self) -> None:
@@ -174,6 +176,8 @@ class ClusterLoop:
         """Do one round; return how long to sleep, None when the cluster is gone."""
         woken = self._woken.is_set()
         self._woken.clear()
+        if self._children_changed:
+            self._children_changed, self._looked_at_all = False, float("-inf")
         manifest = await self._tools.kube.get(KIND, self._namespace, self._name)
         if manifest is None:
             metrics.cluster_metrics.forget(self._namespace, self._name)
@@ -218,7 +222,8 @@ class ClusterLoop:
         view = View(
             observation=observation,
             ledger=self._ledger,
-            acted=plan.changes,
+            acted=bool(plan.changes),
+            changed=plan.changes,
             outdated=plan.outdated,
             kept=plan.kept,
             problem=problem,

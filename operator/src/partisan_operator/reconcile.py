@@ -107,9 +107,9 @@ class Plan:
         return tuple(action for wave in self.waves for action in wave)
 
     @property
-    def changes(self) -> bool:
-        """Whether the plan changes objects."""
-        return any(not isinstance(action, Configure | StartRun) for action in self.actions)
+    def changes(self) -> tuple[str, ...]:
+        """Names of the objects that the plan changes."""
+        return tuple(name for action in self.actions if (name := _changed(action)))
 
 
 def plan(
@@ -160,6 +160,22 @@ def plan(
     )
     problem = problem or tls.problem
     return Plan(tuple(wave for wave in waves if wave), batch.outdated, problem, kept, scaling, tls)
+
+
+def _changed(action: Action) -> str:
+    """Return the name of the object that an action changes; empty if it changes none."""
+    match action:
+        case Apply(child):
+            return f"{child.kind} {child.name}"
+        case Delete(kind, name):
+            return f"{kind} {name}"
+        case DeletePod(pod):
+            return f"Pod {pod.name}"
+        case CreateToken():
+            return "the token's Secret"
+        case MakeAuthority() | Publish():
+            return "the certificate's Secret"
+    return ""
 
 
 def _applied(wanted: Iterable[Child], observation: Observation) -> Iterator[Apply]:

@@ -66,10 +66,13 @@ class Scope:
         self._known.add((namespace, name))
         self.wake(namespace, name)
 
-    def wake(self, namespace: str, name: str) -> None:
-        """Wake the loop of a cluster, if clusters are looked after here."""
+    def wake(self, namespace: str, name: str, *, complete: bool = False) -> None:
+        """Wake the loop of a cluster, if clusters are looked after here.
+
+        `complete` has it look at children of all kinds.
+        """
         if self._leadership.leading:
-            self._supervisor.wake(namespace, name)
+            self._supervisor.wake(namespace, name, complete=complete)
 
     def dissolve(self, namespace: str, name: str) -> None:
         """Have the nodes of a cluster know that it is being deleted."""

@@ -40,9 +40,9 @@ class Settings:
 
     resync_period: float = 60.0
     """`RESYNC_INTERVAL`: time between two looks at children of all kinds, which is how long a
-    child that somebody deleted stays away, and how long a change that a watch lost stays unseen.
-    StatefulSets, which are watched, and the pods' addresses are looked at whenever one of them
-    changes, and at every look while a cluster is not settled."""
+    change that a watch lost stays unseen, and one of a Secret, for these are not watched. Children
+    of the other kinds are looked at when one of them changes; StatefulSets and the pods' addresses
+    at every look while a cluster is not settled too."""
 
     scrape_timeout: float = 2.0
     """`SCRAPE_TIMEOUT`: the most that one node's answer may take. Longer, and a node that hangs

@@ -55,6 +55,8 @@ class View:
     problem: Problem | None
     channels: tuple[ChannelStatus, ...]
     tls: Prospect = field(default_factory=Prospect)
+    changed: tuple[str, ...] = ()
+    """Names of the objects that were changed."""
 
 
 def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStatus, Ledger]:
@@ -76,6 +78,7 @@ def status_of(cluster: PartisanCluster, view: View) -> tuple[PartisanClusterStat
         outdated=view.outdated,
         was_rolling=_was_rolling(earlier),
         applying=view.acted or rollout.pending(shards),
+        changed=view.changed,
         overlay=running_overlay(
             (report.overlay for report in reports.values()),
             wanted=spec.overlay.kind,

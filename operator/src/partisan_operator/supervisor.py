@@ -28,8 +28,8 @@ class Supervisor:
         self._tools = tools
         self._entries: dict[tuple[str, str], _Entry] = {}
 
-    def wake(self, namespace: str, name: str) -> None:
-        """Wake the loop of a cluster; start it when there is none.
+    def wake(self, namespace: str, name: str, *, complete: bool = False) -> None:
+        """Wake the loop of a cluster; start it when there is none. It then looks at all children.
 
         A loop ends by itself when its cluster is gone, so a wake-up that comes too late starts
         one that ends at once.
@@ -37,7 +37,7 @@ class Supervisor:
         key = (namespace, name)
         entry = self._entries.get(key)
         if entry is not None:
-            entry.loop.wake()
+            entry.loop.wake(complete=complete)
             return
         loop = ClusterLoop(namespace, name, self._tools)
         task = asyncio.create_task(loop.run(), name=f"cluster {namespace}/{name}")

@@ -10,6 +10,7 @@ from partisan_operator.children.child import Child, Manifest, child
 from partisan_operator.models import PartisanCluster
 
 KIND = "Certificate"
+GROUP, VERSION = "cert-manager.io", "v1"
 NAME_ANNOTATION = "cert-manager.io/certificate-name"
 """By which cert-manager says of a Secret which Certificate it belongs to."""
 
@@ -33,7 +34,7 @@ def build(cluster: PartisanCluster) -> Child | None:
         "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
         "issuerRef": tls.issuer_ref.to_wire(),
     }
-    return child(cluster, "cert-manager.io/v1", KIND, cluster.name, {"spec": spec})
+    return child(cluster, f"{GROUP}/{VERSION}", KIND, cluster.name, {"spec": spec})
 
 
 def obstacle(live: Mapping[str, Any]) -> str:

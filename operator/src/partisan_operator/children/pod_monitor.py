@@ -8,6 +8,7 @@ from partisan_operator.models import PartisanCluster
 from partisan_operator.models.quantities import milliseconds
 
 KIND = "PodMonitor"
+GROUP, VERSION = "monitoring.coreos.com", "v1"
 
 
 def build(cluster: PartisanCluster) -> Child:
@@ -33,7 +34,7 @@ def build(cluster: PartisanCluster) -> Child:
             ],
         },
     }
-    return child(cluster, "monitoring.coreos.com/v1", KIND, f"{cluster.name}-nodes", body)
+    return child(cluster, f"{GROUP}/{VERSION}", KIND, f"{cluster.name}-nodes", body)
 
 
 def _prometheus_duration(duration: str) -> str:

@@ -1,0 +1,124 @@
+"""Kopf in its thread, before an API server whose kinds come and go."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import kopf
+import pytest
+
+from loop_rig import until
+from partisan_operator.watches import CHILDREN, CLUSTERS, Backoffs, Kind, Watches, configure
+from partisan_operator.watches import registry_of as registry
+from watched_api import CLUSTERS as CLUSTERS_PATH
+from watched_api import WatchedApi
+
+SETS = "apis/apps/v1/statefulsets"
+
+
+class World:
+    """An API server, watches of it, and what they heard."""
+
+    def __init__(self, api: WatchedApi) -> None:
+        self.api = api
+        self.heard: list[tuple[str, str, str | None]] = []
+        self.watches = Watches(self._served, (), self._hear, period=0.05)
+
+    def clusters(self) -> list[str]:
+        """Return the names of the clusters that were heard of, each once."""
+        return list(dict.fromkeys(name for kind, name, _ in self.heard if kind == str(CLUSTERS)))
+
+    async def _served(self, group: str, version: str) -> frozenset[str]:
+        return self.api.resources(group, version)
+
+    def _hear(self, kind: Kind, manifest: Mapping[str, Any], event: str | None) -> None:
+        self.heard.append((str(kind), manifest["metadata"]["name"], event))
+
+
+@pytest.fixture
+async def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[WatchedApi]:
+    api = WatchedApi()
+    monkeypatch.setenv("KUBECONFIG", str(await api.start(tmp_path)))
+    yield api
+    await api.stop()
+
+
+@pytest.fixture
+async def world(api: WatchedApi) -> AsyncIterator[World]:
+    world = World(api)
+    running = asyncio.create_task(world.watches.run())
+    yield world
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_clusters_are_served_when_their_definition_comes_after_the_operator(
+    world: World,
+) -> None:
+    await until(lambda: world.api.watched(SETS))
+    assert "apply the CustomResourceDefinition" in world.watches.obstacle
+    world.api.served.add(CLUSTERS_PATH)
+    world.api.add(CLUSTERS_PATH, name="late", uid="1")
+    await until(lambda: world.clusters() == ["late"])
+    await until(lambda: world.watches.obstacle == "")
+
+
+async def test_clusters_are_served_again_after_their_definition_was_away(world: World) -> None:
+    world.api.served.add(CLUSTERS_PATH)
+    world.api.add(CLUSTERS_PATH, name="old", uid="1")
+    await until(lambda: world.clusters() == ["old"] and world.watches.obstacle == "")
+    world.api.remove(CLUSTERS_PATH)
+    await until(lambda: world.watches.obstacle != "")
+    assert "partisanclusters.partisan.dev are not watched" in world.watches.obstacle
+    world.api.served.add(CLUSTERS_PATH)
+    world.api.add(CLUSTERS_PATH, name="new", uid="2")
+    await until(lambda: world.clusters() == ["old", "new"])
+    await until(lambda: world.watches.obstacle == "")
+
+
+async def test_a_definition_that_was_away_for_a_moment_is_watched_again(world: World) -> None:
+    world.api.served.add(CLUSTERS_PATH)
+    await until(lambda: world.api.watched(CLUSTERS_PATH))
+    world.api.remove(CLUSTERS_PATH)
+    world.api.served.add(CLUSTERS_PATH)
+    await until(lambda: world.api.watched(CLUSTERS_PATH))
+    world.api.add(CLUSTERS_PATH, name="new", uid="2")
+    await until(lambda: world.clusters() == ["new"])
+
+
+async def test_children_of_every_kind_are_watched_by_their_label_alone(world: World) -> None:
+    defined = {f"apis/{kind.group}/{kind.version}/{kind.plural}" for kind in CHILDREN if kind.group}
+    world.api.served |= defined
+    paths = defined | {"api/v1/services", "api/v1/configmaps"}
+    assert len(paths) == len(CHILDREN)
+    await until(lambda: all(map(world.api.watched, paths)))
+    selector = "app.kubernetes.io/managed-by=partisan-operator"
+    assert {world.api.selectors[path] for path in paths} == {selector}
+    world.api.add("api/v1/services", name="ads", uid="3")
+    await until(lambda: ("services", "ads", "ADDED") in world.heard)
+
+
+def test_only_raw_events_are_handled_so_no_finalizer_is_needed() -> None:
+    found = registry(lambda *_: None)
+    assert len(list(found._watching.get_all_handlers())) == 1 + len(CHILDREN)
+    for others in (found._changing, found._spawning, found._indexing):
+        assert list(others.get_all_handlers()) == []
+
+
+def test_an_api_server_that_stays_away_is_waited_for() -> None:
+    pauses = list(itertools.islice(Backoffs(), 1000))
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == 10.0
+    assert list(itertools.islice(Backoffs(), 4)) == pauses[:4]
+
+
+def test_a_watch_that_died_silently_is_noticed() -> None:
+    settings = kopf.OperatorSettings()
+    configure(settings)
+    # The API server sends a bookmark every minute: without one the watch is dead.
+    assert 60 < settings.watching.inactivity_timeout <= 120
+    assert settings.watching.server_timeout is not None
