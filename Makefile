@@ -146,6 +146,10 @@ bench-client-server: bootstrap ## Show that a server's memory is bounded, and wh
 bench-runtime: bootstrap ## Measure the runtime beside Distributed Erlang and raw sockets; as root (QUICK=1: fewer points)
 	$(PY) -m scale_tests.runtime
 
+.PHONY: upgrade
+upgrade: bootstrap ## Upgrade a counting cluster of NODES (16) from an earlier revision: operator, chart, CRD, nodes (FROM=75e4a70)
+	$(PY) -m scale_tests.upgrade $(or $(FROM),75e4a70) $(if $(NODES),--nodes $(NODES))
+
 .PHONY: scale
 scale: bootstrap ## Repeat the published evaluation, as large as the cluster holds; resumable (SPEEDUP=1: real time; SIZES=32,64)
 	$(PY) -m scale_tests run experiments/paper.yaml --out build/results/scale-paper \

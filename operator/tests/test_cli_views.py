@@ -98,6 +98,22 @@ def test_logs_are_merged_by_time(kubectl: FakeKubectl) -> None:
     assert "--follow" in kubectl.commands[-1]
 
 
+def test_a_line_of_a_log_has_one_time(kubectl: FakeKubectl) -> None:
+    kubectl.log = (
+        "[pod/ads-0/node] 2026-01-01T00:00:01.2Z "
+        "time=2026-01-01T00:00:01.123456Z level=notice node=ads-0 event=joined\n"
+        "[pod/ads-0/node] 2026-01-01T00:00:02Z time=later is no time\n"
+    )
+    for follow in ((), ("-f",)):
+        _, text = run(kubectl, "logs", "ads", *follow)
+        first, second = text.splitlines()
+        assert first.split() == [
+            "2026-01-01T00:00:01.123456Z",
+            *("ads-0", "level=notice", "node=ads-0", "event=joined"),
+        ]
+        assert second.split() == ["2026-01-01T00:00:02Z", "ads-0", "time=later", "is", "no", "time"]
+
+
 def test_logs_of_a_cluster_that_does_not_start_lead_to_its_status(kubectl: FakeKubectl) -> None:
     with pytest.raises(CommandError, match="see kubectl partisan -n staging status ads"):
         run(kubectl, "logs", "ads")

@@ -68,6 +68,16 @@ def test_every_increment_counts_once_on_every_replica(
     assert run.overcounting_percent == pytest.approx(overshoot, abs=0.01)
 
 
+def test_a_console_attaches_to_a_node(ads: Subject) -> None:
+    program = "/opt/partisan/bin/partisan_node"
+    shown = operator.kubectl(
+        ads.environment,
+        *("-n", ads.namespace, "exec", "--stdin", "ads-0", "--", program, "remote_console"),
+        stdin="{node(), length(partisan:neighbours()) > 0}.\n",
+    )
+    assert "{nonode@nohost,true}" in shown
+
+
 def test_ads_are_disabled_everywhere(ads: Subject) -> None:
     assert {ads.node_json(pod)["workload"]["ads_enabled"] for pod in ads.pods()} == {0}
 

@@ -1,43 +1,58 @@
-"""The command line: `python -m scale_tests.images build [IMAGE...] | push REGISTRY [IMAGE...]`."""
+"""The command line: `python -m scale_tests.images build [IMAGE...] | push REGISTRY [IMAGE...]`.
+
+An image is one of ours, by name, or a directory with a Dockerfile like that of an example.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from pathlib import Path
 
 from scale_tests.images.build import build, push
-from scale_tests.images.catalogue import EXAMPLES, IMAGES
+from scale_tests.images.catalogue import EXAMPLES, IMAGES, Image, own
 from scale_tests.images.tools import ImageError
 
+KNOWN = {image.name: image for image in (*IMAGES, *EXAMPLES)}
 
-def add_names(command: argparse.ArgumentParser, known: Iterable[str]) -> None:
-    """Lets a command be given names of images."""
-    # Without the empty list argparse finds fault with no name at all.
-    choices = [*known, []]
+
+def image(text: str) -> Image:
+    """The image that an argument means. Raises ArgumentTypeError."""
+    if found := KNOWN.get(text):
+        return found
+    try:
+        return own(Path(text).expanduser())
+    except ValueError as error:
+        names = ", ".join(KNOWN)
+        raise argparse.ArgumentTypeError(f"{error}, and is none of {names}") from None
+
+
+def add_images(command: argparse.ArgumentParser) -> None:
+    """Lets a command be given images."""
     command.add_argument(
-        "image", nargs="*", choices=choices, help="all but those of examples if none"
+        "image",
+        nargs="*",
+        type=image,
+        help=f"{', '.join(KNOWN)}, or a directory; all but examples if none",
     )
 
 
 def main() -> int:
     """Runs one command and returns the exit status."""
-    known = {image.name: image for image in (*IMAGES, *EXAMPLES)}
-    ours = [image.name for image in IMAGES]
     parser = argparse.ArgumentParser(prog="python -m scale_tests.images", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     command = commands.add_parser("build", help="build what has changed, as OCI archives")
-    add_names(command, known)
+    add_images(command)
     command = commands.add_parser("push", help="push the built images")
     command.add_argument("registry", help="where to, such as registry.example.org/team")
-    add_names(command, known)
+    add_images(command)
     options = parser.parse_args()
     try:
-        for name in options.image or ours:
+        for chosen in options.image or IMAGES:
             if options.command == "build":
-                build(known[name])
+                build(chosen)
             else:
-                print(f"pushed {push(known[name], options.registry)}", flush=True)
+                print(f"pushed {push(chosen, options.registry)}", flush=True)
     except ImageError as error:
         print(f"images: {error}", file=sys.stderr)
         return 1

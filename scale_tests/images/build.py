@@ -34,7 +34,7 @@ def inputs_digest(image: Image, root: Path = ROOT) -> str:
     digest.update(image.dockerfile.read_bytes())
     for source in image.sources:
         for path in _files(root / source):
-            digest.update(f"\0{path.relative_to(root)}\0{path.stat().st_mode:o}\0".encode())
+            digest.update(f"\0{os.path.relpath(path, root)}\0{path.stat().st_mode:o}\0".encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +40,7 @@ class Image:
     """What the Dockerfile copies: files and directories of the repository."""
 
     example: str = ""
-    """The example, a directory of the repository with a Dockerfile, that is built by itself."""
+    """A directory with a Dockerfile that is built by itself: of the repository, or anywhere."""
 
     @property
     def bases(self) -> dict[str, Base | Image]:
@@ -123,6 +124,23 @@ OWN_WORKLOAD = Image(
     sources=("examples/own-workload/src",),
     example="examples/own-workload",
 )
+
+
+def own(directory: Path) -> Image:
+    """The image of a workload in a directory anywhere, with a Dockerfile as the example's.
+
+    Raises:
+        ValueError: it has none, or a name that no image can have.
+    """
+    directory = directory.resolve()
+    if not (directory / "Dockerfile").exists():
+        raise ValueError(f"{directory} has no Dockerfile")
+    if not re.fullmatch(r"[a-z0-9]+([._-][a-z0-9]+)*", directory.name):
+        raise ValueError(f"{directory.name} is no name for an image: lower case, digits and - only")
+    return replace(
+        OWN_WORKLOAD, name=directory.name, sources=(str(directory),), example=str(directory)
+    )
+
 
 EXAMPLES = (OWN_WORKLOAD,)
 """What users would build, which is built when it is asked for by name."""

@@ -15,6 +15,7 @@ from scale_tests.images.catalogue import (
     ROOT,
     Base,
     Image,
+    own,
 )
 from scale_tests.images.tools import ImageError
 
@@ -75,6 +76,22 @@ def test_an_example_is_built_again_when_what_it_is_built_on_changes(
     before = build.inputs_digest(OWN_WORKLOAD, tmp_path)
     (tmp_path / image.sources[0] / "apps" / "node.erl").write_text("-module(node). % changed\n")
     assert build.inputs_digest(OWN_WORKLOAD, tmp_path) != before
+
+
+def test_a_directory_anywhere_is_an_image_of_its_name(image: Image, tmp_path: Path) -> None:
+    directory = tmp_path / "rumours"
+    directory.mkdir()
+    with pytest.raises(ValueError, match="no Dockerfile"):
+        own(directory)
+    (directory / "Dockerfile").write_text("ARG NODE\n")
+    found = own(directory)
+    assert (found.context, found.reference) == (directory, "localhost/partisan/rumours:dev")
+    before = build.inputs_digest(found, tmp_path)
+    (directory / "rumours.erl").write_text("-module(rumours).\n")
+    assert build.inputs_digest(found, tmp_path) != before
+    other = directory.rename(tmp_path / "My Rumours")
+    with pytest.raises(ValueError, match="no name for an image"):
+        own(other)
 
 
 def test_no_mirror_is_named() -> None:

@@ -24,6 +24,8 @@
 -type bearer() :: {file, file:name_all()} | cluster_token.
 -type t() :: #{
     name := partisan_peer:name(),
+    %% Where the node may write.
+    directory := file:filename(),
     %% What partisan_config:set/1 takes; the token is among it until that has been done.
     partisan := #{channels := [map()], token => binary(), atom() => term()},
     listen_ip := inet:ip_address(),
@@ -169,16 +171,18 @@ settings(Environment, Settings) ->
     Context = #{name => Name, cluster => Cluster, port => Port, environment => Environment},
     Channels = get(channels, Settings),
     Incarnation = erlang:system_time(microsecond),
+    Directory = path(Environment, "PARTISAN_STATE_DIR", ?STATE_DIR),
     Common = #{
         name => Name,
         incarnation => Incarnation,
         run => get(run, Settings),
         members => node_names:members(Cluster, get(replicas, Settings)),
         channel => propagation_channel(Channels),
-        directory => path(Environment, "PARTISAN_STATE_DIR", ?STATE_DIR)
+        directory => Directory
     },
     #{
         name => Name,
+        directory => Directory,
         partisan => #{
             name => Name,
             cluster => Cluster,

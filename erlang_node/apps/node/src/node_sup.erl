@@ -16,7 +16,8 @@ start_link(Config, Socket) ->
     {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
 init({Config, Socket}) ->
     Flags = #{strategy => one_for_one, intensity => 5, period => 60},
-    {ok, {Flags, workload(Config) ++ [dissolution(), settings(Config), http(Config, Socket)]}}.
+    Others = [dissolution(), console(Config), settings(Config), http(Config, Socket)],
+    {ok, {Flags, workload(Config) ++ Others}}.
 
 %% Internals.
 
@@ -33,6 +34,9 @@ workload(#{workload := {Module, Options}}) ->
 
 dissolution() ->
     #{id => node_dissolution, start => {node_dissolution, start_link, []}}.
+
+console(#{directory := Directory}) ->
+    #{id => node_console, start => {node_console, start_link, [Directory]}}.
 
 settings(Config) ->
     #{id => node_settings, start => {node_settings, start_link, [Config]}}.

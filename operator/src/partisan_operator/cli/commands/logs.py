@@ -14,6 +14,9 @@ from partisan_operator.cli.access import CommandError, Context
 # [pod/ads-0/node] 2026-01-01T00:00:00.123456789Z the line
 _PREFIXED = re.compile(r"\[pod/(?P<node>[^/]+)/[^]]+\] (?P<time>\S+) ?(?P<text>.*)")
 
+_STAMPED = re.compile(r"time=(?P<time>\d{4}-\d\d-\d\dT[\d:.]+Z) (?P<text>.*)")
+"""A line that says itself when it was written, as those of our nodes do."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -61,7 +64,11 @@ def run(context: Context, arguments: Namespace) -> int:
 
 
 def read(lines: Iterable[str]) -> Iterator[Line]:
-    """Read lines as `kubectl logs --prefix --timestamps` writes them; others are left out."""
+    """Read lines as `kubectl logs --prefix --timestamps` writes them; others are left out.
+
+    A line has one time: its own, or else that at which the container runtime read it.
+    """
     for line in lines:
         if match := _PREFIXED.fullmatch(line):
-            yield Line(match["time"], match["node"], match["text"])
+            own = _STAMPED.fullmatch(match["text"]) or match
+            yield Line(own["time"], match["node"], own["text"])

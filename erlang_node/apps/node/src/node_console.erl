@@ -1,0 +1,111 @@
+%%% @doc An Erlang shell on a running node: `partisan_node remote_console' attaches to it.
+%%%
+%%% It is reached by a Unix socket in the state directory alone: no port is opened, and Distributed
+%%% Erlang is not started. The socket's directory is its owner's (mode 0700), so that only processes
+%%% of the same user in the same pod get in. A session ends with its connection, and what it has
+%%% started with it; {@link node_console_io} serves the shell's input and output.
+-module(node_console).
+-behaviour(gen_server).
+
+-export([start_link/1]).
+-export([attach/1]).
+-export([init/1, handle_call/3, handle_cast/2]).
+
+-include_lib("kernel/include/logger.hrl").
+
+-define(AGAIN_MS, 1000).
+
+%% @doc Listens in the state directory. A node goes on without a console where that fails.
+-spec start_link(file:filename_all()) -> {ok, pid()} | ignore.
+start_link(Directory) ->
+    gen_server:start_link({local, ?MODULE}, ?MODULE, Directory, []).
+
+%% @doc Connects standard input and output to a node's console: `erl -run node_console attach PATH'.
+-spec attach([Path :: string()]) -> no_return().
+attach([Path]) ->
+    case gen_tcp:connect({local, Path}, 0, [local, binary, {active, true}]) of
+        {ok, Socket} ->
+            copy(Socket, open_port({fd, 0, 1}, [binary, stream, eof]));
+        {error, Reason} ->
+            io:format(standard_error, "partisan_node: no node listens at ~ts: ~ts~n", [
+                Path, inet:format_error(Reason)
+            ]),
+            halt(1)
+    end.
+
+%% @private
+-spec init(file:filename_all()) -> {ok, gen_tcp:socket()} | ignore.
+init(Directory) ->
+    Path = filename:join([Directory, "console", "socket"]),
+    case listen(Path) of
+        {ok, Socket} ->
+            _ = proc_lib:spawn_link(fun() -> accept(Socket) end),
+            {ok, Socket};
+        {error, Reason} ->
+            ?LOG_WARNING(#{event => no_console, path => Path, reason => Reason}),
+            ignore
+    end.
+
+%% @private
+-spec handle_call(term(), gen_server:from(), gen_tcp:socket()) ->
+    {reply, {error, unknown_request}, gen_tcp:socket()}.
+handle_call(_Request, _From, Socket) ->
+    {reply, {error, unknown_request}, Socket}.
+
+%% @private
+-spec handle_cast(term(), gen_tcp:socket()) -> {noreply, gen_tcp:socket()}.
+handle_cast(_Message, Socket) ->
+    {noreply, Socket}.
+
+%% Internals.
+
+listen(Path) ->
+    % Restricted before the socket exists: there is no moment at which others may connect.
+    maybe_ok([
+        fun() -> filelib:ensure_dir(Path) end,
+        fun() -> file:change_mode(filename:dirname(Path), 8#700) end,
+        % A previous incarnation of the container has left its own.
+        fun() -> absent(file:delete(Path)) end,
+        fun() -> gen_tcp:listen(0, [{ifaddr, {local, Path}}, binary, {active, false}]) end
+    ]).
+
+maybe_ok([Last]) ->
+    Last();
+maybe_ok([Step | Steps]) ->
+    case Step() of
+        ok -> maybe_ok(Steps);
+        {error, _} = Error -> Error
+    end.
+
+absent({error, enoent}) -> ok;
+absent(Result) -> Result.
+
+accept(Listening) ->
+    case gen_tcp:accept(Listening) of
+        {ok, Socket} ->
+            Session = proc_lib:spawn(node_console_io, serve, [Socket]),
+            _ = gen_tcp:controlling_process(Socket, Session),
+            Session ! {?MODULE, ready},
+            accept(Listening);
+        {error, closed} ->
+            ok;
+        {error, _NoDescriptors} ->
+            timer:sleep(?AGAIN_MS),
+            accept(Listening)
+    end.
+
+copy(Socket, Terminal) ->
+    receive
+        {Terminal, {data, Input}} ->
+            _ = gen_tcp:send(Socket, Input),
+            copy(Socket, Terminal);
+        {Terminal, eof} ->
+            % What was typed last is still answered.
+            _ = gen_tcp:shutdown(Socket, write),
+            copy(Socket, Terminal);
+        {tcp, Socket, Output} ->
+            true = port_command(Terminal, Output),
+            copy(Socket, Terminal);
+        {tcp_closed, Socket} ->
+            halt(0, [{flush, true}])
+    end.

@@ -1,0 +1,37 @@
+"""A counting cluster of an earlier revision, on OTP 25, is upgraded with all its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.harness import operator
+from scale_tests.harness.environment import Environment
+from scale_tests.upgrade import earlier, report, rolling
+
+pytestmark = pytest.mark.alone
+"""Replaces the operator that all tests rely on."""
+
+FROM = "75e4a70"
+"""The last revision whose nodes know one version of the wire format alone."""
+
+NODES = 5
+
+
+@pytest.fixture
+def replaced(environment: Environment) -> Iterator[None]:
+    """Restores the release, where the test has not."""
+    operator.uninstall_release(environment)
+    yield
+    operator.install(environment)
+
+
+@pytest.mark.usefixtures("replaced")
+def test_a_counting_cluster_is_upgraded(new_subject: NewSubject, environment: Environment) -> None:
+    old, chart = earlier.prepare(environment, FROM)
+    done = rolling.upgrade(new_subject("upgraded"), old, chart, NODES, print)
+    assert {node.otp for node in done.before} == {"25"}
+    missed = [bar for bar in report.bars(done, NODES) if not bar.ok]
+    assert not missed, report.cells(done)[-1]
