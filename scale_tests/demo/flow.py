@@ -12,7 +12,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from scale_tests.demo import report
+from scale_tests.demo import programs, report
 from scale_tests.demo.diagnosis import explain
 from scale_tests.demo.live import View
 from scale_tests.demo.sampler import follow
@@ -133,8 +133,10 @@ def _conclude(
     console.print("\nThe cluster is still there:")
     if environment.local:
         console.print(f"  export KUBECONFIG={environment.kubeconfig}", soft_wrap=True)
+    console.print(f"  export PATH={programs.provide()}:$PATH", soft_wrap=True, highlight=False)
     for command in (
         "kubectl get pcl",
+        f"kubectl partisan status {name}",
         f"kubectl scale pcl/{name} --replicas={written.result.nodes + 8}",
         f"kubectl delete pcl/{name}",
         "make down",
