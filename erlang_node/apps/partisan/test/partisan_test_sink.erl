@@ -1,7 +1,7 @@
 %%% A registered process that keeps what it gets until somebody asks for it.
 -module(partisan_test_sink).
 
--export([start/1, stop/1, take/2, count/1, has/2, pause/1, resume/1, waiting/1]).
+-export([start/1, stop/1, take/2, count/1, has/2, pause/1, resume/1, waiting/1, run/2]).
 
 start(Name) ->
     Starter = self(),
@@ -31,6 +31,10 @@ count(Name) ->
 %% Are all of these there?
 has(Name, Messages) ->
     ask(Name, {has, Messages}).
+
+%% Has it call a function, for what concerns the calling process.
+run(Name, {_Module, _Function, _Arguments} = Call) ->
+    ask(Name, {run, Call}).
 
 %% Lets everything wait in the message queue.
 pause(Name) ->
@@ -66,6 +70,9 @@ loop(Kept, Count, Taker) ->
             loop(Kept, Count, Taker);
         {ask, Pid, Ref, {has, Messages}} ->
             Pid ! {Ref, Messages -- Kept =:= []},
+            loop(Kept, Count, Taker);
+        {ask, Pid, Ref, {run, {Module, Function, Arguments}}} ->
+            Pid ! {Ref, apply(Module, Function, Arguments)},
             loop(Kept, Count, Taker);
         pause ->
             receive resume -> loop(Kept, Count, Taker) end;

@@ -11,7 +11,7 @@ watched() ->
 
 silent_node_is_lost_test() ->
     {Asked, [{ask, ?NODE}]} = partisan_watch:tick(10, [], watched()),
-    {Lost, [{lost, ?NODE}]} = partisan_watch:tick(20, [], Asked),
+    {Lost, [{lost, ?NODE, infinity}]} = partisan_watch:tick(20, [], Asked),
     ?assertEqual(0, partisan_watch:size(Lost)).
 
 answers_keep_it_test() ->
@@ -26,18 +26,18 @@ who_ceases_to_be_one_has_an_interval_test() ->
     {Neighbour, _} = partisan_watch:tick(100, [?NODE], watched()),
     {Suspect, [{ask, ?NODE}]} = partisan_watch:suspect(?NODE, 101, Neighbour),
     ?assertMatch({_, [{ask, ?NODE}]}, partisan_watch:tick(110, [], Suspect)),
-    ?assertMatch({_, [{lost, ?NODE}]}, partisan_watch:tick(111, [], Suspect)).
+    ?assertMatch({_, [{lost, ?NODE, infinity}]}, partisan_watch:tick(111, [], Suspect)).
 
 a_later_life_is_a_loss_and_a_former_one_is_nothing_test() ->
     {Heard, []} = partisan_watch:heard(?NODE, 5, 0, watched()),
     ?assertEqual({Heard, []}, partisan_watch:heard(?NODE, 4, 9, Heard)),
-    {Lost, [{lost, ?NODE}]} = partisan_watch:heard(?NODE, 6, 1, Heard),
+    {Lost, [{lost, ?NODE, 6}]} = partisan_watch:heard(?NODE, 6, 1, Heard),
     ?assertNot(partisan_watch:is_watched(?NODE, Lost)).
 
 who_was_just_heard_is_not_asked_test() ->
     Watch = partisan_watch:present(?NODE, 5, 0, partisan_watch:new(10)),
     ?assertEqual(Watch, partisan_watch:present(?NODE, 9, 3, Watch)),
-    ?assertMatch({_, [{lost, ?NODE}]}, partisan_watch:heard(?NODE, 6, 1, Watch)).
+    ?assertMatch({_, [{lost, ?NODE, 6}]}, partisan_watch:heard(?NODE, 6, 1, Watch)).
 
 nobodys_business_test() ->
     Watch = partisan_watch:new(10),

@@ -29,6 +29,8 @@
 -export([handle_info/2]).
 
 -define(MAX_CALLS, 10000).
+%% How long the connections of a lost node may take to deliver what they have received.
+-define(FINISH, 1000).
 %% How soon to try again when a message found no way.
 -define(RETRY, 200).
 
@@ -225,7 +227,8 @@ ended(Monitor, Pid, Reason, #state{calls = Calls, held = Held0, wanted = Wanted}
         {true, _} ->
             answered(Monitor, State);
         {false, {{Node, Id}, Held}} ->
-            unwatch(Node, say(Node, {down, Id, Reason}, State#state{held = Held}));
+            % On the lane of the messages that the process has sent, and behind them.
+            unwatch(Node, say(Node, {down, Id, Reason}, Pid, State#state{held = Held}));
         {false, error} ->
             % Nobody is there any more to be told of what that process wanted to know.
             lists:foldl(
@@ -268,7 +271,7 @@ act(Actions, State) ->
     lists:foldl(
         fun
             ({ask, Node}, S) -> ask(Node, S);
-            ({lost, Node}, S) -> lost(Node, S)
+            ({lost, Node, Before}, S) -> lost(Node, Before, S)
         end,
         State,
         Actions
@@ -277,7 +280,10 @@ act(Actions, State) ->
 ask(Node, State) ->
     say(Node, {alive, digest_at(Node, State), true}, State).
 
-lost(Node, #state{wanted = Wanted, held = Held, callers = Callers} = State0) ->
+lost(Node, Before, #state{wanted = Wanted, held = Held, callers = Callers} = State0) ->
+    % What has arrived from there comes before the news of its loss.
+    ok = partisan_inbound:finish(partisan_listener:of_peer(Node, Before), ?FINISH),
+    ok = partisan_acks:former(Node, Before),
     % Nobody waits for those answers any more.
     lists:foreach(
         fun(Pid) -> true = exit(Pid, kill) end, maps:values(maps:get(Node, Callers, #{}))
@@ -324,11 +330,14 @@ digest_at(Node, #state{wanted = Wanted}) ->
 
 %% Internals: saying something to the same process elsewhere. It must not wait for one node.
 
-say(Node, Body, #state{self = {Node, Incarnation}} = State) ->
+say(Node, Body, State) ->
+    say(Node, Body, ?MODULE, State).
+
+say(Node, Body, _Key, #state{self = {Node, Incarnation}} = State) ->
     self() ! {?MODULE, Node, Incarnation, Body},
     State;
-say(Node, Body, #state{self = {Name, Incarnation}, retries = Retries} = State) ->
-    Options = #{on_busy => drop, await_route => false, partition_key => ?MODULE, ack => false},
+say(Node, Body, Key, #state{self = {Name, Incarnation}, retries = Retries} = State) ->
+    Options = #{on_busy => drop, await_route => false, partition_key => Key, ack => false},
     case partisan:forward(Node, ?MODULE, {?MODULE, Name, Incarnation, Body}, Options) of
         {error, _} when not is_map_key(Node, Retries) ->
             % What was lost will show in the digests.

@@ -24,7 +24,8 @@
 
 -type name() :: partisan_peer:name().
 -type milliseconds() :: integer().
--type action() :: {ask, name()} | {lost, name()}.
+%% Of a node that is lost all incarnations are over before this one; `infinity' where none is known.
+-type action() :: {ask, name()} | {lost, name(), Before :: partisan_peer:incarnation() | infinity}.
 -export_type([action/0]).
 
 -define(SILENT_INTERVALS, 2).
@@ -81,7 +82,7 @@ heard(Name, Incarnation, Now, #watch{nodes = Nodes} = W) ->
         #{Name := {Known, _}} when Known =:= unknown; Known =:= Incarnation ->
             {W#watch{nodes = Nodes#{Name := {Incarnation, deadline(Now, W)}}}, []};
         #{Name := {Known, _}} when Incarnation > Known ->
-            {unwatch(Name, W), [{lost, Name}]};
+            {unwatch(Name, W), [{lost, Name, Incarnation}]};
         #{} ->
             % Nobody's business, or the last words of a former life.
             {W, []}
@@ -99,7 +100,7 @@ tick(Now, Neighbours, #watch{nodes = Nodes} = W) ->
                 {false, false} ->
                     {W1, [{ask, Name} | Actions]};
                 {false, true} ->
-                    {unwatch(Name, W1), [{lost, Name} | Actions]}
+                    {unwatch(Name, W1), [{lost, Name, infinity} | Actions]}
             end
         end,
         {W, []},

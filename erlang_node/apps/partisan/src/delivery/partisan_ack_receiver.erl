@@ -12,6 +12,7 @@
 -export([arrived/6]).
 -export([former/4]).
 -export([deliver_held/2]).
+-export([deliver_held/3]).
 -export([is_behind/1]).
 -export([acknowledge/1]).
 
@@ -110,6 +111,22 @@ deliver_held(Labels, #receiver{in = Ins} = R) ->
         Held
     ).
 
+%% @doc Delivers all that has arrived of this node, however far behind its receivers are.
+-spec deliver_held(partisan_peer:name(), partisan_labels:t(), t()) -> result().
+deliver_held(Node, Labels0, #receiver{in = Ins0, unacknowledged = Due} = R) ->
+    Theirs = maps:filter(
+        fun({Name, _, _}, #in{held_count = Count}) -> Name =:= Node andalso Count > 0 end, Ins0
+    ),
+    Labels = maps:fold(fun deliver_all_of/3, Labels0, Theirs),
+    Emptied = maps:map(fun(_, In) -> In#in{held = queue:new(), held_count = 0} end, Theirs),
+    {
+        R#receiver{
+            in = maps:merge(Ins0, Emptied),
+            unacknowledged = maps:merge(Due, maps:map(fun(_, _) -> true end, Theirs))
+        },
+        Labels
+    }.
+
 %% @doc Is something held back, so that it is worth looking again?
 -spec is_behind(t()) -> boolean().
 is_behind(#receiver{behind = IsBehind}) ->
@@ -166,14 +183,11 @@ obsolete({Sender, Life, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
 %% Delivers what streams hold, however far behind its receivers are, and forgets them.
 finish(Streams, Labels0, #receiver{in = Ins0, unacknowledged = Due} = R) ->
     {Ended, Ins} = {maps:with(Streams, Ins0), maps:without(Streams, Ins0)},
-    Labels = maps:fold(
-        fun(Stream, #in{held = Held}, L0) ->
-            queue:fold(fun(Arrival, L) -> deliver(Stream, Arrival, L) end, L0, Held)
-        end,
-        Labels0,
-        Ended
-    ),
+    Labels = maps:fold(fun deliver_all_of/3, Labels0, Ended),
     {R#receiver{in = Ins, unacknowledged = maps:without(Streams, Due)}, Labels}.
+
+deliver_all_of(Stream, #in{held = Held}, Labels0) ->
+    queue:fold(fun(Arrival, Labels) -> deliver(Stream, Arrival, Labels) end, Labels0, Held).
 
 %% Delivers in order, until a receiver is found too far behind.
 drain(Stream, Labels0, #receiver{in = Ins} = R) ->

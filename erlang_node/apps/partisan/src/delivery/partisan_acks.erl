@@ -98,11 +98,16 @@ send(Node, Destination, Message, Channel, Options) ->
 reconnected(Node, ChannelName) ->
     gen_server:cast(?MODULE, {reconnected, Node, ChannelName}).
 
-%% @doc Nothing of an incarnation of this node before that one is delivered any more once this has
-%% returned: what has arrived of it is delivered before.
--spec former(partisan_peer:name(), partisan_peer:incarnation()) -> ok.
-former(Node, Incarnation) ->
-    gen_server:call(?MODULE, {former, Node, Incarnation}, infinity).
+%% @doc What has arrived of this node's incarnations before that one is delivered before this
+%% returns, and nothing of them afterwards. With `infinity', which leaves it open whether the node
+%% has restarted, its streams go on.
+-spec former(partisan_peer:name(), partisan_peer:incarnation() | infinity) -> ok.
+former(Node, Before) ->
+    case whereis(?MODULE) of
+        % It is about to start, and holds nothing yet.
+        undefined -> ok;
+        Pid -> gen_server:call(Pid, {former, Node, Before}, infinity)
+    end.
 
 %% gen_server.
 
@@ -121,9 +126,13 @@ init([]) ->
 -spec handle_call(term(), gen_server:from(), #state{}) -> {noreply, #state{}, timeout()}.
 handle_call({send, Request}, From, #state{sender = Sender, labels = Labels} = State) ->
     sent(partisan_ack_sender:send(From, Request, Labels, Sender), State);
-handle_call({former, Node, Incarnation}, From, State) ->
+handle_call({former, Node, Before}, From, State) ->
     #state{receiver = Receiver, labels = Labels} = State,
-    Former = partisan_ack_receiver:former(Node, Incarnation, Labels, Receiver),
+    Former =
+        case Before of
+            infinity -> partisan_ack_receiver:deliver_held(Node, Labels, Receiver);
+            _ -> partisan_ack_receiver:former(Node, Before, Labels, Receiver)
+        end,
     ok = gen_server:reply(From, ok),
     received(Former, State);
 handle_call(Unknown, From, State) ->

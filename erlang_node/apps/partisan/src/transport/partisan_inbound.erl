@@ -11,6 +11,7 @@
 -module(partisan_inbound).
 
 -export([start_link/1]).
+-export([finish/2]).
 -export([init/1]).
 -export([resume/1]).
 
@@ -37,6 +38,27 @@
 start_link(ListenSocket) ->
     proc_lib:spawn_link(?MODULE, init, [ListenSocket]).
 
+%% @doc Ends connections, once what they have received has been delivered; at the latest after this
+%% time.
+-spec finish([pid()], timeout()) -> ok.
+finish(Connections, Timeout) ->
+    Monitors = [{Connection, monitor(process, Connection)} || Connection <- Connections],
+    lists:foreach(fun(Connection) -> Connection ! finish end, Connections),
+    Deadline = deadline(Timeout),
+    lists:foreach(
+        fun({Connection, Monitor}) ->
+            receive
+                {'DOWN', Monitor, process, Connection, _} -> ok
+            after remaining(Deadline) ->
+                true = exit(Connection, kill),
+                receive
+                    {'DOWN', Monitor, process, Connection, _} -> ok
+                end
+            end
+        end,
+        Monitors
+    ).
+
 %% @private
 -spec init(gen_tcp:socket()) -> ok.
 init(ListenSocket) ->
@@ -52,6 +74,12 @@ init(ListenSocket) ->
 
 %% Internals.
 
+deadline(infinity) -> infinity;
+deadline(Timeout) -> erlang:monotonic_time(millisecond) + Timeout.
+
+remaining(infinity) -> infinity;
+remaining(Deadline) -> max(0, Deadline - erlang:monotonic_time(millisecond)).
+
 handshake(Accepted) ->
     From = inet:peername(Accepted),
     Deadline =
@@ -65,7 +93,7 @@ handshake(Socket, From, Deadline) ->
     Options = #{local => partisan_listener:local(), deadline => Deadline},
     case partisan_handshake:accept(Socket, Options) of
         {ok, Link, Welcome} ->
-            welcome(Socket, Link, Welcome);
+            welcome(Socket, Link, Welcome, From);
         {error, Reason} ->
             ok = partisan_refusals:incoming(Reason, From),
             partisan_socket:close(Socket)
@@ -73,15 +101,22 @@ handshake(Socket, From, Deadline) ->
 
 %% The lane knows of this connection before its peer may use it: should the peer lose it at once and
 %% come back, its next connection waits for this one, and not the other way round.
-welcome(Socket, Link, Welcome) ->
+welcome(Socket, Link, Welcome, From) ->
     #{peer := #{name := Name, incarnation := Incarnation}, channel := Channel, lane := Lane} = Link,
     Key = {Name, Incarnation, partisan_channel:name(Channel), Lane},
-    Predecessor = partisan_listener:established(Key),
-    Welcomed = partisan_handshake:welcome(Socket, Welcome),
-    ok = succeed(Predecessor),
-    case Welcomed of
-        ok -> established(Socket, Link);
-        {error, _} -> partisan_socket:close(Socket)
+    case partisan_listener:established(Key) of
+        {ok, Predecessors} ->
+            Welcomed = partisan_handshake:welcome(Socket, Welcome),
+            % What they have received comes before anything of this connection.
+            ok = finish(Predecessors, infinity),
+            ok = partisan_acks:former(Name, Incarnation),
+            case Welcomed of
+                ok -> established(Socket, Link);
+                {error, _} -> partisan_socket:close(Socket)
+            end;
+        former ->
+            ok = partisan_refusals:incoming(name, From),
+            partisan_socket:close(Socket)
     end.
 
 established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
@@ -101,16 +136,6 @@ established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
 
 kernel_buffer(none) -> [];
 kernel_buffer(Bytes) -> [{recbuf, Bytes}].
-
-%% What the predecessor has already received comes before anything of this connection.
-succeed(none) ->
-    ok;
-succeed(Predecessor) ->
-    Monitor = monitor(process, Predecessor),
-    Predecessor ! finish,
-    receive
-        {'DOWN', Monitor, process, Predecessor, _} -> ok
-    end.
 
 %% More than a connection's share of what may wait for a receiver is never granted.
 read(#inbound{socket = Socket, inflow = Inflow} = Inbound, Options) ->

@@ -6,8 +6,9 @@
 %%% in turn, and a flood costs a bounded number of processes.
 %%%
 %%% It also knows which connection serves which lane of which peer, so that a new connection can
-%%% wait for its predecessor to hand over what it had already received: the order of a lane
-%%% survives its reconnection.
+%%% wait for its predecessors to hand over what they had already received: the order of a lane
+%%% survives its reconnection, and what a previous incarnation of the peer sent comes before
+%%% anything of the next one. An incarnation that has a successor here is refused.
 -module(partisan_listener).
 
 -behaviour(gen_server).
@@ -18,6 +19,7 @@
 %% For partisan_inbound.
 -export([accepted/0]).
 -export([established/1]).
+-export([of_peer/2]).
 -export([connections/0]).
 
 -export([init/1]).
@@ -68,10 +70,15 @@ local() ->
 accepted() ->
     gen_server:cast(?MODULE, {accepted, self()}).
 
-%% @doc The caller's peer has proved itself; answers with the connection that it replaces.
--spec established(key()) -> none | pid().
+%% @doc The caller's peer has proved itself; answers with the connections that it replaces.
+-spec established(key()) -> {ok, Predecessors :: [pid()]} | former.
 established(Key) ->
     gen_server:call(?MODULE, {established, Key}, infinity).
+
+%% @doc The connections of a peer, of all its incarnations before that one.
+-spec of_peer(partisan_peer:name(), Before :: partisan_peer:incarnation() | infinity) -> [pid()].
+of_peer(Name, Before) ->
+    gen_server:call(?MODULE, {of_peer, Name, Before}, infinity).
 
 %% @doc Incoming connections that are up.
 -spec connections() -> non_neg_integer().
@@ -96,16 +103,24 @@ init([]) ->
     end.
 
 -spec handle_call(term(), gen_server:from(), #state{}) ->
-    {reply, none | pid() | {error, unknown_request}, #state{}}.
-handle_call({established, Key}, {Pid, _}, State) ->
+    {reply, {ok, [pid()]} | former | [pid()] | {error, unknown_request}, #state{}}.
+handle_call({established, {Name, Incarnation, _, _} = Key}, {Pid, _}, State) ->
     #state{strangers = Strangers, members = Members, lanes = Lanes} = State,
-    Predecessor = maps:get(Key, Lanes, none),
-    State1 = State#state{
-        strangers = maps:remove(Pid, Strangers),
-        members = Members#{Pid => Key},
-        lanes = Lanes#{Key => Pid}
-    },
-    {reply, Predecessor, next_acceptor(counted(State1))};
+    case of_peer(Name, infinity, Members) -- of_peer(Name, Incarnation + 1, Members) of
+        [] ->
+            Former = of_peer(Name, Incarnation, Members),
+            State1 = State#state{
+                strangers = maps:remove(Pid, Strangers),
+                members = Members#{Pid => Key},
+                lanes = Lanes#{Key => Pid}
+            },
+            Replaced = [P || #{Key := P} <- [Lanes]],
+            {reply, {ok, Replaced ++ Former}, next_acceptor(counted(State1))};
+        _Successor ->
+            {reply, former, State}
+    end;
+handle_call({of_peer, Name, Before}, _From, #state{members = Members} = State) ->
+    {reply, of_peer(Name, Before, Members), State};
 handle_call(Unknown, _From, State) ->
     {reply, partisan_stray:call(Unknown), State}.
 
@@ -150,6 +165,10 @@ terminate(_Reason, #state{socket = Socket}) ->
     gen_tcp:close(Socket).
 
 %% Internals.
+
+%% An atom is greater than any number.
+of_peer(Name, Before, Members) ->
+    [Pid || {Pid, {N, Life, _, _}} <- maps:to_list(Members), N =:= Name, Life < Before].
 
 counted(#state{members = Members} = State) ->
     ok = counters:put(persistent_term:get(?CONNECTIONS), 1, map_size(Members)),
