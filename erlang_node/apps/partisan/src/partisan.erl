@@ -16,9 +16,9 @@
 %%%
 %%% == Guarantees ==
 %%% A message arrives at most once. Messages from one process (or of one `partition_key') to one
-%%% destination on one channel arrive in the order in which they were sent, acknowledged or not, from
-%%% the first one on and through reconnections; docs/runtime.md says what else is ordered, and what
-%%% is not. A lane's queue is bounded; `on_busy' says what happens when it is
+%%% destination on one channel arrive in the order in which they were sent, acknowledged or not,
+%%% from the first one on and through reconnections; docs/runtime.md says what else is ordered, and
+%%% what is not. A lane's queue is bounded; `on_busy' says what happens when it is
 %%% full. On a monotonic channel a message replaces the one that still waits with the same
 %%% destination and partition key. On an acknowledged channel it is sent again until it has arrived,
 %%% and delivered once.
