@@ -163,6 +163,12 @@ scale-1024: bootstrap ## 1,024 nodes as plain processes, as published, in real t
 	    --out $(or $(OUT),build/results/scale-thousand) $(if $(OVERLAYS),--overlays $(OVERLAYS)) \
 	    $(if $(SYNCHRONIZATIONS),--synchronizations $(SYNCHRONIZATIONS))
 
+.PHONY: bench-deletion
+bench-deletion: bootstrap ## Measure what deleting clusters of 64 to 1,024 nodes costs; resumable (SIZES=, OVERLAYS=, OUT=DIRECTORY; QUICK=1: 64 nodes)
+	$(PY) -m scale_tests.localkube up
+	$(PY) -m scale_tests.node_agent -- $(PY) -m scale_tests.deletion $(if $(OUT),--out $(OUT)) \
+	    $(if $(SIZES),--sizes $(SIZES)) $(if $(OVERLAYS),--overlays $(OVERLAYS))
+
 .PHONY: scale-quick
 scale-quick: bootstrap ## The same on three small sizes, in under ten minutes; anew each time
 	rm -rf build/results/scale-quick

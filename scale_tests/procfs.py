@@ -10,6 +10,7 @@ PROC = Path("/proc")
 
 _IDLE, _WAITING_FOR_DISKS = 3, 4
 _STATE, _PARENT, _USER_TICKS, _SYSTEM_TICKS, _STARTED_TICKS = 0, 1, 11, 12, 19
+_CHILDREN_USER_TICKS, _CHILDREN_SYSTEM_TICKS = 13, 14
 
 
 def started(pid: int) -> int | None:
@@ -42,6 +43,17 @@ def cpu_seconds(pid: int) -> float:
     """
     fields = _stat(pid)
     ticks = int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def children_cpu_seconds(pid: int) -> float:
+    """The processor time of the children of a process that have ended and been waited for.
+
+    Raises:
+        FileNotFoundError, ProcessLookupError: it has ended.
+    """
+    fields = _stat(pid)
+    ticks = int(fields[_CHILDREN_USER_TICKS]) + int(fields[_CHILDREN_SYSTEM_TICKS])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

@@ -101,6 +101,9 @@ dissolve() ->
             end
          || I <- ?T:names(Formed)
         ],
+        Linked = fun(I) -> linked(I, Formed) > 0 end,
+        ok = ?T:await(fun() -> not lists:any(Linked, ?T:names(Formed)) end),
+        [?assert(dissolved(I, Formed)) || I <- ?T:names(Formed)],
         %% Once more changes nothing.
         {202, _, _} = ?T:post(1, "/dissolve", ?T:authorized("", Formed), Formed),
         Ended = lists:foldl(fun ?T:terminate/2, Formed, ?T:names(Formed)),
@@ -111,6 +114,10 @@ dissolve() ->
 
 dissolved(I, Cluster) ->
     ?T:call(I, partisan, dissolved, [], Cluster).
+
+linked(I, Cluster) ->
+    Channels = ?T:call(I, partisan, channels, [], Cluster),
+    lists:sum([Connections || #{connections := Connections} <- maps:values(Channels)]).
 
 works(I, Cluster) ->
     ?T:call(I, erlang, whereis, [workload_sup], Cluster) =/= undefined.

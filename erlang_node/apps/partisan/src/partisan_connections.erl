@@ -26,6 +26,7 @@
 -export([exited/3]).
 %% The end.
 -export([close_all/1]).
+-export([abandon/1]).
 -export([is_empty/1]).
 
 -record(link, {
@@ -230,6 +231,23 @@ close_all(#links{lanes = Lanes} = S) ->
         maps:values(Lanes)
     ),
     Closed#links{links = #{}, neighbours = #{}}.
+
+%% @doc Ends every lane at once, with what it holds, and without the account that is kept of others:
+%% of a thousand links that is most of the work.
+-spec abandon(t()) -> t().
+abandon(#links{lanes = Lanes}) ->
+    lists:foreach(
+        fun(Pid) ->
+            true = unlink(Pid),
+            true = exit(Pid, kill),
+            receive
+                {'EXIT', Pid, _} -> ok
+            after 0 -> ok
+            end
+        end,
+        maps:keys(Lanes)
+    ),
+    new().
 
 %% @doc Has every lane ended?
 -spec is_empty(t()) -> boolean().

@@ -23,6 +23,9 @@
 -export([handle_cast/2]).
 -export([handle_info/2]).
 
+%% How long a dissolved node keeps its links, on which the order goes out.
+-define(DISSOLVED_MS, 2000).
+
 -record(state, {
     stack :: partisan_stack:t(),
     links :: partisan_connections:t(),
@@ -217,6 +220,8 @@ handle_info(leave_timeout, #state{leaving = {waiting, Waiting}} = State) ->
     {noreply, State#state{leaving = left}};
 handle_info(leave_timeout, State) ->
     {noreply, State};
+handle_info(abandon_links, #state{links = Links} = State) ->
+    {noreply, State#state{links = partisan_connections:abandon(Links)}};
 handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
     {noreply, State}.
@@ -285,12 +290,13 @@ effect({route, Name, Neighbour}, S) ->
 effect({no_route, Name}, S) ->
     ok = partisan_view:remove_route(Name),
     {[], tell_seekers(Name, {error, no_route}, S)};
-effect(dissolved, #state{links = Links, timers = Timers, subscribers = Subscribers} = S) ->
+effect(dissolved, #state{timers = Timers, subscribers = Subscribers} = S) ->
     ok = partisan_view:dissolve(),
     lists:foreach(fun cancel/1, maps:values(Timers)),
     lists:foreach(fun(Pid) -> Pid ! {partisan, dissolved} end, maps:keys(Subscribers)),
     % What is queued goes out first, and with it the order.
-    {[], S#state{links = partisan_connections:close_all(Links), timers = #{}, leaving = left}};
+    _ = erlang:send_after(?DISSOLVED_MS, self(), abandon_links),
+    {[], S#state{timers = #{}, leaving = left}};
 effect({deliver, {Destination, Message}}, S) ->
     ok = partisan:deliver(Destination, Message, overlay),
     {[], S}.
