@@ -9,9 +9,9 @@ a_full_queue_refuses_test() ->
     ?assertEqual(full, partisan_queue:reserve(Queue, 60)),
     ?assertEqual(ok, partisan_queue:reserve(Queue, 40)),
     ?assertEqual({2, 100}, {partisan_queue:messages(Queue), partisan_queue:bytes(Queue)}),
-    ?assertNot(partisan_queue:has_room(Queue)),
+    ?assertNot(partisan_queue:has_room(Queue, 10)),
     ok = partisan_queue:release(Queue, 1, 60),
-    ?assert(partisan_queue:has_room(Queue)),
+    ?assert(partisan_queue:has_room(Queue, 10)),
     ?assertEqual(ok, partisan_queue:reserve(Queue, 60)).
 
 an_empty_queue_takes_a_message_of_any_size_test() ->

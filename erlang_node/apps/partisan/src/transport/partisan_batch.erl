@@ -60,6 +60,7 @@
     frames = [] :: [partisan_frame:t()],
     messages = 0 :: non_neg_integer(),
     bytes = 0 :: non_neg_integer(),
+    owed = 0 :: non_neg_integer(),
     charged = 0 :: non_neg_integer(),
     % Of the bytes, those that were not in slots.
     known = 0 :: non_neg_integer(),
@@ -67,13 +68,17 @@
 }).
 
 -opaque t() :: #batch{}.
+%% `settled': the account has been credited for it already.
 -type item() ::
     {Since :: integer(), partisan_frame:t()}
+    | {settled, Since :: integer(), partisan_frame:t()}
     | {slot, partisan_lane:slot()}.
 %% What one write consists of. A message that took another's slot was charged for that one.
 -type write() :: #{
     messages := non_neg_integer(),
     bytes := non_neg_integer(),
+    % What the account is to be credited: for how many messages, and how much.
+    owed := non_neg_integer(),
     charged := non_neg_integer(),
     % When the oldest of its messages was sent.
     since := none | integer()
@@ -88,8 +93,10 @@ new() ->
 -spec add(item(), t()) -> t().
 add({slot, _} = Item, #batch{back = Back} = Batch) ->
     Batch#batch{back = [Item | Back]};
-add({_Since, {Bytes, _}} = Item, #batch{back = Back, bytes = Sum} = Batch) ->
-    Batch#batch{back = [Item | Back], bytes = Sum + Bytes}.
+add({_Since, {Bytes, _}} = Item, Batch) ->
+    add(Item, Bytes, Batch);
+add({settled, _Since, {Bytes, _}} = Item, Batch) ->
+    add(Item, Bytes, Batch).
 
 %% @doc Asks for a heartbeat in the next write.
 -spec add_ping(t()) -> t().
@@ -119,10 +126,13 @@ take(#batch{front = Front, bytes = Bytes} = Batch, Lane) ->
         {#taken{messages = 0}, [#opened{frame = {_, Frame}, known = Known} = Large | Left]} ->
             Sliced = #sliced{message = Large, left = erlang:iolist_to_iovec(Frame)},
             take(Batch#batch{sliced = Sliced, front = Left, bytes = Bytes - Known}, Lane);
+        {#taken{messages = 0}, []} ->
+            {[], nothing(), Batch#batch{front = [], bytes = Bytes}};
         {#taken{frames = Frames, known = Known} = Taken, Left} ->
             Write = #{
                 messages => Taken#taken.messages,
                 bytes => Taken#taken.bytes,
+                owed => Taken#taken.owed,
                 charged => Taken#taken.charged,
                 since => Taken#taken.since
             },
@@ -139,12 +149,21 @@ rewind(#batch{sliced = #sliced{message = Message}, front = Front, bytes = Bytes}
 
 %% Internals.
 
+add(Item, Bytes, #batch{back = Back, bytes = Sum} = Batch) ->
+    Batch#batch{back = [Item | Back], bytes = Sum + Bytes}.
+
 nothing() ->
-    #{messages => 0, bytes => 0, charged => 0, since => none}.
+    #{messages => 0, bytes => 0, owed => 0, charged => 0, since => none}.
 
 %% The message counts when its last slice is written.
 slice(#opened{since = Since, charged = Charged}, {Slice, Bytes, []}, Batch) ->
-    Write = #{messages => 1, bytes => Bytes, charged => Charged, since => Since},
+    Write = #{
+        messages => 1,
+        bytes => Bytes,
+        owed => owed(Charged),
+        charged => Charged,
+        since => Since
+    },
     {Slice, Write, Batch#batch{sliced = none}};
 slice(Message, {Slice, Bytes, Left}, Batch) ->
     Write = (nothing())#{bytes := Bytes},
@@ -161,6 +180,7 @@ split(Room, Parts, Slice) ->
 %% As many messages as make a write; a large one makes several, by itself.
 take([Item | Left], Lane, #taken{bytes = Bytes} = Taken) when Bytes < ?WRITE_BYTES ->
     case opened(Item, Lane) of
+        empty -> take(Left, Lane, Taken);
         #opened{frame = {Size, _}} = Large when Size > ?HUGE -> {Taken, [Large | Left]};
         Message -> take(Left, Lane, with(Message, Taken))
     end;
@@ -168,12 +188,21 @@ take(Left, _Lane, Taken) ->
     {Taken, Left}.
 
 opened({slot, Slot}, Lane) ->
-    {Since, Frame, Charged} = partisan_lane:empty_slot(Lane, Slot),
-    #opened{since = Since, frame = Frame, charged = Charged, known = 0};
+    case partisan_lane:empty_slot(Lane, Slot) of
+        {Since, Frame, Charged} ->
+            #opened{since = Since, frame = Frame, charged = Charged, known = 0};
+        empty ->
+            empty
+    end;
 opened({Since, {Bytes, _} = Frame}, _Lane) ->
     #opened{since = Since, frame = Frame, charged = Bytes, known = Bytes};
+opened({settled, Since, {Bytes, _} = Frame}, _Lane) ->
+    #opened{since = Since, frame = Frame, charged = 0, known = Bytes};
 opened(#opened{} = Message, _Lane) ->
     Message.
+
+owed(0) -> 0;
+owed(_Charged) -> 1.
 
 with(#opened{since = Since} = Message, #taken{since = none} = Taken) ->
     with(Message, Taken#taken{since = Since});
@@ -182,6 +211,7 @@ with(#opened{frame = {Size, _} = Frame, charged = Charge, known = Known}, Taken)
         frames = [Frame | Taken#taken.frames],
         messages = Taken#taken.messages + 1,
         bytes = Taken#taken.bytes + Size,
+        owed = Taken#taken.owed + owed(Charge),
         charged = Taken#taken.charged + Charge,
         known = Taken#taken.known + Known
     }.

@@ -14,6 +14,12 @@
 -export([finish/2]).
 -export([init/1]).
 -export([resume/1]).
+%% For sys.
+-export([system_continue/3]).
+-export([system_terminate/4]).
+-export([system_code_change/4]).
+-export([system_get_state/1]).
+-export([system_replace_state/2]).
 
 %% How often to look whether a congested receiver has caught up, in milliseconds: at first, and, as
 %% it takes longer, as rarely as this, or as there are connections.
@@ -23,6 +29,7 @@
 -define(BUFFER_BYTES, 65536).
 
 -record(inbound, {
+    listener :: pid(),
     socket :: partisan_socket:t(),
     peer :: partisan_peer:t(),
     channel :: partisan_channel:t(),
@@ -32,6 +39,9 @@
     receivers = #{} :: #{partisan_ref:destination() => pid()},
     doze = partisan_doze:new() :: partisan_doze:t()
 }).
+
+%% Where a system message finds it.
+-type at() :: {loop | look_around, #inbound{}}.
 
 %% @doc Starts a process that waits in accept and then is the connection.
 -spec start_link(gen_tcp:socket()) -> pid().
@@ -121,6 +131,7 @@ welcome(Socket, Link, Welcome, From) ->
 
 established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
     Inbound = #inbound{
+        listener = whereis(partisan_listener),
         socket = Socket,
         peer = Peer,
         channel = Channel,
@@ -156,6 +167,8 @@ loop(#inbound{socket = Socket, doze = Doze} = Inbound) ->
     receive
         finish ->
             finish(Inbound);
+        {system, From, Request} ->
+            system(Request, From, {loop, Inbound});
         Message ->
             case partisan_socket:event(Message, Socket) of
                 {data, Data} -> data(Data, Inbound);
@@ -236,7 +249,8 @@ look_around(Poll, Inbound) ->
         true ->
             % Jittered: the others have been waiting for as long.
             receive
-                finish -> finish(Inbound)
+                finish -> finish(Inbound);
+                {system, From, Request} -> system(Request, From, {look_around, Inbound})
             after Poll div 2 + rand:uniform(Poll) -> look_around(next_poll(Poll), Inbound)
             end;
         false ->
@@ -271,3 +285,35 @@ finish_buffered(#inbound{socket = Socket} = Inbound) ->
         {ok, Data} -> finish_buffered(frame(Data, Inbound));
         {error, _} -> ok
     end.
+
+%% Internals: system messages ({@link sys}). The acceptor answers them once it has a connection.
+
+-spec system(term(), {pid(), term()}, at()) -> ok.
+system(Request, From, {_, #inbound{listener = Listener}} = At) ->
+    sys:handle_system_msg(Request, From, Listener, ?MODULE, [], At).
+
+%% @private
+-spec system_continue(pid(), [sys:dbg_opt()], at()) -> ok.
+system_continue(_Listener, _Debug, {loop, Inbound}) -> loop(Inbound);
+system_continue(_Listener, _Debug, {look_around, Inbound}) -> look_around(?POLL_MIN, Inbound).
+
+%% @private
+-spec system_terminate(term(), pid(), [sys:dbg_opt()], at()) -> no_return().
+system_terminate(Reason, _Listener, _Debug, _At) ->
+    exit(Reason).
+
+%% @private
+-spec system_code_change(at(), module(), term(), term()) -> {ok, at()}.
+system_code_change(At, _Module, _Former, _Extra) ->
+    {ok, At}.
+
+%% @private
+-spec system_get_state(at()) -> {ok, #inbound{}}.
+system_get_state({_, Inbound}) ->
+    {ok, Inbound}.
+
+%% @private
+-spec system_replace_state(fun((#inbound{}) -> #inbound{}), at()) -> {ok, #inbound{}, at()}.
+system_replace_state(Replace, {Where, Inbound}) ->
+    Replaced = Replace(Inbound),
+    {ok, Replaced, {Where, Replaced}}.

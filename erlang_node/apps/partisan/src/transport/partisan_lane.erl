@@ -2,11 +2,15 @@
 %%%
 %%% A sender charges the lane's account ({@link partisan_queue}) and leaves its encoded message in
 %%% the mailbox of the process that owns the connection ({@link partisan_outbound}): the mailbox is
-%%% the queue, the account its bound.
+%%% the queue, the account its bound. Each message says when the account was charged for it: a lane
+%%% that has written off the charges of dead senders must not credit one of them again.
 %%%
 %%% == Monotonic channels ==
 %%% Their messages wait in a table of slots, one per destination process and partition key. A newer
 %%% message takes the place of the one that still waits; the mailbox holds one token per full slot.
+%%% A sender that is killed after it has filled a slot leaves no token. One that finds a slot full
+%%% for long leaves another, which the lane ignores when the slot is empty: after a second, then
+%%% each time when twice as much time has passed, so that there are few of them.
 -module(partisan_lane).
 
 -export([send/3]).
@@ -20,6 +24,8 @@
 %% For the owner of the connection.
 -export([new/1]).
 -export([empty_slot/2]).
+-export([settled/1]).
+-export([is_owed/2]).
 -export([connected/2]).
 -export([disconnected/1]).
 
@@ -28,11 +34,18 @@
     queue :: partisan_queue:t(),
     slots :: none | ets:tid(),
     % The version of the connection, and the latest there was.
-    state :: atomics:atomics_ref()
+    state :: atomics:atomics_ref(),
+    % Of its owner's copy: when all charges that were left were written off.
+    settled :: integer()
 }).
 
 -define(CONNECTED, 1).
 -define(VERSION, 2).
+%% A slot: when its message was sent, the message, what was charged and when, and when a sender who
+%% finds it full leaves another token.
+-define(SINCE, 2).
+-define(FRAME, 3).
+-define(TOKEN_DUE, 6).
 
 -opaque t() :: #lane{}.
 -type slot() :: term().
@@ -53,8 +66,8 @@
 -spec send(t(), partisan_channel:t(), item()) -> ok | {error, send_error()}.
 send(#lane{slots = none, pid = Pid} = Lane, Channel, #{frame := Frame} = Item) ->
     case reserve(Lane, Channel, Item) of
-        ok ->
-            Pid ! {send, erlang:monotonic_time(), Frame},
+        {ok, ChargedAt} ->
+            Pid ! {send, ChargedAt, Frame},
             ok;
         dropped ->
             ok;
@@ -125,16 +138,34 @@ new(Channel) ->
                 true -> ets:new(partisan_slots, [public, set]);
                 false -> none
             end,
-        state = atomics:new(2, [])
+        state = atomics:new(2, []),
+        settled = erlang:monotonic_time() - 1
     }.
 
 %% @doc Takes the message out of a slot, for which there was a token; with when it was sent, and
-%% what the account was charged for the slot.
+%% what the account is to be credited for it. `empty': there was another token for it.
 -spec empty_slot(t(), slot()) ->
-    {Since :: integer(), partisan_frame:t(), Charged :: pos_integer()}.
-empty_slot(#lane{slots = Slots}, Slot) ->
-    [{Slot, Since, Frame, Charged}] = ets:take(Slots, Slot),
-    {Since, Frame, Charged}.
+    {Since :: integer(), partisan_frame:t(), Charged :: non_neg_integer()} | empty.
+empty_slot(#lane{slots = Slots} = Lane, Slot) ->
+    case ets:take(Slots, Slot) of
+        [{Slot, Since, Frame, Charged, ChargedAt, _}] ->
+            case is_owed(Lane, ChargedAt) of
+                true -> {Since, Frame, Charged};
+                false -> {Since, Frame, 0}
+            end;
+        [] ->
+            empty
+    end.
+
+%% @doc Everything that was charged until now has been credited.
+-spec settled(t()) -> t().
+settled(Lane) ->
+    Lane#lane{settled = erlang:monotonic_time()}.
+
+%% @doc Is the account still to be credited for what was charged then?
+-spec is_owed(t(), ChargedAt :: integer()) -> boolean().
+is_owed(#lane{settled = Settled}, ChargedAt) ->
+    ChargedAt > Settled.
 
 %% @doc The lane has a connection, of this version.
 -spec connected(t(), partisan_version:t()) -> ok.
@@ -154,10 +185,12 @@ ended(#lane{queue = Queue}) ->
         false -> not_connected
     end.
 
+%% The time is taken first, so that it is never later than that of the charge.
 reserve(#lane{queue = Queue} = Lane, Channel, #{frame := {Bytes, _}} = Item) ->
+    Now = erlang:monotonic_time(),
     case partisan_queue:reserve(Queue, Bytes) of
         ok ->
-            ok;
+            {ok, Now};
         sealed ->
             {error, closed};
         full ->
@@ -168,46 +201,48 @@ reserve(#lane{queue = Queue} = Lane, Channel, #{frame := {Bytes, _}} = Item) ->
                     ok = partisan_channel:dropped(Channel, busy),
                     dropped;
                 #{on_busy := block, timeout := Timeout} ->
-                    await_room(Lane, Bytes, deadline(Timeout))
+                    await_room(Lane, Bytes, Timeout)
             end
     end.
 
-%% The lane wakes whoever waits, and they try again: nothing is promised to one who may die.
-await_room(#lane{pid = Pid, queue = Queue} = Lane, Bytes, Deadline) ->
+%% The lane charges the account and wakes the sender. A sender that gives up tells the lane, which
+%% knows whether it was charged meanwhile.
+await_room(#lane{pid = Pid} = Lane, Bytes, Timeout) ->
     Alias = monitor(process, Pid, [{alias, reply_demonitor}]),
-    Pid ! {await_room, Alias},
+    Pid ! {await_room, {Alias, self(), Bytes}},
     receive
-        {Alias, room} ->
-            case partisan_queue:reserve(Queue, Bytes) of
-                ok -> ok;
-                sealed -> {error, closed};
-                full -> await_room(Lane, Bytes, Deadline)
-            end;
+        {Alias, room, ChargedAt} ->
+            {ok, ChargedAt};
+        {Alias, closed} ->
+            {error, closed};
         {'DOWN', Alias, process, Pid, _} ->
             {error, ended(Lane)}
-    after remaining(Deadline) ->
+    after Timeout ->
         true = demonitor(Alias, [flush]),
         receive
-            {Alias, room} -> ok
+            {Alias, room, _} -> ok;
+            {Alias, closed} -> ok
         after 0 -> ok
         end,
+        Pid ! {cancel_room, Alias, Bytes},
         {error, timeout}
     end.
 
-fill_slot(#lane{slots = Slots, pid = Pid} = Lane, Channel, Item) ->
+fill_slot(#lane{slots = Slots} = Lane, Channel, Item) ->
     #{slot := Slot, frame := {Bytes, _} = Frame} = Item,
     Since = erlang:monotonic_time(),
     % The account stays charged for the first message of the slot, and is credited for it.
-    case ets:update_element(Slots, Slot, [{2, Since}, {3, Frame}]) of
+    case ets:update_element(Slots, Slot, [{?SINCE, Since}, {?FRAME, Frame}]) of
         true ->
+            ok = token_again(Lane, Slot, Since),
             partisan_channel:dropped(Channel, superseded);
         false ->
             case reserve(Lane, Channel, Item) of
-                ok ->
-                    case ets:insert_new(Slots, {Slot, Since, Frame, Bytes}) of
+                {ok, ChargedAt} ->
+                    Due = Since + second(),
+                    case ets:insert_new(Slots, {Slot, Since, Frame, Bytes, ChargedAt, Due}) of
                         true ->
-                            Pid ! {slot, Slot},
-                            ok;
+                            token(Lane, Slot);
                         false ->
                             % Another sender was faster: replace theirs.
                             ok = partisan_queue:release(Lane#lane.queue, 1, Bytes),
@@ -220,8 +255,18 @@ fill_slot(#lane{slots = Slots, pid = Pid} = Lane, Channel, Item) ->
             end
     end.
 
-deadline(infinity) -> infinity;
-deadline(Timeout) -> erlang:monotonic_time(millisecond) + Timeout.
+token(#lane{pid = Pid}, Slot) ->
+    Pid ! {slot, Slot},
+    ok.
 
-remaining(infinity) -> infinity;
-remaining(Deadline) -> max(0, Deadline - erlang:monotonic_time(millisecond)).
+token_again(#lane{slots = Slots} = Lane, Slot, Now) ->
+    case ets:lookup(Slots, Slot) of
+        [{_, _, _, _, ChargedAt, Due}] when Now >= Due ->
+            _ = ets:update_element(Slots, Slot, {?TOKEN_DUE, Now + (Now - ChargedAt)}),
+            token(Lane, Slot);
+        _ ->
+            ok
+    end.
+
+second() ->
+    erlang:convert_time_unit(1, second, native).

@@ -17,6 +17,12 @@
 -export([start_link/1]).
 -export([init/2]).
 -export([resume/1]).
+%% For sys.
+-export([system_continue/3]).
+-export([system_terminate/4]).
+-export([system_code_change/4]).
+-export([system_get_state/1]).
+-export([system_replace_state/2]).
 
 %% Dials of a broken lane of the overlay, as long as somebody takes them.
 -define(REDIALS, 3).
@@ -33,6 +39,9 @@
 %% that ends waits for that.
 -define(SETTLE_AFTER, 30000).
 -define(STRAGGLERS, 1000).
+%% How often a lane with nothing to send checks for room while senders wait: another sender's
+%% attempt may have concealed it.
+-define(RECHECK, 10).
 
 -type options() :: #{
     peer := partisan_peer:t(),
@@ -55,7 +64,7 @@
     % What the socket has been given, until it says that it is done.
     writing = none :: none | partisan_batch:write(),
     % Senders who wait for room.
-    waiting = [] :: [reference()],
+    waiting = partisan_waiters:new() :: partisan_waiters:t(),
     % What the account held when the lane fell idle and has not moved since: charges of senders
     % who may have been killed before they sent.
     stale = none :: none | {reference(), partisan_queue:balance()},
@@ -64,6 +73,9 @@
     % Told to end: once everything is sent that senders have been charged for.
     closing = no :: no | close | drain
 }).
+
+%% Where a system message finds it.
+-type at() :: {loop | linger, #outbound{}} | {pause, #outbound{}, Backoff :: pos_integer()}.
 
 %% @doc Starts the process, which dials at once. Its owner, the caller, gets `{lane_up, Pid, Peer}'
 %% when a lane of the overlay is connected for the first time.
@@ -108,11 +120,8 @@ first_dial(#outbound{role = overlay, owner = Owner} = Outbound) ->
 first_dial(#outbound{role = data} = Outbound) ->
     dial_data(Outbound).
 
-%% What a former connection lost is sent again, where it was to be acknowledged.
-dial_data(#outbound{peer = #{name := Name}, channel = Channel} = Outbound) ->
-    Connected = dial_on(Outbound, ?BACKOFF_MIN),
-    ok = partisan_acks:reconnected(Name, partisan_channel:name(Channel)),
-    Connected.
+dial_data(Outbound) ->
+    dial_data(Outbound, ?BACKOFF_MIN).
 
 dial(#outbound{peer = Peer, channel = Channel, index = Index, role = Role}) ->
     partisan_dialler:dial(Peer, Channel, Index, send_timeout(Role)).
@@ -167,10 +176,14 @@ redial(Left, Reason, #outbound{peer = #{incarnation := Incarnation}} = Outbound)
 down(Reason) ->
     exit({shutdown, {down, Reason}}).
 
-dial_on(#outbound{peer = #{incarnation := Incarnation}} = Outbound, Backoff) ->
+dial_data(#outbound{peer = #{incarnation := Incarnation} = Peer} = Outbound, Backoff) ->
     case dial(Outbound) of
         {ok, Socket, #{incarnation := Incarnation}, Version} ->
-            connected(Socket, Version, Outbound);
+            Connected = connected(Socket, Version, Outbound),
+            % What a former connection lost is sent again, where it was to be acknowledged.
+            Channel = partisan_channel:name(Outbound#outbound.channel),
+            ok = partisan_acks:reconnected(maps:get(name, Peer), Channel),
+            Connected;
         {ok, Socket, _Younger, _Version} ->
             % The owner has not noticed yet; what waits here was not meant for this life of it.
             ok = partisan_socket:close(Socket),
@@ -183,9 +196,10 @@ pause(#outbound{closing = close}, _Backoff) ->
     exit(normal);
 pause(Outbound, Backoff) ->
     receive
-        {close, close} -> exit(normal)
+        {close, close} -> exit(normal);
+        {system, From, Request} -> system(Request, From, {pause, Outbound, Backoff})
     after Backoff div 2 + rand:uniform(Backoff) ->
-        dial_on(Outbound, min(2 * Backoff, ?BACKOFF_MAX))
+        dial_data(Outbound, min(2 * Backoff, ?BACKOFF_MAX))
     end.
 
 %% Internals: sending.
@@ -204,8 +218,13 @@ await(#outbound{socket = Socket} = Outbound) ->
             loop(enqueue({Since, Frame}, Outbound));
         {slot, Slot} ->
             loop(enqueue({slot, Slot}, Outbound));
-        {await_room, Alias} ->
-            loop(wake(Outbound#outbound{waiting = [Alias | Outbound#outbound.waiting]}));
+        {await_room, {Alias, _, _}} when Outbound#outbound.closing =/= no ->
+            Alias ! {Alias, closed},
+            loop(Outbound);
+        {await_room, Waiter} ->
+            loop(await_room(Waiter, Outbound));
+        {cancel_room, Alias, Bytes} ->
+            loop(cancel_room(Alias, Bytes, Outbound));
         heartbeat ->
             loop(heartbeat(Outbound));
         {timeout, Timer, settle} when Timer =:= element(1, Outbound#outbound.stale) ->
@@ -213,7 +232,9 @@ await(#outbound{socket = Socket} = Outbound) ->
         {timeout, _Disarmed, settle} ->
             loop(Outbound);
         {close, How} ->
-            loop(Outbound#outbound{closing = How});
+            loop(close(How, Outbound));
+        {system, From, Request} ->
+            system(Request, From, {loop, Outbound});
         Message ->
             loop(heard(partisan_socket:event(Message, Socket), Outbound))
     after idle(Outbound) ->
@@ -227,11 +248,16 @@ rest(#outbound{batch = Batch} = Outbound) ->
         true -> at_rest(Outbound)
     end.
 
-at_rest(#outbound{closing = no, doze = Doze} = Outbound) ->
-    Asleep = partisan_doze:asleep(now_ms(), Doze),
-    proc_lib:hibernate(?MODULE, resume, [suspect(Outbound#outbound{doze = Asleep})]);
-at_rest(#outbound{closing = How, socket = Socket}) ->
-    finish(How, Socket).
+at_rest(#outbound{closing = no, waiting = Waiting, doze = Doze} = Outbound) ->
+    case partisan_waiters:is_empty(Waiting) of
+        true ->
+            Asleep = partisan_doze:asleep(now_ms(), Doze),
+            proc_lib:hibernate(?MODULE, resume, [suspect(Outbound#outbound{doze = Asleep})]);
+        false ->
+            loop(suspect(wake(Outbound)))
+    end;
+at_rest(Outbound) ->
+    finish(Outbound).
 
 %% The port has taken all; or a pong; or the end; or a former socket's.
 heard({sent, Result}, Outbound) -> written(Result, Outbound);
@@ -252,12 +278,17 @@ suspect(#outbound{queue = Queue, stale = none} = Outbound) ->
 suspect(Outbound) ->
     Outbound.
 
-settle(#outbound{queue = Queue, stale = {_, {Messages, Bytes} = Balance}} = Outbound) ->
+%% A sender that was only stopped for so long, with this node, still sends: the lane knows by the
+%% time of the charge that the account was credited for it.
+settle(#outbound{stale = {_, {Messages, Bytes} = Balance}} = Outbound) ->
+    #outbound{queue = Queue, lane = Lane} = Outbound,
     case partisan_queue:balance(Queue) of
-        Balance -> ok = partisan_queue:release(Queue, Messages, Bytes);
-        _Moved -> ok
-    end,
-    wake(Outbound#outbound{stale = none}).
+        Balance ->
+            ok = partisan_queue:release(Queue, Messages, Bytes),
+            wake(Outbound#outbound{stale = none, lane = partisan_lane:settled(Lane)});
+        _Moved ->
+            wake(Outbound#outbound{stale = none})
+    end.
 
 %% @private Woken from hibernation.
 -spec resume(#outbound{}) -> no_return().
@@ -275,8 +306,11 @@ idle(#outbound{writing = none, batch = Batch} = Outbound) ->
 idle(_Writing) ->
     infinity.
 
-idle_without(#outbound{closing = no, doze = Doze}) ->
-    partisan_doze:patience(Doze);
+idle_without(#outbound{closing = no, waiting = Waiting, doze = Doze}) ->
+    case partisan_waiters:is_empty(Waiting) of
+        true -> partisan_doze:patience(Doze);
+        false -> ?RECHECK
+    end;
 idle_without(#outbound{queue = Queue}) ->
     case partisan_queue:messages(Queue) of
         0 -> 0;
@@ -287,12 +321,24 @@ idle_without(#outbound{queue = Queue}) ->
 enqueue(Item, #outbound{stale = {Timer, _}} = Outbound) ->
     _ = erlang:cancel_timer(Timer),
     enqueue(Item, Outbound#outbound{stale = none});
-enqueue(Item, #outbound{batch = Batch} = Outbound) ->
-    Outbound#outbound{batch = partisan_batch:add(Item, Batch)}.
+enqueue({slot, _} = Item, #outbound{batch = Batch} = Outbound) ->
+    Outbound#outbound{batch = partisan_batch:add(Item, Batch)};
+enqueue({ChargedAt, Frame} = Item, #outbound{batch = Batch, lane = Lane} = Outbound) ->
+    Added =
+        case partisan_lane:is_owed(Lane, ChargedAt) of
+            true -> Item;
+            false -> {settled, ChargedAt, Frame}
+        end,
+    Outbound#outbound{batch = partisan_batch:add(Added, Batch)}.
 
 write(#outbound{batch = Batch, lane = Lane, socket = Socket} = Outbound) ->
     {Data, Write, Left} = partisan_batch:take(Batch, Lane),
-    Writing = Outbound#outbound{batch = Left, writing = Write},
+    write(Data, Write, Socket, Outbound#outbound{batch = Left, writing = Write}).
+
+%% Of tokens for empty slots.
+write([], _Write, _Socket, Writing) ->
+    Writing#outbound{writing = none};
+write(Data, Write, Socket, Writing) ->
     true = erlang:bump_reductions(1 + maps:get(bytes, Write) div ?BYTES_A_REDUCTION),
     case partisan_socket:begin_send(Socket, Data) of
         pending -> Writing;
@@ -315,20 +361,25 @@ waited(Since, Channel) ->
     partisan_channel:waited(Channel, erlang:convert_time_unit(Waited, native, nanosecond)).
 
 credit(#outbound{queue = Queue, writing = Write} = Outbound) ->
-    #{messages := Messages, charged := Charged} = Write,
+    #{owed := Messages, charged := Charged} = Write,
     ok = partisan_queue:release(Queue, Messages, Charged),
     wake(Outbound#outbound{writing = none}).
 
-wake(#outbound{waiting = []} = Outbound) ->
-    Outbound;
+await_room(Waiter, #outbound{waiting = Waiting, queue = Queue} = Outbound) ->
+    wake(Outbound#outbound{waiting = partisan_waiters:add(Waiter, Queue, Waiting)}).
+
+cancel_room(Alias, Bytes, Outbound) ->
+    #outbound{waiting = Waiting, queue = Queue, closing = Closing} = Outbound,
+    {Waited, Others} = partisan_waiters:cancel(Alias, Queue, Waiting),
+    % What ends was not granted anything, or ends without it.
+    Waited orelse Closing =/= no orelse partisan_queue:release(Queue, 1, Bytes),
+    wake(Outbound#outbound{waiting = Others}).
+
 wake(#outbound{waiting = Waiting, queue = Queue} = Outbound) ->
-    case partisan_queue:has_room(Queue) of
-        true ->
-            lists:foreach(fun(Alias) -> Alias ! {Alias, room} end, lists:reverse(Waiting)),
-            Outbound#outbound{waiting = []};
-        false ->
-            Outbound
-    end.
+    Outbound#outbound{waiting = partisan_waiters:wake(Queue, Waiting)}.
+
+close(How, #outbound{waiting = Waiting, queue = Queue} = Outbound) ->
+    Outbound#outbound{closing = How, waiting = partisan_waiters:dismiss(Queue, Waiting)}.
 
 heartbeat(#outbound{is_alive = false} = Outbound) ->
     heartbeat_later(lost(heartbeat, Outbound));
@@ -342,32 +393,69 @@ heartbeat_later(Outbound) ->
 %% Ask for a last sign of life: it comes when everything before it has been delivered, which is what
 %% those wait for who come after. Then wait for the peer to close in turn: closing first, with an
 %% answer of theirs unread, would reset the connection and destroy what they have not read yet.
--spec finish(close | drain, partisan_socket:t()) -> no_return().
-finish(How, Socket) ->
+-spec finish(#outbound{}) -> no_return().
+finish(#outbound{socket = Socket} = Outbound) ->
     {_Bytes, Ping} = partisan_frame:ping(),
     case partisan_socket:send(Socket, Ping) of
-        ok -> linger(How, Socket);
+        ok -> linger(Outbound);
         {error, _} -> exit(normal)
     end.
 
--spec linger(close | drain, partisan_socket:t()) -> no_return().
-linger(How, Socket) ->
+-spec linger(#outbound{}) -> no_return().
+linger(#outbound{socket = Socket} = Outbound) ->
     receive
         {close, close} ->
-            linger(close, Socket);
+            linger(Outbound#outbound{closing = close});
+        {system, From, Request} ->
+            system(Request, From, {linger, Outbound});
         Message ->
             case partisan_socket:event(Message, Socket) of
                 {data, _Pong} ->
                     _ = partisan_socket:half_close(Socket),
                     _ = partisan_socket:setopts(Socket, [{active, once}]),
-                    linger(How, Socket);
+                    linger(Outbound);
                 other ->
-                    linger(How, Socket);
+                    linger(Outbound);
                 _Ended ->
                     exit(normal)
             end
-    after patience(How) -> exit(normal)
+    after patience(Outbound) -> exit(normal)
     end.
 
-patience(close) -> ?LINGER;
-patience(drain) -> infinity.
+patience(#outbound{closing = close}) -> ?LINGER;
+patience(#outbound{closing = drain}) -> infinity.
+
+%% Internals: system messages ({@link sys}).
+
+-spec system(term(), {pid(), term()}, at()) -> no_return().
+system(Request, From, {_, #outbound{owner = Owner}} = At) ->
+    sys:handle_system_msg(Request, From, Owner, ?MODULE, [], At);
+system(Request, From, {pause, #outbound{owner = Owner}, _} = At) ->
+    sys:handle_system_msg(Request, From, Owner, ?MODULE, [], At).
+
+%% @private
+-spec system_continue(pid(), [sys:dbg_opt()], at()) -> no_return().
+system_continue(_Owner, _Debug, {loop, Outbound}) -> loop(Outbound);
+system_continue(_Owner, _Debug, {linger, Outbound}) -> linger(Outbound);
+system_continue(_Owner, _Debug, {pause, Outbound, Backoff}) -> loop(dial_data(Outbound, Backoff)).
+
+%% @private
+-spec system_terminate(term(), pid(), [sys:dbg_opt()], at()) -> no_return().
+system_terminate(Reason, _Owner, _Debug, _At) ->
+    exit(Reason).
+
+%% @private
+-spec system_code_change(at(), module(), term(), term()) -> {ok, at()}.
+system_code_change(At, _Module, _Former, _Extra) ->
+    {ok, At}.
+
+%% @private
+-spec system_get_state(at()) -> {ok, #outbound{}}.
+system_get_state(At) ->
+    {ok, element(2, At)}.
+
+%% @private
+-spec system_replace_state(fun((#outbound{}) -> #outbound{}), at()) -> {ok, #outbound{}, at()}.
+system_replace_state(Replace, At) ->
+    Outbound = Replace(element(2, At)),
+    {ok, Outbound, setelement(2, At, Outbound)}.

@@ -3,7 +3,8 @@
 %%% The queue itself is the lane's mailbox; this is its account, in bytes and messages, which
 %%% senders charge before they send and the lane credits once its socket has taken the bytes. A
 %%% message that alone exceeds the limit may enter an empty queue, so that it can be sent at all.
-%%% A queue that has been sealed takes nothing more, whoever still knows it.
+%%% While an account is held, only its lane charges it, for those that wait ({@link
+%%% partisan_waiters}). A queue that has been sealed takes nothing more.
 -module(partisan_queue).
 
 -export([new/1]).
@@ -11,7 +12,12 @@
 -export([release/3]).
 -export([seal/1]).
 -export([is_sealed/1]).
--export([has_room/1]).
+%% For the lane.
+-export([hold/1]).
+-export([unhold/1]).
+-export([has_room/2]).
+-export([charge/2]).
+%% What it holds.
 -export([bytes/1]).
 -export([messages/1]).
 -export([balance/1]).
@@ -21,6 +27,8 @@
 
 %% Added to the bytes of a sealed queue: more than they ever are, and few enough to be added often.
 -define(SEAL, (1 bsl 50)).
+%% Added to those of a queue that is held.
+-define(HOLD, (1 bsl 49)).
 
 -record(queue, {account :: atomics:atomics_ref(), limit :: pos_integer()}).
 -opaque t() :: #queue{}.
@@ -31,7 +39,7 @@
 new(Limit) ->
     #queue{account = atomics:new(2, []), limit = Limit}.
 
-%% @doc Charges one message of this size, unless the queue is full or sealed.
+%% @doc Charges one message of this size, unless the queue is full, held or sealed.
 -spec reserve(t(), Bytes :: pos_integer()) -> ok | full | sealed.
 reserve(#queue{account = Account, limit = Limit}, Bytes) ->
     case atomics:add_get(Account, ?BYTES, Bytes) of
@@ -60,14 +68,37 @@ seal(#queue{account = Account}) ->
 is_sealed(#queue{account = Account}) ->
     atomics:get(Account, ?BYTES) >= ?SEAL.
 
-%% @doc Is the queue drained far enough to wake those who wait? Half, lest they wake for a byte.
--spec has_room(t()) -> boolean().
-has_room(#queue{limit = Limit} = Queue) ->
-    bytes(Queue) =< Limit div 2.
+%% @doc From now on the queue is full to all but its lane.
+-spec hold(t()) -> ok.
+hold(#queue{account = Account}) ->
+    atomics:add(Account, ?BYTES, ?HOLD).
+
+-spec unhold(t()) -> ok.
+unhold(#queue{account = Account}) ->
+    atomics:sub(Account, ?BYTES, ?HOLD).
+
+%% @doc Is the queue drained far enough to wake a sender of so many bytes? To half at least, lest
+%% each is woken for a byte.
+-spec has_room(t(), Bytes :: pos_integer()) -> boolean().
+has_room(#queue{limit = Limit} = Queue, Bytes) ->
+    bytes(Queue) =< max(0, min(Limit div 2, Limit - Bytes)).
+
+%% @doc Charges one message of this size to a queue that is held; `false' where it does not fit.
+-spec charge(t(), Bytes :: pos_integer()) -> boolean().
+charge(#queue{account = Account, limit = Limit} = Queue, Bytes) ->
+    Held = bytes(Queue),
+    case Held + Bytes =< Limit orelse Held =:= 0 of
+        true ->
+            ok = atomics:add(Account, ?MESSAGES, 1),
+            ok = atomics:add(Account, ?BYTES, Bytes),
+            true;
+        false ->
+            false
+    end.
 
 -spec bytes(t()) -> non_neg_integer().
 bytes(#queue{account = Account}) ->
-    atomics:get(Account, ?BYTES) band (?SEAL - 1).
+    atomics:get(Account, ?BYTES) band (?HOLD - 1).
 
 -spec messages(t()) -> non_neg_integer().
 messages(#queue{account = Account}) ->
