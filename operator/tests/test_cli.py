@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fake_kubectl import FakeKubectl, Json
+from partisan_operator import __version__
 from partisan_operator.cli import main as entry
 from partisan_operator.cli import parser
 from partisan_operator.cli.access import Context
@@ -218,3 +219,10 @@ def test_figures_are_written_for_people() -> None:
     assert [duration(seconds) for seconds in (0, 3600, 86_401)] == ["0s", "1h0m", "1d0h"]
     assert table([("a", "1"), ("bb", "22")], numbers=1) == "a    1\nbb  22"
     assert table([]) == ""
+
+
+def test_the_version_is_that_of_the_operator(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parser.build().parse_args(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"kubectl partisan {__version__}\n"

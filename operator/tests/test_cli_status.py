@@ -57,6 +57,64 @@ def test_the_next_step_depends_on_what_is_wrong(
     assert text.splitlines()[-1] == f"Next     kubectl partisan -n {NAMESPACE} {command}"
 
 
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [
+        ("ConfigurationRefused", "1 nodes do not take it, such as ads-1 to /configuration: 401 no"),
+        ("TokenInvalid", "Secret ads-token holds no token. Delete it, and all pods with it"),
+    ],
+)
+def test_nodes_with_another_token_are_replaced(
+    kubectl: FakeKubectl, reason: str, message: str
+) -> None:
+    kubectl.set_condition("Degraded", "True", reason, message)
+    _, text = run(kubectl, "status", "ads")
+    command = f"kubectl -n {NAMESPACE} delete pods -l partisan.dev/cluster=ads"
+    assert text.splitlines()[-1] == f"Next     {command}"
+
+
+def test_figures_say_of_when_they_are(kubectl: FakeKubectl) -> None:
+    _, text = run(kubectl, "status", "ads")
+    assert "As of    2026-01-01T00:59:30Z, 30s ago" in text
+    del kubectl.status["observedAt"]
+    _, text = run(kubectl, "status", "ads")
+    assert "As of    -" in text
+
+
+def test_without_a_name_all_clusters_are_listed(kubectl: FakeKubectl) -> None:
+    other = {**kubectl.cluster, "metadata": {**kubectl.cluster["metadata"], "name": "more"}}
+    kubectl.answers[CLUSTERS] = {"items": [other, kubectl.cluster]}
+    status, text = run(kubectl, "status")
+    header, ads, more = text.splitlines()
+    assert header.split() == [
+        "NAME",
+        "PHASE",
+        "JOINED",
+        "OVERLAY",
+        "RUN",
+        "AGE",
+        "AS",
+        "OF",
+        "WRONG",
+    ]
+    assert ads.split()[:4] == ["ads", "Ready", "4/4", "HyParView"]
+    assert "2026-01-01T00:59:30Z, 30s ago" in more
+    assert status == 0
+
+
+def test_the_list_says_which_cluster_is_wrong(kubectl: FakeKubectl) -> None:
+    kubectl.set_condition("Degraded", "True", "NodesSilent", "1 ready pods do not answer")
+    status, text = run(kubectl, "status")
+    assert text.splitlines()[-1].endswith("NodesSilent")
+    assert status == 3
+
+
+def test_a_namespace_without_clusters_says_so(kubectl: FakeKubectl) -> None:
+    kubectl.answers[CLUSTERS] = {"items": []}
+    status, text = run(kubectl, "status")
+    assert (status, "There is no PartisanCluster in namespace staging" in text) == (0, True)
+
+
 def test_pods_that_start_are_no_trouble_while_the_cluster_forms(kubectl: FakeKubectl) -> None:
     kubectl.pods["ads-1"]["status"] = {"phase": "Pending"}
     kubectl.set_condition("Progressing", "True", "Forming", "3 of 4 nodes have joined")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import tarfile
 from base64 import b64decode
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.reader import install_plugin
+from scale_tests.e2e.reader import blocks, install_plugin
 from scale_tests.e2e.subject import Subject, manifest
 from scale_tests.harness import views
 from scale_tests.harness.commands import ROOT, CommandError, capture
@@ -58,6 +59,24 @@ def error(partisan: Plugin, *words: str) -> tuple[int, str]:
     with pytest.raises(CommandError) as caught:
         partisan(*words)
     return caught.value.status, caught.value.output
+
+
+def test_what_the_page_installs_is_all_that_plan_needs(tmp_path: Path) -> None:
+    """In a home of its own, with no other way to the simulator."""
+    (install,) = blocks(ROOT / "docs" / "kubectl-partisan.md", "Install")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "kubectl").symlink_to(tool("kubectl"))
+    home = {"HOME": str(tmp_path), "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin"}
+    plan = "kubectl partisan plan -f examples/cluster.yaml --budget 5 -o json"
+    script = f"cd {shlex.quote(str(ROOT))}\n{install.commands}\n{plan}"
+    written = capture(["bash", "-euo", "pipefail", "-c", script], env=home)
+    assert '"cluster": "ads"' in written
+
+
+def test_status_without_a_name_lists_the_cluster(ads: Subject, partisan: Plugin) -> None:
+    rows = [line.split()[:3] for line in partisan("status").splitlines()]
+    assert ["ads", "Converged", f"{NODES}/{NODES}"] in rows
 
 
 def test_status_of_a_finished_run_has_nothing_wrong(ads: Subject, partisan: Plugin) -> None:

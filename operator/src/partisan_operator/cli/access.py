@@ -105,16 +105,15 @@ def cluster_of(context: Context, name: str) -> PartisanCluster:
 
     Raises `CommandError` when there is none that this version can read; `KubectlError`.
     """
-    manifest = manifest_of(context, name)
-    try:
-        return PartisanCluster.from_wire(manifest)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise CommandError(
-            f"{name}: spec.{field}: {first['msg']}: the cluster is of another version than this"
-            " plugin; install the plugin of the operator's version"
-        ) from None
+    return _read(manifest_of(context, name))
+
+
+def clusters_of(context: Context) -> list[PartisanCluster]:
+    """Read all clusters of the namespace, by name.
+
+    Raises `CommandError` as `cluster_of`; `KubectlError`.
+    """
+    return [_read(manifest) for manifest in _manifests(context)]
 
 
 def cluster_names(context: Context) -> list[str]:
@@ -122,6 +121,23 @@ def cluster_names(context: Context) -> list[str]:
 
     Raises `CommandError` where clusters are not defined; `KubectlError`.
     """
+    return [manifest["metadata"]["name"] for manifest in _manifests(context)]
+
+
+def _read(manifest: Json) -> PartisanCluster:
+    try:
+        return PartisanCluster.from_wire(manifest)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise CommandError(
+            f"{manifest['metadata']['name']}: spec.{field}: {first['msg']}: the cluster is of"
+            " another version than this plugin; install the plugin of the operator's version"
+        ) from None
+
+
+def _manifests(context: Context) -> list[Json]:
+    """Read the clusters of the namespace as they are stored, by name."""
     try:
         items = context.api.items(clusters_path(context.namespace))
     except KubectlError as error:
@@ -131,7 +147,7 @@ def cluster_names(context: Context) -> list[str]:
             "this Kubernetes does not know PartisanClusters: install the operator's chart"
             " (charts/partisan-operator), or choose another --context"
         ) from None
-    return sorted(item["metadata"]["name"] for item in items)
+    return sorted(items, key=lambda item: str(item["metadata"]["name"]))
 
 
 def pods_of(context: Context, cluster: str) -> list[Json]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from partisan_operator import __version__
 from partisan_operator.cli.access import Context
 from partisan_operator.cli.commands import (
     describe,
@@ -79,8 +80,8 @@ COMMANDS = (
         ("status",),
         status.run,
         "What is wrong and what to do next, on one screen; exit status 3 when something is wrong",
-        ("status ads", "status ads -n staging"),
-        (_NAME,),
+        ("status", "status ads", "status ads -n staging"),
+        (_argument(NAME, metavar="NAME", nargs="?", help="the cluster; default: all, in a table"),),
     ),
     Command(
         ("graph",),
@@ -278,6 +279,7 @@ def build() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=f"{PROGRAM} COMMAND [arguments] [-n NAMESPACE] [--context C] [--kubeconfig FILE]",
     )
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     groups: dict[tuple[str, ...], Any] = {(): _subcommands(parser)}
     for command in COMMANDS:
         group = command.words[:-1]

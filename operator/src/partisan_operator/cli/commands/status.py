@@ -1,10 +1,12 @@
-"""`status NAME`: what is wrong and what to do next, on one screen."""
+"""`status [NAME]`: what is wrong and what to do next, on one screen; or a list of all clusters."""
 
 from __future__ import annotations
 
 import math
+import re
 from argparse import Namespace
 from collections.abc import Sequence
+from datetime import datetime
 from textwrap import wrap
 
 from partisan_operator.children import naming
@@ -23,11 +25,16 @@ TROUBLE = 3
 WIDTH = 90
 """Where the lines of the verdict end."""
 
+_UNAUTHORISED = re.compile(r": 401\b")
+"""In what the operator says of a node that does not take its orders."""
+
 _CONDITION_ORDER = tuple(ConditionType)
 
 
 def run(context: Context, arguments: Namespace) -> int:
-    """Write the screen; return `TROUBLE` when something is wrong."""
+    """Write a cluster's screen, or the list of all; return `TROUBLE` when something is wrong."""
+    if arguments.name is None:
+        return _run_all(context)
     cluster = access.cluster_of(context, arguments.name)
     pods = access.pods_of(context, cluster.name)
     troubles = [trouble for pod in pods if (trouble := trouble_of(pod))]
@@ -36,6 +43,38 @@ def run(context: Context, arguments: Namespace) -> int:
     context.write("")
     context.write(verdict(cluster, problem, troubles))
     return TROUBLE if problem else 0
+
+
+def _run_all(context: Context) -> int:
+    clusters = access.clusters_of(context)
+    if not clusters:
+        context.write(
+            f"There is no PartisanCluster in namespace {context.namespace}: choose another with -n,"
+            " see kubectl get pcl -A."
+        )
+        return 0
+    context.write(overview(context, clusters))
+    return TROUBLE if any(problem_of(cluster, ()) for cluster in clusters) else 0
+
+
+def overview(context: Context, clusters: Sequence[PartisanCluster]) -> str:
+    """Return a table of clusters, one on each line."""
+    now = context.now()
+    rows = [
+        (
+            cluster.name,
+            cluster.status.phase.value,
+            f"{cluster.status.joined}/{cluster.spec.replicas}",
+            str(cluster.status.overlay.kind if cluster.status.overlay else "-"),
+            cluster.status.workload.phase if cluster.status.workload else "-",
+            since(cluster.created_at, now),
+            _as_of(cluster, now),
+            problem.reason if (problem := problem_of(cluster, ())) else "-",
+        )
+        for cluster in clusters
+    ]
+    header = ("NAME", "PHASE", "JOINED", "OVERLAY", "RUN", "AGE", "AS OF", "WRONG")
+    return table([header, *rows])
 
 
 def problem_of(cluster: PartisanCluster, troubles: Sequence[Trouble]) -> Problem | None:
@@ -66,6 +105,7 @@ def screen(context: Context, cluster: PartisanCluster, pods: Sequence[Json]) -> 
     rows = [
         ("Cluster", f"{cluster.name} in {cluster.namespace}, {since(cluster.created_at, now)} old"),
         ("Phase", status.phase.value),
+        ("As of", _as_of(cluster, now)),
         (
             "Nodes",
             f"{cluster.spec.replicas} wanted, {status.replicas} exist, {status.ready} ready,"
@@ -96,7 +136,7 @@ def verdict(
     workload = cluster.status.workload
     if problem is not None:
         wrong = f"{problem.reason}: {problem.message}"
-        following = f"{own} {_remedy(problem, troubles, name)}"
+        following = _remedy(problem, troubles, cluster)
     elif (cluster.status.observed_generation or 0) < cluster.generation:
         wrong = "The operator has not looked at the newest spec yet. See whether it runs:"
         following = f"kubectl get pods --all-namespaces -l {OPERATOR_LABELS}"
@@ -113,8 +153,16 @@ def verdict(
     return table(lines)
 
 
-def _remedy(problem: Problem, troubles: Sequence[Trouble], name: str) -> str:
-    """Return the command that shows more of a problem."""
+def _remedy(problem: Problem, troubles: Sequence[Trouble], cluster: PartisanCluster) -> str:
+    """Return the command that ends a problem, or shows more of it."""
+    name, namespace = cluster.name, cluster.namespace
+    if problem.reason.startswith("Token") or _UNAUTHORISED.search(problem.message):
+        # Nodes that hold another token than the Secret connect to none that hold the newer one.
+        return f"kubectl -n {namespace} delete pods -l {naming.selector(name)}"
+    return f"kubectl partisan -n {namespace} {_inspection(problem, troubles, name)}"
+
+
+def _inspection(problem: Problem, troubles: Sequence[Trouble], name: str) -> str:
     alike = [trouble.pod for trouble in troubles if trouble.reason == problem.reason]
     pod = next(iter(alike or [trouble.pod for trouble in troubles]), "")
     match problem.reason:
@@ -126,6 +174,12 @@ def _remedy(problem: Problem, troubles: Sequence[Trouble], name: str) -> str:
             return f"graph {name}"
         case _:
             return f"describe node {pod}" if pod else f"must-gather {name}"
+
+
+def _as_of(cluster: PartisanCluster, now: datetime) -> str:
+    """Return of when the figures are: those of a settled cluster are seldom written anew."""
+    observed = cluster.status.observed_at
+    return "-" if observed is None else f"{observed[:19]}Z, {since(observed, now)} ago"
 
 
 def _overlay(cluster: PartisanCluster) -> str:
