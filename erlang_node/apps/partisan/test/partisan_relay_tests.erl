@@ -3,6 +3,12 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
+%% On the nodes.
+-export([send_behind/2]).
+
+-define(LARGE, 524288).
+-define(TOO_MANY, 200).
+
 -import(partisan_test_cluster, [call/4, name/1, await/1, send_in_background/5]).
 
 %% Two clients of one server, which have no connection to each other.
@@ -15,7 +21,9 @@ star_test_() ->
                 {timeout, 60, fun() -> in_order(Nodes) end}},
             {"no way is found to who is not there", {timeout, 60, fun() -> stranger(Nodes) end}},
             {"neighbours only", {timeout, 60, fun() -> neighbours_only(Nodes) end}},
-            {"a message takes no more hops than it may", {timeout, 60, fun() -> hops(Nodes) end}}
+            {"a message takes no more hops than it may", {timeout, 60, fun() -> hops(Nodes) end}},
+            {"a frozen client does not hold up what is for others",
+                {timeout, 60, fun() -> frozen_client(Nodes) end}}
         ]
     end}.
 
@@ -47,10 +55,36 @@ hops([Server, A, B]) ->
     {ok, Channel} = call(Server, partisan_channel, find, [default]),
     Arrived = fun(Hops) ->
         Header = {name(B), name(A), Hops, 1, partisan_ref:label(sink)},
-        call(Server, partisan_relay, arrived, [Header, <<>>, Channel])
+        {Result, _Busy} =
+            call(Server, partisan_relay, arrived, [Header, <<>>, Channel, partisan_relay:new()]),
+        Result
     end,
     ?assertEqual({dropped, hops_exceeded}, Arrived(0)),
     ?assertEqual(passed, Arrived(1)).
+
+%% Messages to a frozen client, many more than its lane and the kernels hold; then one to the server
+%% on the same connection. A second for each of them would be a minute.
+frozen_client([Server, A, B]) ->
+    ok = forward(A, B, hello, #{}),
+    [hello] = take(B, 1),
+    ok = partisan_test_cluster:freeze(B),
+    try
+        ok = call(A, ?MODULE, send_behind, [name(B), name(Server)]),
+        ok = await(fun() -> call(Server, partisan_test_sink, has, [sink, [behind]]) end)
+    after
+        partisan_test_cluster:thaw(B)
+    end.
+
+send_behind(Frozen, Server) ->
+    Options = #{channel => narrow, partition_key => key},
+    _ = spawn(fun() ->
+        [
+            ok = partisan:forward(Frozen, sink, rand:bytes(?LARGE), Options)
+         || _ <- lists:seq(1, ?TOO_MANY)
+        ],
+        ok = partisan:forward(Server, sink, behind, Options)
+    end),
+    ok.
 
 every_pair(Nodes) ->
     Pairs = [{From, To} || From <- Nodes, To <- Nodes, From =/= To],
@@ -67,7 +101,13 @@ every_pair(Nodes) ->
 
 cluster(Count, Overlay) ->
     Nodes = partisan_test_cluster:start(Count, maps:merge(Overlay(Count), #{
-        channels => [#{name => default}, #{name => bulk, parallelism => 4}]
+        channels => [
+            #{name => default},
+            #{name => bulk, parallelism => 4},
+            #{name => narrow, queue_bytes => ?LARGE}
+        ],
+        % A frozen node stays a neighbour for as long as a test lasts.
+        heartbeat_interval => 60000
     })),
     ok = await(fun() -> is_one_component(Nodes) end),
     [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],

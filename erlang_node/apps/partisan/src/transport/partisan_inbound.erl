@@ -37,6 +37,8 @@
     inflow = partisan_inflow:new() :: partisan_inflow:t(),
     % Who got something since the last grant.
     receivers = #{} :: #{partisan_ref:destination() => pid()},
+    % Neighbours that relayed messages do not wait for.
+    busy = partisan_relay:new() :: partisan_relay:busy(),
     doze = partisan_doze:new() :: partisan_doze:t()
 }).
 
@@ -204,8 +206,10 @@ frame(Data, Inbound) ->
 
 deliver({message, Destination, Message}, Size, Inbound) ->
     to(Destination, Message, Size, Inbound);
-deliver({relay, Header, Payload}, Size, #inbound{channel = Channel} = Inbound) ->
-    case partisan_relay:arrived(Header, Payload, Channel) of
+deliver({relay, Header, Payload}, Size, #inbound{channel = Channel, busy = Busy0} = Inbound0) ->
+    {Arrived, Busy} = partisan_relay:arrived(Header, Payload, Channel, Busy0),
+    Inbound = Inbound0#inbound{busy = Busy},
+    case Arrived of
         {deliver, {Destination, Message}} ->
             to(Destination, Message, Size, Inbound);
         passed ->

@@ -6,16 +6,21 @@
 %%% key holds while the route does; a change of route may reorder or lose what is under way, which
 %%% the acknowledged and causal layers above repair.
 %%%
-%%% A node that passes a message on must not be held up by one slow neighbour for ever, nor may two
-%%% nodes wait for each other: after a moment it drops what a full lane does not take.
+%%% A node that passes messages on must not be held up by one slow neighbour, nor may two nodes wait
+%%% for each other: after a moment it drops what a full lane does not take, and then does not wait
+%%% for this neighbour again for ten times as long. So the messages behind are delayed by a moment,
+%%% however many there are to a neighbour that is frozen.
 -module(partisan_relay).
 
 -export([send/4]).
--export([arrived/3]).
+-export([new/0]).
+-export([arrived/4]).
 
 -define(HOPS, 32).
 %% How long a passing message may wait for room, in milliseconds.
 -define(PATIENCE, 1000).
+%% For how long after that no other one waits for room to the same neighbour.
+-define(NO_PATIENCE, 10000).
 
 %% What a hop needs to know. The key is a hash of the partition key; the destination is the name of
 %% the process, or what its reference holds, as a binary, since nobody but the target has to have
@@ -27,7 +32,9 @@
     Key :: non_neg_integer(),
     Destination :: binary()
 }.
--export_type([header/0]).
+%% The neighbours that are not waited for, and until when, in milliseconds of monotonic time.
+-opaque busy() :: #{partisan_peer:name() => integer()}.
+-export_type([header/0, busy/0]).
 
 %% @doc Sends a message of this node towards a member. `ok' says that the first hop has it queued.
 -spec send(partisan_peer:name(), partisan_frame:message(), partisan_channel:t(), map()) ->
@@ -49,14 +56,22 @@ send(Target, {Destination, _} = Message, Channel, Options) ->
             Error
     end.
 
-%% @doc A relayed message has come in: for this node, or to be passed on.
--spec arrived(header(), Payload :: binary(), partisan_channel:t()) ->
-    {deliver, partisan_frame:message()} | passed | {dropped, partisan_channel:drop_reason()}.
-arrived({Target, Source, Hops, Key, Destination}, Payload, Channel) ->
+%% @doc A connection that has waited for no neighbour yet.
+-spec new() -> busy().
+new() ->
+    #{}.
+
+%% @doc A relayed message has come in on the caller's connection: for this node, or to be passed on.
+-spec arrived(header(), Payload :: binary(), partisan_channel:t(), busy()) ->
+    {
+        {deliver, partisan_frame:message()} | passed | {dropped, partisan_channel:drop_reason()},
+        busy()
+    }.
+arrived({Target, Source, Hops, Key, Destination}, Payload, Channel, Busy) ->
     case partisan_config:get(name) of
-        Target -> for_us(Payload);
-        _ when Hops =< 0 -> {dropped, hops_exceeded};
-        _ -> pass_on({Target, Source, Hops - 1, Key, Destination}, Payload, Channel)
+        Target -> {for_us(Payload), Busy};
+        _ when Hops =< 0 -> {{dropped, hops_exceeded}, Busy};
+        _ -> pass_on({Target, Source, Hops - 1, Key, Destination}, Payload, Channel, Busy)
     end.
 
 %% Internals.
@@ -78,23 +93,37 @@ for_us(Payload) ->
         error -> {dropped, undecodable}
     end.
 
-pass_on({Target, _, _, _, _} = Header, Payload, AtConnection) ->
+pass_on({Target, _, _, _, _} = Header, Payload, AtConnection, Busy) ->
     % It may have other lanes by now than when the message's connection was made.
     {ok, Channel} = partisan_channel:find(partisan_channel:name(AtConnection)),
     case partisan_view:known_route(Target) of
         {ok, Neighbour} ->
-            Options = #{on_busy => block, timeout => ?PATIENCE},
             Frame = partisan_frame:relay(Header, Payload),
-            case hand_over(Neighbour, Header, Frame, Channel, Options) of
-                ok -> passed;
-                {error, timeout} -> {dropped, busy};
-                {error, _} -> {dropped, no_route}
+            case hand_over(Neighbour, Header, Frame, Channel, patience(Neighbour, Busy)) of
+                ok -> {passed, Busy};
+                {error, timeout} -> {{dropped, busy}, Busy#{Neighbour => now_ms() + ?NO_PATIENCE}};
+                {error, busy} -> {{dropped, busy}, Busy};
+                {error, _} -> {{dropped, no_route}, Busy}
             end;
         none ->
             % The next one will find a way.
             ok = partisan_manager:seek(Target),
-            {dropped, no_route}
+            {{dropped, no_route}, Busy}
     end.
+
+patience(Neighbour, Busy) ->
+    case Busy of
+        #{Neighbour := Until} ->
+            case now_ms() < Until of
+                true -> #{on_busy => error};
+                false -> #{on_busy => block, timeout => ?PATIENCE}
+            end;
+        #{} ->
+            #{on_busy => block, timeout => ?PATIENCE}
+    end.
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).
 
 hand_over(Neighbour, {Target, Source, _, Key, Destination}, Frame, Channel, Options) ->
     partisan_transport:send_frame(Neighbour, Frame, Channel, Options#{
