@@ -69,7 +69,7 @@ def _run(console: Console, revision: str, nodes: int) -> int:
             versions=versions.of_cluster(cluster, done.nodes),
             cells=report.cells(done),
             bars=bars,
-            config={"from": revision, "nodes": nodes, "increments": rolling.INCREMENTS},
+            config={"from": revision, "nodes": nodes, "increments": rolling.increments(nodes)},
         )
     )
     remove_namespace(cluster, NAMESPACE)

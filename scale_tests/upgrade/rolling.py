@@ -17,8 +17,14 @@ from scale_tests.harness.nodes import NodeStatus, components
 from scale_tests.harness.partisan import ClusterStatus
 
 _PERIOD_SECONDS = 1.0
-INCREMENTS = 300
-"""How often each node counts, in the mean: once a second, so that the run outlasts the upgrade."""
+
+
+def increments(nodes: int) -> int:
+    """How often each node counts, in the mean: once a second, so that the run outlasts the upgrade.
+
+    A node takes six seconds to be replaced, more on a busy machine.
+    """
+    return 60 + 15 * nodes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +60,7 @@ class Upgraded:
 def counting(name: str, nodes: int) -> Json:
     """The manifest of the cluster that is upgraded."""
     counter = {
-        "impressions": nodes * INCREMENTS,
+        "impressions": nodes * increments(nodes),
         "incrementInterval": "1s",
         "propagationInterval": "500ms",
     }
