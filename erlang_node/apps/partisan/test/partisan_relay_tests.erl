@@ -4,10 +4,10 @@
 -include_lib("eunit/include/eunit.hrl").
 
 %% On the nodes.
--export([send_behind/2]).
+-export([waits/3]).
 
 -define(LARGE, 524288).
--define(TOO_MANY, 200).
+-define(DROPPED, 5).
 
 -import(partisan_test_cluster, [call/4, name/1, await/1, send_in_background/5]).
 
@@ -62,29 +62,45 @@ hops([Server, A, B]) ->
     ?assertEqual({dropped, hops_exceeded}, Arrived(0)),
     ?assertEqual(passed, Arrived(1)).
 
-%% Messages to a frozen client, many more than its lane and the kernels hold; then one to the server
-%% on the same connection. A second for each of them would be a minute.
+%% Of the messages to a frozen client that do not fit in its lane, the first one waits for room.
 frozen_client([Server, A, B]) ->
     ok = forward(A, B, hello, #{}),
     [hello] = take(B, 1),
     ok = partisan_test_cluster:freeze(B),
     try
-        ok = call(A, ?MODULE, send_behind, [name(B), name(Server)]),
-        ok = await(fun() -> call(Server, partisan_test_sink, has, [sink, [behind]]) end)
+        ?assertEqual(1, call(Server, ?MODULE, waits, [name(A), name(B), ?DROPPED]))
     after
         partisan_test_cluster:thaw(B)
     end.
 
-send_behind(Frozen, Server) ->
-    Options = #{channel => narrow, partition_key => key},
-    _ = spawn(fun() ->
-        [
-            ok = partisan:forward(Frozen, sink, rand:bytes(?LARGE), Options)
-         || _ <- lists:seq(1, ?TOO_MANY)
-        ],
-        ok = partisan:forward(Server, sink, behind, Options)
-    end),
-    ok.
+%% How often a connection waits for room until it has dropped so many messages.
+waits(Source, Target, Dropped) ->
+    {ok, Channel} = partisan_channel:find(narrow),
+    Header = {Target, Source, 9, 1, partisan_ref:label(sink)},
+    Payload = iolist_to_binary(partisan_frame:payload({sink, rand:bytes(?LARGE)})),
+    1 = erlang:trace(self(), true, [send, {tracer, spawn(fun() -> count(0) end)}]),
+    ok = pass_on(Dropped, Header, Payload, Channel, partisan_relay:new()),
+    {tracer, Counter} = erlang:trace_info(self(), tracer),
+    1 = erlang:trace(self(), false, [all]),
+    Delivered = erlang:trace_delivered(self()),
+    receive {trace_delivered, _, Delivered} -> ok end,
+    Counter ! {waits, self()},
+    receive {waits, Count} -> Count end.
+
+pass_on(0, _Header, _Payload, _Channel, _Busy) ->
+    ok;
+pass_on(Left, Header, Payload, Channel, Busy0) ->
+    case partisan_relay:arrived(Header, Payload, Channel, Busy0) of
+        {passed, Busy} -> pass_on(Left, Header, Payload, Channel, Busy);
+        {{dropped, busy}, Busy} -> pass_on(Left - 1, Header, Payload, Channel, Busy)
+    end.
+
+count(Waits) ->
+    receive
+        {trace, _, send, {await_room, _}, _} -> count(Waits + 1);
+        {trace, _, _, _, _} -> count(Waits);
+        {waits, From} -> From ! {waits, Waits}
+    end.
 
 every_pair(Nodes) ->
     Pairs = [{From, To} || From <- Nodes, To <- Nodes, From =/= To],
