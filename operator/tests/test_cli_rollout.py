@@ -160,3 +160,13 @@ def test_an_undo_that_the_api_server_refuses_changes_nothing(kubectl: FakeKubect
     kubectl.refusal = "Error from server (Invalid): spec.image: no"
     with pytest.raises(CommandError, match="nothing was changed"):
         run(kubectl, "rollout", "undo", "ads")
+
+
+def test_a_reconcile_that_fails_on_the_newest_spec_is_shown(kubectl: FakeKubectl) -> None:
+    kubectl.status["observedGeneration"] = 1
+    kubectl.set_condition("Degraded", "True", "InvalidSpec", "cannot read the spec")
+    _, text = run(kubectl, "rollout", "status", "ads", "--no-watch")
+    assert text.startswith("Waiting for the operator")
+    kubectl.status["conditions"][-1]["observedGeneration"] = 2
+    _, text = run(kubectl, "rollout", "status", "ads", "--no-watch")
+    assert text.startswith("Stopped: InvalidSpec: cannot read the spec")

@@ -47,9 +47,12 @@ def run_status(
 def progress(cluster: PartisanCluster) -> tuple[str, bool]:
     """Return how far the change is, and whether it is done."""
     status, wanted = cluster.status, cluster.spec.replicas
-    if (status.observed_generation or 0) < cluster.generation:
-        return "Waiting for the operator to see the newest spec", False
     degraded = status.condition(ConditionType.DEGRADED)
+    # A reconcile that failed says so of the newest spec, without the rest of a status of it.
+    if (status.observed_generation or 0) < cluster.generation and not (
+        degraded is not None and degraded.observed_generation == cluster.generation
+    ):
+        return "Waiting for the operator to see the newest spec", False
     progressing = status.condition(ConditionType.PROGRESSING)
     counts = (
         f"{status.updated} of {wanted} pods up to date, {status.ready} ready,"
