@@ -47,6 +47,8 @@
 -export([call/2]).
 -export([call/3]).
 -export([call/4]).
+-export([execute/4]).
+-export([execute/5]).
 -export([cast/2]).
 -export([cast/3]).
 -export([monitor/2]).
@@ -65,7 +67,8 @@
 -export([unregister_name/1]).
 -export([send/2]).
 %% For the rest of the application.
--export([deliver/3]).
+-export([transmit/4]).
+-export([deliver/4]).
 
 -type error() ::
     partisan_transport:send_error()
@@ -175,7 +178,8 @@ forward(Target, Message, Options) ->
 %% @doc Sends a message to a process of a member. `ok' says that it has been queued, here or, for a
 %% member that is no neighbour, on the first hop of its way (up to `ttl' hops); with `ack', that the
 %% member has it; on an acknowledged channel without `ack', that it is sent until it has arrived.
-%% Where there is no such process, it is dropped and counted there.
+%% Where there is no such process, or it is not offered ({@link partisan_reach}), it is dropped and
+%% counted there.
 -spec forward(
     partisan_peer:name(),
     partisan_ref:destination(),
@@ -183,17 +187,26 @@ forward(Target, Message, Options) ->
     partisan_transport:options()
 ) -> ok | {error, error()}.
 forward(Node, Destination, Message, Options) ->
+    % A service gets nothing but what the runtime says.
+    case node() =:= Node orelse partisan_reach:is_service(Destination) of
+        true -> deliver_here(Destination, Message, maps:get(channel, Options, default), Options);
+        false -> transmit(Node, Destination, Message, Options)
+    end.
+
+%% @private Sends a message to another node, for the protocols of the runtime: to a service too.
+-spec transmit(
+    partisan_peer:name(),
+    partisan_ref:destination(),
+    Message :: term(),
+    partisan_transport:options()
+) -> ok | {error, error()}.
+transmit(Node, Destination, Message, Options) ->
     Name = maps:get(channel, Options, default),
-    case node() of
-        Node ->
-            deliver_here(Destination, Message, Name, Options);
+    case partisan_channel:find(Name) of
+        {ok, Channel} when Name =/= overlay ->
+            send(Node, Destination, Message, Channel, Options);
         _ ->
-            case partisan_channel:find(Name) of
-                {ok, Channel} when Name =/= overlay ->
-                    send(Node, Destination, Message, Channel, Options);
-                _ ->
-                    {error, {unknown_channel, Name}}
-            end
+            {error, {unknown_channel, Name}}
     end.
 
 send(Node, Destination, Message, Channel, Options) ->
@@ -222,11 +235,11 @@ is_acknowledged(_Channel, #{ack := Ack}) -> Ack =/= false;
 is_acknowledged(Channel, #{}) -> partisan_channel:is_acknowledged(Channel).
 
 deliver_here(Destination, Message, Channel, #{ack := {notify, Tag}}) ->
-    Outcome = deliver(Destination, Message, Channel),
+    Outcome = deliver(none, Destination, Message, Channel),
     erlang:self() ! {partisan, {acknowledged, Tag, Outcome}},
     ok;
 deliver_here(Destination, Message, Channel, _Options) ->
-    deliver(Destination, Message, Channel).
+    deliver(none, Destination, Message, Channel).
 
 %% @equiv call(Target, Request, 5000)
 -spec call(partisan_ref:target(), Request :: term()) -> Reply :: term().
@@ -245,6 +258,18 @@ call(Target, Request, Timeout) ->
     Reply :: term().
 call(Target, Request, Timeout, Options) ->
     partisan_call:call(Target, Request, Timeout, Options).
+
+%% @equiv execute(Node, Module, Function, Arguments, 5000)
+-spec execute(partisan_peer:name(), module(), Function :: atom(), [term()]) -> Result :: term().
+execute(Node, Module, Function, Arguments) ->
+    execute(Node, Module, Function, Arguments, 5000).
+
+%% @doc Has a node execute a function of a module that its setting `remote_execution' lists, which
+%% is empty by default. Exits as `call/4' does, with `{not_allowed, Module}' where it does not.
+-spec execute(partisan_peer:name(), module(), Function :: atom(), [term()], timeout()) ->
+    Result :: term().
+execute(Node, Module, Function, Arguments, Timeout) ->
+    partisan_call:execute(Node, {Module, Function}, Arguments, Timeout).
 
 %% @equiv cast(Target, Request, #{})
 -spec cast(partisan_ref:target(), Request :: term()) -> ok | {error, error()}.
@@ -340,16 +365,16 @@ unregister_name(Target) ->
 send(Target, Message) ->
     partisan_via:send(Target, Message).
 
-%% @private Delivers a message on this node.
--spec deliver(partisan_ref:destination(), term(), Channel :: atom()) ->
+%% @private Delivers a message on this node, that a member has sent, if it is known which.
+-spec deliver(partisan_reach:origin(), partisan_ref:destination(), term(), Channel :: atom()) ->
     ok | {error, {unknown_channel, atom()}}.
-deliver(Destination, Message, ChannelName) ->
-    case {partisan_ref:find(Destination), partisan_channel:find(ChannelName)} of
+deliver(Origin, Destination, Message, ChannelName) ->
+    case {partisan_reach:route(Origin, Destination, Message), partisan_channel:find(ChannelName)} of
         {_, error} ->
             {error, {unknown_channel, ChannelName}};
-        {undefined, {ok, Channel}} ->
-            partisan_channel:dropped(Channel, no_process);
-        {Pid, _} ->
-            Pid ! Message,
+        {{error, Reason}, {ok, Channel}} ->
+            partisan_channel:dropped(Channel, Reason);
+        {{ok, Pid, Delivered}, _} ->
+            Pid ! Delivered,
             ok
     end.

@@ -58,6 +58,13 @@
     idle_timeout => pos_integer(),
     % How long a graceful leave may take to send what is queued.
     leave_timeout => pos_integer(),
+    % Which names receive messages from other nodes (partisan_reach): those of the node's own
+    % applications, or these.
+    reachable => applications | [atom()],
+    % Names that never do, whatever `reachable' says.
+    unreachable => [atom()],
+    % Modules whose functions other nodes may have executed here.
+    remote_execution => [module()],
     % TLS on every connection between nodes, see partisan_tls. `server_name', the DNS name that the
     % certificates of all nodes bear, is the name of the cluster where it is not given.
     tls => none | tls()
@@ -142,6 +149,9 @@ defaults() ->
         handshakes => 256,
         idle_timeout => 10000,
         leave_timeout => 5000,
+        reachable => applications,
+        unreachable => [],
+        remote_execution => [],
         tls => none
     }.
 
@@ -209,6 +219,9 @@ fields() ->
         {handshakes, positive},
         {idle_timeout, positive},
         {leave_timeout, positive},
+        {reachable, reachable},
+        {unreachable, atoms},
+        {remote_execution, atoms},
         {tls, tls}
     ].
 
@@ -236,6 +249,10 @@ is_valid(overlay, {Kind, Parameters}) ->
     partisan_kinds:is_usable(Kind) andalso is_map(Parameters);
 is_valid(seeds, Value) ->
     is_list(Value) andalso lists:all(fun is_peer/1, Value);
+is_valid(reachable, Value) ->
+    Value =:= applications orelse is_valid(atoms, Value);
+is_valid(atoms, Value) ->
+    is_list(Value) andalso lists:all(fun is_atom/1, Value);
 is_valid(tls, none) ->
     true;
 is_valid(tls, #{certfile := _, keyfile := _, cacertfile := _} = Value) ->
@@ -270,6 +287,8 @@ wanted(overlay) ->
         partisan_kinds:known()
     ]);
 wanted(seeds) -> "a list of peers (partisan_peer:new/3)";
+wanted(reachable) -> "applications, or a list of registered names";
+wanted(atoms) -> "a list of atoms such as [my_module]";
 wanted(tls) -> "none or #{certfile, keyfile, cacertfile => files, server_name => a binary}";
 wanted(channels) -> "a list of channels such as #{name => gossip, parallelism => 1}".
 

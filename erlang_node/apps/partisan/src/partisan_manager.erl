@@ -298,7 +298,7 @@ effect(dissolved, #state{timers = Timers, subscribers = Subscribers} = S) ->
     _ = erlang:send_after(?DISSOLVED_MS, self(), abandon_links),
     {[], S#state{timers = #{}, leaving = left}};
 effect({deliver, {Destination, Message}}, S) ->
-    ok = partisan:deliver(Destination, Message, overlay),
+    ok = partisan:deliver(none, Destination, Message, overlay),
     {[], S}.
 
 %% A ping comes back as it was; what was not asked for, or is not what was asked last, is no answer.

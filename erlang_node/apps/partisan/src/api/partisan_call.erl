@@ -4,12 +4,18 @@
 %%% late ends with it, and is never taken for the answer to a later call. One there makes an
 %%% ordinary `gen_server:call' to the server and sends back how it ended. Request and answer are
 %%% acknowledged ({@link partisan_acks}) unless `ack' is false, so that a broken connection loses
-%%% neither; a lost or restarted node ends the call ({@link partisan_remote}).
+%%% neither; a lost or restarted node ends the call ({@link partisan_remote}). When the caller ends,
+%%% or waits no longer, the server's node is sent a cancellation, and gives up its part.
 -module(partisan_call).
 
 -export([call/4]).
+-export([execute/4]).
 -export([cast/3]).
+%% For partisan_via.
+-export([start/4]).
+-export([abandon/1]).
 %% For partisan_remote, on the node of the server.
+-export([is_request/1]).
 -export([serve/1]).
 -export([refuse/2]).
 
@@ -20,34 +26,43 @@
     ttl => non_neg_integer(),
     ack => boolean()
 }.
+%% A process, or a function, whose arguments are the request.
+-type callee() :: partisan_ref:destination() | {execute, module(), Function :: atom()}.
 -type request() :: #{
     reply_to := partisan_ref:t(),
-    destination := partisan_ref:destination(),
+    destination := callee(),
     request := term(),
     timeout := timeout(),
     % For the answer.
     options := options()
 }.
--export_type([options/0, request/0]).
+-export_type([options/0, callee/0, request/0]).
 
 %% How long an answer is kept for a node that does not take it, when the caller waits for ever.
 -define(ANSWER_TIMEOUT, 60000).
+%% How long a cancellation is sent again: then the node is lost, and the call with it.
+-define(CANCEL_TIMEOUT, 60000).
 
 %% @doc Calls a server and waits for its answer. Exits as `gen_server:call/3' does.
 -spec call(partisan_ref:target(), Request :: term(), timeout(), options()) -> Reply :: term().
 call(Target, Request, Timeout, Options) ->
     Origin = {partisan, call, [Target, Request, Timeout]},
-    case partisan_ref:address(Target) of
-        {Node, Destination} ->
-            case partisan:node() of
-                Node ->
-                    case local(Destination, Request, Timeout) of
-                        {ok, Reply} -> Reply;
-                        {exit, Reason} -> exit({Reason, Origin})
-                    end;
-                _Other ->
-                    remote(Node, Destination, Request, Timeout, Options, Origin)
-            end
+    {Node, Destination} = partisan_ref:address(Target),
+    case partisan:node() of
+        Node -> result(local(Destination, Request, Timeout), Origin);
+        _Other -> remote(Node, Destination, Request, Timeout, Options, Origin)
+    end.
+
+%% @doc Has a node execute a function of a module that its `remote_execution' lists. Exits with
+%% `{{not_allowed, Module}, _}' where it does not.
+-spec execute(partisan_peer:name(), {module(), Function :: atom()}, [term()], timeout()) ->
+    Result :: term().
+execute(Node, {Module, Function}, Arguments, Timeout) ->
+    Origin = {partisan, execute, [Node, Module, Function, Arguments, Timeout]},
+    Callee = {execute, Module, Function},
+    case partisan:node() of
+        Node -> result(local(Callee, Arguments, Timeout), Origin);
+        _Other -> remote(Node, Callee, Arguments, Timeout, #{}, Origin)
     end.
 
 %% @doc Sends a server a request without an answer.
@@ -56,74 +71,139 @@ call(Target, Request, Timeout, Options) ->
 cast(Target, Request, Options) ->
     partisan:forward(Target, {'$gen_cast', Request}, Options).
 
+%% @doc Is this a call that can be served, whoever has sent it?
+-spec is_request(term()) -> boolean().
+is_request(#{
+    reply_to := {partisan_ref, Node, Life, process, Identity},
+    destination := _,
+    request := _,
+    timeout := Timeout,
+    options := Options
+}) ->
+    is_binary(Node) andalso is_integer(Life) andalso is_binary(Identity) andalso
+        (Timeout =:= infinity orelse (is_integer(Timeout) andalso Timeout >= 0)) andalso
+        is_map(Options);
+is_request(_) ->
+    false.
+
 %% @doc Makes the call that another node asks for; answers with who is about it, monitored.
 -spec serve(request()) -> {pid(), reference()}.
 serve(Request) ->
     spawn_monitor(fun() ->
-        #{destination := Destination, request := Call, timeout := Timeout} = Request,
-        answer(local(Destination, Call, Timeout), Request)
+        #{destination := Callee, request := Call, timeout := Timeout} = Request,
+        answer(local(Callee, Call, Timeout), Request)
     end).
 
-%% @doc Tells the caller that the call will not be made.
--spec refuse(request(), Reason :: term()) -> {pid(), reference()}.
-refuse(Request, Reason) ->
-    spawn_monitor(fun() -> answer({exit, Reason}, Request) end).
+%% @doc Tells the caller that the call will not be made. Neither starts a process nor waits, since
+%% there are too many calls already: where there is no room for that either, the caller's time ends
+%% the call.
+-spec refuse(request(), Reason :: term()) -> ok.
+refuse(#{reply_to := Caller} = Request, Reason) ->
+    {Node, Destination} = partisan_ref:address(Caller),
+    Refusal = {partisan_reply, {exit, Reason}},
+    Options = (answer_options(Request))#{on_busy => error, await_route => false},
+    case send(Node, Destination, Refusal, Options) of
+        ok ->
+            ok;
+        {error, _} ->
+            _ = send(Node, Destination, Refusal, Options#{on_busy => drop, ack => false}),
+            ok
+    end.
 
 %% Internals: the caller's node.
 
-remote(Node, Destination, Request, Timeout, Options, Origin) ->
-    Caller = self(),
-    Key = maps:get(partition_key, Options, Caller),
-    Given = (maps:with([channel, ttl, ack], Options))#{partition_key => Key},
-    {Proxy, Monitor} = spawn_monitor(fun() ->
-        _ = monitor(process, Caller),
-        ok = partisan_remote:monitor_node(Node, self()),
-        Call = #{
-            reply_to => partisan_ref:of_local(self()),
-            destination => Destination,
-            request => Request,
-            timeout => Timeout,
-            options => Given#{partition_key := erlang:phash2(Key, 1 bsl 32)}
-        },
-        ask(Node, Call, Given#{timeout => Timeout})
-    end),
+%% @doc Starts a call, whose process ends with `{partisan_call, Reply}' or the reason why there is
+%% none.
+-spec start(partisan_ref:target(), Request :: term(), timeout(), options()) ->
+    {pid(), Monitor :: reference()}.
+start(Target, Request, Timeout, Options) ->
+    {Node, Destination} = partisan_ref:address(Target),
+    start(Node, Destination, Request, Timeout, Options).
+
+%% @doc The answer of that call is no longer wanted.
+-spec abandon(pid()) -> ok.
+abandon(Proxy) ->
+    Proxy ! {?MODULE, abandon},
+    ok.
+
+result({ok, Reply}, _Origin) -> Reply;
+result({exit, Reason}, Origin) -> exit({Reason, Origin}).
+
+remote(Node, Callee, Request, Timeout, Options, Origin) ->
+    {Proxy, Monitor} = start(Node, Callee, Request, Timeout, Options),
     receive
         {'DOWN', Monitor, process, Proxy, {?MODULE, Reply}} -> Reply;
         {'DOWN', Monitor, process, Proxy, Reason} -> exit({Reason, Origin})
     after Timeout ->
         true = demonitor(Monitor, [flush]),
-        true = exit(Proxy, kill),
+        ok = abandon(Proxy),
         exit({timeout, Origin})
     end.
 
--spec ask(partisan_peer:name(), request(), partisan_transport:options()) -> no_return().
-ask(Node, Call, Options) ->
-    Message = {partisan_remote, partisan:node(), partisan:incarnation(), {call, Call}},
-    case send(Node, partisan_remote, Message, Options) of
-        ok -> await(Node);
-        {error, Reason} -> exit(Reason)
-    end.
+start(Node, Callee, Request, Timeout, Options) ->
+    Caller = self(),
+    Key = maps:get(partition_key, Options, Caller),
+    Given = (maps:with([channel, ttl, ack], Options))#{partition_key => Key},
+    spawn_monitor(fun() ->
+        _ = monitor(process, Caller),
+        ok = partisan_remote:monitor_node(Node, self()),
+        Call = #{
+            reply_to => partisan_ref:for_answer(),
+            destination => Callee,
+            request => Request,
+            timeout => Timeout,
+            options => Given#{partition_key := erlang:phash2(Key, 1 bsl 32)}
+        },
+        case say(Node, {call, Call}, Given#{timeout => Timeout}) of
+            ok -> await(Node, Call, Given);
+            {error, Reason} -> exit(Reason)
+        end
+    end).
 
--spec await(partisan_peer:name()) -> no_return().
-await(Node) ->
+-spec await(partisan_peer:name(), request(), partisan_transport:options()) -> no_return().
+await(Node, Call, Options) ->
     receive
         {partisan_reply, {ok, Reply}} -> exit({?MODULE, Reply});
         {partisan_reply, {exit, Reason}} -> exit(Reason);
-        {partisan, {acknowledged, ?MODULE, ok}} -> await(Node);
+        {partisan, {acknowledged, ?MODULE, ok}} -> await(Node, Call, Options);
         {partisan, {acknowledged, ?MODULE, {error, timeout}}} -> exit(timeout);
         {partisan, {acknowledged, ?MODULE, {error, _}}} -> exit({nodedown, Node});
         {nodedown, Node} -> exit({nodedown, Node});
+        {?MODULE, abandon} -> cancel(Node, Call, Options);
         % The caller.
-        {'DOWN', _, process, _, _} -> exit(normal)
+        {'DOWN', _, process, _, _} -> cancel(Node, Call, Options)
     end.
+
+%% On the way of the call, so that it does not overtake it.
+-spec cancel(partisan_peer:name(), request(), partisan_transport:options()) -> no_return().
+cancel(Node, #{reply_to := Id}, Options) ->
+    _ = say(Node, {cancel, Id}, Options#{timeout => ?CANCEL_TIMEOUT}),
+    exit(normal).
+
+say(Node, Body, Options) ->
+    Message = {partisan_remote, partisan:node(), partisan:incarnation(), Body},
+    send(Node, partisan_remote, Message, Options).
 
 %% Internals: the server's node.
 
+local({execute, Module, Function}, Arguments, _Timeout) ->
+    case partisan_reach:may_execute(Module) of
+        true ->
+            try
+                {ok, apply(Module, Function, Arguments)}
+            catch
+                exit:Reason -> {exit, Reason};
+                error:Reason:Stacktrace -> {exit, {Reason, Stacktrace}};
+                throw:Thrown -> {exit, {nocatch, Thrown}}
+            end;
+        false ->
+            {exit, {not_allowed, Module}}
+    end;
 local(Destination, Request, Timeout) ->
-    case partisan_ref:find(Destination) of
-        undefined ->
+    case partisan_reach:find(Destination) of
+        {error, _} ->
             {exit, noproc};
-        Pid ->
+        {ok, Pid} ->
             try
                 {ok, gen_server:call(Pid, Request, Timeout)}
             catch
@@ -134,9 +214,9 @@ local(Destination, Request, Timeout) ->
 answer({exit, timeout}, _Request) ->
     % The caller knows by itself.
     ok;
-answer(Outcome, #{reply_to := Caller, timeout := Timeout, options := Options0}) ->
+answer(Outcome, #{reply_to := Caller} = Request) ->
     {Node, Destination} = partisan_ref:address(Caller),
-    Options = Options0#{timeout => min(Timeout, ?ANSWER_TIMEOUT)},
+    Options = answer_options(Request),
     case send(Node, Destination, {partisan_reply, Outcome}, Options) of
         ok ->
             ok;
@@ -145,6 +225,9 @@ answer(Outcome, #{reply_to := Caller, timeout := Timeout, options := Options0}) 
             _ = send(Node, Destination, {partisan_reply, {exit, Reason}}, Options),
             ok
     end.
+
+answer_options(#{timeout := Timeout, options := Options}) ->
+    Options#{timeout => min(Timeout, ?ANSWER_TIMEOUT)}.
 
 %% Internals.
 
@@ -155,10 +238,10 @@ send(Node, Destination, Message, #{ack := false} = Options) ->
             % There a call would replace another one that waits.
             case partisan_channel:is_monotonic(Channel) of
                 true -> {error, {monotonic_channel, Name}};
-                false -> partisan:forward(Node, Destination, Message, Options)
+                false -> partisan:transmit(Node, Destination, Message, Options)
             end;
         error ->
             {error, {unknown_channel, Name}}
     end;
 send(Node, Destination, Message, Options) ->
-    partisan:forward(Node, Destination, Message, Options#{ack => {notify, ?MODULE}}).
+    partisan:transmit(Node, Destination, Message, Options#{ack => {notify, ?MODULE}}).

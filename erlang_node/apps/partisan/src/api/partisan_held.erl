@@ -152,12 +152,10 @@ without(Node, Incarnation, Id, Ids, Holders) ->
         Others -> Holders#{Node := {Incarnation, Others}}
     end.
 
-%% Where there is no such process the monitor fires at once with `noproc', as it does for a name
-%% that nobody has.
-process_of(Name) when is_atom(Name) ->
-    Name;
+%% Where there is no such process, or none that is offered, the monitor fires at once with `noproc',
+%% as it does for a name that is not registered.
 process_of(Destination) ->
-    case partisan_ref:find(Destination) of
-        undefined -> '$partisan_no_process';
-        Pid -> Pid
+    case partisan_reach:find(Destination) of
+        {ok, Pid} -> Pid;
+        {error, _} -> '$partisan_no_process'
     end.

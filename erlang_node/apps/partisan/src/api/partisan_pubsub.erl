@@ -215,7 +215,7 @@ effect({deliver, Topic, Message}, #state{subscribers = Subscribers} = State) ->
     State.
 
 send(Node, Message, Options) ->
-    partisan:forward(Node, ?MODULE, envelope(Message), Options#{partition_key => ?MODULE}).
+    partisan:transmit(Node, ?MODULE, envelope(Message), Options#{partition_key => ?MODULE}).
 
 envelope(Message) ->
     {?MODULE, partisan:node(), Message}.

@@ -7,16 +7,24 @@
 %%% process, never to another one.
 %%%
 %%% ```
-%%% {partisan_ref, <<"ads-3">>, 1795224000123456, process, <<131, 88, ...>>}
+%%% {partisan_ref, <<"ads-3">>, 1795224000123456, process, <<1, Signature:16/binary, 131, 88, ...>>}
 %%% '''
+%%%
+%%% The bytes are signed by the node: only a reference that it has made leads to a process, and the
+%%% first byte says whether that process is offered to other nodes ({@link partisan_reach}), which
+%%% was decided when the reference was made, so that no message has to ask again. The signature is
+%%% half of a SHA-256 hash, which cannot be extended to that of longer bytes.
 -module(partisan_ref).
 
+-export([init/0]).
 -export([of_local/1]).
+-export([for_answer/0]).
 -export([peer_name/1]).
 -export([to_local/1]).
 %% Where a message goes.
 -export([address/1]).
 -export([find/1]).
+-export([offered/1]).
 -export([label/1]).
 
 -type kind() :: process | reference.
@@ -31,12 +39,29 @@
 
 -export_type([t/0, target/0, destination/0]).
 
+-define(KEY, ?MODULE).
+-define(KEY_BYTES, 32).
+-define(SIGNATURE_BYTES, 16).
+
+%% @doc Draws the key that references are signed with, once in the life of the emulator.
+-spec init() -> ok.
+init() ->
+    case persistent_term:get(?KEY, none) of
+        none -> persistent_term:put(?KEY, crypto:strong_rand_bytes(?KEY_BYTES));
+        _Key -> ok
+    end.
+
 %% @doc The reference to a process, or an Erlang reference, of this node.
 -spec of_local(pid() | reference()) -> t().
 of_local(Pid) when is_pid(Pid), node(Pid) =:= node() ->
-    make(process, Pid);
+    make(process, partisan_reach:is_offered(Pid), Pid);
 of_local(Reference) when is_reference(Reference) ->
-    make(reference, Reference).
+    make(reference, false, Reference).
+
+%% @doc The reference by which the calling process, of whatever application, is to be answered.
+-spec for_answer() -> t().
+for_answer() ->
+    make(process, true, self()).
 
 %% @doc The node that a reference belongs to.
 -spec peer_name(t()) -> partisan_peer:name().
@@ -47,8 +72,13 @@ peer_name({partisan_ref, Node, _, _, _}) ->
 -spec to_local(t()) -> {ok, pid() | reference()} | error.
 to_local({partisan_ref, Node, Incarnation, Kind, Identity}) ->
     case partisan_config:get(name) of
-        Node -> decode(Kind, Incarnation, Identity);
-        _ -> error
+        Node ->
+            case decode(Kind, Incarnation, Identity) of
+                {ok, Local, _IsOffered} -> {ok, Local};
+                error -> error
+            end;
+        _ ->
+            error
     end.
 
 %% Where a message goes.
@@ -66,14 +96,28 @@ address({Name, Node}) when is_atom(Name), is_binary(Node) ->
 %% sense means nobody.
 -spec find(destination()) -> pid() | undefined.
 find(Name) when is_atom(Name) ->
-    whereis(Name);
+    case whereis(Name) of
+        Pid when is_pid(Pid) -> Pid;
+        _ -> undefined
+    end;
 find({process, Incarnation, Identity}) ->
     case decode(process, Incarnation, Identity) of
-        {ok, Pid} -> Pid;
+        {ok, Pid, _IsOffered} -> Pid;
         error -> undefined
     end;
 find(_) ->
     undefined.
+
+%% @doc The process that a reference means, if other nodes may send to it.
+-spec offered(destination()) -> {ok, pid()} | {error, no_process | unreachable}.
+offered({process, Incarnation, Identity}) ->
+    case decode(process, Incarnation, Identity) of
+        {ok, Pid, true} -> {ok, Pid};
+        {ok, _Pid, false} -> {error, unreachable};
+        error -> {error, no_process}
+    end;
+offered(_) ->
+    {error, no_process}.
 
 %% @doc A text that tells destinations apart, for those who pass messages on.
 -spec label(destination()) -> binary().
@@ -82,22 +126,27 @@ label({process, _Incarnation, Identity}) -> Identity.
 
 %% Internals.
 
-make(Kind, Local) ->
-    {partisan_ref, partisan_config:get(name), partisan_config:get(incarnation), Kind,
-        term_to_binary(Local)}.
+make(Kind, IsOffered, Local) ->
+    Offered = byte(IsOffered),
+    Bytes = term_to_binary(Local),
+    Identity = <<Offered, (signature(Offered, Bytes))/binary, Bytes/binary>>,
+    {partisan_ref, partisan_config:get(name), partisan_config:get(incarnation), Kind, Identity}.
 
-decode(Kind, Incarnation, Identity) when is_binary(Identity) ->
-    case partisan_config:get(incarnation) of
-        Incarnation ->
-            try binary_to_term(Identity, [safe]) of
-                Pid when Kind =:= process, is_pid(Pid), node(Pid) =:= node() -> {ok, Pid};
-                Ref when Kind =:= reference, is_reference(Ref) -> {ok, Ref};
-                _ -> error
-            catch
-                error:badarg -> error
-            end;
-        _Another ->
-            error
+decode(Kind, Incarnation, <<Offered, Signature:?SIGNATURE_BYTES/binary, Bytes/binary>>) ->
+    IsOurs =
+        partisan_config:get(incarnation) =:= Incarnation andalso
+            crypto:hash_equals(Signature, signature(Offered, Bytes)),
+    case IsOurs andalso binary_to_term(Bytes) of
+        Pid when Kind =:= process, is_pid(Pid) -> {ok, Pid, Offered =:= byte(true)};
+        Ref when Kind =:= reference, is_reference(Ref) -> {ok, Ref, Offered =:= byte(true)};
+        _ -> error
     end;
 decode(_Kind, _Incarnation, _Identity) ->
     error.
+
+signature(Offered, Bytes) ->
+    Hash = crypto:hash(sha256, [persistent_term:get(?KEY), Offered, Bytes]),
+    binary:part(Hash, 0, ?SIGNATURE_BYTES).
+
+byte(false) -> 0;
+byte(true) -> 1.

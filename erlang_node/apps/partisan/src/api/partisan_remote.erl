@@ -9,8 +9,9 @@
 %%%
 %%% == Bounds ==
 %%% 100,000 monitors from here and as many held here by others; 10,000 calls of other nodes at a
-%%% time. Beyond, monitors fail with `system_limit' and so do the calls. A call occupies its place
-%%% until the server answers or ends, its time is over, or its node is lost.
+%%% time, and no more than a quarter of the processes that the emulator allows. Beyond, monitors fail
+%%% with `system_limit' and so do the calls. A call occupies its place until the server answers or
+%%% ends, its caller ends or no longer waits, or its node is lost.
 -module(partisan_remote).
 
 -behaviour(gen_server).
@@ -45,15 +46,18 @@
     | tell_monitors
     % Alive, with the digest of what the sender holds here, and whether to answer.
     | {alive, Digest :: non_neg_integer(), Answer :: boolean()}
-    | {call, partisan_call:request()}.
+    | {call, partisan_call:request()}
+    % The call that was to be answered there is no longer waited for.
+    | {cancel, partisan_ref:t()}.
 
 -record(state, {
     self :: {name(), partisan_peer:incarnation()},
     wanted = partisan_wanted:new() :: partisan_wanted:t(),
     held = partisan_held:new() :: partisan_held:t(),
-    % Who is about the calls of other nodes.
-    calls = #{} :: #{reference() => name()},
-    callers = #{} :: #{name() => #{reference() => pid()}},
+    % Who is about the calls of other nodes, and the calls by where their answers go.
+    max_calls :: pos_integer(),
+    calls = #{} :: #{reference() => {name(), partisan_ref:t()}},
+    callers = #{} :: #{name() => #{partisan_ref:t() => pid()}},
     watch :: partisan_watch:t(),
     retries = #{} :: #{name() => true}
 }).
@@ -103,6 +107,7 @@ init([]) ->
     _ = erlang:send_after(Interval, self(), tick),
     {ok, #state{
         self = {partisan_config:get(name), partisan_config:get(incarnation)},
+        max_calls = min(?MAX_CALLS, erlang:system_info(process_limit) div 4),
         watch = partisan_watch:new(Interval)
     }}.
 
@@ -151,6 +156,9 @@ handle_info({?MODULE, Node, Incarnation, Body}, State0) when
     {noreply, said(Body, Node, Incarnation, State)};
 handle_info({'DOWN', Monitor, process, Pid, Reason}, State) ->
     {noreply, ended(Monitor, Pid, Reason, State)};
+handle_info({partisan, {acknowledged, partisan_call, _}}, State) ->
+    % A refused call: its caller knows by now, or its time is over.
+    {noreply, State};
 handle_info({partisan, {_UpOrDown, Node}}, #state{watch = Watch0} = State) ->
     {Watch, Actions} = partisan_watch:suspect(Node, now_ms(), Watch0),
     % When its time is over it shall not have to wait for the next tick.
@@ -175,16 +183,17 @@ handle_info(Unknown, State) ->
 %% Internals: what other nodes say.
 
 -spec said(body(), name(), partisan_peer:incarnation(), #state{}) -> #state{}.
-said({call, Request}, Node, Incarnation, #state{calls = Calls, callers = Callers} = State) ->
-    {Pid, Monitor} =
-        case map_size(Calls) < ?MAX_CALLS of
-            true -> partisan_call:serve(Request);
-            false -> partisan_call:refuse(Request, system_limit)
-        end,
-    Theirs = maps:get(Node, Callers, #{}),
-    watch_present(Node, Incarnation, State#state{
-        calls = Calls#{Monitor => Node}, callers = Callers#{Node => Theirs#{Monitor => Pid}}
-    });
+said({call, Request}, Node, Incarnation, State) ->
+    case partisan_call:is_request(Request) of
+        true -> called(Request, Node, Incarnation, State);
+        false -> State
+    end;
+said({cancel, Id}, Node, _Incarnation, #state{callers = Callers} = State) ->
+    case Callers of
+        #{Node := #{Id := Pid}} -> true = exit(Pid, kill);
+        #{} -> true
+    end,
+    State;
 said({monitor, Id, Destination}, Node, Incarnation, #state{held = Held0} = State) ->
     case partisan_held:add(Node, Incarnation, Id, Destination, Held0) of
         {ok, Held} -> watch_present(Node, Incarnation, State#state{held = Held});
@@ -207,7 +216,9 @@ said(tell_monitors, Node, _Incarnation, #state{wanted = Wanted} = State) ->
     There = partisan_wanted:at(Node, Wanted),
     Mine = maps:map(fun(_Id, {_, Destination}) -> Destination end, There),
     say(Node, {monitors, Mine}, State);
-said({alive, Digest, Answer}, Node, Incarnation, #state{held = Held} = State0) ->
+said({alive, Digest, Answer}, Node, Incarnation, #state{held = Held} = State0) when
+    is_boolean(Answer)
+->
     State =
         case Answer of
             true -> say(Node, {alive, digest_at(Node, State0), false}, State0);
@@ -219,6 +230,27 @@ said({alive, Digest, Answer}, Node, Incarnation, #state{held = Held} = State0) -
     end;
 said(_Unknown, _Node, _Incarnation, State) ->
     State.
+
+%% Nothing of a call that is refused may cost what there is too much of: a flood of them is served as
+%% far as there are places, and refused from then on.
+called(#{reply_to := Id} = Request, Node, Incarnation, State) ->
+    #state{calls = Calls, callers = Callers, max_calls = Max} = State,
+    try map_size(Calls) < Max andalso partisan_call:serve(Request) of
+        {Pid, Monitor} ->
+            Theirs = maps:get(Node, Callers, #{}),
+            watch_present(Node, Incarnation, State#state{
+                calls = Calls#{Monitor => {Node, Id}},
+                callers = Callers#{Node => Theirs#{Id => Pid}}
+            });
+        false ->
+            ok = partisan_call:refuse(Request, system_limit),
+            State
+    catch
+        % The emulator has no process left.
+        error:system_limit ->
+            ok = partisan_call:refuse(Request, system_limit),
+            State
+    end.
 
 %% Internals: what ends here.
 
@@ -242,9 +274,9 @@ ended(Monitor, Pid, Reason, #state{calls = Calls, held = Held0, wanted = Wanted}
     end.
 
 answered(Monitor, #state{calls = Calls0, callers = Callers} = State) ->
-    {Node, Calls} = maps:take(Monitor, Calls0),
+    {{Node, Id}, Calls} = maps:take(Monitor, Calls0),
     unwatch(Node, State#state{
-        calls = Calls, callers = partisan_wanted:without(Node, Monitor, Callers)
+        calls = Calls, callers = partisan_wanted:without(Node, Id, Callers)
     }).
 
 %% Internals: the monitors of this node's processes.
@@ -338,7 +370,7 @@ say(Node, Body, _Key, #state{self = {Node, Incarnation}} = State) ->
     State;
 say(Node, Body, Key, #state{self = {Name, Incarnation}, retries = Retries} = State) ->
     Options = #{on_busy => drop, await_route => false, partition_key => Key, ack => false},
-    case partisan:forward(Node, ?MODULE, {?MODULE, Name, Incarnation, Body}, Options) of
+    case partisan:transmit(Node, ?MODULE, {?MODULE, Name, Incarnation, Body}, Options) of
         {error, _} when not is_map_key(Node, Retries) ->
             % What was lost will show in the digests.
             _ = erlang:send_after(?RETRY, self(), {retry, Node}),

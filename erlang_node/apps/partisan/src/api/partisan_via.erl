@@ -4,6 +4,9 @@
 %%% on, and, where that is a call, the answer back. It ends with the message, with the process that
 %%% asked for it, or when nothing comes for a while; so the pid is good for what OTP does at once,
 %%% and for nothing else. Whether the process exists elsewhere is known only when it answers.
+%%%
+%%% How long a caller waits is known to the caller alone. It monitors the process while it does, so
+%%% the call is abandoned when it no longer does.
 -module(partisan_via).
 
 -export([whereis_name/1]).
@@ -13,6 +16,8 @@
 
 %% How long the message may take, in milliseconds. OTP sends it at once.
 -define(PATIENCE, 5000).
+%% How often to check whether the caller still waits, in milliseconds.
+-define(CHECK, 1000).
 
 %% @doc The process, or for another node's process, one that passes one message on to it.
 -spec whereis_name(partisan_ref:target()) -> pid() | undefined.
@@ -72,11 +77,8 @@ sent({error, _}, Target, Message) -> exit({badarg, {Target, Message}}).
 pass_on(Target, Asker, Monitor) ->
     receive
         {'$gen_call', From, Request} ->
-            try partisan:call(Target, Request, infinity, #{partition_key => Asker}) of
-                Reply -> gen_server:reply(From, Reply)
-            catch
-                exit:{Reason, {partisan, call, _}} -> exit(Reason)
-            end;
+            Call = partisan_call:start(Target, Request, infinity, #{partition_key => Asker}),
+            await(Call, From);
         {'DOWN', Monitor, process, Asker, _} ->
             ok;
         Message ->
@@ -84,4 +86,16 @@ pass_on(Target, Asker, Monitor) ->
             _ = partisan:forward(Target, Message, #{partition_key => Asker}),
             ok
     after ?PATIENCE -> ok
+    end.
+
+await({Proxy, Call} = Started, {Caller, _} = From) ->
+    receive
+        {'DOWN', Call, process, Proxy, {partisan_call, Reply}} -> gen_server:reply(From, Reply);
+        {'DOWN', Call, process, Proxy, Reason} -> exit(Reason)
+    after ?CHECK ->
+        {monitored_by, Waiting} = process_info(self(), monitored_by),
+        case lists:member(Caller, Waiting) of
+            true -> await(Started, From);
+            false -> partisan_call:abandon(Proxy)
+        end
     end.

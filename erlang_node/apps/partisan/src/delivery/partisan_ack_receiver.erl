@@ -224,8 +224,8 @@ is_full(Destination) ->
 
 deliver(_Stream, skip, Labels) ->
     Labels;
-deliver(_Stream, {message, {plain, Destination, Message}}, Labels) ->
-    ok = deliver_all([{Destination, Message}]),
+deliver({Sender, _, _}, {message, {plain, Destination, Message}}, Labels) ->
+    ok = partisan:deliver(Sender, Destination, Message, default),
     Labels;
 deliver({Sender, Life, _}, {message, {causal, Label, Stamp, Destination, Message}}, Labels0) ->
     Sent = {Destination, Message},
@@ -238,7 +238,7 @@ deliver_all(Messages) ->
         fun
             % What takes the place of a message that was given up.
             ({undefined, skip}) -> ok;
-            ({Destination, Message}) -> ok = partisan:deliver(Destination, Message, default)
+            ({Destination, Message}) -> ok = partisan:deliver(none, Destination, Message, default)
         end,
         Messages
     ).

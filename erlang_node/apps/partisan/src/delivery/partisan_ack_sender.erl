@@ -18,6 +18,7 @@
 -export([missing/4]).
 -export([refused/5]).
 -export([restarted/3]).
+-export([leads_to/3]).
 -export([tick/1]).
 -export([wake_at/1]).
 
@@ -186,6 +187,14 @@ restarted(Stream, Labels, S) ->
             );
         none ->
             {S, Labels}
+    end.
+
+%% @doc Does this stream lead to that node?
+-spec leads_to(partisan_ack_stream:id(), partisan_peer:name(), t()) -> boolean().
+leads_to(Stream, Node, #sender{paths = Paths}) ->
+    case Paths of
+        #{Stream := {Node, _, _}} -> true;
+        #{} -> false
     end.
 
 %% @doc Tells those whose time is over, and transmits again where that is due.

@@ -146,29 +146,17 @@ handle_cast(Unknown, State) ->
     ok = partisan_stray:cast(Unknown),
     next(State).
 
--spec handle_info(partisan_ack_stream:msg() | term(), #state{}) -> {noreply, #state{}, timeout()}.
-handle_info({open, {Node, _, _} = Stream, ReplyTo}, State) ->
-    #state{receiver = Receiver, sender = Sender, labels = Labels} = State,
-    Opened = partisan_ack_receiver:opened(Stream, ReplyTo, Labels, Receiver),
-    received(Opened, State#state{sender = partisan_ack_sender:reachable(Node, Sender)});
+-spec handle_info(term(), #state{}) -> {noreply, #state{}, timeout()}.
+handle_info({?MODULE, Origin, Message}, State) ->
+    case is_of(Origin, Message, State) of
+        true -> heard(Message, State);
+        % Of a stream that has ended, or of another member's.
+        false -> next(State)
+    end;
 handle_info({partisan, {neighbour_up, Node}}, #state{sender = Sender} = State) ->
     next(State#state{sender = partisan_ack_sender:reachable(Node, Sender)});
 handle_info({partisan, {neighbour_down, _}}, State) ->
     next(State);
-handle_info({data, Stream, Number, Arrival, ReplyTo}, State) ->
-    #state{receiver = Receiver, labels = Labels} = State,
-    Taken = partisan_ack_receiver:arrived(Stream, Number, Arrival, ReplyTo, Labels, Receiver),
-    received(Taken, State);
-handle_info({opened, Stream, Life}, #state{sender = Sender, labels = Labels} = State) ->
-    sent(partisan_ack_sender:opened(Stream, Life, Labels, Sender), State);
-handle_info({ack, Stream, Holds}, #state{sender = Sender, labels = Labels} = State) ->
-    sent(partisan_ack_sender:acknowledged(Stream, Holds, Labels, Sender), State);
-handle_info({missing, Stream, Holds}, #state{sender = Sender, labels = Labels} = State) ->
-    sent(partisan_ack_sender:missing(Stream, Holds, Labels, Sender), State);
-handle_info({refused, Stream, Number, Why}, #state{sender = Sender, labels = Labels} = State) ->
-    sent(partisan_ack_sender:refused(Stream, Number, Why, Labels, Sender), State);
-handle_info({unknown, Stream}, #state{sender = Sender, labels = Labels} = State) ->
-    sent(partisan_ack_sender:restarted(Stream, Labels, Sender), State);
 handle_info({timeout, Tick, tick}, #state{tick = Tick, sender = Sender} = State) ->
     next(State#state{tick = none, sender = partisan_ack_sender:tick(Sender)});
 handle_info({timeout, _Older, tick}, State) ->
@@ -183,6 +171,48 @@ handle_info(Unknown, State) ->
     next(State).
 
 %% Internals.
+
+%% A member speaks for streams that it has opened, and answers on those that lead to it.
+is_of(Origin, {open, {Origin, _, _}, {Origin, _, _}}, _State) ->
+    true;
+is_of(Origin, {data, {Origin, _, _}, Number, Arrival, {Origin, _, _}}, _State) ->
+    is_integer(Number) andalso is_arrival(Arrival);
+is_of(Origin, {Answer, Stream, Number}, #state{sender = Sender}) when
+    Answer =:= opened; Answer =:= ack; Answer =:= missing
+->
+    is_integer(Number) andalso partisan_ack_sender:leads_to(Stream, Origin, Sender);
+is_of(Origin, {refused, Stream, Number, _Why}, #state{sender = Sender}) ->
+    is_integer(Number) andalso partisan_ack_sender:leads_to(Stream, Origin, Sender);
+is_of(Origin, {unknown, Stream}, #state{sender = Sender}) ->
+    partisan_ack_sender:leads_to(Stream, Origin, Sender);
+is_of(_Origin, _Message, _State) ->
+    false.
+
+is_arrival(skip) -> true;
+is_arrival(undecodable) -> true;
+is_arrival({message, {plain, _, _}}) -> true;
+is_arrival({message, {causal, _, _, _, _}}) -> true;
+is_arrival(_) -> false.
+
+-spec heard(partisan_ack_stream:msg(), #state{}) -> {noreply, #state{}, timeout()}.
+heard({open, {Node, _, _} = Stream, ReplyTo}, State) ->
+    #state{receiver = Receiver, sender = Sender, labels = Labels} = State,
+    Opened = partisan_ack_receiver:opened(Stream, ReplyTo, Labels, Receiver),
+    received(Opened, State#state{sender = partisan_ack_sender:reachable(Node, Sender)});
+heard({data, Stream, Number, Arrival, ReplyTo}, State) ->
+    #state{receiver = Receiver, labels = Labels} = State,
+    Taken = partisan_ack_receiver:arrived(Stream, Number, Arrival, ReplyTo, Labels, Receiver),
+    received(Taken, State);
+heard({opened, Stream, Life}, #state{sender = Sender, labels = Labels} = State) ->
+    sent(partisan_ack_sender:opened(Stream, Life, Labels, Sender), State);
+heard({ack, Stream, Holds}, #state{sender = Sender, labels = Labels} = State) ->
+    sent(partisan_ack_sender:acknowledged(Stream, Holds, Labels, Sender), State);
+heard({missing, Stream, Holds}, #state{sender = Sender, labels = Labels} = State) ->
+    sent(partisan_ack_sender:missing(Stream, Holds, Labels, Sender), State);
+heard({refused, Stream, Number, Why}, #state{sender = Sender, labels = Labels} = State) ->
+    sent(partisan_ack_sender:refused(Stream, Number, Why, Labels, Sender), State);
+heard({unknown, Stream}, #state{sender = Sender, labels = Labels} = State) ->
+    sent(partisan_ack_sender:restarted(Stream, Labels, Sender), State).
 
 sent({Sender, Labels}, State) ->
     next(State#state{sender = Sender, labels = Labels}).

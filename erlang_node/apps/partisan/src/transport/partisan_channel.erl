@@ -60,6 +60,7 @@
     | too_large
     | unacknowledged
     | undecodable
+    | unreachable
     | unknown_frame.
 -type totals() :: #{
     sent_messages := non_neg_integer(),

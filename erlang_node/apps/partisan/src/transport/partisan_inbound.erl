@@ -204,14 +204,14 @@ frame(Data, Inbound) ->
     % With the four bytes of the length, which the socket has taken off.
     deliver(partisan_frame:decode(Data), byte_size(Data) + 4, Inbound).
 
-deliver({message, Destination, Message}, Size, Inbound) ->
-    to(Destination, Message, Size, Inbound);
+deliver({message, Destination, Message}, Size, #inbound{peer = #{name := Origin}} = Inbound) ->
+    to(Destination, partisan_reach:route(Origin, Destination, Message), Size, Inbound);
 deliver({relay, Header, Payload}, Size, #inbound{channel = Channel, busy = Busy0} = Inbound0) ->
     {Arrived, Busy} = partisan_relay:arrived(Header, Payload, Channel, Busy0),
     Inbound = Inbound0#inbound{busy = Busy},
     case Arrived of
-        {deliver, {Destination, Message}} ->
-            to(Destination, Message, Size, Inbound);
+        {deliver, Origin, {Destination, Message}} ->
+            to(Destination, partisan_reach:route(Origin, Destination, Message), Size, Inbound);
         passed ->
             ok = partisan_channel:received(Channel, Size),
             Inbound;
@@ -221,7 +221,12 @@ deliver({relay, Header, Payload}, Size, #inbound{channel = Channel, busy = Busy0
             Inbound
     end;
 deliver({overlay, Message}, Size, #inbound{peer = Peer} = Inbound) ->
-    to(partisan_manager, {overlay, Peer, Message}, Size, Inbound);
+    Manager =
+        case whereis(partisan_manager) of
+            undefined -> {error, no_process};
+            Pid -> {ok, Pid, {overlay, Peer, Message}}
+        end,
+    to(partisan_manager, Manager, Size, Inbound);
 deliver(ping, _Size, #inbound{socket = Socket} = Inbound) ->
     % Where it fails, the loss of the connection is reported to us as well.
     _ = partisan_socket:send(Socket, partisan_frame:pong()),
@@ -230,15 +235,15 @@ deliver({error, Reason}, _Size, #inbound{channel = Channel} = Inbound) ->
     ok = partisan_channel:dropped(Channel, Reason),
     Inbound.
 
-to(Destination, Message, Size, #inbound{channel = Channel, receivers = Receivers} = Inbound) ->
+to(Destination, Route, Size, #inbound{channel = Channel, receivers = Receivers} = Inbound) ->
     ok = partisan_channel:received(Channel, Size),
-    case partisan_ref:find(Destination) of
-        undefined ->
-            ok = partisan_channel:dropped(Channel, no_process),
-            Inbound;
-        Receiver ->
+    case Route of
+        {ok, Receiver, Message} ->
             Receiver ! Message,
-            Inbound#inbound{receivers = Receivers#{Destination => Receiver}}
+            Inbound#inbound{receivers = Receivers#{Destination => Receiver}};
+        {error, Reason} ->
+            ok = partisan_channel:dropped(Channel, Reason),
+            Inbound
     end.
 
 check(Inbound) ->

@@ -64,12 +64,14 @@ new() ->
 %% @doc A relayed message has come in on the caller's connection: for this node, or to be passed on.
 -spec arrived(header(), Payload :: binary(), partisan_channel:t(), busy()) ->
     {
-        {deliver, partisan_frame:message()} | passed | {dropped, partisan_channel:drop_reason()},
+        {deliver, Source :: partisan_peer:name(), partisan_frame:message()}
+        | passed
+        | {dropped, partisan_channel:drop_reason()},
         busy()
     }.
 arrived({Target, Source, Hops, Key, Destination}, Payload, Channel, Busy) ->
     case partisan_config:get(name) of
-        Target -> {for_us(Payload), Busy};
+        Target -> {for_us(Source, Payload), Busy};
         _ when Hops =< 0 -> {{dropped, hops_exceeded}, Busy};
         _ -> pass_on({Target, Source, Hops - 1, Key, Destination}, Payload, Channel, Busy)
     end.
@@ -87,9 +89,9 @@ route(Target, #{await_route := false}) ->
 route(Target, _Options) ->
     partisan_manager:route(Target).
 
-for_us(Payload) ->
+for_us(Source, Payload) ->
     case partisan_frame:message_of(Payload) of
-        {ok, Message} -> {deliver, Message};
+        {ok, Message} -> {deliver, Source, Message};
         error -> {dropped, undecodable}
     end.
 

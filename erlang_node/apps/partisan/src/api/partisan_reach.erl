@@ -1,0 +1,151 @@
+%%% @doc Which processes of this node receive messages from the network, and which messages.
+%%%
+%%% A member of the cluster may send to what the node offers, and to nothing else:
+%%%
+%%% - *Names* that the setting `reachable' lists; by default every name of a process that an
+%%%   application of the node's own runs. Never those of the runtime, of OTP or of a supervisor:
+%%%   `init' ends the node, and a supervisor starts whatever it is asked to.
+%%% - *References* that this node has made ({@link partisan_ref}), for processes of the same kind.
+%%%   They are signed, so nobody makes one from the number of a process.
+%%% - *Modules* that `remote_execution' lists, by {@link partisan:execute/5}; none by default.
+%%%
+%%% == Services ==
+%%% The runtime's own protocols travel under the names of their processes, as they always have, but
+%%% are no messages to a name: no call of {@link partisan} sends any, and a process gets them
+%%% only with the name of the node that they came from, so none speaks for another member.
+%%%
+%%% == Messages ==
+%%% OTP's behaviours obey system messages, exits and raw calls from anywhere, whose pids would be
+%%% those of this node; and what the runtime reports to its processes is `{partisan, _}'. None of
+%%% them comes from another node.
+-module(partisan_reach).
+
+-export([init/0]).
+-export([route/3]).
+-export([find/1]).
+-export([is_offered/1]).
+-export([is_service/1]).
+-export([may_execute/1]).
+
+%% The processes by their names that have been found to be offered. A name that changes hands is
+%% looked into again.
+-define(OFFERED, ?MODULE).
+
+%% OTP's applications: in a release they lie beside all others.
+-define(OTP, [
+    asn1, common_test, compiler, crypto, debugger, dialyzer, diameter, edoc, eldap, erl_interface,
+    erts, et, eunit, ftp, inets, kernel, megaco, mnesia, observer, odbc, os_mon, parsetools,
+    public_key, reltool, runtime_tools, sasl, snmp, ssh, ssl, stdlib, syntax_tools, tftp, tools,
+    wx, xmerl
+]).
+
+-type origin() :: partisan_peer:name() | none.
+-type refusal() :: no_process | unreachable.
+-export_type([origin/0]).
+
+%% @doc Makes the table of names, owned by the caller.
+-spec init() -> ok.
+init() ->
+    ?OFFERED = ets:new(?OFFERED, [named_table, public, set, {read_concurrency, true}]),
+    partisan_ref:init().
+
+%% @doc The process that gets a message, and what it gets. The origin is the member at the other end
+%% of the connection, or the one that a relayed message names; `none' where it is not known.
+-spec route(origin(), partisan_ref:destination(), Message :: term()) ->
+    {ok, pid(), Message :: term()} | {error, refusal()}.
+route(Origin, partisan_acks, Message) ->
+    service(Origin, partisan_acks, {partisan_acks, Origin, Message});
+route(Origin, Service, {Service, Origin, _, _} = Message) when Service =:= partisan_remote ->
+    service(Origin, Service, Message);
+route(Origin, Service, {Service, Origin, _} = Message) when Service =:= partisan_pubsub ->
+    service(Origin, Service, Message);
+route(_Origin, Destination, Message) ->
+    case find(Destination) of
+        {ok, Pid} ->
+            case is_local(Message) of
+                true -> {error, unreachable};
+                false -> {ok, Pid, Message}
+            end;
+        {error, _} = Error ->
+            Error
+    end.
+
+%% @doc The process that a destination means, if it is offered.
+-spec find(partisan_ref:destination()) -> {ok, pid()} | {error, refusal()}.
+find(Name) when is_atom(Name) ->
+    case whereis(Name) of
+        undefined ->
+            {error, no_process};
+        Process ->
+            case ets:lookup(?OFFERED, Name) of
+                [{_, Process}] -> {ok, Process};
+                _ -> decide(Name, Process)
+            end
+    end;
+find(Destination) ->
+    partisan_ref:offered(Destination).
+
+%% @doc Is this a process of an application of the node's own, or of none, as in a shell?
+-spec is_offered(pid()) -> boolean().
+is_offered(Pid) ->
+    not is_system(Pid, application:get_application(Pid)) andalso not is_supervisor(Pid).
+
+%% @doc Does this name stand for a protocol of the runtime?
+-spec is_service(partisan_ref:destination()) -> boolean().
+is_service(Name) ->
+    Name =:= partisan_acks orelse Name =:= partisan_remote orelse Name =:= partisan_pubsub.
+
+%% @doc May other nodes have functions of this module executed?
+-spec may_execute(module()) -> boolean().
+may_execute(Module) ->
+    lists:member(Module, partisan_config:get(remote_execution)).
+
+%% Internals.
+
+%% A node speaks to itself without the network.
+service(Origin, Service, Message) when is_binary(Origin) ->
+    case {partisan_config:get(name), whereis(Service)} of
+        {Origin, _} -> {error, unreachable};
+        {_, undefined} -> {error, no_process};
+        {_, Pid} -> {ok, Pid, Message}
+    end;
+service(none, _Service, _Message) ->
+    {error, unreachable}.
+
+is_local({partisan, _}) -> true;
+is_local({system, _, _}) -> true;
+is_local({'EXIT', _, _}) -> true;
+is_local({'$gen_call', _, _}) -> true;
+is_local(_) -> false.
+
+decide(Name, Pid) ->
+    case is_pid(Pid) andalso is_named(Name) andalso is_offered(Pid) of
+        true ->
+            true = ets:insert(?OFFERED, {Name, Pid}),
+            {ok, Pid};
+        false ->
+            ok = partisan_refusals:tell(
+                message, "a message to ~tp is refused: this node does not offer it", [Name]
+            ),
+            {error, unreachable}
+    end.
+
+is_named(Name) ->
+    not lists:member(Name, partisan_config:get(unreachable)) andalso
+        case partisan_config:get(reachable) of
+            applications -> true;
+            Names -> lists:member(Name, Names)
+        end.
+
+is_system(_Pid, {ok, Application}) ->
+    Application =:= partisan orelse lists:member(Application, ?OTP);
+is_system(Pid, undefined) ->
+    % What the emulator starts by itself, init included, writes to `init'.
+    lists:member(Pid, [whereis(application_controller), whereis(user)]) orelse
+        process_info(Pid, group_leader) =:= {group_leader, whereis(init)}.
+
+is_supervisor(Pid) ->
+    case proc_lib:initial_call(Pid) of
+        {Module, _, _} -> Module =:= supervisor orelse Module =:= supervisor_bridge;
+        false -> false
+    end.

@@ -1,0 +1,227 @@
+%%% @doc What a member of the cluster may reach on another node, and what it may not.
+-module(partisan_reach_tests).
+-behaviour(supervisor).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-import(partisan_test_cluster, [call/4, name/1, await/1]).
+
+%% On the nodes.
+-export([init/1, start_supervisor/0]).
+
+-define(SYSTEM, [
+    init, application_controller, code_server, erl_prim_loader, kernel_sup, logger, user,
+    file_server_2, partisan_sup, partisan_listener, partisan_manager
+]).
+
+mesh_test_() ->
+    {setup, fun() -> form(#{}) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
+        [
+            {Title, {timeout, 60, fun() -> Test(Nodes) end}}
+         || {Title, Test} <- [
+                {"nobody stops the emulator", fun stopping/1},
+                {"OTP's and the runtime's names are not offered", fun system/1},
+                {"nor are supervisors", fun supervisors/1},
+                {"a reference leads to nothing of OTP's", fun references/1},
+                {"a reference is made by its node alone", fun forged/1},
+                {"no member speaks for another", fun impersonation/1},
+                {"what OTP obeys from anywhere does not come from elsewhere", fun local/1},
+                {"nothing is executed, unless its module is allowed", fun execution/1}
+            ]
+        ]
+    end}.
+
+%% Two clients of one server: what is relayed is held to the same.
+star_test_() ->
+    Star = #{overlay => {client_server, #{servers => [<<"node-1">>]}}},
+    {setup, fun() -> form(Star) end, fun partisan_test_cluster:stop/1, fun([_, A, B]) ->
+        {"through others too", {timeout, 60, fun() ->
+            ok = stop_by(A, B, #{}),
+            ok = stop_by(A, B, #{ack => true}),
+            works(A, B)
+        end}}
+    end}.
+
+settings_test_() ->
+    Settings = #{reachable => [sink, hidden], unreachable => [hidden], remote_execution => [lists]},
+    {setup, fun() -> form(Settings) end, fun partisan_test_cluster:stop/1, fun([A, B, _]) ->
+        [
+            {"only the names of the setting", {timeout, 60, fun() ->
+                ok = call(B, partisan_test_sink, start, [hidden]),
+                ok = call(B, partisan_test_sink, start, [other]),
+                ?assertEqual({error, unreachable}, call(B, partisan_reach, find, [hidden])),
+                ?assertEqual({error, unreachable}, call(B, partisan_reach, find, [other])),
+                works(A, B)
+            end}},
+            {"only the modules of the setting", {timeout, 60, fun() ->
+                ?assertEqual(6, call(A, partisan, execute, [name(B), lists, sum, [[1, 2, 3]]])),
+                ?assertEqual(6, call(B, partisan, execute, [name(B), lists, sum, [[1, 2, 3]]])),
+                ?assertMatch({function_clause, _}, refusal(A, B, lists, sum, [none])),
+                ?assertEqual({not_allowed, erlang}, refusal(A, B, erlang, halt, []))
+            end}}
+        ]
+    end}.
+
+stopping([A, B, _]) ->
+    ok = stop_by(A, B, #{}),
+    ok = stop_by(A, B, #{ack => true}),
+    ok = call(A, partisan, broadcast, [init, {stop, stop}]),
+    ok = call(A, partisan, cast, [{init, name(B)}, {stop, stop}]),
+    works(A, B).
+
+stop_by(A, B, Options) ->
+    call(A, partisan, forward, [name(B), init, {stop, stop}, Options]).
+
+system([A, B, _]) ->
+    [
+        begin
+            ok = call(A, partisan, forward, [name(B), Name, stray]),
+            ?assertMatch({Name, {noproc, _}}, {Name, exit_of(A, [{Name, name(B)}, stray])}),
+            ?assertEqual({Name, noproc}, {Name, down(A, {Name, name(B)})})
+        end
+     || Name <- ?SYSTEM
+    ],
+    ok = await(fun() -> dropped(B) >= length(?SYSTEM) end),
+    works(A, B).
+
+supervisors([A, B, _]) ->
+    {ok, _} = call(B, ?MODULE, start_supervisor, []),
+    Child = #{id => child, start => {erlang, halt, []}},
+    ?assertMatch({noproc, _}, exit_of(A, [{?MODULE, name(B)}, {start_child, Child}])),
+    works(A, B).
+
+references([A, B, _]) ->
+    Init = call(B, partisan, ref, [call(B, erlang, whereis, [init])]),
+    ok = call(A, partisan, forward, [Init, {stop, stop}]),
+    ok = call(A, partisan, forward, [Init, {stop, stop}, #{ack => true}]),
+    ?assertMatch({noproc, _}, exit_of(A, [Init, stray])),
+    ?assertEqual(noproc, down(A, Init)),
+    works(A, B),
+    % For its own node it is as good as any.
+    ?assertMatch({ok, _}, call(B, partisan_ref, to_local, [Init])).
+
+forged([A, B, _]) ->
+    Made = call(B, partisan, ref, [call(B, erlang, whereis, [init])]),
+    <<Kept, Signature:16/binary, Pid/binary>> = element(5, Made),
+    Identities = [
+        Pid,
+        <<1, Signature/binary, Pid/binary>>,
+        <<1, 0:128, Pid/binary>>,
+        <<Kept, Signature/binary, Pid/binary, 0>>,
+        <<>>
+    ],
+    [
+        ok = call(A, partisan, forward, [setelement(5, Made, Identity), {stop, stop}])
+     || Identity <- Identities
+    ],
+    works(A, B).
+
+%% What B hears over its link to A, it hears from A.
+impersonation([A, B, C]) ->
+    #{host := Host} = partisan_test_cluster:peer(C),
+    Ghost = partisan_peer:new(<<"ghost">>, Host, 1),
+    Spec = {full_mesh, #{}},
+    Join = {overlay, Ghost, {overlay, {erlang:phash2(Spec), join}}},
+    ok = call(A, partisan, forward, [name(B), partisan_manager, Join]),
+    works(A, B),
+    ?assertNot(lists:member(<<"ghost">>, call(B, partisan, members, []))),
+    % The runtime's own protocols: by the API, and as a node would that had another one.
+    Life = call(C, partisan, incarnation, []),
+    Before = dropped(B),
+    Alive = {partisan_remote, name(C), Life + 1, {alive, 0, false}},
+    Topics = {partisan_pubsub, name(C), {entries, #{name(C) => {{Life + 1, 1}, [forged]}}}},
+    [
+        ok = call(A, partisan, Function, [name(B), Service, Message, #{ack => Ack}])
+     || Function <- [forward, transmit],
+        {Service, Message} <- [{partisan_remote, Alive}, {partisan_pubsub, Topics}],
+        Ack <- [false, true]
+    ],
+    ok = await(fun() -> dropped(B) =:= Before + 4 end),
+    ?assertEqual([], call(B, partisan_pubsub, subscribers, [forged])),
+    % A stream of C's, opened by A.
+    Stream = {name(C), Life + 1, 1},
+    Open = {open, Stream, {name(C), default, 0}},
+    ok = call(A, partisan, transmit, [name(B), partisan_acks, Open, #{ack => false}]),
+    Skip = {data, Stream, 1, {message, {plain, sink, forged}}, {name(C), default, 0}},
+    ok = call(A, partisan, transmit, [name(B), partisan_acks, Skip, #{ack => false}]),
+    works(A, B),
+    works(C, B).
+
+local([A, B, _]) ->
+    ok = call(B, partisan_test_sink, start, [sink]),
+    Before = dropped(B),
+    Messages = [
+        {system, {self(), make_ref()}, get_state},
+        {'$gen_call', {self(), stop}, stop},
+        {'EXIT', self(), killed},
+        {partisan, {neighbour_down, name(A)}}
+    ],
+    [ok = call(A, partisan, forward, [name(B), sink, M]) || M <- Messages],
+    ok = call(A, partisan, forward, [name(B), sink, last]),
+    ?assertEqual([last], call(B, partisan_test_sink, take, [sink, 1])),
+    ?assertEqual(Before + length(Messages), dropped(B)),
+    ok = call(B, partisan_test_sink, stop, [sink]).
+
+execution([A, B, _]) ->
+    ?assertEqual({not_allowed, init}, refusal(A, B, init, stop, [])),
+    works(A, B).
+
+%% Helpers.
+
+form(Settings) ->
+    Nodes = partisan_test_cluster:start(3, Settings),
+    ok = await(fun() ->
+        lists:all(fun(N) -> call(N, partisan, joined, []) end, Nodes) andalso
+            length(call(hd(Nodes), partisan, neighbours, [])) =:= 2
+    end),
+    Nodes.
+
+works(A, B) ->
+    ok = call(B, partisan_test_sink, start, [sink]),
+    ok = call(A, partisan, forward, [name(B), sink, arrived]),
+    ok = call(A, partisan, forward, [name(B), sink, arrived, #{ack => true}]),
+    ?assertEqual([arrived, arrived], call(B, partisan_test_sink, take, [sink, 2])),
+    ok = call(B, partisan_test_sink, stop, [sink]).
+
+dropped(Node) ->
+    call(Node, partisan_metrics, value, [
+        partisan_channel_dropped_messages_total, [default, unreachable]
+    ]).
+
+on(Node, Fun) ->
+    call(Node, erlang, apply, [Fun, []]).
+
+exit_of(Node, Arguments) ->
+    on(Node, fun() -> try apply(partisan, call, Arguments) catch exit:Reason -> Reason end end).
+
+refusal(A, B, Module, Function, Arguments) ->
+    Node = name(B),
+    {Reason, {partisan, execute, _}} = on(A, fun() ->
+        try
+            partisan:execute(Node, Module, Function, Arguments)
+        catch
+            exit:Reason -> Reason
+        end
+    end),
+    Reason.
+
+down(Node, Target) ->
+    on(Node, fun() ->
+        Monitor = partisan:monitor(process, Target),
+        receive
+            {'DOWN', Monitor, process, _, Reason} -> Reason
+        after 20000 -> never
+        end
+    end).
+
+start_supervisor() ->
+    case supervisor:start_link({local, ?MODULE}, ?MODULE, []) of
+        {ok, Pid} ->
+            true = unlink(Pid),
+            {ok, Pid};
+        Error ->
+            Error
+    end.
+
+init([]) ->
+    {ok, {#{}, []}}.
