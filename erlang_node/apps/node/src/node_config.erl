@@ -196,8 +196,12 @@ settings(Environment, Settings) ->
             seeds => [peer(Seed) || Seed <- get(seeds, Settings)],
             replicas => get(replicas, Settings),
             heartbeat_interval => heartbeat_interval(Settings),
+            reachable => reachable(Settings),
+            %% Their orders come over HTTP, with the bearer.
+            unreachable => [node_settings, node_dissolution],
+            remote_execution => optional(remote_execution, [], Settings),
             % Which files, and whether they are any good, partisan_config says.
-            tls => get(tls, maps:merge(#{tls => none}, Settings))
+            tls => optional(tls, none, Settings)
         },
         listen_ip => ListenIp,
         http_port => get(http_port, Settings),
@@ -209,8 +213,16 @@ settings(Environment, Settings) ->
     }.
 
 heartbeat_interval(Settings) ->
-    Default = partisan_config:default(heartbeat_interval),
-    get(heartbeat_interval, maps:merge(#{heartbeat_interval => Default}, Settings)).
+    optional(heartbeat_interval, partisan_config:default(heartbeat_interval), Settings).
+
+%% What the workload offers, where the file does not say.
+reachable(#{reachable := _} = Settings) ->
+    get(reachable, Settings);
+reachable(Settings) ->
+    case get(workload, Settings) of
+        none -> partisan_config:default(reachable);
+        {Kind, _} -> workload:reachable(workload_module(Kind))
+    end.
 
 %% The channel made for it, where there is one.
 propagation_channel(Channels) ->
@@ -268,6 +280,9 @@ keys() ->
         run => {fun is_binary/1, "the id of the run, a binary"},
         tls => {fun(Value) -> Value =:= none orelse is_map(Value) end,
             "none or #{certfile, keyfile, cacertfile => files, server_name => a DNS name}"},
+        reachable => {fun(Value) -> Value =:= applications orelse are_atoms(Value) end,
+            "applications, or a list of registered names"},
+        remote_execution => {fun are_atoms/1, "a list of modules"},
         revision => {fun is_binary/1, "a binary that another one replaces with each change"}
     }.
 
@@ -280,6 +295,9 @@ get(Key, Settings) ->
         #{} ->
             invalid("~s is missing: ~s", [Key, Wanted])
     end.
+
+optional(Key, Default, Settings) ->
+    get(Key, maps:merge(#{Key => Default}, Settings)).
 
 warnings(Settings) ->
     Parameters =
@@ -303,6 +321,8 @@ is_milliseconds(Value) -> is_integer(Value) andalso Value >= 1.
 is_port_number(Value) -> is_integer(Value) andalso Value >= 1 andalso Value =< 65535.
 
 are_seeds(Value) -> is_list(Value) andalso lists:all(fun is_hint/1, Value).
+
+are_atoms(Value) -> is_list(Value) andalso lists:all(fun is_atom/1, Value).
 
 are_channels(Value) -> is_list(Value) andalso lists:all(fun is_map/1, Value).
 

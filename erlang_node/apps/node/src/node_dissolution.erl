@@ -32,14 +32,15 @@ init([]) ->
     {ok, none}.
 
 %% @private
--spec handle_call(term(), gen_server:from(), none) -> {noreply, none}.
-handle_call(_Unexpected, _From, none) ->
-    {noreply, none}.
+-spec handle_call(term(), gen_server:from(), none) -> {reply, {error, unknown_request}, none}.
+handle_call(Unknown, _From, State) ->
+    {reply, partisan_stray:call(Unknown), State}.
 
 %% @private
 -spec handle_cast(term(), none) -> {noreply, none}.
-handle_cast(_Unexpected, none) ->
-    {noreply, none}.
+handle_cast(Unknown, State) ->
+    ok = partisan_stray:cast(Unknown),
+    {noreply, State}.
 
 %% @private
 -spec handle_info(term(), none) -> {noreply, none}.
@@ -51,5 +52,8 @@ handle_info({partisan, dissolved}, none) ->
 handle_info(forgotten, none) ->
     ok = node_last_words:say("the cluster was to be deleted, and this node still runs"),
     erlang:halt(1);
-handle_info(_Neighbours, none) ->
-    {noreply, none}.
+handle_info({partisan, _Neighbours}, none) ->
+    {noreply, none};
+handle_info(Unknown, State) ->
+    ok = partisan_stray:message(Unknown),
+    {noreply, State}.

@@ -46,11 +46,18 @@ good(Dir) ->
         },
         Options
     ),
+    % The ad counter's replicas speak to the store alone; nothing is executed for others.
+    ?assertMatch(#{reachable := [lasp_store], remote_execution := []}, Partisan),
+    {ok, #{partisan := Open}, []} = load(Dir, (settings())#{
+        reachable => applications, remote_execution => [init]
+    }),
+    ?assertMatch(#{reachable := applications, remote_execution := [init]}, Open),
+    ?assertEqual(ok, partisan_config:set(Open)),
     ?assertEqual(ok, partisan_config:set(Partisan)).
 
 no_workload(Dir) ->
     {ok, Config, []} = load(Dir, (settings())#{workload := none, run := <<>>}),
-    ?assertMatch(#{workload := none}, Config),
+    ?assertMatch(#{workload := none, partisan := #{reachable := applications}}, Config),
     Channels = [#{name => default}],
     {ok, #{workload := {_, Options}}, []} = load(Dir, (settings())#{channels := Channels}),
     ?assertMatch(#{channel := default}, Options).
@@ -74,6 +81,8 @@ wrong_settings() ->
         {"heartbeat_interval", #{heartbeat_interval => 0}},
         {"heartbeat_interval", #{heartbeat_interval => <<"5s">>}},
         {"listen_port", #{listen_port => <<"7946">>}},
+        {"reachable", #{reachable => all}},
+        {"remote_execution", #{remote_execution => init}},
         {"cluster", #{cluster => ads}},
         {"seeds", #{seeds => [{<<"ads-0">>, <<"ads-0.ads">>}]}},
         {"overlay", #{overlay => hyparview}},

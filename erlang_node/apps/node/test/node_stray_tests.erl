@@ -6,7 +6,7 @@
 stray_test_() ->
     {setup, fun partisan_metrics:init/0, fun(_) ->
         [{atom_to_list(Module), fun() -> survives(Module) end}
-         || Module <- [lasp_store, adcounter, node_settings]]
+         || Module <- [lasp_store, adcounter, node_settings, node_dissolution]]
     end}.
 
 %% The callbacks alone: none of these looks at the state for what it does not know.

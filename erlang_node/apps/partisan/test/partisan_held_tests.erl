@@ -6,13 +6,22 @@
 -define(NODE, <<"a">>).
 
 with_server_test_() ->
-    {foreach, fun() -> {ok, Pid} = partisan_test_server:start(held_server), Pid end,
+    {foreach, fun start/0,
         fun(Pid) -> catch gen_server:stop(Pid) end, [
             fun(_) -> {"twice is once", fun twice/0} end,
             fun(_) -> {"all of it replaces what was known", fun replaced/0} end,
             fun(_) -> {"a later life starts with nothing", fun later_life/0} end,
             fun(Pid) -> {"an end is told once", fun() -> ends(Pid) end} end
         ]}.
+
+start() ->
+    ok = partisan_config:set(#{
+        name => <<"b">>, cluster => <<"test">>, token => partisan_test_cluster:token(),
+        host => {127, 0, 0, 1}, overlay => {full_mesh, #{}}, seeds => []
+    }),
+    ok = partisan_reach:init(),
+    {ok, Pid} = partisan_test_server:start(held_server),
+    Pid.
 
 add(Id, Incarnation, Held0) ->
     {ok, Held} = partisan_held:add(?NODE, Incarnation, Id, held_server, Held0),

@@ -2,7 +2,8 @@
 %%% controlled over a connection of its own, without Distributed Erlang.
 -module(partisan_test_cluster).
 
--export([start/2, start_node/2, start_bare/2, configuration/3, stop/1, call/4, name/1, peer/1]).
+-export([start/2, start_node/2, start_node/3, start_bare/2, configuration/3, stop/1, call/4]).
+-export([name/1, peer/1]).
 -export([send_in_background/5, senders/1]).
 -export([kill/1, freeze/1, thaw/1, await/1, await/2, token/0]).
 %% On the nodes.
@@ -36,14 +37,21 @@ configuration(Net, Index, Overrides) ->
     ).
 
 start_node(Net, Configuration) ->
-    #{peer := Peer} = Node = start_bare(Net, Configuration),
+    start_node(Net, Configuration, []).
+
+%% With other flags of the emulator.
+start_node(Net, Configuration, Flags) ->
+    #{peer := Peer} = Node = start_bare(Net, Configuration, Flags),
     ok = peer:call(Peer, ?MODULE, boot, [Configuration]),
     Node.
 
 %% Without starting the application.
 start_bare(Net, Configuration) ->
+    start_bare(Net, Configuration, []).
+
+start_bare(Net, Configuration, Others) ->
     Paths = lists:append([["-pa", Path] || Path <- paths()]),
-    Flags = ["+S", "1:1", "+sbwt", "none", "-kernel", "logger_level", "critical"],
+    Flags = ["+S", "1:1", "+sbwt", "none", "-kernel", "logger_level", "critical" | Others],
     {ok, Peer, _} = peer:start(#{connection => {{127, 0, 0, 1}, 0}, args => Flags ++ Paths}),
     Os = peer:call(Peer, os, getpid, []),
     #{name := Name, host := Host, listen_port := Port} = Configuration,

@@ -12,6 +12,7 @@
 -export([members/1]).
 -export([leave/1]).
 -export([sent_payload/0]).
+-export([reachable/0]).
 %% For the supervisor and the exporter.
 -export([start_link/1]).
 -export([converged_samples/0]).
@@ -93,6 +94,11 @@ leave(Timeout) ->
 -spec sent_payload() -> non_neg_integer().
 sent_payload() ->
     lasp_store:sent_payload().
+
+%% @private The replicas of other nodes speak to the store alone.
+-spec reachable() -> [atom()].
+reachable() ->
+    [lasp_store].
 
 %% For the supervisor and the exporter.
 

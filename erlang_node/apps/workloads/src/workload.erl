@@ -11,6 +11,7 @@
 %% What a module may leave out.
 -export([leave/2]).
 -export([sent_payload/1]).
+-export([reachable/1]).
 
 %% `members': the names of all nodes of the cluster. `channel': the channel for propagation.
 %% `parameters': what `parameters/2' made of the configuration. `directory': where the node may keep
@@ -52,7 +53,11 @@
 %% Bytes that this node has sent to synchronise the workload, without what the transport adds.
 -callback sent_payload() -> non_neg_integer().
 
--optional_callbacks([leave/1, sent_payload/0]).
+%% The registered names that receive messages from other nodes; where there is no such callback,
+%% those of all processes of the workload but supervisors ({@link partisan_reach}).
+-callback reachable() -> [Name :: atom()].
+
+-optional_callbacks([leave/1, sent_payload/0, reachable/0]).
 
 %% @doc The module of a kind of workload, if it is one. Otherwise why not, for whoever has built the
 %% image.
@@ -93,6 +98,14 @@ sent_payload(Module) ->
     case erlang:function_exported(Module, sent_payload, 0) of
         true -> Module:sent_payload();
         false -> 0
+    end.
+
+%% @doc As the callback; every name of a module that does not say.
+-spec reachable(module()) -> applications | [Name :: atom()].
+reachable(Module) ->
+    case erlang:function_exported(Module, reachable, 0) of
+        true -> Module:reachable();
+        false -> applications
     end.
 
 %% Internals.

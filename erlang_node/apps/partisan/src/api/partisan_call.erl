@@ -110,8 +110,6 @@ refuse(#{reply_to := Caller} = Request, Reason) ->
             ok
     end.
 
-%% Internals: the caller's node.
-
 %% @doc Starts a call, whose process ends with `{partisan_call, Reply}' or the reason why there is
 %% none.
 -spec start(partisan_ref:target(), Request :: term(), timeout(), options()) ->
@@ -125,6 +123,8 @@ start(Target, Request, Timeout, Options) ->
 abandon(Proxy) ->
     Proxy ! {?MODULE, abandon},
     ok.
+
+%% Internals: the caller's node.
 
 result({ok, Reply}, _Origin) -> Reply;
 result({exit, Reason}, Origin) -> exit({Reason, Origin}).

@@ -43,10 +43,11 @@
 -type refusal() :: no_process | unreachable.
 -export_type([origin/0]).
 
-%% @doc Makes the table of names, owned by the caller.
+%% @doc Makes the table of names, owned by the caller; no-op where there is one.
 -spec init() -> ok.
 init() ->
-    ?OFFERED = ets:new(?OFFERED, [named_table, public, set, {read_concurrency, true}]),
+    Options = [named_table, public, set, {read_concurrency, true}],
+    _ = ets:whereis(?OFFERED) =:= undefined andalso ets:new(?OFFERED, Options),
     partisan_ref:init().
 
 %% @doc The process that gets a message, and what it gets. The origin is the member at the other end

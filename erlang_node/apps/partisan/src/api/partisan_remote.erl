@@ -9,7 +9,7 @@
 %%%
 %%% == Bounds ==
 %%% 100,000 monitors from here and as many held here by others; 10,000 calls of other nodes at a
-%%% time, and no more than a quarter of the processes that the emulator allows. Beyond, monitors fail
+%%% time, but at most a quarter of the processes that the emulator allows. Beyond, monitors fail
 %%% with `system_limit' and so do the calls. A call occupies its place until the server answers or
 %%% ends, its caller ends or no longer waits, or its node is lost.
 -module(partisan_remote).
@@ -231,8 +231,7 @@ said({alive, Digest, Answer}, Node, Incarnation, #state{held = Held} = State0) w
 said(_Unknown, _Node, _Incarnation, State) ->
     State.
 
-%% Nothing of a call that is refused may cost what there is too much of: a flood of them is served as
-%% far as there are places, and refused from then on.
+%% A call beyond the places there are must not cost a process: those are what a flood exhausts.
 called(#{reply_to := Id} = Request, Node, Incarnation, State) ->
     #state{calls = Calls, callers = Callers, max_calls = Max} = State,
     try map_size(Calls) < Max andalso partisan_call:serve(Request) of
