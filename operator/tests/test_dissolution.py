@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loop_rig import CLUSTER, SECRET, Rig, until
+from loop_rig import CLUSTER, NAMESPACE, SECRET, Rig, until
 from partisan_operator.dissolution import ATTEMPTS, RELAYS, is_final, spread
 from partisan_operator.observe.observation import Endpoint
 from partisan_operator.observe.scraper import RefusedError, ScrapeError
@@ -56,6 +56,18 @@ async def test_the_nodes_of_a_deleted_cluster_are_told_at_once(rig: Rig) -> None
     await until(lambda: len(rig.nodes.dissolved) == 3)
     assert set(rig.nodes.dissolved) == {(f"ads-{n}", token) for n in range(3)}
     assert await rig.look() is None
+
+
+async def test_a_namespace_that_goes_takes_the_order_to_the_nodes(rig: Rig) -> None:
+    await rig.converge()
+    # Whatever the namespace controller took first; it may come to the cluster last.
+    path = f"/api/v1{NAMESPACE}/configmaps/ads-config"
+    del rig.api.objects[path]
+    text = "unable to create new content in namespace default because it is being terminated"
+    rig.api.refusals[path] = (403, f'configmaps "ads-config" is forbidden: {text}')
+    rig.make_resync_due()
+    await rig.look()
+    await until(lambda: len(rig.nodes.dissolved) == 3)
 
 
 async def test_nodes_that_do_not_answer_hold_up_nothing(

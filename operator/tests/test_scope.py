@@ -60,6 +60,22 @@ async def test_clusters_are_handed_over_with_the_lease(api: FakeApi) -> None:
     assert holder(api) == ""
 
 
+async def test_the_leader_alone_orders_the_nodes_of_a_deleted_cluster(api: FakeApi) -> None:
+    api.put(CLUSTER, MANIFEST)
+    first, second = scope(api, "first"), scope(api, "second")
+    dissolved: dict[str, list[tuple[str, str]]] = {"first": [], "second": []}
+    for name, one in (("first", first), ("second", second)):
+        heard = dissolved[name]
+        one._supervisor.dissolve = lambda *key, to=heard: to.append(key)  # type: ignore[method-assign]
+        one.learn("default", "ads")
+    first.start()
+    await until(lambda: holder(api) == "first")
+    for one in (first, second):
+        one.dissolve("default", "ads")
+    assert dissolved == {"first": [("default", "ads")], "second": []}
+    await first.stop()
+
+
 async def test_a_cluster_that_is_gone_is_not_looked_for_by_the_next(api: FakeApi) -> None:
     one = scope(api, "first")
     one.learn("default", "ads")

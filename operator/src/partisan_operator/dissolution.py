@@ -12,6 +12,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from partisan_operator.diagnosis import Problem
 from partisan_operator.kube import Kube
 from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.observation import Endpoint, Observation
@@ -36,6 +37,14 @@ def is_final(event: str | None, metadata: Mapping[str, Any]) -> bool:
         return False
     deleting = "deletionTimestamp" in metadata
     return event == "DELETED" or (deleting and "foregroundDeletion" in finalizers)
+
+
+def is_of_terminating_namespace(problem: Problem) -> bool:
+    """Whether the API server refused to create something because its namespace is being deleted.
+
+    The pods may be taken down before the cluster is, and to watch namespaces takes rights on all.
+    """
+    return "because it is being terminated" in problem.message
 
 
 def spread(endpoints: Collection[Endpoint]) -> Sequence[Endpoint]:

@@ -20,7 +20,7 @@ from partisan_operator.announcements import Announcement, announcements
 from partisan_operator.children import family_of
 from partisan_operator.clock import seconds_between, utc_now
 from partisan_operator.diagnosis import Problem, invalid_spec, operator_fault, reconcile_failure
-from partisan_operator.dissolution import Dissolution
+from partisan_operator.dissolution import Dissolution, is_of_terminating_namespace
 from partisan_operator.execute import Executor
 from partisan_operator.kube import Kube, KubeError
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
@@ -206,6 +206,8 @@ class ClusterLoop:
         await self._dissolution.prepare(cluster, observation)
         plan = reconcile.plan(cluster, family, observation, settings.node_image)
         refused = await self._tools.executor.execute(cluster, plan)
+        if refused is not None and is_of_terminating_namespace(refused):
+            self.dissolve()
         backoff = None if refused is None else self._retries.failed()
         if observation.complete and refused is None:
             self._looked_at_all = began
