@@ -1,0 +1,108 @@
+"""The definition of PartisanClusters goes and comes back, and so does what belongs to a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.subject import manifest
+from scale_tests.harness import operator
+from scale_tests.harness.environment import Environment
+from scale_tests.harness.kube import ApiError, Cluster, Json, core
+from scale_tests.harness.progress import wait_for
+
+pytestmark = pytest.mark.alone
+"""Deletes all clusters, and gives the operator another setting."""
+
+DEFINITIONS = operator.CRD.rpartition("/")[0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_resync(environment: Environment) -> Iterator[None]:
+    """An operator that sees within this test only what its watches report."""
+    operator.install(environment, values=["--set", "reconcile.resyncInterval=1h"])
+    yield
+    operator.install(environment)
+
+
+def test_children_of_every_kind_come_back_without_a_resync(
+    new_subject: NewSubject, cluster: Cluster
+) -> None:
+    subject = new_subject("watched")
+    subject.apply(manifest("watched", 3, workload=None))
+    subject.wait_steady()
+    before = subject.uids()
+    namespace = subject.namespace
+    config = core(namespace, "configmaps", "watched-config")
+    wanted = cluster.get(config)["data"]
+    paths = [
+        core(namespace, "services", "watched"),
+        f"apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets/watched",
+        f"apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies/watched",
+        config,
+    ]
+    for path in paths:
+        _delete_and_wait(cluster, path)
+    cluster.patch(config, {"data": {"node.config": "nonsense."}})
+    wait_for("the configuration repaired", lambda: cluster.get(config)["data"], wanted.__eq__)
+    subject.wait_steady()
+    assert subject.uids() == before
+
+
+def test_clusters_are_served_after_their_definition_was_away(
+    new_subject: NewSubject, cluster: Cluster
+) -> None:
+    old = new_subject("old")
+    old.apply(manifest("old", 3, workload=None))
+    old.wait_steady()
+    pods = {pod["metadata"]["uid"] for pod in operator.operator_pods(cluster)}
+    definition = cluster.get(operator.CRD)
+    cluster.delete(operator.CRD)
+    wait_for("the definition gone", lambda: cluster.find(operator.CRD), lambda found: not found)
+    wait_for("nothing left of the cluster", old.children, lambda left: not left)
+    wait_for("an operator that says so", lambda: _obstacles(cluster), all)
+    cluster.create(DEFINITIONS, _fresh(definition))
+    wait_for("operators that are ready", lambda: _obstacles(cluster), lambda said: not any(said))
+    new = new_subject("new")
+    new.apply(manifest("new", 3, workload=None))
+    new.wait_steady()
+    assert {pod["metadata"]["uid"] for pod in operator.operator_pods(cluster)} == pods
+    for pod in operator.operator_pods(cluster):
+        assert [c["restartCount"] for c in pod["status"]["containerStatuses"]] == [0]
+    new.delete()
+
+
+def _delete_and_wait(cluster: Cluster, path: str) -> None:
+    """Deletes a child and waits until the operator has made another one."""
+    uid = wait_for(f"the child {path}", lambda: _uid(cluster, path), bool)
+    cluster.delete(path)
+    wait_for(f"another {path}", lambda: _uid(cluster, path), lambda found: found not in ("", uid))
+
+
+def _uid(cluster: Cluster, path: str) -> str:
+    found = cluster.find(path)
+    return "" if found is None else str(found["metadata"]["uid"])
+
+
+def _fresh(definition: Json) -> Json:
+    """A definition as it was applied, and as it is applied again."""
+    metadata = {key: definition["metadata"][key] for key in ("name", "labels", "annotations")}
+    kept = {key: definition[key] for key in ("apiVersion", "kind", "spec")}
+    return {**kept, "metadata": metadata}
+
+
+def _obstacles(cluster: Cluster) -> list[str]:
+    """What each operator says on /readyz against itself; empty for one that is ready."""
+    said = []
+    for pod in operator.operator_pods(cluster):
+        name = pod["metadata"]["name"]
+        path = core(operator.NAMESPACE, "pods", f"http:{name}:9090/proxy/readyz")
+        try:
+            cluster.text(path)
+        except ApiError as error:
+            said.append(str(error))
+        else:
+            said.append("")
+    return said
