@@ -73,6 +73,12 @@ def test_nodes_with_another_token_are_replaced(
     assert text.splitlines()[-1] == f"Next     {command}"
 
 
+def test_what_the_api_server_refuses_is_to_be_edited(kubectl: FakeKubectl) -> None:
+    kubectl.set_condition("Degraded", "True", "ApplyFailed", "refused to apply StatefulSet ads")
+    _, text = run(kubectl, "status", "ads")
+    assert text.splitlines()[-1] == f"Next     kubectl -n {NAMESPACE} edit pcl ads"
+
+
 def test_figures_say_of_when_they_are(kubectl: FakeKubectl) -> None:
     _, text = run(kubectl, "status", "ads")
     assert "As of    2026-01-01T00:59:30Z, 30s ago" in text

@@ -159,6 +159,8 @@ def _remedy(problem: Problem, troubles: Sequence[Trouble], cluster: PartisanClus
     if problem.reason.startswith("Token") or _UNAUTHORISED.search(problem.message):
         # Nodes that hold another token than the Secret connect to none that hold the newer one.
         return f"kubectl -n {namespace} delete pods -l {naming.selector(name)}"
+    if problem.reason == Reason.APPLY_FAILED:
+        return f"kubectl -n {namespace} edit pcl {name}"
     return f"kubectl partisan -n {namespace} {_inspection(problem, troubles, name)}"
 
 
