@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator.children import family_of, naming, token_secret
+from partisan_operator.children import family_of, naming
 from partisan_operator.children.child import contains, up_to_date
+from partisan_operator.children.shared_secrets import BEARER, TOKEN, SharedSecret
 from strategies import specs
 from world import cluster, manifest
 
@@ -96,12 +97,30 @@ def test_a_drain_takes_no_more_nodes_than_a_rollout() -> None:
     assert spec["maxUnavailable"] == "25%"
 
 
-def test_a_token_survives_the_secret_and_junk_does_not_pass() -> None:
-    secret = token_secret.build(cluster(), "ab" * 32).manifest
-    assert token_secret.token_in(secret) == "ab" * 32
-    for data in ({}, {"token": ""}, {"token": "!"}, {"token": "YWJj"}, {"token": "/////w=="}):
-        assert token_secret.token_in({"data": data}) is None
-    assert token_secret.token_in({}) is None
+@pytest.mark.parametrize("kind", [TOKEN, BEARER])
+def test_a_value_survives_its_secret_and_junk_does_not_pass(kind: SharedSecret) -> None:
+    secret = kind.build(cluster(), "ab" * 32).manifest
+    assert kind.value_in(secret) == "ab" * 32
+    for value in (None, "", "!", "YWJj", "/////w=="):
+        assert kind.value_in({"data": {kind.key: value} if value is not None else {}}) is None
+    assert kind.value_in({}) is None
+
+
+def test_kubelets_see_another_bearer_and_no_token_ever_changes() -> None:
+    secrets = {kind.key: kind.build(cluster(), "ab" * 32).manifest for kind in (TOKEN, BEARER)}
+    assert [secrets[key]["immutable"] for key in ("token", "bearer")] == [True, False]
+    names = {secret["metadata"]["name"] for secret in secrets.values()}
+    assert names == {"ads-token", "ads-bearer"}
+
+
+def test_with_tls_the_nodes_are_scraped_over_tls_and_those_of_before_without() -> None:
+    found = manifest("PodMonitor", "ads-nodes", security={"tls": {"secretName": "mine"}})
+    plain, secure = found["spec"]["podMetricsEndpoints"]
+    assert (plain["port"], secure["port"], secure["scheme"]) == ("http", "https", "https")
+    assert secure["tlsConfig"] == {
+        "ca": {"secret": {"name": "mine", "key": "ca.crt"}},
+        "serverName": "ads.default.svc",
+    }
 
 
 def test_drift_is_seen_and_the_fields_of_others_are_not() -> None:

@@ -10,12 +10,15 @@ from hypothesis import given, settings
 from partisan_operator import reconcile
 from partisan_operator.children import family_of
 from partisan_operator.children.node_config import render_config
+from partisan_operator.children.node_http import has_bearer
+from partisan_operator.children.shared_secrets import BEARER, TOKEN
 from partisan_operator.diagnosis import Reason
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.metrics import MonitorMode
 from partisan_operator.models.quantities import share
 from partisan_operator.monitoring import Monitoring, missing_kind
-from partisan_operator.observe.observation import TokenState
+from partisan_operator.observe.observation import SecretState
+from partisan_operator.reconcile import Apply, Configure, DeletePod, MakeSecret
 from strategies import specs
 from world import IMAGE, Pod, World, cluster
 
@@ -81,7 +84,7 @@ def test_any_change_is_reached_within_the_bounds_of_a_rollout(
 
 def test_what_pods_need_comes_before_the_pods() -> None:
     first, second, *_ = plan(cluster(), World()).waves
-    assert reconcile.CreateToken() in first
+    assert all(MakeSecret(secret) in first for secret in (TOKEN, BEARER))
     assert {action.child.kind for action in first if isinstance(action, reconcile.Apply)} == {
         "ConfigMap",
         "Service",
@@ -151,18 +154,101 @@ def test_a_foreign_object_that_is_in_nobodys_way_stays() -> None:
     assert ("ConfigMap", "somebody") in world.objects
 
 
-def test_a_bad_token_stops_everything() -> None:
-    todo = plan(cluster(), World(token=TokenState.INVALID))
+@pytest.mark.parametrize("key", ["token", "bearer"])
+def test_a_bad_secret_stops_everything(key: str) -> None:
+    todo = plan(cluster(), World(secrets={key: SecretState.INVALID}))
     assert todo.actions == ()
     assert todo.problem is not None
     assert todo.problem.reason is Reason.TOKEN_INVALID
+    assert f"ads-{key}" in todo.problem.message
+
+
+@pytest.mark.parametrize("key", ["token", "bearer"])
+def test_the_secret_of_a_deleted_cluster_is_not_used(key: str) -> None:
+    todo = plan(cluster(), World(secrets={key: SecretState.FOREIGN}))
+    assert todo.actions == ()
+    assert todo.problem is not None
+    assert todo.problem.reason is Reason.NAME_CONFLICT
+    assert f"Secret ads-{key}" in todo.problem.message
+
+
+def test_a_token_that_nothing_owns_becomes_the_clusters() -> None:
+    (adopted,) = (
+        action.child.manifest
+        for action in plan(cluster(), World(secrets={"token": SecretState.UNOWNED})).actions
+        if isinstance(action, Apply) and action.child.kind == "Secret"
+    )
+    assert adopted["metadata"]["ownerReferences"][0]["uid"] == cluster().uid
+    assert adopted["metadata"]["uid"] == "uid-of-token"
+    assert "data" not in adopted
+
+
+def test_without_its_token_a_cluster_says_so_and_keeps_its_pods() -> None:
+    world = World()
+    settle(cluster(), world)
+    world.secrets["token"] = SecretState.LOST
+    todo = plan(cluster({"image": "node:2"}), world)
+    assert not [action for action in todo.actions if isinstance(action, MakeSecret | DeletePod)]
+    assert todo.problem is not None
+    assert todo.problem.reason is Reason.TOKEN_LOST
+    assert "kubectl delete pod -l partisan.dev/cluster=ads" in todo.problem.message
+    # What running nodes can follow they still follow.
+    other = plan(cluster({"overlay": {"kind": "XBot"}}), world)
+    assert [action for action in other.actions if isinstance(action, Configure)]
 
 
 def test_the_token_is_made_once() -> None:
     world = World()
     settle(cluster(), world)
-    assert world.token is TokenState.VALID
-    assert reconcile.CreateToken() not in plan(cluster({"replicas": 9}), world).actions
+    assert world.secrets == dict.fromkeys(("token", "bearer"), SecretState.VALID)
+    later = plan(cluster({"replicas": 9}), world).actions
+    assert not [action for action in later if isinstance(action, MakeSecret)]
+
+
+def of_an_earlier_operator(wanted: PartisanCluster) -> World:
+    """Return a world whose pods were made before there was a bearer, with an image of then."""
+    world = World(interface=1)
+    settle(wanted, world)
+    for child in family_of(wanted, IMAGE, bearer=False).stateful_sets:
+        world.objects[child.key] |= {"spec": child.manifest["spec"]}
+        world.objects[child.key]["metadata"] |= child.manifest["metadata"]
+    world.pods.clear()
+    world.step()
+    world.step()
+    return world
+
+
+def bearers(world: World) -> set[bool]:
+    sets = (live for (kind, _), live in world.objects.items() if kind == "StatefulSet")
+    return {has_bearer(live["spec"]["template"]["metadata"]) for live in sets}
+
+
+def test_pods_of_an_earlier_operator_stay_while_their_image_knows_no_bearer() -> None:
+    tls = {"security": {"tls": {"secretName": "mine"}}}
+    world = of_an_earlier_operator(cluster(tls))
+    before = {pod.uid for pod in world.pods.values()}
+    settle(cluster(tls), world)
+    assert {pod.uid for pod in world.pods.values()} == before
+    # A change of anything but the image keeps to what the image knows.
+    settle(cluster(tls | {"resources": {"limits": {"memory": "128Mi"}}}), world)
+    assert {pod.uid for pod in world.pods.values()}.isdisjoint(before)
+    assert bearers(world) == {False}
+
+
+def test_another_image_brings_the_bearer() -> None:
+    world = of_an_earlier_operator(cluster())
+    settle(cluster({"image": "node:2"}), world)
+    assert bearers(world) == {True}
+
+
+def test_nodes_that_know_the_bearer_are_given_it() -> None:
+    world = of_an_earlier_operator(cluster())
+    world.interface = 2
+    settle(cluster(), world)
+    assert bearers(world) == {True}
+    # And keep it, whatever is reported later.
+    world.interface = 1
+    assert not plan(cluster(), world).changes
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "ConfigMap", "Service", "PodDisruptionBudget"])

@@ -20,17 +20,18 @@ from partisan_operator.observe.observation import (
     Endpoint,
     Observation,
     PodRevision,
+    SecretSeen,
+    SecretState,
     Seen,
-    TokenState,
 )
 from partisan_operator.observe.report import NodeReport
 from partisan_operator.reconcile import (
     Action,
     Apply,
     Configure,
-    CreateToken,
     Delete,
     DeletePod,
+    MakeSecret,
     Plan,
     StartRun,
 )
@@ -101,8 +102,13 @@ class World:
     objects: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)
     broken_images: set[str] = field(default_factory=set)
-    token: TokenState = TokenState.ABSENT
+    secrets: dict[str, SecretState] = field(default_factory=dict)
+    """The state of the token and of the bearer; absent at first."""
+
     monitoring: Monitoring = Monitoring.NO_KIND
+    interface: int = 2
+    """What the nodes' image can serve."""
+
     started: list[str] = field(default_factory=list)
     now: datetime = START
     _uids: itertools.count[int] = field(default_factory=itertools.count)
@@ -118,7 +124,8 @@ class World:
                 key: value for key, value in self.objects.items() if not kinds or key[0] in kinds
             },
             complete=complete,
-            token=self.token if complete else TokenState.UNKNOWN,
+            token=self._secret("token"),
+            bearer=self._secret("bearer"),
             monitoring=self.monitoring,
             endpoints={
                 pod.name: Endpoint(pod.name, pod.uid, "10.0.0.1", pod.ready)
@@ -126,7 +133,12 @@ class World:
             },
             seen={
                 name: Seen(
-                    report(name, active=(peer,), **followed(self.pods[name].configuration)),
+                    report(
+                        name,
+                        active=(peer,),
+                        interface=self.interface,
+                        **followed(self.pods[name].configuration),
+                    ),
                     self.pods[name].uid,
                     self.now,
                 )
@@ -139,6 +151,9 @@ class World:
                 for pod in self.pods.values()
             ),
         )
+
+    def _secret(self, key: str) -> SecretSeen:
+        return SecretSeen(self.secrets.get(key, SecretState.ABSENT), f"uid-of-{key}")
 
     def perform(self, plan: Plan) -> None:
         """Carry out a plan."""
@@ -156,8 +171,9 @@ class World:
             case DeletePod(pod):
                 if pod.name in self.pods and self.pods[pod.name].uid == pod.uid:
                     del self.pods[pod.name]
-            case CreateToken():
-                self.token = TokenState.VALID
+            case MakeSecret(secret):
+                assert secret.key not in self.secrets
+                self.secrets[secret.key] = SecretState.VALID
             case Configure(text, nodes):
                 for node in nodes:
                     self.pods[node.pod].configuration = text

@@ -20,6 +20,7 @@ class Reason(StrEnum):
     RECONCILE_FAILED = "ReconcileFailed"
     NAME_CONFLICT = "NameConflict"
     TOKEN_INVALID = "TokenInvalid"
+    TOKEN_LOST = "TokenLost"
     SCALE_DOWN_REFUSED = "ScaleDownRefused"
     APPLY_FAILED = "ApplyFailed"
     CONFIGURATION_REFUSED = "ConfigurationRefused"
@@ -244,6 +245,27 @@ def name_conflict(kind: str, name: str) -> Problem:
         Reason.NAME_CONFLICT,
         f"{kind} {name} exists and does not belong to this cluster. Delete it or give this"
         " PartisanCluster another name.",
+    )
+
+
+def invalid_secret(name: str, key: str) -> Problem:
+    """Return the problem that the Secret with the token or the bearer holds none."""
+    pods = ", and all pods with it," if key == "token" else ""
+    return Problem(
+        Reason.TOKEN_INVALID,
+        f"Secret {name} holds no {key} of 64 hexadecimal digits under the key {key}. Delete it"
+        f"{pods} for a new one to be made.",
+    )
+
+
+def token_lost(name: str, cluster: str) -> Problem:
+    """Return the problem that the token is gone while pods run with it."""
+    return Problem(
+        Reason.TOKEN_LOST,
+        f"Secret {name} was deleted. The nodes that run go on, but no pod can start, and no other"
+        " token is made, since pods with it would not connect to the running ones. Restore the"
+        f" Secret from a backup, or delete all pods for a new token: kubectl delete pod -l"
+        f" partisan.dev/cluster={cluster}. That loses what only the nodes know.",
     )
 
 

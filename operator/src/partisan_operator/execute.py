@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable
 from datetime import datetime
 
-from partisan_operator.children import token_secret
+from partisan_operator.children.shared_secrets import SECRET_BYTES, SharedSecret
 from partisan_operator.clock import utc_now
 from partisan_operator.diagnosis import Problem, Reason, apply_failure
 from partisan_operator.kube import Kube, KubeError
@@ -20,9 +20,9 @@ from partisan_operator.reconcile import (
     Action,
     Apply,
     Configure,
-    CreateToken,
     Delete,
     DeletePod,
+    MakeSecret,
     Plan,
     StartRun,
 )
@@ -83,8 +83,8 @@ class Executor:
                 await self._kube.apply(child.manifest)
             case MakeAuthority() | Publish():
                 await self._rotate(cluster, action)
-            case CreateToken():
-                await self._create_token(cluster)
+            case MakeSecret(secret):
+                await self._make_secret(cluster, secret)
             case Delete(kind, name, uid):
                 logger.info("delete %s %s", kind, name)
                 await self._kube.delete(kind, namespace, name, uid)
@@ -97,12 +97,12 @@ class Executor:
                 await self._start(cluster, action)
         return None
 
-    async def _create_token(self, cluster: PartisanCluster) -> None:
-        child = token_secret.build(cluster, secrets.token_hex(token_secret.TOKEN_BYTES))
+    async def _make_secret(self, cluster: PartisanCluster, secret: SharedSecret) -> None:
+        child = secret.build(cluster, secrets.token_hex(SECRET_BYTES))
         try:
             await self._kube.create(child.manifest)
         except KubeError as error:
-            if error.code != 409:  # else another operator was faster: its token is as good
+            if error.code != 409:  # else it is there by now: the next look sees whose it is
                 raise
         else:
             logger.info("created %s %s", child.kind, child.name)
@@ -115,14 +115,14 @@ class Executor:
 
     async def _configure(self, cluster: PartisanCluster, action: Configure) -> Problem | None:
         """Tell every node; one that does not hear is told again after the next look."""
-        token = await self._observer.token(cluster)
-        if token is None:
-            logger.warning("%d nodes cannot be told: there is no token", len(action.nodes))
-            return None
-        logger.info("tell %d nodes the configuration", len(action.nodes))
+        shown = await self._observer.shown(cluster, action.nodes)
+        if len(shown) < len(action.nodes):
+            missing = len(action.nodes) - len(shown)
+            logger.warning("%d nodes cannot be configured: their Secret is missing", missing)
+        logger.info("send %d nodes the configuration", len(shown))
         async with self._kube.changing():
             outcomes = await asyncio.gather(
-                *(self._scraper.configure(node, token, action.text) for node in action.nodes),
+                *(self._scraper.configure(node, shown[node], action.text) for node in shown),
                 return_exceptions=True,
             )
         refusals = []
@@ -141,15 +141,15 @@ class Executor:
         )
 
     async def _start(self, cluster: PartisanCluster, action: StartRun) -> None:
-        token = await self._observer.token(cluster)
-        if token is None:
-            logger.warning("run %s cannot start: there is no token", action.run)
-            return
         attempts = min(START_ATTEMPTS, len(action.candidates))
-        for endpoint in random.sample(action.candidates, attempts):
+        sample = random.sample(action.candidates, attempts)
+        shown = await self._observer.shown(cluster, sample)
+        if not shown:
+            logger.warning("run %s cannot start: the Secret with the bearer is missing", action.run)
+        for endpoint in shown:
             try:
                 async with self._kube.changing():
-                    await self._scraper.start_run(endpoint, token, action.run)
+                    await self._scraper.start_run(endpoint, shown[endpoint], action.run)
             except ScrapeError as error:
                 logger.warning("run %s was not started: %s", action.run, error)
             else:

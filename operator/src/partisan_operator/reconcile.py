@@ -12,21 +12,35 @@ changed is repaired, pods are rolled, and only what would take nodes away waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from partisan_operator import rollout, scale_down, workload
-from partisan_operator.children import Child, Family, naming, token_secret
+from partisan_operator.children import Child, Family, naming, node_http
 from partisan_operator.children.child import last_applied, owned_by, up_to_date
 from partisan_operator.children.family import emptied_shard, family_of
 from partisan_operator.children.node_config import render_config, revision, run_id
-from partisan_operator.diagnosis import Problem, Reason, name_conflict
+from partisan_operator.children.shared_secrets import BEARER, TOKEN, SharedSecret
+from partisan_operator.diagnosis import (
+    Problem,
+    Reason,
+    invalid_secret,
+    name_conflict,
+    token_lost,
+)
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.quantities import share
 from partisan_operator.models.status import ConditionType
 from partisan_operator.monitoring import wants_monitor
 from partisan_operator.observe.graph import analyse
-from partisan_operator.observe.observation import Endpoint, Observation, PodRevision, TokenState
+from partisan_operator.observe.observation import (
+    Endpoint,
+    Observation,
+    PodRevision,
+    SecretSeen,
+    SecretState,
+)
 from partisan_operator.tls.prospect import Prospect, prospect_of
 from partisan_operator.tls.rotation import MakeAuthority, Publish
 
@@ -39,8 +53,10 @@ class Apply:
 
 
 @dataclass(frozen=True)
-class CreateToken:
-    """Make the token and its Secret. Nothing ever changes them."""
+class MakeSecret:
+    """Make the token or the bearer, with its Secret. Nothing ever changes them."""
+
+    secret: SharedSecret
 
 
 @dataclass(frozen=True)
@@ -77,7 +93,7 @@ class Configure:
     nodes: tuple[Endpoint, ...]
 
 
-Action = Apply | CreateToken | MakeAuthority | Publish | Delete | DeletePod | Configure | StartRun
+Action = Apply | MakeSecret | MakeAuthority | Publish | Delete | DeletePod | Configure | StartRun
 
 
 @dataclass(frozen=True)
@@ -120,11 +136,17 @@ def plan(
     if problem is not None or cluster.spec.paused:
         cluster = scale_down.kept(cluster, observation)
         family = family_of(cluster, default_image)
+    bearer = _mounts_bearer(cluster, family, observation)
+    if not bearer:
+        family = family_of(cluster, default_image, bearer=False)
     if not wants_monitor(cluster.spec.metrics.pod_monitor, observation.monitoring):
         family = replace(family, monitors=())
     tls = prospect_of(cluster, observation)
     conflict = _conflict(cluster, family, observation) or tls.conflict
     batch = _rollout(cluster, observation)
+    if observation.token.state is SecretState.LOST:
+        # Pods that are replaced now would not start.
+        batch = replace(batch, pods=())
     kept = cluster.spec.replicas
     if cluster.spec.paused or cluster.deleting or conflict is not None:
         return Plan((), batch.outdated, conflict or problem, kept, None, tls)
@@ -141,13 +163,13 @@ def plan(
         configured = ()
     waves: tuple[tuple[Action, ...], ...] = (
         (
-            *([CreateToken()] if observation.token is TokenState.ABSENT else ()),
+            *_shared_secrets(cluster, observation),
             *credentials,
             *_applied(foundations, observation),
         ),
         (
             *_applied(_startable(stateful_sets, observation, tls), observation),
-            *_surplus_shards(cluster, family, observation, default_image),
+            *_surplus_shards(cluster, family, observation, default_image, bearer=bearer),
         ),
         tuple(_applied(_guards(cluster, family, observation), observation)),
         tuple(_unwanted(cluster, family, observation)),
@@ -158,7 +180,7 @@ def plan(
         configured,
         tuple(_applied(family.monitors if observation.complete else (), observation)),
     )
-    problem = problem or tls.problem
+    problem = problem or _lost(cluster, observation) or tls.problem
     return Plan(tuple(wave for wave in waves if wave), batch.outdated, problem, kept, scaling, tls)
 
 
@@ -222,22 +244,73 @@ def _conflict(cluster: PartisanCluster, family: Family, observation: Observation
         live = observation.live.get(child.key)
         if live is not None and not owned_by(live, cluster.uid):
             return name_conflict(child.kind, child.name)
-    if observation.token is TokenState.INVALID:
-        return Problem(
-            Reason.TOKEN_INVALID,
-            f"Secret {token_secret.name_of(cluster.name)} holds no token of 64 hexadecimal digits"
-            " under the key token. Delete it, and all pods with it, for a new one to be made.",
-        )
+    for secret, seen in _seen_secrets(observation):
+        if seen.state is SecretState.FOREIGN:
+            return name_conflict("Secret", secret.name_of(cluster.name))
+        if seen.state is SecretState.INVALID:
+            return invalid_secret(secret.name_of(cluster.name), secret.key)
     return None
 
 
+def _lost(cluster: PartisanCluster, observation: Observation) -> Problem | None:
+    if observation.token.state is SecretState.LOST:
+        return token_lost(TOKEN.name_of(cluster.name), cluster.name)
+    return None
+
+
+def _seen_secrets(observation: Observation) -> tuple[tuple[SharedSecret, SecretSeen], ...]:
+    return (TOKEN, observation.token), (BEARER, observation.bearer)
+
+
+def _shared_secrets(
+    cluster: PartisanCluster, observation: Observation
+) -> Iterator[MakeSecret | Apply]:
+    """Make the token and the bearer where they are absent, own them where nothing does.
+
+    What the cluster owns goes with it, so that no cluster of its name finds the token of another.
+    """
+    for secret, seen in _seen_secrets(observation):
+        if seen.state is SecretState.ABSENT:
+            yield MakeSecret(secret)
+        elif seen.state is SecretState.UNOWNED:
+            yield Apply(secret.adopted(cluster, seen.uid))
+
+
+def _mounts_bearer(cluster: PartisanCluster, family: Family, observation: Observation) -> bool:
+    """Whether pods are to mount the bearer: see `node_http`.
+
+    Pods of an earlier operator stay as they are until their image is replaced or reports that it
+    knows the bearer.
+    """
+    before = {
+        shard.name: observation.live["StatefulSet", shard.name]["spec"]["template"]
+        for shard in observation.shards(cluster)
+    }
+    if any(node_http.has_bearer(template["metadata"]) for template in before.values()):
+        return True
+    wanted = {_image(child.manifest["spec"]["template"]) for child in family.stateful_sets}
+    if not {_image(template) for template in before.values()} & wanted:
+        return True
+    reports = (seen.report for seen in observation.seen.values())
+    return any(report.interface >= node_http.INTERFACE for report in reports)
+
+
+def _image(template: Mapping[str, Any]) -> str:
+    return str(template["spec"]["containers"][0]["image"])
+
+
 def _surplus_shards(
-    cluster: PartisanCluster, family: Family, observation: Observation, default_image: str
+    cluster: PartisanCluster,
+    family: Family,
+    observation: Observation,
+    default_image: str,
+    *,
+    bearer: bool,
 ) -> Iterator[Apply]:
     """Empty the shards beyond the wanted ones, as on any scale-down: their nodes leave first."""
     for shard in observation.shards(cluster):
         if family.find("StatefulSet", shard.name) is None and shard.wanted > 0:
-            yield Apply(emptied_shard(cluster, shard.index, default_image))
+            yield Apply(emptied_shard(cluster, shard.index, default_image, bearer=bearer))
 
 
 def _unwanted(

@@ -18,7 +18,7 @@ from partisan_operator.children.naming import Shard
 from partisan_operator.models import PartisanCluster
 
 KINDS = ("StatefulSet", "Service", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy")
-"""The kinds that are applied. The token Secret is not among them: it is made once."""
+"""The kinds that are applied. Token and bearer are not among them: they are made once."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,11 @@ class Family:
         return next((entry for entry in self.everyone if entry.key == (kind, name)), None)
 
 
-def family_of(cluster: PartisanCluster, default_image: str) -> Family:
-    """Return the children of a cluster; `default_image` runs where the spec names none."""
+def family_of(cluster: PartisanCluster, default_image: str, *, bearer: bool = True) -> Family:
+    """Return the children of a cluster; `default_image` runs where the spec names none.
+
+    `bearer` says whether the image knows the bearer: see `node_http`.
+    """
     shards = naming.shards_of(cluster.name, cluster.spec.replicas)
     policies = (network_policy.build(cluster),) if cluster.spec.network_policy.enabled else ()
     return Family(
@@ -59,16 +62,20 @@ def family_of(cluster: PartisanCluster, default_image: str) -> Family:
             *(service.build(cluster, shard) for shard in shards),
             *policies,
         ),
-        stateful_sets=tuple(stateful_set.build(cluster, shard, default_image) for shard in shards),
+        stateful_sets=tuple(
+            stateful_set.build(cluster, shard, default_image, bearer=bearer) for shard in shards
+        ),
         guards=(disruption_budget.build(cluster),),
         monitors=(pod_monitor.build(cluster),),
     )
 
 
-def emptied_shard(cluster: PartisanCluster, index: int, default_image: str) -> Child:
+def emptied_shard(
+    cluster: PartisanCluster, index: int, default_image: str, *, bearer: bool
+) -> Child:
     """Return the StatefulSet of a shard that is no longer wanted, without replicas.
 
     A shard is emptied before it is deleted, so that its nodes leave the overlay as on any
     scale-down.
     """
-    return stateful_set.build(cluster, Shard(cluster.name, index, 0), default_image)
+    return stateful_set.build(cluster, Shard(cluster.name, index, 0), default_image, bearer=bearer)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from partisan_operator.children import config_map, naming, tls_files, token_secret
+from partisan_operator.children import config_map, naming, node_http, tls_files
 from partisan_operator.children.child import Manifest
 from partisan_operator.children.node_config import restart_hash
+from partisan_operator.children.shared_secrets import TOKEN
 from partisan_operator.models import PartisanCluster, PartisanClusterSpec
 from partisan_operator.models.quantities import whole
 
@@ -33,14 +34,19 @@ _LIVENESS = {"path": "/livez", "periodSeconds": 20, "timeoutSeconds": 10, "failu
 
 
 def pod_template(
-    cluster: PartisanCluster, shard_labels: dict[str, str], default_image: str
+    cluster: PartisanCluster, shard_labels: dict[str, str], default_image: str, *, bearer: bool
 ) -> Manifest:
-    """Return the pod template that all pods of a shard are made from."""
+    """Return the pod template that all pods of a shard are made from.
+
+    `bearer` says whether its image knows the bearer: see `node_http`.
+    """
     spec = cluster.spec
     return {
         "metadata": {
             "labels": spec.pods.labels | naming.labels(cluster.name) | shard_labels,
-            "annotations": spec.pods.annotations | {CONFIG_HASH_ANNOTATION: restart_hash(cluster)},
+            "annotations": spec.pods.annotations
+            | {CONFIG_HASH_ANNOTATION: restart_hash(cluster)}
+            | node_http.pod_annotations(bearer=bearer),
         },
         "spec": {
             "automountServiceAccountToken": False,
@@ -53,7 +59,7 @@ def pod_template(
                 "fsGroup": USER,
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
-            "containers": [_container(cluster, default_image)],
+            "containers": [_container(cluster, default_image, bearer=bearer)],
             "volumes": [
                 {
                     "name": "config",
@@ -62,11 +68,12 @@ def pod_template(
                 {
                     "name": "secret",
                     "secret": {
-                        "secretName": token_secret.name_of(cluster.name),
+                        "secretName": TOKEN.name_of(cluster.name),
                         "defaultMode": 0o440,
                     },
                 },
                 {"name": "state", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
+                *node_http.volumes(cluster, bearer=bearer),
                 *tls_files.volumes(cluster),
             ],
             **_scheduling(cluster.name, spec),
@@ -74,7 +81,7 @@ def pod_template(
     }
 
 
-def _container(cluster: PartisanCluster, default_image: str) -> Manifest:
+def _container(cluster: PartisanCluster, default_image: str, *, bearer: bool) -> Manifest:
     spec = cluster.spec
     return {
         "name": CONTAINER,
@@ -82,7 +89,7 @@ def _container(cluster: PartisanCluster, default_image: str) -> Manifest:
         "imagePullPolicy": spec.image_pull_policy.value,
         "ports": [
             {"name": "partisan", "containerPort": naming.PARTISAN_PORT, "protocol": "TCP"},
-            {"name": "http", "containerPort": naming.HTTP_PORT, "protocol": "TCP"},
+            node_http.port(cluster, bearer=bearer),
         ],
         "env": [
             {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
@@ -99,9 +106,9 @@ def _container(cluster: PartisanCluster, default_image: str) -> Manifest:
         + [variable.to_wire() for variable in spec.pods.env],
         **_variables_from(spec),
         "resources": _resources(spec),
-        "startupProbe": _probe(_STARTUP),
-        "readinessProbe": _probe(_READINESS),
-        "livenessProbe": _probe(_LIVENESS),
+        "startupProbe": _probe(cluster, _STARTUP, bearer=bearer),
+        "readinessProbe": _probe(cluster, _READINESS, bearer=bearer),
+        "livenessProbe": _probe(cluster, _LIVENESS, bearer=bearer),
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,
@@ -111,14 +118,15 @@ def _container(cluster: PartisanCluster, default_image: str) -> Manifest:
             {"name": "config", "mountPath": "/etc/partisan/config", "readOnly": True},
             {"name": "secret", "mountPath": "/etc/partisan/secret", "readOnly": True},
             {"name": "state", "mountPath": "/var/lib/partisan"},
+            *node_http.mounts(bearer=bearer),
             *tls_files.mounts(cluster),
         ],
     }
 
 
-def _probe(probe: dict[str, Any]) -> Manifest:
+def _probe(cluster: PartisanCluster, probe: dict[str, Any], *, bearer: bool) -> Manifest:
     timing = {key: value for key, value in probe.items() if key != "path"}
-    return {"httpGet": {"path": probe["path"], "port": "http", "scheme": "HTTP"}, **timing}
+    return {"httpGet": node_http.probe(cluster, probe["path"], bearer=bearer), **timing}
 
 
 def _schedulers(spec: PartisanClusterSpec) -> list[Manifest]:

@@ -1,9 +1,13 @@
-"""The PodMonitor: how a Prometheus that an operator sets up finds the nodes of one cluster."""
+"""The PodMonitor: how a Prometheus that an operator sets up finds the nodes of one cluster.
+
+With TLS it has an endpoint for each name that a pod's port may have: while pods of an earlier
+operator are replaced, both are there.
+"""
 
 from __future__ import annotations
 
-from partisan_operator.children import naming
-from partisan_operator.children.child import Child, child
+from partisan_operator.children import naming, node_http, tls_files
+from partisan_operator.children.child import Child, Manifest, child
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.quantities import milliseconds
 
@@ -18,23 +22,37 @@ def build(cluster: PartisanCluster) -> Child:
         "labels": dict(metrics.labels),
         "spec": {
             "selector": {"matchLabels": naming.selector_labels(cluster.name)},
-            "podMetricsEndpoints": [
-                {
-                    "port": "http",
-                    "path": "/metrics",
-                    "interval": _prometheus_duration(metrics.interval),
-                    # The cluster's name on every series, as the operator's own series have it.
-                    "relabelings": [
-                        {
-                            "sourceLabels": ["__meta_kubernetes_pod_label_partisan_dev_cluster"],
-                            "targetLabel": "partisan_cluster",
-                        }
-                    ],
-                }
-            ],
+            "podMetricsEndpoints": [_endpoint(cluster, node_http.PLAIN_PORT), *_over_tls(cluster)],
         },
     }
     return child(cluster, f"{GROUP}/{VERSION}", KIND, f"{cluster.name}-nodes", body)
+
+
+def _endpoint(cluster: PartisanCluster, port: str) -> Manifest:
+    return {
+        "port": port,
+        "path": "/metrics",
+        "interval": _prometheus_duration(cluster.spec.metrics.interval),
+        # The cluster's name on every series, as the operator's own series have it.
+        "relabelings": [
+            {
+                "sourceLabels": ["__meta_kubernetes_pod_label_partisan_dev_cluster"],
+                "targetLabel": "partisan_cluster",
+            }
+        ],
+    }
+
+
+def _over_tls(cluster: PartisanCluster) -> list[Manifest]:
+    secret = tls_files.secret_name(cluster)
+    if secret is None:
+        return []
+    verification = {
+        "ca": {"secret": {"name": secret, "key": tls_files.AUTHORITIES}},
+        "serverName": tls_files.server_name(cluster),
+    }
+    endpoint = _endpoint(cluster, node_http.TLS_PORT)
+    return [endpoint | {"scheme": "https", "tlsConfig": verification}]
 
 
 def _prometheus_duration(duration: str) -> str:

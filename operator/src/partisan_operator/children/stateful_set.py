@@ -13,10 +13,12 @@ from partisan_operator.children.pod import pod_template
 from partisan_operator.models import PartisanCluster
 
 
-def build(cluster: PartisanCluster, shard: Shard, default_image: str) -> Child:
+def build(
+    cluster: PartisanCluster, shard: Shard, default_image: str, *, bearer: bool = True
+) -> Child:
     """Return the StatefulSet of one shard.
 
-    `default_image` runs where the spec names none.
+    `default_image` runs where the spec names none; `bearer` says whether it knows the bearer.
     """
     shard_labels = {naming.SHARD_LABEL: str(shard.index)}
     body: Manifest = {
@@ -29,7 +31,7 @@ def build(cluster: PartisanCluster, shard: Shard, default_image: str) -> Child:
             "updateStrategy": {"type": "OnDelete"},
             "revisionHistoryLimit": 3,
             "selector": {"matchLabels": naming.selector_labels(cluster.name) | shard_labels},
-            "template": pod_template(cluster, shard_labels, default_image),
+            "template": pod_template(cluster, shard_labels, default_image, bearer=bearer),
         },
     }
     return child(cluster, "apps/v1", "StatefulSet", shard.name, body)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from partisan_operator.children.token_secret import TOKEN_BYTES
+from partisan_operator.children.shared_secrets import SECRET_BYTES
 from partisan_operator.cli.kubectl import Json
 
 REDACTED = "REDACTED"
@@ -25,7 +25,7 @@ _PATTERNS = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----", re.S),
     re.compile(r"(?<=Bearer )[A-Za-z0-9._~+/=-]{8,}"),
     # A token is as long as a digest: what says that it is one (`sha256:`, `containerd://`) stays.
-    re.compile(rf"(?<![0-9a-zA-Z:/@])[0-9a-f]{{{2 * TOKEN_BYTES}}}(?![0-9a-zA-Z])"),
+    re.compile(rf"(?<![0-9a-zA-Z:/@])[0-9a-f]{{{2 * SECRET_BYTES}}}(?![0-9a-zA-Z])"),
 )
 _TELLING = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|PRIVATE|API_?KEY", re.I)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_UP, Decimal
+from decimal import ROUND_UP, Decimal, Overflow
 from math import ceil
 from typing import Annotated, Any
 
@@ -161,4 +161,8 @@ def _parse_quantity(value: Any) -> Decimal | None:
     match = None if isinstance(value, bool) else _QUANTITY.fullmatch(str(value))
     if match is None or match[2] not in _FACTORS:
         return None
-    return Decimal(match[1]) * _FACTORS[match[2]]
+    try:
+        return Decimal(match[1]) * _FACTORS[match[2]]
+    except Overflow:
+        # As a hash may look: 1e999999999.
+        return None

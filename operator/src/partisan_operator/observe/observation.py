@@ -21,13 +21,35 @@ REPORT_LIFETIME = 10.0
 slow answer makes a cluster look incomplete; longer, and a dead node looks alive."""
 
 
-class TokenState(Enum):
-    """What is known of the Secret with the token. The token itself is no part of a look."""
+class SecretState(Enum):
+    """What is known of the Secret with the token or the bearer; never what it holds."""
 
-    UNKNOWN = "not looked at"
+    UNKNOWN = "not read"
     ABSENT = "there is no Secret"
-    INVALID = "the Secret holds no valid token"
-    VALID = "the Secret holds a token"
+    LOST = "there is no Secret, and pods run with what it held"
+    FOREIGN = "another object controls the Secret"
+    INVALID = "the Secret holds no valid value"
+    UNOWNED = "the Secret holds a value, and nothing controls it"
+    VALID = "the Secret holds a value, and is the cluster's"
+
+
+@dataclass(frozen=True)
+class SecretSeen:
+    """A Secret with the token or the bearer."""
+
+    state: SecretState = SecretState.UNKNOWN
+    uid: str = ""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """By what the operator knows nodes that serve TLS."""
+
+    authorities: str
+    """PEM text, what Secrets have under `ca.crt`; empty where there is none yet."""
+
+    server_name: str
+    """The DNS name that the certificates of all nodes bear."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +102,11 @@ class Endpoint:
 
     address: str
     ready: bool
+    bearer: bool = True
+    """Whether the pod takes the bearer, or in its place the cluster's token."""
+
+    trust: Trust | None = None
+    """For a pod that serves TLS."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +121,9 @@ class PodRevision:
     revision: str
     pending: bool
     """Whether no container of it has ever run: such a pod holds nothing that could be lost."""
+
+    bearer: bool = True
+    """Whether the pod mounts the bearer."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +148,10 @@ class Observation:
     complete: bool = False
     """Whether `live` holds children of all kinds, or StatefulSets only."""
 
-    token: TokenState = TokenState.UNKNOWN
+    token: SecretSeen = SecretSeen()
+    bearer: SecretSeen = SecretSeen()
+    trust: Trust | None = None
+    """By what nodes that serve TLS are known; None without TLS."""
 
     monitoring: Monitoring = Monitoring.UNKNOWN
     """What the last complete look found out about PodMonitors."""
@@ -142,7 +175,7 @@ class Observation:
     def without_children(self) -> Observation:
         """Return the StatefulSets and addresses of this observation, for a look that asks none."""
         sets = {key: item for key, item in self.live.items() if key[0] == "StatefulSet"}
-        return replace(self, live=sets, complete=False, token=TokenState.UNKNOWN, pods=None)
+        return replace(self, live=sets, complete=False, pods=None)
 
     def silent(self) -> dict[str, str]:
         """Return the pods that are ready and of which no report is known, and why."""

@@ -21,10 +21,11 @@ from partisan_operator.children import (
     certificate,
     credentials,
     naming,
+    node_http,
     pod_monitor,
     tls_files,
-    token_secret,
 )
+from partisan_operator.children.child import owned_by
 from partisan_operator.children.family import KINDS
 from partisan_operator.diagnosis import (
     Reason,
@@ -41,10 +42,13 @@ from partisan_operator.observe.observation import (
     Endpoint,
     Observation,
     PodRevision,
-    TokenState,
+    SecretSeen,
+    SecretState,
+    Trust,
     merge_reports,
 )
 from partisan_operator.observe.scraper import Scraper
+from partisan_operator.observe.secrets import SecretReader
 from partisan_operator.tls.issued import Issued, IssuedSecret
 from partisan_operator.tls.prospect import prospect_of
 from partisan_operator.tls.reading import read_store
@@ -80,6 +84,7 @@ class Observer:
         `nodes_monitored` says that a PodMonitor of the installation selects all nodes.
         """
         self._kube = kube
+        self._secrets = SecretReader(kube)
         self._scraper = scraper
         self._clock = clock
         self._nodes_monitored = nodes_monitored
@@ -103,6 +108,7 @@ class Observer:
             objects = replace(earlier.without_children(), tls=tls)
         else:
             objects = await self._objects(cluster, family, earlier, complete=extent is Extent.ALL)
+            objects = await self._addressed(cluster, objects, earlier)
         endpoints = objects.endpoints
         # Nodes that are to go are asked too: how they are decides whether they may.
         asked = naming.pod_names(
@@ -118,7 +124,7 @@ class Observer:
         observation = replace(
             objects, at=now, seen=merge_reports(known, fresh, endpoints, now), failures=failures
         )
-        if not rollout.pending(observation.shards(cluster)):
+        if observation.pods is not None or not rollout.pending(observation.shards(cluster)):
             return observation
         return replace(observation, pods=await self._pods(cluster))
 
@@ -154,11 +160,11 @@ class Observer:
             for entry in troubles
         ]
 
-    async def token(self, cluster: PartisanCluster) -> str | None:
-        """Return the cluster's token; None when there is no valid one."""
-        name = token_secret.name_of(cluster.name)
-        secret = await self._kube.get("Secret", cluster.namespace, name)
-        return None if secret is None else token_secret.token_in(secret)
+    async def shown(
+        self, cluster: PartisanCluster, nodes: Iterable[Endpoint]
+    ) -> dict[Endpoint, str]:
+        """Return what orders to these nodes have to show, as far as it is known."""
+        return await self._secrets.shown(cluster, nodes)
 
     async def _objects(
         self,
@@ -168,11 +174,12 @@ class Observer:
         *,
         complete: bool,
     ) -> Observation:
-        (live, token), endpoints, tls = await asyncio.gather(
+        live, endpoints, tls = await asyncio.gather(
             self._children(cluster, family, complete=complete),
             self._endpoints(cluster),
             self._tls(cluster, None if complete else earlier),
         )
+        token, bearer = await self._shared_secrets(cluster, live, None if complete else earlier)
         monitoring = Monitoring.UNKNOWN if earlier is None else earlier.monitoring
         if complete:
             monitoring = await self._add_monitors(cluster, family, live)
@@ -181,14 +188,13 @@ class Observer:
             live=live,
             complete=complete,
             token=token,
+            bearer=bearer,
             monitoring=monitoring,
             tls=tls,
             endpoints=endpoints,
         )
 
-    async def _children(
-        self, cluster: PartisanCluster, family: Family, *, complete: bool
-    ) -> tuple[_Live, TokenState]:
+    async def _children(self, cluster: PartisanCluster, family: Family, *, complete: bool) -> _Live:
         kinds = KINDS if complete else ("StatefulSet",)
         query = Query(labels=naming.selector(cluster.name))
         lists = await asyncio.gather(
@@ -198,7 +204,7 @@ class Observer:
             (item["kind"], item["metadata"]["name"]): item for items in lists for item in items
         }
         await self._add_unlabelled(cluster, family, live, kinds)
-        return live, await self._token_state(cluster) if complete else TokenState.UNKNOWN
+        return live
 
     async def _add_monitors(
         self, cluster: PartisanCluster, family: Family, live: _Live
@@ -263,12 +269,52 @@ class Observer:
         named = (item for item in certificates if item["metadata"]["name"] == cluster.name)
         return Issued(live=next(named, None), secret=found)
 
-    async def _token_state(self, cluster: PartisanCluster) -> TokenState:
-        name = token_secret.name_of(cluster.name)
-        secret = await self._kube.get("Secret", cluster.namespace, name)
-        if secret is None:
-            return TokenState.ABSENT
-        return TokenState.VALID if token_secret.token_in(secret) else TokenState.INVALID
+    async def _shared_secrets(
+        self, cluster: PartisanCluster, live: _Live, earlier: Observation | None
+    ) -> tuple[SecretSeen, SecretSeen]:
+        """Read the token and the bearer, but for what the `earlier` look found to be well."""
+
+        async def running() -> bool:
+            """Whether pods run that read the token when they started."""
+            sets = {item["metadata"]["uid"] for item in live.values() if _is_set_of(cluster, item)}
+            pods = await self._pods(cluster) if sets else ()
+            return any(not pod.pending and pod.owner in sets for pod in pods)
+
+        token = SecretSeen() if earlier is None else earlier.token
+        bearer = SecretSeen() if earlier is None else earlier.bearer
+        if token.state is not SecretState.VALID:
+            token = await self._secrets.token(cluster, running)
+        if bearer.state is not SecretState.VALID:
+            bearer = await self._secrets.bearer(cluster)
+        return token, bearer
+
+    async def _addressed(
+        self, cluster: PartisanCluster, objects: Observation, earlier: Observation | None
+    ) -> Observation:
+        """Add how each node is spoken to, by what its pod was made from.
+
+        The API server says so, not the node: by a false answer of its own a node would learn the
+        token, and so would an attacker who alters packets.
+        """
+        pending = rollout.pending(objects.shards(cluster))
+        pods = await self._pods(cluster) if pending else None
+        trust = await self._trust(cluster, None if objects.complete else earlier)
+        made = {pod.uid: pod.bearer for pod in pods or ()}
+
+        def addressed(endpoint: Endpoint) -> Endpoint:
+            shard = objects.live.get(("StatefulSet", endpoint.pod.rpartition("-")[0]))
+            newest = shard is None or node_http.has_bearer(shard["spec"]["template"]["metadata"])
+            bearer = made.get(endpoint.uid, newest)
+            return replace(endpoint, bearer=bearer, trust=trust if bearer else None)
+
+        endpoints = {name: addressed(endpoint) for name, endpoint in objects.endpoints.items()}
+        return replace(objects, endpoints=endpoints, pods=pods, trust=trust)
+
+    async def _trust(self, cluster: PartisanCluster, earlier: Observation | None) -> Trust | None:
+        """Read by what nodes are known, unless all answered by what the `earlier` look found."""
+        if earlier is not None and earlier.trust and earlier.seen and not earlier.failures:
+            return earlier.trust
+        return await self._secrets.trust(cluster)
 
     async def _endpoints(self, cluster: PartisanCluster) -> dict[str, Endpoint]:
         slices = await self._kube.find(
@@ -319,6 +365,10 @@ def seed_names(cluster: PartisanCluster) -> tuple[str, ...]:
     return tuple(naming.pod_name(cluster.name, ordinal) for ordinal in ordinals)
 
 
+def _is_set_of(cluster: PartisanCluster, item: Mapping[str, Any]) -> bool:
+    return item["kind"] == "StatefulSet" and owned_by(item, cluster.uid)
+
+
 def _endpoint(entry: Mapping[str, Any]) -> Endpoint | None:
     """Read an endpoint; None for one that names no pod or whose pod is going away.
 
@@ -343,5 +393,6 @@ def _pod_revision(metadata: Mapping[str, Any], pending: set[str]) -> PodRevision
         uid=metadata["uid"],
         owner=next((owner["uid"] for owner in owners if owner.get("controller")), ""),
         revision=metadata["labels"].get("controller-revision-hash", ""),
+        bearer=node_http.has_bearer(metadata),
         pending=metadata["uid"] in pending,
     )

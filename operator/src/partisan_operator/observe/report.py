@@ -96,6 +96,9 @@ class NodeReport(_Report):
     tls: TlsReport | None = None
     """None without TLS, and of a node that does not say."""
 
+    interface: Gauge = 1
+    """What the node's image can serve over HTTP; see `children.node_http`."""
+
     channels: Annotated[dict[Name, ChannelReport], Field(max_length=64)] = Field(
         default_factory=dict
     )

@@ -8,14 +8,17 @@ Redirects are not followed: a node would choose where the operator sends request
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import lru_cache
+from typing import Any
 
 import aiohttp
 from pydantic import ValidationError
 
 from partisan_operator.children.naming import HTTP_PORT
-from partisan_operator.observe.observation import Endpoint, Seen
+from partisan_operator.observe.observation import Endpoint, Seen, Trust
 from partisan_operator.observe.report import NodeReport
 
 MAX_ANSWER = 512 * 1024
@@ -103,6 +106,7 @@ class Scraper:
                 headers=headers,
                 timeout=self._timeout,
                 allow_redirects=False,
+                **_verification(endpoint),
             ) as response:
                 answer = (await self._body(response)).decode(errors="replace").strip()
                 if 400 <= response.status < 500:
@@ -125,7 +129,10 @@ class Scraper:
     async def _read(self, endpoint: Endpoint) -> NodeReport:
         try:
             async with self._session.get(
-                f"{self._base(endpoint)}/status", timeout=self._timeout, allow_redirects=False
+                f"{self._base(endpoint)}/status",
+                timeout=self._timeout,
+                allow_redirects=False,
+                **_verification(endpoint),
             ) as response:
                 if response.status != 200:
                     raise ScrapeError(f"HTTP status {response.status}")
@@ -152,7 +159,30 @@ class Scraper:
 
     def _base(self, endpoint: Endpoint) -> str:
         host = f"[{endpoint.address}]" if ":" in endpoint.address else endpoint.address
-        return f"http://{host}:{self._port}"
+        scheme = "http" if endpoint.trust is None else "https"
+        return f"{scheme}://{host}:{self._port}"
+
+
+def _verification(endpoint: Endpoint) -> dict[str, Any]:
+    """Return what aiohttp checks the node's certificate by.
+
+    Raises `ScrapeError` where there is nothing to check it by: no request goes out then.
+    """
+    if endpoint.trust is None:
+        return {}
+    return {"ssl": _context(endpoint.trust), "server_hostname": endpoint.trust.server_name}
+
+
+@lru_cache(maxsize=1024)
+def _context(trust: Trust) -> ssl.SSLContext:
+    """Make a context that believes nothing but the cluster's authorities."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    try:
+        context.load_verify_locations(cadata=trust.authorities)
+    except (ssl.SSLError, ValueError) as error:
+        raise ScrapeError("the Secret with its certificate has no usable ca.crt") from error
+    return context
 
 
 def _reason(error: Exception) -> str:

@@ -1,0 +1,89 @@
+"""Reads the Secrets that a cluster's nodes and the operator share.
+
+What they hold stays in this module's answers: an observation has the state of a Secret alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+
+from partisan_operator.children import tls_files
+from partisan_operator.children.child import owned_by
+from partisan_operator.children.shared_secrets import BEARER, TOKEN, SharedSecret
+from partisan_operator.kube import Kube
+from partisan_operator.models import PartisanCluster
+from partisan_operator.observe.observation import Endpoint, SecretSeen, SecretState, Trust
+
+
+class SecretReader:
+    """Reads Secrets, each when it is needed."""
+
+    def __init__(self, kube: Kube) -> None:
+        """Make a reader."""
+        self._kube = kube
+
+    async def token(
+        self, cluster: PartisanCluster, running: Callable[[], Awaitable[bool]]
+    ) -> SecretSeen:
+        """Return the state of the token; `running` says whether pods run with what it held.
+
+        A second token would cut them off from the pods to come.
+        """
+        seen = await self._seen(cluster, TOKEN)
+        if seen.state is SecretState.ABSENT and await running():
+            return SecretSeen(SecretState.LOST)
+        return seen
+
+    async def bearer(self, cluster: PartisanCluster) -> SecretSeen:
+        """Return the state of the bearer. Running nodes take another one."""
+        return await self._seen(cluster, BEARER)
+
+    async def trust(self, cluster: PartisanCluster) -> Trust | None:
+        """Return by what nodes that serve TLS are known; None without TLS."""
+        name = tls_files.secret_name(cluster)
+        if name is None:
+            return None
+        secret = await self._kube.get("Secret", cluster.namespace, name) or {}
+        encoded = (secret.get("data") or {}).get(tls_files.AUTHORITIES, "")
+        try:
+            authorities = base64.b64decode(encoded).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            authorities = ""
+        return Trust(authorities, tls_files.server_name(cluster))
+
+    async def shown(
+        self, cluster: PartisanCluster, nodes: Iterable[Endpoint]
+    ) -> dict[Endpoint, str]:
+        """Return what orders to these nodes have to show, as far as it is known.
+
+        The token leaves the operator only for pods that know nothing else.
+        """
+        wanted = {node: BEARER if node.bearer else TOKEN for node in nodes}
+        values = {kind: await self._value(cluster, kind) for kind in set(wanted.values())}
+        return {node: value for node, kind in wanted.items() if (value := values[kind])}
+
+    async def _value(self, cluster: PartisanCluster, kind: SharedSecret) -> str | None:
+        secret = await self._get(cluster, kind)
+        return None if secret is None else kind.value_in(secret)
+
+    async def _seen(self, cluster: PartisanCluster, kind: SharedSecret) -> SecretSeen:
+        secret = await self._get(cluster, kind)
+        if secret is None:
+            return SecretSeen(SecretState.ABSENT)
+        return SecretSeen(_state_of(secret, kind, cluster.uid), secret["metadata"]["uid"])
+
+    async def _get(self, cluster: PartisanCluster, kind: SharedSecret) -> Mapping[str, Any] | None:
+        return await self._kube.get("Secret", cluster.namespace, kind.name_of(cluster.name))
+
+
+def _state_of(secret: Mapping[str, Any], kind: SharedSecret, uid: str) -> SecretState:
+    owners = secret["metadata"].get("ownerReferences") or ()
+    owned = owned_by(secret, uid)
+    if not owned and any(entry.get("controller") for entry in owners):
+        return SecretState.FOREIGN
+    if kind.value_in(secret) is None:
+        return SecretState.INVALID
+    return SecretState.VALID if owned else SecretState.UNOWNED
