@@ -173,8 +173,15 @@ def _workload_of(body: Json) -> Json:
 
 
 def _selected(request: web.Request, item: Json) -> bool:
-    selector = request.query.get("labelSelector", "")
-    if not selector:
-        return True
+    labels = item["metadata"].get("labels") or {}
+    phase = (item.get("status") or {}).get("phase")
+    return _matches(request.query.get("labelSelector", ""), labels) and (
+        # Other fields than this one are not told apart here.
+        not request.query.get("fieldSelector", "").startswith("status.phase=")
+        or _matches(request.query["fieldSelector"], {"status.phase": phase})
+    )
+
+
+def _matches(selector: str, values: Json) -> bool:
     key, _, value = selector.partition("=")
-    return bool((item["metadata"].get("labels") or {}).get(key) == value)
+    return not selector or values.get(key) == value

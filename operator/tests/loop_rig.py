@@ -23,7 +23,7 @@ CLUSTER = f"/apis/partisan.dev/v1alpha1{NAMESPACE}/partisanclusters/ads"
 SET = f"/apis/apps/v1{NAMESPACE}/statefulsets/ads"
 SLICE = f"/apis/discovery.k8s.io/v1{NAMESPACE}/endpointslices/ads-x"
 EVENTS = f"/api/v1{NAMESPACE}/events"
-SECRET = f"/api/v1{NAMESPACE}/secrets/ads-token"
+SECRET = f"/api/v1{NAMESPACE}/secrets/ads-bearer"
 MANIFEST: dict[str, Any] = {
     "apiVersion": "partisan.dev/v1alpha1",
     "kind": "PartisanCluster",

@@ -97,10 +97,10 @@ async def test_the_token_is_never_replaced_and_never_logged(
 ) -> None:
     caplog.set_level("DEBUG")
     await rig.converge()
-    token = rig.api.objects[SECRET]["data"]["token"]
+    token = rig.api.objects[SECRET]["data"]["bearer"]
     rig.api.objects[CLUSTER]["metadata"]["generation"] = 2
     await rig.look()
-    assert rig.api.objects[SECRET]["data"]["token"] == token
+    assert rig.api.objects[SECRET]["data"]["bearer"] == token
     assert rig.nodes.started[0][1] not in caplog.text
     assert token not in caplog.text
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from aiohttp import web
 
-from partisan_operator.observe.observation import Endpoint
+from partisan_operator import clock
+from partisan_operator.observe.observation import Endpoint, Trust
 from partisan_operator.observe.scraper import MAX_ANSWER, RefusedError, ScrapeError, Scraper
+from partisan_operator.tls.mint import issue, new_authority
 from world import START
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -220,3 +226,56 @@ async def test_no_redirect_is_followed(serve: Serve, status: int) -> None:
         with pytest.raises(ScrapeError, match=str(status)):
             await order
     assert asked == ["/status", "/configuration", "/workload/start"]
+
+
+@pytest.fixture
+async def over_tls(tmp_path: Path) -> AsyncIterator[tuple[Scraper, str, list[str]]]:
+    """Give a scraper of a node that serves TLS, its authority, and the orders that it got."""
+    now, day = clock.utc_now(), timedelta(days=1)
+    authority = new_authority("ads", now, day)
+    own = issue(authority, "ads.default.svc", now, day)
+    (tmp_path / "tls.crt").write_text(own.certificate)
+    (tmp_path / "tls.key").write_text(own.key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "tls.crt", tmp_path / "tls.key")
+    orders: list[str] = []
+
+    async def node(request: web.Request) -> web.Response:
+        if request.method == "POST":
+            orders.append(request.headers["authorization"])
+        return await ok(request)
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", node)
+    runner = web.AppRunner(application, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+    port = runner.addresses[0][1]
+    scraper = Scraper(timeout=10, concurrency=4, clock=lambda: START, port=port)
+    yield scraper, authority.certificate, orders
+    await scraper.close()
+    await runner.cleanup()
+
+
+async def test_a_node_with_tls_is_known_by_authority_and_name(
+    over_tls: tuple[Scraper, str, list[str]],
+) -> None:
+    scraper, authority, orders = over_tls
+    trusted = replace(HERE, trust=Trust(authority, "ads.default.svc"))
+    reports, failures = await scraper.scrape([trusted])
+    assert (set(reports), failures) == ({"ads-0"}, {})
+    await scraper.configure(trusted, "t", "c")
+    assert orders == ["Bearer t"]
+    now = clock.utc_now()
+    stranger = new_authority("ads", now, timedelta(days=1)).certificate
+    for trust in (
+        Trust(authority, "other.default.svc"),
+        Trust(stranger, "ads.default.svc"),
+        Trust("", "ads.default.svc"),
+        None,
+    ):
+        node = replace(HERE, trust=trust)
+        assert set((await scraper.scrape([node]))[1]) == {"ads-0"}
+        with pytest.raises(ScrapeError):
+            await scraper.configure(node, "t", "c")
+    assert orders == ["Bearer t"]

@@ -9,6 +9,7 @@ import yaml
 
 from scale_tests.harness import operator
 from scale_tests.harness.kube import ApiError, Cluster, Json, core, partisan_cluster
+from scale_tests.harness.nodes import read_page
 
 LOG_LINES = 400
 """How many lines of each node's log are kept."""
@@ -47,7 +48,7 @@ def must_gather(cluster: Cluster, namespace: str, directory: Path) -> Path:
         return lambda: cluster.text(path, tailLines=str(LOG_LINES), previous=previous)
 
     def status(pod: str) -> Callable[[], str]:
-        return lambda: cluster.text(core(namespace, "pods", f"http:{pod}:8080/proxy/status"))
+        return lambda: read_page(cluster, namespace, pod, "status")
 
     save("partisanclusters.yaml", objects(partisan_cluster(namespace)))
     for kind, path in KINDS.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -96,8 +97,29 @@ def read_node(cluster: Cluster, namespace: str, pod: str) -> NodeStatus:
     Raises:
         ApiError: the node does not answer (yet).
     """
-    path = core(namespace, "pods", f"http:{pod}:{HTTP_PORT}/proxy/status")
-    return node_status(cluster.get(path, timeout=3.0))
+    return node_status(json.loads(read_page(cluster, namespace, pod, "status", timeout=3.0)))
+
+
+def read_page(
+    cluster: Cluster, namespace: str, pod: str, page: str, *, timeout: float = 30.0
+) -> str:
+    """A page of a node, by TLS where the node serves nothing else.
+
+    Raises:
+        ApiError: the node does not answer (yet).
+    """
+
+    def read(scheme: str) -> str:
+        path = core(namespace, "pods", f"{scheme}:{pod}:{HTTP_PORT}/proxy/{page}")
+        return cluster.request("GET", path, timeout=timeout).decode(errors="replace")
+
+    try:
+        return read("http")
+    except ApiError as error:
+        # An alert of TLS, as the API server reads it.
+        if "malformed HTTP response" not in str(error):
+            raise
+    return read("https")
 
 
 def read_nodes(
@@ -121,8 +143,7 @@ def read_metrics(cluster: Cluster, namespace: str, pod: str) -> dict[str, float]
     Raises:
         ApiError: the node does not answer.
     """
-    path = core(namespace, "pods", f"http:{pod}:{HTTP_PORT}/proxy/metrics")
-    lines = cluster.text(path).splitlines()
+    lines = read_page(cluster, namespace, pod, "metrics").splitlines()
     samples = (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))
     return {series: float(value) for series, value in samples}
 

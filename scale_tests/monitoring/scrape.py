@@ -60,11 +60,13 @@ def _job(monitor: Json, endpoint: Json) -> Json:
     own = [_relabel(rule) for rule in endpoint.get("relabelings", [])]
     targets = [{"source_labels": [meta], "target_label": name} for name, meta in _TARGET.items()]
     return {
-        "job_name": f"{metadata['namespace']}/{metadata['name']}",
+        "job_name": "/".join([metadata["namespace"], metadata["name"], *_suffix(endpoint)]),
         "honor_labels": endpoint.get("honorLabels", False),
         "scrape_interval": endpoint["interval"],
         "scrape_timeout": endpoint["interval"],
         "metrics_path": endpoint["path"],
+        "scheme": endpoint.get("scheme", "http"),
+        **_tls(endpoint.get("tlsConfig")),
         "kubernetes_sd_configs": [
             {
                 "role": "pod" if of_pods else "endpointslice",
@@ -73,6 +75,17 @@ def _job(monitor: Json, endpoint: Json) -> Json:
         ],
         "relabel_configs": [*keep, _keep(port, endpoint["port"]), *targets, *own],
     }
+
+
+def _suffix(endpoint: Json) -> list[str]:
+    """What tells the jobs of a monitor apart that scrapes both with TLS and without."""
+    return [endpoint["scheme"]] if "scheme" in endpoint else []
+
+
+def _tls(config: Json | None) -> dict[str, Any]:
+    if config is None:
+        return {}
+    return {"tls_config": {"insecure_skip_verify": config["insecureSkipVerify"]}}
 
 
 def _namespaces(selector: Json, own: str) -> dict[str, Any]:

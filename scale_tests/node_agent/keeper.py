@@ -175,7 +175,8 @@ class Keeper:
 
     async def _until_it_answers(self, life: Life, process: subprocess.Popen[bytes]) -> None:
         while process.poll() is None and not life.ending.is_set():
-            if await self._answers(life, "/livez", timeout=1.0):
+            alive = life.pod["spec"]["containers"][0]["livenessProbe"]
+            if await self._passes(life, alive | {"timeoutSeconds": 1}):
                 return
             await asyncio.sleep(_LOOK_SECONDS)
 
@@ -208,15 +209,14 @@ class Keeper:
         process.kill()
 
     async def _passes(self, life: Life, probe: Json) -> bool:
-        return await self._answers(
-            life, probe["httpGet"]["path"], timeout=probe.get("timeoutSeconds", 1)
-        )
-
-    async def _answers(self, life: Life, path: str, *, timeout: float) -> bool:
+        asked = probe["httpGet"]
+        scheme = asked.get("scheme", "HTTP").lower()
         try:
             async with self._probes.get(
-                f"http://{life.address}:{HTTP_PORT}{path}",
-                timeout=aiohttp.ClientTimeout(total=timeout),
+                f"{scheme}://{life.address}:{HTTP_PORT}{asked['path']}",
+                timeout=aiohttp.ClientTimeout(total=probe.get("timeoutSeconds", 1)),
+                # As a kubelet: it does not verify.
+                ssl=False,
             ) as answer:
                 return answer.status < 400
         except (aiohttp.ClientError, TimeoutError):

@@ -66,10 +66,16 @@ class Sandbox:
             "PARTISAN_LISTEN_IP": address,
             "PARTISAN_CONFIG": str(self.directory / "config" / "node.config"),
             "PARTISAN_TOKEN_FILE": str(self.directory / "secret" / "token"),
+            **self._bearer(),
             "PARTISAN_STATE_DIR": str(self.directory / "state"),
             # The emulator's own resolver, for the machine's file is not the pod's.
             "ERL_INETRC": str(rules),
         }
+
+    def _bearer(self) -> dict[str, str]:
+        """Where the bearer is: a pod of an operator of before has none."""
+        file = self.directory / "bearer" / "bearer"
+        return {"PARTISAN_BEARER_FILE": str(file)} if file.exists() else {}
 
 
 def sources(pod: Json) -> dict[str, tuple[str, str]]:

@@ -18,6 +18,7 @@ from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.observation import Endpoint, Observation
 from partisan_operator.observe.observer import Observer
 from partisan_operator.observe.scraper import RefusedError, ScrapeError, Scraper
+from partisan_operator.observe.secrets import Credentials
 
 RELAYS = 32
 """Nodes that get the order from the operator. Each floods it, so one is enough; more of them reach
@@ -62,33 +63,36 @@ class Dissolution:
         self._observer = observer
         self._scraper = scraper
         self._uid = ""
-        self._token: str | None = None
+        self._credentials: Credentials | None = None
         self._endpoints: Mapping[str, Endpoint] = {}
         self._log: logging.LoggerAdapter[logging.Logger]
         self._task: asyncio.Task[None] | None = None
 
     async def prepare(self, cluster: PartisanCluster, observation: Observation) -> None:
-        """Keep the nodes' addresses, and their token, which the garbage collector takes first."""
+        """Keep the nodes' addresses, and what orders show, whose Secret is collected first."""
         if cluster.uid != self._uid:
-            self._uid, self._token, self._task = cluster.uid, None, None
+            self._uid, self._credentials, self._task = cluster.uid, None, None
             self._log = logging.LoggerAdapter(
                 logging.getLogger(__name__), {"cluster": f"{cluster.namespace}/{cluster.name}"}
             )
         self._endpoints = observation.endpoints
-        if self._token is None and self._endpoints:
-            self._token = await self._observer.token(cluster)
+        nodes, known = self._endpoints.values(), self._credentials
+        if known is None or any(known.of(node) is None for node in nodes):
+            self._credentials = await self._observer.credentials(cluster, nodes)
 
     def begin(self) -> None:
         """Send the order, once, and wait for nothing."""
-        if self._token is not None and self._task is None:
-            self._task = asyncio.create_task(self._order(self._token), name="dissolution")
+        if self._credentials is None or self._task is not None:
+            return
+        if shown := self._credentials.reach(self._endpoints.values()):
+            self._task = asyncio.create_task(self._order(shown), name="dissolution")
 
-    async def _order(self, token: str) -> None:
-        relays = spread(self._endpoints.values())
+    async def _order(self, shown: Mapping[Endpoint, str]) -> None:
+        relays = spread(shown)
         for _ in range(ATTEMPTS):
             async with self._kube.changing():
                 answers = await asyncio.gather(
-                    *(self._send(endpoint, token) for endpoint in relays)
+                    *(self._send(endpoint, shown[endpoint]) for endpoint in relays)
                 )
             if any(answers):
                 break

@@ -115,7 +115,8 @@ class Executor:
 
     async def _configure(self, cluster: PartisanCluster, action: Configure) -> Problem | None:
         """Tell every node; one that does not hear is told again after the next look."""
-        shown = await self._observer.shown(cluster, action.nodes)
+        credentials = await self._observer.credentials(cluster, action.nodes)
+        shown = credentials.reach(action.nodes)
         if len(shown) < len(action.nodes):
             missing = len(action.nodes) - len(shown)
             logger.warning("%d nodes cannot be configured: their Secret is missing", missing)
@@ -143,7 +144,7 @@ class Executor:
     async def _start(self, cluster: PartisanCluster, action: StartRun) -> None:
         attempts = min(START_ATTEMPTS, len(action.candidates))
         sample = random.sample(action.candidates, attempts)
-        shown = await self._observer.shown(cluster, sample)
+        shown = (await self._observer.credentials(cluster, sample)).reach(sample)
         if not shown:
             logger.warning("run %s cannot start: the Secret with the bearer is missing", action.run)
         for endpoint in shown:

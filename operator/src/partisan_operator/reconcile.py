@@ -193,8 +193,8 @@ def _changed(action: Action) -> str:
             return f"{kind} {name}"
         case DeletePod(pod):
             return f"Pod {pod.name}"
-        case CreateToken():
-            return "the token's Secret"
+        case MakeSecret(secret):
+            return f"the {secret.key}'s Secret"
         case MakeAuthority() | Publish():
             return "the certificate's Secret"
     return ""

@@ -14,7 +14,7 @@ import yaml
 from pydantic import ValidationError
 
 from partisan_operator import clock
-from partisan_operator.children import naming
+from partisan_operator.children import naming, node_http
 from partisan_operator.cli.kubectl import Json, Kubectl, KubectlError, core
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.cluster import GROUP, PLURAL, VERSION
@@ -163,42 +163,49 @@ def ordinal(node: str) -> int:
     return int(tail) if tail.isdecimal() else -1
 
 
-def node_path(namespace: str, node: str, page: str) -> str:
-    """Return the path of a node's own HTTP page, through the API server's proxy."""
-    return core(namespace, "pods", f"http:{node}:{naming.HTTP_PORT}/proxy/{page}")
+def node_path(pod: Mapping[str, Any], page: str) -> str:
+    """Return the path of a pod's own HTTP page, through the API server's proxy.
+
+    The scheme is the pod's, not the cluster's: while pods are replaced some serve TLS, some not.
+    """
+    ports = (port for one in pod["spec"]["containers"] for port in one.get("ports") or ())
+    tls = any(port.get("name") == node_http.TLS_PORT for port in ports)
+    name = f"{'https' if tls else 'http'}:{pod['metadata']['name']}:{naming.HTTP_PORT}"
+    return core(pod["metadata"]["namespace"], "pods", f"{name}/proxy/{page}")
 
 
-def details_of(context: Context, node: str) -> NodeDetails:
+def details_of(context: Context, pod: Mapping[str, Any]) -> NodeDetails:
     """Ask one node for its report.
 
     Raises `KubectlError` when it does not answer, or not with a report.
     """
     try:
-        report = NodeDetails.model_validate(
-            context.api.get(node_path(context.namespace, node, "status"))
-        )
+        report = NodeDetails.model_validate(context.api.get(node_path(pod, "status")))
     except ValidationError as error:
         raise KubectlError("", f"its report is not valid: {error.errors()[0]['msg']}") from None
-    if report.node != node:
+    if report.node != pod["metadata"]["name"]:
         raise KubectlError("", f"it calls itself {report.node!r}")
     return report
 
 
 def look(context: Context, pods: Iterable[Mapping[str, Any]]) -> Look:
     """Ask these pods' nodes for their reports, some at a time."""
-    uids = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in pods}
+    by_name = {pod["metadata"]["name"]: pod for pod in pods}
 
-    def ask(node: str) -> tuple[NodeDetails, datetime] | str:
+    def ask(pod: Mapping[str, Any]) -> tuple[NodeDetails, datetime] | str:
         try:
-            return details_of(context, node), context.now()
+            return details_of(context, pod), context.now()
         except KubectlError as error:
             return str(error)
 
     with ThreadPoolExecutor(AT_ONCE) as executor:
-        answers = dict(zip(uids, executor.map(ask, uids), strict=True))
+        answers = dict(zip(by_name, executor.map(ask, by_name.values()), strict=True))
     came = {node: answer for node, answer in answers.items() if not isinstance(answer, str)}
     return Look(
-        seen={node: Seen(details, uids[node], at) for node, (details, at) in came.items()},
+        seen={
+            node: Seen(details, by_name[node]["metadata"]["uid"], at)
+            for node, (details, at) in came.items()
+        },
         details={node: details for node, (details, _) in came.items()},
         failures={node: answer for node, answer in answers.items() if isinstance(answer, str)},
     )

@@ -48,7 +48,7 @@ from partisan_operator.observe.observation import (
     merge_reports,
 )
 from partisan_operator.observe.scraper import Scraper
-from partisan_operator.observe.secrets import SecretReader
+from partisan_operator.observe.secrets import Credentials, SecretReader
 from partisan_operator.tls.issued import Issued, IssuedSecret
 from partisan_operator.tls.prospect import prospect_of
 from partisan_operator.tls.reading import read_store
@@ -160,11 +160,9 @@ class Observer:
             for entry in troubles
         ]
 
-    async def shown(
-        self, cluster: PartisanCluster, nodes: Iterable[Endpoint]
-    ) -> dict[Endpoint, str]:
-        """Return what orders to these nodes have to show, as far as it is known."""
-        return await self._secrets.shown(cluster, nodes)
+    async def credentials(self, cluster: PartisanCluster, nodes: Iterable[Endpoint]) -> Credentials:
+        """Return what orders to these nodes have to show."""
+        return await self._secrets.credentials(cluster, nodes)
 
     async def _objects(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from partisan_operator.children import tls_files
@@ -16,6 +17,22 @@ from partisan_operator.children.shared_secrets import BEARER, TOKEN, SharedSecre
 from partisan_operator.kube import Kube
 from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.observation import Endpoint, SecretSeen, SecretState, Trust
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What orders have to show; None where it was not asked for, or its Secret is missing."""
+
+    bearer: str | None = field(repr=False)
+    token: str | None = field(repr=False)
+
+    def of(self, node: Endpoint) -> str | None:
+        """Return what an order to this node has to show."""
+        return self.bearer if node.bearer else self.token
+
+    def reach(self, nodes: Iterable[Endpoint]) -> dict[Endpoint, str]:
+        """Return the nodes that take an order, with what it has to show."""
+        return {node: shown for node in nodes if (shown := self.of(node)) is not None}
 
 
 class SecretReader:
@@ -54,16 +71,16 @@ class SecretReader:
             authorities = ""
         return Trust(authorities, tls_files.server_name(cluster))
 
-    async def shown(
-        self, cluster: PartisanCluster, nodes: Iterable[Endpoint]
-    ) -> dict[Endpoint, str]:
-        """Return what orders to these nodes have to show, as far as it is known.
+    async def credentials(self, cluster: PartisanCluster, nodes: Iterable[Endpoint]) -> Credentials:
+        """Return what orders to these nodes have to show.
 
-        The token leaves the operator only for pods that know nothing else.
+        The token is read only for pods that know nothing else.
         """
-        wanted = {node: BEARER if node.bearer else TOKEN for node in nodes}
-        values = {kind: await self._value(cluster, kind) for kind in set(wanted.values())}
-        return {node: value for node, kind in wanted.items() if (value := values[kind])}
+        kinds = {node.bearer for node in nodes}
+        return Credentials(
+            bearer=await self._value(cluster, BEARER) if True in kinds else None,
+            token=await self._value(cluster, TOKEN) if False in kinds else None,
+        )
 
     async def _value(self, cluster: PartisanCluster, kind: SharedSecret) -> str | None:
         secret = await self._get(cluster, kind)

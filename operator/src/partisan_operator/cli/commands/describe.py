@@ -21,7 +21,7 @@ def run_node(context: Context, arguments: Namespace) -> int:
     pod = _pod(context, node)
     context.write(table(_pod_rows(context, pod)))
     try:
-        details = access.details_of(context, node)
+        details = access.details_of(context, pod)
     except KubectlError as error:
         context.write(f"\nThe node does not answer: {error}")
     else:

@@ -164,7 +164,7 @@ def _nodes(context: Context, archive: Archive, pods: list[Json]) -> None:
     for pod in pods:
         node = pod["metadata"]["name"]
         for suffix, page in NODE_PAGES.items():
-            path = access.node_path(context.namespace, node, page)
+            path = access.node_path(pod, page)
             wanted.append((f"nodes/{node}.{suffix}", _text(context, path)))
     with ThreadPoolExecutor(access.AT_ONCE) as executor:
         # list: an exception that is no KubectlError must not be lost.

@@ -1,0 +1,138 @@
+"""The token and the bearer: made once, owned, missed, and shown to no pod that knows better."""
+
+from __future__ import annotations
+
+import base64
+import copy
+from typing import Any
+
+import pytest
+
+from loop_rig import CLUSTER, NAMESPACE, SET, SLICE, Rig
+from partisan_operator.children.node_http import ANNOTATION
+from partisan_operator.observe.observation import Trust
+
+SECRETS = f"/api/v1{NAMESPACE}/secrets"
+TOKEN, BEARER = f"{SECRETS}/ads-token", f"{SECRETS}/ads-bearer"
+PODS = f"/api/v1{NAMESPACE}/pods"
+
+
+def value_of(rig: Rig, path: str) -> str:
+    data = rig.api.objects[path]["data"]
+    return base64.b64decode(data[path.rpartition("-")[2]]).decode()
+
+
+def add_pods(rig: Rig, *, bearer: bool = True, phase: str = "Running") -> None:
+    """Add the pods' objects, as the StatefulSet's controller would."""
+    owner = {"uid": rig.api.objects[SET]["metadata"]["uid"], "controller": True}
+    for ordinal in range(3):
+        metadata: dict[str, Any] = {
+            "name": f"ads-{ordinal}",
+            "uid": f"pod-{ordinal}",
+            "labels": {"partisan.dev/cluster": "ads", "controller-revision-hash": "r"},
+            "annotations": {ANNOTATION: "2"} if bearer else {},
+            "ownerReferences": [owner],
+        }
+        pod = {"metadata": metadata, "status": {"phase": phase}}
+        rig.api.put(f"{PODS}/ads-{ordinal}", pod)
+
+
+async def test_the_bearer_is_a_secret_of_its_own(rig: Rig) -> None:
+    await rig.converge()
+    assert value_of(rig, BEARER) != value_of(rig, TOKEN)
+    assert {token for _, token, _ in rig.nodes.started} == {value_of(rig, BEARER)}
+
+
+async def test_another_bearer_is_made_for_one_that_is_gone(rig: Rig) -> None:
+    await rig.converge()
+    before = value_of(rig, BEARER)
+    del rig.api.objects[BEARER]
+    rig.make_resync_due()
+    await rig.look()
+    assert value_of(rig, BEARER) != before
+
+
+async def test_no_second_token_is_made_under_running_nodes(rig: Rig) -> None:
+    await rig.converge()
+    add_pods(rig)
+    kept = rig.api.objects.pop(TOKEN)
+    rig.make_resync_due()
+    await rig.look()
+    assert TOKEN not in rig.api.objects
+    degraded = rig.condition("Degraded")
+    assert (degraded["status"], degraded["reason"]) == ("True", "TokenLost")
+    assert "kubectl delete pod -l partisan.dev/cluster=ads" in degraded["message"]
+    rig.api.put(TOKEN, kept)
+    rig.make_resync_due()
+    await rig.look()
+    assert rig.condition("Degraded")["status"] == "False"
+
+
+async def test_pods_that_have_never_run_are_given_another_token(rig: Rig) -> None:
+    await rig.converge()
+    add_pods(rig, phase="Pending")
+    del rig.api.objects[TOKEN]
+    rig.make_resync_due()
+    await rig.look()
+    assert TOKEN in rig.api.objects
+
+
+async def test_no_pod_is_made_with_the_token_of_a_deleted_cluster(rig: Rig) -> None:
+    await rig.look()
+    left = rig.api.objects[TOKEN]
+    left["metadata"]["ownerReferences"][0]["uid"] = "of-a-deleted-cluster"
+    for path in (SET, BEARER):
+        del rig.api.objects[path]
+    rig.make_resync_due()
+    await rig.look()
+    assert SET not in rig.api.objects
+    assert rig.condition("Degraded")["reason"] == "NameConflict"
+    # The garbage collector takes it, and the next look makes the cluster's own.
+    del rig.api.objects[TOKEN]
+    await rig.look()
+    assert SET in rig.api.objects
+    assert value_of(rig, TOKEN) != base64.b64decode(left["data"]["token"]).decode()
+
+
+async def test_a_token_without_an_owner_becomes_the_clusters(rig: Rig) -> None:
+    await rig.look()
+    kept = rig.api.objects[TOKEN]
+    before = value_of(rig, TOKEN)
+    del kept["metadata"]["ownerReferences"]
+    rig.make_resync_due()
+    await rig.look()
+    uid = rig.api.objects[CLUSTER]["metadata"]["uid"]
+    assert rig.api.objects[TOKEN]["metadata"]["ownerReferences"][0]["uid"] == uid
+    assert value_of(rig, TOKEN) == before
+
+
+async def test_only_pods_of_an_earlier_operator_are_shown_the_token(rig: Rig) -> None:
+    await rig.converge()
+    template = rig.api.objects[SET]["spec"]["template"]
+    earlier = copy.deepcopy(template)
+    del earlier["metadata"]["annotations"][ANNOTATION]
+    rig.api.objects[SET]["spec"]["template"] = earlier
+    rig.nodes.told.clear()
+    rig.change({"overlay": {"kind": "XBot"}})
+    await rig.look()
+    assert {token for _, token in rig.nodes.told} == {value_of(rig, TOKEN)}
+
+
+@pytest.mark.parametrize("bearer", [True, False])
+async def test_while_pods_are_replaced_each_is_spoken_to_as_it_was_made(
+    rig: Rig, bearer: bool
+) -> None:
+    ca = base64.b64encode(b"PEM").decode()
+    rig.api.put(f"{SECRETS}/mine", {"metadata": {"name": "mine"}, "data": {"ca.crt": ca}})
+    rig.change({"security": {"tls": {"secretName": "mine"}}})
+    await rig.look()
+    rig.bring_up_pods()
+    add_pods(rig, bearer=bearer)
+    rig.api.objects[SET]["status"]["updatedReplicas"] = 0
+    assert SLICE in rig.api.objects
+    await rig.look()
+    observation = rig.loop._observation
+    assert observation is not None
+    trust = Trust("PEM", "ads.default.svc") if bearer else None
+    spoken = {(node.bearer, node.trust) for node in observation.endpoints.values()}
+    assert spoken == {(bearer, trust)}
