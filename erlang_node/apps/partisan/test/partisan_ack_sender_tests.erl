@@ -79,39 +79,12 @@ setup() ->
     _ = catch partisan_ack_order:init(),
     Clock = counters:new(2, []),
     persistent_term:put(?MODULE, Clock),
-    replace(partisan_ack_stream, [{now_ms, 0}, {transmit, 2}]).
+    partisan_test_double:replace(partisan_ack_stream, [{now_ms, 0}, {transmit, 2}], ?MODULE).
 
 cleanup(_) ->
-    _ = code:purge(partisan_ack_stream),
-    {module, _} = code:load_file(partisan_ack_stream),
+    ok = partisan_test_double:restore(partisan_ack_stream),
     _ = catch ets:delete(partisan_ack_order),
     partisan_test_channels:cleanup(ok).
-
-%% Has this module stand in for some functions of another one.
-replace(Module, Functions) ->
-    File = code:which(Module),
-    {ok, {_, [{abstract_code, {_, Forms}}]}} = beam_lib:chunks(File, [abstract_code]),
-    Replaced = [
-        case Form of
-            {function, Line, Name, Arity, _} ->
-                case lists:member({Name, Arity}, Functions) of
-                    true -> delegated(Line, Name, Arity);
-                    false -> Form
-                end;
-            _ ->
-                Form
-        end
-     || Form <- Forms
-    ],
-    {ok, Module, Code} = compile:forms(Replaced, [nowarn_unused_type]),
-    _ = code:purge(Module),
-    {module, Module} = code:load_binary(Module, File, Code),
-    ok.
-
-delegated(Line, Name, Arity) ->
-    Arguments = [{var, Line, list_to_atom("A" ++ integer_to_list(I))} || I <- lists:seq(1, Arity)],
-    Call = {call, Line, {remote, Line, {atom, Line, ?MODULE}, {atom, Line, Name}}, Arguments},
-    {function, Line, Name, Arity, [{clause, Line, Arguments, [], [Call]}]}.
 
 transmit(_Path, Message) ->
     _ = element(1, Message) =:= open andalso counters:add(persistent_term:get(?MODULE), 2, 1),

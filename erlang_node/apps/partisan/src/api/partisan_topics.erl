@@ -33,6 +33,8 @@
 -export([subscribers/2]).
 
 -define(FANOUT, 4).
+%% Entries of nodes that subscribe to nothing, most of which are there no more: the latest are kept.
+-define(EMPTY, 1024).
 
 -type name() :: partisan_peer:name().
 -type topic() :: term().
@@ -57,7 +59,7 @@
     entries = #{} :: entries(),
     neighbours = [] :: [name()],
     published = 0 :: non_neg_integer(),
-    seen = #{} :: #{name() => {partisan_peer:incarnation(), partisan_window:t()}},
+    seen = partisan_received:new() :: partisan_received:t(),
     last_tag = 0 :: non_neg_integer(),
     pending = #{} :: #{Tag :: pos_integer() => {name(), message()}}
 }).
@@ -111,19 +113,12 @@ message(From, {compare, Digest}, #topics{entries = Entries} = T) ->
         % Whoever then knows more answers in turn, since that is news, or compares itself.
         _ -> {T, [{send, From, {entries, Entries}}]}
     end;
-message(_From, {publish, {Origin, Life, Number} = Id, Topic, Payload, Rest}, T0) ->
-    {Known, Window} = maps:get(Origin, T0#topics.seen, {0, partisan_window:new()}),
-    IsSeen = Known > Life orelse (Known =:= Life andalso partisan_window:seen(Number, Window)),
-    case IsSeen of
+message(_From, {publish, Id, Topic, Payload, Rest}, T0) ->
+    case partisan_received:contains(Id, T0#topics.seen) of
         true ->
             {T0, []};
         false ->
-            Since =
-                case Known of
-                    Life -> Window;
-                    _Former -> partisan_window:new()
-                end,
-            Seen = (T0#topics.seen)#{Origin => {Life, partisan_window:add(Number, Since)}},
+            Seen = partisan_received:add(Id, T0#topics.seen),
             Here = [{deliver, Topic, Payload} || lists:member(Topic, own(T0))],
             {T, Sends} = spread(Id, Topic, Payload, Rest, T0#topics{seen = Seen}),
             {T, Here ++ Sends}
@@ -193,10 +188,12 @@ is_newer({Version, _}, Name, Known) ->
 
 learn(_From, News, T) when map_size(News) =:= 0 ->
     {T, []};
-learn(From, News, #topics{self = Self, incarnation = Life, entries = Known} = T0) ->
+learn(From, News0, #topics{self = Self, incarnation = Life, entries = Known} = T0) ->
     Topics = own(T0),
-    T1 = T0#topics{entries = maps:merge(Known, News)},
-    Others = [Name || Name <- T0#topics.neighbours, Name =/= From],
+    Entries = bound(Self, maps:merge(Known, News0)),
+    News = maps:with(maps:keys(Entries), News0),
+    T1 = T0#topics{entries = Entries},
+    Others = [Name || Name <- T0#topics.neighbours, Name =/= From, map_size(News) > 0],
     Told = [{send, Name, {entries, News}} || Name <- Others],
     case News of
         #{Self := {{Life, _}, Claimed}} when From =/= Self, Claimed =/= Topics ->
@@ -205,6 +202,16 @@ learn(From, News, #topics{self = Self, incarnation = Life, entries = Known} = T0
             {T, Told ++ Objection};
         #{} ->
             {T1, Told}
+    end.
+
+%% All nodes keep the same ones, or they would tell each other of those that they have dropped.
+bound(Self, Entries) ->
+    Empty = [{Version, Name} || {Name, {Version, []}} <- maps:to_list(Entries), Name =/= Self],
+    case length(Empty) - ?EMPTY of
+        Excess when Excess > 0 ->
+            maps:without([Name || {_, Name} <- lists:sublist(lists:sort(Empty), Excess)], Entries);
+        _ ->
+            Entries
     end.
 
 %% Nobody of that life is there, until it says otherwise.

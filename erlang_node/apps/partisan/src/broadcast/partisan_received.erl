@@ -11,28 +11,34 @@
 
 -type id() :: {Origin :: partisan_peer:name(), partisan_peer:incarnation(), pos_integer()}.
 
--opaque t() :: #{partisan_peer:name() => {partisan_peer:incarnation(), partisan_window:t()}}.
+%% Origins that are remembered: many times the largest cluster. Before one of them is forgotten
+%% thousands of later broadcasts have come, and no node keeps that many.
+-define(ORIGINS, 8192).
+
+-opaque t() :: partisan_recent:t(
+    partisan_peer:name(), {partisan_peer:incarnation(), partisan_window:t()}
+).
 -export_type([id/0, t/0]).
 
 -spec new() -> t().
 new() ->
-    #{}.
+    partisan_recent:new(?ORIGINS).
 
 -spec add(id(), t()) -> t().
 add({Name, Incarnation, Number}, Received) ->
     Window =
-        case Received of
-            #{Name := {Incarnation, W}} -> W;
-            #{} -> partisan_window:new()
+        case partisan_recent:find(Name, Received) of
+            {ok, {Incarnation, W}} -> W;
+            _ -> partisan_window:new()
         end,
-    Received#{Name => {Incarnation, partisan_window:add(Number, Window)}}.
+    partisan_recent:store(Name, {Incarnation, partisan_window:add(Number, Window)}, Received).
 
 -spec contains(id(), t()) -> boolean().
 contains({Name, Incarnation, Number}, Received) ->
-    case Received of
-        #{Name := {Known, Window}} ->
+    case partisan_recent:find(Name, Received) of
+        {ok, {Known, Window}} ->
             Incarnation < Known orelse
                 (Incarnation =:= Known andalso partisan_window:seen(Number, Window));
-        #{} ->
+        error ->
             false
     end.

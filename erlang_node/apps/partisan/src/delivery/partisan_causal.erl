@@ -18,12 +18,15 @@
 %%% The matrix needs reliable channels: the layer below is acknowledged delivery.
 -module(partisan_causal).
 
+-compile({no_auto_import, [size/1]}).
+
 -export([new/1]).
 -export([send/2]).
 -export([receive_message/4]).
 -export([forget/2]).
 -export([waiting/1]).
 -export([size/1]).
+-export([is_empty/1]).
 
 -type life() :: {partisan_peer:name(), partisan_peer:incarnation()}.
 -type counts() :: #{life() => pos_integer()}.
@@ -92,6 +95,11 @@ waiting(#causal{waiting = Waiting}) ->
 -spec size(t()) -> non_neg_integer().
 size(#causal{sent = Sent, delivered = Delivered}) ->
     map_size(Sent) + map_size(Delivered).
+
+%% @doc Whether there is nothing to remember: nobody whom it concerns is there any more.
+-spec is_empty(t()) -> boolean().
+is_empty(#causal{numbered = Numbered, waiting = Waiting} = C) ->
+    map_size(Numbered) =:= 0 andalso Waiting =:= [] andalso size(C) =:= 0.
 
 %% Internals.
 

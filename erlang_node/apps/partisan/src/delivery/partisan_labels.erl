@@ -1,10 +1,16 @@
 %%% @doc The causal orders of a node: one {@link partisan_causal} per label, made when it is needed.
+%%%
+%%% An order is dropped when all nodes that it concerns have ended. Until then it must be kept, for
+%%% its counts have to go on: a label is for as long as the nodes that use it.
 -module(partisan_labels).
+
+-compile({no_auto_import, [size/1]}).
 
 -export([new/1]).
 -export([stamp/3]).
 -export([take/5]).
 -export([forget/2]).
+-export([size/1]).
 
 -type label() :: term().
 
@@ -41,16 +47,29 @@ forget(Life, #labels{orders = Orders} = L0) ->
     maps:fold(
         fun(Label, Order0, {Released, L}) ->
             {More, Order} = partisan_causal:forget(Life, Order0),
-            {Released ++ More, store(Label, Order, L)}
+            {Released ++ More, keep(Label, Order, L)}
         end,
         {[], L0},
         Orders
     ).
 
+%% @doc How many orders there are.
+-spec size(t()) -> non_neg_integer().
+size(#labels{orders = Orders}) ->
+    map_size(Orders).
+
+%% Internals.
+
 order(Label, #labels{orders = Orders, self = Self}) ->
     case Orders of
         #{Label := Order} -> Order;
         #{} -> partisan_causal:new(Self)
+    end.
+
+keep(Label, Order, #labels{orders = Orders} = L) ->
+    case partisan_causal:is_empty(Order) of
+        true -> L#labels{orders = maps:remove(Label, Orders)};
+        false -> store(Label, Order, L)
     end.
 
 store(Label, Order, #labels{orders = Orders} = L) ->

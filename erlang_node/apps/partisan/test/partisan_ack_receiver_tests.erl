@@ -1,0 +1,76 @@
+%%% @doc What the receiving end of streams remembers, and for how long.
+-module(partisan_ack_receiver_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+%% In place of those of partisan_ack_stream.
+-export([now_ms/0, transmit/2]).
+
+-define(HOUR, 3600000).
+
+streams_test_() ->
+    {foreach, fun setup/0, fun cleanup/1, [
+        {"a stream that its sender has forgotten is forgotten", fun superseded/0},
+        {"streams of senders that have gone are forgotten", fun gone/0},
+        {"but those of senders of the first version, which never forget", fun first_version/0}
+    ]}.
+
+superseded() ->
+    R = lists:foldl(fun(N, R0) -> opened(id(<<"a">>, N), <<"a">>, R0) end, new(), lists:seq(1, 50)),
+    ?assertEqual([50], [N || N <- lists:seq(1, 50), knows(id(<<"a">>, N), R)]).
+
+gone() ->
+    R = lists:foldl(
+        fun(N, R0) ->
+            advance(?HOUR div 50),
+            opened(id(name(N), 1), name(N), R0)
+        end,
+        new(),
+        lists:seq(1, 1000)
+    ),
+    Known = [N || N <- lists:seq(1, 1000), knows(id(name(N), 1), R)],
+    ?assertEqual(1000, lists:last(Known)),
+    ?assert(length(Known) < 60).
+
+first_version() ->
+    R = opened({<<"a">>, 1, 1}, <<"a">>, new()),
+    advance(2 * ?HOUR),
+    ?assert(knows({<<"a">>, 1, 1}, opened(id(<<"b">>, 1), <<"b">>, R))).
+
+%% Helpers.
+
+name(N) -> <<"node-", (integer_to_binary(N))/binary>>.
+id(Name, N) -> {Name, 1, {N, 2}}.
+
+new() ->
+    partisan_ack_receiver:new({<<"self">>, 1}).
+
+opened(Stream, Name, R) ->
+    Labels = partisan_labels:new({<<"self">>, 1}),
+    {Opened, _} = partisan_ack_receiver:opened(Stream, {Name, default, 0}, Labels, R),
+    Opened.
+
+%% It says so if it does not know the stream of a message.
+knows({Name, _, _} = Stream, R) ->
+    Labels = partisan_labels:new({<<"self">>, 1}),
+    _ = partisan_ack_receiver:arrived(Stream, 7, skip, {Name, default, 0}, Labels, R),
+    receive
+        {transmitted, {missing, Stream, _}} -> true;
+        {transmitted, {unknown, Stream}} -> false
+    end.
+
+setup() ->
+    persistent_term:put(?MODULE, counters:new(1, [])),
+    partisan_test_double:replace(partisan_ack_stream, [{now_ms, 0}, {transmit, 2}], ?MODULE).
+
+cleanup(_) ->
+    partisan_test_double:restore(partisan_ack_stream).
+
+now_ms() -> counters:get(persistent_term:get(?MODULE), 1).
+advance(Milliseconds) -> counters:add(persistent_term:get(?MODULE), 1, Milliseconds).
+
+transmit(_Path, {opened, _, _}) ->
+    ok;
+transmit(_Path, Message) ->
+    self() ! {transmitted, Message},
+    ok.
