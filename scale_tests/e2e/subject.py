@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, Json, core, partisan_cluster
-from scale_tests.harness.nodes import NodeStatus, components, read_nodes
+from scale_tests.harness.nodes import NodeStatus, components, read_nodes, read_page
 from scale_tests.harness.partisan import (
     CLUSTER_LABEL,
     ClusterStatus,
@@ -103,11 +104,11 @@ class Subject:
 
     def node_json(self, pod: str) -> Json:
         """A node's `/status` as it came. Raises ApiError."""
-        return self.cluster.get(core(self.namespace, "pods", f"http:{pod}:8080/proxy/status"))
+        return cast(Json, json.loads(read_page(self.cluster, self.namespace, pod, "status")))
 
     def metrics(self, pod: str) -> str:
         """A node's `/metrics`. Raises ApiError."""
-        return self.cluster.text(core(self.namespace, "pods", f"http:{pod}:8080/proxy/metrics"))
+        return read_page(self.cluster, self.namespace, pod, "metrics")
 
     def wait(self, what: str, done: Callable[[ClusterStatus], bool]) -> ClusterStatus:
         """Waits until the status is as wanted. Raises StalledError."""

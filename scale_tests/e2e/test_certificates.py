@@ -56,7 +56,7 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
         for volume in pod["spec"]["volumes"]
         if "secret" in volume
     }
-    assert mounted == {"vault-tls", "vault-token"}
+    assert mounted == {"vault-tls", "vault-token", "vault-bearer"}
     (first,) = used(subject)
     before = refused(subject)
 

@@ -158,7 +158,13 @@ def test_the_archive_has_every_node_and_no_token(
         assert "partisan_overlay_joined 1" in files[f"nodes/{node}.metrics.txt"]
     assert "PartisanCluster/ads RunConverged" in files["events.txt"]
     assert any(name.startswith("operator/") and name.endswith(".log") for name in files)
-    stored = ads.cluster.get(core(ads.namespace, "secrets", "ads-token"))["data"]["token"]
+    secrets = core(ads.namespace, "secrets")
+    for key in ("token", "bearer"):
+        assert_absent(ads.cluster.get(f"{secrets}/ads-{key}")["data"][key], files)
+
+
+def assert_absent(stored: str, files: dict[str, str]) -> None:
+    """No file holds a secret, in clear or as a Secret stores it."""
     for content in files.values():
         assert stored not in content
         assert b64decode(stored).decode() not in content
