@@ -8,6 +8,7 @@ import pytest
 
 from fake_api import FakeApi
 from partisan_operator.announcements import Announcement
+from partisan_operator.events import announce
 from partisan_operator.kube import Kube, KubeError, Query
 from world import cluster
 
@@ -75,7 +76,7 @@ async def test_delete_needs_the_uid_that_was_seen(api: FakeApi, kube: Kube) -> N
 
 
 async def test_an_announcement_is_an_event_about_the_cluster(api: FakeApi, kube: Kube) -> None:
-    await kube.announce(cluster(), Announcement("Warning", "CrashLooping", "why"))
+    await announce(kube, cluster(), Announcement("Warning", "CrashLooping", "why"))
     (event,) = api.objects.values()
     assert (event["type"], event["reason"], event["message"]) == ("Warning", "CrashLooping", "why")
     assert event["involvedObject"]["uid"] == "cluster-uid"

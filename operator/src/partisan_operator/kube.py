@@ -21,9 +21,7 @@ from kubernetes.aio import config
 from kubernetes.aio.client import ApiClient, Configuration
 
 from partisan_operator import metrics
-from partisan_operator.announcements import Announcement
 from partisan_operator.children.child import Manifest
-from partisan_operator.clock import to_wire, utc_now
 from partisan_operator.fence import Fence, FencedError
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.cluster import API_VERSION, GROUP, KIND, PLURAL, VERSION
@@ -227,44 +225,20 @@ class Kube:
             if error.code not in (404, 409):
                 raise
 
-    async def annotate(self, kind: str, namespace: str, name: str, key: str, value: str) -> None:
-        """Set one annotation, as a manager of its own: no apply of ours takes it away."""
-        manager = f"{FIELD_MANAGER}-{key.rpartition('/')[2]}"
-        patch = {"metadata": {"annotations": {key: value}}}
-        await self._merge(kind, namespace, name, patch, manager)
-
-    async def announce(self, cluster: PartisanCluster, announcement: Announcement) -> None:
-        """Write a Kubernetes Event about a cluster; count one that is there already once more."""
-        now = f"{to_wire(utc_now())[:19]}Z"
-        name = f"{cluster.name}.{announcement.digest(cluster.uid)}"
-        news = {"message": announcement.message[:1024], "lastTimestamp": now}
-        event = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"name": name, "namespace": cluster.namespace},
-            "type": announcement.type,
-            "reason": announcement.reason,
-            "firstTimestamp": now,
-            "count": 1,
-            "source": {"component": FIELD_MANAGER},
-            "reportingComponent": FIELD_MANAGER,
-            "involvedObject": {
-                "apiVersion": API_VERSION,
-                "kind": KIND,
-                "namespace": cluster.namespace,
-                "name": cluster.name,
-                "uid": cluster.uid,
-            },
-            **news,
-        }
-        try:
-            await self.create(event)
-        except KubeError as error:
-            if error.code != 409:
-                raise
-            earlier = await self.get("Event", cluster.namespace, name)
-            count = (earlier or {}).get("count") or 1
-            await self._merge("Event", cluster.namespace, name, {**news, "count": count + 1})
+    async def merge(
+        self, kind: str, namespace: str, name: str, patch: Manifest, *, manager: str = FIELD_MANAGER
+    ) -> None:
+        """Merge a patch into an object, as a manager of that name."""
+        await self._change(
+            "patch",
+            "PATCH",
+            kind,
+            namespace,
+            name,
+            parameters=[("fieldManager", manager)],
+            headers={"Content-Type": "application/merge-patch+json"},
+            body=patch,
+        )
 
     async def write_lease(self, lease: Manifest) -> Manifest:
         """Create a Lease, or replace the one of the version that it names; return it as written.
@@ -295,20 +269,6 @@ class Kube:
             parameters=[("fieldManager", FIELD_MANAGER), ("force", "true")],
             headers={"Content-Type": "application/apply-patch+yaml"},
             body=manifest,
-        )
-
-    async def _merge(
-        self, kind: str, namespace: str, name: str, patch: Manifest, manager: str = FIELD_MANAGER
-    ) -> None:
-        await self._change(
-            "patch",
-            "PATCH",
-            kind,
-            namespace,
-            name,
-            parameters=[("fieldManager", manager)],
-            headers={"Content-Type": "application/merge-patch+json"},
-            body=patch,
         )
 
     async def _change(self, *arguments: str, **options: Any) -> None:

@@ -21,6 +21,7 @@ from partisan_operator.children import family_of
 from partisan_operator.clock import seconds_between, utc_now
 from partisan_operator.diagnosis import Problem, invalid_spec, operator_fault, reconcile_failure
 from partisan_operator.dissolution import Dissolution, is_of_terminating_namespace
+from partisan_operator.events import announce
 from partisan_operator.execute import Executor
 from partisan_operator.kube import Kube, KubeError
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
@@ -283,7 +284,7 @@ class ClusterLoop:
         """Write an Event. Without it the status says the same: it holds nothing up."""
         self._log.info("%s: %s", announcement.reason, announcement.message)
         try:
-            await self._tools.kube.announce(cluster, announcement)
+            await announce(self._tools.kube, cluster, announcement)
         except KubeError as error:
             self._log.warning("no Event says so: %s", error)
 

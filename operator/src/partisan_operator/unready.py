@@ -15,7 +15,7 @@ from partisan_operator.diagnosis import (
     partition,
     silence,
 )
-from partisan_operator.kube import Kube
+from partisan_operator.kube import FIELD_MANAGER, Kube
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.status import ConditionType
 from partisan_operator.observe.graph import analyse
@@ -25,6 +25,7 @@ from partisan_operator.observe.observer import Observer, seed_names
 _DIAGNOSIS_PERIOD = 3.0
 _NUDGE_PERIOD = 10.0
 _NUDGE_ANNOTATION = "partisan.dev/nudged-at"
+_NUDGE_MANAGER = f"{FIELD_MANAGER}-nudged-at"
 
 
 _State = tuple[Reason, str]
@@ -127,12 +128,13 @@ class Unready:
         self._nudged = self._clock()
         for shard in observation.shards(cluster):
             if shard.exists < shard.wanted:
-                await self._kube.annotate(
+                # By a manager of its own: no apply of ours takes it away.
+                await self._kube.merge(
                     "StatefulSet",
                     cluster.namespace,
                     shard.name,
-                    _NUDGE_ANNOTATION,
-                    to_wire(utc_now()),
+                    {"metadata": {"annotations": {_NUDGE_ANNOTATION: to_wire(utc_now())}}},
+                    manager=_NUDGE_MANAGER,
                 )
 
 
