@@ -174,6 +174,8 @@ handle_info(subscribe_to_overlay, Store) ->
     {noreply, subscribe_to_overlay(Store)};
 handle_info({'DOWN', _, process, Pid, _}, Store = #store{subscribers = Subscribers}) ->
     {noreply, Store#store{subscribers = maps:remove(Pid, Subscribers)}};
+handle_info({partisan, dissolved}, Store) ->
+    {noreply, Store};
 handle_info(Unknown, Store) ->
     ok = partisan_stray:message(Unknown),
     {noreply, Store}.

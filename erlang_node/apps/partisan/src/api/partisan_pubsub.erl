@@ -130,6 +130,8 @@ handle_info(tick, #state{topics = Topics} = State) ->
 handle_info({'DOWN', _, process, Pid, _}, #state{pids = Pids} = State) ->
     {_, Topics} = maps:get(Pid, Pids, {none, []}),
     {noreply, lists:foldl(fun(Topic, S) -> remove(Topic, Pid, S) end, State, Topics)};
+handle_info({partisan, dissolved}, State) ->
+    {noreply, State};
 handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
     {noreply, State}.

@@ -176,6 +176,8 @@ handle_info({retry, Node}, #state{watch = Watch, retries = Retries} = State0) ->
         true -> {noreply, ask(Node, State)};
         false -> {noreply, State}
     end;
+handle_info({partisan, dissolved}, State) ->
+    {noreply, State};
 handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
     {noreply, State}.

@@ -166,6 +166,8 @@ handle_info(poll, #state{receiver = Receiver, labels = Labels} = State) ->
 handle_info(timeout, #state{receiver = Receiver} = State) ->
     % The mailbox is empty: acknowledge what has come since.
     {noreply, arm(State#state{receiver = partisan_ack_receiver:acknowledge(Receiver)}), infinity};
+handle_info({partisan, dissolved}, State) ->
+    next(State);
 handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
     next(State).
