@@ -43,7 +43,11 @@ star_test_() ->
     end}.
 
 settings_test_() ->
-    Settings = #{reachable => [sink, hidden], unreachable => [hidden], remote_execution => [lists]},
+    Settings = #{
+        reachable => [sink, hidden, {server, messages}],
+        unreachable => [hidden],
+        remote_execution => [lists]
+    },
     {setup, fun() -> form(Settings) end, fun partisan_test_cluster:stop/1, fun([A, B, _]) ->
         [
             {"only the names of the setting", {timeout, 60, fun() ->
@@ -52,6 +56,12 @@ settings_test_() ->
                 ?assertEqual({error, unreachable}, call(B, partisan_reach, find, [hidden])),
                 ?assertEqual({error, unreachable}, call(B, partisan_reach, find, [other])),
                 works(A, B)
+            end}},
+            {"messages, and no calls", {timeout, 60, fun() ->
+                {ok, _} = call(B, partisan_test_server, start, [server]),
+                ok = call(A, partisan, forward, [name(B), server, hello, #{ack => true}]),
+                ?assertEqual([hello], call(B, gen_server, call, [server, seen])),
+                ?assertMatch({noproc, _}, exit_of(A, [{server, name(B)}, seen]))
             end}},
             {"only the modules of the setting", {timeout, 60, fun() ->
                 ?assertEqual(6, call(A, partisan, execute, [name(B), lists, sum, [[1, 2, 3]]])),

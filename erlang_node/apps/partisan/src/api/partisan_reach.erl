@@ -4,7 +4,8 @@
 %%%
 %%% - *Names* that the setting `reachable' lists; by default every name of a process that an
 %%%   application of the node's own runs. Never those of the runtime, of OTP or of a supervisor:
-%%%   `init' ends the node, and a supervisor starts whatever it is asked to.
+%%%   `init' ends the node, and a supervisor starts whatever it is asked to. `{Name, messages}' in
+%%%   the list offers a server whose calls are for its own node, as those that take functions.
 %%% - *References* that this node has made ({@link partisan_ref}), for processes of the same kind.
 %%%   They are signed, so nobody makes one from the number of a process.
 %%% - *Modules* that `remote_execution' lists, by {@link partisan:execute/5}; none by default.
@@ -23,6 +24,7 @@
 -export([init/0]).
 -export([route/3]).
 -export([find/1]).
+-export([server/1]).
 -export([is_offered/1]).
 -export([is_service/1]).
 -export([may_execute/1]).
@@ -86,6 +88,14 @@ find(Name) when is_atom(Name) ->
 find(Destination) ->
     partisan_ref:offered(Destination).
 
+%% @doc The process that a destination means, if it serves calls of other nodes.
+-spec server(partisan_ref:destination()) -> {ok, pid()} | {error, refusal()}.
+server(Destination) ->
+    case has_messages_only(Destination, partisan_config:get(reachable)) of
+        true -> {error, unreachable};
+        false -> find(Destination)
+    end.
+
 %% @doc Is this a process of an application of the node's own, or of none, as in a shell?
 -spec is_offered(pid()) -> boolean().
 is_offered(Pid) ->
@@ -135,8 +145,11 @@ is_named(Name) ->
     not lists:member(Name, partisan_config:get(unreachable)) andalso
         case partisan_config:get(reachable) of
             applications -> true;
-            Names -> lists:member(Name, Names)
+            Names -> lists:member(Name, Names) orelse has_messages_only(Name, Names)
         end.
+
+has_messages_only(_Destination, applications) -> false;
+has_messages_only(Destination, Names) -> lists:member({Destination, messages}, Names).
 
 is_system(_Pid, {ok, Application}) ->
     Application =:= partisan orelse lists:member(Application, ?OTP);
