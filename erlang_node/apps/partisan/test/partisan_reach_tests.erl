@@ -25,6 +25,7 @@ mesh_test_() ->
                 {"a reference leads to nothing of OTP's", fun references/1},
                 {"a reference is made by its node alone", fun forged/1},
                 {"no member speaks for another", fun impersonation/1},
+                {"a name is its present process's", fun known/1},
                 {"what OTP obeys from anywhere does not come from elsewhere", fun local/1},
                 {"nothing is executed, unless its module is allowed", fun execution/1}
             ]
@@ -156,6 +157,24 @@ impersonation([A, B, C]) ->
     ok = call(A, partisan, transmit, [name(B), partisan_acks, Skip, #{ack => false}]),
     works(A, B),
     works(C, B).
+
+%% What a connection has found before does not open what is not offered.
+known([A, B, _]) ->
+    Remote = call(B, erlang, whereis, [partisan_remote]),
+    Known = #{{service, partisan_remote} => Remote},
+    [
+        ?assertMatch({error, _}, call(B, partisan_reach, route, [name(A), To, stray, Known]))
+     || To <- [partisan_remote, {service, partisan_remote}]
+    ],
+    ok = call(B, partisan_test_sink, start, [sink]),
+    First = call(B, erlang, whereis, [sink]),
+    Route = fun() -> call(B, partisan_reach, route, [name(A), sink, hello, #{sink => First}]) end,
+    ?assertEqual({ok, First, hello}, Route()),
+    ok = call(B, partisan_test_sink, stop, [sink]),
+    ?assertEqual({error, no_process}, Route()),
+    ok = call(B, partisan_test_sink, start, [sink]),
+    ?assertEqual({ok, call(B, erlang, whereis, [sink]), hello}, Route()),
+    ok = call(B, partisan_test_sink, stop, [sink]).
 
 local([A, B, _]) ->
     ok = call(B, partisan_test_sink, start, [sink]),
