@@ -7,6 +7,9 @@ import pytest
 from fake_kubectl import CLUSTERS, NAMESPACE, FakeKubectl, run
 from partisan_operator.cli.access import CommandError
 from partisan_operator.cli.kubectl import KubectlError
+from partisan_operator.diagnosis import invalid_secret, token_lost
+
+REPLACE_PODS = f"kubectl -n {NAMESPACE} delete pods -l partisan.dev/cluster=ads"
 
 
 def test_a_well_cluster_has_nothing_wrong_and_a_next_step(kubectl: FakeKubectl) -> None:
@@ -61,7 +64,7 @@ def test_the_next_step_depends_on_what_is_wrong(
     ("reason", "message"),
     [
         ("ConfigurationRefused", "1 nodes do not take it, such as ads-1 to /configuration: 401 no"),
-        ("TokenInvalid", "Secret ads-token holds no token. Delete it, and all pods with it"),
+        ("TokenLost", token_lost("ads-token", "ads").message),
     ],
 )
 def test_nodes_with_another_token_are_replaced(
@@ -69,7 +72,17 @@ def test_nodes_with_another_token_are_replaced(
 ) -> None:
     kubectl.set_condition("Degraded", "True", reason, message)
     _, text = run(kubectl, "status", "ads")
-    command = f"kubectl -n {NAMESPACE} delete pods -l partisan.dev/cluster=ads"
+    assert text.splitlines()[-1] == f"Next     {REPLACE_PODS}"
+
+
+@pytest.mark.parametrize(("key", "more"), [("token", f" && {REPLACE_PODS}"), ("bearer", "")])
+def test_a_secret_that_is_not_usable_is_made_anew(
+    kubectl: FakeKubectl, key: str, more: str
+) -> None:
+    problem = invalid_secret(f"ads-{key}", key)
+    kubectl.set_condition("Degraded", "True", problem.reason, problem.message)
+    _, text = run(kubectl, "status", "ads")
+    command = f"kubectl -n {NAMESPACE} delete secret ads-{key}{more}"
     assert text.splitlines()[-1] == f"Next     {command}"
 
 

@@ -28,6 +28,9 @@ WIDTH = 90
 _UNAUTHORISED = re.compile(r": 401\b")
 """In what the operator says of a node that does not take its orders."""
 
+_UNUSABLE = re.compile(r"Secret (\S+) holds no (\w+) ")
+"""In what it says of a Secret of its own making that is not usable."""
+
 _CONDITION_ORDER = tuple(ConditionType)
 
 
@@ -156,9 +159,13 @@ def verdict(
 def _remedy(problem: Problem, troubles: Sequence[Trouble], cluster: PartisanCluster) -> str:
     """Return the command that ends a problem, or shows more of it."""
     name, namespace = cluster.name, cluster.namespace
-    if problem.reason.startswith("Token") or _UNAUTHORISED.search(problem.message):
-        # Nodes that hold another token than the Secret connect to none that hold the newer one.
-        return f"kubectl -n {namespace} delete pods -l {naming.selector(name)}"
+    # Nodes that hold another token than the Secret connect to none that hold the newer one.
+    replace_pods = f"kubectl -n {namespace} delete pods -l {naming.selector(name)}"
+    if problem.reason == Reason.TOKEN_LOST or _UNAUTHORISED.search(problem.message):
+        return replace_pods
+    if unusable := _UNUSABLE.match(problem.message):
+        delete_secret = f"kubectl -n {namespace} delete secret {unusable[1]}"
+        return f"{delete_secret} && {replace_pods}" if unusable[2] == "token" else delete_secret
     if problem.reason == Reason.APPLY_FAILED:
         return f"kubectl -n {namespace} edit pcl {name}"
     return f"kubectl partisan -n {namespace} {_inspection(problem, troubles, name)}"
