@@ -198,7 +198,7 @@ settings(Environment, Settings) ->
             heartbeat_interval => heartbeat_interval(Settings),
             reachable => reachable(Settings),
             %% Their orders come over HTTP, with the bearer.
-            unreachable => [node_settings, node_dissolution],
+            unreachable => [node_settings, node_dissolution, node_console, node_http_server],
             remote_execution => optional(remote_execution, [], Settings),
             % Which files, and whether they are any good, partisan_config says.
             tls => optional(tls, none, Settings)
