@@ -7,7 +7,7 @@ import pytest
 from fake_kubectl import CLUSTERS, NAMESPACE, FakeKubectl, run
 from partisan_operator.cli.access import CommandError
 from partisan_operator.cli.kubectl import KubectlError
-from partisan_operator.diagnosis import invalid_secret, token_lost
+from partisan_operator.diagnosis import Problem, invalid_bearer, invalid_token, token_lost
 
 REPLACE_PODS = f"kubectl -n {NAMESPACE} delete pods -l partisan.dev/cluster=ads"
 
@@ -63,7 +63,7 @@ def test_the_next_step_depends_on_what_is_wrong(
 @pytest.mark.parametrize(
     ("reason", "message"),
     [
-        ("ConfigurationRefused", "1 nodes do not take it, such as ads-1 to /configuration: 401 no"),
+        ("TokenMismatch", "1 nodes do not take it, such as ads-1 to /configuration: 401 no"),
         ("TokenLost", token_lost("ads-token", "ads").message),
     ],
 )
@@ -75,15 +75,26 @@ def test_nodes_with_another_token_are_replaced(
     assert text.splitlines()[-1] == f"Next     {REPLACE_PODS}"
 
 
-@pytest.mark.parametrize(("key", "more"), [("token", f" && {REPLACE_PODS}"), ("bearer", "")])
+@pytest.mark.parametrize(
+    ("problem", "secret", "more"),
+    [
+        (invalid_token("ads-token"), "ads-token", f" && {REPLACE_PODS}"),
+        (invalid_bearer("ads-bearer"), "ads-bearer", ""),
+    ],
+)
 def test_a_secret_that_is_not_usable_is_made_anew(
-    kubectl: FakeKubectl, key: str, more: str
+    kubectl: FakeKubectl, problem: Problem, secret: str, more: str
 ) -> None:
-    problem = invalid_secret(f"ads-{key}", key)
     kubectl.set_condition("Degraded", "True", problem.reason, problem.message)
     _, text = run(kubectl, "status", "ads")
-    command = f"kubectl -n {NAMESPACE} delete secret ads-{key}{more}"
+    command = f"kubectl -n {NAMESPACE} delete secret {secret}{more}"
     assert text.splitlines()[-1] == f"Next     {command}"
+
+
+def test_a_bearer_that_is_refused_is_a_matter_of_the_image(kubectl: FakeKubectl) -> None:
+    kubectl.set_condition("Degraded", "True", "BearerRefused", "such as ads-1: 401 no")
+    _, text = run(kubectl, "status", "ads")
+    assert text.splitlines()[-1] == f"Next     kubectl -n {NAMESPACE} edit pcl ads"
 
 
 def test_what_the_api_server_refuses_is_to_be_edited(kubectl: FakeKubectl) -> None:
