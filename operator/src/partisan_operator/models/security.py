@@ -63,7 +63,7 @@ class ClusterCa(Resource):
 
 
 class Tls(Resource):
-    """TLS 1.3 on every connection between nodes, each side with a certificate.
+    """TLS 1.3 on every connection between nodes, each side with a certificate, and on port 8080.
 
     A union: the one member that is set says where the certificate comes from.
     """
@@ -123,7 +123,7 @@ class Security(Resource):
     """
 
     tls: Tls | None = None
-    """TLS on every connection between nodes; exactly one of secretName, issuerRef and clusterCa
-    says where the certificate comes from, once and for all. Absent means none: connections are
+    """TLS on every connection between nodes and on their port 8080; exactly one of secretName,
+    issuerRef and clusterCa says where the certificate comes from, once and for all. Absent means none: connections are
     authenticated by the cluster's token and not encrypted. Can be neither added nor removed later.
     """
