@@ -68,7 +68,7 @@ def test_pods_that_wait_for_the_tls_secret(secret: dict[str, Any] | None, said: 
     assert trouble.detail == f"Secret ads-tls, which spec.security.tls names, {said}"
     found = explain([trouble], unready_pods=3, seeds=[], lasted=lambda _: 6.0)
     assert found is not None
-    assert "change spec.security.tls.secretName" in found.message
+    assert "spec.security.tls.secretName cannot change" in found.message
 
 
 def test_a_complete_tls_secret_is_not_the_cause() -> None:

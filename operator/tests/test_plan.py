@@ -89,7 +89,7 @@ def simulated(nodes: int, *, counting: float = 120.0, warm: bool = True) -> dict
         ("replicas: 8", "replicas: 0", "spec.replicas: Input should be greater than or equal to 1"),
         ("replicas: 8", "replica: 8", "spec.replica: there is no such field: did you mean rep"),
         ("10s", "soon", "spec.workload.adCounter.incrementInterval: 'soon' is no duration"),
-        ("10s", "30h", "incrementInterval: '30h' must be a duration between 1ms and 24h"),
+        ("10s", "30h", "incrementInterval: '30h' must be a duration between 10ms and 24h"),
         ("State", "Gossip", "spec.workload.synchronization: Input should be 'State'"),
         ("name: ads", "name: Ads", "metadata.name: 'Ads' must"),
         ("name: ads", "namespace: here", "metadata.name: give the cluster a name"),

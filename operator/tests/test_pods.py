@@ -10,6 +10,8 @@ from partisan_operator.children.node_config import render_config
 from partisan_operator.models.pods import OWN_LABELS, OWN_PREFIX, OWN_VARIABLES
 from world import cluster, manifest
 
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
 
 def pod(**spec: Any) -> dict[str, Any]:
     found: dict[str, Any] = manifest("StatefulSet", **spec)["spec"]["template"]
@@ -119,7 +121,7 @@ def test_scheduling_is_passed_on_and_left_out_when_empty() -> None:
     given_fields = {
         "nodeSelector": {"disk": "fast"},
         "tolerations": [{"key": "k", "operator": "Exists"}],
-        "affinity": {"podAntiAffinity": {"x": 1}},
+        "affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": "a", "labelSelector": {}}]}},
         "priorityClassName": "high",
         "imagePullSecrets": [{"name": "registry"}],
     }

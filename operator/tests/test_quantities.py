@@ -56,6 +56,7 @@ def test_a_share_is_at_least_one_and_never_more_than_said(percent: int, total: i
         (-1, 1, False),
         (True, 1, False),
         ("node:1", "node:1", False),
+        ("7e99999999", "7e99999999", False),  # as a hash may be
         (None, None, False),
     ],
 )

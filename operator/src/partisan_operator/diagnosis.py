@@ -21,9 +21,6 @@ class Reason(StrEnum):
     NAME_CONFLICT = "NameConflict"
     TOKEN_INVALID = "TokenInvalid"
     TOKEN_LOST = "TokenLost"
-    TOKEN_MISMATCH = "TokenMismatch"
-    BEARER_INVALID = "BearerInvalid"
-    BEARER_REFUSED = "BearerRefused"
     SCALE_DOWN_REFUSED = "ScaleDownRefused"
     APPLY_FAILED = "ApplyFailed"
     CONFIGURATION_REFUSED = "ConfigurationRefused"
@@ -52,8 +49,8 @@ _ADVICE = {
     Reason.IMAGE_PULL_FAILED: "Check spec.image, spec.imagePullPolicy and spec.imagePullSecrets.",
     Reason.CONTAINER_CONFIG_ERROR: "Check that spec.image is an image of the Erlang node, and that"
     " the Secrets and ConfigMaps of spec.pods exist and have the keys.",
-    Reason.TLS_SECRET_UNUSABLE: "Make it with tls.crt, tls.key and ca.crt, or change"
-    " spec.security.tls.secretName.",
+    Reason.TLS_SECRET_UNUSABLE: "Make it with tls.crt, tls.key and ca.crt: the name"
+    " in spec.security.tls.secretName cannot change.",
     Reason.MACHINE_LOST: "Bring the machine back, or delete its Node object if it is gone for good:"
     " until then Kubernetes starts no successors of its pods.",
     Reason.CRASH_LOOPING: "Read the log: kubectl logs {pod} --previous.",
@@ -251,44 +248,13 @@ def name_conflict(kind: str, name: str) -> Problem:
     )
 
 
-def invalid_token(name: str) -> Problem:
-    """Return the problem that the Secret with the token holds none."""
+def invalid_secret(name: str, key: str) -> Problem:
+    """Return the problem that the Secret with the token or the bearer holds none."""
+    pods = ", and all pods with it," if key == "token" else ""
     return Problem(
         Reason.TOKEN_INVALID,
-        f"Secret {name} holds no token of 64 hexadecimal digits under the key token. Delete it,"
-        " and all pods with it, for a new one to be made.",
-    )
-
-
-def invalid_bearer(name: str) -> Problem:
-    """Return the problem that the Secret with the bearer holds none."""
-    return Problem(
-        Reason.BEARER_INVALID,
-        f"Secret {name} holds no bearer of 64 hexadecimal digits under the key bearer. Delete it"
-        " for a new one to be made; no pod is replaced for it.",
-    )
-
-
-def orders_refused(refusals: Sequence[str], *, unauthorized: bool, bearer: bool) -> Problem:
-    """Return the problem that nodes refuse orders, in their own words.
-
-    `unauthorized` says that what the orders showed is the reason; `bearer`, whether that was the
-    bearer or, to pods of an earlier operator, the token.
-    """
-    nodes = f"{len(refusals)} nodes do not take the configuration, such as {shortened(refusals[0])}"
-    if not unauthorized:
-        return Problem(Reason.CONFIGURATION_REFUSED, f"{nodes}.")
-    if bearer:
-        return Problem(
-            Reason.BEARER_REFUSED,
-            f"{nodes}. A new bearer reaches running nodes within two minutes, and the order is"
-            " repeated. Where this lasts, spec.image is older than the operator: change it.",
-        )
-    return Problem(
-        Reason.TOKEN_MISMATCH,
-        f"{nodes}. They run with another token than the Secret holds, so no new pod can join them."
-        " Restore the Secret from a backup, or delete all pods, which loses what only the nodes"
-        " know.",
+        f"Secret {name} holds no {key} of 64 hexadecimal digits under the key {key}. Delete it"
+        f"{pods} for a new one to be made.",
     )
 
 

@@ -205,7 +205,13 @@ class ClusterLoop:
         self._at_rest = False
         observation = await self._tools.observer.look(cluster, family, earlier, extent=extent)
         await self._dissolution.prepare(cluster, observation)
-        plan = reconcile.plan(cluster, family, observation, settings.node_image)
+        plan = reconcile.plan(
+            cluster,
+            family,
+            observation,
+            settings.node_image,
+            settings.allowed_pod_annotations,
+        )
         refused = await self._tools.executor.execute(cluster, plan)
         if refused is not None and is_of_terminating_namespace(refused):
             self.dissolve()

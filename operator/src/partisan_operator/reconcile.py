@@ -25,12 +25,12 @@ from partisan_operator.children.shared_secrets import BEARER, TOKEN, SharedSecre
 from partisan_operator.diagnosis import (
     Problem,
     Reason,
-    invalid_bearer,
-    invalid_token,
+    invalid_secret,
     name_conflict,
     token_lost,
 )
 from partisan_operator.models import PartisanCluster
+from partisan_operator.models.pods import ALLOWED_ANNOTATIONS, refused_annotations
 from partisan_operator.models.quantities import share
 from partisan_operator.models.status import ConditionType
 from partisan_operator.monitoring import wants_monitor
@@ -130,10 +130,15 @@ class Plan:
 
 
 def plan(
-    cluster: PartisanCluster, family: Family, observation: Observation, default_image: str
+    cluster: PartisanCluster,
+    family: Family,
+    observation: Observation,
+    default_image: str,
+    allowed_annotations: Iterable[str] = ALLOWED_ANNOTATIONS,
 ) -> Plan:
     """Return what is to be done about a cluster."""
     problem = scale_down.refusal(cluster, observation)
+    refused = _refused(cluster, allowed_annotations, shrinks=problem is not None)
     if problem is not None or cluster.spec.paused:
         cluster = scale_down.kept(cluster, observation)
         family = family_of(cluster, default_image)
@@ -143,7 +148,7 @@ def plan(
     if not wants_monitor(cluster.spec.metrics.pod_monitor, observation.monitoring):
         family = replace(family, monitors=())
     tls = prospect_of(cluster, observation)
-    conflict = _conflict(cluster, family, observation) or tls.conflict
+    conflict = refused or _conflict(cluster, family, observation) or tls.conflict
     batch = _rollout(cluster, observation)
     if observation.token.state is SecretState.LOST:
         # Pods that are replaced now would not start.
@@ -239,6 +244,27 @@ def _guards(cluster: PartisanCluster, family: Family, observation: Observation) 
         yield from (child for child in family.guards if stands or child.key in observation.live)
 
 
+def _refused(
+    cluster: PartisanCluster, allowed_annotations: Iterable[str], *, shrinks: bool
+) -> Problem | None:
+    """Return what in the spec is not to be followed, though the API server took it.
+
+    The definition has both rules: for the first, unless it is of an older version or of another
+    release of the chart; for the second, up to 64 replicas. `shrinks` says that a scale-down is
+    refused already.
+    """
+    keys = refused_annotations(cluster.spec.pods.annotations, allowed_annotations)
+    if keys:
+        return Problem(
+            Reason.INVALID_SPEC,
+            f"spec.pods.annotations holds {', '.join(sorted(keys)[:5])}, which is not allowed, for"
+            " annotations can take a pod out of its security profile. Nothing is changed until it"
+            " is removed, or is added to the chart's value allowedPodAnnotations.",
+        )
+    unconnected = "" if shrinks else scale_down.unconnected_ordinals(cluster)
+    return Problem(Reason.INVALID_SPEC, f"{unconnected}.") if unconnected else None
+
+
 def _conflict(cluster: PartisanCluster, family: Family, observation: Observation) -> Problem | None:
     """Return what forbids to act: a name that another owner took, or a token that is none."""
     for child in family.everyone:
@@ -249,8 +275,7 @@ def _conflict(cluster: PartisanCluster, family: Family, observation: Observation
         if seen.state is SecretState.FOREIGN:
             return name_conflict("Secret", secret.name_of(cluster.name))
         if seen.state is SecretState.INVALID:
-            name = secret.name_of(cluster.name)
-            return invalid_token(name) if secret is TOKEN else invalid_bearer(name)
+            return invalid_secret(secret.name_of(cluster.name), secret.key)
     return None
 
 

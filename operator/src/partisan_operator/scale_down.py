@@ -32,7 +32,7 @@ def refusal(cluster: PartisanCluster, observation: Observation) -> Problem | Non
     after = cluster.spec.replicas
     if after >= before:
         return None
-    why = _unconnected_ordinals(cluster) or _lost_nodes(cluster, observation, before)
+    why = unconnected_ordinals(cluster) or _lost_nodes(cluster, observation, before)
     if not why:
         return None
     return Problem(
@@ -57,11 +57,11 @@ def bearable(cluster: PartisanCluster, observation: Observation) -> bool:
     everyone = naming.pod_names(cluster.name, cluster.spec.replicas)
     present = _views(observation, everyone)
     served = not present or any(name in present for name in _servers(cluster, everyone))
-    return served and not _unconnected_ordinals(cluster)
+    return served and not unconnected_ordinals(cluster)
 
 
-def _unconnected_ordinals(cluster: PartisanCluster) -> str:
-    """Say which ordinals the edges of a static overlay would leave without a way to the others."""
+def unconnected_ordinals(cluster: PartisanCluster) -> str:
+    """Return which ordinals the edges of a static overlay do not connect; empty if none."""
     overlay = cluster.spec.overlay
     if overlay.kind is not OverlayKind.STATIC or overlay.static is None:
         return ""
@@ -74,7 +74,7 @@ def _unconnected_ordinals(cluster: PartisanCluster) -> str:
         return ""
     return (
         f"spec.overlay.static.edges would not connect {_some('ordinal', apart)} to ordinal 0."
-        " Add edges between the ordinals that remain"
+        " Add edges between the ordinals"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from partisan_operator.models.pods import ALLOWED_ANNOTATIONS
 from partisan_operator.models.quantities import milliseconds
 
 PREFIX = "PARTISAN_OPERATOR_"
@@ -56,6 +57,10 @@ class Settings:
     clusters. Clusters that do not insist then get none of their own, for each would scrape its
     nodes once more."""
 
+    allowed_pod_annotations: tuple[str, ...] = ALLOWED_ANNOTATIONS
+    """`ALLOWED_POD_ANNOTATIONS`: comma-separated keys of annotations that clusters may give their
+    pods, exactly, as `DOMAIN/*`, or `*` for all. A cluster with another one is left as it is."""
+
     metrics_port: int = 9090
     """`METRICS_PORT`: port of /metrics and /healthz; 0 lets the system choose."""
 
@@ -72,9 +77,7 @@ class Settings:
         default = cls()
         return cls(
             node_image=read.text("NODE_IMAGE") or default.node_image,
-            namespaces=tuple(
-                filter(None, map(str.strip, read.text("WATCH_NAMESPACES").split(",")))
-            ),
+            namespaces=read.names("WATCH_NAMESPACES", ()),
             lease_namespace=read.text("LEASE_NAMESPACE") or default.lease_namespace,
             idle_period=read.seconds("INTERVAL", default.idle_period),
             active_period=read.seconds("ACTIVE_INTERVAL", default.active_period),
@@ -82,6 +85,9 @@ class Settings:
             scrape_timeout=read.seconds("SCRAPE_TIMEOUT", default.scrape_timeout),
             scrape_concurrency=read.count("SCRAPE_CONCURRENCY", default.scrape_concurrency, 1),
             nodes_monitored=read.choice("NODES_MONITORED", "false", "true") == "true",
+            allowed_pod_annotations=read.names(
+                "ALLOWED_POD_ANNOTATIONS", default.allowed_pod_annotations
+            ),
             metrics_port=read.count("METRICS_PORT", default.metrics_port, 0),
             log_level=read.choice("LOG_LEVEL", "info", "debug", "warning", "error"),
             log_format="json" if read.choice("LOG_FORMAT", "text", "json") == "json" else "text",
@@ -94,6 +100,11 @@ class _Reader:
 
     def text(self, name: str) -> str:
         return self.environment.get(PREFIX + name, "").strip()
+
+    def names(self, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        if PREFIX + name not in self.environment:
+            return default
+        return tuple(filter(None, map(str.strip, self.text(name).split(","))))
 
     def seconds(self, name: str, default: float) -> float:
         try:

@@ -78,7 +78,10 @@ def revision(cluster: PartisanCluster) -> str:
 
 def run_id(workload: Workload | None) -> str:
     """Return the identity of the run that a workload describes; empty without a workload."""
-    return "" if workload is None else digest(workload.to_wire())[:12]
+    if workload is None:
+        return ""
+    # With what an older operator stored by default, so that leaving it out starts no other run.
+    return digest(workload.to_wire() | {"synchronization": workload.mode.value})[:12]
 
 
 def render_config(cluster: PartisanCluster) -> str:
@@ -108,7 +111,7 @@ def _workload(workload: Workload | None) -> Term:
     if workload.custom is not None:
         parameters = {Atom(given.name): given.value for given in workload.custom.arguments}
     elif workload.ad_counter is not None:
-        parameters = _ad_counter(workload.ad_counter, workload.synchronization)
+        parameters = _ad_counter(workload.ad_counter, workload.mode)
     return Atom(workload.module), parameters
 
 

@@ -10,13 +10,12 @@ from partisan_operator.children.node_config import restart_hash
 from partisan_operator.children.shared_secrets import TOKEN
 from partisan_operator.models import PartisanCluster, PartisanClusterSpec
 from partisan_operator.models.quantities import whole
+from partisan_operator.models.scheduling import DEFAULT_REQUESTS
 
 CONTAINER = "node"
 USER = 65532
 CONFIG_HASH_ANNOTATION = "partisan.dev/config-hash"
 """On the pod template: changes when nodes need a restart, and so makes a new revision."""
-
-_DEFAULT_REQUESTS = {"cpu": "10m", "memory": "48Mi"}
 
 # A node is ready once it joined. Until then its answer is waited for: it comes the moment the node
 # joins, for that is what a user waits for, and a probe that fails is an event on the pod. After
@@ -146,7 +145,7 @@ def _variables_from(spec: PartisanClusterSpec) -> Manifest:
 
 
 def _requests(spec: PartisanClusterSpec) -> dict[str, Any]:
-    return _DEFAULT_REQUESTS if spec.resources.requests is None else spec.resources.requests
+    return DEFAULT_REQUESTS if spec.resources.requests is None else spec.resources.requests
 
 
 def _resources(spec: PartisanClusterSpec) -> Manifest:
@@ -167,11 +166,13 @@ def _scheduling(cluster: str, spec: PartisanClusterSpec) -> Manifest:
     scheduling: Manifest = {
         "nodeSelector": dict(spec.node_selector),
         "tolerations": [toleration.to_wire() for toleration in spec.tolerations],
-        "affinity": spec.affinity,
+        "affinity": spec.affinity.to_wire() if spec.affinity else None,
         "priorityClassName": spec.priority_class_name,
         "imagePullSecrets": [secret.to_wire() for secret in spec.image_pull_secrets],
         "topologySpreadConstraints": (
-            _default_spread(cluster) if constraints is None else list(constraints)
+            _default_spread(cluster)
+            if constraints is None
+            else [constraint.to_wire() for constraint in constraints]
         ),
     }
     return {key: value for key, value in scheduling.items() if value}

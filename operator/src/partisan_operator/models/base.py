@@ -56,9 +56,9 @@ def rules(*entries: Rule) -> dict[str, Any]:
     return {"x-kubernetes-validations": [entry.to_wire() for entry in entries]}
 
 
-def keyed_by(field: str) -> dict[str, Any]:
-    """Return the schema extension that makes a list one of unique entries, told apart by a field.
+def keyed_by(*fields: str) -> dict[str, Any]:
+    """Return the schema extension that makes a list one of unique entries, told apart by fields.
 
     The entries of such a list may have different owners in server-side apply.
     """
-    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [field]}
+    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(fields)}

@@ -59,7 +59,15 @@ def custom_resource_definition() -> dict[str, Any]:
                 " && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
                 f"metadata.name must have at most {MAX_NAME} characters, start with a letter and"
                 " hold only lower-case letters, digits and dashes: it becomes part of DNS labels",
-            )
+            ),
+            Rule(
+                "!has(self.spec.security) || !has(self.spec.security.tls)"
+                " || !has(self.spec.security.tls.secretName)"
+                " || self.spec.security.tls.secretName != self.metadata.name + '-token'",
+                "spec.security.tls.secretName must not be NAME-token, which holds the cluster's"
+                " token: choose another name",
+                ".spec.security.tls.secretName",
+            ),
         ),
     }
     version = {
@@ -124,6 +132,8 @@ def structural(node: Any, definitions: dict[str, Any]) -> Any:
             result.update(_default(value))
         elif key == "description":
             result[key] = " ".join(value.split())
+        elif key == "const":  # of a Literal with one value
+            result["enum"] = [value]
         elif key not in ("title", "additionalProperties"):
             result[key] = value
     if result.get("type") == "integer" and "format" not in result:

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from partisan_operator.models.base import Resource, Rule, rules
 from partisan_operator.models.pods import Labels
-from partisan_operator.models.quantities import Duration
+from partisan_operator.models.quantities import ScrapeInterval
 
 
 class MonitorMode(StrEnum):
@@ -28,10 +28,11 @@ class Metrics(Resource):
     model_config = ConfigDict(
         json_schema_extra=rules(
             Rule(
-                "duration(self.interval) >= duration('1s')",
-                "interval must be at least 1s: a node's metrics are no finer than that",
-                ".interval",
-            )
+                "self.podMonitor != 'Disabled' || !has(self.labels) || self.labels.size() == 0",
+                "labels are of the PodMonitor, which podMonitor Disabled does without: remove"
+                " labels or change podMonitor",
+                ".labels",
+            ),
         )
     )
 
@@ -41,7 +42,7 @@ class Metrics(Resource):
     already. Enabled: in any case; where the kind is missing the cluster is Degraded and says so,
     and where the installation has one too the nodes are scraped twice. Disabled: none."""
 
-    interval: Duration = "15s"
+    interval: ScrapeInterval = "15s"
     """How often Prometheus scrapes each node by that PodMonitor."""
 
     labels: Labels = Field(default_factory=dict)

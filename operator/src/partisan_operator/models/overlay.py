@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from partisan_operator.models.base import Resource, Rule, rules
-from partisan_operator.models.quantities import Duration
+from partisan_operator.models.quantities import Interval, Lease
 
 
 class OverlayKind(StrEnum):
@@ -63,10 +63,10 @@ class HyParView(Resource):
     passive_random_walk_length: Annotated[int, Field(ge=1, le=32)] = 3
     """The hop at which a travelling announcement enters a passive view."""
 
-    shuffle_interval: Duration = "10s"
+    shuffle_interval: Interval = "10s"
     """Time between two exchanges of passive views with a random node."""
 
-    promotion_interval: Duration = "5s"
+    promotion_interval: Interval = "5s"
     """Time between two attempts to fill an active view that is not full."""
 
 
@@ -82,10 +82,16 @@ class XBot(HyParView):
                 " or raise activeMax",
                 ".unbiased",
             ),
+            Rule(
+                "self.scan <= self.passiveMax",
+                "scan must not exceed passiveMax, the peers that there are to measure: lower scan"
+                " or raise passiveMax",
+                ".scan",
+            ),
         )
     )
 
-    optimisation_interval: Duration = "10s"
+    optimisation_interval: Interval = "10s"
     """Time between two attempts of a node to move one link to a nearer peer."""
 
     scan: Annotated[int, Field(ge=1, le=64)] = 2
@@ -102,7 +108,7 @@ class ScampV1(Resource):
     """The paper's c: copies of a subscription beyond one per known node. Views settle near
     (c + 1) ln N, and the cluster stays connected while up to c / (c + 1) of the links fail."""
 
-    heartbeat_interval: Duration = "5s"
+    heartbeat_interval: Interval = "5s"
     """Time between two heartbeats to the nodes in a view."""
 
 
@@ -120,7 +126,7 @@ class ScampV2(ScampV1):
 
     model_config = ConfigDict(json_schema_extra=rules(*_SCAMP_V2_RULES))
 
-    lease: Duration = "10m"
+    lease: Lease = "10m"
     """Time after which an entry of a view expires and its node subscribes anew."""
 
     indirection: Annotated[int, Field(ge=0, le=64)] = 8
@@ -142,7 +148,7 @@ class HiScamp(ScampV1):
     representatives: Annotated[int, Field(ge=1, le=16)] = 2
     """Nodes of each zone, at least, that are members of the level between the zones."""
 
-    lease: Duration = "10m"
+    lease: Lease = "10m"
     """Time after which an entry of a view expires and its node subscribes anew."""
 
     indirection: Annotated[int, Field(ge=0, le=64)] = 4
@@ -168,7 +174,7 @@ class Cyclon(Resource):
     shuffle_size: Annotated[int, Field(ge=1, le=128)] = 8
     """Entries that two nodes exchange at a time."""
 
-    shuffle_interval: Duration = "10s"
+    shuffle_interval: Interval = "10s"
     """Time between two exchanges of a node with the one it has heard of longest ago."""
 
     walk_length: Annotated[int, Field(ge=0, le=32)] = 5
@@ -229,7 +235,9 @@ class Static(Resource):
     root is ordinal 0. The links follow when the cluster is scaled."""
 
     edges: Annotated[tuple[Edge, ...], Field(min_length=1, max_length=MAX_EDGES)] | None = None
-    """The links as pairs of ordinals, such as [[0, 1], [1, 2]]. They should make one component."""
+    """The links as pairs of ordinals, such as [[0, 1], [1, 2]]. They connect all nodes. Up to 64
+    replicas every ordinal but 0 needs a link to a lower one, or every ordinal but the last a link
+    to a higher one."""
 
 
 def _only_with(member: str, kind: OverlayKind) -> Rule:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
 from partisan_operator.models.base import Resource, Rule, keyed_by, rules
-from partisan_operator.models.scheduling import LabelValue, LocalObjectReference
+from partisan_operator.models.names import DataKey, LabelValue, ObjectName, distinct, qualified_keys
+from partisan_operator.models.scheduling import LocalObjectReference
 
 OWN_PREFIX = "partisan.dev/"
 """Of labels and annotations that are the operator's alone."""
@@ -20,6 +22,9 @@ OWN_LABELS = (
 )
 """Labels without that prefix that the operator sets."""
 
+CONTROLLER_LABELS = ("controller-revision-hash", "pod-template-hash")
+"""Labels that controllers of Kubernetes set and replace."""
+
 OWN_VARIABLES = (
     "POD_NAME",
     "POD_NAMESPACE",
@@ -30,38 +35,126 @@ OWN_VARIABLES = (
 )
 """Variables that the operator sets. The node reads some more, all named PARTISAN_..."""
 
-_VARIABLE = "^[A-Za-z_][A-Za-z0-9_.-]*$"
+RESERVED_VARIABLES = ("PARTISAN_", "ERL_", "RELX_", "LD_", "KUBERNETES_")
+"""What the names of variables start with that set up the node, the emulator, the start script, the
+loader, or that Kubernetes sets."""
+
+SYSTEM_VARIABLES = (
+    "BINDIR",
+    "EMU",
+    "ESCRIPT_NAME",
+    "GLIBC_TUNABLES",
+    "HOME",
+    "MALLOC_CONF",
+    "PATH",
+    "PROGNAME",
+    "ROOTDIR",
+    "VMARGS_PATH",
+)
+"""Variables with which the start script finds the emulator, or that change how programs load."""
 
 
 def _listed(names: tuple[str, ...]) -> str:
     return "[" + ", ".join(f"'{name}'" for name in names) + "]"
 
 
+_VARIABLE = "^[A-Za-z_][A-Za-z0-9_.-]*$"
+
+
 _FOREIGN_KEYS = Rule(
-    f"self.all(key, !key.startsWith('{OWN_PREFIX}') && !(key in {_listed(OWN_LABELS)}))",
-    f"holds a key that the operator sets itself (those that start with {OWN_PREFIX}, and"
-    " app.kubernetes.io/name, instance, part-of and managed-by): use a key of your own domain",
+    f"self.all(key, !key.startsWith('{OWN_PREFIX}')"
+    f" && !(key in {_listed(OWN_LABELS + CONTROLLER_LABELS)}))",
+    f"holds a key that the operator or Kubernetes sets (those that start with {OWN_PREFIX},"
+    " app.kubernetes.io/name, instance, part-of and managed-by, controller-revision-hash and"
+    " pod-template-hash): use a key of your own domain",
+)
+
+_PLATFORM = (
+    "istio.io",
+    "linkerd.io",
+    "kuma.io",
+    "dapr.io",
+    "hashicorp.com",
+    "azure.workload.identity",
+    "opentelemetry.io",
+    "datadoghq.com",
+    "cilium.io",
+    "kubernetes.io",
+    "k8s.io",
+)
+"""Domains of labels on which admission webhooks and network plugins act."""
+
+_HARMLESS_LABELS = ("app.kubernetes.io/", "topology.kubernetes.io/")
+
+_NO_INJECTION = Rule(
+    f"self.all(key, {_listed(_HARMLESS_LABELS)}.exists(known, key.startsWith(known))"
+    f" || !{_listed(_PLATFORM)}.exists(domain,"
+    " key.startsWith(domain + '/') || key.contains('.' + domain + '/')))",
+    "holds a key by which the platform changes pods (a sidecar, an identity, a network): use a key"
+    " of your own domain, and set what is meant for the platform on the namespace",
 )
 
 Labels = Annotated[
-    dict[str, LabelValue], Field(max_length=32, json_schema_extra=rules(_FOREIGN_KEYS))
+    dict[str, LabelValue],
+    Field(
+        max_length=32,
+        json_schema_extra=rules(_FOREIGN_KEYS, qualified_keys("key"), _NO_INJECTION),
+    ),
 ]
 """Labels beside the operator's."""
 
+ALLOWED_ANNOTATIONS = (
+    "cluster-autoscaler.kubernetes.io/safe-to-evict",
+    "example.com/*",
+    "example.org/*",
+    "karpenter.sh/do-not-disrupt",
+    "kubectl.kubernetes.io/default-container",
+    "kubectl.kubernetes.io/restartedAt",
+    "prometheus.io/*",
+)
+"""Keys of annotations that change nothing about a pod's privileges, exactly or as `DOMAIN/*`. The
+chart's value allowedPodAnnotations replaces the list, in the definition and in the operator."""
+
+_ALLOWED_KEYS = Rule(
+    # Without spaces, so that YAML never folds the list: the chart replaces it as text.
+    f"self.all(key, {_listed(ALLOWED_ANNOTATIONS).replace(' ', '')}.exists(allowed,"
+    " allowed == '*' || allowed == key || (allowed.endsWith('/*')"
+    " && key.startsWith(allowed.substring(0, allowed.size() - 1)))))",
+    "holds a key that is not allowed, for annotations can take a pod out of its security profile"
+    " (AppArmor, seccomp, networks, sidecars): remove it, or have the administrator add it to the"
+    " chart's value allowedPodAnnotations",
+)
+
 Annotations = Annotated[
     dict[str, Annotated[str, Field(max_length=4096)]],
-    Field(max_length=32, json_schema_extra=rules(_FOREIGN_KEYS)),
+    Field(
+        max_length=32,
+        json_schema_extra=rules(_FOREIGN_KEYS, qualified_keys("key"), _ALLOWED_KEYS),
+    ),
 ]
 """Annotations beside the operator's."""
+
+
+def refused_annotations(annotations: Mapping[str, str], allowed: Iterable[str]) -> list[str]:
+    """Return the keys that are not allowed, by the same rule as the definition's.
+
+    >>> refused_annotations({"a.io/b": "", "c.io/d": ""}, ["a.io/*", "c.io/e"])
+    ['c.io/d']
+    """
+    exact = frozenset(allowed)
+    domains = tuple(entry[:-1] for entry in exact if entry.endswith("/*"))
+    if "*" in exact:
+        return []
+    return [key for key in annotations if key not in exact and not key.startswith(domains)]
 
 
 class KeySelector(Resource):
     """One key of a Secret or a ConfigMap in the namespace of the cluster."""
 
-    name: Annotated[str, Field(min_length=1, max_length=253)]
+    name: ObjectName
     """Name of the object. A node starts when it is there, and has the key."""
 
-    key: Annotated[str, Field(min_length=1, max_length=253)]
+    key: DataKey
     """The key."""
 
 
@@ -108,10 +201,11 @@ class Variable(Resource):
                     " underscores, dashes and dots",
                 ),
                 Rule(
-                    f"!(self in {_listed(OWN_VARIABLES)}) && !self.startsWith('PARTISAN_')",
-                    f"must be none that the node itself is set up with ({', '.join(OWN_VARIABLES)},"
-                    " PARTISAN_...): choose another name; flags of the emulator go into ERL_AFLAGS"
-                    " or ERL_ZFLAGS",
+                    f"!(self in {_listed(OWN_VARIABLES + SYSTEM_VARIABLES)})"
+                    f" && !{_listed(RESERVED_VARIABLES)}.exists(start, self.startsWith(start))",
+                    "must be none that sets up the node, the emulator or the loader"
+                    f" ({', '.join(OWN_VARIABLES + SYSTEM_VARIABLES)}, or one that starts with"
+                    f" {', '.join(RESERVED_VARIABLES)}): choose another name",
                 ),
             ),
         ),
@@ -138,7 +232,28 @@ class VariablesSource(Resource):
         )
     )
 
-    prefix: Annotated[str, Field(max_length=64)] | None = None
+    prefix: (
+        Annotated[
+            str,
+            Field(
+                max_length=64,
+                json_schema_extra=rules(
+                    Rule(
+                        f"self == '' || self.matches('{_VARIABLE}')",
+                        "must start with a letter or an underscore and hold only letters, digits,"
+                        " underscores, dashes and dots",
+                    ),
+                    Rule(
+                        f"!{_listed(RESERVED_VARIABLES)}.exists(start, self.startsWith(start)"
+                        " || self + '_' == start)",
+                        "must not start with what sets up the node, the emulator or the loader"
+                        f" ({', '.join(RESERVED_VARIABLES)}): choose another prefix",
+                    ),
+                ),
+            ),
+        ]
+        | None
+    ) = None
     """Put before each key."""
 
     secret_ref: LocalObjectReference | None = None
@@ -167,6 +282,9 @@ class Pods(Resource):
     ] = ()
     """Further environment variables of the nodes; names are unique."""
 
-    env_from: Annotated[tuple[VariablesSource, ...], Field(max_length=16)] = ()
+    env_from: Annotated[
+        tuple[VariablesSource, ...],
+        Field(max_length=16, json_schema_extra=rules(distinct("source"))),
+    ] = ()
     """Secrets and ConfigMaps of which every key is an environment variable. Of the same name in
     several the last one counts; those of `env` and the operator's own win over all."""

@@ -15,7 +15,7 @@ _DURATION_PART = r"[0-9]{1,7}(\.[0-9]{1,3})?(ms|s|m|h)"
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 
 
-def _between(least: str, most: str, *, such_as: str) -> Any:
+def _between(least: str, most: str, *, such_as: str, why: str = "") -> Any:
     """Return the field of a duration that is from one to another."""
     return Field(
         max_length=24,
@@ -25,14 +25,53 @@ def _between(least: str, most: str, *, such_as: str) -> Any:
                     f"self.matches(r'^({_DURATION_PART})+$') && duration(self) >="
                     f" duration('{least}') && duration(self) <= duration('{most}')"
                 ),
-                message=f"must be a duration between {least} and {most}, such as {such_as}",
+                message=f"must be a duration between {least} and {most}, such as {such_as}"
+                + (f": {why}" if why else ""),
             )
         ),
     )
 
 
-Duration = Annotated[str, _between("1ms", "24h", such_as="500ms, 10s or 1m30s")]
-"""A Go-style duration such as `500ms`, `10s` or `1m30s`."""
+Lease = Annotated[
+    str,
+    _between(
+        "10s", "24h", such_as="10m", why="with a shorter one nodes subscribe anew all the time"
+    ),
+]
+"""How long an entry of a view is good for."""
+
+ScrapeInterval = Annotated[
+    str,
+    _between(
+        "1s",
+        "5m",
+        such_as="15s",
+        why="a node's metrics are no finer, and Prometheus forgets a series after five minutes",
+    ),
+]
+"""How often Prometheus scrapes."""
+
+Interval = Annotated[
+    str,
+    _between(
+        "100ms",
+        "1h",
+        such_as="500ms or 10s",
+        why="more often would keep the nodes busy with the overlay alone",
+    ),
+]
+"""How often a node works on its overlay."""
+
+CountingInterval = Annotated[
+    str,
+    _between(
+        "10ms",
+        "24h",
+        such_as="500ms or 10s",
+        why="more often would keep the nodes busy with timers alone",
+    ),
+]
+"""How often a node counts, or exchanges counters."""
 
 Heartbeat = Annotated[str, _between("1s", "1m", such_as="5s or 20s")]
 """How often a sign of life is given, as a Go-style duration."""
@@ -40,7 +79,7 @@ Heartbeat = Annotated[str, _between("1s", "1m", such_as="5s or 20s")]
 Lifetime = Annotated[str, _between("10m", "87600h", such_as="90m, 24h or 2160h")]
 """How long a certificate lasts, as a Go-style duration: hours are its longest unit."""
 
-_QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
+_QUANTITY_PATTERN = r"^[0-9]{1,15}(\.[0-9]{1,9})?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
 _DECIMAL_POWERS = {"n": -3, "u": -2, "m": -1, "k": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 _BINARY_POWERS = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 _FACTORS = {
@@ -48,11 +87,17 @@ _FACTORS = {
     **{suffix: Decimal(1000) ** power for suffix, power in _DECIMAL_POWERS.items()},
     **{f"{suffix}i": Decimal(1024) ** power for suffix, power in _BINARY_POWERS.items()},
 }
-_QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)([a-zA-Z]*)")
+_QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)([a-zA-Z]*)")
 _NANO = Decimal("1e-9")
 _LARGEST = Decimal(2**63 - 1)
 """The API server stores quantities in whole billionths, rounded away from zero, and none beyond
 this."""
+
+
+def is_bytes(text: str) -> str:
+    """Return the CEL expression for a text being a number of bytes: not of thousandths."""
+    return f"{text}.matches(r'^([0-9]+|[0-9]+([.][0-9]{{1,3}})?(k|M|G|T|Ki|Mi|Gi|Ti))$')"
+
 
 _INT_OR_STRING: dict[str, Any] = {
     "anyOf": [{"type": "integer"}, {"type": "string"}],
@@ -78,8 +123,9 @@ IntOrPercent = Annotated[
         | {"maxLength": 4}
         | rules(
             Rule(
-                rule="type(self) == int ? self >= 1 : self.matches('^([1-9]|[1-9][0-9]|100)%$')",
-                message="must be a count of at least 1 or a percentage from 1% to 100%",
+                rule="type(self) == int ? self >= 1 && self <= 1024"
+                " : self.matches('^([1-9]|[1-9][0-9]|100)%$')",
+                message="must be a count from 1 to 1024 or a percentage from 1% to 100%",
             )
         )
     ),
@@ -94,14 +140,24 @@ ByteSize = Annotated[
         | {"maxLength": 32, "pattern": _QUANTITY_PATTERN}
         | rules(
             Rule(
-                rule="quantity(string(self)).compareTo(quantity('4Ki')) >= 0"
+                rule=f"{is_bytes('string(self)')}"
+                " && quantity(string(self)).compareTo(quantity('4Ki')) >= 0"
                 " && quantity(string(self)).compareTo(quantity('1Gi')) <= 0",
-                message="must be a size between 4Ki and 1Gi, such as 512Ki or 8Mi",
+                message="must be a whole number of bytes between 4Ki and 1Gi, such as 512Ki or 8Mi",
             )
         )
     ),
 ]
 """A number of bytes as a resource quantity such as `512Ki`."""
+
+
+def duration_rule(schema: dict[str, Any]) -> tuple[str, str, str] | None:
+    """Return the least and the most of a duration's schema, and its message; None for others."""
+    for entry in schema.get("x-kubernetes-validations", ()):
+        bounds = re.findall(r"duration\(self\) [<>]= duration\('(\w+)'\)", entry["rule"])
+        if len(bounds) == 2:
+            return bounds[0], bounds[1], entry["message"]
+    return None
 
 
 def milliseconds(duration: str) -> int:

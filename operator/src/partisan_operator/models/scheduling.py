@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import ConfigDict, Field
 
-from partisan_operator.models.base import Resource
-from partisan_operator.models.quantities import IntOrPercent, Quantity
+from partisan_operator.models.base import Resource, Rule, keyed_by, rules
+from partisan_operator.models.names import (
+    LabelKey,
+    LabelValue,
+    ObjectName,
+    distinct,
+    qualified_keys,
+)
+from partisan_operator.models.quantities import IntOrPercent, Quantity, is_bytes
 
-# These two types of the core API are large and grow with Kubernetes. Their schema is left to the
-# API server, which checks them in the StatefulSet; what it says there becomes a condition here.
-_OPAQUE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-OpaqueObject = Annotated[dict[str, Any], WithJsonSchema(_OPAQUE)]
-
-LabelValue = Annotated[str, Field(max_length=63)]
+DEFAULT_REQUESTS = {"cpu": "10m", "memory": "48Mi"}
+"""What a node asks for where the spec does not say."""
 
 
 class ImagePullPolicy(StrEnum):
@@ -29,12 +32,134 @@ class ImagePullPolicy(StrEnum):
 class LocalObjectReference(Resource):
     """Names an object in the namespace of the cluster."""
 
-    name: Annotated[str, Field(min_length=1, max_length=253)]
+    name: ObjectName
     """The name of the object."""
+
+
+ImagePullSecrets = Annotated[
+    tuple[LocalObjectReference, ...], Field(max_length=8, json_schema_extra=keyed_by("name"))
+]
+"""Secrets with the credentials of a registry."""
+
+NodeLabels = Annotated[
+    dict[str, LabelValue],
+    Field(max_length=32, json_schema_extra=rules(qualified_keys("key"))),
+]
+"""Labels of machines."""
+
+_BYTES = ("memory", "ephemeral-storage")
+_EXTENDED = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
+
+
+def _amount(of: str, key: str) -> str:
+    return f"quantity(string(self.{of}['{key}']))"
+
+
+def _if_given(of: str, key: str, rule: str) -> str:
+    return f"!has(self.{of}) || !('{key}' in self.{of}) || ({rule})"
+
+
+def _least(of: str, key: str, least: str, why: str) -> Rule:
+    return Rule(
+        _if_given(of, key, f"{_amount(of, key)}.compareTo(quantity('{least}')) >= 0"),
+        f"{of}.{key} must be at least {least}: {why}",
+        f".{of}",
+    )
+
+
+def _most(of: str, key: str, most: str) -> Rule:
+    return Rule(
+        _if_given(of, key, f"{_amount(of, key)}.compareTo(quantity('{most}')) <= 0"),
+        f"{of}.{key} must be at most {most}, which is more than a node can use: lower it",
+        f".{of}",
+    )
+
+
+def _amounts(of: str) -> tuple[Rule, ...]:
+    """Return the rules for each of requests and limits alone."""
+    return (
+        Rule(
+            f"!has(self.{of}) || self.{of}.all(key, key in ['cpu', {_quoted(_BYTES)}]"
+            f" || (key.size() <= 253 && key.matches(r'{_EXTENDED}')"
+            " && !key.startsWith('requests.') && !key.startsWith('kubernetes.io/')"
+            " && !key.contains('.kubernetes.io/')))",
+            f"{of} may name cpu, memory, ephemeral-storage and extended resources such as"
+            " example.com/device: remove the others, which a node does not use",
+            f".{of}",
+        ),
+        Rule(
+            _if_given(
+                of,
+                "cpu",
+                f"string(self.{of}['cpu']).matches(r'^([0-9]+m|[0-9]+([.][0-9]{{1,3}})?)$')",
+            ),
+            f"{of}.cpu must be whole thousandths of a CPU that are not negative, such as 250m, 0.5"
+            " or 2",
+            f".{of}",
+        ),
+        *(
+            Rule(
+                _if_given(of, key, is_bytes(f"string(self.{of}['{key}'])")),
+                f"{of}.{key} must be a number of bytes that is not negative, such as 64Mi",
+                f".{of}",
+            )
+            for key in _BYTES
+        ),
+        Rule(
+            f"!has(self.{of}) || self.{of}.all(key, !key.contains('/')"
+            f" || string(self.{of}[key]).matches('^[0-9]{{1,6}}$'))",
+            f"{of} of an extended resource must be a whole number from 0 to 999999",
+            f".{of}",
+        ),
+        _most(of, "cpu", "256"),
+        *(_most(of, key, "1Ti") for key in _BYTES),
+    )
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _default_fits(key: str) -> Rule:
+    default = DEFAULT_REQUESTS[key]
+    return Rule(
+        f"has(self.requests) || !has(self.limits) || !('{key}' in self.limits)"
+        f" || {_amount('limits', key)}.compareTo(quantity('{default}')) >= 0",
+        f"limits.{key} must be at least {default}, which is requested where requests is absent:"
+        f" raise it, or set requests.{key} as well",
+        ".limits",
+    )
 
 
 class Resources(Resource):
     """Compute resources of a node's container."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            *_amounts("requests"),
+            *_amounts("limits"),
+            _least("limits", "cpu", "10m", "the kernel grants no smaller share"),
+            _least("limits", "memory", "24Mi", "a node at rest needs that"),
+            _least("limits", "ephemeral-storage", "8Mi", "the log of a node needs that"),
+            *(_default_fits(key) for key in DEFAULT_REQUESTS),
+            Rule(
+                "!has(self.requests) || !has(self.limits) || self.requests.all(key,"
+                " !(key in self.limits) || quantity(string(self.requests[key]))"
+                ".compareTo(quantity(string(self.limits[key]))) <= 0)",
+                "requests must not exceed limits: lower the request or raise the limit",
+                ".requests",
+            ),
+            Rule(
+                "!has(self.requests) || self.requests.all(key, !key.contains('/')"
+                " || (has(self.limits) && key in self.limits"
+                " && quantity(string(self.requests[key]))"
+                ".compareTo(quantity(string(self.limits[key]))) == 0))",
+                "an extended resource must have the same amount in requests and limits: set it in"
+                " limits alone",
+                ".requests",
+            ),
+        )
+    )
 
     requests: Annotated[dict[str, Quantity], Field(max_length=8)] | None = None
     """What the scheduler reserves. Absent means cpu 10m and memory 48Mi. A node that has no limit
@@ -47,7 +172,29 @@ class Resources(Resource):
 class Toleration(Resource):
     """Lets pods run on nodes with a matching taint."""
 
-    key: Annotated[str, Field(max_length=316)] | None = None
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                "has(self.key) || (has(self.operator) && self.operator == 'Exists')",
+                "operator must be Exists where key is absent, which matches every taint: set key"
+                " or operator",
+                ".operator",
+            ),
+            Rule(
+                "!has(self.operator) || self.operator != 'Exists' || !has(self.value)"
+                " || self.value == ''",
+                "value must be absent with operator Exists: remove it or use operator Equal",
+                ".value",
+            ),
+            Rule(
+                "!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",
+                "tolerationSeconds may only be set with effect NoExecute: remove it or set effect",
+                ".tolerationSeconds",
+            ),
+        )
+    )
+
+    key: LabelKey | None = None
     """The taint's key; absent with operator Exists matches every taint."""
 
     operator: Literal["Exists", "Equal"] | None = None
@@ -59,8 +206,17 @@ class Toleration(Resource):
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
     """The taint's effect; absent matches all effects."""
 
-    toleration_seconds: int | None = None
-    """With effect NoExecute: seconds before the pod is evicted; absent means never."""
+    toleration_seconds: int | None = Field(
+        default=None, json_schema_extra={"minimum": 0, "maximum": 31_536_000}
+    )
+    """With effect NoExecute: seconds before the pod is evicted, at most a year; absent means never.
+    """
+
+
+Tolerations = Annotated[
+    tuple[Toleration, ...], Field(max_length=16, json_schema_extra=rules(distinct("toleration")))
+]
+"""Taints that pods tolerate."""
 
 
 class Rollout(Resource):

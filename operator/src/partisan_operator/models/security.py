@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from partisan_operator.models.base import Resource, Rule, rules
+from partisan_operator.models.names import ApiGroup, HostName, KindName, ObjectName
 from partisan_operator.models.quantities import Lifetime
 
 _SOURCES = ("secretName", "issuerRef", "clusterCa")
@@ -15,14 +14,14 @@ _SOURCES = ("secretName", "issuerRef", "clusterCa")
 class IssuerRef(Resource):
     """An issuer of cert-manager's, or one that follows its interface."""
 
-    name: Annotated[str, Field(min_length=1, max_length=253)]
+    name: ObjectName
     """Name of the issuer; an Issuer is in the namespace of the cluster. Its authority's root has
     to reach ca.crt of the Secret that cert-manager writes, as that of a CA issuer does."""
 
-    kind: Annotated[str, Field(min_length=1, max_length=63)] = "Issuer"
+    kind: KindName = "Issuer"
     """Kind of the issuer: Issuer, ClusterIssuer or that of an external one."""
 
-    group: Annotated[str, Field(min_length=1, max_length=253)] = "cert-manager.io"
+    group: ApiGroup = "cert-manager.io"
     """API group of the issuer."""
 
 
@@ -63,7 +62,7 @@ class ClusterCa(Resource):
 
 
 class Tls(Resource):
-    """TLS 1.3 on every connection between nodes, each side with a certificate, and on port 8080.
+    """TLS 1.3 on every connection between nodes, each side with a certificate.
 
     A union: the one member that is set says where the certificate comes from.
     """
@@ -89,31 +88,48 @@ class Tls(Resource):
                 ".serverName",
             ),
             Rule(
-                "!has(self.issuerRef) || (has(self.serverName) ? self.serverName : '')"
+                "(has(self.serverName) ? self.serverName : '')"
                 " == (has(oldSelf.serverName) ? oldSelf.serverName : '')",
-                "security.tls.serverName cannot change with issuerRef, for nodes that look for"
-                " different names do not connect: delete the cluster and create it anew",
+                "security.tls.serverName cannot change, for nodes that expect different names do"
+                " not connect: set it back, or delete the cluster and create it anew",
                 ".serverName",
+            ),
+            Rule(
+                "!has(self.secretName) || !has(oldSelf.secretName)"
+                " || self.secretName == oldSelf.secretName",
+                "security.tls.secretName cannot change, for nodes with certificates of different"
+                " authorities do not connect: write the new certificate into the same Secret, or"
+                " delete the cluster and create it anew",
+                ".secretName",
+            ),
+            Rule(
+                "!has(self.issuerRef) || !has(oldSelf.issuerRef)"
+                " || self.issuerRef == oldSelf.issuerRef",
+                "security.tls.issuerRef cannot change, for nodes with certificates of different"
+                " authorities do not connect: set it back, or delete the cluster and create it"
+                " anew",
+                ".issuerRef",
             ),
         )
     )
 
-    secret_name: Annotated[str, Field(min_length=1, max_length=253)] | None = None
+    secret_name: ObjectName | None = None
     """Secret in the namespace of the cluster that holds tls.crt, tls.key and ca.crt, as
     cert-manager writes it. All nodes use it; the certificate is for server and client
     authentication, and ca.crt holds the root that it leads to. Nodes read it anew when it changes.
-    """
+    The name itself cannot change."""
 
     issuer_ref: IssuerRef | None = None
     """The issuer of cert-manager that signs the nodes' certificate. The operator makes a
-    Certificate named like the cluster; cert-manager keeps the Secret NAME-tls."""
+    Certificate named like the cluster; cert-manager keeps the Secret NAME-tls. Cannot change."""
 
     cluster_ca: ClusterCa | None = None
     """Have the operator make an authority (Secret NAME-ca, which no pod mounts) and the nodes'
     certificate (Secret NAME-tls), and replace both in time. `{}` takes all defaults."""
 
-    server_name: Annotated[str, Field(max_length=253)] = ""
-    """DNS name that the certificates of all nodes bear. Empty means NAME.NAMESPACE.svc."""
+    server_name: HostName = ""
+    """DNS name that the certificates of all nodes bear. Empty means NAME.NAMESPACE.svc.
+    Cannot change."""
 
 
 class Security(Resource):
@@ -123,7 +139,7 @@ class Security(Resource):
     """
 
     tls: Tls | None = None
-    """TLS on every connection between nodes and on their port 8080; exactly one of secretName,
-    issuerRef and clusterCa says where the certificate comes from, once and for all. Absent means none: connections are
+    """TLS on every connection between nodes; exactly one of secretName, issuerRef and clusterCa
+    says where the certificate comes from, once and for all. Absent means none: connections are
     authenticated by the cluster's token and not encrypted. Can be neither added nor removed later.
     """

@@ -6,23 +6,24 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from partisan_operator.models.affinity import Affinity, SpreadConstraints
 from partisan_operator.models.base import Resource, Rule, keyed_by, rules
 from partisan_operator.models.metrics import Metrics
+from partisan_operator.models.names import ImageReference, OptionalObjectName
 from partisan_operator.models.overlay import Overlay
 from partisan_operator.models.pods import Pods
 from partisan_operator.models.quantities import Heartbeat
 from partisan_operator.models.scheduling import (
     ImagePullPolicy,
-    LabelValue,
-    LocalObjectReference,
+    ImagePullSecrets,
     NetworkPolicy,
-    OpaqueObject,
+    NodeLabels,
     Resources,
     Rollout,
-    Toleration,
+    Tolerations,
 )
 from partisan_operator.models.security import Security
-from partisan_operator.models.workload import Channel, Workload
+from partisan_operator.models.workload import Channel, Workload, queued
 
 MAX_REPLICAS = 1024
 MAX_FULL_MESH = 256
@@ -35,6 +36,89 @@ class Discovery(Resource):
     seeds: Annotated[int, Field(ge=1, le=8)] = 3
     """Number of seeds: nodes, spread evenly over the ordinals, that every node joins through.
     With fewer replicas every node is a seed."""
+
+
+_LANES = "(self.channels.map(c, c.parallelism).sum() + 1)"
+"""Connections to one neighbour: those of all channels, and one of the overlay's."""
+
+
+def _neighbours(*kinds: str) -> str:
+    return f"self.overlay.kind in [{', '.join(repr(kind) for kind in kinds)}]"
+
+
+def _most_neighbours(kind: str, field: str, default: int) -> str:
+    member = f"self.overlay.{kind[0].lower()}{kind[1:]}"
+    return f"self.overlay.kind == '{kind}' ? (has({member}) ? {member}.{field} : {default})"
+
+
+_NEIGHBOURS = (
+    f"({_neighbours('FullMesh', 'ClientServer')} ? self.replicas - 1"
+    " : self.overlay.kind == 'Static' ? (has(self.overlay.static)"
+    " && has(self.overlay.static.edges) ? self.overlay.static.edges.size() : 3)"
+    f" : {_most_neighbours('HyParView', 'activeMax', 6)}"
+    f" : {_most_neighbours('XBot', 'activeMax', 6)}"
+    f" : {_most_neighbours('Cyclon', 'viewSize', 20)} * 2"
+    f" : {_most_neighbours('ScampV1', 'redundancy', 4)} * 7 + 7"
+    f" : {_most_neighbours('ScampV2', 'redundancy', 4)} * 7 + 7"
+    f" : {_most_neighbours('HiScamp', 'redundancy', 3)} * 7 + 7 : 0)"
+)
+"""Neighbours of the node that has most. Views of SCAMP have about (c + 1) ln N entries."""
+
+MAX_CONNECTIONS = 16_384
+
+CHECKED_ORDINALS = 64
+"""Up to as many replicas the API server checks that edges connect them: what a rule may cost allows
+no more, and neither a search. The operator searches, whatever their number."""
+
+
+def _linked(ordinals: range, order: str) -> str:
+    return (
+        f"{list(ordinals)}.all(n, n >= self.replicas{'' if order == '<' else ' - 1'}"
+        f" || self.overlay.static.edges.exists(e, (e[0] == n && e[1] {order} n)"
+        f" || (e[1] == n && e[0] {order} n)))"
+    )
+
+
+_CONNECTED = Rule(
+    f"self.replicas > {CHECKED_ORDINALS} || !has(self.overlay.static)"
+    " || !has(self.overlay.static.edges)"
+    f" || {_linked(range(1, CHECKED_ORDINALS), '<')}"
+    f" || {_linked(range(CHECKED_ORDINALS - 1), '>')}",
+    "overlay.static.edges must connect all nodes, every ordinal but 0 by an edge to a lower one, or"
+    " every ordinal but the last by an edge to a higher one: add edges, number nodes so, or lower"
+    " replicas",
+    ".overlay.static.edges",
+)
+
+_COST = (
+    Rule(
+        f"{_LANES} * ({_NEIGHBOURS} < self.replicas ? {_NEIGHBOURS} : self.replicas - 1)"
+        f" <= {MAX_CONNECTIONS}",
+        f"a node would keep more than {MAX_CONNECTIONS} connections (neighbours times the sum of"
+        " channels[].parallelism), which costs it memory and file descriptors that no node has:"
+        " lower parallelism, or use an overlay with fewer neighbours",
+        ".channels",
+    ),
+    Rule(
+        "!has(self.resources) || !has(self.resources.limits)"
+        " || !('memory' in self.resources.limits)"
+        f" || {queued('self.channels')}"
+        " <= quantity(string(self.resources.limits['memory'])).asApproximateFloat()",
+        "channels may queue more for one neighbour (the sum of parallelism times queueLimit) than"
+        " resources.limits.memory, so that one that is slow ends the node: lower queueLimit or"
+        " parallelism, or raise the limit",
+        ".channels",
+    ),
+    Rule(
+        "!has(self.workload) || !has(self.workload.adCounter)"
+        " || (has(self.workload.synchronization) && self.workload.synchronization == 'Aggregate')"
+        " || self.workload.adCounter.ads * self.replicas <= 131072",
+        "workload.adCounter.ads times replicas must be at most 131072, for every node holds what"
+        " each node has counted of each ad: lower ads, or set workload.synchronization to"
+        " Aggregate",
+        ".workload",
+    ),
+)
 
 
 class PartisanClusterSpec(Resource):
@@ -70,6 +154,8 @@ class PartisanClusterSpec(Resource):
                 " ordinal or lower replicas",
                 ".overlay.static.edges",
             ),
+            _CONNECTED,
+            *_COST,
             Rule(
                 "(has(self.security) && has(self.security.tls))"
                 " == (has(oldSelf.security) && has(oldSelf.security.tls))",
@@ -83,13 +169,13 @@ class PartisanClusterSpec(Resource):
     replicas: Annotated[int, Field(ge=1, le=MAX_REPLICAS)] = 3
     """Number of nodes, one pod each."""
 
-    image: Annotated[str, Field(max_length=512)] = ""
+    image: ImageReference = ""
     """Image of the node. Empty means the image that the operator was configured with."""
 
     image_pull_policy: ImagePullPolicy = ImagePullPolicy.IF_NOT_PRESENT
     """When the image is pulled: Always, IfNotPresent or Never."""
 
-    image_pull_secrets: Annotated[tuple[LocalObjectReference, ...], Field(max_length=8)] = ()
+    image_pull_secrets: ImagePullSecrets = ()
     """Secrets with the credentials of the image's registry."""
 
     overlay: Overlay = Overlay()
@@ -107,7 +193,13 @@ class PartisanClusterSpec(Resource):
                         "self.exists(c, c.name == 'default')",
                         "channels must hold one named default: messages that name no channel"
                         " travel on it",
-                    )
+                    ),
+                    Rule(
+                        f"{queued('self')} <= 4294967296.0",
+                        "channels may queue more than 4Gi for one neighbour (the sum of parallelism"
+                        " times queueLimit), so that one that is slow fills the memory of a node:"
+                        " lower queueLimit or parallelism",
+                    ),
                 ),
             },
         ),
@@ -148,22 +240,18 @@ class PartisanClusterSpec(Resource):
     resources: Resources = Resources()
     """Compute resources of each node."""
 
-    node_selector: Annotated[dict[str, LabelValue], Field(max_length=32)] = Field(
-        default_factory=dict
-    )
+    node_selector: NodeLabels = Field(default_factory=dict)
     """Labels of the machines that pods may run on."""
 
-    tolerations: Annotated[tuple[Toleration, ...], Field(max_length=16)] = ()
+    tolerations: Tolerations = ()
     """Taints that pods tolerate."""
 
-    affinity: OpaqueObject | None = None
-    """Affinity of the pods, as in a pod's spec. Checked by the API server in the StatefulSet."""
+    affinity: Affinity | None = None
+    """Affinity of the pods, as in a pod's spec."""
 
-    topology_spread_constraints: Annotated[tuple[OpaqueObject, ...], Field(max_length=8)] | None = (
-        None
-    )
+    topology_spread_constraints: SpreadConstraints | None = None
     """How pods spread, as in a pod's spec. Absent means over zones and machines as evenly as the
     scheduler can (ScheduleAnyway); an empty list means no constraint."""
 
-    priority_class_name: Annotated[str, Field(max_length=253)] = ""
+    priority_class_name: OptionalObjectName = ""
     """PriorityClass of the pods. Empty means the default of the Kubernetes cluster."""

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from partisan_operator.models.base import Resource, Rule, keyed_by, rules
-from partisan_operator.models.quantities import ByteSize, Duration, IntOrText
+from partisan_operator.models.quantities import ByteSize, CountingInterval, IntOrText
 
 ChannelName = Annotated[
     str,
@@ -69,6 +69,12 @@ class Channel(Resource):
     replaces the pods."""
 
 
+def queued(channels: str) -> str:
+    """Return the CEL expression for what a node may queue for one neighbour, in bytes."""
+    size = "quantity(string(c.queueLimit)).asApproximateFloat()"
+    return f"{channels}.map(c, double(c.parallelism) * {size}).sum()"
+
+
 class AdCounter(Resource):
     """The ad counter: every node counts impressions of ads until each ad reached its threshold."""
 
@@ -78,10 +84,10 @@ class AdCounter(Resource):
     impressions: Annotated[int, Field(ge=1, le=1_000_000_000_000)]
     """Impressions after which an ad is disabled, counted over the whole cluster."""
 
-    increment_interval: Duration = "10s"
+    increment_interval: CountingInterval = "10s"
     """Time between two impressions on one node."""
 
-    propagation_interval: Duration = "5s"
+    propagation_interval: CountingInterval = "5s"
     """Time between two exchanges of counters with the neighbours."""
 
 
@@ -119,7 +125,19 @@ class Argument(Resource):
 class Custom(Resource):
     """A workload of one's own: an Erlang module in the image of the nodes."""
 
-    module: ErlangName
+    module: Annotated[
+        str,
+        Field(
+            max_length=64,
+            json_schema_extra=rules(
+                _ERLANG_NAME,
+                Rule(
+                    f"self != '{AD_COUNTER}'",
+                    "adcounter is what adCounter runs: set adCounter instead of custom",
+                ),
+            ),
+        ),
+    ]
     """The module, of the behaviour `workload`. The image that `spec.image` names has it, or the
     pods end, and the condition Degraded says so."""
 
@@ -143,7 +161,13 @@ class Workload(Resource):
                 "has(self.adCounter) != has(self.custom)",
                 "a workload needs one member: set adCounter or custom, not both, or remove workload"
                 " for idle nodes",
-            )
+            ),
+            Rule(
+                "!has(self.custom) || !has(self.synchronization)",
+                "synchronization is of adCounter alone, custom does without: remove"
+                " synchronization (set it to null where an older version has stored it)",
+                ".synchronization",
+            ),
         )
     )
 
@@ -153,15 +177,20 @@ class Workload(Resource):
     custom: Custom | None = None
     """A workload of one's own."""
 
-    synchronization: Synchronization = Synchronization.DELTA
-    """Of the ad counter: what neighbours are sent each interval. State: all counters, as in the
-    published experiment. Delta: what has changed and they do not know, which reaches everyone
-    as soon and takes a small fraction of the bytes. Tree: the same over a spanning tree of the
-    overlay, once to every node: fewer bytes, and about twice the time. These three end with the
-    same counters on every node, whatever is lost. Aggregate carries less information: over the
-    tree go nothing but sums, so that every node knows its own count and the total, and not what
+    synchronization: Synchronization | None = None
+    """Of the ad counter: what neighbours are sent each interval; absent means Delta. State: all
+    counters, as in the published experiment. Delta: what has changed and they do not know, which
+    reaches everyone as soon and takes a small fraction of the bytes. Tree: the same over a spanning
+    tree of the overlay, once to every node: fewer bytes, and about twice the time. These three end
+    with the same counters on every node, whatever is lost. Aggregate carries less information: over
+    the tree go nothing but sums, so that every node knows its own count and the total, and not what
     any other node has counted; the fewest bytes by far. A change replaces the pods and starts
     another run."""
+
+    @property
+    def mode(self) -> Synchronization:
+        """How the replicas of the ad counter become equal."""
+        return self.synchronization or Synchronization.DELTA
 
     @property
     def module(self) -> str:

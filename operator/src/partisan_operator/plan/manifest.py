@@ -12,17 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from partisan_operator.models import PartisanCluster, PartisanClusterSpec
 from partisan_operator.models.cluster import API_VERSION, KIND
 from partisan_operator.models.crd import MAX_NAME, schema_of
-from partisan_operator.models.quantities import Duration, milliseconds
-
-_SHORTEST, _LONGEST = 1, 24 * 3_600_000
-"""Milliseconds of a duration, as its rule in the definition has them."""
-
-_DURATION = TypeAdapter(Duration).json_schema()["x-kubernetes-validations"]
+from partisan_operator.models.quantities import duration_rule, milliseconds
 
 
 class ManifestError(ValueError):
@@ -104,14 +99,13 @@ def _problems_of_fields(path: str, value: Any, schema: dict[str, Any]) -> Iterat
     elif isinstance(value, list) and "items" in schema:
         for index, member in enumerate(value):
             yield from _problems_of_fields(f"{path}[{index}]", member, schema["items"])
-    elif isinstance(value, str) and schema.get("x-kubernetes-validations") == _DURATION:
+    elif isinstance(value, str) and (rule := duration_rule(schema)) is not None:
+        least, most, message = rule
         try:
-            length = milliseconds(value)
+            if not milliseconds(least) <= milliseconds(value) <= milliseconds(most):
+                yield f"{path}: {value!r} {message}"
         except ValueError as error:
             yield f"{path}: {error}"
-        else:
-            if not _SHORTEST <= length <= _LONGEST:
-                yield f"{path}: {value!r} must be a duration between 1ms and 24h"
 
 
 def _path(root: str, location: tuple[int | str, ...]) -> str:

@@ -256,4 +256,4 @@ def _overcounting(
 
 def _synchronization(cluster: PartisanCluster) -> str | None:
     workload = cluster.spec.workload
-    return workload.synchronization.value if workload and workload.ad_counter else None
+    return workload.mode.value if workload and workload.ad_counter else None

@@ -206,7 +206,7 @@ def _cost(scenario: Scenario, assumptions: Assumptions) -> float:
     forming = scenario.nodes / assumptions.pods_per_second
     seconds = forming + counting_seconds(scenario.cluster)
     intervals = 1000 * seconds / milliseconds(counter.propagation_interval)
-    pairs = _PAIRWISE[workload.synchronization] * scenario.nodes**2
+    pairs = _PAIRWISE[workload.mode] * scenario.nodes**2
     return (
         intervals * (pairs + _EACH * scenario.nodes) + seconds * _SECOND_OF_OVERLAY * scenario.nodes
     )

@@ -1,0 +1,300 @@
+"""Affinity and spread of the pods, as in a pod's spec, with the rules that Kubernetes has for them.
+
+Kubernetes checks the same when the pods are made, long after the manifest was applied. Fields that
+a later version of Kubernetes adds are unknown here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from partisan_operator.models.base import Resource, Rule, keyed_by, rules
+from partisan_operator.models.names import (
+    LabelKey,
+    LabelValue,
+    NamespaceName,
+    distinct,
+    qualified_keys,
+)
+
+MAX_TERMS = 16
+MAX_VALUES = 64
+
+Weight = Annotated[int, Field(ge=1, le=100)]
+
+SelectorLabels = Annotated[
+    dict[str, LabelValue],
+    Field(max_length=32, json_schema_extra=rules(qualified_keys("key"))),
+]
+Values = Annotated[tuple[LabelValue, ...], Field(max_length=MAX_VALUES)]
+
+MatchedKeys = Annotated[
+    tuple[LabelKey, ...], Field(max_length=8, json_schema_extra=rules(distinct("key")))
+]
+
+_SETS = (
+    Rule(
+        "!(self.operator in ['In', 'NotIn']) || (has(self.values) && self.values.size() > 0)",
+        "values must hold at least one value with operator In or NotIn: add one, or use Exists or"
+        " DoesNotExist",
+        ".values",
+    ),
+    Rule(
+        "!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values)"
+        " || self.values.size() == 0",
+        "values must be empty with operator Exists or DoesNotExist: remove them, or use In or"
+        " NotIn",
+        ".values",
+    ),
+)
+
+
+class LabelRequirement(Resource):
+    """One condition on the labels of an object."""
+
+    model_config = ConfigDict(json_schema_extra=rules(*_SETS))
+
+    key: LabelKey
+    """The key of the label."""
+
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
+    """How the label relates to the values."""
+
+    values: Values | None = None
+    """The values, with operator In or NotIn."""
+
+
+class LabelSelector(Resource):
+    """Selects objects by their labels. All that is set must hold; `{}` selects all objects."""
+
+    match_labels: SelectorLabels | None = None
+    """Labels that objects must have."""
+
+    match_expressions: Annotated[tuple[LabelRequirement, ...], Field(max_length=16)] | None = None
+    """Conditions on labels."""
+
+
+class NodeRequirement(Resource):
+    """One condition on the labels of a machine."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            *_SETS,
+            Rule(
+                "!(self.operator in ['Gt', 'Lt']) || (has(self.values) && self.values.size() == 1"
+                " && self.values[0].matches('^[0-9]{1,18}$'))",
+                "values must hold exactly one integer that is not negative with operator Gt or Lt",
+                ".values",
+            ),
+        )
+    )
+
+    key: LabelKey
+    """The key of the label."""
+
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+    """How the label relates to the values."""
+
+    values: Values | None = None
+    """The values, with operator In or NotIn; one integer with Gt or Lt."""
+
+
+class NodeField(Resource):
+    """A condition on the name of a machine."""
+
+    key: Literal["metadata.name"]
+    """The field: metadata.name is the only one."""
+
+    operator: Literal["In", "NotIn"]
+    """How the name relates to the value."""
+
+    values: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=253)], ...],
+        Field(min_length=1, max_length=1),
+    ]
+    """The name, exactly one."""
+
+
+class NodeTerm(Resource):
+    """Selects machines; all its conditions must hold."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                "(has(self.matchExpressions) && self.matchExpressions.size() > 0)"
+                " || (has(self.matchFields) && self.matchFields.size() > 0)",
+                "a term without conditions selects no machine: set matchExpressions or matchFields,"
+                " or remove the term",
+            )
+        )
+    )
+
+    match_expressions: Annotated[tuple[NodeRequirement, ...], Field(max_length=16)] | None = None
+    """Conditions on labels."""
+
+    match_fields: Annotated[tuple[NodeField, ...], Field(max_length=4)] | None = None
+    """Conditions on the name."""
+
+
+class PreferredNode(Resource):
+    """Machines that the scheduler prefers."""
+
+    weight: Weight
+    """How much, from 1 to 100."""
+
+    preference: NodeTerm
+    """Which ones."""
+
+
+class NodeSelector(Resource):
+    """Selects machines; one of its terms must hold."""
+
+    node_selector_terms: Annotated[tuple[NodeTerm, ...], Field(min_length=1, max_length=MAX_TERMS)]
+    """The terms."""
+
+
+class NodeAffinity(Resource):
+    """Which machines pods may run on, and which they prefer."""
+
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    """Machines that pods may run on."""
+
+    preferred_during_scheduling_ignored_during_execution: (
+        Annotated[tuple[PreferredNode, ...], Field(max_length=MAX_TERMS)] | None
+    ) = None
+    """Machines that pods prefer."""
+
+
+class PodTerm(Resource):
+    """Selects other pods, and says within what they count as near."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                "has(self.labelSelector) || (!has(self.matchLabelKeys)"
+                " && !has(self.mismatchLabelKeys))",
+                "matchLabelKeys and mismatchLabelKeys need labelSelector: set it or remove them",
+                ".labelSelector",
+            ),
+            Rule(
+                "!has(self.matchLabelKeys) || !has(self.mismatchLabelKeys)"
+                " || !self.matchLabelKeys.exists(key, key in self.mismatchLabelKeys)",
+                "a key is in matchLabelKeys and in mismatchLabelKeys: remove it from one",
+                ".mismatchLabelKeys",
+            ),
+        )
+    )
+
+    label_selector: LabelSelector | None = None
+    """The pods."""
+
+    namespaces: Annotated[tuple[NamespaceName, ...], Field(max_length=16)] | None = None
+    """Their namespaces; absent means that of the cluster."""
+
+    namespace_selector: LabelSelector | None = None
+    """Their namespaces, by labels."""
+
+    topology_key: LabelKey
+    """The label of machines whose value near pods have in common."""
+
+    match_label_keys: MatchedKeys | None = None
+    """Labels in which the selected pods equal the pod itself."""
+
+    mismatch_label_keys: MatchedKeys | None = None
+    """Labels in which they differ from it."""
+
+
+class PreferredPod(Resource):
+    """Pods that the scheduler prefers to be near to, or far from."""
+
+    weight: Weight
+    """How much, from 1 to 100."""
+
+    pod_affinity_term: PodTerm
+    """Which ones."""
+
+
+class PodAffinity(Resource):
+    """Which pods the pods of the cluster are to be near to, or far from."""
+
+    required_during_scheduling_ignored_during_execution: (
+        Annotated[tuple[PodTerm, ...], Field(max_length=MAX_TERMS)] | None
+    ) = None
+    """What must hold."""
+
+    preferred_during_scheduling_ignored_during_execution: (
+        Annotated[tuple[PreferredPod, ...], Field(max_length=MAX_TERMS)] | None
+    ) = None
+    """What the scheduler prefers."""
+
+
+class Affinity(Resource):
+    """Affinity of the pods, as in a pod's spec."""
+
+    node_affinity: NodeAffinity | None = None
+    """Which machines the pods run on."""
+
+    pod_affinity: PodAffinity | None = None
+    """Which pods they are near to."""
+
+    pod_anti_affinity: PodAffinity | None = None
+    """Which pods they are far from."""
+
+
+class SpreadConstraint(Resource):
+    """How evenly pods spread over the values of a label of the machines."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                "!has(self.minDomains) || self.whenUnsatisfiable == 'DoNotSchedule'",
+                "minDomains may only be set with whenUnsatisfiable DoNotSchedule: remove it or"
+                " change whenUnsatisfiable",
+                ".minDomains",
+            ),
+            Rule(
+                "has(self.labelSelector)",
+                "labelSelector must be set, for without it no pod is counted and the constraint"
+                " does nothing: such as {matchLabels: {partisan.dev/cluster: NAME}}",
+            ),
+            Rule(
+                "!has(self.matchLabelKeys) || !has(self.labelSelector)"
+                " || !has(self.labelSelector.matchLabels)"
+                " || !self.matchLabelKeys.exists(key, key in self.labelSelector.matchLabels)",
+                "a key is in matchLabelKeys and in labelSelector: remove it from one",
+                ".matchLabelKeys",
+            ),
+        )
+    )
+
+    max_skew: Annotated[int, Field(ge=1, le=1024)]
+    """By how many pods two values may differ."""
+
+    min_domains: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """Fewest values that must have a machine for the pods."""
+
+    topology_key: LabelKey
+    """The label of the machines."""
+
+    when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"]
+    """What happens to a pod that would make the spread less even."""
+
+    label_selector: LabelSelector | None = None
+    """The pods that are counted."""
+
+    match_label_keys: MatchedKeys | None = None
+    """Labels in which the counted pods equal the pod itself."""
+
+    node_affinity_policy: Literal["Honor", "Ignore"] | None = None
+    """Whether machines that the affinity excludes count."""
+
+    node_taints_policy: Literal["Honor", "Ignore"] | None = None
+    """Whether machines with taints that are not tolerated count."""
+
+
+SpreadConstraints = Annotated[
+    tuple[SpreadConstraint, ...],
+    Field(max_length=8, json_schema_extra=keyed_by("topologyKey", "whenUnsatisfiable")),
+]

@@ -1,0 +1,148 @@
+"""Names as Kubernetes accepts them.
+
+Kubernetes checks them in the StatefulSet and in its pods, minutes after the manifest was applied.
+Here they are checked when it is applied, with a message that names the field.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from partisan_operator.models.base import Rule, rules
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_QUALIFIED = f"({_SUBDOMAIN}/)?{_NAME}"
+_TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
+_PATH = r"[a-z0-9]+([._-]+[a-z0-9]+)*"
+# With a dot, a port, or localhost: other names before a slash are part of the path.
+_HOST = r"([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:[0-9]{1,5})?|[A-Za-z0-9-]+:[0-9]{1,5}|localhost)"
+_DIGEST = "(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})"
+
+
+def matches(value: str, pattern: str) -> str:
+    """Return the CEL expression for `value` being all of `pattern`."""
+    return f"{value}.matches(r'^({pattern})$')"
+
+
+def _text(pattern: str, message: str, *, most: int, empty: bool = False) -> Any:
+    rule = matches("self", pattern)
+    return Field(
+        min_length=0 if empty else 1,
+        max_length=most,
+        json_schema_extra=rules(Rule(f"self == '' || {rule}" if empty else rule, message)),
+    )
+
+
+_IS_A_NAME = (
+    "must be the name of an object of Kubernetes: lower-case letters, digits, dashes and dots, with"
+    " a letter or a digit at both ends and around each dot"
+)
+
+ObjectName = Annotated[str, _text(_SUBDOMAIN, _IS_A_NAME, most=253)]
+"""The name of an object."""
+
+OptionalObjectName = Annotated[str, _text(_SUBDOMAIN, _IS_A_NAME, most=253, empty=True)]
+"""The name of an object, or empty."""
+
+NamespaceName = Annotated[
+    str,
+    _text(
+        _LABEL,
+        "must be the name of a namespace: lower-case letters, digits and dashes, with a letter or"
+        " a digit at both ends",
+        most=63,
+    ),
+]
+"""The name of a namespace."""
+
+HostName = Annotated[
+    str,
+    _text(
+        _SUBDOMAIN,
+        "must be a DNS name such as ads.default.svc: lower-case letters, digits, dashes and dots,"
+        " without wildcard and without port",
+        most=253,
+        empty=True,
+    ),
+]
+"""A DNS name that a certificate bears, or empty."""
+
+ApiGroup = Annotated[
+    str, _text(_SUBDOMAIN, "must be an API group such as cert-manager.io", most=253)
+]
+"""An API group."""
+
+KindName = Annotated[
+    str,
+    _text("[A-Z][A-Za-z0-9]*", "must be a kind such as Issuer or ClusterIssuer", most=63),
+]
+"""A kind of the API."""
+
+DataKey = Annotated[
+    str,
+    _text(
+        r"\.?[-_a-zA-Z0-9]+(\.*[-_a-zA-Z0-9]+)*\.*",
+        "must be a key of a Secret or ConfigMap: letters, digits, dashes, underscores and dots, and"
+        " not two dots at the start",
+        most=253,
+    ),
+]
+"""A key of a Secret or a ConfigMap."""
+
+ImageReference = Annotated[
+    str,
+    _text(
+        rf"({_HOST}/)?{_PATH}(/{_PATH})*(:{_TAG})?(@{_DIGEST})?",
+        "must be the reference of an image such as registry.example.com/team/node:1.2: the path in"
+        " lower case, after it :TAG, @sha256:DIGEST or both, no spaces and no https://",
+        most=512,
+        empty=True,
+    ),
+]
+"""An image, or empty."""
+
+_IS_A_LABEL_VALUE = (
+    "must be the value of a label: empty, or letters, digits, dashes, underscores and dots with a"
+    " letter or a digit at both ends"
+)
+
+LabelValue = Annotated[str, _text(_NAME, _IS_A_LABEL_VALUE, most=63, empty=True)]
+"""The value of a label."""
+
+IS_A_KEY = (
+    "must be the key of a label such as example.org/team: letters, digits, dashes, underscores and"
+    " dots, at most 63 of them, after an optional DNS name and a slash"
+)
+
+LabelKey = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=317,
+        json_schema_extra=rules(
+            Rule(f"{matches('self', _QUALIFIED)} && self.matches('(^|/)[^/]{{1,63}}$')", IS_A_KEY)
+        ),
+    ),
+]
+"""The key of a label or a taint."""
+
+
+def qualified_keys(what: str) -> Rule:
+    """Return the rule that all keys of a map are keys of labels; `what` is named if not."""
+    return Rule(
+        f"self.all(key, key.size() <= 317 && {matches('key', _QUALIFIED)}"
+        " && key.matches('(^|/)[^/]{1,63}$'))",
+        f"holds a key that Kubernetes refuses: each {what} {IS_A_KEY}",
+    )
+
+
+def distinct(entry: str) -> Rule:
+    """Return the rule that a list has no entry twice; `entry` is what an entry is."""
+    return Rule(
+        "self.all(entry, self.exists_one(other, other == entry))",
+        f"holds the same {entry} twice: remove one",
+    )
