@@ -32,10 +32,25 @@ app.kubernetes.io/component: operator
 {{- end }}
 
 {{- define "partisan-operator.labels" -}}
-{{ include "partisan-operator.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- $own := include "partisan-operator.selectorLabels" . | fromYaml }}
+{{- $_ := set $own "app.kubernetes.io/version" .Chart.AppVersion }}
+{{- $_ := set $own "app.kubernetes.io/managed-by" .Release.Service }}
+{{- $_ := set $own "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_") }}
+{{- toYaml (merge $own .Values.commonLabels) }}
+{{- end }}
+
+{{/* The same with further labels, which cannot replace them: takes {root, labels}. */}}
+{{- define "partisan-operator.labelsWith" -}}
+{{- toYaml (merge (include "partisan-operator.labels" .root | fromYaml) .labels) }}
+{{- end }}
+
+{{/* The labels of the operator's pod. Not the chart's version, which would replace the pods of each
+     release of the chart, of the same image too. */}}
+{{- define "partisan-operator.podLabels" -}}
+{{- $own := include "partisan-operator.selectorLabels" . | fromYaml }}
+{{- $_ := set $own "app.kubernetes.io/version" .Chart.AppVersion }}
+{{- $_ := set $own "app.kubernetes.io/managed-by" .Release.Service }}
+{{- toYaml (merge $own .Values.podLabels .Values.commonLabels) }}
 {{- end }}
 
 {{/* The reference of an image: takes {image, default}, of which default is the tag if none. */}}

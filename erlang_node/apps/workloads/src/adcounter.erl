@@ -95,10 +95,10 @@ leave(Timeout) ->
 sent_payload() ->
     lasp_store:sent_payload().
 
-%% @private The replicas of other nodes send to the store alone; its calls take functions.
--spec reachable() -> [{atom(), messages}].
+%% @private The replicas of other nodes speak to the store alone.
+-spec reachable() -> [atom()].
 reachable() ->
-    [{lasp_store, messages}].
+    [lasp_store].
 
 %% For the supervisor and the exporter.
 

@@ -52,12 +52,9 @@ unregister_name(Target) ->
     Self = partisan:node(),
     case partisan_ref:address(Target) of
         {Self, Name} when is_atom(Name) ->
-            try unregister(Name) of
-                true -> ok
-            catch
-                % It is free already.
-                error:badarg -> ok
-            end;
+            % It may be free already.
+            _ = catch unregister(Name),
+            ok;
         _ ->
             ok
     end.
