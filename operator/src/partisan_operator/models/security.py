@@ -139,7 +139,8 @@ class Security(Resource):
     """
 
     tls: Tls | None = None
-    """TLS on every connection between nodes; exactly one of secretName, issuerRef and clusterCa
-    says where the certificate comes from, once and for all. Absent means none: connections are
-    authenticated by the cluster's token and not encrypted. Can be neither added nor removed later.
+    """TLS on every connection between nodes and on their port 8080; exactly one of secretName,
+    issuerRef and clusterCa says where the certificate comes from, once and for all. Absent means
+    none: connections are authenticated by the cluster's token and not encrypted. Can be neither
+    added nor removed later.
     """
