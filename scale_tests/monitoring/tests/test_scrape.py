@@ -63,3 +63,14 @@ def test_a_service_is_looked_for_in_the_monitors_own_namespace() -> None:
     ]
     assert job["honor_labels"] is True
     assert job["scrape_interval"] == job["scrape_timeout"] == "9s"
+
+
+def test_a_port_with_tls_is_a_job_of_its_own() -> None:
+    (plain,) = POD_MONITOR["spec"]["podMetricsEndpoints"]
+    secure = plain | {"port": "https", "scheme": "https", "tlsConfig": {"insecureSkipVerify": True}}
+    spec = POD_MONITOR["spec"] | {"podMetricsEndpoints": [plain, secure]}
+    first, second = configuration([POD_MONITOR | {"spec": spec}], "rules")["scrape_configs"]
+    assert (first["job_name"], second["job_name"]) == ("system/nodes", "system/nodes/https")
+    assert (first["scheme"], second["scheme"]) == ("http", "https")
+    assert "tls_config" not in first
+    assert second["tls_config"] == {"insecure_skip_verify": True}
