@@ -15,6 +15,7 @@ from partisan_operator.models.names import (
     LabelKey,
     LabelValue,
     NamespaceName,
+    ObjectName,
     distinct,
     qualified_keys,
 )
@@ -111,7 +112,7 @@ class NodeField(Resource):
     """How the name relates to the value."""
 
     values: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=253)], ...],
+        tuple[ObjectName, ...],
         Field(min_length=1, max_length=1),
     ]
     """The name, exactly one."""
@@ -173,10 +174,9 @@ class PodTerm(Resource):
     model_config = ConfigDict(
         json_schema_extra=rules(
             Rule(
-                "has(self.labelSelector) || (!has(self.matchLabelKeys)"
-                " && !has(self.mismatchLabelKeys))",
-                "matchLabelKeys and mismatchLabelKeys need labelSelector: set it or remove them",
-                ".labelSelector",
+                "has(self.labelSelector)",
+                "labelSelector must be set, for without it no pod is selected: such as"
+                " {matchLabels: {partisan.dev/cluster: NAME}}, or {} for all pods",
             ),
             Rule(
                 "!has(self.matchLabelKeys) || !has(self.mismatchLabelKeys)"

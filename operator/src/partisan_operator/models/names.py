@@ -93,14 +93,22 @@ DataKey = Annotated[
 ]
 """A key of a Secret or a ConfigMap."""
 
+_IMAGE = rf"({_HOST}/)?{_PATH}(/{_PATH})*(:{_TAG})?(@{_DIGEST})?"
+
 ImageReference = Annotated[
     str,
-    _text(
-        rf"({_HOST}/)?{_PATH}(/{_PATH})*(:{_TAG})?(@{_DIGEST})?",
-        "must be the reference of an image such as registry.example.com/team/node:1.2: the path in"
-        " lower case, after it :TAG, @sha256:DIGEST or both, no spaces and no https://",
-        most=512,
-        empty=True,
+    Field(
+        max_length=512,
+        json_schema_extra=rules(
+            Rule(
+                f"self == '' || ({matches('self', _IMAGE)}"
+                " && self.split('/').all(part, part.split('@')[0].split(':')[0].size() <= 128)"
+                " && self.split('@')[0].size() <= 384)",
+                "must be the reference of an image such as registry.example.com/team/node:1.2: the"
+                " path in lower case, with at most 128 characters between slashes, after it :TAG,"
+                " @sha256:DIGEST or both, no spaces and no https://",
+            )
+        ),
     ),
 ]
 """An image, or empty."""

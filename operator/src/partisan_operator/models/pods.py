@@ -212,7 +212,21 @@ class Variable(Resource):
     ]
     """The variable's name. Those that the node itself is set up with are refused."""
 
-    value: Annotated[str, Field(max_length=4096)] | None = None
+    value: (
+        Annotated[
+            str,
+            Field(
+                max_length=4096,
+                json_schema_extra=rules(
+                    Rule(
+                        "!self.contains('\\u0000')",
+                        "must hold no NUL character, which no environment takes: remove it",
+                    )
+                ),
+            ),
+        ]
+        | None
+    ) = None
     """The value, for what is no secret."""
 
     value_from: VariableSource | None = None
