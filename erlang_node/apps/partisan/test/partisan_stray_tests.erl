@@ -16,7 +16,8 @@ stray_test_() ->
     {timeout, 120, {setup, fun form/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
             {"from this node", {timeout, 60, fun() -> from_here(Nodes) end}},
-            {"from another node", {timeout, 60, fun() -> from_elsewhere(Nodes) end}}
+            {"from another node", {timeout, 60, fun() -> from_elsewhere(Nodes) end}},
+            {"what a faulty member makes up", {timeout, 60, fun() -> made_up(Nodes) end}}
         ]
     end}}.
 
@@ -49,6 +50,42 @@ from_elsewhere([A, B]) ->
         Ack <- [true, false]
     ],
     works(A, B),
+    ?assertEqual(Before, processes_of(B)).
+
+%% In the shapes of the runtime's own messages.
+made_up([A, B]) ->
+    Before = processes_of(B),
+    {Name, Life} = {name(A), call(A, partisan, incarnation, [])},
+    Call = #{
+        reply_to => call(A, partisan, self, []), destination => sink, request => hello,
+        timeout => 1000, options => #{}
+    },
+    Bodies = [
+        {monitor, x, y}, {monitor, 1, {process, a, b}}, {down, 1, x}, {monitors, []},
+        {monitors, #{a => b}}, {alive, x, true}, {alive, 1, x}, {call, #{}}, {cancel, 1},
+        {call, Call#{options => #{channel => 7, ttl => x}}}, {call, Call#{destination => {x, y}}}
+    ],
+    Topics = [
+        {entries, x}, {entries, #{1 => 2}}, {entries, #{<<"x">> => {{1, 1}, x}}}, {compare, x},
+        {publish, a, b, c, d}, {publish, {a, b, c}, t, p, rest}, {publish, {Name, 1, x}, t, p, [1]}
+    ],
+    Stream = {Name, Life, 1},
+    Path = {Name, default, 0},
+    Streams = [
+        {open, Stream, {Name, default, x}}, {open, Stream, Path},
+        {data, Stream, 1, {message, {causal, label, stamp, sink, x}}, Path},
+        {data, Stream, x, skip, Path}, {data, Stream, 1, x, Path}, {ack, Stream, 1}, {unknown, x}
+    ],
+    Messages =
+        [{partisan_remote, {partisan_remote, Name, Life, Body}} || Body <- Bodies] ++
+            [{partisan_pubsub, {partisan_pubsub, Name, Body}} || Body <- Topics] ++
+            [{partisan_acks, Body} || Body <- Streams],
+    [
+        ok = call(A, partisan, transmit, [name(B), Service, Message, #{ack => false}])
+     || {Service, Message} <- Messages
+    ],
+    works(A, B),
+    ?assertEqual([], call(B, partisan_pubsub, subscribers, [none])),
     ?assertEqual(Before, processes_of(B)).
 
 stray(Process) ->

@@ -102,7 +102,14 @@ handle_cast(Unknown, State) ->
 
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
 handle_info({?MODULE, From, Message}, #state{topics = Topics} = State) ->
-    {noreply, run(partisan_topics:message(From, Message, Topics), State)};
+    try partisan_topics:message(From, Message, Topics) of
+        Heard -> {noreply, run(Heard, State)}
+    catch
+        % Of a faulty member: the topics are a value, and stay as they were.
+        error:_ ->
+            ok = partisan_stray:message(Message),
+            {noreply, State}
+    end;
 handle_info({partisan, {acknowledged, Tag, Outcome}}, #state{topics = Topics} = State) ->
     Node = partisan_topics:node_of(Tag, Topics),
     Ended = ended(Tag, Outcome, State),

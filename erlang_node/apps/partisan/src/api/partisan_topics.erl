@@ -105,7 +105,9 @@ neighbour_down(Name, #topics{neighbours = Neighbours} = T) ->
 %% @doc Something has come from another node.
 -spec message(From :: name(), message(), t()) -> {t(), [effect()]}.
 message(From, {entries, Heard}, #topics{entries = Known} = T) ->
-    News = maps:filter(fun(Name, Entry) -> is_newer(Entry, Name, Known) end, Heard),
+    News = maps:filter(
+        fun(Name, Entry) -> is_entry(Name, Entry) andalso is_newer(Entry, Name, Known) end, Heard
+    ),
     learn(From, News, T);
 message(From, {compare, Digest}, #topics{entries = Entries} = T) ->
     case digest(T) of
@@ -179,6 +181,12 @@ write(Topics, #topics{self = Self, incarnation = Life, entries = Entries} = T) -
             #{} -> 1
         end,
     learn(Self, #{Self => {{Life, Number}, Topics}}, T).
+
+%% What a faulty member makes up must not be passed on.
+is_entry(Name, {{Life, Number}, Topics}) ->
+    is_binary(Name) andalso is_integer(Life) andalso is_integer(Number) andalso is_list(Topics);
+is_entry(_Name, _Entry) ->
+    false.
 
 is_newer({Version, _}, Name, Known) ->
     case Known of

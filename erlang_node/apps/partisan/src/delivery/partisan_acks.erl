@@ -149,7 +149,7 @@ handle_cast(Unknown, State) ->
 -spec handle_info(term(), #state{}) -> {noreply, #state{}, timeout()}.
 handle_info({?MODULE, Origin, Message}, State) ->
     case is_of(Origin, Message, State) of
-        true -> heard(Message, State);
+        true -> heard(Origin, Message, State);
         % Of a stream that has ended, or of another member's.
         false -> next(State)
     end;
@@ -195,6 +195,18 @@ is_arrival(undecodable) -> true;
 is_arrival({message, {plain, _, _}}) -> true;
 is_arrival({message, {causal, _, _, _, _}}) -> true;
 is_arrival(_) -> false.
+
+%% What a faulty member makes up leaves the streams of the others as they were.
+heard(Origin, Message, State) ->
+    try
+        heard(Message, State)
+    catch
+        error:Reason:Stacktrace ->
+            ok = partisan_refusals:tell(message, "a message of ~ts makes no sense: ~0tP in ~0tP", [
+                Origin, Reason, 8, hd(Stacktrace), 12
+            ]),
+            next(State)
+    end.
 
 -spec heard(partisan_ack_stream:msg(), #state{}) -> {noreply, #state{}, timeout()}.
 heard({open, {Node, _, _} = Stream, ReplyTo}, State) ->
