@@ -7,6 +7,9 @@ import pytest
 from fake_kubectl import CLUSTERS, NAMESPACE, FakeKubectl, run
 from partisan_operator.cli.access import CommandError
 from partisan_operator.cli.kubectl import KubectlError
+from partisan_operator.diagnosis import Problem, invalid_bearer, invalid_token, token_lost
+
+REPLACE_PODS = f"kubectl -n {NAMESPACE} delete pods -l partisan.dev/cluster=ads"
 
 
 def test_a_well_cluster_has_nothing_wrong_and_a_next_step(kubectl: FakeKubectl) -> None:
@@ -60,8 +63,8 @@ def test_the_next_step_depends_on_what_is_wrong(
 @pytest.mark.parametrize(
     ("reason", "message"),
     [
-        ("ConfigurationRefused", "1 nodes do not take it, such as ads-1 to /configuration: 401 no"),
-        ("TokenInvalid", "Secret ads-token holds no token. Delete it, and all pods with it"),
+        ("TokenMismatch", "1 nodes do not take it, such as ads-1 to /configuration: 401 no"),
+        ("TokenLost", token_lost("ads-token", "ads").message),
     ],
 )
 def test_nodes_with_another_token_are_replaced(
@@ -69,8 +72,29 @@ def test_nodes_with_another_token_are_replaced(
 ) -> None:
     kubectl.set_condition("Degraded", "True", reason, message)
     _, text = run(kubectl, "status", "ads")
-    command = f"kubectl -n {NAMESPACE} delete pods -l partisan.dev/cluster=ads"
+    assert text.splitlines()[-1] == f"Next     {REPLACE_PODS}"
+
+
+@pytest.mark.parametrize(
+    ("problem", "secret", "more"),
+    [
+        (invalid_token("ads-token"), "ads-token", f" && {REPLACE_PODS}"),
+        (invalid_bearer("ads-bearer"), "ads-bearer", ""),
+    ],
+)
+def test_a_secret_that_is_not_usable_is_made_anew(
+    kubectl: FakeKubectl, problem: Problem, secret: str, more: str
+) -> None:
+    kubectl.set_condition("Degraded", "True", problem.reason, problem.message)
+    _, text = run(kubectl, "status", "ads")
+    command = f"kubectl -n {NAMESPACE} delete secret {secret}{more}"
     assert text.splitlines()[-1] == f"Next     {command}"
+
+
+def test_a_bearer_that_is_refused_is_a_matter_of_the_image(kubectl: FakeKubectl) -> None:
+    kubectl.set_condition("Degraded", "True", "BearerRefused", "such as ads-1: 401 no")
+    _, text = run(kubectl, "status", "ads")
+    assert text.splitlines()[-1] == f"Next     kubectl -n {NAMESPACE} edit pcl ads"
 
 
 def test_what_the_api_server_refuses_is_to_be_edited(kubectl: FakeKubectl) -> None:

@@ -89,6 +89,26 @@ async def test_a_refusal_carries_code_and_message(api: FakeApi, kube: Kube) -> N
     assert refused.value.code == 403
 
 
+async def test_an_object_of_a_kind_that_is_not_served_is_not_known_to_be_absent(
+    api: FakeApi, kube: Kube
+) -> None:
+    api.unserved = {"configmaps"}
+    with pytest.raises(KubeError, match="404 page not found") as refused:
+        await kube.get("ConfigMap", "default", "a")
+    assert refused.value.code == 404
+    assert refused.value.request == "get ConfigMap a"
+
+
+async def test_which_kinds_of_a_group_can_be_watched(api: FakeApi, kube: Kube) -> None:
+    resources = [
+        {"name": "partisanclusters", "verbs": ["get", "watch"]},
+        {"name": "partisanclusters/status", "verbs": ["get"]},
+    ]
+    api.put("/apis/partisan.dev/v1alpha1", {"metadata": {}, "resources": resources})
+    assert await kube.served("partisan.dev", "v1alpha1") == {"partisanclusters"}
+    assert await kube.served("partisan.dev", "v2") == frozenset()
+
+
 @pytest.mark.parametrize("name", ["../../other/configmaps/a", "..", ".", "a/status", "a%2fb"])
 async def test_a_name_never_leads_to_another_object(api: FakeApi, kube: Kube, name: str) -> None:
     api.put("/api/v1/namespaces/other/configmaps/a", {"metadata": {"name": "a"}})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from loop_rig import NAMESPACE, SLICE, Rig
+from loop_rig import NAMESPACE, SLICE, Rig, until
 from partisan_operator.kube import KubeError
 
 
@@ -93,3 +95,31 @@ async def test_a_child_that_somebody_deleted_is_back_after_a_resync(rig: Rig) ->
     rig.make_resync_due()
     await rig.look()
     assert service in rig.api.objects
+
+
+async def test_a_child_that_a_watch_reports_is_back_at_once_and_progressing_names_it(
+    rig: Rig,
+) -> None:
+    await settle(rig)
+    service = f"/api/v1{NAMESPACE}/services/ads"
+    del rig.api.objects[service]
+    rig.loop.wake(complete=True)
+    await rig.look()
+    assert service in rig.api.objects
+    progressing = rig.condition("Progressing")
+    assert (progressing["status"], progressing["reason"]) == ("True", "Applying")
+    assert progressing["message"].endswith("changed just now: Service ads")
+    await rig.look()
+    assert rig.condition("Progressing")["reason"] == "Settled"
+
+
+async def test_a_change_of_a_child_during_a_look_is_looked_at_by_the_next(rig: Rig) -> None:
+    await settle(rig)
+    rig.loop.wake(complete=True)
+    looking = asyncio.create_task(rig.look())
+    await until(lambda: bool(rig.api.log))
+    rig.loop.wake(complete=True)
+    await looking
+    rig.api.log.clear()
+    await rig.look()
+    assert "services" in lists(rig)

@@ -154,12 +154,14 @@ def test_a_foreign_object_that_is_in_nobodys_way_stays() -> None:
     assert ("ConfigMap", "somebody") in world.objects
 
 
-@pytest.mark.parametrize("key", ["token", "bearer"])
-def test_a_bad_secret_stops_everything(key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "reason"), [("token", Reason.TOKEN_INVALID), ("bearer", Reason.BEARER_INVALID)]
+)
+def test_a_bad_secret_stops_everything(key: str, reason: Reason) -> None:
     todo = plan(cluster(), World(secrets={key: SecretState.INVALID}))
     assert todo.actions == ()
     assert todo.problem is not None
-    assert todo.problem.reason is Reason.TOKEN_INVALID
+    assert todo.problem.reason is reason
     assert f"ads-{key}" in todo.problem.message
 
 

@@ -11,6 +11,7 @@ import pytest
 from loop_rig import CLUSTER, NAMESPACE, SET, SLICE, Rig
 from partisan_operator.children.node_http import ANNOTATION
 from partisan_operator.observe.observation import Trust
+from partisan_operator.observe.scraper import RefusedError
 
 SECRETS = f"/api/v1{NAMESPACE}/secrets"
 TOKEN, BEARER = f"{SECRETS}/ads-token", f"{SECRETS}/ads-bearer"
@@ -136,3 +137,19 @@ async def test_while_pods_are_replaced_each_is_spoken_to_as_it_was_made(
     trust = Trust("PEM", "ads.default.svc") if bearer else None
     spoken = {(node.bearer, node.trust) for node in observation.endpoints.values()}
     assert spoken == {(bearer, trust)}
+
+
+@pytest.mark.parametrize(
+    ("bearer", "reason", "fix"),
+    [(True, "BearerRefused", "spec.image"), (False, "TokenMismatch", "delete all pods")],
+)
+async def test_a_401_says_what_to_do(rig: Rig, bearer: bool, reason: str, fix: str) -> None:
+    await rig.converge()
+    if not bearer:
+        del rig.api.objects[SET]["spec"]["template"]["metadata"]["annotations"][ANNOTATION]
+    rig.nodes.refusal = RefusedError("ads-1 to /configuration: 401 no", unauthorized=True)
+    rig.change({"overlay": {"kind": "XBot"}})
+    await rig.look()
+    degraded = rig.condition("Degraded")
+    assert degraded["reason"] == reason
+    assert fix in degraded["message"]

@@ -57,10 +57,11 @@ async def world(api: WatchedApi) -> AsyncIterator[World]:
 
 
 async def test_clusters_are_served_when_their_definition_comes_after_the_operator(
-    world: World,
+    world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
+    await until(lambda: "apply the CustomResourceDefinition" in world.watches.obstacle)
     await until(lambda: world.api.watched(SETS))
-    assert "apply the CustomResourceDefinition" in world.watches.obstacle
+    assert "apply the CustomResourceDefinition" in caplog.text
     world.api.served.add(CLUSTERS_PATH)
     world.api.add(CLUSTERS_PATH, name="late", uid="1")
     await until(lambda: world.clusters() == ["late"])

@@ -28,6 +28,7 @@ def replaced(environment: Environment) -> Iterator[None]:
     operator.install(environment)
 
 
+@pytest.mark.skipif(not earlier.is_known(FROM), reason="needs history: git fetch --unshallow")
 @pytest.mark.usefixtures("replaced")
 def test_a_counting_cluster_is_upgraded(new_subject: NewSubject, environment: Environment) -> None:
     old, chart = earlier.prepare(environment, FROM)

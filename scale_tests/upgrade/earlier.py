@@ -43,6 +43,15 @@ def prepare(environment: Environment, revision: str) -> tuple[Environment, str]:
     return images, str(source / operator.CHART)
 
 
+def is_known(revision: str) -> bool:
+    """Whether this clone has the revision: one without history has not."""
+    try:
+        capture(["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"])
+    except (CommandError, FileNotFoundError):
+        return False
+    return True
+
+
 def _source(commit: str) -> Path:
     target = _DIRECTORY / commit
     if target.exists():

@@ -21,6 +21,9 @@ class Reason(StrEnum):
     NAME_CONFLICT = "NameConflict"
     TOKEN_INVALID = "TokenInvalid"
     TOKEN_LOST = "TokenLost"
+    TOKEN_MISMATCH = "TokenMismatch"
+    BEARER_INVALID = "BearerInvalid"
+    BEARER_REFUSED = "BearerRefused"
     SCALE_DOWN_REFUSED = "ScaleDownRefused"
     APPLY_FAILED = "ApplyFailed"
     CONFIGURATION_REFUSED = "ConfigurationRefused"
@@ -248,13 +251,44 @@ def name_conflict(kind: str, name: str) -> Problem:
     )
 
 
-def invalid_secret(name: str, key: str) -> Problem:
-    """Return the problem that the Secret with the token or the bearer holds none."""
-    pods = ", and all pods with it," if key == "token" else ""
+def invalid_token(name: str) -> Problem:
+    """Return the problem that the Secret with the token holds none."""
     return Problem(
         Reason.TOKEN_INVALID,
-        f"Secret {name} holds no {key} of 64 hexadecimal digits under the key {key}. Delete it"
-        f"{pods} for a new one to be made.",
+        f"Secret {name} holds no token of 64 hexadecimal digits under the key token. Delete it,"
+        " and all pods with it, for a new one to be made.",
+    )
+
+
+def invalid_bearer(name: str) -> Problem:
+    """Return the problem that the Secret with the bearer holds none."""
+    return Problem(
+        Reason.BEARER_INVALID,
+        f"Secret {name} holds no bearer of 64 hexadecimal digits under the key bearer. Delete it"
+        " for a new one to be made; no pod is replaced for it.",
+    )
+
+
+def orders_refused(refusals: Sequence[str], *, unauthorized: bool, bearer: bool) -> Problem:
+    """Return the problem that nodes refuse orders, in their own words.
+
+    `unauthorized` says that what the orders showed is the reason; `bearer`, whether that was the
+    bearer or, to pods of an earlier operator, the token.
+    """
+    nodes = f"{len(refusals)} nodes do not take the configuration, such as {shortened(refusals[0])}"
+    if not unauthorized:
+        return Problem(Reason.CONFIGURATION_REFUSED, f"{nodes}.")
+    if bearer:
+        return Problem(
+            Reason.BEARER_REFUSED,
+            f"{nodes}. A new bearer reaches running nodes within two minutes, and the order is"
+            " repeated. Where this lasts, spec.image is older than the operator: change it.",
+        )
+    return Problem(
+        Reason.TOKEN_MISMATCH,
+        f"{nodes}. They run with another token than the Secret holds, so no new pod can join them."
+        " Restore the Secret from a backup, or delete all pods, which loses what only the nodes"
+        " know.",
     )
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from partisan_operator.children.shared_secrets import SECRET_BYTES, SharedSecret
 from partisan_operator.clock import utc_now
-from partisan_operator.diagnosis import Problem, Reason, apply_failure
+from partisan_operator.diagnosis import Problem, apply_failure, orders_refused
 from partisan_operator.kube import Kube, KubeError
 from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.observer import Observer
@@ -127,18 +127,20 @@ class Executor:
                 return_exceptions=True,
             )
         refusals = []
-        for outcome in outcomes:
+        for node, outcome in zip(shown, outcomes, strict=True):
             if isinstance(outcome, RefusedError):
-                refusals.append(str(outcome))
+                refusals.append((node, outcome))
             elif isinstance(outcome, ScrapeError):
-                logger.warning("not told: %s", outcome)
+                logger.warning("not configured: %s", outcome)
             elif isinstance(outcome, BaseException):
                 raise outcome
         if not refusals:
             return None
-        return Problem(
-            Reason.CONFIGURATION_REFUSED,
-            f"{len(refusals)} nodes do not take the configuration, such as {refusals[0]}",
+        node, first = refusals[0]
+        return orders_refused(
+            [str(error) for _, error in refusals],
+            unauthorized=first.unauthorized,
+            bearer=node.bearer,
         )
 
     async def _start(self, cluster: PartisanCluster, action: StartRun) -> None:

@@ -42,5 +42,7 @@ def configure(settings: Settings) -> None:
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
     # Kopf tells of every event that it passes on.
     logging.getLogger("kopf").setLevel(logging.WARNING)
-    # It warns that it takes no signals in its thread, which is as intended.
-    logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)
+    # It warns that it takes no signals in its thread, which is as intended, and of each optional
+    # kind that is not there: `watches` says which are watched.
+    for name in ("running", "observation"):
+        logging.getLogger(f"kopf._core.reactor.{name}").setLevel(logging.ERROR)

@@ -25,7 +25,8 @@ from partisan_operator.children.shared_secrets import BEARER, TOKEN, SharedSecre
 from partisan_operator.diagnosis import (
     Problem,
     Reason,
-    invalid_secret,
+    invalid_bearer,
+    invalid_token,
     name_conflict,
     token_lost,
 )
@@ -275,7 +276,8 @@ def _conflict(cluster: PartisanCluster, family: Family, observation: Observation
         if seen.state is SecretState.FOREIGN:
             return name_conflict("Secret", secret.name_of(cluster.name))
         if seen.state is SecretState.INVALID:
-            return invalid_secret(secret.name_of(cluster.name), secret.key)
+            name = secret.name_of(cluster.name)
+            return invalid_token(name) if secret is TOKEN else invalid_bearer(name)
     return None
 
 

@@ -211,7 +211,7 @@ class Watches:
         """
         self._served, self._namespaces, self._hear = served, namespaces, hear
         self._period = period
-        self._watched: frozenset[str] = frozenset()
+        self._watched: frozenset[str] | None = None
         self._error = ""
 
     async def run(self) -> None:
@@ -229,15 +229,16 @@ class Watches:
     @property
     def obstacle(self) -> str:
         """Why changes of clusters are not heard of; empty when they are."""
-        if str(CLUSTERS) in self._watched:
-            return ""
-        why = self._error or "apply the CustomResourceDefinition"
-        return f"{CLUSTERS} are not watched: {why}"
+        if self._watched is None:
+            return f"{CLUSTERS} are not watched: {self._error or 'the watches are about to begin'}"
+        if str(CLUSTERS) not in self._watched:
+            return f"{CLUSTERS} are not watched: apply the CustomResourceDefinition"
+        return ""
 
     @property
     def standing(self) -> str:
         """What is watched, in words."""
-        return f"watches {', '.join(sorted(self._watched))}"
+        return f"watches {', '.join(sorted(self._watched or ()))} and their children"
 
     async def _run_once(self) -> None:
         """Run Kopf until it ends, or watches other kinds than are served."""
@@ -257,7 +258,7 @@ class Watches:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(ended.wait(), self._period)
         finally:
-            self._watched = frozenset()
+            self._watched = None
             await asyncio.to_thread(kopf_run.stop)
         self._error = kopf_run.error
         if kopf_run.error:
@@ -267,7 +268,10 @@ class Watches:
         """Whether a run watches other kinds than are served now."""
         if kopf_run.watched is None:
             return False
-        self._watched = kopf_run.watched
+        if self._watched != kopf_run.watched:
+            self._watched = kopf_run.watched
+            level = logging.WARNING if self.obstacle else logging.INFO
+            logger.log(level, "%s", self.obstacle or self.standing)
         try:
             served = {str(kind) for kind in _DEFINED if await self._is_served(kind)}
         except KubeError as error:

@@ -37,6 +37,9 @@
 %%% those that a tree connects ({@link lasp_sync_tree}). Messages are understood from any.
 -module(lasp_deltas).
 
+%% A built-in function from OTP 29 on.
+-compile({no_auto_import, [link/2]}).
+
 -export([new/1]).
 -export([replica/1]).
 -export([update/2]).

@@ -198,7 +198,7 @@ settings(Environment, Settings) ->
             heartbeat_interval => heartbeat_interval(Settings),
             reachable => reachable(Settings),
             %% Their orders come over HTTP, with the bearer.
-            unreachable => [node_settings, node_dissolution],
+            unreachable => [node_settings, node_dissolution, node_console, node_http_server],
             remote_execution => optional(remote_execution, [], Settings),
             % Which files, and whether they are any good, partisan_config says.
             tls => optional(tls, none, Settings)
@@ -280,8 +280,9 @@ keys() ->
         run => {fun is_binary/1, "the id of the run, a binary"},
         tls => {fun(Value) -> Value =:= none orelse is_map(Value) end,
             "none or #{certfile, keyfile, cacertfile => files, server_name => a DNS name}"},
-        reachable => {fun(Value) -> Value =:= applications orelse are_atoms(Value) end,
-            "applications, or a list of registered names"},
+        % Which are names, partisan_config says.
+        reachable => {fun(Value) -> Value =:= applications orelse is_list(Value) end,
+            "applications, or a list of names and of {Name, messages}"},
         remote_execution => {fun are_atoms/1, "a list of modules"},
         revision => {fun is_binary/1, "a binary that another one replaces with each change"}
     }.

@@ -9,7 +9,7 @@
 
 -export([start_link/1]).
 -export([attach/1]).
--export([init/1, handle_call/3, handle_cast/2]).
+-export([init/1, handle_call/3, handle_cast/2, handle_info/2]).
 
 -include_lib("kernel/include/logger.hrl").
 
@@ -49,12 +49,19 @@ init(Directory) ->
 %% @private
 -spec handle_call(term(), gen_server:from(), gen_tcp:socket()) ->
     {reply, {error, unknown_request}, gen_tcp:socket()}.
-handle_call(_Request, _From, Socket) ->
-    {reply, {error, unknown_request}, Socket}.
+handle_call(Unknown, _From, Socket) ->
+    {reply, partisan_stray:call(Unknown), Socket}.
 
 %% @private
 -spec handle_cast(term(), gen_tcp:socket()) -> {noreply, gen_tcp:socket()}.
-handle_cast(_Message, Socket) ->
+handle_cast(Unknown, Socket) ->
+    ok = partisan_stray:cast(Unknown),
+    {noreply, Socket}.
+
+%% @private
+-spec handle_info(term(), gen_tcp:socket()) -> {noreply, gen_tcp:socket()}.
+handle_info(Unknown, Socket) ->
+    ok = partisan_stray:message(Unknown),
     {noreply, Socket}.
 
 %% Internals.

@@ -64,7 +64,7 @@ respond(Socket, Server, Deadline, #{path := Path} = Request, Options) ->
             refuse(Socket, Server, Deadline, busy, {503, "too many requests at a time"});
         Go ->
             {Status, _, _} = Response = handle(Handler, Request#{may_wait => Go =:= go}),
-            Status =:= 401 andalso node_http_server:refused(Server, unauthorized),
+            _ = Status =:= 401 andalso node_http_server:refused(Server, unauthorized),
             answer(Socket, Response),
             close(Socket)
     end.

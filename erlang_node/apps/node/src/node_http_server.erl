@@ -108,8 +108,9 @@ init({Listen, Options}) ->
     Request ::
         {arrived, undefined | inet:ip_address()}
         | {ask, node_http_admission:class()}
-        | {refused, node_http_refusals:reason()},
-    Reply :: {ok, pid()} | refuse | go | at_once | busy | ok.
+        | {refused, node_http_refusals:reason()}
+        | term(),
+    Reply :: {ok, pid()} | refuse | go | at_once | busy | ok | {error, unknown_request}.
 handle_call({arrived, Source}, _From, #state{admission = Admission} = State) ->
     case node_http_admission:arrive(Source, Admission) of
         {admit, Key, Displaced, Admission1} ->
@@ -137,11 +138,14 @@ handle_call({refused, Reason}, {Pid, _}, State) ->
         #{} ->
             % Displaced meanwhile, and counted as that.
             {reply, ok, State}
-    end.
+    end;
+handle_call(Unknown, _From, State) ->
+    {reply, partisan_stray:call(Unknown), State}.
 
 %% @private
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
-handle_cast(_Unexpected, State) ->
+handle_cast(Unknown, State) ->
+    ok = partisan_stray:cast(Unknown),
     {noreply, State}.
 
 %% @private
@@ -153,7 +157,8 @@ handle_info({'DOWN', _, process, Pid, _}, #state{processes = Keys} = State) ->
     end;
 handle_info({'EXIT', Acceptor, Reason}, #state{acceptor = Acceptor} = State) ->
     {stop, Reason, State};
-handle_info(_Unexpected, State) ->
+handle_info(Unknown, State) ->
+    ok = partisan_stray:message(Unknown),
     {noreply, State}.
 
 %% @private What arrives from here on waits for the next server.

@@ -46,8 +46,10 @@ good(Dir) ->
         },
         Options
     ),
-    % The ad counter's replicas speak to the store alone; nothing is executed for others.
-    ?assertMatch(#{reachable := [lasp_store], remote_execution := []}, Partisan),
+    % The ad counter's replicas send to the store alone; nothing is executed for others.
+    ?assertMatch(#{reachable := [{lasp_store, messages}], remote_execution := []}, Partisan),
+    % Nor do the node's own processes take orders from there.
+    ?assertEqual([], node_stray_tests:servers() -- maps:get(unreachable, Partisan)),
     {ok, #{partisan := Open}, []} = load(Dir, (settings())#{
         reachable => applications, remote_execution => [init]
     }),

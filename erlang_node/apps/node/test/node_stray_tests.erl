@@ -3,11 +3,23 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
+-export([servers/0]).
+
 stray_test_() ->
     {setup, fun partisan_metrics:init/0, fun(_) ->
-        [{atom_to_list(Module), fun() -> survives(Module) end}
-         || Module <- [lasp_store, adcounter, node_settings, node_dissolution]]
+        [
+            {atom_to_list(Module), fun() -> survives(Module) end}
+         || Module <- [lasp_store, adcounter | servers()]
+        ]
     end}.
+
+servers() ->
+    _ = application:load(node),
+    {ok, Modules} = application:get_key(node, modules),
+    [Module || Module <- Modules, is_server(Module:module_info(attributes))].
+
+is_server(Attributes) ->
+    lists:member({behaviour, [gen_server]}, Attributes).
 
 %% The callbacks alone: none of these looks at the state for what it does not know.
 survives(Module) ->

@@ -137,7 +137,7 @@ forget(I, Cluster = #{directory := Dir}) ->
     Cluster.
 
 stop(#{nodes := Nodes, directory := Dir}) ->
-    _ = [catch peer:stop(Peer) || {Peer, _} <- maps:values(Nodes)],
+    _ = [try peer:stop(Peer) catch _:_ -> ok end || {Peer, _} <- maps:values(Nodes)],
     ok = file:del_dir_r(Dir).
 
 get(I, Path, Cluster) ->

@@ -59,8 +59,8 @@
     % How long a graceful leave may take to send what is queued.
     leave_timeout => pos_integer(),
     % Which names receive messages from other nodes (partisan_reach): those of the node's own
-    % applications, or these.
-    reachable => applications | [atom()],
+    % applications, or these, of which some serve no calls.
+    reachable => applications | [atom() | {atom(), messages}],
     % Names that never do, whatever `reachable' says.
     unreachable => [atom()],
     % Modules whose functions other nodes may have executed here.
@@ -250,7 +250,7 @@ is_valid(overlay, {Kind, Parameters}) ->
 is_valid(seeds, Value) ->
     is_list(Value) andalso lists:all(fun is_peer/1, Value);
 is_valid(reachable, Value) ->
-    Value =:= applications orelse is_valid(atoms, Value);
+    Value =:= applications orelse (is_list(Value) andalso lists:all(fun is_reachable/1, Value));
 is_valid(atoms, Value) ->
     is_list(Value) andalso lists:all(fun is_atom/1, Value);
 is_valid(tls, none) ->
@@ -265,6 +265,9 @@ is_valid(tls, #{certfile := _, keyfile := _, cacertfile := _} = Value) ->
         lists:all(fun is_file_name/1, maps:values(Files));
 is_valid(_Rule, _Value) ->
     false.
+
+is_reachable({Name, messages}) -> is_atom(Name);
+is_reachable(Name) -> is_atom(Name).
 
 is_file_name(Value) ->
     Value =/= "" andalso
@@ -287,7 +290,7 @@ wanted(overlay) ->
         partisan_kinds:known()
     ]);
 wanted(seeds) -> "a list of peers (partisan_peer:new/3)";
-wanted(reachable) -> "applications, or a list of registered names";
+wanted(reachable) -> "applications, or a list of names and of {Name, messages}";
 wanted(atoms) -> "a list of atoms such as [my_module]";
 wanted(tls) -> "none or #{certfile, keyfile, cacertfile => files, server_name => a binary}";
 wanted(channels) -> "a list of channels such as #{name => gossip, parallelism => 1}".

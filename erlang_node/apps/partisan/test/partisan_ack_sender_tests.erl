@@ -76,14 +76,14 @@ transmitted() ->
 setup() ->
     ok = partisan_test_channels:setup([#{name => default}]),
     % Elsewhere there is no such module.
-    _ = catch partisan_ack_order:init(),
+    _ = try partisan_ack_order:init() catch _:_ -> ok end,
     Clock = counters:new(2, []),
     persistent_term:put(?MODULE, Clock),
     partisan_test_double:replace(partisan_ack_stream, [{now_ms, 0}, {transmit, 2}], ?MODULE).
 
 cleanup(_) ->
     ok = partisan_test_double:restore(partisan_ack_stream),
-    _ = catch ets:delete(partisan_ack_order),
+    _ = try ets:delete(partisan_ack_order) catch error:badarg -> ok end,
     partisan_test_channels:cleanup(ok).
 
 transmit(_Path, Message) ->
@@ -114,7 +114,7 @@ send(Deadline, Causal, Sender, Labels) ->
         message => hello,
         bytes => 100,
         causal => Causal,
-        order => catch order(),
+        order => try order() catch _:_ -> none end,
         patience => Deadline,
         deadline => Deadline,
         on_busy => block,

@@ -89,7 +89,7 @@ failures([A, B, _]) ->
 late_answer([A, B, _]) ->
     Server = {server, name(B)},
     {Answers, Mailbox} = on(A, fun() ->
-        {'EXIT', {timeout, _}} = catch partisan:call(Server, keep, 50),
+        ?assertExit({timeout, _}, partisan:call(Server, keep, 50)),
         ok = partisan:call(Server, release),
         Echoes = [partisan:call(Server, {echo, N}) || N <- lists:seq(1, 20)],
         {Echoes, process_info(self(), messages)}
@@ -136,12 +136,12 @@ via([A, B, _]) ->
     ?assertEqual(lists:seq(1, 100), Seen),
     Nobody = {via, partisan, {nobody, name(B)}},
     ?assertMatch(
-        {'EXIT', {noproc, {gen_server, call, _}}},
-        on(A, fun() -> catch gen_server:call(Nobody, hello) end)
+        {noproc, {gen_server, call, _}},
+        on(A, fun() -> exit_of(fun() -> gen_server:call(Nobody, hello) end) end)
     ),
     ?assertMatch(
-        {'EXIT', {oops, {gen_server, call, _}}},
-        on(A, fun() -> catch gen_server:call(Server, {stop, oops}) end)
+        {oops, {gen_server, call, _}},
+        on(A, fun() -> exit_of(fun() -> gen_server:call(Server, {stop, oops}) end) end)
     ),
     % A name of this node can be taken, one of another cannot.
     Mine = {via, partisan, {other, name(A)}},
@@ -163,7 +163,7 @@ process_ends([A, B, _]) ->
         ByName = partisan:monitor(process, Target),
         Ref = partisan:call(Target, ref),
         ByRef = partisan:monitor(process, Ref),
-        {'EXIT', _} = catch partisan:call(Target, {stop, {shutdown, enough}}),
+        ?assertExit(_, partisan:call(Target, {stop, {shutdown, enough}})),
         [receive {'DOWN', ByName, process, Target, R1} -> R1 end,
          receive {'DOWN', ByRef, process, Ref, R2} -> R2 end,
          down(partisan:monitor(process, Ref)),
@@ -179,7 +179,7 @@ demonitored([A, B, _]) ->
         Monitor = partisan:monitor(process, Target),
         Other = partisan:monitor(process, Target),
         true = partisan:demonitor(Monitor),
-        {'EXIT', _} = catch partisan:call(Target, {stop, normal}),
+        ?assertExit(_, partisan:call(Target, {stop, normal})),
         normal = down(Other),
         true = partisan:monitor_node(name(B)),
         true = partisan:demonitor_node(name(B)),
@@ -232,7 +232,7 @@ start_waiting(A, B) ->
             end,
             fun() ->
                 Self ! ready,
-                {'EXIT', {Reason, _}} = catch partisan:call(Target, keep, infinity),
+                {Reason, _} = exit_of(fun() -> partisan:call(Target, keep, infinity) end),
                 Reason
             end
         ],
@@ -298,7 +298,7 @@ with_servers(Test, Nodes) ->
     try
         Test(Nodes)
     after
-        _ = [catch call(Node, gen_server, stop, [server]) || Node <- Nodes]
+        _ = [try call(Node, gen_server, stop, [server]) catch _:_ -> ok end || Node <- Nodes]
     end.
 
 server(Node) ->
@@ -315,17 +315,25 @@ seen(Node) ->
 on(Node, Fun) ->
     call(Node, erlang, apply, [Fun, []]).
 
+exit_of(Call) ->
+    try
+        {unexpected, Call()}
+    catch
+        exit:Reason -> Reason
+    end.
+
 exit_of(Node, Arguments) ->
-    on(Node, fun() ->
-        try
-            {unexpected, apply(partisan, call, Arguments)}
-        catch
-            exit:Reason -> Reason
-        end
-    end).
+    on(Node, fun() -> exit_of(fun() -> apply(partisan, call, Arguments) end) end).
 
 call_exit(Node, Module, Function, Arguments) ->
-    case on(Node, fun() -> catch apply(Module, Function, Arguments) end) of
-        {'EXIT', Reason} -> exit(Reason);
-        Result -> Result
+    Run = fun() ->
+        try
+            {ok, apply(Module, Function, Arguments)}
+        catch
+            exit:Reason -> {exit, Reason}
+        end
+    end,
+    case on(Node, Run) of
+        {ok, Result} -> Result;
+        {exit, Reason} -> exit(Reason)
     end.

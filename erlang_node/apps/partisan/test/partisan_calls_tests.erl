@@ -57,7 +57,7 @@ start_callers(Count, Target, Timeout) ->
     _ = [
         spawn(fun() ->
             put(?MODULE, waiting),
-            put(?MODULE, reason(catch call(Target, Timeout))),
+            put(?MODULE, try call(Target, Timeout) catch exit:{Reason, _} -> Reason end),
             receive never -> ok end
         end)
      || _ <- lists:seq(1, Count)
@@ -66,8 +66,6 @@ start_callers(Count, Target, Timeout) ->
 
 call({via, _, _} = Target, Timeout) -> gen_server:call(Target, keep, Timeout);
 call(Target, Timeout) -> partisan:call(Target, keep, Timeout).
-
-reason({'EXIT', {Reason, _}}) -> Reason.
 
 outcomes() ->
     [Outcome || {_, Outcome} <- callers(), Outcome =/= waiting].

@@ -23,7 +23,8 @@ waiters_test_() ->
 
 in_line() ->
     Queue = queue(100, [50, 40]),
-    Waiters = add(Large = alias(), 60, Queue, partisan_waiters:new()),
+    Large = alias(),
+    Waiters = add(Large, 60, Queue, partisan_waiters:new()),
     ?assertEqual(full, partisan_queue:reserve(Queue, 5)),
     ok = partisan_queue:release(Queue, 1, 40),
     % There would be room for a small one, and half of the queue is free.
@@ -61,7 +62,8 @@ dead() ->
 cancelled() ->
     Queue = queue(100, [70]),
     Large = alias(),
-    Waiters = add(Small = alias(), 40, Queue, add(Large, 90, Queue, partisan_waiters:new())),
+    Small = alias(),
+    Waiters = add(Small, 40, Queue, add(Large, 90, Queue, partisan_waiters:new())),
     ok = partisan_queue:release(Queue, 1, 70),
     true = partisan_queue:charge(Queue, 30),
     {true, Waiting} = partisan_waiters:cancel(Large, Queue, Waiters),
@@ -71,7 +73,8 @@ cancelled() ->
 
 dismissed() ->
     Queue = queue(100, [100]),
-    Waiters = add(Alias = alias(), 40, Queue, partisan_waiters:new()),
+    Alias = alias(),
+    Waiters = add(Alias, 40, Queue, partisan_waiters:new()),
     ?assert(partisan_waiters:is_empty(partisan_waiters:dismiss(Queue, Waiters))),
     receive {Alias, closed} -> ok end,
     ok = partisan_queue:release(Queue, 1, 100),

@@ -25,6 +25,7 @@ mesh_test_() ->
                 {"a reference leads to nothing of OTP's", fun references/1},
                 {"a reference is made by its node alone", fun forged/1},
                 {"no member speaks for another", fun impersonation/1},
+                {"a name is its present process's", fun known/1},
                 {"what OTP obeys from anywhere does not come from elsewhere", fun local/1},
                 {"nothing is executed, unless its module is allowed", fun execution/1}
             ]
@@ -43,7 +44,11 @@ star_test_() ->
     end}.
 
 settings_test_() ->
-    Settings = #{reachable => [sink, hidden], unreachable => [hidden], remote_execution => [lists]},
+    Settings = #{
+        reachable => [sink, hidden, {server, messages}],
+        unreachable => [hidden],
+        remote_execution => [lists]
+    },
     {setup, fun() -> form(Settings) end, fun partisan_test_cluster:stop/1, fun([A, B, _]) ->
         [
             {"only the names of the setting", {timeout, 60, fun() ->
@@ -52,6 +57,12 @@ settings_test_() ->
                 ?assertEqual({error, unreachable}, call(B, partisan_reach, find, [hidden])),
                 ?assertEqual({error, unreachable}, call(B, partisan_reach, find, [other])),
                 works(A, B)
+            end}},
+            {"messages, and no calls", {timeout, 60, fun() ->
+                {ok, _} = call(B, partisan_test_server, start, [server]),
+                ok = call(A, partisan, forward, [name(B), server, hello, #{ack => true}]),
+                ?assertEqual([hello], call(B, gen_server, call, [server, seen])),
+                ?assertMatch({noproc, _}, exit_of(A, [{server, name(B)}, seen]))
             end}},
             {"only the modules of the setting", {timeout, 60, fun() ->
                 ?assertEqual(6, call(A, partisan, execute, [name(B), lists, sum, [[1, 2, 3]]])),
@@ -146,6 +157,24 @@ impersonation([A, B, C]) ->
     ok = call(A, partisan, transmit, [name(B), partisan_acks, Skip, #{ack => false}]),
     works(A, B),
     works(C, B).
+
+%% What a connection has found before does not open what is not offered.
+known([A, B, _]) ->
+    Remote = call(B, erlang, whereis, [partisan_remote]),
+    Known = #{{service, partisan_remote} => Remote},
+    [
+        ?assertMatch({error, _}, call(B, partisan_reach, route, [name(A), To, stray, Known]))
+     || To <- [partisan_remote, {service, partisan_remote}]
+    ],
+    ok = call(B, partisan_test_sink, start, [sink]),
+    First = call(B, erlang, whereis, [sink]),
+    Route = fun() -> call(B, partisan_reach, route, [name(A), sink, hello, #{sink => First}]) end,
+    ?assertEqual({ok, First, hello}, Route()),
+    ok = call(B, partisan_test_sink, stop, [sink]),
+    ?assertEqual({error, no_process}, Route()),
+    ok = call(B, partisan_test_sink, start, [sink]),
+    ?assertEqual({ok, call(B, erlang, whereis, [sink]), hello}, Route()),
+    ok = call(B, partisan_test_sink, stop, [sink]).
 
 local([A, B, _]) ->
     ok = call(B, partisan_test_sink, start, [sink]),

@@ -95,10 +95,10 @@ leave(Timeout) ->
 sent_payload() ->
     lasp_store:sent_payload().
 
-%% @private The replicas of other nodes speak to the store alone.
--spec reachable() -> [atom()].
+%% @private The replicas of other nodes send to the store alone; its calls take functions.
+-spec reachable() -> [{atom(), messages}].
 reachable() ->
-    [lasp_store].
+    [{lasp_store, messages}].
 
 %% For the supervisor and the exporter.
 

@@ -43,7 +43,7 @@
 -export([finished_at/1]).
 
 %% What survives the process: who has counted what in which run.
--type record() :: #{
+-type kept() :: #{
     run := binary(),
     name := partisan_peer:name(),
     incarnation := partisan_peer:incarnation(),
@@ -61,7 +61,7 @@
     impressions := pos_integer(),
     increment_interval := pos_integer(),
     seed := {integer(), integer(), integer()},
-    record := none | record()
+    record := none | kept()
 }.
 
 -type event() ::
@@ -74,7 +74,7 @@
     | leave.
 
 -type effect() ::
-    {persist, record()}
+    {persist, kept()}
     | {update, Delta :: adcounter_state:t()}
     %% One impression has been counted.
     | impression
@@ -84,7 +84,7 @@
 -type phase() :: waiting | running | finished.
 
 -record(core, {
-    record :: record(),
+    record :: kept(),
     members :: [partisan_peer:name()],
     impressions :: pos_integer(),
     interval :: pos_integer(),
@@ -101,7 +101,7 @@
 
 -opaque state() :: #core{}.
 
--export_type([state/0, record/0, options/0, event/0, effect/0, phase/0]).
+-export_type([state/0, kept/0, options/0, event/0, effect/0, phase/0]).
 
 %% @doc A node that waits for the run to start.
 -spec init(options()) -> {state(), [effect()]}.

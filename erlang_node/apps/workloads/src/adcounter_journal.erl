@@ -19,7 +19,7 @@
 -define(NAME, "adcounter.record").
 
 %% @doc The record in the directory.
--spec load(file:filename()) -> none | adcounter_core:record().
+-spec load(file:filename()) -> none | adcounter_core:kept().
 load(Directory) ->
     File = filename:join(Directory, ?NAME),
     case file:read_file(File) of
@@ -34,7 +34,7 @@ load(Directory) ->
 
 %% @doc Replace the record. An error is for the caller to crash on: a node that cannot write what it
 %% counts must not count.
--spec save(file:filename(), adcounter_core:record()) -> ok | {error, file:posix()}.
+-spec save(file:filename(), adcounter_core:kept()) -> ok | {error, file:posix()}.
 save(Directory, Record) ->
     File = filename:join(Directory, ?NAME),
     Temporary = File ++ ".new",

@@ -55,7 +55,7 @@
 
 %% The registered names that receive messages from other nodes; where there is no such callback,
 %% those of all processes of the workload but supervisors ({@link partisan_reach}).
--callback reachable() -> [Name :: atom()].
+-callback reachable() -> [Name :: atom() | {Name :: atom(), messages}].
 
 -optional_callbacks([leave/1, sent_payload/0, reachable/0]).
 
@@ -101,7 +101,7 @@ sent_payload(Module) ->
     end.
 
 %% @doc As the callback; every name of a module that does not say.
--spec reachable(module()) -> applications | [Name :: atom()].
+-spec reachable(module()) -> applications | [Name :: atom() | {Name :: atom(), messages}].
 reachable(Module) ->
     case erlang:function_exported(Module, reachable, 0) of
         true -> Module:reachable();

@@ -32,7 +32,7 @@
 -record(node, {
     core :: adcounter_core:state(),
     sync :: term(),
-    store = none :: none | adcounter_core:record()
+    store = none :: none | adcounter_core:kept()
 }).
 
 schedules_test_() ->

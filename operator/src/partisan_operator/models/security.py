@@ -62,7 +62,7 @@ class ClusterCa(Resource):
 
 
 class Tls(Resource):
-    """TLS 1.3 on every connection between nodes, each side with a certificate.
+    """TLS 1.3 on every connection between nodes, each side with a certificate, and on port 8080.
 
     A union: the one member that is set says where the certificate comes from.
     """

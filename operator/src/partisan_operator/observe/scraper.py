@@ -32,6 +32,11 @@ class ScrapeError(Exception):
 class RefusedError(ScrapeError):
     """A node did not accept what it was sent; the text has its words."""
 
+    def __init__(self, text: str, *, unauthorized: bool = False) -> None:
+        """Make an error; `unauthorized` says that what the order showed was the reason."""
+        super().__init__(text)
+        self.unauthorized = unauthorized
+
 
 class Scraper:
     """Reads the nodes' reports and sends them orders."""
@@ -111,7 +116,8 @@ class Scraper:
                 answer = (await self._body(response)).decode(errors="replace").strip()
                 if 400 <= response.status < 500:
                     raise RefusedError(
-                        f"{endpoint.pod} to {path}: {response.status} {answer[:512]}"
+                        f"{endpoint.pod} to {path}: {response.status} {answer[:512]}",
+                        unauthorized=response.status == 401,
                     )
                 if response.status not in (200, 202):
                     raise ScrapeError(f"{endpoint.pod} answered {response.status} to {path}")

@@ -200,7 +200,7 @@ local({execute, Module, Function}, Arguments, _Timeout) ->
             {exit, {not_allowed, Module}}
     end;
 local(Destination, Request, Timeout) ->
-    case partisan_reach:find(Destination) of
+    case partisan_reach:server(Destination) of
         {error, _} ->
             {exit, noproc};
         {ok, Pid} ->

@@ -4,7 +4,8 @@
 %%%
 %%% - *Names* that the setting `reachable' lists; by default every name of a process that an
 %%%   application of the node's own runs. Never those of the runtime, of OTP or of a supervisor:
-%%%   `init' ends the node, and a supervisor starts whatever it is asked to.
+%%%   `init' ends the node, and a supervisor starts whatever it is asked to. `{Name, messages}' in
+%%%   the list offers a server whose calls are for its own node, as those that take functions.
 %%% - *References* that this node has made ({@link partisan_ref}), for processes of the same kind.
 %%%   They are signed, so nobody makes one from the number of a process.
 %%% - *Modules* that `remote_execution' lists, by {@link partisan:execute/5}; none by default.
@@ -22,7 +23,9 @@
 
 -export([init/0]).
 -export([route/3]).
+-export([route/4]).
 -export([find/1]).
+-export([server/1]).
 -export([is_offered/1]).
 -export([is_service/1]).
 -export([may_execute/1]).
@@ -41,7 +44,9 @@
 
 -type origin() :: partisan_peer:name() | none.
 -type refusal() :: no_process | unreachable.
--export_type([origin/0]).
+%% What has been found before. Services are no destinations: they must not be among these.
+-type known() :: #{partisan_ref:destination() | {service, atom()} => pid()}.
+-export_type([origin/0, known/0]).
 
 %% @doc Makes the table of names, owned by the caller; no-op where there is one.
 -spec init() -> ok.
@@ -50,18 +55,25 @@ init() ->
     _ = ets:whereis(?OFFERED) =:= undefined andalso ets:new(?OFFERED, Options),
     partisan_ref:init().
 
-%% @doc The process that gets a message, and what it gets. The origin is the member at the other end
-%% of the connection, or the one that a relayed message names; `none' where it is not known.
+%% @equiv route(Origin, Destination, Message, #{})
 -spec route(origin(), partisan_ref:destination(), Message :: term()) ->
     {ok, pid(), Message :: term()} | {error, refusal()}.
-route(Origin, partisan_acks, Message) ->
+route(Origin, Destination, Message) ->
+    route(Origin, Destination, Message, #{}).
+
+%% @doc The process that gets a message, and what it gets. The origin is the member at the other end
+%% of the connection, or the one that a relayed message names; `none' where it is not known. A
+%% connection passes on what it has found lately, which saves it from finding the same again.
+-spec route(origin(), partisan_ref:destination(), Message :: term(), known()) ->
+    {ok, pid(), Message :: term()} | {error, refusal()}.
+route(Origin, partisan_acks, Message, _Known) ->
     service(Origin, partisan_acks, {partisan_acks, Origin, Message});
-route(Origin, Service, {Service, Origin, _, _} = Message) when Service =:= partisan_remote ->
-    service(Origin, Service, Message);
-route(Origin, Service, {Service, Origin, _} = Message) when Service =:= partisan_pubsub ->
-    service(Origin, Service, Message);
-route(_Origin, Destination, Message) ->
-    case find(Destination) of
+route(Origin, partisan_remote, {partisan_remote, Origin, _, _} = Message, _Known) ->
+    service(Origin, partisan_remote, Message);
+route(Origin, partisan_pubsub, {partisan_pubsub, Origin, _} = Message, _Known) ->
+    service(Origin, partisan_pubsub, Message);
+route(_Origin, Destination, Message, Known) ->
+    case find(Destination, Known) of
         {ok, Pid} ->
             case is_local(Message) of
                 true -> {error, unreachable};
@@ -85,6 +97,25 @@ find(Name) when is_atom(Name) ->
     end;
 find(Destination) ->
     partisan_ref:offered(Destination).
+
+%% A name may belong to another process by now; a reference leads to the same one for ever.
+find(Name, Known) when is_map_key(Name, Known), is_atom(Name) ->
+    case whereis(Name) of
+        Pid when Pid =:= map_get(Name, Known) -> {ok, Pid};
+        _ -> find(Name)
+    end;
+find(Destination, Known) when is_map_key(Destination, Known), element(1, Destination) =:= process ->
+    {ok, map_get(Destination, Known)};
+find(Destination, _Known) ->
+    find(Destination).
+
+%% @doc The process that a destination means, if it serves calls of other nodes.
+-spec server(partisan_ref:destination()) -> {ok, pid()} | {error, refusal()}.
+server(Destination) ->
+    case has_messages_only(Destination, partisan_config:get(reachable)) of
+        true -> {error, unreachable};
+        false -> find(Destination)
+    end.
 
 %% @doc Is this a process of an application of the node's own, or of none, as in a shell?
 -spec is_offered(pid()) -> boolean().
@@ -135,8 +166,11 @@ is_named(Name) ->
     not lists:member(Name, partisan_config:get(unreachable)) andalso
         case partisan_config:get(reachable) of
             applications -> true;
-            Names -> lists:member(Name, Names)
+            Names -> lists:member(Name, Names) orelse has_messages_only(Name, Names)
         end.
+
+has_messages_only(_Destination, applications) -> false;
+has_messages_only(Destination, Names) -> lists:member({Destination, messages}, Names).
 
 is_system(_Pid, {ok, Application}) ->
     Application =:= partisan orelse lists:member(Application, ?OTP);

@@ -29,7 +29,6 @@
 -export([handle_cast/2]).
 -export([handle_info/2]).
 
--define(MAX_CALLS, 10000).
 %% How long the connections of a lost node may take to deliver what they have received.
 -define(FINISH, 1000).
 %% How soon to try again when a message found no way.
@@ -54,10 +53,7 @@
     self :: {name(), partisan_peer:incarnation()},
     wanted = partisan_wanted:new() :: partisan_wanted:t(),
     held = partisan_held:new() :: partisan_held:t(),
-    % Who is about the calls of other nodes, and the calls by where their answers go.
-    max_calls :: pos_integer(),
-    calls = #{} :: #{reference() => {name(), partisan_ref:t()}},
-    callers = #{} :: #{name() => #{partisan_ref:t() => pid()}},
+    served = partisan_served:new() :: partisan_served:t(),
     watch :: partisan_watch:t(),
     retries = #{} :: #{name() => true}
 }).
@@ -107,7 +103,6 @@ init([]) ->
     _ = erlang:send_after(Interval, self(), tick),
     {ok, #state{
         self = {partisan_config:get(name), partisan_config:get(incarnation)},
-        max_calls = min(?MAX_CALLS, erlang:system_info(process_limit) div 4),
         watch = partisan_watch:new(Interval)
     }}.
 
@@ -134,7 +129,7 @@ handle_call({demonitor_node, Pid, Node}, _From, State) ->
 handle_call(counts, _From, State) ->
     Counts = (partisan_wanted:counts(State#state.wanted))#{
         held => partisan_held:size(State#state.held),
-        calls => map_size(State#state.calls),
+        calls => partisan_served:size(State#state.served),
         watched => partisan_watch:size(State#state.watch)
     },
     {reply, Counts, State};
@@ -185,16 +180,13 @@ handle_info(Unknown, State) ->
 %% Internals: what other nodes say.
 
 -spec said(body(), name(), partisan_peer:incarnation(), #state{}) -> #state{}.
-said({call, Request}, Node, Incarnation, State) ->
-    case partisan_call:is_request(Request) of
-        true -> called(Request, Node, Incarnation, State);
-        false -> State
+said({call, Request}, Node, Incarnation, #state{served = Served0} = State) ->
+    case partisan_call:is_request(Request) andalso partisan_served:add(Request, Node, Served0) of
+        {ok, Served} -> watch_present(Node, Incarnation, State#state{served = Served});
+        _FullOrNone -> State
     end;
-said({cancel, Id}, Node, _Incarnation, #state{callers = Callers} = State) ->
-    case Callers of
-        #{Node := #{Id := Pid}} -> true = exit(Pid, kill);
-        #{} -> true
-    end,
+said({cancel, Id}, Node, _Incarnation, #state{served = Served} = State) ->
+    ok = partisan_served:cancel(Node, Id, Served),
     State;
 said({monitor, Id, Destination}, Node, Incarnation, #state{held = Held0} = State) ->
     case partisan_held:add(Node, Incarnation, Id, Destination, Held0) of
@@ -233,36 +225,16 @@ said({alive, Digest, Answer}, Node, Incarnation, #state{held = Held} = State0) w
 said(_Unknown, _Node, _Incarnation, State) ->
     State.
 
-%% A call beyond the places there are must not cost a process: those are what a flood exhausts.
-called(#{reply_to := Id} = Request, Node, Incarnation, State) ->
-    #state{calls = Calls, callers = Callers, max_calls = Max} = State,
-    try map_size(Calls) < Max andalso partisan_call:serve(Request) of
-        {Pid, Monitor} ->
-            Theirs = maps:get(Node, Callers, #{}),
-            watch_present(Node, Incarnation, State#state{
-                calls = Calls#{Monitor => {Node, Id}},
-                callers = Callers#{Node => Theirs#{Id => Pid}}
-            });
-        false ->
-            ok = partisan_call:refuse(Request, system_limit),
-            State
-    catch
-        % The emulator has no process left.
-        error:system_limit ->
-            ok = partisan_call:refuse(Request, system_limit),
-            State
-    end.
-
 %% Internals: what ends here.
 
-ended(Monitor, Pid, Reason, #state{calls = Calls, held = Held0, wanted = Wanted} = State) ->
-    case {maps:is_key(Monitor, Calls), partisan_held:down(Monitor, Held0)} of
-        {true, _} ->
-            answered(Monitor, State);
-        {false, {{Node, Id}, Held}} ->
+ended(Monitor, Pid, Reason, #state{served = Served0, held = Held0, wanted = Wanted} = State) ->
+    case {partisan_served:ended(Monitor, Served0), partisan_held:down(Monitor, Held0)} of
+        {{Node, Served}, _} ->
+            unwatch(Node, State#state{served = Served});
+        {error, {{Node, Id}, Held}} ->
             % On the lane of the messages that the process has sent, and behind them.
             unwatch(Node, say(Node, {down, Id, Reason}, Pid, State#state{held = Held}));
-        {false, error} ->
+        {error, error} ->
             % Nobody is there any more to be told of what that process wanted to know.
             lists:foldl(
                 fun
@@ -273,12 +245,6 @@ ended(Monitor, Pid, Reason, #state{calls = Calls, held = Held0, wanted = Wanted}
                 partisan_wanted:wishes(Pid, Wanted)
             )
     end.
-
-answered(Monitor, #state{calls = Calls0, callers = Callers} = State) ->
-    {{Node, Id}, Calls} = maps:take(Monitor, Calls0),
-    unwatch(Node, State#state{
-        calls = Calls, callers = partisan_wanted:without(Node, Id, Callers)
-    }).
 
 %% Internals: the monitors of this node's processes.
 
@@ -313,14 +279,11 @@ act(Actions, State) ->
 ask(Node, State) ->
     say(Node, {alive, digest_at(Node, State), true}, State).
 
-lost(Node, Before, #state{wanted = Wanted, held = Held, callers = Callers} = State0) ->
+lost(Node, Before, #state{wanted = Wanted, held = Held, served = Served} = State0) ->
     % What has arrived from there comes before the news of its loss.
     ok = partisan_inbound:finish(partisan_listener:of_peer(Node, Before), ?FINISH),
     ok = partisan_acks:former(Node, Before),
-    % Nobody waits for those answers any more.
-    lists:foreach(
-        fun(Pid) -> true = exit(Pid, kill) end, maps:values(maps:get(Node, Callers, #{}))
-    ),
+    ok = partisan_served:lost(Node, Served),
     State1 = lists:foldl(
         fun({Reference, _}, S) -> tell_down(Reference, noconnection, S) end,
         State0#state{held = partisan_held:forget(Node, Held)},
@@ -349,10 +312,10 @@ watch_present(Node, Incarnation, #state{watch = Watch} = State) ->
     State#state{watch = partisan_watch:present(Node, Incarnation, now_ms(), Watch)}.
 
 %% Watches the node no more, unless something still depends on it.
-unwatch(Node, #state{watch = Watch, wanted = Wanted, callers = Callers, held = Held} = State) ->
+unwatch(Node, #state{watch = Watch, wanted = Wanted, served = Served, held = Held} = State) ->
     Matters =
-        partisan_wanted:is_wanted(Node, Wanted) orelse is_map_key(Node, Callers) orelse
-            partisan_held:is_holder(Node, Held),
+        partisan_wanted:is_wanted(Node, Wanted) orelse partisan_held:is_holder(Node, Held) orelse
+            partisan_served:is_caller(Node, Served),
     case Matters of
         true -> State;
         false -> State#state{watch = partisan_watch:unwatch(Node, Watch)}

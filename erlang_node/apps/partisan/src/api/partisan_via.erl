@@ -52,9 +52,12 @@ unregister_name(Target) ->
     Self = partisan:node(),
     case partisan_ref:address(Target) of
         {Self, Name} when is_atom(Name) ->
-            % It may be free already.
-            _ = catch unregister(Name),
-            ok;
+            try unregister(Name) of
+                true -> ok
+            catch
+                % It is free already.
+                error:badarg -> ok
+            end;
         _ ->
             ok
     end.

@@ -36,7 +36,7 @@
     version :: partisan_version:t(),
     inflow = partisan_inflow:new() :: partisan_inflow:t(),
     % Who got something since the last grant.
-    receivers = #{} :: #{partisan_ref:destination() => pid()},
+    receivers = #{} :: partisan_reach:known(),
     % Neighbours that relayed messages do not wait for.
     busy = partisan_relay:new() :: partisan_relay:busy(),
     doze = partisan_doze:new() :: partisan_doze:t()
@@ -205,13 +205,13 @@ frame(Data, Inbound) ->
     deliver(partisan_frame:decode(Data), byte_size(Data) + 4, Inbound).
 
 deliver({message, Destination, Message}, Size, #inbound{peer = #{name := Origin}} = Inbound) ->
-    to(Destination, partisan_reach:route(Origin, Destination, Message), Size, Inbound);
+    to(Destination, route(Origin, Destination, Message, Inbound), Size, Inbound);
 deliver({relay, Header, Payload}, Size, #inbound{channel = Channel, busy = Busy0} = Inbound0) ->
     {Arrived, Busy} = partisan_relay:arrived(Header, Payload, Channel, Busy0),
     Inbound = Inbound0#inbound{busy = Busy},
     case Arrived of
         {deliver, Origin, {Destination, Message}} ->
-            to(Destination, partisan_reach:route(Origin, Destination, Message), Size, Inbound);
+            to(Destination, route(Origin, Destination, Message, Inbound), Size, Inbound);
         passed ->
             ok = partisan_channel:received(Channel, Size),
             Inbound;
@@ -226,7 +226,7 @@ deliver({overlay, Message}, Size, #inbound{peer = Peer} = Inbound) ->
             undefined -> {error, no_process};
             Pid -> {ok, Pid, {overlay, Peer, Message}}
         end,
-    to(partisan_manager, Manager, Size, Inbound);
+    to({service, partisan_manager}, Manager, Size, Inbound);
 deliver(ping, _Size, #inbound{socket = Socket} = Inbound) ->
     % Where it fails, the loss of the connection is reported to us as well.
     _ = partisan_socket:send(Socket, partisan_frame:pong()),
@@ -235,15 +235,24 @@ deliver({error, Reason}, _Size, #inbound{channel = Channel} = Inbound) ->
     ok = partisan_channel:dropped(Channel, Reason),
     Inbound.
 
+route(Origin, Destination, Message, #inbound{receivers = Receivers}) ->
+    partisan_reach:route(Origin, Destination, Message, Receivers).
+
 to(Destination, Route, Size, #inbound{channel = Channel, receivers = Receivers} = Inbound) ->
     ok = partisan_channel:received(Channel, Size),
     case Route of
         {ok, Receiver, Message} ->
             Receiver ! Message,
-            Inbound#inbound{receivers = Receivers#{Destination => Receiver}};
+            Inbound#inbound{receivers = Receivers#{key(Destination) => Receiver}};
         {error, Reason} ->
             ok = partisan_channel:dropped(Channel, Reason),
             Inbound
+    end.
+
+key(Destination) ->
+    case partisan_reach:is_service(Destination) of
+        true -> {service, Destination};
+        false -> Destination
     end.
 
 check(Inbound) ->

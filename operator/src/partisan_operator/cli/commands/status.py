@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from argparse import Namespace
 from collections.abc import Sequence
 from datetime import datetime
 from textwrap import wrap
 
 from partisan_operator.children import naming
+from partisan_operator.children.shared_secrets import BEARER, TOKEN
 from partisan_operator.cli import access
 from partisan_operator.cli.access import OPERATOR_LABELS, Context
 from partisan_operator.cli.kubectl import Json
@@ -24,9 +24,6 @@ TROUBLE = 3
 
 WIDTH = 90
 """Where the lines of the verdict end."""
-
-_UNAUTHORISED = re.compile(r": 401\b")
-"""In what the operator says of a node that does not take its orders."""
 
 _CONDITION_ORDER = tuple(ConditionType)
 
@@ -156,10 +153,16 @@ def verdict(
 def _remedy(problem: Problem, troubles: Sequence[Trouble], cluster: PartisanCluster) -> str:
     """Return the command that ends a problem, or shows more of it."""
     name, namespace = cluster.name, cluster.namespace
-    if problem.reason.startswith("Token") or _UNAUTHORISED.search(problem.message):
-        # Nodes that hold another token than the Secret connect to none that hold the newer one.
-        return f"kubectl -n {namespace} delete pods -l {naming.selector(name)}"
-    if problem.reason == Reason.APPLY_FAILED:
+    # Nodes that hold another token than the Secret connect to none that hold the newer one.
+    replace_pods = f"kubectl -n {namespace} delete pods -l {naming.selector(name)}"
+    delete_secret = f"kubectl -n {namespace} delete secret"
+    if problem.reason in (Reason.TOKEN_LOST, Reason.TOKEN_MISMATCH):
+        return replace_pods
+    if problem.reason == Reason.TOKEN_INVALID:
+        return f"{delete_secret} {TOKEN.name_of(name)} && {replace_pods}"
+    if problem.reason == Reason.BEARER_INVALID:
+        return f"{delete_secret} {BEARER.name_of(name)}"
+    if problem.reason in (Reason.APPLY_FAILED, Reason.BEARER_REFUSED):
         return f"kubectl -n {namespace} edit pcl {name}"
     return f"kubectl partisan -n {namespace} {_inspection(problem, troubles, name)}"
 
