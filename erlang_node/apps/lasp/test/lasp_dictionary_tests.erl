@@ -8,7 +8,10 @@
 
 %% Messages that arrive in any order, any number of times, some never, with acknowledgements only
 %% of those that have arrived: each one is read as what it was made of, or as unknown.
-never_misread_test() ->
+never_misread_test_() ->
+    {timeout, 60, fun never_misread/0}.
+
+never_misread() ->
     ?assert(proper:quickcheck(prop_never_misread(), [quiet, {numtests, 500}])).
 
 prop_never_misread() ->

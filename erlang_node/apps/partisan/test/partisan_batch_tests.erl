@@ -8,7 +8,10 @@
 -define(HUGE, 1048576).
 -define(SLICE_BYTES, 262144).
 
-every_byte_is_written_once_in_order_test() ->
+every_byte_is_written_once_in_order_test_() ->
+    {timeout, 60, fun every_byte_is_written_once_in_order/0}.
+
+every_byte_is_written_once_in_order() ->
     ?assert(
         proper:quickcheck(
             ?FORALL(Sizes, non_empty(list(size())), begin
@@ -23,7 +26,10 @@ every_byte_is_written_once_in_order_test() ->
         )
     ).
 
-what_was_not_written_whole_is_written_again_test() ->
+what_was_not_written_whole_is_written_again_test_() ->
+    {timeout, 60, fun what_was_not_written_whole_is_written_again/0}.
+
+what_was_not_written_whole_is_written_again() ->
     ?assert(
         proper:quickcheck(
             ?FORALL({Sizes, Written}, {non_empty(list(size())), range(0, 20)}, begin

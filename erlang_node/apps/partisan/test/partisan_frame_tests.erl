@@ -3,7 +3,10 @@
 -include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
 
-messages_come_back_equal_test() ->
+messages_come_back_equal_test_() ->
+    {timeout, 60, fun messages_come_back_equal/0}.
+
+messages_come_back_equal() ->
     ?assert(
         proper:quickcheck(
             ?FORALL(Message, any(), begin
@@ -14,7 +17,10 @@ messages_come_back_equal_test() ->
         )
     ).
 
-sizes_are_those_on_the_wire_test() ->
+sizes_are_those_on_the_wire_test_() ->
+    {timeout, 60, fun sizes_are_those_on_the_wire/0}.
+
+sizes_are_those_on_the_wire() ->
     ?assert(
         proper:quickcheck(
             ?FORALL(Message, any(), begin
@@ -25,7 +31,10 @@ sizes_are_those_on_the_wire_test() ->
         )
     ).
 
-garbage_is_an_answer_and_never_a_crash_test() ->
+garbage_is_an_answer_and_never_a_crash_test_() ->
+    {timeout, 60, fun garbage_is_an_answer_and_never_a_crash/0}.
+
+garbage_is_an_answer_and_never_a_crash() ->
     ?assert(
         proper:quickcheck(
             ?FORALL({Kind, Bytes}, {byte(), binary()}, begin

@@ -32,7 +32,10 @@ a_sealed_queue_takes_nothing_and_keeps_its_account_test() ->
     ?assert(partisan_queue:is_sealed(Queue)),
     ?assertEqual(sealed, partisan_queue:reserve(Queue, 1)).
 
-the_bound_holds_whatever_comes_test() ->
+the_bound_holds_whatever_comes_test_() ->
+    {timeout, 60, fun the_bound_holds_whatever_comes/0}.
+
+the_bound_holds_whatever_comes() ->
     ?assert(
         proper:quickcheck(
             ?FORALL(Operations, [{range(1, 60), boolean()}], begin

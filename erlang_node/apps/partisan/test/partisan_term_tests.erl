@@ -6,7 +6,10 @@
 
 -define(LARGE, 16384).
 
-any_term_with_large_binaries_comes_back_equal_test() ->
+any_term_with_large_binaries_comes_back_equal_test_() ->
+    {timeout, 60, fun any_term_with_large_binaries_comes_back_equal/0}.
+
+any_term_with_large_binaries_comes_back_equal() ->
     ?assert(
         proper:quickcheck(
             ?FORALL(Term, term_with_large(), {ok, Term} =:= there_and_back(Term)),
@@ -61,7 +64,10 @@ a_large_term_with_a_new_atom_comes_back_equal_test() ->
     ?assertEqual(New, atom_to_binary(Atom)),
     ?assert(Decoded =:= Many).
 
-too_many_new_atoms_are_refused_test() ->
+too_many_new_atoms_are_refused_test_() ->
+    {timeout, 60, fun too_many_new_atoms_are_refused/0}.
+
+too_many_new_atoms_are_refused() ->
     Free = erlang:system_info(atom_limit) div 2 - erlang:system_info(atom_count),
     Count = Free + 100,
     Before = erlang:system_info(atom_count),
@@ -74,7 +80,10 @@ too_many_new_atoms_are_refused_test() ->
     ?assertEqual(error, partisan_term:decode(Encoded)),
     ?assert(erlang:system_info(atom_count) < Before + 100).
 
-new_atoms_are_counted_in_any_term_test() ->
+new_atoms_are_counted_in_any_term_test_() ->
+    {timeout, 60, fun new_atoms_are_counted_in_any_term/0}.
+
+new_atoms_are_counted_in_any_term() ->
     ?assert(
         proper:quickcheck(
             ?FORALL(
