@@ -28,6 +28,7 @@ async def rig() -> AsyncIterator[Rig]:
     """Make a cluster that nobody has looked at, and the loop that will."""
     api, nodes = FakeApi(), FakeNodes()
     tools = assemble(await api.start(), nodes)
+    api.put("/api/v1/namespaces/default", {"metadata": {"name": "default"}})
     api.put(CLUSTER, MANIFEST)
     yield Rig(api, nodes, ClusterLoop("default", "ads", tools), tools)
     await api.stop()

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from loop_rig import CLUSTER, NAMESPACE, SECRET, Rig, until
+from loop_rig import CLUSTER, SECRET, SLICE, Rig, until
 from partisan_operator.dissolution import ATTEMPTS, RELAYS, is_final, spread
+from partisan_operator.kube import KubeError
 from partisan_operator.observe.observation import Endpoint
 from partisan_operator.observe.scraper import RefusedError, ScrapeError
 from partisan_operator.supervisor import Supervisor
@@ -60,14 +61,32 @@ async def test_the_nodes_of_a_deleted_cluster_are_told_at_once(rig: Rig) -> None
 
 async def test_a_namespace_that_goes_takes_the_order_to_the_nodes(rig: Rig) -> None:
     await rig.converge()
-    # Whatever the namespace controller took first; it may come to the cluster last.
-    path = f"/api/v1{NAMESPACE}/configmaps/ads-config"
-    del rig.api.objects[path]
-    text = "unable to create new content in namespace default because it is being terminated"
-    rig.api.refusals[path] = (403, f'configmaps "ads-config" is forbidden: {text}')
-    rig.make_resync_due()
+    writes = rig.api.writes
+    # The namespace controller may take the pods first, and the cluster last.
+    rig.api.objects[SLICE]["endpoints"] = []
+    rig.api.put("/api/v1/namespaces/default", {"metadata": {"name": "default"} | GOING})
+    await rig.look()
+    assert rig.nodes.dissolved == []
+    rig.bring_up_pods()
+    await rig.look()
+    rig.loop.wake()
     await rig.look()
     await until(lambda: len(rig.nodes.dissolved) == 3)
+    assert rig.api.writes == writes
+
+
+async def test_without_the_right_to_read_its_namespace_a_cluster_is_served(rig: Rig) -> None:
+    await rig.converge()
+
+    async def refuse(kind: str, namespace: str, name: str) -> dict[str, Any] | None:
+        if kind == "Namespace":
+            raise KubeError(403, "forbidden")
+        return await get(kind, namespace, name)
+
+    get, rig.tools.kube.get = rig.tools.kube.get, refuse  # type: ignore[method-assign]
+    rig.loop.wake()
+    assert await rig.look() == rig.tools.settings.idle_period
+    assert rig.nodes.dissolved == []
 
 
 async def test_nodes_that_do_not_answer_hold_up_nothing(

@@ -69,7 +69,7 @@ async def test_the_leader_alone_orders_the_nodes_of_a_deleted_cluster(api: FakeA
         one._supervisor.dissolve = lambda *key, to=heard: to.append(key)  # type: ignore[method-assign]
         one.learn("default", "ads")
     first.start()
-    await until(lambda: holder(api) == "first")
+    await until(lambda: first.standing.startswith("leads"))
     for one in (first, second):
         one.dissolve("default", "ads")
     assert dissolved == {"first": [("default", "ads")], "second": []}

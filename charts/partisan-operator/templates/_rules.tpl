@@ -37,6 +37,10 @@
 - apiGroups: [cert-manager.io]
   resources: [certificates]
   verbs: [list, watch, create, patch]
+# A namespace that is being deleted takes its clusters along: their nodes are told to keep still.
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [get]
 # Pods are read to tell why one does not start, and deleted to roll it to a new template.
 - apiGroups: [""]
   resources: [pods]

@@ -12,8 +12,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from partisan_operator.diagnosis import Problem
-from partisan_operator.kube import Kube
+from partisan_operator.kube import Kube, KubeError
 from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.observation import Endpoint, Observation
 from partisan_operator.observe.observer import Observer
@@ -38,14 +37,6 @@ def is_final(event: str | None, metadata: Mapping[str, Any]) -> bool:
         return False
     deleting = "deletionTimestamp" in metadata
     return event == "DELETED" or (deleting and "foregroundDeletion" in finalizers)
-
-
-def is_of_terminating_namespace(problem: Problem) -> bool:
-    """Whether the API server refused to create something because its namespace is being deleted.
-
-    The pods may be taken down before the cluster is, and to watch namespaces takes rights on all.
-    """
-    return "because it is being terminated" in problem.message
 
 
 def spread(endpoints: Collection[Endpoint]) -> Sequence[Endpoint]:
@@ -79,6 +70,16 @@ class Dissolution:
         nodes, known = self._endpoints.values(), self._credentials
         if known is None or any(known.of(node) is None for node in nodes):
             self._credentials = await self._observer.credentials(cluster, nodes)
+
+    async def is_due(self, cluster: PartisanCluster) -> bool:
+        """Whether the cluster's namespace is being deleted: the pods may go before the cluster."""
+        try:
+            found = await self._kube.get("Namespace", cluster.namespace, "")
+        except KubeError as error:
+            if error.out_of_reach:
+                return False  # The rights are of a chart of before.
+            raise
+        return found is not None and "deletionTimestamp" in found["metadata"]
 
     def begin(self) -> None:
         """Send the order, once, and wait for nothing."""

@@ -30,6 +30,8 @@ FIELD_MANAGER = "partisan-operator"
 REQUEST_TIMEOUT = 30.0
 
 _PATHS = {
+    # The namespace itself: an object without a name of its own in it.
+    "Namespace": ("api/v1", ""),
     "StatefulSet": ("apis/apps/v1", "statefulsets"),
     "Service": ("api/v1", "services"),
     "ConfigMap": ("api/v1", "configmaps"),

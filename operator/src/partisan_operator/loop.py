@@ -20,7 +20,7 @@ from partisan_operator.announcements import Announcement, announcements
 from partisan_operator.children import family_of
 from partisan_operator.clock import seconds_between, utc_now
 from partisan_operator.diagnosis import Problem, invalid_spec, operator_fault, reconcile_failure
-from partisan_operator.dissolution import Dissolution, is_of_terminating_namespace
+from partisan_operator.dissolution import Dissolution
 from partisan_operator.events import announce
 from partisan_operator.execute import Executor
 from partisan_operator.kube import Kube, KubeError
@@ -194,6 +194,9 @@ class ClusterLoop:
             return self._tools.settings.idle_period
         if cluster.uid != self._uid:
             self._forget(cluster.uid)
+        if woken and self._stood and await self._dissolution.is_due(cluster):
+            self.dissolve()
+            return self._tools.settings.idle_period
         return await self._reconcile(cluster, woken=woken)
 
     async def _reconcile(self, cluster: PartisanCluster, *, woken: bool) -> float:
@@ -213,8 +216,6 @@ class ClusterLoop:
             settings.allowed_pod_annotations,
         )
         refused = await self._tools.executor.execute(cluster, plan)
-        if refused is not None and is_of_terminating_namespace(refused):
-            self.dissolve()
         backoff = None if refused is None else self._retries.failed()
         if observation.complete and refused is None:
             self._looked_at_all = began
