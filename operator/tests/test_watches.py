@@ -21,22 +21,22 @@ SETS = "apis/apps/v1/statefulsets"
 
 
 class World:
-    """An API server, watches of it, and what they heard."""
+    """An API server, watches of it, and what they reported."""
 
     def __init__(self, api: WatchedApi) -> None:
         self.api = api
-        self.heard: list[tuple[str, str, str | None]] = []
-        self.watches = Watches(self._served, (), self._hear, period=0.05)
+        self.reported: list[tuple[str, str, str | None]] = []
+        self.watches = Watches(self._served, (), self._handle, period=0.05)
 
     def clusters(self) -> list[str]:
-        """Return the names of the clusters that were heard of, each once."""
-        return list(dict.fromkeys(name for kind, name, _ in self.heard if kind == str(CLUSTERS)))
+        """Return the names of the clusters that were reported, each once."""
+        return list(dict.fromkeys(name for kind, name, _ in self.reported if kind == str(CLUSTERS)))
 
     async def _served(self, group: str, version: str) -> frozenset[str]:
         return self.api.resources(group, version)
 
-    def _hear(self, kind: Kind, manifest: Mapping[str, Any], event: str | None) -> None:
-        self.heard.append((str(kind), manifest["metadata"]["name"], event))
+    def _handle(self, kind: Kind, manifest: Mapping[str, Any], event: str | None) -> None:
+        self.reported.append((str(kind), manifest["metadata"]["name"], event))
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ async def test_children_of_every_kind_are_watched_by_their_label_alone(world: Wo
     selector = "app.kubernetes.io/managed-by=partisan-operator"
     assert {world.api.selectors[path] for path in paths} == {selector}
     world.api.add("api/v1/services", name="ads", uid="3")
-    await until(lambda: ("services", "ads", "ADDED") in world.heard)
+    await until(lambda: ("services", "ads", "ADDED") in world.reported)
 
 
 def test_only_raw_events_are_handled_so_no_finalizer_is_needed() -> None:

@@ -67,7 +67,7 @@ class Application:
             for namespace in settings.namespaces or ("",)
         }
         scopes = tuple(self._scopes.values())
-        watches = Watches(Kube(client, Fence()).served, settings.namespaces, self.hear)
+        watches = Watches(Kube(client, Fence()).served, settings.namespaces, self.handle)
         port: web.AppRunner = await serve((*scopes, watches), settings.metrics_port)
         for scope in scopes:
             scope.start()
@@ -90,7 +90,7 @@ class Application:
         for task in ended:
             task.result()
 
-    def hear(self, kind: Kind, manifest: Mapping[str, Any], event: str | None) -> None:
+    def handle(self, kind: Kind, manifest: Mapping[str, Any], event: str | None) -> None:
         """Wake the loop of the cluster that an event is about."""
         if kind is CLUSTERS:
             self.cluster_event(manifest, event)
@@ -151,7 +151,7 @@ def _clusters_of(metadata: Mapping[str, Any]) -> set[str]:
     """Return the names of the clusters that a child says it belongs to."""
     owners = metadata.get("ownerReferences") or ()
     names = {owner["name"] for owner in owners if owner.get("controller") and owner["kind"] == KIND}
-    # One whose owner somebody took away is not left alone.
+    # One whose owner reference was removed still belongs to it.
     labelled = (metadata.get("labels") or {}).get(CLUSTER_LABEL)
     return names | ({labelled} if labelled else set())
 

@@ -33,7 +33,7 @@ _State = tuple[Reason, str]
 
 
 class Ages:
-    """Since when states last, by a clock that nobody sets."""
+    """Since when states last, by a clock that is never set."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Begin without a state."""
@@ -43,7 +43,7 @@ class Ages:
     def keep(self, present: Iterable[_State], *, inherited: str = "") -> None:
         """Take note of the states that there are now; others have ended.
 
-        Those with the reason `inherited` have been there for longer than anybody waits.
+        Those with the reason `inherited` are long known.
         """
         now = self._clock()
         self._since = {
@@ -119,7 +119,7 @@ class Unready:
         """Make StatefulSets try again to create the pods that they could not create.
 
         Their controller backs off up to a quarter of an hour, and does not notice that a quota
-        was raised. Any change of the object makes it look.
+        was raised. Any change of the object makes it try again.
         """
         creation = (Reason.QUOTA_EXCEEDED, Reason.POD_REJECTED)
         failed = any(trouble.reason in creation for trouble in self._troubles)

@@ -27,7 +27,7 @@ from partisan_operator.models.cluster import GROUP, PLURAL, VERSION
 logger = logging.getLogger(__name__)
 
 PERIOD = 5.0
-"""Seconds between two looks at what is served, and at the least between two starts of Kopf."""
+"""Seconds between two checks of what is served, and at least between two starts of Kopf."""
 
 JOIN_TIMEOUT = 15.0
 """Seconds for which the end of Kopf's thread is waited for. It waits for its own tasks first."""
@@ -41,7 +41,7 @@ class Kind:
     version: str
     plural: str
     defined: bool = False
-    """Whether somebody has to define it: it may be not served, and later be."""
+    """Whether it has to be defined first: it may be served later, or not at all."""
 
     def __str__(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural
@@ -61,7 +61,7 @@ CHILDREN = (
 
 _DEFINED = tuple(kind for kind in (CLUSTERS, *CHILDREN) if kind.defined)
 
-Hear = Callable[[Kind, Mapping[str, Any], str | None], None]
+Handler = Callable[[Kind, Mapping[str, Any], str | None], None]
 """Takes the kind of an object, the object, and what happened: `ADDED`, `MODIFIED`, `DELETED`; None
 for one that was there when the watch began."""
 
@@ -81,7 +81,7 @@ class Backoffs:
         yield from itertools.repeat(10.0)
 
 
-def registry_of(hear: Hear) -> kopf.OperatorRegistry:
+def registry_of(handler: Handler) -> kopf.OperatorRegistry:
     """Return Kopf's registry: only raw events are handled.
 
     They need no finalizer and write no annotation, so that clusters can be deleted while the
@@ -102,14 +102,14 @@ def registry_of(hear: Hear) -> kopf.OperatorRegistry:
     for kind in (CLUSTERS, *CHILDREN):
         # The function's own parameters are Kopf's: the kind is bound beside them.
         kopf.on.event(kind.group, kind.version, kind.plural, registry=registry)(
-            _handler(kind, hear)
+            _handle_with(kind, handler)
         )
     return registry
 
 
-def _handler(kind: Kind, hear: Hear) -> Any:
+def _handle_with(kind: Kind, handler: Handler) -> Any:
     async def handle(body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002
-        hear(kind, body, type)
+        handler(kind, body, type)
 
     handle.__name__ = kind.plural
     return handle
@@ -119,7 +119,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     """Set Kopf up to watch, and for nothing else."""
     settings.posting.enabled = False
     settings.peering.standalone = True
-    # To look for namespaces and definitions takes rights on the whole cluster.
+    # Scanning for namespaces and definitions takes rights on the whole cluster.
     settings.scanning.disabled = True
     settings.networking.error_backoffs = Backoffs()
     # An operator must notice that its connection has died silently.
@@ -135,14 +135,16 @@ def configure(settings: kopf.OperatorSettings) -> None:
 class _Kopf:
     """One run of Kopf, in a thread."""
 
-    def __init__(self, namespaces: tuple[str, ...], hear: Hear, ended: Callable[[], None]) -> None:
-        """Begin a run, which calls `hear` and `ended` in its own thread."""
+    def __init__(
+        self, namespaces: tuple[str, ...], handler: Handler, ended: Callable[[], None]
+    ) -> None:
+        """Begin a run, which calls `handler` and `ended` in its own thread."""
         self._namespaces, self._ended = namespaces, ended
-        self._registry = registry_of(hear)
+        self._registry = registry_of(handler)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = threading.Event()
         self.watched: frozenset[str] | None = None
-        """The kinds that it found; None until it has looked."""
+        """The kinds that it found; None until it has scanned."""
 
         self.error = ""
         """Why it ended; empty when it was stopped."""
@@ -173,7 +175,7 @@ class _Kopf:
             return
         insights = Insights()
         # Kopf cancels all tasks at its end but those that were there before it.
-        looking = asyncio.create_task(self._look(insights))
+        recording = asyncio.create_task(self._record(insights))
         await kopf.operator(
             registry=self._registry,
             insights=insights,
@@ -184,9 +186,9 @@ class _Kopf:
             namespaces=self._namespaces,
             stop_flag=self._stop,
         )
-        looking.cancel()
+        recording.cancel()
 
-    async def _look(self, insights: Insights) -> None:
+    async def _record(self, insights: Insights) -> None:
         await insights.ready_resources.wait()
         found = {(kind.group, kind.plural) for kind in insights.watched_resources}
         self.watched = frozenset(
@@ -201,15 +203,15 @@ class Watches:
         self,
         served: Served,
         namespaces: tuple[str, ...],
-        hear: Hear,
+        handler: Handler,
         *,
         period: float = PERIOD,
     ) -> None:
-        """Make watches of some namespaces, or of all; `hear` is called in the event loop's thread.
+        """Make watches of some namespaces, or of all; `handler` runs in the event loop's thread.
 
         `served` asks the API server.
         """
-        self._served, self._namespaces, self._hear = served, namespaces, hear
+        self._served, self._namespaces, self._handler = served, namespaces, handler
         self._period = period
         self._watched: frozenset[str] | None = None
         self._error = ""
@@ -228,7 +230,7 @@ class Watches:
 
     @property
     def obstacle(self) -> str:
-        """Why changes of clusters are not heard of; empty when they are."""
+        """Why changes of clusters go unnoticed; empty when they do not."""
         if self._watched is None:
             return f"{CLUSTERS} are not watched: {self._error or 'the watches are about to begin'}"
         if str(CLUSTERS) not in self._watched:
@@ -244,15 +246,15 @@ class Watches:
         """Run Kopf until it ends, or watches other kinds than are served."""
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
-        def tell(kind: Kind, manifest: Mapping[str, Any], event: str | None) -> None:
+        def report(kind: Kind, manifest: Mapping[str, Any], event: str | None) -> None:
             with suppress(RuntimeError):  # the process ends
-                loop.call_soon_threadsafe(self._hear, kind, dict(manifest), event)
+                loop.call_soon_threadsafe(self._handler, kind, dict(manifest), event)
 
         def end() -> None:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(ended.set)
 
-        kopf_run = _Kopf(self._namespaces, tell, end)
+        kopf_run = _Kopf(self._namespaces, report, end)
         try:
             while not ended.is_set() and not await self._outdated(kopf_run):
                 with suppress(TimeoutError):
