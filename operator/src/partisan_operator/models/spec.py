@@ -66,6 +66,9 @@ _NEIGHBOURS = (
 
 MAX_CONNECTIONS = 16_384
 
+UNLIMITED_QUEUES = 512 * 2**20
+"""Bytes that a node without a limit of memory may queue for one neighbour."""
+
 CHECKED_ORDINALS = 64
 """Up to as many replicas the API server checks that edges connect them: what a rule may cost allows
 no more, and neither a search. The operator searches, whatever their number."""
@@ -100,13 +103,13 @@ _COST = (
         ".channels",
     ),
     Rule(
-        "!has(self.resources) || !has(self.resources.limits)"
-        " || !('memory' in self.resources.limits)"
-        f" || {queued('self.channels')}"
-        " <= quantity(string(self.resources.limits['memory'])).asApproximateFloat()",
+        f"{queued('self.channels')} <= (has(self.resources) && has(self.resources.limits)"
+        " && 'memory' in self.resources.limits"
+        " ? quantity(string(self.resources.limits['memory'])).asApproximateFloat()"
+        f" : {UNLIMITED_QUEUES}.0)",
         "channels may queue more for one neighbour (the sum of parallelism times queueLimit) than"
-        " resources.limits.memory, so that one that is slow ends the node: lower queueLimit or"
-        " parallelism, or raise the limit",
+        " resources.limits.memory, or 512Mi without that limit, so that one that is slow ends the"
+        " node: lower queueLimit or parallelism, or set the limit to what the node has",
         ".channels",
     ),
     Rule(
@@ -193,12 +196,6 @@ class PartisanClusterSpec(Resource):
                         "self.exists(c, c.name == 'default')",
                         "channels must hold one named default: messages that name no channel"
                         " travel on it",
-                    ),
-                    Rule(
-                        f"{queued('self')} <= 4294967296.0",
-                        "channels may queue more than 4Gi for one neighbour (the sum of parallelism"
-                        " times queueLimit), so that one that is slow fills the memory of a node:"
-                        " lower queueLimit or parallelism",
                     ),
                 ),
             },
