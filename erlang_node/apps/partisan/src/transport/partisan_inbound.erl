@@ -37,6 +37,8 @@
     inflow = partisan_inflow:new() :: partisan_inflow:t(),
     % Who got something since the last grant.
     receivers = #{} :: partisan_reach:known(),
+    % When it has last answered a ping that it had not read, in milliseconds.
+    answered :: integer(),
     % Neighbours that relayed messages do not wait for.
     busy = partisan_relay:new() :: partisan_relay:busy(),
     doze = partisan_doze:new() :: partisan_doze:t()
@@ -137,7 +139,8 @@ established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
         socket = Socket,
         peer = Peer,
         channel = Channel,
-        version = Version
+        version = Version,
+        answered = erlang:monotonic_time(millisecond)
     },
     % A frame is a message, the name of its receiver, and a few bytes around them.
     read(Inbound, [
@@ -262,9 +265,10 @@ check(Inbound) ->
     end.
 
 %% At the end of a window.
-look_around(Poll, Inbound) ->
-    case is_congested(Inbound) of
+look_around(Poll, Inbound0) ->
+    case is_congested(Inbound0) of
         true ->
+            Inbound = alive(Inbound0),
             % Jittered: the others have been waiting for as long.
             receive
                 finish -> finish(Inbound);
@@ -272,7 +276,20 @@ look_around(Poll, Inbound) ->
             after Poll div 2 + rand:uniform(Poll) -> look_around(next_poll(Poll), Inbound)
             end;
         false ->
-            read(Inbound, [])
+            read(Inbound0, [])
+    end.
+
+%% Pings wait behind what is not read: the peer must not take a node that is behind for a dead one.
+%% Every answer counts, whether it was asked for or not.
+alive(#inbound{socket = Socket, channel = Channel, answered = Answered} = Inbound) ->
+    Now = erlang:monotonic_time(millisecond),
+    Due = Answered + partisan_config:get(heartbeat_interval) div 2,
+    case partisan_channel:name(Channel) =:= overlay andalso Now >= Due of
+        true ->
+            _ = partisan_socket:send(Socket, partisan_frame:pong()),
+            Inbound#inbound{answered = Now};
+        false ->
+            Inbound
     end.
 
 is_congested(#inbound{receivers = Receivers}) ->

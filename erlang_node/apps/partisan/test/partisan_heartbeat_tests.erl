@@ -1,0 +1,65 @@
+%%% @doc A node that is behind is not taken for a dead one.
+-module(partisan_heartbeat_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-import(partisan_test_cluster, [call/4, name/1, await/1]).
+
+%% On the nodes.
+-export([fall_behind/1, catch_up/0, connection/1]).
+
+-define(HEARTBEAT, 2000).
+-define(MAILBOX, 100).
+
+behind_test_() ->
+    {setup,
+        fun() ->
+            partisan_test_cluster:start(2, #{
+                heartbeat_interval => ?HEARTBEAT, mailbox_messages => ?MAILBOX
+            })
+        end,
+        fun partisan_test_cluster:stop/1, fun(Nodes) ->
+            {"a manager with a full mailbox", {timeout, 60, fun() -> full_mailbox(Nodes) end}}
+        end}.
+
+%% The connection of the overlay stays the same one for longer than a missing answer is waited for.
+full_mailbox([A, B]) ->
+    ok = await(fun() ->
+        call(A, partisan, neighbours, []) =:= [name(B)] andalso
+            call(B, partisan, neighbours, []) =:= [name(A)]
+    end),
+    ok = await(fun() -> is_pid(call(B, ?MODULE, connection, [name(A)])) end),
+    Connection = call(B, ?MODULE, connection, [name(A)]),
+    ok = call(B, ?MODULE, fall_behind, [?MAILBOX]),
+    receive after 4 * ?HEARTBEAT -> ok end,
+    ?assertEqual(Connection, call(B, ?MODULE, connection, [name(A)])),
+    ok = call(B, ?MODULE, catch_up, []),
+    ?assertEqual([name(B)], call(A, partisan, neighbours, [])).
+
+%% The manager is stopped with more in its mailbox than its connections may leave there.
+fall_behind(Limit) ->
+    Manager = whereis(partisan_manager),
+    _ = spawn(fun() ->
+        true = register(?MODULE, self()),
+        true = erlang:suspend_process(Manager),
+        [gen_server:cast(Manager, one_more) || _ <- lists:seq(0, Limit)],
+        receive catch_up -> ok end
+    end),
+    await(fun() ->
+        {message_queue_len, Length} = process_info(Manager, message_queue_len),
+        Length > Limit
+    end).
+
+%% The process that has suspended another one releases it by its end.
+catch_up() ->
+    ?MODULE ! catch_up,
+    _ = sys:get_state(partisan_manager),
+    ok.
+
+%% The connection that the overlay's messages of this peer come on.
+connection(Peer) ->
+    Fields = tuple_to_list(sys:get_state(partisan_listener)),
+    hd([
+        Pid
+     || #{} = Lanes <- Fields, {{Name, _, overlay, 0}, Pid} <- maps:to_list(Lanes), Name =:= Peer
+    ] ++ [none]).
