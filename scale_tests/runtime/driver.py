@@ -32,6 +32,8 @@ def run(line: Wire, jobs: Sequence[Job], say: Callable[[str], None]) -> Iterator
     Raises:
         CommandError: a measurement failed, or found a message missing, doubled or damaged.
     """
+    if not jobs:
+        return
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         file = Path(directory, "plan")
         file.write_text(plan_text(line, jobs))
@@ -54,6 +56,7 @@ def labelled(job: Job, line: Wire, figures: Cell) -> Cell:
     """A cell: the figures and everything that they depend on."""
     cell = {**figures, "system": job.system.name, "flags": job.system.flags.name}
     cell |= {"rtt_ms": line.rtt_ms, "congestion": line.congestion, "repetition": job.repetition}
+    cell |= {"attempt": job.attempt, "emulator_flags": " ".join(job.system.flags.arguments)}
     if channel := cell.pop("channel", None):
         cell["lanes"] = int(channel.removeprefix("lanes_"))
     return cell

@@ -40,6 +40,8 @@ class Job:
     system: System
     settings: Settings
     repetition: int
+    attempt: int = 0
+    """1 where a near miss is measured again, with more repetitions."""
 
 
 OURS = System(name="ours", module="bench_ours", flags=release())
@@ -55,8 +57,10 @@ OURS_CROWDED = System(
 )
 """With room for as many processes as the most connections need."""
 
-DISTERL = System(name="disterl", module="bench_disterl", flags=STOCK)
-RAW = System(name="raw", module="bench_raw", flags=STOCK)
+DISTERL = System(name="disterl", module="bench_disterl", flags=release())
+RAW = System(name="raw", module="bench_raw", flags=release())
+DISTERL_STOCK = System(name="disterl", module="bench_disterl", flags=STOCK)
+RAW_STOCK = System(name="raw", module="bench_raw", flags=STOCK)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +72,10 @@ class Plan:
     pairs: tuple[int, ...]
     milliseconds: int
     repetitions: int
+    others: int
+    """Repetitions of what no target speaks of."""
+    again: int
+    """Repetitions of a near miss."""
     connections: tuple[int, ...]
     state_words: tuple[int, ...]
     callers: tuple[int, ...]
@@ -87,6 +95,8 @@ def plan(*, quick: bool, controls: list[str]) -> Plan:
         pairs=(128,) if quick else (1, 16, 32, 64, 128),
         milliseconds=1000,
         repetitions=2 if quick else 5,
+        others=1,
+        again=3 if quick else 10,
         connections=(16, 1024, 16384),
         state_words=(0, 10_000) if quick else (0, 1_000, 10_000, 100_000),
         callers=(1, 16) if quick else (1, 16, 256),
@@ -96,7 +106,7 @@ def plan(*, quick: bool, controls: list[str]) -> Plan:
 
 
 ROUND_TRIPS = 100
-"""Beside `milliseconds`, how many round trips a throughput is measured for: windows take some to
+"""Beside `milliseconds`, how many attempt trips a throughput is measured for: windows take some to
 grow."""
 
 SWEPT = 512 * KB
@@ -109,49 +119,124 @@ def throughput(chosen: Plan, *, rtt_ms: float, congestion: str) -> list[Job]:
 
     The control beside the pinned one is measured where many connections compete for the line.
     """
-    milliseconds = chosen.milliseconds + int(ROUND_TRIPS * rtt_ms)
     fewest, most = chosen.pairs[0], chosen.pairs[-1]
-    points = [
-        (payload, count)
-        for payload in chosen.payloads
-        for count in (chosen.pairs if rtt_ms > 0 and payload >= SWEPT else sorted({fewest, most}))
-    ]
     if congestion != "reno":
-        points = [(512 * KB, most)]
-    jobs = []
-    for repetition, (payload, count) in product(range(chosen.repetitions), points):
-        variants = [(OURS, 1, True), (DISTERL, 1, True), (RAW, 1, True)]
-        variants += [(OURS, 16, True), (RAW, 16, True)]
-        if count == most:
-            variants += [(OURS_STOCK, 16, True), (OURS, 16, False), (RAW, 16, False)]
-        for system, lanes, affinity in variants:
-            settings: Settings = {
-                "experiment": "throughput",
-                "payload": payload,
-                "pairs": count,
-                "channel": f"lanes_{lanes}",
-                "affinity": affinity,
-                "milliseconds": milliseconds,
-            }
-            jobs.append(Job(system=system, settings=settings, repetition=repetition))
+        return [
+            job
+            for repetition in range(chosen.others)
+            for job in turn(chosen, 512 * KB, (1, 16), rtt_ms, repetition)
+        ]
+    jobs = [
+        job
+        for repetition in range(chosen.repetitions)
+        for payload in chosen.payloads
+        for job in turn(chosen, payload, (1, 16), rtt_ms, repetition)
+    ]
+    for payload in chosen.payloads:
+        swept = chosen.pairs if rtt_ms > 0 and payload >= SWEPT else (fewest,)
+        for repetition, count in product(range(chosen.others), swept):
+            if count != most:
+                jobs += turn(chosen, payload, (1, 16), rtt_ms, repetition, pairs=count)
+        jobs += _crowded(chosen, payload, rtt_ms, chosen.others)
     return jobs
 
 
-def head_of_line(chosen: Plan) -> list[Job]:
+def turn(
+    chosen: Plan,
+    payload: int,
+    lanes: Sequence[int],
+    rtt_ms: float,
+    repetition: int,
+    *,
+    pairs: int | None = None,
+    attempt: int = 0,
+) -> list[Job]:
+    """All systems, one after the other: what is compared is measured within seconds."""
+    count = pairs or chosen.pairs[-1]
+    variants = [(OURS, lanes[0]), (DISTERL, 1), (RAW, lanes[0])]
+    variants += [(system, number) for number in lanes[1:] for system in (OURS, RAW)]
+    return [
+        Job(
+            system=system,
+            settings=_load(chosen, payload, count, number, rtt_ms),
+            repetition=repetition,
+            attempt=attempt,
+        )
+        for system, number in variants
+    ]
+
+
+def _crowded(chosen: Plan, payload: int, rtt_ms: float, repetitions: int) -> list[Job]:
+    """Sixteen lanes with the emulator's stock flags, and without affinity, at the most pairs."""
+    variants = [(OURS_STOCK, True), (DISTERL_STOCK, True), (RAW_STOCK, True)]
+    variants += [(OURS, False), (RAW, False)]
+    return [
+        Job(
+            system=system,
+            settings=_load(
+                chosen,
+                payload,
+                chosen.pairs[-1],
+                1 if system.name == "disterl" else 16,
+                rtt_ms,
+                affinity=affinity,
+            ),
+            repetition=repetition,
+        )
+        for repetition, (system, affinity) in product(range(repetitions), variants)
+    ]
+
+
+def _load(
+    chosen: Plan, payload: int, pairs: int, lanes: int, rtt_ms: float, *, affinity: bool = True
+) -> Settings:
+    return {
+        "experiment": "throughput",
+        "payload": payload,
+        "pairs": pairs,
+        "channel": f"lanes_{lanes}",
+        "affinity": affinity,
+        "milliseconds": chosen.milliseconds + int(ROUND_TRIPS * rtt_ms),
+    }
+
+
+def head_of_line(chosen: Plan, *, rtt_ms: float) -> list[Job]:
     """A ping on one channel, without and with bulk on another, all systems in turn."""
-    return pings((OURS, DISTERL, RAW), 2 * chosen.milliseconds, chosen.repetitions)
+    return pings((OURS, DISTERL, RAW), _ping_ms(chosen, rtt_ms), chosen.repetitions)
 
 
-def pings(systems: Sequence[System], milliseconds: int, repetitions: int) -> list[Job]:
+def again(
+    chosen: Plan, points: Sequence[tuple[int, int]], *, ping: bool, rtt_ms: float
+) -> list[Job]:
+    """Near misses, with more repetitions: of so many bytes over so many lanes, and of a ping."""
+    jobs = [
+        job
+        for payload, lanes in points
+        for repetition in range(chosen.again)
+        for job in turn(chosen, payload, (lanes,), rtt_ms, repetition, attempt=1)
+    ]
+    if ping:
+        jobs += pings((OURS, RAW), _ping_ms(chosen, rtt_ms), chosen.again, attempt=1)
+    return jobs
+
+
+def _ping_ms(chosen: Plan, rtt_ms: float) -> int:
+    return 2 * (chosen.milliseconds + int(ROUND_TRIPS * rtt_ms))
+
+
+def pings(
+    systems: Sequence[System], milliseconds: int, repetitions: int, *, attempt: int = 0
+) -> list[Job]:
     """A ping without and with bulk beside it, each for so long, of these systems in turn."""
     settings: Settings = {
         "experiment": "ping",
         "payload": PING,
         "bulk": BULK,
+        "affinity": True,
         "milliseconds": milliseconds,
     }
     return [
-        Job(system=system, settings=settings, repetition=repetition)
+        Job(system=system, settings=settings, repetition=repetition, attempt=attempt)
         for repetition, system in product(range(repetitions), systems)
     ]
 
@@ -194,5 +279,5 @@ def replies(chosen: Plan) -> list[Job]:
             },
             repetition=repetition,
         )
-        for repetition, (words, callers, cost, way) in product(range(chosen.repetitions), points)
+        for repetition, (words, callers, cost, way) in product(range(chosen.others), points)
     ]

@@ -15,10 +15,15 @@ from scale_tests.runtime.plan import KB, MB
 Cell = dict[str, Any]
 
 OF_RAW = 0.9
-LARGE = (512 * KB, 8 * MB)
-OVER_DISTERL = 6.5
-OVER_DISTERL_RTT_MS = 20
-HELD_UP = 2.0
+OVER_DISTERL = 1.0
+LARGE = 512 * KB
+MANY_LANES = 16
+FAR_RTT_MS = 20
+FAR_OVER_DISTERL = 6.5
+PING_OF_RAW = 1.0
+NEAR = 0.05
+"""A target that is missed by less is measured again, with more repetitions."""
+
 DISPATCH_GROWTH = 1.5
 PSS_MIB = 16.0
 BOOT_CPU_SECONDS = 1.0
@@ -54,15 +59,49 @@ class Point:
     congestion: str = "reno"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A ratio of ours to another system's, and the least or the most that it is to be.
+
+    `point` is None for the p99 of a ping beside bulk.
+    """
+
+    name: str
+    rtt_ms: float
+    other: str
+    value: float
+    point: Point | None = None
+
+    def missed_by(self, found: Spread) -> float:
+        """How far the median is on the wrong side; negative when it is on the right one."""
+        return found.median - self.value if self.point is None else self.value - found.median
+
+    def found(self, cells: Sequence[Cell], attempt: int) -> Spread | None:
+        """The ratios of the repetitions of a attempt; None where it was not measured."""
+        if self.point is not None:
+            ours, other = (
+                select(cells, self.point, system, attempt=attempt)
+                for system in ("ours", self.other)
+            )
+            return ratio(ours, other)
+        ours, other = (
+            pings(cells, attempt=attempt).get((self.rtt_ms, system), [])
+            for system in ("ours", self.other)
+        )
+        both = list(zip(ours, other, strict=False))
+        return (
+            Spread.of(a["loaded"]["p99_ms"] / b["loaded"]["p99_ms"] for a, b in both)
+            if both
+            else None
+        )
+
+
 def select(
-    cells: Sequence[Cell], point: Point, system: str, *, flags: str | None = None
+    cells: Sequence[Cell], point: Point, system: str, *, flags: str = "release", attempt: int = 0
 ) -> list[Cell]:
     """The repetitions of a system at a point, in order; Distributed Erlang's at any of lanes."""
     wanted = {**vars(point), "system": system, "experiment": "throughput"}
-    if flags is not None:
-        wanted["flags"] = flags
-    elif system == "ours":
-        wanted["flags"] = "release"
+    wanted |= {"flags": flags, "attempt": attempt}
     if system == "disterl":
         wanted |= {"lanes": 1, "affinity": True}
     found = [cell for cell in cells if all(cell.get(k) == v for k, v in wanted.items())]
@@ -93,25 +132,45 @@ def points(cells: Sequence[Cell]) -> list[Point]:
     )
 
 
-def bars(cells: Sequence[Cell]) -> list[Bar]:
+def targets(cells: Sequence[Cell]) -> list[Target]:
     """What is asked of the figures that were measured; throughput at the most pairs."""
     measured = [point for point in points(cells) if point.congestion == "reno" and point.affinity]
     most = max((point.pairs for point in measured), default=0)
-    crowded = [point for point in measured if point.pairs == most]
-    found: list[Bar] = []
-    for point in crowded:
-        ours = select(cells, point, "ours")
-        if point.payload in LARGE:
-            of_raw = ratio(ours, select(cells, point, "raw"))
-            found += _at_least(f"{_where(point)}: of raw sockets", of_raw, OF_RAW)
-        over = ratio(ours, select(cells, point, "disterl"))
-        if point.payload in LARGE and point.rtt_ms == OVER_DISTERL_RTT_MS and point.lanes == 16:
-            found += _at_least(f"{_where(point)}: over Distributed Erlang", over, OVER_DISTERL)
-        if point.payload == KB:
-            found += _at_least(f"{_where(point)}: over Distributed Erlang", over, 1.0)
-    found += _held_up(cells)
-    found += _dispatch(cells)
-    return found
+    found = []
+    for point in measured:
+        if point.pairs != most:
+            continue
+        far = point.rtt_ms == FAR_RTT_MS and point.payload >= LARGE and point.lanes == MANY_LANES
+        if point.payload > KB:
+            found.append(_target(point, "raw", OF_RAW))
+        found.append(_target(point, "disterl", FAR_OVER_DISTERL if far else OVER_DISTERL))
+    found += [
+        Target(
+            name=f"{rtt_ms:g} ms: p99 of a ping beside bulk, of raw sockets",
+            rtt_ms=rtt_ms,
+            other="raw",
+            value=PING_OF_RAW,
+        )
+        for rtt_ms, system in pings(cells)
+        if system == "ours"
+    ]
+    return [target for target in found if target.found(cells, 0)]
+
+
+def near_misses(cells: Sequence[Cell]) -> list[Target]:
+    """The targets that were missed by little and not measured again yet."""
+    return [
+        target
+        for target in targets(cells)
+        if (first := target.found(cells, 0))
+        and 0 < target.missed_by(first) < NEAR
+        and not target.found(cells, 1)
+    ]
+
+
+def bars(cells: Sequence[Cell]) -> list[Bar]:
+    """Whether the targets are met; by the second measurement where there is one."""
+    return [_bar(target, cells) for target in targets(cells)] + _dispatch(cells)
 
 
 def footprint_bars(cells: Sequence[Cell]) -> list[Bar]:
@@ -188,11 +247,11 @@ def ping_rows(cells: Sequence[Cell]) -> list[list[str]]:
     return rows
 
 
-def pings(cells: Sequence[Cell]) -> dict[tuple[float, str], list[Cell]]:
-    """The cells of the experiment with the ping, by RTT and system."""
+def pings(cells: Sequence[Cell], *, attempt: int = 0) -> dict[tuple[float, str], list[Cell]]:
+    """The cells of the experiment with the ping, by RTT and system, in order."""
     found: dict[tuple[float, str], list[Cell]] = {}
     for cell in cells:
-        if cell["experiment"] == "ping":
+        if cell["experiment"] == "ping" and cell["attempt"] == attempt:
             found.setdefault((cell["rtt_ms"], cell["system"]), []).append(cell)
     return found
 
@@ -217,26 +276,26 @@ def size(payload: int) -> str:
     return f"{payload // MB} MB" if payload >= MB else f"{payload // KB} KB"
 
 
-def _at_least(name: str, value: Spread | None, bar: float) -> list[Bar]:
-    if value is None:
-        return []
-    return [Bar(name=name, value=str(value), bar=f">= {bar:g}", ok=value.median >= bar)]
+def _target(point: Point, other: str, value: float) -> Target:
+    over = {"raw": "of raw sockets", "disterl": "over Distributed Erlang"}[other]
+    return Target(
+        name=f"{_where(point)}: {over}",
+        rtt_ms=point.rtt_ms,
+        other=other,
+        value=value,
+        point=point,
+    )
 
 
-def _held_up(cells: Sequence[Cell]) -> list[Bar]:
-    found = []
-    for (rtt_ms, system), runs in pings(cells).items():
-        if system == "ours":
-            spread = growth(runs)
-            found.append(
-                Bar(
-                    name=f"{rtt_ms:g} ms: p99 of a ping beside bulk, over idle",
-                    value=str(spread),
-                    bar=f"<= {HELD_UP:g}",
-                    ok=spread.median <= HELD_UP,
-                )
-            )
-    return found
+def _bar(target: Target, cells: Sequence[Cell]) -> Bar:
+    first, again = (target.found(cells, number) for number in (0, 1))
+    assert first is not None
+    return Bar(
+        name=target.name,
+        value=f"{first}, again {again}" if again else str(first),
+        bar=f"{'<=' if target.point is None else '>='} {target.value:g}",
+        ok=target.missed_by(again or first) <= 0,
+    )
 
 
 def _dispatch(cells: Sequence[Cell]) -> list[Bar]:

@@ -15,13 +15,36 @@ LINE = Wire(
 )
 
 
-def test_a_full_run_repeats_every_point_five_times() -> None:
+def test_a_full_run_repeats_what_targets_speak_of_five_times() -> None:
     chosen = plan.plan(quick=False, controls=["reno"])
     jobs = plan.throughput(chosen, rtt_ms=0, congestion="reno")
-    points = Counter((job.system.label, *sorted(job.settings.items())) for job in jobs)
-    assert set(points.values()) == {5}
-    assert {job.settings["payload"] for job in jobs} == {1024, 65536, 524288, 8388608}
+    points = Counter(
+        (job.system.label, job.settings["payload"], job.settings["channel"])
+        for job in jobs
+        if job.settings["pairs"] == 128
+        and job.settings["affinity"]
+        and job.system.flags.name == "release"
+    )
+    systems = {("ours", 1), ("ours", 16), ("raw", 1), ("raw", 16), ("disterl", 1)}
+    assert points == {
+        (f"{system}_release", payload, f"lanes_{lanes}"): 5
+        for system, lanes in systems
+        for payload in (1024, 65536, 524288, 8388608)
+    }
     assert {rtt for rtt, _ in chosen.wires} == {0, 1, 20}
+
+
+def test_a_near_miss_is_measured_ten_times() -> None:
+    chosen = plan.plan(quick=False, controls=["reno"])
+    jobs = plan.again(chosen, [(65536, 16)], ping=True, rtt_ms=1)
+    found = Counter((job.settings["experiment"], job.system.label, job.attempt) for job in jobs)
+    assert found == {
+        ("throughput", "ours_release", 1): 10,
+        ("throughput", "raw_release", 1): 10,
+        ("throughput", "disterl_release", 1): 10,
+        ("ping", "ours_release", 1): 10,
+        ("ping", "raw_release", 1): 10,
+    }
 
 
 def test_the_systems_take_turns() -> None:
@@ -45,7 +68,7 @@ def test_windows_have_time_to_grow() -> None:
 
 
 def test_the_plan_is_an_erlang_term() -> None:
-    job = plan.Job(system=plan.RAW, settings={"affinity": True, "pairs": 128}, repetition=0)
+    job = plan.Job(system=plan.RAW_STOCK, settings={"affinity": True, "pairs": 128}, repetition=0)
     assert (
         driver.plan_text(LINE, [job])
         == """\
@@ -64,6 +87,8 @@ def test_a_cell_says_all_that_its_figures_depend_on() -> None:
     assert cell == {
         "system": "ours",
         "flags": "release",
+        "emulator_flags": " ".join(release().arguments),
+        "attempt": 0,
         "lanes": 16,
         "rtt_ms": 20,
         "congestion": "reno",

@@ -12,7 +12,7 @@
 %% Cells without a message for so long have failed.
 -define(STALL_MS, 120000).
 -define(LOOK_MS, 10).
--define(EPMD_PORT, "4370").
+-define(DISTERL_PORT, 4370).
 -define(PORT, 7946).
 
 %% One of the two places that machines run in.
@@ -70,19 +70,21 @@ run(#{system := Label} = Cell, Pairs, Plan) ->
 start(Label, #{hosts := [HostA, HostB], systems := Systems}) ->
     #{Label := #{module := Module} = System} = Systems,
     % Pairs of all systems share the hosts.
-    Port = ?PORT + length([L || L <- maps:keys(Systems), L < Label]),
+    Number = length([L || L <- maps:keys(Systems), L < Label]),
+    Port = ?PORT + Number,
     [AddressA, AddressB] = [
         #{name => Name, ip => Ip, port => Port + Offset}
      || {Name, #{ip := Ip}, Offset} <- [{a, HostA, 0}, {b, HostB, 100}]
     ],
-    [A, B] = [boot(Host, System) || Host <- [HostA, HostB]],
+    [A, B] = [boot(Host, System, ?DISTERL_PORT + Number) || Host <- [HostA, HostB]],
     ok = call(A, Module, start, [AddressA, AddressB]),
     ok = call(B, Module, start, [AddressB, AddressA]),
     _ = [ok = call(Node, Module, connect, []) || Node <- [A, B]],
     ok = call(B, bench_ping, echo_start, [Module]),
     #{a => A, b => B, module => Module}.
 
-boot(#{command := Command}, #{arguments := Arguments, environment := Environment}) ->
+boot(#{command := Command}, System, DisterlPort) ->
+    #{arguments := Arguments, environment := Environment} = System,
     [Program | Before] = Command ++ ["erl"],
     Paths = lists:append([["-pa", Path] || Path <- code:get_path(), is_ours(Path)]),
     {ok, Node, _} = peer:start(#{
@@ -91,7 +93,7 @@ boot(#{command := Command}, #{arguments := Arguments, environment := Environment
         wait_boot => ?BOOT_MS,
         env => Environment,
         args => Arguments ++ Paths ++ [
-            "-start_epmd", "false", "-erl_epmd_port", ?EPMD_PORT,
+            "-start_epmd", "false", "-erl_epmd_port", integer_to_list(DisterlPort),
             "-kernel", "logger_level", "critical"
         ]
     }),
