@@ -53,9 +53,15 @@ dead() ->
     Queue = queue(100, [100]),
     {Pid, Monitor} = spawn_monitor(fun() -> ok end),
     receive {'DOWN', Monitor, _, _, _} -> ok end,
-    Waiters = partisan_waiters:add({make_ref(), Pid, 40}, Queue, partisan_waiters:new()),
+    Waiters = partisan_waiters:add({alias(), Pid, 40}, Queue, partisan_waiters:new()),
     ok = partisan_queue:release(Queue, 1, 100),
-    ?assert(partisan_waiters:is_empty(partisan_waiters:wake(Queue, Waiters))),
+    Granted = partisan_waiters:wake(Queue, Waiters),
+    Left =
+        receive
+            {{gone, Alias}, _, process, _, _} -> partisan_waiters:leave(Alias, Queue, Granted)
+        end,
+    ?assertMatch([_], woken()),
+    ?assertEqual(partisan_waiters:new(), Left),
     ?assertEqual({0, 0}, partisan_queue:balance(Queue)),
     ?assertEqual(ok, partisan_queue:reserve(Queue, 100)).
 
@@ -66,10 +72,12 @@ cancelled() ->
     Waiters = add(Small, 40, Queue, add(Large, 90, Queue, partisan_waiters:new())),
     ok = partisan_queue:release(Queue, 1, 70),
     true = partisan_queue:charge(Queue, 30),
-    {true, Waiting} = partisan_waiters:cancel(Large, Queue, Waiters),
-    None = partisan_waiters:wake(Queue, Waiting),
-    ?assertEqual([Small], woken()),
-    ?assertEqual({false, None}, partisan_waiters:cancel(Small, Queue, None)).
+    Waiting = partisan_waiters:leave(Large, Queue, Waiters),
+    Granted = partisan_waiters:wake(Queue, Waiting),
+    ?assertEqual({[Small], {2, 70}}, {woken(), partisan_queue:balance(Queue)}),
+    % It has given up before it saw what it was granted.
+    ?assertEqual(partisan_waiters:new(), partisan_waiters:leave(Small, Queue, Granted)),
+    ?assertEqual({1, 30}, partisan_queue:balance(Queue)).
 
 dismissed() ->
     Queue = queue(100, [100]),

@@ -66,8 +66,8 @@
 -spec send(t(), partisan_channel:t(), item()) -> ok | {error, send_error()}.
 send(#lane{slots = none, pid = Pid} = Lane, Channel, #{frame := Frame} = Item) ->
     case reserve(Lane, Channel, Item) of
-        {ok, ChargedAt} ->
-            Pid ! {send, ChargedAt, Frame},
+        {ok, Charge} ->
+            Pid ! {send, Charge, Frame},
             ok;
         dropped ->
             ok;
@@ -185,7 +185,8 @@ ended(#lane{queue = Queue}) ->
         false -> not_connected
     end.
 
-%% The time is taken first, so that it is never later than that of the charge.
+%% Answers with when the account was charged, and by which alias the lane knows the sender that it
+%% has charged it for. The time is taken first, so that it is never later than that of the charge.
 reserve(#lane{queue = Queue} = Lane, Channel, #{frame := {Bytes, _}} = Item) ->
     Now = erlang:monotonic_time(),
     case partisan_queue:reserve(Queue, Bytes) of
@@ -212,7 +213,7 @@ await_room(#lane{pid = Pid} = Lane, Bytes, Timeout) ->
     Pid ! {await_room, {Alias, self(), Bytes}},
     receive
         {Alias, room, ChargedAt} ->
-            {ok, ChargedAt};
+            {ok, {ChargedAt, Alias}};
         {Alias, closed} ->
             {error, closed};
         {'DOWN', Alias, process, Pid, _} ->
@@ -224,7 +225,7 @@ await_room(#lane{pid = Pid} = Lane, Bytes, Timeout) ->
             {Alias, closed} -> ok
         after 0 -> ok
         end,
-        Pid ! {cancel_room, Alias, Bytes},
+        Pid ! {cancel_room, Alias},
         {error, timeout}
     end.
 
@@ -238,7 +239,8 @@ fill_slot(#lane{slots = Slots} = Lane, Channel, Item) ->
             partisan_channel:dropped(Channel, superseded);
         false ->
             case reserve(Lane, Channel, Item) of
-                {ok, ChargedAt} ->
+                {ok, Charge} ->
+                    ChargedAt = use(Lane, Charge),
                     Due = Since + second(),
                     case ets:insert_new(Slots, {Slot, Since, Frame, Bytes, ChargedAt, Due}) of
                         true ->
@@ -254,6 +256,13 @@ fill_slot(#lane{slots = Slots} = Lane, Channel, Item) ->
                     Error
             end
     end.
+
+%% The slot's token says nothing of the charge.
+use(_Lane, ChargedAt) when is_integer(ChargedAt) ->
+    ChargedAt;
+use(#lane{pid = Pid}, {ChargedAt, Alias}) ->
+    Pid ! {used, Alias},
+    ChargedAt.
 
 token(#lane{pid = Pid}, Slot) ->
     Pid ! {slot, Slot},

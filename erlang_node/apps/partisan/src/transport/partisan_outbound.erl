@@ -214,8 +214,10 @@ loop(Outbound) ->
 
 await(#outbound{socket = Socket} = Outbound) ->
     receive
-        {send, Since, Frame} ->
-            loop(enqueue({Since, Frame}, Outbound));
+        {send, ChargedAt, Frame} when is_integer(ChargedAt) ->
+            loop(enqueue({ChargedAt, Frame}, Outbound));
+        {send, {ChargedAt, Alias}, Frame} ->
+            loop(enqueue({ChargedAt, Frame}, used(Alias, Outbound)));
         {slot, Slot} ->
             loop(enqueue({slot, Slot}, Outbound));
         {await_room, {Alias, _, _}} when Outbound#outbound.closing =/= no ->
@@ -223,8 +225,12 @@ await(#outbound{socket = Socket} = Outbound) ->
             loop(Outbound);
         {await_room, Waiter} ->
             loop(await_room(Waiter, Outbound));
-        {cancel_room, Alias, Bytes} ->
-            loop(cancel_room(Alias, Bytes, Outbound));
+        {cancel_room, Alias} ->
+            loop(leave(Alias, Outbound));
+        {{gone, Alias}, _, process, _, _} ->
+            loop(leave(Alias, Outbound));
+        {used, Alias} ->
+            loop(used(Alias, Outbound));
         heartbeat ->
             loop(heartbeat(Outbound));
         {timeout, Timer, settle} when Timer =:= element(1, Outbound#outbound.stale) ->
@@ -281,11 +287,15 @@ suspect(Outbound) ->
 %% A sender that was only stopped for so long, with this node, still sends: the lane knows by the
 %% time of the charge that the account was credited for it.
 settle(#outbound{stale = {_, {Messages, Bytes} = Balance}} = Outbound) ->
-    #outbound{queue = Queue, lane = Lane} = Outbound,
+    #outbound{queue = Queue, lane = Lane, waiting = Waiting} = Outbound,
     case partisan_queue:balance(Queue) of
         Balance ->
             ok = partisan_queue:release(Queue, Messages, Bytes),
-            wake(Outbound#outbound{stale = none, lane = partisan_lane:settled(Lane)});
+            wake(Outbound#outbound{
+                stale = none,
+                lane = partisan_lane:settled(Lane),
+                waiting = partisan_waiters:settled(Waiting)
+            });
         _Moved ->
             wake(Outbound#outbound{stale = none})
     end.
@@ -368,12 +378,11 @@ credit(#outbound{queue = Queue, writing = Write} = Outbound) ->
 await_room(Waiter, #outbound{waiting = Waiting, queue = Queue} = Outbound) ->
     wake(Outbound#outbound{waiting = partisan_waiters:add(Waiter, Queue, Waiting)}).
 
-cancel_room(Alias, Bytes, Outbound) ->
-    #outbound{waiting = Waiting, queue = Queue, closing = Closing} = Outbound,
-    {Waited, Others} = partisan_waiters:cancel(Alias, Queue, Waiting),
-    % What ends was not granted anything, or ends without it.
-    Waited orelse Closing =/= no orelse partisan_queue:release(Queue, 1, Bytes),
-    wake(Outbound#outbound{waiting = Others}).
+used(Alias, #outbound{waiting = Waiting} = Outbound) ->
+    Outbound#outbound{waiting = partisan_waiters:used(Alias, Waiting)}.
+
+leave(Alias, #outbound{waiting = Waiting, queue = Queue} = Outbound) ->
+    wake(Outbound#outbound{waiting = partisan_waiters:leave(Alias, Queue, Waiting)}).
 
 wake(#outbound{waiting = Waiting, queue = Queue} = Outbound) ->
     Outbound#outbound{waiting = partisan_waiters:wake(Queue, Waiting)}.

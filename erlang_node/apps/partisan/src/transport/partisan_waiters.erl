@@ -2,92 +2,119 @@
 %%%
 %%% While there are any, the account is held ({@link partisan_queue}): later senders wait behind
 %%% them, or a large message would wait for as long as small ones keep coming. The lane charges the
-%%% account for a waiter that there is room for, so that it is woken once, and sends.
+%%% account for a waiter that there is room for, so that it is woken once, and sends. Until its
+%%% message comes the lane monitors it: one that is killed gets nothing charged.
 -module(partisan_waiters).
 
 -export([new/0]).
 -export([is_empty/1]).
 -export([add/3]).
--export([cancel/3]).
 -export([wake/2]).
+-export([used/2]).
+-export([leave/3]).
 -export([dismiss/2]).
+-export([settled/1]).
 
 %% The alias that its answer goes to, the sender, and the bytes it wants.
 -type waiter() :: {reference(), pid(), Bytes :: pos_integer()}.
--opaque t() :: queue:queue(waiter()).
+
+-record(waiters, {
+    line = queue:new() :: queue:queue(waiter()),
+    % Those that have been granted their bytes and have not sent yet, with their monitors.
+    granted = #{} :: #{reference() => {reference(), Bytes :: pos_integer()}}
+}).
+-opaque t() :: #waiters{}.
 -export_type([t/0, waiter/0]).
 
 -spec new() -> t().
 new() ->
-    queue:new().
+    #waiters{}.
 
+%% @doc Does none wait?
 -spec is_empty(t()) -> boolean().
-is_empty(Waiters) ->
-    queue:is_empty(Waiters).
+is_empty(#waiters{line = Line}) ->
+    queue:is_empty(Line).
 
 %% @doc Adds a sender after all others.
 -spec add(waiter(), partisan_queue:t(), t()) -> t().
-add(Waiter, Queue, Waiters) ->
+add(Waiter, Queue, #waiters{line = Line} = Waiters) ->
     ok =
-        case queue:is_empty(Waiters) of
+        case queue:is_empty(Line) of
             true -> partisan_queue:hold(Queue);
             false -> ok
         end,
-    queue:in(Waiter, Waiters).
-
-%% @doc A sender waits no longer. `false': it is none of them, so it was granted its room.
--spec cancel(reference(), partisan_queue:t(), t()) -> {boolean(), t()}.
-cancel(Alias, Queue, Waiters) ->
-    Others = queue:filter(fun({Other, _, _}) -> Other =/= Alias end, Waiters),
-    {queue:len(Others) < queue:len(Waiters), settled(Waiters, Others, Queue)}.
+    Waiters#waiters{line = queue:in(Waiter, Line)}.
 
 %% @doc Wakes those at the head of the line that there is room for: once there is plenty for the
-%% first one, lest each be woken for a byte.
+%% first one, lest each be woken for a byte. If one of them dies before it sends, the caller gets
+%% `{{gone, Alias}, _, process, _, _}'.
 -spec wake(partisan_queue:t(), t()) -> t().
-wake(Queue, Waiters) ->
-    case queue:peek(Waiters) of
+wake(Queue, #waiters{line = Line} = Waiters) ->
+    case queue:peek(Line) of
         {value, {_, _, Bytes}} ->
             case partisan_queue:has_room(Queue, Bytes) of
-                true -> settled(Waiters, grant(Queue, Waiters), Queue);
+                true -> grant(Queue, Waiters);
                 false -> Waiters
             end;
         empty ->
             Waiters
     end.
 
+%% @doc The message of a sender that was granted its bytes has come.
+-spec used(reference(), t()) -> t().
+used(Alias, #waiters{granted = Granted} = Waiters) ->
+    case maps:take(Alias, Granted) of
+        {{Monitor, _}, Others} ->
+            true = demonitor(Monitor, [flush]),
+            Waiters#waiters{granted = Others};
+        error ->
+            Waiters
+    end.
+
+%% @doc A sender waits no longer, or has died: what it was granted is credited.
+-spec leave(reference(), partisan_queue:t(), t()) -> t().
+leave(Alias, Queue, #waiters{line = Line, granted = Granted} = Waiters) ->
+    case Granted of
+        #{Alias := {_, Bytes}} ->
+            ok = partisan_queue:release(Queue, 1, Bytes),
+            used(Alias, Waiters);
+        #{} ->
+            Others = queue:filter(fun({Other, _, _}) -> Other =/= Alias end, Line),
+            in_line(Others, Queue, Waiters)
+    end.
+
 %% @doc Sends all of them away: the lane takes nothing more.
 -spec dismiss(partisan_queue:t(), t()) -> t().
-dismiss(Queue, Waiters) ->
-    ok = lists:foreach(
-        fun({Alias, _, _}) -> Alias ! {Alias, closed} end, queue:to_list(Waiters)
-    ),
-    settled(Waiters, queue:new(), Queue).
+dismiss(Queue, #waiters{line = Line} = Waiters) ->
+    ok = lists:foreach(fun({Alias, _, _}) -> Alias ! {Alias, closed} end, queue:to_list(Line)),
+    in_line(queue:new(), Queue, Waiters).
+
+%% @doc All that was granted has been credited.
+-spec settled(t()) -> t().
+settled(#waiters{granted = Granted} = Waiters) ->
+    lists:foldl(fun used/2, Waiters, maps:keys(Granted)).
 
 %% Internals.
 
-grant(Queue, Waiters) ->
-    case queue:out(Waiters) of
-        {{value, {Alias, Sender, Bytes}}, Others} ->
-            % Nothing is charged for one that has died waiting.
-            case is_process_alive(Sender) of
-                false ->
-                    grant(Queue, Others);
+grant(Queue, #waiters{line = Line, granted = Granted} = Waiters) ->
+    case queue:peek(Line) of
+        {value, {Alias, Sender, Bytes}} ->
+            case partisan_queue:charge(Queue, Bytes) of
                 true ->
-                    case partisan_queue:charge(Queue, Bytes) of
-                        true ->
-                            Alias ! {Alias, room, erlang:monotonic_time()},
-                            grant(Queue, Others);
-                        false ->
-                            Waiters
-                    end
+                    Monitor = monitor(process, Sender, [{tag, {gone, Alias}}]),
+                    Alias ! {Alias, room, erlang:monotonic_time()},
+                    Given = Waiters#waiters{granted = Granted#{Alias => {Monitor, Bytes}}},
+                    grant(Queue, in_line(queue:drop(Line), Queue, Given));
+                false ->
+                    Waiters
             end;
-        {empty, None} ->
-            None
+        empty ->
+            Waiters
     end.
 
-settled(Before, After, Queue) ->
+in_line(After, Queue, #waiters{line = Before} = Waiters) ->
     case queue:is_empty(After) andalso not queue:is_empty(Before) of
         true -> ok = partisan_queue:unhold(Queue);
         false -> ok
     end,
-    After.
+    Waiters#waiters{line = After}.
