@@ -1,4 +1,4 @@
-%%% @doc Calls that nobody waits for, and more calls than there are places.
+%%% @doc Calls whose callers no longer wait, and more calls than there are places.
 -module(partisan_calls_tests).
 
 -include_lib("eunit/include/eunit.hrl").

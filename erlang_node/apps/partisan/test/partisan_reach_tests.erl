@@ -19,7 +19,7 @@ mesh_test_() ->
         [
             {Title, {timeout, 60, fun() -> Test(Nodes) end}}
          || {Title, Test} <- [
-                {"nobody stops the emulator", fun stopping/1},
+                {"the emulator cannot be stopped", fun stopping/1},
                 {"OTP's and the runtime's names are not offered", fun system/1},
                 {"nor are supervisors", fun supervisors/1},
                 {"a reference leads to nothing of OTP's", fun references/1},

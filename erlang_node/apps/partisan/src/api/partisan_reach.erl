@@ -7,7 +7,7 @@
 %%%   `init' ends the node, and a supervisor starts whatever it is asked to. `{Name, messages}' in
 %%%   the list offers a server whose calls are for its own node, as those that take functions.
 %%% - *References* that this node has made ({@link partisan_ref}), for processes of the same kind.
-%%%   They are signed, so nobody makes one from the number of a process.
+%%%   They are signed, so none can be made from the number of a process.
 %%% - *Modules* that `remote_execution' lists, by {@link partisan:execute/5}; none by default.
 %%%
 %%% == Services ==
@@ -30,8 +30,7 @@
 -export([is_service/1]).
 -export([may_execute/1]).
 
-%% The processes by their names that have been found to be offered. A name that changes hands is
-%% looked into again.
+%% The offered processes by name. A name that another process has registered since is decided anew.
 -define(OFFERED, ?MODULE).
 
 %% OTP's applications: in a release they lie beside all others.

@@ -43,7 +43,7 @@
 -define(KEY_BYTES, 32).
 -define(SIGNATURE_BYTES, 16).
 
-%% @doc Draws the key that references are signed with, once in the life of the emulator.
+%% @doc Draws the key that references are signed with, once for all starts in an emulator.
 -spec init() -> ok.
 init() ->
     case persistent_term:get(?KEY, none) of
