@@ -13,6 +13,7 @@ absent_test_() ->
         {"a node that stays away is looked for ever more rarely", fun ever_more_rarely/0},
         {"a stream that nobody waits for is forgotten", fun forgotten/0},
         {"a node that comes back is served at once", fun comes_back/0},
+        {"who waits for room gets in when others are given up", fun gets_in/0},
         {"a causal message that is given up holds up none after it", fun causal/0}
     ]}.
 
@@ -37,6 +38,21 @@ comes_back() ->
     _ = partisan_ack_sender:reachable(<<"b">>, S),
     ?assertEqual(Before + 1, opened()).
 
+gets_in() ->
+    {S0, L0} = new(),
+    Window = 4 bsl 20,
+    {S1, L1} = send({self(), first}, #{bytes => Window, deadline => now_ms() + 500}, S0, L0),
+    {S2, L2} = send({self(), second}, #{bytes => Window, deadline => now_ms() + 9000}, S1, L1),
+    ?assertEqual([{first, ok}], answers()),
+    advance(500),
+    {S3, L3} = partisan_ack_sender:tick(L2, S2),
+    ?assertEqual([{second, ok}], answers()),
+    % And out, where nobody is given up in time.
+    {S4, L4} = send({self(), third}, #{bytes => Window, deadline => now_ms() + 500}, S3, L3),
+    advance(500),
+    {_, _} = partisan_ack_sender:tick(L4, S4),
+    ?assertEqual([{third, {error, timeout}}], answers()).
+
 %% What replaces it on its way must count in the causal order.
 causal() ->
     {S0, L0} = send(infinity, new()),
@@ -45,9 +61,9 @@ causal() ->
     {S2, L2} = send_causal(now_ms() + 100, S1, L1),
     {S3, L3} = send_causal(infinity, S2, L2),
     advance(200),
-    S4 = partisan_ack_sender:tick(S3),
+    {S4, L4} = partisan_ack_sender:tick(L3, S3),
     _ = transmitted(),
-    {_, _} = partisan_ack_sender:reconnected(<<"b">>, default, L3, S4),
+    {_, _} = partisan_ack_sender:reconnected(<<"b">>, default, L4, S4),
     Sent = [Content || {data, _, Number, Content, _} <- transmitted(), Number > 1],
     ?assertEqual(2, length(Sent)),
     {Released, _} = lists:foldl(
@@ -66,6 +82,13 @@ causal() ->
     ?assertEqual([{undefined, skip}, {sink, hello}], Released).
 
 %% Helpers.
+
+answers() ->
+    receive
+        {Tag, Answer} when Tag =:= first; Tag =:= second; Tag =:= third ->
+            [{Tag, Answer} | answers()]
+    after 0 -> []
+    end.
 
 transmitted() ->
     receive
@@ -107,25 +130,25 @@ send(Deadline, Sender) ->
 send_causal(Deadline, Sender, Labels) ->
     send(Deadline, {label, story}, Sender, Labels).
 
-send(Deadline, Causal, Sender, Labels) ->
+send(Deadline, Causal, Sender, Labels) when not is_tuple(Deadline) ->
+    Changes = #{causal => Causal, patience => Deadline, deadline => Deadline, outcome => reply},
+    send({self(), make_ref()}, Changes, Sender, Labels);
+send(From, Changes, Sender, Labels) ->
     Request = #{
         path => {<<"b">>, default, 0},
         destination => sink,
         message => hello,
         bytes => 100,
-        causal => Causal,
+        causal => none,
         order => try order() catch _:_ -> none end,
-        patience => Deadline,
-        deadline => Deadline,
+        patience => infinity,
         on_busy => block,
-        outcome => reply
+        outcome => count
     },
-    partisan_ack_sender:send({self(), make_ref()}, Request, Labels, Sender).
+    partisan_ack_sender:send(From, maps:merge(Request, Changes), Labels, Sender).
 
 %% Ticks whenever the streams ask for it.
-run(Left, {Sender, _Labels}) ->
-    run(Left, Sender);
-run(Left, Sender) ->
+run(Left, {Sender, Labels}) ->
     case partisan_ack_sender:wake_at(Sender) of
         infinity ->
             Sender;
@@ -136,6 +159,6 @@ run(Left, Sender) ->
                     Sender;
                 false ->
                     advance(Step),
-                    run(Left - Step, partisan_ack_sender:tick(Sender))
+                    run(Left - Step, partisan_ack_sender:tick(Labels, Sender))
             end
     end.

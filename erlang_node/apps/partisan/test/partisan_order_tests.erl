@@ -41,7 +41,7 @@ incarnations_test_() ->
         {timeout, 300, fun() -> ?assert(check(prop_incarnations(), 4)) end}}.
 
 check(Property, Runs) ->
-    proper:quickcheck(Property, [quiet, {numtests, Runs}, {max_size, 100}, noshrink]).
+    proper:quickcheck(Property, [{to_file, user}, {numtests, Runs}, {max_size, 100}, noshrink]).
 
 %% "Messages of one sender, or one `partition_key', to one process on one channel arrive in the
 %% order in which they were sent, acknowledged or not"; "Without `ack' a message arrives at most
@@ -50,9 +50,7 @@ prop_order([A, B]) ->
     ?FORALL(Script, script([]), begin
         Sent = run(Script, A, B),
         Arrived = arrived(B),
-        lists:all(
-            fun(Key) -> of_key(Key, Arrived) =:= of_key(Key, Sent) end, keys(Sent)
-        )
+        all_keys(fun(Theirs, Ours) -> Theirs =:= Ours end, Arrived, Sent)
     end).
 
 %% "through reconnections": some may be lost, none overtakes another or comes twice.
@@ -60,9 +58,7 @@ prop_reconnections([A, B]) ->
     ?FORALL(Script, script([{1, break}]), begin
         Sent = run(Script, A, B),
         Arrived = arrived(B),
-        lists:all(
-            fun(Key) -> is_subsequence(of_key(Key, Arrived), of_key(Key, Sent)) end, keys(Sent)
-        )
+        all_keys(fun is_subsequence/2, Arrived, Sent)
     end).
 
 %% "It is sent again until it arrives, and delivered once."
@@ -177,7 +173,13 @@ arrived(B) ->
     ok = call(B, partisan_test_sink, stop, [sink]),
     [{Key, Channel, Number, byte_size(Payload)} || {Key, Channel, Number, Payload} <- Arrived].
 
-keys(Sent) -> lists:usort([{Key, Channel} || {Key, Channel, _, _} <- Sent]).
+%% What a failure has been about is printed.
+all_keys(Holds, Arrived, Sent) ->
+    Keys = lists:usort([{Key, Channel} || {Key, Channel, _, _} <- Sent]),
+    Pairs = [{Key, of_key(Key, Arrived), of_key(Key, Sent)} || Key <- Keys],
+    Wrong = [Pair || {_, Theirs, Ours} = Pair <- Pairs, not Holds(Theirs, Ours)],
+    ?WHENFAIL(io:format(user, "~w~n", [Wrong]), Wrong =:= []).
+
 of_key({Key, Channel}, All) -> [M || {K, C, _, _} = M <- All, K =:= Key, C =:= Channel].
 
 is_subsequence([], _) -> true;

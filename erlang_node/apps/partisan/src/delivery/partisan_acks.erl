@@ -157,8 +157,9 @@ handle_info({partisan, {neighbour_up, Node}}, #state{sender = Sender} = State) -
     next(State#state{sender = partisan_ack_sender:reachable(Node, Sender)});
 handle_info({partisan, {neighbour_down, _}}, State) ->
     next(State);
-handle_info({timeout, Tick, tick}, #state{tick = Tick, sender = Sender} = State) ->
-    next(State#state{tick = none, sender = partisan_ack_sender:tick(Sender)});
+handle_info({timeout, Tick, tick}, #state{tick = Tick} = State) ->
+    #state{sender = Sender, labels = Labels} = State,
+    sent(partisan_ack_sender:tick(Labels, Sender), State#state{tick = none});
 handle_info({timeout, _Older, tick}, State) ->
     next(State);
 handle_info(poll, #state{receiver = Receiver, labels = Labels} = State) ->

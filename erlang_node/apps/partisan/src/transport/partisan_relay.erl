@@ -39,9 +39,13 @@
 %% @doc Sends a message of this node towards a member. `ok' says that the first hop has it queued.
 -spec send(partisan_peer:name(), partisan_frame:message(), partisan_channel:t(), map()) ->
     ok | {error, partisan_transport:send_error()}.
-send(Target, {Destination, _} = Message, Channel, Options) ->
+send(Target, {Destination, Term} = Message, Channel, Options) ->
     PartitionKey = partisan_transport:partition_key(Options),
     case route(Target, Options) of
+        {ok, Target} ->
+            % It has become a neighbour: on another lane this message might overtake, or be
+            % overtaken by, those of its key that go there directly.
+            partisan_transport:send(Target, Destination, Term, Channel, Options#{ttl => 0});
         {ok, Neighbour} ->
             Header = {
                 Target,

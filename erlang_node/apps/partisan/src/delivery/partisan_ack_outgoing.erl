@@ -1,0 +1,355 @@
+%%% @doc The sending end of one acknowledged stream.
+%%%
+%%% A {@link partisan_ack_out}, and in front of it the callers whom its window has no room for, in
+%%% the order in which they came. The stream is opened before it is used, and opened again until it
+%%% is, at doubling intervals: each attempt to reach an absent node searches the whole cluster for
+%%% it. A causal message waits for that too: its stamp names the life it is for.
+%%%
+%%% Part of the process of {@link partisan_acks}: it transmits, and answers the callers, itself.
+-module(partisan_ack_outgoing).
+
+-export([open/3]).
+-export([id/1]).
+-export([send/4]).
+-export([resume/2]).
+-export([reachable/1]).
+-export([opened/3]).
+-export([acknowledged/3]).
+-export([missing/3]).
+-export([refused/4]).
+-export([restarted/1]).
+-export([tick/2]).
+-export([is_over/1]).
+-export([close/1]).
+-export([wake_at/1]).
+
+-import(partisan_ack_stream, [transmit/2, now_ms/0]).
+
+%% How soon a stream is opened again, at first and at last, and how often lost messages are sent
+%% again while they are reported missing.
+-define(RETRY, 200).
+-define(RETRY_MAX, 30000).
+%% How long a stream without messages is kept.
+-define(IDLE, 300000).
+
+-type path() :: partisan_ack_stream:path().
+-type owner() ::
+    {reply, gen_server:from()}
+    | {notify, pid(), Tag :: term()}
+    % Nobody: what does not arrive is counted.
+    | {count, Channel :: atom()}.
+-type request() :: #{
+    path := path(),
+    destination := partisan_ref:destination(),
+    message := term(),
+    bytes := non_neg_integer(),
+    causal := none | {label, partisan_labels:label()},
+    % What keeps its order with messages that ask for no acknowledgement.
+    order := partisan_ack_order:key(),
+    % When its sender stops waiting for room, and when it is given up.
+    patience := integer() | infinity,
+    deadline := integer() | infinity,
+    % Where it cannot be taken at once.
+    on_busy := block | error | drop,
+    % Who learns how it ended: the caller, who waits; a process; or nobody.
+    outcome := reply | {notify, pid(), Tag :: term()} | count
+}.
+
+-record(out, {
+    path :: path(),
+    stream :: partisan_ack_stream:id(),
+    reply_to :: path(),
+    state = opening :: opening | {open, Receiver :: partisan_peer:incarnation()},
+    entries :: partisan_ack_out:t(),
+    % Of each entry, oldest first.
+    orders = queue:new() :: queue:queue(partisan_ack_order:key()),
+    % When something was last sent again, or the stream opened; and the next pause between openings.
+    retried :: integer(),
+    pause = ?RETRY :: pos_integer(),
+    % When a message was last taken in or acknowledged.
+    used :: integer(),
+    % Senders whom the window has no room for, and messages whose stamp needs the receiver's life.
+    blocked = queue:new() :: queue:queue({gen_server:from(), request()})
+}).
+
+-opaque t() :: #out{}.
+-export_type([t/0, request/0]).
+
+-type result() :: {t(), partisan_labels:t()}.
+
+%% API.
+
+%% @doc A new stream. The answers to it come back on the lane that `ReplyTo' names.
+-spec open(path(), ReplyTo :: path(), partisan_ack_stream:id()) -> t().
+open({_, ChannelName, _} = Path, ReplyTo, Stream) ->
+    {ok, Channel} = partisan_channel:find(ChannelName),
+    Window = max(1, partisan_channel:queue_limit(Channel) div 2),
+    Now = now_ms(),
+    open_now(Now, #out{
+        path = Path,
+        stream = Stream,
+        reply_to = ReplyTo,
+        entries = partisan_ack_out:new(#{max_bytes => Window, skip => fun skip/1}),
+        retried = Now,
+        used = Now
+    }).
+
+-spec id(t()) -> partisan_ack_stream:id().
+id(#out{stream = Stream}) ->
+    Stream.
+
+%% @doc Takes a message into the window, or has its caller wait for that, or refuses it, as
+%% `on_busy' says. The caller is answered when the message is acknowledged, or, where it does not
+%% wait for that, when it is in the window.
+-spec send(gen_server:from(), request(), partisan_labels:t(), t()) -> result().
+send(From, Request, Labels, Out) ->
+    case is_waiting(Out, Request) of
+        true -> {busy(From, Request, Out), Labels};
+        false -> add(From, Request, Labels, Out)
+    end.
+
+%% @doc Transmits again what is outstanding, and lets in whom there is room for.
+-spec resume(partisan_labels:t(), t()) -> result().
+resume(Labels, #out{entries = Entries0} = Out) ->
+    Now = now_ms(),
+    {Entries, Actions} = partisan_ack_out:reconnected(Now, Entries0),
+    unblock(Labels, act(Actions, Out#out{entries = Entries, retried = Now})).
+
+%% @doc The peer is there: what has been waiting for it is opened at once.
+-spec reachable(t()) -> t().
+reachable(#out{state = opening, retried = At} = Out) ->
+    case now_ms() of
+        Now when At + ?RETRY =< Now -> open_now(Now, Out#out{pause = ?RETRY});
+        _ -> Out
+    end;
+reachable(Out) ->
+    Out.
+
+%% @doc The receiver knows the stream now, and said which life it is.
+-spec opened(partisan_peer:incarnation(), partisan_labels:t(), t()) -> result().
+opened(Life, Labels, #out{state = opening} = Out) ->
+    resume(Labels, Out#out{state = {open, Life}});
+opened(_Life, Labels, Out) ->
+    {Out, Labels}.
+
+%% @doc The receiver holds everything up to this number.
+-spec acknowledged(non_neg_integer(), partisan_labels:t(), t()) -> result().
+acknowledged(Holds, Labels, #out{entries = Entries0} = Out) ->
+    {Entries, Actions} = partisan_ack_out:acknowledged(Holds, now_ms(), Entries0),
+    Settled = settled(count(Entries0) - count(Entries), Out#out{entries = Entries}),
+    unblock(Labels, act(Actions, Settled)).
+
+%% @doc As `acknowledged/3', and what follows has been lost on the way.
+-spec missing(non_neg_integer(), partisan_labels:t(), t()) -> result().
+missing(Holds, Labels0, Out0) ->
+    {#out{retried = At} = Out, Labels} = acknowledged(Holds, Labels0, Out0),
+    case At + ?RETRY =< now_ms() of
+        true -> resume(Labels, Out);
+        % Not at each report: those of what is under way again are yet to come.
+        false -> {Out, Labels}
+    end.
+
+%% @doc The receiver cannot take this message: the stream goes on without it.
+-spec refused(
+    partisan_ack_out:sequence(), partisan_ack_out:refusal(), partisan_labels:t(), t()
+) -> result().
+refused(Number, Why, Labels, #out{entries = Entries0} = Out) ->
+    {Entries, Actions} = partisan_ack_out:refuse(Number, Why, Entries0),
+    resume(Labels, act(Actions, Out#out{entries = Entries})).
+
+%% @doc The receiver is another life, and this stream is over. Answers with those who still wait to
+%% be taken in.
+-spec restarted(t()) -> [{gen_server:from(), request()}].
+restarted(#out{entries = Entries, blocked = Blocked} = Out) ->
+    ok = close(act(partisan_ack_out:abandon(restarted, Entries), Out)),
+    queue:to_list(Blocked).
+
+%% @doc Tells those whose time is over, and transmits again where that is due.
+-spec tick(partisan_labels:t(), t()) -> result().
+tick(Labels, Out0) ->
+    Now = now_ms(),
+    Out = open_again(Now, expire_blocked(Now, Out0)),
+    {Entries, Actions} = partisan_ack_out:tick(Now, Out#out.entries),
+    unblock(Labels, act(Actions, Out#out{entries = Entries})).
+
+%% @doc Nobody waits for anything, nor has for a while. Of a stream that was never opened the
+%% receiver has got nothing either: that one may end at once.
+-spec is_over(t()) -> boolean().
+is_over(#out{state = Stage, used = Used, entries = Entries, blocked = Blocked}) ->
+    (Stage =:= opening orelse Used + ?IDLE =< now_ms()) andalso queue:is_empty(Blocked) andalso
+        partisan_ack_out:is_settled(Entries).
+
+%% @doc Nothing of it is under way any more.
+-spec close(t()) -> ok.
+close(#out{entries = Entries} = Out) ->
+    #out{} = settled(count(Entries), Out),
+    ok.
+
+%% @doc When `tick/2' has something to do next.
+-spec wake_at(t()) -> integer() | infinity.
+wake_at(#out{state = Stage, entries = Entries, blocked = Blocked} = Out) ->
+    lists:min([
+        case Stage of
+            opening -> Out#out.retried + Out#out.pause;
+            {open, _} -> idle_at(Out)
+        end,
+        partisan_ack_out:wake_at(Entries)
+        | [given_up_at(Request) || {_, Request} <- queue:to_list(Blocked)]
+    ]).
+
+%% Internals: taking messages in.
+
+%% Whoever came before goes first; and a stamp names the life it is for.
+is_waiting(#out{blocked = Blocked, state = Stage}, #{causal := Causal}) ->
+    not queue:is_empty(Blocked) orelse (Causal =/= none andalso Stage =:= opening).
+
+busy(From, #{on_busy := block} = Request, #out{blocked = Blocked} = Out) ->
+    Out#out{blocked = queue:in({From, Request}, Blocked)};
+busy(From, #{on_busy := drop, outcome := count}, #out{path = {_, ChannelName, _}} = Out) ->
+    ok = dropped(ChannelName, busy),
+    ok = gen_server:reply(From, ok),
+    Out;
+busy(From, _Told, Out) ->
+    ok = gen_server:reply(From, {error, busy}),
+    Out.
+
+add(From, #{bytes := Bytes, deadline := Deadline, order := Order} = Request, Labels0, Out) ->
+    {Content, Labels} = content(Request, Out, Labels0),
+    Owner = owner(From, Request),
+    Now = now_ms(),
+    case partisan_ack_out:add(Content, Bytes, Owner, Deadline, Now, Out#out.entries) of
+        {ok, Entries, Actions} ->
+            ok = partisan_ack_order:begins(Order),
+            ok = taken(From, Request),
+            Orders = queue:in(Order, Out#out.orders),
+            {act(Actions, Out#out{entries = Entries, orders = Orders, used = Now}), Labels};
+        full ->
+            % The stamp that was drawn must not count: the message waits with the former labels.
+            {busy(From, Request, Out), Labels0}
+    end.
+
+content(#{causal := none, destination := Destination, message := Message}, _Out, Labels) ->
+    {{plain, Destination, Message}, Labels};
+content(#{causal := {label, Label}} = Request, #out{state = {open, Life}}, Labels0) ->
+    #{path := {Node, _, _}, destination := Destination, message := Message} = Request,
+    {Stamp, Labels} = partisan_labels:stamp(Label, {Node, Life}, Labels0),
+    {{causal, Label, Stamp, Destination, Message}, Labels}.
+
+%% What takes the place of a message that is given up: the causal order counts on each one.
+skip({plain, _, _}) -> skip;
+skip({causal, Label, Stamp, _, _}) -> {message, {causal, Label, Stamp, undefined, skip}}.
+
+-spec owner(gen_server:from(), request()) -> owner().
+owner(From, #{outcome := reply}) -> {reply, From};
+owner(_From, #{outcome := {notify, _, _} = Notify}) -> Notify;
+owner(_From, #{outcome := count, path := {_, ChannelName, _}}) -> {count, ChannelName}.
+
+taken(_From, #{outcome := reply}) -> ok;
+taken(From, #{outcome := _}) -> gen_server:reply(From, ok).
+
+%% Lets in whom there is room for.
+unblock(Labels0, #out{blocked = Blocked} = Out0) ->
+    Alone = Out0#out{blocked = queue:new()},
+    case queue:out(Blocked) of
+        {empty, _} ->
+            {Out0, Labels0};
+        {{value, {From, Request}}, Rest} ->
+            case is_waiting(Alone, Request) of
+                true ->
+                    {Out0, Labels0};
+                false ->
+                    {#out{blocked = Refused} = Out, Labels} = add(From, Request, Labels0, Alone),
+                    Left = Out#out{blocked = queue:join(Refused, Rest)},
+                    case queue:is_empty(Refused) of
+                        true -> unblock(Labels, Left);
+                        false -> {Left, Labels}
+                    end
+            end
+    end.
+
+%% Internals: what is outstanding.
+
+open_now(Now, #out{path = Path, stream = Stream, reply_to = ReplyTo} = Out) ->
+    _ = transmit(Path, {open, Stream, ReplyTo}),
+    Out#out{retried = Now}.
+
+%% So many of the oldest entries are over: those that come after them may take another way.
+settled(0, Out) ->
+    Out;
+settled(Count, #out{orders = Orders0} = Out) ->
+    {{value, Order}, Orders} = queue:out(Orders0),
+    ok = partisan_ack_order:ends(Order),
+    settled(Count - 1, Out#out{orders = Orders, used = now_ms()}).
+
+count(Entries) ->
+    #{messages := Messages} = partisan_ack_out:outstanding(Entries),
+    Messages.
+
+act(Actions, Out) ->
+    lists:foldl(fun action/2, Out, Actions).
+
+action({transmit, _}, #out{state = opening} = Out) ->
+    Out;
+action({transmit, []}, Out) ->
+    Out;
+action({transmit, [{Number, Content} | Later]}, Out) ->
+    case transmit_data(Number, Content, Out) of
+        ok ->
+            action({transmit, Later}, Out);
+        {error, {too_large, _} = Why} ->
+            action({transmit, Later}, without(Number, Why, Out));
+        {error, _} ->
+            % No way to the peer: without this one it could take none of the others.
+            Out
+    end;
+action({settle, Owner, Outcome}, Out) ->
+    ok = settle(Owner, Outcome),
+    Out.
+
+transmit_data(Number, Content, #out{path = Path, stream = Stream, reply_to = ReplyTo}) ->
+    transmit(Path, {data, Stream, Number, Content, ReplyTo}).
+
+without(Number, Why, #out{entries = Entries0} = Out) ->
+    {Entries, Actions} = partisan_ack_out:refuse(Number, Why, Entries0),
+    % Without its stamp, which is what has grown too large: nothing can wait for it any more.
+    _ = transmit_data(Number, skip, Out),
+    act(Actions, Out#out{entries = Entries}).
+
+settle({reply, From}, Outcome) ->
+    gen_server:reply(From, Outcome);
+settle({notify, Pid, Tag}, Outcome) ->
+    Pid ! {partisan, {acknowledged, Tag, Outcome}},
+    ok;
+settle({count, _ChannelName}, ok) ->
+    ok;
+settle({count, ChannelName}, {error, _}) ->
+    dropped(ChannelName, unacknowledged).
+
+dropped(ChannelName, Reason) ->
+    {ok, Channel} = partisan_channel:find(ChannelName),
+    partisan_channel:dropped(Channel, Reason).
+
+%% Internals: time.
+
+open_again(Now, #out{state = opening, retried = At, pause = Pause} = Out) when At + Pause =< Now ->
+    open_now(Now, Out#out{pause = min(2 * Pause, ?RETRY_MAX)});
+open_again(_Now, Out) ->
+    Out.
+
+expire_blocked(Now, #out{blocked = Blocked} = Out) ->
+    {Late, Waiting} = lists:partition(
+        fun({_, Request}) -> given_up_at(Request) =< Now end, queue:to_list(Blocked)
+    ),
+    lists:foreach(fun({From, _}) -> gen_server:reply(From, {error, timeout}) end, Late),
+    Out#out{blocked = queue:from_list(Waiting)}.
+
+%% While it waits to be taken in.
+given_up_at(#{patience := Patience, deadline := Deadline}) ->
+    min(Patience, Deadline).
+
+%% One with messages is looked at when those are due.
+idle_at(#out{entries = Entries, used = Used}) ->
+    case count(Entries) of
+        0 -> Used + ?IDLE;
+        _ -> infinity
+    end.
