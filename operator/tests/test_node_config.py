@@ -13,6 +13,7 @@ from partisan_operator.children.node_config import render_config, restart_hash, 
 from partisan_operator.children.overlay import edges
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.overlay import Pattern, Static
+from partisan_operator.models.workload import Workload
 from partisan_operator.observe.graph import analyse
 from strategies import overlays, specs
 from world import cluster
@@ -214,3 +215,11 @@ def test_certificates_may_bear_another_name_which_restarts_the_nodes() -> None:
     named = cluster({"security": {"tls": {**secret, "serverName": "partisan.example.org"}}})
     assert 'server_name => <<"partisan.example.org">>' in render_config(named)
     assert restart_hash(named) != restart_hash(cluster({"security": {"tls": secret}}))
+
+
+@pytest.mark.parametrize("member", [{"adCounter": {"impressions": 9}}, {"custom": {"module": "m"}}])
+def test_leaving_out_what_an_older_definition_stored_starts_no_other_run(
+    member: dict[str, Any],
+) -> None:
+    stored = Workload.model_validate({**member, "synchronization": "Delta"})
+    assert run_id(Workload.model_validate(member)) == run_id(stored)

@@ -58,3 +58,11 @@ def test_all_variables() -> None:
 def test_a_value_that_cannot_be_used_is_named(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=f"PARTISAN_OPERATOR_{name}.*{value}"):
         read(**{name: value})
+
+
+def test_annotations_are_allowed_by_name_and_none_when_the_list_is_empty() -> None:
+    name = "PARTISAN_OPERATOR_ALLOWED_POD_ANNOTATIONS"
+    assert "prometheus.io/*" in Settings.from_environment({}).allowed_pod_annotations
+    allowed = Settings.from_environment({name: "a.io/*, b.io/c"}).allowed_pod_annotations
+    assert allowed == ("a.io/*", "b.io/c")
+    assert Settings.from_environment({name: ""}).allowed_pod_annotations == ()

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from scale_tests.chart.values import ChartError, check_values
+from scale_tests.harness.commands import ROOT
+from scale_tests.harness.operator import CHART
 
 VALUES = """
 # How many.
@@ -45,3 +48,10 @@ def test_values_that_the_schema_describes_pass() -> None:
 def test_what_differs_is_named(values: str, message: str) -> None:
     with pytest.raises(ChartError, match=message):
         check_values(values, SCHEMA)
+
+
+def test_the_chart_allows_the_annotations_that_the_definition_allows_without_it() -> None:
+    definition = (ROOT / "crds" / "partisanclusters.yaml").read_text()
+    values = yaml.safe_load((ROOT / CHART / "values.yaml").read_text())
+    listed = ",".join(f"'{entry}'" for entry in values["allowedPodAnnotations"])
+    assert f"[{listed}].exists(allowed," in definition
