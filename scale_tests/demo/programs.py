@@ -29,6 +29,10 @@ def provide(directory: Path = ROOT / "build" / "bin") -> Path:
             directory / name,
             f"env PYTHONPATH={source} {shlex.quote(sys.executable)} -m {module}",
         )
+    # For `kubectl partisan plan`; it says itself when the runtime is not compiled.
+    _write(
+        directory / "partisan_plan", shlex.quote(str(ROOT / "erlang_node/scripts/partisan_plan"))
+    )
     return directory
 
 
