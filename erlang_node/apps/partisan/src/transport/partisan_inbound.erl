@@ -323,7 +323,7 @@ finish_buffered(#inbound{socket = Socket} = Inbound) ->
 
 %% Internals: system messages ({@link sys}). The acceptor answers them once it has a connection.
 
--spec system(term(), {pid(), term()}, at()) -> ok.
+-spec system(term(), {pid(), term()}, at()) -> no_return().
 system(Request, From, {_, #inbound{listener = Listener}} = At) ->
     sys:handle_system_msg(Request, From, Listener, ?MODULE, [], At).
 
