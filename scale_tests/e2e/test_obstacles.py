@@ -6,6 +6,7 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.subject import Subject, manifest
 from scale_tests.harness.environment import Environment
 from scale_tests.harness.kube import Cluster, core
+from scale_tests.harness.progress import wait_for
 
 
 def degraded(subject: Subject, reason: str) -> str:
@@ -46,6 +47,28 @@ def test_a_namespace_whose_quota_is_used_up(new_subject: NewSubject, cluster: Cl
         recovered(subject)
     finally:
         cluster.delete(f"{quotas}/pods")
+
+
+def test_an_object_that_the_api_server_refuses(new_subject: NewSubject, cluster: Cluster) -> None:
+    subject = new_subject("refused")
+    quotas = core(subject.namespace, "resourcequotas")
+    quota = {"metadata": {"name": "sets"}, "spec": {"hard": {"count/statefulsets.apps": "0"}}}
+    cluster.create(quotas, quota)
+    try:
+        enforced = wait_for(
+            "the quota in force",
+            lambda: cluster.get(f"{quotas}/sets").get("status", {}).get("hard"),
+            bool,
+        )
+        assert enforced
+        subject.apply(manifest("refused", 2, workload=None))
+        message = degraded(subject, "ApplyFailed")
+        assert "apply StatefulSet refused" in message
+        assert "exceeded quota" in message
+    finally:
+        cluster.delete(f"{quotas}/sets")
+    recovered(subject)
+    assert {"ApplyFailed", "Recovered"} <= subject.events()
 
 
 def test_a_seed_that_never_starts(
