@@ -86,7 +86,7 @@ serve(Port, Timeout) ->
             plain;
         Config ->
             Options = partisan_credentials:options(partisan_credentials:current(Config)),
-            upgrade(fun() -> ssl:handshake(Port, Options ++ common_options(), Timeout) end)
+            upgrade(fun() -> upgrade(public, Port, Options ++ common_options(), Timeout) end)
     end.
 
 %% @doc A result of `ssl' with the reason in one word.
@@ -146,7 +146,9 @@ upgrade(client, Port, Options, Timeout) ->
     % The name is checked by verify/3, on both sides alike.
     ssl:connect(Port, [{server_name_indication, disable} | Options], Timeout);
 upgrade(server, Port, Options, Timeout) ->
-    ssl:handshake(Port, [{fail_if_no_peer_cert, true} | Options], Timeout).
+    ssl:handshake(Port, [{fail_if_no_peer_cert, true} | Options], Timeout);
+upgrade(public, Port, Options, Timeout) ->
+    ssl:handshake(Port, Options, Timeout).
 
 options(#{server_name := Name}) ->
     [{verify, verify_peer}, {verify_fun, {fun verify/3, Name}} | common_options()].
