@@ -57,7 +57,7 @@ made_up([A, B]) ->
     Before = processes_of(B),
     {Name, Life} = {name(A), call(A, partisan, incarnation, [])},
     Call = #{
-        reply_to => call(A, partisan, self, []), destination => sink, request => hello,
+        reply_to => call(A, partisan, self, []), destination => absent, request => hello,
         timeout => 1000, options => #{}
     },
     Bodies = [
