@@ -326,6 +326,13 @@ OVERLAYS: list[Row] = [
     (static(4, [0, 1], [1, 2], [2, 0]), "spec.overlay.static.edges"),
     (static(6, [0, 1], [1, 2], [0, 2], [3, 4], [4, 5], [3, 5]), "spec.overlay.static.edges"),
     (static(64, *([0, n] for n in range(1, 63)), [0, 1]), "spec.overlay.static.edges"),
+    (static(6, [0, 2], [2, 4], [4, 0], [1, 3], [3, 5], [5, 1]), "spec.overlay.static.edges"),
+    (static(6, [0, 4], [4, 5], [5, 0], [1, 2], [2, 3], [3, 1]), "spec.overlay.static.edges"),
+    (static(32, *([n, (n + 2) % 32] for n in range(32))), "spec.overlay.static.edges"),
+    (
+        static(8, [3, 0], [3, 1], [3, 6], [0, 1], [5, 2], [5, 4], [5, 7]),
+        "spec.overlay.static.edges",
+    ),
 ]
 
 NUMBERS: list[Row] = [
@@ -749,6 +756,10 @@ UNUSUAL: list[Spec] = [
     {"replicas": 1024, **overlay("FullMesh", "fullMesh", allowLarge=True)},
     static(64, *([low, high] for high in range(64) for low in range(high))),
     static(1024, *([n - 1, n] for n in range(1, 1024))),
+    static(64, *([min(n, 5), max(n, 5)] for n in range(64) if n != 5)),
+    static(64, *([n, 62 - n] for n in range(31)), *([62 - n, n + 1] for n in range(31)), [31, 63]),
+    static(64, *([low, high] for low in range(0, 64, 2) for high in range(1, 64, 2))),
+    static(6, [0, 3], [3, 1], [1, 5], [5, 2], [2, 4]),
     static(3, [2, 0], [1, 0]),
     static(4, [0, 1], [1, 3], [3, 2]),
     {"replicas": 1024, **overlay("Static", "static", pattern="Ring")},

@@ -235,9 +235,9 @@ class Static(Resource):
     root is ordinal 0. The links follow when the cluster is scaled."""
 
     edges: Annotated[tuple[Edge, ...], Field(min_length=1, max_length=MAX_EDGES)] | None = None
-    """The links as pairs of ordinals, such as [[0, 1], [1, 2]]. They connect all nodes. Up to 64
-    replicas every ordinal but 0 needs a link to a lower one, or every ordinal but the last a link
-    to a higher one."""
+    """The links as pairs of ordinals, such as [[0, 1], [1, 2]]. They connect all nodes: edges that
+    leave some apart are refused at once where that is plain, up to 64 replicas, and otherwise by
+    the operator (Degraded, InvalidSpec)."""
 
 
 def _only_with(member: str, kind: OverlayKind) -> Rule:

@@ -10,7 +10,7 @@ from partisan_operator.models.affinity import Affinity, SpreadConstraints
 from partisan_operator.models.base import Resource, Rule, keyed_by, rules
 from partisan_operator.models.metrics import Metrics
 from partisan_operator.models.names import ImageReference, OptionalObjectName
-from partisan_operator.models.overlay import Overlay
+from partisan_operator.models.overlay import MAX_EDGES, Overlay
 from partisan_operator.models.pods import Pods
 from partisan_operator.models.quantities import Heartbeat
 from partisan_operator.models.scheduling import (
@@ -70,27 +70,57 @@ UNLIMITED_QUEUES = 512 * 2**20
 """Bytes that a node without a limit of memory may queue for one neighbour."""
 
 CHECKED_ORDINALS = 64
-"""Up to as many replicas the API server checks that edges connect them: what a rule may cost allows
-no more, and neither a search. The operator searches, whatever their number."""
+"""Up to as many replicas the API server looks for nodes that no edges connect. What a rule may cost
+allows no complete search: what is found is never connected, what is not found may yet be in pieces,
+which the operator finds, whatever their number."""
+
+_MOST_SEARCHED = 192
+"""Up to as many edges they are followed as well: with more the search costs too much."""
+
+_EDGES = "self.overlay.static.edges"
 
 
-def _linked(ordinals: range, order: str) -> str:
+def _unless_checked(most_edges: int) -> str:
+    """Return the CEL expression for edges that are not to be judged here."""
     return (
-        f"{list(ordinals)}.all(n, n >= self.replicas{'' if order == '<' else ' - 1'}"
-        f" || self.overlay.static.edges.exists(e, (e[0] == n && e[1] {order} n)"
-        f" || (e[1] == n && e[0] {order} n)))"
+        f"self.replicas > {CHECKED_ORDINALS} || !has(self.overlay.static) || !has({_EDGES})"
+        f" || {_EDGES}.size() > {most_edges}"
+        f" || !{_EDGES}.all(e, e.all(end, end < {CHECKED_ORDINALS}))"
     )
 
 
-_CONNECTED = Rule(
-    f"self.replicas > {CHECKED_ORDINALS} || !has(self.overlay.static)"
-    " || !has(self.overlay.static.edges)"
-    f" || {_linked(range(1, CHECKED_ORDINALS), '<')}"
-    f" || {_linked(range(CHECKED_ORDINALS - 1), '>')}",
-    "overlay.static.edges must connect all nodes, every ordinal but 0 by an edge to a lower one, or"
-    " every ordinal but the last by an edge to a higher one: add edges, number nodes so, or lower"
-    " replicas",
-    ".overlay.static.edges",
+def _edges_reach(found: str) -> str:
+    """Return the CEL expression for which ordinals have an edge with that property."""
+    return f"{list(range(CHECKED_ORDINALS))}.map(n, {_EDGES}.exists(e, n in e && ({found})))"
+
+
+def _connected(rule: str, most_edges: int) -> Rule:
+    return Rule(
+        f"{_unless_checked(most_edges)} || ({rule})",
+        "overlay.static.edges must connect all nodes, and some ordinals below replicas cannot be"
+        " reached from the others: add edges between them or lower replicas",
+        ".overlay.static.edges",
+    )
+
+
+_CONNECTED = (
+    _connected(
+        # Each ordinal has an edge, and edges lead from those below it to the others.
+        f"{list(range(CHECKED_ORDINALS))}.all(n, n >= self.replicas"
+        f" || ({_EDGES}.exists(e, n in e)"
+        f" && (n == 0 || {_EDGES}.exists(e, (e[0] < n) != (e[1] < n)))))"
+        # Edges lead from even ordinals to odd ones, and so on.
+        f" && [2, 3, 5, 7].all(m, {_EDGES}.exists(e, e[0] % m != e[1] % m))",
+        MAX_EDGES,
+    ),
+    _connected(
+        # What two edges reach from ordinal 0 is everything, or edges lead on from there.
+        f"[{_edges_reach('0 in e')}].all(near,"
+        f" [{_edges_reach('near[e[0]] || near[e[1]]')}].all(reached,"
+        f" {list(range(CHECKED_ORDINALS))}.all(n, n >= self.replicas || reached[n])"
+        f" || {_EDGES}.exists(e, reached[e[0]] != reached[e[1]])))",
+        _MOST_SEARCHED,
+    ),
 )
 
 _COST = (
@@ -157,7 +187,7 @@ class PartisanClusterSpec(Resource):
                 " ordinal or lower replicas",
                 ".overlay.static.edges",
             ),
-            _CONNECTED,
+            *_CONNECTED,
             *_COST,
             Rule(
                 "(has(self.security) && has(self.security.tls))"
