@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from fake_api import FakeApi
+from partisan_operator import metrics
 from partisan_operator.announcements import Announcement
 from partisan_operator.events import announce
 from partisan_operator.kube import Kube, KubeError, Query
@@ -107,6 +108,17 @@ async def test_which_kinds_of_a_group_can_be_watched(api: FakeApi, kube: Kube) -
     api.put("/apis/partisan.dev/v1alpha1", {"metadata": {}, "resources": resources})
     assert await kube.served("partisan.dev", "v1alpha1") == {"partisanclusters"}
     assert await kube.served("partisan.dev", "v2") == frozenset()
+
+
+async def test_what_is_served_is_counted_as_a_read(api: FakeApi, kube: Kube) -> None:
+    labels = {"verb": "get", "kind": "APIResourceList", "code": "404"}
+
+    def counted() -> float:
+        return metrics.registry.get_sample_value("partisan_operator_api_calls_total", labels) or 0.0
+
+    before = counted()
+    await kube.served("partisan.dev", "v2")
+    assert counted() == before + 1
 
 
 @pytest.mark.parametrize("name", ["../../other/configmaps/a", "..", ".", "a/status", "a%2fb"])

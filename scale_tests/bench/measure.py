@@ -140,12 +140,15 @@ def _stateful_set_ready(cluster: Cluster) -> int:
 
 
 def _calls(cluster: Cluster) -> dict[str, float]:
-    """The operator's requests for its clusters so far, by verb; those for its Lease left out."""
+    """The operator's requests for its clusters so far, by verb.
+
+    Those for its Lease and for what is served are left out: they are made without any cluster.
+    """
     calls: dict[str, float] = {}
     for family in text_string_to_metric_families(operator.metrics(cluster)):
         for sample in family.samples:
             mine = sample.name == "partisan_operator_api_calls_total"
-            if mine and sample.labels["kind"] != "Lease":
+            if mine and sample.labels["kind"] not in ("Lease", "APIResourceList"):
                 verb = sample.labels["verb"]
                 calls[verb] = calls.get(verb, 0.0) + sample.value
     return calls

@@ -179,7 +179,7 @@ def _calls(cluster: Cluster, *, reads: bool) -> float:
         sample.value
         for sample in samples
         if sample.name.endswith("_total")
-        # The election's own requests say nothing of what clusters cost.
-        and sample.labels["kind"] != "Lease"
+        # The election's requests, and those for what is served, are made without any cluster too.
+        and sample.labels["kind"] not in ("Lease", "APIResourceList")
         and (sample.labels["verb"] in ("get", "list", "find")) == reads
     )

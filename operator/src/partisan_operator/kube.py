@@ -141,7 +141,7 @@ class Kube:
         """Return the plural names of the kinds that can be watched, of one group and version."""
         path = f"/apis/{_segment(group)}/{_segment(version)}"
         try:
-            answer = await self._request("discover", "APIResourceList", "GET", path)
+            answer = await self._request("get", "APIResourceList", "GET", path)
         except KubeError as error:
             if error.code == 404:
                 return frozenset()
