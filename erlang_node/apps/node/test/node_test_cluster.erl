@@ -35,7 +35,7 @@ new(Count, Options) ->
     {Overlaid, Overrides} = pod_options(Options, Dir),
     Cluster = maps:merge(Overlaid, #{
         directory => Dir,
-        net => {rand:uniform(200), rand:uniform(250)},
+        net => partisan_test_cluster:net(),
         count => Count,
         token => binary:encode_hex(crypto:strong_rand_bytes(32)),
         overrides => Overrides,

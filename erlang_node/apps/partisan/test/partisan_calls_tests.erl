@@ -93,7 +93,7 @@ proxies() ->
 %% Helpers.
 
 form() ->
-    Net = {rand:uniform(250), rand:uniform(250)},
+    Net = partisan_test_cluster:net(),
     Start = fun(I, Flags) ->
         Configuration = partisan_test_cluster:configuration(Net, I, #{}),
         partisan_test_cluster:start_node(Net, Configuration, Flags)

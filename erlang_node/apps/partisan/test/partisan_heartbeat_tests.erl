@@ -8,7 +8,7 @@
 %% On the nodes.
 -export([fall_behind/1, catch_up/0, connection/1]).
 
--define(HEARTBEAT, 2000).
+-define(HEARTBEAT, 4000).
 -define(MAILBOX, 100).
 
 behind_test_() ->

@@ -127,7 +127,7 @@ lane_test_() ->
                 ]
             ] ++ [
                 {"connections answer system messages",
-                    fun() -> ok = call(A, ?MODULE, system_messages, []) end}
+                    {timeout, 60, fun() -> ok = call(A, ?MODULE, system_messages, []) end}}
             ]
         end}.
 
@@ -156,15 +156,21 @@ wait_idly(To, Mark) ->
 
 starve(To, Mark) ->
     _ = lane(To, narrow),
-    Flood = [spawn_link(fun() -> flood(To) end) || _ <- lists:seq(1, 8)],
+    Flood = [spawn_monitor(fun() -> flood(To) end) || _ <- lists:seq(1, 8)],
     Message = {Mark, rand:bytes(?LIMIT * 9 div 10)},
     ok = forward(To, Message, narrow),
-    [begin unlink(Pid), exit(Pid, kill) end || Pid <- Flood],
+    % Not killed, which may leave a charge that the next one would wait for.
+    [Pid ! stop || {Pid, _} <- Flood],
+    [receive {'DOWN', Monitor, _, _, normal} -> ok end || {_, Monitor} <- Flood],
     Message.
 
 flood(To) ->
-    ok = forward(To, {flood, rand:bytes(8192)}, narrow),
-    flood(To).
+    receive
+        stop -> ok
+    after 0 ->
+        ok = forward(To, {flood, rand:bytes(8192)}, narrow),
+        flood(To)
+    end.
 
 give_up(To, Mark) ->
     #{queue := Queue} = lane(To, narrow),

@@ -20,7 +20,8 @@
     channels => ?CHANNELS,
     lane_queue_bytes => 1 bsl 20,
     mailbox_messages => ?MAILBOX,
-    heartbeat_interval => 500
+    % Nobody is to be taken for dead who is only slow.
+    heartbeat_interval => 60000
 }).
 
 pair_test_() ->

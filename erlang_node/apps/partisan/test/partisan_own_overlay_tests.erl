@@ -26,7 +26,7 @@ examples(#{self := #{host := Ip}} = Node, [#{self := Seed} | _] = Others) ->
 
 %% Two nodes that run, and one that has only been booted; the module is on all of them.
 start() ->
-    Net = {rand:uniform(250), rand:uniform(250)},
+    Net = partisan_test_cluster:net(),
     Configurations = [
         partisan_test_cluster:configuration(Net, I, #{
             name => <<"ads-", (integer_to_binary(I - 1))/binary>>,

@@ -22,7 +22,7 @@ examples(#{self := #{host := Ip}} = Node, [#{self := Seed} | _] = Others) ->
 
 %% Two nodes that run, and one that has only been booted.
 start() ->
-    Net = {rand:uniform(250), rand:uniform(250)},
+    Net = partisan_test_cluster:net(),
     Channels = [
         #{name => default},
         #{name => bulk, parallelism => 4},

@@ -3,20 +3,30 @@
 -module(partisan_test_cluster).
 
 -export([start/2, start_node/2, start_node/3, start_bare/2, configuration/3, stop/1, call/4]).
--export([name/1, peer/1]).
+-export([net/0, name/1, peer/1, change/2]).
 -export([send_in_background/5, senders/1]).
 -export([kill/1, freeze/1, thaw/1, await/1, await/2, token/0]).
 %% On the nodes.
--export([boot/1, close_connections/0, spawn_sender/4, count_senders/0]).
+-export([boot/1, store/1, close_connections/0, spawn_sender/4, count_senders/0]).
 
 -define(PORT, 7946).
+%% Of a call, which may await something itself.
+-define(TIMEOUT, 90000).
 
 token() -> <<"0123456789abcdef0123456789abcdef">>.
 
 %% Count nodes, all of them booted at once; Overrides of the configuration are common to them.
 start(Count, Overrides) ->
-    Net = {rand:uniform(250), rand:uniform(250)},
+    Net = net(),
     parallel(fun(I) -> start_node(Net, configuration(Net, I, Overrides)) end, lists:seq(1, Count)).
+
+%% Part of loopback addresses that are the caller's while it runs: other suites may run beside its.
+net() ->
+    {A, B} = Net = {rand:uniform(250), rand:uniform(250)},
+    case gen_tcp:listen(?PORT, [{ip, {127, A, B, 254}}]) of
+        {ok, _UntilItEnds} -> Net;
+        {error, eaddrinuse} -> net()
+    end.
 
 %% The first node is the seed, unless the overrides say otherwise.
 configuration(Net, Index, Overrides) ->
@@ -63,12 +73,20 @@ boot(Configuration) ->
     {ok, _} = application:ensure_all_started(partisan),
     ok.
 
+%% Changes the configuration of a node that runs, which what has been started before may not notice.
+change(Node, Changes) ->
+    call(Node, ?MODULE, store, [Changes]).
+
+store(Changes) ->
+    {ok, Configuration} = partisan_config:changed(#{}),
+    partisan_config:store(maps:merge(Configuration, Changes)).
+
 stop(Nodes) ->
     parallel(fun(#{peer := Peer}) -> try peer:stop(Peer) catch _:_ -> ok end end, Nodes),
     ok.
 
 call(#{peer := Peer}, Module, Function, Arguments) ->
-    peer:call(Peer, Module, Function, Arguments, 30000).
+    peer:call(Peer, Module, Function, Arguments, ?TIMEOUT).
 
 name(#{self := #{name := Name}}) -> Name.
 
@@ -134,7 +152,7 @@ count_senders() ->
     ]).
 
 await(Condition) ->
-    await(Condition, 20000).
+    await(Condition, 60000).
 
 await(Condition, Timeout) when Timeout > 0 ->
     case Condition() of

@@ -53,7 +53,7 @@ ask(Name, Question) ->
     Ref = make_ref(),
     Name ! {ask, self(), Ref, Question},
     receive {Ref, Answer} -> Answer
-    after 25000 -> error({unanswered, Question, process_info(whereis(Name), message_queue_len)})
+    after 60000 -> error({unanswered, Question, process_info(whereis(Name), message_queue_len)})
     end.
 
 %% What has come, newest first, how many, and who waits for how many.

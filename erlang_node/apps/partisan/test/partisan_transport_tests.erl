@@ -54,7 +54,11 @@ exchanges([A, B]) ->
 
 pair(Overrides) ->
     [A, B] = Nodes = partisan_test_cluster:start(2, Overrides#{
-        channels => ?CHANNELS, lane_queue_bytes => ?LANE_BYTES, mailbox_messages => 100
+        channels => ?CHANNELS,
+        lane_queue_bytes => ?LANE_BYTES,
+        mailbox_messages => 100,
+        % A node that is frozen for long is none that has died.
+        heartbeat_interval => 60000
     }),
     ok = await(fun() ->
         call(A, partisan, neighbours, []) =:= [name(B)] andalso
