@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import os
 import time
@@ -22,7 +23,7 @@ from scale_tests.images.tools import ImageError, buildah, run
 MAX_STORED = 100
 """How many images, steps of earlier builds included, buildah keeps; beyond, the steps go."""
 
-IGNORED = frozenset({"_build", "__pycache__", "tests", "test"})
+IGNORED = ("_build", "__pycache__", "tests", "test", "*.egg-info")
 """Directories that do not end up in an image, or change with every build."""
 
 
@@ -121,9 +122,13 @@ def _files(source: Path) -> list[Path]:
         return [source]
     found = []
     for directory, subdirectories, names in os.walk(source):
-        subdirectories[:] = sorted(set(subdirectories) - IGNORED)
+        subdirectories[:] = sorted(name for name in subdirectories if not _is_ignored(name))
         found += [Path(directory, name) for name in sorted(names)]
     return found
+
+
+def _is_ignored(name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in IGNORED)
 
 
 def _size(path: Path) -> str:

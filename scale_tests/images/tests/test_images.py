@@ -41,8 +41,9 @@ def test_the_digest_changes_with_a_source_and_with_its_name(image: Image, tmp_pa
 
 def test_the_digest_ignores_what_is_not_copied(image: Image, tmp_path: Path) -> None:
     before = build.inputs_digest(image, tmp_path)
-    (tmp_path / "erlang_node" / "_build").mkdir()
-    (tmp_path / "erlang_node" / "_build" / "node.beam").write_bytes(b"FOR1")
+    for directory in ("_build", "node.egg-info"):
+        (tmp_path / "erlang_node" / directory).mkdir()
+        (tmp_path / "erlang_node" / directory / "node.beam").write_bytes(b"FOR1")
     assert build.inputs_digest(image, tmp_path) == before
 
 
