@@ -32,6 +32,9 @@ app.kubernetes.io/component: operator
 {{- end }}
 
 {{- define "partisan-operator.labels" -}}
+{{- if not (hasKey .Values "commonLabels") }}
+{{- fail "the values are those of an earlier version of this chart: upgrade with --reset-then-reuse-values, not with --reuse-values" }}
+{{- end }}
 {{- $own := include "partisan-operator.selectorLabels" . | fromYaml }}
 {{- $_ := set $own "app.kubernetes.io/version" .Chart.AppVersion }}
 {{- $_ := set $own "app.kubernetes.io/managed-by" .Release.Service }}

@@ -18,8 +18,12 @@ _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _QUALIFIED = f"({_SUBDOMAIN}/)?{_NAME}"
 _TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
 _PATH = r"[a-z0-9]+([._-]+[a-z0-9]+)*"
-# With a dot, a port, or localhost: other names before a slash are part of the path.
-_HOST = r"([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:[0-9]{1,5})?|[A-Za-z0-9-]+:[0-9]{1,5}|localhost)"
+# With a dot, a port, localhost, or an address in brackets: other names before a slash are part of
+# the path.
+_HOST = (
+    r"([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:[0-9]{1,5})?|[A-Za-z0-9-]+:[0-9]{1,5}|localhost"
+    r"|\[[0-9A-Fa-f:]{2,39}\](:[0-9]{1,5})?)"
+)
 _DIGEST = "(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})"
 
 

@@ -104,11 +104,14 @@ Labels = Annotated[
 """Labels beside the operator's."""
 
 ALLOWED_ANNOTATIONS = (
+    "checksum/*",
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
+    "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes",
     "example.com/*",
     "example.org/*",
     "karpenter.sh/do-not-disrupt",
     "kubectl.kubernetes.io/default-container",
+    "kubectl.kubernetes.io/default-logs-container",
     "kubectl.kubernetes.io/restartedAt",
     "prometheus.io/*",
 )

@@ -79,7 +79,8 @@ Heartbeat = Annotated[str, _between("1s", "1m", such_as="5s or 20s")]
 Lifetime = Annotated[str, _between("10m", "87600h", such_as="90m, 24h or 2160h")]
 """How long a certificate lasts, as a Go-style duration: hours are its longest unit."""
 
-_QUANTITY_PATTERN = r"^[0-9]{1,15}(\.[0-9]{1,9})?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
+_SIZE_PATTERN = r"^[0-9]{1,15}(\.[0-9]{1,9})?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
+_QUANTITY_PATTERN = _SIZE_PATTERN.replace("|Ti)", "|Ti|[eE][0-9])")
 _DECIMAL_POWERS = {"n": -3, "u": -2, "m": -1, "k": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 _BINARY_POWERS = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 _FACTORS = {
@@ -95,8 +96,9 @@ this."""
 
 
 def is_bytes(text: str) -> str:
-    """Return the CEL expression for a text being a number of bytes: not of thousandths."""
-    return f"{text}.matches(r'^([0-9]+|[0-9]+([.][0-9]{{1,3}})?(k|M|G|T|Ki|Mi|Gi|Ti))$')"
+    """Return the CEL expression for a text being a number of bytes: not of single thousandths."""
+    whole_bytes, scaled = "[0-9]+(000m|[eE][0-9])?", "[0-9]+([.][0-9]{1,3})?(k|M|G|T|Ki|Mi|Gi|Ti)"
+    return f"{text}.matches(r'^({whole_bytes}|{scaled})$')"
 
 
 _INT_OR_STRING: dict[str, Any] = {
@@ -137,7 +139,7 @@ ByteSize = Annotated[
     int | str,
     WithJsonSchema(
         _INT_OR_STRING
-        | {"maxLength": 32, "pattern": _QUANTITY_PATTERN}
+        | {"maxLength": 32, "pattern": _SIZE_PATTERN}
         | rules(
             Rule(
                 rule=f"{is_bytes('string(self)')}"
