@@ -48,6 +48,24 @@ what_is_not_found_is_copied_test_() ->
         ]
     ].
 
+%% A faulty member's: what is nested in place of a node's name must not be followed.
+nested_processes_cost_no_memory_test_() ->
+    {timeout, 60, fun nested_processes_cost_no_memory/0}.
+
+nested_processes_cost_no_memory() ->
+    Nested = binary:copy(<<88>>, 2 bsl 20),
+    Limit = #{size => 2 bsl 20, kill => true, error_logger => false},
+    {_, Monitor} = spawn_opt(
+        fun() ->
+            error = partisan_external:elements(<<131, 104, 1, Nested/binary>>),
+            error = partisan_external:new_atoms(<<131, Nested/binary>>, 1)
+        end,
+        [monitor, {max_heap_size, Limit}]
+    ),
+    receive
+        {'DOWN', Monitor, process, _, Reason} -> ?assertEqual(normal, Reason)
+    end.
+
 a_small_term_is_its_external_format_test() ->
     Term = {sink, [hello, <<"world">>]},
     ?assertEqual(term_to_binary(Term), iolist_to_binary(partisan_term:encode(Term))).

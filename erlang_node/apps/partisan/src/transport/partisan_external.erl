@@ -85,13 +85,17 @@ walk(<<113, R/binary>>, N, A) -> walk(R, N + 2, A);
 walk(<<112, _:32, _, _:128, _:32, Bound:32, R/binary>>, N, A) -> walk(R, N + 3 + Bound, A);
 walk(_, _, _) -> error.
 
-%% An atom, and as many bytes.
-node(Size, Bytes, Left, Atoms0) ->
+%% An atom, and as many bytes. Anything else in its place could be nested as deep as it is long.
+node(Size, <<Tag, _/binary>> = Bytes, Left, Atoms0) when
+    Tag =:= 119; Tag =:= 118; Tag =:= 115; Tag =:= 100
+->
     case walk(Bytes, 1, Atoms0) of
         {<<_:Size/binary, Rest/binary>>, Atoms} -> walk(Rest, Left - 1, Atoms);
         many -> many;
         _ -> error
-    end.
+    end;
+node(_Size, _Bytes, _Left, _Atoms) ->
+    error.
 
 atom(_Encoding, _Name, Rest, Left, ignored) ->
     walk(Rest, Left - 1, ignored);
