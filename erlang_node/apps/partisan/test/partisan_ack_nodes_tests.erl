@@ -17,6 +17,7 @@ pair_test_() ->
          || {Title, Test} <- [
                 {"messages of about message_bytes arrive or are refused", fun about_the_limit/1},
                 {"acknowledged messages are not overtaken by others", fun overtaken/1},
+                {"a runtime that has restarted opens other streams", fun runtime_restarted/1},
                 % It makes the node undecodable for good.
                 {"a message that cannot be decoded is refused", fun undecodable/1}
             ]
@@ -65,6 +66,18 @@ overtaken([A, B]) ->
         ])
      || Round <- lists:seq(1, Rounds)
     ].
+
+%% Within one incarnation: the receiver remembers the streams of before.
+runtime_restarted([A, B]) ->
+    Before = [ok = forward(A, B, N, #{ack => true}) || N <- lists:seq(1, 5)],
+    ?assertEqual(lists:seq(1, 5), take(B, length(Before))),
+    true = call(A, erlang, exit, [call(A, erlang, whereis, [partisan_acks]), kill]),
+    Answer = fun() ->
+        try forward(A, B, after_restart, #{ack => true, timeout => 1000}) catch _:_ -> none end
+    end,
+    ok = await(fun() -> Answer() =:= ok end),
+    % At least the one that was acknowledged.
+    ?assertEqual([after_restart], take(B, 1)).
 
 undecodable([A, B]) ->
     ok = call(B, ?MODULE, fill_atoms, []),

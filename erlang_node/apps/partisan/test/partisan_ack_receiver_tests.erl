@@ -11,6 +11,7 @@
 streams_test_() ->
     {foreach, fun setup/0, fun cleanup/1, [
         {"a stream that its sender has forgotten is forgotten", fun superseded/0},
+        {"what is late does not open it again", fun late/0},
         {"streams of senders that have gone are forgotten", fun gone/0},
         {"but those of senders of the first version, which never forget", fun first_version/0}
     ]}.
@@ -18,6 +19,11 @@ streams_test_() ->
 superseded() ->
     R = lists:foldl(fun(N, R0) -> opened(id(<<"a">>, N), <<"a">>, R0) end, new(), lists:seq(1, 50)),
     ?assertEqual([50], [N || N <- lists:seq(1, 50), knows(id(<<"a">>, N), R)]).
+
+%% Its messages, late as well, would be delivered again.
+late() ->
+    R = lists:foldl(fun(N, R0) -> opened(id(<<"a">>, N), <<"a">>, R0) end, new(), [1, 2, 1]),
+    ?assertEqual([2], [N || N <- [1, 2], knows(id(<<"a">>, N), R)]).
 
 gone() ->
     R = lists:foldl(

@@ -6,7 +6,7 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
 
 %% On the nodes.
--export([stray/1]).
+-export([stray/1, behind/2]).
 
 -define(PROCESSES, [
     partisan_listener, partisan_manager, partisan_acks, partisan_remote, partisan_pubsub
@@ -56,6 +56,7 @@ from_elsewhere([A, B]) ->
 made_up([A, B]) ->
     Before = processes_of(B),
     {Name, Life} = {name(A), call(A, partisan, incarnation, [])},
+    ok = held_back(A, B, {Name, Life, 2}),
     Call = #{
         reply_to => call(A, partisan, self, []), destination => absent, request => hello,
         timeout => 1000, options => #{}
@@ -87,6 +88,32 @@ made_up([A, B]) ->
     works(A, B),
     ?assertEqual([], call(B, partisan_pubsub, subscribers, [none])),
     ?assertEqual(Before, processes_of(B)).
+
+%% What waits for a process that is behind is taken much later than it has arrived.
+held_back(A, B, {Name, _, _} = Stream) ->
+    Mailbox = call(B, partisan_config, get, [mailbox_messages]),
+    Behind = call(B, ?MODULE, behind, [behind, 2 * Mailbox]),
+    % None of a stream that there is.
+    Path = {Name, default, 1},
+    [
+        ok = call(A, partisan, transmit, [name(B), partisan_acks, Message, #{ack => false}])
+     || Message <- [
+            {open, Stream, Path},
+            {data, Stream, 1, {message, {causal, label, stamp, behind, x}}, Path},
+            {data, Stream, 1, {message, {causal, label, {#{x => 1}, #{}}, behind, x}}, Path}
+        ]
+    ],
+    works(A, B),
+    true = call(B, erlang, exit, [Behind, kill]),
+    ok = await(fun() -> call(B, erlang, whereis, [behind]) =:= undefined end),
+    % A period of looking whether it has caught up, and more.
+    timer:sleep(100).
+
+behind(Name, Messages) ->
+    Pid = spawn(fun() -> receive never -> ok end end),
+    true = register(Name, Pid),
+    lists:foreach(fun(N) -> Pid ! N end, lists:seq(1, Messages)),
+    Pid.
 
 stray(Process) ->
     Pid = whereis(Process),

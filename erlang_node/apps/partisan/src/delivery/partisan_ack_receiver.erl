@@ -56,13 +56,19 @@ new(Self) ->
 
 %% @doc A sender opens a stream, perhaps once more. The streams of its former incarnations end, and
 %% those that have been idle; and the one that it takes the place of, whose sender has forgotten it.
+%% What is late and opens that one again would have its messages delivered again.
 -spec opened(stream(), ReplyTo :: path(), partisan_labels:t(), t()) -> result().
 opened({Sender, Life, _} = Stream, ReplyTo, Labels0, #receiver{self = {_, Own}} = R0) ->
     {R1, Labels1} = former(Sender, Life, Labels0, R0),
-    {#receiver{in = Ins} = R, Labels} = finish(obsolete(Stream, ReplyTo, R1), Labels1, R1),
-    In = maps:get(Stream, Ins, #in{reply_to = ReplyTo, used = now_ms()}),
-    _ = transmit(ReplyTo, {opened, Stream, Own}),
-    {R#receiver{in = Ins#{Stream => In}}, Labels}.
+    case is_replaced(Stream, ReplyTo, R1) of
+        true ->
+            {R1, Labels1};
+        false ->
+            {#receiver{in = Ins} = R, Labels} = finish(obsolete(Stream, ReplyTo, R1), Labels1, R1),
+            In = maps:get(Stream, Ins, #in{reply_to = ReplyTo, used = now_ms()}),
+            _ = transmit(ReplyTo, {opened, Stream, Own}),
+            {R#receiver{in = Ins#{Stream => In}}, Labels}
+    end.
 
 %% @doc Ends the streams of all incarnations of a node before this one: what they hold is delivered,
 %% before anything of the next incarnation, and nothing waits for what they have sent any more.
@@ -166,6 +172,17 @@ take(Arrival, _Number, Stream, #in{held = Held, held_count = Count} = In, Labels
     #receiver{in = Ins} = R,
     Taken = In#in{held = queue:in(Arrival, Held), held_count = Count + 1, used = now_ms()},
     drain(Stream, Labels, R#receiver{in = Ins#{Stream := Taken}}).
+
+%% Its sender has opened another one on the same path since.
+is_replaced({Sender, Life, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
+    Number = partisan_ack_stream:number(Stream),
+    lists:any(
+        fun({{Name, L, _} = S, #in{reply_to = Path}}) ->
+            Name =:= Sender andalso L =:= Life andalso Path =:= ReplyTo andalso
+                partisan_ack_stream:number(S) > Number
+        end,
+        maps:to_list(Ins)
+    ).
 
 %% An older stream of the same sender on the same path; and those that their senders have forgotten,
 %% which senders of the first version do not do.

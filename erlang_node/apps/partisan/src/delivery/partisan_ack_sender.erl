@@ -23,7 +23,6 @@
 
 -record(sender, {
     self :: partisan_causal:life(),
-    opened = 0 :: non_neg_integer(),
     out = #{} :: #{path() => partisan_ack_outgoing:t()},
     paths = #{} :: #{stream() => path()}
 }).
@@ -150,12 +149,13 @@ tick_path(Path, {S0, Labels0}) ->
 with_stream(Path, #sender{out = Outs} = S) when is_map_key(Path, Outs) ->
     S;
 with_stream({_, ChannelName, Lane} = Path, #sender{self = {Name, Incarnation}} = S) ->
-    #sender{opened = Opened, out = Outs, paths = Paths} = S,
-    Stream = partisan_ack_stream:id(Name, Incarnation, Opened + 1),
+    #sender{out = Outs, paths = Paths} = S,
+    % Of a previous process of this incarnation the receiver may still know streams: a number that
+    % had been used would have it take new messages for duplicates.
+    Number = erlang:unique_integer([monotonic, positive]),
+    Stream = partisan_ack_stream:id(Name, Incarnation, Number),
     Out = partisan_ack_outgoing:open(Path, {Name, ChannelName, Lane}, Stream),
-    S#sender{
-        opened = Opened + 1, out = Outs#{Path => Out}, paths = Paths#{Stream => Path}
-    }.
+    S#sender{out = Outs#{Path => Out}, paths = Paths#{Stream => Path}}.
 
 without(Path, #sender{out = Outs, paths = Paths} = S) ->
     {Out, Others} = maps:take(Path, Outs),

@@ -194,7 +194,7 @@ is_of(_Origin, _Message, _State) ->
 is_arrival(skip) -> true;
 is_arrival(undecodable) -> true;
 is_arrival({message, {plain, _, _}}) -> true;
-is_arrival({message, {causal, _, _, _, _}}) -> true;
+is_arrival({message, {causal, _, Stamp, _, _}}) -> partisan_causal:is_stamp(Stamp);
 is_arrival(_) -> false.
 
 %% What a faulty member makes up leaves the streams of the others as they were.

@@ -27,6 +27,7 @@
 -export([waiting/1]).
 -export([size/1]).
 -export([is_empty/1]).
+-export([is_stamp/1]).
 
 -type life() :: {partisan_peer:name(), partisan_peer:incarnation()}.
 -type counts() :: #{life() => pos_integer()}.
@@ -101,7 +102,23 @@ size(#causal{sent = Sent, delivered = Delivered}) ->
 is_empty(#causal{numbered = Numbered, waiting = Waiting} = C) ->
     map_size(Numbered) =:= 0 andalso Waiting =:= [] andalso size(C) =:= 0.
 
+%% @doc Whether this may be a stamp. One of another shape would fail later, with what waits for it.
+-spec is_stamp(term()) -> boolean().
+is_stamp({Sent, Delivered}) when is_map(Sent), is_map(Delivered) ->
+    lists:all(fun is_cell/1, maps:to_list(Sent)) andalso
+        lists:all(fun is_count/1, maps:to_list(Delivered));
+is_stamp(_) ->
+    false.
+
 %% Internals.
+
+is_cell({{From, To}, Count}) -> is_count({From, Count}) andalso is_count({To, Count});
+is_cell(_) -> false.
+
+is_count({{Name, Incarnation}, Count}) ->
+    is_binary(Name) andalso is_integer(Incarnation) andalso is_integer(Count);
+is_count(_) ->
+    false.
 
 %% Each delivery may make an earlier arrival deliverable: look through from the start again.
 release(#causal{waiting = Waiting} = C0, Released) ->
