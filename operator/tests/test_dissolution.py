@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -57,6 +58,21 @@ async def test_the_nodes_of_a_deleted_cluster_are_told_at_once(rig: Rig) -> None
     await until(lambda: len(rig.nodes.dissolved) == 3)
     assert set(rig.nodes.dissolved) == {(f"ads-{n}", token) for n in range(3)}
     assert await rig.look() is None
+
+
+async def test_the_order_shows_the_bearer_that_was_made_last(rig: Rig) -> None:
+    await rig.converge()
+    first = rig.nodes.started[0][1]
+    del rig.api.objects[SECRET]
+    for _ in range(3):
+        rig.loop.wake(complete=True)
+        await rig.look()
+    bearer = base64.b64decode(rig.api.objects[SECRET]["data"]["bearer"]).decode()
+    assert bearer != first
+    del rig.api.objects[CLUSTER], rig.api.objects[SECRET]
+    rig.loop.dissolve()
+    await until(lambda: len(rig.nodes.dissolved) == 3)
+    assert set(rig.nodes.dissolved) == {(f"ads-{n}", bearer) for n in range(3)}
 
 
 async def test_a_namespace_that_goes_takes_the_order_to_the_nodes(rig: Rig) -> None:
@@ -122,6 +138,20 @@ async def test_nodes_of_an_image_of_before_are_asked_once(
     rig.loop.dissolve()
     await until(lambda: "nodes answered" in caplog.text)
     assert len(asked) == 3
+
+
+async def test_an_order_that_is_not_authorized_is_not_counted_as_answered(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    await rig.converge()
+
+    async def refuse(_endpoint: Endpoint, _token: str) -> None:
+        raise RefusedError("401", unauthorized=True)
+
+    rig.nodes.dissolve = refuse  # type: ignore[method-assign]
+    rig.loop.dissolve()
+    await until(lambda: "0 of 3 nodes answered" in caplog.text)
 
 
 async def test_a_cluster_without_a_loop_is_nobodys(rig: Rig) -> None:

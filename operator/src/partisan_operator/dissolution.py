@@ -55,6 +55,7 @@ class Dissolution:
         self._scraper = scraper
         self._uid = ""
         self._credentials: Credentials | None = None
+        self._secrets: tuple[str, ...] = ()
         self._endpoints: Mapping[str, Endpoint] = {}
         self._log: logging.LoggerAdapter[logging.Logger]
         self._task: asyncio.Task[None] | None = None
@@ -68,8 +69,15 @@ class Dissolution:
             )
         self._endpoints = observation.endpoints
         nodes, known = self._endpoints.values(), self._credentials
-        if known is None or any(known.of(node) is None for node in nodes):
+        # A bearer is rotated by another Secret of its name.
+        secrets = observation.bearer.uid, observation.token.uid
+        if (
+            known is None
+            or secrets != self._secrets
+            or any(known.of(node) is None for node in nodes)
+        ):
             self._credentials = await self._observer.credentials(cluster, nodes)
+            self._secrets = secrets
 
     async def is_due(self, cluster: PartisanCluster) -> bool:
         """Whether the cluster's namespace is being deleted: the pods may go before the cluster."""
@@ -106,8 +114,9 @@ class Dissolution:
     async def _send(self, endpoint: Endpoint, token: str) -> bool:
         try:
             await self._scraper.dissolve(endpoint, token)
-        except RefusedError:
-            return True  # An image of before does not know the order; once more does not help.
+        except RefusedError as error:
+            # An image of before does not know the order; once more does not help.
+            return not error.unauthorized
         except ScrapeError:
             return False
         return True
