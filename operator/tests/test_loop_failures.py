@@ -72,6 +72,22 @@ async def test_pauses_between_failures_grow_and_have_an_end(rig: Rig) -> None:
     assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
 
 
+async def test_a_failure_that_goes_on_is_written_once(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise ArithmeticError("-1 is no quantity")
+
+    # From the beginning: nothing has been observed.
+    monkeypatch.setattr(loop, "family_of", fail)
+    await rig.round()
+    assert rig.condition("Degraded")["reason"] == "ReconcileFailed"
+    writes = rig.api.writes
+    for _ in range(3):
+        await rig.round()
+    assert rig.api.writes == writes
+
+
 async def test_a_fault_of_the_operator_reaches_the_status(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

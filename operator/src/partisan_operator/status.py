@@ -154,6 +154,8 @@ def worth_writing(new: PartisanClusterStatus, live: PartisanClusterStatus) -> bo
     if _lasting(new) != _lasting(live):
         return True
     settled = new.phase in (Phase.READY, Phase.CONVERGED, Phase.PAUSED)
+    if new.observed_at == live.observed_at:
+        return False  # no figure is newer, as after a failure
     age = clock.seconds_between(live.observed_at, new.observed_at)
     # A time to come is of another operator, whose clock was ahead of this one's.
     return not settled and (age is None or not 0 <= age < REFRESH_SECONDS)
