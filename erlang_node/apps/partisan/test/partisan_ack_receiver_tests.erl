@@ -12,6 +12,7 @@ streams_test_() ->
     {foreach, fun setup/0, fun cleanup/1, [
         {"a stream that its sender has forgotten is forgotten", fun superseded/0},
         {"what is late does not open it again", fun late/0},
+        {"but a sender of the first version opens what it likes", fun first_version_again/0},
         {"streams of senders that have gone are forgotten", fun gone/0},
         {"but those of senders of the first version, which never forget", fun first_version/0}
     ]}.
@@ -24,6 +25,11 @@ superseded() ->
 late() ->
     R = lists:foldl(fun(N, R0) -> opened(id(<<"a">>, N), <<"a">>, R0) end, new(), [1, 2, 1]),
     ?assertEqual([2], [N || N <- [1, 2], knows(id(<<"a">>, N), R)]).
+
+%% Senders of the first version count from 1 again when their runtime restarts.
+first_version_again() ->
+    R = lists:foldl(fun(N, R0) -> opened({<<"a">>, 1, N}, <<"a">>, R0) end, new(), [2, 1]),
+    ?assert(knows({<<"a">>, 1, 1}, R)).
 
 gone() ->
     R = lists:foldl(

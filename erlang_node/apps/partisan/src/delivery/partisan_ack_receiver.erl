@@ -173,16 +173,18 @@ take(Arrival, _Number, Stream, #in{held = Held, held_count = Count} = In, Labels
     Taken = In#in{held = queue:in(Arrival, Held), held_count = Count + 1, used = now_ms()},
     drain(Stream, Labels, R#receiver{in = Ins#{Stream := Taken}}).
 
-%% Its sender has opened another one on the same path since.
+%% Its sender has opened another one on the same path since. One of the first version forgets none,
+%% and counts from 1 again when its runtime restarts.
 is_replaced({Sender, Life, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
     Number = partisan_ack_stream:number(Stream),
-    lists:any(
-        fun({{Name, L, _} = S, #in{reply_to = Path}}) ->
-            Name =:= Sender andalso L =:= Life andalso Path =:= ReplyTo andalso
-                partisan_ack_stream:number(S) > Number
-        end,
-        maps:to_list(Ins)
-    ).
+    partisan_ack_stream:understands_refusals(Stream) andalso
+        lists:any(
+            fun({{Name, L, _} = S, #in{reply_to = Path}}) ->
+                Name =:= Sender andalso L =:= Life andalso Path =:= ReplyTo andalso
+                    partisan_ack_stream:number(S) > Number
+            end,
+            maps:to_list(Ins)
+        ).
 
 %% An older stream of the same sender on the same path; and those that their senders have forgotten,
 %% which senders of the first version do not do.
