@@ -116,7 +116,7 @@ broken_connections([A, B, _]) ->
         end)}
     end),
     ok = partisan_test_cluster:await(fun() ->
-        _ = [call(N, partisan_test_cluster, close_connections, []) || N <- [A, B],
+        _ = [call(N, partisan_test_cluster, break_connections, []) || N <- [A, B],
              is_process_alive(Pid), counted() < 10],
         not is_process_alive(Pid)
     end),

@@ -198,7 +198,7 @@ break_until(Condition, Nodes) ->
     partisan_test_cluster:await(fun() ->
         ok = counters:add(Times, 1, 1),
         _ = [
-            call(Node, partisan_test_cluster, close_connections, [])
+            call(Node, partisan_test_cluster, break_connections, [])
          || counters:get(Times, 1) =< 15, Node <- Nodes
         ],
         Condition()

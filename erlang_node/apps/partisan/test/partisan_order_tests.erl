@@ -194,31 +194,14 @@ run_script(To, Script) ->
     _ = lists:foldl(fun(Step, Number) -> step(Step, Number, To) end, 1, Script),
     ok.
 
-step(break, Number, To) ->
-    % A node whose connection breaks again and again before there is one is taken for lost.
-    Former = persistent_term:get(?MODULE, {none, none}),
-    ok = await(fun() -> is_renewed(Former, links(To)) end),
-    ok = persistent_term:put(?MODULE, links(To)),
-    _ = partisan_test_cluster:close_connections(),
+step(break, Number, _To) ->
+    ok = partisan_test_cluster:break_connections(),
     Number;
 step({send, Key, Channel, Kind, Size}, Number, To) ->
     Options = maps:merge(key(Key), kind(Kind, Number)),
     Message = {Key, Channel, Number, binary:copy(<<Number>>, Size)},
     ok = partisan:forward(To, sink, Message, Options#{channel => Channel}),
     Number + 1.
-
-%% Both connections of the overlay, to the other node and from it.
-links(To) ->
-    LinkTo =
-        case ets:lookup(partisan_lanes, {To, overlay, 0}) of
-            [{_, Lane}] -> element(9, sys:get_state(partisan_lane:pid(Lane), 60000));
-            [] -> none
-        end,
-    {LinkTo, partisan_heartbeat_tests:connection(To)}.
-
-is_renewed({FormerTo, FormerFrom}, {LinkTo, LinkFrom}) ->
-    not lists:member(LinkTo, [none, FormerTo]) andalso
-        not lists:member(LinkFrom, [none, FormerFrom]).
 
 key(self) -> #{};
 key(Key) -> #{partition_key => Key}.

@@ -7,7 +7,8 @@
 -export([send_in_background/5, senders/1]).
 -export([kill/1, freeze/1, thaw/1, await/1, await/2, token/0]).
 %% On the nodes.
--export([boot/1, store/1, close_connections/0, spawn_sender/4, count_senders/0]).
+-export([boot/1, store/1, close_connections/0, break_connections/0]).
+-export([spawn_sender/4, count_senders/0]).
 
 -define(PORT, 7946).
 %% Of a call, which may await something itself.
@@ -126,6 +127,40 @@ close_connections() ->
     % One that is just being opened cannot be shut yet.
     [try gen_tcp:shutdown(Socket, read_write) catch _:_ -> ok end || Socket <- Sockets],
     length(Sockets).
+
+%% Closes them once what it has closed before is there again: a node whose connection breaks again
+%% and again before there is one is taken for lost.
+break_connections() ->
+    Former = persistent_term:get(?MODULE, #{}),
+    ok = await(fun() ->
+        Links = links(),
+        lists:all(fun(Key) -> is_renewed(Key, Former, Links) end, maps:keys(Links))
+    end),
+    ok = persistent_term:put(?MODULE, links()),
+    _ = close_connections(),
+    ok.
+
+%% The connections of the overlay, to its neighbours and from them.
+links() ->
+    maps:from_list(
+        lists:append([
+            [{{to, Peer}, link_to(Peer)}, {{from, Peer}, partisan_heartbeat_tests:connection(Peer)}]
+         || Peer <- partisan:neighbours()
+        ])
+    ).
+
+link_to(Peer) ->
+    case ets:lookup(partisan_lanes, {Peer, overlay, 0}) of
+        [{_, Lane}] -> element(9, sys:get_state(partisan_lane:pid(Lane), ?TIMEOUT));
+        [] -> none
+    end.
+
+is_renewed(Key, Former, Links) ->
+    case {maps:get(Key, Former, none), maps:get(Key, Links)} of
+        {none, _} -> true;
+        {_, none} -> false;
+        {Before, Now} -> Before =/= Now
+    end.
 
 %% Spawns a process on a node that forwards {Key, 1}, ... {Key, Last} to the sink of another.
 send_in_background(From, To, Key, Last, Channel) ->
