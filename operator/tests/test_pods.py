@@ -151,3 +151,20 @@ def test_what_the_operator_sets_is_refused_of_users() -> None:
     assert names == set(OWN_VARIABLES)
     keys = {*pod()["metadata"]["labels"], *pod()["metadata"]["annotations"]}
     assert {key for key in keys if not key.startswith(OWN_PREFIX)} == set(OWN_LABELS)
+
+
+def test_scheduling_from_before_it_had_bounds_reaches_the_pods() -> None:
+    """The API server holds new bounds against what changes; the operator serves what it stored."""
+    names = [f"n{n}" for n in range(99)]
+    hosts = {"key": "kubernetes.io/hostname", "operator": "In", "values": names}
+    away = {"weight": 1, "podAffinityTerm": {"labelSelector": {}, "topologyKey": "zone"}}
+    affinity = {
+        "nodeAffinity": {
+            REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [hosts]}]},
+        },
+        "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [away] * 17},
+    }
+    spread = {"maxSkew": 5000, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+    found = pod(affinity=affinity, topologySpreadConstraints=[spread])["spec"]
+    assert found["affinity"] == affinity
+    assert found["topologySpreadConstraints"] == [spread]

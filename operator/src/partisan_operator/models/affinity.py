@@ -6,7 +6,7 @@ a later version of Kubernetes adds are unknown here.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -23,16 +23,25 @@ from partisan_operator.models.names import (
 MAX_TERMS = 16
 MAX_VALUES = 64
 
+
+def _at_most(entries: int, **extra: Any) -> dict[str, Any]:
+    """Return the schema extension that bounds a list for the API server alone.
+
+    A cluster from before that bound has a longer one, and is still served.
+    """
+    return {"maxItems": entries, **extra}
+
+
 Weight = Annotated[int, Field(ge=1, le=100)]
 
 SelectorLabels = Annotated[
     dict[str, LabelValue],
-    Field(max_length=32, json_schema_extra=rules(qualified_keys("key"))),
+    Field(json_schema_extra={"maxProperties": 32, **rules(qualified_keys("key"))}),
 ]
-Values = Annotated[tuple[LabelValue, ...], Field(max_length=MAX_VALUES)]
+Values = Annotated[tuple[LabelValue, ...], Field(json_schema_extra=_at_most(MAX_VALUES))]
 
 MatchedKeys = Annotated[
-    tuple[LabelKey, ...], Field(max_length=8, json_schema_extra=rules(distinct("key")))
+    tuple[LabelKey, ...], Field(json_schema_extra=_at_most(8, **rules(distinct("key"))))
 ]
 
 _SETS = (
@@ -73,7 +82,9 @@ class LabelSelector(Resource):
     match_labels: SelectorLabels | None = None
     """Labels that objects must have."""
 
-    match_expressions: Annotated[tuple[LabelRequirement, ...], Field(max_length=16)] | None = None
+    match_expressions: (
+        Annotated[tuple[LabelRequirement, ...], Field(json_schema_extra=_at_most(16))] | None
+    ) = None
     """Conditions on labels."""
 
 
@@ -132,10 +143,14 @@ class NodeTerm(Resource):
         )
     )
 
-    match_expressions: Annotated[tuple[NodeRequirement, ...], Field(max_length=16)] | None = None
+    match_expressions: (
+        Annotated[tuple[NodeRequirement, ...], Field(json_schema_extra=_at_most(16))] | None
+    ) = None
     """Conditions on labels."""
 
-    match_fields: Annotated[tuple[NodeField, ...], Field(max_length=4)] | None = None
+    match_fields: Annotated[tuple[NodeField, ...], Field(json_schema_extra=_at_most(4))] | None = (
+        None
+    )
     """Conditions on the name."""
 
 
@@ -152,7 +167,9 @@ class PreferredNode(Resource):
 class NodeSelector(Resource):
     """Selects machines; one of its terms must hold."""
 
-    node_selector_terms: Annotated[tuple[NodeTerm, ...], Field(min_length=1, max_length=MAX_TERMS)]
+    node_selector_terms: Annotated[
+        tuple[NodeTerm, ...], Field(min_length=1, json_schema_extra=_at_most(MAX_TERMS))
+    ]
     """The terms."""
 
 
@@ -163,7 +180,7 @@ class NodeAffinity(Resource):
     """Machines that pods may run on."""
 
     preferred_during_scheduling_ignored_during_execution: (
-        Annotated[tuple[PreferredNode, ...], Field(max_length=MAX_TERMS)] | None
+        Annotated[tuple[PreferredNode, ...], Field(json_schema_extra=_at_most(MAX_TERMS))] | None
     ) = None
     """Machines that pods prefer."""
 
@@ -190,7 +207,9 @@ class PodTerm(Resource):
     label_selector: LabelSelector | None = None
     """The pods."""
 
-    namespaces: Annotated[tuple[NamespaceName, ...], Field(max_length=16)] | None = None
+    namespaces: (
+        Annotated[tuple[NamespaceName, ...], Field(json_schema_extra=_at_most(16))] | None
+    ) = None
     """Their namespaces; absent means that of the cluster."""
 
     namespace_selector: LabelSelector | None = None
@@ -220,12 +239,12 @@ class PodAffinity(Resource):
     """Which pods the pods of the cluster are to be near to, or far from."""
 
     required_during_scheduling_ignored_during_execution: (
-        Annotated[tuple[PodTerm, ...], Field(max_length=MAX_TERMS)] | None
+        Annotated[tuple[PodTerm, ...], Field(json_schema_extra=_at_most(MAX_TERMS))] | None
     ) = None
     """What must hold."""
 
     preferred_during_scheduling_ignored_during_execution: (
-        Annotated[tuple[PreferredPod, ...], Field(max_length=MAX_TERMS)] | None
+        Annotated[tuple[PreferredPod, ...], Field(json_schema_extra=_at_most(MAX_TERMS))] | None
     ) = None
     """What the scheduler prefers."""
 
@@ -269,10 +288,10 @@ class SpreadConstraint(Resource):
         )
     )
 
-    max_skew: Annotated[int, Field(ge=1, le=1024)]
+    max_skew: Annotated[int, Field(ge=1, json_schema_extra={"maximum": 1024})]
     """By how many pods two values may differ."""
 
-    min_domains: Annotated[int, Field(ge=1, le=1024)] | None = None
+    min_domains: Annotated[int, Field(ge=1, json_schema_extra={"maximum": 1024})] | None = None
     """Fewest values that must have a machine for the pods."""
 
     topology_key: LabelKey
