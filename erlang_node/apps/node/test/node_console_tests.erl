@@ -6,13 +6,16 @@
 console_test_() ->
     {setup, fun start/0, fun stop/1, fun({Directory, Pid}) ->
         [
-            {"a shell evaluates on the node", ?_test(evaluates(Directory, Pid))},
-            {"what is printed comes back, in any language", ?_test(prints(Directory))},
-            {"errors of what is typed end nothing", ?_test(errs(Directory))},
-            {"input of programs is that of the terminal", ?_test(reads(Directory))},
-            {"a session ends with its connection", ?_test(ends(Directory))},
-            {"only its owner may enter", ?_test(is_private(Directory))},
-            {"a socket left behind is replaced", ?_test(replaced(Directory))}
+            {Title, {timeout, 60, Test}}
+         || {Title, Test} <- [
+                {"a shell evaluates on the node", ?_test(evaluates(Directory, Pid))},
+                {"what is printed comes back, in any language", ?_test(prints(Directory))},
+                {"errors of what is typed end nothing", ?_test(errs(Directory))},
+                {"input of programs is that of the terminal", ?_test(reads(Directory))},
+                {"a session ends with its connection", ?_test(ends(Directory))},
+                {"only its owner may enter", ?_test(is_private(Directory))},
+                {"a socket left behind is replaced", ?_test(replaced(Directory))}
+            ]
         ]
     end}.
 
