@@ -91,6 +91,8 @@ dissolve() ->
         ok = await_value(1, Formed),
         ?assertMatch({401, _, _}, ?T:post(1, "/dissolve", {[], ""}, Formed)),
         ?assertNot(dissolved(1, Formed)),
+        ok = dissolved_since(0, 1, Formed),
+        ?assertNot(dissolved(1, Formed)),
         {202, _, _} = ?T:post(1, "/dissolve", ?T:authorized("", Formed), Formed),
         ok = ?T:await(fun() -> lists:all(fun(I) -> dissolved(I, Formed) end, ?T:names(Formed)) end),
         ok = ?T:await(fun() -> not lists:any(fun(I) -> works(I, Formed) end, ?T:names(Formed)) end),
@@ -114,6 +116,13 @@ dissolve() ->
 
 dissolved(I, Cluster) ->
     ?T:call(I, partisan, dissolved, [], Cluster).
+
+%% A member repeats an order of that time, in seconds of system time; the node has read it.
+dissolved_since(Since, I, Cluster) ->
+    Order = {overlay, #{name => <<"member">>}, {dissolve, Since}},
+    Order = ?T:call(I, erlang, send, [partisan_manager, Order], Cluster),
+    _ = ?T:call(I, sys, get_state, [partisan_manager], Cluster),
+    ok.
 
 linked(I, Cluster) ->
     Channels = ?T:call(I, partisan, channels, [], Cluster),

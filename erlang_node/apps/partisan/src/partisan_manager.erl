@@ -25,6 +25,8 @@
 
 %% How long a dissolved node keeps its links, on which the order goes out.
 -define(DISSOLVED_MS, 2000).
+%% Several times what the deletion of the largest cluster takes.
+-define(DISSOLUTION_S, 1800).
 
 -record(state, {
     stack :: partisan_stack:t(),
@@ -172,7 +174,7 @@ handle_call({subscribe, Pid}, _From, #state{subscribers = Subscribers} = State) 
         #{} -> {reply, ok, State#state{subscribers = Subscribers#{Pid => monitor(process, Pid)}}}
     end;
 handle_call(dissolve, _From, State) ->
-    {reply, ok, run([dissolve], State)};
+    {reply, ok, run([{dissolve, erlang:system_time(second)}], State)};
 handle_call(leave, From, State) ->
     leave(From, State);
 handle_call(Unknown, _From, State) ->
@@ -190,6 +192,11 @@ handle_info({overlay, #{name := _} = Peer, {measure, {Kind, _} = Message}}, Stat
     Kind =:= ping; Kind =:= pong
 ->
     {noreply, measure(Message, Peer, State)};
+handle_info({overlay, #{name := _} = Peer, {dissolve, Since} = Order}, State) ->
+    case is_current(Since) of
+        true -> {noreply, heard(Order, Peer, State)};
+        false -> {noreply, State}
+    end;
 handle_info({overlay, #{name := _} = Peer, Message}, State) ->
     {noreply, heard(Message, Peer, State)};
 handle_info({timeout, Timer, Name}, #state{timers = Timers} = State) ->
@@ -227,6 +234,13 @@ handle_info(Unknown, State) ->
     {noreply, State}.
 
 %% Internals: the stack.
+
+%% An order that was not carried out by now was a mistake: nodes that have restarted since must not
+%% get it again from those that still obey it.
+is_current(Since) when is_integer(Since) ->
+    abs(erlang:system_time(second) - Since) < ?DISSOLUTION_S;
+is_current(_) ->
+    false.
 
 %% What makes no sense to the stack leaves it as it was: it is a value, and a stream that has been
 %% damaged on its way shall not cost this node its links.

@@ -44,6 +44,8 @@
     switch_grace => pos_integer()
 }.
 
+%% System time.
+-type seconds() :: integer().
 -type event() ::
     partisan_overlay:event()
     | {broadcast, Payload :: term()}
@@ -51,8 +53,8 @@
     | {find_route, partisan_peer:name()}
     % Move to another overlay, get other seeds, another size of the cluster.
     | {reconfigure, partisan_config:changes()}
-    % The cluster is being deleted. Answered by `dissolved', once.
-    | dissolve.
+    % The cluster is being deleted, since that time. Answered by `dissolved', once.
+    | {dissolve, Since :: seconds()}.
 -type effect() ::
     partisan_overlay:effect()
     | {deliver, Payload :: term()}
@@ -78,7 +80,7 @@
     broadcast := term(),
     routes := partisan_routes:t(),
     contacts := partisan_contacts:t(),
-    dissolved := boolean(),
+    dissolved := none | seconds(),
     _ => _
 }.
 
@@ -98,7 +100,7 @@ init(#{self := Self, seed := {A, B, C} = Seed, overlay := {Kind, _} = Spec} = Gi
         protocol => Protocol,
         broadcast => Protocol:init(Broadcast#{self => Self, seed => Seed}),
         routes => partisan_routes:new(partisan_peer:name(Self)),
-        dissolved => false
+        dissolved => none
     }),
     {Contacts, Rand} = partisan_contacts:new(Self, Seeds, Rand0),
     S1 = S0#{contacts => Contacts, rand := Rand, beacon => beacon(Kind, Self, Seeds, Rand)},
@@ -106,12 +108,12 @@ init(#{self := Self, seed := {A, B, C} = Seed, overlay := {Kind, _} = Spec} = Gi
     partisan_layer:started(emit({start_timer, {beacon, tick}, option(beacon_interval, S2)}, S2)).
 
 -spec handle(event(), t()) -> {t(), [effect()]}.
-handle({message, From, {overlay, _}}, #{dissolved := true} = S) ->
-    {S, [{send, From, dissolve}]};
-handle(_Event, #{dissolved := true} = S) ->
-    {S, []};
-handle(Event, S) ->
-    partisan_layer:handle(fun event/2, Event, S).
+handle(Event, #{dissolved := none} = S) ->
+    partisan_layer:handle(fun event/2, Event, S);
+handle({message, From, {overlay, _}}, #{dissolved := Since} = S) ->
+    {S, [{send, From, {dissolve, Since}}]};
+handle(_Event, S) ->
+    {S, []}.
 
 %% @doc Can the overlay that `{reconfigure, Changes}' asks for be built?
 -spec check(partisan_config:changes(), t()) -> ok | {error, Description :: string()}.
@@ -185,10 +187,10 @@ event({timer, {stack, seek}}, S) ->
     seek(S);
 event({reconfigure, Changes}, S) ->
     reconfigure(Changes, S);
-event(dissolve, S) ->
-    dissolve(neighbours(S), S);
-event({message, From, dissolve}, S) ->
-    dissolve(partisan_peer:without([From], neighbours(S)), S);
+event({dissolve, Since}, S) ->
+    dissolve(Since, neighbours(S), S);
+event({message, From, {dissolve, Since}}, S) ->
+    dissolve(Since, partisan_peer:without([From], neighbours(S)), S);
 event({timer, {stack, retire}}, S) ->
     retire(S);
 event({peer_up, Peer}, S) ->
@@ -278,8 +280,9 @@ retire(#{overlay := Overlay0} = S) ->
 retire_later(S) ->
     emit({start_timer, {stack, retire}, option(switch_grace, S)}, S).
 
-dissolve(Neighbours, S) ->
-    emit(dissolved, partisan_layer:send_all(Neighbours, dissolve, S#{dissolved := true})).
+dissolve(Since, Neighbours, S) ->
+    Dissolved = S#{dissolved := Since},
+    emit(dissolved, partisan_layer:send_all(Neighbours, {dissolve, Since}, Dissolved)).
 
 %% Internals: beacons.
 

@@ -90,7 +90,7 @@ leave(Index, Sim) ->
 %% @doc Tells a node that the cluster is being deleted.
 -spec dissolve(index(), t()) -> t().
 dissolve(Index, Sim) ->
-    partisan_sim_interpreter:step(Index, dissolve, Sim).
+    partisan_sim_interpreter:step(Index, {dissolve, 0}, Sim).
 
 -spec broadcast(index(), Payload :: term(), t()) -> t().
 broadcast(Index, Payload, Sim) ->
