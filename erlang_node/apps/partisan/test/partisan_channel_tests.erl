@@ -8,7 +8,8 @@ lanes_test_() ->
         fun a_key_has_one_of_the_lanes/0,
         fun another_number_means_other_lanes/0,
         fun numbers_come_round/0,
-        fun streams_stay/0
+        fun streams_stay/0,
+        fun every_drop_is_in_the_total/0
     ]}.
 
 bounds_test_() ->
@@ -63,6 +64,15 @@ streams_stay() ->
     {ok, Channel} = partisan_channel:find(bulk),
     Used = [partisan_channel:lane(Channel, partisan_channel:lane_key(S)) || S <- Before],
     ?assertEqual(lanes(), lists:usort(Used)).
+
+every_drop_is_in_the_total() ->
+    {ok, Channel} = partisan_channel:find(bulk),
+    Reasons = [
+        busy, disconnected, hops_exceeded, no_process, no_route, superseded, too_large,
+        unacknowledged, undecodable, unreachable, unknown_frame
+    ],
+    [ok = partisan_channel:dropped(Channel, Reason) || Reason <- Reasons],
+    ?assertEqual(length(Reasons), maps:get(dropped, partisan_channel:totals(bulk))).
 
 lanes() ->
     {ok, Channel} = partisan_channel:find(bulk),

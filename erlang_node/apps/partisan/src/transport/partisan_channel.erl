@@ -238,6 +238,7 @@ drop_reasons() ->
         too_large,
         unacknowledged,
         undecodable,
+        unreachable,
         unknown_frame
     ].
 
