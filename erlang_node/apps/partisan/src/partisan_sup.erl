@@ -30,7 +30,8 @@ init([]) ->
             partisan_manager,
             partisan_acks,
             partisan_remote,
-            partisan_pubsub
+            partisan_pubsub,
+            partisan_liveness
         ]
     ],
     {ok, {Flags, Children}}.

@@ -9,7 +9,12 @@
 -export([stray/1, behind/2]).
 
 -define(PROCESSES, [
-    partisan_listener, partisan_manager, partisan_acks, partisan_remote, partisan_pubsub
+    partisan_listener,
+    partisan_manager,
+    partisan_acks,
+    partisan_remote,
+    partisan_pubsub,
+    partisan_liveness
 ]).
 
 stray_test_() ->

@@ -47,9 +47,9 @@ options(Host, SendTimeout) ->
         {packet, raw},
         {active, false},
         {nodelay, true},
-        {keepalive, true},
         {send_timeout, SendTimeout},
         {send_timeout_close, true}
+        | partisan_liveness:keepalive(partisan_config:get(heartbeat_interval))
     ].
 
 buffers(none) -> [{high_watermark, ?HIGH_WATERMARK}, {low_watermark, ?LOW_WATERMARK}];

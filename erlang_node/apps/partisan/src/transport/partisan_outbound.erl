@@ -126,8 +126,8 @@ dial_data(Outbound) ->
 dial(#outbound{peer = Peer, channel = Channel, index = Index, role = Role}) ->
     partisan_dialler:dial(Peer, Channel, Index, send_timeout(Role)).
 
-%% While a write blocks, the lane sees no heartbeat: the write must end by itself. Whether the peer
-%% is alive is not for a data lane to judge: its receivers may just be slow.
+%% While a write blocks, the lane sees no heartbeat: the write must end by itself. A data lane's
+%% receivers may just be slow: {@link partisan_liveness} ends its connection if it is dead.
 send_timeout(overlay) -> 2 * heartbeat_interval();
 send_timeout(data) -> infinity.
 

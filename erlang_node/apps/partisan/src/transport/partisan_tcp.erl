@@ -14,6 +14,9 @@
 %% For sockets.
 -export([opened/1]).
 -export([ends/1]).
+%% For liveness.
+-export([sockets/0]).
+-export([progress/1]).
 %% For metrics.
 -export([bytes/0]).
 
@@ -27,6 +30,19 @@
 -define(SIZE, 208).
 -define(RECEIVED_AT, 128).
 -define(SENT_AT, 200).
+-define(UNACKED_AT, 24).
+-define(ACK_RECEIVED_AT, 56).
+
+-type progress() :: #{
+    % Segments sent, and how often in a row the first of them was sent again.
+    unacked := non_neg_integer(),
+    retransmits := non_neg_integer(),
+    % Of a closed window or an idle connection, since the last acknowledgement.
+    probes := non_neg_integer(),
+    % Milliseconds since the last acknowledgement.
+    silent := non_neg_integer()
+}.
+-export_type([progress/0]).
 
 %% @doc Makes the table, owned by the caller, and registers the metric.
 -spec init() -> ok.
@@ -58,6 +74,25 @@ ends(Port) ->
         _ ->
             _ = look(Port),
             settle(Port)
+    end.
+
+%% For liveness.
+
+%% @doc The sockets that are enrolled.
+-spec sockets() -> [gen_tcp:socket()].
+sockets() ->
+    [Socket || {Socket, _, _} <- ets:tab2list(?SOCKETS), Socket =/= ?ENDED].
+
+%% @doc What the peer has left unacknowledged.
+-spec progress(gen_tcp:socket()) -> progress() | unknown.
+progress(Port) ->
+    case info(Port) of
+        {ok, <<_:2/binary, Retransmits, Probes, _:(?UNACKED_AT - 4)/binary,
+                Unacked:32/native, _:(?ACK_RECEIVED_AT - ?UNACKED_AT - 4)/binary,
+                Silent:32/native, _/binary>>} ->
+            #{unacked => Unacked, retransmits => Retransmits, probes => Probes, silent => Silent};
+        _ ->
+            unknown
     end.
 
 %% For metrics.
@@ -103,13 +138,17 @@ settle(Port) ->
 
 %% An older kernel tells less.
 counted(Port) ->
+    case info(Port) of
+        {ok, <<_:?RECEIVED_AT/binary, Received:64/native, Rest/binary>>} -> {sent(Rest), Received};
+        {ok, _} -> {0, 0};
+        {error, _} -> ended
+    end.
+
+info(Port) ->
     case inet:getopts(Port, [{raw, ?IPPROTO_TCP, ?TCP_INFO, ?SIZE}]) of
-        {ok, [{raw, _, _, <<_:?RECEIVED_AT/binary, Received:64/native, Rest/binary>>}]} ->
-            {sent(Rest), Received};
-        {ok, _} ->
-            {0, 0};
-        {error, _} ->
-            ended
+        {ok, [{raw, _, _, Info}]} -> {ok, Info};
+        {ok, []} -> {ok, <<>>};
+        {error, _} = Error -> Error
     end.
 
 sent(<<_:(?SENT_AT - ?RECEIVED_AT - 8)/binary, Sent:64/native, _/binary>>) -> Sent;

@@ -1,0 +1,185 @@
+%%% @doc Data connections that die unseen, and those that only wait.
+%%%
+%%% A connection dies on loopback without root where its receiving socket asks for packets with a
+%%% time to live of 255 (IP_MINTTL), which none has: the kernel discards them and answers nothing.
+-module(partisan_liveness_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-import(partisan_test_cluster, [call/4, name/1, await/1, await/2]).
+
+%% On the nodes.
+-export([accepted/0, deafen/1, is_open/1, flood/1]).
+
+-define(HEARTBEAT, 2000).
+%% Many times what it takes, and a small part of what the kernel takes.
+-define(PATIENCE, 90000).
+-define(IPPROTO_IP, 0).
+-define(IP_MINTTL, 21).
+
+connections_test_() ->
+    {inparallel, [{inorder, plain()}, {inorder, tls()}]}.
+
+plain() ->
+    {setup, fun() -> pair(#{}) end, fun partisan_test_cluster:stop/1, fun cases/1}.
+
+tls() ->
+    {setup, fun partisan_test_pki:directory/0, fun file:del_dir_r/1, fun(Directory) ->
+        Certificate = partisan_test_pki:certificate(partisan_test_pki:authority(), #{}),
+        ok = partisan_test_pki:write(Directory, Certificate),
+        Tls = #{tls => partisan_test_pki:files(Directory)},
+        {setup, fun() -> pair(Tls) end, fun partisan_test_cluster:stop/1, fun cases/1}
+    end}.
+
+pair(Overrides) ->
+    [A, B] = Nodes = partisan_test_cluster:start(2, Overrides#{
+        heartbeat_interval => ?HEARTBEAT,
+        mailbox_messages => 100,
+        lane_queue_bytes => 1048576,
+        channels => [#{name => Name} || Name <- [default, few, many, idle, slow, closed]]
+    }),
+    ok = await(fun() ->
+        call(A, partisan, neighbours, []) =:= [name(B)] andalso
+            call(B, partisan, neighbours, []) =:= [name(A)]
+    end),
+    ok = call(B, partisan_test_sink, start, [sink]),
+    Nodes.
+
+cases([A, B]) ->
+    [
+        {Title, {timeout, 180, fun() -> Case(A, B) end}}
+     || {Title, Case} <- [
+            {"those that have sent little, much or nothing are dialled again", fun dead/2},
+            {"one whose receiver does not read stays", fun slow/2},
+            {"one that dies while its receiver does not read is dialled again", fun closed/2}
+        ]
+    ].
+
+dead(A, B) ->
+    Connections = [{Channel, connection(Channel, A, B)} || Channel <- [few, many, idle]],
+    [ok = call(B, ?MODULE, deafen, [Connection]) || {_, Connection} <- Connections],
+    ok = call(A, partisan, forward, [name(B), sink, lost, #{channel => few}]),
+    ok = flood(many, A, B),
+    ok = await(
+        fun() ->
+            Open = [Channel || {Channel, C} <- Connections, call(A, ?MODULE, is_open, [C])],
+            Open =:= [] orelse Open
+        end,
+        ?PATIENCE
+    ),
+    [ok = arrives_again(Channel, A, B) || {Channel, _} <- Connections].
+
+%% For longer than it takes to find a dead one.
+slow(A, B) ->
+    Connection = connection(slow, A, B),
+    ok = call(B, partisan_test_sink, pause, [sink]),
+    ok = flood(slow, A, B),
+    receive after 6 * ?HEARTBEAT -> ok end,
+    ?assert(call(A, ?MODULE, is_open, [Connection])),
+    ok = call(B, partisan_test_sink, resume, [sink]),
+    arrives_again(slow, A, B),
+    ?assert(call(A, ?MODULE, is_open, [Connection])).
+
+%% The window is closed, and no probe of it is answered.
+closed(A, B) ->
+    Connection = connection(closed, A, B),
+    ok = call(B, partisan_test_sink, pause, [sink]),
+    ok = flood(closed, A, B),
+    ok = call(B, ?MODULE, deafen, [Connection]),
+    ok = await(fun() -> not call(A, ?MODULE, is_open, [Connection]) end, ?PATIENCE),
+    ok = call(B, partisan_test_sink, resume, [sink]),
+    arrives_again(closed, A, B).
+
+%% That of a channel, which its first message opens: the addresses of its receiver and its sender.
+connection(Channel, A, B) ->
+    Before = call(B, ?MODULE, accepted, []),
+    ok = arrives(Channel, A, B),
+    [Connection] = call(B, ?MODULE, accepted, []) -- Before,
+    Connection.
+
+arrives(Channel, A, B) ->
+    Message = {Channel, first},
+    ok = call(A, partisan, forward, [name(B), sink, Message, #{channel => Channel}]),
+    await(fun() -> call(B, partisan_test_sink, has, [sink, [Message]]) end).
+
+%% What was written to the dead connection is lost.
+arrives_again(Channel, A, B) ->
+    Message = {Channel, again},
+    Options = #{channel => Channel, on_busy => error},
+    await(
+        fun() ->
+            _ = call(A, partisan, forward, [name(B), sink, Message, Options]),
+            call(B, partisan_test_sink, has, [sink, [Message]])
+        end,
+        ?PATIENCE
+    ).
+
+flood(Channel, A, B) ->
+    call(A, ?MODULE, flood, [[name(B), sink, binary:copy(<<"x">>, 65536), #{
+        channel => Channel, on_busy => block, timeout => ?HEARTBEAT div 2
+    }]]).
+
+%% Until the lane takes no more.
+flood(Arguments) ->
+    case apply(partisan, forward, Arguments) of
+        ok -> flood(Arguments);
+        {error, timeout} -> ok
+    end.
+
+accepted() ->
+    Listening = partisan_config:get(listen_port),
+    [{To, From} || {{_, Port} = To, From, _} <- sockets(), Port =:= Listening].
+
+deafen({To, From}) ->
+    [Socket] = [Socket || {Local, Remote, Socket} <- sockets(), {Local, Remote} =:= {To, From}],
+    inet:setopts(Socket, [{raw, ?IPPROTO_IP, ?IP_MINTTL, <<255:32/native>>}]).
+
+%% Asked where it was dialled.
+is_open({To, From}) ->
+    lists:any(fun({Local, Remote, _}) -> {Local, Remote} =:= {From, To} end, sockets()).
+
+sockets() ->
+    [
+        {Local, Remote, Socket}
+     || Socket <- erlang:ports(),
+        {ok, Remote} <- [inet:peername(Socket)],
+        {ok, Local} <- [inet:sockname(Socket)]
+    ].
+
+%% Pure: what the kernel says at four observations, an interval apart.
+
+judge_test_() ->
+    [
+        {Title, ?_assertEqual(Verdict, judged([Progress || _ <- lists:seq(1, 4)]))}
+     || {Title, Verdict, Progress} <- [
+            {"nothing is sent", no, fun(T) -> progress(0, 0, 0, 60000 + T) end},
+            {"data flows", no, fun(_) -> progress(10, 0, 0, 3) end},
+            {"no acknowledgement", dead, fun(T) -> progress(2, 4, 0, 2500 + T) end},
+            {"packets are lost, others arrive", 4000, fun(_) -> progress(9, 2, 0, 400) end},
+            {"one has just been sent again", no, fun(T) -> progress(1, 1, 0, 2500 + T) end},
+            {"a closed window, probes are answered", no, fun(T) -> progress(0, 0, 1, T) end},
+            {"a closed window, probes are not answered", dead,
+                fun(T) -> progress(0, 0, 3, 90000 + T) end}
+        ]
+    ].
+
+%% The doubt of a former silence does not count for a later one.
+acknowledged_meanwhile_test() ->
+    Unanswered = progress(1, 2, 0, 1500),
+    ?assertEqual(3000, partisan_liveness:judge(Unanswered, 3000, 1000, 1000)),
+    ?assertEqual(1000, partisan_liveness:judge(progress(1, 2, 0, 3500), 3999, 1000, 1000)),
+    ?assertEqual(dead, partisan_liveness:judge(progress(1, 2, 0, 3500), 4000, 1000, 1000)).
+
+judged(Observations) ->
+    lists:foldl(
+        fun
+            (_, dead) -> dead;
+            ({Now, Progress}, Doubted) ->
+                partisan_liveness:judge(Progress(Now), Now, 1000, Doubted)
+        end,
+        no,
+        lists:zip([N * 1000 || N <- lists:seq(1, length(Observations))], Observations)
+    ).
+
+progress(Unacked, Retransmits, Probes, Silent) ->
+    #{unacked => Unacked, retransmits => Retransmits, probes => Probes, silent => Silent}.
