@@ -36,7 +36,10 @@ pair(Overrides) ->
         heartbeat_interval => ?HEARTBEAT,
         mailbox_messages => 100,
         lane_queue_bytes => 1048576,
-        channels => [#{name => Name} || Name <- [default, few, many, idle, slow, closed]]
+        channels => [
+            #{name => newest, monotonic => true}
+            | [#{name => Name} || Name <- [default, few, many, idle, slow, closed]]
+        ]
     }),
     ok = await(fun() ->
         call(A, partisan, neighbours, []) =:= [name(B)] andalso
@@ -69,16 +72,19 @@ dead(A, B) ->
     ),
     [ok = arrives_again(Channel, A, B) || {Channel, _} <- Connections].
 
-%% For longer than it takes to find a dead one.
+%% For longer than it takes to find a dead one; also where the kernel's buffers are small.
 slow(A, B) ->
-    Connection = connection(slow, A, B),
+    Connections = [connection(Channel, A, B) || Channel <- [slow, newest]],
     ok = call(B, partisan_test_sink, pause, [sink]),
+    Small = {newest, binary:copy(<<"x">>, 100)},
+    ok = partisan_test_cluster:send_in_background(A, B, Small, 100000, newest),
     ok = flood(slow, A, B),
     receive after 6 * ?HEARTBEAT -> ok end,
-    ?assert(call(A, ?MODULE, is_open, [Connection])),
+    AreOpen = fun() -> [call(A, ?MODULE, is_open, [C]) || C <- Connections] end,
+    ?assertEqual([true, true], AreOpen()),
     ok = call(B, partisan_test_sink, resume, [sink]),
-    arrives_again(slow, A, B),
-    ?assert(call(A, ?MODULE, is_open, [Connection])).
+    [ok = arrives_again(Channel, A, B) || Channel <- [slow, newest]],
+    ?assertEqual([true, true], AreOpen()).
 
 %% The window is closed, and no probe of it is answered.
 closed(A, B) ->
