@@ -27,9 +27,9 @@ class Recorder:
         self.obstacle = ""
         self.standing = "leads"
 
-    def learn(self, namespace: str, name: str) -> None:
+    def learn(self, namespace: str, name: str, *, complete: bool = False) -> None:
         self.known.add((namespace, name))
-        self.wake(namespace, name)
+        self.wake(namespace, name, complete=complete)
 
     def dissolve(self, namespace: str, name: str) -> None:
         self.dissolved.append((namespace, name))
@@ -89,8 +89,11 @@ def test_a_cluster_that_a_watch_begins_with_is_learnt_whatever_is_known_of_it(
     application: Application, recorder: Recorder
 ) -> None:
     application.cluster_event(event(), "ADDED")
+    assert recorder.complete == 0
     application.cluster_event(event(), None)
     assert recorder.woken == [("default", "ads")] * 2
+    # Kinds of children may have come with it.
+    assert recorder.complete == 1
 
 
 def test_a_child_wakes_its_cluster_and_a_stranger_nobody(

@@ -111,9 +111,10 @@ class Application:
             self._clusters.pop(metadata["uid"], None)
             scope.forget(namespace, name)
         elif event is None or self._clusters.get(metadata["uid"]) != state:
-            # A watch that begins says what is there, whatever has become of its loop.
+            # A watch that begins reports what is there, whatever has become of its loop, and of
+            # children that were not watched, or not served, before.
             self._clusters[metadata["uid"]] = state
-            scope.learn(namespace, name)
+            scope.learn(namespace, name, complete=event is None)
 
     def child_event(
         self, manifest: Mapping[str, Any], event: str | None, *, counts_pods: bool = False

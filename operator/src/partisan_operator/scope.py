@@ -61,10 +61,10 @@ class Scope:
         await asyncio.gather(self._election, return_exceptions=True)
         await self._leadership.resign()
 
-    def learn(self, namespace: str, name: str) -> None:
+    def learn(self, namespace: str, name: str, *, complete: bool = False) -> None:
         """Know of a cluster that is there, and wake its loop."""
         self._known.add((namespace, name))
-        self.wake(namespace, name)
+        self.wake(namespace, name, complete=complete)
 
     def wake(self, namespace: str, name: str, *, complete: bool = False) -> None:
         """Wake the loop of a cluster, if clusters are looked after here.
