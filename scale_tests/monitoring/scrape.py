@@ -58,9 +58,10 @@ def _job(monitor: Json, endpoint: Json) -> Json:
         # Pods that have ended stay for a while, and answer no more.
         keep.append(_keep("__meta_kubernetes_pod_phase", "(Pending|Running)"))
     own = [_relabel(rule) for rule in endpoint.get("relabelings", [])]
+    name = f"{metadata['namespace']}/{metadata['name']}"
     targets = [{"source_labels": [meta], "target_label": name} for name, meta in _TARGET.items()]
     return {
-        "job_name": "/".join([metadata["namespace"], metadata["name"], *_suffix(endpoint)]),
+        "job_name": "/".join([name, *_suffix(endpoint)]),
         "honor_labels": endpoint.get("honorLabels", False),
         "scrape_interval": endpoint["interval"],
         "scrape_timeout": endpoint["interval"],
@@ -73,12 +74,15 @@ def _job(monitor: Json, endpoint: Json) -> Json:
                 **_namespaces(spec.get("namespaceSelector", {}), metadata["namespace"]),
             }
         ],
-        "relabel_configs": [*keep, _keep(port, endpoint["port"]), *targets, *own],
+        "relabel_configs": [
+            *(*keep, _keep(port, endpoint["port"])),
+            *({"target_label": "job", "replacement": name}, *targets, *own),
+        ],
     }
 
 
 def _suffix(endpoint: Json) -> list[str]:
-    """What tells the jobs of a monitor apart that scrapes both with TLS and without."""
+    """Distinguishes the jobs of a monitor with several endpoints; the label `job` is the same."""
     return [endpoint["scheme"]] if "scheme" in endpoint else []
 
 

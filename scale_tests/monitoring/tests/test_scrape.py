@@ -53,7 +53,7 @@ def test_pods_of_all_namespaces_are_kept_by_label_and_port() -> None:
 
 def test_the_labels_of_the_prometheus_operator_come_first_and_the_monitors_own_last() -> None:
     named = [r["target_label"] for r in job_of(POD_MONITOR)["relabel_configs"] if "regex" not in r]
-    assert named == ["namespace", "pod", "container", "cluster"]
+    assert named == ["job", "namespace", "pod", "container", "cluster"]
 
 
 def test_a_service_is_looked_for_in_the_monitors_own_namespace() -> None:
@@ -71,6 +71,8 @@ def test_a_port_with_tls_is_a_job_of_its_own() -> None:
     spec = POD_MONITOR["spec"] | {"podMetricsEndpoints": [plain, secure]}
     first, second = configuration([POD_MONITOR | {"spec": spec}], "rules")["scrape_configs"]
     assert (first["job_name"], second["job_name"]) == ("system/nodes", "system/nodes/https")
+    label = {"target_label": "job", "replacement": "system/nodes"}
+    assert all(label in job["relabel_configs"] for job in (first, second))
     assert (first["scheme"], second["scheme"]) == ("http", "https")
     assert "tls_config" not in first
     assert second["tls_config"] == {"insecure_skip_verify": True}
