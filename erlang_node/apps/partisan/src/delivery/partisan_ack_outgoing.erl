@@ -157,7 +157,7 @@ refused(Number, Why, Labels, #out{entries = Entries0} = Out) ->
     {Entries, Actions} = partisan_ack_out:refuse(Number, Why, Entries0),
     resume(Labels, act(Actions, Out#out{entries = Entries})).
 
-%% @doc The receiver is another life, and this stream is over. Answers with those who still wait to
+%% @doc The receiver is another incarnation, and this stream is over. Answers with those who still wait to
 %% be taken in.
 -spec restarted(t()) -> [{gen_server:from(), request()}].
 restarted(#out{entries = Entries, blocked = Blocked} = Out) ->
@@ -199,7 +199,7 @@ wake_at(#out{state = Stage, entries = Entries, blocked = Blocked} = Out) ->
 
 %% Internals: taking messages in.
 
-%% Whoever came before goes first; and a stamp names the life it is for.
+%% Earlier callers go first; and a stamp names the incarnation that it is for.
 is_waiting(#out{blocked = Blocked, state = Stage}, #{causal := Causal}) ->
     not queue:is_empty(Blocked) orelse (Causal =/= none andalso Stage =:= opening).
 
