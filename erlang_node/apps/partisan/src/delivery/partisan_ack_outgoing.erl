@@ -157,8 +157,8 @@ refused(Number, Why, Labels, #out{entries = Entries0} = Out) ->
     {Entries, Actions} = partisan_ack_out:refuse(Number, Why, Entries0),
     resume(Labels, act(Actions, Out#out{entries = Entries})).
 
-%% @doc The receiver is another incarnation, and this stream is over. Answers with those who still wait to
-%% be taken in.
+%% @doc The receiver is another incarnation, and this stream is over. Answers with those who still
+%% wait to be taken in.
 -spec restarted(t()) -> [{gen_server:from(), request()}].
 restarted(#out{entries = Entries, blocked = Blocked} = Out) ->
     ok = close(act(partisan_ack_out:abandon(restarted, Entries), Out)),
