@@ -14,10 +14,15 @@
 %% What the parser holds at most; it closes the connection where a line is longer.
 -define(MAX_LINE_BYTES, 65536).
 -define(MAX_HEADERS, 32).
-%% For TLS and the head, however slowly it arrives: every client sends it with the connection.
+%% For the head, however slowly it arrives: every client sends it with the connection. What has
+%% arrived in time is read even by a node that gets to it late.
 -define(HEAD_MS, 2000).
 %% For the whole request.
 -define(REQUEST_MS, 5000).
+%% For the whole request over TLS, which takes processor time on top of the client's: a node that
+%% has none left needs as long as the most patient probe waits. Slow clients gain nothing: they make
+%% room for others ({@link node_http_admission}).
+-define(TLS_REQUEST_MS, 15000).
 
 -type socket() :: {gen_tcp, gen_tcp:socket()} | {ssl, ssl:sslsocket()}.
 
@@ -34,10 +39,13 @@
 -spec run(gen_tcp:socket(), pid(), node_http_server:options()) -> ok.
 run(Accepted, Server, #{secure := Secure} = Options) ->
     Began = erlang:monotonic_time(millisecond),
-    HeadBy = Began + ?HEAD_MS,
-    case Secure(Accepted, left(HeadBy)) of
-        plain -> serve({gen_tcp, Accepted}, Server, {HeadBy, Began + ?REQUEST_MS}, Options);
-        {ok, Socket} -> serve({ssl, Socket}, Server, {HeadBy, Began + ?REQUEST_MS}, Options);
+    TlsBy = Began + ?TLS_REQUEST_MS,
+    case Secure(Accepted, left(TlsBy)) of
+        plain ->
+            Deadlines = {Began + ?HEAD_MS, Began + ?REQUEST_MS},
+            serve({gen_tcp, Accepted}, Server, Deadlines, Options);
+        {ok, Socket} ->
+            serve({ssl, Socket}, Server, {TlsBy, TlsBy}, Options);
         {error, closed} -> ok;
         {error, _} -> node_http_server:refused(Server, tls)
     end.
@@ -94,9 +102,9 @@ refuse(Socket, Server, Deadline, Reason, {Status, Text}) ->
     discard(Socket, Deadline).
 
 discard(Socket, Deadline) ->
-    case recv(Socket, 0, Deadline) of
+    case left(Deadline) > 0 andalso recv(Socket, 0, Deadline) of
         {ok, _} -> discard(Socket, Deadline);
-        {error, _} -> close(Socket)
+        _LateOrClosed -> close(Socket)
     end.
 
 request(Socket, {HeadBy, Deadline}) ->
@@ -201,7 +209,12 @@ left(Deadline) ->
 %% Internals: TCP or TLS.
 
 -spec recv(socket(), non_neg_integer(), Deadline :: integer()) -> {ok, term()} | {error, term()}.
-recv({Transport, Socket}, Length, Deadline) -> Transport:recv(Socket, Length, left(Deadline)).
+recv({Transport, Socket}, Length, Deadline) ->
+    case Transport:recv(Socket, Length, left(Deadline)) of
+        % A node that did not run meanwhile may find its time over first, and then what has arrived.
+        {error, timeout} -> Transport:recv(Socket, Length, 0);
+        Received -> Received
+    end.
 
 send({Transport, Socket}, Data) -> Transport:send(Socket, Data).
 

@@ -3,6 +3,9 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
+%% On a node.
+-export([serve/0, reading/0]).
+
 -define(HOST, {127, 0, 0, 1}).
 
 server_test_() ->
@@ -24,6 +27,64 @@ server_test_() ->
             ]
         ]
     end}.
+
+%% As one is that has used up its share of a processor: bytes arrive all the same.
+starved_test_() ->
+    {"what has arrived in time is answered, even if the node got to it late",
+        {timeout, 120, fun starved/0}}.
+
+starved() ->
+    Net = partisan_test_cluster:net(),
+    Configuration = partisan_test_cluster:configuration(Net, 1, #{}),
+    Node = partisan_test_cluster:start_bare(Net, Configuration),
+    Call = fun(Module, Function, Arguments) ->
+        partisan_test_cluster:call(Node, Module, Function, Arguments)
+    end,
+    ok = Call(code, add_pathsa, [[filename:dirname(code:which(M)) || M <- [node_http, ?MODULE]]]),
+    Port = Call(?MODULE, serve, []),
+    Sockets = [connect(Port) || _ <- lists:seq(1, 10)],
+    ok = partisan_test_cluster:await(fun() -> Call(?MODULE, reading, []) =:= 10 end),
+    ok = partisan_test_cluster:freeze(Node),
+    _ = [ok = gen_tcp:send(S, "GET /livez HTTP/1.1\r\nhost: x\r\n\r\n") || S <- Sockets],
+    % Longer than a head may take.
+    receive after 2500 -> ok end,
+    ok = partisan_test_cluster:thaw(Node),
+    ?assertEqual([200], lists:usort([element(1, answer(S)) || S <- Sockets])),
+    partisan_test_cluster:stop([Node]).
+
+%% TLS takes processor time. A startup probe waits for 15 s.
+tls_time_test() ->
+    ok = metrics(),
+    {ok, Socket} = node_http_server:listen(?HOST, 0),
+    {ok, Port} = inet:port(Socket),
+    Self = self(),
+    Secure = fun(_Accepted, Timeout) -> Self ! {given, Timeout}, {error, timeout} end,
+    {ok, Server} = node_http_server:start_link(Socket, (options())#{secure => Secure}),
+    Client = connect(Port),
+    Given = receive {given, Timeout} -> Timeout end,
+    ?assert(Given > 10000 andalso Given =< 15000),
+    ok = gen_tcp:close(Client),
+    stop({Server, Port}),
+    ok = gen_tcp:close(Socket).
+
+%% Serves until its node ends.
+serve() ->
+    Caller = self(),
+    spawn(fun() ->
+        {_, Port} = start(),
+        Caller ! {serving, Port},
+        receive never -> ok end
+    end),
+    receive {serving, Port} -> Port end.
+
+%% How many connections wait for a request.
+reading() ->
+    length([
+        Pid
+     || Pid <- processes(),
+        {current_stacktrace, Stack} <- [process_info(Pid, current_stacktrace)],
+        lists:keymember(node_http_connection, 1, Stack)
+    ]).
 
 taken_test() ->
     {ok, Socket} = node_http_server:listen(?HOST, 0),

@@ -31,6 +31,7 @@ new(Count) ->
 %% `bearer => false', pods of before there was one, and `tls => Authority', a certificate of it.
 new(Count, Options) ->
     {ok, _} = application:ensure_all_started(inets),
+    {ok, _} = application:ensure_all_started(ssl),
     Dir = directory(),
     {Overlaid, Overrides} = pod_options(Options, Dir),
     Cluster = maps:merge(Overlaid, #{

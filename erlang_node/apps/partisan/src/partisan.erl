@@ -81,7 +81,8 @@
 node() ->
     partisan_config:get(name).
 
-%% @doc Which life of this node this is: larger than in every former life.
+%% @doc Which incarnation of this node this is: larger than all before. It changes when the runtime
+%% starts again.
 -spec incarnation() -> partisan_peer:incarnation().
 incarnation() ->
     partisan_config:get(incarnation).
@@ -215,12 +216,16 @@ send(Node, Destination, Message, Channel, Options) ->
             partisan_acks:send(Node, Destination, Message, Channel, Options);
         false ->
             case is_behind_acknowledged(Node, Channel, Options) of
-                true ->
-                    Unacknowledged = Options#{ack => false},
-                    partisan_acks:send(Node, Destination, Message, Channel, Unacknowledged);
-                false ->
-                    partisan_transport:send(Node, Destination, Message, Channel, Options)
+                true -> send_behind(Node, Destination, Message, Channel, Options);
+                false -> partisan_transport:send(Node, Destination, Message, Channel, Options)
             end
+    end.
+
+%% A stream takes any way to its node: one that is for neighbours alone must not join it elsewhere.
+send_behind(Node, Destination, Message, Channel, Options) ->
+    case maps:get(ttl, Options, none) =:= 0 andalso not lists:member(Node, neighbours()) of
+        true -> {error, not_connected};
+        false -> partisan_acks:send(Node, Destination, Message, Channel, Options#{ack => false})
     end.
 
 %% It must not overtake those.

@@ -35,7 +35,7 @@
     overlay := {partisan_kinds:kind(), map()},
     seeds := [partisan_peer:t()],
     replicas => pos_integer(),
-    % This life of the node; larger than that of every former life.
+    % Of the node's first start in this emulator; larger than all before. See partisan_incarnation.
     incarnation => pos_integer(),
     listen_ip => inet:ip_address(),
     % 0: any free port, which is then the advertised one.

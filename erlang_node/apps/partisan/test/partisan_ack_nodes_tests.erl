@@ -6,7 +6,7 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
 
 %% On the nodes.
--export([fill_atoms/0, send_new_atom/3, notify_then_plain/3]).
+-export([fill_atoms/0, send_new_atom/3, notify_then_plain/3, behind_acknowledged/2]).
 
 -define(LIMIT, 100000).
 
@@ -17,7 +17,7 @@ pair_test_() ->
          || {Title, Test} <- [
                 {"messages of about message_bytes arrive or are refused", fun about_the_limit/1},
                 {"acknowledged messages are not overtaken by others", fun overtaken/1},
-                {"a runtime that has restarted opens other streams", fun runtime_restarted/1},
+                {"one for neighbours alone does not follow them elsewhere", fun neighbours_alone/1},
                 % It makes the node undecodable for good.
                 {"a message that cannot be decoded is refused", fun undecodable/1}
             ]
@@ -67,17 +67,12 @@ overtaken([A, B]) ->
      || Round <- lists:seq(1, Rounds)
     ].
 
-%% Within one incarnation: the receiver remembers the streams of before.
-runtime_restarted([A, B]) ->
-    Before = [ok = forward(A, B, N, #{ack => true}) || N <- lists:seq(1, 5)],
-    ?assertEqual(lists:seq(1, 5), take(B, length(Before))),
-    true = call(A, erlang, exit, [call(A, erlang, whereis, [partisan_acks]), kill]),
-    Answer = fun() ->
-        try forward(A, B, after_restart, #{ack => true, timeout => 1000}) catch _:_ -> none end
-    end,
-    ok = await(fun() -> Answer() =:= ok end),
-    % At least the one that was acknowledged.
-    ?assertEqual([after_restart], take(B, 1)).
+neighbours_alone([A, B]) ->
+    Absent = <<"absent">>,
+    ?assertEqual({error, not_connected}, call(A, ?MODULE, behind_acknowledged, [Absent, 0])),
+    ?assertEqual(ok, call(A, ?MODULE, behind_acknowledged, [Absent, 1])),
+    ?assertEqual(ok, call(A, ?MODULE, behind_acknowledged, [name(B), 0])),
+    ?assertEqual([first, second], take(B, 2)).
 
 undecodable([A, B]) ->
     ok = call(B, ?MODULE, fill_atoms, []),
@@ -126,3 +121,7 @@ notify_then_plain(To, Rounds, Count) ->
         end,
         lists:seq(1, Rounds)
     ).
+
+behind_acknowledged(To, Ttl) ->
+    ok = partisan:forward({sink, To}, first, #{ack => {notify, first}, timeout => 10000}),
+    partisan:forward({sink, To}, second, #{ttl => Ttl}).

@@ -6,7 +6,7 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
 
 %% On the nodes.
--export([start_callers/3, outcomes/0, kill_callers/0, proxies/0]).
+-export([start_callers/3, outcomes/0, kill_callers/0, proxies/0, patience/1]).
 
 %% A quarter of so many processes serves calls.
 -define(PROCESSES, 2048).
@@ -19,10 +19,39 @@ calls_test_() ->
          || {Title, Test} <- [
                 {"OTP's calls that time out leave nothing behind", fun timed_out/1},
                 {"nor do callers that end", fun ended/1},
+                {"what waits for room on its way does so for a minute", fun bounded/1},
                 {"a flood of calls is refused beyond the places there are", fun flood/1}
             ]
         ]
     end}.
+
+%% A faulty member makes up what the others never send.
+requests_test_() ->
+    Request = #{
+        reply_to => {partisan_ref, <<"a">>, 1, process, <<1>>},
+        destination => server,
+        request => hello,
+        timeout => 5000,
+        options => #{channel => default, partition_key => 7, ttl => 0, ack => false}
+    },
+    Served = [#{}, #{timeout => infinity}, #{timeout => 16#FFFFFFFF}, #{options => #{}}],
+    Refused =
+        [#{timeout => Timeout} || Timeout <- [16#100000000, -1, 1.5, never]] ++
+            [#{options => Options} || Options <- [
+                [],
+                #{causal => label},
+                #{on_busy => drop},
+                #{timeout => 1 bsl 64},
+                #{channel => <<"default">>},
+                #{partition_key => {a, key}},
+                #{ttl => -1},
+                #{ack => {notify, tag}}
+            ]],
+    [
+        {lists:flatten(io_lib:format("~0p", [Change])),
+            ?_assertEqual(IsServed, partisan_call:is_request(maps:merge(Request, Change)))}
+     || {IsServed, Changes} <- [{true, Served}, {false, Refused}], Change <- Changes
+    ].
 
 %% The caller lives on.
 timed_out([A, B]) ->
@@ -39,6 +68,14 @@ ended([A, B]) ->
     ok = await(fun() -> calls(B) =:= 50 end),
     ok = call(A, ?MODULE, kill_callers, []),
     ok = await(fun() -> calls(B) =:= 0 end).
+
+bounded([A, B]) ->
+    Target = {server, name(B)},
+    [
+        ?assertEqual({Way, 60000}, {Way, call(A, ?MODULE, patience, [[Way, Target]])})
+     || Way <- [otp_call, otp_message, call]
+    ],
+    ?assertEqual(2000, call(A, ?MODULE, patience, [[short_call, Target]])).
 
 flood([A, B]) ->
     Before = call(B, erlang, whereis, [partisan_remote]),
@@ -66,6 +103,30 @@ start_callers(Count, Target, Timeout) ->
 
 call({via, _, _} = Target, Timeout) -> gen_server:call(Target, keep, Timeout);
 call(Target, Timeout) -> partisan:call(Target, keep, Timeout).
+
+%% How long a message may wait for room that is sent that way. A process that does notices nothing
+%% else, and stays for as long.
+patience([Way, Target]) ->
+    Sends = [{partisan_acks, send, 5}, {partisan_transport, send, 5}],
+    _ = [1 = erlang:trace_pattern(Send, true, []) || Send <- Sends],
+    _ = erlang:trace(new_processes, true, [call]),
+    Sender = spawn(fun() -> send(Way, Target) end),
+    Patience = receive {trace, _, call, {_, send, [_, _, _, _, Options]}} ->
+        maps:get(timeout, Options, infinity)
+    end,
+    _ = erlang:trace(all, false, [call]),
+    _ = [erlang:trace_pattern(Send, false, []) || Send <- Sends],
+    true = exit(Sender, kill),
+    flush(),
+    Patience.
+
+send(otp_call, Target) -> gen_server:call({via, partisan, Target}, keep, infinity);
+send(otp_message, Target) -> partisan:whereis_name(Target) ! hello, receive never -> ok end;
+send(call, Target) -> partisan:call(Target, keep, infinity);
+send(short_call, Target) -> partisan:call(Target, keep, 2000).
+
+flush() ->
+    receive {trace, _, _, _} -> flush() after 0 -> ok end.
 
 outcomes() ->
     [Outcome || {_, Outcome} <- callers(), Outcome =/= waiting].

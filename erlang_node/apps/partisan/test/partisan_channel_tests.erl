@@ -13,19 +13,40 @@ lanes_test_() ->
     ]}.
 
 bounds_test_() ->
-    Channels = [#{name => bulk}, #{name => narrow, queue_bytes => 1000, acknowledged => true}],
+    Channels = [
+        #{name => bulk},
+        #{name => wide, parallelism => 4},
+        #{name => widest, parallelism => 64},
+        #{name => narrow, parallelism => 4, queue_bytes => 1000, acknowledged => true}
+    ],
     {setup, fun() -> partisan_test_channels:setup(Channels) end,
-        fun partisan_test_channels:cleanup/1, fun a_channel_has_what_it_asks_for/0}.
+        fun partisan_test_channels:cleanup/1, [
+            fun a_channel_has_what_it_asks_for/0,
+            fun lanes_share_what_is_not_asked_for/0
+        ]}.
 
 a_channel_has_what_it_asks_for() ->
     {ok, Bulk} = partisan_channel:find(bulk),
     {ok, Narrow} = partisan_channel:find(narrow),
     ?assertEqual(partisan_config:get(lane_queue_bytes), partisan_channel:queue_limit(Bulk)),
     ?assertEqual(1000, partisan_channel:queue_limit(Narrow)),
+    ?assertEqual(500, partisan_channel:unacknowledged_limit(Narrow)),
     ?assertNot(partisan_channel:is_acknowledged(Bulk)),
     ?assert(partisan_channel:is_acknowledged(Narrow)),
     ?assertEqual(1000, proplists:get_value([narrow], partisan_transport:queue_limit())),
-    ?assertEqual(4, length(partisan_transport:queue_limit())).
+    ?assertEqual(6, length(partisan_transport:queue_limit())).
+
+%% Down to a mebibyte each.
+lanes_share_what_is_not_asked_for() ->
+    Default = partisan_config:get(lane_queue_bytes),
+    {ok, Wide} = partisan_channel:find(wide),
+    {ok, Widest} = partisan_channel:find(widest),
+    ?assertEqual(Default div 4, partisan_channel:queue_limit(Wide)),
+    ?assertEqual(1 bsl 20, partisan_channel:queue_limit(Widest)),
+    ?assertEqual(Default div 2, partisan_channel:unacknowledged_limit(Widest)),
+    ?assert(partisan_channel:set_parallelism(wide, 2)),
+    {ok, Narrower} = partisan_channel:find(wide),
+    ?assertEqual(Default div 2, partisan_channel:queue_limit(Narrower)).
 
 a_key_has_one_of_the_lanes() ->
     ?assertEqual([0, 1, 2, 3], lanes()).
@@ -67,12 +88,13 @@ streams_stay() ->
 
 every_drop_is_in_the_total() ->
     {ok, Channel} = partisan_channel:find(bulk),
-    Reasons = [
-        busy, disconnected, hops_exceeded, no_process, no_route, superseded, too_large,
-        unacknowledged, undecodable, unreachable, unknown_frame
-    ],
+    Name = partisan_channel_dropped_messages_total,
+    [Samples] = [S || #{name := N, samples := S} <- partisan_metrics:collect(), N =:= Name],
+    Reasons = [Reason || {[{channel, bulk}, {reason, Reason}], 0} <- Samples],
+    ?assert(lists:member(busy, Reasons)),
     [ok = partisan_channel:dropped(Channel, Reason) || Reason <- Reasons],
-    ?assertEqual(length(Reasons), maps:get(dropped, partisan_channel:totals(bulk))).
+    ?assertEqual(length(Reasons), maps:get(dropped, partisan_channel:totals(bulk))),
+    ?assertError({badmatch, _}, partisan_channel:dropped(Channel, nonsense)).
 
 lanes() ->
     {ok, Channel} = partisan_channel:find(bulk),

@@ -12,12 +12,16 @@
 %% What decoding one frame of some kilobytes may take, in words: half a million.
 -define(HEAP_WORDS, 500000).
 -define(STRANGERS, 16).
+%% What says nothing for so many milliseconds is turned away. A member may take longer to greet.
+-define(SILENCE, 300).
 
 fuzz_test_() ->
     [
         {"whatever bytes come, decoding them answers, and takes no more than they are worth",
             fuzz(fun decoder/1)},
-        {"strangers at the door", fuzz(fun(Until) -> with_pair(#{}, fun strangers/2, Until) end)},
+        {"strangers at the door", fuzz(fun(Until) ->
+            with_pair(#{handshake_timeout => ?SILENCE}, fun strangers/2, Until)
+        end)},
         {"strangers at a door with TLS", fuzz(fun over_tls/1)},
         {"members whose stream is damaged",
             fuzz(fun(Until) -> with_pair(#{}, fun members/2, Until) end)}
@@ -175,7 +179,7 @@ pick(Choices) ->
 
 with_pair(Overrides, Test, Until) ->
     Nodes = [A, B] = partisan_test_cluster:start(2, Overrides#{
-        handshake_timeout => 300, handshakes => 8, heartbeat_interval => 1000
+        handshakes => 8, heartbeat_interval => 1000
     }),
     try
         ok = await(fun() -> call(A, partisan, neighbours, []) =:= [name(B)] end),
@@ -197,7 +201,8 @@ over_tls(Until) ->
     try
         Certificate = partisan_test_pki:certificate(partisan_test_pki:authority(), #{}),
         ok = partisan_test_pki:write(Directory, Certificate),
-        with_pair(#{tls => partisan_test_pki:files(Directory)}, fun strangers/2, Until)
+        Tls = partisan_test_pki:files(Directory),
+        with_pair(#{tls => Tls, handshake_timeout => ?SILENCE}, fun strangers/2, Until)
     after
         ok = file:del_dir_r(Directory)
     end.

@@ -7,7 +7,9 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
 
 %% On the nodes.
--export([init/1, start_supervisor/0]).
+-export([init/1, start_supervisor/0, start_another/0]).
+%% The functions of a supervisor.
+-export([start_child/2, which_children/1]).
 
 -define(SYSTEM, [
     init, application_controller, code_server, erl_prim_loader, kernel_sup, logger, user,
@@ -22,6 +24,8 @@ mesh_test_() ->
                 {"the emulator cannot be stopped", fun stopping/1},
                 {"OTP's and the runtime's names are not offered", fun system/1},
                 {"nor are supervisors", fun supervisors/1},
+                {"of whatever make", fun other_supervisors/1},
+                {"what is refused is decided once", fun decided/1},
                 {"a reference leads to nothing of OTP's", fun references/1},
                 {"a reference is made by its node alone", fun forged/1},
                 {"no member speaks for another", fun impersonation/1},
@@ -101,6 +105,19 @@ supervisors([A, B, _]) ->
     ?assertMatch({noproc, _}, exit_of(A, [{?MODULE, name(B)}, {start_child, Child}])),
     works(A, B).
 
+%% Registered as a generic server is, not as OTP's supervisors are.
+other_supervisors([A, B, _]) ->
+    {ok, _} = call(B, ?MODULE, start_another, []),
+    Child = {child, {erlang, halt, []}},
+    ?assertMatch({noproc, _}, exit_of(A, [{another, name(B)}, {start_child, Child}])),
+    works(A, B).
+
+decided([_, B, _]) ->
+    Decided = fun() -> call(B, ets, lookup, [partisan_reach, code_server]) end,
+    ?assertEqual({error, unreachable}, call(B, partisan_reach, find, [code_server])),
+    ?assertEqual([{code_server, call(B, erlang, whereis, [code_server]), false}], Decided()),
+    ?assertEqual({error, unreachable}, call(B, partisan_reach, find, [code_server])).
+
 references([A, B, _]) ->
     Init = call(B, partisan, ref, [call(B, erlang, whereis, [init])]),
     ok = call(A, partisan, forward, [Init, {stop, stop}]),
@@ -166,6 +183,13 @@ known([A, B, _]) ->
         ?assertMatch({error, _}, call(B, partisan_reach, route, [name(A), To, stray, Known]))
      || To <- [partisan_remote, {service, partisan_remote}]
     ],
+    Manager = call(B, erlang, whereis, [partisan_manager]),
+    ?assertEqual(
+        {error, unreachable},
+        call(B, partisan_reach, route, [
+            name(A), partisan_manager, stray, #{partisan_manager => Manager}
+        ])
+    ),
     ok = call(B, partisan_test_sink, start, [sink]),
     First = call(B, erlang, whereis, [sink]),
     Route = fun() -> call(B, partisan_reach, route, [name(A), sink, hello, #{sink => First}]) end,
@@ -251,6 +275,12 @@ start_supervisor() ->
         Error ->
             Error
     end.
+
+start_another() ->
+    gen_server:start({local, another}, ?MODULE, [], []).
+
+start_child(_Supervisor, _Child) -> {error, max_children}.
+which_children(_Supervisor) -> [].
 
 init([]) ->
     {ok, {#{}, []}}.

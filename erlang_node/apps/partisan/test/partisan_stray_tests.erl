@@ -69,7 +69,8 @@ made_up([A, B]) ->
     Bodies = [
         {monitor, x, y}, {monitor, 1, {process, a, b}}, {down, 1, x}, {monitors, []},
         {monitors, #{a => b}}, {alive, x, true}, {alive, 1, x}, {call, #{}}, {cancel, 1},
-        {call, Call#{options => #{channel => 7, ttl => x}}}, {call, Call#{destination => {x, y}}}
+        {call, Call#{options => #{channel => 7, ttl => x}}},
+        {call, Call#{timeout => 1 bsl 64}}, {call, Call#{destination => {x, y}}}
     ],
     Topics = [
         {entries, x}, {entries, #{1 => 2}}, {entries, #{<<"x">> => {{1, 1}, x}}}, {compare, x},

@@ -6,6 +6,9 @@
 %%% acknowledged ({@link partisan_acks}) unless `ack' is false, so that a broken connection loses
 %%% neither; a lost or restarted node ends the call ({@link partisan_remote}). When the caller ends,
 %%% or waits no longer, the server's node is sent a cancellation, and gives up its part.
+%%%
+%%% A process waits for room in a full window, and notices nothing else meanwhile. So the way to the
+%%% server has a limit of its own, however long the caller would wait for the answer.
 -module(partisan_call).
 
 -export([call/4]).
@@ -38,10 +41,11 @@
 }.
 -export_type([options/0, callee/0, request/0]).
 
-%% How long an answer is kept for a node that does not take it, when the caller waits for ever.
--define(ANSWER_TIMEOUT, 60000).
-%% How long a cancellation is sent again: then the node is lost, and the call with it.
--define(CANCEL_TIMEOUT, 60000).
+%% How long a request, an answer or a cancellation may take to a node, where its caller would wait
+%% longer: then the node is lost, and the call with it.
+-define(DELIVERY_TIMEOUT, 60000).
+%% The longest that a process can wait.
+-define(MAX_TIMEOUT, 16#FFFFFFFF).
 
 %% @doc Calls a server and waits for its answer. Exits as `gen_server:call/3' does.
 -spec call(partisan_ref:target(), Request :: term(), timeout(), options()) -> Reply :: term().
@@ -81,8 +85,8 @@ is_request(#{
     options := Options
 }) ->
     is_binary(Node) andalso is_integer(Life) andalso is_binary(Identity) andalso
-        (Timeout =:= infinity orelse (is_integer(Timeout) andalso Timeout >= 0)) andalso
-        is_map(Options);
+        is_timeout(Timeout) andalso is_map(Options) andalso
+        lists:all(fun is_option/1, maps:to_list(Options));
 is_request(_) ->
     false.
 
@@ -146,6 +150,8 @@ start(Node, Callee, Request, Timeout, Options) ->
     Given = (maps:with([channel, ttl, ack], Options))#{partition_key => Key},
     spawn_monitor(fun() ->
         _ = monitor(process, Caller),
+        % It ends when this node becomes another incarnation, which no answer reaches.
+        _ = monitor(process, partisan_remote),
         ok = partisan_remote:monitor_node(Node, self()),
         Call = #{
             reply_to => partisan_ref:for_answer(),
@@ -154,7 +160,7 @@ start(Node, Callee, Request, Timeout, Options) ->
             timeout => Timeout,
             options => Given#{partition_key := erlang:phash2(Key, 1 bsl 32)}
         },
-        case say(Node, {call, Call}, Given#{timeout => Timeout}) of
+        case say(Node, {call, Call}, Given#{timeout => delivery(Timeout)}) of
             ok -> await(Node, Call, Given);
             {error, Reason} -> exit(Reason)
         end
@@ -166,25 +172,39 @@ await(Node, Call, Options) ->
         {partisan_reply, {ok, Reply}} -> exit({?MODULE, Reply});
         {partisan_reply, {exit, Reason}} -> exit(Reason);
         {partisan, {acknowledged, ?MODULE, ok}} -> await(Node, Call, Options);
-        {partisan, {acknowledged, ?MODULE, {error, timeout}}} -> exit(timeout);
+        {partisan, {acknowledged, ?MODULE, {error, timeout}}} ->
+            % It may have arrived.
+            cancel(Node, Call, Options, timeout);
         {partisan, {acknowledged, ?MODULE, {error, _}}} -> exit({nodedown, Node});
         {nodedown, Node} -> exit({nodedown, Node});
-        {?MODULE, abandon} -> cancel(Node, Call, Options);
+        {'DOWN', _, process, {partisan_remote, _}, _} -> exit({nodedown, Node});
+        {?MODULE, abandon} -> cancel(Node, Call, Options, normal);
         % The caller.
-        {'DOWN', _, process, _, _} -> cancel(Node, Call, Options)
+        {'DOWN', _, process, _, _} -> cancel(Node, Call, Options, normal)
     end.
 
 %% On the way of the call, so that it does not overtake it.
--spec cancel(partisan_peer:name(), request(), partisan_transport:options()) -> no_return().
-cancel(Node, #{reply_to := Id}, Options) ->
-    _ = say(Node, {cancel, Id}, Options#{timeout => ?CANCEL_TIMEOUT}),
-    exit(normal).
+-spec cancel(partisan_peer:name(), request(), partisan_transport:options(), Reason :: term()) ->
+    no_return().
+cancel(Node, #{reply_to := Id}, Options, Reason) ->
+    _ = say(Node, {cancel, Id}, Options#{timeout => ?DELIVERY_TIMEOUT}),
+    exit(Reason).
 
 say(Node, Body, Options) ->
     Message = {partisan_remote, partisan:node(), partisan:incarnation(), Body},
     send(Node, partisan_remote, Message, Options).
 
 %% Internals: the server's node.
+
+is_timeout(infinity) -> true;
+is_timeout(Timeout) -> is_integer(Timeout) andalso Timeout >= 0 andalso Timeout =< ?MAX_TIMEOUT.
+
+%% What start/5 sends, and no other option of a message, such as a causal label.
+is_option({channel, Name}) -> is_atom(Name);
+is_option({partition_key, Hash}) -> is_integer(Hash);
+is_option({ttl, Hops}) -> is_integer(Hops) andalso Hops >= 0;
+is_option({ack, Ack}) -> is_boolean(Ack);
+is_option(_) -> false.
 
 local({execute, Module, Function}, Arguments, _Timeout) ->
     case partisan_reach:may_execute(Module) of
@@ -227,9 +247,13 @@ answer(Outcome, #{reply_to := Caller} = Request) ->
     end.
 
 answer_options(#{timeout := Timeout, options := Options}) ->
-    Options#{timeout => min(Timeout, ?ANSWER_TIMEOUT)}.
+    Options#{timeout => delivery(Timeout)}.
 
 %% Internals.
+
+%% An atom is greater than any number.
+delivery(Timeout) ->
+    min(Timeout, ?DELIVERY_TIMEOUT).
 
 send(Node, Destination, Message, #{ack := false} = Options) ->
     Name = maps:get(channel, Options, default),

@@ -30,8 +30,9 @@
 -export([is_service/1]).
 -export([may_execute/1]).
 
-%% The offered processes by name. A name that another process has registered since is decided anew.
--define(OFFERED, ?MODULE).
+%% By name, its process and whether that is offered. A name that another process has registered
+%% since is decided anew.
+-define(DECIDED, ?MODULE).
 
 %% OTP's applications: in a release they lie beside all others.
 -define(OTP, [
@@ -43,15 +44,16 @@
 
 -type origin() :: partisan_peer:name() | none.
 -type refusal() :: no_process | unreachable.
-%% What has been found before. Services are no destinations: they must not be among these.
--type known() :: #{partisan_ref:destination() | {service, atom()} => pid()}.
+%% References that have been resolved before: their signatures are not checked again. No names, for
+%% a connection delivers to processes of the runtime too, whose names are not offered.
+-type known() :: #{partisan_ref:destination() => pid()}.
 -export_type([origin/0, known/0]).
 
 %% @doc Makes the table of names, owned by the caller; no-op where there is one.
 -spec init() -> ok.
 init() ->
     Options = [named_table, public, set, {read_concurrency, true}],
-    _ = ets:whereis(?OFFERED) =:= undefined andalso ets:new(?OFFERED, Options),
+    _ = ets:whereis(?DECIDED) =:= undefined andalso ets:new(?DECIDED, Options),
     partisan_ref:init().
 
 %% @equiv route(Origin, Destination, Message, #{})
@@ -62,7 +64,7 @@ route(Origin, Destination, Message) ->
 
 %% @doc The process that gets a message, and what it gets. The origin is the member at the other end
 %% of the connection, or the one that a relayed message names; `none' where it is not known. A
-%% connection passes on what it has found lately, which saves it from finding the same again.
+%% connection passes on the references that it has resolved, which saves it from doing so again.
 -spec route(origin(), partisan_ref:destination(), Message :: term(), known()) ->
     {ok, pid(), Message :: term()} | {error, refusal()}.
 route(Origin, partisan_acks, Message, _Known) ->
@@ -89,20 +91,15 @@ find(Name) when is_atom(Name) ->
         undefined ->
             {error, no_process};
         Process ->
-            case ets:lookup(?OFFERED, Name) of
-                [{_, Process}] -> {ok, Process};
-                _ -> decide(Name, Process)
+            case is_offered(Name, Process) of
+                true -> {ok, Process};
+                false -> refused(Name)
             end
     end;
 find(Destination) ->
     partisan_ref:offered(Destination).
 
-%% A name may belong to another process by now; a reference leads to the same one for ever.
-find(Name, Known) when is_map_key(Name, Known), is_atom(Name) ->
-    case whereis(Name) of
-        Pid when Pid =:= map_get(Name, Known) -> {ok, Pid};
-        _ -> find(Name)
-    end;
+%% A reference leads to the same process for ever.
 find(Destination, Known) when is_map_key(Destination, Known), element(1, Destination) =:= process ->
     {ok, map_get(Destination, Known)};
 find(Destination, _Known) ->
@@ -149,17 +146,23 @@ is_local({'EXIT', _, _}) -> true;
 is_local({'$gen_call', _, _}) -> true;
 is_local(_) -> false.
 
-decide(Name, Pid) ->
-    case is_pid(Pid) andalso is_named(Name) andalso is_offered(Pid) of
-        true ->
-            true = ets:insert(?OFFERED, {Name, Pid}),
-            {ok, Pid};
-        false ->
-            ok = partisan_refusals:tell(
-                message, "a message to ~tp is refused: this node does not offer it", [Name]
-            ),
-            {error, unreachable}
+%% To decide takes a while, and a signal to the process: messages that are refused may come in a
+%% flood.
+is_offered(Name, Process) ->
+    case ets:lookup(?DECIDED, Name) of
+        [{_, Process, IsOffered}] ->
+            IsOffered;
+        _ ->
+            IsOffered = is_pid(Process) andalso is_named(Name) andalso is_offered(Process),
+            true = ets:insert(?DECIDED, {Name, Process, IsOffered}),
+            IsOffered
     end.
+
+refused(Name) ->
+    ok = partisan_refusals:tell(
+        message, "a message to ~tp is refused: this node does not offer it", [Name]
+    ),
+    {error, unreachable}.
 
 is_named(Name) ->
     not lists:member(Name, partisan_config:get(unreachable)) andalso
@@ -178,8 +181,13 @@ is_system(Pid, undefined) ->
     lists:member(Pid, [whereis(application_controller), whereis(user)]) orelse
         process_info(Pid, group_leader) =:= {group_leader, whereis(init)}.
 
+%% Elixir's name the module `supervisor' as well; other ones have its functions.
 is_supervisor(Pid) ->
     case proc_lib:initial_call(Pid) of
-        {Module, _, _} -> Module =:= supervisor orelse Module =:= supervisor_bridge;
-        false -> false
+        {Module, _, _} ->
+            Module =:= supervisor orelse Module =:= supervisor_bridge orelse
+                (erlang:function_exported(Module, start_child, 2) andalso
+                    erlang:function_exported(Module, which_children, 1));
+        false ->
+            false
     end.

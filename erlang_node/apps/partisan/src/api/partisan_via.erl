@@ -6,7 +6,9 @@
 %%% and for nothing else. Whether the process exists elsewhere is known only when it answers.
 %%%
 %%% How long a caller waits is known to the caller alone. It monitors the process while it does, so
-%%% the call is abandoned when it no longer does.
+%%% the call is abandoned when it no longer does. The way to the other node takes a minute at most
+%%% ({@link partisan_call}), for a message that is no call too: where its node is absent, what waits
+%%% for room must not grow with each caller.
 -module(partisan_via).
 
 -export([whereis_name/1]).
@@ -18,6 +20,8 @@
 -define(PATIENCE, 5000).
 %% How often to check whether the caller still waits, in milliseconds.
 -define(CHECK, 1000).
+%% How long it waits for room on its way, and is sent again on an acknowledged channel.
+-define(DELIVERY_TIMEOUT, 60000).
 
 %% @doc The process, or for another node's process, one that passes one message on to it.
 -spec whereis_name(partisan_ref:target()) -> pid() | undefined.
@@ -86,10 +90,19 @@ pass_on(Target, Asker, Monitor) ->
             ok;
         Message ->
             % Where it does not go out it is lost, as a message to a pid may be.
-            _ = partisan:forward(Target, Message, #{partition_key => Asker}),
-            ok
+            passed(
+                partisan:forward(Target, Message, #{
+                    partition_key => Asker, timeout => ?DELIVERY_TIMEOUT
+                })
+            )
     after ?PATIENCE -> ok
     end.
+
+passed({error, timeout}) ->
+    {ok, Channel} = partisan_channel:find(default),
+    partisan_channel:dropped(Channel, busy);
+passed(_) ->
+    ok.
 
 await({Proxy, Call} = Started, {Caller, _} = From) ->
     receive

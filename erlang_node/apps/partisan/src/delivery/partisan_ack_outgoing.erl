@@ -83,7 +83,7 @@
 -spec open(path(), ReplyTo :: path(), partisan_ack_stream:id()) -> t().
 open({_, ChannelName, _} = Path, ReplyTo, Stream) ->
     {ok, Channel} = partisan_channel:find(ChannelName),
-    Window = max(1, partisan_channel:queue_limit(Channel) div 2),
+    Window = partisan_channel:unacknowledged_limit(Channel),
     Now = now_ms(),
     open_now(Now, #out{
         path = Path,

@@ -22,8 +22,10 @@
 -type stream() :: partisan_ack_stream:id().
 -type arrival() :: partisan_ack_stream:arrival().
 
-%% How long a stream of which nothing has come is kept: longer than its sender keeps it.
+%% A stream of which nothing has come for so long is idle: its sender has closed it, or is cut off
+%% with messages whose timeout is `infinity'. Both are the same from here, so many of them are kept.
 -define(IDLE, 3600000).
+-define(MAX_IDLE, 8192).
 
 -record(in, {
     next = partisan_ack_in:new() :: partisan_ack_in:t(),
@@ -55,7 +57,7 @@ new(Self) ->
     #receiver{self = Self}.
 
 %% @doc A sender opens a stream, perhaps once more. The streams of its former incarnations end, and
-%% those that have been idle; and the one that it takes the place of, whose sender has forgotten it.
+%% too many idle ones; and the one that it takes the place of, whose sender has forgotten it.
 %% What is late and opens that one again would have its messages delivered again.
 -spec opened(stream(), ReplyTo :: path(), partisan_labels:t(), t()) -> result().
 opened({Sender, Life, _} = Stream, ReplyTo, Labels0, #receiver{self = {_, Own}} = R0) ->
@@ -186,18 +188,37 @@ is_replaced({Sender, Life, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
             maps:to_list(Ins)
         ).
 
-%% An older stream of the same sender on the same path; and those that their senders have forgotten,
-%% which senders of the first version do not do.
-obsolete({Sender, Life, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
+%% Older streams of the same sender on the same path, and idle ones where there are too many.
+obsolete(Stream, ReplyTo, #receiver{in = Ins} = R) ->
+    older(Stream, ReplyTo, R) ++
+        case map_size(Ins) > ?MAX_IDLE of
+            true -> lists:delete(Stream, too_idle(R));
+            false -> []
+        end.
+
+older({Sender, Life, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
     Number = partisan_ack_stream:number(Stream),
-    Since = now_ms() - ?IDLE,
     [
         S
-     || {{Name, L, _} = S, #in{reply_to = Path, used = Used}} <- maps:to_list(Ins),
-        (Name =:= Sender andalso L =:= Life andalso Path =:= ReplyTo andalso
-            partisan_ack_stream:number(S) < Number) orelse
-            (Used < Since andalso S =/= Stream andalso partisan_ack_stream:understands_refusals(S))
+     || {{Name, L, _} = S, #in{reply_to = Path}} <- maps:to_list(Ins),
+        Name =:= Sender andalso L =:= Life andalso Path =:= ReplyTo andalso
+            partisan_ack_stream:number(S) < Number
     ].
+
+%% Half of them at once, so that this is rare. Senders of the first version never close a stream.
+too_idle(#receiver{in = Ins}) ->
+    Since = now_ms() - ?IDLE,
+    Idle = [
+        {Used, S}
+     || {S, #in{used = Used}} <- maps:to_list(Ins),
+        Used < Since andalso partisan_ack_stream:understands_refusals(S)
+    ],
+    case length(Idle) of
+        Count when Count > ?MAX_IDLE ->
+            [S || {_, S} <- lists:sublist(lists:sort(Idle), Count - ?MAX_IDLE div 2)];
+        _ ->
+            []
+    end.
 
 %% Delivers what streams hold, however far behind its receivers are, and forgets them.
 finish(Streams, Labels0, #receiver{in = Ins0, unacknowledged = Due} = R) ->

@@ -150,8 +150,6 @@ with_stream(Path, #sender{out = Outs} = S) when is_map_key(Path, Outs) ->
     S;
 with_stream({_, ChannelName, Lane} = Path, #sender{self = {Name, Incarnation}} = S) ->
     #sender{out = Outs, paths = Paths} = S,
-    % Of a previous process of this incarnation the receiver may still know streams: a number that
-    % had been used would have it take new messages for duplicates.
     Number = erlang:unique_integer([monotonic, positive]),
     Stream = partisan_ack_stream:id(Name, Incarnation, Number),
     Out = partisan_ack_outgoing:open(Path, {Name, ChannelName, Lane}, Stream),

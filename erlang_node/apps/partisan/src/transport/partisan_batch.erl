@@ -3,11 +3,12 @@
 %%% A message of a monotonic channel stays in its slot until it is taken, so that a newer one can
 %%% still take its place.
 %%%
-%%% Small frames are copied into one binary. The port hands no more than sixteen pieces to the
-%%% kernel at a time, and waits for the next event before it hands over more: a copy of a few
-%%% kilobytes is nothing beside that. Large ones stay as they are, and are written a slice at a
-%%% time: while a port copies megabytes, and while the receiver's copies as much in one go, the
-%%% messages of other channels wait for a processor.
+%%% Small frames are copied into pieces, at once: a lane whose port is busy collects thousands of
+%%% them, and a heap of so many terms would be collected again and again. The port hands no more
+%%% than sixteen pieces to the kernel at a time, and waits for the next event before it hands over
+%%% more: a copy of a few kilobytes is nothing beside that. Large frames stay as they are, and huge
+%%% ones are written a slice at a time: while a port copies megabytes, and while the receiver's
+%%% copies as much in one go, the messages of other channels wait for a processor.
 -module(partisan_batch).
 
 -export([new/0]).
@@ -26,18 +27,23 @@
 -define(SLICE_BYTES, 262144).
 %% A frame of this size is no longer copied.
 -define(LARGE, 8192).
+%% What makes a piece of small frames.
+-define(PIECE_BYTES, 16384).
 
-%% A message that is to be sent, no longer in a slot.
--record(opened, {
+%% Messages that follow one another, no longer in slots.
+-record(part, {
+    % When the oldest of them was sent.
     since :: integer(),
-    frame :: partisan_frame:t(),
-    charged :: non_neg_integer(),
-    % What the batch has counted it for: nothing while it was in a slot.
-    known :: non_neg_integer()
+    messages = 1 :: pos_integer(),
+    bytes :: pos_integer(),
+    data :: iodata(),
+    % What the account is to be credited: for how many messages, and how much.
+    owed :: non_neg_integer(),
+    charged :: non_neg_integer()
 }).
 
 -record(sliced, {
-    message :: #opened{},
+    message :: #part{},
     left :: [binary(), ...]
 }).
 
@@ -47,24 +53,19 @@
     % A message of which a part has been taken.
     sliced = none :: none | #sliced{},
     % In order.
-    front = [] :: [item() | #opened{}],
+    front = [] :: [part()],
     % Newest first.
-    back = [] :: [item()],
-    % Of the frames that are not in slots.
+    back = [] :: [part()],
+    % Small frames that are to be a piece, newest first.
+    young = none :: none | #part{data :: [iodata()]},
+    % Of all parts.
     bytes = 0 :: non_neg_integer()
 }).
 
-%% What has been taken so far.
+%% What has been taken so far: the newest first.
 -record(taken, {
-    % Newest first.
-    frames = [] :: [partisan_frame:t()],
-    messages = 0 :: non_neg_integer(),
-    bytes = 0 :: non_neg_integer(),
-    owed = 0 :: non_neg_integer(),
-    charged = 0 :: non_neg_integer(),
-    % Of the bytes, those that were not in slots.
-    known = 0 :: non_neg_integer(),
-    since = none :: none | integer()
+    parts = [] :: [#part{}],
+    bytes = 0 :: non_neg_integer()
 }).
 
 -opaque t() :: #batch{}.
@@ -83,6 +84,7 @@
     % When the oldest of its messages was sent.
     since := none | integer()
 }.
+-type part() :: #part{} | {slot, partisan_lane:slot()}.
 -export_type([t/0, item/0, write/0]).
 
 -spec new() -> t().
@@ -91,12 +93,13 @@ new() ->
 
 %% @doc Adds a message after all others.
 -spec add(item(), t()) -> t().
-add({slot, _} = Item, #batch{back = Back} = Batch) ->
-    Batch#batch{back = [Item | Back]};
-add({_Since, {Bytes, _}} = Item, Batch) ->
-    add(Item, Bytes, Batch);
-add({settled, _Since, {Bytes, _}} = Item, Batch) ->
-    add(Item, Bytes, Batch).
+add({slot, _} = Token, Batch) ->
+    #batch{back = Back} = Closed = close(Batch),
+    Closed#batch{back = [Token | Back]};
+add({settled, Since, Frame}, Batch) ->
+    add_part((part(Since, Frame))#part{owed = 0, charged = 0}, Batch);
+add({Since, Frame}, Batch) ->
+    add_part(part(Since, Frame), Batch).
 
 %% @doc Asks for a heartbeat in the next write.
 -spec add_ping(t()) -> t().
@@ -104,8 +107,9 @@ add_ping(Batch) ->
     Batch#batch{ping = true}.
 
 -spec is_empty(t()) -> boolean().
-is_empty(#batch{ping = Ping, sliced = Sliced, front = Front, back = Back}) ->
-    Front =:= [] andalso Back =:= [] andalso Sliced =:= none andalso not Ping.
+is_empty(#batch{ping = Ping, sliced = Sliced, front = Front, back = Back, young = Young}) ->
+    Front =:= [] andalso Back =:= [] andalso Young =:= none andalso Sliced =:= none andalso
+        not Ping.
 
 %% @doc Is there enough for a write, whatever else may come?
 -spec is_full(t()) -> boolean().
@@ -119,48 +123,70 @@ take(#batch{sliced = #sliced{message = Message, left = Left}} = Batch, _Lane) ->
 take(#batch{ping = true} = Batch, _Lane) ->
     {_Bytes, Ping} = partisan_frame:ping(),
     {Ping, nothing(), Batch#batch{ping = false}};
-take(#batch{front = [], back = Back} = Batch, Lane) ->
-    take(Batch#batch{front = lists:reverse(Back), back = []}, Lane);
-take(#batch{front = Front, bytes = Bytes} = Batch, Lane) ->
-    case take(Front, Lane, #taken{}) of
-        {#taken{messages = 0}, [#opened{frame = {_, Frame}, known = Known} = Large | Left]} ->
-            Sliced = #sliced{message = Large, left = erlang:iolist_to_iovec(Frame)},
-            take(Batch#batch{sliced = Sliced, front = Left, bytes = Bytes - Known}, Lane);
-        {#taken{messages = 0}, []} ->
-            {[], nothing(), Batch#batch{front = [], bytes = Bytes}};
-        {#taken{frames = Frames, known = Known} = Taken, Left} ->
-            Write = #{
-                messages => Taken#taken.messages,
-                bytes => Taken#taken.bytes,
-                owed => Taken#taken.owed,
-                charged => Taken#taken.charged,
-                since => Taken#taken.since
-            },
-            {joined(Frames, [], []), Write, Batch#batch{front = Left, bytes = Bytes - Known}}
-    end.
+take(#batch{front = []} = Batch, Lane) ->
+    #batch{back = Back} = Closed = close(Batch),
+    take(lists:reverse(Back), Lane, #taken{}, Closed#batch{back = []});
+take(#batch{front = Front} = Batch, Lane) ->
+    take(Front, Lane, #taken{}, Batch).
 
 %% @doc The connection is lost: a message of which only a part was taken is to be sent again, whole.
 -spec rewind(t()) -> t().
 rewind(#batch{sliced = none} = Batch) ->
     Batch;
-rewind(#batch{sliced = #sliced{message = Message}, front = Front, bytes = Bytes} = Batch) ->
-    #opened{known = Known} = Message,
-    Batch#batch{sliced = none, front = [Message | Front], bytes = Bytes + Known}.
+rewind(#batch{sliced = #sliced{message = Message}, front = Front, bytes = Sum} = Batch) ->
+    #part{bytes = Bytes} = Message,
+    Batch#batch{sliced = none, front = [Message | Front], bytes = Sum + Bytes}.
 
 %% Internals.
 
-add(Item, Bytes, #batch{back = Back, bytes = Sum} = Batch) ->
-    Batch#batch{back = [Item | Back], bytes = Sum + Bytes}.
+part(Since, {Bytes, Frame}) ->
+    #part{since = Since, bytes = Bytes, data = Frame, owed = 1, charged = Bytes}.
+
+add_part(#part{bytes = Bytes} = Part, #batch{bytes = Sum} = Batch) ->
+    added(Part, Batch#batch{bytes = Sum + Bytes}).
+
+added(#part{bytes = Bytes} = Large, Batch) when Bytes >= ?LARGE ->
+    #batch{back = Back} = Closed = close(Batch),
+    Closed#batch{back = [Large | Back]};
+added(#part{data = Frame} = First, #batch{young = none} = Batch) ->
+    Batch#batch{young = First#part{data = [Frame]}};
+added(#part{data = Frame} = Next, #batch{young = #part{data = Frames} = Young} = Batch) ->
+    #part{bytes = Bytes} = Both = both(Young, Next, [Frame | Frames]),
+    Grown = Batch#batch{young = Both},
+    case Bytes >= ?PIECE_BYTES of
+        true -> close(Grown);
+        false -> Grown
+    end.
+
+%% Both parts as one.
+both(Older, Newer, Data) ->
+    #part{
+        since = Older#part.since,
+        messages = Older#part.messages + Newer#part.messages,
+        bytes = Older#part.bytes + Newer#part.bytes,
+        data = Data,
+        owed = Older#part.owed + Newer#part.owed,
+        charged = Older#part.charged + Newer#part.charged
+    }.
+
+%% The small frames are a piece.
+close(#batch{young = none} = Batch) ->
+    Batch;
+close(#batch{young = #part{data = Frames} = Young, back = Back} = Batch) ->
+    Batch#batch{young = none, back = [Young#part{data = one_piece(lists:reverse(Frames))} | Back]}.
+
+one_piece([Frame]) -> Frame;
+one_piece(Frames) -> iolist_to_binary(Frames).
 
 nothing() ->
     #{messages => 0, bytes => 0, owed => 0, charged => 0, since => none}.
 
 %% The message counts when its last slice is written.
-slice(#opened{since = Since, charged = Charged}, {Slice, Bytes, []}, Batch) ->
+slice(#part{since = Since, owed = Owed, charged = Charged}, {Slice, Bytes, []}, Batch) ->
     Write = #{
         messages => 1,
         bytes => Bytes,
-        owed => owed(Charged),
+        owed => Owed,
         charged => Charged,
         since => Since
     },
@@ -177,53 +203,47 @@ split(Room, [Part | Parts], Slice) when Room > 0 ->
 split(Room, Parts, Slice) ->
     {lists:reverse(Slice), ?SLICE_BYTES - Room, Parts}.
 
-%% As many messages as make a write; a large one makes several, by itself.
-take([Item | Left], Lane, #taken{bytes = Bytes} = Taken) when Bytes < ?WRITE_BYTES ->
-    case opened(Item, Lane) of
-        empty -> take(Left, Lane, Taken);
-        #opened{frame = {Size, _}} = Large when Size > ?HUGE -> {Taken, [Large | Left]};
-        Message -> take(Left, Lane, with(Message, Taken))
-    end;
-take(Left, _Lane, Taken) ->
-    {Taken, Left}.
-
-opened({slot, Slot}, Lane) ->
+%% As many messages as make a write; a huge one makes several, by itself.
+take([{slot, Slot} | Left], Lane, #taken{bytes = Bytes} = Taken, #batch{bytes = Sum} = Batch) when
+    Bytes < ?WRITE_BYTES
+->
     case partisan_lane:empty_slot(Lane, Slot) of
-        {Since, Frame, Charged} ->
-            #opened{since = Since, frame = Frame, charged = Charged, known = 0};
+        {Since, {Size, _} = Frame, Charged} ->
+            Part = (part(Since, Frame))#part{owed = min(1, Charged), charged = Charged},
+            take([Part | Left], Lane, Taken, Batch#batch{bytes = Sum + Size});
         empty ->
-            empty
+            take(Left, Lane, Taken, Batch)
     end;
-opened({Since, {Bytes, _} = Frame}, _Lane) ->
-    #opened{since = Since, frame = Frame, charged = Bytes, known = Bytes};
-opened({settled, Since, {Bytes, _} = Frame}, _Lane) ->
-    #opened{since = Since, frame = Frame, charged = 0, known = Bytes};
-opened(#opened{} = Message, _Lane) ->
-    Message.
+take([#part{bytes = Huge} = Part | Left], Lane, #taken{parts = []}, Batch) when Huge > ?HUGE ->
+    Sliced = #sliced{message = Part, left = erlang:iolist_to_iovec(Part#part.data)},
+    take(Batch#batch{sliced = Sliced, front = Left, bytes = Batch#batch.bytes - Huge}, Lane);
+take([#part{bytes = Size} = Part | Left], Lane, #taken{bytes = Bytes} = Taken, Batch) when
+    Size =< ?HUGE, Bytes < ?WRITE_BYTES
+->
+    Parts = [Part | Taken#taken.parts],
+    take(Left, Lane, Taken#taken{parts = Parts, bytes = Bytes + Size}, Batch);
+take(Left, _Lane, #taken{parts = []}, Batch) ->
+    {[], nothing(), Batch#batch{front = Left}};
+take(Left, _Lane, #taken{parts = Parts, bytes = Bytes}, #batch{bytes = Sum} = Batch) ->
+    Write = #{
+        messages => sum(#part.messages, Parts),
+        bytes => Bytes,
+        owed => sum(#part.owed, Parts),
+        charged => sum(#part.charged, Parts),
+        since => (lists:last(Parts))#part.since
+    },
+    {joined(Parts, [], []), Write, Batch#batch{front = Left, bytes = Sum - Bytes}}.
 
-owed(0) -> 0;
-owed(_Charged) -> 1.
+sum(Field, Parts) ->
+    lists:foldl(fun(Part, Sum) -> element(Field, Part) + Sum end, 0, Parts).
 
-with(#opened{since = Since} = Message, #taken{since = none} = Taken) ->
-    with(Message, Taken#taken{since = Since});
-with(#opened{frame = {Size, _} = Frame, charged = Charge, known = Known}, Taken) ->
-    Taken#taken{
-        frames = [Frame | Taken#taken.frames],
-        messages = Taken#taken.messages + 1,
-        bytes = Taken#taken.bytes + Size,
-        owed = Taken#taken.owed + owed(Charge),
-        charged = Taken#taken.charged + Charge,
-        known = Taken#taken.known + Known
-    }.
-
-%% From the newest frame to the oldest: a run of small ones, and what comes after it.
-joined([{Bytes, Frame} | Older], Run, After) when Bytes < ?LARGE ->
-    joined(Older, [Frame | Run], After);
-joined([{_Bytes, Frame} | Older], Run, After) ->
-    joined(Older, [], [Frame | one_piece(Run, After)]);
+%% From the newest to the oldest: a run of small ones, and what comes after it.
+joined([#part{bytes = Bytes, data = Data} | Older], Run, After) when Bytes < ?LARGE ->
+    joined(Older, [Data | Run], After);
+joined([#part{data = Data} | Older], Run, After) ->
+    joined(Older, [], [Data | before(Run, After)]);
 joined([], Run, After) ->
-    one_piece(Run, After).
+    before(Run, After).
 
-one_piece([], After) -> After;
-one_piece([Frame], After) -> [Frame | After];
-one_piece(Run, After) -> [iolist_to_binary(Run) | After].
+before([], After) -> After;
+before(Run, After) -> [one_piece(Run) | After].

@@ -22,6 +22,7 @@
 -export([stream/2]).
 -export([lane_key/1]).
 -export([queue_limit/1]).
+-export([unacknowledged_limit/1]).
 -export([message_limit/1]).
 -export([kernel_limit/1]).
 -export([sent/3]).
@@ -40,28 +41,21 @@
     streams :: pos_integer(),
     monotonic :: boolean(),
     acknowledged :: boolean(),
-    queue_limit :: pos_integer(),
+    queue_bytes :: pos_integer(),
+    % Whether its lanes share that, or each has as much.
+    shared :: boolean(),
     message_limit :: pos_integer(),
     sent_messages :: partisan_metrics:series(),
     sent_bytes :: partisan_metrics:series(),
     received_messages :: partisan_metrics:series(),
     received_bytes :: partisan_metrics:series(),
-    send_seconds :: partisan_metrics:series()
+    send_seconds :: partisan_metrics:series(),
+    dropped :: #{drop_reason() => partisan_metrics:series()}
 }).
 
 -opaque t() :: #channel{}.
--type drop_reason() ::
-    busy
-    | disconnected
-    | hops_exceeded
-    | no_process
-    | no_route
-    | superseded
-    | too_large
-    | unacknowledged
-    | undecodable
-    | unreachable
-    | unknown_frame.
+%% One of `?DROP_REASONS'.
+-type drop_reason() :: atom().
 -type totals() :: #{
     sent_messages := non_neg_integer(),
     sent_bytes := non_neg_integer(),
@@ -74,8 +68,23 @@
 %% What a kernel holds of a monotonic channel, a newer message cannot replace: left to itself it
 %% makes room for megabytes at either end, and who is behind reads the messages of minutes ago.
 -define(MONOTONIC_KERNEL_BYTES, 32768).
+%% What a lane may hold by default, however many there are.
+-define(LANE_BYTES, 1048576).
 %% Lanes are numbered with sixteen bits on the wire.
 -define(LANES, 65536).
+-define(DROP_REASONS, [
+    busy,
+    disconnected,
+    hops_exceeded,
+    no_process,
+    no_route,
+    superseded,
+    too_large,
+    unacknowledged,
+    undecodable,
+    unreachable,
+    unknown_frame
+]).
 %% A quarter of a millisecond to ten seconds.
 -define(BUCKETS, [
     0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10
@@ -169,10 +178,18 @@ stream(#channel{streams = Streams}, Key) ->
 lane_key(Stream) ->
     {?MODULE, stream, Stream}.
 
-%% @doc How many bytes may wait in one lane of this channel.
+%% @doc How many bytes may wait in one lane of this channel. Many lanes share the default: what
+%% waits in them would not stay in the processor's cache, and sixteen would be slower than one.
 -spec queue_limit(t()) -> pos_integer().
-queue_limit(#channel{queue_limit = Limit}) ->
-    Limit.
+queue_limit(#channel{shared = false, queue_bytes = Bytes}) ->
+    Bytes;
+queue_limit(#channel{shared = true, queue_bytes = Bytes, parallelism = Parallelism}) ->
+    max(Bytes div Parallelism, min(Bytes, ?LANE_BYTES)).
+
+%% @doc How many bytes of an acknowledged stream of this channel may be under way.
+-spec unacknowledged_limit(t()) -> pos_integer().
+unacknowledged_limit(#channel{queue_bytes = Bytes}) ->
+    max(1, Bytes div 2).
 
 %% @doc How large a message may be.
 -spec message_limit(t()) -> pos_integer().
@@ -207,8 +224,9 @@ dropped(Channel, Reason) ->
 
 %% @doc Counts messages that will not arrive.
 -spec dropped(t(), drop_reason(), Messages :: non_neg_integer()) -> ok.
-dropped(#channel{name = Name}, Reason, Messages) ->
-    partisan_metrics:inc(partisan_channel_dropped_messages_total, [Name, Reason], Messages).
+dropped(#channel{dropped = Dropped}, Reason, Messages) ->
+    #{Reason := Series} = Dropped,
+    partisan_metrics:add(Series, Messages).
 
 %% @doc What the counters of a channel have reached.
 -spec totals(atom()) -> totals().
@@ -221,26 +239,11 @@ totals(Name) ->
         received_bytes => partisan_metrics:value(partisan_channel_bytes_total, [Name, received]),
         dropped => lists:sum([
             partisan_metrics:value(partisan_channel_dropped_messages_total, [Name, Reason])
-         || Reason <- drop_reasons()
+         || Reason <- ?DROP_REASONS
         ])
     }.
 
 %% Internals.
-
-drop_reasons() ->
-    [
-        busy,
-        disconnected,
-        hops_exceeded,
-        no_process,
-        no_route,
-        superseded,
-        too_large,
-        unacknowledged,
-        undecodable,
-        unreachable,
-        unknown_frame
-    ].
 
 publish(#{name := Name, parallelism := Parallelism} = Configured) ->
     #{monotonic := Monotonic, acknowledged := Acknowledged} = Configured,
@@ -251,13 +254,19 @@ publish(#{name := Name, parallelism := Parallelism} = Configured) ->
         streams = Parallelism,
         monotonic = Monotonic,
         acknowledged = Acknowledged,
-        queue_limit = maps:get(queue_bytes, Configured, partisan_config:get(lane_queue_bytes)),
+        queue_bytes = maps:get(queue_bytes, Configured, partisan_config:get(lane_queue_bytes)),
+        shared = not is_map_key(queue_bytes, Configured),
         message_limit = partisan_config:get(message_bytes),
         sent_messages = Series(partisan_channel_messages_total, [sent]),
         sent_bytes = Series(partisan_channel_bytes_total, [sent]),
         received_messages = Series(partisan_channel_messages_total, [received]),
         received_bytes = Series(partisan_channel_bytes_total, [received]),
-        send_seconds = Series(partisan_channel_send_seconds, [])
+        send_seconds = Series(partisan_channel_send_seconds, []),
+        % All of them from the start: a rate needs the zero before the first message.
+        dropped = maps:from_list([
+            {Reason, Series(partisan_channel_dropped_messages_total, [Reason])}
+         || Reason <- ?DROP_REASONS
+        ])
     }).
 
 put(#channel{name = Name} = Channel) ->

@@ -1,13 +1,14 @@
 %%% @doc The receiving end of one connection: waits for it, checks who comes, delivers what comes.
 %%%
 %%% It reads as fast as the receivers keep up, and no faster. Frames come in windows ({@link
-%%% partisan_inflow}); before a window ends it checks the message queues of the processes it has
-%%% delivered to, and while one of them is too long it leaves the rest to the kernel, whose full
-%%% buffers hold back the sender's lane and, in the end, the sender itself.
+%%% partisan_inflow}); before a window ends it checks the message queues of processes that it has
+%%% delivered to ({@link partisan_checks}), and while one of them is too long it leaves the rest to
+%%% the kernel, whose full buffers hold back the sender's lane and, in the end, the sender itself.
 %%%
 %%% A server's process may be the receiver of thousands of connections. Their windows together are
-%%% no more than it may have waiting, or a frame each; and while it is behind they look at it about
-%%% once a millisecond, all of them together, or looking would take the time it needs to catch up.
+%%% no more than a few times what it may have waiting, or a frame each; and while it is behind they
+%%% look at it about once a millisecond, all of them together, or looking would take the time it
+%%% needs to catch up.
 -module(partisan_inbound).
 
 -export([start_link/1]).
@@ -27,6 +28,10 @@
 -define(POLL_MAX, 32).
 %% Read many small frames at once.
 -define(BUFFER_BYTES, 65536).
+%% What may come unchecked, over all connections: so many times what may wait for one process.
+-define(UNCHECKED, 4).
+%% How many references a connection remembers.
+-define(KNOWN, 256).
 
 -record(inbound, {
     listener :: pid(),
@@ -35,8 +40,8 @@
     channel :: partisan_channel:t(),
     version :: partisan_version:t(),
     inflow = partisan_inflow:new() :: partisan_inflow:t(),
-    % Who got something since the last grant.
-    receivers = #{} :: partisan_reach:known(),
+    known = #{} :: partisan_reach:known(),
+    checks = partisan_checks:new() :: partisan_checks:t(),
     % When it has last answered a ping that it had not read, in milliseconds.
     answered :: integer(),
     % Neighbours that relayed messages do not wait for.
@@ -134,6 +139,8 @@ welcome(Socket, Link, Welcome, From) ->
     end.
 
 established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
+    % A window of frames must not be copied whenever this heap is collected.
+    process_flag(message_queue_data, off_heap),
     Inbound = #inbound{
         listener = whereis(partisan_listener),
         socket = Socket,
@@ -154,12 +161,13 @@ kernel_buffer(none) -> [];
 kernel_buffer(Bytes) -> [{recbuf, Bytes}].
 
 %% More than a connection's share of what may wait for a receiver is never granted.
-read(#inbound{socket = Socket, inflow = Inflow} = Inbound, Options) ->
+read(#inbound{socket = Socket, inflow = Inflow, checks = Checks} = Inbound, Options) ->
     Connections = max(1, partisan_listener:connections()),
-    Share = partisan_config:get(mailbox_messages) div Connections,
+    Share = ?UNCHECKED * partisan_config:get(mailbox_messages) div Connections,
     {More, Granted} = partisan_inflow:grant(Share, Inflow),
+    Allowed = partisan_checks:allow(Share, Checks),
     case partisan_socket:setopts(Socket, Options ++ [{active, More} || More > 0]) of
-        ok -> loop(Inbound#inbound{inflow = Granted, receivers = #{}});
+        ok -> loop(Inbound#inbound{inflow = Granted, checks = Allowed});
         {error, _} -> partisan_socket:close(Socket)
     end.
 
@@ -208,13 +216,13 @@ frame(Data, Inbound) ->
     deliver(partisan_frame:decode(Data), byte_size(Data) + 4, Inbound).
 
 deliver({message, Destination, Message}, Size, #inbound{peer = #{name := Origin}} = Inbound) ->
-    to(Destination, route(Origin, Destination, Message, Inbound), Size, Inbound);
+    message(Origin, Destination, Message, Size, Inbound);
 deliver({relay, Header, Payload}, Size, #inbound{channel = Channel, busy = Busy0} = Inbound0) ->
     {Arrived, Busy} = partisan_relay:arrived(Header, Payload, Channel, Busy0),
     Inbound = Inbound0#inbound{busy = Busy},
     case Arrived of
         {deliver, Origin, {Destination, Message}} ->
-            to(Destination, route(Origin, Destination, Message, Inbound), Size, Inbound);
+            message(Origin, Destination, Message, Size, Inbound);
         passed ->
             ok = partisan_channel:received(Channel, Size),
             Inbound;
@@ -229,7 +237,7 @@ deliver({overlay, Message}, Size, #inbound{peer = Peer} = Inbound) ->
             undefined -> {error, no_process};
             Pid -> {ok, Pid, {overlay, Peer, Message}}
         end,
-    to({service, partisan_manager}, Manager, Size, Inbound);
+    to(Manager, Size, Inbound);
 deliver(ping, _Size, #inbound{socket = Socket} = Inbound) ->
     % Where it fails, the loss of the connection is reported to us as well.
     _ = partisan_socket:send(Socket, partisan_frame:pong()),
@@ -238,45 +246,52 @@ deliver({error, Reason}, _Size, #inbound{channel = Channel} = Inbound) ->
     ok = partisan_channel:dropped(Channel, Reason),
     Inbound.
 
-route(Origin, Destination, Message, #inbound{receivers = Receivers}) ->
-    partisan_reach:route(Origin, Destination, Message, Receivers).
+message(Origin, Destination, Message, Size, #inbound{known = Known} = Inbound) ->
+    Route = partisan_reach:route(Origin, Destination, Message, Known),
+    to(Route, Size, Inbound#inbound{known = known(Destination, Route, Known)}).
 
-to(Destination, Route, Size, #inbound{channel = Channel, receivers = Receivers} = Inbound) ->
+known(Reference, {ok, Receiver, _}, Known) when
+    is_tuple(Reference), not is_map_key(Reference, Known)
+->
+    case map_size(Known) < ?KNOWN of
+        true -> Known#{Reference => Receiver};
+        false -> #{Reference => Receiver}
+    end;
+known(_Destination, _Route, Known) ->
+    Known.
+
+to(Route, Size, #inbound{channel = Channel, checks = Checks} = Inbound) ->
     ok = partisan_channel:received(Channel, Size),
     case Route of
         {ok, Receiver, Message} ->
             Receiver ! Message,
-            Inbound#inbound{receivers = Receivers#{key(Destination) => Receiver}};
+            Inbound#inbound{checks = partisan_checks:delivered(Receiver, Checks)};
         {error, Reason} ->
             ok = partisan_channel:dropped(Channel, Reason),
             Inbound
     end.
 
-key(Destination) ->
-    case partisan_reach:is_service(Destination) of
-        true -> {service, Destination};
-        false -> Destination
-    end.
-
-check(Inbound) ->
-    case is_congested(Inbound) of
-        true -> loop(Inbound);
-        false -> read(Inbound, [])
-    end.
-
-%% At the end of a window.
-look_around(Poll, Inbound0) ->
+check(Inbound0) ->
     case is_congested(Inbound0) of
-        true ->
-            Inbound = alive(Inbound0),
+        {true, Inbound} -> loop(Inbound);
+        {false, Inbound} -> read(Inbound, [])
+    end.
+
+%% At the end of a window. A connection that is not read is not probed by the kernel: the peer may
+%% have sent more than there is room for now, and its answers, which come after that, are discarded.
+look_around(Poll, #inbound{socket = Socket} = Inbound0) ->
+    case is_congested(Inbound0) of
+        {true, Congested} ->
+            Inbound = alive(Congested),
+            _ = Poll =:= ?POLL_MIN andalso partisan_socket:setopts(Socket, [{keepalive, false}]),
             % Jittered: the others have been waiting for as long.
             receive
                 finish -> finish(Inbound);
                 {system, From, Request} -> system(Request, From, {look_around, Inbound})
             after Poll div 2 + rand:uniform(Poll) -> look_around(next_poll(Poll), Inbound)
             end;
-        false ->
-            read(Inbound0, [])
+        {false, Inbound} ->
+            read(Inbound, [{keepalive, true} || Poll > ?POLL_MIN])
     end.
 
 %% Pings wait behind what is not read: the peer must not take a node that is behind for a dead one.
@@ -292,8 +307,11 @@ alive(#inbound{socket = Socket, channel = Channel, answered = Answered} = Inboun
             Inbound
     end.
 
-is_congested(#inbound{receivers = Receivers}) ->
-    lists:any(fun partisan_mailbox:is_congested/1, maps:values(Receivers)).
+is_congested(#inbound{checks = Checks} = Inbound) ->
+    Due = partisan_checks:due(Checks),
+    Congested = lists:filter(fun partisan_mailbox:is_congested/1, Due),
+    Checked = partisan_checks:checked(Congested, Checks),
+    {Congested =/= [], Inbound#inbound{checks = Checked}}.
 
 next_poll(Poll) ->
     min(2 * Poll, max(?POLL_MAX, partisan_listener:connections())).
@@ -330,7 +348,8 @@ system(Request, From, {_, #inbound{listener = Listener}} = At) ->
 %% @private
 -spec system_continue(pid(), [sys:dbg_opt()], at()) -> ok.
 system_continue(_Listener, _Debug, {loop, Inbound}) -> loop(Inbound);
-system_continue(_Listener, _Debug, {look_around, Inbound}) -> look_around(?POLL_MIN, Inbound).
+system_continue(_Listener, _Debug, {look_around, Inbound}) ->
+    look_around(next_poll(?POLL_MIN), Inbound).
 
 %% @private
 -spec system_terminate(term(), pid(), [sys:dbg_opt()], at()) -> no_return().

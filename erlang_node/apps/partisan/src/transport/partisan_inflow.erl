@@ -1,16 +1,16 @@
 %%% @doc How many frames a connection may read before it looks at those who receive them.
 %%%
 %%% ```
-%%% delivered, at the last check          few frames are left      the end of the window
-%%% ---------------|------------------------------|---------------------------|
-%%%                   frames that are read anyhow: check, grant more    wait for the receivers
+%%% the last check           half of the window is left           its end
+%%% -------|-----------------------------|---------------------------|
+%%%                              check, and grant more      wait for the receivers
 %%% '''
 %%%
-%%% What may arrive unchecked is a *window*, sized by what frames have recently weighed. Before it
-%%% ends the receivers are checked and, unless one of them is congested, the window is filled
-%%% again, so that the socket does not stop between two windows; a socket that stops costs a turn
-%%% of the scheduler and of the poll set for each window, which at three frames is most of the time.
-%%% A check costs about as much as a small message, so a large window is used up further before it.
+%%% What may arrive unchecked is a *window*, sized by what frames have recently weighed. At half of
+%%% it receivers are checked and, unless one of them is congested, the window is filled again, so
+%%% that the socket does not stop between two windows: one that stops costs a turn of the scheduler
+%%% and of the poll set for each window. Half a window is more than the socket delivers in one go
+%%% where many small frames arrive, and two frames where they are large.
 -module(partisan_inflow).
 
 -export([new/0]).
@@ -18,10 +18,8 @@
 -export([grant/2]).
 
 %% What a window may weigh, and how many frames it may have.
--define(BYTES, 262144).
--define(FRAMES, 128).
-%% Of a small window half is left when the receivers are checked, but no more than so many frames.
--define(FEW, 4).
+-define(BYTES, 1048576).
+-define(FRAMES, 512).
 
 -record(inflow, {
     window = 1 :: pos_integer(),
@@ -45,10 +43,9 @@ new() ->
 -spec taken(Bytes :: pos_integer(), t()) -> {go_on | check | wait, t()}.
 taken(Size, #inflow{window = Window, left = Left, frames = Frames, bytes = Bytes} = Inflow) ->
     Taken = Inflow#inflow{left = Left - 1, frames = Frames + 1, bytes = Bytes + Size},
-    Low = max(min(Window div 2, ?FEW), Window div 4),
     case Left - 1 of
         0 -> {wait, Taken};
-        _ when Left - 1 =:= Low -> {check, Taken};
+        Half when Half =:= Window div 2 -> {check, Taken};
         _ -> {go_on, Taken}
     end.
 
@@ -57,5 +54,5 @@ taken(Size, #inflow{window = Window, left = Left, frames = Frames, bytes = Bytes
 -spec grant(Most :: integer(), t()) -> {More :: non_neg_integer(), t()}.
 grant(Most, #inflow{window = Window, left = Left, frames = Frames, bytes = Bytes}) ->
     Average = max(1, Bytes div max(1, Frames)),
-    Next = max(1, lists:min([2 * Window, ?FRAMES, ?BYTES div Average, Most])),
+    Next = max(1, lists:min([2 * Window, ?FRAMES, max(2, ?BYTES div Average), Most])),
     {max(0, Next - Left), #inflow{window = Next, left = max(Left, Next)}}.

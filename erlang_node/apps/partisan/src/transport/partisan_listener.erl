@@ -8,7 +8,12 @@
 %%% It also knows which connection serves which lane of which peer, so that a new connection can
 %%% wait for its predecessors to hand over what they had already received: the order of a lane
 %%% survives its reconnection, and what a previous incarnation of the peer sent comes before
-%%% anything of the next one. An incarnation that has a successor here is refused.
+%%% anything of the next one.
+%%%
+%%% An incarnation is refused while a connection of a greater one is up: it has a successor. The
+%%% clock of a restarted node may be behind, though, so that its successor has the smaller number.
+%%% The old connections are dead then, which the kernel finds out by probes ({@link
+%%% partisan_liveness}) and, until it does, they may still have something to deliver.
 -module(partisan_listener).
 
 -behaviour(gen_server).
@@ -46,8 +51,12 @@
     % Accepted, and not yet known to be members.
     strangers = #{} :: #{pid() => []},
     members = #{} :: #{pid() => key()},
+    peers = #{} :: #{partisan_peer:name() => connections()},
     lanes = #{} :: #{key() => pid()}
 }).
+
+%% Those of one peer.
+-type connections() :: #{pid() => partisan_peer:incarnation()}.
 
 %% API.
 
@@ -105,22 +114,24 @@ init([]) ->
 -spec handle_call(term(), gen_server:from(), #state{}) ->
     {reply, {ok, [pid()]} | former | [pid()] | {error, unknown_request}, #state{}}.
 handle_call({established, {Name, Incarnation, _, _} = Key}, {Pid, _}, State) ->
-    #state{strangers = Strangers, members = Members, lanes = Lanes} = State,
-    case of_peer(Name, infinity, Members) -- of_peer(Name, Incarnation + 1, Members) of
-        [] ->
-            Former = of_peer(Name, Incarnation, Members),
+    #state{strangers = Strangers, members = Members, peers = Peers, lanes = Lanes} = State,
+    Theirs = maps:get(Name, Peers, #{}),
+    case lists:any(fun(I) -> I > Incarnation end, maps:values(Theirs)) of
+        false ->
             State1 = State#state{
                 strangers = maps:remove(Pid, Strangers),
                 members = Members#{Pid => Key},
+                peers = Peers#{Name => Theirs#{Pid => Incarnation}},
                 lanes = Lanes#{Key => Pid}
             },
             Replaced = [P || #{Key := P} <- [Lanes]],
-            {reply, {ok, Replaced ++ Former}, next_acceptor(counted(State1))};
-        _Successor ->
+            Predecessors = Replaced ++ before(Incarnation, Theirs),
+            {reply, {ok, Predecessors}, next_acceptor(counted(State1))};
+        true ->
             {reply, former, State}
     end;
-handle_call({of_peer, Name, Before}, _From, #state{members = Members} = State) ->
-    {reply, of_peer(Name, Before, Members), State};
+handle_call({of_peer, Name, Before}, _From, #state{peers = Peers} = State) ->
+    {reply, before(Before, maps:get(Name, Peers, #{})), State};
 handle_call(Unknown, _From, State) ->
     {reply, partisan_stray:call(Unknown), State}.
 
@@ -142,16 +153,8 @@ handle_info({'EXIT', Pid, _}, #state{strangers = Strangers} = State) when
     is_map_key(Pid, Strangers)
 ->
     {noreply, next_acceptor(State#state{strangers = maps:remove(Pid, Strangers)})};
-handle_info({'EXIT', Pid, _}, #state{members = Members, lanes = Lanes} = State) when
-    is_map_key(Pid, Members)
-->
-    {Key, OtherMembers} = maps:take(Pid, Members),
-    OtherLanes =
-        case Lanes of
-            #{Key := Pid} -> maps:remove(Key, Lanes);
-            #{} -> Lanes
-        end,
-    {noreply, counted(State#state{members = OtherMembers, lanes = OtherLanes})};
+handle_info({'EXIT', Pid, _}, #state{members = Members} = State) when is_map_key(Pid, Members) ->
+    {noreply, counted(ended(Pid, State))};
 handle_info(accept_again, State) ->
     {noreply, next_acceptor(State)};
 handle_info({'EXIT', Socket, Reason}, #state{socket = Socket} = State) ->
@@ -167,8 +170,25 @@ terminate(_Reason, #state{socket = Socket}) ->
 %% Internals.
 
 %% An atom is greater than any number.
-of_peer(Name, Before, Members) ->
-    [Pid || {Pid, {N, Life, _, _}} <- maps:to_list(Members), N =:= Name, Life < Before].
+before(Incarnation, Theirs) ->
+    [Pid || {Pid, I} <- maps:to_list(Theirs), I < Incarnation].
+
+ended(Pid, #state{members = Members0, peers = Peers, lanes = Lanes} = State) ->
+    {{Name, _, _, _} = Key, Members} = maps:take(Pid, Members0),
+    Theirs = maps:remove(Pid, map_get(Name, Peers)),
+    State#state{
+        members = Members,
+        peers =
+            case map_size(Theirs) of
+                0 -> maps:remove(Name, Peers);
+                _ -> Peers#{Name := Theirs}
+            end,
+        lanes =
+            case Lanes of
+                #{Key := Pid} -> maps:remove(Key, Lanes);
+                #{} -> Lanes
+            end
+    }.
 
 counted(#state{members = Members} = State) ->
     ok = counters:put(persistent_term:get(?CONNECTIONS), 1, map_size(Members)),
@@ -207,8 +227,9 @@ options(Ip) ->
         {reuseaddr, true},
         {backlog, ?BACKLOG},
         {nodelay, true},
-        {keepalive, true},
         % Only handshakes and heartbeat answers are written: who does not read them is gone.
         {send_timeout, partisan_config:get(handshake_timeout)},
         {send_timeout_close, true}
+        % Accepted connections inherit these.
+        | partisan_liveness:keepalive(partisan_config:get(heartbeat_interval))
     ].
