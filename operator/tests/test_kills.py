@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 from collections import Counter
 from typing import Any
 
@@ -32,6 +33,8 @@ SPEC: dict[str, Any] = {
     "workload": {"adCounter": {"impressions": 6}},
 }
 ROUNDS = 60
+STRIDE = 5 if os.environ.get("QUICK") == "1" else 1
+"""The inner loop of development kills after every fifth write."""
 
 SCENARIOS: dict[str, dict[str, Any] | None] = {
     "create": {},
@@ -155,7 +158,7 @@ async def test_a_kill_after_any_write_changes_nothing_in_the_end(name: str) -> N
     assert bool(writes) == (SCENARIOS[name] is not None)
     expected = {path: comparable(item) for path, item in undisturbed.world.own().items()}
     made = Counter(undisturbed.world.made)
-    for fatal in itertools.count(1):
+    for fatal in itertools.count(1, STRIDE):
         rig, pods, _ = await scenario(name, fatal)
         if not rig.restarts:
             break  # the scenario has fewer writes than that

@@ -376,6 +376,9 @@ def test_a_paused_cluster_is_told_nothing() -> None:
     [
         ({"sidecar.istio.io/inject": "true"}, None, "sidecar.istio.io/inject"),
         ({"sidecar.istio.io/inject": "true"}, ["sidecar.istio.io/*"], ""),
+        ({"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled"}, [], ""),
+        ({"linkerd.io/inject": "enabled"}, None, "linkerd.io/inject"),
+        ({"linkerd.io/skip-outbound-ports": "false"}, None, "linkerd.io/skip-outbound-ports"),
         ({"k8s.v1.cni.cncf.io/networks": "a"}, ["*"], ""),
         ({"example.org/owner": "me"}, None, ""),
         ({"example.org/owner": "me"}, [], "example.org/owner"),

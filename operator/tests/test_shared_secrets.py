@@ -69,9 +69,34 @@ async def test_no_second_token_is_made_under_running_nodes(rig: Rig) -> None:
     assert rig.condition("Degraded")["status"] == "False"
 
 
+async def test_a_lost_token_lists_no_pods_while_nodes_have_addresses(rig: Rig) -> None:
+    await rig.converge()
+    add_pods(rig)
+    del rig.api.objects[TOKEN]
+    rig.make_resync_due()
+    await rig.look()
+    rig.api.log.clear()
+    rig.make_resync_due()
+    await rig.look()
+    assert rig.condition("Degraded")["reason"] == "TokenLost"
+    assert PODS not in {request.path for request in rig.api.log}
+
+
+async def test_pods_without_addresses_are_listed_before_another_token_is_made(rig: Rig) -> None:
+    await rig.converge()
+    add_pods(rig)
+    rig.api.objects[SLICE]["endpoints"] = []
+    del rig.api.objects[TOKEN]
+    rig.make_resync_due()
+    await rig.look()
+    assert PODS in {request.path for request in rig.api.log}
+    assert TOKEN not in rig.api.objects
+
+
 async def test_pods_that_have_never_run_are_given_another_token(rig: Rig) -> None:
     await rig.converge()
     add_pods(rig, phase="Pending")
+    rig.api.objects[SLICE]["endpoints"] = []
     del rig.api.objects[TOKEN]
     rig.make_resync_due()
     await rig.look()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import kopf
 import pytest
 
 from loop_rig import until
+from partisan_operator import watches
 from partisan_operator.watches import CHILDREN, CLUSTERS, Backoffs, Kind, Watches, configure
 from partisan_operator.watches import registry_of as registry
 from watched_api import CLUSTERS as CLUSTERS_PATH
@@ -49,11 +51,26 @@ async def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
 
 @pytest.fixture
 async def world(api: WatchedApi) -> AsyncIterator[World]:
+    async with _watching(api) as world:
+        yield world
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Watches and requests that are given up soon."""
+    monkeypatch.setattr(watches, "SILENCE", 0.5)
+    monkeypatch.setattr(watches, "ANSWER_TIMEOUT", 0.5)
+
+
+@asynccontextmanager
+async def _watching(api: WatchedApi) -> AsyncIterator[World]:
     world = World(api)
     running = asyncio.create_task(world.watches.run())
-    yield world
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    try:
+        yield world
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
 
 async def test_clusters_are_served_when_their_definition_comes_after_the_operator(
@@ -117,9 +134,34 @@ def test_an_api_server_that_stays_away_is_waited_for() -> None:
     assert list(itertools.islice(Backoffs(), 4)) == pauses[:4]
 
 
-def test_a_watch_that_died_silently_is_noticed() -> None:
+async def test_a_watch_whose_connection_is_dead_begins_again(api: WatchedApi, brief: None) -> None:
+    async with _watching(api) as world:
+        api.served.add(CLUSTERS_PATH)
+        await until(lambda: api.watched(CLUSTERS_PATH))
+        api.hanging.add(CLUSTERS_PATH)
+        api.add(CLUSTERS_PATH, name="unseen", uid="1")
+        # A watch that is accepted and never answered, and another one after it.
+        await until(lambda: api.unanswered[CLUSTERS_PATH] > 1)
+        assert world.clusters() == []
+        api.hanging.clear()
+        await until(lambda: world.clusters() == ["unseen"])
+
+
+async def test_a_list_that_is_never_answered_is_asked_for_again(
+    api: WatchedApi, brief: None
+) -> None:
+    api.served.add(CLUSTERS_PATH)
+    api.hanging.add(CLUSTERS_PATH)
+    api.add(CLUSTERS_PATH, name="unseen", uid="1")
+    async with _watching(api) as world:
+        await until(lambda: api.unanswered[CLUSTERS_PATH] > 1)
+        api.hanging.clear()
+        await until(lambda: world.clusters() == ["unseen"])
+
+
+def test_a_dead_watch_is_noticed_before_the_server_would_end_it() -> None:
     settings = kopf.OperatorSettings()
     configure(settings)
     # The API server sends a bookmark every minute: without one the watch is dead.
-    assert 60 < settings.watching.inactivity_timeout <= 120
-    assert settings.watching.server_timeout is not None
+    assert 60 < settings.watching.inactivity_timeout < (settings.watching.server_timeout or 0)
+    assert settings.networking.request_timeout is not None

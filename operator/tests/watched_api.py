@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import itertools
 import json
 from pathlib import Path
@@ -32,6 +33,11 @@ class WatchedApi:
         self.objects: dict[str, list[Json]] = {}
         self.selectors: dict[str, str] = {}
         """The label selector of the last watch of each kind."""
+
+        self.hanging: set[str] = set()
+        """Kinds of which requests are accepted and never answered, nor open watches continued."""
+
+        self.unanswered: collections.Counter[str] = collections.Counter()
 
         self._open: dict[str, list[asyncio.Queue[Json | None]]] = {}
         self._versions = itertools.count(1)
@@ -69,6 +75,8 @@ class WatchedApi:
 
     def report(self, kind: str, event: str, item: Json) -> None:
         """Report an event to those who watch."""
+        if kind in self.hanging:
+            return
         for queue in self._open.get(kind, ()):
             queue.put_nowait({"type": event, "object": item})
 
@@ -110,6 +118,9 @@ class WatchedApi:
             return web.json_response({"resources": [{"name": n, **entry} for n in names]})
         if path not in self.served:
             return web.Response(status=404, text="404 page not found\n")
+        if path in self.hanging:
+            self.unanswered[path] += 1
+            await asyncio.Event().wait()
         if "watch" in request.query:
             return await self._watch(request, path)
         version = str(next(self._versions))
@@ -122,6 +133,10 @@ class WatchedApi:
         self._open.setdefault(kind, []).append(queue)
         response = web.StreamResponse()
         await response.prepare(request)
+        since = int(request.query.get("resourceVersion", "0"))
+        for item in self.objects.get(kind, ()):
+            if int(item["metadata"]["resourceVersion"]) > since:
+                queue.put_nowait({"type": "ADDED", "object": item})
         while (event := await queue.get()) is not None:
             await response.write(json.dumps(event).encode() + b"\n")
         return response

@@ -71,6 +71,13 @@ def update_refusal(cluster: Cluster, namespace: str, name: str, spec: dict[str, 
     return _refused(cluster, "PATCH", path(namespace, name), {"spec": spec}, query, kind)
 
 
+def scale_refusal(cluster: Cluster, namespace: str, name: str, replicas: int) -> str:
+    """What it says against `kubectl scale`; empty if it takes it. Nothing is changed."""
+    where, kind = f"{path(namespace, name)}/scale", "application/merge-patch+json"
+    body = {"spec": {"replicas": replicas}}
+    return _refused(cluster, "PATCH", where, body, {"dryRun": "All"}, kind)
+
+
 def _refused(
     cluster: Cluster, method: str, where: str, body: Json, query: dict[str, str], kind: str
 ) -> str:

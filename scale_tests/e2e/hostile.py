@@ -71,6 +71,14 @@ BAD_IMAGES = (
     "a:1\n",
     "a:1:2",
     "a" * 513,
+    "registry:0/node",
+    "registry:99999/node:1",
+    "registry:65536/node",
+    "registry.-example.com/node",
+    "registry-.example.com/node",
+    "registry.example-/node",
+    "registry-:5000/node",
+    "0" * 64,
 )
 
 BAD_VARIABLES = (
@@ -524,6 +532,12 @@ RESOURCES: list[Row] = [
     (resources(limits={"example.com/device": "500m"}), "spec.resources.limits"),
     (resources(claims=[{"name": "a"}]), "spec.resources.claims"),
     (resources(limits=[]), "spec.resources.limits"),
+    (resources(limits={"example.com/" + "a" * 64: 1}), "spec.resources.limits"),
+    (resources(requests={"memory": -1}), "spec.resources.requests.memory"),
+    (resources(requests={"cpu": 0.1}), "spec.resources.requests.cpu"),
+    (resources(requests={"example.com/device": "1"}), "spec.resources.requests"),
+    (resources(limits={"example..com/a": 1}), "spec.resources.limits"),
+    (resources(limits={"example-.com/a": 1}), "spec.resources.limits"),
 ]
 
 PODS: list[Row] = [
@@ -587,6 +601,14 @@ PODS: list[Row] = [
         for prefix in BAD_PREFIXES
     ),
     (pods(volumes=[]), "spec.pods.volumes"),
+    (pods(annotations={"linkerd.io/inject": "enabled"}), "spec.pods.annotations"),
+    (pods(annotations={"linkerd.io/skip-outbound-ports": "false"}), "spec.pods.annotations"),
+    (pods(annotations={"vault.hashicorp.com/agent-inject": "true"}), "spec.pods.annotations"),
+    (pods(labels={"sidecar.istio.io/inject": "true"}), "spec.pods.labels"),
+    (
+        pods(annotations={f"example.org/{n}": "ü" * 4096 for n in range(32)}),
+        "spec.pods.annotations",
+    ),
 ]
 
 REFERENCES: list[Row] = [
@@ -614,6 +636,10 @@ REFERENCES: list[Row] = [
     (tls(clusterCa={"duration": "1m"}), "clusterCa.duration"),
     (tls(clusterCa={"duration": "24h"}), "clusterCa.certificateDuration"),
     (tls(clusterCa={"renewBefore": "2000h"}), "clusterCa.renewBefore"),
+    (tls(secretName="bad-bearer"), "spec.security.tls.secretName"),
+    (tls(secretName="a", serverName="10.0.0.1"), "spec.security.tls.serverName"),
+    (tls(secretName="a", serverName="a" * 64 + ".b"), "spec.security.tls.serverName"),
+    ({"metrics": {"podMonitor": "Disabled", "interval": "30s"}}, "spec.metrics.interval"),
 ]
 
 SCHEDULING: list[Row] = [
@@ -649,7 +675,7 @@ SCHEDULING: list[Row] = [
             },
             "tolerationSeconds",
         )
-        for n in (-1, 2**63, "5s", 10**12)
+        for n in (2**63, "5s", 10**12)
     ),
     ({"tolerations": [{"operator": "Exists"}] * 2}, "spec.tolerations"),
     ({"tolerations": [{"operator": "Exists", "keys": []}]}, "keys"),
@@ -735,6 +761,24 @@ SCHEDULING: list[Row] = [
     ({"nodeSelector": {f"k{n}": "v" for n in range(40)}}, "spec.nodeSelector"),
     ({"channels": None, "replicas": None, "overlay": {"kind": None, "static": {}}}, "static"),
     *((preferred(weight), "weight") for weight in (0, 101, -1, 2**31, "1")),
+    (
+        anti_affinity(labelSelector={"matchLabels": {"a": "b"}}, matchLabelKeys=["a"]),
+        "matchLabelKeys",
+    ),
+    (
+        anti_affinity(
+            labelSelector={"matchExpressions": [{"key": "a", "operator": "Exists"}]},
+            matchLabelKeys=["a"],
+        ),
+        "matchLabelKeys",
+    ),
+    (
+        spread(
+            labelSelector={"matchExpressions": [{"key": "a", "operator": "Exists"}]},
+            matchLabelKeys=["a"],
+        ),
+        "matchLabelKeys",
+    ),
 ]
 
 HOSTILE: dict[str, list[Row]] = {
@@ -824,5 +868,35 @@ UNUSUAL: list[Spec] = [
     {"heartbeatInterval": "1m"},
     {"metrics": {"podMonitor": "Disabled"}},
     {"metrics": {"podMonitor": "Enabled", "interval": "5m", "labels": {"release": "prometheus"}}},
+    {"image": "localhost:65535/a--b"},
+    {"image": "xn--80ak6aa92e.com:60000/a-b/c"},
+    {"image": "[fd00::0:1]:5000/a"},
+    channel(queueLimit="0.5Mi"),
+    channel(queueLimit="129000000000m"),
+    overlay("HyParView", "hyParView", activeMin=6),
+    overlay("Static", "static", pattern="Tree"),
+    {"replicas": 2, "discovery": {"seeds": 8}},
+    resources(requests={"cpu": "0.3"}, limits={"cpu": "300m"}),
+    resources(requests={"cpu": "1.000", "memory": 67108864}),
+    resources(requests={"memory": "1.5Gi"}, limits={"memory": "1536Mi"}),
+    resources(requests={"example.com/device": 1}, limits={"example.com/device": "1"}),
+    pods(
+        annotations={
+            "dapr.io/enabled": "false",
+            "kuma.io/sidecar-injection": "disabled",
+            "linkerd.io/inject": "disabled",
+            "sidecar.istio.io/inject": "false",
+            "vault.hashicorp.com/agent-inject": "false",
+        }
+    ),
+    pods(labels={"sidecar.istio.io/inject": "false", "kuma.io/sidecar-injection": "disabled"}),
+    variable("http_proxy", value="http://user:word@proxy.example.org:3128"),
+    variable("MESSAGE", value="$(POD_NAME)"),
+    {"tolerations": [{"key": "a", "effect": "NoExecute", "tolerationSeconds": -1}]},
+    anti_affinity(labelSelector={"matchLabels": {"a": "b"}}, mismatchLabelKeys=["a"]),
+    node_affinity(operator="In", values=[f"n{n}" for n in range(64)]),
+    tls(secretName="a", serverName="1.example.org"),
+    tls(clusterCa={"duration": "48h", "certificateDuration": "24h", "renewBefore": "12h"}),
+    {"metrics": {"podMonitor": "Disabled", "interval": "15s"}},
 ]
 """What is rare, large, or close to a bound, and has to be accepted."""

@@ -14,13 +14,11 @@ from typing import Any
 import pytest
 import yaml
 
-from scale_tests.chart.previous import PREVIOUS
 from scale_tests.e2e import definition, hostile
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.subject import manifest
 from scale_tests.harness.commands import ROOT
 from scale_tests.harness.kube import ApiError, Cluster, Json
-from scale_tests.harness.progress import wait_for
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -111,41 +109,6 @@ def test_the_scale_subresource_is_no_way_round(
             cluster.patch(scale, {"spec": {"replicas": replicas}})
 
 
-OLD: dict[str, Json] = {
-    "image": {"image": "Upper/Case:1"},
-    "priorityClassName": {"priorityClassName": "Not A Name"},
-    "nodeSelector": {"nodeSelector": {"a b": "c"}},
-    "tolerations": {"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]},
-    "resources": {"resources": {"limits": {"memory": "32Mi"}}},
-    "affinity": {"affinity": {"podAntiAffinity": {"unknown": 1}}},
-}
-"""What an older version of the definition took."""
-
-
-def test_a_cluster_from_before_a_rule_can_still_change_otherwise(
-    cluster: Cluster, namespace: str
-) -> None:
-    """The API server holds a rule against what an update changes alone."""
-    previous = yaml.safe_load((ROOT / PREVIOUS / "files" / "partisanclusters.yaml").read_text())
-    current = yaml.safe_load((ROOT / "crds" / "partisanclusters.yaml").read_text())
-    definition.replace(cluster, previous)
-    names = {field: f"old-{field.lower()}" for field in OLD}
-    try:
-        body = manifest("probe", 3, image="Upper/Case:1")
-        _wait_refusal(cluster, namespace, body, refused=False)
-        for field, spec in OLD.items():
-            cluster.create(
-                definition.path(namespace), definition.of(manifest(names[field], 3, **spec))
-            )
-    finally:
-        definition.replace(cluster, current)
-    _wait_refusal(cluster, namespace, body, refused=True)
-    for name in names.values():
-        update = {"paused": True, "replicas": 5}
-        assert definition.update_refusal(cluster, namespace, name, update) == ""
-        cluster.delete(definition.path(namespace, name))
-
-
 def test_nothing_is_created_of_a_bad_manifest(new_subject: NewSubject) -> None:
     subject = new_subject("bad")
     with pytest.raises(ApiError, match=r"spec\.priorityClassName"):
@@ -171,15 +134,6 @@ def _created(cluster: Cluster, namespace: str, **spec: Any) -> Iterator[str]:
         yield "changing"
     finally:
         cluster.delete(definition.path(namespace, "changing"))
-
-
-def _wait_refusal(cluster: Cluster, namespace: str, body: Json, *, refused: bool) -> None:
-    """Waits until the API server judges by the definition that was installed last."""
-    wait_for(
-        "the definition in force",
-        lambda: definition.refusal(cluster, namespace, body),
-        lambda message: bool(message) is refused,
-    )
 
 
 def _published() -> Iterator[tuple[Path, Json]]:

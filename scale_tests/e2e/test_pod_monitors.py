@@ -52,6 +52,6 @@ def test_a_pod_monitor_that_cannot_be_is_told_and_made_when_it_can(
     assert monitor["metadata"]["labels"]["release"] == "stack"
     subject.wait("recovered", lambda s: s.trouble is None)
 
-    subject.patch(metrics={"podMonitor": "Disabled", "labels": None})
+    subject.patch(metrics={"podMonitor": "Disabled", "interval": None, "labels": None})
     wait_for("the PodMonitor's end", lambda: cluster.find(path), lambda found: found is None)
     assert subject.uids() == before

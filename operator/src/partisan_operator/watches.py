@@ -33,6 +33,18 @@ JOIN_TIMEOUT = 15.0
 """Seconds for which the end of Kopf's thread is waited for. It waits for its own tasks first."""
 
 
+SERVER_TIMEOUT = 300
+"""Seconds after which the API server ends a watch by itself."""
+
+SILENCE = 70.0
+"""Seconds without an event after which a watch is taken for dead and begins again. The API server
+sends a bookmark every minute, so this is less than SERVER_TIMEOUT and notices a server that accepts
+and never answers, and a connection whose other end is gone."""
+
+ANSWER_TIMEOUT = 60.0
+"""Seconds for which the answer to a list or to discovery is waited for."""
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of objects that is watched."""
@@ -123,8 +135,10 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.scanning.disabled = True
     settings.networking.error_backoffs = Backoffs()
     # An operator must notice that its connection has died silently.
-    settings.watching.server_timeout = 300
+    settings.networking.request_timeout = ANSWER_TIMEOUT
     settings.watching.connect_timeout = 10
+    settings.watching.server_timeout = SERVER_TIMEOUT
+    settings.watching.inactivity_timeout = SILENCE
     # Its thread is not the process: the end of the one is not that of the other.
     settings.process.ultimate_exiting_timeout = None
     for kind in CHILDREN:

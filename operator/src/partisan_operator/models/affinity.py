@@ -21,6 +21,7 @@ from partisan_operator.models.names import (
 )
 
 MAX_TERMS = 16
+MAX_EXPRESSIONS = 8
 MAX_VALUES = 64
 
 
@@ -83,7 +84,8 @@ class LabelSelector(Resource):
     """Labels that objects must have."""
 
     match_expressions: (
-        Annotated[tuple[LabelRequirement, ...], Field(json_schema_extra=_at_most(16))] | None
+        Annotated[tuple[LabelRequirement, ...], Field(json_schema_extra=_at_most(MAX_EXPRESSIONS))]
+        | None
     ) = None
     """Conditions on labels."""
 
@@ -144,7 +146,8 @@ class NodeTerm(Resource):
     )
 
     match_expressions: (
-        Annotated[tuple[NodeRequirement, ...], Field(json_schema_extra=_at_most(16))] | None
+        Annotated[tuple[NodeRequirement, ...], Field(json_schema_extra=_at_most(MAX_EXPRESSIONS))]
+        | None
     ) = None
     """Conditions on labels."""
 
@@ -185,6 +188,16 @@ class NodeAffinity(Resource):
     """Machines that pods prefer."""
 
 
+_KEYS_SELECTED = Rule(
+    "!has(self.matchLabelKeys) || !has(self.labelSelector) || !self.matchLabelKeys.exists(key,"
+    " (has(self.labelSelector.matchLabels) && key in self.labelSelector.matchLabels)"
+    " || (has(self.labelSelector.matchExpressions)"
+    " && self.labelSelector.matchExpressions.exists(entry, entry.key == key)))",
+    "a key is in matchLabelKeys and in labelSelector: remove it from one",
+    ".matchLabelKeys",
+)
+
+
 class PodTerm(Resource):
     """Selects other pods, and says within what they count as near."""
 
@@ -201,6 +214,7 @@ class PodTerm(Resource):
                 "a key is in matchLabelKeys and in mismatchLabelKeys: remove it from one",
                 ".mismatchLabelKeys",
             ),
+            _KEYS_SELECTED,
         )
     )
 
@@ -278,13 +292,7 @@ class SpreadConstraint(Resource):
                 "labelSelector must be set, for without it no pod is counted and the constraint"
                 " does nothing: such as {matchLabels: {partisan.dev/cluster: NAME}}",
             ),
-            Rule(
-                "!has(self.matchLabelKeys) || !has(self.labelSelector)"
-                " || !has(self.labelSelector.matchLabels)"
-                " || !self.matchLabelKeys.exists(key, key in self.labelSelector.matchLabels)",
-                "a key is in matchLabelKeys and in labelSelector: remove it from one",
-                ".matchLabelKeys",
-            ),
+            _KEYS_SELECTED,
         )
     )
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from partisan_operator.models.base import Resource, Rule, rules
+from partisan_operator.models.base import Resource, Rule, rules, unchanged
 from partisan_operator.models.cluster import GROUP, KIND, PLURAL, VERSION
 from partisan_operator.models.spec import PartisanClusterSpec
 from partisan_operator.models.status import PartisanClusterStatus
@@ -63,10 +63,12 @@ def custom_resource_definition() -> dict[str, Any]:
             Rule(
                 "!has(self.spec.security) || !has(self.spec.security.tls)"
                 " || !has(self.spec.security.tls.secretName)"
-                " || self.spec.security.tls.secretName != self.metadata.name + '-token'",
-                "spec.security.tls.secretName must not be NAME-token, which holds the cluster's"
-                " token: choose another name",
+                " || !(self.spec.security.tls.secretName"
+                " in [self.metadata.name + '-token', self.metadata.name + '-bearer'])",
+                "spec.security.tls.secretName must be neither NAME-token nor NAME-bearer, which"
+                " hold secrets of the cluster: choose another name",
                 ".spec.security.tls.secretName",
+                unchanged("spec.security.tls.secretName"),
             ),
         ),
     }

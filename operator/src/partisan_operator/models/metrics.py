@@ -10,6 +10,8 @@ from partisan_operator.models.base import Resource, Rule, rules
 from partisan_operator.models.pods import Labels
 from partisan_operator.models.quantities import ScrapeInterval
 
+DEFAULT_INTERVAL = "15s"
+
 
 class MonitorMode(StrEnum):
     """Whether a cluster has a PodMonitor of its own.
@@ -33,6 +35,12 @@ class Metrics(Resource):
                 " labels or change podMonitor",
                 ".labels",
             ),
+            Rule(
+                f"self.podMonitor != 'Disabled' || self.interval == '{DEFAULT_INTERVAL}'",
+                "interval is of the PodMonitor, which podMonitor Disabled does without: remove"
+                " interval or change podMonitor",
+                ".interval",
+            ),
         )
     )
 
@@ -42,7 +50,7 @@ class Metrics(Resource):
     already. Enabled: in any case; where the kind is missing the cluster is Degraded and says so,
     and where the installation has one too the nodes are scraped twice. Disabled: none."""
 
-    interval: ScrapeInterval = "15s"
+    interval: ScrapeInterval = DEFAULT_INTERVAL
     """How often Prometheus scrapes each node by that PodMonitor."""
 
     labels: Labels = Field(default_factory=dict)

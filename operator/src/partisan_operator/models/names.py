@@ -13,9 +13,10 @@ from pydantic import Field
 from partisan_operator.models.base import Rule, rules
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
-_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_QUALIFIED = f"({_SUBDOMAIN}/)?{_NAME}"
+SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+# `[^\W_]` is a letter or a digit: what a rule may cost grows with the length of its expression.
+NAME = r"[^\W_]([-\w.]*[^\W_])?"
+_QUALIFIED = f"({SUBDOMAIN}/)?{NAME}"
 _TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
 _PATH = r"[a-z0-9]+([._-]+[a-z0-9]+)*"
 # With a dot, a port, localhost, or an address in brackets: other names before a slash are part of
@@ -46,10 +47,10 @@ _IS_A_NAME = (
     " a letter or a digit at both ends and around each dot"
 )
 
-ObjectName = Annotated[str, _text(_SUBDOMAIN, _IS_A_NAME, most=253)]
+ObjectName = Annotated[str, _text(SUBDOMAIN, _IS_A_NAME, most=253)]
 """The name of an object."""
 
-OptionalObjectName = Annotated[str, _text(_SUBDOMAIN, _IS_A_NAME, most=253, empty=True)]
+OptionalObjectName = Annotated[str, _text(SUBDOMAIN, _IS_A_NAME, most=253, empty=True)]
 """The name of an object, or empty."""
 
 NamespaceName = Annotated[
@@ -65,18 +66,23 @@ NamespaceName = Annotated[
 
 HostName = Annotated[
     str,
-    _text(
-        _SUBDOMAIN,
-        "must be a DNS name such as ads.default.svc: lower-case letters, digits, dashes and dots,"
-        " without wildcard and without port",
-        most=253,
-        empty=True,
+    Field(
+        max_length=253,
+        json_schema_extra=rules(
+            Rule(
+                f"self == '' || ({matches('self', SUBDOMAIN)} && !self.matches('[^.]{{64}}')"
+                " && !self.matches('^[0-9.]*$'))",
+                "must be a DNS name such as ads.default.svc: lower-case letters, digits, dashes and"
+                " dots, at most 63 characters between dots, without wildcard and without port, and"
+                " no address",
+            )
+        ),
     ),
 ]
 """A DNS name that a certificate bears, or empty."""
 
 ApiGroup = Annotated[
-    str, _text(_SUBDOMAIN, "must be an API group such as cert-manager.io", most=253)
+    str, _text(SUBDOMAIN, "must be an API group such as cert-manager.io", most=253)
 ]
 """An API group."""
 
@@ -97,6 +103,10 @@ DataKey = Annotated[
 ]
 """A key of a Secret or a ConfigMap."""
 
+_NO_PORT = r":(0|[7-9]\d{4}|6[6-9]\d{3}|65[6-9]\d\d|655[4-9]\d|6553[6-9])"
+_NO_HOST = rf"^(-|[^/[]*([.]-|-[.:]|{_NO_PORT}))[^/]*/|^[^/[]*-/"
+"""Before a slash: a dash at an end of a part of the host's name, or a port beyond 65535."""
+
 _IMAGE = rf"({_HOST}/)?{_PATH}(/{_PATH})*(:{_TAG})?(@{_DIGEST})?"
 
 ImageReference = Annotated[
@@ -111,7 +121,13 @@ ImageReference = Annotated[
                 "must be the reference of an image such as registry.example.com/team/node:1.2: the"
                 " path in lower case, with at most 128 characters between slashes, after it :TAG,"
                 " @sha256:DIGEST or both, no spaces and no https://",
-            )
+            ),
+            Rule(
+                f"!self.matches(r'{_NO_HOST}') && !self.matches('^[0-9a-f]{{64}}$')",
+                "must name a registry whose host has letters or digits at both ends of each part"
+                " and whose port is from 1 to 65535, and no name of 64 hexadecimal digits, which is"
+                " that of an image by its digest: write NAME@sha256:DIGEST",
+            ),
         ),
     ),
 ]
@@ -122,7 +138,7 @@ _IS_A_LABEL_VALUE = (
     " letter or a digit at both ends"
 )
 
-LabelValue = Annotated[str, _text(_NAME, _IS_A_LABEL_VALUE, most=63, empty=True)]
+LabelValue = Annotated[str, _text(NAME, _IS_A_LABEL_VALUE, most=63, empty=True)]
 """The value of a label."""
 
 IS_A_KEY = (

@@ -84,10 +84,25 @@ _PLATFORM = (
 )
 """Domains of labels on which admission webhooks and network plugins act."""
 
+OFF = ("disabled", "false")
+"""Values by which an injector leaves a pod alone."""
+
+INJECTORS = (
+    "dapr.io/enabled",
+    "kuma.io/sidecar-injection",
+    "linkerd.io/inject",
+    "sidecar.istio.io/inject",
+    "vault.hashicorp.com/agent-inject",
+)
+"""Keys of labels or annotations that switch the injection of a sidecar on or off."""
+
+_SWITCHED_OFF = f"(key in {_listed(INJECTORS)} && self[key] in {_listed(OFF)})"
+
 _HARMLESS_LABELS = ("app.kubernetes.io/", "topology.kubernetes.io/")
 
 _NO_INJECTION = Rule(
-    f"self.all(key, {_listed(_HARMLESS_LABELS)}.exists(known, key.startsWith(known))"
+    f"self.all(key, {_SWITCHED_OFF}"
+    f" || {_listed(_HARMLESS_LABELS)}.exists(known, key.startsWith(known))"
     f" || !{_listed(_PLATFORM)}.exists(domain,"
     " key.startsWith(domain + '/') || key.contains('.' + domain + '/')))",
     "holds a key by which the platform changes pods (a sidecar, an identity, a network): use a key"
@@ -122,17 +137,26 @@ _ALLOWED_KEYS = Rule(
     # Without spaces, so that YAML never folds the list: the chart replaces it as text.
     f"self.all(key, {_listed(ALLOWED_ANNOTATIONS).replace(' ', '')}.exists(allowed,"
     " allowed == '*' || allowed == key || (allowed.endsWith('/*')"
-    " && key.startsWith(allowed.substring(0, allowed.size() - 1)))))",
+    " && key.startsWith(allowed.substring(0, allowed.size() - 1))))"
+    f" || {_SWITCHED_OFF})",
     "holds a key that is not allowed, for annotations can take a pod out of its security profile"
     " (AppArmor, seccomp, networks, sidecars): remove it, or have the administrator add it to the"
     " chart's value allowedPodAnnotations",
+)
+
+_MOST_ANNOTATED = 192 * 2**10
+
+_ANNOTATED = Rule(
+    f"self.map(key, key.size() + bytes(self[key]).size()).sum() <= {_MOST_ANNOTATED}",
+    "holds more than 192 KiB, and Kubernetes takes 256 KiB with the operator's and its own: put"
+    " what is long into a ConfigMap",
 )
 
 Annotations = Annotated[
     dict[str, Annotated[str, Field(max_length=4096)]],
     Field(
         max_length=32,
-        json_schema_extra=rules(_FOREIGN_KEYS, qualified_keys("key"), _ALLOWED_KEYS),
+        json_schema_extra=rules(_FOREIGN_KEYS, qualified_keys("key"), _ALLOWED_KEYS, _ANNOTATED),
     ),
 ]
 """Annotations beside the operator's."""
@@ -148,7 +172,13 @@ def refused_annotations(annotations: Mapping[str, str], allowed: Iterable[str]) 
     domains = tuple(entry[:-1] for entry in exact if entry.endswith("/*"))
     if "*" in exact:
         return []
-    return [key for key in annotations if key not in exact and not key.startswith(domains)]
+    return [
+        key
+        for key, value in annotations.items()
+        if key not in exact
+        and not key.startswith(domains)
+        and not (key in INJECTORS and value in OFF)
+    ]
 
 
 class KeySelector(Resource):

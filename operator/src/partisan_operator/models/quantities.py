@@ -81,6 +81,7 @@ Lifetime = Annotated[str, _between("10m", "87600h", such_as="90m, 24h or 2160h")
 
 _SIZE_PATTERN = r"^[0-9]{1,15}(\.[0-9]{1,9})?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
 _QUANTITY_PATTERN = _SIZE_PATTERN.replace("|Ti)", "|Ti|[eE][0-9])")
+_BYTES_PATTERN = r"^\d+(000m|([.]\d{1,3})?([kMGT]|[KMGT]i))?$"
 _DECIMAL_POWERS = {"n": -3, "u": -2, "m": -1, "k": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 _BINARY_POWERS = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 _FACTORS = {
@@ -95,10 +96,20 @@ _LARGEST = Decimal(2**63 - 1)
 this."""
 
 
-def is_bytes(text: str) -> str:
-    """Return the CEL expression for a text being a number of bytes: not of single thousandths."""
-    whole_bytes, scaled = "[0-9]+(000m|[eE][0-9])?", "[0-9]+([.][0-9]{1,3})?(k|M|G|T|Ki|Mi|Gi|Ti)"
-    return f"{text}.matches(r'^({whole_bytes}|{scaled})$')"
+def is_bytes(value: str) -> str:
+    """Return the CEL expression for a quantity being a number of bytes: no single thousandths."""
+    text = f"string({value})"
+    # 1.5Gi is an integer too, which `isInteger` does not find.
+    return f"quantity({text}).isInteger() || {text}.endsWith('000m') || {text}.endsWith('i')"
+
+
+def approximately(value: str) -> str:
+    """Return the CEL expression for a quantity as a double.
+
+    API servers before 1.34 estimate each string in such a value as large as a request may be, so
+    a rule reads it once. `in [int]` because they estimate `== int` so too.
+    """
+    return f"(type({value}) in [int] ? double({value}) : quantity({value}).asApproximateFloat())"
 
 
 _INT_OR_STRING: dict[str, Any] = {
@@ -108,7 +119,7 @@ _INT_OR_STRING: dict[str, Any] = {
 
 Quantity = Annotated[
     int | str,
-    WithJsonSchema(_INT_OR_STRING | {"maxLength": 32, "pattern": _QUANTITY_PATTERN}),
+    WithJsonSchema(_INT_OR_STRING | {"maxLength": 32, "minimum": 0, "pattern": _QUANTITY_PATTERN}),
 ]
 """A Kubernetes resource quantity such as `20m`, `64Mi` or `1`."""
 
@@ -139,12 +150,10 @@ ByteSize = Annotated[
     int | str,
     WithJsonSchema(
         _INT_OR_STRING
-        | {"maxLength": 32, "pattern": _SIZE_PATTERN}
+        | {"maxLength": 32, "pattern": _BYTES_PATTERN}
         | rules(
             Rule(
-                rule=f"{is_bytes('string(self)')}"
-                " && quantity(string(self)).compareTo(quantity('4Ki')) >= 0"
-                " && quantity(string(self)).compareTo(quantity('1Gi')) <= 0",
+                rule=f"[{approximately('self')}].all(size, size >= 4096.0 && size <= {2.0**30})",
                 message="must be a whole number of bytes between 4Ki and 1Gi, such as 512Ki or 8Mi",
             )
         )

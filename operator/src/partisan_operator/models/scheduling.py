@@ -9,13 +9,16 @@ from pydantic import ConfigDict, Field
 
 from partisan_operator.models.base import Resource, Rule, keyed_by, rules
 from partisan_operator.models.names import (
+    NAME,
+    SUBDOMAIN,
     LabelKey,
     LabelValue,
     ObjectName,
     distinct,
+    matches,
     qualified_keys,
 )
-from partisan_operator.models.quantities import IntOrPercent, Quantity, is_bytes
+from partisan_operator.models.quantities import IntOrPercent, Quantity, approximately, is_bytes
 
 DEFAULT_REQUESTS = {"cpu": "10m", "memory": "48Mi"}
 """What a node asks for where the spec does not say."""
@@ -48,7 +51,7 @@ NodeLabels = Annotated[
 """Labels of machines."""
 
 _BYTES = ("memory", "ephemeral-storage")
-_EXTENDED = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
+_EXTENDED = rf"{SUBDOMAIN}/{NAME}"
 
 
 def _amount(of: str, key: str) -> str:
@@ -80,9 +83,9 @@ def _amounts(of: str) -> tuple[Rule, ...]:
     return (
         Rule(
             f"!has(self.{of}) || self.{of}.all(key, key in ['cpu', {_quoted(_BYTES)}]"
-            f" || (key.size() <= 253 && key.matches(r'{_EXTENDED}')"
-            " && !key.startsWith('requests.') && !key.startsWith('kubernetes.io/')"
-            " && !key.contains('.kubernetes.io/')))",
+            f" || (key.size() <= 253 && {matches('key', _EXTENDED)}"
+            " && key.matches('/[^/]{1,63}$') && !key.startsWith('requests.')"
+            " && !key.startsWith('kubernetes.io/') && !key.contains('.kubernetes.io/')))",
             f"{of} may name cpu, memory, ephemeral-storage and extended resources such as"
             " example.com/device: remove the others, which a node does not use",
             f".{of}",
@@ -91,7 +94,7 @@ def _amounts(of: str) -> tuple[Rule, ...]:
             _if_given(
                 of,
                 "cpu",
-                f"string(self.{of}['cpu']).matches(r'^([0-9]+m|[0-9]+([.][0-9]{{1,3}})?)$')",
+                rf"string(self.{of}['cpu']).matches(r'^\d+(m|[.]\d{{1,3}})?$')",
             ),
             f"{of}.cpu must be whole thousandths of a CPU that are not negative, such as 250m, 0.5"
             " or 2",
@@ -99,15 +102,16 @@ def _amounts(of: str) -> tuple[Rule, ...]:
         ),
         *(
             Rule(
-                _if_given(of, key, is_bytes(f"string(self.{of}['{key}'])")),
+                _if_given(of, key, is_bytes(f"self.{of}['{key}']")),
                 f"{of}.{key} must be a number of bytes that is not negative, such as 64Mi",
                 f".{of}",
             )
             for key in _BYTES
         ),
         Rule(
-            f"!has(self.{of}) || self.{of}.all(key, !key.contains('/')"
-            f" || string(self.{of}[key]).matches('^[0-9]{{1,6}}$'))",
+            f"!has(self.{of}) || self.{of}.all(key, !key.contains('/') || (type(self.{of}[key])"
+            f" in [int] ? self.{of}[key] >= 0 && self.{of}[key] <= 999999"
+            f" : self.{of}[key].size() <= 6 && self.{of}[key].matches('^[0-9]+$')))",
             f"{of} of an extended resource must be a whole number from 0 to 999999",
             f".{of}",
         ),
@@ -131,6 +135,15 @@ def _default_fits(key: str) -> Rule:
     )
 
 
+def _request_fits(key: str) -> Rule:
+    in_limits = f"{_amount('requests', key)}.compareTo({_amount('limits', key)}) <= 0"
+    return Rule(
+        _if_given("requests", key, _if_given("limits", key, in_limits)),
+        f"requests.{key} must not exceed limits.{key}: lower the request or raise the limit",
+        ".requests",
+    )
+
+
 class Resources(Resource):
     """Compute resources of a node's container."""
 
@@ -142,18 +155,12 @@ class Resources(Resource):
             _least("limits", "memory", "24Mi", "a node at rest needs that"),
             _least("limits", "ephemeral-storage", "8Mi", "the log of a node needs that"),
             *(_default_fits(key) for key in DEFAULT_REQUESTS),
-            Rule(
-                "!has(self.requests) || !has(self.limits) || self.requests.all(key,"
-                " !(key in self.limits) || quantity(string(self.requests[key]))"
-                ".compareTo(quantity(string(self.limits[key]))) <= 0)",
-                "requests must not exceed limits: lower the request or raise the limit",
-                ".requests",
-            ),
+            *(_request_fits(key) for key in ("cpu", *_BYTES)),
             Rule(
                 "!has(self.requests) || self.requests.all(key, !key.contains('/')"
                 " || (has(self.limits) && key in self.limits"
-                " && quantity(string(self.requests[key]))"
-                ".compareTo(quantity(string(self.limits[key]))) == 0))",
+                f" && {approximately('self.requests[key]')}"
+                f" == {approximately('self.limits[key]')}))",
                 "an extended resource must have the same amount in requests and limits: set it in"
                 " limits alone",
                 ".requests",
@@ -162,11 +169,12 @@ class Resources(Resource):
     )
 
     requests: Annotated[dict[str, Quantity], Field(max_length=8)] | None = None
-    """What the scheduler reserves. Absent means cpu 10m and memory 48Mi. A node that has no limit
-    of cpu runs as many Erlang schedulers as it asks for CPUs, at least 1."""
+    """What the scheduler reserves; a decimal is written in quotes: "0.1". Absent means cpu 10m and
+    memory 48Mi. A node that has no limit of cpu runs as many Erlang schedulers as it asks for CPUs,
+    at least 1."""
 
     limits: Annotated[dict[str, Quantity], Field(max_length=8)] | None = None
-    """What the container may use at most. Absent means no limit."""
+    """What the container may use at most; a decimal is written in quotes. Absent means no limit."""
 
 
 class Toleration(Resource):
@@ -206,11 +214,9 @@ class Toleration(Resource):
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
     """The taint's effect; absent matches all effects."""
 
-    toleration_seconds: int | None = Field(
-        default=None, json_schema_extra={"minimum": 0, "maximum": 31_536_000}
-    )
-    """With effect NoExecute: seconds before the pod is evicted, at most a year; absent means never.
-    """
+    toleration_seconds: int | None = Field(default=None, json_schema_extra={"maximum": 31_536_000})
+    """With effect NoExecute: seconds before the pod is evicted, at most a year; 0 or less
+    means at once, absent never."""
 
 
 Tolerations = Annotated[

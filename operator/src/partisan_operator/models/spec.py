@@ -7,7 +7,14 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from partisan_operator.models.affinity import Affinity, SpreadConstraints
-from partisan_operator.models.base import Resource, Rule, keyed_by, rules
+from partisan_operator.models.base import (
+    Resource,
+    Rule,
+    keyed_by,
+    not_raised,
+    rules,
+    unchanged,
+)
 from partisan_operator.models.metrics import Metrics
 from partisan_operator.models.names import ImageReference, OptionalObjectName
 from partisan_operator.models.overlay import MAX_EDGES, Overlay
@@ -100,6 +107,7 @@ def _connected(rule: str, most_edges: int) -> Rule:
         "overlay.static.edges must connect all nodes, and some ordinals below replicas cannot be"
         " reached from the others: add edges between them or lower replicas",
         ".overlay.static.edges",
+        unchanged("overlay.static.edges", "replicas"),
     )
 
 
@@ -123,33 +131,47 @@ _CONNECTED = (
     ),
 )
 
+_CONNECTIONS = f"{_LANES} * ({_NEIGHBOURS} < self.replicas ? {_NEIGHBOURS} : self.replicas - 1)"
+
+_QUEUED = queued("self.channels")
+
+_MEMORY = (
+    "(has(self.resources) && has(self.resources.limits) && 'memory' in self.resources.limits"
+    " ? quantity(string(self.resources.limits['memory'])).asApproximateFloat()"
+    f" : {UNLIMITED_QUEUES}.0)"
+)
+
+_COUNTS = (
+    "(!has(self.workload) || !has(self.workload.adCounter)"
+    " || (has(self.workload.synchronization) && self.workload.synchronization == 'Aggregate')"
+    " ? 0 : self.workload.adCounter.ads * self.replicas)"
+)
+"""Counts that every node holds."""
+
 _COST = (
     Rule(
-        f"{_LANES} * ({_NEIGHBOURS} < self.replicas ? {_NEIGHBOURS} : self.replicas - 1)"
-        f" <= {MAX_CONNECTIONS}",
+        f"{_CONNECTIONS} <= {MAX_CONNECTIONS}",
         f"a node would keep more than {MAX_CONNECTIONS} connections (neighbours times the sum of"
         " channels[].parallelism), which costs it memory and file descriptors that no node has:"
         " lower parallelism, or use an overlay with fewer neighbours",
         ".channels",
+        not_raised(_CONNECTIONS),
     ),
     Rule(
-        f"{queued('self.channels')} <= (has(self.resources) && has(self.resources.limits)"
-        " && 'memory' in self.resources.limits"
-        " ? quantity(string(self.resources.limits['memory'])).asApproximateFloat()"
-        f" : {UNLIMITED_QUEUES}.0)",
+        f"{_QUEUED} <= {_MEMORY}",
         "channels may queue more for one neighbour (the sum of parallelism times queueLimit) than"
         " resources.limits.memory, or 512Mi without that limit, so that one that is slow ends the"
         " node: lower queueLimit or parallelism, or set the limit to what the node has",
         ".channels",
+        f"{unchanged('channels')} && {not_raised(f'-{_MEMORY}')}",
     ),
     Rule(
-        "!has(self.workload) || !has(self.workload.adCounter)"
-        " || (has(self.workload.synchronization) && self.workload.synchronization == 'Aggregate')"
-        " || self.workload.adCounter.ads * self.replicas <= 131072",
+        f"{_COUNTS} <= 131072",
         "workload.adCounter.ads times replicas must be at most 131072, for every node holds what"
         " each node has counted of each ad: lower ads, or set workload.synchronization to"
         " Aggregate",
         ".workload",
+        not_raised(_COUNTS),
     ),
 )
 

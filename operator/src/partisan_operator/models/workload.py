@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from partisan_operator.models.base import Resource, Rule, keyed_by, rules
-from partisan_operator.models.quantities import ByteSize, CountingInterval, IntOrText
+from partisan_operator.models.base import Resource, Rule, keyed_by, rules, unchanged
+from partisan_operator.models.quantities import ByteSize, CountingInterval, IntOrText, approximately
 
 ChannelName = Annotated[
     str,
@@ -65,14 +65,13 @@ class Channel(Resource):
 
     queue_limit: ByteSize = DEFAULT_QUEUE_LIMIT
     """Bytes that may wait in one connection of the channel to one neighbour before its senders
-    are held back; on an acknowledged channel half of it may be under way unacknowledged. A change
-    replaces the pods."""
+    are held back; the default is shared by the connections, down to 1Mi each. On an acknowledged
+    channel half of it may be under way unacknowledged. A change replaces the pods."""
 
 
 def queued(channels: str) -> str:
     """Return the CEL expression for what a node may queue for one neighbour, in bytes."""
-    size = "quantity(string(c.queueLimit)).asApproximateFloat()"
-    return f"{channels}.map(c, double(c.parallelism) * {size}).sum()"
+    return f"{channels}.map(c, double(c.parallelism) * {approximately('c.queueLimit')}).sum()"
 
 
 class AdCounter(Resource):
@@ -165,8 +164,10 @@ class Workload(Resource):
             Rule(
                 "!has(self.custom) || !has(self.synchronization)",
                 "synchronization is of adCounter alone, custom does without: remove"
-                " synchronization (set it to null where an older version has stored it)",
+                " synchronization",
                 ".synchronization",
+                # The first definition gave it a default with custom, too.
+                f"has(old.custom) && {unchanged('synchronization')}",
             ),
         )
     )

@@ -177,7 +177,9 @@ class Observer:
             self._endpoints(cluster),
             self._tls(cluster, None if complete else earlier),
         )
-        token, bearer = await self._shared_secrets(cluster, live, None if complete else earlier)
+        token, bearer = await self._shared_secrets(
+            cluster, live, endpoints, None if complete else earlier
+        )
         monitoring = Monitoring.UNKNOWN if earlier is None else earlier.monitoring
         if complete:
             monitoring = await self._add_monitors(cluster, family, live)
@@ -268,13 +270,23 @@ class Observer:
         return Issued(live=next(named, None), secret=found)
 
     async def _shared_secrets(
-        self, cluster: PartisanCluster, live: _Live, earlier: Observation | None
+        self,
+        cluster: PartisanCluster,
+        live: _Live,
+        endpoints: Mapping[str, Endpoint],
+        earlier: Observation | None,
     ) -> tuple[SecretSeen, SecretSeen]:
         """Read the token and the bearer, but for what the `earlier` look found to be well."""
 
         async def running() -> bool:
-            """Whether pods run that read the token when they started."""
+            """Whether pods run that read the token when they started.
+
+            Kubernetes gives a pod its address after it has mounted the token, so no pods are
+            listed, which a lost token asks for every few seconds, while any has one.
+            """
             sets = {item["metadata"]["uid"] for item in live.values() if _is_set_of(cluster, item)}
+            if sets and endpoints:
+                return True
             pods = await self._pods(cluster) if sets else ()
             return any(not pod.pending and pod.owner in sets for pod in pods)
 
