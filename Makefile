@@ -31,7 +31,7 @@ test: bootstrap lint unit e2e ## Every check and every test, on a real Kubernete
 
 .PHONY: test-fast
 test-fast: export QUICK = 1
-test-fast: bootstrap lint-python lint-erlang unit ## What needs no cluster, in under two minutes
+test-fast: bootstrap lint-python lint-erlang unit-python eunit ## What needs no cluster, on the machine's OTP
 
 ## ---- Parts ----------------------------------------------------------------------------------
 
@@ -85,6 +85,10 @@ unit-erlang: bootstrap
 	    $(MAKE) --no-print-directory test-otp > $$log 2>&1 & other=$$!; \
 	    ok=0; (cd erlang_node && rebar3 eunit) || ok=$$?; \
 	    wait $$other || { ok=$$?; cat $$log; }; tail -n 3 $$log; exit $$ok
+
+.PHONY: eunit
+eunit: bootstrap
+	$(REBAR) eunit
 
 .PHONY: test-otp
 test-otp: export PYTHONPATH = $(CURDIR)

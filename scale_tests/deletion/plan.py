@@ -33,7 +33,7 @@ class Point:
 
     def manifest(self) -> Json:
         """The cluster, which counts for as long as it is there."""
-        large = self.nodes > LARGEST_MESH
+        large = self.nodes > SIZES[0]
         return {
             "apiVersion": "partisan.dev/v1alpha1",
             "kind": "PartisanCluster",
@@ -41,13 +41,14 @@ class Point:
             "spec": {
                 "replicas": self.nodes,
                 "overlay": _overlay(self.overlay),
-                # Two CPUs have two milliseconds of each second for one of a thousand nodes.
+                # Two CPUs have two milliseconds of each second for one of a thousand nodes, and a
+                # mesh of 256 has 32,640 links to keep alive and to gossip over.
                 "heartbeatInterval": "30s" if large else "5s",
                 "workload": {
                     "adCounter": {
                         "impressions": 1_000_000,
                         "incrementInterval": "10s",
-                        "propagationInterval": "5s",
+                        "propagationInterval": "15s" if large else "5s",
                     },
                     "synchronization": "Aggregate" if large else "Delta",
                 },

@@ -203,6 +203,7 @@ def _ensure_stage(settings: Settings, client: Client, stage: list[Component]) ->
 def _ensure(settings: Settings, component: Component) -> bool:
     record = processes.find(settings, component.name)
     if record and record.digest == processes.digest(component):
+        processes.resume(record)
         return False
     if record:
         print(f"  {component.name}: its configuration has changed, stopping it", flush=True)

@@ -112,6 +112,11 @@ def stop(record: Record, *, seconds: float) -> None:
         waiting.until_none(obstacle, seconds=20)
 
 
+def resume(record: Record) -> None:
+    """Lets a process run that was stopped, as a test that stops one leaves it when it is killed."""
+    _signal(record, signal.SIGCONT)
+
+
 _JOIN_AND_EXEC = 'for file in $CGROUP_FILES; do echo 0 > "$file" || exit 1; done; exec "$@"'
 """Joins the control group before the program can start a child that would escape it."""
 

@@ -75,8 +75,11 @@ def _job(monitor: Json, endpoint: Json) -> Json:
             }
         ],
         "relabel_configs": [
-            *(*keep, _keep(port, endpoint["port"])),
-            *({"target_label": "job", "replacement": name}, *targets, *own),
+            *keep,
+            _keep(port, endpoint["port"]),
+            {"target_label": "job", "replacement": name},
+            *targets,
+            *own,
         ],
     }
 

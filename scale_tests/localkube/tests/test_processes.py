@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 from dataclasses import asdict
 from pathlib import Path
@@ -43,6 +44,17 @@ def test_a_running_process_is_found_and_stopped(settings: Settings) -> None:
         processes.stop(record, seconds=10)
         assert not record.alive
     assert process.returncode == -15
+
+
+def test_a_stopped_process_runs_again() -> None:
+    with subprocess.Popen(["sleep", "600"]) as process:
+        started = procfs.started(process.pid)
+        assert started is not None
+        os.kill(process.pid, signal.SIGSTOP)
+        assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
+        processes.resume(processes.Record(pid=process.pid, started=started, digest="x"))
+        assert os.WIFCONTINUED(os.waitpid(process.pid, os.WCONTINUED)[1])
+        process.kill()
 
 
 def test_a_condition_that_is_never_met_is_named() -> None:
