@@ -10,7 +10,7 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.subject import manifest
 from scale_tests.harness import operator
 from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import ApiError, Cluster, Json, core
+from scale_tests.harness.kube import Cluster, Json, core
 from scale_tests.harness.progress import wait_for
 
 pytestmark = pytest.mark.alone
@@ -95,14 +95,6 @@ def _fresh(definition: Json) -> Json:
 
 def _obstacles(cluster: Cluster) -> list[str]:
     """What each operator says on /readyz against itself; empty for one that is ready."""
-    said = []
-    for pod in operator.operator_pods(cluster):
-        name = pod["metadata"]["name"]
-        path = core(operator.NAMESPACE, "pods", f"http:{name}:9090/proxy/readyz")
-        try:
-            cluster.text(path)
-        except ApiError as error:
-            said.append(str(error))
-        else:
-            said.append("")
-    return said
+    pods = [pod["metadata"]["name"] for pod in operator.operator_pods(cluster)]
+    answers = [operator.readiness(cluster, pod) for pod in pods]
+    return ["" if is_ready else said for is_ready, said in answers]

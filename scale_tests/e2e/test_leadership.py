@@ -155,5 +155,12 @@ def test_two_operators_that_both_act_do_each_thing_once(
 
 
 def ready(cluster: Cluster, pod: str, *, namespace: str = operator.NAMESPACE) -> str:
-    """What an operator's readiness probe is told."""
-    return cluster.text(core(namespace, "pods", f"http:{pod}:9090/proxy/readyz"))
+    """What an operator's readiness probe is told, once it is that the operator is ready.
+
+    It is not while its watches begin again, which they do when kinds come and go.
+    """
+    return wait_for(
+        f"{pod} is ready",
+        lambda: operator.readiness(cluster, pod, namespace=namespace),
+        lambda answer: answer[0],
+    )[1]

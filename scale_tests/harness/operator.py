@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from scale_tests.harness.commands import CommandError, capture
 from scale_tests.harness.environment import Environment, image_digest
-from scale_tests.harness.kube import PARTISAN, Cluster, Json, core
+from scale_tests.harness.kube import PARTISAN, ApiError, Cluster, Json, core
 from scale_tests.harness.progress import wait_for
 from scale_tests.localkube.build import bin_directory
 
@@ -128,6 +128,14 @@ def leader(cluster: Cluster) -> str:
     holder = "" if lease is None else lease["spec"].get("holderIdentity") or ""
     name = str(holder).partition("_")[0]
     return name if name in {p["metadata"]["name"] for p in operator_pods(cluster)} else ""
+
+
+def readiness(cluster: Cluster, pod: str, *, namespace: str = NAMESPACE) -> tuple[bool, str]:
+    """Whether an operator's pod says on /readyz that it is ready, and what it says."""
+    try:
+        return True, cluster.text(core(namespace, "pods", f"http:{pod}:9090/proxy/readyz"))
+    except ApiError as error:
+        return False, error.message
 
 
 def metrics(cluster: Cluster) -> str:
