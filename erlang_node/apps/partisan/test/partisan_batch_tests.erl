@@ -4,9 +4,8 @@
 -include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
 
--define(WRITE_BYTES, 131072).
--define(HUGE, 1048576).
--define(SLICE_BYTES, 262144).
+-define(WRITE_BYTES, 262144).
+-define(SLICE_BYTES, 1048576).
 -define(PIECE_BYTES, 16384).
 
 every_byte_is_written_once_in_order_test_() ->
@@ -63,7 +62,7 @@ sum(Key, Writes) ->
 size() ->
     frequency([
         {6, oneof([range(1, 300), range(8000, 9000), range(1, 200000)])},
-        {1, range(?HUGE - 9, ?HUGE + 2 * ?SLICE_BYTES)}
+        {1, range(?SLICE_BYTES - 9, 2 * ?SLICE_BYTES + 9)}
     ]).
 
 numbers(Sizes) ->
@@ -82,7 +81,7 @@ a_write_is_bounded_test() ->
     ?assertEqual(1000_000, lists:sum([Bytes || {_, #{bytes := Bytes}} <- Writes])).
 
 a_heartbeat_does_not_come_between_the_slices_of_a_message_test() ->
-    {Size, Data} = Frame = frame(?HUGE + 1, 7),
+    {Size, Data} = Frame = frame(4 * ?SLICE_BYTES + 1, 7),
     Whole = add_all([Frame, frame(10, 8)]),
     {First, Write, Sliced} = partisan_batch:take(Whole, no_lane),
     ?assertMatch(#{messages := 0, bytes := ?SLICE_BYTES}, Write),
@@ -152,4 +151,4 @@ writes(Batch) ->
     end.
 
 is_accounted({Data, #{bytes := Bytes}}) ->
-    iolist_size(Data) =:= Bytes andalso Bytes < ?WRITE_BYTES + ?HUGE.
+    iolist_size(Data) =:= Bytes andalso Bytes < ?WRITE_BYTES + ?SLICE_BYTES.

@@ -44,6 +44,27 @@ granted(Frames, Most, Left, Taken, Bounded) ->
     {More, Inflow} = partisan_inflow:grant(Most, Taken),
     Bounded(Left + More) andalso run(Frames, Most, Left + More, Inflow, Bounded).
 
+the_average_is_of_the_frames_since_the_last_grant_test() ->
+    Opened = granted_after([], partisan_inflow:new()),
+    Once = granted_after([10], Opened),
+    Taken = lists:foldl(fun take/2, Once, [100000, 50000]),
+    ?assertEqual(75000, partisan_inflow:average(Taken)).
+
+%% Large frames are read by themselves, and small ones many at once.
+a_buffer_follows_the_frames_test() ->
+    {ok, Port} = gen_tcp:listen(0, []),
+    [Small, Large] = [partisan_socket:buffer(Port, Bytes) || Bytes <- [1000, 65536]],
+    ok = gen_tcp:close(Port),
+    ?assertEqual({65536, 2048}, {Small, Large}).
+
+granted_after(Sizes, Inflow) ->
+    {_, Granted} = partisan_inflow:grant(?FRAMES, lists:foldl(fun take/2, Inflow, Sizes)),
+    Granted.
+
+take(Size, Inflow) ->
+    {_, Taken} = partisan_inflow:taken(Size, Inflow),
+    Taken.
+
 %% Without congestion the windows of frames of one size, however large, never end.
 prop_never_stops() ->
     ?FORALL({Size, Count}, {frame_size(), range(10, 500)}, begin

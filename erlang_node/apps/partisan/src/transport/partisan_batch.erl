@@ -20,11 +20,11 @@
 -export([rewind/1]).
 
 %% What makes a write.
--define(WRITE_BYTES, 131072).
-%% A message that is larger is written in slices. Each costs what another event and another turn of
-%% the lane cost, some microseconds; a port that writes a megabyte is busy for some hundred.
--define(HUGE, 1048576).
--define(SLICE_BYTES, 262144).
+-define(WRITE_BYTES, 262144).
+%% A message that is larger is written in slices of this size. Each costs what another event and
+%% another turn of the lane cost; a port that writes a megabyte is busy for some hundred
+%% microseconds.
+-define(SLICE_BYTES, 1048576).
 %% A frame of this size is no longer copied.
 -define(LARGE, 8192).
 %% What makes a piece of small frames.
@@ -214,11 +214,13 @@ take([{slot, Slot} | Left], Lane, #taken{bytes = Bytes} = Taken, #batch{bytes = 
         empty ->
             take(Left, Lane, Taken, Batch)
     end;
-take([#part{bytes = Huge} = Part | Left], Lane, #taken{parts = []}, Batch) when Huge > ?HUGE ->
+take([#part{bytes = Huge} = Part | Left], Lane, #taken{parts = []}, Batch) when
+    Huge > ?SLICE_BYTES
+->
     Sliced = #sliced{message = Part, left = erlang:iolist_to_iovec(Part#part.data)},
     take(Batch#batch{sliced = Sliced, front = Left, bytes = Batch#batch.bytes - Huge}, Lane);
 take([#part{bytes = Size} = Part | Left], Lane, #taken{bytes = Bytes} = Taken, Batch) when
-    Size =< ?HUGE, Bytes < ?WRITE_BYTES
+    Size =< ?SLICE_BYTES, Bytes < ?WRITE_BYTES
 ->
     Parts = [Part | Taken#taken.parts],
     take(Left, Lane, Taken#taken{parts = Parts, bytes = Bytes + Size}, Batch);

@@ -26,8 +26,6 @@
 %% it takes longer, as rarely as this, or as there are connections.
 -define(POLL_MIN, 1).
 -define(POLL_MAX, 32).
-%% Read many small frames at once.
--define(BUFFER_BYTES, 65536).
 %% What may come unchecked, over all connections: so many times what may wait for one process.
 -define(UNCHECKED, 4).
 %% How many references a connection remembers.
@@ -152,8 +150,7 @@ established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
     % A frame is a message, the name of its receiver, and a few bytes around them.
     read(Inbound, [
         {packet, 4},
-        {packet_size, partisan_config:get(message_bytes) + 1024},
-        {buffer, ?BUFFER_BYTES}
+        {packet_size, partisan_config:get(message_bytes) + 1024}
         | kernel_buffer(partisan_channel:kernel_limit(Channel))
     ]).
 
@@ -164,12 +161,16 @@ kernel_buffer(Bytes) -> [{recbuf, Bytes}].
 read(#inbound{socket = Socket, inflow = Inflow, checks = Checks} = Inbound, Options) ->
     Connections = max(1, partisan_listener:connections()),
     Share = ?UNCHECKED * partisan_config:get(mailbox_messages) div Connections,
+    Buffer = partisan_socket:buffer(Socket, partisan_inflow:average(Inflow)),
     {More, Granted} = partisan_inflow:grant(Share, Inflow),
     Allowed = partisan_checks:allow(Share, Checks),
-    case partisan_socket:setopts(Socket, Options ++ [{active, More} || More > 0]) of
+    case partisan_socket:setopts(Socket, Options ++ [{buffer, Buffer} | active(More)]) of
         ok -> loop(Inbound#inbound{inflow = Granted, checks = Allowed});
         {error, _} -> partisan_socket:close(Socket)
     end.
+
+active(0) -> [];
+active(More) -> [{active, More}].
 
 %% @private Woken from hibernation.
 -spec resume(#inbound{}) -> ok.

@@ -15,6 +15,7 @@
 
 -export([new/0]).
 -export([taken/2]).
+-export([average/1]).
 -export([grant/2]).
 
 %% What a window may weigh, and how many frames it may have.
@@ -49,10 +50,14 @@ taken(Size, #inflow{window = Window, left = Left, frames = Frames, bytes = Bytes
         _ -> {go_on, Taken}
     end.
 
+%% @doc What a frame has weighed since the last grant, in bytes.
+-spec average(t()) -> pos_integer().
+average(#inflow{frames = Frames, bytes = Bytes}) ->
+    max(1, Bytes div max(1, Frames)).
+
 %% @doc Opens the next window, of at most so many frames and of one at least; answers how many more
 %% frames may come for it.
 -spec grant(Most :: integer(), t()) -> {More :: non_neg_integer(), t()}.
-grant(Most, #inflow{window = Window, left = Left, frames = Frames, bytes = Bytes}) ->
-    Average = max(1, Bytes div max(1, Frames)),
-    Next = max(1, lists:min([2 * Window, ?FRAMES, max(2, ?BYTES div Average), Most])),
+grant(Most, #inflow{window = Window, left = Left} = Inflow) ->
+    Next = max(1, lists:min([2 * Window, ?FRAMES, max(2, ?BYTES div average(Inflow)), Most])),
     {max(0, Next - Left), #inflow{window = Next, left = max(Left, Next)}}.

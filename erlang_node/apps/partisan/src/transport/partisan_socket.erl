@@ -19,10 +19,16 @@
 -export([begin_send/2]).
 -export([recv/3]).
 -export([setopts/2]).
+-export([buffer/2]).
 -export([event/2]).
 -export([half_close/1]).
 -export([close/1]).
 -export([abort/1]).
+
+%% What the driver reads into at first; and from which size on a frame is better read by itself.
+-define(BUFFER_BYTES, 65536).
+-define(LITTLE_BYTES, 2048).
+-define(LARGE, 32768).
 
 -record(tls, {port :: gen_tcp:socket(), tls :: partisan_tls:socket()}).
 
@@ -93,6 +99,15 @@ setopts(Port, Options) when is_port(Port) ->
     inet:setopts(Port, Options);
 setopts(#tls{tls = Tls}, Options) ->
     partisan_tls:result(ssl:setopts(Tls, Options)).
+
+%% @doc The value of the option `buffer' for frames of about this size.
+%%
+%% Many small frames are read at once. Where a frame is longer than what has been read of it, the
+%% driver makes room for the rest and copies what it has: of a large frame that is to be little.
+%% TLS reads records, of 16 KiB at the most.
+-spec buffer(t(), FrameBytes :: pos_integer()) -> pos_integer().
+buffer(Port, FrameBytes) when is_port(Port), FrameBytes > ?LARGE -> ?LITTLE_BYTES;
+buffer(_Socket, _FrameBytes) -> ?BUFFER_BYTES.
 
 %% @doc What a message in the mailbox says of an active socket.
 -spec event(Message :: term(), t()) -> event().
