@@ -7,6 +7,7 @@ import sys
 import yaml
 
 from scale_tests.chart.alerts import check_alerts
+from scale_tests.chart.definition import check_definition
 from scale_tests.chart.previous import PREVIOUS, check_values, check_version, version
 from scale_tests.chart.queries import check_queries
 from scale_tests.chart.readme import check_readme
@@ -78,6 +79,7 @@ def main() -> int:
             )
             objects = [item for item in yaml.safe_load_all(rendered) if item]
             print(f"chart: {name}: {len(objects)} objects")
+        print(f"definition: Kubernetes {check_definition()} takes it")
         check_version()
         check_values()
         print(f"chart: {version(CHART)} takes the values of {version(PREVIOUS)}")

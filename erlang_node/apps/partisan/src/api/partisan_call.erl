@@ -17,6 +17,7 @@
 %% For partisan_via.
 -export([start/4]).
 -export([abandon/1]).
+-export([delivery_timeout/1]).
 %% For partisan_remote, on the node of the server.
 -export([is_request/1]).
 -export([serve/1]).
@@ -122,6 +123,12 @@ start(Target, Request, Timeout, Options) ->
     {Node, Destination} = partisan_ref:address(Target),
     start(Node, Destination, Request, Timeout, Options).
 
+%% @doc How long a message of a call with this timeout may take to its node, in milliseconds.
+-spec delivery_timeout(timeout()) -> non_neg_integer().
+delivery_timeout(Timeout) ->
+    % An atom is greater than any number.
+    min(Timeout, ?DELIVERY_TIMEOUT).
+
 %% @doc The answer of that call is no longer wanted.
 -spec abandon(pid()) -> ok.
 abandon(Proxy) ->
@@ -160,7 +167,7 @@ start(Node, Callee, Request, Timeout, Options) ->
             timeout => Timeout,
             options => Given#{partition_key := erlang:phash2(Key, 1 bsl 32)}
         },
-        case say(Node, {call, Call}, Given#{timeout => delivery(Timeout)}) of
+        case say(Node, {call, Call}, Given#{timeout => delivery_timeout(Timeout)}) of
             ok -> await(Node, Call, Given);
             {error, Reason} -> exit(Reason)
         end
@@ -187,7 +194,7 @@ await(Node, Call, Options) ->
 -spec cancel(partisan_peer:name(), request(), partisan_transport:options(), Reason :: term()) ->
     no_return().
 cancel(Node, #{reply_to := Id}, Options, Reason) ->
-    _ = say(Node, {cancel, Id}, Options#{timeout => ?DELIVERY_TIMEOUT}),
+    _ = say(Node, {cancel, Id}, Options#{timeout => delivery_timeout(infinity)}),
     exit(Reason).
 
 say(Node, Body, Options) ->
@@ -247,13 +254,9 @@ answer(Outcome, #{reply_to := Caller} = Request) ->
     end.
 
 answer_options(#{timeout := Timeout, options := Options}) ->
-    Options#{timeout => delivery(Timeout)}.
+    Options#{timeout => delivery_timeout(Timeout)}.
 
 %% Internals.
-
-%% An atom is greater than any number.
-delivery(Timeout) ->
-    min(Timeout, ?DELIVERY_TIMEOUT).
 
 send(Node, Destination, Message, #{ack := false} = Options) ->
     Name = maps:get(channel, Options, default),

@@ -20,8 +20,6 @@
 -define(PATIENCE, 5000).
 %% How often to check whether the caller still waits, in milliseconds.
 -define(CHECK, 1000).
-%% How long it waits for room on its way, and is sent again on an acknowledged channel.
--define(DELIVERY_TIMEOUT, 60000).
 
 %% @doc The process, or for another node's process, one that passes one message on to it.
 -spec whereis_name(partisan_ref:target()) -> pid() | undefined.
@@ -92,7 +90,7 @@ pass_on(Target, Asker, Monitor) ->
             % Where it does not go out it is lost, as a message to a pid may be.
             passed(
                 partisan:forward(Target, Message, #{
-                    partition_key => Asker, timeout => ?DELIVERY_TIMEOUT
+                    partition_key => Asker, timeout => partisan_call:delivery_timeout(infinity)
                 })
             )
     after ?PATIENCE -> ok
