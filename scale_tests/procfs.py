@@ -88,10 +88,20 @@ def busy_share(seconds: float) -> float:
 
 def memory_used() -> tuple[int, int]:
     """Bytes of the machine's memory that nothing could have, and bytes that are swapped out."""
+    memory = _memory()
+    swapped = memory["SwapTotal"] - memory["SwapFree"]
+    return memory["MemTotal"] - memory["MemAvailable"], swapped
+
+
+def memory_available() -> int:
+    """Bytes of the machine's memory that can be had without swapping."""
+    return _memory()["MemAvailable"]
+
+
+def _memory() -> dict[str, int]:
+    """The fields of `/proc/meminfo`, in bytes."""
     lines = (PROC / "meminfo").read_text().splitlines()
-    kibibytes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
-    used = kibibytes["MemTotal"] - kibibytes["MemAvailable"]
-    return used * 1024, (kibibytes["SwapTotal"] - kibibytes["SwapFree"]) * 1024
+    return {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines}
 
 
 def _machine_ticks() -> tuple[int, int]:

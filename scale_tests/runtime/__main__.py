@@ -18,6 +18,7 @@ from typing import Any
 
 from rich.console import Console
 
+from scale_tests import procfs
 from scale_tests.formation.fleet import FleetError
 from scale_tests.harness import terminal
 from scale_tests.harness.commands import CommandError, relative
@@ -60,7 +61,7 @@ def _run(console: Console, parts: set[str], *, quick: bool) -> int:
     started = datetime.now(UTC)
     chosen = plans.plan(quick=quick, controls=congestion_controls())
     driver.compile_runtime()
-    touched = memory.settle(int(_SETTLED * memory.available()))
+    touched = memory.settle(int(_SETTLED * procfs.memory_available()))
     console.print(f"touched {touched >> 20:,} MiB of memory, so that nobody is the first to do so")
     cells = _measure(chosen, parts, console)
     weights = footprint.measure(chosen.nodes, console.print) if "footprint" in parts else []

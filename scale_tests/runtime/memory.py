@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-from pathlib import Path
 
 _BLOCK = 256 * 1024 * 1024
 
@@ -21,10 +20,3 @@ def settle(size: int) -> int:
     for block in blocks:
         block.close()
     return len(blocks) * _BLOCK
-
-
-def available(meminfo: str | None = None) -> int:
-    """The bytes that can be had without swapping, by the text of /proc/meminfo."""
-    text = Path("/proc/meminfo").read_text() if meminfo is None else meminfo
-    fields = dict(line.split(":", 1) for line in text.splitlines())
-    return int(fields["MemAvailable"].split()[0]) * 1024

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from pathlib import Path
+
+import pytest
 
 from scale_tests import procfs
 
@@ -36,3 +39,12 @@ def test_memory_in_use_is_some_of_what_the_machine_has() -> None:
     used, swapped = procfs.memory_used()
     assert 0 < used < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert swapped >= 0
+
+
+def test_what_is_available_is_read_from_meminfo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "MemTotal:       24000000 kB\nMemAvailable:    1000 kB\nHugePages_Total:       0\n"
+    (tmp_path / "meminfo").write_text(text)
+    monkeypatch.setattr(procfs, "PROC", tmp_path)
+    assert procfs.memory_available() == 1_024_000

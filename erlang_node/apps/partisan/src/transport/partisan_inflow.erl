@@ -10,7 +10,7 @@
 %%% it receivers are checked and, unless one of them is congested, the window is filled again, so
 %%% that the socket does not stop between two windows: one that stops costs a turn of the scheduler
 %%% and of the poll set for each window. Half a window is more than the socket delivers in one go
-%%% where many small frames arrive, and two frames where they are large.
+%%% where many small frames arrive, and one frame where they are large.
 -module(partisan_inflow).
 
 -export([new/0]).
