@@ -12,6 +12,7 @@ import pytest
 from partisan_operator import logs
 from partisan_operator.app import Application
 from partisan_operator.settings import Settings
+from partisan_operator.watches import NAMESPACES
 from partisan_operator.web import serve
 
 
@@ -33,6 +34,9 @@ class Recorder:
 
     def dissolve(self, namespace: str, name: str) -> None:
         self.dissolved.append((namespace, name))
+
+    def dissolve_all(self, namespace: str) -> None:
+        self.dissolved.append((namespace, "*"))
 
     def forget(self, namespace: str, name: str) -> None:
         self.known.discard((namespace, name))
@@ -83,6 +87,17 @@ def test_the_end_of_a_cluster_is_passed_on_before_anything_else(
     assert recorder.dissolved == []
     application.cluster_event(event(), "DELETED")
     assert recorder.dissolved == [("default", "ads")]
+
+
+def test_the_end_of_a_namespace_is_passed_on_when_it_begins(
+    application: Application, recorder: Recorder
+) -> None:
+    namespace = {"metadata": {"name": "default"}}
+    application.handle(NAMESPACES, namespace, "MODIFIED")
+    assert recorder.dissolved == []
+    namespace["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    application.handle(NAMESPACES, namespace, "MODIFIED")
+    assert recorder.dissolved == [("default", "*")]
 
 
 def test_a_cluster_that_a_watch_begins_with_is_learnt_whatever_is_known_of_it(

@@ -68,11 +68,15 @@ async def test_the_leader_alone_orders_the_nodes_of_a_deleted_cluster(api: FakeA
         heard = dissolved[name]
         one._supervisor.dissolve = lambda *key, to=heard: to.append(key)  # type: ignore[method-assign]
         one.learn("default", "ads")
+        one.learn("other", "ads")
     first.start()
     await until(lambda: first.standing.startswith("leads"))
     for one in (first, second):
         one.dissolve("default", "ads")
     assert dissolved == {"first": [("default", "ads")], "second": []}
+    for one in (first, second):
+        one.dissolve_all("other")
+    assert dissolved == {"first": [("default", "ads"), ("other", "ads")], "second": []}
     await first.stop()
 
 

@@ -120,8 +120,14 @@ async def test_children_of_every_kind_are_watched_by_their_label_alone(world: Wo
     await until(lambda: ("services", "ads", "ADDED") in world.reported)
 
 
+async def test_namespaces_are_watched_where_all_of_them_are_served(world: World) -> None:
+    world.api.served.add("api/v1/namespaces")
+    await until(lambda: world.api.watched("api/v1/namespaces"))
+    assert not world.api.selectors.get("api/v1/namespaces")
+
+
 def test_only_raw_events_are_handled_so_no_finalizer_is_needed() -> None:
-    found = registry(lambda *_: None)
+    found = registry(lambda *_: None, (CLUSTERS, *CHILDREN))
     assert len(list(found._watching.get_all_handlers())) == 1 + len(CHILDREN)
     for others in (found._changing, found._spawning, found._indexing):
         assert list(others.get_all_handlers()) == []

@@ -23,7 +23,7 @@ from partisan_operator.models.cluster import KIND
 from partisan_operator.observe.scraper import Scraper
 from partisan_operator.scope import Scope
 from partisan_operator.settings import Settings
-from partisan_operator.watches import CLUSTERS, Kind, Watches
+from partisan_operator.watches import CLUSTERS, NAMESPACES, Kind, Watches
 from partisan_operator.web import serve
 
 logger = logging.getLogger(__name__)
@@ -94,6 +94,8 @@ class Application:
         """Wake the loop of the cluster that an event is about."""
         if kind is CLUSTERS:
             self.cluster_event(manifest, event)
+        elif kind is NAMESPACES:
+            self.namespace_event(manifest)
         else:
             self.child_event(manifest, event, counts_pods=kind.plural == "statefulsets")
 
@@ -115,6 +117,13 @@ class Application:
             # children that were not watched, or not served, before.
             self._clusters[metadata["uid"]] = state
             scope.learn(namespace, name, complete=event is None)
+
+    def namespace_event(self, manifest: Mapping[str, Any]) -> None:
+        """Have the nodes of a namespace that goes know: its pods go before its clusters."""
+        metadata = manifest["metadata"]
+        scope = self._scope_of(metadata["name"])
+        if scope is not None and "deletionTimestamp" in metadata:
+            scope.dissolve_all(metadata["name"])
 
     def child_event(
         self, manifest: Mapping[str, Any], event: str | None, *, counts_pods: bool = False

@@ -79,6 +79,12 @@ class Scope:
         if self._leadership.leading:
             self._supervisor.dissolve(namespace, name)
 
+    def dissolve_all(self, namespace: str) -> None:
+        """Have the nodes of all clusters in a namespace know that these are being deleted."""
+        for known, name in self._known:
+            if known == namespace:
+                self.dissolve(namespace, name)
+
     def forget(self, namespace: str, name: str) -> None:
         """Know no longer of a cluster that is gone; its loop, woken once more, ends."""
         self._known.discard((namespace, name))

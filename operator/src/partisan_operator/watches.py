@@ -1,4 +1,4 @@
-"""Watches what wakes loops: clusters, and every kind of child that may be listed.
+"""Watches what wakes loops: clusters, every kind of child that may be listed, and namespaces.
 
 Kopf does the watching. It finds out once, when it starts, which kinds are served, and ends when one
 that it watches is gone. So it runs in a thread of its own, and is started again when it has ended,
@@ -11,7 +11,7 @@ import asyncio
 import itertools
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
@@ -71,6 +71,9 @@ CHILDREN = (
 )
 """All kinds of children but Secrets: a right to watch these is one to read all of them."""
 
+NAMESPACES = Kind("", "v1", "namespaces")
+"""Watched where all of them are served: the right to watch one alone cannot be given."""
+
 _DEFINED = tuple(kind for kind in (CLUSTERS, *CHILDREN) if kind.defined)
 
 Handler = Callable[[Kind, Mapping[str, Any], str | None], None]
@@ -93,7 +96,7 @@ class Backoffs:
         yield from itertools.repeat(10.0)
 
 
-def registry_of(handler: Handler) -> kopf.OperatorRegistry:
+def registry_of(handler: Handler, kinds: Iterable[Kind]) -> kopf.OperatorRegistry:
     """Return Kopf's registry: only raw events are handled.
 
     They need no finalizer and write no annotation, so that clusters can be deleted while the
@@ -111,7 +114,7 @@ def registry_of(handler: Handler) -> kopf.OperatorRegistry:
             **arguments
         )
 
-    for kind in (CLUSTERS, *CHILDREN):
+    for kind in kinds:
         # The function's own parameters are Kopf's: the kind is bound beside them.
         kopf.on.event(kind.group, kind.version, kind.plural, registry=registry)(
             _handle_with(kind, handler)
@@ -154,7 +157,8 @@ class _Kopf:
     ) -> None:
         """Begin a run, which calls `handler` and `ended` in its own thread."""
         self._namespaces, self._ended = namespaces, ended
-        self._registry = registry_of(handler)
+        kinds = (CLUSTERS, *CHILDREN) if namespaces else (CLUSTERS, *CHILDREN, NAMESPACES)
+        self._registry = registry_of(handler, kinds)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = threading.Event()
         self.watched: frozenset[str] | None = None
