@@ -43,6 +43,9 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--overlays", type=lambda text: text.split(","), default=())
     root.add_argument("--out", type=Path, help="write document and page there, too")
     root.add_argument(
+        "--report", action="store_true", help="measure nothing: document and page of what is done"
+    )
+    root.add_argument(
         "--installed", action="store_true", help="use the operator that is in the cluster already"
     )
     return root
@@ -65,7 +68,9 @@ def _measure(options: argparse.Namespace) -> int:
     started, console = datetime.now(UTC), Console()
     quick = os.environ.get("QUICK") == "1"
     points = plan.points(quick=quick, sizes=options.sizes, overlays=options.overlays)
-    environment = _environment(installed=options.installed)
+    if options.report:
+        points = [point for point in points if _file(point).exists()]
+    environment = _environment(installed=options.installed or options.report)
     cluster = Cluster(environment.kubeconfig)
     cells = []
     try:
@@ -115,9 +120,13 @@ def _environment(*, installed: bool) -> Environment:
     return environment
 
 
+def _file(point: Point) -> Path:
+    return _DIRECTORY / "cells" / f"{point.slug}.json"
+
+
 def _cell(cluster: Cluster, point: Point, console: Console) -> Cell:
     """The figures of a cell that is done, or is done now."""
-    file = _DIRECTORY / "cells" / f"{point.slug}.json"
+    file = _file(point)
     if file.exists():
         done: Cell = json.loads(file.read_text())
         return done
