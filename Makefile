@@ -20,11 +20,11 @@ help: ## List the targets
 
 .PHONY: demo
 demo: bootstrap ## From a bare machine to a converged 32-node overlay cluster, with a live display
-	$(PY) -m scale_tests.demo run
+	$(PY) -m scale_tests demo run
 
 .PHONY: down
 down: bootstrap ## Remove everything that `make demo` made
-	$(PY) -m scale_tests.demo down
+	$(PY) -m scale_tests demo down
 
 .PHONY: test
 test: bootstrap lint unit e2e ## Every check and every test, on a real Kubernetes included
@@ -45,7 +45,7 @@ cluster: bootstrap ## Bring up the local Kubernetes (the first time builds it)
 
 .PHONY: images
 images: bootstrap ## Build the images of the node and the operator
-	$(PY) -m scale_tests.images build
+	$(PY) -m images.builder build
 
 .PHONY: lint
 lint: lint-python lint-erlang lint-chart ## Every formatter, linter and type checker
@@ -55,6 +55,7 @@ lint-python: bootstrap
 	$(PY) -m ruff format --check . && $(PY) -m ruff check .
 	$(PY) -m mypy
 	cd operator && ../$(PY) -m ruff format --check . && ../$(PY) -m ruff check . && ../$(PY) -m mypy
+	PYTHONPATH=. .venv/bin/lint-imports
 	cd operator && PYTHONPATH=src ../.venv/bin/lint-imports
 	cd operator && PYTHONPATH=src ../$(PY) -m partisan_operator.models.crd --check ../crds/partisanclusters.yaml
 	diff -u crds/partisanclusters.yaml $(CHART)/files/partisanclusters.yaml
@@ -68,7 +69,7 @@ lint-erlang: bootstrap
 
 .PHONY: lint-chart
 lint-chart: bootstrap
-	$(PY) -m scale_tests.chart
+	$(PY) -m charts.tools
 
 .PHONY: unit
 unit: unit-python unit-erlang ## Unit and property tests of both languages
@@ -116,80 +117,80 @@ crd: bootstrap ## Regenerate the CRD from the operator's models
 
 .PHONY: dashboards
 dashboards: bootstrap ## Regenerate the Grafana dashboards; fails when a committed one was different
-	$(PY) -m scale_tests.dashboards
+	$(PY) -m charts.tools.dashboards
 
 .PHONY: dashboards-check
 dashboards-check: bootstrap ## See a 32-node run with faults in dashboards and alerts, and draw them (QUICK=1: smaller)
-	$(PY) -m scale_tests.staging $(PICTURES)
+	$(PY) -m scale_tests dashboards $(PICTURES)
 
 .PHONY: readme
 readme: bootstrap ## Regenerate the tables of the chart's README from its values and alerts
-	$(PY) -m scale_tests.chart.readme
+	$(PY) -m charts.tools.readme
 
 .PHONY: bench
 bench: bootstrap ## Measure join latency, operator overhead and memory per node on the running cluster
-	$(PY) -m scale_tests.bench
+	$(PY) -m scale_tests joining
 
 .PHONY: bench-operator
 bench-operator: bootstrap ## Measure the operator with thousands of simulated pods; as root (QUICK=1: hundreds)
-	$(PY) -m scale_tests.bench_operator
+	$(PY) -m scale_tests operator-bench
 
 .PHONY: bench-control-plane
 bench-control-plane: bootstrap ## Measure how a control plane starts thousands of simulated pods; as root (QUICK=1: hundreds)
-	$(PY) -m scale_tests.bench_control_plane
+	$(PY) -m scale_tests control-plane
 
 .PHONY: bench-formation
 bench-formation: bootstrap ## Measure how clusters form and fail, one virtual machine per node on loopback (QUICK=1: fewer)
-	$(PY) -m scale_tests.formation
+	$(PY) -m scale_tests formation
 
 .PHONY: bench-client-server
 bench-client-server: bootstrap ## Show that a server's memory is bounded, and what happens without bounds (OUT=DIRECTORY; QUICK=1: 128 clients)
-	$(PY) -m scale_tests.client_server $(if $(OUT),--out $(OUT))
+	$(PY) -m scale_tests client-server $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-runtime
 bench-runtime: bootstrap ## Measure the runtime beside Distributed Erlang and raw sockets; as root (QUICK=1: fewer points)
-	$(PY) -m scale_tests.runtime
+	$(PY) -m scale_tests runtime
 
 .PHONY: upgrade
 upgrade: bootstrap ## Upgrade a counting cluster of NODES (16) from an earlier revision: operator, chart, CRD, nodes (FROM=75e4a70)
-	$(PY) -m scale_tests.upgrade $(or $(FROM),75e4a70) $(if $(NODES),--nodes $(NODES))
+	$(PY) -m scale_tests upgrade $(or $(FROM),75e4a70) $(if $(NODES),--nodes $(NODES))
 
 .PHONY: scale
 scale: bootstrap ## Repeat the published evaluation, as large as the cluster holds; resumable (SPEEDUP=1: real time; SIZES=32,64)
-	$(PY) -m scale_tests run experiments/paper.yaml --out build/results/scale-paper \
+	$(PY) -m scale_tests experiments run experiments/paper.yaml --out build/results/scale-paper \
 	    $(if $(SPEEDUP),--speedup $(SPEEDUP)) $(if $(SIZES),--sizes $(SIZES)) \
 	    $(if $(SIMULATED),--simulated $(SIMULATED))
 
 .PHONY: scale-1024
 scale-1024: bootstrap ## 1,024 nodes as plain processes, as published, in real time (40 minutes for each cell; resumable; OVERLAYS=, SYNCHRONIZATIONS=)
 	$(PY) -m scale_tests.localkube up
-	$(PY) -m scale_tests.node_agent -- $(PY) -m scale_tests run experiments/thousand.yaml \
+	$(PY) -m scale_tests.cluster.agent -- $(PY) -m scale_tests experiments run experiments/thousand.yaml \
 	    --out $(or $(OUT),build/results/scale-thousand) $(if $(OVERLAYS),--overlays $(OVERLAYS)) \
 	    $(if $(SYNCHRONIZATIONS),--synchronizations $(SYNCHRONIZATIONS))
 
 .PHONY: bench-deletion
 bench-deletion: bootstrap ## Measure what deleting clusters of 64 to 1,024 nodes costs; resumable (SIZES=, OVERLAYS=, OUT=DIRECTORY; QUICK=1: 64 nodes)
 	$(PY) -m scale_tests.localkube up
-	$(PY) -m scale_tests.node_agent -- $(PY) -m scale_tests.deletion $(if $(OUT),--out $(OUT)) \
+	$(PY) -m scale_tests.cluster.agent -- $(PY) -m scale_tests deletion $(if $(OUT),--out $(OUT)) \
 	    $(if $(SIZES),--sizes $(SIZES)) $(if $(OVERLAYS),--overlays $(OVERLAYS))
 
 .PHONY: scale-quick
 scale-quick: bootstrap ## The same on three small sizes, in under ten minutes; anew each time
 	rm -rf build/results/scale-quick
-	$(PY) -m scale_tests run experiments/quick.yaml --out build/results/scale-quick
+	$(PY) -m scale_tests experiments run experiments/quick.yaml --out build/results/scale-quick
 
 .PHONY: bench-churn
 bench-churn: bootstrap ## Kill, churn and cut in two a cluster of NODES (64) that counts (OUT=DIRECTORY; QUICK=1: 16 nodes)
-	$(PY) -m scale_tests.churn $(if $(NODES),--nodes $(NODES)) $(if $(OUT),--out $(OUT))
+	$(PY) -m scale_tests churn $(if $(NODES),--nodes $(NODES)) $(if $(OUT),--out $(OUT))
 
 .PHONY: simulate
 simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (ONLY=scale_curves; OUT=DIRECTORY; QUICK=1: a tenth of the size)
-	$(PY) -m scale_tests.simulate run $(if $(filter 1,$(QUICK)),--quick) \
+	$(PY) -m scale_tests simulate run $(if $(filter 1,$(QUICK)),--quick) \
 	    $(if $(ONLY),--only $(ONLY)) $(if $(MOST),--most $(MOST)) $(if $(OUT),--out $(OUT))
 
 .PHONY: prediction
 prediction: bootstrap ## Hold predictions of `kubectl partisan plan` against the real cells of CELLS (build/results/scale-paper); page in OUT
-	PYTHONPATH=operator/src $(PY) -m scale_tests.prediction $(or $(CELLS),build/results/scale-paper) \
+	PYTHONPATH=operator/src $(PY) -m scale_tests prediction $(or $(CELLS),build/results/scale-paper) \
 	    $(if $(OUT),--out $(OUT))
 
 .PHONY: requirements

@@ -16,10 +16,13 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from scale_tests.harness.commands import ROOT, CommandError
-from scale_tests.images import bases
-from scale_tests.images.catalogue import IMAGE_OTP, OTP_SUITES, erlang_builder
-from scale_tests.images.tools import ImageError, run
+from images.builder import bases
+from images.builder.catalogue import IMAGE_OTP, OTP_SUITES, erlang_builder
+from images.builder.tools import ImageError, run
+from scale_tests.host.commands import ROOT, CommandError, capture
+
+RUNTIME = ROOT / "erlang_node"
+"""Our own applications."""
 
 ERLANG = Path("usr/lib/erlang")
 _PARTS = ("lib", "usr/lib", "usr/bin/rebar3")
@@ -38,6 +41,12 @@ def use(release: str = IMAGE_OTP) -> None:
         raise CommandError(["python", "-m", "scale_tests.otp", release], 1, str(error)) from error
 
 
+def compile_runtime() -> None:
+    """Compiles our applications on the image's release. Raises CommandError."""
+    use()
+    capture(["env", "-C", str(RUNTIME), "rebar3", "compile"])
+
+
 def environment(root: Path, release: str) -> dict[str, str]:
     """The variables by which programs find a release that is unpacked in `root`."""
     found = [str(root / ERLANG / "bin"), str(root / "usr" / "bin")]
@@ -45,7 +54,7 @@ def environment(root: Path, release: str) -> dict[str, str]:
     return {
         "PATH": ":".join([*found, *others]),
         # Byte code of a newer release is none for an older one.
-        "REBAR_BASE_DIR": str(ROOT / "erlang_node" / "_build" / f"otp{release}"),
+        "REBAR_BASE_DIR": str(RUNTIME / "_build" / f"otp{release}"),
     }
 
 

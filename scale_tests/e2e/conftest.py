@@ -9,14 +9,14 @@ from typing import cast
 
 import pytest
 
-from scale_tests.e2e.subject import Subject
-from scale_tests.harness import environment as environments
-from scale_tests.harness import operator
-from scale_tests.harness.commands import ROOT
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster
-from scale_tests.harness.must_gather import must_gather
-from scale_tests.harness.removal import remove_namespace
+from scale_tests.cluster import environment as environments
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster
+from scale_tests.cluster.must_gather import must_gather
+from scale_tests.cluster.removal import remove_namespace
+from scale_tests.cluster.subject import Subject
+from scale_tests.host.commands import ROOT
 
 MUST_GATHER = ROOT / "build" / "must-gather"
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from scale_tests.harness.commands import ROOT
-from scale_tests.harness.kube import ApiError, Cluster, Json, holds
-from scale_tests.harness.progress import wait_for
+from scale_tests.cluster.kube import ApiError, Cluster, Json, holds
+from scale_tests.cluster.wait import wait_for
+from scale_tests.host.commands import ROOT
 
 GROUP = "validation.partisan.dev"
 VERSION = "v1alpha1"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import yaml
 
-from scale_tests.harness import operator
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster, Json, holds
-from scale_tests.harness.progress import wait_for
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster, Json, holds
+from scale_tests.cluster.wait import wait_for
 
 _DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 

@@ -12,10 +12,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from scale_tests.harness.commands import ROOT, capture
-from scale_tests.harness.kube import Json
-from scale_tests.harness.local_nodes import containerd_socket
-from scale_tests.harness.nodes import HTTP_PORT
+from scale_tests.cluster.kube import Json
+from scale_tests.cluster.local_nodes import containerd_socket
+from scale_tests.cluster.nodes import HTTP_PORT
+from scale_tests.host.commands import ROOT, capture
 
 LIAR_PORT = 18080
 """Where a liar listens in its pod."""

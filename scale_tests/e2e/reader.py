@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scale_tests.harness import operator
-from scale_tests.harness.commands import ROOT, CommandError, capture
-from scale_tests.harness.environment import Environment
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.host.commands import ROOT, CommandError, capture
 
 REGISTRY = "registry.example.com/partisan"
 """What stands on the pages for the reader's registry."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scale_tests.harness.nodes import NodeStatus
+from scale_tests.cluster.nodes import NodeStatus
 
 Views = dict[str, set[str]]
 """Of each node, its neighbours."""

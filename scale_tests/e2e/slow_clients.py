@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from scale_tests.harness.nodes import HTTP_PORT
+from scale_tests.cluster.nodes import HTTP_PORT
 
 CLIENTS = 200
 

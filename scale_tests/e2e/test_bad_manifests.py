@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 import yaml
 
+from scale_tests.cluster.kube import ApiError, Cluster, Json
+from scale_tests.cluster.subject import manifest
 from scale_tests.e2e import definition, hostile
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import manifest
-from scale_tests.harness.commands import ROOT
-from scale_tests.harness.kube import ApiError, Cluster, Json
+from scale_tests.host.commands import ROOT
 
 
 @pytest.fixture(scope="module", autouse=True)

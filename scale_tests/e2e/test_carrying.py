@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from scale_tests.cluster.kube import Cluster, core
+from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import Subject, manifest
-from scale_tests.harness.commands import ROOT
-from scale_tests.harness.kube import Cluster, core
-from scale_tests.harness.progress import wait_for
+from scale_tests.host.commands import ROOT
 
 PASSWORD = {"secretKeyRef": {"name": "carrying-extra", "key": "password"}}
 CARRIED = {

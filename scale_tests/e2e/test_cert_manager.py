@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from scale_tests.cluster.kube import Cluster, Json, core
+from scale_tests.cluster.sealing import certified, secret, secrets, used
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.sealing import certified, secret, secrets, used
-from scale_tests.harness.kube import Cluster, Json, core
-from scale_tests.harness.progress import wait_for
 from scale_tests.localkube.certificates import issue_authority
 
 pytestmark = pytest.mark.alone

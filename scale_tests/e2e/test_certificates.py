@@ -7,12 +7,12 @@ import time
 
 import pytest
 
+from scale_tests.cluster.kube import ApiError, Cluster, Json, core
+from scale_tests.cluster.sealing import certified, secrets, used
+from scale_tests.cluster.subject import Subject
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.sealing import certified, secrets, used
-from scale_tests.e2e.subject import Subject
-from scale_tests.harness.commands import ROOT
-from scale_tests.harness.kube import ApiError, Cluster, Json, core
-from scale_tests.harness.progress import wait_for
+from scale_tests.host.commands import ROOT
 
 NODES = 3
 KUBELET_SECONDS = 240.0

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from scale_tests.chart.previous import PREVIOUS, version
+from charts.tools.previous import unpacked, version
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster, core
+from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import Subject, manifest
-from scale_tests.harness import operator
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster, core
-from scale_tests.harness.progress import wait_for
 
 pytestmark = pytest.mark.alone
 """Installs, upgrades and removes the operator that all tests rely on."""
@@ -27,12 +27,12 @@ def test_a_cluster_keeps_its_pods_from_install_to_uninstall(
     new_subject: NewSubject, environment: Environment, cluster: Cluster
 ) -> None:
     operator.uninstall_release(environment)
-    operator.install(environment, chart=PREVIOUS)
+    operator.install(environment, chart=unpacked())
     subject = new_subject("kept")
     subject.apply(manifest("kept", 3))
     subject.wait_finished()
     lives = Lives(subject)
-    assert installed(cluster) == version(PREVIOUS)
+    assert installed(cluster) == version(unpacked())
 
     operator.install(environment, values=["--set", "reconcile.interval=5s"])
     assert installed(cluster) == version(operator.CHART)
@@ -40,7 +40,7 @@ def test_a_cluster_keeps_its_pods_from_install_to_uninstall(
     lives.go_on("upgraded", 4)
 
     operator.rollback(environment)
-    assert installed(cluster) == version(PREVIOUS)
+    assert installed(cluster) == version(unpacked())
     lives.go_on("rolled back", 5)
 
     operator.install(environment)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from scale_tests.churn.faults import Faults
+from scale_tests.benches.churn.faults import Faults
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.subject import Subject, assert_accounted, manifest
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.shapes import views_of
-from scale_tests.e2e.subject import Subject, assert_accounted, manifest
-from scale_tests.harness.environment import Environment
 
 NODES = 8
 COUNTER = {

@@ -8,12 +8,12 @@ import time
 
 import pytest
 
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import ApiError, Cluster, core
+from scale_tests.cluster.subject import manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import manifest
-from scale_tests.harness import operator
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import ApiError, Cluster, core
-from scale_tests.harness.progress import wait_for
 from scale_tests.localkube import processes
 from scale_tests.localkube.settings import Settings
 

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 import pytest
 
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster
+from scale_tests.cluster.partisan import CLUSTER_LABEL
+from scale_tests.cluster.subject import assert_accounted, manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import assert_accounted, manifest
-from scale_tests.harness import operator
-from scale_tests.harness.commands import CommandError
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster
-from scale_tests.harness.partisan import CLUSTER_LABEL
-from scale_tests.harness.progress import wait_for
+from scale_tests.host.commands import CommandError
 from scale_tests.localkube.settings import NODE_NAME
 
 pytestmark = pytest.mark.alone

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scale_tests.chart.__main__ import VARIANTS
-from scale_tests.dashboards.files import committed
+from charts.tools.__main__ import VARIANTS
+from charts.tools.dashboards.files import committed
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster, core
+from scale_tests.cluster.monitoring import prometheus as monitoring
+from scale_tests.cluster.monitoring.definitions import GROUP, definitions
+from scale_tests.cluster.partisan import read_cluster
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e import kinds
 from scale_tests.e2e.reader import Reader, blocks
-from scale_tests.harness import operator
-from scale_tests.harness.commands import ROOT
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster, core
-from scale_tests.harness.partisan import read_cluster
-from scale_tests.harness.progress import wait_for
-from scale_tests.monitoring import prometheus as monitoring
-from scale_tests.monitoring.definitions import GROUP, definitions
+from scale_tests.host.commands import ROOT
 
 pytestmark = pytest.mark.alone
 """Installs the operator anew, as the page says."""

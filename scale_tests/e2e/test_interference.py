@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from scale_tests.cluster.kube import ApiError, Cluster, Json, core
+from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import Subject, manifest
-from scale_tests.harness.kube import ApiError, Cluster, Json, core
-from scale_tests.harness.progress import wait_for
 
 
 def test_what_others_write_is_kept_where_it_is_theirs_and_repaired_where_it_is_ours(

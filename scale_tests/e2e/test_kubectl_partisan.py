@@ -13,14 +13,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from scale_tests.cluster import views
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import core
+from scale_tests.cluster.operator import tool
+from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.reader import blocks, install_plugin
-from scale_tests.e2e.subject import Subject, manifest
-from scale_tests.harness import views
-from scale_tests.harness.commands import ROOT, CommandError, capture
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import core
-from scale_tests.harness.operator import tool
+from scale_tests.host.commands import ROOT, CommandError, capture
 
 NODES = 4
 NAMES = {f"ads-{ordinal}" for ordinal in range(NODES)}

@@ -8,14 +8,14 @@ from ipaddress import IPv4Address
 
 import pytest
 
+from scale_tests.cluster import environment as environments
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster, Json, core
+from scale_tests.cluster.partisan import CLUSTER_LABEL, ClusterStatus
+from scale_tests.cluster.subject import assert_accounted, manifest
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.podnet import connect
-from scale_tests.e2e.subject import assert_accounted, manifest
-from scale_tests.harness import environment as environments
-from scale_tests.harness import operator
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster, Json, core
-from scale_tests.harness.partisan import CLUSTER_LABEL, ClusterStatus
 from scale_tests.localkube import partition
 from scale_tests.localkube.cluster import stored
 from scale_tests.localkube.nodes import ZONE_LABEL, named, nodes

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from scale_tests.cluster import operator
+from scale_tests.cluster.kube import Cluster
+from scale_tests.cluster.nodes import NodeStatus, components
+from scale_tests.cluster.subject import Subject
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import Subject
-from scale_tests.harness import operator
-from scale_tests.harness.commands import ROOT
-from scale_tests.harness.kube import Cluster
-from scale_tests.harness.nodes import NodeStatus, components
-from scale_tests.harness.progress import wait_for
+from scale_tests.host.commands import ROOT
 
 pytestmark = pytest.mark.alone
 """Counts what the operator asks of the API server."""

@@ -9,30 +9,18 @@ from datetime import datetime
 
 import pytest
 
-from scale_tests.chart.alerts import chart_alerts
-from scale_tests.dashboards.evaluation import (
+from charts.tools.alerts import chart_alerts
+from charts.tools.dashboards.files import committed, metrics
+from scale_tests.benches.dashboards.evaluation import (
     MOST_SERIES,
     answered,
     evaluated_rules,
     firing,
     history,
 )
-from scale_tests.dashboards.files import committed, metrics
-from scale_tests.dashboards.pictures import Range, asking, draw, range_of
-from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.sealing import sealed, secret
-from scale_tests.e2e.subject import Subject, kill_pod
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster, core
-from scale_tests.harness.removal import remove_namespace
-from scale_tests.localkube.certificates import issue_authority
-from scale_tests.monitoring import prometheus as monitoring
-from scale_tests.monitoring.cardinality import FIXED, PER_CHANNEL, bound, measure, node_series
-from scale_tests.monitoring.cardinality import NODES as NODES_AT_MOST
-from scale_tests.monitoring.prometheus import Prometheus
-from scale_tests.results.document import RESULTS
-from scale_tests.staging.faults import chain, kept_away
-from scale_tests.staging.watched import (
+from scale_tests.benches.dashboards.faults import chain, kept_away
+from scale_tests.benches.dashboards.pictures import Range, asking, draw, range_of
+from scale_tests.benches.dashboards.watched import (
     knock,
     labels_of,
     wait_firing,
@@ -41,6 +29,24 @@ from scale_tests.staging.watched import (
     wait_run_scraped,
     wait_scraped,
 )
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster, core
+from scale_tests.cluster.monitoring import prometheus as monitoring
+from scale_tests.cluster.monitoring.cardinality import (
+    FIXED,
+    PER_CHANNEL,
+    bound,
+    measure,
+    node_series,
+)
+from scale_tests.cluster.monitoring.cardinality import NODES as NODES_AT_MOST
+from scale_tests.cluster.monitoring.prometheus import Prometheus
+from scale_tests.cluster.removal import remove_namespace
+from scale_tests.cluster.sealing import sealed, secret
+from scale_tests.cluster.subject import Subject, kill_pod
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.localkube.certificates import issue_authority
+from scale_tests.measure.document import RESULTS
 
 pytestmark = pytest.mark.alone
 """Counts what the operator does, and what it says of all clusters together."""

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from scale_tests.cluster.agent import machine
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster, holds
+from scale_tests.cluster.local_nodes import processes
+from scale_tests.cluster.subject import manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import manifest
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster, holds
-from scale_tests.harness.local_nodes import processes
-from scale_tests.harness.progress import wait_for
-from scale_tests.node_agent import machine
 
 pytestmark = pytest.mark.alone
 """Gives the cluster a Node that counts as room for pods."""
@@ -31,7 +31,7 @@ def agent(environment: Environment, cluster: Cluster) -> Iterator[None]:
     """The agent, from before the file's namespace is made until it is gone."""
     if not environment.local:
         pytest.skip("the agent's addresses are this machine's own")
-    command = [sys.executable, "-m", "scale_tests.node_agent", "--pods", "20", "--"]
+    command = [sys.executable, "-m", "scale_tests.cluster.agent", "--pods", "20", "--"]
     with subprocess.Popen([*command, "sleep", "infinity"]) as process:
         try:
             wait_for("the agent's Node", lambda: cluster.find(PLACE), lambda n: n is not None)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster, core
+from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import Subject, manifest
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster, core
-from scale_tests.harness.progress import wait_for
 
 
 def degraded(subject: Subject, reason: str) -> str:

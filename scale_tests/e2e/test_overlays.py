@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from scale_tests.cluster.kube import Cluster, Json
+from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.shapes import (
     Views,
@@ -18,9 +20,7 @@ from scale_tests.e2e.shapes import (
     is_star,
     views_of,
 )
-from scale_tests.e2e.subject import Subject, manifest
-from scale_tests.harness.commands import ROOT
-from scale_tests.harness.kube import Cluster, Json
+from scale_tests.host.commands import ROOT
 from scale_tests.localkube.nodes import ZONE_LABEL
 
 NODES = 16

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
+from scale_tests.cluster.environment import Environment, add_image
+from scale_tests.cluster.kube import Json
+from scale_tests.cluster.subject import Subject
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import Subject
-from scale_tests.harness.commands import ROOT
-from scale_tests.harness.environment import Environment, add_image
-from scale_tests.harness.kube import Json
+from scale_tests.host.commands import ROOT
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,13 @@ from functools import partial
 
 import pytest
 
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster
+from scale_tests.cluster.monitoring.definitions import GROUP, definitions
+from scale_tests.cluster.subject import manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e import kinds
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import manifest
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster
-from scale_tests.harness.progress import wait_for
-from scale_tests.monitoring.definitions import GROUP, definitions
 
 pytestmark = pytest.mark.alone
 """Defines a kind that the operator looks for in all namespaces."""

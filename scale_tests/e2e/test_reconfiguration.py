@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from scale_tests.cluster.kube import Json
+from scale_tests.cluster.partisan import ClusterStatus
+from scale_tests.cluster.subject import manifest
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.shapes import is_mesh, is_ring, views_of
-from scale_tests.e2e.subject import manifest
-from scale_tests.harness.kube import Json
-from scale_tests.harness.partisan import ClusterStatus
 
 NODES = 16
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scale_tests.experiments import report, runner
-from scale_tests.experiments.cli import find
-from scale_tests.experiments.experiment import Experiment, load
-from scale_tests.experiments.report import Report
-from scale_tests.experiments.result import Result
-from scale_tests.experiments.selection import Selection
-from scale_tests.experiments.store import Store
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster
+from scale_tests.benches.experiments import report, runner
+from scale_tests.benches.experiments.cli import find
+from scale_tests.benches.experiments.experiment import Experiment, load
+from scale_tests.benches.experiments.report import Report
+from scale_tests.benches.experiments.selection import Selection
+from scale_tests.benches.experiments.store import Store
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster
+from scale_tests.measure.cells import Result
 
 FILE = find(Path("experiments/smoke.yaml"))
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import ApiError, Cluster, Json
+from scale_tests.cluster.monitoring.definitions import scaled_object
+from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.e2e import kinds
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import Subject, manifest
-from scale_tests.harness import operator
-from scale_tests.harness.commands import ROOT, CommandError
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import ApiError, Cluster, Json
-from scale_tests.monitoring.definitions import scaled_object
+from scale_tests.host.commands import ROOT, CommandError
 
 
 def test_an_autoscaler_drives_the_number_of_nodes(

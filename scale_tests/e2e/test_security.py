@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster, core
+from scale_tests.cluster.sealing import sealed, secret
+from scale_tests.cluster.subject import Subject
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.sealing import sealed, secret
-from scale_tests.e2e.subject import Subject
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster, core
-from scale_tests.harness.progress import wait_for
 from scale_tests.localkube.certificates import issue_authority
 
 NODES = 16

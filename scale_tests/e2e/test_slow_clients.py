@@ -10,12 +10,12 @@ from contextlib import contextmanager
 
 import pytest
 
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Json
+from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import Subject, manifest
-from scale_tests.harness.commands import ROOT
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Json
-from scale_tests.harness.progress import wait_for
+from scale_tests.host.commands import ROOT
 
 NODES = 3
 VICTIM = "slowed-1"

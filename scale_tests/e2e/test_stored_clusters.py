@@ -13,11 +13,11 @@ from typing import Any, cast
 import pytest
 import yaml
 
+from scale_tests.cluster.kube import Cluster, Json
+from scale_tests.cluster.subject import manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e import definition
-from scale_tests.e2e.subject import manifest
-from scale_tests.harness.commands import ROOT
-from scale_tests.harness.kube import Cluster, Json
-from scale_tests.harness.progress import wait_for
+from scale_tests.host.commands import ROOT
 
 
 @dataclass(frozen=True)

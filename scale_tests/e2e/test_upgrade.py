@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from scale_tests.benches.upgrade import earlier, report, rolling
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.harness import operator
-from scale_tests.harness.environment import Environment
-from scale_tests.upgrade import earlier, report, rolling
 
 pytestmark = pytest.mark.alone
 """Replaces the operator that all tests rely on."""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.subject import Subject, assert_accounted
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.reader import Reader, blocks
-from scale_tests.e2e.subject import Subject, assert_accounted
-from scale_tests.harness.commands import ROOT
-from scale_tests.harness.environment import Environment
+from scale_tests.host.commands import ROOT
 
 PAGE = ROOT / "docs" / "walkthrough.md"
 NODES = 6

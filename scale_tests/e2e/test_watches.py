@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster, Json
+from scale_tests.cluster.subject import manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e import podnet
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.subject import manifest
-from scale_tests.harness import operator
-from scale_tests.harness.environment import Environment
-from scale_tests.harness.kube import Cluster, Json
-from scale_tests.harness.progress import wait_for
 
 pytestmark = [pytest.mark.alone, pytest.mark.slow]
 """Changes how many operators there are, and cuts off the one that acts."""

@@ -83,7 +83,7 @@ def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
     if is_cut():
         raise PartitionError(
             "the pod network is cut already, by another run or by one that was killed: wait for"
-            " it, or run `python -m scale_tests.churn heal`"
+            " it, or run `python -m scale_tests churn heal`"
         )
     try:
         run(["iptables-restore", "--noflush", "--wait"], stdin=script)

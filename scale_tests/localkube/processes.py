@@ -14,7 +14,7 @@ import signal
 import subprocess
 from dataclasses import asdict, dataclass
 
-from scale_tests import procfs
+from scale_tests.host import procfs
 from scale_tests.localkube import cgroups, kubeconfig, waiting
 from scale_tests.localkube.components import Component
 from scale_tests.localkube.settings import Settings

@@ -14,7 +14,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from scale_tests.harness.commands import ROOT, capture
+from scale_tests.host.commands import ROOT, capture
 
 _LISTED = capture(["git", "ls-files", "--cached", "--others", "--exclude-standard"])
 FILES = [Path(name) for name in _LISTED.splitlines()]

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from scale_tests import procfs
+from scale_tests.host import procfs
 from scale_tests.localkube import cgroups, firewall, outage, waiting
 from scale_tests.localkube.nodes import nodes
 from scale_tests.localkube.outage import OutageError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scale_tests import procfs
+from scale_tests.host import procfs
 from scale_tests.localkube import processes, waiting
 from scale_tests.localkube.certificates import ensure_certificates, identities
 from scale_tests.localkube.settings import Settings

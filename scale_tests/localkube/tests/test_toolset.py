@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scale_tests.harness.commands import capture
+from images.builder.prometheus import TOOLSET
+from scale_tests.host.commands import capture
 from scale_tests.localkube.toolset import BuildError, Toolset, default_name
-from scale_tests.monitoring.build import TOOLSET
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""`python -m charts.tools`: every check of the Helm chart that needs no cluster."""

@@ -1,0 +1,103 @@
+"""Lints, renders and unit-tests the chart, and what belongs to it: README, alerts, values."""
+
+from __future__ import annotations
+
+import sys
+
+import yaml
+
+from charts.tools.alerts import check_alerts
+from charts.tools.definition import check_definition
+from charts.tools.previous import check_values, check_version, unpacked, version
+from charts.tools.queries import check_queries
+from charts.tools.readme import check_readme
+from charts.tools.values import ChartError
+from scale_tests.cluster.operator import CHART, tool
+from scale_tests.host.commands import ROOT, CommandError, capture, stream
+from scale_tests.localkube.build import ensure_built
+from scale_tests.localkube.toolset import BuildError
+
+TOOLS = "charts/tools/go"
+KUBE_VERSION = "1.36.3"
+"""What templates are rendered for; without a cluster, helm would assume its own default."""
+
+VARIANTS: dict[str, list[str]] = {
+    "defaults": [],
+    "namespaced": ["watchNamespaces={one,two}"],
+    "everything": [
+        "metrics.podMonitor.enabled=true",
+        "metrics.serviceMonitor.enabled=true",
+        "podAnnotations.a=b",
+        "podLabels.a=b",
+        "commonLabels.a=b",
+        "allowedPodAnnotations={a.io/b}",
+        "nodeSelector.a=b",
+        "tolerations[0].operator=Exists",
+        "priorityClassName=system-cluster-critical",
+        "imagePullSecrets[0].name=registry",
+        "extraEnv[0].name=A",
+        "extraEnv[0].value=b",
+        "serviceAccount.annotations.a=b",
+        "metrics.service.annotations.a=b",
+        "metrics.serviceMonitor.labels.a=b",
+        "metrics.podMonitor.labels.a=b",
+        "metrics.prometheusRule.enabled=true",
+        "metrics.prometheusRule.labels.a=b",
+        "metrics.prometheusRule.alertLabels.a=b",
+        "metrics.prometheusRule.disabled={PartisanViewsThin}",
+        "metrics.dashboards.enabled=true",
+        "metrics.dashboards.namespace=monitoring",
+        "metrics.dashboards.annotations.a=b",
+        "networkPolicy.enabled=true",
+        "networkPolicy.metricsFrom[0].podSelector.matchLabels.a=b",
+        "podDisruptionBudget.enabled=true",
+        "extraObjects[0].kind=ConfigMap",
+    ],
+    "nothing optional": [
+        "crds.enabled=false",
+        "rbac.create=false",
+        "serviceAccount.create=false",
+        "metrics.service.enabled=false",
+    ],
+}
+"""Values that between them reach every branch of the templates."""
+
+
+def main() -> int:
+    """Runs all checks; returns the exit status."""
+    chart = ROOT / CHART
+    try:
+        check_readme()
+        check_alerts()
+        print(f"dashboards: {check_queries()} queries")
+        helm = _helm()
+        stream([helm, "lint", "--strict", "--quiet", "--kube-version", KUBE_VERSION, CHART])
+        for name, values in VARIANTS.items():
+            settings = [argument for value in values for argument in ("--set", value)]
+            rendered = capture(
+                [helm, "template", "x", CHART, "--kube-version", KUBE_VERSION, *settings]
+            )
+            objects = [item for item in yaml.safe_load_all(rendered) if item]
+            print(f"chart: {name}: {len(objects)} objects")
+        print(f"definition: Kubernetes {check_definition()} takes it")
+        check_version()
+        check_values()
+        print(f"chart: {version(CHART)} takes the values of {version(unpacked())}")
+        stream(["go", "-C", TOOLS, "tool", "helm-unittest", str(chart)])
+    except (ChartError, CommandError, BuildError, FileNotFoundError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _helm() -> str:
+    """The path of helm, built with the local cluster's programs where there is none."""
+    try:
+        return tool("helm")
+    except FileNotFoundError:
+        ensure_built()
+        return tool("helm")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

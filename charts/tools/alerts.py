@@ -1,0 +1,100 @@
+"""The alerts of the chart: promtool reads them, and each one has a test that makes it fire."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from charts.tools.values import ChartError
+from images.builder.prometheus import ensure_built
+from scale_tests.cluster.operator import CHART
+from scale_tests.host.commands import ROOT, stream
+
+ALERTS = ROOT / CHART / "files" / "alerts.yaml"
+TESTS = ROOT / CHART / "tests" / "alerts"
+
+_TESTED = re.compile(r'alertname="(\w+)"')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alert:
+    """One alert, as its reader sees it."""
+
+    name: str
+    severity: str
+    patience: str
+    """How long its condition has to hold, as Prometheus writes durations."""
+
+    expression: str
+    description: str
+
+
+def alerts(content: Mapping[str, Any]) -> list[Alert]:
+    """The alerts of a rules file, in their order."""
+    return [
+        Alert(
+            name=rule["alert"],
+            severity=rule["labels"]["severity"],
+            patience=rule["for"],
+            expression=rule["expr"],
+            description=" ".join(rule["annotations"]["description"].split()),
+        )
+        for group in content["groups"]
+        for rule in group["rules"]
+    ]
+
+
+def chart_alerts() -> list[Alert]:
+    """The alerts of the chart."""
+    return alerts(yaml.safe_load(ALERTS.read_text()))
+
+
+def check_tested(names: Iterable[str], tests: Iterable[Mapping[str, Any]]) -> None:
+    """Each alert has to fire in one of the tests, and to be quiet in one.
+
+    Raises:
+        ChartError: one is not tested; with its name.
+    """
+    fires: set[str] = set()
+    quiet: set[str] = set()
+    for file in tests:
+        for test in file["tests"]:
+            for expected in test["promql_expr_test"]:
+                seen = fires if expected.get("exp_samples") else quiet
+                seen.update(_TESTED.findall(expected["expr"]))
+    for name in names:
+        if name not in fires & quiet:
+            missing = "fires" if name not in fires else "is quiet"
+            raise ChartError(f"no test in {TESTS.name}/ in which {name} {missing}")
+
+
+def check_alerts() -> None:
+    """Runs promtool on the alerts and on their tests.
+
+    Raises:
+        ChartError: an alert is not tested.
+        CommandError: promtool found something.
+        BuildError: there is no promtool, and it cannot be built.
+    """
+    files = sorted(TESTS.glob("*.yaml"))
+    check_tested(
+        [alert.name for alert in chart_alerts()],
+        [yaml.safe_load(file.read_text()) for file in files],
+    )
+    program = promtool()
+    stream([program, "check", "rules", str(ALERTS)])
+    stream([program, "test", "rules", *map(str, files)])
+
+
+def promtool() -> str:
+    """The path of promtool: the system's, or one that is built.
+
+    Raises:
+        BuildError: there is none, and it cannot be built.
+    """
+    return shutil.which("promtool") or str(ensure_built() / "promtool")

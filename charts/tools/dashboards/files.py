@@ -1,0 +1,126 @@
+"""The committed dashboards: written as JSON, and read back as the panels and queries they hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grafana_foundation_sdk.builders.dashboard import Dashboard
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+
+from scale_tests.cluster.operator import CHART
+from scale_tests.host.commands import ROOT
+
+DIRECTORY = ROOT / CHART / "dashboards"
+"""Where the chart takes them from."""
+
+
+_VARIABLE = re.compile(r"\$(\w+)")
+_METRIC = re.compile(
+    r"\b(?!partisan_cluster\b)((?:partisan|lasp|adcounter|erlang|process)_\w+|up)\b(?=[{[\s),]|$)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """One query of a panel."""
+
+    expression: str
+    """PromQL with Grafana's variables in it."""
+
+    name: str
+    """Of its column, where its answer is one of a table."""
+
+    title: str = ""
+    """What stands above that column instead of its name."""
+
+    unit: str = ""
+    """Of that column, where it is not the panel's."""
+
+    legend: str
+    instant: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One panel, as its reader sees it."""
+
+    dashboard: str
+    row: str
+    """The heading that it stands under."""
+
+    title: str
+    description: str
+    type: str
+    unit: str
+    width: int
+    """In columns of Grafana's grid, of which there are 24."""
+
+    height: int
+    queries: tuple[Query, ...]
+
+
+def resolved(expression: str, variables: Mapping[str, str]) -> str:
+    """The expression with Grafana's variables replaced, as Grafana does before it asks.
+
+    Raises:
+        KeyError: a variable has no value; with its name.
+    """
+    return _VARIABLE.sub(lambda found: variables[found[1]], expression)
+
+
+def metrics(expression: str) -> set[str]:
+    """The names of the metrics that an expression reads."""
+    return set(_METRIC.findall(expression))
+
+
+def as_json(dashboard: Dashboard) -> str:
+    """The text of a dashboard's file."""
+    return json.dumps(dashboard.build(), cls=JSONEncoder, indent=1, sort_keys=True) + "\n"
+
+
+def committed() -> dict[str, dict[str, Any]]:
+    """The committed dashboards by the name of their file."""
+    return {path.stem: json.loads(path.read_text()) for path in sorted(DIRECTORY.glob("*.json"))}
+
+
+def panels(dashboard: dict[str, Any]) -> Iterator[Panel]:
+    """All panels of a dashboard in their order."""
+    row = ""
+    for item in dashboard["panels"]:
+        if item["type"] == "row":
+            row = item["title"]
+        else:
+            yield Panel(
+                dashboard=dashboard["title"],
+                row=row,
+                title=item.get("title", ""),
+                description=item.get("description", ""),
+                type=item["type"],
+                unit=item["fieldConfig"]["defaults"].get("unit", ""),
+                width=item["gridPos"]["w"],
+                height=item["gridPos"]["h"],
+                queries=tuple(_query(target, item["fieldConfig"]) for target in item["targets"]),
+            )
+
+
+def _query(target: Mapping[str, Any], fields: Mapping[str, Any]) -> Query:
+    """A query of a panel, with what the panel's overrides say of the column that it gives."""
+    name = target.get("refId", "")
+    column = {
+        entry["id"]: entry["value"]
+        for override in fields.get("overrides", [])
+        if override["matcher"]["options"] == f"Value #{name}"
+        for entry in override["properties"]
+    }
+    return Query(
+        expression=target["expr"],
+        name=name,
+        title=column.get("displayName", ""),
+        unit=column.get("unit", ""),
+        legend=target.get("legendFormat", ""),
+        instant=target.get("instant", False),
+    )

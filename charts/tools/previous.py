@@ -1,0 +1,114 @@
+"""The chart as it was released last, which users upgrade from; `previous.tgz` holds it.
+
+The tests upgrade from it, in clones without history too. `python -m charts.tools.previous
+REVISION` takes it from git, whenever Chart.yaml gets the next version. Dashboards, unit tests and
+pages are left out: an upgrade does not depend on what they say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import io
+import shutil
+import sys
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from charts.tools.values import ChartError
+from scale_tests.cluster.operator import CHART, tool
+from scale_tests.host.commands import ROOT, CommandError, capture, relative
+
+ARCHIVE = Path(__file__).with_name("previous.tgz")
+"""That chart, packed."""
+
+_LEFT_OUT = ("dashboards", "tests", "README.md", ".helmignore")
+
+
+def version(chart: str) -> str:
+    """The version of the chart in a directory."""
+    return str(yaml.safe_load((ROOT / chart / "Chart.yaml").read_text())["version"])
+
+
+def unpacked() -> str:
+    """The directory of the previous chart, for helm; unpacked into `build` unless it is there."""
+    content = ARCHIVE.read_bytes()
+    target = ROOT / "build" / "previous-chart" / hashlib.sha256(content).hexdigest()[:12]
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Tests run in several processes: the first one's directory is the others', too.
+        partial = Path(tempfile.mkdtemp(dir=target.parent))
+        with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+            tar.extractall(partial, filter="data")
+        with contextlib.suppress(OSError):
+            partial.rename(target)
+        shutil.rmtree(partial, ignore_errors=True)
+    return str((target / Path(CHART).name).relative_to(ROOT))
+
+
+def check_version() -> None:
+    """The chart comes after the one before it. Raises ChartError."""
+    now, before = version(CHART), version(unpacked())
+    if _number(now) <= _number(before):
+        raise ChartError(f"{CHART} has version {now}, the previous one {before}")
+
+
+def check_values() -> None:
+    """The chart takes the values that users have of the previous one.
+
+    Raises:
+        CommandError: helm refuses them, or to render with them.
+    """
+    values = f"{unpacked()}/values.yaml"
+    capture([tool("helm"), "template", "x", CHART, "--kube-version", "1.36.0", "--values", values])
+
+
+def take(revision: str) -> None:
+    """Makes the chart of a git revision the previous one. Raises CommandError."""
+    with tempfile.TemporaryDirectory() as directory:
+        archive = Path(directory) / "chart.tar"
+        capture(["git", "archive", f"--output={archive}", revision, CHART])
+        with tarfile.open(archive) as tar:
+            tar.extractall(directory, filter="data")
+        ARCHIVE.write_bytes(pack(Path(directory) / CHART))
+
+
+def pack(chart: Path) -> bytes:
+    """A chart's directory without what is left out; the same files are the same archive."""
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as compressed,
+        tarfile.open(fileobj=compressed, mode="w", format=tarfile.USTAR_FORMAT) as tar,
+    ):
+        for file in sorted(path for path in chart.rglob("*") if path.is_file()):
+            if file.relative_to(chart).parts[0] not in _LEFT_OUT:
+                content = file.read_bytes()
+                entry = tarfile.TarInfo(file.relative_to(chart.parent).as_posix())
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Takes the revision that the command line names; returns the exit status."""
+    try:
+        (revision,) = arguments
+        take(revision)
+    except (CommandError, ValueError) as error:
+        print(f"error: {error}; a git revision is wanted", file=sys.stderr)
+        return 1
+    print(f"{relative(ARCHIVE)}: {version(unpacked())}")
+    return 0
+
+
+def _number(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,77 @@
+"""Writes the tables of the chart's README from values.yaml and files/alerts.yaml.
+
+`python -m charts.tools.readme` writes; the checks of the chart compare.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from charts.tools.alerts import Alert, chart_alerts
+from charts.tools.values import ChartError, Value, described_values
+from scale_tests.cluster.operator import CHART
+from scale_tests.host.commands import ROOT, relative
+
+README = ROOT / CHART / "README.md"
+_DEFAULT_WIDTH = 40
+
+
+def values_table(values: Sequence[Value]) -> str:
+    """The table of all values."""
+    rows = [f"| `{v.path}` | {_default(v)} | {_cell(v.description)} |" for v in values]
+    return "\n".join(["| value | default | meaning |", "|---|---|---|", *rows])
+
+
+def alerts_table(alerts: Sequence[Alert]) -> str:
+    """The table of all alerts."""
+    rows = [
+        f"| `{a.name}` | {a.severity} | {a.patience} | {_cell(a.description)} |" for a in alerts
+    ]
+    return "\n".join(["| alert | severity | after | what it means |", "|---|---|---|---|", *rows])
+
+
+def with_table(text: str, name: str, table: str) -> str:
+    """A text with the part between the marks of that name replaced.
+
+    Raises:
+        ChartError: the marks are not there.
+    """
+    pattern = re.compile(rf"(<!-- {name}: [^>]*-->\n).*?(<!-- end of {name} -->)", re.DOTALL)
+    if not pattern.search(text):
+        raise ChartError(f"README.md lacks the marks of {name}")
+    return pattern.sub(lambda marks: f"{marks[1]}{table}\n{marks[2]}", text)
+
+
+def generated(text: str, chart: Path) -> str:
+    """The README with its tables as they should be. Raises ChartError."""
+    values = described_values(
+        (chart / "values.yaml").read_text(), json.loads((chart / "values.schema.json").read_text())
+    )
+    text = with_table(text, "values", values_table(values))
+    return with_table(text, "alerts", alerts_table(chart_alerts()))
+
+
+def check_readme() -> None:
+    """Compares the README with what it is generated from.
+
+    Raises:
+        ChartError: it differs.
+    """
+    if README.read_text() != generated(README.read_text(), README.parent):
+        raise ChartError(f"{relative(README)} is out of date: make readme")
+
+
+def _default(value: Value) -> str:
+    text = json.dumps(value.default)
+    return f"`{text}`" if len(text) <= _DEFAULT_WIDTH else "see values.yaml"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    README.write_text(generated(README.read_text(), README.parent))

@@ -1,0 +1,31 @@
+"""The chart that users upgrade from."""
+
+from __future__ import annotations
+
+import pytest
+
+from charts.tools import previous
+from charts.tools.values import ChartError
+from scale_tests.cluster.operator import CHART
+from scale_tests.host.commands import ROOT
+
+
+def test_the_chart_comes_after_the_previous_one() -> None:
+    previous.check_version()
+
+
+def test_a_release_without_a_new_version_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(previous, "unpacked", lambda: CHART)
+    with pytest.raises(ChartError, match="has version"):
+        previous.check_version()
+
+
+def test_without_a_revision_the_command_says_what_it_wants(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert previous.main([]) == 1
+    assert "a git revision is wanted" in capsys.readouterr().err
+
+
+def test_the_same_files_are_the_same_archive() -> None:
+    assert previous.pack(ROOT / previous.unpacked()) == previous.ARCHIVE.read_bytes()

@@ -1,0 +1,63 @@
+"""The command line: `python -m images.builder build [IMAGE...] | push REGISTRY [IMAGE...]`.
+
+An image is one of ours, by name, or a directory with a Dockerfile like that of an example.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from images.builder.build import build, push
+from images.builder.catalogue import EXAMPLES, IMAGES, Image, own
+from images.builder.tools import ImageError
+
+KNOWN = {image.name: image for image in (*IMAGES, *EXAMPLES)}
+
+
+def image(text: str) -> Image:
+    """The image that an argument means. Raises ArgumentTypeError."""
+    if found := KNOWN.get(text):
+        return found
+    try:
+        return own(Path(text).expanduser())
+    except ValueError as error:
+        names = ", ".join(KNOWN)
+        raise argparse.ArgumentTypeError(f"{error}, and is none of {names}") from None
+
+
+def add_images(command: argparse.ArgumentParser) -> None:
+    """Lets a command be given images."""
+    command.add_argument(
+        "image",
+        nargs="*",
+        type=image,
+        help=f"{', '.join(KNOWN)}, or a directory; all but examples if none",
+    )
+
+
+def main() -> int:
+    """Runs one command and returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m images.builder", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    command = commands.add_parser("build", help="build what has changed, as OCI archives")
+    add_images(command)
+    command = commands.add_parser("push", help="push the built images")
+    command.add_argument("registry", help="where to, such as registry.example.org/team")
+    add_images(command)
+    options = parser.parse_args()
+    try:
+        for chosen in options.image or IMAGES:
+            if options.command == "build":
+                build(chosen)
+            else:
+                print(f"pushed {push(chosen, options.registry)}", flush=True)
+    except ImageError as error:
+        print(f"images: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

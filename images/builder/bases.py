@@ -1,0 +1,130 @@
+"""Stand-ins for the official base images, made from the machine's own Debian packages.
+
+The packages come from wherever this machine's apt gets them, with its settings; nothing here
+names a mirror. A stand-in is made once and kept in the user's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from pathlib import Path
+
+from images.builder.catalogue import Base
+from images.builder.tools import ImageError, buildah, run
+from scale_tests.localkube.settings import cache_directory
+
+OPTIONS = (
+    "--variant=essential",
+    # Without it, half of Perl comes along to merge directories that are merged already.
+    "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr",
+    "--include=usr-is-merged",
+    *(
+        f"--dpkgopt=path-exclude=/usr/share/{kind}/*"
+        for kind in ("doc", "doc-base", "info", "lintian", "locale", "man")
+    ),
+    "--dpkgopt=path-exclude=/usr/lib/*/gconv/*",
+)
+"""How mmdebstrap makes a root file system: the essential packages, without documentation."""
+
+APT = Path("/etc/apt")
+
+
+def ensure_base(base: Base) -> str:
+    """Makes a stand-in unless it is there, and returns the name of its image in buildah's store.
+
+    Raises:
+        ImageError: it cannot be made; the message holds what the program said.
+    """
+    root_file_system = ensure_root_file_system(base)
+    reference = f"localhost/partisan-base/{base.name}:{root_file_system.stem.rpartition('-')[2]}"
+    if not buildah("images", "--quiet", "--filter", f"reference={reference}"):
+        container = buildah("from", "scratch")
+        try:
+            buildah("add", "--quiet", container, str(root_file_system), "/")
+            buildah("config", "--env", "LANG=C.UTF-8", container)
+            buildah("commit", "--quiet", container, reference)
+        finally:
+            buildah("rm", container)
+    return reference
+
+
+def fingerprint(base: Base) -> str:
+    """Changes when the stand-in would: its packages, the options, or the Debian release."""
+    parts = [base.packages, OPTIONS, base.suite or _suite()]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+
+
+def ensure_root_file_system(base: Base) -> Path:
+    """Makes a stand-in's root file system unless it is there, and returns its archive.
+
+    Raises:
+        ImageError: it cannot be made; the message holds what the program said.
+    """
+    target = cache_directory() / "bases" / f"{base.name}-{fingerprint(base)}.tar"
+    if target.exists():
+        return target
+    own = _suite()
+    suite = base.suite or own
+    print(f"  making a base image from {', '.join(base.packages)} (about a minute)", flush=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as directory:
+        settings = Path(directory) / "apt.conf"
+        settings.write_text(run(["apt-config", "dump", "Acquire"]))
+        partial = Path(directory) / "root.tar"
+        sources = [str(path) for path in _sources()] if suite == own else [_archive(own)]
+        run(
+            [
+                *("nice", "-n", "5", "mmdebstrap", "--quiet", *OPTIONS, f"--aptopt={settings}"),
+                *(f"--include={','.join(base.packages)}", suite, str(partial), *sources),
+            ]
+        )
+        partial.rename(target)
+    return target
+
+
+def parse_os_release(text: str) -> dict[str, str]:
+    """The fields of an os-release file."""
+    pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
+    return {key: value.strip('"') for key, _, value in pairs}
+
+
+def _sources() -> list[Path]:
+    """The files that say where apt gets its packages."""
+    parts = APT / "sources.list.d"
+    files = [APT / "sources.list", *sorted(parts.glob("*.list")), *sorted(parts.glob("*.sources"))]
+    found = [path for path in files if path.exists() and path.read_text().strip()]
+    if not found:
+        raise ImageError(f"apt has no package sources in {APT}")
+    return found
+
+
+def archive_of(targets: str, suite: str) -> str:
+    """The archive that has a release, of lines `URI RELEASE COMPONENT`; other releases are there.
+
+    Raises:
+        ImageError: no line names the release.
+    """
+    for line in targets.splitlines():
+        uri, release, component = line.split()
+        if (release, component) == (suite, "main"):
+            return uri
+    raise ImageError(f"apt has no source of Debian's release {suite}, component main")
+
+
+def _archive(suite: str) -> str:
+    fields = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
+    return archive_of(
+        run(["apt-get", "indextargets", "--format", fields, "Created-By: Packages"]), suite
+    )
+
+
+def _suite() -> str:
+    release = parse_os_release(Path("/etc/os-release").read_text())
+    if release.get("ID") != "debian" or "VERSION_CODENAME" not in release:
+        raise ImageError(
+            "stand-in base images are made from Debian's packages, on a Debian machine; elsewhere "
+            "build images/*.Dockerfile with the official ones and set KUBECONFIG and REGISTRY"
+        )
+    return release["VERSION_CODENAME"]

@@ -1,0 +1,127 @@
+"""Builds images from their Dockerfiles and writes them as OCI archives."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import os
+import time
+from pathlib import Path
+
+from images.builder import bases, programs, wheels
+from images.builder.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, ROOT, TAG, Base, Image
+from images.builder.tools import ImageError, buildah, run
+
+MAX_STORED = 100
+"""How many images, steps of earlier builds included, buildah keeps; beyond, the steps go."""
+
+IGNORED = ("_build", "__pycache__", "tests", "test", "*.egg-info")
+"""Directories that do not end up in an image, or change with every build."""
+
+
+def inputs_digest(image: Image, root: Path = ROOT) -> str:
+    """Changes when anything changes that the image is made of."""
+    digest = hashlib.sha256()
+    for base in image.bases.values():
+        digest.update(_base_digest(base, root).encode())
+    digest.update(image.dockerfile.read_bytes())
+    for source in image.sources:
+        for path in _files(root / source):
+            digest.update(f"\0{os.path.relpath(path, root)}\0{path.stat().st_mode:o}\0".encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def build(image: Image) -> bool:
+    """Builds an image and writes its archive, unless both are up to date; whether it did.
+
+    Raises:
+        ImageError: a step failed; the message holds what the program said.
+    """
+    if image is OPERATOR:
+        wheels.ensure_wheels()
+    if image is PROMETHEUS:
+        programs.ensure_prometheus()
+    if isinstance(image.base, Image):
+        build(image.base)
+    wanted = inputs_digest(image)
+    stamp = image.archive.with_suffix(".digest")
+    if image.archive.exists() and stamp.exists() and stamp.read_text() == wanted:
+        print(f"{image.reference} is up to date ({_size(image.archive)})", flush=True)
+        return False
+    print(f"{image.reference}: building", flush=True)
+    began = time.monotonic()
+    arguments = [f"{name}={_ensure_base(base)}" for name, base in image.bases.items()]
+    buildah(
+        *("build", "--isolation", "chroot", "--layers"),
+        *(part for argument in arguments for part in ("--build-arg", argument)),
+        # The same inputs make the same image, byte for byte, where the build allows it.
+        *("--timestamp", "0", "--pull-never"),
+        *("--file", str(image.dockerfile), "--tag", image.reference, str(image.context)),
+    )
+    _write_archive(image)
+    _bound_cache()
+    stamp.write_text(wanted)
+    seconds = time.monotonic() - began
+    print(f"{image.reference}: {_size(image.archive)} in {seconds:.0f} s", flush=True)
+    return True
+
+
+def push(image: Image, registry: str) -> str:
+    """Pushes a built image to a registry, and returns its name there.
+
+    Raises:
+        ImageError: it is not built, or the registry refuses it.
+    """
+    if not image.archive.exists():
+        raise ImageError(f"{image.archive} is missing: python -m images.builder build")
+    name = f"{registry.rstrip('/')}/{image.name}:{TAG}"
+    run(["skopeo", "copy", f"oci-archive:{image.archive}", f"docker://{name}"])
+    return name
+
+
+def _base_digest(base: Base | Image, root: Path) -> str:
+    return inputs_digest(base, root) if isinstance(base, Image) else bases.fingerprint(base)
+
+
+def _ensure_base(base: Base | Image) -> str:
+    """The name in buildah's store of what an image is built from."""
+    if isinstance(base, Base):
+        return bases.ensure_base(base)
+    # Another checkout shares the store, and may have built this name since.
+    buildah("pull", "--quiet", f"oci-archive:{base.archive}")
+    return base.reference
+
+
+def _write_archive(image: Image) -> None:
+    ARCHIVES.mkdir(parents=True, exist_ok=True)
+    partial = image.archive.with_suffix(".partial")
+    partial.unlink(missing_ok=True)
+    buildah("push", "--quiet", image.reference, f"oci-archive:{partial}:{image.reference}")
+    partial.rename(image.archive)
+
+
+def _bound_cache() -> None:
+    """Forgets the steps of earlier builds once there are many: each holds some of the disk."""
+    stored = buildah("images", "--all", "--quiet").splitlines()
+    if len(stored) > MAX_STORED:
+        buildah("rmi", "--prune", "--force")
+
+
+def _files(source: Path) -> list[Path]:
+    """The files of a source directory, or the file it is, in a fixed order."""
+    if source.is_file():
+        return [source]
+    found = []
+    for directory, subdirectories, names in os.walk(source):
+        subdirectories[:] = sorted(name for name in subdirectories if not _is_ignored(name))
+        found += [Path(directory, name) for name in sorted(names)]
+    return found
+
+
+def _is_ignored(name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in IGNORED)
+
+
+def _size(path: Path) -> str:
+    return f"{path.stat().st_size / 1e6:.0f} MB"

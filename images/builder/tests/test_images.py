@@ -1,0 +1,121 @@
+"""What images are made of, and when they are built again."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from images.builder import bases, build
+from images.builder.catalogue import (
+    ERLANG_NODE,
+    EXAMPLES,
+    IMAGES,
+    OWN_WORKLOAD,
+    ROOT,
+    Base,
+    Image,
+    own,
+)
+from images.builder.tools import ImageError
+
+
+@pytest.fixture
+def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Image:
+    monkeypatch.setattr(bases, "_suite", lambda: "bookworm")
+    source = tmp_path / "erlang_node" / "apps"
+    source.mkdir(parents=True)
+    (source / "node.erl").write_text("-module(node).\n")
+    return ERLANG_NODE
+
+
+def test_the_digest_changes_with_a_source_and_with_its_name(image: Image, tmp_path: Path) -> None:
+    source = tmp_path / "erlang_node" / "apps" / "node.erl"
+    before = build.inputs_digest(image, tmp_path)
+    source.write_text("-module(node). % changed\n")
+    changed = build.inputs_digest(image, tmp_path)
+    source.rename(source.with_name("other.erl"))
+    renamed = build.inputs_digest(image, tmp_path)
+    assert len({before, changed, renamed}) == 3
+
+
+def test_the_digest_ignores_what_is_not_copied(image: Image, tmp_path: Path) -> None:
+    before = build.inputs_digest(image, tmp_path)
+    for directory in ("_build", "node.egg-info"):
+        (tmp_path / "erlang_node" / directory).mkdir()
+        (tmp_path / "erlang_node" / directory / "node.beam").write_bytes(b"FOR1")
+    assert build.inputs_digest(image, tmp_path) == before
+
+
+def test_the_digest_changes_with_the_packages_of_a_base(image: Image, tmp_path: Path) -> None:
+    assert isinstance(image.base, Base)
+    other = replace(image, base=replace(image.base, packages=("erlang-base",)))
+    assert build.inputs_digest(other, tmp_path) != build.inputs_digest(image, tmp_path)
+
+
+@pytest.mark.parametrize("image", IMAGES, ids=lambda image: image.name)
+def test_a_dockerfile_takes_its_bases_as_arguments_and_runs_unprivileged(image: Image) -> None:
+    text = image.dockerfile.read_text()
+    for argument in image.bases:
+        assert re.search(rf"^ARG {argument}=\S+$", text, re.MULTILINE)
+    assert "USER 65532:65532" in text
+    assert re.search(r'^ENTRYPOINT \["/', text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("image", EXAMPLES, ids=lambda image: image.name)
+def test_an_example_is_built_on_an_image_of_ours_and_adds_to_it(image: Image) -> None:
+    text = image.dockerfile.read_text()
+    assert re.search(r"^ARG NODE=\S+$", text, re.MULTILINE)
+    assert text.rpartition("FROM ")[2].startswith("${NODE}\n")
+    assert not re.search("^(USER|ENTRYPOINT)", text, re.MULTILINE)
+
+
+def test_an_example_is_built_again_when_what_it_is_built_on_changes(
+    image: Image, tmp_path: Path
+) -> None:
+    (tmp_path / "examples" / "own-workload" / "src").mkdir(parents=True)
+    before = build.inputs_digest(OWN_WORKLOAD, tmp_path)
+    (tmp_path / image.sources[0] / "apps" / "node.erl").write_text("-module(node). % changed\n")
+    assert build.inputs_digest(OWN_WORKLOAD, tmp_path) != before
+
+
+def test_a_directory_anywhere_is_an_image_of_its_name(image: Image, tmp_path: Path) -> None:
+    directory = tmp_path / "rumours"
+    directory.mkdir()
+    with pytest.raises(ValueError, match="no Dockerfile"):
+        own(directory)
+    (directory / "Dockerfile").write_text("ARG NODE\n")
+    found = own(directory)
+    assert (found.context, found.reference) == (directory, "localhost/partisan/rumours:dev")
+    before = build.inputs_digest(found, tmp_path)
+    (directory / "rumours.erl").write_text("-module(rumours).\n")
+    assert build.inputs_digest(found, tmp_path) != before
+    other = directory.rename(tmp_path / "My Rumours")
+    with pytest.raises(ValueError, match="no name for an image"):
+        own(other)
+
+
+def test_no_mirror_is_named() -> None:
+    for path in (ROOT / "scale_tests" / "images").glob("*.py"):
+        assert not re.search(r"https?://", path.read_text()), path
+
+
+def test_a_suite_makes_another_base() -> None:
+    base = Base(name="erlang", packages=("erlang-base",), suite="trixie")
+    assert bases.fingerprint(base) != bases.fingerprint(replace(base, suite="sid"))
+
+
+def test_other_releases_come_from_the_archive_of_this_one() -> None:
+    targets = "s://a/security bookworm-security main\ns://a/debian bookworm main\n"
+    assert bases.archive_of(targets, "bookworm") == "s://a/debian"
+    with pytest.raises(ImageError, match="no source of Debian's release trixie"):
+        bases.archive_of(targets, "trixie")
+
+
+def test_os_release_is_read_with_and_without_quotes() -> None:
+    text = 'ID=debian\nPRETTY_NAME="Debian GNU/Linux 12"\n\nVERSION_CODENAME=bookworm\n'
+    assert bases.parse_os_release(text) == {
+        "ID": "debian",
+        "PRETTY_NAME": "Debian GNU/Linux 12",
+        "VERSION_CODENAME": "bookworm",
+    }

@@ -1,0 +1,41 @@
+"""The operator's Python packages, fetched once, with the hashes they are locked to."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+from pathlib import Path
+
+from images.builder.catalogue import ROOT
+from images.builder.tools import run
+
+REQUIREMENTS = ROOT / "operator" / "requirements.txt"
+WHEELS = ROOT / "build" / "wheels"
+
+PYTHON_VERSION = "3.11"
+"""Of the image, whichever Python runs here."""
+
+
+def ensure_wheels() -> Path:
+    """Fetches the wheels that the operator's requirements name, unless they are there.
+
+    Raises:
+        ImageError: one cannot be fetched, or has no wheel.
+    """
+    wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+    stamp = WHEELS / ".digest"
+    if stamp.exists() and stamp.read_text() == wanted:
+        return WHEELS
+    print("  fetching the operator's Python packages", flush=True)
+    shutil.rmtree(WHEELS, ignore_errors=True)
+    WHEELS.mkdir(parents=True)
+    run(
+        [
+            *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
+            *("--only-binary=:all:", f"--python-version={PYTHON_VERSION}"),
+            *("--require-hashes", "-r", str(REQUIREMENTS), "--dest", str(WHEELS)),
+        ]
+    )
+    stamp.write_text(wanted)
+    return WHEELS

@@ -1,0 +1,150 @@
+"""Failures that are done to a running PartisanCluster.
+
+On a cluster of this machine processes are killed and packets dropped by the kernel. On one
+elsewhere pods are deleted without grace, which gives them a second to say goodbye, and the network
+cannot be cut.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster, core
+from scale_tests.cluster.local_nodes import processes
+from scale_tests.cluster.partisan import read_addresses
+from scale_tests.localkube import partition
+
+POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
+
+
+class FaultError(Exception):
+    """A fault cannot be done to this cluster; the message says why."""
+
+
+class Faults:
+    """Does faults to one cluster. Who is hit follows from the seed and the order of the calls."""
+
+    def __init__(
+        self, environment: Environment, cluster: Cluster, namespace: str, name: str, *, seed: int
+    ) -> None:
+        self._environment = environment
+        self._cluster = cluster
+        self._namespace = namespace
+        self._name = name
+        self._random = random.Random(seed)
+
+    def draw(self, share: float) -> tuple[str, ...]:
+        """Chooses victims: this share of the pods, at least one.
+
+        Raises:
+            FaultError: the share is not above 0 and at most 1; or there are no pods.
+            ApiError: the API server refuses.
+        """
+        if not 0 < share <= 1:
+            raise FaultError(f"share is {share}: choose one above 0 and at most 1")
+        pods = self._pods()
+        return tuple(sorted(self._random.sample(pods, max(1, math.floor(share * len(pods))))))
+
+    def kill(self, victims: tuple[str, ...]) -> None:
+        """Kills pods in one moment as failed machines would: without a word, their storage lost.
+
+        Their StatefulSets make successors. On this machine the processes are frozen until the API
+        server has deleted the pods, and killed then, so that none is restarted in its pod or gets
+        to handle SIGTERM.
+
+        Raises:
+            ApiError: the API server refuses.
+            PermissionError: processes of this machine may not be killed; be root.
+        """
+        running = processes(self._namespace) if self._environment.local else {}
+        doomed = [running[victim] for victim in victims if victim in running]
+        _signal(doomed, signal.SIGSTOP)
+        try:
+            self._cluster.delete(
+                core(self._namespace, "pods"),
+                labelSelector=f"{POD_NAME_LABEL} in ({','.join(victims)})",
+                gracePeriodSeconds="0",
+            )
+        finally:
+            _signal(doomed, signal.SIGKILL)
+
+    @contextmanager
+    def churn(
+        self, nodes_per_minute: float, killed: Callable[[str], None] = lambda _pod: None
+    ) -> Iterator[None]:
+        """Kills one pod after the other, evenly spaced, for as long as the context lasts.
+
+        `killed` is told of each, on another thread. Raises on the way out what a kill raised.
+        """
+        stop, failures = threading.Event(), list[Exception]()
+
+        def go_on() -> None:
+            try:
+                while not stop.wait(60 / nodes_per_minute):
+                    victim = self._random.choice(self._pods())
+                    self.kill((victim,))
+                    killed(victim)
+            except Exception as error:  # Raised again by the thread that waits for the end.
+                failures.append(error)
+
+        thread = threading.Thread(target=go_on, name="churn")
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+        if failures:
+            raise failures[0]
+
+    @contextmanager
+    def partition(self) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+        """Cuts the network between two halves, for as long as the context lasts; yields them.
+
+        Raises:
+            FaultError: the cluster is elsewhere, or has fewer than two pods.
+            LocalkubeError: this machine's packet filter refuses.
+            ApiError: the API server refuses.
+        """
+        if not self._environment.local:
+            raise FaultError(
+                "a cluster of KUBECONFIG cannot be partitioned from here: whether NetworkPolicies"
+                " are enforced there, and cut connections that stand, is up to its network. Unset"
+                " KUBECONFIG to use the local cluster"
+            )
+        addresses = self._addresses()
+        if len(addresses) < 2:
+            raise FaultError(
+                f"PartisanCluster {self._namespace}/{self._name} has {len(addresses)} pods: a"
+                " partition takes two"
+            )
+        pods = sorted(addresses)
+        one = frozenset(self._random.sample(pods, len(pods) // 2))
+        other = frozenset(pods) - one
+        with partition.cut([addresses[p] for p in one], [addresses[p] for p in other]):
+            yield one, other
+
+    def _pods(self) -> list[str]:
+        """The names of all pods, in an order that a seed can be relied on."""
+        pods = sorted(self._addresses())
+        if not pods:
+            raise FaultError(f"PartisanCluster {self._namespace}/{self._name} has no pods")
+        return pods
+
+    def _addresses(self) -> dict[str, str]:
+        return read_addresses(self._cluster, self._namespace, self._name)
+
+
+def _signal(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue  # It was quicker.

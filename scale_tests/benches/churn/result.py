@@ -1,0 +1,179 @@
+"""From a time line to figures and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scale_tests.benches.churn.timeline import Phase, Sample, sent, within
+from scale_tests.measure.bars import Bar
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What one fault did. Times are in seconds; None where the thing did not come to pass."""
+
+    name: str
+    kind: str
+    at: float
+    lasted: float | None
+    """From the beginning of the fault to its own end: to the last kill, or to the healing."""
+    killed: int
+    least_reach_percent: float
+    """The least share of the survivors in one component, over all looks; while the network is cut,
+    links across the cut do not count."""
+    told: float | None
+    """Of a partition: from its beginning until the status said `Partitioned`."""
+    survivors_connected: float | None
+    """From the fault's end until the survivors alone were one component, for good."""
+    one_component: float | None
+    """From the fault's end until all nodes were there again and joined, in one component."""
+    accounted: float | None
+    """From the fault's end until all replicas held all that had been counted when the overlay was
+    whole again, and not more than there was."""
+    increments: int
+    """Made between the beginning and the end of the account."""
+    lost: int
+    """Of those, and of earlier ones: counted by nodes that were killed before they could tell."""
+    restarted: tuple[str, ...]
+    """Nodes that nobody killed and that have another life."""
+    bytes_per_second_and_node: float
+    """Frames on all channels, from the beginning until one component."""
+    payload_per_second_and_node: float
+
+
+def outcome(phase: Phase, samples: Sequence[Sample]) -> Outcome:
+    """The figures of one phase; `samples` are those of the whole recording."""
+    nodes = len(phase.lives)
+    end = phase.whole_at
+    seen = within(samples, phase.at, end)
+    before = [s for s in samples if s.seconds <= phase.at][-1]
+    settled = within(samples, phase.at, phase.accounted_at)[-1:] or [before]
+    frames, payload = _traffic(samples, phase.at, end)
+    lasting = phase.until
+    reached = [reach for s in seen if (reach := phase.reach(s)) is not None]
+    return Outcome(
+        name=phase.name,
+        kind=phase.kind,
+        at=round(phase.at, 1),
+        lasted=_between(phase.at, lasting),
+        killed=len(phase.victims),
+        least_reach_percent=round(100 * min(reached, default=1.0), 1),
+        told=_told(phase, seen),
+        survivors_connected=_connected(phase, seen),
+        one_component=_between(lasting, end),
+        accounted=_between(lasting, phase.accounted_at),
+        increments=_made(settled[-1]) - _made(before),
+        lost=settled[-1].cluster.workload.lost_increments - before.cluster.workload.lost_increments,
+        restarted=tuple(sorted({name for s in seen for name in phase.restarted(s)})),
+        bytes_per_second_and_node=round(frames / nodes, 1),
+        payload_per_second_and_node=round(payload / nodes, 1),
+    )
+
+
+def bars(outcomes: Sequence[Outcome], last: Sample | None, *, planned: int) -> list[Bar]:
+    """What a recording is held to.
+
+    `last` is the sample that ended the count, None if nothing has; `planned` the faults that the
+    programme has.
+    """
+    faults = [o for o in outcomes if o.kind != "calm"]
+    healed = sum(o.one_component is not None for o in faults)
+    settled = sum(o.accounted is not None for o in faults)
+    restarted = sorted({name for o in outcomes for name in o.restarted})
+    return [
+        Bar(
+            name="faults after which the overlay was one component again, of all nodes",
+            value=healed,
+            bar=f"= {planned}",
+            ok=healed == planned,
+        ),
+        Bar(
+            name="faults after which every replica held all that had been counted, once",
+            value=settled,
+            bar=f"= {planned}",
+            ok=settled == planned,
+        ),
+        *_bars_of_the_end(last, killed=sum(o.killed for o in faults)),
+        Bar(
+            name="survivors that were restarted",
+            value=len(restarted),
+            bar="= 0",
+            ok=not restarted,
+        ),
+        *(
+            Bar(
+                name="seconds of the partition until the status told of it",
+                value=cut.told,
+                bar="told",
+                ok=cut.told is not None,
+            )
+            for cut in faults
+            if cut.kind == "partition"
+        ),
+    ]
+
+
+def _bars_of_the_end(last: Sample | None, *, killed: int) -> list[Bar]:
+    """What the end of the count is held to, which misses both where there was none."""
+    run = None if last is None else last.cluster.workload
+    return [
+        Bar(
+            name="value + lost = increments, in every replica, when the count had ended",
+            value=None
+            if run is None
+            else f"{run.value} + {run.lost_increments} = {run.increments_sum}",
+            bar="equal, in all replicas",
+            ok=last is not None and exact(last),
+        ),
+        Bar(
+            name="nodes replaced, of those that were killed",
+            value=None if run is None else f"{run.replaced_nodes} of {killed}",
+            bar="all, and no other",
+            ok=run is not None and run.replaced_nodes == killed,
+        ),
+    ]
+
+
+def exact(sample: Sample) -> bool:
+    """Whether all replicas of a finished run are equal, and right to the last increment."""
+    run = sample.cluster.workload
+    return (
+        {node.value for node in sample.nodes} == {run.value}
+        and len({node.digest for node in sample.nodes}) == 1
+        and run.value + run.lost_increments == run.increments_sum
+    )
+
+
+def _connected(phase: Phase, seen: Sequence[Sample]) -> float | None:
+    """When the survivors were one component for good, from the end of the fault."""
+    if phase.until is None or phase.whole_at is None:
+        return None
+    told = [(s.seconds, phase.reach(s)) for s in seen if s.seconds >= phase.until]
+    apart = [seconds for seconds, reach in told if reach is not None and reach < 1]
+    later = [seconds for seconds, _ in told if not apart or seconds > apart[-1]]
+    return round(max(0.0, min(later, default=phase.whole_at) - phase.until), 1) if apart else 0.0
+
+
+def _traffic(samples: Sequence[Sample], start: float, end: float | None) -> tuple[float, float]:
+    """Bytes per second of all nodes together: frames, and payload."""
+    line = [p for p in sent(samples) if start <= p.seconds and (end is None or p.seconds <= end)]
+    if len(line) < 2:
+        return 0.0, 0.0
+    first, last = line[0], line[-1]
+    seconds = last.seconds - first.seconds
+    return (last.frames - first.frames) / seconds, (last.payload - first.payload) / seconds
+
+
+def _made(sample: Sample) -> int:
+    return sample.cluster.workload.increments_sum
+
+
+def _told(phase: Phase, seen: Sequence[Sample]) -> float | None:
+    if phase.sides is None:
+        return None
+    return next((_between(phase.at, s.seconds) for s in seen if s.told_partitioned), None)
+
+
+def _between(start: float | None, end: float | None) -> float | None:
+    return None if start is None or end is None else round(end - start, 1)

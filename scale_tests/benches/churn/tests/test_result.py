@@ -1,0 +1,149 @@
+"""From a recording to figures, claims, a page and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from scale_tests.benches.churn import report
+from scale_tests.benches.churn.account import Account, accounts
+from scale_tests.benches.churn.programme import Programme
+from scale_tests.benches.churn.result import Outcome, bars, exact, outcome
+from scale_tests.benches.churn.tests.recordings import LIVES, NAMES, kill, node, ring, sample
+from scale_tests.benches.churn.timeline import Phase, Sample
+from scale_tests.measure.bars import Bar
+
+
+def recording() -> tuple[Phase, list[Sample]]:
+    """One of four killed at 10 s; the survivors are one again at 12 s, all at 14 s."""
+    phase = kill("churn-0")
+    phase.whole_at, phase.accounted_at = 14.0, 15.0
+    survivors = (node("churn-1", ["churn-2"]), node("churn-2", []), node("churn-3", ["churn-0"]))
+    mended = (*survivors[:2], node("churn-3", ["churn-2"]))
+    back = (node("churn-0", ["churn-1"], life=99), *mended)
+    return phase, [
+        sample(9, ring(), increments=20),
+        sample(11, survivors, increments=22),
+        sample(12, mended, increments=24),
+        sample(14, back, increments=30, lost=1, replaced=1),
+        sample(15, back, increments=32, lost=1, replaced=1),
+    ]
+
+
+def test_times_count_from_the_end_of_the_fault() -> None:
+    found = outcome(*recording())
+    assert (found.survivors_connected, found.one_component, found.accounted) == (2, 4, 5)
+    assert found.least_reach_percent == pytest.approx(66.7)
+    assert (found.killed, found.increments, found.lost, found.restarted) == (1, 12, 1, ())
+    assert found.told is None
+
+
+def test_a_partition_is_told_from_its_beginning() -> None:
+    phase = Phase(
+        name="partition",
+        kind="partition",
+        at=10,
+        lives=LIVES,
+        sides=(frozenset(NAMES[:2]), frozenset(NAMES[2:])),
+        until=70,
+        whole_at=75,
+    )
+    looks = [
+        sample(9, ring()),
+        sample(30, ring(), components=2),
+        sample(72, ring(), components=2),
+        sample(75, ring()),
+    ]
+    found = outcome(phase, looks)
+    assert (found.told, found.lasted, found.one_component) == (20, 60, 5)
+    assert found.least_reach_percent == 50
+
+
+def test_what_never_came_misses_its_bar() -> None:
+    phase, looks = recording()
+    phase.whole_at = phase.accounted_at = None
+    held = checked([outcome(phase, looks)], None)
+    assert [bar.ok for bar in held] == [False, False, False, False, True]
+
+
+def test_all_bars_hold_of_a_recording_without_fault() -> None:
+    phase, looks = recording()
+    last = sample(20, ring(value=31), increments=32, lost=1, replaced=1)
+    assert all(bar.ok for bar in checked([outcome(phase, looks)], last))
+
+
+def test_the_account_is_exact_or_it_is_not() -> None:
+    assert exact(sample(1, ring(value=10), increments=12, lost=2))
+    assert not exact(sample(1, ring(value=10), increments=11))
+    assert not exact(sample(1, (*ring(value=10)[:3], node("churn-3", [], value=9)), increments=10))
+
+
+def test_a_survivor_that_was_restarted_misses_the_bar() -> None:
+    phase, looks = recording()
+    looks.insert(3, sample(13, (node("churn-1", [], life=99),)))
+    found = outcome(phase, looks)
+    assert found.restarted == ("churn-1",)
+    assert [bar.name for bar in checked([found], None) if not bar.ok][-1].startswith("survivors")
+
+
+def test_an_account_is_what_replicas_held_of_what_was_due() -> None:
+    phase, looks = recording()
+    last = sample(20, ring(value=31), increments=32, lost=1, replaced=1)
+    fault, end = accounts([phase], looks, last)
+    # At 14 s 30 had been made and one of them lost; at 15 s all replicas held 10.
+    assert fault == Account(name="kill", due=29, least=10, largest=10, made=32, lost=1)
+    assert end == Account(name="end of the count", due=31, least=31, largest=31, made=32, lost=1)
+
+
+def test_what_never_came_has_no_account() -> None:
+    phase, looks = recording()
+    phase.accounted_at = None
+    assert accounts([phase], looks, None) == []
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """The directory of a recording that did not come to its end."""
+    phase, looks = recording()
+    directory = tmp_path / "out" / "churn"
+    held = report.write(
+        report.Recorded(
+            programme=Programme(nodes=4, kills=(0.25,)),
+            started=datetime.now(UTC),
+            versions={"kubernetes": "v1"},
+            local=True,
+            quick=True,
+            phases=[phase],
+            samples=looks,
+            missed=0,
+            last=None,
+        ),
+        directory,
+        latest=tmp_path,
+    )
+    assert not all(bar.ok for bar in held)
+    return directory
+
+
+def test_the_result_is_written_where_it_is_asked_for(written: Path, tmp_path: Path) -> None:
+    assert (tmp_path / "churn.json").read_text() == (written / "churn.json").read_text()
+    page = (written / "README.md").read_text()
+    assert "| kill | 1 | 66.7 | 2.0 | 4.0 | 5.0 |  | 12 | 1 |" in page
+    assert "| kill | 29 | 10 | 10 | 1 | 32 |" in page
+    assert "Every node is a pod" in page
+    assert "Shortened" in page
+
+
+def test_every_picture_is_in_the_html_and_beside_the_markdown(written: Path) -> None:
+    pictures = {"churn.svg", "churn-recovery.svg", "churn-bytes.svg"}
+    assert {file.name for file in written.glob("*.svg")} == pictures
+    page, html = (written / "README.md").read_text(), (written / "report.html").read_text()
+    assert all(f"({picture})" in page for picture in pictures)
+    assert html.count("<figure><svg") == len(pictures)
+
+
+def checked(outcomes: Sequence[Outcome], last: Sample | None) -> list[Bar]:
+    return bars(outcomes, last, planned=1)

@@ -1,0 +1,236 @@
+"""One run: some servers, many clients, the ad counter with full states, and the servers' memory."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from scale_tests.benches.client_server.quota import quota
+from scale_tests.cluster.fleet import Fleet, Plan, fleet, name
+from scale_tests.cluster.wait import StallClock, wait_for
+from scale_tests.host import procfs
+from scale_tests.host.units import MIB
+
+INCREMENT_MS, PROPAGATION_MS, INCREMENTS = 10_000, 5_000, 180
+"""The published intervals, and how often a node counts."""
+
+STALL_SECONDS = 300.0
+_STARTING_AT_ONCE = 16
+_CLIENTS_ASKED = 8
+_SAMPLE_SECONDS = 1.0
+
+_BOUNDED = "[#{name => default}, #{name => gossip, monotonic => true}]"
+# No newer state takes the place of one that waits, and nobody waits for room.
+_UNBOUNDED = "[#{name => default}]"
+NO_BOUNDS = (
+    "-partisan settings #{lane_queue_bytes=>1000000000000,mailbox_messages=>1000000000}"
+    " -lasp newest_only false"
+)
+"""What removes the bounds of a node: flags of its emulator."""
+
+Cell = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What is run."""
+
+    clients: int
+    servers: int = 1
+    speedup: float = 1.0
+    """By how much the published intervals are shortened."""
+
+    increments: int = INCREMENTS
+    """How often each node counts, in the mean: the threshold is so many times the nodes."""
+
+    bounded: bool = True
+    """With bounded queues; else states wait for a server that is behind, as many as come, and it
+    reads all of them."""
+
+    server_cpus: float = 0.25
+    """What a server has of a CPU, for itself and no more."""
+
+    memory_limit: float = 4096.0
+    """MiB at which a server is taken to have collapsed, and the run is ended: what the published
+    run gave it."""
+
+    @property
+    def nodes(self) -> int:
+        """Servers and clients."""
+        return self.clients + self.servers
+
+    @property
+    def title(self) -> str:
+        """What a caption says of it."""
+        servers = "1 server" if self.servers == 1 else f"{self.servers} servers"
+        return f"{self.clients:,} clients, {servers}, {'' if self.bounded else 'no '}bounds"
+
+    def plan(self) -> Plan:
+        """What its nodes are told."""
+        servers = ", ".join(f'<<"{name(index)}">>' for index in range(self.servers))
+        return Plan(
+            nodes=self.nodes,
+            servers=self.servers,
+            overlay=f"{{client_server, #{{servers => [{servers}]}}}}",
+            channels=_BOUNDED if self.bounded else _UNBOUNDED,
+            workload=(
+                f"{{adcounter, #{{ads => 1, impressions => {self.nodes * self.increments}, "
+                f"increment_interval => {round(INCREMENT_MS / self.speedup)}, "
+                f"propagation_interval => {round(PROPAGATION_MS / self.speedup)}, "
+                "synchronization => state}}"
+            ),
+            run="client-server",
+            emulator_flags="+S 1:1" if self.bounded else f"+S 1:1 {NO_BOUNDS}",
+        )
+
+
+def measure(run: Run, release: Path, say: Callable[[str], None]) -> Cell:
+    """Runs it to its end, or to that of a server, and tells what came of it.
+
+    Raises:
+        FleetError: a node ended by itself, or a server cannot be given its processor time.
+        StalledError: the nodes did not join.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="client-server-") as directory,
+        quota(run.server_cpus) as take,
+        fleet(run.plan(), Path(directory), release) as nodes,
+    ):
+        began = time.monotonic()
+        _start(nodes, run, say)
+        joined = time.monotonic() - began
+        say(f"{run.title}: joined after {joined:.0f} s")
+        [otp] = nodes.otp()
+        nodes.start_run(0)
+        # From here on only: a thousand that join are another matter, and one that is overloaded
+        # does not answer when it is told to start.
+        for index in range(run.servers):
+            take(nodes.processes[index].pid)
+        samples, outcome = _watch(nodes, run, say)
+        agreed = _agreement(nodes) if outcome == "finished" else {}
+    return {
+        "experiment": "client_server",
+        "otp": otp,
+        **asdict(run),
+        "seconds_joining": joined,
+        "outcome": outcome,
+        "samples": samples,
+        **agreed,
+    }
+
+
+def _start(nodes: Fleet, run: Run, say: Callable[[str], None]) -> None:
+    """Starts the nodes, a few at a time, each of which answers before the next ones are started."""
+    for first in range(0, run.nodes, _STARTING_AT_ONCE):
+        some = range(first, min(first + _STARTING_AT_ONCE, run.nodes))
+        for index in some:
+            nodes.start(index)
+        _wait_joined(nodes, some)
+        if some.stop % 128 == 0:
+            say(f"{run.title}: {some.stop} nodes are up")
+
+
+def _wait_joined(nodes: Fleet, some: range) -> None:
+    wait_for(
+        f"the nodes {some.start} to {some.stop - 1}",
+        lambda: nodes.ask(some, "/overlay"),
+        lambda views: len(views) == len(some) and all(view["joined"] for view in views.values()),
+        progress=lambda views: (len(views), sum(view["joined"] for view in views.values())),
+    )
+
+
+def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dict[str, Any]], str]:
+    """The servers second by second, and how it ended: finished, collapsed, killed, or stalled."""
+    samples: list[dict[str, Any]] = []
+    clock = StallClock()
+    began = time.monotonic()
+    while True:
+        try:
+            sample = _sample(nodes, run, time.monotonic() - began)
+        except (FileNotFoundError, ProcessLookupError):
+            if not samples or not _killed(nodes, run):
+                raise
+            say(f"{run.title}: the kernel has killed a server: ended")
+            return samples, "killed"
+        samples.append(sample)
+        if sample["memory_mib"] > run.memory_limit:
+            say(f"{run.title}: a server holds {sample['memory_mib']:.0f} MiB: ended")
+            return samples, "collapsed"
+        if sample["converged"] and _all_converged(nodes):
+            say(f"{run.title}: converged after {sample['second']:.0f} s")
+            return samples, "finished"
+        moves = (sample["value"], sample["done"], sample["converged"], _steps(sample, run))
+        if clock.observe(moves) > STALL_SECONDS:
+            return samples, "stalled"
+        if len(samples) % 30 == 0:
+            say(
+                f"{run.title}: {sample['second']:.0f} s, {sample['memory_mib']:.0f} MiB, "
+                f"value {sample['value']}, {sample['done']} nodes done"
+            )
+        time.sleep(_SAMPLE_SECONDS)
+
+
+def _killed(nodes: Fleet, run: Run) -> bool:
+    """Has a server been killed, as the kernel does for want of memory? Nobody else does."""
+    servers = [nodes.processes[index] for index in range(run.servers)]
+    return any(server.poll() == -signal.SIGKILL for server in servers)
+
+
+def _steps(sample: dict[str, Any], run: Run) -> int:
+    """How far a server's memory has come towards the limit, in hundredths."""
+    return int(100 * sample["memory_mib"] / run.memory_limit)
+
+
+def _sample(nodes: Fleet, run: Run, second: float) -> dict[str, Any]:
+    """The largest server's memory, and what the servers and some clients say that answer.
+
+    A server that is behind answers late, when it comes to the question.
+    """
+    servers = range(run.servers)
+    memory = max(procfs.memory(nodes.processes[index].pid)["Pss"] for index in servers)
+    clients = range(run.servers, run.nodes, max(1, run.clients // _CLIENTS_ASKED))
+    statuses = nodes.ask([*servers, *clients], "/status")
+    workloads = [status["workload"] for status in statuses.values()]
+    channels = [
+        channel
+        for index in servers
+        if index in statuses
+        for channel in statuses[index]["channels"].values()
+    ]
+    return {
+        "second": round(second, 1),
+        "memory_mib": round(memory / MIB, 1),
+        "servers_answering": sum(index in statuses for index in servers),
+        "value": max((workload["value"] for workload in workloads), default=0),
+        "done": max((workload["nodes_done"] for workload in workloads), default=0),
+        "converged": bool(workloads) and all(workload["converged"] for workload in workloads),
+        "queue_bytes": sum(channel["queue_bytes"] for channel in channels),
+        "dropped": sum(channel["dropped"] for channel in channels),
+    }
+
+
+def _all_converged(nodes: Fleet) -> bool:
+    statuses = nodes.ask(list(nodes.processes), "/status")
+    return len(statuses) == len(nodes.processes) and all(
+        status["workload"]["converged"] for status in statuses.values()
+    )
+
+
+def _agreement(nodes: Fleet) -> Cell:
+    """What all nodes hold at the end."""
+    statuses = list(nodes.ask(list(nodes.processes), "/status").values())
+    workloads = [status["workload"] for status in statuses]
+    return {
+        "values": sorted({workload["value"] for workload in workloads}),
+        "digests": len({workload["digest"] for workload in workloads}),
+        "increments_sum": sum(workload["increments"] for workload in workloads),
+        "bytes_payload": sum(status["sync_payload_bytes"] for status in statuses),
+        "dropped": sum(
+            channel["dropped"] for status in statuses for channel in status["channels"].values()
+        ),
+    }

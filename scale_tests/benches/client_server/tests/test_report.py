@@ -1,0 +1,155 @@
+"""What the plan tells the nodes, which figures hold, and what the page says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scale_tests.benches.client_server import figures, report
+from scale_tests.benches.client_server.cli import main, plan
+from scale_tests.benches.client_server.experiment import NO_BOUNDS, Cell, Run
+
+
+def cell(memory: Sequence[float], *, bounded: bool = True, servers: int = 1) -> Cell:
+    """A run of 8 clients; without bounds its server answers nothing from the second look on."""
+    run = Run(clients=8, servers=servers, bounded=bounded, memory_limit=100)
+    ended = {
+        "values": [1440],
+        "digests": 1,
+        "increments_sum": 1440,
+        "bytes_payload": 1 << 30,
+        "dropped": 3,
+    }
+    return {
+        **asdict(run),
+        **(ended if bounded else {}),
+        "seconds_joining": 2.5,
+        "outcome": "finished" if bounded else "collapsed",
+        "samples": [
+            {
+                "second": float(second),
+                "memory_mib": mib,
+                "value": 100 * second,
+                "dropped": 0,
+                "servers_answering": servers if bounded or not second else 0,
+            }
+            for second, mib in enumerate(memory)
+        ],
+    }
+
+
+FLAT = cell([20, 30, 30, 30, 31, 30, 30, 31])
+COLLAPSED = cell([20, 60, 100, 130], bounded=False)
+
+
+def written(cells: Sequence[Cell], directory: Path) -> str:
+    """The page of such runs, out of the three that were planned."""
+    runs = [figures.run_of(c) for c in (FLAT, cell([1], servers=4), COLLAPSED)]
+    measured = report.document(
+        cells, runs, started=datetime.now(UTC), versions={"otp": "25"}, quick=True
+    )
+    report.write(measured, directory)
+    return (directory / "README.md").read_text()
+
+
+def held(*cells: Cell) -> list[bool | None]:
+    return [bar.ok for bar in report.bars(cells)]
+
+
+def test_a_bounded_server_finishes_and_stays_flat() -> None:
+    assert held(FLAT) == [True, True]
+    assert held(cell([20, 30, 30, 40, 45, 50, 60, 70])) == [True, False]
+
+
+def test_every_node_must_hold_the_exact_counter() -> None:
+    assert held({**FLAT, "increments_sum": 1441}) == [False, True]
+    assert held({**FLAT, "digests": 2}) == [False, True]
+    assert held({**FLAT, "outcome": "stalled"}) == [False, True]
+
+
+def test_without_bounds_the_server_must_be_seen_to_grow() -> None:
+    assert held(FLAT, COLLAPSED) == [True, True, True]
+    assert held(FLAT, cell([20, 30, 40, 50], bounded=False)) == [True, True, False]
+
+
+def test_the_first_nodes_are_the_servers_and_the_seeds() -> None:
+    text = Run(clients=8, servers=2, speedup=10).plan().config()
+    assert 'servers => [<<"fleet-0">>, <<"fleet-1">>]' in text
+    assert "increment_interval => 1000, propagation_interval => 500" in text
+    assert "127.0.3.2" in text
+    assert "127.0.3.3" not in text
+
+
+def test_without_bounds_nothing_newer_replaces_what_waits() -> None:
+    assert "monotonic => true" in Run(clients=8).plan().channels
+    unbounded = Run(clients=8, bounded=False).plan()
+    assert "monotonic" not in unbounded.channels
+    assert "mailbox_messages" in unbounded.emulator_flags
+
+
+def test_a_quick_plan_is_as_much_work_for_the_server_each_second() -> None:
+    [full, *_] = plan(quick=False)
+    [short, *_] = plan(quick=True)
+    assert full.clients**2 * full.speedup == short.clients**2 * short.speedup
+
+
+def test_an_ending_says_what_became_of_the_server() -> None:
+    assert figures.ending(FLAT) == "finished after 7 s: every node holds 1,440"
+    assert figures.ending(COLLAPSED) == (
+        "collapsed: ended after 3 s, when a server held 130 MiB of the 100 it was given; "
+        "the last question that it answered was at 0 s"
+    )
+    assert "the kernel killed a server" in figures.ending({**COLLAPSED, "outcome": "killed"})
+    assert figures.ending({**FLAT, "outcome": "stalled"}).startswith("stalled: ended after 7 s")
+    assert figures.ending({**FLAT, "digests": 2}).endswith("counters that are not exact")
+    assert figures.answered_percent(COLLAPSED) == 25
+
+
+def test_the_page_says_what_was_run_and_what_was_removed(tmp_path: Path) -> None:
+    page = written([FLAT, cell([20, 22], servers=4), COLLAPSED], tmp_path)
+    assert "processes of this one machine, not pods" in page
+    assert "Speedup 1" in page
+    assert "8 clients, 1 server, no bounds: collapsed: ended after 3 s" in page
+    assert f"`{NO_BOUNDS}`" in page
+    assert "| 8 clients, 1 server, bounds | 1 | 8 | 1 | yes | 1,440 | 180 | 2 | 7 |" in page
+    assert "| 8 clients, 1 server, no bounds | 1 | 8 | 1 | removed | - | 180 | 2 | 3 | - |" in page
+    assert "Shortened" in page
+    assert "Not run" not in page
+
+
+def test_every_picture_is_in_the_html_and_beside_the_markdown(tmp_path: Path) -> None:
+    page = written([FLAT, COLLAPSED], tmp_path)
+    report_html = (tmp_path / "report.html").read_text()
+    assert report_html.count("<figure><svg") == page.count(".svg)") == 2
+    assert "limit: 100 MiB" in (tmp_path / "client-server.svg").read_text()
+
+
+def test_what_has_ended_is_kept_before_the_last_run(tmp_path: Path) -> None:
+    page = written([FLAT], tmp_path)
+    assert (
+        "Not run, or not to its end: 8 clients, 4 servers, bounds; 8 clients, 1 server, no" in page
+    )
+    assert len(json.loads((tmp_path / "client_server.json").read_text())["cells"]) == 1
+
+
+def test_a_page_is_written_again_from_its_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[Any]
+) -> None:
+    page = written([FLAT, COLLAPSED], tmp_path)
+    (tmp_path / "README.md").unlink()
+    assert main(["report", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "README.md").read_text() == page
+    assert "collapsed" in capsys.readouterr().out
+
+
+def test_a_directory_without_a_run_has_no_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[Any]
+) -> None:
+    assert main(["report", "--out", str(tmp_path)]) == 1
+    assert "client_server.json" in capsys.readouterr().err

@@ -1,0 +1,44 @@
+"""A fault that lasts: a chain of nodes, of which one in the middle is kept away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from scale_tests.cluster.kube import Json, core
+from scale_tests.cluster.subject import Subject, kill_pod, manifest
+
+CHAIN = 3
+"""Nodes of the chain: without the one in the middle, the two others hear nothing."""
+
+
+def chain(name: str) -> Json:
+    """A cluster whose overlay falls apart with one node: its links are given, and have no spare."""
+    edges = [[ordinal, ordinal + 1] for ordinal in range(CHAIN - 1)]
+    overlay = {"kind": "Static", "static": {"edges": edges}}
+    return manifest(name, CHAIN, overlay=overlay, workload=None)
+
+
+@contextmanager
+def kept_away(subject: Subject, pod: str) -> Iterator[None]:
+    """Kills a pod, and lets no other take its place until the end.
+
+    The quota that does so counts all pods of the namespace: nothing else can start there either.
+
+    Raises:
+        ApiError: the API server refused a step.
+    """
+    quotas = core(subject.namespace, "resourcequotas")
+    present = len(subject.cluster.list(core(subject.namespace, "pods")))
+    quota = {"metadata": {"name": "kept-away"}, "spec": {"hard": {"pods": str(present - 1)}}}
+    subject.cluster.create(quotas, quota)
+    try:
+        kill_pod(subject, pod)
+        yield
+    finally:
+        subject.cluster.delete(f"{quotas}/kept-away")
+        # Its controller waits longer after each attempt; a change of the StatefulSet wakes it.
+        subject.cluster.patch(
+            f"apis/apps/v1/namespaces/{subject.namespace}/statefulsets/{subject.name}",
+            {"metadata": {"annotations": {"partisan.dev/kept-away": "no more"}}},
+        )

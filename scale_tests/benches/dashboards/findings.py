@@ -1,0 +1,169 @@
+"""What Prometheus shows of a staging run, and whether that is all there is to see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from charts.tools.alerts import chart_alerts
+from charts.tools.dashboards.files import committed
+from scale_tests.benches.dashboards.evaluation import (
+    MOST_SERIES,
+    answered,
+    evaluated_rules,
+    firing,
+    history,
+)
+from scale_tests.benches.dashboards.pictures import Range, range_of
+from scale_tests.benches.dashboards.plan import COMPARED
+from scale_tests.benches.dashboards.run import (
+    CHAIN,
+    CHAIN_ALERTS,
+    CHAIN_NAMESPACE,
+    FAULTY,
+    NAMESPACE,
+    Stage,
+)
+from scale_tests.benches.dashboards.watched import labels_of
+from scale_tests.cluster.monitoring.cardinality import NODES, Load, bound, measure
+from scale_tests.measure.bars import Bar
+
+LIFE = ["pending", "firing", "inactive"]
+"""Of an alert whose cause comes and goes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What there is to see of a run."""
+
+    end: float
+    """Of the time range, in seconds since 1970."""
+
+    queries: Mapping[str, int]
+    """How many series each query of the dashboards gives, by panel and expression."""
+
+    rules: list[dict[str, Any]]
+    histories: Mapping[str, list[tuple[float, str]]]
+    """Of each alert of the chain of nodes: what it became, and when."""
+
+    firing: set[str]
+    """The alerts that fire for the cluster whose nodes were killed, in the end."""
+
+    load: Load
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranges:
+    """What each dashboard shows."""
+
+    whole: Range
+    """The whole run."""
+
+    compared: Range
+    """The clusters of the comparison, while that lasted."""
+
+    faulty: Range
+    """The cluster with the faults, since it was made."""
+
+    def of(self, title: str) -> Range:
+        """The range of the dashboard of this title."""
+        by_title = {"Partisan / Cluster": self.faulty, "Partisan / Scalability": self.compared}
+        return by_title.get(title, self.whole)
+
+    def subtitle(self, title: str) -> str:
+        """What the picture of the dashboard of this title says that it shows."""
+        return "  ".join(self.of(title).variables[name] for name in ("namespace", "cluster"))
+
+
+def ranges(stage: Stage, end: float) -> Ranges:
+    """The time ranges of a run that has ended. Raises ApiError."""
+    created = stage.subject(FAULTY).json()["metadata"]["creationTimestamp"]
+    began = datetime.fromisoformat(created).timestamp()
+    return Ranges(
+        whole=range_of(NAMESPACE, ".+", stage.started, end),
+        compared=range_of(NAMESPACE, COMPARED, stage.started, stage.compared),
+        faulty=range_of(NAMESPACE, FAULTY, began, end),
+    )
+
+
+def findings(stage: Stage) -> Findings:
+    """Asks Prometheus. Raises ApiError, StalledError, BuildError."""
+    end = time.time()
+    shown = ranges(stage, end)
+    chain = labels_of(stage.subject(CHAIN, CHAIN_NAMESPACE))
+    return Findings(
+        end=end,
+        queries=answered(
+            stage.prometheus, committed().values(), lambda panel: shown.of(panel.dashboard)
+        ),
+        rules=evaluated_rules(stage.prometheus),
+        histories={
+            alert: history(stage.prometheus, alert, chain, start=stage.started, end=end)
+            for alert in CHAIN_ALERTS
+        },
+        firing=firing(stage.prometheus, labels_of(stage.subject(FAULTY))),
+        load=measure(stage.page),
+    )
+
+
+def bars(found: Findings, stage: Stage) -> list[Bar]:
+    """What a run is held to."""
+    silent = [query for query, series in found.queries.items() if series == 0]
+    crowded = [query for query, series in found.queries.items() if series > MOST_SERIES]
+    wanted = {alert.name for alert in chart_alerts()}
+    healthy = {rule["name"] for rule in found.rules if rule["health"] == "ok"}
+    page = stage.series[FAULTY]
+    allowed = bound(len(page.channels))
+    return [
+        _none("queries of the dashboards without data", silent),
+        _none(f"queries with more than {MOST_SERIES} series", crowded),
+        _none("alerts that Prometheus has not evaluated", sorted(wanted - healthy)),
+        _none("alerts that fire for the cluster that healed", sorted(found.firing)),
+        *(
+            Bar(
+                name=f"life of {alert} while the chain was in pieces",
+                value=", ".join(state for _, state in changes),
+                bar=", ".join(LIFE),
+                ok=[state for _, state in changes] == LIFE,
+            )
+            for alert, changes in found.histories.items()
+        ),
+        *(
+            Bar(
+                name=f"series of a node of {name}, {len(series.channels)} channels",
+                value=series.total,
+                bar=f"at most {bound(len(series.channels))}",
+                ok=series.total <= bound(len(series.channels)),
+            )
+            for name, series in stage.series.items()
+        ),
+        Bar(
+            name=f"series of {NODES} nodes in a Prometheus, {len(page.channels)} channels",
+            value=found.load.series,
+            bar=f"at most {NODES * allowed}",
+            ok=found.load.scraped_nodes * allowed >= found.load.series > 0,
+        ),
+    ]
+
+
+def cells(found: Findings, stage: Stage) -> list[dict[str, Any]]:
+    """The raw figures."""
+    return [
+        {"figure": "queries", "series": dict(found.queries)},
+        *(
+            {"figure": "alert", "alert": alert, "changes": changes}
+            for alert, changes in found.histories.items()
+        ),
+        *(
+            {"figure": "series", "cluster": name, **asdict(series), "total": series.total}
+            for name, series in stage.series.items()
+        ),
+        {"figure": "load", "nodes": NODES, **asdict(found.load)},
+    ]
+
+
+def _none(name: str, found: list[str]) -> Bar:
+    return Bar(name=name, value="; ".join(found) or "none", bar="none", ok=not found)

@@ -1,0 +1,151 @@
+"""The steps of a staging run; what they leave behind is in Prometheus."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scale_tests.benches.dashboards.faults import chain, kept_away
+from scale_tests.benches.dashboards.plan import IMPRESSIONS, Plan, compared, counter
+from scale_tests.benches.dashboards.watched import (
+    knock,
+    wait_firing,
+    wait_operator_scraped,
+    wait_quiet,
+    wait_run_scraped,
+    wait_scraped,
+)
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster, Json, core
+from scale_tests.cluster.monitoring.cardinality import NodeSeries, node_series
+from scale_tests.cluster.monitoring.prometheus import Prometheus
+from scale_tests.cluster.removal import remove_namespace
+from scale_tests.cluster.sealing import sealed, secret
+from scale_tests.cluster.subject import Subject, kill_pod
+from scale_tests.localkube.certificates import issue_authority
+
+NAMESPACE = "partisan-staging"
+CHAIN_NAMESPACE = "partisan-staging-chain"
+"""Of its own, for the quota that holds its fault."""
+
+FAULTY = "ads"
+CHAIN = "chain"
+
+CHAIN_ALERTS = ("PartisanFixedOverlayPartitioned", "PartisanNodesIsolated")
+"""What has to fire while the chain is in two pieces, in this order."""
+
+
+@dataclass
+class Stage:
+    """A cluster with operator and Prometheus, and what has been seen of the run so far."""
+
+    environment: Environment
+    cluster: Cluster
+    prometheus: Prometheus
+    say: Callable[[str], None]
+    started: float = field(default_factory=time.time)
+    """Seconds since 1970, as are all times."""
+
+    compared: float = 0.0
+    """When the last cluster of the comparison had ended its run."""
+
+    series: dict[str, NodeSeries] = field(default_factory=dict)
+    """Of a node of each cluster, by the cluster's name."""
+
+    page: str = ""
+    """What a node of the cluster with faults says at `/metrics` in the end."""
+
+    def subject(self, name: str, namespace: str = NAMESPACE) -> Subject:
+        """A cluster that may not exist yet."""
+        return Subject(self.environment, self.cluster, namespace, name)
+
+    def reset(self) -> None:
+        """Makes the namespaces anew, and begins there. Raises ApiError, StalledError."""
+        self.remove()
+        for namespace in (NAMESPACE, CHAIN_NAMESPACE):
+            self.cluster.create("api/v1/namespaces", {"metadata": {"name": namespace}})
+        self.started = time.time()
+
+    def remove(self) -> None:
+        """Removes all that was made, but what Prometheus knows. Raises ApiError, StalledError."""
+        for namespace in (NAMESPACE, CHAIN_NAMESPACE):
+            remove_namespace(self.cluster, namespace)
+
+
+def perform(stage: Stage, plan: Plan) -> None:
+    """All of a staging run.
+
+    Raises:
+        ApiError: the API server refused a step.
+        StalledError: a cluster does not get on.
+    """
+    wait_operator_scraped(stage.prometheus)
+    compare(stage, plan)
+    broken = stage.subject(CHAIN, CHAIN_NAMESPACE)
+    broken.apply(chain(CHAIN)).wait_steady()
+    wait_scraped(stage.prometheus, broken, "sum(up{%s})", broken.status().replicas_wanted)
+    stage.say(f"{CHAIN}: the node in the middle is kept away")
+    with kept_away(broken, f"{CHAIN}-1"):
+        trouble(stage, plan)
+        for alert in CHAIN_ALERTS:
+            stage.say(f"{CHAIN}: waiting until {alert} fires")
+            wait_firing(stage.prometheus, broken, alert)
+    stage.say(f"{CHAIN}: the node may come back")
+    broken.wait_steady()
+    wait_quiet(stage.prometheus, broken, *CHAIN_ALERTS)
+
+
+def compare(stage: Stage, plan: Plan) -> None:
+    """Lets clusters form and count, one after the other. Raises ApiError, StalledError."""
+    for overlay, nodes in plan.clusters:
+        body = compared(overlay, nodes)
+        subject = stage.subject(body["metadata"]["name"])
+        stage.say(f"{overlay} with {nodes} nodes")
+        _run(stage, subject, body, nodes)
+        stage.compared = time.time()
+        subject.delete()
+
+
+def trouble(stage: Stage, plan: Plan) -> None:
+    """A run with TLS in which nodes are killed and a stranger is turned away.
+
+    Raises:
+        ApiError: the API server refused a step.
+        StalledError: the cluster does not get over it.
+    """
+    subject, nodes = stage.subject(FAULTY), plan.faulty_nodes
+    with tempfile.TemporaryDirectory() as directory:
+        issue_authority(Path(directory))
+        stage.cluster.create(core(subject.namespace, "secrets"), secret(subject, Path(directory)))
+    body = sealed(subject, nodes)
+    body["spec"]["workload"] = {"adCounter": counter(nodes, 3 * IMPRESSIONS)}
+    stage.say(f"{FAULTY}: {nodes} nodes with TLS")
+
+    def strike() -> None:
+        subject.wait_counted(nodes * IMPRESSIONS)
+        wait_scraped(stage.prometheus, subject, "sum(up{%s})", nodes)
+        victims = [f"{FAULTY}-{ordinal * nodes // plan.killed}" for ordinal in range(plan.killed)]
+        stage.say(f"{FAULTY}: a stranger knocks, and {', '.join(victims)} are killed")
+        knock(subject, f"{FAULTY}-{nodes - 1}")
+        for victim in victims:
+            kill_pod(subject, victim)
+
+    _run(stage, subject, body, nodes, strike)
+    stage.page = subject.metrics(f"{FAULTY}-{nodes - 1}")
+
+
+def _run(
+    stage: Stage,
+    subject: Subject,
+    body: Json,
+    nodes: int,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> None:
+    subject.apply(body)
+    meanwhile()
+    subject.wait_finished()
+    wait_run_scraped(stage.prometheus, subject, nodes)
+    stage.series[subject.name] = node_series(subject.metrics(f"{subject.name}-0"))

@@ -1,0 +1,58 @@
+"""The pictures of the dashboards, of made-up answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from charts.tools.dashboards.files import Query, committed
+from scale_tests.benches.dashboards.pictures import Range, draw, numbers, range_of
+from scale_tests.cluster.kube import Json
+
+CLUSTER = {"namespace": "default", "partisan_cluster": "ads", "overlay": "HyParView"}
+
+
+def made_up(query: Query) -> list[Json]:
+    if query.expression.startswith("count_values"):
+        return [{"metric": {"degree": str(n)}, "value": [9.0, str(n)]} for n in (10, 2, 3)]
+    if query.instant:
+        return [{"metric": CLUSTER, "value": [9.0, "32"]}]
+    values = [[float(second), str(second)] for second in range(0, 60, 5)]
+    if query.legend == "{{le}}":
+        return [{"metric": {"le": bound}, "values": values} for bound in ("+Inf", "1", "0.5")]
+    return [{"metric": CLUSTER, "values": values}]
+
+
+@pytest.mark.parametrize(
+    ("name", "empty"),
+    [(name, False) for name in committed()] + [("scalability", True), ("operator", True)],
+)
+def test_a_dashboard_is_drawn_with_and_without_data(name: str, empty: bool, tmp_path: Path) -> None:
+    def ask(query: Query) -> list[Json]:
+        return [] if empty else made_up(query)
+
+    files = draw(committed()[name], ask, tmp_path, "default/ads")
+    assert {file.suffix for file in files} == {".svg", ".png"}
+    assert all(file.stat().st_size > 10_000 for file in files)
+
+
+def test_what_is_not_finite_is_no_data() -> None:
+    series: list[Json] = [
+        {"metric": {}, "values": [[1.0, "NaN"], [2.0, "+Inf"], [3.0, "4"]]},
+        {"metric": {}, "value": [1.0, "5"]},
+    ]
+    assert numbers(series) == [4.0, 5.0]
+    assert numbers([]) == []
+
+
+def test_grafanas_variables_are_replaced_by_the_range() -> None:
+    shown: Range = range_of("default", "ads", 100.0, 400.0)
+    query = Query(
+        name="A",
+        legend="",
+        instant=False,
+        expression='x{namespace="$namespace", channel=~"$channel"}[$__rate_interval][$__range]',
+    )
+    expected = 'x{namespace="default", channel=~".+"}[30s][300s]'
+    assert shown.expression(query) == expected

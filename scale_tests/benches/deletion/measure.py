@@ -1,0 +1,179 @@
+"""One cell: a cluster formed and deleted, with what both cost."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from scale_tests.benches.deletion.plan import CLUSTER, WHERE, Point
+from scale_tests.cluster.kube import ApiError, Cluster, core, partisan_cluster
+from scale_tests.cluster.kwok.exposition import Page
+from scale_tests.cluster.local_nodes import processes
+from scale_tests.cluster.nodes import read_nodes
+from scale_tests.cluster.partisan import cluster_status
+from scale_tests.cluster.removal import remove_namespace
+from scale_tests.cluster.wait import StallClock, StalledError, wait_for
+from scale_tests.host import procfs
+
+NAMESPACE = "bench-deletion"
+FORMATION_STALL_SECONDS = 600.0
+GONE_STALL_SECONDS = 300.0
+SETTLE_SECONDS = 10.0
+"""How long a cluster runs after it has formed, so that formation is over when deletion begins."""
+
+_PROBE_SECONDS = 0.25
+_LOOK_SECONDS = 1.0
+
+Cell = dict[str, Any]
+
+
+@dataclass
+class Probe:
+    """Asks the API server one small thing after another, and keeps the longest time it took."""
+
+    cluster: Cluster
+    slowest: float = 0.0
+    asked: int = 0
+    _ending: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        """Asks until the end."""
+        while not self._ending.wait(_PROBE_SECONDS):
+            began = time.monotonic()
+            with suppress(ApiError):  # Out of reach: the time until that is known counts.
+                self.cluster.request("GET", core("default", "configmaps"), timeout=60.0)
+            self.slowest = max(self.slowest, time.monotonic() - began)
+            self.asked += 1
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Asks while the block runs."""
+        thread = threading.Thread(target=self.run, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._ending.set()
+            thread.join()
+
+
+@dataclass
+class Meter:
+    """The processor time of all nodes, the ended ones included.
+
+    The node agent, this process's parent, has waited for those that have ended: the kernel adds
+    their time to that of its children.
+    """
+
+    agent: int = field(default_factory=os.getppid)
+
+    def seconds(self) -> float:
+        """Since the agent's start."""
+        return procfs.children_cpu_seconds(self.agent) + sum(self.living().values())
+
+    def living(self) -> dict[str, float]:
+        """Of each node that runs, by its pod's name."""
+        found = {}
+        for pod, pid in processes(NAMESPACE).items():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                found[pod] = procfs.cpu_seconds(pid)
+        return found
+
+
+def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
+    """Runs a cell.
+
+    Raises:
+        ApiError: the API server refuses the cluster, or is out of reach.
+        StalledError: it does not form, or what was there before does not go.
+    """
+    remove_namespace(cluster, NAMESPACE)
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": labels}})
+    meter = Meter()
+    at_start, began = meter.seconds(), time.monotonic()
+    cluster.create(partisan_cluster(NAMESPACE), point.manifest())
+    _await_formation(cluster, say)
+    formation_seconds, formed = time.monotonic() - began, meter.seconds()
+    otp = {node.otp for node in read_nodes(cluster, NAMESPACE, [f"{CLUSTER}-0", f"{CLUSTER}-1"])}
+    say(f"formed in {formation_seconds:.0f} s, {formed - at_start:.1f} s of processor time")
+    time.sleep(SETTLE_SECONDS)
+    before, calls_before = meter.seconds(), api_calls(cluster)
+    probe = Probe(cluster)
+    with probe.running():
+        deleting = time.monotonic()
+        cluster.delete(_path(point))
+        left, looks = _await_end(cluster, say)
+        seconds = time.monotonic() - deleting
+    # The agent has yet to wait for the last processes.
+    with suppress(StalledError):
+        wait_for("the last process", lambda: len(processes(NAMESPACE)), lambda n: n == 0)
+    return {
+        "nodes": point.nodes,
+        "overlay": point.overlay,
+        "where": WHERE,
+        "deleted": point.deleted,
+        "seconds": round(seconds, 2),
+        "nodes_cpu_s": round(meter.seconds() - before, 2),
+        "formation_cpu_s": round(formed - at_start, 2),
+        "formation_seconds": round(formation_seconds, 2),
+        "api_calls": round(api_calls(cluster) - calls_before) - probe.asked - looks,
+        "slowest_answer_s": round(probe.slowest, 3),
+        "left": left,
+        "otp": ", ".join(sorted(otp)),
+    }
+
+
+def api_calls(cluster: Cluster) -> float:
+    """The requests that the API server has answered so far. Raises ApiError."""
+    text = cluster.request("GET", "metrics", timeout=60.0).decode()
+    lines = [line for line in text.splitlines() if line.startswith("apiserver_request_total{")]
+    return Page.parse("\n".join(lines) + "\n").total("apiserver_request_total")
+
+
+def _path(point: Point) -> str:
+    if point.deleted == "namespace":
+        return f"api/v1/namespaces/{NAMESPACE}"
+    return partisan_cluster(NAMESPACE, CLUSTER)
+
+
+def _await_formation(cluster: Cluster, say: Callable[[str], None]) -> None:
+    def look() -> Any:
+        status = cluster_status(cluster.get(partisan_cluster(NAMESPACE, CLUSTER), timeout=60.0))
+        say(f"{status.ready} ready, {status.joined} joined, {status.components} components")
+        return status
+
+    wait_for(
+        "the formation",
+        look,
+        lambda status: status.steady,
+        progress=lambda status: status.progress,
+        stall_seconds=FORMATION_STALL_SECONDS,
+        period_seconds=_LOOK_SECONDS,
+    )
+
+
+def _await_end(cluster: Cluster, say: Callable[[str], None]) -> tuple[int, int]:
+    """Waits until no pod is left, or none goes any more; returns how many are, and looks taken."""
+    clock, looks = StallClock(), 0
+    while True:
+        looks += 1
+        left = _pods(cluster)
+        say(f"{'?' if left is None else left} pods left")
+        if left == 0 or clock.observe(left) > GONE_STALL_SECONDS:
+            return left or 0, looks
+        time.sleep(_LOOK_SECONDS)
+
+
+def _pods(cluster: Cluster) -> int | None:
+    """How many pods there are, by one of them; None where there is no answer."""
+    try:
+        found = cluster.get(core(NAMESPACE, "pods"), limit="1", timeout=60.0)
+    except ApiError:
+        return None
+    return len(found["items"]) + int(found["metadata"].get("remainingItemCount") or 0)

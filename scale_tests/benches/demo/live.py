@@ -1,0 +1,142 @@
+"""The live display: a table that redraws itself on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from scale_tests.benches.demo.samples import Sample
+from scale_tests.host.units import size
+
+LINE_SECONDS = 5.0
+"""How often a plain line is written where there is no terminal."""
+
+
+def plain_line(sample: Sample) -> str:
+    """One sample in one line."""
+    status = sample.cluster
+    wanted = status.replicas_wanted
+    low, high = sample.values
+    traffic = sum(channel.bytes_per_second for channel in status.channels)
+    parts = [
+        f"{sample.seconds:6.1f} s",
+        f"pods {sample.pods.created}/{wanted}",
+        f"ready {sample.pods.ready}/{wanted}",
+        f"joined {sample.joined}/{wanted}",
+        f"components {'-' if status.components is None else status.components}",
+        f"impressions {low}..{high} of {status.workload.threshold or '-'}",
+        f"converged {sample.converged}/{wanted}",
+        f"{size(traffic)}/s",
+    ]
+    return "  ".join(parts)
+
+
+def table(sample: Sample) -> RenderableType:
+    """One sample as the table of the terminal."""
+    status = sample.cluster
+    wanted = status.replicas_wanted
+    low, high = sample.values
+    threshold = status.workload.threshold
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(style="bold")
+    rows.add_column(width=40)
+    rows.add_column()
+    for label, count, note in (
+        ("created", sample.pods.created, ", ".join(sample.pods.waiting)),
+        ("ready", sample.pods.ready, ""),
+        ("joined", sample.joined, _overlay(sample)),
+        ("converged", sample.converged, f"run {status.workload.phase.lower() or 'not started'}"),
+    ):
+        rows.add_row(label, _bar(count, wanted), f"{count}/{wanted}  [dim]{note}[/dim]")
+    spread = f"[dim]replicas hold {low} to {high}[/dim]" if sample.nodes else ""
+    rows.add_row("impressions", _bar(high, threshold), f"{high}/{threshold or '-'}  {spread}")
+    parts: list[RenderableType] = [rows, Text(), _channels(sample)]
+    condition = sample.cluster.trouble
+    if condition:
+        parts += [Text(), Text(f"{condition.reason}: {condition.message}", style="bold red")]
+    title = f"{status.name}  {wanted} nodes  {status.overlay}  {status.phase}"
+    return Panel(
+        Group(*parts), title=title, subtitle=f"{sample.seconds:.0f} s since apply", width=100
+    )
+
+
+class View:
+    """Shows samples as they come."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
+        self._next_line = 0.0
+        self._shown: Sample | None = None
+        self._trouble = ""
+
+    def __enter__(self) -> View:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live:
+            self._live.stop()
+
+    def show(self, sample: Sample, *, last: bool = False) -> None:
+        """Shows one sample; a plain line only every `LINE_SECONDS`, and for the last one."""
+        if self._live:
+            self._live.update(table(sample), refresh=last)
+            return
+        self._tell_trouble(sample)
+        if sample is not self._shown and (last or sample.seconds >= self._next_line):
+            self._line(plain_line(sample))
+            self._shown = sample
+            self._next_line = sample.seconds + LINE_SECONDS
+
+    def _tell_trouble(self, sample: Sample) -> None:
+        """Says what is wrong once, and again when it is something else."""
+        condition = sample.cluster.trouble
+        reason = condition.reason if condition else ""
+        if condition and reason != self._trouble:
+            self._line(f"{sample.seconds:6.1f} s  {condition.reason}: {condition.message}")
+        self._trouble = reason
+
+    def _line(self, text: str) -> None:
+        self._console.print(text, soft_wrap=True, highlight=False, markup=False)
+
+
+def _bar(count: int, total: int) -> ProgressBar:
+    return ProgressBar(total=max(total, 1), completed=min(count, total), width=40)
+
+
+def _overlay(sample: Sample) -> str:
+    status = sample.cluster
+    if status.components is None:
+        return ""
+    plural = "component" if status.components == 1 else "components"
+    return f"{status.components} {plural}, mean degree {status.mean_degree:.1f}"
+
+
+def _channels(sample: Sample) -> Table:
+    rows = Table(box=None, padding=(0, 2), header_style="dim")
+    rows.add_column("channel")
+    for title in ("messages", "bytes", "dropped", "messages/s", "bytes/s"):
+        rows.add_column(title, justify="right")
+    for channel in sample.cluster.channels:
+        rows.add_row(
+            channel.name,
+            f"{channel.messages:,}",
+            size(channel.bytes),
+            f"{channel.dropped:,}",
+            f"{channel.messages_per_second:,.0f}",
+            f"{size(channel.bytes_per_second)}/s",
+        )
+    return rows

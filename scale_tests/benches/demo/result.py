@@ -1,0 +1,123 @@
+"""What came out of a run, computed from the last sample and the cluster's own times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from scale_tests.benches.demo.samples import Sample, sent_bytes
+from scale_tests.cluster.milestones import Seconds, seconds
+from scale_tests.cluster.nodes import NodeStatus, components
+from scale_tests.measure.bars import Bar
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelTotals:
+    """What all nodes sent on one channel in the run."""
+
+    messages: int
+    bytes: int
+    dropped: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The outcome of a run, in the names of `demo.json`."""
+
+    nodes: int
+    ready: int
+    joined: int
+    components: int | None
+    converged: bool
+    value: int
+    increments_sum: int
+    threshold: int
+    overcounting_percent: float
+    lost_increments: int
+    replaced_nodes: int
+    seconds: Seconds
+    channels: dict[str, ChannelTotals]
+    sync_payload_bytes: int
+    memory_bytes_per_node: int
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+def compute(samples: Sequence[Sample], versions: dict[str, str]) -> Result:
+    """The result of a run whose last sample is the last of `samples`, which is not empty."""
+    last = samples[-1]
+    status = last.cluster
+    run = status.workload
+    nodes = last.nodes
+    return Result(
+        nodes=status.replicas_wanted,
+        ready=status.ready,
+        joined=status.joined,
+        components=status.components,
+        converged=status.converged == "True",
+        value=run.value,
+        increments_sum=run.increments_sum,
+        threshold=run.threshold,
+        overcounting_percent=run.overcounting_percent,
+        lost_increments=run.lost_increments,
+        replaced_nodes=run.replaced_nodes,
+        seconds=seconds(dict(status.timings)),
+        channels=channel_totals(samples),
+        sync_payload_bytes=sum(node.sync_payload_bytes for node in nodes),
+        memory_bytes_per_node=sum(node.memory_bytes for node in nodes) // max(1, len(nodes)),
+        versions=versions,
+    )
+
+
+def channel_totals(samples: Sequence[Sample]) -> dict[str, ChannelTotals]:
+    """Totals of each channel: bytes over all incarnations, the rest of the processes that live."""
+    bytes_ = {channel: int(line[-1].value) for channel, line in sent_bytes(samples).items()}
+    messages: dict[str, int] = {}
+    dropped: dict[str, int] = {}
+    for node in samples[-1].nodes:
+        for channel, counters in node.channels:
+            messages[channel] = messages.get(channel, 0) + counters.sent_messages
+            dropped[channel] = dropped.get(channel, 0) + counters.dropped
+    return {
+        channel: ChannelTotals(
+            messages=messages.get(channel, 0), bytes=total, dropped=dropped.get(channel, 0)
+        )
+        for channel, total in sorted(bytes_.items())
+    }
+
+
+def bars(result: Result, nodes: Sequence[NodeStatus]) -> list[Bar]:
+    """The claims of the demo. Those about `nodes` take the nodes' own word, not the operator's."""
+    wanted = result.nodes
+    values = {node.value for node in nodes}
+    digests = {node.digest for node in nodes}
+    islands = components(nodes)
+    accounted = result.value + result.lost_increments
+    return [
+        Bar(name="ready", value=result.ready, bar=f"= {wanted}", ok=result.ready == wanted),
+        Bar(name="joined", value=result.joined, bar=f"= {wanted}", ok=result.joined == wanted),
+        Bar(
+            name="components of the nodes' own views",
+            value=islands,
+            bar="= 1",
+            ok=islands == 1 and len(nodes) == wanted,
+        ),
+        Bar(name="converged", value=result.converged, bar="= true", ok=result.converged),
+        Bar(
+            name="different values among the replicas",
+            value=len(values),
+            bar=f"= 1, the value {result.value}",
+            ok=values == {result.value} and len(digests) == 1,
+        ),
+        Bar(
+            name="value + lost increments",
+            value=accounted,
+            bar=f"= increments that the nodes made, {result.increments_sum}",
+            ok=accounted == result.increments_sum,
+        ),
+        Bar(
+            name="value",
+            value=result.value,
+            bar=f">= threshold {result.threshold}",
+            ok=result.value >= result.threshold > 0,
+        ),
+    ]

@@ -1,0 +1,33 @@
+"""Pictures come out of any run, finished or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scale_tests.benches.demo import pictures
+from scale_tests.benches.demo.samples import Sample
+from scale_tests.benches.demo.tests import runs
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [runs.run(), runs.run()[:3], runs.run()[:1]],
+    ids=["finished", "interrupted while forming", "before any node answered"],
+)
+def test_every_picture_is_written_as_svg_and_png(tmp_path: Path, samples: list[Sample]) -> None:
+    files = pictures.draw(samples, tmp_path, "4 nodes")
+    assert {file.name for file in files} == {
+        f"{name}.{suffix}"
+        for name in ("formation", "impressions", "channels")
+        for suffix in ("svg", "png")
+    }
+    assert all(file.stat().st_size > 1000 for file in files)
+
+
+def test_a_picture_says_what_it_shows(tmp_path: Path) -> None:
+    pictures.draw(runs.run(), tmp_path, "4 nodes, HyParView")
+    text = (tmp_path / "impressions.svg").read_text()
+    for words in ("4 nodes, HyParView", "threshold 40", "seconds since kubectl apply"):
+        assert words in text

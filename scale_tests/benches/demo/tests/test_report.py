@@ -1,0 +1,36 @@
+"""The result directory's page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scale_tests.benches.demo.report import subtitle, summary
+from scale_tests.benches.demo.result import bars, compute
+from scale_tests.benches.demo.tests import runs
+from scale_tests.measure.page import markdown
+
+MACHINE = {"cpus": 2, "cpu_model": "a processor", "memory_bytes": 24_000_000_000, "kernel": "6.1"}
+DOCUMENT = {"meta": {"machine": MACHINE, "started": "2026-01-01", "versions": runs.VERSIONS}}
+
+
+def test_the_summary_shows_figures_machine_bars_and_pictures(tmp_path: Path) -> None:
+    samples = runs.run()
+    result = compute(samples, runs.VERSIONS)
+    held = bars(result, samples[-1].nodes)
+    page = markdown(summary(runs.MANIFEST, DOCUMENT, result, held, tmp_path), tmp_path)
+    for words in (
+        "| nodes joined | 4 of 4 |",
+        "| apply to converged | 18.2 s |",
+        "2 CPUs (a processor), 22 GiB of memory",
+        "](impressions.png)",
+        "ok |",
+    ):
+        assert words in page
+    assert "MISSED" not in page
+
+
+def test_the_subtitle_has_config_and_versions() -> None:
+    assert subtitle(runs.MANIFEST, runs.VERSIONS) == (
+        "4 nodes, HyParView, increment 1s, propagation 500ms · "
+        "Kubernetes v1.36.3, OTP 25, partisan 1a2b3c4"
+    )

@@ -1,0 +1,82 @@
+"""What becomes known of a cell while it runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scale_tests.benches.experiments.experiment import CLUSTER
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import ApiError, Cluster, Json
+from scale_tests.cluster.partisan import ClusterStatus, read_cluster
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where cells run."""
+
+    environment: Environment
+    cluster: Cluster
+    namespace: str
+    evidence: Path
+    """Where the state of a cell that fails is saved."""
+
+
+@dataclass(kw_only=True)
+class Course:
+    """What has become known of a cell while it ran."""
+
+    applied: float
+    """Seconds since 1970."""
+    status: ClusterStatus | None = None
+    ready: dict[str, float] = field(default_factory=dict)
+    """When each node was first seen ready, in seconds since the apply."""
+    trouble: str = ""
+    """Why the API server did not answer the last time."""
+    faults: Json | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every node has been seen ready."""
+        return self.status is not None and len(self.ready) >= self.status.replicas_wanted
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every node has been seen ready, and all have joined."""
+        return self.status is not None and self.status.steady and self.is_ready
+
+
+def look(place: Place, course: Course) -> ClusterStatus:
+    """Reads the cluster's status and, until all are, which nodes are ready.
+
+    An API server that is too busy to answer is asked again the next time, as by anybody else: until
+    then the last status holds. Raises ApiError where there is none.
+    """
+    try:
+        if not course.is_whole:
+            for name in _ready_names(place):
+                course.ready.setdefault(name, round(time.time() - course.applied, 3))
+        course.status = read_cluster(place.cluster, place.namespace, CLUSTER)
+        course.trouble = ""
+    except ApiError as error:
+        if course.status is None:
+            raise
+        course.trouble = str(error)
+    return course.status
+
+
+def _ready_names(place: Place) -> list[str]:
+    """The ready pods, of the EndpointSlices: a few objects, however many pods there are.
+
+    These Services publish pods that are not ready too: `serving` tells which are.
+    """
+    slices = place.cluster.list(
+        f"apis/discovery.k8s.io/v1/namespaces/{place.namespace}/endpointslices"
+    )
+    return [
+        endpoint["targetRef"]["name"]
+        for item in slices
+        for endpoint in item.get("endpoints") or ()
+        if endpoint.get("conditions", {}).get("serving") and "targetRef" in endpoint
+    ]

@@ -1,0 +1,141 @@
+"""Going through the cells of an experiment, those that are done left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from rich.console import Console
+
+from scale_tests.benches.experiments import cell
+from scale_tests.benches.experiments.course import Place
+from scale_tests.benches.experiments.experiment import Experiment, Point
+from scale_tests.benches.experiments.progress import Progress, estimate, minutes, outcome
+from scale_tests.benches.experiments.selection import EVERYTHING, Selection
+from scale_tests.benches.experiments.store import Store
+from scale_tests.cluster.capacity import capacity, shortage
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import ApiError, Cluster
+from scale_tests.cluster.removal import remove_namespace
+from scale_tests.measure.cells import Result
+
+
+def run(
+    console: Console,
+    experiment: Experiment,
+    store: Store,
+    environment: Environment,
+    *,
+    selection: Selection = EVERYTHING,
+    again: bool = False,
+) -> list[Result]:
+    """Runs every selected cell that is not done; returns all that are, in the matrix's order.
+
+    Cells of more nodes than the cluster has room for are left out, which is said; the store keeps
+    why a cell was left out. What an interrupted run has left in the cluster is removed first. With
+    `again` cells that did not come to their end are run anew.
+
+    Raises:
+        StoreError: the directory holds another experiment.
+        ApiError, StalledError: the cluster cannot be reached, or does not get rid of what is left.
+    """
+    points = experiment.points()
+    done = store.results(points)
+    todo = to_do(points, done, selection, again=again)
+    reasons = unselected(points, selection, store.left_out())
+    if done:
+        console.print(f"{len(done)} of {len(points)} cells are done already", highlight=False)
+    try:
+        if todo:
+            reasons |= _run_all(console, experiment, store, environment, todo, done)
+    finally:
+        # Not before: what a checkout has changed is in the version of what runs from it.
+        store.save_left_out({slug: why for slug, why in reasons.items() if slug not in done})
+    return [done[point.slug] for point in points if point.slug in done]
+
+
+def to_do(
+    points: Sequence[Point], done: Mapping[str, Result], selection: Selection, *, again: bool
+) -> list[Point]:
+    """The points that a run goes through; `done` has the results that there are, by slugs."""
+    return [
+        point
+        for point in points
+        if selection.takes(point)
+        and (point.slug not in done or (again and done[point.slug].error is not None))
+    ]
+
+
+def unselected(
+    points: Sequence[Point], selection: Selection, before: Mapping[str, str]
+) -> dict[str, str]:
+    """Why points are left out that are not selected, by slugs: what was said before, or that."""
+    return {
+        point.slug: before.get(point.slug, f"not asked for: {selection.text}")
+        for point in points
+        if not selection.takes(point)
+    }
+
+
+def namespace_of(experiment: Experiment) -> str:
+    """Where its clusters are."""
+    return f"scale-{experiment.name}"
+
+
+def _run_all(
+    console: Console,
+    experiment: Experiment,
+    store: Store,
+    environment: Environment,
+    todo: Sequence[Point],
+    done: dict[str, Result],
+) -> dict[str, str]:
+    """Runs these cells, one after the other, and adds them to `done`.
+
+    Returns why some were left out, by slugs.
+    """
+    cluster = Cluster(environment.kubeconfig)
+    namespace = namespace_of(experiment)
+    remove_namespace(cluster, namespace)
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    cluster.create("api/v1/namespaces", {"metadata": {"name": namespace, "labels": labels}})
+    place = Place(
+        environment=environment,
+        cluster=cluster,
+        namespace=namespace,
+        evidence=store.directory / "must-gather",
+    )
+    try:
+        too_large = _too_large(console, place, {point.nodes for point in todo})
+        fitting = [point for point in todo if point.nodes not in too_large]
+        for index, point in enumerate(fitting):
+            results = list(done.values())
+            left = estimate(fitting[index:], results)
+            console.print(
+                f"[bold]\\[{index + 1}/{len(fitting)}][/bold] {point.name}; "
+                f"about {minutes(left)} left",
+                highlight=False,
+            )
+            later = estimate(fitting[index + 1 :], results)
+            found = cell.run(place, point, Progress(console, later))
+            done[point.slug] = found
+            store.save(point, found)
+            console.print(f"  {outcome(found)}", highlight=False, markup=False, soft_wrap=True)
+    finally:
+        # An interruption does not wait; the next run would, and deletes it where this fails.
+        with suppress(ApiError):
+            cluster.delete(f"api/v1/namespaces/{namespace}")
+    return {point.slug: too_large[point.nodes] for point in todo if point.nodes in too_large}
+
+
+def _too_large(console: Console, place: Place, sizes: set[int]) -> dict[int, str]:
+    """The sizes for which there is no room, and why; says so."""
+    pods = capacity(place.cluster)
+    found = {
+        nodes: shortage(place.environment, pods, nodes)
+        for nodes in sorted(sizes)
+        if nodes > pods.free
+    }
+    for nodes, why in found.items():
+        console.print(f"Left out: {nodes:,} nodes: {why}", highlight=False, soft_wrap=True)
+    return found

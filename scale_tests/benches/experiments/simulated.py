@@ -1,0 +1,113 @@
+"""What `make simulate` found for the same experiment, to stand beside real cells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from scale_tests.benches.experiments import published
+from scale_tests.cluster.kube import Json
+from scale_tests.host.units import GIB
+from scale_tests.measure import synchronization
+from scale_tests.measure.figure import Cell
+from scale_tests.measure.synchronization import Row
+
+OVERLAY = "HyParView"
+"""On the links of this overlay the ad counter is simulated."""
+
+FIGURES = ("bytes_payload", "bytes_frames")
+"""What a threshold may be held to in a simulated cell. Its seconds know no machine."""
+
+
+class SimulatedError(ValueError):
+    """The file is no result of `make simulate`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulated:
+    """A simulated cell in the names of a real one; what a simulation does not know is None."""
+
+    nodes: int
+    overlay: str = OVERLAY
+    synchronization: str
+    simulated: bool = True
+    speedup: float = 1.0
+    """Virtual time is not compressed."""
+    increments: int
+    """Of each node, as they were simulated. Bytes are of as many as are published: those that are
+    missing are taken to be as the intervals after the first minute."""
+    converged: bool = True
+    """A simulation that does not end with equal counters, or with wrong ones, has no result."""
+    value: int
+    increments_sum: int
+    bytes_payload: int
+    bytes_frames: int
+    bytes_tcp: int | None = None
+    seconds_to_ready: float | None = None
+    seconds_to_joined: float | None = None
+    seconds_running: float | None = None
+    seconds_to_converge: float
+    intervals_to_converge: float
+
+    @property
+    def is_extrapolated(self) -> bool:
+        """Whether fewer increments were simulated than its bytes are of."""
+        return self.increments < synchronization.INCREMENTS
+
+    @property
+    def label(self) -> str:
+        """What tells it from a real cell."""
+        if self.is_extrapolated:
+            return f"simulated, {self.increments} of {synchronization.INCREMENTS} increments"
+        return "simulated"
+
+    def json(self) -> Json:
+        """As it is written."""
+        return asdict(self)
+
+
+def simulated(row: Row) -> Simulated:
+    """The cell of a row of `make simulate`."""
+    counted = row.nodes * row.increments
+    return Simulated(
+        nodes=row.nodes,
+        synchronization=row.mode.capitalize(),
+        increments=row.increments,
+        value=counted,
+        increments_sum=counted,
+        bytes_payload=round(row.payload * GIB),
+        bytes_frames=round(row.frames * GIB),
+        seconds_to_converge=row.seconds_to_converge,
+        intervals_to_converge=round(row.seconds_to_converge / published.PROPAGATION_SECONDS, 3),
+    )
+
+
+def note(cells: Iterable[Simulated]) -> str:
+    """What to know where such cells are shown; nothing where there are none."""
+    shown = list(cells)
+    if not shown:
+        return ""
+    if not any(cell.is_extrapolated for cell in shown):
+        return " What is simulated is in real time."
+    return (
+        " What is simulated is in real time; where fewer increments were simulated, the rest are "
+        "taken to be as the intervals after the first minute."
+    )
+
+
+def load(file: Path) -> list[Simulated]:
+    """The simulated ad counters of a `simulate.json`.
+
+    Raises:
+        SimulatedError: it is something else.
+    """
+    try:
+        cells = [Cell(**cell) for cell in json.loads(file.read_text())["cells"]]
+        return [simulated(row) for row in synchronization.rows(cells)]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SimulatedError(
+            f"{file} is no result of `make simulate` ({type(error).__name__}: {error}): leave "
+            "--simulated out, or run that first"
+        ) from error

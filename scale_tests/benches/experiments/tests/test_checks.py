@@ -1,0 +1,97 @@
+"""What cells are held to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scale_tests.benches.experiments import checks
+from scale_tests.benches.experiments.experiment import Experiment
+from scale_tests.benches.experiments.tests.cells import experiment, result, simulated_cell
+from scale_tests.measure.bars import Bar
+
+
+def _bars(chosen: Experiment, **changes: Any) -> list[Bar]:
+    points = chosen.points()
+    results = [result(points[0], **changes), *(result(point) for point in points[1:])]
+    return checks.bars(chosen, results)
+
+
+def test_cells_that_went_well_hold_all_claims() -> None:
+    assert all(bar.ok for bar in _bars(experiment()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "missed"),
+    [
+        ({"converged": False}, 0),
+        ({"error": "StalledError: nothing has moved"}, 0),
+        ({"value": 1}, 1),
+        ({"exact": False}, 1),
+        ({"left": ("pods/ads-0",)}, 2),
+    ],
+)
+def test_a_cell_that_did_not_misses_its_claim(changes: dict[str, Any], missed: int) -> None:
+    assert [bar.ok for bar in _bars(experiment(), **changes)].index(False) == missed
+
+
+def test_increments_that_are_known_to_be_lost_are_accounted_for() -> None:
+    bars = _bars(experiment(), value=1430, increments_sum=1440, lost=10)
+    assert all(bar.ok for bar in bars)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "ok", "value"),
+    [
+        ({"figure": "bytes_payload", "most": "16MiB"}, True, "0.01562 GiB"),
+        ({"figure": "bytes_payload", "most": "15MiB"}, False, "0.01562 GiB"),
+        ({"figure": "bytes_payload", "most": "15MiB", "nodes": 8}, True, "0.007812 GiB"),
+        ({"figure": "seconds_to_joined", "least": 4}, True, "4"),
+        (
+            {"figure": "memory_bytes_per_node", "most": "15MiB", "overlay": "HyParView"},
+            False,
+            "16 MiB",
+        ),
+    ],
+)
+def test_a_threshold_holds_the_worst_of_the_cells_it_selects(
+    threshold: dict[str, Any], ok: bool, value: str
+) -> None:
+    bar = _bars(experiment(thresholds=[threshold]))[-1]
+    assert (bar.ok, bar.value) == (ok, value)
+
+
+def test_a_threshold_without_a_cell_is_neither_held_nor_missed() -> None:
+    chosen = experiment(thresholds=[{"figure": "bytes_tcp", "most": 1, "nodes": 1024}])
+    bar = _bars(chosen)[-1]
+    assert (bar.name, bar.value, bar.ok) == ("bytes_tcp (1,024 nodes)", None, None)
+
+
+def test_a_threshold_without_a_real_cell_is_held_to_a_simulated_one() -> None:
+    payload = {"most": "600MiB", "synchronization": "Tree", "nodes": 1024}
+    chosen = experiment(
+        thresholds=[
+            {"figure": "bytes_payload", **payload},
+            {"figure": "bytes_frames", **payload},
+            {"figure": "seconds_to_converge", **payload},
+            {"figure": "bytes_payload", "most": "1GiB", "nodes": 8},
+        ]
+    )
+    results = [result(point) for point in chosen.points()]
+    held = checks.bars(chosen, results, [simulated_cell(), simulated_cell(nodes=8)])[3:]
+    assert [bar.ok for bar in held] == [True, False, None, True]
+    assert held[0].name == "bytes_payload (Tree, 1,024 nodes, simulated, 9 of 180 increments)"
+    assert "simulated" not in held[3].name
+
+
+def test_a_threshold_of_which_not_all_cells_were_run_says_of_how_many() -> None:
+    chosen = experiment(thresholds=[{"figure": "bytes_tcp", "most": "1GiB"}])
+    bar = checks.bars(chosen, [result(chosen.points()[0])])[-1]
+    assert (bar.name, bar.ok) == ("bytes_tcp (1 of 8 cells)", True)
+
+
+def test_a_figure_that_was_not_reached_misses_its_threshold() -> None:
+    chosen = experiment(thresholds=[{"figure": "seconds_to_joined", "most": 100}])
+    bar = _bars(chosen, seconds_to_joined=None)[-1]
+    assert (bar.ok, bar.value) == (False, "not reached")

@@ -1,0 +1,204 @@
+"""The report: every figure and its circumstances, as Markdown and as HTML of one file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scale_tests.benches.experiments import pictures, report
+from scale_tests.benches.experiments.experiment import Experiment
+from scale_tests.benches.experiments.report import Report
+from scale_tests.benches.experiments.simulated import Simulated
+from scale_tests.benches.experiments.tests.cells import experiment, result, simulated_cell
+from scale_tests.measure.cells import Rest, Result
+
+
+def _write(
+    chosen: Experiment,
+    results: Sequence[Result],
+    directory: Path,
+    *,
+    beside: Sequence[Simulated] = (),
+    left_out: Mapping[str, str] | None = None,
+) -> Report:
+    reasons = left_out or {}
+    return report.write(chosen, results, beside, directory, left_out=reasons, latest=directory)
+
+
+def _page(chosen: Experiment, results: Sequence[Result], directory: Path, **more: Any) -> str:
+    return (_write(chosen, results, directory, **more).directory / "README.md").read_text()
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports without pictures, which take their time."""
+    monkeypatch.setattr(pictures, "PICTURES", ())
+
+
+def _json(written: Report) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((written.directory / "scale.json").read_text())
+    return found
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    directory = tmp_path_factory.mktemp("report")
+    chosen = experiment(trials=2)
+    points = chosen.points()
+    results = [result(point) for point in points[:-1]]
+    results.append(result(points[-1], converged=False, error="StalledError: stood still"))
+    return _write(chosen, results, directory / "run", beside=[simulated_cell()])
+
+
+def test_scripts_find_every_cell_and_the_simulated_ones_marked(written: Report) -> None:
+    measured = _json(written)
+    cells = measured["cells"]
+    assert [cell["simulated"] for cell in cells] == [False] * 16 + [True]
+    assert "members" not in cells[0]
+    assert measured["meta"]["speedup_by_nodes"] == {"8": 30, "16": 30}
+    assert {bar["ok"] for bar in measured["bars"]} == {True, False}
+
+
+def test_a_simulated_cell_has_the_names_of_a_real_one(written: Report) -> None:
+    real, *_, beside = _json(written)["cells"]
+    assert (beside["speedup"], beside["increments"], beside["bytes_tcp"]) == (1, 9, None)
+    assert beside["value"] == beside["increments_sum"] == 9 * 1024
+    assert (beside["seconds_to_converge"], beside["intervals_to_converge"]) == (9, 1.8)
+    assert beside.keys() - real.keys() == {"increments"}
+
+
+def test_the_speedup_is_in_every_table_and_caption(written: Report) -> None:
+    text = (written.directory / "README.md").read_text()
+    assert text.count("Speedup 30") >= 4 + len(pictures.PICTURES)
+    for picture in pictures.PICTURES:
+        svg = (written.directory / "pictures" / f"{picture.name}.svg").read_text()
+        assert "speedup 30" in svg, picture.name
+
+
+def test_what_is_simulated_says_so_and_how_much_of_it(written: Report) -> None:
+    assert "simulated" in (written.directory / "pictures" / "transmission.svg").read_text()
+    text = (written.directory / "README.md").read_text()
+    assert "| HyParView | Tree | 1,024 | simulated, 9 of 180 increments |" in text
+    assert "What is simulated is in real time; where fewer increments were simulated" in text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_was_simulated_whole_is_not_said_to_be_taken_for_more(tmp_path: Path) -> None:
+    chosen = experiment(sizes=[8])
+    cells = [result(point) for point in chosen.points()]
+    text = _page(chosen, cells, tmp_path, beside=[simulated_cell(increments=180)])
+    assert "| 1,024 | simulated |" in text
+    assert "fewer increments" not in text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_is_simulated_stands_beside_no_other_workload(tmp_path: Path) -> None:
+    chosen = experiment(sizes=[8], adCounter={"increments": 40})
+    cells = [result(point) for point in chosen.points()]
+    assert "simulated" not in _page(chosen, cells, tmp_path, beside=[simulated_cell()])
+
+
+def test_the_page_needs_nothing_beside_itself(written: Report) -> None:
+    page = (written.directory / "report.html").read_text()
+    assert page.count("<svg") == len(pictures.PICTURES)
+    assert "<img" not in page
+    assert "<?xml" not in page
+
+
+def test_a_cell_that_failed_is_named_with_its_reason(written: Report) -> None:
+    text = (written.directory / "README.md").read_text()
+    assert "ClientServer servers 2, Tree, 16 nodes, trial 2: StalledError: stood still" in text
+    assert "MISSED" in text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_a_deletion_has_left_is_told(tmp_path: Path) -> None:
+    chosen = experiment(sizes=[8], synchronizations=["State"], overlays=["HyParView"])
+    cell = result(chosen.points()[0], left=["pod/ads-3"])
+    assert "HyParView, State, 8 nodes, trial 1: pod/ads-3" in _page(chosen, [cell], tmp_path)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_cell_that_was_not_run_is_listed_with_the_reason(tmp_path: Path) -> None:
+    chosen = experiment()
+    points = chosen.points()
+    reasons = {point.slug: "there is no room" for point in points if point.nodes == 16}
+    written = _write(chosen, [result(points[0])], tmp_path, left_out=reasons)
+    text = (tmp_path / "README.md").read_text()
+    assert "1 of 8 cells, every one a PartisanCluster" in text
+    assert "| HyParView | State, Tree | 16 | there is no room |" in text
+    assert "| HyParView | Tree | 8 | the run has not come to it" in text
+    missing = _json(written)["meta"]["not_run"]
+    assert len(missing) == 7
+    assert missing[-1] == {
+        "nodes": 16,
+        "overlay": "ClientServer servers 2",
+        "synchronization": "Tree",
+        "trial": 1,
+        "reason": "there is no room",
+    }
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_bar_of_which_no_cell_was_run_is_on_the_page(tmp_path: Path) -> None:
+    bar = {"figure": "bytes_payload", "most": "1GiB", "nodes": 1024}
+    chosen = experiment(sizes=[8, 1024], thresholds=[bar])
+    cells = [result(point) for point in chosen.points() if point.nodes == 8]
+    text = _page(chosen, cells, tmp_path)
+    assert "| bytes_payload (1,024 nodes) | - | <= 1 GiB | not run |" in text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_cell_that_took_longer_than_it_counts_is_named(tmp_path: Path) -> None:
+    chosen = experiment(sizes=[8], synchronizations=["State"], overlays=["HyParView"])
+    cell = result(chosen.points()[0], seconds_running=120.0, seconds_to_converge=60.0)
+    assert "HyParView, State, 8 nodes (2.0 times)" in _page(chosen, [cell], tmp_path)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_convergence_is_told_in_propagation_intervals_too(tmp_path: Path) -> None:
+    chosen = experiment(sizes=[8], synchronizations=["State"], overlays=["HyParView"], speedup=10)
+    cell = result(chosen.points()[0], seconds_running=183.0, seconds_to_converge=3.0)
+    assert "| 183.0 | 3.0 | 6.0 | 1.02 |" in _page(chosen, [cell], tmp_path)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_machine_at_rest_has_a_table_where_it_was_watched(tmp_path: Path) -> None:
+    chosen = experiment(sizes=[8], synchronizations=["Tree"])
+    rest = Rest(seconds=60, busy=0.42, memory_bytes=3 << 29, swapped_bytes=1 << 29)
+    cells = [result(point, at_rest=rest) for point in chosen.points()]
+    assert "| 42 | 1.5 | 0.5 | 60 |" in _page(chosen, cells, tmp_path)
+
+
+def test_aggregate_is_labelled_as_carrying_less(tmp_path: Path) -> None:
+    chosen = experiment(sizes=[8], synchronizations=["State", "Aggregate"])
+    cells = [result(point) for point in chosen.points()]
+    less = "Aggregate carries less information"
+    assert _page(chosen, cells, tmp_path).count(less) >= 1 + len(pictures.PICTURES)
+    states = [cell for cell in cells if cell.synchronization == "State"]
+    assert less not in _page(chosen, states, tmp_path)
+
+
+def test_a_run_of_which_nothing_converged_has_a_report_without_pictures(
+    tmp_path: Path,
+) -> None:
+    chosen = experiment(sizes=[8], synchronizations=["State"], overlays=["HyParView"])
+    _write(chosen, [result(chosen.points()[0], converged=False)], tmp_path)
+    assert "<svg" not in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_rest_of_the_evaluation_is_linked_where_it_is_there(tmp_path: Path) -> None:
+    chosen = experiment(sizes=[8], synchronizations=["State"], overlays=["HyParView"])
+    cells = [result(chosen.points()[0])]
+    assert "The rest of the evaluation" not in _page(chosen, cells, tmp_path / "scale")
+    (tmp_path / "churn").mkdir()
+    (tmp_path / "churn" / "README.md").touch()
+    text = _page(chosen, cells, tmp_path / "scale")
+    assert "](../churn/README.md)" in text
+    assert "client-server/" not in text
+    assert "../scale/" not in text

@@ -1,0 +1,165 @@
+"""The experiments: each returns cells with what it measured."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scale_tests.cluster.fleet import Fleet, Plan, fleet, name
+from scale_tests.cluster.views import Views, components, links, one_sided
+from scale_tests.cluster.wait import StalledError, wait_for
+from scale_tests.host.commands import capture
+
+Cell = dict[str, Any]
+
+STALL_SECONDS = 60.0
+_FAILURE_NODES = 8
+_VICTIM = 7
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lab:
+    """What every experiment needs."""
+
+    release: Path
+    say: Callable[[str], None]
+    otp: set[str] = field(default_factory=set)
+    """The OTP releases that the measured nodes have reported."""
+
+    @contextmanager
+    def fleet(self, plan: Plan) -> Iterator[Fleet]:
+        """A fleet, all of whose nodes are started at once."""
+        with (
+            tempfile.TemporaryDirectory(prefix="fleet-") as directory,
+            fleet(plan, Path(directory), self.release) as nodes,
+        ):
+            for index in range(plan.nodes):
+                nodes.start(index)
+            yield nodes
+            self.otp.update(nodes.otp())
+
+
+def formation(lab: Lab, *, nodes: int, runs: int) -> list[Cell]:
+    """All nodes start at once over one seed: do they become one component of symmetric links?"""
+    cells = []
+    for run in range(runs):
+        began = time.monotonic()
+        with lab.fleet(Plan(nodes=nodes)) as started:
+            views, whole = _await(started, lambda views: _is_whole(views, nodes))
+            cell = {
+                "experiment": "formation",
+                "overlay": "hyparview",
+                "nodes": nodes,
+                "run": run,
+                "whole": whole,
+                "components": len(components(views)) + nodes - len(views),
+                "one_sided": len(one_sided(views)),
+                "links": links(views),
+                "seconds": time.monotonic() - began,
+                "cpu_seconds": started.cpu_seconds(),
+            }
+        lab.say(
+            f"formation {run + 1} of {runs}: {cell['components']} component(s), "
+            f"{cell['one_sided']} one-sided, {cell['seconds']:.1f} s"
+        )
+        cells.append(cell)
+    return cells
+
+
+def mesh(lab: Lab, *, sizes: list[int]) -> list[Cell]:
+    """Full meshes of growing size, started at once: processor time against links."""
+    cells = []
+    for nodes in sizes:
+        began = time.monotonic()
+        overlay = "{full_mesh, #{}}"
+        with lab.fleet(Plan(nodes=nodes, overlay=overlay)) as started:
+            wanted = nodes * (nodes - 1) // 2
+            views, whole = _await(started, _mesh_of(wanted))
+            cell = {
+                "experiment": "mesh",
+                "overlay": "full_mesh",
+                "nodes": nodes,
+                "whole": whole,
+                "links": links(views),
+                "seconds": time.monotonic() - began,
+                "cpu_seconds": started.cpu_seconds(),
+            }
+        lab.say(
+            f"full mesh of {nodes}: {cell['links']} of {wanted} links, {cell['seconds']:.1f} s, "
+            f"{cell['cpu_seconds']:.1f} s of processor time"
+        )
+        cells.append(cell)
+    return cells
+
+
+def lanes(lab: Lab, *, parallelism: int, runs: int) -> list[Cell]:
+    """Two nodes with many lanes between them: from the first send to all lanes connected."""
+    cells = []
+    for run in range(runs):
+        script = ["escript", "erlang_node/scripts/lanes.escript"]
+        taken, otp = capture([*script, str(lab.release), str(parallelism)]).split()
+        lab.otp.add(otp)
+        seconds = int(taken) / 1000
+        cells.append(
+            {"experiment": "lanes", "parallelism": parallelism, "run": run, "seconds": seconds}
+        )
+        lab.say(f"{parallelism} lanes, {run + 1} of {runs}: all up after {seconds:.2f} s")
+    return cells
+
+
+def failures(lab: Lab, *, runs: int) -> list[Cell]:
+    """One of eight nodes is killed, or frozen: from then until nobody lists it as a neighbour."""
+    cells = []
+    for kind, number in (("killed", signal.SIGKILL), ("frozen", signal.SIGSTOP)):
+        for run in range(runs):
+            with lab.fleet(Plan(nodes=_FAILURE_NODES)) as nodes:
+                _await(nodes, lambda views: _is_whole(views, _FAILURE_NODES))
+                process = nodes.processes.pop(_VICTIM)
+                try:
+                    process.send_signal(number)
+                    began = time.monotonic()
+                    _await(
+                        nodes,
+                        lambda views: all(name(_VICTIM) not in view for view in views.values()),
+                        period_seconds=0.02,
+                    )
+                    seconds = time.monotonic() - began
+                finally:
+                    nodes.processes[_VICTIM] = process
+            cells.append({"experiment": "failure", "failure": kind, "run": run, "seconds": seconds})
+            lab.say(f"a {kind} node, {run + 1} of {runs}: noticed by all after {seconds:.2f} s")
+    return cells
+
+
+def _await(
+    nodes: Fleet, done: Callable[[Views], bool], *, period_seconds: float = 0.25
+) -> tuple[Views, bool]:
+    """The views once they are as wanted, or when nothing has moved for long; and which of both."""
+    try:
+        return (
+            wait_for(
+                "the overlay",
+                nodes.views,
+                done,
+                progress=lambda views: tuple(sorted(views.items())),
+                stall_seconds=STALL_SECONDS,
+                period_seconds=period_seconds,
+            ),
+            True,
+        )
+    except StalledError:
+        return nodes.views(), False
+
+
+def _is_whole(views: Views, nodes: int) -> bool:
+    return len(views) == nodes and len(components(views)) == 1 and not one_sided(views)
+
+
+def _mesh_of(wanted: int) -> Callable[[Views], bool]:
+    return lambda views: links(views) == wanted and not one_sided(views)

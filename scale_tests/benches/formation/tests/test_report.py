@@ -1,0 +1,58 @@
+"""Which figures hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scale_tests.benches.formation import report
+from scale_tests.benches.formation.experiments import Cell
+from scale_tests.cluster.fleet import Plan
+
+
+def mesh(nodes: int, cpu_seconds: float, *, whole: bool = True) -> Cell:
+    return {
+        "experiment": "mesh",
+        "nodes": nodes,
+        "links": nodes * (nodes - 1) // 2,
+        "whole": whole,
+        "seconds": 1.0,
+        "cpu_seconds": cpu_seconds,
+    }
+
+
+def held(cells: list[Cell]) -> list[bool | None]:
+    return [bar.ok for bar in report.bars(cells)]
+
+
+def test_a_mesh_may_cost_no_more_a_link_when_it_grows() -> None:
+    assert held([mesh(4, 0.6), mesh(16, 11.9)]) == [True]
+    assert held([mesh(4, 0.6), mesh(16, 12.1)]) == [False]
+    assert held([mesh(4, 0.6), mesh(16, 1.0, whole=False)]) == [False]
+
+
+def test_every_run_must_become_whole() -> None:
+    run = {"experiment": "formation", "nodes": 64, "whole": True}
+    assert held([run, run]) == [True]
+    assert held([run, {**run, "whole": False}]) == [False]
+
+
+def test_only_what_was_measured_is_judged() -> None:
+    assert report.bars([]) == []
+
+
+def test_a_frozen_node_must_be_noticed_in_time() -> None:
+    killed = {"experiment": "failure", "failure": "killed", "seconds": 60.0}
+    assert held([killed]) == []
+    assert held([{**killed, "failure": "frozen", "seconds": 14.0}]) == [True]
+    assert held([{**killed, "failure": "frozen", "seconds": 15.1}]) == [False]
+
+
+def test_the_picture_of_a_mesh(tmp_path: Path) -> None:
+    files = report.draw([mesh(4, 0.6), mesh(8, 1.2)], tmp_path)
+    assert [file.name for file in files] == ["mesh.svg", "mesh.png"]
+    assert "<svg" in files[0].read_text()
+
+
+def test_seeds_are_spread_over_the_nodes() -> None:
+    text = Plan(nodes=9, seeds=3).config()
+    assert [f"fleet-{index}" in text for index in (0, 3, 6, 1)] == [True, True, True, False]

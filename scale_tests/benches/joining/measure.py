@@ -1,0 +1,154 @@
+"""The measurements, each on a cluster that is there for it alone."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from scale_tests.benches.joining import manifests
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import ApiError, Cluster, core
+from scale_tests.cluster.nodes import read_node
+from scale_tests.cluster.partisan import read_cluster, read_pods
+from scale_tests.cluster.wait import wait_for
+from scale_tests.host import procfs
+
+NAMESPACE = "partisan-bench"
+_AT_REST = 0.2
+"""The share of busy processors below which a machine counts as at rest: Kubernetes itself takes a
+tenth of two."""
+
+READS = frozenset({"get", "list", "watch"})
+SECURITY = {
+    "runAsNonRoot": True,
+    "runAsUser": 65532,
+    "runAsGroup": 65532,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overhead:
+    """The operator's requests to the API server while nothing happens."""
+
+    seconds: float
+    reads: int
+    writes: int
+
+
+def settle(environment: Environment) -> None:
+    """Waits until the machine has done what the measurement before has left it to do.
+
+    Pods are gone from the API server before the container runtime has taken them down. Nothing is
+    known of machines elsewhere.
+    """
+    if environment.local:
+        wait_for(
+            "the machine to be at rest",
+            lambda: procfs.busy_share(1.0),
+            lambda busy: busy < _AT_REST,
+            progress=lambda busy: f"{busy:.0%} of its processors busy",
+        )
+
+
+def baseline_seconds(environment: Environment, cluster: Cluster, nodes: int) -> float:
+    """From applying a StatefulSet of bare Erlang machines to all of its pods running."""
+    manifest = manifests.baseline(nodes, environment.node_image, SECURITY)
+    started = time.monotonic()
+    _apply(environment, json.dumps(manifest))
+    wait_for(
+        f"{nodes} bare pods",
+        lambda: _stateful_set_ready(cluster),
+        lambda ready: ready == nodes,
+        period_seconds=0.2,
+    )
+    elapsed = time.monotonic() - started
+    kinds = "statefulset,configmap,secret"
+    operator.kubectl(environment, "delete", "-n", NAMESPACE, kinds, manifests.BASELINE)
+    wait_for(
+        "the bare pods to be gone",
+        lambda: len(cluster.list(core(NAMESPACE, "pods"), f"app={manifests.BASELINE}")),
+        lambda left: left == 0,
+    )
+    return elapsed
+
+
+def cluster_seconds(environment: Environment, cluster: Cluster, nodes: int) -> float:
+    """From applying a PartisanCluster to all of its nodes ready and joined, as its status says."""
+    started = time.monotonic()
+    _apply(environment, json.dumps(manifests.partisan_cluster(nodes)))
+    wait_for(
+        f"{nodes} nodes in one overlay",
+        lambda: read_cluster(cluster, NAMESPACE, manifests.CLUSTER),
+        lambda status: status.steady,
+        progress=lambda status: (status.replicas, status.ready, status.joined),
+        period_seconds=0.2,
+    )
+    return time.monotonic() - started
+
+
+def overhead(cluster: Cluster, seconds: float) -> Overhead:
+    """Counts the operator's requests to the API server over a while."""
+    before, started = _calls(cluster), time.monotonic()
+    time.sleep(seconds)
+    after, elapsed = _calls(cluster), time.monotonic() - started
+    grown = {verb: count - before.get(verb, 0) for verb, count in after.items()}
+    return Overhead(
+        seconds=elapsed,
+        reads=int(sum(count for verb, count in grown.items() if verb in READS)),
+        writes=int(sum(count for verb, count in grown.items() if verb not in READS)),
+    )
+
+
+def boot_to_joined(environment: Environment, cluster: Cluster) -> float:
+    """Replaces one node; returns the time from its successor's boot to its being joined.
+
+    The node's incarnation is the time of its boot by the same clock.
+    """
+    pod = f"{manifests.CLUSTER}-{read_pods(cluster, NAMESPACE, manifests.CLUSTER).created - 1}"
+    former = read_node(cluster, NAMESPACE, pod).incarnation
+    operator.kubectl(environment, "delete", "-n", NAMESPACE, "pod", pod, "--wait=false")
+
+    def boot() -> int:
+        try:
+            node = read_node(cluster, NAMESPACE, pod)
+        except ApiError:
+            return 0
+        return node.incarnation if node.joined and node.incarnation != former else 0
+
+    booted = wait_for(f"the successor of {pod}", boot, bool, period_seconds=0.02)
+    joined = time.time() - booted / 1e6
+    wait_for(
+        "the cluster to be whole",
+        lambda: read_cluster(cluster, NAMESPACE, manifests.CLUSTER),
+        lambda status: status.steady,
+    )
+    return joined
+
+
+def _apply(environment: Environment, manifest: str) -> None:
+    operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", "-", stdin=manifest)
+
+
+def _stateful_set_ready(cluster: Cluster) -> int:
+    path = f"apis/apps/v1/namespaces/{NAMESPACE}/statefulsets/{manifests.BASELINE}"
+    return int(cluster.get(path).get("status", {}).get("readyReplicas", 0))
+
+
+def _calls(cluster: Cluster) -> dict[str, float]:
+    """The operator's requests for its clusters so far, by verb.
+
+    Those for its Lease and for what is served are left out: they are made without any cluster.
+    """
+    calls: dict[str, float] = {}
+    for family in text_string_to_metric_families(operator.metrics(cluster)):
+        for sample in family.samples:
+            mine = sample.name == "partisan_operator_api_calls_total"
+            if mine and sample.labels["kind"] not in ("Lease", "APIResourceList"):
+                verb = sample.labels["verb"]
+                calls[verb] = calls.get(verb, 0.0) + sample.value
+    return calls

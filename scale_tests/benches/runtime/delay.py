@@ -1,0 +1,125 @@
+"""A delay between two network namespaces: `python -m scale_tests.benches.runtime.delay`.
+
+Each end is a TUN device; what one end's kernel sends is handed to the other end's after a while.
+There is no limit of bandwidth but this process's own speed, and no loss: the devices' queues are
+long. A process for each direction, so that one's data does not wait for the other's
+acknowledgements.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import fcntl
+import os
+import select
+import struct
+import subprocess
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+DEVICE = "delay0"
+MTU = 65000
+"""As large as an IP packet may be, nearly: a packet costs more than its bytes, as on loopback."""
+
+QUEUE_PACKETS = 20000
+"""How many packets wait in a device before its kernel drops some; no window is that large."""
+
+_CLONE_NEWNET = 0x40000000
+_TUNSETIFF, _TUNSETOFFLOAD = 0x400454CA, 0x400454D0
+_IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
+_TUN_F_CSUM = 0x01
+_VNET_HEADER_BYTES = 10
+_READ_AT_ONCE = 64
+
+
+def open_device(namespace: str) -> int:
+    """Creates the device in a network namespace and returns its descriptor. Needs to be root.
+
+    Raises:
+        OSError: the namespace cannot be entered, or the device cannot be made.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    with Path("/run/netns", namespace).open() as file:
+        if libc.setns(file.fileno(), _CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), f"cannot enter the namespace {namespace}")
+    device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    # The header before each packet says that its checksum is yet to be computed, which, passed on
+    # unread, spares both kernels the work, as on loopback.
+    flags = _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR
+    fcntl.ioctl(device, _TUNSETIFF, struct.pack("16sH22x", DEVICE.encode(), flags))
+    fcntl.ioctl(device, _TUNSETOFFLOAD, _TUN_F_CSUM)
+    return device
+
+
+def configure(namespace: str, address: str) -> None:
+    """Gives the device of a namespace its address. Raises subprocess.CalledProcessError."""
+    for command in (
+        f"addr add {address}/30 dev {DEVICE}",
+        f"link set {DEVICE} mtu {MTU} txqueuelen {QUEUE_PACKETS} up",
+    ):
+        subprocess.run(["ip", "-n", namespace, *command.split()], check=True)
+
+
+class Line:
+    """One direction: packets in their order, each due a fixed time after it came.
+
+    `write` takes a packet. The clock, in seconds, is the caller's.
+    """
+
+    def __init__(self, delay: float, write: Callable[[bytes], object]) -> None:
+        self._delay = delay
+        self._write = write
+        self._waiting: deque[tuple[float, bytes]] = deque()
+
+    def take(self, packet: bytes, now: float) -> None:
+        """A packet has come in."""
+        self._waiting.append((now + self._delay, packet))
+
+    def deliver(self, now: float) -> None:
+        """Writes what is due."""
+        while self._waiting and self._waiting[0][0] <= now:
+            self._write(self._waiting.popleft()[1])
+
+    def seconds_to_next(self, now: float) -> float | None:
+        """How long until a packet is due; None when none waits."""
+        return max(0.0, self._waiting[0][0] - now) if self._waiting else None
+
+
+def carry(source: int, sink: int, delay: float) -> None:
+    """Carries packets from one device to the other, for ever."""
+    line = Line(delay, lambda packet: os.write(sink, packet))
+    while True:
+        now = time.monotonic()
+        line.deliver(now)
+        readable, _, _ = select.select([source], [], [], line.seconds_to_next(now))
+        if readable:
+            now = time.monotonic()
+            for _ in range(_READ_AT_ONCE):
+                try:
+                    line.take(os.read(source, _VNET_HEADER_BYTES + MTU), now)
+                except BlockingIOError:
+                    break
+
+
+def main() -> None:
+    """Makes the line, says so with an empty line of output, and serves it until it is killed."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--namespaces", nargs=2, required=True)
+    parser.add_argument("--addresses", nargs=2, required=True)
+    parser.add_argument("--rtt-ms", type=float, required=True)
+    options = parser.parse_args()
+    left, right = (open_device(namespace) for namespace in options.namespaces)
+    for namespace, address in zip(options.namespaces, options.addresses, strict=True):
+        configure(namespace, address)
+    print(flush=True)
+    delay = options.rtt_ms / 2000
+    if os.fork() == 0:
+        carry(left, right, delay)
+    carry(right, left, delay)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""The pictures, as SVG for pages and PNG for people."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from scale_tests.benches.runtime import report
+from scale_tests.benches.runtime.plan import KB, MB
+from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, VERMILION, save
+
+Cell = dict[str, Any]
+
+PUBLISHED = {(1.0, 512 * KB): 1.9, (20.0, 512 * KB): 13.4, (1.0, 8 * MB): 3.7}
+"""What Partisan's authors published: how many times faster than Distributed Erlang it is with 128
+pairs and 16 connections, by RTT in milliseconds and payload; OTP of 2018, on another machine."""
+
+_COLOURS = {"ours": BLUE, "raw": GREY, "disterl": VERMILION}
+_NAMES = {"ours": "this runtime", "raw": "raw sockets", "disterl": "Distributed Erlang"}
+
+
+def draw(cells: Sequence[Cell], directory: Path) -> list[Path]:
+    """Draws what was measured into `directory` and returns the files."""
+    files: list[Path] = []
+    with mpl.rc_context(STYLE):
+        for name, plot in (
+            ("microbenchmarks", _microbenchmarks),
+            ("throughput", _throughput),
+            ("head-of-line", _head_of_line),
+            ("dispatch", _dispatch),
+            ("replies", _replies),
+        ):
+            figure = Figure(figsize=(9, 4.2), layout="constrained")
+            if plot(figure, cells):
+                files += save(figure, directory, name)
+    return files
+
+
+def _microbenchmarks(figure: Figure, cells: Sequence[Cell]) -> bool:
+    """Throughput over that of Distributed Erlang against pairs, where there are published ones."""
+    places = [p for p in PUBLISHED if any(_at(point, p) for point in report.points(cells))]
+    if not places:
+        return False
+    for axes, place in zip(figure.subplots(1, len(places), squeeze=False)[0], places, strict=True):
+        for system, lanes, style in (("ours", 16, "-"), ("ours", 1, "--"), ("raw", 16, ":")):
+            ratios = [
+                (point.pairs, spread)
+                for point in report.points(cells)
+                if _at(point, place)
+                and point.lanes == lanes
+                and (spread := _over_disterl(cells, point, system))
+            ]
+            axes.errorbar(
+                [pairs for pairs, _ in ratios],
+                [spread.median for _, spread in ratios],
+                yerr=[
+                    [spread.median - spread.low for _, spread in ratios],
+                    [spread.high - spread.median for _, spread in ratios],
+                ],
+                fmt="o" + style,
+                capsize=3,
+                color=_COLOURS[system],
+                label=f"{_NAMES[system]}, {lanes} {'lanes' if lanes > 1 else 'lane'}",
+            )
+        axes.plot(128, PUBLISHED[place], "*", color=ORANGE, markersize=13, label="published")
+        axes.axhline(1, color=VERMILION, linewidth=1, label="Distributed Erlang")
+        axes.set_xscale("log", base=2)
+        axes.set_xlabel("pairs of processes")
+        axes.set_ylim(bottom=0)
+        axes.set_title(f"{report.size(place[1])}, RTT {place[0]:g} ms", loc="left")
+    figure.axes[0].set_ylabel("throughput over that of\nDistributed Erlang in the same run")
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return True
+
+
+def _throughput(figure: Figure, cells: Sequence[Cell]) -> bool:
+    """Throughput by payload at the most pairs, a panel for each RTT."""
+    points = [p for p in report.points(cells) if p.congestion == "reno" and p.affinity]
+    if not points:
+        return False
+    most = max(point.pairs for point in points)
+    delays = sorted({point.rtt_ms for point in points})
+    subplots = figure.subplots(1, len(delays), squeeze=False)[0]
+    for axes, rtt_ms in zip(subplots, delays, strict=True):
+        for system, lanes, style in (
+            ("ours", 16, "-"),
+            ("ours", 1, "--"),
+            ("raw", 16, "-"),
+            ("raw", 1, "--"),
+            ("disterl", 1, "--"),
+        ):
+            shown = [
+                (point.payload, statistics.median(c["mb_per_s"] for c in found))
+                for point in points
+                if point.rtt_ms == rtt_ms
+                and point.pairs == most
+                and point.lanes == lanes
+                and (found := report.select(cells, point, system))
+            ]
+            axes.loglog(
+                [payload for payload, _ in shown],
+                [rate for _, rate in shown],
+                "o" + style,
+                color=_COLOURS[system],
+                label=f"{_NAMES[system]}, {lanes} {'lanes' if lanes > 1 else 'lane'}",
+            )
+        payloads = sorted({point.payload for point in points})
+        axes.set_xticks(payloads, [report.size(payload) for payload in payloads], rotation=30)
+        axes.set_xticks([], minor=True)
+        axes.set_title(f"RTT {rtt_ms:g} ms", loc="left")
+    figure.axes[0].set_ylabel(f"MB/s, {most} pairs")
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return True
+
+
+def _head_of_line(figure: Figure, cells: Sequence[Cell]) -> bool:
+    """p99 of a ping, idle and beside bulk."""
+    found = report.pings(cells)
+    if not found:
+        return False
+    axes = figure.subplots()
+    for index, runs in enumerate(found.values()):
+        for offset, load, colour in ((-0.18, "idle", GREEN), (0.18, "loaded", PURPLE)):
+            spread = report.Spread.of(run[load]["p99_ms"] for run in runs)
+            axes.bar(
+                index + offset,
+                spread.median,
+                0.34,
+                color=colour,
+                yerr=[[spread.median - spread.low], [spread.high - spread.median]],
+                capsize=3,
+                label=("idle" if load == "idle" else "beside a stream of 8 MB messages")
+                if index == 0
+                else None,
+            )
+    axes.set_yscale("log")
+    axes.set_xticks(
+        range(len(found)),
+        ["\n".join([*_NAMES[system].split(), f"{rtt:g} ms"]) for rtt, system in found],
+        fontsize=8,
+    )
+    axes.set_ylabel("p99 of a 100-byte ping, there and back, ms")
+    axes.set_title("A ping beside bulk on another channel", loc="left", fontweight="bold")
+    figure.legend(loc="outside lower center", ncols=2)
+    return True
+
+
+def _dispatch(figure: Figure, cells: Sequence[Cell]) -> bool:
+    """What a send costs its caller against the number of connections."""
+    runs = [cell for cell in cells if cell["experiment"] == "dispatch"]
+    if not runs:
+        return False
+    axes = figure.subplots()
+    counts = sorted({run["connections"] for run in runs})
+    for label, colour, few in (("to 16 of them", BLUE, 16), ("to all of them", ORANGE, None)):
+        spreads = [
+            report.Spread.of(
+                run["ns_per_send"]
+                for run in runs
+                if (run["connections"], run["destinations"]) == (count, few or count)
+            )
+            for count in counts
+        ]
+        axes.plot(counts, [s.median for s in spreads], "o-", color=colour, label=label)
+        axes.fill_between(
+            counts, [s.low for s in spreads], [s.high for s in spreads], color=colour, alpha=0.15
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("connections of the node")
+    axes.set_ylabel("ns a send, for the caller")
+    axes.set_title("The cost of a send", loc="left", fontweight="bold")
+    axes.legend()
+    return True
+
+
+def _replies(figure: Figure, cells: Sequence[Cell]) -> bool:
+    """Requests a second of the ways to answer, over answering inline."""
+    runs = [cell for cell in cells if cell["experiment"] == "reply"]
+    if not runs:
+        return False
+    costs = sorted({run["cost_us"] for run in runs})
+    callers = max(run["callers"] for run in runs)
+    colours = {"spawn_state": VERMILION, "spawn_minimal": BLUE, "pool": GREEN, "read": ORANGE}
+    for axes, cost in zip(figure.subplots(1, len(costs), squeeze=False)[0], costs, strict=True):
+        for many, style in ((1, "--"), (callers, "-")):
+            inline = _by_state(runs, "inline", cost, many)
+            for way, colour in colours.items():
+                rates = _by_state(runs, way, cost, many)
+                axes.plot(
+                    [max(1, words) for words in rates],
+                    [rate / inline[words] for words, rate in rates.items()],
+                    "o" + style,
+                    color=colour,
+                    label=f"{way.replace('_', ', closure: ')}, {many} callers",
+                )
+        axes.axhline(1, color=GREY, linewidth=1)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("words of state")
+        axes.set_title(f"answering takes {cost / 1000:g} ms", loc="left")
+    figure.axes[0].set_ylabel("requests a second\nover those of answering inline")
+    figure.legend(
+        *figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8
+    )
+    return True
+
+
+def _by_state(runs: Sequence[Cell], way: str, cost: int, callers: int) -> dict[int, float]:
+    rates: dict[int, list[float]] = {}
+    for run in runs:
+        if (run["way"], run["cost_us"], run["callers"]) == (way, cost, callers):
+            rates.setdefault(run["state_words"], []).append(run["requests_per_s"])
+    return {words: statistics.median(found) for words, found in sorted(rates.items())}
+
+
+def _at(point: report.Point, place: tuple[float, int]) -> bool:
+    return (point.rtt_ms, point.payload) == place and point.congestion == "reno" and point.affinity
+
+
+def _over_disterl(cells: Sequence[Cell], point: report.Point, system: str) -> report.Spread | None:
+    return report.ratio(report.select(cells, point, system), report.select(cells, point, "disterl"))

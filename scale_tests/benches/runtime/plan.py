@@ -1,0 +1,283 @@
+"""What is measured, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from scale_tests.benches.runtime.flags import STOCK, Flags, release
+
+KB = 1024
+MB = 1024 * KB
+BULK = 8 * MB
+PING = 100
+
+Setting = str | int | bool
+"""A value of a cell: a string is an Erlang atom."""
+
+Settings = dict[str, Setting]
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """What is compared: a module of the application `bench` and the flags it runs with."""
+
+    name: str
+    module: str
+    flags: Flags
+
+    @property
+    def label(self) -> str:
+        """Names a pair of virtual machines."""
+        return f"{self.name}_{self.flags.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One measurement: what the Erlang side is told, and what the result is labelled with."""
+
+    system: System
+    settings: Settings
+    repetition: int
+    attempt: int = 0
+    """1 where a near miss is measured again, with more repetitions."""
+
+
+OURS = System(name="ours", module="bench_ours", flags=release())
+OURS_STOCK = System(name="ours", module="bench_ours", flags=STOCK)
+OURS_CROWDED = System(
+    name="ours",
+    module="bench_ours",
+    flags=Flags(
+        name="crowded",
+        arguments=(*OURS.flags.arguments, "+P", "65536"),
+        environment=OURS.flags.environment,
+    ),
+)
+"""With room for as many processes as the most connections need."""
+
+DISTERL = System(name="disterl", module="bench_disterl", flags=release())
+RAW = System(name="raw", module="bench_raw", flags=release())
+DISTERL_STOCK = System(name="disterl", module="bench_disterl", flags=STOCK)
+RAW_STOCK = System(name="raw", module="bench_raw", flags=STOCK)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """One run. `wires` are pairs of milliseconds there and back, and a congestion control."""
+
+    wires: tuple[tuple[float, str], ...]
+    payloads: tuple[int, ...]
+    pairs: tuple[int, ...]
+    milliseconds: int
+    repetitions: int
+    others: int
+    """Repetitions of what no target speaks of."""
+    again: int
+    """Repetitions of a near miss."""
+    connections: tuple[int, ...]
+    state_words: tuple[int, ...]
+    callers: tuple[int, ...]
+    costs_us: tuple[int, ...]
+    nodes: int
+
+
+def plan(*, quick: bool, controls: list[str]) -> Plan:
+    """The plan of a run, where the kernel has these congestion controls."""
+    delays = (0, 20) if quick else (0, 1, 20)
+    wires = [(float(delay), "reno") for delay in delays]
+    if "bbr" in controls:
+        wires.append((20.0, "bbr"))
+    return Plan(
+        wires=tuple(wires),
+        payloads=(KB, 512 * KB, 8 * MB) if quick else (KB, 64 * KB, 512 * KB, 8 * MB),
+        pairs=(128,) if quick else (1, 16, 32, 64, 128),
+        milliseconds=1000,
+        repetitions=2 if quick else 5,
+        others=1,
+        again=3 if quick else 10,
+        connections=(16, 1024, 16384),
+        state_words=(0, 10_000) if quick else (0, 1_000, 10_000, 100_000),
+        callers=(1, 16) if quick else (1, 16, 256),
+        costs_us=(0, 1000) if quick else (0, 1000, 10_000),
+        nodes=32 if quick else 64,
+    )
+
+
+ROUND_TRIPS = 100
+"""Beside `milliseconds`, how many attempt trips a throughput is measured for: windows take some to
+grow."""
+
+SWEPT = 512 * KB
+"""From this payload on, all numbers of pairs are measured on a line with a delay, as published;
+elsewhere the fewest and the most."""
+
+
+def throughput(chosen: Plan, *, rtt_ms: float, congestion: str) -> list[Job]:
+    """All systems in turn at every point, and that again for each repetition.
+
+    The control beside the pinned one is measured where many connections compete for the line.
+    """
+    fewest, most = chosen.pairs[0], chosen.pairs[-1]
+    if congestion != "reno":
+        return [
+            job
+            for repetition in range(chosen.others)
+            for job in turn(chosen, 512 * KB, (1, 16), rtt_ms, repetition)
+        ]
+    jobs = [
+        job
+        for repetition in range(chosen.repetitions)
+        for payload in chosen.payloads
+        for job in turn(chosen, payload, (1, 16), rtt_ms, repetition)
+    ]
+    for payload in chosen.payloads:
+        swept = chosen.pairs if rtt_ms > 0 and payload >= SWEPT else (fewest,)
+        for repetition, count in product(range(chosen.others), swept):
+            if count != most:
+                jobs += turn(chosen, payload, (1, 16), rtt_ms, repetition, pairs=count)
+        jobs += _crowded(chosen, payload, rtt_ms, chosen.others)
+    return jobs
+
+
+def turn(
+    chosen: Plan,
+    payload: int,
+    lanes: Sequence[int],
+    rtt_ms: float,
+    repetition: int,
+    *,
+    pairs: int | None = None,
+    attempt: int = 0,
+) -> list[Job]:
+    """All systems, one after the other: what is compared is measured within seconds."""
+    count = pairs or chosen.pairs[-1]
+    variants = [(OURS, lanes[0]), (DISTERL, 1), (RAW, lanes[0])]
+    variants += [(system, number) for number in lanes[1:] for system in (OURS, RAW)]
+    return [
+        Job(
+            system=system,
+            settings=_load(chosen, payload, count, number, rtt_ms),
+            repetition=repetition,
+            attempt=attempt,
+        )
+        for system, number in variants
+    ]
+
+
+def _crowded(chosen: Plan, payload: int, rtt_ms: float, repetitions: int) -> list[Job]:
+    """Sixteen lanes with the emulator's stock flags, and without affinity, at the most pairs."""
+    variants = [(OURS_STOCK, True), (DISTERL_STOCK, True), (RAW_STOCK, True)]
+    variants += [(OURS, False), (RAW, False)]
+    return [
+        Job(
+            system=system,
+            settings=_load(
+                chosen,
+                payload,
+                chosen.pairs[-1],
+                1 if system.name == "disterl" else 16,
+                rtt_ms,
+                affinity=affinity,
+            ),
+            repetition=repetition,
+        )
+        for repetition, (system, affinity) in product(range(repetitions), variants)
+    ]
+
+
+def _load(
+    chosen: Plan, payload: int, pairs: int, lanes: int, rtt_ms: float, *, affinity: bool = True
+) -> Settings:
+    return {
+        "experiment": "throughput",
+        "payload": payload,
+        "pairs": pairs,
+        "channel": f"lanes_{lanes}",
+        "affinity": affinity,
+        "milliseconds": chosen.milliseconds + int(ROUND_TRIPS * rtt_ms),
+    }
+
+
+def head_of_line(chosen: Plan, *, rtt_ms: float) -> list[Job]:
+    """A ping on one channel, without and with bulk on another, all systems in turn."""
+    return pings((OURS, DISTERL, RAW), _ping_ms(chosen, rtt_ms), chosen.repetitions)
+
+
+def again(
+    chosen: Plan, points: Sequence[tuple[int, int]], *, ping: bool, rtt_ms: float
+) -> list[Job]:
+    """Near misses, with more repetitions: of so many bytes over so many lanes, and of a ping."""
+    jobs = [
+        job
+        for payload, lanes in points
+        for repetition in range(chosen.again)
+        for job in turn(chosen, payload, (lanes,), rtt_ms, repetition, attempt=1)
+    ]
+    if ping:
+        jobs += pings((OURS, RAW), _ping_ms(chosen, rtt_ms), chosen.again, attempt=1)
+    return jobs
+
+
+def _ping_ms(chosen: Plan, rtt_ms: float) -> int:
+    return 2 * (chosen.milliseconds + int(ROUND_TRIPS * rtt_ms))
+
+
+def pings(
+    systems: Sequence[System], milliseconds: int, repetitions: int, *, attempt: int = 0
+) -> list[Job]:
+    """A ping without and with bulk beside it, each for so long, of these systems in turn."""
+    settings: Settings = {
+        "experiment": "ping",
+        "payload": PING,
+        "bulk": BULK,
+        "affinity": True,
+        "milliseconds": milliseconds,
+    }
+    return [
+        Job(system=system, settings=settings, repetition=repetition, attempt=attempt)
+        for repetition, system in product(range(repetitions), systems)
+    ]
+
+
+def dispatch(chosen: Plan) -> list[Job]:
+    """The cost of a send by the number of lanes, to sixteen of them and to all."""
+    points = dict.fromkeys(
+        (connections, destinations)
+        for connections in chosen.connections
+        for destinations in (16, connections)
+    )
+    return [
+        Job(
+            system=OURS_CROWDED,
+            settings={
+                "experiment": "dispatch",
+                "connections": connections,
+                "destinations": destinations,
+            },
+            repetition=repetition,
+        )
+        for repetition, (connections, destinations) in product(range(chosen.repetitions), points)
+    ]
+
+
+def replies(chosen: Plan) -> list[Job]:
+    """The ways in which a `gen_server` may answer."""
+    ways = ("inline", "spawn_state", "spawn_minimal", "pool", "read")
+    points = product(chosen.state_words, chosen.callers, chosen.costs_us, ways)
+    return [
+        Job(
+            system=OURS,
+            settings={
+                "experiment": "reply",
+                "way": way,
+                "state_words": words,
+                "callers": callers,
+                "cost_us": cost,
+                "milliseconds": 250,
+            },
+            repetition=repetition,
+        )
+        for repetition, (words, callers, cost, way) in product(range(chosen.others), points)
+    ]

@@ -1,0 +1,191 @@
+"""`python -m scale_tests.benches.runtime.waits`: what slow pings beside bulk wait for.
+
+Runs the ping beside bulk while perf records the kernel's scheduler, and says how much of the time
+that slow pings took some thread of the two virtual machines was ready to run and had no processor.
+What remains is spent in the machines themselves. Needs root, and `perf` (Debian: linux-perf).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from scale_tests import otp
+from scale_tests.benches.runtime import driver, plan
+from scale_tests.benches.runtime.wire import WireError, wire
+from scale_tests.host.commands import CommandError, relative
+from scale_tests.measure import terminal, versions
+from scale_tests.measure.document import document, write
+
+_REPETITIONS = 5
+_MILLISECONDS = 2000
+"""How long each repetition pings, without bulk and again with it."""
+
+_EVENTS = ("sched:sched_switch", "sched:sched_wakeup", "sched:sched_wakeup_new")
+_EVENT = re.compile(r"(?P<seconds>\d+)\.(?P<nanoseconds>\d{9}): +sched:sched_(?P<name>\w+): ")
+_SWITCH = re.compile(
+    r"prev_comm=(?P<comm>.*) prev_pid=(?P<left>\d+) prev_prio=\d+ prev_state=(?P<state>\S+)"
+    r" ==> next_comm=.* next_pid=(?P<entered>\d+) "
+)
+_WAKEUP = re.compile(r"comm=(?P<comm>.*) pid=(?P<thread>\d+) prio=")
+_THREAD = re.compile(r"sched|poll")
+"""An emulator's threads that run processes or wait for sockets, by name, in OTP 25 to 27."""
+
+Span = tuple[int, int]
+"""From when until when, in nanoseconds of the kernel's monotonic clock."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """A slow ping: how long it took, and for which share of that a thread waited for a processor.
+
+    `longest_ms` is the longest of these waits.
+    """
+
+    milliseconds: float
+    share: float
+    longest_ms: float
+
+
+def waits(events: Iterable[str]) -> Iterator[Span]:
+    """The times in which a thread of an emulator was ready and not running, as `perf script` tells.
+
+    They come in the order of their ends, and those of different threads overlap.
+    """
+    ready: dict[str, int] = {}
+    for line in events:
+        if (event := _EVENT.search(line)) is None:
+            continue
+        at = int(event["seconds"]) * 1_000_000_000 + int(event["nanoseconds"])
+        rest = line[event.end() :]
+        if event["name"] == "switch":
+            if (switch := _SWITCH.search(rest)) is None:
+                continue
+            if (since := ready.pop(switch["entered"], None)) is not None:
+                yield since, at
+            if switch["state"].startswith("R") and _THREAD.search(switch["comm"]):
+                ready[switch["left"]] = at
+        elif (woken := _WAKEUP.search(rest)) is not None and _THREAD.search(woken["comm"]):
+            ready.setdefault(woken["thread"], at)
+
+
+def explain(pings: Iterable[Span], waited: Sequence[Span]) -> list[Explained]:
+    """For each ping, how much of it at least one of the waits covers."""
+    found = []
+    for begin, end in pings:
+        inside = sorted((max(a, begin), min(b, end)) for a, b in waited if a < end and b > begin)
+        covered, reached = 0, begin
+        for a, b in inside:
+            covered += max(0, b - max(a, reached))
+            reached = max(reached, b)
+        found.append(
+            Explained(
+                milliseconds=(end - begin) / 1e6,
+                share=covered / (end - begin),
+                longest_ms=max((b - a for a, b in inside), default=0) / 1e6,
+            )
+        )
+    return found
+
+
+def main() -> int:
+    """Measures and explains the pings of this runtime without a delay."""
+    console = Console()
+    if shutil.which("perf") is None:
+        console.print("there is no `perf`: install it (Debian: linux-perf)")
+        return 2
+    return terminal.run(
+        lambda: _run(console), CommandError, WireError, interrupted=": nothing was written."
+    )
+
+
+def _run(console: Console) -> int:
+    started = datetime.now(UTC)
+    otp.compile_runtime()
+    with tempfile.TemporaryDirectory(prefix="waits-") as directory:
+        trace = Path(directory, "trace")
+        cells = _pings(trace, console)
+        waited = list(waits(_events(trace)))
+    found = explain(((a, b) for cell in cells for a, b in cell["loaded"]["slow_ns"]), waited)
+    if not found:
+        console.print("no ping was slow")
+        return 0
+    console.print(_table(cells, found))
+    file = write(
+        document(
+            "bench-waits",
+            started=started,
+            versions=versions.of_machine(cell["otp"] for cell in cells),
+            cells=[asdict(ping) for ping in found],
+            bars=[],
+            config={"repetitions": _REPETITIONS, "bulk": plan.BULK, "rtt_ms": 0},
+        )
+    )
+    console.print(f"Written: {relative(file)}")
+    return 0
+
+
+def _pings(trace: Path, console: Console) -> list[driver.Cell]:
+    argv = ["perf", "record", "--quiet", "--all-cpus", "--clockid", "CLOCK_MONOTONIC"]
+    argv += ["--mmap-pages", "16384", "--output", str(trace)]
+    argv += [word for event in _EVENTS for word in ("--event", event)]
+    jobs = plan.pings([plan.OURS], _MILLISECONDS, _REPETITIONS)
+    # Ends, and writes what it has, when its standard input does.
+    with (
+        wire(0, "reno") as line,
+        subprocess.Popen([*argv, "--", "cat"], stdin=subprocess.PIPE) as recorder,
+    ):
+        assert recorder.stdin is not None
+        try:
+            cells = list(driver.run(line, jobs, console.print))
+        finally:
+            recorder.stdin.close()
+    if recorder.returncode != 0:
+        raise CommandError(argv, recorder.returncode, "its output is above")
+    return cells
+
+
+def _events(trace: Path) -> Iterator[str]:
+    argv = [
+        "perf",
+        "script",
+        "--input",
+        str(trace),
+        "--ns",
+        "--fields",
+        "comm,tid,time,event,trace",
+    ]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield from process.stdout
+    if process.returncode != 0:
+        raise CommandError(argv, process.returncode, "its output is above")
+
+
+def _table(cells: Sequence[dict[str, Any]], found: Sequence[Explained]) -> Table:
+    table = Table("pings", "of these over 2 ms", "share of theirs spent ready, without a processor")
+    table.add_column("longest wait, ms")
+    table.add_row(
+        str(sum(cell["loaded"]["messages"] for cell in cells)),
+        str(len(found)),
+        f"{statistics.fmean(ping.share for ping in found):.0%} (median "
+        f"{statistics.median(ping.share for ping in found):.0%})",
+        f"{max(ping.longest_ms for ping in found):.1f}",
+    )
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

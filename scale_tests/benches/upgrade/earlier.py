@@ -1,0 +1,85 @@
+"""An earlier revision: its chart, and its images under a tag of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.host.commands import ROOT, CommandError, capture, stream
+
+_DIRECTORY = ROOT / "build" / "upgrade"
+_IMAGES = ("erlang-node", "operator")
+
+
+def prepare(environment: Environment, revision: str) -> tuple[Environment, str]:
+    """The environment with that revision's images, and the directory of its chart.
+
+    Raises:
+        CommandError: git does not know the revision, or its images cannot be built.
+    """
+    commit = capture(["git", "rev-parse", "--short=12", f"{revision}^{{commit}}"]).strip()
+    source = _source(commit)
+    repository = environment.node_image.rpartition("/")[0]
+    named = {name: f"{repository}/{name}:{commit}" for name in _IMAGES}
+    _build(source)
+    for name, reference in named.items():
+        archive = source / "build" / "images" / f"{name}.tar"
+        if environment.local:
+            tagged = archive.with_name(f"{name}-{commit}.tar")
+            if not tagged.exists():
+                _copy(archive, f"oci-archive:{tagged}:{reference}")
+            stream([sys.executable, "-m", "scale_tests.localkube", "load-image", str(tagged)])
+        else:
+            _copy(archive, f"docker://{reference}")
+    images = replace(environment, node_image=named["erlang-node"], operator_image=named["operator"])
+    return images, str(source / operator.CHART)
+
+
+def is_known(revision: str) -> bool:
+    """Whether this clone has the revision: one without history has not."""
+    try:
+        capture(["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"])
+    except (CommandError, FileNotFoundError):
+        return False
+    return True
+
+
+def _source(commit: str) -> Path:
+    target = _DIRECTORY / commit
+    if target.exists():
+        return target
+    _DIRECTORY.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(dir=_DIRECTORY))
+    try:
+        archive = partial / "source.tar"
+        capture(["git", "archive", f"--output={archive}", commit])
+        with tarfile.open(archive) as tar:
+            tar.extractall(partial, filter="data")
+        archive.unlink()
+        partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def _build(source: Path) -> None:
+    """Builds the images with the revision's own builder."""
+    moved = (source / "images" / "builder").is_dir()
+    builder = "images.builder" if moved else "scale_tests.images"
+    argv = [sys.executable, "-m", builder, "build", *_IMAGES]
+    variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(argv, cwd=source, env=variables, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise CommandError(argv, done.returncode, "its output is above")
+
+
+def _copy(archive: Path, target: str) -> None:
+    capture(["skopeo", "copy", "--quiet", f"oci-archive:{archive}", target])

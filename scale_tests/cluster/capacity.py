@@ -1,0 +1,71 @@
+"""How many pods a cluster takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scale_tests.cluster import environment as environments
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster
+from scale_tests.cluster.wait import wait_for
+from scale_tests.localkube import memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capacity:
+    """Of all machines of a cluster together, in pods."""
+
+    limit: int
+    """As many as they accept."""
+    taken: int
+    """As many as there are that have not ended."""
+
+    @property
+    def free(self) -> int:
+        """How many more they accept."""
+        return self.limit - self.taken
+
+    def advice(self, pods: int) -> str:
+        """The command with which a local cluster takes so many more pods."""
+        return f"`python -m scale_tests.localkube up --max-pods {self.taken + pods}`"
+
+
+def capacity(cluster: Cluster, *, besides: str | None = None) -> Capacity:
+    """What a cluster takes; pods of the namespace `besides` do not count. Raises ApiError."""
+    limits = [int(item["status"]["allocatable"]["pods"]) for item in cluster.list("api/v1/nodes")]
+    return Capacity(
+        limit=sum(limits),
+        taken=sum(
+            item["status"].get("phase") not in ("Succeeded", "Failed")
+            and item["metadata"]["namespace"] != besides
+            for item in cluster.list("api/v1/pods")
+        ),
+    )
+
+
+def make_room(environment: Environment, pods: int, *, besides: str) -> None:
+    """Lets the local cluster take so many more pods, or as many of them as memory holds.
+
+    Pods of the namespace `besides` are about to go. A cluster elsewhere is as it is, and one that
+    takes more than that goes on to.
+
+    Raises:
+        ApiError, CommandError, StalledError: the cluster does not answer, or not change.
+    """
+    if not environment.local:
+        return
+    cluster = Cluster(environment.kubeconfig)
+    found = capacity(cluster, besides=besides)
+    wanted = min(found.taken + pods, memory.of_machine().pods)
+    if wanted > found.limit:
+        environments.let_local_cluster_take(wanted)
+        # The node says so when its kubelet, started anew, has first reported.
+        wait_for("room", lambda: capacity(cluster).limit, lambda limit: limit >= wanted)
+
+
+def shortage(environment: Environment, found: Capacity, pods: int) -> str:
+    """Why a cluster does not take so many more pods, and how a local one would."""
+    short = f"the cluster has room for {found.free:,} more pods"
+    if not environment.local:
+        return short
+    return f"{short}; {memory.of_machine().advice(found.taken + pods)}"

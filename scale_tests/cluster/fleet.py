@@ -1,0 +1,232 @@
+"""Nodes as plain processes of this machine, each on a loopback address of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+from scale_tests import otp
+from scale_tests.cluster.views import Views
+from scale_tests.cluster.wait import wait_for
+from scale_tests.host import procfs
+from scale_tests.host.commands import ROOT, stream
+
+PORT, HTTP_PORT = 7946, 8080
+MOST_NODES = 1_100
+_CLUSTER = "fleet"
+_SHARD_SIZE = 250
+_PER_NETWORK = 250
+_ASK_SECONDS = 5.0
+_ASKING_AT_ONCE = 8
+_LAST_WORDS = 2000
+
+
+class FleetError(Exception):
+    """A node ended by itself; the message holds the end of what it wrote."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What the nodes of a fleet are told.
+
+    `overlay`, `channels` and `workload` are in the configuration's own terms, `seeds` says how many
+    of the nodes are seeds, `emulator_flags` are appended to the release's own. The first `servers`
+    nodes are seeds whatever `seeds` says.
+    """
+
+    nodes: int
+    overlay: str = "{hyparview, #{}}"
+    channels: str = "[#{name => default, parallelism => 1, monotonic => false}]"
+    workload: str = "none"
+    run: str = ""
+    seeds: int = 1
+    servers: int = 0
+    emulator_flags: str = ""
+
+    def config(self) -> str:
+        """The configuration that all of them read."""
+        spread = range(self.servers) or [
+            index * self.nodes // self.seeds for index in range(self.seeds)
+        ]
+        seeds = ", ".join(
+            f'{{<<"{name(index)}">>, <<"{address(index)}">>, {PORT}}}' for index in spread
+        )
+        return f"""\
+#{{cluster => <<"{_CLUSTER}">>, namespace => <<"default">>, replicas => {self.nodes},
+  seeds => [{seeds}], listen_port => {PORT}, http_port => {HTTP_PORT}, overlay => {self.overlay},
+  channels => {self.channels}, workload => {self.workload}, run => <<"{self.run}">>,
+  revision => <<>>}}.
+"""
+
+
+def name(index: int) -> str:
+    """The name of a node: that of the pod, by which the nodes know one another."""
+    shard = index // _SHARD_SIZE
+    return f"{_CLUSTER}-s{shard}-{index}" if shard else f"{_CLUSTER}-{index}"
+
+
+def address(index: int) -> str:
+    """The loopback address of a node."""
+    return f"127.0.{3 + index // _PER_NETWORK}.{index % _PER_NETWORK + 1}"
+
+
+def build_release() -> Path:
+    """Builds the release as the image has it, on the image's OTP; returns its directory.
+
+    What this process starts from here on finds that OTP.
+
+    Raises:
+        CommandError: a step of the build failed.
+    """
+    otp.use()
+    output = ROOT / "build" / "release"
+    stream(
+        ["bash", "-c", f"cd erlang_node && rebar3 as prod release --output-dir {output} >&2"],
+        env={"TERM": "dumb"},
+    )
+    release = output / "partisan_node"
+    stream(["escript", "erlang_node/scripts/trim_release.escript", str(release)])
+    return release
+
+
+@dataclass
+class Fleet:
+    """Running nodes. Made by `fleet`, which also ends them."""
+
+    plan: Plan
+    directory: Path
+    release: Path
+    processes: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def start(self, index: int) -> None:
+        """Starts one node."""
+        state = self.directory / name(index)
+        state.mkdir()
+        with (self.directory / f"{name(index)}.log").open("wb") as log:
+            self.processes[index] = subprocess.Popen(
+                [self.release / "bin" / "partisan_node", "foreground"],
+                env={**os.environ, **self._environment(index, state)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def _environment(self, index: int, state: Path) -> Mapping[str, str]:
+        return {
+            "POD_NAME": name(index),
+            "POD_IP": address(index),
+            "PARTISAN_LISTEN_IP": address(index),
+            "PARTISAN_CONFIG": str(self.directory / "node.config"),
+            "PARTISAN_TOKEN_FILE": str(self.directory / "token"),
+            "PARTISAN_STATE_DIR": str(state),
+            "HOME": str(self.directory),
+            "ERL_FLAGS": self.plan.emulator_flags,
+        }
+
+    def views(self) -> Views:
+        """The active views of the nodes that answer."""
+        found = self.ask(list(self.processes), "/overlay").values()
+        return {view["node"]: frozenset(view["active"]) for view in found if view["joined"]}
+
+    def otp(self) -> list[str]:
+        """The OTP releases that running nodes report."""
+        running = [index for index, process in self.processes.items() if process.poll() is None]
+        return sorted({status["otp"] for status in self.ask(running[:1], "/status").values()})
+
+    def start_run(self, index: int) -> None:
+        """Starts the run of the workload on one node, which tells the others.
+
+        A node that is behind answers late: it is asked again, as starting twice is starting once.
+
+        Raises:
+            FleetError: the node refuses.
+            StalledError: it does not answer.
+        """
+        wait_for(
+            f"{name(index)} to start the run",
+            lambda: self._start_run(index),
+            lambda status: status == HTTPStatus.ACCEPTED,
+        )
+
+    def _start_run(self, index: int) -> int | None:
+        """The status of its answer, if it has given one."""
+        connection = HTTPConnection(address(index), HTTP_PORT, timeout=_ASK_SECONDS)
+        token = (self.directory / "token").read_text()
+        try:
+            headers = {"Authorization": f"Bearer {token}"}
+            connection.request("POST", "/workload/start", body=self.plan.run, headers=headers)
+            answer = connection.getresponse()
+            if HTTPStatus.BAD_REQUEST <= answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise FleetError(f"{name(index)}: {answer.status} {answer.read().decode()}")
+            return answer.status
+        except (OSError, HTTPException):
+            return None
+        finally:
+            connection.close()
+
+    def cpu_seconds(self) -> float:
+        """The processor time of all nodes since their start."""
+        return sum(procfs.cpu_seconds(process.pid) for process in self.processes.values())
+
+    def ask(self, indices: Sequence[int], path: str) -> dict[int, Any]:
+        """What those of these nodes answer that do.
+
+        Raises:
+            FleetError: a node has ended.
+        """
+        self._check()
+        with ThreadPoolExecutor(_ASKING_AT_ONCE) as pool:
+            answers = pool.map(lambda index: self._ask(index, path), indices)
+            found = zip(indices, answers, strict=True)
+            return {index: answer for index, answer in found if answer is not None}
+
+    def _check(self) -> None:
+        for index, process in self.processes.items():
+            if process.poll() not in (None, -signal.SIGKILL):
+                log = (self.directory / f"{name(index)}.log").read_text()[-_LAST_WORDS:]
+                raise FleetError(f"{name(index)} ended with {process.returncode}:\n{log}")
+
+    def _ask(self, index: int, path: str) -> Any:
+        connection = HTTPConnection(address(index), HTTP_PORT, timeout=_ASK_SECONDS)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            # Where its workload does not answer in time it says so, in another status.
+            return json.loads(answer.read()) if answer.status == HTTPStatus.OK else None
+        except (OSError, HTTPException):
+            return None  # It is not up yet, or not any more.
+        finally:
+            connection.close()
+
+
+@contextmanager
+def fleet(plan: Plan, directory: Path, release: Path) -> Iterator[Fleet]:
+    """A fleet whose nodes are yet to be started; all are ended when the block is left."""
+    if not 1 <= plan.nodes <= MOST_NODES:
+        raise ValueError(f"nodes must be 1 to {MOST_NODES}, not {plan.nodes}")
+    (directory / "node.config").write_text(plan.config())
+    (directory / "token").write_text(secrets.token_hex(32))
+    nodes = Fleet(plan=plan, directory=directory, release=release)
+    try:
+        yield nodes
+    finally:
+        end(list(nodes.processes.values()))
+
+
+def end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Kills the processes, also those that are stopped, and waits for their end."""
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.wait()

@@ -1,0 +1,42 @@
+"""What the kernel says of the Erlang machines in pods; for a cluster on this very machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scale_tests.cluster.local_nodes import processes
+from scale_tests.host import procfs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footprint:
+    """One node's process: memory in bytes, processor time in seconds since its start.
+
+    `pss` counts a page that several processes share as a share of each; `private` counts only
+    what would be freed if the process ended.
+    """
+
+    pod: str
+    pss: int
+    private: int
+    cpu_seconds: float
+
+
+def footprints(namespace: str) -> list[Footprint]:
+    """The Erlang machines of all pods of a namespace. Needs to be root."""
+    found = (_footprint(pod, pid) for pod, pid in sorted(processes(namespace).items()))
+    return [footprint for footprint in found if footprint is not None]
+
+
+def _footprint(pod: str, pid: int) -> Footprint | None:
+    try:
+        memory = procfs.memory(pid)
+        cpu_seconds = procfs.cpu_seconds(pid)
+    except (FileNotFoundError, ProcessLookupError):
+        return None  # It has ended meanwhile.
+    return Footprint(
+        pod=pod,
+        pss=memory["Pss"],
+        private=memory["Private_Clean"] + memory["Private_Dirty"],
+        cpu_seconds=cpu_seconds,
+    )

@@ -1,0 +1,140 @@
+"""PartisanClusters of simulated pods: applied, watched until they stand, disturbed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from scale_tests.cluster.kube import PARTISAN, Cluster, Json, core, holds, moment, partisan_cluster
+from scale_tests.cluster.partisan import CLUSTER_LABEL
+from scale_tests.cluster.wait import wait_for
+
+NAMESPACE = "simulated"
+_PATCHING_AT_ONCE = 8
+_STALL_SECONDS = 300.0
+
+
+def manifest(name: str, pods: int) -> Json:
+    """A HyParView cluster without a workload."""
+    return {
+        "apiVersion": "partisan.dev/v1alpha1",
+        "kind": "PartisanCluster",
+        "metadata": {"name": name},
+        "spec": {"replicas": pods, "overlay": {"kind": "HyParView"}},
+    }
+
+
+def prepare(cluster: Cluster) -> None:
+    """Makes the namespace, and waits until pods may be made there. Raises ApiError, StalledError.
+
+    Pods that come before the account that they run as are refused, and tried again later.
+    """
+    cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    wait_for(
+        "the service account of pods",
+        lambda: cluster.find(core(NAMESPACE, "serviceaccounts", "default")),
+        bool,
+    )
+
+
+def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]) -> list[float]:
+    """Applies so many clusters of so many pods each; returns when all of them are ready.
+
+    The figures are seconds from the apply of each until it was seen ready, the soonest first.
+
+    Raises:
+        ApiError: a manifest is refused.
+        StalledError: nothing has moved for a while.
+    """
+    applied: dict[str, float] = {}
+    for index in range(count):
+        name = f"c{index}"
+        applied[name] = time.monotonic()
+        cluster.create(partisan_cluster(NAMESPACE), manifest(name, pods))
+    stood: dict[str, float] = {}
+
+    def look() -> int:
+        now, found = time.monotonic(), statuses(cluster)
+        for item in found:
+            name = item["metadata"]["name"]
+            if is_ready(item) and name not in stood:
+                stood[name] = now - applied[name]
+                if len(stood) % 5 == 0 or count < 5:
+                    say(f"{len(stood)} of {count} clusters ready after {stood[name]:.1f} s")
+        return sum(item.get("status", {}).get("ready") or 0 for item in found)
+
+    wait_for(
+        f"{count} clusters of {pods} simulated pods",
+        look,
+        lambda _: len(stood) == count,
+        stall_seconds=_STALL_SECONDS,
+        period_seconds=0.25,
+    )
+    return sorted(stood.values())
+
+
+def statuses(cluster: Cluster) -> list[Json]:
+    """All clusters, as the API server has them. Raises ApiError."""
+    return cluster.list(f"{PARTISAN}/namespaces/{NAMESPACE}/partisanclusters")
+
+
+def is_ready(item: Json) -> bool:
+    """Whether a cluster's condition Ready is True."""
+    return holds(item, "Ready")
+
+
+def disturb(cluster: Cluster, pods: int, changes: int) -> None:
+    """Makes so many pods, of all clusters in turn, unready and ready again, over and over.
+
+    Raises:
+        ApiError: the API server refuses.
+    """
+    names = some_pods(
+        [
+            (item["metadata"]["labels"][CLUSTER_LABEL], item["metadata"]["name"])
+            for item in cluster.list(core(NAMESPACE, "pods"), CLUSTER_LABEL)
+        ],
+        pods,
+    )
+    with ThreadPoolExecutor(_PATCHING_AT_ONCE) as pool:
+        for ready in states(len(names), changes):
+            # `list` waits, and tells of what went wrong.
+            list(pool.map(lambda name, ready=ready: _patch(cluster, name, ready=ready), names))
+
+
+def some_pods(pods: Sequence[tuple[str, str]], count: int) -> list[str]:
+    """The names of so many of these pods, given with their clusters, which take turns."""
+    turns: dict[str, int] = {}
+    ranked = []
+    for owner, name in sorted(pods):
+        ranked.append((turns.get(owner, 0), owner, name))
+        turns[owner] = turns.get(owner, 0) + 1
+    return [name for _, _, name in sorted(ranked)[:count]]
+
+
+def states(pods: int, changes: int) -> list[bool]:
+    """What each of some pods becomes, one after the other, for so many changes in all.
+
+    Raises:
+        ValueError: they would not all end ready.
+    """
+    rounds, rest = divmod(changes, pods)
+    if rest or rounds % 2:
+        raise ValueError(f"{changes} changes of {pods} pods do not end where they began")
+    return [False, True] * (rounds // 2)
+
+
+def _patch(cluster: Cluster, pod: str, *, ready: bool) -> None:
+    condition = {
+        "type": "Ready",
+        "status": str(ready),
+        "lastTransitionTime": moment(),
+    }
+    cluster.request(
+        "PATCH",
+        core(NAMESPACE, "pods", f"{pod}/status"),
+        body={"status": {"conditions": [condition]}},
+        content_type="application/strategic-merge-patch+json",
+        timeout=30.0,
+    )

@@ -1,0 +1,93 @@
+"""Simulated machines, and KWOK's controller, which says of their pods that they run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from scale_tests.cluster.kube import Json, holds
+from scale_tests.cluster.kwok import build, programs
+from scale_tests.cluster.kwok.control_plane import PODS, ControlPlane
+from scale_tests.cluster.wait import wait_for
+from scale_tests.localkube.api import Client
+
+USER = "kwok"
+"""As whom KWOK's controller speaks to the API server."""
+
+PODS_PER_MACHINE = 110
+"""Kubernetes' own limit."""
+
+STAGES = Path(__file__).with_name("stages.yaml")
+"""What KWOK does to machines and pods."""
+
+ZONES = 3
+_ROOM = 1.1
+"""How many times the pods that are wanted there is room for: a scheduler spreads, and does not
+fill machine by machine."""
+
+_HEALTH = "127.0.0.1:10247"
+
+_LEASE_SECONDS = 40
+"""A kubelet's default. Without a Lease that is renewed a machine is taken for dead after a while,
+and all of its pods for not ready."""
+
+
+def count_for(pods: int) -> int:
+    """How many machines so many pods take, at least one in each zone."""
+    return max(ZONES, math.ceil(pods * _ROOM / PODS_PER_MACHINE))
+
+
+def machine(index: int) -> Json:
+    """A simulated machine, as an object of the API server; zones take turns."""
+    name = f"simulated-{index}"
+    room = {"cpu": "32", "memory": "256Gi", "pods": str(PODS_PER_MACHINE)}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+                "topology.kubernetes.io/zone": f"zone-{index % ZONES}",
+                "type": "kwok",
+            },
+            "annotations": {"kwok.x-k8s.io/node": "fake"},
+        },
+        "status": {"capacity": room, "allocatable": room},
+    }
+
+
+@contextmanager
+def machines(plane: ControlPlane, count: int) -> Iterator[None]:
+    """So many machines, ready for pods.
+
+    Raises:
+        LocalkubeError: KWOK cannot be built, or does not start.
+        ApiError, StalledError: the machines do not become ready.
+    """
+    program = build.ensure_built() / "kwok"
+    argv = [
+        *(str(program), f"--config={STAGES}", f"--kubeconfig={plane.kubeconfig_of(USER)}"),
+        *("--manage-all-nodes=true", f"--server-address={_HEALTH}"),
+        f"--node-lease-duration-seconds={_LEASE_SECONDS}",
+        *(f"--cidr={PODS[1]}/{PODS.prefixlen}", f"--node-ip={plane.settings.node_address}"),
+    ]
+    client = Client(plane.settings)
+    with programs.running(
+        "kwok", argv, plane.logs, obstacle=lambda: client.obstacle(f"http://{_HEALTH}/healthz")
+    ):
+        for index in range(count):
+            plane.cluster.create("api/v1/nodes", machine(index))
+        wait_for(
+            f"{count} simulated machines",
+            lambda: sum(map(_is_ready, plane.cluster.list("api/v1/nodes"))),
+            lambda ready: ready == count,
+        )
+        yield
+
+
+def _is_ready(node: Json) -> bool:
+    return holds(node, "Ready") and not node["spec"].get("taints")

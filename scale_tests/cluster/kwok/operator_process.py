@@ -1,0 +1,136 @@
+"""The operator as a process, with the rights that the chart gives it and no others."""
+
+from __future__ import annotations
+
+import json
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from scale_tests.cluster import operator
+from scale_tests.cluster.kube import core, holds
+from scale_tests.cluster.kwok import programs
+from scale_tests.cluster.kwok.control_plane import ControlPlane
+from scale_tests.cluster.kwok.exposition import Page
+from scale_tests.cluster.monitoring.prometheus import chart_objects
+from scale_tests.cluster.wait import wait_for
+from scale_tests.host.commands import ROOT, capture
+from scale_tests.localkube import kubeconfig
+from scale_tests.localkube.api import Client
+
+USER = f"system:serviceaccount:{operator.NAMESPACE}:{operator.RELEASE}"
+"""As whom it speaks to the API server."""
+
+KINDS = frozenset(
+    {
+        "CustomResourceDefinition",
+        "ServiceAccount",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Role",
+        "RoleBinding",
+    }
+)
+"""What of the chart is installed: all but what runs the operator in a pod, and watches it there."""
+
+METRICS = "http://127.0.0.1:9090"
+RESYNC_SECONDS = 60.0
+"""The operator's `RESYNC_INTERVAL`, left as it is by default."""
+
+LEAST_PAUSE = 0.25
+"""Seconds between two looks at a cluster, however many events come: the operator's own rule."""
+
+_TOKEN_SECONDS = 86400
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorProcess:
+    """An operator that acts."""
+
+    pid: int
+
+    def page(self) -> Page:
+        """Its metrics. Raises OSError."""
+        with urllib.request.urlopen(f"{METRICS}/metrics", timeout=10) as answer:
+            return Page.parse(answer.read().decode())
+
+    def waited_seconds(self) -> float:
+        """For how long its thread was ready to run and had no processor, since it started."""
+        _, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_text().split()
+        return int(waited) / 1e9
+
+    def peak_memory_bytes(self) -> int:
+        """The most memory that it has had resident, as the kernel counts it."""
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        fields = dict(line.split(":", 1) for line in lines)
+        return int(fields["VmHWM"].split()[0]) * 1024
+
+
+@contextmanager
+def operator_process(plane: ControlPlane) -> Iterator[OperatorProcess]:
+    """An operator of all namespaces that holds the Lease, until the block is left.
+
+    Raises:
+        LocalkubeError, CommandError, ApiError: it cannot be installed, or does not start.
+        StalledError: its definition is not established.
+    """
+    _install(plane)
+    variables = {
+        "PYTHONPATH": str(ROOT / "operator" / "src"),
+        "KUBECONFIG": str(_kubeconfig(plane)),
+        "PARTISAN_OPERATOR_NODE_IMAGE": "simulated",
+    }
+    client = Client(plane.settings)
+
+    def obstacle() -> str:
+        found = client.obstacle(f"{METRICS}/readyz")
+        if found:
+            return found
+        return "" if _leads() else "it does not hold the Lease"
+
+    argv = [sys.executable, "-m", "partisan_operator"]
+    with programs.running(
+        "operator", argv, plane.logs, obstacle=obstacle, variables=variables
+    ) as pid:
+        yield OperatorProcess(pid=pid)
+
+
+def _leads() -> bool:
+    with urllib.request.urlopen(f"{METRICS}/metrics", timeout=10) as answer:
+        return Page.parse(answer.read().decode()).total("partisan_operator_leader") == 1
+
+
+def _install(plane: ControlPlane) -> None:
+    namespace = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": operator.NAMESPACE},
+    }
+    objects = [namespace, *(item for item in chart_objects() if item["kind"] in KINDS)]
+    capture(
+        [operator.tool("kubectl"), "apply", "--server-side", "-f", "-"],
+        env={"KUBECONFIG": str(plane.settings.kubeconfig)},
+        stdin=yaml.safe_dump_all(objects),
+    )
+    wait_for(
+        "the definition of PartisanCluster",
+        lambda: plane.cluster.get(operator.CRD),
+        lambda definition: holds(definition, "Established"),
+        progress=lambda _: None,
+    )
+
+
+def _kubeconfig(plane: ControlPlane) -> Path:
+    """The kubeconfig of the operator's service account: what a pod of it would be given."""
+    path = f"{core(operator.NAMESPACE, 'serviceaccounts', operator.RELEASE)}/token"
+    answer = plane.cluster.create(path, {"spec": {"expirationSeconds": _TOKEN_SECONDS}})
+    document = json.loads(kubeconfig.render(plane.settings, "admin"))
+    document["users"][0]["user"] = {"token": answer["status"]["token"]}
+    file = plane.settings.configs / "operator.kubeconfig"
+    kubeconfig.write_secret(file, json.dumps(document))
+    return file

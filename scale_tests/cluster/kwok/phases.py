@@ -1,0 +1,96 @@
+"""What the operator did in a while: by its own metrics, and by the API server's account."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scale_tests.cluster.kwok import audit
+from scale_tests.cluster.kwok.audit import Request
+from scale_tests.cluster.kwok.exposition import Page, quantile
+from scale_tests.cluster.kwok.operator_process import RESYNC_SECONDS, USER, OperatorProcess
+
+RECONCILE = "partisan_operator_reconcile_seconds"
+_LATE = 1.0
+"""Seconds by which two lists of one resync interval may be closer than that: they are counted when
+they are answered, and one is answered faster than another."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A moment, and the operator's metrics of it."""
+
+    at: float
+    """Seconds since 1970."""
+
+    page: Page
+    waited_seconds: float
+    """For which the operator had no processor and wanted one, since it started."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """What happened between two marks. Leader election is left out."""
+
+    seconds: float
+    cpu_seconds: float
+    """Of the operator."""
+
+    waited_seconds: float
+    """For which it had no processor and wanted one."""
+
+    reconciles: int
+    reconcile_p50: float | None
+    reconcile_p99: float | None
+    """In seconds, as the operator's histogram tells; None beyond its last bound."""
+
+    calls: dict[str, int]
+    """The operator's requests to the API server by verb."""
+
+    writes: int
+    most_lists: dict[str, int]
+    """By kind, the most lists of one cluster's objects within a resync interval."""
+
+
+def mark(operator: OperatorProcess) -> Mark:
+    """The present. Raises OSError."""
+    return Mark(time.time(), operator.page(), operator.waited_seconds())
+
+
+def writes_so_far(page: Page) -> int:
+    """The operator's writes since its start, by its own account. Leader election is left out."""
+    return round(
+        sum(
+            value
+            for (name, labels), value in page.samples.items()
+            if name == "partisan_operator_api_calls_total"
+            and dict(labels)["kind"] != "Lease"
+            and dict(labels)["verb"] not in audit.READS
+        )
+    )
+
+
+def phase(start: Mark, end: Mark, found: Sequence[Request]) -> Phase:
+    """What happened from one mark to another, of all the requests that were found."""
+    mine = audit.between(audit.of_clusters(found, USER), start.at, end.at)
+
+    def grown(name: str) -> float:
+        return end.page.total(name) - start.page.total(name)
+
+    return Phase(
+        seconds=round(end.at - start.at, 3),
+        cpu_seconds=round(grown("process_cpu_seconds_total"), 3),
+        waited_seconds=round(end.waited_seconds - start.waited_seconds, 3),
+        reconciles=round(grown(f"{RECONCILE}_count")),
+        reconcile_p50=_finite(quantile(0.5, start.page, end.page, RECONCILE)),
+        reconcile_p99=_finite(quantile(0.99, start.page, end.page, RECONCILE)),
+        calls=audit.by_verb(mine),
+        writes=sum(entry.writes for entry in mine),
+        most_lists=audit.most_lists(mine, RESYNC_SECONDS - _LATE),
+    )
+
+
+def _finite(seconds: float) -> float | None:
+    return round(seconds, 4) if math.isfinite(seconds) else None

@@ -1,0 +1,196 @@
+"""How many series a cluster makes, and what they cost a Prometheus at full size.
+
+A node has no label with a peer's name, so that its series depend on its channels and on nothing
+that grows with the cluster. What 1,024 nodes make is measured all the same: a Prometheus scrapes
+1,024 addresses of this machine, each of which answers with a page that a node has written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.error import URLError
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+import yaml
+
+from images.builder.prometheus import ensure_built
+from scale_tests.cluster.wait import wait_for
+
+NODES = 1024
+"""The size of the largest cluster."""
+
+PER_CHANNEL = 34
+"""The most series that a channel of a node makes; eleven of them are reasons to drop a message."""
+
+FIXED = 80
+"""The most series that a node makes besides, those included that Prometheus makes of a target."""
+
+OF_TARGET = 5
+"""What Prometheus itself writes of each target: `up` and what a scrape took."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSeries:
+    """The series of one node."""
+
+    fixed: int
+    """Without those of channels, and with those that Prometheus makes of a target."""
+
+    channels: dict[str, int]
+    """By channel."""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.fixed + sum(self.channels.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """What a cluster of the largest size costs a Prometheus that scrapes nothing else."""
+
+    series: int
+    memory_bytes: int
+    scraped_nodes: int
+
+
+def bound(channels: int) -> int:
+    """The most series that a node may make, with so many channels, the overlay's included."""
+    return FIXED + PER_CHANNEL * channels
+
+
+def node_series(page: str) -> NodeSeries:
+    """Counts the series of a node's `/metrics`."""
+    lines = [line for line in page.splitlines() if line and not line.startswith("#")]
+    named = [re.search(r'[{,]channel="([^"]*)"', line) for line in lines]
+    channels = Counter(found[1] for found in named if found)
+    return NodeSeries(
+        fixed=OF_TARGET + sum(found is None for found in named), channels=dict(channels)
+    )
+
+
+def measure(page: str, *, nodes: int = NODES, interval: str = "15s") -> Load:
+    """Lets a Prometheus of its own scrape `nodes` targets that answer with `page`.
+
+    The default of `interval` is the chart's.
+
+    Raises:
+        BuildError: there is no Prometheus, and it cannot be built.
+        StalledError: it does not get around.
+    """
+    with tempfile.TemporaryDirectory() as directory, _answering(page) as port:
+        # All of 127.0.0.0/8 is this machine.
+        targets = [f"127.1.{n >> 8}.{n & 255}:{port}" for n in range(nodes)]
+        static = [{"targets": targets, "labels": {"partisan_cluster": "large"}}]
+        job = {"job_name": "nodes", "scrape_interval": interval, "static_configs": static}
+        config = Path(directory) / "prometheus.yml"
+        config.write_text(yaml.safe_dump({"scrape_configs": [job]}))
+        with _prometheus(config) as address:
+            scraped = wait_for(
+                f"a scrape of {nodes} nodes",
+                lambda: _value(address, "sum(up)"),
+                lambda value: value == nodes,
+            )
+            # The second round finds all series there: what is held then is what it takes to stay.
+            wait_for(
+                "a second scrape of each node",
+                lambda: _value(address, "count(count_over_time(up[5m]) >= 2)"),
+                lambda value: value == nodes,
+            )
+            own = _page(f"{address}/metrics")
+    return Load(
+        series=int(_sample(own, "prometheus_tsdb_head_series")),
+        memory_bytes=int(_sample(own, "process_resident_memory_bytes")),
+        scraped_nodes=int(scraped),
+    )
+
+
+@contextmanager
+def _answering(page: str) -> Iterator[int]:
+    """A server on all addresses that answers every request with `page`; gives its port."""
+    body = page.encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Says nothing: there are hundreds of requests a second."""
+
+    server = ThreadingHTTPServer(("0.0.0.0", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
+def _prometheus(config: Path) -> Iterator[str]:
+    """A Prometheus with this configuration and an empty store beside it; gives its address."""
+    port = _free_port()
+    argv = [
+        *(str(ensure_built() / "prometheus"), f"--config.file={config}"),
+        *(f"--storage.tsdb.path={config.parent / 'data'}", "--log.level=error"),
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+    address = f"http://127.0.0.1:{port}"
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL) as process:
+        try:
+            wait_for("Prometheus ready", lambda: _ready(process, address), lambda ready: ready)
+            yield address
+        finally:
+            process.terminate()
+
+
+def _free_port() -> int:
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        return int(server.server_address[1])
+
+
+def _ready(process: subprocess.Popen[bytes], address: str) -> bool:
+    if process.poll() is not None:
+        raise ChildProcessError(f"Prometheus ended with status {process.returncode}")
+    try:
+        return bool(_page(f"{address}/-/ready"))
+    except URLError:
+        return False
+
+
+def _value(address: str, expression: str) -> float:
+    answer = json.loads(_page(f"{address}/api/v1/query?{urlencode({'query': expression})}"))
+    result = answer["data"]["result"]
+    return float(result[0]["value"][1]) if result else 0.0
+
+
+def _sample(page: str, name: str) -> float:
+    """The value of a metric without labels."""
+    found = re.search(rf"^{name} (\S+)$", page, re.MULTILINE)
+    assert found, f"Prometheus tells no {name}"
+    return float(found[1])
+
+
+def _page(url: str) -> str:
+    with urlopen(url, timeout=30) as answer:
+        return str(answer.read().decode())

@@ -1,0 +1,265 @@
+"""Prometheus as a pod: installed, removed, asked through the API server.
+
+It keeps its data in the pod, for as long as that lives: it is there to look at a run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import yaml
+
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment, image_digest
+from scale_tests.cluster.kube import ApiError, Cluster, Json, core
+from scale_tests.cluster.monitoring.scrape import configuration
+from scale_tests.cluster.wait import wait_for
+from scale_tests.host.commands import capture
+
+NAMESPACE = "partisan-monitoring"
+NAME = "prometheus"
+PORT = 9090
+INTERVAL = "5s"
+"""How often targets are scraped: demo and tests last a minute or two."""
+
+_LABELS = {"app.kubernetes.io/name": NAME}
+_DEPLOYMENT = f"apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
+
+
+@dataclass(frozen=True)
+class Prometheus:
+    """The Prometheus of a cluster, spoken to through the API server: that works on any cluster."""
+
+    cluster: Cluster
+
+    def query(self, expression: str, *, at: float | None = None) -> list[Json]:
+        """The samples of an instant query, now or at a time in seconds since 1970.
+
+        Raises ApiError with Prometheus's own words.
+        """
+        when = {} if at is None else {"time": f"{at:.3f}"}
+        return self._result("query", query=expression, **when)
+
+    def query_range(self, expression: str, *, start: float, end: float, step: float) -> list[Json]:
+        """The series of a query between two times, in seconds since 1970. Raises ApiError."""
+        return self._result(
+            "query_range",
+            query=expression,
+            start=f"{start:.3f}",
+            end=f"{end:.3f}",
+            step=f"{step:g}",
+        )
+
+    def rules(self) -> list[Json]:
+        """All rules that are loaded, with their health and state. Raises ApiError."""
+        groups = self._get("rules")["groups"]
+        return [rule for group in groups for rule in group["rules"]]
+
+    def value(self, expression: str) -> float | None:
+        """The number that a query gives, if it gives one. Raises ApiError."""
+        samples = self.query(expression)
+        return float(samples[0]["value"][1]) if samples else None
+
+    def _result(self, path: str, **parameters: str) -> list[Json]:
+        return cast(list[Json], self._get(path, **parameters)["result"])
+
+    def _get(self, path: str, **parameters: str) -> Any:
+        return self.cluster.get(_page(f"api/v1/{path}"), timeout=30.0, **parameters)["data"]
+
+
+def _page(path: str) -> str:
+    """A page of Prometheus, as the API server's own path."""
+    return core(NAMESPACE, "services", f"http:{NAME}:{PORT}/proxy/{path}")
+
+
+def install(environment: Environment) -> Prometheus:
+    """Makes Prometheus scrape what the chart's monitors say, and waits until it is ready.
+
+    Raises:
+        CommandError, ApiError: it could not be made.
+        StalledError: it does not become ready.
+    """
+    manifests = objects(chart_objects(), environment.prometheus_image)
+    operator.kubectl(
+        environment,
+        *("apply", "--server-side", "--force-conflicts", "-f", "-"),
+        stdin=yaml.safe_dump_all(manifests),
+    )
+    prometheus = Prometheus(Cluster(environment.kubeconfig))
+    wait_for("Prometheus ready", lambda: obstacle(prometheus), lambda reason: not reason)
+    return prometheus
+
+
+def obstacle(prometheus: Prometheus) -> str:
+    """Why it cannot be asked yet; empty when it can. Raises ApiError.
+
+    Its Deployment alone does not tell: of a machine that has just started again, pods count as
+    ready until its kubelet has looked at them.
+    """
+    if not _current(prometheus.cluster.get(_DEPLOYMENT)):
+        return "its pod is not ready, or not the one that was asked for last"
+    try:
+        prometheus.cluster.text(_page("-/ready"))
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
+def uninstall(environment: Environment) -> None:
+    """Removes all that `install` made, whatever of it is there. Raises CommandError."""
+    for kind in ("clusterrolebinding", "clusterrole"):
+        operator.kubectl(environment, "delete", kind, NAMESPACE, "--ignore-not-found")
+    operator.kubectl(environment, "delete", "namespace", NAMESPACE, "--ignore-not-found")
+
+
+def address(environment: Environment, cluster: Cluster) -> str:
+    """How a person reaches it: an address, or the command that makes one. Raises ApiError."""
+    if environment.local:
+        # Services of the local cluster are reachable from its machine.
+        service = cluster.get(core(NAMESPACE, "services", NAME))
+        return f"http://{service['spec']['clusterIP']}:{PORT}"
+    return f"kubectl port-forward -n {NAMESPACE} service/{NAME} {PORT}"
+
+
+def chart_objects(*values: str) -> list[Json]:
+    """What the chart renders where the Prometheus operator's kinds are known, with these values.
+
+    Raises:
+        CommandError: helm failed; with what it wrote.
+    """
+    rendered = capture(
+        [
+            *(operator.tool("helm"), "template", operator.RELEASE, operator.CHART),
+            *("--namespace", operator.NAMESPACE, "--kube-version", "1.36.0"),
+            *("--api-versions", "monitoring.coreos.com/v1"),
+            *("--set", f"metrics.podMonitor.interval={INTERVAL}"),
+            *("--set", f"metrics.serviceMonitor.interval={INTERVAL}"),
+            *(argument for value in values for argument in ("--set", value)),
+        ]
+    )
+    return [item for item in yaml.safe_load_all(rendered) if item]
+
+
+def objects(chart: list[Json], image: str) -> list[Json]:
+    """The objects that make up the Prometheus which scrapes what a chart's monitors select."""
+    rules = next(item["spec"] for item in chart if item["kind"] == "PrometheusRule")
+    files = {
+        "prometheus.yml": yaml.safe_dump(configuration(chart, "/etc/prometheus/alerts.yaml")),
+        "alerts.yaml": yaml.safe_dump(rules),
+    }
+    metadata = {"name": NAME, "namespace": NAMESPACE, "labels": _LABELS}
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata},
+        *_rights(),
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": files},
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": metadata,
+            "spec": {"selector": _LABELS, "ports": [{"name": "http", "port": PORT}]},
+        },
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": metadata,
+            "spec": {
+                "replicas": 1,
+                "strategy": {"type": "Recreate"},
+                "selector": {"matchLabels": _LABELS},
+                "template": _pod(files, image),
+            },
+        },
+    ]
+
+
+def _rights() -> list[Json]:
+    """Discovery reads pods, Services and their endpoints, in all namespaces."""
+    group = "rbac.authorization.k8s.io"
+    verbs = ["list", "watch"]
+    subject = {"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}
+    return [
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": NAMESPACE},
+            "rules": [
+                {"apiGroups": [""], "resources": ["pods", "services"], "verbs": verbs},
+                {
+                    "apiGroups": ["discovery.k8s.io"],
+                    "resources": ["endpointslices"],
+                    "verbs": verbs,
+                },
+            ],
+        },
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": NAMESPACE},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": NAMESPACE},
+            "subjects": [subject],
+        },
+    ]
+
+
+def _pod(files: Mapping[str, str], image: str) -> Json:
+    # Prometheus reads its files when it starts, so that other files make another pod.
+    digest = hashlib.sha256("\0".join(files.values()).encode()).hexdigest()
+    container = {
+        "name": NAME,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "args": [
+            "--config.file=/etc/prometheus/prometheus.yml",
+            "--storage.tsdb.path=/data",
+            "--storage.tsdb.retention.time=1d",
+            f"--web.listen-address=:{PORT}",
+        ],
+        "ports": [{"name": "http", "containerPort": PORT}],
+        "readinessProbe": {"httpGet": {"path": "/-/ready", "port": "http"}, "periodSeconds": 1},
+        "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": "files", "mountPath": "/etc/prometheus"},
+            {"name": "data", "mountPath": "/data"},
+        ],
+    }
+    return {
+        "metadata": {
+            "labels": _LABELS,
+            "annotations": {
+                "partisan.dev/files": digest,
+                "partisan.dev/image-digest": image_digest(NAME),
+            },
+        },
+        "spec": {
+            "serviceAccountName": NAME,
+            "enableServiceLinks": False,
+            "securityContext": {
+                "runAsNonRoot": True,
+                "runAsUser": 65532,
+                "runAsGroup": 65532,
+                "fsGroup": 65532,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [container],
+            "volumes": [
+                {"name": "files", "configMap": {"name": NAME}},
+                {"name": "data", "emptyDir": {}},
+            ],
+        },
+    }
+
+
+def _current(deployment: Json) -> bool:
+    """Whether the pod that runs is the one that was asked for last."""
+    status = deployment["status"]
+    seen = bool(status.get("observedGeneration") == deployment["metadata"]["generation"])
+    return seen and status.get("updatedReplicas") == status.get("readyReplicas") == 1

@@ -1,0 +1,114 @@
+"""From the chart's monitors to the configuration of a Prometheus without the Prometheus operator.
+
+The demo and the tests scrape what the chart's PodMonitor and ServiceMonitor say, in the way in
+which the Prometheus operator would: what is wrong with a monitor shows in the data.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from scale_tests.cluster.kube import Json
+
+_ENDPOINTS = {"PodMonitor": "podMetricsEndpoints", "ServiceMonitor": "endpoints"}
+"""The kinds of monitors, and where each one says what it scrapes."""
+
+_TARGET = {
+    "namespace": "__meta_kubernetes_namespace",
+    "pod": "__meta_kubernetes_pod_name",
+    "container": "__meta_kubernetes_pod_container_name",
+}
+"""The labels that the Prometheus operator gives to every target, and where they come from."""
+
+
+def configuration(objects: list[Json], rule_file: str) -> Json:
+    """The configuration that scrapes what the monitors among `objects` select.
+
+    Raises:
+        KeyError: a monitor uses what is not translated here.
+    """
+    jobs = [
+        _job(item, endpoint)
+        for item in objects
+        if item["kind"] in _ENDPOINTS
+        for endpoint in item["spec"][_ENDPOINTS[item["kind"]]]
+    ]
+    return {
+        "global": {"evaluation_interval": "5s"},
+        "rule_files": [rule_file],
+        "scrape_configs": jobs,
+    }
+
+
+def _job(monitor: Json, endpoint: Json) -> Json:
+    metadata, spec = monitor["metadata"], monitor["spec"]
+    of_pods = monitor["kind"] == "PodMonitor"
+    port = (
+        "__meta_kubernetes_pod_container_port_name"
+        if of_pods
+        else "__meta_kubernetes_endpointslice_port_name"
+    )
+    selected = "pod" if of_pods else "service"
+    keep = [
+        _keep(f"__meta_kubernetes_{selected}_label_{_meta(label)}", value)
+        for label, value in spec["selector"]["matchLabels"].items()
+    ]
+    if of_pods:
+        # Pods that have ended stay for a while, and answer no more.
+        keep.append(_keep("__meta_kubernetes_pod_phase", "(Pending|Running)"))
+    own = [_relabel(rule) for rule in endpoint.get("relabelings", [])]
+    name = f"{metadata['namespace']}/{metadata['name']}"
+    targets = [{"source_labels": [meta], "target_label": name} for name, meta in _TARGET.items()]
+    return {
+        "job_name": "/".join([name, *_suffix(endpoint)]),
+        "honor_labels": endpoint.get("honorLabels", False),
+        "scrape_interval": endpoint["interval"],
+        "scrape_timeout": endpoint["interval"],
+        "metrics_path": endpoint["path"],
+        "scheme": endpoint.get("scheme", "http"),
+        **_tls(endpoint.get("tlsConfig")),
+        "kubernetes_sd_configs": [
+            {
+                "role": "pod" if of_pods else "endpointslice",
+                **_namespaces(spec.get("namespaceSelector", {}), metadata["namespace"]),
+            }
+        ],
+        "relabel_configs": [
+            *keep,
+            _keep(port, endpoint["port"]),
+            {"target_label": "job", "replacement": name},
+            *targets,
+            *own,
+        ],
+    }
+
+
+def _suffix(endpoint: Json) -> list[str]:
+    """Distinguishes the jobs of a monitor with several endpoints; the label `job` is the same."""
+    return [endpoint["scheme"]] if "scheme" in endpoint else []
+
+
+def _tls(config: Json | None) -> dict[str, Any]:
+    if config is None:
+        return {}
+    return {"tls_config": {"insecure_skip_verify": config["insecureSkipVerify"]}}
+
+
+def _namespaces(selector: Json, own: str) -> dict[str, Any]:
+    if selector.get("any"):
+        return {}
+    return {"namespaces": {"names": selector.get("matchNames", [own])}}
+
+
+def _keep(label: str, pattern: str) -> Json:
+    return {"source_labels": [label], "regex": pattern, "action": "keep"}
+
+
+def _relabel(rule: Json) -> Json:
+    return {"source_labels": rule["sourceLabels"], "target_label": rule["targetLabel"]}
+
+
+def _meta(label: str) -> str:
+    """The name of a label within Prometheus's own, where only some characters may be."""
+    return re.sub(r"[^a-zA-Z0-9_]", "_", label)

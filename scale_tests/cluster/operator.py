@@ -1,0 +1,183 @@
+"""The operator in a cluster: the chart installed, its logs, the chart removed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+
+from scale_tests.cluster.environment import Environment, image_digest
+from scale_tests.cluster.kube import PARTISAN, ApiError, Cluster, Json, core
+from scale_tests.cluster.wait import wait_for
+from scale_tests.host.commands import CommandError, capture
+from scale_tests.localkube.build import bin_directory
+
+CHART = "charts/partisan-operator"
+RELEASE = "partisan-operator"
+NAMESPACE = "partisan-system"
+CRD = "apis/apiextensions.k8s.io/v1/customresourcedefinitions/partisanclusters.partisan.dev"
+LEASE = "apis/coordination.k8s.io/v1/namespaces/kube-system/leases/partisan-operator"
+"""The Lease that the operator holds while it acts."""
+
+SELECTOR = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component=operator"
+
+
+def tool(name: str) -> str:
+    """The path of `helm` or `kubectl`: the pinned one of the local cluster, else the system's.
+
+    Raises:
+        FileNotFoundError: there is neither.
+    """
+    pinned = bin_directory() / name
+    found = str(pinned) if pinned.exists() else shutil.which(name)
+    if not found:
+        raise FileNotFoundError(f"{name} is missing: `make cluster` builds it, or install it")
+    return found
+
+
+def image_values(key: str, image: str) -> list[str]:
+    """The arguments of helm that set the chart's image under `key`."""
+    repository, _, tag = image.rpartition(":")
+    return ["--set", f"{key}.repository={repository}", "--set-string", f"{key}.tag={tag}"]
+
+
+def install(environment: Environment, *, values: Sequence[str] = (), chart: str = CHART) -> None:
+    """Installs the chart, or upgrades to it, and waits until the operator is ready.
+
+    `values` are further arguments of helm, such as `["--set", "reconcile.interval=1s"]`.
+
+    Raises:
+        CommandError: helm failed; with what it wrote.
+    """
+    _install(environment, RELEASE, NAMESPACE, values, chart)
+
+
+def install_beside(environment: Environment, name: str, *, values: Sequence[str] = ()) -> None:
+    """Installs the chart once more, as release `name` in a namespace of that name, and waits.
+
+    `values` are further arguments of helm, as those of `install`.
+
+    Raises:
+        CommandError: helm failed; with what it wrote.
+    """
+    _install(environment, name, name, ["--set", "crds.enabled=false", *values], CHART)
+
+
+def uninstall_beside(environment: Environment, name: str) -> None:
+    """Removes what `install_beside` made. Raises CommandError."""
+    _helm(environment, "uninstall", name, "--namespace", name, "--ignore-not-found", "--wait")
+    kubectl(environment, "delete", "namespace", name, "--ignore-not-found")
+
+
+def rollback(environment: Environment) -> None:
+    """Returns to the revision before the last upgrade, and waits. Raises CommandError."""
+    _helm(environment, "rollback", RELEASE, "--namespace", NAMESPACE, "--wait", "--timeout", "2m")
+
+
+def test(environment: Environment) -> None:
+    """Runs the chart's own test (`helm test`). Raises CommandError."""
+    _helm(environment, "test", RELEASE, "--namespace", NAMESPACE)
+
+
+def uninstall(environment: Environment) -> list[str]:
+    """Removes the release, its namespace, Lease and definition, whatever of them is there.
+
+    Returns the clusters that somebody still has, as `namespace/name`: if there are any, nothing
+    is removed, for they would go with the definition. Raises CommandError, ApiError.
+    """
+    cluster = Cluster(environment.kubeconfig)
+    left = clusters(cluster)
+    if not left:
+        uninstall_release(environment)
+        kubectl(environment, "delete", "crd", CRD.rpartition("/")[2], "--ignore-not-found")
+        kubectl(environment, "delete", "namespace", NAMESPACE, "--ignore-not-found")
+        cluster.delete(LEASE)
+    return left
+
+
+def clusters(cluster: Cluster) -> list[str]:
+    """All PartisanClusters, as `namespace/name`; none without a definition. Raises ApiError."""
+    if cluster.find(CRD) is None:
+        return []
+    items = cluster.list(f"{PARTISAN}/partisanclusters")
+    return [f"{item['metadata']['namespace']}/{item['metadata']['name']}" for item in items]
+
+
+def uninstall_release(environment: Environment) -> None:
+    """Removes the release alone; the definition and the clusters stay. Raises CommandError."""
+    _helm(
+        environment,
+        *["uninstall", RELEASE, "--namespace", NAMESPACE],
+        *["--ignore-not-found", "--wait", "--timeout", "2m"],
+    )
+
+
+def kubectl(environment: Environment, *arguments: str, stdin: str | None = None) -> str:
+    """Runs kubectl and returns what it wrote. Raises CommandError."""
+    return capture([tool("kubectl"), *arguments], env=environment.variables, stdin=stdin)
+
+
+def operator_pods(cluster: Cluster) -> list[Json]:
+    """The operator's pods, without those that are going. Raises ApiError."""
+    items = cluster.list(core(NAMESPACE, "pods"), SELECTOR)
+    return [item for item in items if "deletionTimestamp" not in item["metadata"]]
+
+
+def leader(cluster: Cluster) -> str:
+    """The name of the operator's pod that acts; empty while none does. Raises ApiError."""
+    lease = cluster.find(LEASE)
+    holder = "" if lease is None else lease["spec"].get("holderIdentity") or ""
+    name = str(holder).partition("_")[0]
+    return name if name in {p["metadata"]["name"] for p in operator_pods(cluster)} else ""
+
+
+def readiness(cluster: Cluster, pod: str, *, namespace: str = NAMESPACE) -> tuple[bool, str]:
+    """Whether an operator's pod says on /readyz that it is ready, and what it says."""
+    try:
+        return True, cluster.text(core(namespace, "pods", f"http:{pod}:9090/proxy/readyz"))
+    except ApiError as error:
+        return False, error.message
+
+
+def metrics(cluster: Cluster) -> str:
+    """The `/metrics` of the operator's pod that acts. Raises ApiError, StalledError."""
+    pod = wait_for("an operator that acts", lambda: leader(cluster), bool)
+    return cluster.text(core(NAMESPACE, "pods", f"http:{pod}:9090/proxy/metrics"))
+
+
+def logs(cluster: Cluster, *, lines: int = 2000) -> str:
+    """The last lines of the operator's log. Raises ApiError."""
+    return "".join(
+        cluster.text(
+            core(NAMESPACE, "pods", f"{pod['metadata']['name']}/log"), tailLines=str(lines)
+        )
+        for pod in operator_pods(cluster)
+    )
+
+
+def _install(
+    environment: Environment, release: str, namespace: str, values: Sequence[str], chart: str
+) -> None:
+    _helm(
+        environment,
+        *["upgrade", "--install", release, chart],
+        *["--namespace", namespace, "--create-namespace"],
+        *["--wait", "--timeout", "2m"],
+        *image_values("image", environment.operator_image),
+        *image_values("nodeImage", environment.node_image),
+        # A rebuilt image has the same tag; only this makes the operator's pod start with it.
+        *["--set-string", f"podAnnotations.partisan\\.dev/image-digest={image_digest('operator')}"],
+        *values,
+    )
+
+
+def _helm(environment: Environment, *arguments: str) -> str:
+    try:
+        return capture([tool("helm"), *arguments], env=environment.variables)
+    except CommandError as error:
+        if "context deadline exceeded" not in error.output:
+            raise
+        # Helm does not say why a pod is not ready; its status does.
+        states = kubectl(environment, "get", "pods", "-n", NAMESPACE, "-o", "wide")
+        raise CommandError(
+            ["helm", *arguments], error.status, f"{error.output}\n{states}"
+        ) from None

@@ -1,0 +1,282 @@
+"""A PartisanCluster as the operator sees it, and its pods as the API server does.
+
+The nodes' own words are in `nodes`, so that one can be checked against the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from scale_tests.cluster.kube import Cluster, Json, core, holds, partisan_cluster
+
+CLUSTER_LABEL = "partisan.dev/cluster"
+"""The label of every child object of a PartisanCluster: its name."""
+
+CHILDREN = {
+    "statefulsets": "apis/apps/v1",
+    "pods": "api/v1",
+    "services": "api/v1",
+    "configmaps": "api/v1",
+    "secrets": "api/v1",
+    "poddisruptionbudgets": "apis/policy/v1",
+    "networkpolicies": "apis/networking.k8s.io/v1",
+    "endpointslices": "apis/discovery.k8s.io/v1",
+}
+"""Every kind of object that belongs to a cluster, with its API."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """One condition of a status."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelRates:
+    """The operator's sums over all nodes of one channel; rates are per second."""
+
+    name: str
+    messages: int
+    bytes: int
+    dropped: int
+    messages_per_second: float
+    bytes_per_second: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkloadStatus:
+    """The operator's report on the ad counter's run."""
+
+    run: str = ""
+    phase: str = ""
+    value: int = 0
+    increments_sum: int = 0
+    threshold: int = 0
+    overcounting_percent: float = 0.0
+    lost_increments: int = 0
+    replaced_nodes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterStatus:
+    """What a PartisanCluster says of itself, at one time."""
+
+    name: str
+    uid: str
+    generation: int
+    replicas_wanted: int
+    observed_generation: int = 0
+    replicas: int = 0
+    ready: int = 0
+    joined: int = 0
+    updated: int = 0
+    configured: int = 0
+    phase: str = ""
+    converged: str = "Unknown"
+    overlay: str = ""
+    also_running: str = ""
+    components: int | None = None
+    isolated: int | None = None
+    mean_degree: float = 0.0
+    channels: tuple[ChannelRates, ...] = ()
+    workload: WorkloadStatus = field(default_factory=WorkloadStatus)
+    timings: tuple[tuple[str, str], ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    def condition(self, type_: str) -> Condition | None:
+        """The condition of this type, if the operator has set it."""
+        return next((c for c in self.conditions if c.type == type_), None)
+
+    def is_true(self, type_: str) -> bool:
+        """Whether the condition of this type is there and True."""
+        condition = self.condition(type_)
+        return condition is not None and condition.status == "True"
+
+    @property
+    def trouble(self) -> Condition | None:
+        """What a user should read now: the condition Degraded, while it is True."""
+        return self.condition("Degraded") if self.is_true("Degraded") else None
+
+    @property
+    def current(self) -> bool:
+        """Whether the status speaks of the spec as it is now."""
+        return self.observed_generation >= self.generation
+
+    @property
+    def steady(self) -> bool:
+        """Whether every node wanted is there, ready and joined, in one overlay."""
+        wanted = self.replicas_wanted
+        return (
+            self.current
+            and self.replicas == self.ready == self.joined == wanted
+            and self.components == 1
+        )
+
+    @property
+    def reconfigured(self) -> bool:
+        """Whether all nodes run what the spec asks for, and nothing of before beside it."""
+        return self.steady and self.configured == self.replicas_wanted and not self.also_running
+
+    @property
+    def finished(self) -> bool:
+        """Whether the overlay is whole and the run has ended with equal counters everywhere."""
+        return (
+            self.steady and self.converged == "True" and self.workload.phase.lower() == "finished"
+        )
+
+    @property
+    def progress(self) -> Hashable:
+        """What moves while a cluster forms or counts; traffic and messages do not count."""
+        return (
+            self.observed_generation,
+            self.replicas,
+            self.ready,
+            self.joined,
+            self.configured,
+            self.also_running,
+            self.components,
+            self.phase,
+            self.workload,
+            tuple((c.type, c.status, c.reason) for c in self.conditions),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pods:
+    """How far the pods of a cluster are, and what keeps one from starting."""
+
+    created: int
+    ready: int
+    names_running: tuple[str, ...]
+    restarts: int
+    waiting: tuple[str, ...]
+
+
+def cluster_status(item: Json) -> ClusterStatus:
+    """The dataclass of a PartisanCluster's JSON. What the operator has not set stays default."""
+    status = item.get("status") or {}
+    overlay = status.get("overlay") or {}
+    return ClusterStatus(
+        name=item["metadata"]["name"],
+        uid=item["metadata"]["uid"],
+        generation=item["metadata"]["generation"],
+        replicas_wanted=item["spec"]["replicas"],
+        observed_generation=status.get("observedGeneration") or 0,
+        replicas=status.get("replicas") or 0,
+        ready=status.get("ready") or 0,
+        joined=status.get("joined") or 0,
+        updated=status.get("updated") or 0,
+        configured=status.get("configured") or 0,
+        phase=status.get("phase") or "",
+        converged=status.get("converged") or "Unknown",
+        overlay=overlay.get("kind") or item["spec"]["overlay"]["kind"],
+        also_running=overlay.get("alsoRunning") or "",
+        components=overlay.get("components"),
+        isolated=overlay.get("isolated"),
+        mean_degree=_number(overlay.get("meanDegree")),
+        channels=tuple(_channel_rates(c) for c in status.get("channels") or ()),
+        workload=_workload(status.get("workload") or {}),
+        timings=tuple(sorted((status.get("timings") or {}).items())),
+        conditions=tuple(
+            Condition(
+                type=c["type"],
+                status=c["status"],
+                reason=c.get("reason", ""),
+                message=c.get("message", ""),
+            )
+            for c in status.get("conditions") or ()
+        ),
+    )
+
+
+def read_cluster(cluster: Cluster, namespace: str, name: str) -> ClusterStatus:
+    """Reads one PartisanCluster. Raises ApiError."""
+    return cluster_status(cluster.get(partisan_cluster(namespace, name)))
+
+
+def read_pods(cluster: Cluster, namespace: str, name: str) -> Pods:
+    """Reads the pods of a PartisanCluster, without those that are going. Raises ApiError."""
+    items = cluster.list(core(namespace, "pods"), f"{CLUSTER_LABEL}={name}")
+    return pods(item for item in items if "deletionTimestamp" not in item["metadata"])
+
+
+def children(cluster: Cluster, namespace: str, name: str) -> list[str]:
+    """All objects that belong to a PartisanCluster, as `kind/name`. Raises ApiError."""
+    found = []
+    for kind, api in CHILDREN.items():
+        for item in cluster.list(f"{api}/namespaces/{namespace}/{kind}"):
+            metadata = item["metadata"]
+            labels = metadata.get("labels") or {}
+            owners = metadata.get("ownerReferences") or ()
+            if labels.get(CLUSTER_LABEL) == name or any(
+                owner["kind"] == "PartisanCluster" and owner["name"] == name for owner in owners
+            ):
+                found.append(f"{kind}/{metadata['name']}")
+    return found
+
+
+def read_addresses(cluster: Cluster, namespace: str, name: str) -> dict[str, str]:
+    """The address of each pod of a PartisanCluster that has one and is not going.
+
+    They come from EndpointSlices, a hundredth of what the pods themselves are. Raises ApiError.
+    """
+    path = f"apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
+    slices = cluster.list(path, f"{CLUSTER_LABEL}={name}")
+    return {
+        entry["targetRef"]["name"]: entry["addresses"][0]
+        for item in slices
+        for entry in item.get("endpoints") or ()
+        if (entry.get("targetRef") or {}).get("kind") == "Pod"
+        and not (entry.get("conditions") or {}).get("terminating")
+    }
+
+
+def pods(items: Iterable[Json]) -> Pods:
+    """Counts pods by what their status says."""
+    items = list(items)
+    running = [item for item in items if item["status"].get("phase") == "Running"]
+    statuses = [c for item in items for c in item["status"].get("containerStatuses") or ()]
+    return Pods(
+        created=len(items),
+        ready=sum(holds(item, "Ready") for item in items),
+        names_running=tuple(sorted(item["metadata"]["name"] for item in running)),
+        restarts=sum(c.get("restartCount", 0) for c in statuses),
+        waiting=tuple(
+            sorted({c["state"]["waiting"]["reason"] for c in statuses if "waiting" in c["state"]})
+        ),
+    )
+
+
+def _channel_rates(item: Json) -> ChannelRates:
+    return ChannelRates(
+        name=item["name"],
+        messages=item.get("messages") or 0,
+        bytes=item.get("bytes") or 0,
+        dropped=item.get("dropped") or 0,
+        messages_per_second=_number(item.get("messagesPerSecond")),
+        bytes_per_second=_number(item.get("bytesPerSecond")),
+    )
+
+
+def _workload(item: Json) -> WorkloadStatus:
+    return WorkloadStatus(
+        run=item.get("run") or "",
+        phase=item.get("phase") or "",
+        value=item.get("value") or 0,
+        increments_sum=item.get("incrementsSum") or 0,
+        threshold=item.get("threshold") or 0,
+        overcounting_percent=_number(item.get("overcountingPercent")),
+        lost_increments=item.get("lostIncrements") or 0,
+        replaced_nodes=item.get("replacedNodes") or 0,
+    )
+
+
+def _number(value: Any) -> float:
+    """A number that a CRD may hold as text, because structural schemas discourage floats."""
+    return float(value) if value is not None else 0.0

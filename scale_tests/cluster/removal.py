@@ -1,0 +1,43 @@
+"""Deleting PartisanClusters, and waiting until they are really gone."""
+
+from __future__ import annotations
+
+from scale_tests.cluster.kube import Cluster, core, partisan_cluster
+from scale_tests.cluster.partisan import CLUSTER_LABEL
+from scale_tests.cluster.wait import wait_for
+
+
+def remove_cluster(cluster: Cluster, namespace: str, name: str) -> None:
+    """Deletes a PartisanCluster, if there is one, and waits until it and its pods are gone.
+
+    Raises:
+        StalledError, ApiError
+    """
+    path = partisan_cluster(namespace, name)
+    cluster.delete(path)
+    wait_for(
+        f"deletion of the cluster {namespace}/{name}",
+        lambda: (
+            cluster.find(path) is not None,
+            len(cluster.list(core(namespace, "pods"), f"{CLUSTER_LABEL}={name}")),
+        ),
+        lambda left: left == (False, 0),
+    )
+
+
+def remove_namespace(cluster: Cluster, name: str) -> None:
+    """Deletes a namespace with its PartisanClusters, and waits until it and their pods are gone.
+
+    Raises:
+        StalledError, ApiError
+    """
+    for item in cluster.list(partisan_cluster(name)):
+        cluster.delete(partisan_cluster(name, item["metadata"]["name"]))
+    path = f"api/v1/namespaces/{name}"
+    cluster.delete(path)
+    wait_for(
+        f"deletion of namespace {name}",
+        lambda: (cluster.find(path), len(cluster.list(f"{path}/pods"))),
+        lambda left: left[0] is None,
+        progress=lambda left: left[1],
+    )

@@ -1,0 +1,189 @@
+"""A PartisanCluster under test: what a test does to it and waits for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from scale_tests.cluster import operator
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Cluster, Json, core, partisan_cluster
+from scale_tests.cluster.nodes import NodeStatus, components, read_nodes, read_page
+from scale_tests.cluster.partisan import (
+    CLUSTER_LABEL,
+    ClusterStatus,
+    children,
+    read_cluster,
+    read_pods,
+)
+from scale_tests.cluster.wait import wait_for
+
+
+def manifest(name: str, replicas: int, **spec: Any) -> Json:
+    """A small cluster whose counter runs for some seconds; `spec` replaces parts of its spec."""
+    counter = {
+        "impressions": replicas * 20,
+        "incrementInterval": "500ms",
+        "propagationInterval": "250ms",
+    }
+    return {
+        "apiVersion": "partisan.dev/v1alpha1",
+        "kind": "PartisanCluster",
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": replicas,
+            "overlay": {"kind": "HyParView"},
+            "workload": {"adCounter": counter},
+            **spec,
+        },
+    }
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One PartisanCluster in a namespace."""
+
+    environment: Environment
+    cluster: Cluster
+    namespace: str
+    name: str
+
+    @property
+    def path(self) -> str:
+        """Its path at the API server."""
+        return partisan_cluster(self.namespace, self.name)
+
+    def apply(self, body: Json) -> Subject:
+        """Creates it. Raises ApiError."""
+        self.cluster.create(partisan_cluster(self.namespace), body)
+        return self
+
+    def patch(self, **spec: Any) -> None:
+        """Merges into its spec, as a user who edits. Raises ApiError."""
+        self.cluster.patch(self.path, {"spec": spec})
+
+    def kubectl(self, *arguments: str) -> str:
+        """Runs kubectl in its namespace. Raises CommandError."""
+        return operator.kubectl(self.environment, "-n", self.namespace, *arguments)
+
+    def status(self) -> ClusterStatus:
+        """What the operator says. Raises ApiError."""
+        return read_cluster(self.cluster, self.namespace, self.name)
+
+    def json(self) -> Json:
+        """The whole object. Raises ApiError."""
+        return self.cluster.get(self.path)
+
+    def nodes(self) -> list[NodeStatus]:
+        """What the nodes that answer say. Raises ApiError."""
+        running = read_pods(self.cluster, self.namespace, self.name).names_running
+        return read_nodes(self.cluster, self.namespace, running)
+
+    def pods(self) -> dict[str, Json]:
+        """Its pods by name. Raises ApiError."""
+        items = self.cluster.list(core(self.namespace, "pods"), f"{CLUSTER_LABEL}={self.name}")
+        return {item["metadata"]["name"]: item for item in items}
+
+    def uids(self) -> dict[str, str]:
+        """The identity of each of its pods: another one means that the pod was replaced."""
+        return {name: pod["metadata"]["uid"] for name, pod in self.pods().items()}
+
+    def restarts(self) -> dict[str, int]:
+        """How often each pod's container was restarted in place."""
+        return {
+            name: sum(c["restartCount"] for c in pod["status"].get("containerStatuses") or ())
+            for name, pod in self.pods().items()
+        }
+
+    def lives(self) -> dict[str, tuple[str, int]]:
+        """Each pod's identity, and how often its container was restarted. Raises ApiError."""
+        restarts = self.restarts()
+        return {name: (uid, restarts[name]) for name, uid in self.uids().items()}
+
+    def node_json(self, pod: str) -> Json:
+        """A node's `/status` as it came. Raises ApiError."""
+        return cast(Json, json.loads(read_page(self.cluster, self.namespace, pod, "status")))
+
+    def metrics(self, pod: str) -> str:
+        """A node's `/metrics`. Raises ApiError."""
+        return read_page(self.cluster, self.namespace, pod, "metrics")
+
+    def wait(self, what: str, done: Callable[[ClusterStatus], bool]) -> ClusterStatus:
+        """Waits until the status is as wanted. Raises StalledError."""
+        return wait_for(f"{self.name}: {what}", self.status, done, progress=lambda s: s.progress)
+
+    def wait_steady(self) -> ClusterStatus:
+        """Waits until all nodes are ready and joined, in one overlay."""
+        return self.wait("all nodes ready and joined", lambda status: status.steady)
+
+    def wait_reconfigured(self) -> ClusterStatus:
+        """Waits until, besides, they run the overlay of the spec and no other."""
+        return self.wait("nodes reconfigured", lambda status: status.reconfigured)
+
+    def wait_finished(self) -> ClusterStatus:
+        """Waits until, besides, the run has ended with the same counter everywhere."""
+        return self.wait("run finished", lambda status: status.finished)
+
+    def wait_counted(self, impressions: int) -> None:
+        """Waits until a run is under way: some node counts so many impressions."""
+        self.wait(f"{impressions} impressions", lambda status: status.workload.value >= impressions)
+
+    def wait_degraded(self, reason: str) -> str:
+        """Waits until it says that something is wrong for this reason; returns its words."""
+
+        def told(status: ClusterStatus) -> bool:
+            return status.trouble is not None and status.trouble.reason == reason
+
+        trouble = self.wait(f"Degraded for {reason}", told).trouble
+        assert trouble is not None
+        return trouble.message
+
+    def children(self) -> list[str]:
+        """All objects that belong to it, as `kind/name`. Raises ApiError."""
+        return children(self.cluster, self.namespace, self.name)
+
+    def events(self) -> set[str]:
+        """The reasons of the events about it. Raises ApiError."""
+        items = self.cluster.list(core(self.namespace, "events"))
+        return {item["reason"] for item in items if item["involvedObject"]["name"] == self.name}
+
+    def wait_partitioned(self) -> ClusterStatus:
+        """Waits until it says that its overlay is in two pieces, all nodes being well."""
+        status = self.wait("told of the partition", lambda s: s.components == 2)
+        connected = status.condition("OverlayConnected")
+        assert connected is not None
+        assert (connected.status, connected.reason) == ("False", "Partitioned")
+        assert connected.message.startswith("2 components")
+        # Each half goes on by itself, and nobody takes its nodes for dead.
+        assert status.joined == status.ready == status.replicas_wanted
+        return status
+
+    def delete(self) -> None:
+        """Deletes it and waits until nothing of it is left. Raises StalledError, ApiError."""
+        self.cluster.delete(self.path)
+        wait_for(f"{self.name}: deletion", self.children, lambda left: not left)
+
+
+def kill_pod(subject: Subject, pod: str) -> None:
+    """Kills a pod at once, as a failed machine would: its state is lost, nothing is told."""
+    subject.cluster.delete(core(subject.namespace, "pods", pod), gracePeriodSeconds="0")
+
+
+def assert_accounted(subject: Subject, status: ClusterStatus) -> None:
+    """One overlay, equal counters, and every increment either counted once or reported lost.
+
+    `status` is that of the finished run.
+    """
+    nodes = subject.nodes()
+    run = status.workload
+    assert components(nodes) == 1
+    assert {node.value for node in nodes} == {run.value}
+    assert len({node.digest for node in nodes}) == 1
+    assert run.value >= run.threshold
+    assert run.value + run.lost_increments == run.increments_sum
+    # What the living say they made is in the counter, under their own names.
+    for pod in subject.pods():
+        workload = subject.node_json(pod)["workload"]
+        assert workload["entry_of"].get(workload["actor"], 0) == workload["increments"]

@@ -1,0 +1,36 @@
+"""Which cluster and which images the variables ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scale_tests.cluster.environment import ConfigurationError, from_variables
+
+
+def test_without_variables_the_cluster_is_local() -> None:
+    environment = from_variables({}, "somewhere/kubeconfig")
+    assert environment.local
+    assert environment.kubeconfig == Path("somewhere/kubeconfig")
+    assert environment.node_image == "localhost/partisan/erlang-node:dev"
+
+
+def test_a_cluster_of_ones_own_pulls_from_the_registry() -> None:
+    environment = from_variables({"KUBECONFIG": "own", "REGISTRY": "registry:5000/x/"}, "local")
+    assert not environment.local
+    assert environment.kubeconfig == Path("own")
+    assert environment.operator_image == "registry:5000/x/operator:dev"
+
+
+def test_a_cluster_to_which_nothing_is_pushed_needs_no_registry() -> None:
+    environment = from_variables({"KUBECONFIG": "own"}, "local", pushing=False)
+    assert (environment.local, environment.kubeconfig) == (False, Path("own"))
+    with pytest.raises(ConfigurationError, match="KUBECONFIG is not"):
+        from_variables({"REGISTRY": "x"}, "local", pushing=False)
+
+
+@pytest.mark.parametrize("variable", ["KUBECONFIG", "REGISTRY"])
+def test_one_variable_without_the_other_is_refused(variable: str) -> None:
+    with pytest.raises(ConfigurationError, match="unset both"):
+        from_variables({variable: "x"}, "local")

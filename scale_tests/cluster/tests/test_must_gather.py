@@ -1,0 +1,63 @@
+"""What is saved when something goes wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from scale_tests.cluster.kube import ApiError, Cluster
+from scale_tests.cluster.must_gather import must_gather
+
+POD = {
+    "metadata": {"name": "ads-0", "managedFields": [{}], "labels": {}},
+    "status": {"containerStatuses": [{"restartCount": 1}]},
+}
+EVENT = {
+    "lastTimestamp": "2026-01-01T00:00:00Z",
+    "type": "Warning",
+    "involvedObject": {"kind": "Pod", "name": "ads-0"},
+    "reason": "Failed",
+    "message": "no such image\n",
+}
+
+
+class Canned(Cluster):
+    """An API server that knows one pod and one event, and refuses to show nodes."""
+
+    def __init__(self) -> None:
+        pass
+
+    def request(self, method: str, path: str, **_: Any) -> bytes:
+        if path == "api/v1/nodes":
+            raise ApiError(403, "Forbidden", "nodes are not yours to see")
+        if path.endswith("/log"):
+            return b"a line\n"
+        if path.endswith("/events"):
+            return json.dumps({"items": [EVENT]}).encode()
+        if path.endswith("/pods"):
+            return json.dumps({"items": [POD]}).encode()
+        return b'{"items": []}'
+
+
+def test_objects_events_and_logs_are_saved_and_what_cannot_be_read_is_noted(
+    tmp_path: Path,
+) -> None:
+    must_gather(Canned(), "default", tmp_path)
+    (pod,) = yaml.safe_load_all((tmp_path / "pods.yaml").read_text())
+    assert pod["metadata"] == {"name": "ads-0", "labels": {}}
+    assert (tmp_path / "events.txt").read_text() == (
+        "2026-01-01T00:00:00Z Warning Pod/ads-0 Failed: no such image\n"
+    )
+    assert (tmp_path / "ads-0.log").read_text() == "a line\n"
+    assert (tmp_path / "ads-0.previous.log").read_text() == "a line\n"
+    assert (tmp_path / "errors.txt").read_text() == (
+        "nodes.yaml: Forbidden: nodes are not yours to see\n"
+    )
+
+
+def test_no_secret_is_saved(tmp_path: Path) -> None:
+    must_gather(Canned(), "default", tmp_path)
+    assert not list(tmp_path.glob("*secret*"))

@@ -1,0 +1,65 @@
+"""`build/results/NAME.json`, with which a script can check a claim without reading prose."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from scale_tests.host.commands import ROOT
+from scale_tests.measure.bars import Bar
+
+RESULTS = ROOT / "build" / "results"
+
+
+def machine() -> dict[str, Any]:
+    """The machine that this process runs on; the cluster's own with a local cluster."""
+    cpuinfo = Path("/proc/cpuinfo").read_text()
+    model = re.search(r"^model name\s*: (.*)$", cpuinfo, re.MULTILINE)
+    return {
+        "cpus": os.cpu_count(),
+        "cpu_model": model.group(1) if model else platform.processor(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "kernel": platform.release(),
+    }
+
+
+def document(
+    name: str,
+    *,
+    started: datetime,
+    versions: Mapping[str, str],
+    cells: Sequence[Mapping[str, Any]],
+    bars: Sequence[Bar],
+    **meta: Any,
+) -> dict[str, Any]:
+    """A measurement as it is written: its circumstances, raw figures (cells), and claims.
+
+    `meta` is what else there is to say of the circumstances: config, seed, and whether it was
+    shortened (quick).
+    """
+    return {
+        "meta": {
+            "name": name,
+            "started": started.astimezone(UTC).isoformat(timespec="seconds"),
+            "versions": dict(versions),
+            "machine": machine(),
+            **meta,
+        },
+        "cells": list(cells),
+        "bars": [asdict(bar) for bar in bars],
+    }
+
+
+def write(measured: Mapping[str, Any], directory: Path = RESULTS) -> Path:
+    """Writes a document into `directory`, under its own name, and returns the file."""
+    directory.mkdir(parents=True, exist_ok=True)
+    file = directory / f"{measured['meta']['name']}.json"
+    file.write_text(json.dumps(measured, indent=2) + "\n")
+    return file

@@ -1,0 +1,1 @@
+"""Benches with simulated pods: `experiment` puts the steps in order, `session` concludes."""

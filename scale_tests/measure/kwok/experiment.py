@@ -1,0 +1,153 @@
+"""One scenario: clusters are formed, rest, and may go through a storm of changes of their pods."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from scale_tests.cluster.kwok import audit, clusters, startup
+from scale_tests.cluster.kwok.audit import Request
+from scale_tests.cluster.kwok.control_plane import control_plane
+from scale_tests.cluster.kwok.machines import USER as KWOK
+from scale_tests.cluster.kwok.machines import count_for, machines
+from scale_tests.cluster.kwok.operator_process import (
+    LEAST_PAUSE,
+    USER,
+    OperatorProcess,
+    operator_process,
+)
+from scale_tests.cluster.kwok.phases import Mark, mark, phase, writes_so_far
+from scale_tests.cluster.kwok.sampler import sampling
+from scale_tests.cluster.kwok.stand_in import stand_in
+from scale_tests.cluster.wait import StallClock
+from scale_tests.host.units import MIB
+
+CHANGES = 1000
+"""Changes of pods in a storm."""
+
+_CALM_SECONDS = 20.0
+_CALM_WITHIN = 300.0
+
+Cell = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """What is measured."""
+
+    clusters: int
+    pods: int
+    """Of each cluster."""
+
+    rest_seconds: float
+    """How long the operator is measured at rest."""
+
+    storm_pods: int = 0
+    """How many pods the storm's changes are spread over; 0 for no storm."""
+
+    default_limits: bool = False
+    """Whether controllers ask the API server at the rates that Kubernetes gives them, or at the
+    local cluster's, which are higher."""
+
+    @property
+    def title(self) -> str:
+        """What a caption says of it."""
+        one = self.clusters == 1
+        return f"{self.clusters} cluster{'' if one else 's'} of {self.pods:,} simulated pods"
+
+
+def scenario_of(cell: Cell) -> Scenario:
+    """What was measured."""
+    return Scenario(**{key: cell[key] for key in Scenario.__dataclass_fields__})
+
+
+def peak_mib(cell: Cell) -> float:
+    """The operator's most memory, in MiB."""
+    return float(cell["peak_memory_bytes"]) / MIB
+
+
+def storm_bound(clusters_: int, seconds: float) -> int:
+    """The most looks at so many clusters within a time, whatever comes.
+
+    The operator pauses between two looks at one.
+    """
+    return round(clusters_ * (seconds / LEAST_PAUSE + 1))
+
+
+def measure(scenario: Scenario, directory: Path, say: Callable[[str], None]) -> Cell:
+    """Measures a scenario on a control plane of its own, kept in a directory.
+
+    Raises:
+        LocalkubeError, CommandError, ApiError: something does not start, or refuses.
+        StalledError: clusters do not form, or do not recover.
+    """
+    say(f"{scenario.title}: starting")
+    total = scenario.clusters * scenario.pods
+    users = [USER, startup.CREATOR, KWOK]
+    with (
+        control_plane(directory, audited=users, default_limits=scenario.default_limits) as plane,
+        machines(plane, count_for(total)),
+        stand_in(plane),
+        operator_process(plane) as operator,
+        sampling(plane.cluster, operator) as samples,
+    ):
+        clusters.prepare(plane.cluster)
+        began = mark(operator)
+        ready_seconds = clusters.stand_up(
+            plane.cluster, scenario.clusters, scenario.pods, lambda text: say(f"  {text}")
+        )
+        formed = mark(operator)
+        _calm(operator)
+        resting = mark(operator)
+        say(f"  at rest for {scenario.rest_seconds:.0f} s")
+        time.sleep(scenario.rest_seconds)
+        rested = calm = mark(operator)
+        if scenario.storm_pods:
+            say(f"  {CHANGES} changes of pods")
+            clusters.disturb(plane.cluster, scenario.storm_pods, CHANGES)
+            calm = _calm(operator)
+        with plane.audit_log.open() as log:
+            found = list(audit.requests(log))
+        return {
+            "pods_are": "simulated",
+            **asdict(scenario),
+            "ready_seconds": [round(seconds, 2) for seconds in ready_seconds],
+            "startup": asdict(startup.measure(audit.between(found, began.at, formed.at))),
+            "forming": asdict(phase(began, formed, found)),
+            "at_rest": asdict(phase(resting, rested, found)),
+            **(_storm(scenario, rested, calm, found) if scenario.storm_pods else {}),
+            "in_all": asdict(phase(began, calm, found)),
+            "clusters_ready_at_end": sum(map(clusters.is_ready, clusters.statuses(plane.cluster))),
+            "peak_memory_bytes": operator.peak_memory_bytes(),
+            "samples": [asdict(sample) for sample in samples],
+        }
+
+
+def _storm(scenario: Scenario, start: Mark, end: Mark, found: Sequence[Request]) -> Cell:
+    storm = phase(start, end, found)
+    return {
+        "storm": asdict(storm),
+        "storm_changes": CHANGES,
+        "storm_bound": storm_bound(scenario.clusters, storm.seconds),
+    }
+
+
+def _calm(operator: OperatorProcess) -> Mark:
+    """Waits until the operator has written nothing for a while, and returns when it last had.
+
+    One that does not come to rest is waited for no longer than a while either: what it writes is
+    then found in the measurement.
+    """
+    clock, began = StallClock(), time.monotonic()
+    last, count = mark(operator), -1
+    while time.monotonic() - began < _CALM_WITHIN:
+        present = mark(operator)
+        if writes_so_far(present.page) != count:
+            last, count = present, writes_so_far(present.page)
+        if clock.observe(count) >= _CALM_SECONDS:
+            break
+        time.sleep(1.0)
+    return last

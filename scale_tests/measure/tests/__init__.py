@@ -1,0 +1,1 @@
+"""Tests of how measurements are kept."""

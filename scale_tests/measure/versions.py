@@ -1,0 +1,63 @@
+"""Versions of what took part in a measurement, by name."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Sequence
+
+from scale_tests.cluster.kube import Cluster
+from scale_tests.cluster.nodes import NodeStatus
+from scale_tests.cluster.operator import operator_pods, tool
+from scale_tests.host.commands import CommandError, capture
+
+
+def of_cluster(cluster: Cluster, nodes: Sequence[NodeStatus]) -> dict[str, str]:
+    """Where a cluster took part, as its parts report them. Raises ApiError."""
+    machines = [item["status"]["nodeInfo"] for item in cluster.list("api/v1/nodes")]
+
+    def told(field: str) -> str:
+        return ", ".join(sorted({machine[field] for machine in machines}))
+
+    found = {
+        "kubernetes": cluster.version(),
+        "container_runtime": told("containerRuntimeVersion"),
+        "os": told("osImage"),
+    }
+    for pod in operator_pods(cluster):
+        found["operator"] = pod["metadata"]["labels"].get("app.kubernetes.io/version", "")
+    if nodes:
+        found["erlang_node"] = ", ".join(sorted({node.version for node in nodes}))
+        found["otp"] = ", ".join(sorted({node.otp for node in nodes}))
+    helm = _said([tool("helm"), "version", "--template", "{{.Version}}"])
+    return found | {"helm": helm} | of_repository()
+
+
+def of_machine(otp: Iterable[str]) -> dict[str, str]:
+    """Where everything ran on this machine, on the OTP releases that the measured VMs reported."""
+    return {"otp": ", ".join(sorted(set(otp)))} | of_repository()
+
+
+def of_repository() -> dict[str, str]:
+    """Of what is run from this checkout."""
+    return {
+        "python": platform.python_version(),
+        "source": _source(),
+    }
+
+
+def _source() -> str:
+    """The commit, and whether anything but the documentation differs from it.
+
+    A run that writes its page under docs/ after each of its parts has measured no other source.
+    """
+    changed = ["git", "status", "--porcelain", "-uno", "--", ":/", ":(exclude,top)docs"]
+    dirty = "-dirty" if _said(changed) else ""
+    return _said(["git", "describe", "--always"]) + dirty
+
+
+def _said(argv: Sequence[str]) -> str:
+    """What a program answers; why it does not, where figures must not be lost over it."""
+    try:
+        return capture(argv).strip()
+    except (CommandError, FileNotFoundError) as error:
+        return f"unknown: {error}".splitlines()[0]

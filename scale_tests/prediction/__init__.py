@@ -1,5 +1,0 @@
-"""Predictions held against real runs.
-
-Each real cell (`python -m scale_tests run`) keeps the PartisanCluster that it was. `compare` plans
-that very cluster and sets the figures side by side; `report` and `pictures` show them.
-"""

@@ -1,9 +1,0 @@
-"""Memory that is touched before anything is measured."""
-
-from __future__ import annotations
-
-from scale_tests.runtime import memory
-
-
-def test_whole_blocks_are_touched() -> None:
-    assert memory.settle(300 * 1024 * 1024) == 256 * 1024 * 1024
