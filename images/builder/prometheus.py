@@ -1,4 +1,4 @@
-"""Prometheus and promtool, built from the Go module pinned in `tools/`.
+"""Prometheus and promtool, built from the Go module pinned in `go/`.
 
 Of the ways in which Prometheus discovers its targets only the one through Kubernetes is built in,
 which leaves out most of what it depends on. Its web pages are not in the Go module: what is built
@@ -13,7 +13,7 @@ from scale_tests.localkube.toolset import Toolset
 
 TOOLSET = Toolset(
     name="prometheus",
-    directory=Path(__file__).with_name("tools"),
+    directory=Path(__file__).with_name("go"),
     programs={
         name: f"github.com/prometheus/prometheus/cmd/{name}" for name in ("prometheus", "promtool")
     },

@@ -1,4 +1,4 @@
-// Prometheus and promtool, pinned; see ../build.py, which builds them. Debian's package cannot
+// Prometheus and promtool, pinned; see ../prometheus.py, which builds them. Debian's package cannot
 // discover pods.
 module partisan.dev/images/builder/go
 

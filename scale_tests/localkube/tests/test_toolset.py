@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from images.builder.prometheus import TOOLSET
 from scale_tests.host.commands import capture
 from scale_tests.localkube.toolset import BuildError, Toolset, default_name
 
@@ -64,8 +63,3 @@ def test_without_go_the_remedy_is_named(toolset: Toolset, monkeypatch: pytest.Mo
 def test_a_version_at_the_end_of_a_package_is_not_its_programs_name() -> None:
     assert default_name("go.etcd.io/etcd/server/v3") == "server"
     assert default_name("./coredns") == "coredns"
-
-
-def test_prometheus_is_kept_beside_the_programs_of_kubernetes() -> None:
-    assert TOOLSET.bin_directory.name.startswith("prometheus-")
-    assert set(TOOLSET.programs) == {"prometheus", "promtool"}
