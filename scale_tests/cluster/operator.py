@@ -64,7 +64,7 @@ def install_beside(environment: Environment, name: str, *, values: Sequence[str]
 
 def uninstall_beside(environment: Environment, name: str) -> None:
     """Removes what `install_beside` made. Raises CommandError."""
-    _helm(environment, "uninstall", name, "--namespace", name, "--ignore-not-found", "--wait")
+    _uninstall(environment, name, name)
     kubectl(environment, "delete", "namespace", name, "--ignore-not-found")
 
 
@@ -104,11 +104,7 @@ def clusters(cluster: Cluster) -> list[str]:
 
 def uninstall_release(environment: Environment) -> None:
     """Removes the release alone; the definition and the clusters stay. Raises CommandError."""
-    _helm(
-        environment,
-        *["uninstall", RELEASE, "--namespace", NAMESPACE],
-        *["--ignore-not-found", "--wait", "--timeout", "2m"],
-    )
+    _uninstall(environment, RELEASE, NAMESPACE)
 
 
 def kubectl(environment: Environment, *arguments: str, stdin: str | None = None) -> str:
@@ -157,8 +153,7 @@ def logs(cluster: Cluster, *, lines: int = 2000) -> str:
 def _install(
     environment: Environment, release: str, namespace: str, values: Sequence[str], chart: str
 ) -> None:
-    _helm(
-        environment,
+    arguments = [
         *["upgrade", "--install", release, chart],
         *["--namespace", namespace, "--create-namespace"],
         *["--wait", "--timeout", "2m"],
@@ -167,6 +162,22 @@ def _install(
         # A rebuilt image has the same tag; only this makes the operator's pod start with it.
         *["--set-string", f"podAnnotations.partisan\\.dev/image-digest={image_digest('operator')}"],
         *values,
+    ]
+    try:
+        _helm(environment, *arguments)
+    except CommandError as error:
+        if not environment.local or "another operation" not in error.output:
+            raise
+        # A run that was killed while Helm worked has left this release locked for ever.
+        _uninstall(environment, release, namespace)
+        _helm(environment, *arguments)
+
+
+def _uninstall(environment: Environment, release: str, namespace: str) -> None:
+    _helm(
+        environment,
+        *["uninstall", release, "--namespace", namespace],
+        *["--ignore-not-found", "--wait", "--timeout", "2m"],
     )
 
 
