@@ -48,7 +48,11 @@ images: bootstrap ## Build the images of the node and the operator
 	$(PY) -m scale_tests.images build
 
 .PHONY: lint
-lint: lint-python lint-erlang lint-chart ## Every formatter, linter and type checker
+lint: lint-prose lint-python lint-erlang lint-chart ## Every formatter, linter and type checker
+
+.PHONY: lint-prose
+lint-prose: ## Phrases that the field has other words for
+	python3 .ci/phrases.py
 
 .PHONY: lint-python
 lint-python: bootstrap
