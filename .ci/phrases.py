@@ -77,9 +77,9 @@ def files(root: Path, rules: Rules) -> Iterator[Path]:
     """Files below a root that are read, in order, relative to the repository."""
     for path in [root] if root.is_file() else sorted(root.rglob("*")):
         relative = path.relative_to(REPOSITORY)
-        if path.is_file() and path.name.endswith(tuple(rules.suffixes)):
-            if not any(fnmatch(str(relative), glob) for glob in rules.skipped):
-                yield relative
+        wanted = path.is_file() and path.name.endswith(tuple(rules.suffixes))
+        if wanted and not any(fnmatch(str(relative), glob) for glob in rules.skipped):
+            yield relative
 
 
 def findings(path: Path, rules: Rules) -> Iterator[tuple[int, str, str]]:
