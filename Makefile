@@ -48,7 +48,11 @@ images: bootstrap ## Build the images of the node and the operator
 	$(PY) -m images.builder build
 
 .PHONY: lint
-lint: lint-python lint-erlang lint-chart ## Every formatter, linter and type checker
+lint: lint-prose lint-python lint-erlang lint-chart ## Every formatter, linter and type checker
+
+.PHONY: lint-prose
+lint-prose: ## Check documents and messages for phrases with a better word
+	python3 .ci/phrases.py
 
 .PHONY: lint-python
 lint-python: bootstrap
@@ -148,7 +152,7 @@ bench-client-server: bootstrap ## Show that a server's memory is bounded, and wh
 	$(PY) -m scale_tests client-server $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-runtime
-bench-runtime: bootstrap ## Measure the runtime beside Distributed Erlang and raw sockets; as root (QUICK=1: fewer points)
+bench-runtime: bootstrap ## Compare the runtime with Distributed Erlang and raw sockets; as root (QUICK=1: fewer points)
 	$(PY) -m scale_tests runtime
 
 .PHONY: upgrade

@@ -1,4 +1,4 @@
-# The operator, and the Python packages it is locked to.
+# The operator and its locked Python packages.
 #   pip download --require-hashes -r operator/requirements.txt -d build/wheels
 #   docker build -f images/operator.Dockerfile -t partisan/operator .
 ARG BUILDER=python:3.11-slim
@@ -7,7 +7,7 @@ ARG BASE=python:3.11-slim
 FROM ${BUILDER} AS builder
 COPY operator/requirements.txt build/wheels/ /wheels/
 # Nothing is downloaded: the wheels came with the build context, and their hashes are checked.
-# Byte code is not checked against its source, whose time stamps a layer does not keep.
+# Byte code is unchecked, since a layer does not keep the time stamps of its source.
 RUN python3 -m venv /opt/operator \
     && /opt/operator/bin/pip install --quiet --no-cache-dir --no-index --no-compile \
         --disable-pip-version-check --find-links /wheels --require-hashes \

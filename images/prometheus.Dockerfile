@@ -1,6 +1,6 @@
-# Prometheus for the cluster of demo and tests: it scrapes nodes and operator as any other would.
+# Prometheus for the cluster of demo and tests.
 #   python -m images.builder build prometheus
-# Any image serves in its place that has the program in its path, such as prom/prometheus.
+# Any other image with the program in its path works too, such as prom/prometheus.
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE}

@@ -48,11 +48,11 @@ def test_the_walk_leads_where_the_page_says(
     walk("A mistake, undone")
     kept = {name for name, uid in ads.uids().items() if upgraded[name] == uid}
     assert len(kept) == NODES - 2
-    listed = walk("An archive for a report")
+    listed = walk("A diagnostic bundle")
     assert all(f"nodes/ads-{ordinal}.log" in listed for ordinal in range(NODES))
     counted(ads)
     # The last one removes the place, which is not the test's to remove.
-    account, removal, _ = blocks(PAGE, "The account")
+    account, removal, _ = blocks(PAGE, "The result")
     reader.follows(account)
     counted(ads)
     assert_accounted(ads, ads.status())

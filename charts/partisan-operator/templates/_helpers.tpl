@@ -47,8 +47,8 @@ app.kubernetes.io/component: operator
 {{- toYaml (merge (include "partisan-operator.labels" .root | fromYaml) .labels) }}
 {{- end }}
 
-{{/* The labels of the operator's pod. Not the chart's version, which would replace the pods of each
-     release of the chart, of the same image too. */}}
+{{/* The labels of the operator's pod, without the chart's version: an upgrade of the chart with the
+     same image must not replace the pods. */}}
 {{- define "partisan-operator.podLabels" -}}
 {{- $own := include "partisan-operator.selectorLabels" . | fromYaml }}
 {{- $_ := set $own "app.kubernetes.io/version" .Chart.AppVersion }}
@@ -65,8 +65,8 @@ app.kubernetes.io/component: operator
 {{- end }}
 {{- end }}
 
-{{/* "true" where a part of the monitoring is wanted: takes {root, enabled}. With `auto` it is where
-     the API server knows the Prometheus operator's kinds. */}}
+{{/* "true" if a part of the monitoring is enabled: takes {root, enabled}. `auto` enables it if the
+     API server knows the Prometheus operator's kinds. */}}
 {{- define "partisan-operator.monitored" -}}
 {{- if eq (toString .enabled) "auto" -}}
 {{- if .root.Capabilities.APIVersions.Has "monitoring.coreos.com/v1" }}true{{ end }}

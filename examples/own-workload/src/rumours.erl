@@ -1,12 +1,11 @@
-%%% @doc Rumours: every node starts one, and asks around until it has heard that of every other.
+%%% @doc Rumours: every node starts one, and asks neighbours until it has heard those of all others.
 %%%
-%%% A workload of one's own: a module of the behaviour {@link workload}, here a `gen_server' too.
+%%% An example of your own workload: a module of the behaviour {@link workload}, here a `gen_server'.
 %%%
-%%% Whoever has not heard everything asks one of its neighbours, chosen at random, once per
-%%% interval, and tells in the question what it has heard. The answer is what the neighbour has
-%%% heard besides. So each node hears everything in the end, whatever messages are lost, nodes
-%%% restarted or overlays changed meanwhile: who does not know asks again. A question also tells
-%%% that the run has begun, so that it is enough to start it on one node.
+%%% An incomplete node asks one random neighbour per interval. The question has the rumours that the
+%%% node has heard, the answer those that it lacks. Each node hears all rumours in the end, despite
+%%% lost messages, restarted nodes and changed overlays: the next question repairs them. A question
+%%% also has the start of the run, so that it is enough to start it on one node.
 -module(rumours).
 -behaviour(gen_server).
 -behaviour(workload).
@@ -38,22 +37,22 @@
 child_specs(Options) ->
     [#{id => ?MODULE, start => {?MODULE, start_link, [Options]}}].
 
-%% @doc `interval': milliseconds between two questions of a node. `words': what its rumour says.
+%% @doc `interval': milliseconds between two questions of a node. `words': the text of its rumour.
 -spec parameters() -> #{atom() => workload:kind_of_parameter()}.
 parameters() ->
     #{interval => {positive_integer, 500}, words => {text, <<"have you heard?">>}}.
 
-%% @doc Begin to ask, on this node; the others hear of it.
+%% @doc Start to ask, on this node; its questions start the others.
 -spec start(Run :: binary()) -> ok | {error, iodata()}.
 start(Run) ->
     gen_server:call(?MODULE, {start, Run}).
 
-%% @doc What the operator is told: how many rumours were heard, of how many.
+%% @doc Status for the operator: how many rumours were heard, of how many.
 -spec status() -> workload:status().
 status() ->
     gen_server:call(?MODULE, status).
 
-%% @doc The cluster has other nodes now, whose rumours are to be heard.
+%% @doc Change the members of the cluster, whose rumours are expected.
 -spec members([partisan_peer:name()]) -> ok.
 members(Names) ->
     gen_server:call(?MODULE, {members, Names}).
@@ -92,8 +91,8 @@ handle_cast(_Unexpected, State) ->
     {noreply, State}.
 
 %% @private
-%% Messages from other nodes come as they were sent. Those of another run are not for this one:
-%% while pods are replaced for another workload, nodes of both are in the overlay.
+%% Messages from other nodes arrive as they were sent. Those of another run are ignored: while pods
+%% are replaced for another workload, nodes of both are in the overlay.
 -spec handle_info(term(), state()) -> {noreply, state()}.
 handle_info(ask, State) ->
     ok = ask(State),
@@ -121,16 +120,16 @@ ask(#{run := Run, name := Name, phase := Phase, heard := Heard} = State) ->
             ok;
         Neighbours ->
             One = lists:nth(rand:uniform(length(Neighbours)), Neighbours),
-            tell(One, {question, Run, Name, Phase =/= waiting, Heard}, State)
+            send(One, {question, Run, Name, Phase =/= waiting, Heard}, State)
     end.
 
 answer(_From, _Theirs, #{phase := waiting}) ->
     ok;
 answer(From, Theirs, #{run := Run, heard := Heard} = State) ->
-    tell(From, {answer, Run, maps:without(maps:keys(Theirs), Heard)}, State).
+    send(From, {answer, Run, maps:without(maps:keys(Theirs), Heard)}, State).
 
-%% What is not sent because the channel is full, or the neighbour gone, is asked for again.
-tell(Node, Message, #{channel := Channel}) ->
+%% The next question repairs what a full channel or a lost neighbour drops.
+send(Node, Message, #{channel := Channel}) ->
     _ = partisan:forward(Node, ?MODULE, Message, #{channel => Channel, on_busy => drop}),
     partisan_metrics:inc(rumours_messages_total, [element(1, Message)]).
 
@@ -170,7 +169,7 @@ report(#{members := Members, phase := Phase, heard := Heard} = State) ->
         value => count(State),
         threshold => length(Members),
         converged => Phase =:= finished,
-        %% Equal on two nodes exactly when they have heard the same.
+        % Equal on two nodes exactly when they have heard the same.
         digest => integer_to_binary(erlang:phash2(maps:with(Members, Heard)), 16)
     }.
 
