@@ -41,12 +41,12 @@ module(hiscamp) -> partisan_overlay_hiscamp;
 module(static) -> partisan_overlay_static;
 module(Module) -> Module.
 
-%% @doc The parameters that tell kinds of one module apart, where the user gives none.
+%% @doc Default parameters that distinguish kinds of the same module.
 -spec preset(kind()) -> map().
 preset(scamp_v1) -> partisan_overlay_scamp:version_1();
 preset(_Kind) -> #{}.
 
-%% @doc Is there a module of this kind, and does it have what an overlay must have?
+%% @doc Whether a module of this kind exists and exports the overlay callbacks.
 -spec is_usable(term()) -> boolean().
 is_usable(Kind) when is_atom(Kind) ->
     Module = module(Kind),
@@ -56,9 +56,9 @@ is_usable(Kind) when is_atom(Kind) ->
 is_usable(_Other) ->
     false.
 
-%% @doc Can an overlay of this kind fall apart without any node noticing? Full meshes and stars
-%% compare their members directly, and static edges are kept up whatever happens; partial views need
-%% {@link partisan_beacon}.
+%% @doc Whether an overlay of this kind can be partitioned without any node noticing. Full meshes
+%% and stars compare their members directly, and static edges are always redialled; partial views
+%% need {@link partisan_beacon}.
 -spec can_split(kind()) -> boolean().
 can_split(Kind) ->
     not lists:member(Kind, [full_mesh, client_server, static]).

@@ -1,15 +1,15 @@
 %%% @doc Neighbours for overlays whose views are one-sided: Cyclon's and SCAMP's.
 %%%
-%%% In those protocols a node chooses whom it knows, and the chosen one need not know of it. What
-%%% broadcasts, beacons and routing need is a relation that both sides agree on. So the one who
-%%% chooses says `hold' to the chosen, once per period while it lasts, and `release' when it ends;
-%%% who is held links back. Neighbours are those chosen and those holding, each once its link
-%%% stands. A holder that falls silent for some periods has gone.
+%%% In those protocols a node chooses its view, and a chosen node need not know. Broadcasts, beacons
+%%% and routing need a relation that both sides agree on. So the chooser sends `hold' to the chosen
+%%% once per period, and `release' when it drops it; the held node links back. Neighbours are the
+%%% chosen and the holders, each once its link is up. A holder silent for some periods is considered
+%%% gone.
 %%%
-%%% Held this way the in-links are what SCAMP calls the InView, and `hold' is its heartbeat.
+%%% These in-links are what SCAMP calls the InView, and `hold' is its heartbeat.
 %%%
-%%% With `one_sided' the module keeps to the papers: neighbours are the chosen, no link is pinned
-%%% and nothing is said. Published figures are compared with that.
+%%% With `one_sided' the module follows the papers: neighbours are the chosen, no link is pinned and
+%%% nothing is sent. Published figures are compared with that.
 %%%
 %%% A value of an overlay's state; the overlay wraps the messages and asks for a tick per period.
 -module(partisan_links).
@@ -40,7 +40,7 @@
 -record(link, {
     peer :: partisan_peer:t(),
     chosen = false :: boolean(),
-    % Periods since the peer last said that it holds us; none: it does not.
+    % Periods since the last `hold' of the peer; none: it does not hold us.
     silence = none :: none | non_neg_integer(),
     up = false :: boolean()
 }).
@@ -62,7 +62,7 @@
 new(Sides) ->
     #links{sides = Sides}.
 
-%% @doc Takes a peer into the view.
+%% @doc Adds a peer to the view.
 -spec choose(partisan_peer:t(), t()) -> result().
 choose(#{name := Name} = Peer, #links{sides = one_sided, chosen = Chosen} = L) ->
     case Chosen of
@@ -84,7 +84,7 @@ choose(#{name := Name} = Peer, #links{chosen = Chosen, all = All} = L) ->
             {L#links{chosen = Chosen#{Name => Peer}, all = Changed}, [{connect, Peer}, Hold]}
     end.
 
-%% @doc Takes a peer out of the view; one that holds us remains a neighbour.
+%% @doc Removes a peer from the view; it remains a neighbour if it holds us.
 -spec drop(partisan_peer:name(), t()) -> result().
 drop(Name, #links{chosen = Chosen} = L) when not is_map_key(Name, Chosen) ->
     {L, []};
@@ -98,7 +98,7 @@ drop(Name, #links{chosen = Chosen, all = All} = L0) ->
     {L1, Effects} = unlink_unused(Name, L),
     {L1, [{send, Peer, {links, release}} | Effects]}.
 
-%% @doc A peer said that it holds us, or no longer does.
+%% @doc Handles `hold' and `release'.
 -spec message(msg(), partisan_peer:t(), t()) -> result().
 message(_Msg, _From, #links{sides = one_sided} = L) ->
     {L, []};
@@ -120,7 +120,7 @@ message({links, release}, #{name := Name}, #links{all = All} = L) ->
             {L, []}
     end.
 
-%% @doc The link to a peer stands.
+%% @doc Handles a link that came up.
 -spec up(partisan_peer:t(), t()) -> result().
 up(#{name := Name} = Peer, #links{chosen = Chosen, all = All} = L) ->
     case All of
@@ -135,7 +135,7 @@ up(#{name := Name} = Peer, #links{chosen = Chosen, all = All} = L) ->
             {L#links{chosen = replace(Name, Peer, Chosen)}, []}
     end.
 
-%% @doc A peer is lost: it is in no view and no link any more.
+%% @doc Removes a lost peer from the view and the links.
 -spec down(partisan_peer:name(), t()) -> result().
 down(Name, #links{sides = one_sided, chosen = Chosen} = L) ->
     {L#links{chosen = maps:remove(Name, Chosen)}, failed(Name, is_map_key(Name, Chosen))};
@@ -148,7 +148,7 @@ down(Name, #links{chosen = Chosen, all = All} = L) ->
     L1 = L#links{chosen = maps:remove(Name, Chosen), all = maps:remove(Name, All)},
     {L1, failed(Name, Up)}.
 
-%% @doc One period has passed: holds those chosen, gives up holders that are silent.
+%% @doc Advances by one period: sends `hold' to the chosen and drops silent holders.
 -spec tick(t()) -> result().
 tick(#links{sides = one_sided} = L) ->
     {L, []};
@@ -163,7 +163,7 @@ tick(#links{all = All} = L0) ->
         All
     ).
 
-%% @doc Ends all links, without a word.
+%% @doc Ends all links without sending anything.
 -spec leave(t()) -> result().
 leave(#links{sides = Sides} = L) ->
     Up = [{neighbour_down, Name} || #{name := Name} <- neighbours(L)],
@@ -181,7 +181,7 @@ chosen_size(#links{chosen = Chosen}) ->
 is_chosen(Name, #links{chosen = Chosen}) ->
     is_map_key(Name, Chosen).
 
-%% @doc Those that hold us.
+%% @doc The peers that hold us.
 -spec holders(t()) -> [partisan_peer:t()].
 holders(#links{all = All}) ->
     [Peer || #link{peer = Peer, silence = Silence} <- maps:values(All), Silence =/= none].
@@ -192,7 +192,7 @@ neighbours(#links{sides = one_sided} = L) ->
 neighbours(#links{all = All}) ->
     [Peer || #link{peer = Peer, up = true} <- maps:values(All)].
 
-%% @doc Those chosen whose link does not stand yet.
+%% @doc The chosen peers whose link is not up yet.
 -spec passive(t()) -> [partisan_peer:t()].
 passive(#links{all = All}) ->
     [Peer || #link{peer = Peer, up = false} <- maps:values(All)].
@@ -229,8 +229,8 @@ unlink_unused(Name, #links{all = All} = L) ->
             {L, []}
     end.
 
-%% A newer life of a linked peer holds us: the link to the old one is gone, whatever the socket
-%% says, and the new one knows nothing of us.
+%% A newer incarnation of a linked peer holds us: the old link is gone, whatever the socket says,
+%% and the new one knows nothing of us.
 new_life(#{name := Name} = From, #links{chosen = Chosen, all = All} = L) ->
     #{Name := #link{chosen = IsChosen, up = Up}} = All,
     L1 = L#links{

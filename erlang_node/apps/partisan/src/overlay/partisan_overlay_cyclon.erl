@@ -1,20 +1,19 @@
-%%% @doc Cyclon: a view of constant size whose entries wander, so that it stays a random sample.
+%%% @doc Cyclon: a view of constant size that shuffling keeps a random sample.
 %%%
 %%% Voulgaris, Gavidia, van Steen, "CYCLON: inexpensive membership management for unstructured P2P
-%%% overlays", Journal of Network and Systems Management 13(2), 2005. The parts of that paper are
-%%% named below. Once per period a node sends a few entries of its view to the one it has heard
-%%% nothing of for the longest, and both put what they receive in the place of what they sent
-%%% ("enhanced shuffling"). The dead are the oldest of all soon, are asked to shuffle and never
-%%% come back. A joiner is carried through the overlay by random walks, each of which swaps it for
-%%% one entry ("joining").
+%%% overlays", Journal of Network and Systems Management 13(2), 2005. Terms in quotes are the
+%%% paper's. Once per period a node sends a few entries of its view to the peer in its oldest entry,
+%%% and each side replaces what it sent by what it received ("enhanced shuffling"). Entries of dead
+%%% nodes soon become the oldest, are picked for a shuffle and never come back. Random walks carry a
+%%% joiner through the overlay; each of them swaps it for one entry ("joining").
 %%%
 %%% Cyclon's views are one-sided by design: being chosen by as many as one chooses is a matter of
 %%% chance, not of agreement. Broadcasts get the two-sided neighbours of {@link partisan_links}:
 %%% those in the view and those in whose view this node is. As entries wander so do neighbours,
-%%% and a broadcast tree has to be grown anew again and again; prefer HyParView where that counts.
+%%% and a broadcast tree has to be rebuilt continually; prefer HyParView where that matters.
 %%%
-%%% A link that is found broken removes the entry at once. The paper has no such detection; the
-%%% HyParView paper calls the combination "CyclonAcked".
+%%% A broken link removes the entry at once. The paper has no such detection; the HyParView paper
+%%% calls the combination "CyclonAcked".
 -module(partisan_overlay_cyclon).
 -behaviour(partisan_overlay).
 
@@ -31,7 +30,7 @@
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
     view_size => pos_integer(),
-    % Entries per shuffle, the sender's own among them.
+    % Entries per shuffle, including the sender's own.
     shuffle_size => pos_integer(),
     shuffle_interval => pos_integer(),
     % Hops of a joiner's random walks.
@@ -51,9 +50,9 @@
 
 -export_type([options/0, msg/0]).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque state() :: #{
-    % Age in periods of each entry of the view; the peers themselves are in the links.
+    % Age of each view entry in periods; the peers themselves are in the links.
     ages := #{partisan_peer:name() => non_neg_integer()},
     links := partisan_links:t(),
     % What was sent to whom in the shuffle under way: the first to make room for the reply.
@@ -108,8 +107,8 @@ message(join, From, S0) ->
         [] ->
             settle(From, S0);
         View ->
-            % The contact answers too, so that one who joins a lost seed again learns of its life;
-            % then one walk per place in the joiner's view.
+            % The contact answers too, so that a node which rejoins a lost seed learns its new
+            % incarnation; then one walk per place in the joiner's view.
             lists:foldl(
                 fun(_, S) -> walk(From, View, option(walk_length, S), S) end,
                 emit({send, From, {settled, none}}, S0),
@@ -127,8 +126,8 @@ message({walk, Joiner, TimeToLive}, From, S) ->
             end
     end;
 message({settled, Entry}, From, S) ->
-    % Who took us in is as good an entry as the one that it gave for us. They come at the expense of
-    % others where a full view joins again: its part of the overlay may have been cut off.
+    % The sender is as good an entry as the one it gave for us. Both replace others if a full view
+    % rejoins: its part of the overlay may have been partitioned.
     {Entries, S1} = sample(2, entries(S), S),
     merge([E || E <- [Entry, {From, 0}], E =/= none], names(Entries), S1);
 %% Messages: enhanced shuffling.
@@ -152,7 +151,7 @@ walk(Joiner, Among, TimeToLive, S0) ->
     {Next, S1} = pick(Among, S0),
     emit({send, Next, {walk, Joiner, TimeToLive}}, S1).
 
-%% The end of a walk: the joiner takes an entry's place here, and gets that entry for its own view.
+%% End of a walk: the joiner replaces an entry here and receives it for its own view.
 settle(Joiner, S0) ->
     case is_chosen(Joiner, S0) of
         true ->
@@ -179,12 +178,12 @@ shuffle(#{self := Self, ages := Ages} = S0) ->
         [{_, Oldest, Peer} | _] ->
             Others = [E || {#{name := N}, _} = E <- entries(S1), N =/= Oldest],
             {Sample, S2} = sample(option(shuffle_size, S1) - 1, Others, S1),
-            % Our own fresh entry is sent in exchange for the one of the peer itself.
+            % Our own fresh entry is sent in exchange for the entry of the peer.
             S3 = emit({send, Peer, {shuffle, [{Self, 0} | Sample]}}, remove(Oldest, S2)),
             S3#{offered := {Oldest, names(Sample)}}
     end.
 
-%% Puts what was received into free places first, then in the place of what was sent.
+%% Received entries fill free places first, then replace what was sent.
 merge([], _Offered, S) ->
     S;
 merge([{Peer, _} = Entry | Rest], Offered, S) ->

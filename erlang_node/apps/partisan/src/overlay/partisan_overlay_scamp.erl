@@ -1,19 +1,19 @@
-%%% @doc SCAMP: a view that grows with the logarithm of the cluster by itself.
+%%% @doc SCAMP: a view whose size adapts to the logarithm of the cluster size.
 %%%
 %%% Ganesh, Kermarrec, Massoulié, "SCAMP: peer-to-peer lightweight membership service for
 %%% large-scale group communication", NGC 2001, and as revised in "Peer-to-peer membership
 %%% management for gossip-based protocols", IEEE Transactions on Computers 52(2), 2003. A contact
-%%% passes a newcomer's subscription on to all in its view and `c' of them once more. Whoever gets
-%%% one keeps it with the probability 1 / (1 + size of its view), and else passes it on to one of
-%%% its view; the views so arrive at (c + 1) ln n entries, without anyone knowing n. What the
-%%% revision adds are options:
+%%% passes a newcomer's subscription on to all in its view and `c' of them once more. A node keeps a
+%%% subscription with probability 1 / (1 + size of its view), and otherwise forwards it to a random
+%%% member of its view; views thus reach (c + 1) ln n entries without any node knowing n. The
+%%% additions of the revision are options:
 %%% <ul>
-%%% <li>`unsubscription': one who leaves asks its holders to replace it by members of its own view,
-%%%     except for `c' + 1 of them, so that the views scale down too; or it says goodbye only.</li>
-%%% <li>`indirection': hops that a newcomer's request walks before someone acts as its contact, so
-%%%     that not all newcomers have the same few seeds in their views.</li>
-%%% <li>`lease': periods after which an entry expires, and within which a member subscribes anew:
-%%%     what went wrong once does not stay wrong.</li>
+%%% <li>`unsubscription': a leaving node asks its holders to replace it by members of its own view,
+%%%     except for `c' + 1 of them, so that views shrink too; without it, it only says goodbye.</li>
+%%% <li>`indirection': hops that a newcomer's request walks to find its contact, so that newcomers
+%%%     do not all have the same few seeds in their views.</li>
+%%% <li>`lease': periods after which an entry expires, and within which a member resubscribes, so
+%%%     that errors do not persist.</li>
 %%% </ul>
 %%% A member that nobody holds any more hears no heartbeat; it subscribes again ("recovery from
 %%% isolation"). Heartbeats and links back are those of {@link partisan_links}.
@@ -36,14 +36,14 @@
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
-    % The paper's c: copies beyond one per view entry, and so the tolerance of failures.
+    % The paper's c: copies beyond one per view entry, hence the number of tolerated failures.
     redundancy => non_neg_integer(),
     unsubscription => replace | goodbye,
     indirection => non_neg_integer(),
     lease => infinity | pos_integer(),
-    % Length of a period: heartbeats, leases and isolation are counted in it.
+    % Length of a period, the unit of heartbeats, leases and isolation.
     heartbeat_interval => pos_integer(),
-    % Periods without any holder after which a member counts as isolated.
+    % Periods without any holder after which a member is considered isolated.
     isolation => pos_integer(),
     sides => partisan_links:sides(),
     _ => _
@@ -60,10 +60,10 @@
 
 -export_type([options/0, msg/0]).
 
-%% A walking subscription outlives its expected length, the view size, this many times.
+%% Factor by which a walk may exceed its expected length, the view size.
 -define(WALK_FACTOR, 8).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque state() :: #{
     links := partisan_links:t(),
     % Periods until each entry of the view expires, where there are leases.
@@ -97,8 +97,8 @@ neighbours(#{links := Links}) ->
 passive(#{links := Links}) ->
     partisan_links:passive(Links).
 
-%% @doc The parameters of SCAMP as first published: whoever leaves says goodbye, contacts are those
-%% asked, and subscriptions last.
+%% @doc Parameters of SCAMP as first published: a leaving node says goodbye, the node asked is the
+%% contact, and subscriptions do not expire.
 -spec version_1() -> map().
 version_1() ->
     #{unsubscription => goodbye, indirection => 0, lease => infinity}.
@@ -132,7 +132,7 @@ message({subscribe, New, Indirection}, From, S) ->
 message(passed_on, _From, S) ->
     S;
 message(contact, From, S) ->
-    % The contact is all that a newcomer's view holds at first.
+    % At first a newcomer's view holds only the contact.
     keep(From, S);
 message({subscription, New, TimeToLive}, From, S0) ->
     {Drawn, S1} = uniform(1 + view_size(S0), S0),
@@ -160,14 +160,14 @@ message({links, _} = Msg, From, #{links := Links} = S) ->
 subscribe(Contact, #{self := Self} = S) ->
     emit({send, Contact, {subscribe, Self, option(indirection, S)}}, S).
 
-%% Who is asked to be a contact and is not the one in the end says at least that it lives.
+%% A node asked to be the contact that passes the request on at least shows that it is alive.
 acknowledge(#{name := Name} = From, #{name := Name}, S) ->
     emit({send, From, passed_on}, S);
 acknowledge(_From, _New, S) ->
     S.
 
-%% The one who asks keeps the contact, the contact spreads the subscription. A contact that knows
-%% nobody else keeps it itself.
+%% The subscriber keeps the contact, the contact spreads the subscription. A contact with an empty
+%% view keeps it itself.
 be_contact(New, S0) ->
     case is_self(New, S0) of
         true ->
@@ -178,7 +178,7 @@ be_contact(New, S0) ->
                 [] ->
                     keep(New, S1);
                 View ->
-                    % However small the view: a member may get several copies.
+                    % A small view gets all copies: a member may receive several.
                     {Extra, S2} = lists:mapfoldl(
                         fun(_, S) -> pick(View, S) end, S1, lists:seq(1, option(redundancy, S1))
                     ),
@@ -216,7 +216,7 @@ unsubscribe(replace, #{links := Links} = S0) ->
     Chosen = [Peer || #{name := Name} = Peer <- View, not lists:member(Name, Names)],
     goodbye(lists:usort(Rest ++ Chosen), S2).
 
-%% Deals the view out to the holders, from its start again when it is dealt out.
+%% Deals the view out to the holders, starting over when it is exhausted.
 replace_me([], _Deal, _View, S) ->
     S;
 replace_me(Holders, [], [_ | _] = View, S) ->

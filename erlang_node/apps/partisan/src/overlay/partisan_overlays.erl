@@ -1,17 +1,17 @@
 %%% @doc The overlay of a node, and for a while the one it replaces.
 %%%
-%%% To change the overlay of a running cluster, the new one is built beside the old: both run,
-%%% over the same links, and the node's neighbours are those of either. Once the new overlay has
-%%% brought the node in, the old one is retired, and only the links that the new one wants stay.
-%%% So nobody loses a neighbour before it has another, and what travels meanwhile arrives.
+%%% To change the overlay of a running cluster, a node runs the new one and the old one over the
+%%% same links; its neighbours are those of either. Once the new overlay has joined the node, the
+%%% old one is retired, and only the links of the new one stay. So no node loses a neighbour before
+%%% it has another, and messages in transit arrive.
 %%%
-%%% Nodes are told at different times. Messages and timers carry a tag that is a hash of the
-%%% overlay's kind and parameters; what belongs to an overlay that this node does not run (any
-%%% more, or yet) is dropped, and the protocols, which live with loss, ask again. An overlay is
-%%% retired without a word, for the node has not left: it may come back to that very overlay while
-%%% others still run it, and must not be taken for departed.
+%%% Nodes switch at different times. Messages and timers carry a tag, a hash of the overlay's kind
+%%% and parameters. Those of an overlay that this node does not run (yet, or any more) are dropped;
+%%% the protocols tolerate loss and ask again. An overlay is retired silently, since the node has
+%%% not left: it may return to that overlay while others still run it, and must not be taken for
+%%% departed.
 %%%
-%%% A link that both overlays pin is one link to the interpreter: the first pin makes it and the
+%%% A link pinned by both overlays is one link to the interpreter: the first pin makes it and the
 %%% last release ends it. A neighbour of both comes up once and goes down once.
 -module(partisan_overlays).
 
@@ -39,16 +39,16 @@
 }).
 
 -record(overlays, {
-    % What every overlay is given: self, seed, seeds.
+    % Options given to every overlay: self, seed, seeds.
     common :: map(),
     present :: #overlay{},
     former = none :: none | #overlay{},
-    % Who pins a link and who counts a peer as its neighbour.
+    % Overlays that pin a link, and those that count the peer as a neighbour.
     pins = #{} :: #{name() => [tag()]},
     ups = #{} :: #{name() => [tag()]},
-    % Who asked what a peer costs.
+    % Overlays waiting for the cost of a peer.
     measuring = #{} :: #{name() => [tag()]},
-    % The links that stand.
+    % Links that are up.
     links = #{} :: #{name() => partisan_peer:t()},
     out = [] :: [partisan_overlay:effect()]
 }).
@@ -66,7 +66,7 @@ init(Spec, Common) ->
 handle(Event, O) ->
     flush(event(Event, O)).
 
-%% @doc Could this overlay be built? Tried, for overlays are values.
+%% @doc Whether this overlay can be built. Overlays are values, so it is simply tried.
 -spec check(spec(), t()) -> ok | {error, Description :: string()}.
 check({Kind, _} = Spec, #overlays{common = Common}) ->
     try start(Spec, Common) of
@@ -79,13 +79,13 @@ check({Kind, _} = Spec, #overlays{common = Common}) ->
             {error, lists:flatten(Text)}
     end.
 
-%% @doc The seeds that overlays are given from the next one on.
+%% @doc Sets the seeds given to overlays from the next one on.
 -spec set_seeds([partisan_peer:t()], t()) -> t().
 set_seeds(Seeds, #overlays{common = Common} = O) ->
     O#overlays{common = Common#{seeds := Seeds}}.
 
-%% @doc Builds another overlay beside the present one, which becomes the former. A former one that
-%% has not been retired yet is so now. Switching to the present overlay changes nothing.
+%% @doc Builds another overlay next to the present one, which becomes the previous. A previous
+%% overlay still running is retired. Switching to the present overlay changes nothing.
 -spec switch(spec(), t()) -> {t(), [partisan_overlay:effect()]}.
 switch(Spec, #overlays{present = #overlay{tag = Tag} = Present, common = Common} = O0) ->
     case tag(Spec) of
@@ -98,7 +98,7 @@ switch(Spec, #overlays{present = #overlay{tag = Tag} = Present, common = Common}
             flush(effects(Effects, Overlay#overlay.tag, O2))
     end.
 
-%% @doc Ends the former overlay, if there is one.
+%% @doc Retires the previous overlay, if any.
 -spec retire(t()) -> {t(), [partisan_overlay:effect()]}.
 retire(O) ->
     flush(end_former(O)).
@@ -185,9 +185,9 @@ effect({connect, #{name := Name} = Peer}, Tag, #overlays{pins = Pins, links = Li
     case Links of
         #{Name := Link} ->
             case {partisan_peer:supersedes(Peer, Link), lists:member(Tag, Pinning)} of
-                % The interpreter drops the link to the former life without a word.
+                % The interpreter drops the link to the previous incarnation silently.
                 {true, _} -> emit({connect, Peer}, O1#overlays{links = maps:remove(Name, Links)});
-                % It stands for the other overlay: the interpreter would not say so again.
+                % It is up for the other overlay: the interpreter would not say so again.
                 {false, false} -> dispatch(Tag, {peer_up, Link}, O1);
                 {false, true} -> O1
             end;
@@ -228,7 +228,7 @@ start({Kind, Parameters} = Spec, Common) ->
     {State, Effects} = Module:init(with_peers(maps:merge(Given, Common))),
     {#overlay{tag = tag(Spec), kind = Kind, module = Module, state = State}, Effects}.
 
-%% Address hints that came with the parameters are as good as the seeds'.
+%% Address hints among the parameters are as good as the seeds'.
 with_peers(#{peers := Peers, seeds := Seeds} = Options) ->
     Names = [Name || #{name := Name} <- Seeds],
     Others = [Peer || #{name := Name} = Peer <- Peers, not lists:member(Name, Names)],
@@ -236,8 +236,7 @@ with_peers(#{peers := Peers, seeds := Seeds} = Options) ->
 with_peers(Options) ->
     Options.
 
-%% What is a node's own is no part of what the nodes have in common: HiScamp's level, the addresses
-%% of those that this node has to do with.
+%% Excludes what differs between nodes: HiScamp's level, and the addresses of a node's own peers.
 tag({Kind, Parameters}) ->
     erlang:phash2({Kind, maps:without([level, peers], Parameters)}).
 

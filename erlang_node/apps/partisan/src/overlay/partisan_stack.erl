@@ -1,15 +1,14 @@
 %%% @doc The protocol stack of a node as one pure value: overlay, beacons, broadcast and routes.
 %%%
-%%% The layers know nothing of one another. The stack wraps their messages and timers, tells the
-%%% broadcast layer about the overlay's neighbours, and does what belongs to no overlay in
-%%% particular: getting joined ({@link partisan_contacts}) and noticing that the overlay has fallen
-%%% apart ({@link partisan_beacon}).
+%%% The layers are independent of one another. The stack wraps their messages and timers, reports
+%%% the overlay's neighbours to the broadcast layer, and does what no particular overlay does: join
+%%% ({@link partisan_contacts}) and detect partitions ({@link partisan_beacon}).
 %%%
 %%% The overlay can be changed while everything runs: see {@link partisan_overlays}.
 %%%
 %%% A cluster that is being deleted is dissolved: the order is flooded, and a node that has passed
-%%% it on keeps still, since what it repaired would be taken down next. To peers that have not got
-%%% the order yet it answers with it.
+%%% it on stops repairing, since its repairs would be taken down next. It answers peers that have
+%%% not got the order yet with it.
 %%%
 %%% `partisan_manager' runs it on sockets, `partisan_sim' in virtual time. The promises that an
 %%% interpreter must keep are those of {@link partisan_overlay}.
@@ -33,14 +32,14 @@
     overlay := partisan_overlays:spec(),
     % Address hints of the contacts, this node's own among them when it is one.
     seeds := [partisan_peer:t()],
-    % How many nodes the cluster is meant to have: one alone is joined, two are not.
+    % Intended cluster size: a single node counts as joined, one of two does not.
     replicas => pos_integer(),
-    % The protocol, Plumtree unless it says `gossip', and its own options.
+    % Protocol, Plumtree unless `gossip', and its own options.
     broadcast => #{protocol => plumtree | gossip, _ => _},
     beacon_interval => pos_integer(),
     join_delay => pos_integer(),
     join_delay_max => pos_integer(),
-    % How long the former overlay outlives a switch, at least: until the others have switched too.
+    % Minimum time the previous overlay runs after a switch: until the others have switched too.
     switch_grace => pos_integer()
 }.
 
@@ -49,11 +48,11 @@
 -type event() ::
     partisan_overlay:event()
     | {broadcast, Payload :: term()}
-    % Which neighbour leads to this member? Answered by `route' or `no_route'.
+    % Asks for the neighbour that leads to this member. Answered by `route' or `no_route'.
     | {find_route, partisan_peer:name()}
-    % Move to another overlay, get other seeds, another size of the cluster.
+    % Change the overlay, the seeds, or the cluster size.
     | {reconfigure, partisan_config:changes()}
-    % The cluster is being deleted, since that time. Answered by `dissolved', once.
+    % The cluster has been deleted since that time. Answered by `dissolved', once.
     | {dissolve, Since :: seconds()}.
 -type effect() ::
     partisan_overlay:effect()
@@ -72,7 +71,7 @@
 
 -export_type([options/0, event/0, effect/0, info/0]).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque t() :: #{
     overlay := partisan_overlays:t(),
     beacon := none | partisan_beacon:t(),
@@ -115,7 +114,7 @@ handle({message, From, {overlay, _}}, #{dissolved := Since} = S) ->
 handle(_Event, S) ->
     {S, []}.
 
-%% @doc Can the overlay that `{reconfigure, Changes}' asks for be built?
+%% @doc Whether the overlay that `{reconfigure, Changes}' asks for can be built.
 -spec check(partisan_config:changes(), t()) -> ok | {error, Description :: string()}.
 check(#{overlay := Spec}, #{overlay := Overlay}) -> partisan_overlays:check(Spec, Overlay);
 check(#{}, _Stack) -> ok.
@@ -124,7 +123,7 @@ check(#{}, _Stack) -> ok.
 neighbours(#{overlay := Overlay}) ->
     partisan_overlays:neighbours(Overlay).
 
-%% @doc Every member this node knows of, itself included: the same while `info/1' is.
+%% @doc All members known to this node, itself included; unchanged while `info/1' is.
 -spec members(t()) -> [partisan_peer:name()].
 members(#{self := #{name := Self}, overlay := Overlay} = Stack) ->
     Known = neighbours(Stack) ++ partisan_overlays:passive(Overlay),
@@ -136,8 +135,8 @@ joined(#{options := #{replicas := 1}, leaving := Leaving}) ->
 joined(Stack) ->
     neighbours(Stack) =/= [].
 
-%% @doc What `members/1' and `info/1' are made of, and nothing else: equal for two stacks of which
-%% only other layers differ, which a comparison sees at once because it is the very same term.
+%% @doc Exactly what `members/1' and `info/1' are made of. It is the very same term in two stacks
+%% that differ only in other layers, so comparing them is cheap.
 -spec view(t()) -> term().
 view(#{overlay := Overlay, options := Options, leaving := Leaving}) ->
     {Overlay, Options, Leaving}.
@@ -239,8 +238,8 @@ reconfigure(Changes, #{options := Options} = S0) ->
         #{} -> S2
     end.
 
-%% Who has neighbours looks for seeds when beacons fail or the last neighbour is lost; who has none
-%% is looking already and finds others on its list, but for a node that had nobody to look for.
+%% A node with neighbours asks seeds when beacons fail or the last neighbour is lost; one without is
+%% asking already and finds the new seeds on its list, unless it had no seed to ask.
 reseed(#{self := Self, options := #{seeds := Seeds}, overlay := Overlay} = S0) ->
     #{contacts := Former, rand := Rand0} = S0,
     {Contacts, Rand} = partisan_contacts:replace(Self, Seeds, Former, Rand0),
