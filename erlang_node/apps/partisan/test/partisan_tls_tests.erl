@@ -187,10 +187,10 @@ told(Node) ->
     [
         ?assertMatch({_, [_]}, {Fix, [Line || Line <- Lines, string:find(Line, Fix) =/= nomatch]})
      || Fix <- [
-            "does not speak TLS; give tls to all nodes",
+            "does not speak TLS; configure tls on all nodes",
             "does not speak TLS 1.3",
-            "shows no certificate",
-            "of another authority",
+            "presents no certificate",
+            "not signed by an authority",
             "not valid now; renew it",
             "issue it for the server_name",
             "does not accept the certificate of this node"

@@ -1,14 +1,14 @@
-%%% @doc Ends connections that have died unseen: their owners dial again.
+%%% @doc Ends silently dead connections; their owners dial again.
 %%%
 %%% A data lane has no heartbeat of its own: a ping would wait behind what its receivers have not
-%%% read, and they may be as slow as they like. The kernel knows the difference: a receiver that
-%%% does not read acknowledges every probe of its window, a dead connection acknowledges nothing.
-%%% The kernel itself waits for a quarter of an hour. TCP_USER_TIMEOUT would be shorter, but it also
-%%% ends connections whose receiver answers with a closed window.
+%%% read, and they may be as slow as they like. The kernel can tell the difference: a slow receiver
+%%% acknowledges every window probe, a dead connection acknowledges nothing. The kernel itself waits
+%%% for a quarter of an hour. TCP_USER_TIMEOUT would be shorter, but also ends connections whose
+%%% receiver answers with a closed window.
 %%%
-%%% So every `heartbeat_interval' each connection between nodes is judged by TCP_INFO (Linux). It
-%%% costs its lane nothing, and it finds a lane that waits in a write over TLS as well. One that has
-%%% nothing to send is left to the kernel's keep-alive.
+%%% So every `heartbeat_interval' each connection between nodes is judged by TCP_INFO (Linux). That
+%%% is free for the lane, and also detects a lane blocked in a write over TLS. Connections with
+%%% nothing to send are left to the kernel's keep-alive.
 -module(partisan_liveness).
 
 -behaviour(gen_server).
@@ -23,15 +23,15 @@
 
 -type milliseconds() :: integer().
 
-%% For so many intervals nothing is acknowledged. TCP doubles its pauses, so this is up to twice as
-%% long as packets were lost: an outage that the overlay's links survive must cost no data.
+%% Intervals without an acknowledgement. TCP doubles its pauses, so this is up to twice the time of
+%% the packet loss: an outage that the overlay's links survive must not lose data.
 -define(SILENT_INTERVALS, 3).
-%% Sent again so often that one lost packet, or a slow network, is no evidence.
+%% Minimum retransmissions: a lost packet or a slow network is no evidence.
 -define(RETRANSMITS, 2).
-%% Probes of a closed window without an answer. The kernel sends them up to two minutes apart.
+%% Unanswered probes of a closed window. The kernel sends them up to two minutes apart.
 -define(PROBES, 3).
 
-%% When an idle connection is probed, in intervals, and after how many unanswered probes it ends.
+%% Intervals before an idle connection is probed, and unanswered probes after which it ends.
 -define(IDLE_INTERVALS, 2).
 -define(KEEPALIVE_PROBES, 3).
 %% From linux/tcp.h.
@@ -42,7 +42,7 @@
 -define(KEEPALIVE_SECONDS_MAX, 32767).
 
 -record(liveness, {
-    % Connections that may be dead, and from when on.
+    % Possibly dead connections, and since when.
     doubts = #{} :: #{gen_tcp:socket() => milliseconds()}
 }).
 
@@ -50,12 +50,13 @@
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
-%% @doc Socket options with which the kernel finds an idle connection dead after five intervals.
+%% @doc Socket options by which the kernel detects a dead idle connection after five intervals.
 -spec keepalive(Interval :: pos_integer()) -> [gen_tcp:option()].
 keepalive(Interval) ->
     [{keepalive, true} | keepalive(os:type(), (Interval + 999) div 1000)].
 
-%% @doc Is a connection alive, and since when is it in doubt? Pure: pass what was answered before.
+%% @doc Whether a connection is alive, and since when it is in doubt. Pure: pass the previous
+%% answer.
 -spec judge(
     partisan_tcp:progress(), Now :: milliseconds(), Interval :: pos_integer(), Doubted
 ) -> Doubted | dead when Doubted :: no | milliseconds().
@@ -127,7 +128,7 @@ judged(Since, Socket, Doubts) ->
 is_unanswered(#{unacked := Unacked, retransmits := Retransmits, probes := Probes}) ->
     Unacked > 0 andalso Retransmits >= ?RETRANSMITS orelse Probes >= ?PROBES.
 
-%% An acknowledgement since then: what is unanswered now was sent later.
+%% Acknowledged since then: what is unacknowledged now was sent later.
 doubt(Acknowledged, Now, _Interval, Since) when Since =:= no; Acknowledged > Since -> Now;
 doubt(_, Now, Interval, Since) when Now - Since >= ?SILENT_INTERVALS * Interval -> dead;
 doubt(_, _Now, _Interval, Since) -> Since.
