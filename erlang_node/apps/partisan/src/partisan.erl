@@ -1,8 +1,8 @@
 %%% @doc Membership and messaging for a cluster of Erlang nodes, without Distributed Erlang.
 %%%
 %%% Nodes form an overlay (a full mesh, a star, partial views) and exchange messages over named
-%%% channels, each of them one or more TCP connections per peer, so that bulk data never holds up
-%%% what is urgent.
+%%% channels, each with one or more TCP connections per peer, so that bulk data never holds up
+%%% urgent messages.
 %%%
 %%% ```
 %%% ok = partisan_config:set(#{name => <<"ads-0">>, ...}),
@@ -12,16 +12,15 @@
 %%% '''
 %%%
 %%% A process is named by `{Name, Node}', or by a reference ({@link partisan_ref}) that means the
-%%% same process on every node; `call', `cast' and `monitor' reach it as OTP's functions do at home.
+%%% same process on every node; `call', `cast' and `monitor' work as OTP's local functions do.
 %%%
 %%% == Guarantees ==
 %%% A message arrives at most once. Messages from one process (or of one `partition_key') to one
-%%% destination on one channel arrive in the order in which they were sent, acknowledged or not,
-%%% from the first one on and through reconnections; docs/runtime.md says what else is ordered, and
-%%% what is not. A lane's queue is bounded; `on_busy' says what happens when it is
-%%% full. On a monotonic channel a message replaces the one that still waits with the same
-%%% destination and partition key. On an acknowledged channel it is sent again until it has arrived,
-%%% and delivered once.
+%%% destination on one channel arrive in the order of sending, acknowledged or not, from the first
+%%% one on and across reconnections; docs/runtime.md describes what else is ordered, and what is
+%%% not. A lane's queue is bounded; `on_busy' decides what happens when it is full. On a monotonic
+%%% channel a message replaces a waiting one with the same destination and partition key. On an
+%%% acknowledged channel it is retransmitted until it has arrived, and delivered once.
 -module(partisan).
 
 -compile({no_auto_import, [node/0, self/0, monitor/2, demonitor/1]}).
@@ -81,50 +80,49 @@
 node() ->
     partisan_config:get(name).
 
-%% @doc Which incarnation of this node this is: larger than all before. It changes when the runtime
-%% starts again.
+%% @doc The incarnation of this node: larger than all before. It changes when the runtime restarts.
 -spec incarnation() -> partisan_peer:incarnation().
 incarnation() ->
     partisan_config:get(incarnation).
 
-%% @doc Joins the overlay through these peers, beside the configured seeds.
+%% @doc Joins the overlay through these peers, in addition to the configured seeds.
 -spec join([partisan_peer:t()]) -> ok.
 join(Peers) ->
     partisan_manager:join(Peers).
 
-%% @doc Leaves the overlay gracefully: the neighbours are told, and what is queued is sent first.
-%% The node cannot join again; stop the application afterwards.
+%% @doc Leaves the overlay gracefully: notifies the neighbours and flushes the queues first. The
+%% node cannot join again; stop the application afterwards.
 -spec leave() -> ok.
 leave() ->
     partisan_manager:leave().
 
-%% @doc The cluster is being deleted: has every node know it. From then on nodes repair nothing, and
-%% nothing can be sent; subscribers ({@link subscribe/1}) get `{partisan, dissolved}'. A node cannot
-%% come back from it but by a restart.
+%% @doc Tells every node that the cluster is being deleted. From then on nodes repair nothing and
+%% send nothing; subscribers ({@link subscribe/1}) get `{partisan, dissolved}'. Only a restart
+%% brings a node back.
 -spec dissolve() -> ok.
 dissolve() ->
     partisan_manager:dissolve().
 
-%% @doc Has this node learnt that the cluster is being deleted?
+%% @doc Whether this node has learnt that the cluster is being deleted.
 -spec dissolved() -> boolean().
 dissolved() ->
     partisan_view:dissolved().
 
-%% @doc Moves this node to another overlay, or other parameters, while everything runs; do so on
-%% every node. It keeps its neighbours until it has others, and what is under way arrives.
+%% @doc Moves this node to another overlay, or other parameters, at run time; do so on every node.
+%% It keeps its neighbours until it has others, and messages in transit arrive.
 -spec switch(partisan_overlays:spec()) -> ok | {error, Description :: string()}.
 switch(Spec) ->
     reconfigure(#{overlay => Spec}).
 
-%% @doc Changes settings of this node while everything runs, all or, where one is wrong, none: the
-%% overlay (`switch/1'), how many lanes a channel has, the seeds, the size of the cluster. When the
-%% lanes change messages keep their order: those of the new lanes wait until the former ones have
-%% delivered what they held.
+%% @doc Changes settings of this node at run time, all of them or, if one is invalid, none: the
+%% overlay (`switch/1'), the number of lanes of a channel, the seeds, the size of the cluster.
+%% Messages keep their order when the lanes change: the new lanes wait until the previous ones have
+%% delivered their contents.
 -spec reconfigure(partisan_config:changes()) -> ok | {error, Description :: string()}.
 reconfigure(Changes) ->
     partisan_manager:reconfigure(Changes).
 
-%% @doc The members this node knows, itself included. In partial views that is not everybody.
+%% @doc The members known to this node, itself included; not all of them in partial views.
 -spec members() -> [partisan_peer:name()].
 members() ->
     partisan_view:members().
@@ -134,7 +132,7 @@ members() ->
 neighbours() ->
     partisan_view:neighbours().
 
-%% @doc Is this node part of the overlay?
+%% @doc Whether this node is part of the overlay.
 -spec joined() -> boolean().
 joined() ->
     #{joined := Joined} = overlay(),
@@ -150,7 +148,7 @@ channels() ->
     partisan_transport:channels().
 
 %% @doc A reference to the calling process that other nodes can send to, call and monitor. A raw pid
-%% that travels in a message means a process of the receiver.
+%% in a message would mean a process of the receiver.
 -spec self() -> partisan_ref:t().
 self() ->
     ref(erlang:self()).
@@ -160,7 +158,7 @@ self() ->
 ref(Local) ->
     partisan_ref:of_local(Local).
 
-%% @doc Sends a message to a process, whatever node it is on.
+%% @doc Sends a message to a process on any node.
 -spec forward(partisan_ref:target(), Message :: term()) -> ok | {error, error()}.
 forward(Target, Message) ->
     forward(Target, Message, #{}).
@@ -176,11 +174,11 @@ forward(Target, Message, Options) ->
     {Node, Destination} = partisan_ref:address(Target),
     forward(Node, Destination, Message, Options).
 
-%% @doc Sends a message to a process of a member. `ok' says that it has been queued, here or, for a
-%% member that is no neighbour, on the first hop of its way (up to `ttl' hops); with `ack', that the
-%% member has it; on an acknowledged channel without `ack', that it is sent until it has arrived.
-%% Where there is no such process, or it is not offered ({@link partisan_reach}), it is dropped and
-%% counted there.
+%% @doc Sends a message to a process of a member. `ok': it has been queued, here or, for a member
+%% that is not a neighbour, on the first hop (of at most `ttl'); with `ack': the member has it; on
+%% an acknowledged channel without `ack': it is retransmitted until it has arrived. If there is no
+%% such process, or it is not offered ({@link partisan_reach}), the member drops and counts the
+%% message.
 -spec forward(
     partisan_peer:name(),
     partisan_ref:destination(),
@@ -188,13 +186,13 @@ forward(Target, Message, Options) ->
     partisan_transport:options()
 ) -> ok | {error, error()}.
 forward(Node, Destination, Message, Options) ->
-    % A service gets nothing but what the runtime says.
+    % A service accepts only the runtime's own messages.
     case node() =:= Node orelse partisan_reach:is_service(Destination) of
         true -> deliver_here(Destination, Message, maps:get(channel, Options, default), Options);
         false -> transmit(Node, Destination, Message, Options)
     end.
 
-%% @private Sends a message to another node, for the protocols of the runtime: to a service too.
+%% @private Sends a message of a runtime protocol to another node, also to a service.
 -spec transmit(
     partisan_peer:name(),
     partisan_ref:destination(),
@@ -221,14 +219,14 @@ send(Node, Destination, Message, Channel, Options) ->
             end
     end.
 
-%% A stream takes any way to its node: one that is for neighbours alone must not join it elsewhere.
+%% A stream takes any route to its node: a message for neighbours only must not join it elsewhere.
 send_behind(Node, Destination, Message, Channel, Options) ->
     case maps:get(ttl, Options, none) =:= 0 andalso not lists:member(Node, neighbours()) of
         true -> {error, not_connected};
         false -> partisan_acks:send(Node, Destination, Message, Channel, Options#{ack => false})
     end.
 
-%% It must not overtake those.
+%% Whether the message could overtake acknowledged ones.
 is_behind_acknowledged(Node, Channel, Options) ->
     partisan_ack_order:is_under_way(fun() ->
         Key = partisan_transport:partition_key(Options),
@@ -256,9 +254,9 @@ call(Target, Request) ->
 call(Target, Request, Timeout) ->
     call(Target, Request, Timeout, #{}).
 
-%% @doc Calls a generic server, or whatever else answers `gen_server:call/3', on any node. Exits
-%% with `{Reason, {partisan, call, Arguments}}' where there is no such process (`noproc'), it ends
-%% (its reason), the time is over (`timeout'), or its node is lost (`{nodedown, Node}').
+%% @doc Calls a generic server, or any process that answers `gen_server:call/3', on any node. Exits
+%% with `{Reason, {partisan, call, Arguments}}' if there is no such process (`noproc'), it ends (its
+%% reason), the call times out (`timeout'), or its node is lost (`{nodedown, Node}').
 -spec call(partisan_ref:target(), Request :: term(), timeout(), partisan_call:options()) ->
     Reply :: term().
 call(Target, Request, Timeout, Options) ->
@@ -269,8 +267,8 @@ call(Target, Request, Timeout, Options) ->
 execute(Node, Module, Function, Arguments) ->
     execute(Node, Module, Function, Arguments, 5000).
 
-%% @doc Has a node execute a function of a module that its setting `remote_execution' lists, which
-%% is empty by default. Exits as `call/4' does, with `{not_allowed, Module}' where it does not.
+%% @doc Executes a function on a node whose setting `remote_execution' (empty by default) lists the
+%% module. Exits as `call/4' does, with `{not_allowed, Module}' if it does not.
 -spec execute(partisan_peer:name(), module(), Function :: atom(), [term()], timeout()) ->
     Result :: term().
 execute(Node, Module, Function, Arguments, Timeout) ->
@@ -281,20 +279,20 @@ execute(Node, Module, Function, Arguments, Timeout) ->
 cast(Target, Request) ->
     cast(Target, Request, #{}).
 
-%% @doc Sends a generic server a request without an answer. The options are those of `forward/4'.
+%% @doc Sends a request without an answer to a generic server. The options are those of `forward/4'.
 -spec cast(partisan_ref:target(), Request :: term(), partisan_transport:options()) ->
     ok | {error, error()}.
 cast(Target, Request, Options) ->
     partisan_call:cast(Target, Request, Options).
 
-%% @doc The caller gets `{'DOWN', Reference, process, Target, Reason}' once the process has ended:
-%% with its own reason, `noproc' where there is none, `noconnection' when its node is lost or starts
-%% again.
+%% @doc Monitors a process. The caller gets `{'DOWN', Reference, process, Target, Reason}' once it
+%% has ended: with its own reason, `noproc' if there is none, `noconnection' if its node is lost or
+%% restarts.
 -spec monitor(process, partisan_ref:target()) -> reference().
 monitor(process, Target) ->
     partisan_remote:monitor(Target, Target).
 
-%% @doc Ends a monitor; no `DOWN' of it comes, or is left in the mailbox, from then on.
+%% @doc Ends a monitor; no `DOWN' of it comes, or remains in the mailbox, afterwards.
 -spec demonitor(reference()) -> true.
 demonitor(Monitor) ->
     ok = partisan_remote:demonitor(Monitor),
@@ -303,8 +301,8 @@ demonitor(Monitor) ->
     after 0 -> true
     end.
 
-%% @doc The caller gets `{nodedown, Node}' when the node is lost or starts again, once, however
-%% often it has asked.
+%% @doc Monitors a node. The caller gets `{nodedown, Node}' once when the node is lost or restarts,
+%% however often it has asked.
 -spec monitor_node(partisan_peer:name()) -> true.
 monitor_node(Node) ->
     ok = partisan_remote:monitor_node(Node, erlang:self()),
@@ -321,21 +319,22 @@ demonitor_node(Node) ->
 broadcast(RegisteredName, Message) ->
     partisan_manager:broadcast(RegisteredName, Message).
 
-%% @doc Sends a message to the process of that name on every member, this node included. It
-%% travels with the overlay's own traffic, so keep it small; there are no options yet.
+%% @doc Sends a message to the process of that name on every member, this node included. It shares
+%% the overlay's channel, so keep it small; there are no options yet.
 -spec broadcast(RegisteredName :: atom(), Message :: term(), #{}) ->
     ok | {error, {too_large, Bytes :: pos_integer()}}.
 broadcast(RegisteredName, Message, Options) when map_size(Options) =:= 0 ->
     broadcast(RegisteredName, Message).
 
-%% @doc The process gets `{partisan, {neighbour_up, Name}}' and `{partisan, {neighbour_down, Name}}'
-%% from now on, beginning with the present neighbours; `{partisan, dissolved}' at the end.
+%% @doc Subscribes a process to `{partisan, {neighbour_up, Name}}' and `{partisan, {neighbour_down,
+%% Name}}', beginning with the present neighbours; `{partisan, dissolved}' at the end.
 -spec subscribe(pid()) -> ok.
 subscribe(Pid) ->
     partisan_manager:subscribe(Pid).
 
-%% @doc A process of this node gets `{partisan, {published, Topic, Message}}' for all that any node
-%% publishes under that topic from when it knows of the subscription ({@link partisan_topics}).
+%% @doc Subscribes a process of this node to a topic: it gets `{partisan, {published, Topic,
+%% Message}}' for all messages of publishers that know of the subscription ({@link
+%% partisan_topics}).
 -spec subscribe(Topic :: term(), pid()) -> ok.
 subscribe(Topic, Pid) ->
     partisan_pubsub:subscribe(Topic, Pid).
@@ -344,7 +343,7 @@ subscribe(Topic, Pid) ->
 unsubscribe(Topic, Pid) ->
     partisan_pubsub:unsubscribe(Topic, Pid).
 
-%% @doc Sends a message to the subscribers of a topic, over a tree of the nodes that have any.
+%% @doc Sends a message to the subscribers of a topic, over a tree of their nodes.
 -spec publish(Topic :: term(), Message :: term()) ->
     ok | {error, {too_large, Bytes :: pos_integer()}}.
 publish(Topic, Message) ->
@@ -370,7 +369,7 @@ unregister_name(Target) ->
 send(Target, Message) ->
     partisan_via:send(Target, Message).
 
-%% @private Delivers a message on this node, that a member has sent, if it is known which.
+%% @private Delivers a message on this node, with its sender if known.
 -spec deliver(partisan_reach:origin(), partisan_ref:destination(), term(), Channel :: atom()) ->
     ok | {error, {unknown_channel, atom()}}.
 deliver(Origin, Destination, Message, ChannelName) ->

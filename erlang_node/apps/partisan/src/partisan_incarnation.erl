@@ -1,16 +1,17 @@
-%%% @doc Gives every start of the runtime an incarnation of its own.
+%%% @doc Gives every start of the runtime its own incarnation.
 %%%
-%%% Peers remember by incarnation what they have had of a node, and a runtime that starts numbers
-%%% its messages from 1: in a new emulator, or again in the same one. So the latter is another
-%%% incarnation as well, to its peers a restarted node: as Distributed Erlang, started again, has
-%%% another `creation'.
+%%% Peers keep state about a node by incarnation, and a runtime that starts, in a new emulator or
+%%% again in the same one, numbers its messages from 1. So the latter is another incarnation as
+%%% well, a restarted node to its peers, just as Distributed Erlang gets another `creation' when
+%%% restarted.
 %%%
-%%% The first child of {@link partisan_sup}, since all others describe the node by it. No process.
+%%% The first child of {@link partisan_sup}, since all others describe the node by it. Not a
+%%% process.
 -module(partisan_incarnation).
 
 -export([start_link/0]).
 
-%% @doc Stores an incarnation that this emulator has not used: the configured one at first.
+%% @doc Stores an incarnation unused in this emulator, initially the configured one.
 -spec start_link() -> ignore.
 start_link() ->
     {ok, #{incarnation := Configured} = Config} = partisan_config:changed(#{}),

@@ -193,7 +193,7 @@ told(Node) ->
             "not signed by an authority",
             "not valid now; renew it",
             "issue it for the server_name",
-            "does not accept the certificate of this node"
+            "rejects the certificate of this node"
         ]
     ].
 

@@ -1,14 +1,14 @@
-%%% @doc Calls of generic servers on other nodes, which notice no difference.
+%%% @doc Calls to generic servers on other nodes, which notice no difference.
 %%%
-%%% Each call has two processes of its own. One here waits for the answer, so that whatever comes
-%%% late ends with it, and is never taken for the answer to a later call. One there makes an
-%%% ordinary `gen_server:call' to the server and sends back how it ended. Request and answer are
-%%% acknowledged ({@link partisan_acks}) unless `ack' is false, so that a broken connection loses
-%%% neither; a lost or restarted node ends the call ({@link partisan_remote}). When the caller ends,
-%%% or waits no longer, the server's node is sent a cancellation, and gives up its part.
+%%% Each call has two processes. One here waits for the answer, so that a late one ends with it and
+%%% is never taken for the answer to another call. One there makes an ordinary `gen_server:call' and
+%%% sends back the outcome. Request and answer are acknowledged ({@link partisan_acks}) unless `ack'
+%%% is false, so that a broken connection loses neither; a lost or restarted node ends the call
+%%% ({@link partisan_remote}). When the caller ends or stops waiting, the server's node is sent a
+%%% cancellation and gives up its part.
 %%%
-%%% A process waits for room in a full window, and notices nothing else meanwhile. So the way to the
-%%% server has a limit of its own, however long the caller would wait for the answer.
+%%% A process that waits for room in a full window notices nothing else. So the way to the server
+%%% has its own limit, however long the caller would wait for the answer.
 -module(partisan_call).
 
 -export([call/4]).
@@ -30,7 +30,7 @@
     ttl => non_neg_integer(),
     ack => boolean()
 }.
-%% A process, or a function, whose arguments are the request.
+%% A process, or a function whose arguments are the request.
 -type callee() :: partisan_ref:destination() | {execute, module(), Function :: atom()}.
 -type request() :: #{
     reply_to := partisan_ref:t(),
@@ -42,10 +42,10 @@
 }.
 -export_type([options/0, callee/0, request/0]).
 
-%% How long a request, an answer or a cancellation may take to a node, where its caller would wait
+%% Milliseconds a request, answer or cancellation may take to a node, even if its caller would wait
 %% longer: then the node is lost, and the call with it.
 -define(DELIVERY_TIMEOUT, 60000).
-%% The longest that a process can wait.
+%% The longest timeout of a process.
 -define(MAX_TIMEOUT, 16#FFFFFFFF).
 
 %% @doc Calls a server and waits for its answer. Exits as `gen_server:call/3' does.
@@ -58,8 +58,8 @@ call(Target, Request, Timeout, Options) ->
         _Other -> remote(Node, Destination, Request, Timeout, Options, Origin)
     end.
 
-%% @doc Has a node execute a function of a module that its `remote_execution' lists. Exits with
-%% `{{not_allowed, Module}, _}' where it does not.
+%% @doc Executes a function on a node whose `remote_execution' lists the module. Exits with
+%% `{{not_allowed, Module}, _}' if it does not.
 -spec execute(partisan_peer:name(), {module(), Function :: atom()}, [term()], timeout()) ->
     Result :: term().
 execute(Node, {Module, Function}, Arguments, Timeout) ->
@@ -76,7 +76,7 @@ execute(Node, {Module, Function}, Arguments, Timeout) ->
 cast(Target, Request, Options) ->
     partisan:forward(Target, {'$gen_cast', Request}, Options).
 
-%% @doc Is this a call that can be served, whoever has sent it?
+%% @doc Whether this is a valid call, whoever sent it.
 -spec is_request(term()) -> boolean().
 is_request(#{
     reply_to := {partisan_ref, Node, Life, process, Identity},
@@ -91,7 +91,7 @@ is_request(#{
 is_request(_) ->
     false.
 
-%% @doc Makes the call that another node asks for; answers with who is about it, monitored.
+%% @doc Makes the call that another node asks for; returns the process that handles it, monitored.
 -spec serve(request()) -> {pid(), reference()}.
 serve(Request) ->
     spawn_monitor(fun() ->
@@ -99,9 +99,8 @@ serve(Request) ->
         answer(local(Callee, Call, Timeout), Request)
     end).
 
-%% @doc Tells the caller that the call will not be made. Neither starts a process nor waits, since
-%% there are too many calls already: where there is no room for that either, the caller's time ends
-%% the call.
+%% @doc Tells the caller that the call will not be made. Starts no process and does not wait, since
+%% there are too many calls already; if there is no room for that either, the caller times out.
 -spec refuse(request(), Reason :: term()) -> ok.
 refuse(#{reply_to := Caller} = Request, Reason) ->
     {Node, Destination} = partisan_ref:address(Caller),
@@ -115,21 +114,20 @@ refuse(#{reply_to := Caller} = Request, Reason) ->
             ok
     end.
 
-%% @doc Starts a call, whose process ends with `{partisan_call, Reply}' or the reason why there is
-%% none.
+%% @doc Starts a call. Its process ends with `{partisan_call, Reply}' or the reason for having none.
 -spec start(partisan_ref:target(), Request :: term(), timeout(), options()) ->
     {pid(), Monitor :: reference()}.
 start(Target, Request, Timeout, Options) ->
     {Node, Destination} = partisan_ref:address(Target),
     start(Node, Destination, Request, Timeout, Options).
 
-%% @doc How long a message of a call with this timeout may take to its node, in milliseconds.
+%% @doc Milliseconds that a message of a call with this timeout may take to its node.
 -spec delivery_timeout(timeout()) -> non_neg_integer().
 delivery_timeout(Timeout) ->
     % An atom is greater than any number.
     min(Timeout, ?DELIVERY_TIMEOUT).
 
-%% @doc The answer of that call is no longer wanted.
+%% @doc Cancels the call with that answer.
 -spec abandon(pid()) -> ok.
 abandon(Proxy) ->
     Proxy ! {?MODULE, abandon},
@@ -180,7 +178,7 @@ await(Node, Call, Options) ->
         {partisan_reply, {exit, Reason}} -> exit(Reason);
         {partisan, {acknowledged, ?MODULE, ok}} -> await(Node, Call, Options);
         {partisan, {acknowledged, ?MODULE, {error, timeout}}} ->
-            % It may have arrived.
+            % The request may have arrived.
             cancel(Node, Call, Options, timeout);
         {partisan, {acknowledged, ?MODULE, {error, _}}} -> exit({nodedown, Node});
         {nodedown, Node} -> exit({nodedown, Node});
@@ -190,7 +188,7 @@ await(Node, Call, Options) ->
         {'DOWN', _, process, _, _} -> cancel(Node, Call, Options, normal)
     end.
 
-%% On the way of the call, so that it does not overtake it.
+%% On the path of the call, so that it does not overtake it.
 -spec cancel(partisan_peer:name(), request(), partisan_transport:options(), Reason :: term()) ->
     no_return().
 cancel(Node, #{reply_to := Id}, Options, Reason) ->
@@ -206,7 +204,7 @@ say(Node, Body, Options) ->
 is_timeout(infinity) -> true;
 is_timeout(Timeout) -> is_integer(Timeout) andalso Timeout >= 0 andalso Timeout =< ?MAX_TIMEOUT.
 
-%% What start/5 sends, and no other option of a message, such as a causal label.
+%% The options that start/5 sends, and no others, such as a causal label.
 is_option({channel, Name}) -> is_atom(Name);
 is_option({partition_key, Hash}) -> is_integer(Hash);
 is_option({ttl, Hops}) -> is_integer(Hops) andalso Hops >= 0;
@@ -239,7 +237,7 @@ local(Destination, Request, Timeout) ->
     end.
 
 answer({exit, timeout}, _Request) ->
-    % The caller knows by itself.
+    % The caller knows already.
     ok;
 answer(Outcome, #{reply_to := Caller} = Request) ->
     {Node, Destination} = partisan_ref:address(Caller),
@@ -248,7 +246,7 @@ answer(Outcome, #{reply_to := Caller} = Request) ->
         ok ->
             ok;
         {error, Reason} ->
-            % Too large, perhaps; where this does not arrive either the caller's time is over.
+            % Too large, perhaps; if this does not arrive either, the caller times out.
             _ = send(Node, Destination, {partisan_reply, {exit, Reason}}, Options),
             ok
     end.

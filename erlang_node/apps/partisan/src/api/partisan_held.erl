@@ -1,8 +1,8 @@
-%%% @doc The monitors that processes of other nodes hold on processes of this one.
+%%% @doc Monitors that processes of other nodes hold on processes of this one.
 %%%
-%%% Each is known by the node and the life of it that holds it, and by a number of that life. What
-%%% the holder says replaces what was known, and saying it twice changes nothing, so that lost
-%%% messages are repaired by sending all of it again ({@link partisan_remote}).
+%%% Each is identified by the holding node, its incarnation and a number. A holder's message
+%%% replaces what was known and is idempotent, so lost messages are repaired by sending all of it
+%%% again ({@link partisan_remote}).
 -module(partisan_held).
 
 -compile({no_auto_import, [size/1]}).
@@ -23,7 +23,7 @@
 -type id() :: pos_integer().
 -export_type([id/0]).
 
-%% How many monitors all other nodes together may hold here.
+%% Maximum number of monitors held here by all other nodes together.
 -define(MAX_MONITORS, 100000).
 
 -record(held, {
@@ -38,7 +38,7 @@
 new() ->
     #held{}.
 
-%% @doc A node monitors a process here. `full' where there are too many monitors already.
+%% @doc Adds a node's monitor of a process here. `full' if there are too many already.
 -spec add(name(), incarnation(), id(), partisan_ref:destination(), t()) -> {ok, t()} | full.
 add(Node, Incarnation, Id, Destination, Held0) ->
     #held{holders = Holders, monitors = Monitors} = Held = life(Node, Incarnation, Held0),
@@ -57,7 +57,7 @@ add(Node, Incarnation, Id, Destination, Held0) ->
             {ok, Held}
     end.
 
-%% @doc The node monitors that process no more.
+%% @doc Removes the node's monitor.
 -spec remove(name(), incarnation(), id(), t()) -> t().
 remove(Node, Incarnation, Id, #held{holders = Holders, monitors = Monitors} = Held) ->
     case Holders of
@@ -71,7 +71,7 @@ remove(Node, Incarnation, Id, #held{holders = Holders, monitors = Monitors} = He
             Held
     end.
 
-%% @doc These are all the monitors that the node holds here. Answers with those that found no room.
+%% @doc Replaces all monitors of a node. Returns those that found no room.
 -spec replace(name(), incarnation(), #{id() => partisan_ref:destination()}, t()) -> {[id()], t()}.
 replace(Node, Incarnation, Wanted, Held0) ->
     #held{holders = Holders} = Held1 = life(Node, Incarnation, Held0),
@@ -89,7 +89,7 @@ replace(Node, Incarnation, Wanted, Held0) ->
         Wanted
     ).
 
-%% @doc The node is lost, and its monitors with it.
+%% @doc Removes all monitors of a lost node.
 -spec forget(name(), t()) -> t().
 forget(Node, #held{holders = Holders, monitors = Monitors} = Held) ->
     case maps:take(Node, Holders) of
@@ -102,7 +102,8 @@ forget(Node, #held{holders = Holders, monitors = Monitors} = Held) ->
             Held
     end.
 
-%% @doc A process has ended: who is to be told? `error' where the monitor is none of these.
+%% @doc A process has ended: returns who must be notified. `error' if the monitor is not one of
+%% these.
 -spec down(reference(), t()) -> {{name(), id()}, t()} | error.
 down(Monitor, #held{holders = Holders, monitors = Monitors} = Held) ->
     case maps:take(Monitor, Monitors) of
@@ -115,12 +116,12 @@ down(Monitor, #held{holders = Holders, monitors = Monitors} = Held) ->
             error
     end.
 
-%% @doc A number that is the same on both sides when they agree on the monitors.
+%% @doc A digest that is equal on both sides if they agree on the monitors.
 -spec digest([id()]) -> non_neg_integer().
 digest([]) -> 0;
 digest(Ids) -> 1 + erlang:phash2(lists:sort(Ids)).
 
-%% @doc The digest of what a life of a node is known to hold.
+%% @doc The digest of the monitors that an incarnation of a node holds.
 -spec digest(name(), incarnation(), t()) -> non_neg_integer().
 digest(Node, Incarnation, #held{holders = Holders}) ->
     case Holders of
@@ -128,7 +129,7 @@ digest(Node, Incarnation, #held{holders = Holders}) ->
         #{} -> 0
     end.
 
-%% @doc Does that node hold monitors here?
+%% @doc Whether that node holds monitors here.
 -spec is_holder(name(), t()) -> boolean().
 is_holder(Node, #held{holders = Holders}) ->
     is_map_key(Node, Holders).
@@ -139,7 +140,7 @@ size(#held{monitors = Monitors}) ->
 
 %% Internals.
 
-%% A later life holds nothing of what a former one did.
+%% A new incarnation holds none of the previous one's monitors.
 life(Node, Incarnation, #held{holders = Holders} = Held) ->
     case Holders of
         #{Node := {Known, _}} when Known < Incarnation -> forget(Node, Held);
@@ -152,8 +153,8 @@ without(Node, Incarnation, Id, Ids, Holders) ->
         Others -> Holders#{Node := {Incarnation, Others}}
     end.
 
-%% Where there is no such process, or none that is offered, the monitor fires at once with `noproc',
-%% as it does for a name that is not registered.
+%% If there is no such process, or it is not offered, the monitor fires at once with `noproc', as it
+%% does for an unregistered name.
 process_of(Destination) ->
     case partisan_reach:find(Destination) of
         {ok, Pid} -> Pid;

@@ -1,24 +1,25 @@
-%%% @doc Which processes of this node receive messages from the network, and which messages.
+%%% @doc Access control: which processes of this node receive messages from the network, and which
+%%% messages.
 %%%
-%%% A member of the cluster may send to what the node offers, and to nothing else:
+%%% A member of the cluster may send only to what the node offers:
 %%%
-%%% - *Names* that the setting `reachable' lists; by default every name of a process that an
-%%%   application of the node's own runs. Never those of the runtime, of OTP or of a supervisor:
-%%%   `init' ends the node, and a supervisor starts whatever it is asked to. `{Name, messages}' in
-%%%   the list offers a server whose calls are for its own node, as those that take functions.
-%%% - *References* that this node has made ({@link partisan_ref}), for processes of the same kind.
-%%%   They are signed, so none can be made from the number of a process.
+%%% - *Names* listed in the setting `reachable'; by default every name of a process of the node's
+%%%   own applications. Never those of the runtime, of OTP or of a supervisor: `init' ends the
+%%%   node, and a supervisor starts whatever it is asked to. `{Name, messages}' offers a server
+%%%   whose calls are for its own node only, such as one that takes functions.
+%%% - *References* made by this node ({@link partisan_ref}), for processes of the same kind.
+%%%   They are signed, so none can be forged from the number of a process.
 %%% - *Modules* that `remote_execution' lists, by {@link partisan:execute/5}; none by default.
 %%%
 %%% == Services ==
-%%% The runtime's own protocols travel under the names of their processes, as they always have, but
-%%% are no messages to a name: no call of {@link partisan} sends any, and a process gets them
-%%% only with the name of the node that they came from, so none speaks for another member.
+%%% The runtime's own protocols travel under the names of their processes, but are no messages to a
+%%% name: no call of {@link partisan} can send them, and a process gets them only with the name of
+%%% the node they came from, so none speaks for another member.
 %%%
-%%% == Messages ==
+%%% = Messages ==
 %%% OTP's behaviours obey system messages, exits and raw calls from anywhere, whose pids would be
-%%% those of this node; and what the runtime reports to its processes is `{partisan, _}'. None of
-%%% them comes from another node.
+%%% those of this node; and `{partisan, _}' is how the runtime notifies processes. None of them is
+%%% accepted from another node.
 -module(partisan_reach).
 
 -export([init/0]).
@@ -30,11 +31,11 @@
 -export([is_service/1]).
 -export([may_execute/1]).
 
-%% By name, its process and whether that is offered. A name that another process has registered
-%% since is decided anew.
+%% By name: its process and whether it is offered. If another process registers the name, the
+%% decision is made again.
 -define(DECIDED, ?MODULE).
 
-%% OTP's applications: in a release they lie beside all others.
+%% OTP's applications: in a release they are in the same directory as all others.
 -define(OTP, [
     asn1, common_test, compiler, crypto, debugger, dialyzer, diameter, edoc, eldap, erl_interface,
     erts, et, eunit, ftp, inets, kernel, megaco, mnesia, observer, odbc, os_mon, parsetools,
@@ -44,12 +45,12 @@
 
 -type origin() :: partisan_peer:name() | none.
 -type refusal() :: no_process | unreachable.
-%% References that have been resolved before: their signatures are not checked again. No names, for
-%% a connection delivers to processes of the runtime too, whose names are not offered.
+%% References resolved before, whose signatures are not checked again. No names, since a connection
+%% also delivers to the runtime's processes, whose names are not offered.
 -type known() :: #{partisan_ref:destination() => pid()}.
 -export_type([origin/0, known/0]).
 
-%% @doc Makes the table of names, owned by the caller; no-op where there is one.
+%% @doc Creates the table of names, owned by the caller. Idempotent.
 -spec init() -> ok.
 init() ->
     Options = [named_table, public, set, {read_concurrency, true}],
@@ -63,8 +64,8 @@ route(Origin, Destination, Message) ->
     route(Origin, Destination, Message, #{}).
 
 %% @doc The process that gets a message, and what it gets. The origin is the member at the other end
-%% of the connection, or the one that a relayed message names; `none' where it is not known. A
-%% connection passes on the references that it has resolved, which saves it from doing so again.
+%% of the connection, or the one named by a relayed message; `none' if unknown. A connection passes
+%% the references it has resolved, to save doing so again.
 -spec route(origin(), partisan_ref:destination(), Message :: term(), known()) ->
     {ok, pid(), Message :: term()} | {error, refusal()}.
 route(Origin, partisan_acks, Message, _Known) ->
@@ -84,7 +85,7 @@ route(_Origin, Destination, Message, Known) ->
             Error
     end.
 
-%% @doc The process that a destination means, if it is offered.
+%% @doc The process of a destination, if it is offered.
 -spec find(partisan_ref:destination()) -> {ok, pid()} | {error, refusal()}.
 find(Name) when is_atom(Name) ->
     case whereis(Name) of
@@ -99,13 +100,13 @@ find(Name) when is_atom(Name) ->
 find(Destination) ->
     partisan_ref:offered(Destination).
 
-%% A reference leads to the same process for ever.
+%% A reference always leads to the same process.
 find(Destination, Known) when is_map_key(Destination, Known), element(1, Destination) =:= process ->
     {ok, map_get(Destination, Known)};
 find(Destination, _Known) ->
     find(Destination).
 
-%% @doc The process that a destination means, if it serves calls of other nodes.
+%% @doc The process of a destination, if it serves calls from other nodes.
 -spec server(partisan_ref:destination()) -> {ok, pid()} | {error, refusal()}.
 server(Destination) ->
     case has_messages_only(Destination, partisan_config:get(reachable)) of
@@ -113,24 +114,24 @@ server(Destination) ->
         false -> find(Destination)
     end.
 
-%% @doc Is this a process of an application of the node's own, or of none, as in a shell?
+%% @doc Whether a process belongs to one of the node's own applications, or to none, as in a shell.
 -spec is_offered(pid()) -> boolean().
 is_offered(Pid) ->
     not is_system(Pid, application:get_application(Pid)) andalso not is_supervisor(Pid).
 
-%% @doc Does this name stand for a protocol of the runtime?
+%% @doc Whether this name is a protocol of the runtime.
 -spec is_service(partisan_ref:destination()) -> boolean().
 is_service(Name) ->
     Name =:= partisan_acks orelse Name =:= partisan_remote orelse Name =:= partisan_pubsub.
 
-%% @doc May other nodes have functions of this module executed?
+%% @doc Whether other nodes may execute functions of this module.
 -spec may_execute(module()) -> boolean().
 may_execute(Module) ->
     lists:member(Module, partisan_config:get(remote_execution)).
 
 %% Internals.
 
-%% A node speaks to itself without the network.
+%% A node addresses itself without the network.
 service(Origin, Service, Message) when is_binary(Origin) ->
     case {partisan_config:get(name), whereis(Service)} of
         {Origin, _} -> {error, unreachable};
@@ -146,8 +147,7 @@ is_local({'EXIT', _, _}) -> true;
 is_local({'$gen_call', _, _}) -> true;
 is_local(_) -> false.
 
-%% To decide takes a while, and a signal to the process: messages that are refused may come in a
-%% flood.
+%% Deciding is slow and takes a signal to the process, and refused messages may come in a flood.
 is_offered(Name, Process) ->
     case ets:lookup(?DECIDED, Name) of
         [{_, Process, IsOffered}] ->
@@ -160,7 +160,7 @@ is_offered(Name, Process) ->
 
 refused(Name) ->
     ok = partisan_refusals:tell(
-        message, "a message to ~tp is refused: this node does not offer it", [Name]
+        message, "message to ~tp refused: this node does not offer it", [Name]
     ),
     {error, unreachable}.
 
@@ -177,11 +177,11 @@ has_messages_only(Destination, Names) -> lists:member({Destination, messages}, N
 is_system(_Pid, {ok, Application}) ->
     Application =:= partisan orelse lists:member(Application, ?OTP);
 is_system(Pid, undefined) ->
-    % What the emulator starts by itself, init included, writes to `init'.
+    % Processes started by the emulator itself, including init, write to `init'.
     lists:member(Pid, [whereis(application_controller), whereis(user)]) orelse
         process_info(Pid, group_leader) =:= {group_leader, whereis(init)}.
 
-%% Elixir's name the module `supervisor' as well; other ones have its functions.
+%% Elixir also names the module `supervisor'; others have its functions.
 is_supervisor(Pid) ->
     case proc_lib:initial_call(Pid) of
         {Module, _, _} ->

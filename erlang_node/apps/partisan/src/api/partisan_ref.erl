@@ -1,19 +1,19 @@
 %%% @doc References to processes that mean the same process on every node.
 %%%
-%%% Nodes of a cluster do not use Distributed Erlang, so all of them call themselves `nonode@nohost'
-%%% and a pid that travels inside of a message turns into a pid of the receiver. A reference does
-%%% not: it names the node and the life of the node that it belongs to, and holds the pid (or the
-%%% Erlang reference) as bytes that only that life decodes. A reference to a former life leads to no
-%%% process, never to another one.
+%%% The nodes do not use Distributed Erlang, so all of them call themselves `nonode@nohost', and a
+%%% pid inside a message turns into a pid of the receiver. A reference does not: it names its node
+%%% and the node's incarnation, and holds the pid (or the Erlang reference) as bytes that only that
+%%% incarnation decodes. A reference to a previous incarnation leads to no process, never to another
+%%% one.
 %%%
 %%% ```
 %%% {partisan_ref, <<"ads-3">>, 1795224000123456, process, <<1, Signature:16/binary, 131, 88, ...>>}
 %%% '''
 %%%
-%%% The bytes are signed by the node: only a reference that it has made leads to a process, and the
-%%% first byte says whether that process is offered to other nodes ({@link partisan_reach}), which
-%%% was decided when the reference was made, so that no message has to ask again. The signature is
-%%% half of a SHA-256 hash, which cannot be extended to that of longer bytes.
+%%% The bytes are signed by the node: only a reference it has made leads to a process. The first
+%%% byte says whether that process is offered to other nodes ({@link partisan_reach}), decided when
+%%% the reference was made, so that messages need no further check. The signature is half of a
+%%% SHA-256 hash, which rules out length extension.
 -module(partisan_ref).
 
 -export([init/0]).
@@ -31,9 +31,9 @@
 -opaque t() ::
     {partisan_ref, partisan_peer:name(), partisan_peer:incarnation(), kind(), Identity :: binary()}.
 
-%% Whom an application may name.
+%% Target named by an application.
 -type target() :: pid() | t() | {RegisteredName :: atom(), partisan_peer:name()}.
-%% What travels in a frame beside the message: a registered name, or a process of one life.
+%% Destination in a frame, next to the message: a registered name, or a process of one incarnation.
 -type destination() ::
     RegisteredName :: atom() | {process, partisan_peer:incarnation(), Identity :: binary()}.
 
@@ -43,7 +43,7 @@
 -define(KEY_BYTES, 32).
 -define(SIGNATURE_BYTES, 16).
 
-%% @doc Draws the key that references are signed with, once for all starts in an emulator.
+%% @doc Draws the signing key, once per emulator, whatever the number of starts.
 -spec init() -> ok.
 init() ->
     case persistent_term:get(?KEY, none) of
@@ -58,17 +58,17 @@ of_local(Pid) when is_pid(Pid), node(Pid) =:= node() ->
 of_local(Reference) when is_reference(Reference) ->
     make(reference, false, Reference).
 
-%% @doc The reference by which the calling process, of whatever application, is to be answered.
+%% @doc The reference for answers to the calling process, whatever its application.
 -spec for_answer() -> t().
 for_answer() ->
     make(process, true, self()).
 
-%% @doc The node that a reference belongs to.
+%% @doc The node of a reference.
 -spec peer_name(t()) -> partisan_peer:name().
 peer_name({partisan_ref, Node, _, _, _}) ->
     Node.
 
-%% @doc What a reference stands for, if it belongs to this life of this node.
+%% @doc The process or Erlang reference behind a reference to this incarnation of this node.
 -spec to_local(t()) -> {ok, pid() | reference()} | error.
 to_local({partisan_ref, Node, Incarnation, Kind, Identity}) ->
     case partisan_config:get(name) of
@@ -83,7 +83,7 @@ to_local({partisan_ref, Node, Incarnation, Kind, Identity}) ->
 
 %% Where a message goes.
 
-%% @doc The node and the destination there.
+%% @doc The node, and the destination on it.
 -spec address(target()) -> {partisan_peer:name(), destination()}.
 address(Pid) when is_pid(Pid) ->
     address(of_local(Pid));
@@ -92,7 +92,7 @@ address({partisan_ref, Node, Incarnation, process, Identity}) ->
 address({Name, Node}) when is_atom(Name), is_binary(Node) ->
     {Node, Name}.
 
-%% @doc The process of this node that a destination means. It may come from anywhere: what makes no
+%% @doc The process of this node at a destination from any source; none if it is malformed.
 %% sense means nobody.
 -spec find(destination()) -> pid() | undefined.
 find(Name) when is_atom(Name) ->
@@ -108,7 +108,7 @@ find({process, Incarnation, Identity}) ->
 find(_) ->
     undefined.
 
-%% @doc The process that a reference means, if other nodes may send to it.
+%% @doc The process of a reference, if other nodes may send to it.
 -spec offered(destination()) -> {ok, pid()} | {error, no_process | unreachable}.
 offered({process, Incarnation, Identity}) ->
     case decode(process, Incarnation, Identity) of
@@ -119,7 +119,7 @@ offered({process, Incarnation, Identity}) ->
 offered(_) ->
     {error, no_process}.
 
-%% @doc A text that tells destinations apart, for those who pass messages on.
+%% @doc A text that identifies a destination, for forwarding nodes.
 -spec label(destination()) -> binary().
 label(Name) when is_atom(Name) -> atom_to_binary(Name);
 label({process, _Incarnation, Identity}) -> Identity.

@@ -1,4 +1,4 @@
-%%% @doc Monitors of processes and nodes elsewhere, and the door for calls from there.
+%%% @doc Monitors of processes and nodes elsewhere, and the entry point for remote calls.
 %%%
 %%% One process per node. Each tells the others which of their processes it monitors; they tell it
 %%% when those end. Nothing of that is sent reliably, because nothing has to be: whoever watches a
@@ -7,11 +7,11 @@
 %%% is sent again. So a lost message costs an interval. When a node is lost or starts again, its
 %%% processes are `DOWN' with `noconnection'.
 %%%
-%%% == Bounds ==
-%%% 100,000 monitors from here and as many held here by others; 10,000 calls of other nodes at a
-%%% time, but at most a quarter of the processes that the emulator allows. Beyond, monitors fail
-%%% with `system_limit' and so do the calls. A call occupies its place until the server answers or
-%%% ends, its caller ends or no longer waits, or its node is lost.
+%%% = Bounds ==
+%%% 100,000 monitors held by this node and as many held here by others; 10,000 concurrent calls from
+%%% other nodes, but at most a quarter of the processes that the emulator allows. Beyond that,
+%%% monitors and calls fail with `system_limit'. A call occupies its place until the server answers
+%%% or ends, its caller ends or stops waiting, or its node is lost.
 -module(partisan_remote).
 
 -behaviour(gen_server).
@@ -29,9 +29,9 @@
 -export([handle_cast/2]).
 -export([handle_info/2]).
 
-%% How long the connections of a lost node may take to deliver what they have received.
+%% Milliseconds for the connections of a lost node to deliver what they have received.
 -define(FINISH, 1000).
-%% How soon to try again when a message found no way.
+%% Milliseconds before another attempt when a message found no route.
 -define(RETRY, 200).
 
 -type name() :: partisan_peer:name().
@@ -40,13 +40,13 @@
     {monitor, id(), partisan_ref:destination()}
     | {demonitor, id()}
     | {down, id(), Reason :: term()}
-    % All the monitors that the sender holds here.
+    % All monitors that the sender holds here.
     | {monitors, #{id() => partisan_ref:destination()}}
     | tell_monitors
-    % Alive, with the digest of what the sender holds here, and whether to answer.
+    % A heartbeat with the digest of the sender's monitors here, and whether to answer.
     | {alive, Digest :: non_neg_integer(), Answer :: boolean()}
     | {call, partisan_call:request()}
-    % The call that was to be answered there is no longer waited for.
+    % The call with that answer is cancelled.
     | {cancel, partisan_ref:t()}.
 
 -record(state, {
@@ -86,7 +86,7 @@ monitor_node(Node, Pid) ->
 demonitor_node(Node, Pid) ->
     gen_server:call(?MODULE, {demonitor_node, Pid, Node}, infinity).
 
-%% @doc How much there is of everything that is bounded.
+%% @doc The sizes of all bounded collections.
 -spec counts() -> #{
     monitors | node_monitors | owners | held | calls | watched => non_neg_integer()
 }.
@@ -152,11 +152,11 @@ handle_info({?MODULE, Node, Incarnation, Body}, State0) when
 handle_info({'DOWN', Monitor, process, Pid, Reason}, State) ->
     {noreply, ended(Monitor, Pid, Reason, State)};
 handle_info({partisan, {acknowledged, partisan_call, _}}, State) ->
-    % A refused call: its caller knows by now, or its time is over.
+    % A refused call: its caller knows by now, or has timed out.
     {noreply, State};
 handle_info({partisan, {_UpOrDown, Node}}, #state{watch = Watch0} = State) ->
     {Watch, Actions} = partisan_watch:suspect(Node, now_ms(), Watch0),
-    % When its time is over it shall not have to wait for the next tick.
+    % After a timeout it must not have to wait for the next tick.
     Interval = partisan_config:get(heartbeat_interval),
     _ = [erlang:send_after(Interval, self(), look) || Actions =/= []],
     {noreply, act(Actions, State#state{watch = Watch})};
@@ -177,7 +177,7 @@ handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
     {noreply, State}.
 
-%% Internals: what other nodes say.
+%% Internals: messages of other nodes.
 
 -spec said(body(), name(), partisan_peer:incarnation(), #state{}) -> #state{}.
 said({call, Request}, Node, Incarnation, #state{served = Served0} = State) ->
@@ -225,7 +225,7 @@ said({alive, Digest, Answer}, Node, Incarnation, #state{held = Held} = State0) w
 said(_Unknown, _Node, _Incarnation, State) ->
     State.
 
-%% Internals: what ends here.
+%% Internals: local processes that end.
 
 ended(Monitor, Pid, Reason, #state{served = Served0, held = Held0, wanted = Wanted} = State) ->
     case {partisan_served:ended(Monitor, Served0), partisan_held:down(Monitor, Held0)} of
@@ -235,7 +235,7 @@ ended(Monitor, Pid, Reason, #state{served = Served0, held = Held0, wanted = Want
             % On the lane of the messages that the process has sent, and behind them.
             unwatch(Node, say(Node, {down, Id, Reason}, Pid, State#state{held = Held}));
         {error, error} ->
-            % Nobody is there any more to be told of what that process wanted to know.
+            % The process was the only one to notify.
             lists:foldl(
                 fun
                     ({node, Node}, S) -> drop_node_monitor(Pid, Node, S);
@@ -280,7 +280,7 @@ ask(Node, State) ->
     say(Node, {alive, digest_at(Node, State), true}, State).
 
 lost(Node, Before, #state{wanted = Wanted, held = Held, served = Served} = State0) ->
-    % What has arrived from there comes before the news of its loss.
+    % Messages that have arrived from there come before the news of its loss.
     ok = partisan_inbound:finish(partisan_listener:of_peer(Node, Before), ?FINISH),
     ok = partisan_acks:former(Node, Before),
     ok = partisan_served:lost(Node, Served),
@@ -299,7 +299,7 @@ lost(Node, Before, #state{wanted = Wanted, held = Held, served = Served} = State
     ).
 
 watch(Node, #state{self = {Node, _}} = State) ->
-    % This node knows of itself.
+    % A node does not watch itself.
     State;
 watch(Node, #state{watch = Watch0} = State) ->
     {Watch, Actions} = partisan_watch:watch(Node, now_ms(), Watch0),
@@ -311,7 +311,7 @@ watch_present(Node, _Incarnation, #state{self = {Node, _}} = State) ->
 watch_present(Node, Incarnation, #state{watch = Watch} = State) ->
     State#state{watch = partisan_watch:present(Node, Incarnation, now_ms(), Watch)}.
 
-%% Watches the node no more, unless something still depends on it.
+%% Stops watching the node unless something still depends on it.
 unwatch(Node, #state{watch = Watch, wanted = Wanted, served = Served, held = Held} = State) ->
     Matters =
         partisan_wanted:is_wanted(Node, Wanted) orelse partisan_held:is_holder(Node, Held) orelse
@@ -324,7 +324,7 @@ unwatch(Node, #state{watch = Watch, wanted = Wanted, served = Served, held = Hel
 digest_at(Node, #state{wanted = Wanted}) ->
     partisan_held:digest(maps:keys(partisan_wanted:at(Node, Wanted))).
 
-%% Internals: saying something to the same process elsewhere. It must not wait for one node.
+%% Internals: sending to the same process elsewhere, without blocking on one node.
 
 say(Node, Body, State) ->
     say(Node, Body, ?MODULE, State).
@@ -336,7 +336,7 @@ say(Node, Body, Key, #state{self = {Name, Incarnation}, retries = Retries} = Sta
     Options = #{on_busy => drop, await_route => false, partition_key => Key, ack => false},
     case partisan:transmit(Node, ?MODULE, {?MODULE, Name, Incarnation, Body}, Options) of
         {error, _} when not is_map_key(Node, Retries) ->
-            % What was lost will show in the digests.
+            % A loss shows in the digests.
             _ = erlang:send_after(?RETRY, self(), {retry, Node}),
             State#state{retries = Retries#{Node => true}};
         _ ->

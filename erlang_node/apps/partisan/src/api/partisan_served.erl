@@ -1,7 +1,7 @@
-%%% @doc The calls of other nodes that are being served here: the places that they occupy.
+%%% @doc Calls of other nodes being served here, and their slots.
 %%%
-%%% A call has a process of its own ({@link partisan_call:serve/1}), and is known by the reference
-%%% that its answer goes to. It occupies its place until that process ends.
+%%% A call has a process of its own ({@link partisan_call:serve/1}), and is identified by the
+%%% reference for its answer. It occupies a slot until that process ends.
 -module(partisan_served).
 
 -compile({no_auto_import, [size/1]}).
@@ -27,13 +27,13 @@
 -opaque t() :: #served{}.
 -export_type([t/0]).
 
-%% @doc No calls; and no more than a quarter of the processes that the emulator allows.
+%% @doc No calls; at most a quarter of the processes that the emulator allows.
 -spec new() -> t().
 new() ->
     #served{max = min(?MAX_CALLS, erlang:system_info(process_limit) div 4)}.
 
-%% @doc Serves a call, or refuses it where there is no place. What is refused must not cost a
-%% process: those are what a flood exhausts.
+%% @doc Serves a call, or refuses it if there is no slot. A refusal must not cost a process, since
+%% processes are what a flood exhausts.
 -spec add(partisan_call:request(), name(), t()) -> {ok, t()} | full.
 add(#{reply_to := Id} = Request, Node, #served{calls = Calls, callers = Callers, max = Max} = S) ->
     try map_size(Calls) < Max andalso partisan_call:serve(Request) of
@@ -50,7 +50,7 @@ add(#{reply_to := Id} = Request, Node, #served{calls = Calls, callers = Callers,
         error:system_limit -> refuse(Request)
     end.
 
-%% @doc A node waits for that answer no longer.
+%% @doc Cancels the call with that answer.
 -spec cancel(name(), partisan_ref:t(), t()) -> ok.
 cancel(Node, Id, #served{callers = Callers}) ->
     case Callers of
@@ -58,7 +58,7 @@ cancel(Node, Id, #served{callers = Callers}) ->
         #{} -> ok
     end.
 
-%% @doc A process has ended: that of a call of which node? `error' where it was none of these.
+%% @doc A process has ended: returns the node whose call it served. `error' if it served none.
 -spec ended(Monitor :: reference(), t()) -> {name(), t()} | error.
 ended(Monitor, #served{calls = Calls0, callers = Callers} = S) ->
     case maps:take(Monitor, Calls0) of
@@ -69,12 +69,12 @@ ended(Monitor, #served{calls = Calls0, callers = Callers} = S) ->
             error
     end.
 
-%% @doc The node is lost: it waits for no answer.
+%% @doc Cancels all calls of a lost node.
 -spec lost(name(), t()) -> ok.
 lost(Node, #served{callers = Callers}) ->
     lists:foreach(fun kill/1, maps:values(maps:get(Node, Callers, #{}))).
 
-%% @doc Are calls of that node being served?
+%% @doc Whether calls of that node are being served.
 -spec is_caller(name(), t()) -> boolean().
 is_caller(Node, #served{callers = Callers}) ->
     is_map_key(Node, Callers).

@@ -1,14 +1,14 @@
 %%% @doc Processes of other nodes as `{via, partisan, {Name, Node}}', for OTP's own functions.
 %%%
-%%% OTP asks a registry for a pid of this node, so one is made: a process that passes one message
-%%% on, and, where that is a call, the answer back. It ends with the message, with the process that
-%%% asked for it, or when nothing comes for a while; so the pid is good for what OTP does at once,
-%%% and for nothing else. Whether the process exists elsewhere is known only when it answers.
+%%% OTP asks a registry for a local pid, so one is created: a process that forwards one message and,
+%%% for a call, the answer. It ends with the message, with the process that asked for it, or after a
+%%% timeout; so the pid serves the immediate operation of OTP and nothing else. Whether the remote
+%%% process exists is known only when it answers.
 %%%
-%%% How long a caller waits is known to the caller alone. It monitors the process while it does, so
-%%% the call is abandoned when it no longer does. The way to the other node takes a minute at most
-%%% ({@link partisan_call}), for a message that is no call too: where its node is absent, what waits
-%%% for room must not grow with each caller.
+%%% Only the caller knows how long it waits. It monitors the process meanwhile, so the call is
+%%% abandoned when it stops. The way to the other node takes a minute at most ({@link
+%%% partisan_call}), also for messages that are not calls: if the node is absent, the messages
+%%% waiting for room must not grow with each caller.
 -module(partisan_via).
 
 -export([whereis_name/1]).
@@ -16,12 +16,12 @@
 -export([unregister_name/1]).
 -export([send/2]).
 
-%% How long the message may take, in milliseconds. OTP sends it at once.
+%% Milliseconds to wait for the message. OTP sends it at once.
 -define(PATIENCE, 5000).
-%% How often to check whether the caller still waits, in milliseconds.
+%% Milliseconds between checks whether the caller still waits.
 -define(CHECK, 1000).
 
-%% @doc The process, or for another node's process, one that passes one message on to it.
+%% @doc The process itself, or for another node's process, one that forwards one message to it.
 -spec whereis_name(partisan_ref:target()) -> pid() | undefined.
 whereis_name(Target) ->
     {Node, Destination} = partisan_ref:address(Target),
@@ -64,7 +64,7 @@ unregister_name(Target) ->
             ok
     end.
 
-%% @doc Sends a message. Exits with `badarg' where it is known that nobody can get it.
+%% @doc Sends a message. Exits with `badarg' if it is known to have no receiver.
 -spec send(partisan_ref:target(), Message :: term()) -> ok.
 send(Target, Message) ->
     {Node, Destination} = partisan_ref:address(Target),
@@ -87,7 +87,7 @@ pass_on(Target, Asker, Monitor) ->
         {'DOWN', Monitor, process, Asker, _} ->
             ok;
         Message ->
-            % Where it does not go out it is lost, as a message to a pid may be.
+            % If it cannot be sent it is lost, as a message to a pid may be.
             passed(
                 partisan:forward(Target, Message, #{
                     partition_key => Asker, timeout => partisan_call:delivery_timeout(infinity)

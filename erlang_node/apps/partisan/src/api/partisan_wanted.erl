@@ -1,8 +1,8 @@
-%%% @doc What the processes of this node want to know of others: the monitors that they hold there.
+%%% @doc Monitors that processes of this node hold on other nodes.
 %%%
-%%% The counterpart of {@link partisan_held}, which has the monitors that others hold here. Each
-%%% has a reference, which its owner knows, and a number, by which the other node knows it. Owners
-%%% are monitored themselves, each once, for as long as they want anything.
+%%% The counterpart of {@link partisan_held}, which has the monitors that others hold here. Each has
+%%% a reference, known to its owner, and a number, known to the other node. Owners are monitored
+%%% themselves, once each, while they hold any.
 -module(partisan_wanted).
 
 -export([new/0]).
@@ -38,10 +38,10 @@
 -record(wanted, {
     last_id = 0 :: non_neg_integer(),
     monitors = #{} :: #{reference() => #monitor{}},
-    % The same, as the other nodes know them.
+    % The same, by the numbers that the other nodes know.
     ids = #{} :: #{name() => #{id() => {reference(), partisan_ref:destination()}}},
     nodes = #{} :: #{name() => #{pid() => true}},
-    % Everybody who has asked for something, and what.
+    % All owners, and what they asked for.
     owners = #{} :: #{pid() => {reference(), #{wish() => true}}}
 }).
 
@@ -52,7 +52,7 @@
 new() ->
     #wanted{}.
 
-%% @doc A monitor for this owner of a process on a node, called `Object' in what it will be told.
+%% @doc Adds a monitor for this owner of a process on a node, named `Object' in its notification.
 -spec add(Owner :: pid(), name(), partisan_ref:destination(), Object :: term(), t()) ->
     {ok, reference(), id(), t()} | full.
 add(_Owner, _Node, _Destination, _Object, #wanted{monitors = Monitors}) when
@@ -78,7 +78,7 @@ is_owner(Pid, Reference, #wanted{monitors = Monitors}) ->
         #{} -> false
     end.
 
-%% @doc The monitor that a node knows by this number.
+%% @doc The monitor with this number on a node.
 -spec find(name(), id(), t()) -> {ok, reference()} | error.
 find(Node, Id, #wanted{ids = Ids}) ->
     case Ids of
@@ -86,7 +86,7 @@ find(Node, Id, #wanted{ids = Ids}) ->
         #{} -> error
     end.
 
-%% @doc The end of a monitor that there is, with whose it was and what the other node calls it.
+%% @doc Removes a monitor; returns its owner and its number on the other node.
 -spec remove(reference(), t()) -> {{Owner :: pid(), Object :: term(), name(), id()}, t()}.
 remove(Reference, #wanted{monitors = Monitors0, ids = Ids} = W) ->
     {Monitor, Monitors} = maps:take(Reference, Monitors0),
@@ -94,12 +94,12 @@ remove(Reference, #wanted{monitors = Monitors0, ids = Ids} = W) ->
     Removed = W#wanted{monitors = Monitors, ids = without(Node, Id, Ids)},
     {{Owner, Object, Node, Id}, disown(Owner, {monitor, Reference}, Removed)}.
 
-%% @doc The monitors held at a node.
+%% @doc The monitors held on a node.
 -spec at(name(), t()) -> #{id() => {reference(), partisan_ref:destination()}}.
 at(Node, #wanted{ids = Ids}) ->
     maps:get(Node, Ids, #{}).
 
-%% @doc A process wants to know when that node is lost.
+%% @doc Adds a process to notify of the loss of that node.
 -spec add_node(pid(), name(), t()) -> t().
 add_node(Pid, Node, #wanted{nodes = Nodes} = W) ->
     Watchers = maps:get(Node, Nodes, #{}),
@@ -109,12 +109,12 @@ add_node(Pid, Node, #wanted{nodes = Nodes} = W) ->
 remove_node(Pid, Node, #wanted{nodes = Nodes} = W) ->
     disown(Pid, {node, Node}, W#wanted{nodes = without(Node, Pid, Nodes)}).
 
-%% @doc Who wants to know when that node is lost.
+%% @doc The processes to notify of the loss of that node.
 -spec watchers(name(), t()) -> [pid()].
 watchers(Node, #wanted{nodes = Nodes}) ->
     maps:keys(maps:get(Node, Nodes, #{})).
 
-%% @doc All that a process has asked for.
+%% @doc Everything that a process has asked for.
 -spec wishes(pid(), t()) -> [wish()].
 wishes(Pid, #wanted{owners = Owners}) ->
     case Owners of
@@ -122,7 +122,7 @@ wishes(Pid, #wanted{owners = Owners}) ->
         #{} -> []
     end.
 
-%% @doc Does anything here depend on that node?
+%% @doc Whether anything here depends on that node.
 -spec is_wanted(name(), t()) -> boolean().
 is_wanted(Node, #wanted{ids = Ids, nodes = Nodes}) ->
     is_map_key(Node, Ids) orelse is_map_key(Node, Nodes).

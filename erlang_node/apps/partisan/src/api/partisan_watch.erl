@@ -24,7 +24,7 @@
 
 -type name() :: partisan_peer:name().
 -type milliseconds() :: integer().
-%% Of a node that is lost all incarnations are over before this one; `infinity' where none is known.
+%% All incarnations before this one of a lost node are over; `infinity' if none is known.
 -type action() :: {ask, name()} | {lost, name(), Before :: partisan_peer:incarnation() | infinity}.
 -export_type([action/0]).
 
@@ -42,14 +42,14 @@
 new(Interval) ->
     #watch{interval = Interval}.
 
-%% @doc From now on that node matters.
+%% @doc Starts watching that node.
 -spec watch(name(), milliseconds(), t()) -> {t(), [action()]}.
 watch(Name, _Now, #watch{nodes = Nodes} = W) when is_map_key(Name, Nodes) ->
     {W, []};
 watch(Name, Now, #watch{nodes = Nodes} = W) ->
     {W#watch{nodes = Nodes#{Name => {unknown, deadline(Now, W)}}}, [{ask, Name}]}.
 
-%% @doc From now on that node matters, which has just been heard of.
+%% @doc Starts watching a node that has just been heard of.
 -spec present(name(), partisan_peer:incarnation(), milliseconds(), t()) -> t().
 present(Name, _Incarnation, _Now, #watch{nodes = Nodes} = W) when is_map_key(Name, Nodes) ->
     W;
@@ -64,7 +64,7 @@ unwatch(Name, #watch{nodes = Nodes} = W) ->
 is_watched(Name, #watch{nodes = Nodes}) ->
     is_map_key(Name, Nodes).
 
-%% @doc Something has happened to that node: its time to answer is short.
+%% @doc Shortens the time in which that node must answer.
 -spec suspect(name(), milliseconds(), t()) -> {t(), [action()]}.
 suspect(Name, Now, #watch{nodes = Nodes, interval = Interval} = W) ->
     case Nodes of
@@ -75,7 +75,7 @@ suspect(Name, Now, #watch{nodes = Nodes, interval = Interval} = W) ->
             {W, []}
     end.
 
-%% @doc The node has said something, as this life of it.
+%% @doc The node has reported this incarnation.
 -spec heard(name(), partisan_peer:incarnation(), milliseconds(), t()) -> {t(), [action()]}.
 heard(Name, Incarnation, Now, #watch{nodes = Nodes} = W) ->
     case Nodes of
@@ -84,11 +84,11 @@ heard(Name, Incarnation, Now, #watch{nodes = Nodes} = W) ->
         #{Name := {Known, _}} when Incarnation > Known ->
             {unwatch(Name, W), [{lost, Name, Incarnation}]};
         #{} ->
-            % Nobody's business, or the last words of a former life.
+            % Not watched, or a late message of a previous incarnation.
             {W, []}
     end.
 
-%% @doc An interval has passed. What is lost is watched no more.
+%% @doc Advances by one interval. Lost nodes are no longer watched.
 -spec tick(milliseconds(), Neighbours :: [name()], t()) -> {t(), [action()]}.
 tick(Now, Neighbours, #watch{nodes = Nodes} = W) ->
     maps:fold(
