@@ -51,7 +51,7 @@
     %% By name, in the order of the file.
     seeds := [partisan_peer:name()],
     %% As it is in the file: node_overlay:localised/2 has what each node makes of it.
-    overlay := {partisan_kinds:kind(), map()},
+    overlay := {partisan_overlay_registry:kind(), map()},
     %% In milliseconds.
     heartbeat_interval := pos_integer(),
     %% Where propagation goes.

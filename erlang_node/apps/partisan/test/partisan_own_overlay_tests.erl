@@ -46,10 +46,11 @@ start() ->
     Nodes.
 
 module_without_callbacks_is_refused_test() ->
-    ?assertNot(partisan_kinds:is_usable(lists)),
-    ?assertNot(partisan_kinds:is_usable(no_such_module)),
-    ?assertNot(partisan_kinds:is_usable("hyparview")),
-    ?assert(lists:all(fun partisan_kinds:is_usable/1, partisan_kinds:known())).
+    ?assertNot(partisan_overlay_registry:is_usable(lists)),
+    ?assertNot(partisan_overlay_registry:is_usable(no_such_module)),
+    ?assertNot(partisan_overlay_registry:is_usable("hyparview")),
+    Known = partisan_overlay_registry:known(),
+    ?assert(lists:all(fun partisan_overlay_registry:is_usable/1, Known)).
 
 history_test_() ->
     {"the ring closes whatever happened to it",

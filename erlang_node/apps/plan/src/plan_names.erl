@@ -80,8 +80,8 @@ incarnation(Started) ->
 
 %% @doc The overlay of `node.config' as the simulator takes it. What is each node's own is what
 %% {@link node_overlay} makes of it, in terms of simulated nodes.
--spec spec({partisan_kinds:kind(), map()}, t()) ->
-    {partisan_kinds:kind(), map() | fun((partisan_sim:index()) -> map())}.
+-spec spec({partisan_overlay_registry:kind(), map()}, t()) ->
+    {partisan_overlay_registry:kind(), map() | fun((partisan_sim:index()) -> map())}.
 spec({static, #{edges := Edges} = Parameters}, N) ->
     Simulated = [{simulated(From, N), simulated(To, N)} || {From, To} <- Edges],
     {static, fun(Index) ->

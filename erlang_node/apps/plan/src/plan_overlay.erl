@@ -34,7 +34,7 @@
 %% `boot_gap_us': microseconds between the starts of two nodes.
 -type options() :: #{
     names := plan_names:t(),
-    overlay := {partisan_kinds:kind(), map()},
+    overlay := {partisan_overlay_registry:kind(), map()},
     seeds := [partisan_peer:name()],
     seed := integer(),
     latency := partisan_sim_network:latency(),

@@ -77,7 +77,7 @@ run(Outline, Options) ->
 %% Internals: phases.
 
 begin_run(#{overlay := {Kind, _}, workload := Workload} = Outline, #{zones := Zones} = Options) ->
-    lists:member(Kind, partisan_kinds:known()) orelse
+    lists:member(Kind, partisan_overlay_registry:known()) orelse
         refuse("overlay: ~p is no kind that can be simulated", [Kind]),
     Names = plan_names:new(Outline#{zones => Zones}),
     Known = maps:merge(Options#{names => Names}, Outline),

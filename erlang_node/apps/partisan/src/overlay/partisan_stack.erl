@@ -5,7 +5,7 @@
 %%% particular: getting joined ({@link partisan_contacts}) and noticing that the overlay has fallen
 %%% apart ({@link partisan_beacon}).
 %%%
-%%% The overlay can be changed while everything runs: see {@link partisan_overlays}.
+%%% The overlay can be changed while everything runs: see {@link partisan_overlay_switch}.
 %%%
 %%% A cluster that is being deleted is dissolved: the order is flooded, and a node that has passed
 %%% it on keeps still, since what it repaired would be taken down next. To peers that have not got
@@ -30,7 +30,7 @@
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
-    overlay := partisan_overlays:spec(),
+    overlay := partisan_overlay_switch:spec(),
     % Address hints of the contacts, this node's own among them when it is one.
     seeds := [partisan_peer:t()],
     % How many nodes the cluster is meant to have: one alone is joined, two are not.
@@ -62,9 +62,9 @@
     | {no_route, partisan_peer:name()}
     | dissolved.
 -type info() :: #{
-    kind := partisan_kinds:kind(),
+    kind := partisan_overlay_registry:kind(),
     % Another overlay that is still running, after a switch.
-    former := none | partisan_kinds:kind(),
+    former := none | partisan_overlay_registry:kind(),
     joined := boolean(),
     active := [partisan_peer:name()],
     passive := [partisan_peer:name()]
@@ -74,7 +74,7 @@
 
 %% Beside what every layer has.
 -opaque t() :: #{
-    overlay := partisan_overlays:t(),
+    overlay := partisan_overlay_switch:t(),
     beacon := none | partisan_beacon:t(),
     protocol := module(),
     broadcast := term(),
@@ -94,7 +94,7 @@ init(#{self := Self, seed := {A, B, C} = Seed, overlay := {Kind, _} = Spec} = Gi
     #{seeds := Seeds} = Options,
     Protocol = protocol(maps:get(protocol, Broadcast, plumtree)),
     Common = #{self => Self, seed => Seed, seeds => Seeds},
-    {Overlay, Effects} = partisan_overlays:init(Spec, Common),
+    {Overlay, Effects} = partisan_overlay_switch:init(Spec, Common),
     #{rand := Rand0} = S0 = partisan_layer:new(#{}, Options, #{
         overlay => Overlay,
         protocol => Protocol,
@@ -117,17 +117,17 @@ handle(_Event, S) ->
 
 %% @doc Can the overlay that `{reconfigure, Changes}' asks for be built?
 -spec check(partisan_config:changes(), t()) -> ok | {error, Description :: string()}.
-check(#{overlay := Spec}, #{overlay := Overlay}) -> partisan_overlays:check(Spec, Overlay);
+check(#{overlay := Spec}, #{overlay := Overlay}) -> partisan_overlay_switch:check(Spec, Overlay);
 check(#{}, _Stack) -> ok.
 
 -spec neighbours(t()) -> [partisan_peer:t()].
 neighbours(#{overlay := Overlay}) ->
-    partisan_overlays:neighbours(Overlay).
+    partisan_overlay_switch:neighbours(Overlay).
 
 %% @doc Every member this node knows of, itself included: the same while `info/1' is.
 -spec members(t()) -> [partisan_peer:name()].
 members(#{self := #{name := Self}, overlay := Overlay} = Stack) ->
-    Known = neighbours(Stack) ++ partisan_overlays:passive(Overlay),
+    Known = neighbours(Stack) ++ partisan_overlay_switch:passive(Overlay),
     lists:usort([Self | [Name || #{name := Name} <- Known]]).
 
 -spec joined(t()) -> boolean().
@@ -145,11 +145,11 @@ view(#{overlay := Overlay, options := Options, leaving := Leaving}) ->
 -spec info(t()) -> info().
 info(#{overlay := Overlay} = Stack) ->
     #{
-        kind => partisan_overlays:kind(Overlay),
-        former => partisan_overlays:former(Overlay),
+        kind => partisan_overlay_switch:kind(Overlay),
+        former => partisan_overlay_switch:former(Overlay),
         joined => joined(Stack),
         active => [Name || #{name := Name} <- neighbours(Stack)],
-        passive => [Name || #{name := Name} <- partisan_overlays:passive(Overlay)]
+        passive => [Name || #{name := Name} <- partisan_overlay_switch:passive(Overlay)]
     }.
 
 %% @doc The largest message in which a broadcast of this node carries its payload.
@@ -222,7 +222,7 @@ meet_all(#{contacts := Contacts} = S) ->
     S#{contacts := partisan_contacts:meet_all(Contacts)}.
 
 has_neighbours(#{overlay := Overlay}) ->
-    partisan_overlays:present_neighbours(Overlay) =/= [].
+    partisan_overlay_switch:present_neighbours(Overlay) =/= [].
 
 %% Internals: other settings, another overlay.
 
@@ -247,16 +247,16 @@ reseed(#{self := Self, options := #{seeds := Seeds}, overlay := Overlay} = S0) -
     S1 = S0#{
         contacts := Contacts,
         rand := Rand,
-        overlay := partisan_overlays:set_seeds(Seeds, Overlay)
+        overlay := partisan_overlay_switch:set_seeds(Seeds, Overlay)
     },
-    S2 = with_beacon(partisan_overlays:kind(Overlay), S1),
+    S2 = with_beacon(partisan_overlay_switch:kind(Overlay), S1),
     case partisan_contacts:peers(Former) of
         [] -> seek(S2);
         _ -> S2
     end.
 
 switch({Kind, _} = Spec, #{overlay := Overlay0} = S0) ->
-    case partisan_overlays:switch(Spec, Overlay0) of
+    case partisan_overlay_switch:switch(Spec, Overlay0) of
         {Overlay0, []} ->
             S0;
         {Overlay, Effects} ->
@@ -273,7 +273,7 @@ retire(#{overlay := Overlay0} = S) ->
         false ->
             retire_later(S);
         true ->
-            {Overlay, Effects} = partisan_overlays:retire(Overlay0),
+            {Overlay, Effects} = partisan_overlay_switch:retire(Overlay0),
             overlay_effects(Effects, S#{overlay := Overlay})
     end.
 
@@ -287,7 +287,7 @@ dissolve(Since, Neighbours, S) ->
 %% Internals: beacons.
 
 beacon(Kind, Self, Seeds, Rand) ->
-    case partisan_kinds:can_split(Kind) of
+    case partisan_overlay_registry:can_split(Kind) of
         true -> partisan_beacon:init(#{self => Self, seeds => Seeds, rand => Rand});
         false -> none
     end.
@@ -316,7 +316,7 @@ beacon_actions(Actions, S0) ->
 %% Internals: the layers.
 
 overlay(Event, #{overlay := Overlay0} = S) ->
-    {Overlay, Effects} = partisan_overlays:handle(Event, Overlay0),
+    {Overlay, Effects} = partisan_overlay_switch:handle(Event, Overlay0),
     overlay_effects(Effects, S#{overlay := Overlay}).
 
 overlay_effects(Effects, S) ->

@@ -38,7 +38,7 @@
 -type options() :: #{
     seed := integer(),
     % The parameters of all nodes, or of each.
-    overlay := {partisan_kinds:kind(), map() | fun((index()) -> map())},
+    overlay := {partisan_overlay_registry:kind(), map() | fun((index()) -> map())},
     % How many of the nodes are seeds: numbers 1 to this.
     seeds => non_neg_integer(),
     % One-way latency in milliseconds: drawn per ordered pair from a range, or growing over that
@@ -97,12 +97,12 @@ broadcast(Index, Payload, Sim) ->
     partisan_sim_interpreter:step(Index, {broadcast, Payload}, Sim).
 
 %% @doc Lets a node move to another overlay.
--spec switch(index(), partisan_overlays:spec(), t()) -> t().
+-spec switch(index(), partisan_overlay_switch:spec(), t()) -> t().
 switch(Index, Spec, Sim) ->
     partisan_sim_interpreter:step(Index, {reconfigure, #{overlay => Spec}}, Sim).
 
 %% @doc The overlay of the nodes that start from now on.
--spec configure(partisan_overlays:spec(), t()) -> t().
+-spec configure(partisan_overlay_switch:spec(), t()) -> t().
 configure(Spec, Sim) ->
     partisan_sim_interpreter:set(#{overlay => Spec}, Sim).
 

@@ -23,7 +23,7 @@
 -type options() :: #{
     nodes := pos_integer(),
     seed := integer(),
-    overlay := {partisan_kinds:kind(), map() | fun((partisan_sim:index()) -> map())},
+    overlay := {partisan_overlay_registry:kind(), map() | fun((partisan_sim:index()) -> map())},
     broadcast := map(),
     % How nodes join: all over node 1, or each over one of those already there.
     contact := first | random,

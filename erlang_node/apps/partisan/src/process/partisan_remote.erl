@@ -2,9 +2,9 @@
 %%%
 %%% One process per node. Each tells the others which of their processes it monitors; they tell it
 %%% when those end. Nothing of that is sent reliably, because nothing has to be: whoever watches a
-%%% node ({@link partisan_watch}) asks it every `heartbeat_interval' for its life, and both say in
-%%% that exchange, by a digest, what they hold at each other. Where the digests differ, all of it
-%%% is sent again. So a lost message costs an interval. When a node is lost or starts again, its
+%%% node ({@link partisan_failure_detector}) asks it every `heartbeat_interval' for its life, and both
+%%% say in that exchange, by a digest, what they hold at each other. Where the digests differ, all
+%%% of it is sent again. So a lost message costs an interval. When a node is lost or starts again, its
 %%% processes are `DOWN' with `noconnection'.
 %%%
 %%% == Bounds ==
@@ -54,7 +54,7 @@
     wanted = partisan_wanted:new() :: partisan_wanted:t(),
     held = partisan_held:new() :: partisan_held:t(),
     served = partisan_served:new() :: partisan_served:t(),
-    watch :: partisan_watch:t(),
+    watch :: partisan_failure_detector:t(),
     retries = #{} :: #{name() => true}
 }).
 
@@ -103,7 +103,7 @@ init([]) ->
     _ = erlang:send_after(Interval, self(), tick),
     {ok, #state{
         self = {partisan_config:get(name), partisan_config:get(incarnation)},
-        watch = partisan_watch:new(Interval)
+        watch = partisan_failure_detector:new(Interval)
     }}.
 
 -spec handle_call(term(), gen_server:from(), #state{}) -> {reply, term(), #state{}}.
@@ -130,7 +130,7 @@ handle_call(counts, _From, State) ->
     Counts = (partisan_wanted:counts(State#state.wanted))#{
         held => partisan_held:size(State#state.held),
         calls => partisan_served:size(State#state.served),
-        watched => partisan_watch:size(State#state.watch)
+        watched => partisan_failure_detector:size(State#state.watch)
     },
     {reply, Counts, State};
 handle_call(Unknown, _From, State) ->
@@ -146,7 +146,7 @@ handle_info({?MODULE, Node, Incarnation, Body}, State0) when
     is_binary(Node), is_integer(Incarnation)
 ->
     #state{watch = Watch0} = State0,
-    {Watch, Actions} = partisan_watch:heard(Node, Incarnation, now_ms(), Watch0),
+    {Watch, Actions} = partisan_failure_detector:heard(Node, Incarnation, now_ms(), Watch0),
     State = act(Actions, State0#state{watch = Watch}),
     {noreply, said(Body, Node, Incarnation, State)};
 handle_info({'DOWN', Monitor, process, Pid, Reason}, State) ->
@@ -155,7 +155,7 @@ handle_info({partisan, {acknowledged, partisan_call, _}}, State) ->
     % A refused call: its caller knows by now, or its time is over.
     {noreply, State};
 handle_info({partisan, {_UpOrDown, Node}}, #state{watch = Watch0} = State) ->
-    {Watch, Actions} = partisan_watch:suspect(Node, now_ms(), Watch0),
+    {Watch, Actions} = partisan_failure_detector:suspect(Node, now_ms(), Watch0),
     % When its time is over it shall not have to wait for the next tick.
     Interval = partisan_config:get(heartbeat_interval),
     _ = [erlang:send_after(Interval, self(), look) || Actions =/= []],
@@ -167,7 +167,7 @@ handle_info(look, State) ->
     {noreply, look(State)};
 handle_info({retry, Node}, #state{watch = Watch, retries = Retries} = State0) ->
     State = State0#state{retries = maps:remove(Node, Retries)},
-    case partisan_watch:is_watched(Node, Watch) of
+    case partisan_failure_detector:is_watched(Node, Watch) of
         true -> {noreply, ask(Node, State)};
         false -> {noreply, State}
     end;
@@ -263,7 +263,7 @@ drop_node_monitor(Pid, Node, #state{wanted = Wanted} = State) ->
 %% Internals: watching nodes.
 
 look(#state{watch = Watch0} = State) ->
-    {Watch, Actions} = partisan_watch:tick(now_ms(), partisan:neighbours(), Watch0),
+    {Watch, Actions} = partisan_failure_detector:tick(now_ms(), partisan:neighbours(), Watch0),
     act(Actions, State#state{watch = Watch}).
 
 act(Actions, State) ->
@@ -302,14 +302,14 @@ watch(Node, #state{self = {Node, _}} = State) ->
     % This node knows of itself.
     State;
 watch(Node, #state{watch = Watch0} = State) ->
-    {Watch, Actions} = partisan_watch:watch(Node, now_ms(), Watch0),
+    {Watch, Actions} = partisan_failure_detector:watch(Node, now_ms(), Watch0),
     act(Actions, State#state{watch = Watch}).
 
 %% Just heard of, so there is no need to ask.
 watch_present(Node, _Incarnation, #state{self = {Node, _}} = State) ->
     State;
 watch_present(Node, Incarnation, #state{watch = Watch} = State) ->
-    State#state{watch = partisan_watch:present(Node, Incarnation, now_ms(), Watch)}.
+    State#state{watch = partisan_failure_detector:present(Node, Incarnation, now_ms(), Watch)}.
 
 %% Watches the node no more, unless something still depends on it.
 unwatch(Node, #state{watch = Watch, wanted = Wanted, served = Served, held = Held} = State) ->
@@ -318,7 +318,7 @@ unwatch(Node, #state{watch = Watch, wanted = Wanted, served = Served, held = Hel
             partisan_served:is_caller(Node, Served),
     case Matters of
         true -> State;
-        false -> State#state{watch = partisan_watch:unwatch(Node, Watch)}
+        false -> State#state{watch = partisan_failure_detector:unwatch(Node, Watch)}
     end.
 
 digest_at(Node, #state{wanted = Wanted}) ->

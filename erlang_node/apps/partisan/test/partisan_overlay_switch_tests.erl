@@ -1,5 +1,5 @@
 %%% @doc Changing the overlay of a running cluster, in virtual time.
--module(partisan_overlays_tests).
+-module(partisan_overlay_switch_tests).
 
 -include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").

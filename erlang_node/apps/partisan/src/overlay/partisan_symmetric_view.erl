@@ -12,7 +12,7 @@
 %%% and nothing is said. Published figures are compared with that.
 %%%
 %%% A value of an overlay's state; the overlay wraps the messages and asks for a tick per period.
--module(partisan_links).
+-module(partisan_symmetric_view).
 
 -export([new/1]).
 -export([choose/2]).

@@ -13,7 +13,7 @@
 %%%
 %%% A link that both overlays pin is one link to the interpreter: the first pin makes it and the
 %%% last release ends it. A neighbour of both comes up once and goes down once.
--module(partisan_overlays).
+-module(partisan_overlay_switch).
 
 -export([init/2]).
 -export([handle/2]).
@@ -27,13 +27,13 @@
 -export([kind/1]).
 -export([former/1]).
 
--type spec() :: {partisan_kinds:kind(), Parameters :: map()}.
+-type spec() :: {partisan_overlay_registry:kind(), Parameters :: map()}.
 -type tag() :: non_neg_integer().
 -type name() :: partisan_peer:name().
 
 -record(overlay, {
     tag :: tag(),
-    kind :: partisan_kinds:kind(),
+    kind :: partisan_overlay_registry:kind(),
     module :: module(),
     state :: term()
 }).
@@ -122,12 +122,12 @@ present_neighbours(#overlays{present = #overlay{module = Module, state = State}}
 passive(#overlays{present = #overlay{module = Module, state = State}}) ->
     Module:passive(State).
 
--spec kind(t()) -> partisan_kinds:kind().
+-spec kind(t()) -> partisan_overlay_registry:kind().
 kind(#overlays{present = #overlay{kind = Kind}}) ->
     Kind.
 
 %% @doc The kind of the overlay that is yet to be retired.
--spec former(t()) -> none | partisan_kinds:kind().
+-spec former(t()) -> none | partisan_overlay_registry:kind().
 former(#overlays{former = none}) -> none;
 former(#overlays{former = #overlay{kind = Kind}}) -> Kind.
 
@@ -223,8 +223,8 @@ effect(Effect, _Tag, O) ->
 %% Internals: lives of overlays.
 
 start({Kind, Parameters} = Spec, Common) ->
-    Module = partisan_kinds:module(Kind),
-    Given = maps:merge(partisan_kinds:preset(Kind), Parameters),
+    Module = partisan_overlay_registry:module(Kind),
+    Given = maps:merge(partisan_overlay_registry:preset(Kind), Parameters),
     {State, Effects} = Module:init(with_peers(maps:merge(Given, Common))),
     {#overlay{tag = tag(Spec), kind = Kind, module = Module, state = State}, Effects}.
 

@@ -2,7 +2,7 @@
 %%%
 %%% A kind that is not listed here is the name of a user's own module, of the behaviour
 %%% {@link partisan_overlay}.
--module(partisan_kinds).
+-module(partisan_overlay_registry).
 
 -export([known/0]).
 -export([module/1]).

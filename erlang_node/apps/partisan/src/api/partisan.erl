@@ -112,7 +112,7 @@ dissolved() ->
 
 %% @doc Moves this node to another overlay, or other parameters, while everything runs; do so on
 %% every node. It keeps its neighbours until it has others, and what is under way arrives.
--spec switch(partisan_overlays:spec()) -> ok | {error, Description :: string()}.
+-spec switch(partisan_overlay_switch:spec()) -> ok | {error, Description :: string()}.
 switch(Spec) ->
     reconfigure(#{overlay => Spec}).
 

@@ -8,7 +8,7 @@
 %%% show that it lives.
 %%%
 %%% Pure: time comes as an argument, in milliseconds of any clock that never goes back.
--module(partisan_watch).
+-module(partisan_failure_detector).
 
 -compile({no_auto_import, [size/1]}).
 
