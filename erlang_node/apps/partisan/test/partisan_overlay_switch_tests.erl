@@ -17,14 +17,14 @@ every_pair_test_() ->
 parameters_test() ->
     % New parameters are another overlay of the same kind.
     Sim = moved(whole({hyparview, #{}}), {hyparview, #{active_max => 4}}),
-    Links = partisan_sim:links(Sim),
-    ?assertEqual(1, partisan_graph:component_count(Links)),
+    Links = simulator:links(Sim),
+    ?assertEqual(1, simulator_graph:component_count(Links)),
     ?assert(lists:all(fun(To) -> length(To) =< 4 end, maps:values(Links))).
 
 same_overlay_test() ->
     Sim = whole({hyparview, #{}}),
-    Switched = partisan_sim:switch(1, {hyparview, #{}}, Sim),
-    ?assertEqual(partisan_sim:links(Sim), partisan_sim:links(Switched)).
+    Switched = simulator:switch(1, {hyparview, #{}}, Sim),
+    ?assertEqual(simulator:links(Sim), simulator:links(Switched)).
 
 there_and_back_test() ->
     Sim = lists:foldl(
@@ -32,7 +32,7 @@ there_and_back_test() ->
         whole(spec(full_mesh)),
         [spec(hyparview), spec(full_mesh), spec(client_server), spec(full_mesh)]
     ),
-    Degrees = [length(To) || To <- maps:values(partisan_sim:links(Sim))],
+    Degrees = [length(To) || To <- maps:values(simulator:links(Sim))],
     ?assertEqual(?NODES * (?NODES - 1), lists:sum(Degrees)).
 
 faults_test_() ->
@@ -48,17 +48,17 @@ prop_faults() ->
         begin
             Sim0 = started(Seed, spec(hyparview)),
             {Last, Sim1} = lists:foldl(fun happen/2, {spec(hyparview), Sim0}, Moments),
-            Dead = lists:seq(1, ?NODES) -- partisan_sim:nodes(Sim1),
-            Sim2 = lists:foldl(fun partisan_sim:start/2, Sim1, Dead),
-            Sim3 = partisan_sim:run(180000, Sim2),
-            Sim4 = partisan_sim:run(20000, partisan_sim:broadcast(1, last, Sim3)),
-            Links = partisan_sim:links(Sim3),
+            Dead = lists:seq(1, ?NODES) -- simulator:nodes(Sim1),
+            Sim2 = lists:foldl(fun simulator:start/2, Sim1, Dead),
+            Sim3 = simulator:run(180000, Sim2),
+            Sim4 = simulator:run(20000, simulator:broadcast(1, last, Sim3)),
+            Links = simulator:links(Sim3),
             {Kind, _} = Last,
             conjunction([
                 {kinds, [Kind] =:= lists:usort([kind(I, Sim3) || I <- lists:seq(1, ?NODES)])},
-                {one_component, partisan_graph:component_count(Links) =:= 1},
+                {one_component, simulator_graph:component_count(Links) =:= 1},
                 {symmetric, is_symmetric(Kind, Links)},
-                {heard, map_size(maps:get(last, partisan_sim:delivered(Sim4), #{})) =:= ?NODES}
+                {heard, map_size(maps:get(last, simulator:delivered(Sim4), #{})) =:= ?NODES}
             ])
         end
     ).
@@ -72,70 +72,70 @@ moment() ->
     ]).
 
 happen({run, Duration}, {Spec, Sim}) ->
-    {Spec, partisan_sim:run(Duration, Sim)};
+    {Spec, simulator:run(Duration, Sim)};
 happen({crash, Index}, {Spec, Sim}) ->
-    {Spec, partisan_sim:crash([I || I <- partisan_sim:nodes(Sim), I =:= Index], Sim)};
+    {Spec, simulator:crash([I || I <- simulator:nodes(Sim), I =:= Index], Sim)};
 happen({start, Index}, {Spec, Sim}) ->
-    case lists:member(Index, partisan_sim:nodes(Sim)) of
+    case lists:member(Index, simulator:nodes(Sim)) of
         true -> {Spec, Sim};
-        false -> {Spec, partisan_sim:start(Index, Sim)}
+        false -> {Spec, simulator:start(Index, Sim)}
     end;
 happen({switch, Kind}, {_Former, Sim}) ->
     Spec = spec(Kind),
-    {Spec, tell_all(Spec, partisan_sim:configure(Spec, Sim))}.
+    {Spec, tell_all(Spec, simulator:configure(Spec, Sim))}.
 
 %% From a whole cluster of one kind to a whole one of another: no node is ever alone on the way,
 %% and what is broadcast meanwhile arrives everywhere.
 moves(From, To) ->
     Sim = moved(whole(spec(From)), spec(To)),
-    Links = partisan_sim:links(Sim),
-    ?assertEqual([To], lists:usort([kind(I, Sim) || I <- partisan_sim:nodes(Sim)])),
-    ?assertEqual(1, partisan_graph:component_count(Links)),
+    Links = simulator:links(Sim),
+    ?assertEqual([To], lists:usort([kind(I, Sim) || I <- simulator:nodes(Sim)])),
+    ?assertEqual(1, simulator_graph:component_count(Links)),
     ?assert(is_symmetric(To, Links)),
     To =:= full_mesh andalso
         ?assert(lists:all(fun(N) -> length(N) =:= ?NODES - 1 end, maps:values(Links))),
     [
         ?assertEqual({Payload, ?NODES}, {Payload, map_size(Arrivals)})
-     || {Payload, Arrivals} <- maps:to_list(partisan_sim:delivered(Sim))
+     || {Payload, Arrivals} <- maps:to_list(simulator:delivered(Sim))
     ].
 
 moved(Sim0, Spec) ->
-    Sim1 = tell_all(Spec, partisan_sim:configure(Spec, Sim0)),
+    Sim1 = tell_all(Spec, simulator:configure(Spec, Sim0)),
     Sim2 = lists:foldl(
         fun(N, S) ->
-            Next = partisan_sim:run(?STEP, S),
-            ?assertNot(lists:member([], maps:values(partisan_sim:links(Next)))),
+            Next = simulator:run(?STEP, S),
+            ?assertNot(lists:member([], maps:values(simulator:links(Next)))),
             case N rem 10 of
-                0 -> partisan_sim:broadcast(N rem ?NODES + 1, make_ref(), Next);
+                0 -> simulator:broadcast(N rem ?NODES + 1, make_ref(), Next);
                 _ -> Next
             end
         end,
         Sim1,
         lists:seq(1, 200)
     ),
-    partisan_sim:run(60000, Sim2).
+    simulator:run(60000, Sim2).
 
 %% One after the other, over some seconds, as a changed file reaches them.
 tell_all(Spec, Sim) ->
     lists:foldl(
-        fun(Index, S) -> partisan_sim:run(300, partisan_sim:switch(Index, Spec, S)) end,
+        fun(Index, S) -> simulator:run(300, simulator:switch(Index, Spec, S)) end,
         Sim,
-        partisan_sim:nodes(Sim)
+        simulator:nodes(Sim)
     ).
 
 whole(Spec) ->
-    partisan_sim:run(30000, started(7, Spec)).
+    simulator:run(30000, started(7, Spec)).
 
 started(Seed, Spec) ->
-    Sim = partisan_sim:new(#{seed => Seed, seeds => ?SEEDS, overlay => Spec}),
-    lists:foldl(fun partisan_sim:start/2, Sim, lists:seq(1, ?NODES)).
+    Sim = simulator:new(#{seed => Seed, seeds => ?SEEDS, overlay => Spec}),
+    lists:foldl(fun simulator:start/2, Sim, lists:seq(1, ?NODES)).
 
 %% The views of Cyclon and SCAMP change all the time: some change is always under way.
 is_symmetric(Kind, Links) ->
-    lists:member(Kind, [cyclon, scamp_v2]) orelse partisan_graph:one_sided(Links) =:= [].
+    lists:member(Kind, [cyclon, scamp_v2]) orelse simulator_graph:one_sided(Links) =:= [].
 
 kind(Index, Sim) ->
-    maps:get(kind, partisan_stack:info(partisan_sim:stack(Index, Sim))).
+    maps:get(kind, partisan_stack:info(simulator:stack(Index, Sim))).
 
 kinds() ->
     [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v2].

@@ -3,7 +3,7 @@
 %%% An overlay is a value. It takes an event and answers with its next state and a list of effects;
 %%% it opens no socket, reads no clock and draws no random number from outside (its generator is
 %%% seeded in `init/1'). `partisan_manager' interprets the effects on real sockets,
-%%% `partisan_sim' in virtual time, the property tests in whatever order they please. A complete
+%%% `simulator' in virtual time, the property tests in whatever order they please. A complete
 %%% example of a user's own is in docs/own-overlay.md; {@link partisan_layer} has what most have in
 %%% common.
 %%%

@@ -9,9 +9,10 @@
 %%% one entry ("joining").
 %%%
 %%% Cyclon's views are one-sided by design: being chosen by as many as one chooses is a matter of
-%%% chance, not of agreement. Broadcasts get the two-sided neighbours of
-%%% {@link partisan_symmetric_view}: those in the view and those in whose view this node is. As entries wander so do neighbours,
-%%% and a broadcast tree has to be grown anew again and again; prefer HyParView where that counts.
+%%% chance, not of agreement. Broadcasts get the two-sided neighbours of {@link
+%%% partisan_symmetric_view}: those in the view and those in whose view this node is. As entries
+%%% wander so do neighbours, and a broadcast tree has to be grown anew again and again; prefer
+%%% HyParView where that counts.
 %%%
 %%% A link that is found broken removes the entry at once. The paper has no such detection; the
 %%% HyParView paper calls the combination "CyclonAcked".

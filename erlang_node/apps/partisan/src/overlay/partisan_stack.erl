@@ -11,7 +11,7 @@
 %%% it on keeps still, since what it repaired would be taken down next. To peers that have not got
 %%% the order yet it answers with it.
 %%%
-%%% `partisan_manager' runs it on sockets, `partisan_sim' in virtual time. The promises that an
+%%% `partisan_manager' runs it on sockets, `simulator' in virtual time. The promises that an
 %%% interpreter must keep are those of {@link partisan_overlay}.
 -module(partisan_stack).
 

@@ -2,10 +2,10 @@
 %%%
 %%% One process per node. Each tells the others which of their processes it monitors; they tell it
 %%% when those end. Nothing of that is sent reliably, because nothing has to be: whoever watches a
-%%% node ({@link partisan_failure_detector}) asks it every `heartbeat_interval' for its life, and both
-%%% say in that exchange, by a digest, what they hold at each other. Where the digests differ, all
-%%% of it is sent again. So a lost message costs an interval. When a node is lost or starts again, its
-%%% processes are `DOWN' with `noconnection'.
+%%% node ({@link partisan_failure_detector}) asks it every `heartbeat_interval' for its life, and
+%%% both say in that exchange, by a digest, what they hold at each other. Where the digests differ,
+%%% all of it is sent again. So a lost message costs an interval. When a node is lost or starts
+%%% again, its processes are `DOWN' with `noconnection'.
 %%%
 %%% == Bounds ==
 %%% 100,000 monitors from here and as many held here by others; 10,000 calls of other nodes at a
