@@ -129,7 +129,14 @@ lattices() ->
         {lasp_gcounter, gcounter()},
         {lasp_max, oneof([lasp_max:new(), ?LET(V, {nat(), nat()}, lasp_max:new(V))])},
         {lasp_min, oneof([lasp_min:new(), ?LET(V, integer(), lasp_min:new(V))])},
-        {lasp_gmap_of_gcounter, ?LET(Entries, list({key(), gcounter()}), gmap(Entries))}
+        {lasp_gmap_of_gcounter, ?LET(Entries, list({key(), gcounter()}), gmap(Entries))},
+        {lasp_product_of_two,
+            ?LET(
+                {First, Entries},
+                {oneof([lasp_min:new(), ?LET(V, integer(), lasp_min:new(V))]),
+                    list({key(), gcounter()})},
+                lasp_product_of_two:new(First, gmap(Entries))
+            )}
     ].
 
 malformed_parts_are_refused_test_() ->
@@ -141,7 +148,8 @@ malformed_parts_are_refused_test_() ->
             ]},
             {lasp_max, [{[<<"a">>], [1]}, {[], []}]},
             {lasp_min, [{[], [1, 2]}, {[], []}, {[1], [1]}]},
-            {lasp_gmap_of_gcounter, [{[], [1]}, {[1], [1]}, {[1, <<"a">>], [0]}]}
+            {lasp_gmap_of_gcounter, [{[], [1]}, {[1], [1]}, {[1, <<"a">>], [0]}]},
+            {lasp_product_of_two, [{[], []}, {[1], [1]}, {[1, <<"a">>], [0]}]}
         ],
         Part <- Malformed
     ].

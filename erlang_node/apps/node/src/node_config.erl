@@ -1,7 +1,7 @@
 %%% @doc Pod configuration: environment, configuration file and token, read and checked before
 %%% anything starts. An error is one line that names the place and the fix.
 %%%
-%%% = Environment ==
+%%% == Environment ==
 %%% `POD_NAME' and `POD_IP' are required; for HiScamp also `K8S_ZONE' or `K8S_NODE_NAME'. For
 %%% running outside a pod, `PARTISAN_CONFIG', `PARTISAN_TOKEN_FILE', `PARTISAN_BEARER_FILE' and
 %%% `PARTISAN_STATE_DIR' override the paths, and `PARTISAN_LISTEN_IP' the address to listen on, by
@@ -49,7 +49,7 @@
     %% By name, in file order.
     seeds := [partisan_peer:name()],
     %% As in the file: node_overlay:localised/2 has what each node makes of it.
-    overlay := {partisan_kinds:kind(), map()},
+    overlay := {partisan_overlay_registry:kind(), map()},
     %% In milliseconds.
     heartbeat_interval := pos_integer(),
     %% The channel of propagation.

@@ -1,7 +1,7 @@
 %%% @doc The node's HTTP interface: probes, metrics, view and status, and commands from clients that
 %%% present the bearer.
 %%%
-%%% = Two generations of pods ==
+%%% == Two generations of pods ==
 %%% A pod of this version mounts the bearer, a secret for commands alone. It is read at each
 %%% command, so that a new one takes effect as soon as the kubelet has written it. If the cluster
 %%% has TLS, such a pod serves TLS only, and its probes use it.

@@ -37,8 +37,8 @@ is_valid(_) ->
     false.
 
 %% @doc The overlay in the form of the runtime.
--spec localised({partisan_kinds:kind(), map()}, context()) ->
-    {ok, partisan_overlays:spec()} | {error, string()}.
+-spec localised({partisan_overlay_registry:kind(), map()}, context()) ->
+    {ok, partisan_overlay_switch:spec()} | {error, string()}.
 localised({static, #{edges := Edges} = Parameters}, Context) ->
     #{cluster := Cluster, name := Self} = Context,
     Named = [{name(From, Cluster), name(To, Cluster)} || {From, To} <- Edges],

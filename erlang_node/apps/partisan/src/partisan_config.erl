@@ -31,7 +31,7 @@
     cluster := binary(),
     token := binary(),
     host := inet:ip_address() | string(),
-    overlay := {partisan_kinds:kind(), map()},
+    overlay := {partisan_overlay_registry:kind(), map()},
     seeds := [partisan_peer:t()],
     replicas => pos_integer(),
     % Of the node's first start in this emulator; larger than all before. See partisan_incarnation.
@@ -78,7 +78,7 @@
 
 %% Settings that may change at run time. Those not given stay unchanged.
 -type changes() :: #{
-    overlay => {partisan_kinds:kind(), map()},
+    overlay => {partisan_overlay_registry:kind(), map()},
     seeds => [partisan_peer:t()],
     replicas => pos_integer(),
     % Of existing channels.
@@ -246,7 +246,7 @@ is_valid(port, Value) ->
 is_valid(positive, Value) ->
     is_integer(Value) andalso Value >= 1;
 is_valid(overlay, {Kind, Parameters}) ->
-    partisan_kinds:is_usable(Kind) andalso is_map(Parameters);
+    partisan_overlay_registry:is_usable(Kind) andalso is_map(Parameters);
 is_valid(seeds, Value) ->
     is_list(Value) andalso lists:all(fun is_peer/1, Value);
 is_valid(reachable, Value) ->
@@ -287,7 +287,7 @@ wanted(port) -> "a port number from 0 to 65535";
 wanted(positive) -> "an integer above 0";
 wanted(overlay) ->
     io_lib:format("{Kind, #{...}}, where Kind is one of ~0p or a partisan_overlay module", [
-        partisan_kinds:known()
+        partisan_overlay_registry:known()
     ]);
 wanted(seeds) -> "a list of peers (partisan_peer:new/3)";
 wanted(reachable) -> "applications, or a list of names and of {Name, messages}";

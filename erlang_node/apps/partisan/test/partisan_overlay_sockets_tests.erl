@@ -40,7 +40,7 @@ with_nodes(Overlay, Test) ->
     end.
 
 forms_and_delivers([Origin | _] = Nodes) ->
-    await(fun() -> partisan_graph:component_count(links(Nodes)) =:= 1 end),
+    await(fun() -> simulator_graph:component_count(links(Nodes)) =:= 1 end),
     [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
     ok = call(Origin, partisan, broadcast, [sink, news]),
     % The one that sends it gets it as well.

@@ -131,7 +131,7 @@ cluster(Count, Overlay) ->
 
 is_one_component(Nodes) ->
     Links = maps:from_list([{name(N), call(N, partisan, neighbours, [])} || N <- Nodes]),
-    partisan_graph:component_count(Links) =:= 1.
+    simulator_graph:component_count(Links) =:= 1.
 
 star(_Count) ->
     #{overlay => {client_server, #{servers => [<<"node-1">>]}}}.

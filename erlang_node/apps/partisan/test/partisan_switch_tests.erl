@@ -169,4 +169,4 @@ degrees(Nodes) ->
 
 components(Nodes) ->
     Links = maps:from_list([{name(N), call(N, partisan, neighbours, [])} || N <- Nodes]),
-    partisan_graph:component_count(Links).
+    simulator_graph:component_count(Links).

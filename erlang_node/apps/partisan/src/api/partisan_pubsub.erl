@@ -1,6 +1,6 @@
 %%% @doc The subscribers of this node, and the topics of all nodes: runs {@link partisan_topics}.
 %%%
-%%% = Bounds ==
+%%% == Bounds ==
 %%% A subscriber with more than `mailbox_messages' waiting misses messages, which is counted
 %%% (`busy'). This process never blocks, since two of them could wait for each other: steps that
 %%% find no room wait in {@link partisan_pubsub_steps}, and with them their publishers.

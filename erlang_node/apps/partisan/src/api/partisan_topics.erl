@@ -1,12 +1,12 @@
 %%% @doc Publish-subscribe without a broker: the subscriptions, and the way of a message.
 %%%
-%%% = Subscriptions ==
+%%% == Subscriptions ==
 %%% Each node writes one entry, its subscribed topics, with a version number. A new version is
 %%% forwarded to all neighbours of the overlay; a new neighbour gets all entries; once per period a
 %%% node compares a digest with one neighbour, which repairs losses. So all nodes of a connected
 %%% overlay converge.
 %%%
-%%% = Messages ==
+%%% == Messages ==
 %%% The publisher cuts the list of the other subscribers into a few parts, and sends each part to
 %%% its first node, which delivers the message and does the same with the rest: a tree of
 %%% subscribers only, of logarithmic depth, the same for all messages of a publisher while the

@@ -3,11 +3,11 @@
 %%% An overlay is a value. It takes an event and answers with its next state and a list of effects;
 %%% it opens no socket, reads no clock and draws no random number from outside (its generator is
 %%% seeded in `init/1'). `partisan_manager' interprets the effects on real sockets,
-%%% `partisan_sim' in virtual time, the property tests in whatever order they please. A complete
+%%% `simulator' in virtual time, the property tests in whatever order they please. A complete
 %%% example of a user's own is in docs/own-overlay.md; {@link partisan_layer} has what most have in
 %%% common.
 %%%
-%%% = Guarantees of the interpreter ==
+%%% == Guarantees of the interpreter ==
 %%% <ul>
 %%% <li>`{connect, Peer}' pins a link: the interpreter dials, answers `{peer_up, Peer}' once the
 %%%     peer has been authenticated and keeps the link until `{disconnect, Name}'. When the dial

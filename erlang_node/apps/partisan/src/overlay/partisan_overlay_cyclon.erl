@@ -7,10 +7,10 @@
 %%% nodes soon become the oldest, are picked for a shuffle and never come back. Random walks carry a
 %%% joiner through the overlay; each of them swaps it for one entry ("joining").
 %%%
-%%% Cyclon's views are one-sided by design: being chosen by as many as one chooses is a matter of
-%%% chance, not of agreement. Broadcasts get the two-sided neighbours of {@link partisan_links}:
-%%% those in the view and those in whose view this node is. As entries wander so do neighbours,
-%%% and a broadcast tree has to be rebuilt continually; prefer HyParView where that matters.
+%%% Cyclon's views are one-sided by design: a node is in as many views as its own has entries only
+%%% on average. Broadcasts get the two-sided neighbours of {@link partisan_symmetric_view}: those in
+%%% the view and those in whose view this node is. Entries change all the time, hence neighbours
+%%% too, and a broadcast tree has to be rebuilt continually; prefer HyParView where that matters.
 %%%
 %%% A broken link removes the entry at once. The paper has no such detection; the HyParView paper
 %%% calls the combination "CyclonAcked".
@@ -35,7 +35,7 @@
     shuffle_interval => pos_integer(),
     % Hops of a joiner's random walks.
     walk_length => non_neg_integer(),
-    sides => partisan_links:sides(),
+    sides => partisan_symmetric_view:sides(),
     _ => _
 }.
 
@@ -46,7 +46,7 @@
     | {shuffle, [entry()]}
     | {shuffle_reply, [entry()]}
     | bye
-    | partisan_links:msg().
+    | partisan_symmetric_view:msg().
 
 -export_type([options/0, msg/0]).
 
@@ -54,7 +54,7 @@
 -opaque state() :: #{
     % Age of each view entry in periods; the peers themselves are in the links.
     ages := #{partisan_peer:name() => non_neg_integer()},
-    links := partisan_links:t(),
+    links := partisan_symmetric_view:t(),
     % What was sent to whom in the shuffle under way: the first to make room for the reply.
     offered := none | {partisan_peer:name(), [partisan_peer:name()]},
     _ => _
@@ -67,7 +67,7 @@
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(Given) ->
     S0 = partisan_layer:new(defaults(), Given, #{ages => #{}, offered => none}),
-    S1 = S0#{links => partisan_links:new(option(sides, S0))},
+    S1 = S0#{links => partisan_symmetric_view:new(option(sides, S0))},
     Interval = option(shuffle_interval, S1),
     partisan_layer:started(partisan_layer:start_timer_within(shuffle, Interval, S1)).
 
@@ -77,11 +77,11 @@ handle(Event, S) ->
 
 -spec neighbours(state()) -> [partisan_peer:t()].
 neighbours(#{links := Links}) ->
-    partisan_links:neighbours(Links).
+    partisan_symmetric_view:neighbours(Links).
 
 -spec passive(state()) -> [partisan_peer:t()].
 passive(#{links := Links}) ->
-    partisan_links:passive(Links).
+    partisan_symmetric_view:passive(Links).
 
 %% Events.
 
@@ -90,15 +90,15 @@ event({join, Contact}, S) ->
 event({message, From, Msg}, S) ->
     message(Msg, From, S);
 event({peer_up, Peer}, #{links := Links} = S) ->
-    links(partisan_links:up(Peer, Links), S);
+    links(partisan_symmetric_view:up(Peer, Links), S);
 event({peer_down, Name, _Reason}, #{ages := Ages, links := Links} = S) ->
-    links(partisan_links:down(Name, Links), S#{ages := maps:remove(Name, Ages)});
+    links(partisan_symmetric_view:down(Name, Links), S#{ages := maps:remove(Name, Ages)});
 event({timer, shuffle}, #{links := Links} = S0) ->
-    S1 = links(partisan_links:tick(Links), S0),
+    S1 = links(partisan_symmetric_view:tick(Links), S0),
     emit({start_timer, shuffle, option(shuffle_interval, S1)}, shuffle(S1));
 event(leave, #{links := Links} = S0) ->
-    S1 = partisan_layer:send_all(partisan_links:neighbours(Links), bye, S0),
-    links(partisan_links:leave(Links), S1#{ages := #{}}).
+    S1 = partisan_layer:send_all(partisan_symmetric_view:neighbours(Links), bye, S0),
+    links(partisan_symmetric_view:leave(Links), S1#{ages := #{}}).
 
 %% Messages: joining.
 
@@ -143,7 +143,7 @@ message({shuffle_reply, Entries}, #{name := Name}, S) ->
 message(bye, #{name := Name} = From, S) ->
     message({links, release}, From, remove(Name, S));
 message({links, _} = Msg, From, #{links := Links} = S) ->
-    links(partisan_links:message(Msg, From, Links), S).
+    links(partisan_symmetric_view:message(Msg, From, Links), S).
 
 %% Internals: joining.
 
@@ -201,25 +201,28 @@ merge([{Peer, _} = Entry | Rest], Offered, S) ->
 %% Internals: the view.
 
 entries(#{ages := Ages, links := Links}) ->
-    [{Peer, maps:get(Name, Ages)} || #{name := Name} = Peer <- partisan_links:chosen(Links)].
+    [
+        {Peer, maps:get(Name, Ages)}
+     || #{name := Name} = Peer <- partisan_symmetric_view:chosen(Links)
+    ].
 
 names(Entries) ->
     [Name || {#{name := Name}, _} <- Entries].
 
 others(Peers, #{links := Links}) ->
-    partisan_peer:without(Peers, partisan_links:chosen(Links)).
+    partisan_peer:without(Peers, partisan_symmetric_view:chosen(Links)).
 
 is_chosen(#{name := Name}, #{links := Links}) ->
-    partisan_links:is_chosen(Name, Links).
+    partisan_symmetric_view:is_chosen(Name, Links).
 
 has_room(#{links := Links} = S) ->
-    partisan_links:chosen_size(Links) < option(view_size, S).
+    partisan_symmetric_view:chosen_size(Links) < option(view_size, S).
 
 add({#{name := Name} = Peer, Age}, #{ages := Ages, links := Links} = S) ->
-    links(partisan_links:choose(Peer, Links), S#{ages := Ages#{Name => Age}}).
+    links(partisan_symmetric_view:choose(Peer, Links), S#{ages := Ages#{Name => Age}}).
 
 remove(Name, #{ages := Ages, links := Links} = S) ->
-    links(partisan_links:drop(Name, Links), S#{ages := maps:remove(Name, Ages)}).
+    links(partisan_symmetric_view:drop(Name, Links), S#{ages := maps:remove(Name, Ages)}).
 
 links(Changed, S) ->
     partisan_layer:absorb(links, Changed, S).

@@ -16,10 +16,10 @@
 %%%     that errors do not persist.</li>
 %%% </ul>
 %%% A member that nobody holds any more hears no heartbeat; it subscribes again ("recovery from
-%%% isolation"). Heartbeats and links back are those of {@link partisan_links}.
+%%% isolation"). Heartbeats and links back are those of {@link partisan_symmetric_view}.
 %%%
 %%% The kinds `scamp_v1' and `scamp_v2' are this module under two sets of options ({@link
-%%% partisan_kinds}); {@link partisan_overlay_hiscamp} runs one per level.
+%%% partisan_overlay_registry}); {@link partisan_overlay_hiscamp} runs one per level.
 %%%
 %%% The views are one-sided by design; the neighbours are those held and those holding.
 -module(partisan_overlay_scamp).
@@ -45,7 +45,7 @@
     heartbeat_interval => pos_integer(),
     % Periods without any holder after which a member is considered isolated.
     isolation => pos_integer(),
-    sides => partisan_links:sides(),
+    sides => partisan_symmetric_view:sides(),
     _ => _
 }.
 
@@ -56,7 +56,7 @@
     | {subscription, New :: partisan_peer:t(), TimeToLive :: non_neg_integer()}
     | {replace_me, partisan_peer:t()}
     | goodbye
-    | partisan_links:msg().
+    | partisan_symmetric_view:msg().
 
 -export_type([options/0, msg/0]).
 
@@ -65,7 +65,7 @@
 
 %% In addition to the common fields of a layer.
 -opaque state() :: #{
-    links := partisan_links:t(),
+    links := partisan_symmetric_view:t(),
     % Periods until each entry of the view expires, where there are leases.
     leases := #{partisan_peer:name() => pos_integer()},
     % Periods until the own subscription is renewed, and periods without a holder.
@@ -81,7 +81,7 @@
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(Given) ->
     S0 = partisan_layer:new(defaults(), Given, #{leases => #{}, alone => 0}),
-    S1 = S0#{links => partisan_links:new(option(sides, S0)), renewal => option(lease, S0)},
+    S1 = S0#{links => partisan_symmetric_view:new(option(sides, S0)), renewal => option(lease, S0)},
     Interval = option(heartbeat_interval, S1),
     partisan_layer:started(partisan_layer:start_timer_within(heartbeat, Interval, S1)).
 
@@ -91,11 +91,11 @@ handle(Event, S) ->
 
 -spec neighbours(state()) -> [partisan_peer:t()].
 neighbours(#{links := Links}) ->
-    partisan_links:neighbours(Links).
+    partisan_symmetric_view:neighbours(Links).
 
 -spec passive(state()) -> [partisan_peer:t()].
 passive(#{links := Links}) ->
-    partisan_links:passive(Links).
+    partisan_symmetric_view:passive(Links).
 
 %% @doc Parameters of SCAMP as first published: a leaving node says goodbye, the node asked is the
 %% contact, and subscriptions do not expire.
@@ -110,16 +110,16 @@ event({join, Contact}, S) ->
 event({message, From, Msg}, S) ->
     message(Msg, From, S);
 event({peer_up, Peer}, #{links := Links} = S) ->
-    links(partisan_links:up(Peer, Links), S);
+    links(partisan_symmetric_view:up(Peer, Links), S);
 event({peer_down, Name, _Reason}, #{links := Links} = S) ->
-    links(partisan_links:down(Name, Links), forget(Name, S));
+    links(partisan_symmetric_view:down(Name, Links), forget(Name, S));
 event({timer, heartbeat}, #{links := Links} = S0) ->
-    S1 = links(partisan_links:tick(Links), S0),
+    S1 = links(partisan_symmetric_view:tick(Links), S0),
     S2 = recover(renew(expire(S1))),
     emit({start_timer, heartbeat, option(heartbeat_interval, S2)}, S2);
 event(leave, #{links := Links} = S0) ->
     S1 = unsubscribe(option(unsubscription, S0), S0),
-    links(partisan_links:leave(Links), S1#{leases := #{}}).
+    links(partisan_symmetric_view:leave(Links), S1#{leases := #{}}).
 
 %% Messages: subscription.
 
@@ -153,7 +153,7 @@ message({replace_me, Successor}, From, S) ->
 message(goodbye, From, S) ->
     departed(From, S);
 message({links, _} = Msg, From, #{links := Links} = S) ->
-    links(partisan_links:message(Msg, From, Links), S).
+    links(partisan_symmetric_view:message(Msg, From, Links), S).
 
 %% Internals: subscription.
 
@@ -192,7 +192,7 @@ forward(Msg, Among, S0) ->
     emit({send, Next, Msg}, S1).
 
 can_keep(#{name := Name} = Peer, #{links := Links} = S) ->
-    not is_self(Peer, S) andalso not partisan_links:is_chosen(Name, Links).
+    not is_self(Peer, S) andalso not partisan_symmetric_view:is_chosen(Name, Links).
 
 keep(#{name := Name} = Peer, #{leases := Leases0, links := Links} = S) ->
     Leases =
@@ -200,14 +200,14 @@ keep(#{name := Name} = Peer, #{leases := Leases0, links := Links} = S) ->
             infinity -> Leases0;
             Periods -> Leases0#{Name => Periods}
         end,
-    links(partisan_links:choose(Peer, Links), S#{leases := Leases}).
+    links(partisan_symmetric_view:choose(Peer, Links), S#{leases := Leases}).
 
 %% Internals: unsubscription.
 
 unsubscribe(goodbye, #{links := Links} = S) ->
-    goodbye(partisan_links:neighbours(Links), S);
+    goodbye(partisan_symmetric_view:neighbours(Links), S);
 unsubscribe(replace, #{links := Links} = S0) ->
-    View = partisan_links:chosen(Links),
+    View = partisan_symmetric_view:chosen(Links),
     {Holders, S1} = sample(length(holders(S0)), holders(S0), S0),
     Dropping = option(redundancy, S1) + 1,
     {Replacing, Rest} = lists:split(max(0, length(Holders) - Dropping), Holders),
@@ -263,7 +263,7 @@ recover(#{alone := Alone} = S) ->
     end.
 
 subscribe_anew(#{links := Links} = S0) ->
-    case partisan_links:chosen(Links) of
+    case partisan_symmetric_view:chosen(Links) of
         [] ->
             % The stack asks the seeds once the last neighbour is lost.
             S0;
@@ -275,16 +275,16 @@ subscribe_anew(#{links := Links} = S0) ->
 %% Internals: the view.
 
 view_size(#{links := Links}) ->
-    partisan_links:chosen_size(Links).
+    partisan_symmetric_view:chosen_size(Links).
 
 holders(#{links := Links}) ->
-    partisan_links:holders(Links).
+    partisan_symmetric_view:holders(Links).
 
 others(Peers, #{links := Links}) ->
-    partisan_peer:without(Peers, partisan_links:chosen(Links)).
+    partisan_peer:without(Peers, partisan_symmetric_view:chosen(Links)).
 
 remove(Name, #{links := Links} = S) ->
-    links(partisan_links:drop(Name, Links), forget(Name, S)).
+    links(partisan_symmetric_view:drop(Name, Links), forget(Name, S)).
 
 forget(Name, #{leases := Leases} = S) ->
     S#{leases := maps:remove(Name, Leases)}.

@@ -4,13 +4,13 @@
 %%% the overlay's neighbours to the broadcast layer, and does what no particular overlay does: join
 %%% ({@link partisan_contacts}) and detect partitions ({@link partisan_beacon}).
 %%%
-%%% The overlay can be changed while everything runs: see {@link partisan_overlays}.
+%%% The overlay can be changed while everything runs: see {@link partisan_overlay_switch}.
 %%%
 %%% A cluster that is being deleted is dissolved: the order is flooded, and a node that has passed
 %%% it on stops repairing, since its repairs would be taken down next. It answers peers that have
 %%% not got the order yet with it.
 %%%
-%%% `partisan_manager' runs it on sockets, `partisan_sim' in virtual time. The promises that an
+%%% `partisan_manager' runs it on sockets, `simulator' in virtual time. The promises that an
 %%% interpreter must keep are those of {@link partisan_overlay}.
 -module(partisan_stack).
 
@@ -29,7 +29,7 @@
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
-    overlay := partisan_overlays:spec(),
+    overlay := partisan_overlay_switch:spec(),
     % Address hints of the contacts, this node's own among them when it is one.
     seeds := [partisan_peer:t()],
     % Intended cluster size: a single node counts as joined, one of two does not.
@@ -61,9 +61,9 @@
     | {no_route, partisan_peer:name()}
     | dissolved.
 -type info() :: #{
-    kind := partisan_kinds:kind(),
+    kind := partisan_overlay_registry:kind(),
     % Another overlay that is still running, after a switch.
-    former := none | partisan_kinds:kind(),
+    former := none | partisan_overlay_registry:kind(),
     joined := boolean(),
     active := [partisan_peer:name()],
     passive := [partisan_peer:name()]
@@ -73,7 +73,7 @@
 
 %% In addition to the common fields of a layer.
 -opaque t() :: #{
-    overlay := partisan_overlays:t(),
+    overlay := partisan_overlay_switch:t(),
     beacon := none | partisan_beacon:t(),
     protocol := module(),
     broadcast := term(),
@@ -93,7 +93,7 @@ init(#{self := Self, seed := {A, B, C} = Seed, overlay := {Kind, _} = Spec} = Gi
     #{seeds := Seeds} = Options,
     Protocol = protocol(maps:get(protocol, Broadcast, plumtree)),
     Common = #{self => Self, seed => Seed, seeds => Seeds},
-    {Overlay, Effects} = partisan_overlays:init(Spec, Common),
+    {Overlay, Effects} = partisan_overlay_switch:init(Spec, Common),
     #{rand := Rand0} = S0 = partisan_layer:new(#{}, Options, #{
         overlay => Overlay,
         protocol => Protocol,
@@ -116,17 +116,17 @@ handle(_Event, S) ->
 
 %% @doc Whether the overlay that `{reconfigure, Changes}' asks for can be built.
 -spec check(partisan_config:changes(), t()) -> ok | {error, Description :: string()}.
-check(#{overlay := Spec}, #{overlay := Overlay}) -> partisan_overlays:check(Spec, Overlay);
+check(#{overlay := Spec}, #{overlay := Overlay}) -> partisan_overlay_switch:check(Spec, Overlay);
 check(#{}, _Stack) -> ok.
 
 -spec neighbours(t()) -> [partisan_peer:t()].
 neighbours(#{overlay := Overlay}) ->
-    partisan_overlays:neighbours(Overlay).
+    partisan_overlay_switch:neighbours(Overlay).
 
 %% @doc All members known to this node, itself included; unchanged while `info/1' is.
 -spec members(t()) -> [partisan_peer:name()].
 members(#{self := #{name := Self}, overlay := Overlay} = Stack) ->
-    Known = neighbours(Stack) ++ partisan_overlays:passive(Overlay),
+    Known = neighbours(Stack) ++ partisan_overlay_switch:passive(Overlay),
     lists:usort([Self | [Name || #{name := Name} <- Known]]).
 
 -spec joined(t()) -> boolean().
@@ -144,11 +144,11 @@ view(#{overlay := Overlay, options := Options, leaving := Leaving}) ->
 -spec info(t()) -> info().
 info(#{overlay := Overlay} = Stack) ->
     #{
-        kind => partisan_overlays:kind(Overlay),
-        former => partisan_overlays:former(Overlay),
+        kind => partisan_overlay_switch:kind(Overlay),
+        former => partisan_overlay_switch:former(Overlay),
         joined => joined(Stack),
         active => [Name || #{name := Name} <- neighbours(Stack)],
-        passive => [Name || #{name := Name} <- partisan_overlays:passive(Overlay)]
+        passive => [Name || #{name := Name} <- partisan_overlay_switch:passive(Overlay)]
     }.
 
 %% @doc The largest message in which a broadcast of this node carries its payload.
@@ -221,7 +221,7 @@ meet_all(#{contacts := Contacts} = S) ->
     S#{contacts := partisan_contacts:meet_all(Contacts)}.
 
 has_neighbours(#{overlay := Overlay}) ->
-    partisan_overlays:present_neighbours(Overlay) =/= [].
+    partisan_overlay_switch:present_neighbours(Overlay) =/= [].
 
 %% Internals: other settings, another overlay.
 
@@ -246,16 +246,16 @@ reseed(#{self := Self, options := #{seeds := Seeds}, overlay := Overlay} = S0) -
     S1 = S0#{
         contacts := Contacts,
         rand := Rand,
-        overlay := partisan_overlays:set_seeds(Seeds, Overlay)
+        overlay := partisan_overlay_switch:set_seeds(Seeds, Overlay)
     },
-    S2 = with_beacon(partisan_overlays:kind(Overlay), S1),
+    S2 = with_beacon(partisan_overlay_switch:kind(Overlay), S1),
     case partisan_contacts:peers(Former) of
         [] -> seek(S2);
         _ -> S2
     end.
 
 switch({Kind, _} = Spec, #{overlay := Overlay0} = S0) ->
-    case partisan_overlays:switch(Spec, Overlay0) of
+    case partisan_overlay_switch:switch(Spec, Overlay0) of
         {Overlay0, []} ->
             S0;
         {Overlay, Effects} ->
@@ -272,7 +272,7 @@ retire(#{overlay := Overlay0} = S) ->
         false ->
             retire_later(S);
         true ->
-            {Overlay, Effects} = partisan_overlays:retire(Overlay0),
+            {Overlay, Effects} = partisan_overlay_switch:retire(Overlay0),
             overlay_effects(Effects, S#{overlay := Overlay})
     end.
 
@@ -286,7 +286,7 @@ dissolve(Since, Neighbours, S) ->
 %% Internals: beacons.
 
 beacon(Kind, Self, Seeds, Rand) ->
-    case partisan_kinds:can_split(Kind) of
+    case partisan_overlay_registry:can_split(Kind) of
         true -> partisan_beacon:init(#{self => Self, seeds => Seeds, rand => Rand});
         false -> none
     end.
@@ -315,7 +315,7 @@ beacon_actions(Actions, S0) ->
 %% Internals: the layers.
 
 overlay(Event, #{overlay := Overlay0} = S) ->
-    {Overlay, Effects} = partisan_overlays:handle(Event, Overlay0),
+    {Overlay, Effects} = partisan_overlay_switch:handle(Event, Overlay0),
     overlay_effects(Effects, S#{overlay := Overlay}).
 
 overlay_effects(Effects, S) ->

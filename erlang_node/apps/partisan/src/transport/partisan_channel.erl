@@ -3,7 +3,7 @@
 %%% Kept in a persistent term per channel, since every message reads it and almost nothing changes
 %%% it at run time. A name from the wire is looked up as a binary, so that no peer creates atoms.
 %%%
-%%% = Lanes and their numbers ==
+%%% == Lanes and their numbers ==
 %%% The lanes of a channel have consecutive numbers. When the number of lanes changes, keys move to
 %%% other lanes. The new lanes get numbers that no previous lane has, so a sender that looked up a
 %%% lane before the change can tell that it is gone, and one that opens a lane after it can wait

@@ -3,7 +3,7 @@
 %%% A plain socket is the bare port, so that plain TCP pays one guard; a TLS socket is kept together
 %%% with the port below it.
 %%%
-%%% = What differs with TLS ==
+%%% == What differs with TLS ==
 %%% OTP puts two processes between a TLS socket and its user. Both sides keep the bounds of a plain
 %%% socket: a send returns when the port has taken the bytes, and while the user does not read, the
 %%% port is not read beyond one read of its buffer ({@link partisan_tls}).

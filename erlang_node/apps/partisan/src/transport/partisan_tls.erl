@@ -5,7 +5,7 @@
 %%%          server_name => <<"ads.default.svc">>}
 %%% '''
 %%%
-%%% = Trust ==
+%%% == Trust ==
 %%% A peer, dialled or dialling, is trusted if its certificate chains to the cluster's authority and
 %%% has the cluster's name (`server_name', a DNS subject alternative name; the name of the cluster
 %%% by default). All nodes may share one certificate from one Kubernetes Secret: which node it is,

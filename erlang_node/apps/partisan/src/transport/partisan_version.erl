@@ -7,7 +7,7 @@
 %%%
 %%% Each side offers its range of versions, and both choose the highest common one.
 %%%
-%%% = Where the offer travels ==
+%%% == Where the offer travels ==
 %%% Nodes of version 1 refuse a handshake of any other form, so the offer is part of a field that is
 %%% random to them, the nonce, as in TLS 1.3:
 %%%
