@@ -1,36 +1,35 @@
-%%% @doc Synchronisation of nothing but sums, over a spanning tree of the overlay.
+%%% @doc Synchronisation of sums only, over a spanning tree of the overlay.
 %%%
-%%% A node holds what it has counted itself and what everybody together has, and not who has counted
-%%% what: it is told less than in any other mode, and that in a few bytes, however many nodes there
-%%% are. Of the type it asks what {@link lasp_aggregate} describes.
+%%% A node holds its own counts and the totals of all nodes, and not who has counted what: it
+%%% receives less than in any other mode, a few bytes, however many nodes there are. It requires of
+%%% the type what {@link lasp_aggregate} describes.
 %%%
-%%% Once per interval the root of the tree asks all ({@link lasp_question}), and the sum goes down
-%%% the tree with the next question. What all are to hold is synchronised as in
-%%% {@link lasp_sync_tree}, which also keeps the tree.
+%%% Once per interval the root of the tree asks all nodes ({@link lasp_question}), and the sum goes
+%%% down the tree with the next question. The shared part is synchronised as in {@link
+%%% lasp_sync_tree}, which also maintains the tree.
 %%%
-%%% == What can be relied on ==
-%%% A sum is never more than what has really been counted: whatever is lost, repeated or late,
-%%% wherever the tree breaks, nobody is in it twice. So nothing is taken for reached that has not
-%%% been. A sum may be less, while the tree is being mended or a node restarts, and is that of the
-%%% interval before in any case. Once nothing changes any more the next questions reach everybody,
-%%% and all hold the exact sum.
+%%% == Guarantees ==
+%%% A sum never exceeds what has really been counted: whatever is lost, repeated or late, wherever
+%%% the tree breaks, no node is included twice. So no threshold is considered reached before it is.
+%%% A sum may be lower while the tree is being repaired or a node restarts, and always lags by one
+%%% interval. Once changes stop, the next questions reach all nodes, and all hold the exact sum.
 %%%
 %%% One exception is known: a node that restarts within the time of a question (three intervals at
-%%% most), while one that was asked earlier still is on its way to it, may be added twice.
+%%% most), while an earlier one is still on its way to it, may be added twice.
 %%%
 %%% == A node that dies ==
-%%% has sent what it has counted to its parent, the root to its children. When such a neighbour goes
-%%% it is shared, under the name of the life that has counted it. It is added to the sums when it is
-%%% known that this life is over: when the node comes back and says that it goes on as another, or
-%%% when the node has left. Only what is shared when a question is asked is added to its answer: who
-%%% has answered was alive then, so that its life had not been known to be over.
+%%% A node has sent its counts to its parent, the root to its children. When such a neighbour goes,
+%%% it shares them, under the name of the incarnation that counted them. They are added to the sums
+%%% when that incarnation is known to have ended: when the node comes back as another one, or has
+%%% left. An answer includes only what was shared when the question was asked: a node that has
+%%% answered was alive then, so its incarnation was not known to have ended.
 %%%
-%%% Since a link may break while both of its ends live, a broken link of the tree costs an entry at
-%%% every node, and a change of the whole overlay while nodes count one for each of them.
+%%% Since a link may break while both of its ends are alive, each broken link of the tree adds an
+%%% entry at every node, and a change of the whole overlay while nodes count adds one for each of
+%%% them.
 %%%
-%%% When a node and its parent lose their memory at the same time, all that the node has counted is
-%%% lost, where the other modes lose what no neighbour had been told. Sums that have been told stay
-%%% nevertheless.
+%%% When a node and its parent lose their state at the same time, all counts of the node are lost;
+%%% in the other modes, only those that no neighbour had received. Sums already distributed remain.
 -module(lasp_sync_aggregate).
 -behaviour(lasp_sync).
 
@@ -42,18 +41,18 @@
 -record(sync, {
     type :: lasp_lattice:type(),
     scope :: binary(),
-    %% What all are to hold, and the tree.
+    %% The shared part, and the tree.
     shared :: lasp_sync_tree:state(),
-    %% What this node has written itself.
+    %% This node's own writes.
     own :: term(),
     %% The sums, as a value.
     sums :: term(),
     questions :: lasp_question:t(),
-    %% What was shared when this node's own question was asked.
+    %% The shared part when this node's own question was asked.
     asked_with :: term(),
-    %% What is kept for neighbours.
+    %% Kept for neighbours.
     kept = #{} :: #{lasp_sync:name() => term()},
-    %% To whom this node's own value went last.
+    %% The neighbours that last received this node's own value.
     keepers = none :: none | {[lasp_sync:name()], Own :: term()},
     leaving = false :: boolean()
 }).
@@ -65,7 +64,7 @@
 -type result() :: {state(), [lasp_sync:effect()]}.
 
 -define(TIMER, propagate).
-%% What neighbours keep is sent again with every eighth question, for it may have been lost.
+%% The value kept by neighbours is sent again with every eighth question, in case it was lost.
 -define(REPEAT, 8).
 
 %% @doc An empty replica without neighbours.
@@ -84,7 +83,7 @@ init(Options) ->
     },
     {State, Effects}.
 
-%% @doc One step of the protocol.
+%% @doc Handles one event.
 -spec handle(lasp_sync:event(), state()) -> result().
 handle({update, Delta}, State = #sync{type = Type, own = Own}) ->
     {Next, Effects} = share(Type:shared(Delta), State),
@@ -100,7 +99,7 @@ handle({timer, ?TIMER} = Event, State = #sync{questions = Questions}) ->
     {Ticked, Effects} = tree(Event, State#sync{questions = lasp_question:tick(Questions)}),
     chain(fun ask/1, {Ticked, Effects});
 handle({neighbour_up, Name} = Event, State) ->
-    %% It may be a later life.
+    %% It may be a new incarnation.
     chain(fun(S) -> tree(Event, S) end, bury(Name, State));
 handle({neighbour_down, Name} = Event, State) ->
     chain(fun(S) -> bury(Name, S) end, tree(Event, State));
@@ -112,13 +111,13 @@ handle(handover, State = #sync{type = Type, own = Own}) ->
 handle(Event, State) ->
     tree(Event, State).
 
-%% @doc What this node has written, what is shared, and the sums.
+%% @doc This node's writes, the shared part, and the sums.
 -spec value(state()) -> term().
 value(State = #sync{type = Type, own = Own, sums = Sums}) ->
     Type:merge(Type:merge(shared(State), Own), Sums).
 
-%% @doc Was every neighbour last heard to hold the same of what is shared? Sums are told by the
-%% root, and nobody compares them.
+%% @doc Whether every neighbour was last heard to hold the same shared part. Sums come from the root
+%% and are not compared.
 -spec agreed(state()) -> boolean().
 agreed(#sync{shared = Shared}) ->
     lasp_sync_tree:agreed(Shared).
@@ -152,7 +151,7 @@ tree(Event, State = #sync{shared = Shared}) ->
 succeed(State = #sync{type = Type, own = Own}) ->
     share(Type:succeeded(Own, shared(State)), State).
 
-%% Whoever is not in the tree any more does not answer.
+%% A node that has left the tree will not answer.
 wait_for_links(State = #sync{shared = Shared, questions = Questions}) ->
     outcome(lasp_question:without(lasp_sync_tree:links(Shared), Questions), State).
 
@@ -197,7 +196,7 @@ asked(Id, From, true, State = #sync{shared = Shared, questions = Questions}) ->
             {Told, Onwards ++ Effects}
     end;
 asked(Id, From, false, State) ->
-    %% By who is not the parent, or a second time.
+    %% From a node other than the parent, or repeated.
     {State, reply(Id, From, #{}, <<>>, State)}.
 
 contribute(State = #sync{leaving = true, questions = Questions}) ->
@@ -226,9 +225,9 @@ learn(Value, State = #sync{type = Type, sums = Sums}) ->
         Grown -> {State#sync{sums = Grown}, [changed]}
     end.
 
-%% Internals: what neighbours keep.
+%% Internals: values kept by neighbours.
 
-%% What these are to keep, if they do not have it.
+%% The value for these nodes to keep, if they do not have it.
 told({_, Number}, Names, State = #sync{type = Type, own = Own, keepers = Keepers}) ->
     Kept = Type:kept(Own),
     case Keepers of
@@ -268,7 +267,7 @@ opened(Kind, Payload, #sync{type = Type}) ->
             error
     end.
 
-%% Going down they are a value already, on the way up there is still to be added to them.
+%% On the way down they are a value; on the way up, still to be added to.
 sums(question, Encoded, Type) -> lasp_lattice:decode(Type, Encoded);
 sums(answer, Encoded, _Type) -> lasp_aggregate:decode(Encoded).
 

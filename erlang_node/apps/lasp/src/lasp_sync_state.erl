@@ -1,16 +1,16 @@
-%%% @doc Synchronisation by full state: every interval each neighbour is sent the whole value.
+%%% @doc Synchronisation by full state: every interval each neighbour gets the whole value.
 %%%
-%%% This is the mode of the published experiment, and what the better ones are measured against.
+%%% This is the mode of the published experiment, and the baseline for the others.
 %%%
-%%% A neighbour that is known to hold the same is sent a digest only ({@link lasp_replica}). So a
-%%% busy cluster sends what the published one sent, and an idle one that has converged goes
-%%% quiet without falling silent: the digests still tell each neighbour that both are equal, and
-%%% a loss is repaired an interval later. A digest may replace a queued state (`latest'): it is only
-%%% sent to a neighbour that needs none.
+%%% A neighbour known to be equal gets a digest only ({@link lasp_replica}). A busy cluster thus
+%%% sends what the published one sent, and a converged one little, though it does not fall silent:
+%%% the digests still show that neighbours are equal, and a loss is repaired an interval later. A
+%%% digest may replace a queued state (`latest'), since it is only sent to a neighbour that needs no
+%%% state.
 %%%
-%%% A neighbour that comes gets the state at once, so that a node which has lost its replica is
-%%% caught up in the time of one message. The other modes compare digests first; here that would
-%%% save one state of those that go out in every interval.
+%%% A new neighbour gets the state at once, so that a node which has lost its replica catches up
+%%% within one message. The other modes compare digests first; here that would save one of the
+%%% states sent in every interval.
 -module(lasp_sync_state).
 -behaviour(lasp_sync).
 
@@ -36,7 +36,7 @@ init(Options = #{interval := Interval}) ->
     State = #sync{interval = Interval, replica = lasp_replica:new(Options)},
     {State, [{start_timer, ?TIMER, lasp_sync:phase(Options)}]}.
 
-%% @doc One step of the protocol.
+%% @doc Handles one event.
 -spec handle(lasp_sync:event(), state()) -> {state(), [lasp_sync:effect()]}.
 handle({update, Delta}, State = #sync{replica = Replica}) ->
     {New, Merged} = lasp_replica:merge(Delta, Replica),
@@ -68,7 +68,7 @@ handle(handover, State = #sync{replica = Replica}) ->
 value(#sync{replica = Replica}) ->
     lasp_replica:value(Replica).
 
-%% @doc Was every neighbour last heard to be equal?
+%% @doc Whether every neighbour was last heard to be equal.
 -spec agreed(state()) -> boolean().
 agreed(#sync{replica = Replica}) ->
     lasp_replica:agreed(Replica).
