@@ -88,7 +88,7 @@ bytes(#form{paths = Paths, columns = Columns}) ->
     lasp_parts:assemble(Paths, << <<Written/binary>> || {_, _, Written} <- Columns >>).
 
 %% A value with as many parts, all of which the form has, has no other.
-write(Type, Value, Form = #form{columns = Columns, size = Size}) ->
+write(Type, Value, #form{columns = Columns, size = Size} = Form) ->
     case Type:size(Value) of
         Size -> write_columns(Columns, Type, Value, [], Form);
         _ -> other_form

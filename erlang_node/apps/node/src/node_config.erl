@@ -24,9 +24,9 @@
 -type bearer() :: {file, file:name_all()} | cluster_token.
 -type t() :: #{
     name := partisan_peer:name(),
-    %% Where the node may write.
+    % Where the node may write.
     directory := file:filename(),
-    %% What partisan_config:set/1 takes; the token is among it until that has been done.
+    % What partisan_config:set/1 takes; the token is among it until that has been done.
     partisan := #{channels := [map()], token => binary(), atom() => term()},
     listen_ip := inet:ip_address(),
     http_port := inet:port_number(),
@@ -48,13 +48,13 @@
 -type outline() :: #{
     cluster := binary(),
     replicas := pos_integer(),
-    %% By name, in the order of the file.
+    % By name, in the order of the file.
     seeds := [partisan_peer:name()],
-    %% As it is in the file: node_overlay:localised/2 has what each node makes of it.
+    % As it is in the file: node_overlay:localised/2 has what each node makes of it.
     overlay := {partisan_overlay_registry:kind(), map()},
-    %% In milliseconds.
+    % In milliseconds.
     heartbeat_interval := pos_integer(),
-    %% Where propagation goes.
+    % Where propagation goes.
     channel := atom(),
     run := binary(),
     workload := none | {module(), Parameters :: map()}
@@ -197,7 +197,7 @@ settings(Environment, Settings) ->
             replicas => get(replicas, Settings),
             heartbeat_interval => heartbeat_interval(Settings),
             reachable => reachable(Settings),
-            %% Their orders come over HTTP, with the bearer.
+            % Their orders come over HTTP, with the bearer.
             unreachable => [node_settings, node_dissolution, node_console, node_http_server],
             remote_execution => optional(remote_execution, [], Settings),
             % Which files, and whether they are any good, partisan_config says.
@@ -247,7 +247,7 @@ parallelism(Wanted, Channels) ->
 
 workload(none, _Common) ->
     none;
-workload({Kind, Given}, Common = #{run := Run}) ->
+workload({Kind, Given}, #{run := Run} = Common) ->
     Run =/= <<>> orelse invalid("run: a workload needs the id of a run, a binary"),
     Module = workload_module(Kind),
     case workload:parameters(Module, Given) of
@@ -377,7 +377,7 @@ secret(File) ->
             Pattern = "^\\s*([0-9a-fA-F]{64})\\s*$",
             case re:run(Content, Pattern, [{capture, all_but_first, binary}]) of
                 {match, [Secret]} -> Secret;
-                %% What is there instead is not shown: it may be a secret all the same.
+                % What is there instead is not shown: it may be a secret all the same.
                 nomatch -> invalid("~ts must hold 64 hexadecimal digits", [File])
             end;
         {error, Reason} ->

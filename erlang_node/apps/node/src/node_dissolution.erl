@@ -27,7 +27,7 @@ start_link() ->
 -spec init([]) -> {ok, none}.
 init([]) ->
     ok = partisan:subscribe(self()),
-    %% The order may have come before, and another process of this name have died of it.
+    % The order may have come before, and another process of this name have died of it.
     _ = partisan:dissolved() andalso (self() ! {partisan, dissolved}),
     {ok, none}.
 

@@ -196,7 +196,7 @@ answer(Socket, {Status, ContentType, Body}) ->
         <<"\r\ncontent-length: ">>, integer_to_binary(iolist_size(Body)),
         <<"\r\ncache-control: no-store\r\nconnection: close\r\n\r\n">>
     ],
-    %% Who has gone gets no answer.
+    % Who has gone gets no answer.
     _ = send(Socket, [Head, Body]),
     ok.
 

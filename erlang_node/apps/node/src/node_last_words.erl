@@ -36,7 +36,7 @@ install(Kind) ->
 -spec say(unicode:chardata()) -> ok.
 say(Text) ->
     File = os:getenv("PARTISAN_TERMINATION_LOG", ?TERMINATION_LOG),
-    %% Not made where it is missing: that is no pod.
+    % Not made where it is missing: that is no pod.
     _ = filelib:is_file(File) andalso write(File, unicode:characters_to_binary([Text, $\n])),
     ok.
 

@@ -82,7 +82,7 @@ passive(#{servers := Servers, linked := Linked}) ->
 
 %% Events.
 
-% Who is a server is configured: there is no other contact worth joining.
+%% Who is a server is configured: there is no other contact worth joining.
 event({join, _Contact}, S) ->
     S;
 event({message, From, hello}, S) ->

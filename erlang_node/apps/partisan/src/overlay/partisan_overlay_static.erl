@@ -69,7 +69,7 @@ passive(#{edges := Edges}) ->
 
 %% Events.
 
-% Edges are configured: there is nobody else worth joining.
+%% Edges are configured: there is nobody else worth joining.
 event({join, _Contact}, S) ->
     S;
 event({message, #{name := Name} = From, hello}, #{edges := Edges} = S) ->
