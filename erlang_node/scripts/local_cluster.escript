@@ -89,7 +89,7 @@ start(I, Program, Directory) ->
     State = filename:join(Directory, Name),
     ok = file:make_dir(State),
     Log = filename:join(Directory, Name ++ ".log"),
-    %% The shell becomes the node, so that the port's process is the node's.
+    % The shell becomes the node, so that the port's process is the node's.
     Command = io_lib:format("exec ~ts > ~ts 2>&1", [Program, Log]),
     open_port({spawn_executable, "/bin/sh"}, [
         {args, ["-c", lists:flatten(Command)]},

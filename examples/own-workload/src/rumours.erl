@@ -170,7 +170,7 @@ report(#{members := Members, phase := Phase, heard := Heard} = State) ->
         value => count(State),
         threshold => length(Members),
         converged => Phase =:= finished,
-        %% Equal on two nodes exactly when they have heard the same.
+        % Equal on two nodes exactly when they have heard the same.
         digest => integer_to_binary(erlang:phash2(maps:with(Members, Heard)), 16)
     }.
 

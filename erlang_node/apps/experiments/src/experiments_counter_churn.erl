@@ -38,7 +38,7 @@ names() ->
 
 %% @doc Runs one of them; cells go to `emit', with the fault in the place of the overlay.
 -spec run(name(), options()) -> ok.
-run(Name, Options = #{seed := Seed, nodes := Nodes}) ->
+run(Name, #{seed := Seed, nodes := Nodes} = Options) ->
     Cluster = experiments_faults:form(Options),
     Links = simulator:links(experiments_faults:sim(Cluster)),
     Empty = experiments_counter:new(#{
@@ -64,7 +64,7 @@ mode(churn_counter_tree) -> tree.
 
 %% Internals: one fault, from the same moment each time.
 
-fault(Name, Fault, #{trace := Trace, looks := Looks}, Calm, Options = #{seed := Seed}) ->
+fault(Name, Fault, #{trace := Trace, looks := Looks}, Calm, #{seed := Seed} = Options) ->
     FaultName = experiments_faults:name(Fault),
     say("~s: ~s", [Name, FaultName], Options),
     #{at := Whole} = lists:last(Looks),
@@ -128,7 +128,7 @@ account(R) ->
     Made = Total + Lost,
     {Made, Total, Lost}.
 
-traffic(Name, FaultName, Before, After, Options = #{nodes := Nodes}) ->
+traffic(Name, FaultName, Before, After, #{nodes := Nodes} = Options) ->
     Seconds = (simulator_replicas:now(After) - simulator_replicas:now(Before)) / 1000,
     lists:foreach(
         fun({Parameter, Sent}) ->

@@ -80,7 +80,7 @@
     wire :: simulator_wire:t(),
     over :: non_neg_integer(),
     side = fun(_) -> true end :: side(),
-    %% Survivors are those that are not in here.
+    % Survivors are those that are not in here.
     gone = #{} :: #{index() => true},
     bytes = 0 :: non_neg_integer(),
     looks = [] :: [look()],

@@ -69,7 +69,7 @@ run(hyparview, #{cycles := Cycles} = O) ->
 run(one_contact, #{cycles := Cycles} = O) ->
     Trial = experiments_trial:run_cycles(Cycles, flooded_hyparview(#{contact => first}, O)),
     shape(hyparview_one_contact, Trial, O);
-% All in the same millisecond: nobody has an answer before everybody has asked.
+%% All in the same millisecond: nobody has an answer before everybody has asked.
 run(burst, #{cycles := Cycles} = O) ->
     Formation = #{contact => first, join_gap => 0},
     Trial = experiments_trial:run_cycles(Cycles, flooded_hyparview(Formation, O)),

@@ -54,7 +54,7 @@ names() ->
 
 %% @doc Runs one of them; cells go to `emit', with the mode in the place of the overlay.
 -spec run(name(), options()) -> ok.
-run(Name, Options = #{increments := Increments}) ->
+run(Name, #{increments := Increments} = Options) ->
     [Mode] = [M || M <- lasp_sync:modes(), name(M) =:= Name],
     Links = links(Options),
     Begun = lists:foldl(
@@ -97,7 +97,7 @@ links(#{nodes := Nodes, seed := Seed, progress := Progress}) ->
         progress => Progress
     }),
     Graph = experiments_trial:alive_graph(experiments_trial:run_cycles(10, Trial)),
-    %% What only one end takes for a link is on its way to be one, or to be none.
+    % What only one end takes for a link is on its way to be one, or to be none.
     maps:map(
         fun(Index, To) -> [N || N <- To, lists:member(Index, maps:get(N, Graph))] end, Graph
     ).
@@ -169,7 +169,7 @@ holds_actors(Increments, Value, R) ->
         experiments_counter:living(R)
     ).
 
-report(Mode, Links, Warm, Counted, End, Options = #{increments := Increments}) ->
+report(Mode, Links, Warm, Counted, End, #{increments := Increments} = Options) ->
     Degrees = [length(To) || To <- maps:values(Links)],
     Waited = simulator_replicas:now(End) - simulator_replicas:now(Counted),
     lists:foreach(

@@ -67,18 +67,18 @@
     pending :: group(),
     sender :: lasp_dictionary:sender(),
     flights = [] :: [#flight{}],
-    %% Numbers of groups that the neighbour has not been told of to have arrived.
+    % Numbers of groups that the neighbour has not been told of to have arrived.
     owed = [] :: [id()],
-    %% The neighbour has answered since the link came.
+    % The neighbour has answered since the link came.
     greeted = false :: boolean()
 }).
 
 -record(deltas, {
     name :: lasp_sync:name(),
     replica :: lasp_replica:t(),
-    %% Ticks since the replica has grown.
+    % Ticks since the replica has grown.
     quiet = 1 :: non_neg_integer(),
-    %% Quiet intervals in a row in which all neighbours were last heard to be equal.
+    % Quiet intervals in a row in which all neighbours were last heard to be equal.
     calm = 0 :: non_neg_integer(),
     next :: id(),
     numbers :: lasp_dictionary:numbers(),
@@ -106,7 +106,7 @@
 
 %% @doc The least value, without neighbours.
 -spec new(lasp_sync:options()) -> t().
-new(Options = #{name := Name, seed := Seed}) ->
+new(#{name := Name, seed := Seed} = Options) ->
     {Next, _} = rand:uniform_s(1 bsl (?NUMBER_BITS - 2), rand:seed_s(exsss, Seed)),
     #deltas{
         name = Name,
@@ -122,13 +122,13 @@ replica(#deltas{replica = Replica}) ->
 
 %% @doc Joins a delta of this node's own.
 -spec update(Delta :: term(), t()) -> result().
-update(Delta, D = #deltas{replica = Replica}) ->
+update(Delta, #deltas{replica = Replica} = D) ->
     {New, Merged} = lasp_replica:merge(Delta, Replica),
     {spread(New, none, D#deltas{replica = Merged}), [changed || New =/= []]}.
 
 %% @doc A neighbour has come, or another life of it. It is not linked.
 -spec up(lasp_sync:name(), t()) -> t().
-up(Name, D = #deltas{replica = Replica, links = Links, receivers = Receivers}) ->
+up(Name, #deltas{replica = Replica, links = Links, receivers = Receivers} = D) ->
     D#deltas{
         replica = lasp_replica:up(Name, Replica),
         links = maps:remove(Name, Links),
@@ -137,7 +137,7 @@ up(Name, D = #deltas{replica = Replica, links = Links, receivers = Receivers}) -
 
 %% @doc A neighbour has gone, and with it its link.
 -spec down(lasp_sync:name(), t()) -> result().
-down(Name, D = #deltas{replica = Replica, links = Links, receivers = Receivers}) ->
+down(Name, #deltas{replica = Replica, links = Links, receivers = Receivers} = D) ->
     {Down, Effects} = lasp_replica:down(Name, Replica),
     Next = D#deltas{
         replica = Down,
@@ -154,13 +154,13 @@ link(Name, D) ->
 
 %% @doc Links these neighbours, and no others.
 -spec relink(ordsets:ordset(lasp_sync:name()), t()) -> result().
-relink(Wanted, D = #deltas{links = Links}) ->
+relink(Wanted, #deltas{links = Links} = D) ->
     Fewer = D#deltas{links = maps:with(Wanted, Links)},
     each(fun link/2, ordsets:subtract(Wanted, links(D)), Fewer).
 
 %% @doc What is due once per interval.
 -spec tick(t()) -> result().
-tick(D = #deltas{replica = Replica, quiet = Quiet}) ->
+tick(#deltas{replica = Replica, quiet = Quiet} = D) ->
     Later = D#deltas{quiet = Quiet + 1},
     case lasp_replica:is_handing_over(Replica) of
         true ->
@@ -188,7 +188,7 @@ take(delta, From, Payload, D) ->
 take(Kind, From, Digest, D) when Kind =:= hello; Kind =:= greet ->
     {Next, Effects} = greeted(Kind, From, Digest, encoded(D)),
     {Next, [{count, Kind, received, byte_size(Digest)} | Effects]};
-take(Kind, From, Payload, D = #deltas{replica = Replica}) ->
+take(Kind, From, Payload, #deltas{replica = Replica} = D) ->
     {New, Next, Effects} = lasp_replica:take(Kind, From, Payload, Replica),
     Taken = spread(New, From, D#deltas{replica = Next}),
     {Repaired, Repair} = repair(Kind, From, Payload, Taken),
@@ -196,7 +196,7 @@ take(Kind, From, Payload, D = #deltas{replica = Replica}) ->
 
 %% @doc Begins the handover to all neighbours.
 -spec handover(t()) -> result().
-handover(D = #deltas{replica = Replica}) ->
+handover(#deltas{replica = Replica} = D) ->
     {Next, Effects} = lasp_replica:handover(Replica),
     {D#deltas{replica = Next}, Effects}.
 
@@ -205,12 +205,12 @@ handover(D = #deltas{replica = Replica}) ->
 %% What is new is pending on every link but the one it came from.
 spread([], _From, D) ->
     D;
-spread(New, From, D = #deltas{links = Links}) ->
+spread(New, From, #deltas{links = Links} = D) ->
     Keys = [Key || {Key, _} <- New],
     Spread = maps:map(
         fun
             (Name, Link) when Name =:= From -> Link;
-            (_, Link = #link{pending = Pending}) -> Link#link{pending = more(Keys, Pending)}
+            (_, #link{pending = Pending} = Link) -> Link#link{pending = more(Keys, Pending)}
         end,
         Links
     ),
@@ -228,7 +228,7 @@ keys(Group, _Replica) ->
 
 take_group(0, _From, <<>>, D) ->
     {D, []};
-take_group(Number, From, Group, D = #deltas{receivers = Receivers, replica = Replica}) ->
+take_group(Number, From, Group, #deltas{receivers = Receivers, replica = Replica} = D) ->
     Receiver = maps:get(From, Receivers, lasp_dictionary:new_receiver()),
     case lasp_dictionary:decode(lasp_replica:type(Replica), Group, Receiver) of
         {ok, Parts, Learnt} ->
@@ -241,7 +241,7 @@ take_group(Number, From, Group, D = #deltas{receivers = Receivers, replica = Rep
             {D, [{count, malformed, received, byte_size(Group)}]}
     end.
 
-take_parts(Number, From, Parts, D = #deltas{replica = Replica}) ->
+take_parts(Number, From, Parts, #deltas{replica = Replica} = D) ->
     case lasp_replica:join(Parts, Replica) of
         {ok, New, Next} ->
             Grown = spread(New, From, D#deltas{replica = Next}),
@@ -252,9 +252,9 @@ take_parts(Number, From, Parts, D = #deltas{replica = Replica}) ->
     end.
 
 %% One that is not linked is told at once, for there is no next group to it.
-received(Number, From, Parts, D = #deltas{links = Links, replica = Replica}) ->
+received(Number, From, Parts, #deltas{links = Links, replica = Replica} = D) ->
     case Links of
-        #{From := Link = #link{pending = Pending, owed = Owed}} ->
+        #{From := #link{pending = Pending, owed = Owed} = Link} ->
             Left = unknown(Parts, keys(Pending, Replica), Replica),
             Owing = Link#link{pending = Left, owed = [Number | Owed]},
             {D#deltas{links = Links#{From := Owing}}, []};
@@ -282,13 +282,13 @@ unknown(Parts, Group, Replica) ->
 
 %% Internals: sending.
 
-calmed(D = #deltas{replica = Replica, calm = Calm}) ->
+calmed(#deltas{replica = Replica, calm = Calm} = D) ->
     case lasp_replica:agreed(Replica) of
         true -> D#deltas{calm = Calm + 1};
         false -> D#deltas{calm = 0}
     end.
 
-tick_quiet(Name, D = #deltas{replica = Replica, calm = Calm}) ->
+tick_quiet(Name, #deltas{replica = Replica, calm = Calm} = D) ->
     case tick_link(Name, D) of
         {Next, []} when Calm =< ?REPEATS; Calm rem ?RARELY =:= 0 ->
             {Next, lasp_replica:send(digest, Name, lasp_replica:digest(Replica), Replica)};
@@ -296,7 +296,7 @@ tick_quiet(Name, D = #deltas{replica = Replica, calm = Calm}) ->
             Sent
     end.
 
-tick_link(Name, D = #deltas{links = Links}) ->
+tick_link(Name, #deltas{links = Links} = D) ->
     case Links of
         #{Name := #link{greeted = false}} ->
             Encoded = encoded(D),
@@ -316,18 +316,18 @@ tick_link(Name, D = #deltas{links = Links}) ->
     end.
 
 %% The link an interval later: what has not been acknowledged in time is pending again.
-aged(Link = #link{flights = Flights, pending = Pending}) ->
-    Older = [Flight#flight{age = Age + 1} || Flight = #flight{age = Age} <- Flights],
+aged(#link{flights = Flights, pending = Pending} = Link) ->
+    Older = [Flight#flight{age = Age + 1} || #flight{age = Age} = Flight <- Flights],
     {Lost, Flying} = lists:partition(fun(#flight{age = Age}) -> Age >= ?PATIENCE end, Older),
     Again = lists:foldl(fun(#flight{group = Keys}, Group) -> more(Keys, Group) end, Pending, Lost),
     Link#link{flights = Flying, pending = Again}.
 
-send_pending(Name, D = #deltas{links = Links, replica = Replica, next = Number, numbers = Ids}) ->
+send_pending(Name, #deltas{links = Links, replica = Replica, next = Number, numbers = Ids} = D) ->
     Type = lasp_replica:type(Replica),
     Value = lasp_replica:value(Replica),
-    #{Name := Link = #link{pending = Pending, sender = Sender, owed = Owed}} = Links,
+    #{Name := #link{pending = Pending, sender = Sender, owed = Owed} = Link} = Links,
     Keys = maps:keys(keys(Pending, Replica)),
-    %% What another part has replaced since is not there: the other is of a group too.
+    % What another part has replaced since is not there: the other is of a group too.
     Parts = [{Key, Leaf} || Key <- Keys, Leaf <- [Type:leaf(Key, Value)], Leaf =/= none],
     {Bytes, Definitions, Numbers} = lasp_dictionary:encode(Type, Parts, Sender, Ids),
     Flight = #flight{number = Number, group = Keys, definitions = Definitions},
@@ -346,13 +346,13 @@ group(Number, Acks, Bytes, Name, #deltas{replica = Replica}) ->
 owed(Owed) when length(Owed) =< ?MAX_OWED -> {Owed, []};
 owed(Owed) -> lists:split(?MAX_OWED, Owed).
 
-acknowledged(Numbers, From, D = #deltas{links = Links}) ->
+acknowledged(Numbers, From, #deltas{links = Links} = D) ->
     case Links of
         #{From := Link} -> set_link(From, lists:foldl(fun arrived/2, Link, Numbers), D);
         #{} -> D
     end.
 
-arrived(Number, Link = #link{flights = Flights, sender = Sender}) ->
+arrived(Number, #link{flights = Flights, sender = Sender} = Link) ->
     case lists:keytake(Number, #flight.number, Flights) of
         {value, #flight{definitions = Definitions}, Flying} ->
             Known = lasp_dictionary:acknowledged(Definitions, Sender),
@@ -363,7 +363,7 @@ arrived(Number, Link = #link{flights = Flights, sender = Sender}) ->
 
 %% Internals: greetings.
 
-greeted(hello, From, Digest, D = #deltas{links = Links}) ->
+greeted(hello, From, Digest, #deltas{links = Links} = D) ->
     Answer = greeting(greet, From, D),
     case Links of
         #{From := _} ->
@@ -372,14 +372,14 @@ greeted(hello, From, Digest, D = #deltas{links = Links}) ->
         #{} ->
             {D, Answer}
     end;
-greeted(greet, From, Digest, D = #deltas{links = Links}) ->
+greeted(greet, From, Digest, #deltas{links = Links} = D) ->
     case Links of
         #{From := #link{greeted = false}} -> begun(From, Digest, D);
         #{} -> {D, []}
     end.
 
 %% The other end holds what has this digest.
-begun(Name, Digest, D = #deltas{name = Self, links = Links, replica = Replica}) ->
+begun(Name, Digest, #deltas{name = Self, links = Links, replica = Replica} = D) ->
     #{Name := Link} = Links,
     Begun = Link#link{greeted = true},
     case lasp_replica:digest(Replica) of
@@ -402,7 +402,7 @@ new_link(Name, D) ->
 
 %% Two that have nothing to tell each other, and yet differ. Only what is quiet here is compared:
 %% while changes are on their way digests always differ.
-repair(digest, From, Digest, D = #deltas{quiet = Quiet, links = Links, replica = Replica}) ->
+repair(digest, From, Digest, #deltas{quiet = Quiet, links = Links, replica = Replica} = D) ->
     Idle =
         case Links of
             #{From := #link{pending = Pending, flights = Flights, greeted = Greeted}} ->
@@ -440,15 +440,15 @@ each(Fun, Names, D) ->
     ),
     {Next, lists:append(Effects)}.
 
-set_link(Name, Link, D = #deltas{links = Links}) ->
+set_link(Name, Link, #deltas{links = Links} = D) ->
     D#deltas{links = Links#{Name => Link}}.
 
 replace(Name, Receiver, Receivers) when is_map_key(Name, Receivers) -> Receivers#{Name := Receiver};
 replace(_, _, Receivers) -> Receivers.
 
 %% Never zero, which is the number of no group.
-numbered(D = #deltas{next = Next}) ->
+numbered(#deltas{next = Next} = D) ->
     D#deltas{next = Next rem ((1 bsl ?NUMBER_BITS) - 1) + 1}.
 
-encoded(D = #deltas{replica = Replica}) ->
+encoded(#deltas{replica = Replica} = D) ->
     D#deltas{replica = lasp_replica:encoded(Replica)}.

@@ -36,7 +36,7 @@
 -record(numbers, {
     life :: life(),
     next = 0 :: id(),
-    %% With the leaf length it was given for: another length has another number.
+    % With the leaf length it was given for: another length has another number.
     of_keys = #{} :: #{lasp_lattice:key() => {id(), Length :: non_neg_integer()}}
 }).
 -opaque numbers() :: #numbers{}.
@@ -67,7 +67,7 @@ new_receiver() ->
 -spec encode(lasp_lattice:type(), [lasp_lattice:keyed()], sender(), numbers()) ->
     {binary(), definitions(), numbers()}.
 encode(Type, Parts, Sender, Numbers0) ->
-    {Numbered, Numbers = #numbers{life = Life}} = numbered(Type, Parts, Numbers0),
+    {Numbered, #numbers{life = Life} = Numbers} = numbered(Type, Parts, Numbers0),
     {Known, Unknown} = lists:partition(fun({Id, _}) -> is_map_key(Id, Sender) end, Numbered),
     New = lists:sort([{Type:path(Key), Leaf, Id} || {Id, {Key, Leaf}} <- Unknown]),
     Block = lasp_parts:encode([{Path, Leaf} || {Path, Leaf, _} <- New]),
@@ -106,7 +106,7 @@ decode(_, _, _) ->
 %% Internals: writing.
 
 %% Numbers are given in path order, so that those defined together are close.
-numbered(Type, Parts, Numbers = #numbers{of_keys = Ids}) ->
+numbered(Type, Parts, #numbers{of_keys = Ids} = Numbers) ->
     {Numbered, Others} = lists:foldl(
         fun({Key, Leaf} = Part, {Known, Unknown}) ->
             Length = length(Leaf),

@@ -86,7 +86,7 @@ bytes(#form{paths = Paths, columns = Columns}) ->
     lasp_parts:assemble(Paths, << <<Written/binary>> || {_, _, Written} <- Columns >>).
 
 %% A value with that many parts, all of them in the form, has no others.
-write(Type, Value, Form = #form{columns = Columns, size = Size}) ->
+write(Type, Value, #form{columns = Columns, size = Size} = Form) ->
     case Type:size(Value) of
         Size -> write_columns(Columns, Type, Value, [], Form);
         _ -> other_form

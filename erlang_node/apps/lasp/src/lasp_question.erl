@@ -70,7 +70,7 @@ new(Name, Incarnation) ->
 -spec ask([lasp_sync:name()], t()) -> {asked, id(), t()} | waiting.
 ask(_Children, #questions{open = #open{from = self, age = Age}}) when Age < ?PATIENCE ->
     waiting;
-ask(Children, Q = #questions{self = Self, asked = Asked}) ->
+ask(Children, #questions{self = Self, asked = Asked} = Q) ->
     Id = {Self, Asked + 1},
     Open = #open{id = Id, from = self, waiting = ordsets:from_list(Children)},
     {asked, Id, Q#questions{asked = Asked + 1, open = Open}}.
@@ -81,7 +81,7 @@ ask(Children, Q = #questions{self = Self, asked = Asked}) ->
     {first | next, t()} | again.
 heard({Self, _}, _From, _Children, #questions{self = Self}) ->
     again;
-heard({Asker, Number} = Id, From, Children, Q = #questions{last = Last}) ->
+heard({Asker, Number} = Id, From, Children, #questions{last = Last} = Q) ->
     Next = Q#questions{
         last = Last#{Asker => Number},
         open = #open{id = Id, from = From, waiting = ordsets:from_list(Children)}
@@ -94,12 +94,12 @@ heard({Asker, Number} = Id, From, Children, Q = #questions{last = Last}) ->
 
 %% @doc Adds this node's own contribution to the open question, and checks whether it is complete.
 -spec contribute(lasp_aggregate:sums(), t()) -> {outcome(), t()}.
-contribute(Sums, Q = #questions{open = Open = #open{sums = Before}}) ->
+contribute(Sums, #questions{open = #open{sums = Before} = Open} = Q) ->
     settle(Q#questions{open = Open#open{sums = lasp_aggregate:add(Sums, Before)}}).
 
 %% @doc Handles a child's answer; an unexpected one is ignored.
 -spec answered(id(), From :: lasp_sync:name(), lasp_aggregate:sums(), t()) -> {outcome(), t()}.
-answered(Id, From, Sums, Q = #questions{open = Open = #open{id = Id, waiting = Waiting}}) ->
+answered(Id, From, Sums, #questions{open = #open{id = Id, waiting = Waiting} = Open} = Q) ->
     case ordsets:is_element(From, Waiting) of
         true ->
             Left = Open#open{waiting = ordsets:del_element(From, Waiting)},
@@ -112,7 +112,7 @@ answered(_Id, _From, _Sums, Q) ->
 
 %% @doc Stops waiting for all but these neighbours.
 -spec without([lasp_sync:name()], t()) -> {outcome(), t()}.
-without(Links, Q = #questions{open = Open = #open{waiting = Waiting}}) ->
+without(Links, #questions{open = #open{waiting = Waiting} = Open} = Q) ->
     case ordsets:intersection(Waiting, ordsets:from_list(Links)) of
         Waiting -> {pending, Q};
         Left -> settle(Q#questions{open = Open#open{waiting = Left}})
@@ -122,14 +122,14 @@ without(_Links, Q) ->
 
 %% @doc Advances by one interval.
 -spec tick(t()) -> t().
-tick(Q = #questions{open = Open = #open{age = Age}}) ->
+tick(#questions{open = #open{age = Age} = Open} = Q) ->
     Q#questions{open = Open#open{age = Age + 1}};
 tick(Q) ->
     Q.
 
 %% Internals.
 
-settle(Q = #questions{open = #open{id = Id, from = To, waiting = [], sums = Sums}}) ->
+settle(#questions{open = #open{id = Id, from = To, waiting = [], sums = Sums}} = Q) ->
     {{complete, Id, To, Sums}, Q#questions{open = none}};
 settle(Q) ->
     {pending, Q}.

@@ -46,13 +46,13 @@
     type :: lasp_lattice:type(),
     scope :: binary(),
     value :: term(),
-    %% The encoded value and its digest, if known.
+    % The encoded value and its digest, if known.
     encoded = stale :: stale | {binary(), lasp_lattice:digest()},
-    %% The form of the value when it was last encoded.
+    % The form of the value when it was last encoded.
     form = none :: lasp_form:t() | none,
-    %% The digest last heard from each neighbour.
+    % The digest last heard from each neighbour.
     heard = #{} :: #{lasp_sync:name() => lasp_lattice:digest() | unknown},
-    %% During a handover: the confirmed ones among the present neighbours.
+    % During a handover: the confirmed ones among the present neighbours.
     handover = no :: no | {waiting, [lasp_sync:name()]} | done
 }).
 
@@ -79,13 +79,13 @@ value(#replica{value = Value}) ->
 
 %% @doc Joins a value; also returns its new parts.
 -spec merge(Delta :: term(), t()) -> {New :: [lasp_lattice:keyed()], t()}.
-merge(Delta, Replica = #replica{type = Type}) ->
+merge(Delta, #replica{type = Type} = Replica) ->
     {ok, New, Merged} = join(lasp_lattice:keyed(Type, Delta), Replica),
     {New, Merged}.
 
 %% @doc Joins parts; also returns the new ones; `error' for parts that no value has.
 -spec join([lasp_lattice:keyed()], t()) -> {ok, New :: [lasp_lattice:keyed()], t()} | error.
-join(Keyed, Replica = #replica{type = Type, value = Value}) ->
+join(Keyed, #replica{type = Type, value = Value} = Replica) ->
     joined(lasp_lattice:join(Type, Keyed, Value), Replica).
 
 %% @doc The digest of the value.
@@ -97,7 +97,7 @@ digest(Replica) ->
 
 %% @doc The replica with its encoded value, which is written once, however often it is sent.
 -spec encoded(t()) -> t().
-encoded(Replica = #replica{encoded = stale, type = Type, value = Value, form = Before}) ->
+encoded(#replica{encoded = stale, type = Type, value = Value, form = Before} = Replica) ->
     {Bytes, Form} = lasp_form:encode(Type, Value, Before),
     Replica#replica{encoded = {Bytes, lasp_lattice:digest(Bytes)}, form = Form};
 encoded(Replica) ->
@@ -110,18 +110,18 @@ neighbours(#replica{heard = Heard}) ->
 
 %% @doc Whether every neighbour was last heard to be equal.
 -spec agreed(t()) -> boolean().
-agreed(Replica = #replica{heard = Heard}) ->
+agreed(#replica{heard = Heard} = Replica) ->
     Digest = digest(Replica),
     lists:all(fun(Known) -> Known =:= Digest end, maps:values(Heard)).
 
 %% @doc Adds a neighbour. Knowledge of the name is dropped: it may be a new incarnation.
 -spec up(lasp_sync:name(), t()) -> t().
-up(Name, Replica = #replica{heard = Heard}) ->
+up(Name, #replica{heard = Heard} = Replica) ->
     Replica#replica{heard = Heard#{Name => unknown}}.
 
 %% @doc Removes a neighbour.
 -spec down(lasp_sync:name(), t()) -> {t(), [lasp_sync:effect()]}.
-down(Name, Replica = #replica{heard = Heard}) ->
+down(Name, #replica{heard = Heard} = Replica) ->
     progress(Replica#replica{heard = maps:remove(Name, Heard)}).
 
 %% @doc Sends a neighbour what it lacks: the state, or the digest if it is known to hold everything.
@@ -129,7 +129,7 @@ down(Name, Replica = #replica{heard = Heard}) ->
 -spec push(lasp_sync:name(), t()) -> [lasp_sync:effect()].
 push(_Name, #replica{handover = done}) ->
     [];
-push(Name, Replica = #replica{encoded = {Bytes, Digest}, heard = Heard, handover = Handover}) ->
+push(Name, #replica{encoded = {Bytes, Digest}, heard = Heard, handover = Handover} = Replica) ->
     case Heard of
         #{Name := Digest} -> send(digest, Name, Digest, Replica);
         #{} when Handover =:= no -> send(state, Name, Bytes, Replica);
@@ -172,10 +172,10 @@ open(_, _) ->
     {New :: [lasp_lattice:keyed()], t(), [lasp_sync:effect()]}.
 take(state, From, Bytes, Replica) ->
     take_state(state, From, Bytes, [], Replica);
-take(handover, _From, Bytes, Replica = #replica{handover = done}) ->
-    %% This replica has handed over and is about to go: a confirmed state would be lost.
+take(handover, _From, Bytes, #replica{handover = done} = Replica) ->
+    % This replica has handed over and is about to go: a confirmed state would be lost.
     nothing([received(handover, Bytes)], Replica);
-take(handover, From, Bytes, Replica = #replica{scope = Scope}) ->
+take(handover, From, Bytes, #replica{scope = Scope} = Replica) ->
     Digest = lasp_lattice:digest(Bytes),
     Answer = [
         {send, From, patient, {handed_over, Scope, Digest}},
@@ -191,7 +191,7 @@ take(handed_over, From, Digest, Replica) ->
             {Next, Effects} = progress(heard(From, Digest, Replica)),
             nothing([received(digest, Digest) | Effects], Next);
         _ ->
-            %% It answers an earlier state of this replica, which has grown since: ask again.
+            % It answers an earlier state of this replica, which has grown since: ask again.
             nothing([received(digest, Digest)], Replica)
     end;
 take(_, _From, Payload, Replica) ->
@@ -199,7 +199,7 @@ take(_, _From, Payload, Replica) ->
 
 %% @doc Begins the handover. Idempotent.
 -spec handover(t()) -> {t(), [lasp_sync:effect()]}.
-handover(Replica = #replica{handover = no}) ->
+handover(#replica{handover = no} = Replica) ->
     push_all(Replica#replica{handover = {waiting, []}});
 handover(Replica) ->
     {Replica, []}.
@@ -222,9 +222,9 @@ take_state(Kind, From, Bytes, Answer, Replica) ->
             nothing([received(malformed, Bytes)], Replica)
     end.
 
-decoded(Digest, _Bytes, Replica = #replica{encoded = {_, Digest}}) ->
+decoded(Digest, _Bytes, #replica{encoded = {_, Digest}} = Replica) ->
     {ok, [], Replica};
-decoded(_Digest, Bytes, Replica = #replica{type = Type, value = Value, form = Form}) ->
+decoded(_Digest, Bytes, #replica{type = Type, value = Value, form = Form} = Replica) ->
     joined(lasp_form:join(Type, Bytes, Value, Form), Replica).
 
 joined({ok, [], _Value}, Replica) ->
@@ -243,7 +243,7 @@ handover_again(#replica{handover = {waiting, _}}) -> {waiting, []};
 handover_again(#replica{handover = Handover}) -> Handover.
 
 %% For present neighbours only, or the map would grow with every previous one.
-heard(From, Digest, Replica = #replica{heard = Heard}) ->
+heard(From, Digest, #replica{heard = Heard} = Replica) ->
     case Heard of
         #{From := _} -> Replica#replica{heard = Heard#{From := Digest}};
         #{} -> Replica
@@ -251,7 +251,7 @@ heard(From, Digest, Replica = #replica{heard = Heard}) ->
 
 %% Finishes the handover once no neighbour lacks anything. Confirmations are remembered, because a
 %% neighbour may leave, or learn more than this replica, afterwards.
-progress(Replica = #replica{handover = {waiting, Before}, heard = Heard}) ->
+progress(#replica{handover = {waiting, Before}, heard = Heard} = Replica) ->
     Digest = digest(Replica),
     Now = [Name || {Name, Known} <- maps:to_list(Heard), Known =:= Digest],
     Confirmed = lists:usort(Now ++ Before),

@@ -37,15 +37,15 @@
     protocol :: module(),
     channel :: atom(),
     sync :: term(),
-    %% The monitor of the process that reports neighbours, and the neighbours reported.
+    % The monitor of the process that reports neighbours, and the neighbours reported.
     overlay :: undefined | reference(),
     neighbours = [] :: [lasp_sync:name()],
     timers = #{} :: #{term() => reference()},
-    %% Whether the subscriber has read since its last notification.
+    % Whether the subscriber has read since its last notification.
     subscribers = #{} :: #{pid() => read | told},
     handover = none :: none | gen_server:from(),
-    %% Whether states are skipped for newer ones. Disabled by `-lasp newest_only false' in the
-    %% experiment that measures its effect.
+    % Whether states are skipped for newer ones. Disabled by `-lasp newest_only false' in the
+    % experiment that measures its effect.
     newest_only :: boolean()
 }).
 
@@ -108,7 +108,7 @@ sent_payload() ->
 %% @private
 -spec init(options()) -> {ok, #store{}}.
 init(#{protocol := Protocol, channel := Channel, sync := Options}) ->
-    %% A thousand states may wait here; garbage collections must not go through them.
+    % A thousand states may wait here; garbage collections must not go through them.
     process_flag(message_queue_data, off_heap),
     Labels = [kind, direction],
     ok = partisan_metrics:new(
@@ -131,11 +131,11 @@ init(#{protocol := Protocol, channel := Channel, sync := Options}) ->
     {reply, term(), #store{}} | {noreply, #store{}}.
 handle_call({update, Delta}, _From, Store) ->
     {reply, ok, step({update, Delta}, Store)};
-handle_call({read, Fun}, {Pid, _}, Store = #store{protocol = Protocol, sync = Sync}) ->
+handle_call({read, Fun}, {Pid, _}, #store{protocol = Protocol, sync = Sync} = Store) ->
     {reply, Fun(Protocol:value(Sync)), has_read(Pid, Store)};
-handle_call(agreed, _From, Store = #store{protocol = Protocol, sync = Sync}) ->
+handle_call(agreed, _From, #store{protocol = Protocol, sync = Sync} = Store) ->
     {reply, Protocol:agreed(Sync), Store};
-handle_call({subscribe, Pid}, _From, Store = #store{subscribers = Subscribers}) ->
+handle_call({subscribe, Pid}, _From, #store{subscribers = Subscribers} = Store) ->
     _ = monitor(process, Pid),
     {reply, ok, Store#store{subscribers = Subscribers#{Pid => read}}};
 handle_call(handover, From, Store) ->
@@ -151,27 +151,27 @@ handle_cast(Unknown, Store) ->
 
 %% @private
 -spec handle_info(term(), #store{}) -> {noreply, #store{}}.
-handle_info({lasp_sync, From, {state, _, _} = Message}, Store = #store{newest_only = true}) when
+handle_info({lasp_sync, From, {state, _, _} = Message}, #store{newest_only = true} = Store) when
     is_binary(From)
 ->
     {noreply, step({message, From, newest(From, Message)}, Store)};
 handle_info({lasp_sync, From, Message}, Store) when is_binary(From) ->
     {noreply, step({message, From, Message}, Store)};
-handle_info({timeout, Ref, Name}, Store = #store{timers = Timers}) ->
+handle_info({timeout, Ref, Name}, #store{timers = Timers} = Store) ->
     case maps:take(Name, Timers) of
         {Ref, Rest} -> {noreply, step({timer, Name}, Store#store{timers = Rest})};
         _ -> {noreply, Store}
     end;
-handle_info({partisan, {neighbour_up, Name}}, Store = #store{neighbours = Names}) ->
+handle_info({partisan, {neighbour_up, Name}}, #store{neighbours = Names} = Store) ->
     {noreply, step({neighbour_up, Name}, Store#store{neighbours = lists:usort([Name | Names])})};
 handle_info({partisan, {neighbour_down, Name}}, Store) ->
     {noreply, neighbour_down(Name, Store)};
-handle_info({'DOWN', Ref, process, _, _}, Store = #store{overlay = Ref, neighbours = Names}) ->
+handle_info({'DOWN', Ref, process, _, _}, #store{overlay = Ref, neighbours = Names} = Store) ->
     _ = erlang:send_after(?RESUBSCRIBE_MS, self(), subscribe_to_overlay),
     {noreply, lists:foldl(fun neighbour_down/2, Store, Names)};
 handle_info(subscribe_to_overlay, Store) ->
     {noreply, subscribe_to_overlay(Store)};
-handle_info({'DOWN', _, process, Pid, _}, Store = #store{subscribers = Subscribers}) ->
+handle_info({'DOWN', _, process, Pid, _}, #store{subscribers = Subscribers} = Store) ->
     {noreply, Store#store{subscribers = maps:remove(Pid, Subscribers)}};
 handle_info({partisan, dissolved}, Store) ->
     {noreply, Store};
@@ -186,15 +186,15 @@ subscribe_to_overlay(Store) ->
     try
         ok = partisan:subscribe(self())
     catch
-        %% It is down: the monitor reports it and leads here again.
+        % It is down: the monitor reports it and leads here again.
         exit:_ -> ok
     end,
     Store#store{overlay = Ref}.
 
-neighbour_down(Name, Store = #store{neighbours = Names}) ->
+neighbour_down(Name, #store{neighbours = Names} = Store) ->
     step({neighbour_down, Name}, Store#store{neighbours = lists:delete(Name, Names)}).
 
-step(Event, Store = #store{protocol = Protocol, sync = Sync}) ->
+step(Event, #store{protocol = Protocol, sync = Sync} = Store) ->
     {Next, Effects} = Protocol:handle(Event, Sync),
     effects(Effects, Store#store{sync = Next}).
 
@@ -214,24 +214,24 @@ effect({send, Name, Class, Message}, Store) ->
     Envelope = {lasp_sync, partisan:node(), Message},
     case partisan:forward(Name, ?MODULE, Envelope, via(Class, Store)) of
         ok -> ok;
-        %% The transport counts what it drops, and the protocol sends again.
+        % The transport counts what it drops, and the protocol sends again.
         {error, Reason} -> ?LOG_DEBUG(#{event => sync_not_sent, to => Name, reason => Reason})
     end,
     Store;
-effect({start_timer, Name, Milliseconds}, Store = #store{timers = Timers}) ->
+effect({start_timer, Name, Milliseconds}, #store{timers = Timers} = Store) ->
     _ = [erlang:cancel_timer(Ref) || {ok, Ref} <- [maps:find(Name, Timers)]],
     Ref = erlang:start_timer(Milliseconds, self(), Name),
     Store#store{timers = Timers#{Name => Ref}};
-effect(changed, Store = #store{subscribers = Subscribers}) ->
+effect(changed, #store{subscribers = Subscribers} = Store) ->
     _ = [Pid ! {?MODULE, changed} || {Pid, read} <- maps:to_list(Subscribers)],
     Store#store{subscribers = maps:map(fun(_, _) -> told end, Subscribers)};
 effect({count, Kind, Direction, Bytes}, Store) ->
     ok = partisan_metrics:inc(lasp_sync_bytes_total, [Kind, Direction], Bytes),
     ok = partisan_metrics:inc(lasp_sync_messages_total, [Kind, Direction]),
     Store;
-effect({handed_over, _Names}, Store = #store{handover = none}) ->
+effect({handed_over, _Names}, #store{handover = none} = Store) ->
     Store;
-effect({handed_over, Names}, Store = #store{handover = From}) ->
+effect({handed_over, Names}, #store{handover = From} = Store) ->
     gen_server:reply(From, {ok, Names}),
     Store#store{handover = none}.
 
@@ -256,7 +256,7 @@ via(patient, _Store) ->
         ack => false
     }.
 
-has_read(Pid, Store = #store{subscribers = Subscribers}) ->
+has_read(Pid, #store{subscribers = Subscribers} = Store) ->
     case Subscribers of
         #{Pid := _} -> Store#store{subscribers = Subscribers#{Pid := read}};
         #{} -> Store

@@ -53,9 +53,9 @@
 -type effect() ::
     {send, name(), latest | each | patient, Msg :: term()}
     | {start_timer, Name :: term(), Milliseconds :: non_neg_integer()}
-    %% The replica has grown.
+    % The replica has grown.
     | changed
-    %% One message with that many bytes of payload: encoded CRDT value or digest, without framing.
+    % One message with that many bytes of payload: encoded CRDT value or digest, without framing.
     | {count, kind(), sent | received, Bytes :: non_neg_integer()}
     | {handed_over, [name()]}.
 

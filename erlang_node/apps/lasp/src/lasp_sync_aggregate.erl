@@ -41,18 +41,18 @@
 -record(sync, {
     type :: lasp_lattice:type(),
     scope :: binary(),
-    %% The shared part, and the tree.
+    % The shared part, and the tree.
     shared :: lasp_sync_tree:state(),
-    %% This node's own writes.
+    % This node's own writes.
     own :: term(),
-    %% The sums, as a value.
+    % The sums, as a value.
     sums :: term(),
     questions :: lasp_question:t(),
-    %% The shared part when this node's own question was asked.
+    % The shared part when this node's own question was asked.
     asked_with :: term(),
-    %% Kept for neighbours.
+    % Kept for neighbours.
     kept = #{} :: #{lasp_sync:name() => term()},
-    %% The neighbours that last received this node's own value.
+    % The neighbours that last received this node's own value.
     keepers = none :: none | {[lasp_sync:name()], Own :: term()},
     leaving = false :: boolean()
 }).
@@ -85,25 +85,25 @@ init(Options) ->
 
 %% @doc Handles one event.
 -spec handle(lasp_sync:event(), state()) -> result().
-handle({update, Delta}, State = #sync{type = Type, own = Own}) ->
+handle({update, Delta}, #sync{type = Type, own = Own} = State) ->
     {Next, Effects} = share(Type:shared(Delta), State),
     case Type:difference(Delta, Own) =:= Type:new() of
         true -> {Next, Effects};
         false -> {Next#sync{own = Type:merge(Own, Delta)}, [changed | Effects]}
     end;
-handle({message, From, {Kind, Scope, Payload}}, State = #sync{scope = Scope}) when
+handle({message, From, {Kind, Scope, Payload}}, #sync{scope = Scope} = State) when
     (Kind =:= question orelse Kind =:= answer), is_binary(Payload)
 ->
     received(Kind, From, Payload, State);
-handle({timer, ?TIMER} = Event, State = #sync{questions = Questions}) ->
+handle({timer, ?TIMER} = Event, #sync{questions = Questions} = State) ->
     {Ticked, Effects} = tree(Event, State#sync{questions = lasp_question:tick(Questions)}),
     chain(fun ask/1, {Ticked, Effects});
 handle({neighbour_up, Name} = Event, State) ->
-    %% It may be a new incarnation.
+    % It may be a new incarnation.
     chain(fun(S) -> tree(Event, S) end, bury(Name, State));
 handle({neighbour_down, Name} = Event, State) ->
     chain(fun(S) -> bury(Name, S) end, tree(Event, State));
-handle(handover, State = #sync{type = Type, own = Own}) ->
+handle(handover, #sync{type = Type, own = Own} = State) ->
     chain(
         fun(S) -> tree(handover, S) end,
         share(Type:departed(Own), State#sync{leaving = true})
@@ -113,7 +113,7 @@ handle(Event, State) ->
 
 %% @doc This node's writes, the shared part, and the sums.
 -spec value(state()) -> term().
-value(State = #sync{type = Type, own = Own, sums = Sums}) ->
+value(#sync{type = Type, own = Own, sums = Sums} = State) ->
     Type:merge(Type:merge(shared(State), Own), Sums).
 
 %% @doc Whether every neighbour was last heard to hold the same shared part. Sums come from the root
@@ -127,13 +127,13 @@ agreed(#sync{shared = Shared}) ->
 shared(#sync{shared = Shared}) ->
     lasp_sync_tree:value(Shared).
 
-share(Delta, State = #sync{type = Type}) ->
+share(Delta, #sync{type = Type} = State) ->
     case Type:new() of
         Delta -> {State, []};
         _ -> tree({update, Delta}, State)
     end.
 
-tree(Event, State = #sync{shared = Shared}) ->
+tree(Event, #sync{shared = Shared} = State) ->
     {Next, Effects} = lasp_sync_tree:handle(Event, Shared),
     Stepped = State#sync{shared = Next},
     Succeeded =
@@ -148,14 +148,14 @@ tree(Event, State = #sync{shared = Shared}) ->
         end,
     chain(Waiting, chain(Succeeded, {Stepped, Effects})).
 
-succeed(State = #sync{type = Type, own = Own}) ->
+succeed(#sync{type = Type, own = Own} = State) ->
     share(Type:succeeded(Own, shared(State)), State).
 
 %% A node that has left the tree will not answer.
-wait_for_links(State = #sync{shared = Shared, questions = Questions}) ->
+wait_for_links(#sync{shared = Shared, questions = Questions} = State) ->
     outcome(lasp_question:without(lasp_sync_tree:links(Shared), Questions), State).
 
-bury(Name, State = #sync{kept = Kept}) ->
+bury(Name, #sync{kept = Kept} = State) ->
     case maps:take(Name, Kept) of
         {Value, Others} -> share(Value, State#sync{kept = Others});
         error -> {State, []}
@@ -163,7 +163,7 @@ bury(Name, State = #sync{kept = Kept}) ->
 
 %% Internals: asking.
 
-ask(State = #sync{shared = Shared, questions = Questions}) ->
+ask(#sync{shared = Shared, questions = Questions} = State) ->
     Children = lasp_sync_tree:links(Shared),
     case lasp_sync_tree:parent(Shared) =:= none andalso lasp_question:ask(Children, Questions) of
         {asked, Id, Asked} ->
@@ -176,11 +176,11 @@ ask(State = #sync{shared = Shared, questions = Questions}) ->
             {State, []}
     end.
 
-questions(Id, Names, Own, State = #sync{type = Type, sums = Sums}) ->
+questions(Id, Names, Own, #sync{type = Type, sums = Sums} = State) ->
     Payload = lasp_question_message:encode(Id, lasp_lattice:encode(Type, Sums), Own),
     lists:append([send(question, Name, Payload, State) || Name <- Names]).
 
-asked(Id, From, true, State = #sync{shared = Shared, questions = Questions}) ->
+asked(Id, From, true, #sync{shared = Shared, questions = Questions} = State) ->
     Children = lists:delete(From, lasp_sync_tree:links(Shared)),
     case lasp_question:heard(Id, From, Children, Questions) of
         again ->
@@ -196,12 +196,12 @@ asked(Id, From, true, State = #sync{shared = Shared, questions = Questions}) ->
             {Told, Onwards ++ Effects}
     end;
 asked(Id, From, false, State) ->
-    %% From a node other than the parent, or repeated.
+    % From a node other than the parent, or repeated.
     {State, reply(Id, From, #{}, <<>>, State)}.
 
-contribute(State = #sync{leaving = true, questions = Questions}) ->
+contribute(#sync{leaving = true, questions = Questions} = State) ->
     outcome(lasp_question:contribute(#{}, Questions), State);
-contribute(State = #sync{type = Type, own = Own, questions = Questions}) ->
+contribute(#sync{type = Type, own = Own, questions = Questions} = State) ->
     Sums = Type:contribution(Own, shared(State)),
     outcome(lasp_question:contribute(Sums, Questions), State).
 
@@ -209,7 +209,7 @@ contribute(State = #sync{type = Type, own = Own, questions = Questions}) ->
 
 outcome({pending, Questions}, State) ->
     {State#sync{questions = Questions}, []};
-outcome({{complete, _Id, self, Sums}, Questions}, State = #sync{type = Type, asked_with = With}) ->
+outcome({{complete, _Id, self, Sums}, Questions}, #sync{type = Type, asked_with = With} = State) ->
     learn(Type:total(Sums, With), State#sync{questions = Questions});
 outcome({{complete, Id, Parent, Sums}, Questions}, State) ->
     {Told, Own} = told(Id, [Parent], State#sync{questions = Questions}),
@@ -219,7 +219,7 @@ reply(Id, To, Sums, Own, State) ->
     Payload = lasp_question_message:encode(Id, lasp_aggregate:encode(Sums), Own),
     send(answer, To, Payload, State).
 
-learn(Value, State = #sync{type = Type, sums = Sums}) ->
+learn(Value, #sync{type = Type, sums = Sums} = State) ->
     case Type:merge(Sums, Value) of
         Sums -> {State, []};
         Grown -> {State#sync{sums = Grown}, [changed]}
@@ -228,7 +228,7 @@ learn(Value, State = #sync{type = Type, sums = Sums}) ->
 %% Internals: values kept by neighbours.
 
 %% The value for these nodes to keep, if they do not have it.
-told({_, Number}, Names, State = #sync{type = Type, own = Own, keepers = Keepers}) ->
+told({_, Number}, Names, #sync{type = Type, own = Own, keepers = Keepers} = State) ->
     Kept = Type:kept(Own),
     case Keepers of
         {Names, Kept} when Number rem ?REPEAT =/= 0 ->
@@ -237,7 +237,7 @@ told({_, Number}, Names, State = #sync{type = Type, own = Own, keepers = Keepers
             {State#sync{keepers = {Names, Kept}}, lasp_lattice:encode(Type, Kept)}
     end.
 
-keep(From, Value, State = #sync{type = Type, kept = Kept}) ->
+keep(From, Value, #sync{type = Type, kept = Kept} = State) ->
     case Type:new() of
         Value -> State;
         _ -> State#sync{kept = maps:update_with(From, join(Type, Value), Value, Kept)}
@@ -271,10 +271,10 @@ opened(Kind, Payload, #sync{type = Type}) ->
 sums(question, Encoded, Type) -> lasp_lattice:decode(Type, Encoded);
 sums(answer, Encoded, _Type) -> lasp_aggregate:decode(Encoded).
 
-heard(question, Id, From, Sums, State = #sync{shared = Shared}) ->
+heard(question, Id, From, Sums, #sync{shared = Shared} = State) ->
     IsParent = lasp_sync_tree:parent(Shared) =:= From,
     chain(fun(S) -> asked(Id, From, IsParent, S) end, learn(Sums, State));
-heard(answer, Id, From, Sums, State = #sync{questions = Questions}) ->
+heard(answer, Id, From, Sums, #sync{questions = Questions} = State) ->
     outcome(lasp_question:answered(Id, From, Sums, Questions), State).
 
 send(Kind, Name, Payload, #sync{scope = Scope}) ->

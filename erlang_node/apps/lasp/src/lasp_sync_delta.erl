@@ -23,13 +23,13 @@
 
 %% @doc An empty replica without neighbours.
 -spec init(lasp_sync:options()) -> {state(), [lasp_sync:effect()]}.
-init(Options = #{interval := Interval}) ->
+init(#{interval := Interval} = Options) ->
     State = #sync{interval = Interval, deltas = lasp_deltas:new(Options)},
     {State, [{start_timer, ?TIMER, lasp_sync:phase(Options)}]}.
 
 %% @doc Handles one event.
 -spec handle(lasp_sync:event(), state()) -> {state(), [lasp_sync:effect()]}.
-handle(Event, State = #sync{deltas = Deltas}) ->
+handle(Event, #sync{deltas = Deltas} = State) ->
     {Next, Effects} = event(Event, State, Deltas),
     {State#sync{deltas = Next}, Effects}.
 

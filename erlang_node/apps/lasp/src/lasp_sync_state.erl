@@ -32,26 +32,26 @@
 
 %% @doc An empty replica without neighbours.
 -spec init(lasp_sync:options()) -> {state(), [lasp_sync:effect()]}.
-init(Options = #{interval := Interval}) ->
+init(#{interval := Interval} = Options) ->
     State = #sync{interval = Interval, replica = lasp_replica:new(Options)},
     {State, [{start_timer, ?TIMER, lasp_sync:phase(Options)}]}.
 
 %% @doc Handles one event.
 -spec handle(lasp_sync:event(), state()) -> {state(), [lasp_sync:effect()]}.
-handle({update, Delta}, State = #sync{replica = Replica}) ->
+handle({update, Delta}, #sync{replica = Replica} = State) ->
     {New, Merged} = lasp_replica:merge(Delta, Replica),
     {State#sync{replica = Merged}, [changed || New =/= []]};
-handle({timer, ?TIMER}, State = #sync{interval = Interval, replica = Replica}) ->
+handle({timer, ?TIMER}, #sync{interval = Interval, replica = Replica} = State) ->
     {Pushed, Effects} = lasp_replica:push_all(Replica),
     {State#sync{replica = Pushed}, Effects ++ [{start_timer, ?TIMER, Interval}]};
 handle({neighbour_up, Name}, State) ->
-    Pushing = #sync{replica = Replica} = encoded(State),
+    #sync{replica = Replica} = Pushing = encoded(State),
     Up = lasp_replica:up(Name, Replica),
     {Pushing#sync{replica = Up}, lasp_replica:push(Name, Up)};
-handle({neighbour_down, Name}, State = #sync{replica = Replica}) ->
+handle({neighbour_down, Name}, #sync{replica = Replica} = State) ->
     {Down, Effects} = lasp_replica:down(Name, Replica),
     {State#sync{replica = Down}, Effects};
-handle({message, From, Message}, State = #sync{replica = Replica}) ->
+handle({message, From, Message}, #sync{replica = Replica} = State) ->
     case lasp_replica:open(Message, Replica) of
         {ok, Kind, Payload} ->
             {_New, Next, Effects} = lasp_replica:take(Kind, From, Payload, Replica),
@@ -59,7 +59,7 @@ handle({message, From, Message}, State = #sync{replica = Replica}) ->
         {error, Count} ->
             {State, [Count]}
     end;
-handle(handover, State = #sync{replica = Replica}) ->
+handle(handover, #sync{replica = Replica} = State) ->
     {Next, Effects} = lasp_replica:handover(Replica),
     {State#sync{replica = Next}, Effects}.
 
@@ -75,5 +75,5 @@ agreed(#sync{replica = Replica}) ->
 
 %% Internals.
 
-encoded(State = #sync{replica = Replica}) ->
+encoded(#sync{replica = Replica} = State) ->
     State#sync{replica = lasp_replica:encoded(Replica)}.

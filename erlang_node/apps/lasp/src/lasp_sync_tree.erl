@@ -30,7 +30,7 @@
 
 %% @doc An empty replica without neighbours.
 -spec init(lasp_sync:options()) -> {state(), [lasp_sync:effect()]}.
-init(Options = #{name := Name, incarnation := Incarnation, interval := Interval}) ->
+init(#{name := Name, incarnation := Incarnation, interval := Interval} = Options) ->
     State = #sync{
         interval = Interval,
         tree = lasp_tree:new(Name, Incarnation),
@@ -40,19 +40,19 @@ init(Options = #{name := Name, incarnation := Incarnation, interval := Interval}
 
 %% @doc Handles one event.
 -spec handle(lasp_sync:event(), state()) -> {state(), [lasp_sync:effect()]}.
-handle({update, Delta}, State = #sync{deltas = Deltas}) ->
+handle({update, Delta}, #sync{deltas = Deltas} = State) ->
     with_deltas(lasp_deltas:update(Delta, Deltas), State);
-handle({timer, ?TIMER}, State = #sync{interval = Interval, tree = Tree}) ->
+handle({timer, ?TIMER}, #sync{interval = Interval, tree = Tree} = State) ->
     {Ticked, Adverts} = grown(lasp_tree:tick(Tree), State),
     {Next, Effects} = with_deltas(lasp_deltas:tick(Ticked#sync.deltas), Ticked),
     {Next, Adverts ++ Effects ++ [{start_timer, ?TIMER, Interval}]};
-handle({neighbour_up, Name}, State = #sync{tree = Tree, deltas = Deltas}) ->
+handle({neighbour_up, Name}, #sync{tree = Tree, deltas = Deltas} = State) ->
     grown(lasp_tree:up(Name, Tree), State#sync{deltas = lasp_deltas:up(Name, Deltas)});
-handle({neighbour_down, Name}, State = #sync{tree = Tree, deltas = Deltas}) ->
+handle({neighbour_down, Name}, #sync{tree = Tree, deltas = Deltas} = State) ->
     {Down, Effects} = with_deltas(lasp_deltas:down(Name, Deltas), State),
     {Next, More} = grown(lasp_tree:down(Name, Tree), Down),
     {Next, Effects ++ More};
-handle({message, From, Message}, State = #sync{tree = Tree, deltas = Deltas}) ->
+handle({message, From, Message}, #sync{tree = Tree, deltas = Deltas} = State) ->
     case lasp_replica:open(Message, lasp_deltas:replica(Deltas)) of
         {ok, tree, Advert} ->
             {Next, Effects} = grown(lasp_tree:heard(From, Advert, Tree), State),
@@ -62,7 +62,7 @@ handle({message, From, Message}, State = #sync{tree = Tree, deltas = Deltas}) ->
         {error, Count} ->
             {State, [Count]}
     end;
-handle(handover, State = #sync{deltas = Deltas}) ->
+handle(handover, #sync{deltas = Deltas} = State) ->
     with_deltas(lasp_deltas:handover(Deltas), State).
 
 %% @doc The replica.
@@ -91,7 +91,7 @@ with_deltas({Deltas, Effects}, State) ->
     {State#sync{deltas = Deltas}, Effects}.
 
 %% Sends adverts of the tree, and links the neighbours in it.
-grown({Tree, Tell}, State = #sync{tree = Before, deltas = Deltas}) ->
+grown({Tree, Tell}, #sync{tree = Before, deltas = Deltas} = State) ->
     Replica = lasp_deltas:replica(Deltas),
     Adverts = [
         lasp_replica:send(tree, Name, lasp_tree:advert(Name, Tree), Replica)

@@ -48,17 +48,17 @@
     self :: lasp_sync:name(),
     neighbours = #{} :: #{lasp_sync:name() => none | #advert{}},
     root :: lasp_sync:name(),
-    %% Of the root; this node's own if it is the root.
+    % Of the root; this node's own if it is the root.
     number :: non_neg_integer(),
     own :: non_neg_integer(),
     distance = 0 :: non_neg_integer(),
     parent = none :: none | lasp_sync:name(),
-    %% The parent and the children, in order; a hub has a thousand, and hears from all of them.
+    % The parent and the children, in order; a hub has a thousand, and hears from all of them.
     links = [] :: stale | [lasp_sync:name()],
-    %% Intervals since the number changed.
+    % Intervals since the number changed.
     age = 0 :: non_neg_integer(),
-    %% The last number of each followed root, and the smallest distance on it; below any real
-    %% distance if the root is given up.
+    % The last number of each followed root, and the smallest distance on it; below any real
+    % distance if the root is given up.
     followed = #{} :: #{lasp_sync:name() => {non_neg_integer(), Nearest :: integer()}}
 }).
 
@@ -77,13 +77,13 @@ new(Self, Incarnation) ->
 
 %% @doc Adds a neighbour, or its next incarnation.
 -spec up(lasp_sync:name(), t()) -> result().
-up(Name, Tree = #tree{neighbours = Neighbours}) ->
+up(Name, #tree{neighbours = Neighbours} = Tree) ->
     {Next, Tell} = choose(Tree#tree{neighbours = Neighbours#{Name => none}, links = stale}),
     {Next, lists:usort([Name | Tell])}.
 
 %% @doc Removes a neighbour.
 -spec down(lasp_sync:name(), t()) -> result().
-down(Name, Tree = #tree{neighbours = Neighbours, root = Root}) ->
+down(Name, #tree{neighbours = Neighbours, root = Root} = Tree) ->
     Left = Tree#tree{neighbours = maps:remove(Name, Neighbours), links = stale},
     case Root of
         Name -> choose(given_up(Left));
@@ -92,7 +92,7 @@ down(Name, Tree = #tree{neighbours = Neighbours, root = Root}) ->
 
 %% @doc Advances by one interval.
 -spec tick(t()) -> result().
-tick(Tree = #tree{age = Age}) ->
+tick(#tree{age = Age} = Tree) ->
     case Tree#tree{age = Age + 1} of
         #tree{parent = none, own = Own, age = ?HEARTBEAT} = Due ->
             {Due#tree{number = Own + 1, own = Own + 1, age = 0}, neighbours(Due)};
@@ -104,7 +104,7 @@ tick(Tree = #tree{age = Age}) ->
 
 %% @doc Handles a neighbour's advert; ignored if malformed or from an unknown node.
 -spec heard(lasp_sync:name(), binary(), t()) -> result().
-heard(From, Bytes, Tree = #tree{neighbours = Neighbours, self = Self}) ->
+heard(From, Bytes, #tree{neighbours = Neighbours, self = Self} = Tree) ->
     case {Neighbours, decode(Bytes)} of
         {#{From := _}, {ok, #advert{root = Self, number = Number} = Advert}} ->
             choose(continued(Number, set(From, Advert, Tree)));
@@ -147,7 +147,7 @@ is_child(none) -> false.
 neighbours(#tree{neighbours = Neighbours}) ->
     lists:sort(maps:keys(Neighbours)).
 
-set(Name, Advert, Tree = #tree{neighbours = Neighbours, links = Links}) ->
+set(Name, Advert, #tree{neighbours = Neighbours, links = Links} = Tree) ->
     #{Name := Before} = Neighbours,
     Tree#tree{
         neighbours = Neighbours#{Name := Advert},
@@ -158,9 +158,9 @@ set(Name, Advert, Tree = #tree{neighbours = Neighbours, links = Links}) ->
             end
     }.
 
-linked(#tree{parent = Parent}, Tree = #tree{parent = Parent, links = Links}) when Links =/= stale ->
+linked(#tree{parent = Parent}, #tree{parent = Parent, links = Links} = Tree) when Links =/= stale ->
     Tree;
-linked(_Before, Tree = #tree{neighbours = Neighbours, parent = Parent}) ->
+linked(_Before, #tree{neighbours = Neighbours, parent = Parent} = Tree) ->
     Tree#tree{
         links = lists:sort([
             Name
@@ -168,17 +168,17 @@ linked(_Before, Tree = #tree{neighbours = Neighbours, parent = Parent}) ->
         ])
     }.
 
-given_up(Tree = #tree{root = Root, number = Number, followed = Followed}) ->
+given_up(#tree{root = Root, number = Number, followed = Followed} = Tree) ->
     Tree#tree{followed = Followed#{Root => {Number, -1}}}.
 
 %% A previous incarnation of this node was further: its clock has been set back.
-continued(Heard, Tree = #tree{parent = none, own = Own}) when Heard > Own ->
+continued(Heard, #tree{parent = none, own = Own} = Tree) when Heard > Own ->
     Tree#tree{number = Heard + 1, own = Heard + 1, age = 0};
 continued(_Heard, Tree) ->
     Tree.
 
 %% Chooses the parent again; returns the neighbours to notify of a change.
-choose(Tree = #tree{self = Self, neighbours = Neighbours}) ->
+choose(#tree{self = Self, neighbours = Neighbours} = Tree) ->
     Feasible = [
         {Name, Advert}
      || {Name, #advert{root = Root, child = false} = Advert} <- maps:to_list(Neighbours),
@@ -238,9 +238,9 @@ follow({Name, #advert{root = Root, number = Number, distance = Distance}}, Tree)
     }.
 
 %% The followed root must not be accepted again on this number.
-be_root(Tree = #tree{parent = none}) ->
+be_root(#tree{parent = none} = Tree) ->
     Tree;
-be_root(Tree = #tree{self = Self, own = Own}) ->
+be_root(#tree{self = Self, own = Own} = Tree) ->
     (given_up(Tree))#tree{root = Self, number = Own, parent = none, distance = 0, age = 0}.
 
 decode(<<Child, Bytes/binary>>) when Child =< 1 ->

@@ -30,7 +30,7 @@ run([{Parts, Fate} | Steps], Numbers0, Sender0, Receiver0, Sent0) ->
         lose ->
             run(Steps, Numbers, Sender0, Receiver0, Sent);
         restart ->
-            %% The greeting tells the sender.
+            % The greeting tells the sender.
             run(Steps, Numbers, ?D:new_sender(), ?D:new_receiver(), Sent);
         deliver ->
             {ok, Read, Receiver} = decode(Bytes, Receiver0),

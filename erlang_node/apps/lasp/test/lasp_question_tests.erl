@@ -13,7 +13,7 @@ all_children_are_waited_for_test() ->
     {asked, Id, Asked} = ?Q:ask([<<"b">>, <<"c">>], new()),
     {pending, Own} = ?Q:contribute(#{0 => 1}, Asked),
     {pending, One} = ?Q:answered(Id, <<"b">>, #{0 => 2}, Own),
-    %% Repeated, or by someone who was not asked.
+    % Repeated, or by someone who was not asked.
     ?assertEqual({pending, One}, ?Q:answered(Id, <<"b">>, #{0 => 2}, One)),
     ?assertEqual({pending, One}, ?Q:answered(Id, <<"d">>, #{0 => 2}, One)),
     ?assertMatch(
@@ -32,7 +32,7 @@ the_next_question_waits_for_the_one_before_but_not_for_ever_test() ->
     {asked, {Asker, 1}, First} = ?Q:ask([<<"b">>], new()),
     ?assertEqual(waiting, ?Q:ask([<<"b">>], ?Q:tick(?Q:tick(First)))),
     {asked, {Asker, 2}, Second} = ?Q:ask([<<"b">>], ?Q:tick(?Q:tick(?Q:tick(First)))),
-    %% The answer to the first is too late.
+    % The answer to the first is too late.
     ?assertEqual({pending, Second}, ?Q:answered({Asker, 1}, <<"b">>, #{0 => 9}, Second)).
 
 a_question_is_answered_once_and_the_first_not_by_this_node_test() ->

@@ -81,9 +81,9 @@ step({cut, I}, Cluster) ->
     with_link(I, linked, fun cut/2, Cluster);
 step({mend, I}, Cluster) ->
     with_link(I, cut, fun mend/2, Cluster);
-step(_, Cluster = #cluster{wire = []}) ->
+step(_, #cluster{wire = []} = Cluster) ->
     Cluster;
-step({Action, I}, Cluster = #cluster{wire = Wire}) ->
+step({Action, I}, #cluster{wire = Wire} = Cluster) ->
     Position =
         case Action of
             deliver_next -> 0;
@@ -107,7 +107,7 @@ restart(Name, Cluster) ->
 leave(Name, Cluster) ->
     Broken = broken(Name, Cluster),
     Neighbours = neighbours(Name, Cluster),
-    Alone = #cluster{links = Links, replicas = Replicas} = lists:foldl(fun cut/2, Cluster, Broken),
+    #cluster{links = Links, replicas = Replicas} = Alone = lists:foldl(fun cut/2, Cluster, Broken),
     New = [
         Pair
      || Pair <- lists:zip(lists:droplast([none | Neighbours]), Neighbours),
@@ -127,7 +127,7 @@ leave(Name, Cluster) ->
 broken(Name, #cluster{links = Links}) ->
     [Link || Link = {A, B} <- linked(Links), A =:= Name orelse B =:= Name].
 
-boot(Name, Cluster = #cluster{protocol = Protocol, lives = Lives, replicas = Replicas}) ->
+boot(Name, #cluster{protocol = Protocol, lives = Lives, replicas = Replicas} = Cluster) ->
     Life = maps:get(Name, Lives, 0) + 1,
     {Replica, _} = Protocol:init(#{
         name => Name,
@@ -140,20 +140,20 @@ boot(Name, Cluster = #cluster{protocol = Protocol, lives = Lives, replicas = Rep
     Cluster#cluster{replicas = Replicas#{Name => Replica}, lives = Lives#{Name => Life}}.
 
 %% Both ends notice, one after the other, and what was on its way is gone.
-cut({A, B} = Link, Cluster = #cluster{links = Links, wire = Wire}) ->
+cut({A, B} = Link, #cluster{links = Links, wire = Wire} = Cluster) ->
     Between = [M || M = {From, To, _} <- Wire, {From, To} =:= {A, B} orelse {From, To} =:= {B, A}],
     Cut = Cluster#cluster{links = Links#{Link := cut}, wire = Wire -- Between},
     event(B, {neighbour_down, A}, event(A, {neighbour_down, B}, Cut)).
 
-mend({A, B} = Link, Cluster = #cluster{links = Links}) ->
+mend({A, B} = Link, #cluster{links = Links} = Cluster) ->
     Mended = Cluster#cluster{links = Links#{Link := linked}},
     event(B, {neighbour_up, A}, event(A, {neighbour_up, B}, Mended)).
 
 %% @doc Mends what is cut.
-heal(Cluster = #cluster{links = Links}) ->
+heal(#cluster{links = Links} = Cluster) ->
     lists:foldl(fun mend/2, Cluster, [Link || {Link, cut} <- lists:sort(maps:to_list(Links))]).
 
-with_link(I, State, Fun, Cluster = #cluster{links = Links}) ->
+with_link(I, State, Fun, #cluster{links = Links} = Cluster) ->
     case [Link || {Link, Is} <- lists:sort(maps:to_list(Links)), Is =:= State] of
         [] -> Cluster;
         Found -> Fun(lists:nth(I rem length(Found) + 1, Found), Cluster)
@@ -170,7 +170,7 @@ neighbours(Name, #cluster{links = Links}) ->
 settle(Cluster) ->
     settle(Cluster, 100).
 
-settle(Cluster = #cluster{protocol = Protocol}, Rounds) when Rounds > 0 ->
+settle(#cluster{protocol = Protocol} = Cluster, Rounds) when Rounds > 0 ->
     case
         Cluster#cluster.wire =:= [] andalso
             lists:all(fun Protocol:agreed/1, replicas(Cluster))
@@ -186,7 +186,7 @@ silence(Cluster) ->
     Cluster#cluster{wire = []}.
 
 %% @doc An interval passes at every node.
-tick_all(Cluster = #cluster{replicas = Replicas}) ->
+tick_all(#cluster{replicas = Replicas} = Cluster) ->
     lists:foldl(
         fun(Name, C) -> event(Name, {timer, propagate}, C) end, Cluster, maps:keys(Replicas)
     ).
@@ -199,15 +199,15 @@ kinds(#cluster{wire = Wire}) ->
 drain(Cluster) ->
     drain(Cluster, ?MOST_MESSAGES).
 
-drain(Cluster = #cluster{wire = []}, _Left) ->
+drain(#cluster{wire = []} = Cluster, _Left) ->
     Cluster;
-drain(Cluster = #cluster{wire = [{From, To, Message} | Rest]}, Left) when Left > 0 ->
+drain(#cluster{wire = [{From, To, Message} | Rest]} = Cluster, Left) when Left > 0 ->
     drain(event(To, {message, From, Message}, Cluster#cluster{wire = Rest}), Left - 1).
 
 %% @doc One event at one node.
-event(Name, Event, Cluster = #cluster{protocol = Protocol, replicas = Replicas, wire = Wire}) ->
+event(Name, Event, #cluster{protocol = Protocol, replicas = Replicas, wire = Wire} = Cluster) ->
     {Replica, Effects} = Protocol:handle(Event, maps:get(Name, Replicas)),
-    %% A message to one who is no neighbour of the moment is refused.
+    % A message to one who is no neighbour of the moment is refused.
     Sent = [
         {Name, To, Message}
      || {send, To, _, Message} <- Effects, lists:member(To, neighbours(Name, Cluster))

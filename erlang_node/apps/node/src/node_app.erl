@@ -20,7 +20,7 @@
 -spec start(application:start_type(), term()) -> {ok, pid(), node_config:t()} | {error, term()}.
 start(_Type, _Arguments) ->
     case node_config:load(fun os:getenv/1) of
-        {ok, Read = #{name := Name}, Warnings} ->
+        {ok, #{name := Name} = Read, Warnings} ->
             ok = node_log:install(Name),
             _ = [?LOG_WARNING(#{event => configuration, text => Text}) || Text <- Warnings],
             Socket = listen(Read),
@@ -42,7 +42,7 @@ start(_Type, _Arguments) ->
 %% @private
 -spec prep_stop(node_config:t()) -> node_config:t().
 prep_stop(Config) ->
-    %% Stopping the applications would take as long as starting them.
+    % Stopping the applications would take as long as starting them.
     _ = partisan:dissolved() andalso erlang:halt(0, [{flush, false}]),
     hand_over(Config).
 
@@ -53,16 +53,16 @@ stop(_Config) ->
 
 %% Internals.
 
-hand_over(Config = #{workload := none}) ->
+hand_over(#{workload := none} = Config) ->
     Config;
-hand_over(Config = #{workload := {Module, _}}) ->
+hand_over(#{workload := {Module, _}} = Config) ->
     ?LOG_NOTICE(#{event => node_stopping}),
-    %% Without its supervisor the node is not shutting down, but has failed.
+    % Without its supervisor the node is not shutting down, but has failed.
     _ = whereis(node_sup) =:= undefined andalso node_last_words:say_failure(),
     try
         workload:leave(Module, ?HANDOVER_MS)
     catch
-        %% The workload is down: there is nothing to hand over, and the rest still has to stop.
+        % The workload is down: there is nothing to hand over, and the rest still has to stop.
         exit:Reason -> ?LOG_WARNING(#{event => handover_failed, reason => Reason})
     end,
     Config.

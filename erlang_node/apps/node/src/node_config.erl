@@ -22,9 +22,9 @@
 -type bearer() :: {file, file:name_all()} | cluster_token.
 -type t() :: #{
     name := partisan_peer:name(),
-    %% The node may write here.
+    % The node may write here.
     directory := file:filename(),
-    %% Argument of partisan_config:set/1; holds the token until that call.
+    % Argument of partisan_config:set/1; holds the token until that call.
     partisan := #{channels := [map()], token => binary(), atom() => term()},
     listen_ip := inet:ip_address(),
     http_port := inet:port_number(),
@@ -46,13 +46,13 @@
 -type outline() :: #{
     cluster := binary(),
     replicas := pos_integer(),
-    %% By name, in file order.
+    % By name, in file order.
     seeds := [partisan_peer:name()],
-    %% As in the file: node_overlay:localised/2 has what each node makes of it.
+    % As in the file: node_overlay:localised/2 has what each node makes of it.
     overlay := {partisan_overlay_registry:kind(), map()},
-    %% In milliseconds.
+    % In milliseconds.
     heartbeat_interval := pos_integer(),
-    %% The channel of propagation.
+    % The channel of propagation.
     channel := atom(),
     run := binary(),
     workload := none | {module(), Parameters :: map()}
@@ -195,7 +195,7 @@ settings(Environment, Settings) ->
             replicas => get(replicas, Settings),
             heartbeat_interval => heartbeat_interval(Settings),
             reachable => reachable(Settings),
-            %% Their commands come over HTTP, with the bearer.
+            % Their commands come over HTTP, with the bearer.
             unreachable => [node_settings, node_dissolution, node_console, node_http_server],
             remote_execution => optional(remote_execution, [], Settings),
             % partisan_config checks the files.
@@ -245,7 +245,7 @@ parallelism(Wanted, Channels) ->
 
 workload(none, _Common) ->
     none;
-workload({Kind, Given}, Common = #{run := Run}) ->
+workload({Kind, Given}, #{run := Run} = Common) ->
     Run =/= <<>> orelse invalid("run: a workload needs a run id, a binary"),
     Module = workload_module(Kind),
     case workload:parameters(Module, Given) of
@@ -374,7 +374,7 @@ secret(File) ->
             Pattern = "^\\s*([0-9a-fA-F]{64})\\s*$",
             case re:run(Content, Pattern, [{capture, all_but_first, binary}]) of
                 {match, [Secret]} -> Secret;
-                %% The actual content is not shown: it may still be a secret.
+                % The actual content is not shown: it may still be a secret.
                 nomatch -> invalid("~ts must hold 64 hexadecimal digits", [File])
             end;
         {error, Reason} ->

@@ -27,7 +27,7 @@ start_link() ->
 -spec init([]) -> {ok, none}.
 init([]) ->
     ok = partisan:subscribe(self()),
-    %% The order may have come earlier, and ended a previous process of this name.
+    % The order may have come earlier, and ended a previous process of this name.
     _ = partisan:dissolved() andalso (self() ! {partisan, dissolved}),
     {ok, none}.
 

@@ -30,10 +30,10 @@
 -type limits() :: #{
     total := pos_integer(),
     per_source := pos_integer(),
-    %% Requests that are no probes and are being answered: of all sources, and of one.
+    % Requests that are no probes and are being answered: of all sources, and of one.
     requests := pos_integer(),
     source_requests := pos_integer(),
-    %% Waiting probes.
+    % Waiting probes.
     waiting := pos_integer()
 }.
 -type source() :: term().

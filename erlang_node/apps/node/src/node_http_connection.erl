@@ -196,7 +196,7 @@ answer(Socket, {Status, ContentType, Body}) ->
         <<"\r\ncontent-length: ">>, integer_to_binary(iolist_size(Body)),
         <<"\r\ncache-control: no-store\r\nconnection: close\r\n\r\n">>
     ],
-    %% A client that has gone gets no answer.
+    % A client that has gone gets no answer.
     _ = send(Socket, [Head, Body]),
     ok.
 

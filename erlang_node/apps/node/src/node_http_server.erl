@@ -207,7 +207,7 @@ accept(Listen, Server) ->
 serve(Socket, refuse) ->
     gen_tcp:close(Socket);
 serve(Socket, {ok, Pid}) ->
-    %% A client that has left by now is noticed when its request is read.
+    % A client that has left by now is noticed when its request is read.
     case gen_tcp:controlling_process(Socket, Pid) of
         ok ->
             Pid ! {go, Socket},
@@ -238,7 +238,7 @@ displace(none, State) ->
 displace(Key, #state{admission = Admission, pids = Pids} = State) ->
     #{Key := Pid} = Pids,
     Source = node_http_admission:source(Key, Admission),
-    %% Its socket ends with it.
+    % Its socket ends with it.
     exit(Pid, kill),
     count(displaced, Source, forget(Pid, Key, State)).
 

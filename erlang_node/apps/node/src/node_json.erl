@@ -37,7 +37,7 @@ string(Binary) ->
     [$", << <<(escape(Char))/binary>> || <<Char/utf8>> <= utf8(Binary) >>, $"].
 
 utf8(Binary) ->
-    %% A comprehension would stop silently at the first bad byte.
+    % A comprehension would stop silently at the first bad byte.
     case unicode:characters_to_binary(Binary) of
         Binary -> Binary;
         _ -> error({not_utf8, Binary})

@@ -35,7 +35,7 @@ install(Kind) ->
 -spec say(unicode:chardata()) -> ok.
 say(Text) ->
     File = os:getenv("PARTISAN_TERMINATION_LOG", ?TERMINATION_LOG),
-    %% Not created if missing: this is not a pod.
+    % Not created if missing: this is not a pod.
     _ = filelib:is_file(File) andalso write(File, unicode:characters_to_binary([Text, $\n])),
     ok.
 

@@ -28,7 +28,7 @@ format(#{level := Level, msg := Message, meta := Meta}, #{node := Node}) ->
 
 %% Internals.
 
-fields({report, Report = #{event := Event}}, _Meta) ->
+fields({report, #{event := Event} = Report}, _Meta) ->
     [{event, Event} | lists:sort(maps:to_list(maps:remove(event, Report)))];
 fields({report, Report}, #{report_cb := Callback}) when is_function(Callback, 1) ->
     {Format, Arguments} = Callback(Report),

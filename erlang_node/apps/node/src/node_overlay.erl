@@ -16,10 +16,10 @@
 -export([is_valid/1]).
 
 -type context() :: #{
-    %% This node.
+    % This node.
     name := partisan_peer:name(),
     cluster := binary(),
-    %% The port of every node.
+    % The port of every node.
     port := inet:port_number(),
     environment := fun((string()) -> string() | false)
 }.

@@ -21,15 +21,15 @@ run(Mode) ->
         ok = await_joined(Formed),
         {202, _, _} = ?T:post(0, "/workload/start", start_request(Formed), Formed),
         ok = await_value(30, Formed),
-        %% Killed, and its storage with it: a new actor.
+        % Killed, and its storage with it: a new actor.
         Killed = ?T:start(1, ?T:forget(1, ?T:kill(1, Formed))),
-        %% Killed, but the storage stays: the same actor goes on with what it had counted.
+        % Killed, but the storage stays: the same actor goes on with what it had counted.
         #{<<"actor">> := Actor, <<"increments">> := Before} = workload(2, Killed),
         Restarted = ?T:start(2, ?T:kill(2, Killed)),
         #{<<"actor">> := Again, <<"increments">> := After} = workload(2, Restarted),
         ?assertEqual(Actor, Again),
         ?assert(After >= Before),
-        %% Replaced in good order: what it had counted is in the counter, to the last increment.
+        % Replaced in good order: what it had counted is in the counter, to the last increment.
         Left = ?T:terminate(3, Restarted),
         {Departed, Count} = record_of(3, Left),
         Whole = ?T:start(3, ?T:forget(3, Left)),
@@ -106,7 +106,7 @@ dissolve() ->
         Linked = fun(I) -> linked(I, Formed) > 0 end,
         ok = ?T:await(fun() -> not lists:any(Linked, ?T:names(Formed)) end),
         [?assert(dissolved(I, Formed)) || I <- ?T:names(Formed)],
-        %% Once more changes nothing.
+        % Once more changes nothing.
         {202, _, _} = ?T:post(1, "/dissolve", ?T:authorized("", Formed), Formed),
         Ended = lists:foldl(fun ?T:terminate/2, Formed, ?T:names(Formed)),
         ?assertEqual(#{}, maps:get(nodes, Ended))

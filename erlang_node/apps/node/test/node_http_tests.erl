@@ -76,7 +76,7 @@ overlay(Cluster) ->
     ).
 
 status(Cluster) ->
-    Status = #{<<"channels">> := Channels} = ?T:status(0, Cluster),
+    #{<<"channels">> := Channels} = Status = ?T:status(0, Cluster),
     ?assertMatch(
         #{
             <<"node">> := <<"test-0">>,
@@ -204,7 +204,7 @@ hanging(Cluster) ->
     Sockets = [connect(Cluster) || _ <- lists:seq(1, 20)],
     _ = [ok = gen_tcp:send(Socket, "GET /sta") || Socket <- lists:sublist(Sockets, 10)],
     ?assertMatch({200, _, _}, ?T:get(0, "/livez", Cluster)),
-    %% They are dropped in the end.
+    % They are dropped in the end.
     _ = [?assertEqual(closed, drain(Socket)) || Socket <- Sockets].
 
 scaling(Cluster) ->

@@ -177,7 +177,7 @@ words(Dir) ->
     Text.
 
 termination_log() ->
-    %% The reports of supervisors are for the handler that is tried alone.
+    % The reports of supervisors are for the handler that is tried alone.
     ok = logger:set_handler_config(default, level, none),
     Dir = ?T:directory(),
     File = filename:join(Dir, "termination-log"),

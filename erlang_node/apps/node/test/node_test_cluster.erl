@@ -40,7 +40,7 @@ new(Count, Options) ->
         count => Count,
         token => binary:encode_hex(crypto:strong_rand_bytes(32)),
         overrides => Overrides,
-        %% The running nodes: {peer, pid of the operating system}.
+        % The running nodes: {peer, pid of the operating system}.
         nodes => #{}
     }),
     ok = file:write_file(filename:join(Dir, "token"), token(Cluster)),
@@ -82,7 +82,7 @@ names(#{count := Count}) ->
     lists:seq(0, Count - 1).
 
 %% Start the node of an ordinal.
-start(I, Cluster = #{directory := Dir, nodes := Nodes}) ->
+start(I, #{directory := Dir, nodes := Nodes} = Cluster) ->
     false = is_map_key(I, Nodes),
     State = filename:join(Dir, name(I)),
     ok = filelib:ensure_path(State),
@@ -112,13 +112,13 @@ boot() ->
     ok.
 
 %% What Kubernetes does first.
-terminate(I, Cluster = #{nodes := Nodes}) ->
+terminate(I, #{nodes := Nodes} = Cluster) ->
     {{Peer, Pid}, Rest} = maps:take(I, Nodes),
     signal("TERM", Peer, Pid),
     Cluster#{nodes := Rest}.
 
 %% What it does when that takes too long, and what a failing machine does.
-kill(I, Cluster = #{nodes := Nodes}) ->
+kill(I, #{nodes := Nodes} = Cluster) ->
     {{Peer, Pid}, Rest} = maps:take(I, Nodes),
     signal("KILL", Peer, Pid),
     Cluster#{nodes := Rest}.
@@ -133,7 +133,7 @@ signal(Signal, Peer, Pid) ->
     end.
 
 %% The node's storage is gone with its pod.
-forget(I, Cluster = #{directory := Dir}) ->
+forget(I, #{directory := Dir} = Cluster) ->
     ok = file:del_dir_r(filename:join(Dir, name(I))),
     Cluster.
 
@@ -166,7 +166,7 @@ verification(#{scheme := "https", authorities := File}) ->
         {server_name_indication, server_name()}
     ]}];
 verification(#{}) ->
-    %% From OTP 26 on httpc looks for the machine's authorities where it is given nothing.
+    % From OTP 26 on httpc looks for the machine's authorities where it is given nothing.
     [{ssl, []}].
 
 status(I, Cluster) ->
@@ -190,7 +190,7 @@ name(I) ->
     "test-" ++ integer_to_list(I).
 
 %% The text of the configuration, with changes to what the cluster was made with.
-configuration(Changes, Cluster = #{count := Count, overrides := Overrides}) ->
+configuration(Changes, #{count := Count, overrides := Overrides} = Cluster) ->
     Seed = {
         list_to_binary(name(0)), list_to_binary(inet:ntoa(address(0, Cluster))), ?PORT
     },

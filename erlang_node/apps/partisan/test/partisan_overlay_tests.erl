@@ -365,11 +365,11 @@ started(N, Sim) ->
     lists:foldl(fun simulator:start/2, Sim, lists:seq(1, N)).
 
 parameters(client_server) -> #{servers => [<<"n1">>, <<"n2">>]};
-% Smaller than the cluster, so that the views are partial.
+%% Smaller than the cluster, so that the views are partial.
 parameters(cyclon) -> #{view_size => 6, shuffle_size => 4};
 parameters(Kind) when Kind =:= scamp_v1; Kind =:= scamp_v2 -> #{redundancy => 1};
 parameters(hiscamp) -> fun(Index) -> #{level => Index rem 3, redundancy => 1} end;
-% A ring with a few chords.
+%% A ring with a few chords.
 parameters(static) ->
     Name = fun(Index) -> <<"n", (integer_to_binary(1 + Index rem ?NODES))/binary>> end,
     Peers = [partisan_peer:new(Name(I), "localhost", 1) || I <- lists:seq(1, ?NODES)],

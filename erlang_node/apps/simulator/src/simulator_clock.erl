@@ -14,7 +14,7 @@
 
 -record(events, {
     now = 0 :: milliseconds(),
-    %% The newest first.
+    % The newest first.
     pending = #{} :: #{milliseconds() => [Event :: term(), ...]}
 }).
 

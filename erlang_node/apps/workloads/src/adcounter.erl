@@ -37,7 +37,7 @@
 
 %% @private
 -spec child_specs(workload:options()) -> [supervisor:child_spec()].
-child_specs(Options = #{run := Run, channel := Channel, parameters := Parameters}) ->
+child_specs(#{run := Run, channel := Channel, parameters := Parameters} = Options) ->
     Sync = (maps:with([name, incarnation], Options))#{
         type => adcounter_state,
         scope => Run,
@@ -119,7 +119,7 @@ converged_samples() ->
 
 %% @private
 -spec init(workload:options()) -> {ok, #adcounter{}}.
-init(Options = #{run := Run, parameters := Parameters, directory := Directory}) ->
+init(#{run := Run, parameters := Parameters, directory := Directory} = Options) ->
     Mode = maps:get(synchronization, Parameters),
     ok = register_metrics(),
     ok = partisan_metrics:set(adcounter_synchronization_info, [Mode], 1),
@@ -142,7 +142,7 @@ init(Options = #{run := Run, parameters := Parameters, directory := Directory}) 
 
 %% @private
 -spec handle_call(term(), gen_server:from(), #adcounter{}) -> {reply, term(), #adcounter{}}.
-handle_call({start, Run}, _From, State = #adcounter{core = Core}) ->
+handle_call({start, Run}, _From, #adcounter{core = Core} = State) ->
     case adcounter_core:start(Run, erlang:system_time(microsecond), Core) of
         {ok, Effects} ->
             ok = effects(Effects, State),
@@ -171,7 +171,7 @@ handle_cast(Unknown, State) ->
 handle_info({lasp_store, changed}, State) ->
     {noreply, observe(State)};
 handle_info({timeout, _Ref, increment}, State) ->
-    %% The newest replica first: an ad that has just reached its threshold is not shown again.
+    % The newest replica first: an ad that has just reached its threshold is not shown again.
     {noreply, step({timer, increment}, observe(State))};
 handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
@@ -187,7 +187,7 @@ observe(State) ->
     ok = partisan_metrics:set(adcounter_ads_enabled, [], Enabled),
     Next.
 
-step(Event, State = #adcounter{core = Core}) ->
+step(Event, #adcounter{core = Core} = State) ->
     {Next, Effects} = adcounter_core:handle(Event, Core),
     ok = effects(Effects, State),
     State#adcounter{core = Next}.

@@ -65,18 +65,18 @@
 }.
 
 -type event() ::
-    %% What is seen of the replica as it is now, and the time.
+    % What is seen of the replica as it is now, and the time.
     {seen, adcounter_state:seen(), adcounter_state:microseconds()}
     | {timer, increment}
-    %% The cluster has been scaled.
+    % The cluster has been scaled.
     | {members, [partisan_peer:name()]}
-    %% The node is about to leave: count no more.
+    % The node is about to leave: count no more.
     | leave.
 
 -type effect() ::
     {persist, kept()}
     | {update, Delta :: adcounter_state:t()}
-    %% One impression has been counted.
+    % One impression has been counted.
     | impression
     | {start_timer, increment, Milliseconds :: non_neg_integer()}
     | {log, Event :: atom(), map()}.
@@ -92,7 +92,7 @@
     ads :: [adcounter_state:ad()],
     enabled :: [adcounter_state:ad()],
     started_at = none :: none | {ok, adcounter_state:microseconds()},
-    %% This node has reported itself done.
+    % This node has reported itself done.
     done = false :: boolean(),
     nodes_done = 0 :: non_neg_integer(),
     finished_at = none :: none | {ok, adcounter_state:microseconds()},
@@ -105,7 +105,7 @@
 
 %% @doc A node that waits for the run to start.
 -spec init(options()) -> {state(), [effect()]}.
-init(Options = #{members := Members, ads := Ads, impressions := Impressions}) ->
+init(#{members := Members, ads := Ads, impressions := Impressions} = Options) ->
     #{increment_interval := Interval, seed := Seed} = Options,
     {Record, Effects} = continue(Options),
     #{name := Name, incarnation := Incarnation, counts := Counts} = Record,
@@ -145,11 +145,11 @@ handle({seen, Seen, Now}, State) ->
         {State, []},
         [fun observe_start/3, fun observe_ads/3, fun observe_barrier/3]
     );
-handle({timer, increment}, State = #core{leaving = true}) ->
+handle({timer, increment}, #core{leaving = true} = State) ->
     {State, []};
-handle({timer, increment}, State = #core{enabled = []}) ->
+handle({timer, increment}, #core{enabled = []} = State) ->
     {State, []};
-handle({timer, increment}, State = #core{enabled = Enabled, random = Random}) ->
+handle({timer, increment}, #core{enabled = Enabled, random = Random} = State) ->
     {Position, Next} = rand:uniform_s(length(Enabled), Random),
     count(lists:nth(Position, Enabled), State#core{random = Next});
 handle({members, Members}, State) ->
@@ -201,23 +201,23 @@ finished_at(#core{finished_at = FinishedAt}) ->
 
 %% Internals.
 
-continue(#{run := Run, name := Name, record := Record = #{run := Run, name := Name}}) ->
+continue(#{run := Run, name := Name, record := #{run := Run, name := Name} = Record}) ->
     {Record, [{log, actor_continued, about(Record)}]};
 continue(#{run := Run, name := Name, incarnation := Incarnation}) ->
     Record = #{run => Run, name => Name, incarnation => Incarnation, counts => #{}},
     {Record, [{persist, Record}, {log, actor_created, about(Record)}]}.
 
-about(Record = #{counts := Counts, run := Run}) ->
+about(#{counts := Counts, run := Run} = Record) ->
     Actor = adcounter_state:text(actor_of(Record)),
     #{run => Run, actor => Actor, increments => lists:sum(maps:values(Counts))}.
 
 actor_of(#{name := Name, incarnation := Incarnation}) ->
     {Name, Incarnation}.
 
-counted(Ad, Record = #{counts := Counts}) ->
+counted(Ad, #{counts := Counts} = Record) ->
     adcounter_state:counted(Ad, actor_of(Record), maps:get(Ad, Counts)).
 
-count(Ad, State = #core{record = Record = #{counts := Counts}, interval = Interval}) ->
+count(Ad, #core{record = #{counts := Counts} = Record, interval = Interval} = State) ->
     Counted = Record#{counts := maps:update_with(Ad, fun(N) -> N + 1 end, 1, Counts)},
     {State#core{record = Counted}, [
         {persist, Counted},
@@ -226,9 +226,9 @@ count(Ad, State = #core{record = Record = #{counts := Counts}, interval = Interv
         {start_timer, increment, Interval}
     ]}.
 
-observe_start(#{started_at := {ok, At}}, _Now, State = #core{started_at = none}) ->
+observe_start(#{started_at := {ok, At}}, _Now, #core{started_at = none} = State) ->
     #core{record = #{run := Run}, interval = Interval, random = Random} = State,
-    %% A random part of the interval, or all nodes would count in step for ever.
+    % A random part of the interval, or all nodes would count in step for ever.
     {Phase, Next} = rand:uniform_s(Interval, Random),
     {State#core{started_at = {ok, At}, random = Next}, [
         {log, run_started, #{run => Run, started_at => At}},
@@ -237,7 +237,7 @@ observe_start(#{started_at := {ok, At}}, _Now, State = #core{started_at = none})
 observe_start(_Seen, _Now, State) ->
     {State, []}.
 
-observe_ads(Seen, _Now, State = #core{ads = Ads, impressions = Impressions}) ->
+observe_ads(Seen, _Now, #core{ads = Ads, impressions = Impressions} = State) ->
     Enabled = [Ad || Ad <- Ads, adcounter_state:value(Ad, Seen) < Impressions],
     Observed = State#core{enabled = Enabled},
     case Observed of
@@ -245,14 +245,14 @@ observe_ads(Seen, _Now, State = #core{ads = Ads, impressions = Impressions}) ->
         #core{} -> {Observed, []}
     end.
 
-become_done(State = #core{record = #{name := Name, incarnation := Incarnation, run := Run}}) ->
+become_done(#core{record = #{name := Name, incarnation := Incarnation, run := Run}} = State) ->
     Increments = increments(State),
     {State#core{done = true}, [
         {update, adcounter_state:report(Name, Incarnation, true, Increments)},
         {log, node_done, #{run => Run, increments => Increments}}
     ]}.
 
-observe_barrier(Seen, Now, State = #core{members = Members, finished_at = FinishedAt}) ->
+observe_barrier(Seen, Now, #core{members = Members, finished_at = FinishedAt} = State) ->
     #core{record = #{run := Run}} = State,
     Observed = State#core{nodes_done = adcounter_state:nodes_done(Members, Seen)},
     case {all_done(Observed), FinishedAt} of

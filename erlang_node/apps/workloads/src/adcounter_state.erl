@@ -143,7 +143,7 @@ done(#adcounter{barrier = Barrier}) ->
 %% @doc What a node acts on: of a size that can be handed from process to process, as a value with
 %% the counts of a thousand nodes cannot each time that it changes.
 -spec seen(t()) -> seen().
-seen(State = #adcounter{sums = Sums}) ->
+seen(#adcounter{sums = Sums} = State) ->
     Values = values(State),
     #{
         started_at => started_at(State),
@@ -269,7 +269,7 @@ shared(#adcounter{start = Start}) ->
 %% @private
 %% An actor that has departed and is back contributes what it has counted since.
 -spec contribution(t(), Shared :: t()) -> lasp_aggregate:sums().
-contribution(Own = #adcounter{counters = Counters}, Shared) ->
+contribution(#adcounter{counters = Counters} = Own, Shared) ->
     Over = over(Shared),
     Counts = adcounter_counters:fold(
         fun(Ad, Actor, Count, Sums) ->
@@ -303,7 +303,7 @@ kept(#adcounter{counters = Counters}) ->
 %% @private
 %% A report of a life after the last one: it is over.
 -spec departed(t()) -> t().
-departed(Own = #adcounter{barrier = Barrier}) ->
+departed(#adcounter{barrier = Barrier} = Own) ->
     lists:foldl(
         fun(Name, State) ->
             Next = adcounter_barrier:present(Name, Barrier) + 1,

@@ -14,7 +14,7 @@
     cluster :: term(),
     actors = #{} :: #{binary() => {Name :: binary(), Incarnation :: pos_integer()}},
     counts = #{} :: #{{Name :: binary(), pos_integer()} => #{0..1 => pos_integer()}},
-    %% Has any node at any time seen more than had been counted?
+    % Has any node at any time seen more than had been counted?
     sound = true :: boolean()
 }).
 
@@ -121,39 +121,39 @@ begun(Size, Chords) ->
     lists:foldl(fun present/2, #run{cluster = Cluster}, ?T:names(Cluster)).
 
 %% A new actor says that it is there.
-present(Name, Run = #run{cluster = Cluster, actors = Actors}) ->
+present(Name, #run{cluster = Cluster, actors = Actors} = Run) ->
     Actor = {Name, 1000000 * ?T:life(Name, Cluster)},
     reported(false, Name, Run#run{actors = Actors#{Name => Actor}}).
 
-reported(Done, Name, Run = #run{actors = Actors}) ->
+reported(Done, Name, #run{actors = Actors} = Run) ->
     #{Name := {Name, Incarnation}} = Actors,
     update(Name, ?S:report(Name, Incarnation, Done, 0), Run).
 
 done(Name, Run) ->
     reported(true, Name, Run).
 
-step({count, I}, Run = #run{cluster = Cluster, actors = Actors, counts = Counts}) ->
+step({count, I}, #run{cluster = Cluster, actors = Actors, counts = Counts} = Run) ->
     Name = ?T:pick(I, Cluster),
     Actor = maps:get(Name, Actors),
     Own = maps:get(Actor, Counts, #{}),
     Counted = Own#{I rem 2 => maps:get(I rem 2, Own, 0) + 1 + I * I},
     record(Name, Counted, Run#run{counts = Counts#{Actor => Counted}});
-step({restart, I}, Run = #run{cluster = Cluster, actors = Actors, counts = Counts}) ->
+step({restart, I}, #run{cluster = Cluster, actors = Actors, counts = Counts} = Run) ->
     Name = ?T:pick(I, Cluster),
     Restarted = Run#run{cluster = ?T:restart(Name, Cluster)},
     Restored = record(Name, maps:get(maps:get(Name, Actors), Counts, #{}), Restarted),
     reported(false, Name, Restored);
-step({lose_all, I}, Run = #run{cluster = Cluster}) ->
+step({lose_all, I}, #run{cluster = Cluster} = Run) ->
     Name = ?T:pick(I, Cluster),
     present(Name, Run#run{cluster = ?T:restart(Name, Cluster)});
-step({leave, I}, Run = #run{cluster = Cluster}) ->
+step({leave, I}, #run{cluster = Cluster} = Run) ->
     Name = ?T:pick(I, Cluster),
     Left = ?T:drain(?T:event(Name, handover, Cluster)),
     look(Run#run{cluster = ?T:leave(Name, Left)});
-step(Step, Run = #run{cluster = Cluster}) ->
+step(Step, #run{cluster = Cluster} = Run) ->
     look(Run#run{cluster = ?T:step(Step, Cluster)}).
 
-record(Name, Counted, Run = #run{actors = Actors}) ->
+record(Name, Counted, #run{actors = Actors} = Run) ->
     {Name, Incarnation} = maps:get(Name, Actors),
     maps:fold(
         fun(Ad, N, R) -> update(Name, ?S:counted(Ad, {Name, Incarnation}, N), R) end,
@@ -161,18 +161,18 @@ record(Name, Counted, Run = #run{actors = Actors}) ->
         Counted
     ).
 
-update(Name, Delta, Run = #run{cluster = Cluster}) ->
+update(Name, Delta, #run{cluster = Cluster} = Run) ->
     look(Run#run{cluster = ?T:event(Name, {update, Delta}, Cluster)}).
 
 %% Rounds without faults, until the last root has asked all of them several times.
-rest(Run = #run{cluster = Cluster}) ->
+rest(#run{cluster = Cluster} = Run) ->
     lists:foldl(
-        fun(_, R = #run{cluster = C}) -> look(R#run{cluster = ?T:drain(?T:tick_all(C))}) end,
+        fun(_, #run{cluster = C} = R) -> look(R#run{cluster = ?T:drain(?T:tick_all(C))}) end,
         Run#run{cluster = ?T:settle(?T:heal(?T:silence(Cluster)))},
         lists:seq(1, 40)
     ).
 
-look(Run = #run{sound = Sound}) ->
+look(#run{sound = Sound} = Run) ->
     Counted = counted(Run),
     Run#run{sound = Sound andalso lists:all(fun(T) -> T =< Counted end, totals(Run))}.
 

@@ -16,7 +16,7 @@ a_record_of_this_run_continues_its_actor_test() ->
     ?assertEqual({<<"ads-0">>, 17}, ?C:actor(Node)),
     ?assertEqual(5, ?C:increments(Node)),
     ?assertEqual([], [R || {persist, R} <- Effects]),
-    %% What had been counted is in the replica again.
+    % What had been counted is in the replica again.
     ?assertEqual(5, adcounter_state:count({<<"ads-0">>, 17}, replica(Effects))).
 
 a_record_of_another_run_or_node_is_discarded_with_its_actor_test_() ->
@@ -74,7 +74,7 @@ the_run_is_finished_when_all_members_are_done_test() ->
     {Finished, _} = seen(All, 7, Node),
     ?assertEqual(finished, ?C:phase(Finished)),
     ?assertEqual({ok, 7}, ?C:finished_at(Finished)),
-    %% A member that is replaced has to become done again; what has finished stays so.
+    % A member that is replaced has to become done again; what has finished stays so.
     Replaced = merge(adcounter_state:report(<<"ads-1">>, 99, false, 0), All),
     {Later, _} = seen(Replaced, 9, Finished),
     ?assertEqual(finished, ?C:phase(Later)),

@@ -83,16 +83,16 @@ sums_are_compared_alone_test() ->
 
 what_a_life_that_is_over_has_counted_is_added_once_test() ->
     Own = ?S:merge(?S:counted(0, {<<"a">>, 1}, 5), ?S:report(<<"a">>, 1, true, 5)),
-    %% While it may be alive it contributes for itself.
+    % While it may be alive it contributes for itself.
     Kept = ?S:kept(Own),
     ?assertEqual(#{0 => 5, -1 => 1}, ?S:contribution(Own, Kept)),
     ?assertEqual(5, ?S:total(?S:total(?S:contribution(Own, Kept), Kept))),
-    %% The next life says that it is over.
+    % The next life says that it is over.
     Next = ?S:report(<<"a">>, 2, false, 0),
     Over = ?S:merge(Kept, ?S:succeeded(Next, Kept)),
     ?assertEqual(5, ?S:total(?S:total(?S:contribution(Next, Over), Over))),
     ?assertEqual(?S:new(), ?S:succeeded(Next, Over)),
-    %% One that has left and is back adds what it has counted since.
+    % One that has left and is back adds what it has counted since.
     Back = ?S:merge(Own, ?S:counted(0, {<<"a">>, 1}, 7)),
     Left = ?S:departed(Own),
     ?assertEqual(#{0 => 2, -1 => 1}, ?S:contribution(Back, Left)),

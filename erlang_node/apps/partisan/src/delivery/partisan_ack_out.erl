@@ -78,7 +78,7 @@
 
 -spec new(options()) -> t().
 new(Given) ->
-    Options = #{retransmit_after := Interval} = maps:merge(defaults(), Given),
+    #{retransmit_after := Interval} = Options = maps:merge(defaults(), Given),
     #stream{options = Options, interval = Interval}.
 
 %% @doc Numbers and transmits a message, or rejects it if the window is full. A message larger than

@@ -81,7 +81,7 @@ passive(#{servers := Servers, linked := Linked}) ->
 
 %% Events.
 
-% The servers are configured: no other contact is worth joining.
+%% The servers are configured: no other contact is worth joining.
 event({join, _Contact}, S) ->
     S;
 event({message, From, hello}, S) ->

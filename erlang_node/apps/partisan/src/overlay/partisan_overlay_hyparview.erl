@@ -234,7 +234,7 @@ add_active(#{name := Name} = Peer, S0) ->
         true ->
             refresh(Peer, S1);
         false ->
-            S2 = #{active := Active} = make_room(S1),
+            #{active := Active} = S2 = make_room(S1),
             S3 = emit({connect, Peer}, S2#{active := Active#{Name => Peer}}),
             partisan_layer:neighbour_up(Peer, S3)
     end.

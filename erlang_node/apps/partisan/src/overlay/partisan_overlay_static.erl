@@ -70,7 +70,7 @@ passive(#{edges := Edges}) ->
 
 %% Events.
 
-% Edges are configured: no other contact is worth joining.
+%% Edges are configured: no other contact is worth joining.
 event({join, _Contact}, S) ->
     S;
 event({message, #{name := Name} = From, hello}, #{edges := Edges} = S) ->

@@ -34,7 +34,7 @@
 -type result() :: #{
     nodes := pos_integer(),
     seed := integer(),
-    %% Seconds from a node's start to its first neighbour, and from the last start to one component.
+    % Seconds from a node's start to its first neighbour, and from the last start to one component.
     join_seconds_median := float(),
     join_seconds_most := float(),
     whole_seconds := float(),
