@@ -336,8 +336,7 @@ is_workload(_) ->
 
 %% Internals: reading.
 
-%% As file:consult/1 reads a file.
-%% Not file:consult/1, which loads a good part of the compiler for the sake of one term.
+%% The one term of a file. file:consult/1 would load a good part of the compiler for it.
 consult(File) ->
     case file:read_file(File) of
         {ok, Text} -> parse(Text, File);
