@@ -1,4 +1,4 @@
-%%% @doc Questions step by step: who waits for whom, and who is added when.
+%%% @doc Questions step by step: who waits for whom, and when a node is added.
 -module(lasp_question_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -13,7 +13,7 @@ all_children_are_waited_for_test() ->
     {asked, Id, Asked} = ?Q:ask([<<"b">>, <<"c">>], new()),
     {pending, Own} = ?Q:contribute(#{0 => 1}, Asked),
     {pending, One} = ?Q:answered(Id, <<"b">>, #{0 => 2}, Own),
-    % Repeated, or by someone who was not asked.
+    % Repeated, or from a node that was not asked.
     ?assertEqual({pending, One}, ?Q:answered(Id, <<"b">>, #{0 => 2}, One)),
     ?assertEqual({pending, One}, ?Q:answered(Id, <<"d">>, #{0 => 2}, One)),
     ?assertMatch(
@@ -21,7 +21,7 @@ all_children_are_waited_for_test() ->
         ?Q:answered(Id, <<"c">>, #{0 => 3, 1 => 1}, One)
     ).
 
-who_is_no_neighbour_any_more_is_not_waited_for_test() ->
+a_previous_neighbour_is_not_waited_for_test() ->
     {asked, Id, Asked} = ?Q:ask([<<"b">>, <<"c">>], new()),
     {pending, Own} = ?Q:contribute(#{0 => 1}, Asked),
     {pending, One} = ?Q:without([<<"c">>], Own),
@@ -50,7 +50,7 @@ a_question_of_its_own_is_not_answered_test() ->
     {asked, Id, Asked} = ?Q:ask([<<"b">>], new()),
     ?assertEqual(again, ?Q:heard(Id, <<"b">>, [], Asked)).
 
-each_life_is_another_asker_test() ->
+each_incarnation_is_another_asker_test() ->
     [{A, 1}, {B, 1}, {C, 1}] = [
         Id
      || {Name, Life} <- [{<<"a">>, 1}, {<<"a">>, 2}, {<<"b">>, 1}],

@@ -1,11 +1,11 @@
-%%% @doc The tree by itself: random connected overlays whose links come and go, whose nodes are
-%%% restarted and whose adverts are lost. When that ends, it is one tree over all nodes.
+%%% @doc The tree by itself: random connected overlays with breaking links, restarting nodes and
+%%% lost adverts. When the faults end, it is one tree over all nodes.
 -module(lasp_tree_tests).
 
 -include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
 
-%% Rounds until a root that has gone unnoticed is given up and the next has told all.
+%% Rounds until a silently lost root is given up and the next one is known to all.
 -define(ROUNDS, 60).
 %% Within a round.
 -define(MOST_ADVERTS, 20000).

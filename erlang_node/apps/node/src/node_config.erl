@@ -334,7 +334,7 @@ is_workload(_) ->
 
 %% Internals: reading.
 
-%% Like file:consult/1, which would load much of the compiler to read one term.
+%% The one term of a file. file:consult/1 would load a good part of the compiler for it.
 consult(File) ->
     case file:read_file(File) of
         {ok, Text} -> parse(Text, File);

@@ -1,4 +1,4 @@
-%%% @doc Which watched nodes are lost, and when.
+%%% @doc When watched nodes are considered lost.
 -module(partisan_failure_detector_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -23,24 +23,24 @@ neighbours_are_not_silent_test() ->
     {Watch, _} = partisan_failure_detector:tick(100, [?NODE], watched()),
     ?assert(partisan_failure_detector:is_watched(?NODE, Watch)).
 
-who_ceases_to_be_one_has_an_interval_test() ->
+a_previous_neighbour_has_an_interval_test() ->
     {Neighbour, _} = partisan_failure_detector:tick(100, [?NODE], watched()),
     {Suspect, [{ask, ?NODE}]} = partisan_failure_detector:suspect(?NODE, 101, Neighbour),
     ?assertMatch({_, [{ask, ?NODE}]}, partisan_failure_detector:tick(110, [], Suspect)),
     ?assertMatch({_, [{lost, ?NODE, infinity}]}, partisan_failure_detector:tick(111, [], Suspect)).
 
-a_later_life_is_a_loss_and_a_former_one_is_nothing_test() ->
+a_later_incarnation_is_a_loss_and_an_earlier_one_is_ignored_test() ->
     {Heard, []} = partisan_failure_detector:heard(?NODE, 5, 0, watched()),
     ?assertEqual({Heard, []}, partisan_failure_detector:heard(?NODE, 4, 9, Heard)),
     {Lost, [{lost, ?NODE, 6}]} = partisan_failure_detector:heard(?NODE, 6, 1, Heard),
     ?assertNot(partisan_failure_detector:is_watched(?NODE, Lost)).
 
-who_was_just_heard_is_not_asked_test() ->
+a_node_just_heard_is_not_asked_test() ->
     Watch = partisan_failure_detector:present(?NODE, 5, 0, partisan_failure_detector:new(10)),
     ?assertEqual(Watch, partisan_failure_detector:present(?NODE, 9, 3, Watch)),
     ?assertMatch({_, [{lost, ?NODE, 6}]}, partisan_failure_detector:heard(?NODE, 6, 1, Watch)).
 
-nobodys_business_test() ->
+an_unwatched_node_is_ignored_test() ->
     Watch = partisan_failure_detector:new(10),
     ?assertEqual({Watch, []}, partisan_failure_detector:heard(?NODE, 1, 0, Watch)),
     ?assertEqual({Watch, []}, partisan_failure_detector:suspect(?NODE, 0, Watch)),

@@ -39,8 +39,8 @@ faults_test_() ->
     {timeout, 120,
         ?_assert(proper:quickcheck(prop_faults(), [{numtests, 40}, {to_file, user}, noshrink]))}.
 
-%% Nodes crash and start, and the cluster moves on and on: when it is quiet, all are where they
-%% should be, and hear one another.
+%% Nodes crash and start while the cluster keeps moving: once it is quiet, all nodes run the last
+%% overlay and receive one another's broadcasts.
 prop_faults() ->
     ?FORALL(
         {Seed, Moments},
@@ -84,8 +84,8 @@ happen({switch, Kind}, {_Former, Sim}) ->
     Spec = spec(Kind),
     {Spec, tell_all(Spec, simulator:configure(Spec, Sim))}.
 
-%% From a whole cluster of one kind to a whole one of another: no node is ever alone on the way,
-%% and what is broadcast meanwhile arrives everywhere.
+%% From a whole cluster of one kind to a whole one of another: no node is ever alone on the way, and
+%% all broadcasts meanwhile arrive everywhere.
 moves(From, To) ->
     Sim = moved(whole(spec(From)), spec(To)),
     Links = simulator:links(Sim),

@@ -1,8 +1,8 @@
 %%% @doc The overlays, run through random histories in virtual time.
 %%%
-%%% A history starts, crashes, restarts, cuts and heals a small cluster at random moments. What must
-%%% hold at every moment is checked after each step; what must hold once it is quiet is checked at
-%%% the end, when the network is whole, the seeds live, and time enough has passed.
+%%% A history starts, crashes, restarts, partitions and heals a small cluster at random. Invariants
+%%% are checked after each step; convergence is checked at the end, when the network is whole, the
+%%% seeds are alive, and enough time has passed.
 -module(partisan_overlay_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -10,7 +10,7 @@
 
 -define(NODES, 20).
 -define(SEEDS, 3).
-%% Longer than the slowest retry of any overlay, so that what is not mended by then never is.
+%% Longer than the slowest retry of any overlay: what is not repaired by then never is.
 -define(QUIET, 180000).
 -define(KINDS, [
     hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp, static
@@ -47,8 +47,8 @@ long_cut_test_() ->
 dissolve_test_() ->
     [{"dissolved: " ++ atom_to_list(Kind), ?_test(dissolve(Kind))} || Kind <- ?KINDS].
 
-%% The order reaches every node, and from then on none sends anything, whatever fails; one that
-%% starts after that gets the order for an answer.
+%% The order reaches every node, and from then on none sends anything, whatever fails; a node that
+%% starts later gets the order as an answer.
 dissolve(Kind) ->
     Count = fun(What, Sim) -> maps:get(What, simulator:stats(Sim), 0) end,
     Sim0 = simulator:run(30000, started(?NODES - 1, sim(Kind, parameters(Kind), ?SEEDS, 7))),
@@ -114,8 +114,8 @@ same_seed_same_run_test() ->
     end,
     ?assertEqual(Run(), Run()).
 
-restart_is_a_new_life_test() ->
-    % The link to the former life ends and one to the new life stands, on both sides.
+restart_is_a_new_incarnation_test() ->
+    % The link to the previous incarnation ends and one to the new one is up, on both sides.
     lists:foreach(
         fun(Kind) ->
             Sim0 = simulator:run(10000, started(2, sim(Kind, parameters(Kind), 2, 3))),
@@ -169,7 +169,7 @@ every_member_is_found_test() ->
     ).
 
 route_heals_test() ->
-    % The way breaks with a node on it; asking again finds another.
+    % The route breaks with a node on it; another search finds a new one.
     Sim0 = simulator:run(30000, started(40, sim(hyparview, #{}, 3, 11))),
     [To | _] = lists:seq(1, 39) -- maps:get(40, simulator:links(Sim0)),
     Sim1 = simulator:run(2000, simulator:find_route(40, To, Sim0)),
@@ -179,7 +179,7 @@ route_heals_test() ->
     ?assertMatch({ok, _}, simulator:route(40, To, Sim3)).
 
 scamp_views_shrink_when_members_leave_test() ->
-    % The leavers' places are given to others or given up: no name of theirs is left anywhere.
+    % The leavers' places are given to others or given up: none of their names remain.
     Sim0 = simulator:run(20000, started(60, sim(scamp_v2, #{}, 3, 5))),
     Degree = fun(Sim) ->
         Links = simulator:links(Sim),
@@ -198,7 +198,7 @@ hiscamp_stays_in_its_zones_test() ->
     All = [{A, B} || {A, To} <- maps:to_list(Links), B <- To],
     Within = [Link || {A, B} = Link <- All, A rem Zones =:= B rem Zones],
     ?assertEqual(1, simulator_graph:component_count(Links)),
-    % A quarter of them would, by chance.
+    % At random it would be a quarter.
     ?assert(length(Within) > 0.6 * length(All)).
 
 static_wants_an_address_for_every_edge_test() ->
@@ -236,8 +236,8 @@ prop_history(Kind) ->
         end
     ).
 
-%% What is broadcast while the network is in parts, and some nodes not started yet, reaches everyone
-%% once it is whole.
+%% Broadcasts made during a partition, with some nodes not started yet, reach every node once the
+%% network is whole.
 prop_repair(Kind) ->
     ?FORALL(
         {Seed, Parts, Origins, Late},
@@ -269,7 +269,7 @@ prop_repair(Kind) ->
         end
     ).
 
-%% Parts that have long forgotten each other are one overlay again once the network is whole.
+%% Parts that have long forgotten each other become one overlay once the network is whole.
 prop_long_cut(Kind) ->
     ?FORALL(
         {Seed, Parts, Minutes},
@@ -327,7 +327,7 @@ reachable(Origin, Sim) ->
     Both = simulator_graph:undirected(simulator:links(Sim)),
     maps:keys(simulator_graph:distances(Origin, Both)).
 
-%% No more and no less than the edges among the living.
+%% Exactly the edges among the living nodes.
 whole(static, Sim) ->
     Links = simulator:links(Sim),
     Index = fun(<<"n", Digits/binary>>) -> binary_to_integer(Digits) end,
@@ -342,7 +342,7 @@ whole(Kind, Sim) ->
     Complete = fun() -> lists:all(fun(To) -> length(To) =:= Size - 1 end, maps:values(Links)) end,
     Size =:= 1 orelse
         (simulator_graph:component_count(Links) =:= 1 andalso
-            % Cyclon's entries never stop wandering: some link is always half made.
+            % Cyclon's entries change all the time: some link is always half made.
             (Kind =:= cyclon orelse simulator_graph:one_sided(Links) =:= []) andalso
             (Kind =/= full_mesh orelse Complete())).
 
@@ -377,7 +377,7 @@ parameters(static) ->
     #{peers => Peers, edges => Ring ++ [{Name(I), Name(I + 7)} || I <- [1, 8, 15]]};
 parameters(_) -> #{}.
 
-%% What this node answers a joiner.
+%% This node's answer to a joiner.
 list_of(Index, Sim) ->
     Stack = simulator:stack(Index, Sim),
     Joiner = simulator_peer:new(?NODES, 9),
@@ -385,7 +385,7 @@ list_of(Index, Sim) ->
     {_, Effects} = partisan_stack:handle({message, Joiner, Join}, Stack),
     hd([List || {send, _, {overlay, {_, {members, final, _, _} = List}}} <- Effects]).
 
-%% The nodes that know this one, be it as a neighbour or not.
+%% The nodes that know this one, as a neighbour or not.
 known(Name, Sim) ->
     [
         Index

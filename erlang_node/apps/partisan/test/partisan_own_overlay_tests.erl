@@ -24,7 +24,7 @@ examples(#{self := #{host := Ip}} = Node, [#{self := Seed} | _] = Others) ->
         lists:all(fun(N) -> call(N, partisan_test_sink, count, [sink]) =:= 1 end, Others)
     end).
 
-%% Two nodes that run, and one that has only been booted; the module is on all of them.
+%% Two running nodes, and one that has only been booted; the module is on all of them.
 start() ->
     Net = partisan_test_cluster:net(),
     Configurations = [
@@ -53,14 +53,14 @@ module_without_callbacks_is_refused_test() ->
     ?assert(lists:all(fun partisan_overlay_registry:is_usable/1, Known)).
 
 history_test_() ->
-    {"the ring closes whatever happened to it",
+    {"the ring closes after any history",
         {timeout, 120, fun() ->
             {[Source], _} = partisan_test_page:blocks("own-overlay.md"),
             ok = partisan_test_page:load(Source),
             ?assert(proper:quickcheck(prop_ring(), [{numtests, 50}, {to_file, user}, noshrink]))
         end}}.
 
-%% Crashes, departures and a partition of any extent, and then some quiet.
+%% Crashes, departures and any partition, and then some quiet.
 prop_ring() ->
     ?FORALL(
         {Seed, Crashed, Left, Parts},

@@ -1,4 +1,4 @@
-%%% An ordinary gen_server that has never heard of other nodes.
+%%% An ordinary gen_server that knows nothing of other nodes.
 -module(partisan_test_server).
 -behaviour(gen_server).
 

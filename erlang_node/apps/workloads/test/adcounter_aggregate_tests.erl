@@ -1,4 +1,4 @@
-%%% @doc The ad counter where nothing but sums is synchronised: never more than has been counted,
+%%% @doc The ad counter with synchronisation of sums only: never more than has been counted,
 %%% whatever happens, and all of it when the faults end.
 -module(adcounter_aggregate_tests).
 
@@ -9,12 +9,12 @@
 -define(S, adcounter_state).
 -define(P, lasp_sync_aggregate).
 
-%% `actors': the actor of every node. `counts': what each has counted, of ads 0 and 1.
+%% `actors': the actor of every node. `counts': each actor's counts, of ads 0 and 1.
 -record(run, {
     cluster :: term(),
     actors = #{} :: #{binary() => {Name :: binary(), Incarnation :: pos_integer()}},
     counts = #{} :: #{{Name :: binary(), pos_integer()} => #{0..1 => pos_integer()}},
-    % Has any node at any time seen more than had been counted?
+    % Whether no node has ever seen more than had been counted.
     sound = true :: boolean()
 }).
 
@@ -30,7 +30,7 @@ never_more_than_counted_test_() ->
     ),
     holds(Property, 200).
 
-%% Nodes that come back as they were: everything is in the end counted once.
+%% Nodes that come back unchanged: in the end everything is counted once.
 exact_test_() ->
     Property = ?FORALL(
         {Size, Chords, Steps},
@@ -53,7 +53,7 @@ exact_test_() ->
     ),
     holds(Property, 200).
 
-%% One node after the other loses everything, or leaves; others have what it has counted.
+%% One node after the other loses everything, or leaves; others keep its counts.
 departures_test_() ->
     Property = ?FORALL(
         {Size, Chords, Departures},
@@ -81,7 +81,7 @@ departures_test_() ->
     ),
     holds(Property, 60).
 
-all_nodes_are_done_when_each_has_said_so_test() ->
+all_nodes_are_done_when_each_has_reported_it_test() ->
     Run = rest(begun(5, [])),
     Names = ?T:names(Run#run.cluster),
     AllButOne = rest(lists:foldl(fun done/2, Run, tl(Names))),
@@ -120,7 +120,7 @@ begun(Size, Chords) ->
     Cluster = ?T:new(?P, ?S, Size, Chords),
     lists:foldl(fun present/2, #run{cluster = Cluster}, ?T:names(Cluster)).
 
-%% A new actor says that it is there.
+%% Announces a new actor.
 present(Name, #run{cluster = Cluster, actors = Actors} = Run) ->
     Actor = {Name, 1000000 * ?T:life(Name, Cluster)},
     reported(false, Name, Run#run{actors = Actors#{Name => Actor}}).

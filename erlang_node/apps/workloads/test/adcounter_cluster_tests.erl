@@ -1,13 +1,13 @@
 %%% @doc A whole cluster of ad counters in virtual steps: the pure parts of every node, wired as
 %%% {@link lasp_store} and {@link adcounter} wire them, under random schedules of counting, loss,
-%%% duplication, reordering, crashes and departures. What has to hold whatever happens:
+%%% duplication, reordering, crashes and departures. Invariants:
 %%%
 %%% <ul>
 %%% <li>all replicas end equal, and every ad is at its threshold;</li>
-%%% <li>a living actor's entry is what it has counted: nothing lost, nothing counted twice;</li>
-%%% <li>a dead actor's entry is at most what it has counted;</li>
-%%% <li>who left in good order has lost nothing, unless those it handed over to have crashed before
-%%%     they passed it on.</li>
+%%% <li>a living actor's entry equals its counts: nothing lost, nothing counted twice;</li>
+%%% <li>a dead actor's entry is at most its counts;</li>
+%%% <li>an actor that left gracefully has lost nothing, unless the nodes it handed over to crashed
+%%%     before they passed it on.</li>
 %%% </ul>
 -module(adcounter_cluster_tests).
 
@@ -17,7 +17,7 @@
 -define(RUN, <<"r1">>).
 -define(IMPRESSIONS, 12).
 
-%% `counted': how far each actor ever got. `left': what actors that departed had counted.
+%% `counted': the highest count of each actor. `left': the counts of departed actors.
 -record(cluster, {
     protocol :: module(),
     names :: [binary()],
@@ -45,9 +45,8 @@ schedules_test_() ->
 sums_test_() ->
     {timeout, 300, ?_assert(proper:quickcheck(prop_sums_right(), [quiet, {numtests, 300}]))}.
 
-%% Where nothing but sums is synchronised: the run ends, for all with the same value, at which every
-%% ad has reached its threshold and which has been counted. What dead actors have counted and nobody
-%% kept may be missing.
+%% With sums only, the run ends with the same value on all nodes, which has been counted and at
+%% which every ad has reached its threshold. Counts of dead actors that no node kept may be missing.
 prop_sums_right() ->
     ?FORALL(
         {Size, Ads, Steps},
@@ -247,7 +246,7 @@ count(Name, Cluster) ->
         _ -> observe(Name, core_event(Name, {timer, increment}, Fresh))
     end.
 
-%% Its connections die with it, and what was in them; its neighbours notice.
+%% Its connections die with it, and their contents; its neighbours notice.
 reboot(Name, Store, Cluster) ->
     #node{core = Core} = maps:get(Name, Cluster#cluster.nodes),
     Ads = adcounter_core:threshold(Core) div ?IMPRESSIONS,
@@ -260,13 +259,13 @@ reboot(Name, Store, Cluster) ->
         neighbours(Name, Cluster)
     ),
     Back = boot(Name, Store, Ads, Gone#cluster{left = still_held(Gone)}),
-    % A cluster whose every node forgot the start is told again, as the operator would.
+    % If every node forgot the start, the run is started again, as by the operator.
     case [N || N <- nodes_of(Back), adcounter_core:phase(N#node.core) =/= waiting] of
         [] -> start(Name, Back);
         _ -> Back
     end.
 
-%% Of what was handed over, that which at least one node still holds.
+%% The part of what was handed over that at least one node still holds.
 still_held(#cluster{left = Left} = Cluster) ->
     maps:filter(
         fun(Actor, Count) ->
@@ -278,7 +277,7 @@ still_held(#cluster{left = Left} = Cluster) ->
         Left
     ).
 
-%% The departure of adcounter:leave/1: count no more, hand over, then lose the storage.
+%% The departure of adcounter:leave/1: stop counting, hand over, then lose the storage.
 leave(Name, Cluster) ->
     Stopped = core_event(Name, leave, Cluster),
     Handed = hand_over(Name, sync_event(Name, handover, Stopped), 10),
