@@ -76,8 +76,8 @@ option(Socket, Option) ->
         inet:getopts(Socket, [{raw, ?IPPROTO_TCP, Option, 4}]),
     Value.
 
-%% The listener's cost of one more connection, with connections of that many other peers: the minimum
-%% of several, without garbage collection.
+%% The listener's cost of one more connection, with connections of that many other peers: the least of
+%% several, without garbage collection.
 cost(From, To) ->
     _ = [establish(N) || N <- lists:seq(From + 1, To)],
     lists:min([reductions_of(fun() -> establish({From, extra, N}) end) || N <- lists:seq(1, 20)]).
