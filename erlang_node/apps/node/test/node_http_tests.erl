@@ -10,7 +10,7 @@ http_test_() ->
         {timeout, 120, [
             {Title, {timeout, 60, fun() -> Test(Cluster) end}}
          || {Title, Test} <- [
-                {"it lives and is ready", fun probes/1},
+                {"it is alive and ready", fun probes/1},
                 {"metrics are of the exposition format", fun metrics/1},
                 {"the view of the overlay", fun overlay/1},
                 {"the status has what the operator reads", fun status/1},

@@ -76,7 +76,7 @@ option(Socket, Option) ->
         inet:getopts(Socket, [{raw, ?IPPROTO_TCP, Option, 4}]),
     Value.
 
-%% The listener's cost of one more connection, with connections of that many other peers: the least of
+%% The listener's cost of one more connection, next to those of that many other peers: the least of
 %% several, without garbage collection.
 cost(From, To) ->
     _ = [establish(N) || N <- lists:seq(From + 1, To)],

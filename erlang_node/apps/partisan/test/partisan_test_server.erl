@@ -15,7 +15,7 @@ handle_call(seen, _From, #{seen := Seen} = State) ->
     {reply, lists:reverse(Seen), State};
 handle_call({echo, Term}, _From, State) ->
     {reply, Term, State};
-%% Answers when it is told to.
+%% Answers on command.
 handle_call(keep, From, State) ->
     {noreply, State#{kept := From}};
 handle_call(release, _From, #{kept := Kept} = State) ->

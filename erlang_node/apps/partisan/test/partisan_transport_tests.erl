@@ -37,7 +37,7 @@ exchanges([A, B]) ->
             {"every term arrives equal", fun every_term/2},
             {"sixteen lanes come up with their first messages", fun sixteen_lanes/2},
             {"order holds from the first send", fun order_from_the_first/2},
-            {"order holds while connections break, and nobody is evicted",
+            {"order holds while connections break, and no node is evicted",
                 fun order_through_breaks/2},
             {"a slow receiver loses nothing and is not flooded", fun slow_receiver/2},
             {"many lanes share a receiver's bound", fun many_lanes/2},

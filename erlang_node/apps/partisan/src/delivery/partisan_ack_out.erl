@@ -5,7 +5,7 @@
 %%% accepts them in that order only and answers with the highest number it holds, so an
 %%% acknowledgement settles all up to it (go-back-N). The connections below keep order, so messages
 %%% are lost only with a connection: then everything outstanding is retransmitted, in order. A timer
-%%% does the same with exponential back-off if nothing moves, for losses nobody noticed. A slow
+%%% does the same with exponential back-off if nothing moves, for unnoticed losses. A slow
 %%% receiver gets nothing twice: any progress restarts the timer.
 %%%
 %%% A message that times out, or cannot be sent or accepted, is replaced by a `skip' of the same

@@ -1,13 +1,12 @@
-%%% @doc Which of the nodes that matter to this one are alive, and in which life.
+%%% @doc Failure detection: which watched nodes are alive, and in which incarnation.
 %%%
-%%% Membership does not tell: in a partial view most members are no neighbours, and a neighbour that
-%%% goes may only have been replaced by another. So a watched node is asked, every interval, for its
-%%% incarnation. It is lost when it answers as a later life, and when it has been silent for two
-%%% intervals. A present neighbour does not count as silent, since the overlay proves its links by
-%%% heartbeats that wait behind no data; a node that has just ceased to be one has one interval to
-%%% show that it lives.
+%%% Membership does not tell: in a partial view most members are no neighbours, and a previous
+%%% neighbour may only have been replaced. So a watched node is asked for its incarnation every
+%%% interval. It is lost when it answers with a later one, or has been silent for two intervals. A
+%%% present neighbour does not count as silent, since the overlay checks its links by heartbeats
+%%% that never wait behind data; a previous one has one interval to show that it is alive.
 %%%
-%%% Pure: time comes as an argument, in milliseconds of any clock that never goes back.
+%%% Pure: time is an argument, in milliseconds of any monotonic clock.
 -module(partisan_failure_detector).
 
 -compile({no_auto_import, [size/1]}).

@@ -1,8 +1,8 @@
 %%% @doc Gives every start of the runtime its own incarnation.
 %%%
-%%% Peers keep state about a node by incarnation, and a runtime that starts, in a new emulator or
-%%% again in the same one, numbers its messages from 1. So the latter is another incarnation as
-%%% well, a restarted node to its peers, just as Distributed Erlang gets another `creation' when
+%%% Peers keep state about a node by incarnation, and every start of the runtime numbers its
+%%% messages from 1. So a restart within the same emulator is another incarnation as well, as
+%%% Distributed Erlang gets another `creation' when it restarts.
 %%% restarted.
 %%%
 %%% The first child of {@link partisan_sup}, since all others describe the node by it. Not a

@@ -55,7 +55,7 @@
     % Age of each view entry in periods; the peers themselves are in the links.
     ages := #{partisan_peer:name() => non_neg_integer()},
     links := partisan_symmetric_view:t(),
-    % What was sent to whom in the shuffle under way: the first to make room for the reply.
+    % Entries sent in the current shuffle, and to whom: replaced first by the reply.
     offered := none | {partisan_peer:name(), [partisan_peer:name()]},
     _ => _
 }.

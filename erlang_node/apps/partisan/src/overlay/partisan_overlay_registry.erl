@@ -1,7 +1,6 @@
-%%% @doc The kinds of overlays: which module each is, and with which parameters.
+%%% @doc The kinds of overlays, with their modules and default parameters.
 %%%
-%%% A kind that is not listed here is the name of a user's own module, of the behaviour
-%%% {@link partisan_overlay}.
+%%% Any other kind is the name of a user's own module of behaviour {@link partisan_overlay}.
 -module(partisan_overlay_registry).
 
 -export([known/0]).

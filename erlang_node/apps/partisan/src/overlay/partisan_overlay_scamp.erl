@@ -15,13 +15,13 @@
 %%% <li>`lease': periods after which an entry expires, and within which a member resubscribes, so
 %%%     that errors do not persist.</li>
 %%% </ul>
-%%% A member that nobody holds any more hears no heartbeat; it subscribes again ("recovery from
-%%% isolation"). Heartbeats and links back are those of {@link partisan_symmetric_view}.
+%%% A member held by no other hears no heartbeat and resubscribes ("recovery from isolation").
+%%% {@link partisan_symmetric_view} provides the heartbeats and the links back.
 %%%
-%%% The kinds `scamp_v1' and `scamp_v2' are this module under two sets of options ({@link
-%%% partisan_overlay_registry}); {@link partisan_overlay_hiscamp} runs one per level.
+%%% The kinds `scamp_v1' and `scamp_v2' are two sets of options of this module ({@link
+%%% partisan_overlay_registry}); {@link partisan_overlay_hiscamp} runs one instance per level.
 %%%
-%%% The views are one-sided by design; the neighbours are those held and those holding.
+%%% The views are one-sided by design; neighbours are the held and the holders.
 -module(partisan_overlay_scamp).
 -behaviour(partisan_overlay).
 
@@ -66,7 +66,7 @@
 %% In addition to the common fields of a layer.
 -opaque state() :: #{
     links := partisan_symmetric_view:t(),
-    % Periods until each entry of the view expires, where there are leases.
+    % Periods until each view entry expires, if there are leases.
     leases := #{partisan_peer:name() => pos_integer()},
     % Periods until the own subscription is renewed, and periods without a holder.
     renewal := infinity | non_neg_integer(),

@@ -220,7 +220,7 @@ effect({measure, #{name := Name}} = Effect, Tag, #overlays{measuring = Measuring
 effect(Effect, _Tag, O) ->
     emit(Effect, O).
 
-%% Internals: lives of overlays.
+%% Internals: start and end of overlays.
 
 start({Kind, Parameters} = Spec, Common) ->
     Module = partisan_overlay_registry:module(Kind),

@@ -30,7 +30,7 @@
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
     overlay := partisan_overlay_switch:spec(),
-    % Address hints of the contacts, this node's own among them when it is one.
+    % Address hints of the seeds, including this node if it is one.
     seeds := [partisan_peer:t()],
     % Intended cluster size: a single node counts as joined, one of two does not.
     replicas => pos_integer(),

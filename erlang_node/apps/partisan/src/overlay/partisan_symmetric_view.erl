@@ -1,4 +1,4 @@
-%%% @doc Neighbours for overlays whose views are one-sided: Cyclon's and SCAMP's.
+%%% @doc Symmetric neighbours for overlays with one-sided views: Cyclon and SCAMP.
 %%%
 %%% In those protocols a node chooses its view, and a chosen node need not know. Broadcasts, beacons
 %%% and routing need a relation that both sides agree on. So the chooser sends `hold' to the chosen
@@ -11,7 +11,7 @@
 %%% With `one_sided' the module follows the papers: neighbours are the chosen, no link is pinned and
 %%% nothing is sent. Published figures are compared with that.
 %%%
-%%% A value of an overlay's state; the overlay wraps the messages and asks for a tick per period.
+%%% Part of an overlay's state; the overlay wraps the messages and calls `tick/1' once per period.
 -module(partisan_symmetric_view).
 
 -export([new/1]).
@@ -34,7 +34,7 @@
 
 -export_type([sides/0, msg/0]).
 
-%% Periods without a `hold' after which a holder counts as gone.
+%% Periods without a `hold' after which a holder is considered gone.
 -define(PATIENCE, 3).
 
 -record(link, {

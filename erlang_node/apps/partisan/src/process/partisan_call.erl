@@ -76,7 +76,7 @@ execute(Node, {Module, Function}, Arguments, Timeout) ->
 cast(Target, Request, Options) ->
     partisan:forward(Target, {'$gen_cast', Request}, Options).
 
-%% @doc Whether this is a valid call, whoever sent it.
+%% @doc Whether this is a valid call, from any sender.
 -spec is_request(term()) -> boolean().
 is_request(#{
     reply_to := {partisan_ref, Node, Life, process, Identity},

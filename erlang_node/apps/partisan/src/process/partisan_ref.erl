@@ -93,7 +93,6 @@ address({Name, Node}) when is_atom(Name), is_binary(Node) ->
     {Node, Name}.
 
 %% @doc The process of this node at a destination from any source; none if it is malformed.
-%% sense means nobody.
 -spec find(destination()) -> pid() | undefined.
 find(Name) when is_atom(Name) ->
     case whereis(Name) of

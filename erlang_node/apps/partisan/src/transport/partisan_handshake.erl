@@ -82,7 +82,7 @@ dial(Socket, #{name := Whom}, {Channel, Lane}, #{local := Local, deadline := Dea
     end.
 
 %% @doc The listener's side, on an accepted passive raw socket, up to the welcome, after which the
-%% dialler begins to send. The other side is told of a refusal where that helps it.
+%% dialler begins to send. The other side is informed of a refusal where that helps.
 -spec accept(partisan_socket:t(), options()) -> {ok, link(), Welcome} | {error, refusal()} when
     Welcome :: iodata().
 accept(Socket, #{local := Local, deadline := Deadline}) ->
