@@ -1,7 +1,7 @@
 #!/usr/bin/env escript
-%% What the compiler does not check of the house style. Arguments: directories, searched for *.erl
-%% and *.hrl files (build directories left out), all applications and examples by default; exit status
-%% 1 when a line breaks a rule.
+%% Checks the parts of the house style that the compiler does not. Arguments: directories, searched
+%% for *.erl and *.hrl files (except build directories), all applications and examples by default;
+%% exit status 1 if a line breaks a rule.
 %%
 %% Everywhere: at most 100 columns, no tabs, no trailing whitespace, a newline at the end; comments
 %% begin with `%%' in the first column and with `%' further in; a pattern with a name is

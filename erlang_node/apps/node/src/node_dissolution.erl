@@ -18,7 +18,7 @@
 %% Several times the deletion time of the largest cluster.
 -define(PATIENCE_MS, 1800000).
 
-%% @doc Start the process.
+%% @doc Starts the process.
 -spec start_link() -> {ok, pid()} | {error, term()}.
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).

@@ -1,4 +1,4 @@
-%%% @doc Which connections an HTTP server keeps, as a value.
+%%% @doc Admission of connections to the HTTP server, as a value.
 %%%
 %%% A connection is first *reading*: its request has not arrived. Then it is *answering*; probes do
 %%% so on capacity of their own.

@@ -193,7 +193,7 @@ phase(#core{finished_at = {ok, _}}) -> finished;
 phase(#core{started_at = {ok, _}}) -> running;
 phase(#core{}) -> waiting.
 
-%% @doc When this node learnt that every member was done.
+%% @doc The time at which this node learnt that every member was done.
 -spec finished_at(state()) -> none | {ok, adcounter_state:microseconds()}.
 finished_at(#core{finished_at = FinishedAt}) ->
     FinishedAt.

@@ -1,4 +1,4 @@
-%%% @doc Which of the numbers 1, 2, 3, ... have been seen: a watermark and the ranges above it.
+%%% @doc A set of seen numbers 1, 2, 3, ...: a watermark and the ranges above it.
 %%%
 %%% `{7, [{9, 10}, {13, 13}]}' means that 1 to 7, 9, 10 and 13 have been seen. Ranges are in order
 %%% and touch neither each other nor the watermark, so the size reflects disorder, not history: a

@@ -163,7 +163,7 @@ abandon(Why, #stream{entries = Entries}) ->
 is_settled(#stream{entries = Entries}) ->
     lists:all(fun(#entry{owner = Owner}) -> Owner =:= none end, queue:to_list(Entries)).
 
-%% @doc When `tick/2' is due next.
+%% @doc The time at which `tick/2' is due next.
 -spec wake_at(t()) -> milliseconds() | infinity.
 wake_at(#stream{deadline_at = Deadline, retransmit_at = Retransmit}) ->
     min(Deadline, Retransmit).

@@ -186,7 +186,7 @@ close(#out{entries = Entries} = Out) ->
     #out{} = settled(count(Entries), Out),
     ok.
 
-%% @doc When `tick/2' is due next.
+%% @doc The time at which `tick/2' is due next.
 -spec wake_at(t()) -> integer() | infinity.
 wake_at(#out{state = Stage, entries = Entries, blocked = Blocked} = Out) ->
     lists:min([

@@ -128,7 +128,7 @@ leads_to(Stream, Node, #sender{paths = Paths}) ->
 tick(Labels, #sender{out = Outs} = S) ->
     lists:foldl(fun tick_path/2, {S, Labels}, maps:keys(Outs)).
 
-%% @doc When `tick/2' is due next.
+%% @doc The time at which `tick/2' is due next.
 -spec wake_at(t()) -> integer() | infinity.
 wake_at(#sender{out = Outs}) ->
     lists:min([infinity | [partisan_ack_outgoing:wake_at(Out) || Out <- maps:values(Outs)]]).

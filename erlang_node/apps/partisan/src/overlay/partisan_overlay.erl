@@ -1,11 +1,10 @@
 %%% @doc The behaviour of an overlay: a pure protocol that decides who is whose neighbour.
 %%%
-%%% An overlay is a value. It takes an event and answers with its next state and a list of effects;
-%%% it opens no socket, reads no clock and draws no random number from outside (its generator is
-%%% seeded in `init/1'). `partisan_manager' interprets the effects on real sockets,
-%%% `simulator' in virtual time, the property tests in whatever order they please. A complete
-%%% example of a user's own is in docs/own-overlay.md; {@link partisan_layer} has what most have in
-%%% common.
+%%% An overlay is a value. It takes an event and returns its next state and a list of effects; it
+%%% opens no socket, reads no clock and draws no random number from outside (its generator is seeded
+%%% in `init/1'). `partisan_manager' interprets the effects on real sockets, `simulator' in virtual
+%%% time, the property tests in any order. A complete example is in docs/own-overlay.md; {@link
+%%% partisan_layer} has the common parts.
 %%%
 %%% == Guarantees of the interpreter ==
 %%% <ul>

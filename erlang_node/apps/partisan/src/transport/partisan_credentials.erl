@@ -80,7 +80,7 @@ current(Config) ->
 options(#credentials{options = Options}) ->
     Options.
 
-%% @doc When the certificate expires, in seconds since 1970.
+%% @doc Expiry of the certificate, in seconds since 1970.
 -spec expires(t()) -> integer().
 expires(#credentials{summary = #{expires_at := Expires}}) ->
     Expires.

@@ -1,4 +1,4 @@
-%%% @doc When a connection hibernates to free its memory. Time is an argument.
+%%% @doc Decides when a connection hibernates to free its memory. Time is an argument.
 %%%
 %%% A process that hibernates after a second of silence is woken twice for each isolated message:
 %%% for the message, and to hibernate. With a thousand nodes on one machine that exchange a few

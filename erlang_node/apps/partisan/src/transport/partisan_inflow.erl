@@ -1,4 +1,4 @@
-%%% @doc How many frames a connection may read before it checks their receivers.
+%%% @doc The window of a connection: frames it may read before it checks their receivers.
 %%%
 %%% ```
 %%% the last check           half of the window is left           its end

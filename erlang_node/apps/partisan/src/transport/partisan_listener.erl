@@ -69,7 +69,7 @@ start_link() ->
 accept() ->
     gen_server:cast(?MODULE, accept).
 
-%% @doc What this node presents and proves in handshakes; the port is the actual one.
+%% @doc This node's side of handshakes, identity and proof; the port is the actual one.
 -spec local() -> partisan_handshake:local().
 local() ->
     persistent_term:get(?MODULE).
