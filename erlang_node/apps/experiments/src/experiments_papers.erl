@@ -45,6 +45,7 @@
 -define(FAILURES_PER_10000, 50).
 %% From how many origins a tree is tried that failures have broken.
 -define(BROKEN_TREE_ORIGINS, 5).
+%% @doc The experiments.
 -spec names() -> [name()].
 names() ->
     [

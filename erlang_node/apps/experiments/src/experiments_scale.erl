@@ -42,6 +42,7 @@
 %% What a broadcast is given: most of it is for what a lost payload would take to be asked for.
 -define(BROADCAST_MS, 3000).
 
+%% @doc The experiments.
 -spec names() -> [name()].
 names() ->
     [scale_curves].
