@@ -1,7 +1,7 @@
 #!/usr/bin/env escript
-%% Measures how long it takes from the first send until every lane of a channel is connected: two
-%% virtual machines on loopback, messages with so many keys that all lanes are asked for. Prints the
-%% milliseconds and the OTP release of the nodes.
+%% Measures the time from the first send until every lane of a channel is connected: two virtual
+%% machines on loopback, messages with so many keys that all lanes are used. Prints the milliseconds
+%% and the OTP release of the nodes.
 %%
 %%   escript scripts/lanes.escript RELEASE LANES
 
@@ -10,7 +10,7 @@
 -define(PORT, 7946).
 -define(PATIENCE_MS, 60000).
 -define(LOOK_MS, 5).
-%% Enough that each lane has one of them, whatever the hash.
+%% So many that each lane has one, whatever the hash.
 -define(KEYS_PER_LANE, 32).
 
 main([Release, Text]) ->

@@ -1,9 +1,11 @@
 #!/usr/bin/env escript
-%% What the compiler does not check of the house style. Arguments: directories, searched for *.erl
-%% and *.hrl files (build directories left out), all applications and examples by default; exit status
-%% 1 when a line breaks a rule.
+%% Checks the parts of the house style that the compiler does not. Arguments: directories, searched
+%% for *.erl and *.hrl files (except build directories), all applications and examples by default;
+%% exit status 1 if a line breaks a rule.
 %%
-%% Everywhere: at most 100 columns, no tabs, no trailing whitespace, a newline at the end.
+%% Everywhere: at most 100 columns, no tabs, no trailing whitespace, a newline at the end; comments
+%% begin with `%%' in the first column and with `%' further in; a pattern with a name is
+%% `#record{} = Name', and so for maps.
 %% In modules outside test directories: indentation in multiples of four, `%%% @doc' first, a -spec
 %% for every exported function.
 
@@ -30,14 +32,19 @@ lint(File) ->
     {ok, Content} = file:read_file(File),
     Lines = string:split(unicode:characters_to_list(Content), "\n", all),
     Numbered = lists:zip(lists:seq(1, length(Lines)), Lines),
-    Rules = [fun too_long/1, fun tab/1, fun trailing/1] ++
+    {ok, Forms} = epp_dodger:parse_file(File),
+    Rules = [fun too_long/1, fun tab/1, fun trailing/1, fun comment/1] ++
         [fun indentation/1 || is_production(File)],
     [
         {File, Number, Text}
      || {Number, Line} <- Numbered, Rule <- Rules, Text <- Rule(Line)
     ] ++
         [{File, length(Lines), "no newline at the end"} || lists:last(Lines) =/= ""] ++
-        [Finding || is_production(File), Finding <- documentation(File, Lines)].
+        [
+            {File, Line, "Name = #record{} in a pattern: the name comes last"}
+         || Line <- lists:usort(lists:flatmap(fun names_first/1, Forms))
+        ] ++
+        [Finding || is_production(File), Finding <- documentation(File, Lines, Forms)].
 
 is_production(File) ->
     filename:extension(File) =:= ".erl" andalso not lists:member("test", filename:split(File)).
@@ -51,6 +58,13 @@ tab(Line) ->
 trailing(Line) ->
     ["trailing whitespace" || Line =/= string:trim(Line, trailing, " \r")].
 
+comment(Line) ->
+    case {Line, string:trim(Line, leading, " ")} of
+        {"%" ++ Comment, _} -> ["one % in the first column" || hd(Comment ++ " ") =/= $%];
+        {_, "%%" ++ _} -> ["an indented comment with more than one %"];
+        _ -> []
+    end.
+
 %% A generator `|| X <- ..' stands one column after its bracket, and text in a comment or in a
 %% quoted string stands where it likes.
 indentation(Line) ->
@@ -62,8 +76,50 @@ indentation(Line) ->
      || Indent rem 4 =/= 0, not Free, Body =/= ""
     ].
 
-documentation(File, Lines) ->
-    {ok, Forms} = epp_dodger:parse_file(File),
+%% The lines with a pattern of which the name comes before the record or the map.
+names_first(Form) ->
+    erl_syntax_lib:fold(
+        fun(Tree, Found) -> lists:flatmap(fun names_first_in/1, patterns(Tree)) ++ Found end,
+        [],
+        Form
+    ).
+
+names_first_in(Pattern) ->
+    erl_syntax_lib:fold(
+        fun(Tree, Found) ->
+            [erl_anno:line(erl_syntax:get_pos(Tree)) || is_name_first(Tree)] ++ Found
+        end,
+        [],
+        Pattern
+    ).
+
+is_name_first(Tree) ->
+    erl_syntax:type(Tree) =:= match_expr andalso
+        erl_syntax:type(erl_syntax:match_expr_pattern(Tree)) =:= variable andalso
+        is_structure(erl_syntax:match_expr_body(Tree)).
+
+is_structure(Tree) ->
+    case erl_syntax:type(Tree) of
+        match_expr -> is_structure(erl_syntax:match_expr_pattern(Tree));
+        Type -> lists:member(Type, [record_expr, map_expr])
+    end.
+
+%% `A = B = Expression' is two patterns, the second one within the body of the first.
+patterns(Tree) ->
+    case erl_syntax:type(Tree) of
+        clause ->
+            erl_syntax:clause_patterns(Tree);
+        generator ->
+            [erl_syntax:generator_pattern(Tree)];
+        match_expr ->
+            Body = erl_syntax:match_expr_body(Tree),
+            [erl_syntax:match_expr_pattern(Tree)] ++
+                [Tree || erl_syntax:type(Body) =:= match_expr];
+        _ ->
+            []
+    end.
+
+documentation(File, Lines, Forms) ->
     Attributes = lists:flatmap(fun attribute/1, Forms),
     Specified = [FA || {spec, FA} <- Attributes],
     [{File, 1, "no %%% @doc at the top"} || not lists:prefix("%%% @doc", hd(Lines))] ++

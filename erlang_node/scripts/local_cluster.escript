@@ -1,7 +1,7 @@
 #!/usr/bin/env escript
-%% Runs N nodes of the release as processes of this machine, node I on the address 127.0.1.I, shows
-%% their part in the run until it has converged, and then what memory each has, before it stops
-%% them. For debugging, and for measuring what a node costs without containers.
+%% Runs N nodes of the release as local processes, node I on the address 127.0.1.I, shows the
+%% progress of their run until it has converged, then the memory of each, and stops them. For
+%% debugging, and for measuring a node without containers.
 %%
 %%   rebar3 as prod release
 %%   escript scripts/local_cluster.escript 8 [_build/prod/rel/partisan_node [IMPRESSIONS]]
@@ -89,7 +89,7 @@ start(I, Program, Directory) ->
     State = filename:join(Directory, Name),
     ok = file:make_dir(State),
     Log = filename:join(Directory, Name ++ ".log"),
-    %% The shell becomes the node, so that the port's process is the node's.
+    % The shell becomes the node, so that the port's process is the node's.
     Command = io_lib:format("exec ~ts > ~ts 2>&1", [Program, Log]),
     open_port({spawn_executable, "/bin/sh"}, [
         {args, ["-c", lists:flatten(Command)]},
@@ -105,7 +105,7 @@ start(I, Program, Directory) ->
         exit_status
     ]).
 
-%% The emulator that runs this script has put directories of its own in front.
+%% The emulator running this script has prepended directories of its own.
 search_path() ->
     Own = code:root_dir(),
     Directories = string:lexemes(os:getenv("PATH"), ":"),
@@ -135,7 +135,7 @@ show_memory(Port) ->
         integer_to_list(Pid) ++ "/smaps_rollup"),
     io:format("~b: ~ts~n", [Pid, string:replace(string:trim(Rollup), "\n", " ", all)]).
 
-%% Two fields are all this needs of a document that the node's own tests check.
+%% Only two fields are needed; the node's own tests check the whole document.
 workload({ok, Body}) ->
     Options = [{capture, all_but_first, list}],
     case
@@ -183,6 +183,6 @@ url(I, Path) ->
 address(I) ->
     "127.0.1." ++ integer_to_list(I).
 
-%% The name that a pod of that ordinal would have.
+%% The name of the pod with that ordinal.
 name(I) ->
     iolist_to_binary(["local-", integer_to_list(I - 1)]).

@@ -14,7 +14,7 @@ main(Arguments) ->
     Library = filename:join([os:getenv("REBAR_BASE_DIR", Build), "default", "lib"]),
     Compiled = [
         code:add_patha(filename:join([Library, Application, "ebin"]))
-     || Application <- ["partisan", "lasp", "workloads", "node", "plan"]
+     || Application <- ["partisan", "lasp", "workloads", "node", "simulator", "experiments"]
     ],
     case lists:usort(Compiled) of
         [true] -> start(Arguments);
@@ -25,11 +25,11 @@ experiments() ->
     [
         {Name, Module}
      || Module <- [
-            partisan_experiments,
-            partisan_churn_experiments,
-            adcounter_simulation,
-            adcounter_churn,
-            plan_curves
+            experiments_papers,
+            experiments_churn,
+            experiments_synchronization,
+            experiments_counter_churn,
+            experiments_scale
         ],
         Name <- Module:names()
     ].

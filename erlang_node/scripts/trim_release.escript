@@ -1,15 +1,15 @@
 #!/usr/bin/env escript
-%% Makes an assembled release quick to start: what a node does first, a thousand times over, is to
-%% load code.
+%% Makes an assembled release start faster: most of a node's start, repeated a thousand times, is
+%% loading code.
 %%
 %%   escript scripts/trim_release.escript DIRECTORY
 %%
-%% - Its modules are stored inflated: relx writes them compressed, and unpacking them is a twentieth
-%%   of the processor time of a start.
-%% - Its boot file no longer loads the linter and the evaluator, which systools names for the sake of
-%%   `-eval' and the shell. Code is loaded on demand: whoever needs them still finds them.
-%% - It no longer looks for a user's `.erlang' either, which a container has no use for: that alone
-%%   loads a part of the shell.
+%% - Its modules are stored uncompressed: relx compresses them, and unpacking takes a twentieth of a
+%%   start's processor time.
+%% - Its boot file no longer loads the linter and the evaluator, which systools adds for `-eval' and
+%%   the shell. Code is loaded on demand, so they are still found if needed.
+%% - It no longer looks for a user's `.erlang', useless in a container: that alone loads a part of
+%%   the shell.
 
 -mode(compile).
 

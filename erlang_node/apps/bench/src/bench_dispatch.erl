@@ -1,8 +1,8 @@
-%%% @doc What one send costs its caller, by how many lanes the node has.
+%%% @doc Cost of one send to its caller, by the number of the node's lanes.
 %%%
-%%% The lanes have no sockets: a process each takes messages and credits the lane's account.
-%%% Sends go to `destinations' of them, spread over the table. With as many of these as lanes, the
-%%% figure holds the processor's cache misses, too; with few of them it is the look-up alone.
+%%% The lanes have no sockets: each is a process that takes messages and credits the lane's account.
+%%% Sends go to `destinations' of them, spread over the table. With as many destinations as lanes,
+%%% the figure includes cache misses; with few it is the look-up alone.
 -module(bench_dispatch).
 
 -export([run/1]).
@@ -12,7 +12,7 @@
 -define(SENDS_PER_ROUND, 1024).
 -define(CHANNEL, lanes_1).
 
-%% @doc Nanoseconds a send, of the median round. The node must run the runtime.
+%% @doc Nanoseconds per send in the median round. The node must run the runtime.
 -spec run(#{connections := pos_integer(), destinations := pos_integer(), _ => _}) ->
     #{ns_per_send := float()}.
 run(#{connections := Connections, destinations := Destinations}) ->
@@ -31,7 +31,7 @@ run(#{connections := Connections, destinations := Destinations}) ->
 lane(Channel) ->
     Caller = self(),
     _ = spawn(fun() ->
-        % As the owner of a connection.
+        % Like the owner of a connection.
         process_flag(message_queue_data, off_heap),
         Lane = partisan_lane:new(Channel),
         Caller ! {lane, Lane},
@@ -53,8 +53,8 @@ rounds(Names, Queues) ->
     Took = rounds(?ROUNDS, lists:append(lists:duplicate(Wanted, Names)), Queues),
     lists:nth(?ROUNDS div 2, lists:sort(Took)).
 
-%% Each round in a process of its own, which holds as many names whatever the number of lanes, and
-%% none of their queues: what it has to collect is the same.
+%% Each round in a process of its own, which holds the same number of names whatever the number of
+%% lanes, and none of their queues: its garbage is always the same.
 rounds(0, _Names, _Queues) ->
     [];
 rounds(Left, Names, Queues) ->

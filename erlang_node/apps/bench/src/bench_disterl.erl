@@ -1,4 +1,4 @@
-%%% @doc Distributed Erlang, as the benchmark sends with it: one connection, whatever the channel.
+%%% @doc Distributed Erlang in the benchmark: one connection, whatever the channel.
 -module(bench_disterl).
 -behaviour(bench_system).
 

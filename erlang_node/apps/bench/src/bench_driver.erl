@@ -1,24 +1,24 @@
 %%% @doc Starts pairs of virtual machines, runs cells on them in the given order, and writes each as
 %%% one line of JSON. Progress goes to standard error.
 %%%
-%%% Both machines of a pair are told what to do over their standard input and output, so that
-%%% nothing but the measured messages is on the wire between them.
+%%% Both virtual machines of a pair are controlled over their standard input and output, so that
+%%% only the measured messages are on the wire between them.
 -module(bench_driver).
 
 -export([main/1]).
 
 -define(BOOT_MS, 60000).
 -define(CALL_MS, 600000).
-%% Cells without a message for so long have failed.
+%% A cell without a message for this long has failed.
 -define(STALL_MS, 120000).
 -define(LOOK_MS, 10).
 -define(DISTERL_PORT, 4370).
 -define(PORT, 7946).
 
-%% One of the two places that machines run in.
+%% One of the two places that virtual machines run in.
 -type host() :: #{ip := inet:ip4_address(), command := [string()]}.
 -type system() :: #{
-    % bench_ours, say.
+    % For example bench_ours.
     module := module(),
     arguments := [string()],
     environment := [{string(), string()}]
@@ -117,7 +117,7 @@ measure(#{experiment := ping, milliseconds := Milliseconds, payload := Size} = C
     #{a := A, module := Module} = Pair,
     _Warm = call(A, bench_ping, measure, [Module, Size, 200]),
     Idle = call(A, bench_ping, measure, [Module, Size, Milliseconds]),
-    % The bulk begins before the pings, and is under way until after them.
+    % The bulk starts before the pings and lasts until after them.
     Bulk = Cell#{
         payload => maps:get(bulk, Cell),
         pairs => 1,

@@ -1,6 +1,6 @@
 %%% @doc Durations in nanoseconds, counted in buckets whose width is a thirty-second of their value.
 %%%
-%%% Many processes write to one histogram at a time; a percentile is at most 3 % off.
+%%% Many processes may write to one histogram at once; a percentile is at most 3 % off.
 -module(bench_histogram).
 
 -export([new/0]).
@@ -23,7 +23,7 @@ new() ->
 add(Histogram, Nanoseconds) ->
     counters:add(Histogram, slot(max(1, Nanoseconds)), 1).
 
-%% @doc The value, in milliseconds, that this share of all is at most: 0.99, say. `null' of nothing.
+%% @doc A quantile in milliseconds, for example of 0.99; `null' of an empty histogram.
 -spec percentile(t(), Share :: float()) -> float() | null.
 percentile(Histogram, Share) ->
     Counts = [counters:get(Histogram, Slot) || Slot <- lists:seq(1, ?SLOTS)],

@@ -1,4 +1,4 @@
-%%% @doc This runtime, as the benchmark sends with it: metrics on, queues bounded, as in a release.
+%%% @doc This runtime in the benchmark: metrics on, queues bounded, as in a release.
 -module(bench_ours).
 -behaviour(bench_system).
 

@@ -1,4 +1,4 @@
-%%% @doc How long a small message takes there and back, one at a time.
+%%% @doc Round trips of a small message, one at a time.
 -module(bench_ping).
 
 -export([echo_start/1]).
@@ -6,10 +6,10 @@
 
 -define(PAUSE_MS, 1).
 -define(PATIENCE_MS, 60000).
-%% From here on it is worth knowing when a ping was under way.
+%% From this time on, the begin and end of a ping are recorded.
 -define(SLOW_NS, 2_000_000).
 
-%% @doc Starts the process that sends every ping back.
+%% @doc Starts the process that answers pings.
 -spec echo_start(System :: module()) -> ok.
 echo_start(System) ->
     _ = spawn(fun() ->
@@ -18,8 +18,8 @@ echo_start(System) ->
     end),
     ok.
 
-%% @doc Pings for so many milliseconds; the figures are of both ways together. Of those that took
-%% over two milliseconds it says when they began and ended, by the kernel's monotonic clock.
+%% @doc Pings for that many milliseconds; the figures are round trips. For those over two
+%% milliseconds it returns when they began and ended, by the kernel's monotonic clock.
 -spec measure(System :: module(), Payload :: pos_integer(), Milliseconds :: pos_integer()) ->
     #{
         p50_ms := float() | null,

@@ -1,4 +1,4 @@
-%%% @doc Raw `gen_tcp' sockets, as many as the channel has lanes: the ceiling.
+%%% @doc Raw `gen_tcp' sockets, as many as the channel has lanes: the upper bound.
 %%%
 %%% ```
 %%% +-----------+-------------+--------+------------+---------+
@@ -6,8 +6,8 @@
 %%% +-----------+-------------+--------+------------+---------+
 %%% '''
 %%%
-%%% Senders write to the socket themselves; whoever reads one passes the payload on as a part of the
-%%% frame. There is no queue, no term, no counter and no bound but the sockets' own.
+%%% Senders write to the socket themselves; the reader passes the payload on as a part of the frame.
+%%% There is no queue, term, counter or bound other than the sockets' own.
 -module(bench_raw).
 -behaviour(bench_system).
 
@@ -56,7 +56,7 @@ open(Ip, Port) ->
     {ok, Socket} = gen_tcp:connect(Ip, Port, options()),
     Socket.
 
-%% As those of our own connections.
+%% As in our own connections.
 options() ->
     [
         binary,

@@ -1,14 +1,14 @@
-%%% @doc Whether a `gen_server' should answer by itself or let a process of its own do so.
+%%% @doc Whether a `gen_server' should answer itself or delegate to another process.
 %%%
-%%% The request is Dynomite's: which servers of a ring of six hold a key. The ways to answer:
+%%% The request is Dynomite's: which servers of a ring of six hold a key. The variants:
 %%%
 %%% - `inline': in the callback;
-%%% - `spawn_state': a spawned process answers, and its closure holds the whole state;
+%%% - `spawn_state': a spawned process whose closure holds the whole state;
 %%% - `spawn_minimal': the same, with a closure of the ring alone;
-%%% - `pool': one of as many servers as there are schedulers, by the key;
-%%% - `read': the caller reads the ring from a persistent term, and asks nobody.
+%%% - `pool': one of as many servers as there are schedulers, by key;
+%%% - `read': the caller reads the ring from a persistent term, without a server.
 %%%
-%%% What answering takes beyond the look-up (`cost_us') is waited for: a disk, or another node.
+%%% The cost of an answer beyond the look-up (`cost_us') is waited for: a disk, or another node.
 -module(bench_reply).
 -behaviour(gen_server).
 
@@ -24,7 +24,7 @@
 -type way() :: inline | spawn_state | spawn_minimal | pool | read.
 -record(state, {way :: way(), cost_us :: non_neg_integer(), ring :: tuple(), rest :: [integer()]}).
 
-%% @doc Requests a second by so many callers at once, with a state of so many words.
+%% @doc Requests per second with that many concurrent callers and a state of that many words.
 -spec run(#{
     way := way(),
     callers := pos_integer(),
@@ -107,7 +107,7 @@ ask_until(Ask, Key, Asked, Until) ->
     end.
 
 answer(Key, #state{ring = Ring, cost_us = Cost, rest = Rest}) ->
-    % The state is of use: a closure over it must hold it.
+    % The state is used, so that a closure over it must hold it.
     true = is_list(Rest),
     answer(Key, Ring, Cost).
 

@@ -1,7 +1,7 @@
-%%% @doc A way to send messages from one virtual machine to another, as the benchmark compares them.
+%%% @doc The behaviour of a messaging system under comparison, between two virtual machines.
 %%%
-%%% All of them carry the same message to the same registered process, `{bench, Seq, SentAt,
-%%% Payload}', so that what senders and receivers do is the same code ({@link bench_traffic}).
+%%% All carry the same message to the same registered process, `{bench, Seq, SentAt, Payload}', so
+%%% that senders and receivers are the same code ({@link bench_traffic}).
 -module(bench_system).
 
 -export([channels/0]).
@@ -15,30 +15,30 @@
 
 -type address() :: #{name := atom(), ip := inet:ip4_address(), port := inet:port_number()}.
 -type channel() :: lanes_1 | lanes_16 | bulk | ping.
-%% When it was sent, by the machine's own clock, see `now/0'.
+%% When it was sent, by the machine's clock, see `now/0'.
 -type message() ::
     {bench, Seq :: pos_integer(), SentAt :: integer(), Payload :: binary()}.
 -export_type([address/0, channel/0, message/0]).
 
-%% Makes this virtual machine ready for connections from the other one.
+%% Prepares this virtual machine for connections from the other one.
 -callback start(Self :: address(), Peer :: address()) -> ok.
 %% Connects to the other one, which is ready.
 -callback connect() -> ok.
-%% Sends to a registered process of the other one; waits while the way is full. Messages of one key
-%% stay in order.
+%% Sends to a registered process of the other one; blocks while the path is full. Messages of one
+%% key stay in order.
 -callback send(channel(), Key :: integer(), Receiver :: atom(), message()) -> ok.
 
-%% @doc The channels with how many connections each has, where the system has channels.
+%% @doc The channels and their numbers of connections, if the system has channels.
 -spec channels() -> [{channel(), Lanes :: pos_integer()}].
 channels() ->
     [{lanes_1, 1}, {lanes_16, 16}, {bulk, 1}, {ping, 1}].
 
-%% @doc The registered names that messages are sent to.
+%% @doc The registered names of receivers.
 -spec receivers() -> [atom()].
 receivers() ->
     [receiver(Pair) || Pair <- lists:seq(1, ?PAIRS)] ++ [bench_echo, bench_ping].
 
-%% @doc The receiver of the pair of this number, from 1 to 128.
+%% @doc The receiver of the pair with this number, from 1 to 128.
 -spec receiver(pos_integer()) -> atom().
 receiver(Pair) when Pair =< ?PAIRS ->
     list_to_atom("bench_receiver_" ++ integer_to_list(Pair)).
@@ -47,12 +47,12 @@ receiver(Pair) when Pair =< ?PAIRS ->
 set_peer(Peer) ->
     persistent_term:put({?MODULE, peer}, Peer).
 
-%% @doc What `set_peer/1' was given.
+%% @doc The argument of `set_peer/1'.
 -spec peer() -> term().
 peer() ->
     persistent_term:get({?MODULE, peer}).
 
-%% @doc Nanoseconds of a clock that all processes of this machine share.
+%% @doc Nanoseconds of a clock shared by all processes of this machine.
 -spec now() -> integer().
 now() ->
     os:perf_counter(nanosecond).

@@ -1,8 +1,8 @@
-%%% @doc Senders and receivers in pairs, the same ones for every system, and what is checked.
+%%% @doc Pairs of senders and receivers, the same for every system, and their checks.
 %%%
 %%% Each sender sends as fast as it may for a while. Each receiver checks that every message of its
-%%% sender arrives once, in order where the sender keeps to one key; that its length, its beginning
-%%% and its end are right; and of one in sixteen, all of it.
+%%% sender arrives once, in order if the sender keeps to one key; that its length, beginning and end
+%%% are right; and, for one in sixteen, all of it.
 -module(bench_traffic).
 
 %% In the receiving virtual machine.
@@ -45,7 +45,7 @@
     tail :: binary(),
     affinity :: boolean(),
     next = 1 :: pos_integer(),
-    % Those that came before an earlier one, where no order is kept.
+    % Messages received before an earlier one, if no order is kept.
     ahead = #{} :: #{pos_integer() => []}
 }).
 
@@ -69,7 +69,7 @@ receive_start(#{pairs := Pairs, payload := Size, affinity := Affinity}) ->
         {Owner, ready} -> persistent_term:put(?MODULE, {Owner, Figures, Latency})
     end.
 
-%% @doc What has been received so far.
+%% @doc The messages received so far.
 -spec received() -> progress().
 received() ->
     {_, Figures, _} = persistent_term:get(?MODULE),
@@ -93,7 +93,7 @@ receive_stop() ->
         p99_ms => bench_histogram:percentile(Latency, 0.99)
     }.
 
-%% @doc Sends for so many milliseconds, from all senders at once, and waits for their end.
+%% @doc Sends for that many milliseconds from all senders at once, and waits for their end.
 -spec send(module(), #{
     channel := bench_system:channel(),
     milliseconds := pos_integer(),
@@ -113,7 +113,7 @@ send(System, #{pairs := Pairs, payload := Size, milliseconds := Milliseconds} = 
     Sent = [bench_worker:await(Sender) || Sender <- Senders],
     #{started_at => StartedAt, messages => lists:sum(Sent)}.
 
-%% @doc So many bytes without a pattern, the same ones in every virtual machine.
+%% @doc That many bytes without a pattern, equal in every virtual machine.
 -spec payload(pos_integer()) -> binary().
 payload(Size) ->
     crypto:crypto_one_time(aes_128_ctr, <<"not a secret key">>, <<0:128>>, <<0:Size/unit:8>>, true).
@@ -173,7 +173,7 @@ is_intact(_Seq, Payload, #receiver{expected = Expected, head = Head, tail = Tail
         binary:part(Payload, 0, ?EDGE) =:= Head andalso
         binary:part(Payload, byte_size(Payload), -?EDGE) =:= Tail.
 
-%% In parts: one comparison of megabytes is not interrupted, and others would wait for it.
+%% In parts: a comparison of megabytes cannot be preempted, and others would wait for it.
 is_equal(<<Part:?PART/binary, Left/binary>>, <<Part:?PART/binary, Expected/binary>>) ->
     is_equal(Left, Expected);
 is_equal(Left, Expected) ->

@@ -1,4 +1,4 @@
-%%% @doc A function in a process of its own, whose heap holds nothing else, and what it returns.
+%%% @doc Runs a function in a process of its own, with a heap of its own, and returns its result.
 -module(bench_worker).
 
 -export([start/1]).
@@ -12,7 +12,7 @@
 start(Function) ->
     spawn_monitor(?MODULE, run, [Function]).
 
-%% @doc What the function has returned; an error, `{worker, Reason}', where it has failed.
+%% @doc The result of the function; the error `{worker, Reason}' if it has failed.
 -spec await(t()) -> term().
 await({Pid, Monitor}) ->
     receive

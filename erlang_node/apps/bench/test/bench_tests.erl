@@ -1,4 +1,4 @@
-%% What the figures rest on: percentiles, and receivers that notice what is wrong.
+%% The basis of the figures: percentiles, and receivers that notice faults.
 -module(bench_tests).
 
 -include_lib("eunit/include/eunit.hrl").

@@ -1,52 +1,51 @@
-%%% @doc The behaviour of a type of which nodes may hold nothing but sums
-%%% ({@link lasp_sync_aggregate}).
+%%% @doc The behaviour of a type whose nodes may hold sums only ({@link lasp_sync_aggregate}).
 %%%
-%%% A value then comes in three kinds, each of them one of the type's own:
+%%% A value then comes in three kinds, each of them a value of the type:
 %%% <ul>
-%%% <li>what a node has written itself (`Own'), which it alone holds, and a neighbour keeps for the
-%%%     case that it dies;</li>
-%%% <li>what all are to hold (`Shared'): what has to be known everywhere, and the own values of the
-%%%     lives of nodes that are over, of which there are few;</li>
-%%% <li>the sums over everybody.</li>
+%%% <li>a node's own writes (`Own'), held by that node alone, and by a neighbour in case it
+%%%     dies;</li>
+%%% <li>the part replicated everywhere (`Shared'): what every node must know, and the own values of
+%%%     ended incarnations, which are few;</li>
+%%% <li>the sums over all nodes.</li>
 %%% </ul>
-%%% Sums only grow, because own values do and what is over stays: of two the larger is the later.
+%%% Sums only grow, because own values do and ended incarnations stay: the larger is the later.
 -module(lasp_aggregate).
 
 -export([add/2]).
 -export([encode/1]).
 -export([decode/1]).
 
-%% What is summed, by a number that means something to the type; nothing is summed to zero.
+%% Sums, by a number defined by the type; zeros are left out.
 -type sums() :: #{integer() => pos_integer()}.
 
 -export_type([sums/0]).
 
-%% What of a node's own change all are to hold.
+%% The part of a node's own change that is replicated everywhere.
 -callback shared(Delta :: Value) -> Value when Value :: term().
-%% What a node adds to the sums: nothing that `total/2' finds in what is shared.
+%% A node's contribution to the sums: nothing that `total/2' finds in the shared value.
 -callback contribution(Own :: term(), Shared :: term()) -> sums().
-%% The value that holds the sums: over those who have contributed, and over the lives that are over.
+%% The value of the sums: over the contributors, and over the ended incarnations.
 -callback total(sums(), Shared :: term()) -> Value :: term().
-%% What a neighbour keeps for a node. When the node goes, it is shared, and `total/2' leaves it out
-%% until it is known that this life is over.
+%% The part that a neighbour keeps for a node. It is shared when the node goes, and `total/2' leaves
+%% it out until that incarnation is known to have ended.
 -callback kept(Own :: Value) -> Value when Value :: term().
-%% To be shared by a node that leaves: what it has written, and that its life is over.
+%% Shared by a leaving node: its writes, and that its incarnation has ended.
 -callback departed(Own :: Value) -> Value when Value :: term().
-%% To be shared by a node that finds what an earlier life of it has written among what is shared:
-%% that this life is over. The least value where there is nothing to say.
+%% Shared by a node that finds writes of its previous incarnation in the shared value: that this
+%% incarnation has ended. The least value if there is nothing to share.
 -callback succeeded(Own :: Value, Shared :: Value) -> Value when Value :: term().
 
-%% @doc The sums of two parts of the cluster.
+%% @doc Adds the sums of two parts of the cluster.
 -spec add(sums(), sums()) -> sums().
 add(A, B) ->
     maps:merge_with(fun(_, X, Y) -> X + Y end, A, B).
 
-%% @doc The sums as bytes.
+%% @doc Encodes sums.
 -spec encode(sums()) -> binary().
 encode(Sums) ->
     lasp_parts:encode([{[What], [Sum]} || {What, Sum} <- lists:sort(maps:to_list(Sums))]).
 
-%% @doc The sums that `encode/1' wrote; anything else is an error, or other sums.
+%% @doc Decodes the result of `encode/1'; other bytes are an error, or other sums.
 -spec decode(binary()) -> {ok, sums()} | error.
 decode(Bytes) ->
     case lasp_parts:decode(Bytes) of

@@ -8,15 +8,11 @@
 %%% link learn of a change from elsewhere, only the one whose turn comes first sends it.
 %%%
 %%% == A link ==
-%%% to a neighbour has a delta-group that waits (`pending') and those that were sent (`flights').
-%%% Each interval the pending group goes out under a new number and joins the flights; when it is
-%%% acknowledged it is dropped, when it has not been for two intervals it is pending again. A group
-%%% is kept as the keys of its parts: their leaves are those of the value when it is sent, for a
-%%% later one says all that an earlier did. So a group is never larger than the value, however long
-%%% a neighbour is silent, and what is received is joined once, however many links there are.
-%%% Acknowledgements travel with the next group the other way. Numbers are drawn from one row for
-%%% all links, which begins at random in each life: an acknowledgement that comes late is that of
-%%% nothing.
+%%% to a neighbour ({@link lasp_link}) has a delta-group that waits. Each interval it goes out under
+%%% a new number, and again when it is not acknowledged. What is received is joined once, however
+%%% many links there are. Acknowledgements travel with the next group the other way. Numbers are
+%%% drawn from one row for all links, which begins at random in each incarnation: an acknowledgement
+%%% that comes late is that of nothing.
 %%%
 %%% == A link that comes ==
 %%% begins with a greeting: both ends exchange digests. Where these are equal nothing is
@@ -51,38 +47,16 @@
 -export([take/4]).
 -export([handover/1]).
 
--type id() :: non_neg_integer().
-
-%% The keys of parts; `all' that there are, until it is known what the neighbour lacks.
--type group() :: #{lasp_lattice:key() => []} | all.
-
--record(flight, {
-    number :: id(),
-    group :: [lasp_lattice:key()],
-    definitions :: lasp_dictionary:definitions(),
-    age = 0 :: non_neg_integer()
-}).
-
--record(link, {
-    pending :: group(),
-    sender :: lasp_dictionary:sender(),
-    flights = [] :: [#flight{}],
-    %% Numbers of groups that the neighbour has not been told of to have arrived.
-    owed = [] :: [id()],
-    %% The neighbour has answered since the link came.
-    greeted = false :: boolean()
-}).
-
 -record(deltas, {
     name :: lasp_sync:name(),
     replica :: lasp_replica:t(),
-    %% Ticks since the replica has grown.
+    % Ticks since the replica has grown.
     quiet = 1 :: non_neg_integer(),
-    %% Quiet intervals in a row in which all neighbours were last heard to be equal.
+    % Quiet intervals in a row in which all neighbours were last heard to be equal.
     calm = 0 :: non_neg_integer(),
-    next :: id(),
+    next :: lasp_link:id(),
     numbers :: lasp_dictionary:numbers(),
-    links = #{} :: #{lasp_sync:name() => #link{}},
+    links = #{} :: #{lasp_sync:name() => lasp_link:t()},
     receivers = #{} :: #{lasp_sync:name() => lasp_dictionary:receiver()}
 }).
 
@@ -93,20 +67,16 @@
 -type result() :: {t(), [lasp_sync:effect()]}.
 
 -define(NUMBER_BITS, 32).
-%% A group is sent again when it has not been acknowledged for so many intervals.
--define(PATIENCE, 2).
 %% Calm intervals in which digests are still sent, and from which one they are so rarely.
 -define(REPEATS, 2).
 -define(RARELY, 8).
 %% Two that are not linked wait for so many quiet intervals before they are compared: longer than
 %% what is new takes over a tree of a thousand nodes, or a tree that has lost its root to heal.
 -define(DETOUR, 16).
-%% The most acknowledgements in one message; the others go with the next.
--define(MAX_OWED, 255).
 
 %% @doc The least value, without neighbours.
 -spec new(lasp_sync:options()) -> t().
-new(Options = #{name := Name, seed := Seed}) ->
+new(#{name := Name, seed := Seed} = Options) ->
     {Next, _} = rand:uniform_s(1 bsl (?NUMBER_BITS - 2), rand:seed_s(exsss, Seed)),
     #deltas{
         name = Name,
@@ -122,13 +92,13 @@ replica(#deltas{replica = Replica}) ->
 
 %% @doc Joins a delta of this node's own.
 -spec update(Delta :: term(), t()) -> result().
-update(Delta, D = #deltas{replica = Replica}) ->
+update(Delta, #deltas{replica = Replica} = D) ->
     {New, Merged} = lasp_replica:merge(Delta, Replica),
     {spread(New, none, D#deltas{replica = Merged}), [changed || New =/= []]}.
 
 %% @doc A neighbour has come, or another life of it. It is not linked.
 -spec up(lasp_sync:name(), t()) -> t().
-up(Name, D = #deltas{replica = Replica, links = Links, receivers = Receivers}) ->
+up(Name, #deltas{replica = Replica, links = Links, receivers = Receivers} = D) ->
     D#deltas{
         replica = lasp_replica:up(Name, Replica),
         links = maps:remove(Name, Links),
@@ -137,7 +107,7 @@ up(Name, D = #deltas{replica = Replica, links = Links, receivers = Receivers}) -
 
 %% @doc A neighbour has gone, and with it its link.
 -spec down(lasp_sync:name(), t()) -> result().
-down(Name, D = #deltas{replica = Replica, links = Links, receivers = Receivers}) ->
+down(Name, #deltas{replica = Replica, links = Links, receivers = Receivers} = D) ->
     {Down, Effects} = lasp_replica:down(Name, Replica),
     Next = D#deltas{
         replica = Down,
@@ -154,13 +124,13 @@ link(Name, D) ->
 
 %% @doc Links these neighbours, and no others.
 -spec relink(ordsets:ordset(lasp_sync:name()), t()) -> result().
-relink(Wanted, D = #deltas{links = Links}) ->
+relink(Wanted, #deltas{links = Links} = D) ->
     Fewer = D#deltas{links = maps:with(Wanted, Links)},
     each(fun link/2, ordsets:subtract(Wanted, links(D)), Fewer).
 
 %% @doc What is due once per interval.
 -spec tick(t()) -> result().
-tick(D = #deltas{replica = Replica, quiet = Quiet}) ->
+tick(#deltas{replica = Replica, quiet = Quiet} = D) ->
     Later = D#deltas{quiet = Quiet + 1},
     case lasp_replica:is_handing_over(Replica) of
         true ->
@@ -188,7 +158,7 @@ take(delta, From, Payload, D) ->
 take(Kind, From, Digest, D) when Kind =:= hello; Kind =:= greet ->
     {Next, Effects} = greeted(Kind, From, Digest, encoded(D)),
     {Next, [{count, Kind, received, byte_size(Digest)} | Effects]};
-take(Kind, From, Payload, D = #deltas{replica = Replica}) ->
+take(Kind, From, Payload, #deltas{replica = Replica} = D) ->
     {New, Next, Effects} = lasp_replica:take(Kind, From, Payload, Replica),
     Taken = spread(New, From, D#deltas{replica = Next}),
     {Repaired, Repair} = repair(Kind, From, Payload, Taken),
@@ -196,7 +166,7 @@ take(Kind, From, Payload, D = #deltas{replica = Replica}) ->
 
 %% @doc Begins the handover to all neighbours.
 -spec handover(t()) -> result().
-handover(D = #deltas{replica = Replica}) ->
+handover(#deltas{replica = Replica} = D) ->
     {Next, Effects} = lasp_replica:handover(Replica),
     {D#deltas{replica = Next}, Effects}.
 
@@ -205,30 +175,20 @@ handover(D = #deltas{replica = Replica}) ->
 %% What is new is pending on every link but the one it came from.
 spread([], _From, D) ->
     D;
-spread(New, From, D = #deltas{links = Links}) ->
+spread(New, From, #deltas{links = Links} = D) ->
     Keys = [Key || {Key, _} <- New],
     Spread = maps:map(
         fun
             (Name, Link) when Name =:= From -> Link;
-            (_, Link = #link{pending = Pending}) -> Link#link{pending = more(Keys, Pending)}
+            (_, Link) -> lasp_link:add(Keys, Link)
         end,
         Links
     ),
     D#deltas{links = Spread, quiet = 0}.
 
-more(_Keys, all) -> all;
-more(Keys, Pending) -> lists:foldl(fun(Key, Group) -> Group#{Key => []} end, Pending, Keys).
-
-%% The group as keys.
-keys(all, Replica) ->
-    Keyed = lasp_lattice:keyed(lasp_replica:type(Replica), lasp_replica:value(Replica)),
-    more([Key || {Key, _} <- Keyed], #{});
-keys(Group, _Replica) ->
-    Group.
-
 take_group(0, _From, <<>>, D) ->
     {D, []};
-take_group(Number, From, Group, D = #deltas{receivers = Receivers, replica = Replica}) ->
+take_group(Number, From, Group, #deltas{receivers = Receivers, replica = Replica} = D) ->
     Receiver = maps:get(From, Receivers, lasp_dictionary:new_receiver()),
     case lasp_dictionary:decode(lasp_replica:type(Replica), Group, Receiver) of
         {ok, Parts, Learnt} ->
@@ -241,7 +201,7 @@ take_group(Number, From, Group, D = #deltas{receivers = Receivers, replica = Rep
             {D, [{count, malformed, received, byte_size(Group)}]}
     end.
 
-take_parts(Number, From, Parts, D = #deltas{replica = Replica}) ->
+take_parts(Number, From, Parts, #deltas{replica = Replica} = D) ->
     case lasp_replica:join(Parts, Replica) of
         {ok, New, Next} ->
             Grown = spread(New, From, D#deltas{replica = Next}),
@@ -252,43 +212,23 @@ take_parts(Number, From, Parts, D = #deltas{replica = Replica}) ->
     end.
 
 %% One that is not linked is told at once, for there is no next group to it.
-received(Number, From, Parts, D = #deltas{links = Links, replica = Replica}) ->
+received(Number, From, Parts, #deltas{links = Links, replica = Replica} = D) ->
     case Links of
-        #{From := Link = #link{pending = Pending, owed = Owed}} ->
-            Left = unknown(Parts, keys(Pending, Replica), Replica),
-            Owing = Link#link{pending = Left, owed = [Number | Owed]},
-            {D#deltas{links = Links#{From := Owing}}, []};
+        #{From := Link} ->
+            {set_link(From, lasp_link:received(Number, Parts, Replica, Link), D), []};
         #{} ->
             {D, group(0, [Number], <<>>, From, D)}
     end.
 
-%% What is left of a group for one who has sent these parts: that of which more is known here.
-unknown(Parts, Group, Replica) ->
-    Type = lasp_replica:type(Replica),
-    Value = lasp_replica:value(Replica),
-    lists:foldl(
-        fun
-            ({Key, Leaf}, Left) when is_map_key(Key, Left) ->
-                case Type:leaf(Key, Value) of
-                    Leaf -> maps:remove(Key, Left);
-                    _ -> Left
-                end;
-            (_, Left) ->
-                Left
-        end,
-        Group,
-        Parts
-    ).
-
 %% Internals: sending.
 
-calmed(D = #deltas{replica = Replica, calm = Calm}) ->
+calmed(#deltas{replica = Replica, calm = Calm} = D) ->
     case lasp_replica:agreed(Replica) of
         true -> D#deltas{calm = Calm + 1};
         false -> D#deltas{calm = 0}
     end.
 
-tick_quiet(Name, D = #deltas{replica = Replica, calm = Calm}) ->
+tick_quiet(Name, #deltas{replica = Replica, calm = Calm} = D) ->
     case tick_link(Name, D) of
         {Next, []} when Calm =< ?REPEATS; Calm rem ?RARELY =:= 0 ->
             {Next, lasp_replica:send(digest, Name, lasp_replica:digest(Replica), Replica)};
@@ -296,74 +236,48 @@ tick_quiet(Name, D = #deltas{replica = Replica, calm = Calm}) ->
             Sent
     end.
 
-tick_link(Name, D = #deltas{links = Links}) ->
+tick_link(Name, #deltas{links = Links} = D) ->
     case Links of
-        #{Name := #link{greeted = false}} ->
-            Encoded = encoded(D),
-            {Encoded, greeting(hello, Name, Encoded)};
-        #{Name := Link} ->
-            case aged(Link) of
-                #link{pending = Group, owed = []} = Aged when Group =:= #{} ->
-                    {set_link(Name, Aged, D), []};
-                #link{pending = Group, owed = Owed} = Aged when Group =:= #{} ->
-                    {Acks, Later} = owed(Owed),
-                    {set_link(Name, Aged#link{owed = Later}, D), group(0, Acks, <<>>, Name, D)};
-                Aged ->
-                    send_pending(Name, set_link(Name, Aged, D))
-            end;
-        #{} ->
-            {D, []}
+        #{Name := Link} -> tick_link(Name, lasp_link:is_greeted(Link), Link, D);
+        #{} -> {D, []}
     end.
 
-%% The link an interval later: what has not been acknowledged in time is pending again.
-aged(Link = #link{flights = Flights, pending = Pending}) ->
-    Older = [Flight#flight{age = Age + 1} || Flight = #flight{age = Age} <- Flights],
-    {Lost, Flying} = lists:partition(fun(#flight{age = Age}) -> Age >= ?PATIENCE end, Older),
-    Again = lists:foldl(fun(#flight{group = Keys}, Group) -> more(Keys, Group) end, Pending, Lost),
-    Link#link{flights = Flying, pending = Again}.
+tick_link(Name, false, _Link, D) ->
+    Encoded = encoded(D),
+    {Encoded, greeting(hello, Name, Encoded)};
+tick_link(Name, true, Link, D) ->
+    Aged = lasp_link:age(Link),
+    case lasp_link:has_pending(Aged) of
+        true -> send_pending(Name, Aged, D);
+        false -> acknowledge(Name, Aged, D)
+    end.
 
-send_pending(Name, D = #deltas{links = Links, replica = Replica, next = Number, numbers = Ids}) ->
-    Type = lasp_replica:type(Replica),
-    Value = lasp_replica:value(Replica),
-    #{Name := Link = #link{pending = Pending, sender = Sender, owed = Owed}} = Links,
-    Keys = maps:keys(keys(Pending, Replica)),
-    %% What another part has replaced since is not there: the other is of a group too.
-    Parts = [{Key, Leaf} || Key <- Keys, Leaf <- [Type:leaf(Key, Value)], Leaf =/= none],
-    {Bytes, Definitions, Numbers} = lasp_dictionary:encode(Type, Parts, Sender, Ids),
-    Flight = #flight{number = Number, group = Keys, definitions = Definitions},
-    {Acks, Later} = owed(Owed),
-    Sent = Link#link{
-        pending = #{}, flights = [Flight | Link#link.flights], owed = Later
-    },
-    Next = set_link(Name, Sent, (numbered(D))#deltas{numbers = Numbers}),
-    {Next, group(Number, Acks, Bytes, Name, D)}.
+acknowledge(Name, Link, D) ->
+    case lasp_link:take_owed(Link) of
+        {[], Later} -> {set_link(Name, Later, D), []};
+        {Acks, Later} -> {set_link(Name, Later, D), group(0, Acks, <<>>, Name, D)}
+    end.
+
+send_pending(Name, Link, #deltas{replica = Replica, next = Number, numbers = Numbers} = D) ->
+    {Bytes, Next, Sent} = lasp_link:send(Number, Replica, Numbers, Link),
+    {Acks, Later} = lasp_link:take_owed(Sent),
+    Flying = set_link(Name, Later, (numbered(D))#deltas{numbers = Next}),
+    {Flying, group(Number, Acks, Bytes, Name, Flying)}.
 
 group(Number, Acks, Bytes, Name, #deltas{replica = Replica}) ->
     Told = << <<Ack:?NUMBER_BITS>> || Ack <- Acks >>,
     Payload = <<Number:?NUMBER_BITS, (length(Acks)), Told/binary, Bytes/binary>>,
     lasp_replica:send(delta, Name, Payload, Replica).
 
-owed(Owed) when length(Owed) =< ?MAX_OWED -> {Owed, []};
-owed(Owed) -> lists:split(?MAX_OWED, Owed).
-
-acknowledged(Numbers, From, D = #deltas{links = Links}) ->
+acknowledged(Numbers, From, #deltas{links = Links} = D) ->
     case Links of
-        #{From := Link} -> set_link(From, lists:foldl(fun arrived/2, Link, Numbers), D);
+        #{From := Link} -> set_link(From, lasp_link:acknowledged(Numbers, Link), D);
         #{} -> D
-    end.
-
-arrived(Number, Link = #link{flights = Flights, sender = Sender}) ->
-    case lists:keytake(Number, #flight.number, Flights) of
-        {value, #flight{definitions = Definitions}, Flying} ->
-            Known = lasp_dictionary:acknowledged(Definitions, Sender),
-            Link#link{flights = Flying, sender = Known};
-        false ->
-            Link
     end.
 
 %% Internals: greetings.
 
-greeted(hello, From, Digest, D = #deltas{links = Links}) ->
+greeted(hello, From, Digest, #deltas{links = Links} = D) ->
     Answer = greeting(greet, From, D),
     case Links of
         #{From := _} ->
@@ -372,43 +286,39 @@ greeted(hello, From, Digest, D = #deltas{links = Links}) ->
         #{} ->
             {D, Answer}
     end;
-greeted(greet, From, Digest, D = #deltas{links = Links}) ->
+greeted(greet, From, Digest, #deltas{links = Links} = D) ->
     case Links of
-        #{From := #link{greeted = false}} -> begun(From, Digest, D);
+        #{From := Link} -> begun_once(lasp_link:is_greeted(Link), From, Digest, D);
         #{} -> {D, []}
     end.
 
+begun_once(true, _From, _Digest, D) -> {D, []};
+begun_once(false, From, Digest, D) -> begun(From, Digest, D).
+
 %% The other end holds what has this digest.
-begun(Name, Digest, D = #deltas{name = Self, links = Links, replica = Replica}) ->
+begun(Name, Digest, #deltas{name = Self, links = Links, replica = Replica} = D) ->
     #{Name := Link} = Links,
-    Begun = Link#link{greeted = true},
     case lasp_replica:digest(Replica) of
-        Digest ->
-            {set_link(Name, Begun#link{pending = #{}}, D), []};
-        _ when Self < Name ->
-            send_pending(Name, set_link(Name, Begun, D));
-        _ ->
-            Pending = keys(Begun#link.pending, Replica),
-            {set_link(Name, Begun#link{pending = Pending}, D), []}
+        Digest -> {set_link(Name, lasp_link:greeted(Link), D), []};
+        _ when Self < Name -> send_pending(Name, lasp_link:greeted(Replica, Link), D);
+        _ -> {set_link(Name, lasp_link:greeted(Replica, Link), D), []}
     end.
 
 greeting(Kind, Name, #deltas{replica = Replica}) ->
     lasp_replica:send(Kind, Name, lasp_replica:digest(Replica), Replica).
 
 new_link(Name, D) ->
-    set_link(Name, #link{pending = all, sender = lasp_dictionary:new_sender()}, D).
+    set_link(Name, lasp_link:new(), D).
 
 %% Internals: repair.
 
 %% Two that have nothing to tell each other, and yet differ. Only what is quiet here is compared:
 %% while changes are on their way digests always differ.
-repair(digest, From, Digest, D = #deltas{quiet = Quiet, links = Links, replica = Replica}) ->
+repair(digest, From, Digest, #deltas{quiet = Quiet, links = Links, replica = Replica} = D) ->
     Idle =
         case Links of
-            #{From := #link{pending = Pending, flights = Flights, greeted = Greeted}} ->
-                Quiet > 0 andalso Pending =:= #{} andalso Flights =:= [] andalso Greeted;
-            #{} ->
-                Quiet >= ?DETOUR
+            #{From := Link} -> Quiet > 0 andalso lasp_link:is_idle(Link);
+            #{} -> Quiet >= ?DETOUR
         end,
     case lists:member(From, lasp_replica:neighbours(Replica)) andalso Idle of
         true ->
@@ -440,15 +350,15 @@ each(Fun, Names, D) ->
     ),
     {Next, lists:append(Effects)}.
 
-set_link(Name, Link, D = #deltas{links = Links}) ->
+set_link(Name, Link, #deltas{links = Links} = D) ->
     D#deltas{links = Links#{Name => Link}}.
 
 replace(Name, Receiver, Receivers) when is_map_key(Name, Receivers) -> Receivers#{Name := Receiver};
 replace(_, _, Receivers) -> Receivers.
 
 %% Never zero, which is the number of no group.
-numbered(D = #deltas{next = Next}) ->
+numbered(#deltas{next = Next} = D) ->
     D#deltas{next = Next rem ((1 bsl ?NUMBER_BITS) - 1) + 1}.
 
-encoded(D = #deltas{replica = Replica}) ->
+encoded(#deltas{replica = Replica} = D) ->
     D#deltas{replica = lasp_replica:encoded(Replica)}.

@@ -1,23 +1,22 @@
-%%% @doc Parts in few bytes for a neighbour that has seen their paths before: a path is sent once,
-%%% with a number, and from then on as that number.
+%%% @doc Compression of parts for a neighbour that has seen their paths: a path is sent once, with a
+%%% number, and from then on as that number.
 %%%
 %%% ```
-%%% numbers   that this life of the node has given to the shapes of parts, the same towards all
-%%%           neighbours; a shape is a path and the length of its leaf, and paths are kept as their
-%%%           keys ({@link lasp_lattice})
+%%% numbers   given by this incarnation to the shapes of parts, the same for all neighbours; a shape
+%%%           is a path and the length of its leaf; paths are kept as keys ({@link lasp_lattice})
 %%% sender    knows which numbers its neighbour knows, because a message that defined them has been
 %%%           acknowledged; until then it defines them in every message
-%%% receiver  knows the numbers of its neighbour's present life
+%%% receiver  knows the numbers of its neighbour's present incarnation
 %%% '''
 %%%
-%%% A message has the life, a block of {@link lasp_parts} with their numbers, which are defined by
-%%% it, and the other parts in the order of their numbers: each as the gap between its number and
-%%% the one before, and its leaf as what it differs by from the last one of the same length. Actors
-%%% that count equally often take two bytes each.
+%%% A message has the incarnation, a block of {@link lasp_parts} whose numbers it defines, and the
+%%% other parts in the order of their numbers: each as the gap from the previous number, and its
+%%% leaf as the difference from the previous one of the same length. Actors with equal counts take
+%%% two bytes each.
 %%%
-%%% What a number means never changes while the life lasts. So no message, however late, repeated
-%%% or lost, can be read as other parts than it was made of: a receiver that does not know a number,
-%%% because it has been restarted, say, answers `unknown', and its neighbour has to define all anew.
+%%% The meaning of a number never changes within an incarnation. So no late, repeated or lost
+%%% message can be decoded to other parts than were encoded: a receiver that does not know a number,
+%%% for example after a restart, answers `unknown', and its neighbour defines all numbers again.
 -module(lasp_dictionary).
 
 -export([new_numbers/1]).
@@ -37,38 +36,38 @@
 -record(numbers, {
     life :: life(),
     next = 0 :: id(),
-    %% With the length of the leaf for which it was given: another length is another number.
+    % With the leaf length it was given for: another length has another number.
     of_keys = #{} :: #{lasp_lattice:key() => {id(), Length :: non_neg_integer()}}
 }).
 -opaque numbers() :: #numbers{}.
 %% The numbers that the neighbour knows.
 -opaque sender() :: #{id() => []}.
 -opaque receiver() :: {none | life(), #{id() => shape()}}.
-%% What a message has defined.
+%% The numbers defined by a message.
 -type definitions() :: [id()].
 
 -export_type([numbers/0, sender/0, receiver/0, life/0, definitions/0]).
 
-%% @doc No numbers yet, in this life.
+%% @doc No numbers yet, in this incarnation.
 -spec new_numbers(life()) -> numbers().
 new_numbers(Life) ->
     #numbers{life = Life}.
 
-%% @doc Of one whose neighbour knows nothing.
+%% @doc The sender's state for a neighbour that knows nothing.
 -spec new_sender() -> sender().
 new_sender() ->
     #{}.
 
-%% @doc Of one who knows nothing.
+%% @doc The receiver's state before any message.
 -spec new_receiver() -> receiver().
 new_receiver() ->
     {none, #{}}.
 
-%% @doc The bytes of parts, and what they define.
+%% @doc Encodes parts; also returns the numbers defined by the message.
 -spec encode(lasp_lattice:type(), [lasp_lattice:keyed()], sender(), numbers()) ->
     {binary(), definitions(), numbers()}.
 encode(Type, Parts, Sender, Numbers0) ->
-    {Numbered, Numbers = #numbers{life = Life}} = numbered(Type, Parts, Numbers0),
+    {Numbered, #numbers{life = Life} = Numbers} = numbered(Type, Parts, Numbers0),
     {Known, Unknown} = lists:partition(fun({Id, _}) -> is_map_key(Id, Sender) end, Numbered),
     New = lists:sort([{Type:path(Key), Leaf, Id} || {Id, {Key, Leaf}} <- Unknown]),
     Block = lasp_parts:encode([{Path, Leaf} || {Path, Leaf, _} <- New]),
@@ -82,13 +81,13 @@ encode(Type, Parts, Sender, Numbers0) ->
     ]),
     {Bytes, Definitions, Numbers}.
 
-%% @doc The neighbour has received the message that defined these.
+%% @doc The neighbour has received the message with these definitions.
 -spec acknowledged(definitions(), sender()) -> sender().
 acknowledged(Definitions, Sender) ->
     lists:foldl(fun(Id, Known) -> Known#{Id => []} end, Sender, Definitions).
 
-%% @doc The parts of a message, in some order. `unknown': it uses a number that the receiver has
-%% not seen defined.
+%% @doc Decodes a message to parts, in any order. `unknown': it uses a number that was never defined
+%% to this receiver.
 -spec decode(lasp_lattice:type(), binary(), receiver()) ->
     {ok, [lasp_lattice:keyed()], receiver()} | {error, unknown | malformed}.
 decode(Type, <<Life:?LIFE_BITS, Bytes/binary>>, Receiver) ->
@@ -106,8 +105,8 @@ decode(_, _, _) ->
 
 %% Internals: writing.
 
-%% Numbers are given in the order of paths: those that are defined together are near each other.
-numbered(Type, Parts, Numbers = #numbers{of_keys = Ids}) ->
+%% Numbers are given in path order, so that those defined together are close.
+numbered(Type, Parts, #numbers{of_keys = Ids} = Numbers) ->
     {Numbered, Others} = lists:foldl(
         fun({Key, Leaf} = Part, {Known, Unknown}) ->
             Length = length(Leaf),

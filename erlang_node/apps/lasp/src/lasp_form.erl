@@ -1,14 +1,13 @@
 %%% @doc The form of a value: the paths of its parts, without their leaves.
 %%%
-%%% Replicas of a cluster in which all have counted once hold values of one form, and only the
-%%% leaves change from one exchange to the next. So who keeps the form of its own value writes and
-%%% reads the leaves alone: the paths of another's value are the same bytes, or are read anew.
-%%% What is written does not depend on what is kept.
+%%% Once every node has counted, all replicas hold values of one form, and only the leaves change
+%%% between exchanges. A replica that keeps the form of its own value therefore encodes and decodes
+%%% only leaves: the paths of another's value are the same bytes, or are decoded anew. The encoding
+%%% does not depend on what is kept.
 %%%
-%%% A path is kept as the type's own key for it ({@link lasp_lattice}), by which the leaf is found
-%%% in the value at once, and joined to it where it is larger: a value that is received is never
-%%% made, for most of it is known. Leaves of one length make a column, and a column that is as it
-%%% was written here last is not looked into.
+%%% A path is kept as the type's own key ({@link lasp_lattice}), which finds the leaf in the value
+%%% directly and joins it if larger: a received value is never built, since most of it is known.
+%%% Leaves of one length form a column, and a column equal to the last one written here is skipped.
 -module(lasp_form).
 
 -export([encode/3]).
@@ -26,7 +25,7 @@
 
 -export_type([t/0]).
 
-%% @doc The bytes of a value, and what was written: of help is what was written before.
+%% @doc Encodes a value; returns the bytes and the form, which speeds up the next encoding.
 -spec encode(lasp_lattice:type(), Value :: term(), Before :: t() | none) -> {binary(), t()}.
 encode(Type, Value, none) ->
     {ok, Form} = write(Type, Value, form_of(Type, Value)),
@@ -37,9 +36,8 @@ encode(Type, Value, Before) ->
         other_form -> encode(Type, Value, none)
     end.
 
-%% @doc Joins a value that `encode/3' wrote to another, and tells what of it was new there. The form
-%% is that of the other value, or of what it was before it grew. Anything else, however malformed,
-%% is `error'.
+%% @doc Joins an encoded value to another, and returns its new parts. The form is that of the other
+%% value, or of an earlier state of it. Any other input, however malformed, is `error'.
 -spec join(lasp_lattice:type(), binary(), Value, t() | none) ->
     {ok, New :: [lasp_lattice:keyed()], Value} | error
 when
@@ -87,8 +85,8 @@ of_length(Length, Keyed) ->
 bytes(#form{paths = Paths, columns = Columns}) ->
     lasp_parts:assemble(Paths, << <<Written/binary>> || {_, _, Written} <- Columns >>).
 
-%% A value with as many parts, all of which the form has, has no other.
-write(Type, Value, Form = #form{columns = Columns, size = Size}) ->
+%% A value with that many parts, all of them in the form, has no others.
+write(Type, Value, #form{columns = Columns, size = Size} = Form) ->
     case Type:size(Value) of
         Size -> write_columns(Columns, Type, Value, [], Form);
         _ -> other_form

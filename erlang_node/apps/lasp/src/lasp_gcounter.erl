@@ -1,12 +1,12 @@
-%%% @doc A grow-only counter: how often each actor has counted.
+%%% @doc A grow-only counter: a count for each actor.
 %%%
 %%% ```
 %%% #{<<"ads-0/17">> => 20, <<"ads-3/18">> => 7}      value 27
 %%% '''
 %%%
-%%% Merging takes the larger count of each actor, because an actor's count is a sequence that only
-%%% it extends: of two counts the larger one has seen the smaller. This is why an actor must never
-%%% come back with a lower count than it has shown; whoever names the actors sees to that.
+%%% Merging takes the larger count of each actor. An actor's count is a sequence that only it
+%%% extends, so the larger count includes the smaller. An actor must therefore never come back with
+%%% a lower count than it has shown; the caller that names the actors ensures that.
 %%%
 %%% Source: Shapiro et al., "A comprehensive study of convergent and commutative replicated data
 %%% types" (2011), specification 6, with a map in place of the vector.
@@ -29,27 +29,27 @@
 -export([leaf/2]).
 -export([join/3]).
 
-%% A binary where the counter is a value of its own, for so it is read; a type that has counters in
-%% it may call its actors as it likes.
+%% A binary if the counter is a value of its own, since it is decoded as one; types that contain
+%% counters may use any term.
 -type actor() :: term().
-%% No actor has a count of zero: it is left out, so that equal counters are equal terms.
+%% Zero counts are left out, so that equal counters are equal terms.
 -opaque t() :: #{actor() => pos_integer()}.
 
 -export_type([t/0, actor/0]).
 
-%% @doc Nobody has counted.
+%% @doc The empty counter.
 -spec new() -> t().
 new() ->
     #{}.
 
-%% @doc One actor's entry alone: the delta that brings the actor to `Count'.
+%% @doc A single entry: the delta that brings the actor to `Count'.
 -spec entry(actor(), non_neg_integer()) -> t().
 entry(_Actor, 0) ->
     #{};
 entry(Actor, Count) ->
     #{Actor => Count}.
 
-%% @doc The counter after the actor has counted once more.
+%% @doc Increments the actor's count.
 -spec increment(actor(), t()) -> t().
 increment(Actor, Counter) ->
     maps:update_with(Actor, fun(Count) -> Count + 1 end, 1, Counter).
@@ -59,17 +59,17 @@ increment(Actor, Counter) ->
 value(Counter) ->
     maps:fold(fun(_Actor, Count, Sum) -> Sum + Count end, 0, Counter).
 
-%% @doc What one actor has counted.
+%% @doc The count of one actor.
 -spec count(actor(), t()) -> non_neg_integer().
 count(Actor, Counter) ->
     maps:get(Actor, Counter, 0).
 
-%% @doc Every actor that has counted, with its count, in the order of their names.
+%% @doc All actors with their counts, ordered by name.
 -spec entries(t()) -> [{actor(), pos_integer()}].
 entries(Counter) ->
     lists:sort(maps:to_list(Counter)).
 
-%% @doc Fold over actors and counts, in no order.
+%% @doc Folds over actors and counts, in no particular order.
 -spec fold(fun((actor(), pos_integer(), Acc) -> Acc), Acc, t()) -> Acc.
 fold(Fun, Acc, Counter) ->
     maps:fold(Fun, Acc, Counter).
@@ -79,7 +79,7 @@ fold(Fun, Acc, Counter) ->
 merge(A, B) ->
     maps:merge_with(fun(_Actor, CountA, CountB) -> max(CountA, CountB) end, A, B).
 
-%% @doc The entries that are higher than those known.
+%% @doc The entries higher than those known.
 -spec difference(t(), Known :: t()) -> t().
 difference(Counter, Known) ->
     maps:filter(fun(Actor, Count) -> Count > count(Actor, Known) end, Counter).

@@ -1,7 +1,7 @@
 %%% @doc A grow-only map from keys to replicated values, which are merged key by key.
 %%%
-%%% The type of the values is not kept in the map: every function that needs it is given its module
-%%% (a {@link lasp_lattice}), so that a composite type states its parts where it uses them.
+%%% The map does not store the type of its values: every function that needs it takes the type's
+%%% module (a {@link lasp_lattice}), so that a composite type names its parts where it uses them.
 %%% Keys are binaries or integers.
 -module(lasp_gmap).
 
@@ -20,17 +20,17 @@
 -export([join/4]).
 
 -type key() :: binary() | integer().
-%% No key holds the least value: it is left out, so that equal maps are equal terms.
+%% Least values are left out, so that equal maps are equal terms.
 -opaque t(Value) :: #{key() => Value}.
 
 -export_type([t/1, key/0]).
 
-%% @doc No key.
+%% @doc The empty map.
 -spec new() -> t(_).
 new() ->
     #{}.
 
-%% @doc One key alone: the delta that joins `Value' to what the key holds.
+%% @doc A single key: the delta that joins `Value' to the key's value.
 -spec entry(lasp_lattice:type(), key(), Value) -> t(Value).
 entry(Type, Key, Value) ->
     case Type:new() of
@@ -38,7 +38,7 @@ entry(Type, Key, Value) ->
         _ -> #{Key => Value}
     end.
 
-%% @doc What the key holds, the least value where it holds none.
+%% @doc The value of the key, the least value if absent.
 -spec get(lasp_lattice:type(), key(), t(Value)) -> Value.
 get(Type, Key, Map) ->
     case Map of
@@ -51,17 +51,17 @@ get(Type, Key, Map) ->
 keys(Map) ->
     lists:sort(maps:keys(Map)).
 
-%% @doc Fold over keys and values, in no order.
+%% @doc Folds over keys and values, in no particular order.
 -spec fold(fun((key(), Value, Acc) -> Acc), Acc, t(Value)) -> Acc.
 fold(Fun, Acc, Map) ->
     maps:fold(Fun, Acc, Map).
 
-%% @doc Key by key the join of both.
+%% @doc Joins two maps key by key.
 -spec merge(lasp_lattice:type(), t(Value), t(Value)) -> t(Value).
 merge(Type, A, B) ->
     maps:merge_with(fun(_Key, ValueA, ValueB) -> Type:merge(ValueA, ValueB) end, A, B).
 
-%% @doc What is new of each key.
+%% @doc The new part of each key.
 -spec difference(lasp_lattice:type(), t(Value), Known :: t(Value)) -> t(Value).
 difference(Type, Map, Known) ->
     Least = Type:new(),
@@ -75,7 +75,7 @@ difference(Type, Map, Known) ->
         Map
     ).
 
-%% @doc The canonical form, as {@link lasp_lattice} asks for it: the key leads the path.
+%% @doc The canonical form, as {@link lasp_lattice} requires it: the map's key leads the path.
 -spec to_parts(lasp_lattice:type(), t(_)) -> [lasp_parts:part()].
 to_parts(Type, Map) ->
     [
@@ -88,7 +88,7 @@ to_parts(Type, Map) ->
 size(Type, Map) ->
     maps:fold(fun(_Key, Value, Sum) -> Sum + Type:size(Value) end, 0, Map).
 
-%% @doc The key of a path: the map's, and the one below it.
+%% @doc The key of a path: the map's key and the one below it.
 -spec key(lasp_lattice:type(), lasp_parts:path()) ->
     {ok, {key(), lasp_lattice:key()}} | error.
 key(Type, [Key | Path]) ->
@@ -99,7 +99,7 @@ key(Type, [Key | Path]) ->
 key(_Type, []) ->
     error.
 
-%% @doc The path of a key: the other way round.
+%% @doc The path of a key; inverse of the above.
 -spec path(lasp_lattice:type(), {key(), lasp_lattice:key()}) -> lasp_parts:path().
 path(Type, {Key, Below}) ->
     [Key | Type:path(Below)].
@@ -112,7 +112,7 @@ leaf(Type, {Key, Below}, Map) ->
         #{} -> none
     end.
 
-%% @doc The map joined with one part.
+%% @doc Joins one part to the map.
 -spec join(lasp_lattice:type(), {key(), lasp_lattice:key()}, lasp_parts:leaf(), Map) ->
     known | {grown, Map} | malformed
 when

@@ -5,10 +5,9 @@
 %%% A change is itself a (small) value, its *delta*, which takes effect by being merged; the
 %%% synchronisation protocols never need to know what it means.
 %%%
-%%% Implementations keep to one representation per value: equal values are the same term (`=:=').
-%%% `to_parts/1' gives that value as {@link lasp_parts}, in the order of their paths. These are
-%%% written alike by every OTP release, so that the encoded form can be hashed and compared between
-%%% nodes of different releases.
+%%% Implementations keep one representation per value: equal values are the same term (`=:=').
+%%% `to_parts/1' returns it as {@link lasp_parts}, in path order. All OTP releases encode these
+%%% alike, so that the encoded form can be hashed and compared between nodes of different releases.
 -module(lasp_lattice).
 
 -export([encode/2]).
@@ -19,11 +18,11 @@
 
 %% A module with this behaviour.
 -type type() :: module().
-%% Hash of an encoded value: equal exactly when the values are. Not meant to resist forgery; what
-%% comes from outside the cluster is kept out by the transport.
+%% Hash of an encoded value: equal if and only if the values are. Not forgery-resistant; the
+%% transport keeps out data from outside the cluster.
 -type digest() :: <<_:128>>.
 
-%% What a type makes of a path, to find the leaf without taking the value apart; one for each path.
+%% A type's form of a path, to find the leaf directly; one per path.
 -type key() :: term().
 -type keyed() :: {key(), lasp_parts:leaf()}.
 
@@ -32,29 +31,29 @@
 %% The least value: merging it changes nothing.
 -callback new() -> Value :: term().
 -callback merge(Value, Value) -> Value when Value :: term().
-%% The least value that joined to `Known' gives what `Value' joined to `Known' gives: what is new in
-%% `Value' to one who knows `Known'.
+%% The part of `Value' that is new to `Known': the least value that joined to `Known' gives the same
+%% as `Value' joined to `Known'.
 -callback difference(Value, Known :: Value) -> Value when Value :: term().
-%% The canonical form, and of how many parts it is.
+%% The canonical form, and its number of parts.
 -callback to_parts(Value :: term()) -> [lasp_parts:part()].
 -callback size(Value :: term()) -> non_neg_integer().
 %% The key of a path, `error' for one that no value has; and the path of a key.
 -callback key(lasp_parts:path()) -> {ok, key()} | error.
 -callback path(key()) -> lasp_parts:path().
-%% The leaf of a part, if the value has it.
+%% The leaf of a part, if present.
 -callback leaf(key(), Value :: term()) -> lasp_parts:leaf() | none.
-%% The value joined with one part; `malformed' for a leaf that no value has there.
+%% Joins one part to the value; `malformed' for a leaf that no value has there.
 -callback join(key(), lasp_parts:leaf(), Value) -> known | {grown, Value} | malformed when
     Value :: term().
 
-%% @doc The value as bytes: the CRDT payload of a message.
+%% @doc Encodes a value: the CRDT payload of a message.
 -spec encode(type(), Value :: term()) -> binary().
 encode(Type, Value) ->
     {Bytes, _Form} = lasp_form:encode(Type, Value, none),
     Bytes.
 
-%% @doc The value that `encode/2' wrote. Anything else, however malformed, is `error': bytes from a
-%% peer are checked here once, so that `merge/2' only ever sees values.
+%% @doc Decodes a value. Other bytes, however malformed, are `error': bytes from a peer are checked
+%% here once, so that `merge/2' only sees values.
 -spec decode(type(), binary()) -> {ok, Value :: term()} | error.
 decode(Type, Bytes) ->
     case lasp_form:join(Type, Bytes, Type:new(), none) of
@@ -62,13 +61,13 @@ decode(Type, Bytes) ->
         error -> error
     end.
 
-%% @doc The parts of a value, by their keys.
+%% @doc The parts of a value, by key.
 -spec keyed(type(), Value :: term()) -> [keyed()].
 keyed(Type, Value) ->
     [{Key, Leaf} || {Path, Leaf} <- Type:to_parts(Value), {ok, Key} <- [Type:key(Path)]].
 
-%% @doc A value joined with parts, in whatever order they are, and those that were new; `error'
-%% where they are those of no value.
+%% @doc Joins parts in any order to a value; also returns the new ones; `error' for parts that no
+%% value has.
 -spec join(type(), [keyed()], Value) -> {ok, New :: [keyed()], Value} | error when
     Value :: term().
 join(Type, Keyed, Value) ->

@@ -1,8 +1,8 @@
-%%% @doc A register that only rises: of two values the larger one stays.
+%%% @doc A register that only rises: the larger of two values wins.
 %%%
-%%% Values are tuples of integers of one size, compared from the left, which makes the register
-%%% fit for "the newest report of one writer": `{Incarnation, ...}'. No clock decides; the writer
-%%% numbers its reports itself.
+%%% Values are tuples of integers of one size, compared from the left, suitable for "the newest
+%%% report of one writer": `{Incarnation, ...}'. No clock is involved; the writer numbers its
+%%% reports.
 -module(lasp_max).
 -behaviour(lasp_lattice).
 
@@ -24,27 +24,27 @@
 
 -export_type([t/0, value/0]).
 
-%% @doc Nothing has been written.
+%% @doc The empty register.
 -spec new() -> t().
 new() ->
     {}.
 
-%% @doc The register that holds a value.
+%% @doc A register with a value.
 -spec new(value()) -> t().
 new(Value) ->
     Value.
 
-%% @doc The largest value written, `{}' where none has been.
+%% @doc The largest value written, `{}' if none.
 -spec value(t()) -> value().
 value(Register) ->
     Register.
 
-%% @doc The larger one.
+%% @doc The larger of two registers.
 -spec merge(t(), t()) -> t().
 merge(A, B) ->
     max(A, B).
 
-%% @doc The register, if it is larger than the one known.
+%% @doc The register, if larger than the known one.
 -spec difference(t(), Known :: t()) -> t().
 difference(Register, Known) when Register > Known -> Register;
 difference(_, _) -> new().

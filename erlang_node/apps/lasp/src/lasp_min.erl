@@ -1,4 +1,4 @@
-%%% @doc A register that only falls: of two integers the smaller one stays, for "the first time that
+%%% @doc A register that only falls: the smaller of two integers wins, for "the first time that
 %%% something happened".
 -module(lasp_min).
 -behaviour(lasp_lattice).
@@ -19,12 +19,12 @@
 
 -export_type([t/0]).
 
-%% @doc Nothing has been written.
+%% @doc The empty register.
 -spec new() -> t().
 new() ->
     [].
 
-%% @doc The register that holds a value.
+%% @doc A register with a value.
 -spec new(integer()) -> t().
 new(Value) ->
     Value.
@@ -34,12 +34,12 @@ new(Value) ->
 value([]) -> none;
 value(Value) -> {ok, Value}.
 
-%% @doc The smaller one. Integers come before the empty list in the order of terms.
+%% @doc The smaller of two registers. Integers precede the empty list in term order.
 -spec merge(t(), t()) -> t().
 merge(A, B) ->
     min(A, B).
 
-%% @doc The register, if it is smaller than the one known.
+%% @doc The register, if smaller than the known one.
 -spec difference(t(), Known :: t()) -> t().
 difference(Register, Known) when Register < Known -> Register;
 difference(_, _) -> new().

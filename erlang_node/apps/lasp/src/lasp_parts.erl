@@ -1,15 +1,15 @@
-%%% @doc The parts that a replicated value is made of, and how they are written in few bytes.
+%%% @doc The parts of a replicated value, and their compact encoding.
 %%%
-%%% A part is a path and a leaf: `{[<<"ads-17">>, 1795224000123456, 0], [20]}' says that the life of
-%%% `ads-17' that began then has counted ad 0 twenty times. A path is a list of binaries and
-%%% integers, a leaf a list of integers that only grows. The list of its parts in the order of
-%%% their paths is a value's canonical form, and every part alone is a value too: this is the join
-%%% decomposition that synchronising by deltas needs (Enes et al., "Efficient synchronization of
-%%% state-based CRDTs", ICDE 2019).
+%%% A part is a path and a leaf: `{[<<"ads-17">>, 1795224000123456, 0], [20]}' means that the
+%%% incarnation of `ads-17' that began then has counted ad 0 twenty times. A path is a list of
+%%% binaries and integers, a leaf a list of integers that only grows. A value's canonical form is
+%%% the list of its parts in path order, and every part alone is a value too: the join decomposition
+%%% that delta synchronisation needs (Enes et al., "Efficient synchronization of state-based CRDTs",
+%%% ICDE 2019).
 %%%
 %%% == The encoding ==
-%%% has all paths, and then all leaves, because the paths that replicas tell each other are mostly
-%%% those of the last time: who has read them once need not again ({@link lasp_form}).
+%%% All paths, then all leaves: the paths sent between replicas are mostly those of the last time,
+%%% and need to be decoded only once ({@link lasp_form}).
 %%%
 %%% ```
 %%% size       of the paths in bytes; no parts are no bytes at all
@@ -39,16 +39,16 @@
 -type path() :: [element()].
 -type leaf() :: [integer()].
 -type part() :: {path(), leaf()}.
-%% A path, and of how many integers its leaf is.
+%% A path, and the length of its leaf.
 -type shape() :: {path(), Length :: non_neg_integer()}.
 
 -export_type([path/0, leaf/0, part/0, shape/0]).
 
-%% What is read; longer leaves and integers are refused, for no type has them.
+%% Decoding limits; longer leaves and integers are rejected, since no type has them.
 -define(MAX_LEAF, 16).
 -define(MAX_BITS, 140).
 
-%% @doc The bytes of parts; fewest where they are in the order of their paths.
+%% @doc Encodes parts; most compact in path order.
 -spec encode([part()]) -> binary().
 encode(Parts) ->
     Paths = encode_paths([{Path, length(Leaf)} || {Path, Leaf} <- Parts]),
@@ -56,7 +56,7 @@ encode(Parts) ->
     Columns = [[Leaf || {_, Leaf} <- Parts, length(Leaf) =:= Length] || Length <- Lengths],
     assemble(Paths, << <<(column(Column))/binary>> || Column <- Columns >>).
 
-%% @doc The parts that `encode/1' wrote; anything else is an error, or other parts.
+%% @doc Decodes the result of `encode/1'; other bytes are an error, or other parts.
 -spec decode(binary()) -> {ok, [part()]} | error.
 decode(Bytes) ->
     case split(Bytes) of
@@ -64,7 +64,7 @@ decode(Bytes) ->
         error -> error
     end.
 
-%% @doc The two halves of an encoding, neither looked at.
+%% @doc Splits an encoding into its two halves, without decoding them.
 -spec split(binary()) -> {ok, Paths :: binary(), Leaves :: binary()} | error.
 split(<<>>) ->
     {ok, <<>>, <<>>};
@@ -77,7 +77,7 @@ split(Bytes) ->
             error
     end.
 
-%% @doc An encoding of its halves.
+%% @doc Joins two halves to an encoding.
 -spec assemble(Paths :: binary(), Leaves :: binary()) -> binary().
 assemble(<<>>, <<>>) ->
     <<>>;
@@ -85,12 +85,12 @@ assemble(Paths, Leaves) ->
     Size = list_to_binary(lasp_varint:encode(byte_size(Paths))),
     <<Size/binary, Paths/binary, Leaves/binary>>.
 
-%% @doc The first half.
+%% @doc Encodes the first half.
 -spec encode_paths([shape()]) -> binary().
 encode_paths(Shapes) ->
     iolist_to_binary(paths(Shapes, [])).
 
-%% @doc What `encode_paths/1' wrote; anything else is an error, or others.
+%% @doc Decodes the result of `encode_paths/1'; other bytes are an error, or other shapes.
 -spec decode_paths(binary()) -> {ok, [shape()]} | error.
 decode_paths(Bytes) ->
     try
@@ -99,7 +99,7 @@ decode_paths(Bytes) ->
         throw:malformed -> error
     end.
 
-%% @doc Writes a leaf behind others of its length, the last of which is given.
+%% @doc Appends a leaf to others of its length, the last of which is given.
 -spec add_leaf(leaf(), Before :: leaf(), binary()) -> binary().
 add_leaf([Integer | Leaf], [Before | LeafBefore], Bytes) ->
     case lasp_varint:fold(Integer - Before) of
@@ -112,12 +112,12 @@ add_leaf([Integer | Leaf], [Before | LeafBefore], Bytes) ->
 add_leaf([], [], Bytes) ->
     Bytes.
 
-%% @doc What stands before the first leaf of a length.
+%% @doc The assumed predecessor of the first leaf of a length.
 -spec first(Length :: non_neg_integer()) -> leaf().
 first(Length) ->
     lists:duplicate(Length, 0).
 
-%% @doc Reads the leaf that follows one of the same length, and returns it with what is behind it.
+%% @doc Decodes the leaf that follows one of the same length; returns it and the remaining bytes.
 -spec next_leaf(Before :: leaf(), binary()) -> {leaf(), binary()} | error.
 next_leaf([Before], <<0:1, Integer:7, Bytes/binary>>) ->
     {[Before + lasp_varint:unfold(Integer)], Bytes};
@@ -220,8 +220,8 @@ next_leaf([Before | LeafBefore], Bytes, Leaf) ->
 next_leaf([], Bytes, Leaf) ->
     {lists:reverse(Leaf), Bytes}.
 
-%% Internals: reading paths. What is left of the bytes is the first argument all the way, handed on
-%% as it is: so the virtual machine reads on where it is, and makes no binary for it.
+%% Internals: decoding paths. The remaining bytes are always the first argument and passed on
+%% unchanged, so that the virtual machine reuses the match context and creates no binaries.
 
 -spec paths(binary(), path(), [shape()]) -> [shape()].
 paths(<<>>, _Path, Shapes) ->
@@ -235,7 +235,7 @@ paths(<<1:1, 0:7, Shared, Rest, Length, Bytes/binary>>, Before, Shapes) when
 paths(_, _, _) ->
     throw(malformed).
 
-%% The path, from its end to its beginning: what is shared, then the elements.
+%% The path in reverse: the shared elements, then the others.
 path(Bytes, 0, Rest, Length, Before, Path, Shapes) ->
     rest(Bytes, Rest, Length, Before, Path, Shapes);
 path(Bytes, Shared, Rest, Length, [Element | Before], Path, Shapes) ->
@@ -249,7 +249,7 @@ rest(Bytes, 0, Length, _Before, Path, Shapes) ->
 rest(Bytes, Rest, Length, Before, Path, Shapes) ->
     element(Bytes, 0, 0, Rest, Length, Before, Path, Shapes).
 
-%% A varint, byte by byte; then what it is the head of.
+%% A varint, byte by byte, and then the element it starts.
 element(<<1:1, Low:7, Bytes/binary>>, Shift, Tagged, Rest, Length, Before, Path, Shapes) when
     Shift < ?MAX_BITS
 ->
@@ -286,7 +286,7 @@ whole(Shared, Own, [Before | _]) when is_binary(Before), Shared =< byte_size(Bef
 whole(_, _, _) ->
     throw(malformed).
 
-%% Internals: what an element is compared with.
+%% Internals: the reference for an element.
 
 next([_ | Before]) -> Before;
 next([]) -> [].

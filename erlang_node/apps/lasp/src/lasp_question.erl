@@ -1,24 +1,24 @@
-%%% @doc Questions to everybody over a tree: who has answered what, as a value.
+%%% @doc Questions to all nodes over a tree: the bookkeeping of answers, as a value.
 %%%
-%%% A root asks its children, they ask theirs, and when all of a node's children have answered the
-%%% node answers, with the sum of it all. That is the echo algorithm (Chang, "Echo algorithms:
-%%% depth parallel operations on general graphs", IEEE TSE 1982). Questions of an asker are
-%%% numbered, and an asker is one life of a node.
+%%% A root asks its children, they ask theirs, and once all of a node's children have answered it
+%%% answers with the sum of them and itself. This is the echo algorithm (Chang, "Echo algorithms:
+%%% depth parallel operations on general graphs", IEEE TSE 1982). An asker is one incarnation of a
+%%% node, and numbers its questions.
 %%%
-%%% == Nobody is counted twice ==
-%%% whatever is lost, repeated, late, or becomes of the tree meanwhile: a node adds itself to the
-%%% answer to a question at most once, and an answer is added at most once. What is missing from a
-%%% sum is made good by the next question.
+%%% == No double counting ==
+%%% Whatever is lost, repeated or late, and however the tree changes meanwhile, a node adds itself
+%%% to the answer to a question at most once, and an answer is added at most once. What is missing
+%%% from a sum is corrected by the next question.
 %%% <ul>
-%%% <li>A node that hears a question again, over another link, answers that with nothing: it
-%%%     remembers the last number of every asker.</li>
-%%% <li>A node that has lost that memory does not know whether its former life has been counted: to
-%%%     the first question that it hears of an asker it adds those behind it and not itself.</li>
-%%% <li>An asker has one question at a time. Whoever has heard the next one knows that nobody waits
-%%%     for the answers to the one before, so that the last number is memory enough.</li>
+%%% <li>A node that hears a question again, over another link, answers with nothing: it remembers
+%%%     the last number of every asker.</li>
+%%% <li>A restarted node does not know whether its previous incarnation has been counted: to the
+%%%     first question of an asker it adds its descendants and not itself.</li>
+%%% <li>An asker has one open question at a time. A node that has heard the next one knows that
+%%%     answers to the previous one are no longer awaited, so the last number is memory enough.</li>
 %%% </ul>
-%%% A question that is not answered is given up for the next one: by the root after a while, by the
-%%% others when they hear it.
+%%% An unanswered question is given up for the next one: by the root after a while, by the others
+%%% when they hear it.
 -module(lasp_question).
 
 -export([new/2]).
@@ -29,9 +29,9 @@
 -export([without/2]).
 -export([tick/1]).
 
-%% A root waits for so many intervals.
+%% Intervals that a root waits.
 -define(PATIENCE, 3).
-%% Of the hash that stands for an asker: two that are the same are not to be expected.
+%% Size of the hash that stands for an asker; collisions are not to be expected.
 -define(ASKER_BYTES, 6).
 
 -type asker() :: <<_:48>>.
@@ -56,33 +56,32 @@
 
 -export_type([t/0, id/0]).
 
-%% What has come of the open question: everybody that was asked has answered.
+%% State of the open question; complete once all nodes asked have answered.
 -type outcome() :: pending | {complete, id(), To :: self | lasp_sync:name(), lasp_aggregate:sums()}.
 
-%% @doc A life of a node that has asked nothing.
+%% @doc The state of an incarnation that has asked nothing.
 -spec new(lasp_sync:name(), partisan_peer:incarnation()) -> t().
 new(Name, Incarnation) ->
     <<Self:?ASKER_BYTES/binary, _/binary>> =
         erlang:md5([Name, $/, integer_to_binary(Incarnation)]),
     #questions{self = Self}.
 
-%% @doc Asks these nodes a question of this node's own, unless one is open that may still be
-%% answered.
+%% @doc Asks these nodes a question of this node's own, unless an open one may still be answered.
 -spec ask([lasp_sync:name()], t()) -> {asked, id(), t()} | waiting.
 ask(_Children, #questions{open = #open{from = self, age = Age}}) when Age < ?PATIENCE ->
     waiting;
-ask(Children, Q = #questions{self = Self, asked = Asked}) ->
+ask(Children, #questions{self = Self, asked = Asked} = Q) ->
     Id = {Self, Asked + 1},
     Open = #open{id = Id, from = self, waiting = ordsets:from_list(Children)},
     {asked, Id, Q#questions{asked = Asked + 1, open = Open}}.
 
-%% @doc A question from the parent, to be handed on to these children. `first': of this asker, so
-%% that this node must not be added to the answer; `again': to be answered with nothing at once.
+%% @doc Handles the parent's question, to be passed on to these children. `first': the first of this
+%% asker, so this node must not add itself; `again': answer with nothing at once.
 -spec heard(id(), From :: lasp_sync:name(), Children :: [lasp_sync:name()], t()) ->
     {first | next, t()} | again.
 heard({Self, _}, _From, _Children, #questions{self = Self}) ->
     again;
-heard({Asker, Number} = Id, From, Children, Q = #questions{last = Last}) ->
+heard({Asker, Number} = Id, From, Children, #questions{last = Last} = Q) ->
     Next = Q#questions{
         last = Last#{Asker => Number},
         open = #open{id = Id, from = From, waiting = ordsets:from_list(Children)}
@@ -93,14 +92,14 @@ heard({Asker, Number} = Id, From, Children, Q = #questions{last = Last}) ->
         #{} -> {first, Next}
     end.
 
-%% @doc Adds to the open question what this node has to say, and looks whether it was the last one.
+%% @doc Adds this node's own contribution to the open question, and checks whether it is complete.
 -spec contribute(lasp_aggregate:sums(), t()) -> {outcome(), t()}.
-contribute(Sums, Q = #questions{open = Open = #open{sums = Before}}) ->
+contribute(Sums, #questions{open = #open{sums = Before} = Open} = Q) ->
     settle(Q#questions{open = Open#open{sums = lasp_aggregate:add(Sums, Before)}}).
 
-%% @doc A child's answer; one that is not waited for changes nothing.
+%% @doc Handles a child's answer; an unexpected one is ignored.
 -spec answered(id(), From :: lasp_sync:name(), lasp_aggregate:sums(), t()) -> {outcome(), t()}.
-answered(Id, From, Sums, Q = #questions{open = Open = #open{id = Id, waiting = Waiting}}) ->
+answered(Id, From, Sums, #questions{open = #open{id = Id, waiting = Waiting} = Open} = Q) ->
     case ordsets:is_element(From, Waiting) of
         true ->
             Left = Open#open{waiting = ordsets:del_element(From, Waiting)},
@@ -111,9 +110,9 @@ answered(Id, From, Sums, Q = #questions{open = Open = #open{id = Id, waiting = W
 answered(_Id, _From, _Sums, Q) ->
     {pending, Q}.
 
-%% @doc Waits for none but these neighbours any more.
+%% @doc Stops waiting for all but these neighbours.
 -spec without([lasp_sync:name()], t()) -> {outcome(), t()}.
-without(Links, Q = #questions{open = Open = #open{waiting = Waiting}}) ->
+without(Links, #questions{open = #open{waiting = Waiting} = Open} = Q) ->
     case ordsets:intersection(Waiting, ordsets:from_list(Links)) of
         Waiting -> {pending, Q};
         Left -> settle(Q#questions{open = Open#open{waiting = Left}})
@@ -121,16 +120,16 @@ without(Links, Q = #questions{open = Open = #open{waiting = Waiting}}) ->
 without(_Links, Q) ->
     {pending, Q}.
 
-%% @doc An interval has passed.
+%% @doc Advances by one interval.
 -spec tick(t()) -> t().
-tick(Q = #questions{open = Open = #open{age = Age}}) ->
+tick(#questions{open = #open{age = Age} = Open} = Q) ->
     Q#questions{open = Open#open{age = Age + 1}};
 tick(Q) ->
     Q.
 
 %% Internals.
 
-settle(Q = #questions{open = #open{id = Id, from = To, waiting = [], sums = Sums}}) ->
+settle(#questions{open = #open{id = Id, from = To, waiting = [], sums = Sums}} = Q) ->
     {{complete, Id, To, Sums}, Q#questions{open = none}};
 settle(Q) ->
     {pending, Q}.

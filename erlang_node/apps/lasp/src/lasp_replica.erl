@@ -1,26 +1,25 @@
-%%% @doc What every synchronisation protocol has: the value, what the neighbours were last heard to
-%%% hold, and the handover before a node leaves.
+%%% @doc The common part of all synchronisation protocols: the value, the last known state of the
+%%% neighbours, and the handover before a node leaves.
 %%%
-%%% Messages are `{Kind, Scope, Payload}' with a binary as payload. Those that are understood here,
-%%% and so by every protocol:
+%%% Messages are `{Kind, Scope, Payload}' with a binary as payload. Every protocol understands the
+%%% kinds handled here:
 %%% <ul>
 %%% <li>`state': the whole value.</li>
-%%% <li>`digest': the hash of it, from one who has nothing else to say.</li>
+%%% <li>`digest': its hash, from a node that has nothing else to send.</li>
 %%% <li>`handover': the whole value, to be answered with `handed_over' and its digest.</li>
 %%% </ul>
 %%%
-%%% == When a neighbour is sent less ==
-%%% The digest of what a neighbour sent last is kept. Where it equals the digest of this replica the
-%%% neighbour holds everything that this replica holds, now and for the rest of its life, because
-%%% values only grow; it is then sent the sixteen bytes of the digest in place of the state.
+%%% == Digests instead of states ==
+%%% The digest of what a neighbour sent last is kept. If it equals the digest of this replica, the
+%%% neighbour holds everything that this replica holds, now and for the rest of its incarnation,
+%%% because values only grow; it then gets the sixteen bytes of the digest instead of the state.
 %%%
 %%% == Handing over ==
-%%% Before a node leaves, it sends its state once more and every neighbour answers; the answer means
-%%% that the state has been merged, not merely queued. What is not answered is sent again each
-%%% interval, until the neighbour answers or goes down. A neighbour that is heard to be equal by
-%%% any other message needs no asking. How long to wait is the caller's affair.
-%%% A node that has finished handing over confirms nothing any more and tells nobody what it holds,
-%%% so that two neighbours that leave together do not each rely on the other.
+%%% Before a node leaves, it sends its state once more and every neighbour confirms that it has
+%%% merged it, not merely queued it. Unconfirmed states are sent again each interval, until the
+%%% neighbour answers, is known to be equal from another message, or goes down. The timeout is up to
+%%% the caller. After a finished handover a node confirms nothing and reports no digests, so that
+%%% two neighbours that leave together do not each rely on the other.
 -module(lasp_replica).
 
 -export([new/1]).
@@ -46,13 +45,13 @@
     type :: lasp_lattice:type(),
     scope :: binary(),
     value :: term(),
-    %% The value as it is sent, and its digest, where they are known.
+    % The encoded value and its digest, if known.
     encoded = stale :: stale | {binary(), lasp_lattice:digest()},
-    %% The form that the value had when it was last encoded.
+    % The form of the value when it was last encoded.
     form = none :: lasp_form:t() | none,
-    %% The digest each neighbour was last heard to have.
+    % The digest last heard from each neighbour.
     heard = #{} :: #{lasp_sync:name() => lasp_lattice:digest() | unknown},
-    %% While handing over: who has everything, out of those who are still neighbours.
+    % During a handover: the confirmed ones among the present neighbours.
     handover = no :: no | {waiting, [lasp_sync:name()]} | done
 }).
 
@@ -77,15 +76,15 @@ type(#replica{type = Type}) ->
 value(#replica{value = Value}) ->
     Value.
 
-%% @doc Joins a value, and tells which parts of it were new.
+%% @doc Joins a value; also returns its new parts.
 -spec merge(Delta :: term(), t()) -> {New :: [lasp_lattice:keyed()], t()}.
-merge(Delta, Replica = #replica{type = Type}) ->
+merge(Delta, #replica{type = Type} = Replica) ->
     {ok, New, Merged} = join(lasp_lattice:keyed(Type, Delta), Replica),
     {New, Merged}.
 
-%% @doc Joins parts, and tells which of them were new; `error' where they are those of no value.
+%% @doc Joins parts; also returns the new ones; `error' for parts that no value has.
 -spec join([lasp_lattice:keyed()], t()) -> {ok, New :: [lasp_lattice:keyed()], t()} | error.
-join(Keyed, Replica = #replica{type = Type, value = Value}) ->
+join(Keyed, #replica{type = Type, value = Value} = Replica) ->
     joined(lasp_lattice:join(Type, Keyed, Value), Replica).
 
 %% @doc The digest of the value.
@@ -95,9 +94,9 @@ digest(#replica{encoded = {_, Digest}}) ->
 digest(Replica) ->
     digest(encoded(Replica)).
 
-%% @doc The replica that knows its bytes, for the value is written once, however often it is sent.
+%% @doc The replica with its encoded value, which is written once, however often it is sent.
 -spec encoded(t()) -> t().
-encoded(Replica = #replica{encoded = stale, type = Type, value = Value, form = Before}) ->
+encoded(#replica{encoded = stale, type = Type, value = Value, form = Before} = Replica) ->
     {Bytes, Form} = lasp_form:encode(Type, Value, Before),
     Replica#replica{encoded = {Bytes, lasp_lattice:digest(Bytes)}, form = Form};
 encoded(Replica) ->
@@ -108,36 +107,36 @@ encoded(Replica) ->
 neighbours(#replica{heard = Heard}) ->
     lists:sort(maps:keys(Heard)).
 
-%% @doc Was every neighbour last heard to be equal?
+%% @doc Whether every neighbour was last heard to be equal.
 -spec agreed(t()) -> boolean().
-agreed(Replica = #replica{heard = Heard}) ->
+agreed(#replica{heard = Heard} = Replica) ->
     Digest = digest(Replica),
     lists:all(fun(Known) -> Known =:= Digest end, maps:values(Heard)).
 
-%% @doc A neighbour has come. What was known of the name is forgotten: it may be a new life.
+%% @doc Adds a neighbour. Knowledge of the name is dropped: it may be a new incarnation.
 -spec up(lasp_sync:name(), t()) -> t().
-up(Name, Replica = #replica{heard = Heard}) ->
+up(Name, #replica{heard = Heard} = Replica) ->
     Replica#replica{heard = Heard#{Name => unknown}}.
 
-%% @doc A neighbour has gone.
+%% @doc Removes a neighbour.
 -spec down(lasp_sync:name(), t()) -> {t(), [lasp_sync:effect()]}.
-down(Name, Replica = #replica{heard = Heard}) ->
+down(Name, #replica{heard = Heard} = Replica) ->
     progress(Replica#replica{heard = maps:remove(Name, Heard)}).
 
-%% @doc Sends a neighbour what it needs to hold all that is held here: the state, or the digest
-%% where it is known to hold it. Of an encoded replica.
+%% @doc Sends a neighbour what it lacks: the state, or the digest if it is known to hold everything.
+%% The replica must be encoded.
 -spec push(lasp_sync:name(), t()) -> [lasp_sync:effect()].
 push(_Name, #replica{handover = done}) ->
     [];
-push(Name, Replica = #replica{encoded = {Bytes, Digest}, heard = Heard, handover = Handover}) ->
+push(Name, #replica{encoded = {Bytes, Digest}, heard = Heard, handover = Handover} = Replica) ->
     case Heard of
         #{Name := Digest} -> send(digest, Name, Digest, Replica);
         #{} when Handover =:= no -> send(state, Name, Bytes, Replica);
         #{} -> send(handover, Name, Bytes, Replica)
     end.
 
-%% @doc Sends every neighbour what it needs. A handover may be over by then: what a neighbour was
-%% heard to hold may be what has come here since.
+%% @doc Sends every neighbour what it lacks. That may complete a handover: a neighbour may already
+%% have been heard to hold what has arrived here since.
 -spec push_all(t()) -> {t(), [lasp_sync:effect()]}.
 push_all(Replica) ->
     Encoded = encoded(Replica),
@@ -145,8 +144,8 @@ push_all(Replica) ->
     {Next, Effects} = progress(Encoded),
     {Next, lists:append(Pushes) ++ Effects}.
 
-%% @doc A message of this replica's scope, and the count of it. Of states and digests the newest
-%% says it all; what is sent before a node leaves is worth waiting for.
+%% @doc A message of this replica's scope, and its count. Only the newest state or digest matters;
+%% messages sent before leaving may wait for room.
 -spec send(lasp_sync:kind(), lasp_sync:name(), Payload :: binary(), t()) -> [lasp_sync:effect()].
 send(Kind, Name, Payload, #replica{scope = Scope}) ->
     Class =
@@ -158,7 +157,7 @@ send(Kind, Name, Payload, #replica{scope = Scope}) ->
         end,
     [{send, Name, Class, {Kind, Scope, Payload}}, {count, Kind, sent, byte_size(Payload)}].
 
-%% @doc What a message holds, if it is of this scope; else the count of it.
+%% @doc The payload of a message of this scope; otherwise only the count.
 -spec open(term(), t()) -> {ok, Kind :: term(), Payload :: binary()} | {error, lasp_sync:effect()}.
 open({Kind, Scope, Payload}, #replica{scope = Scope}) when is_binary(Payload) ->
     {ok, Kind, Payload};
@@ -167,15 +166,15 @@ open({_, _, Payload}, _) when is_binary(Payload) ->
 open(_, _) ->
     {error, received(malformed, <<>>)}.
 
-%% @doc Takes a message that every protocol understands; answers with the parts in it that were new.
+%% @doc Handles a message that every protocol understands; returns its new parts.
 -spec take(Kind :: term(), From :: lasp_sync:name(), Payload :: binary(), t()) ->
     {New :: [lasp_lattice:keyed()], t(), [lasp_sync:effect()]}.
 take(state, From, Bytes, Replica) ->
     take_state(state, From, Bytes, [], Replica);
-take(handover, _From, Bytes, Replica = #replica{handover = done}) ->
-    %% This replica has handed over and is about to go: to confirm would be to lose it.
+take(handover, _From, Bytes, #replica{handover = done} = Replica) ->
+    % This replica has handed over and is about to go: a confirmed state would be lost.
     nothing([received(handover, Bytes)], Replica);
-take(handover, From, Bytes, Replica = #replica{scope = Scope}) ->
+take(handover, From, Bytes, #replica{scope = Scope} = Replica) ->
     Digest = lasp_lattice:digest(Bytes),
     Answer = [
         {send, From, patient, {handed_over, Scope, Digest}},
@@ -191,20 +190,20 @@ take(handed_over, From, Digest, Replica) ->
             {Next, Effects} = progress(heard(From, Digest, Replica)),
             nothing([received(digest, Digest) | Effects], Next);
         _ ->
-            %% The answer to what this replica was before it grew again: it is asked anew.
+            % It answers an earlier state of this replica, which has grown since: ask again.
             nothing([received(digest, Digest)], Replica)
     end;
 take(_, _From, Payload, Replica) ->
     nothing([received(malformed, Payload)], Replica).
 
-%% @doc Begins the handover; asking again changes nothing.
+%% @doc Begins the handover. Idempotent.
 -spec handover(t()) -> {t(), [lasp_sync:effect()]}.
-handover(Replica = #replica{handover = no}) ->
+handover(#replica{handover = no} = Replica) ->
     push_all(Replica#replica{handover = {waiting, []}});
 handover(Replica) ->
     {Replica, []}.
 
-%% @doc Has the handover begun?
+%% @doc Whether the handover has begun.
 -spec is_handing_over(t()) -> boolean().
 is_handing_over(#replica{handover = Handover}) ->
     Handover =/= no.
@@ -222,9 +221,9 @@ take_state(Kind, From, Bytes, Answer, Replica) ->
             nothing([received(malformed, Bytes)], Replica)
     end.
 
-decoded(Digest, _Bytes, Replica = #replica{encoded = {_, Digest}}) ->
+decoded(Digest, _Bytes, #replica{encoded = {_, Digest}} = Replica) ->
     {ok, [], Replica};
-decoded(_Digest, Bytes, Replica = #replica{type = Type, value = Value, form = Form}) ->
+decoded(_Digest, Bytes, #replica{type = Type, value = Value, form = Form} = Replica) ->
     joined(lasp_form:join(Type, Bytes, Value, Form), Replica).
 
 joined({ok, [], _Value}, Replica) ->
@@ -238,20 +237,20 @@ joined(error, _Replica) ->
 nothing(Effects, Replica) ->
     {[], Replica, Effects}.
 
-%% What came during the handover has to be handed over as well: none has confirmed it yet.
+%% Changes during the handover have to be handed over as well: none is confirmed yet.
 handover_again(#replica{handover = {waiting, _}}) -> {waiting, []};
 handover_again(#replica{handover = Handover}) -> Handover.
 
-%% Only what current neighbours have is kept, or the map would grow with every passer-by.
-heard(From, Digest, Replica = #replica{heard = Heard}) ->
+%% For present neighbours only, or the map would grow with every previous one.
+heard(From, Digest, #replica{heard = Heard} = Replica) ->
     case Heard of
         #{From := _} -> Replica#replica{heard = Heard#{From := Digest}};
         #{} -> Replica
     end.
 
-%% Finish the handover once no neighbour is left that lacks something. Those who have confirmed are
-%% remembered, because a neighbour may leave, or learn more than this replica, after it has.
-progress(Replica = #replica{handover = {waiting, Before}, heard = Heard}) ->
+%% Finishes the handover once no neighbour lacks anything. Confirmations are remembered, because a
+%% neighbour may leave, or learn more than this replica, afterwards.
+progress(#replica{handover = {waiting, Before}, heard = Heard} = Replica) ->
     Digest = digest(Replica),
     Now = [Name || {Name, Known} <- maps:to_list(Heard), Known =:= Digest],
     Confirmed = lists:usort(Now ++ Before),

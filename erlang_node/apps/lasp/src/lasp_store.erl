@@ -1,15 +1,14 @@
-%%% @doc The process that holds this node's replica: it interprets a synchronisation protocol
-%%% ({@link lasp_sync}) on the overlay's neighbours and Partisan's channels.
+%%% @doc The process that holds this node's replica: interprets a synchronisation protocol ({@link
+%%% lasp_sync}) on the overlay's neighbours and Partisan's channels.
 %%%
-%%% One process, because the replica has one writer at a time: an update, a merge and a push must
-%%% not overtake each other. Messages of which only the newest counts go over the propagation
-%%% channel, which may let a newer one replace them; the others go over the default channel. None
-%%% but those of a handover wait for room in a lane that is full. What is lost is made good by the
-%%% protocol.
+%%% One process, because a replica has one writer at a time: updates, merges and pushes must not
+%%% overtake each other. Messages of which only the newest counts use the propagation channel, which
+%%% may replace them by a newer one; the others use the default channel. Only those of a handover
+%%% wait for room in a full lane. The protocol repairs losses.
 %%%
-%%% Readers hand in a function and get its result, so that what is copied is the answer and not the
-%%% replica. A subscriber gets `{lasp_store, changed}' when the replica has grown, and no second one
-%%% before it has read: its mailbox holds one at most.
+%%% Readers pass a function and get its result, so that the answer is copied and not the replica. A
+%%% subscriber gets `{lasp_store, changed}' when the replica has grown, and not again before it has
+%%% read: its mailbox holds at most one.
 -module(lasp_store).
 -behaviour(gen_server).
 
@@ -29,7 +28,7 @@
 
 -include_lib("kernel/include/logger.hrl").
 
-%% `protocol': a module with the behaviour lasp_sync. `channel': where propagation goes.
+%% `protocol': a module of behaviour lasp_sync. `channel': the channel of propagation.
 -type options() :: #{protocol := module(), channel := atom(), sync := lasp_sync:options()}.
 
 -export_type([options/0]).
@@ -38,55 +37,55 @@
     protocol :: module(),
     channel :: atom(),
     sync :: term(),
-    %% The monitor of who tells of neighbours, and those it has told of.
+    % The monitor of the process that reports neighbours, and the neighbours reported.
     overlay :: undefined | reference(),
     neighbours = [] :: [lasp_sync:name()],
     timers = #{} :: #{term() => reference()},
-    %% Has the subscriber read since it was told of a change?
+    % Whether the subscriber has read since its last notification.
     subscribers = #{} :: #{pid() => read | told},
     handover = none :: none | gen_server:from(),
-    %% Are states left out for newer ones? Not in the experiment that shows what it is good for,
-    %% which starts the emulator with `-lasp newest_only false'.
+    % Whether states are skipped for newer ones. Disabled by `-lasp newest_only false' in the
+    % experiment that measures its effect.
     newest_only :: boolean()
 }).
 
-%% How long the store may wait for room in a lane with a message of a handover.
+%% How long a handover message may wait for room in a lane.
 -define(SEND_TIMEOUT_MS, 1000).
 
-%% The process behind partisan:subscribe/1: when it is started anew, it knows no subscribers.
+%% The process behind partisan:subscribe/1; after a restart it knows no subscribers.
 -define(OVERLAY, partisan_manager).
 -define(RESUBSCRIBE_MS, 100).
 
 %% API.
 
-%% @doc Start the store of this node, which is registered under the module's name.
+%% @doc Starts this node's store, registered under the module's name.
 -spec start_link(options()) -> {ok, pid()} | {error, term()}.
 start_link(Options) ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, Options, []).
 
-%% @doc Merge a delta into the replica.
+%% @doc Merges a delta into the replica.
 -spec update(Delta :: term()) -> ok.
 update(Delta) ->
     call({update, Delta}).
 
-%% @doc Apply a function to the replica, inside the store: it should be quick and must not fail.
+%% @doc Applies a function to the replica, inside the store: it should be quick and must not fail.
 -spec read(fun((Value :: term()) -> Result)) -> Result.
 read(Fun) ->
     call({read, Fun}).
 
-%% @doc Was every neighbour, when last heard of, equal to this replica as it is now?
+%% @doc Whether every neighbour, when last heard of, was equal to the present replica.
 -spec agreed() -> boolean().
 agreed() ->
     call(agreed).
 
-%% @doc Be told of changes; the store forgets subscribers that die.
+%% @doc Subscribes to changes; the store forgets subscribers that die.
 -spec subscribe() -> ok.
 subscribe() ->
     call({subscribe, self()}).
 
-%% @doc Make sure that the neighbours hold everything that this replica holds, before leaving.
-%% Answers with their names, none if there is no neighbour; `{error, timeout}' when one of them has
-%% not confirmed within so many milliseconds.
+%% @doc Hands over before leaving: returns the neighbours that hold everything this replica holds,
+%% none if there is no neighbour; `{error, timeout}' if one has not confirmed within that many
+%% milliseconds.
 -spec handover(timeout()) -> {ok, [lasp_sync:name()]} | {error, timeout}.
 handover(Timeout) ->
     try
@@ -95,8 +94,8 @@ handover(Timeout) ->
         exit:{timeout, _} -> {error, timeout}
     end.
 
-%% @doc Bytes of CRDT values handed to neighbours so far: encoded values without framing, as the
-%% published experiment counted them.
+%% @doc Bytes of CRDT values sent to neighbours so far: encoded values without framing, as counted
+%% in the published experiment.
 -spec sent_payload() -> non_neg_integer().
 sent_payload() ->
     lists:sum([
@@ -109,7 +108,7 @@ sent_payload() ->
 %% @private
 -spec init(options()) -> {ok, #store{}}.
 init(#{protocol := Protocol, channel := Channel, sync := Options}) ->
-    %% A thousand states may wait here, and are not to be looked through with each collection.
+    % A thousand states may wait here; garbage collections must not go through them.
     process_flag(message_queue_data, off_heap),
     Labels = [kind, direction],
     ok = partisan_metrics:new(
@@ -132,11 +131,11 @@ init(#{protocol := Protocol, channel := Channel, sync := Options}) ->
     {reply, term(), #store{}} | {noreply, #store{}}.
 handle_call({update, Delta}, _From, Store) ->
     {reply, ok, step({update, Delta}, Store)};
-handle_call({read, Fun}, {Pid, _}, Store = #store{protocol = Protocol, sync = Sync}) ->
+handle_call({read, Fun}, {Pid, _}, #store{protocol = Protocol, sync = Sync} = Store) ->
     {reply, Fun(Protocol:value(Sync)), has_read(Pid, Store)};
-handle_call(agreed, _From, Store = #store{protocol = Protocol, sync = Sync}) ->
+handle_call(agreed, _From, #store{protocol = Protocol, sync = Sync} = Store) ->
     {reply, Protocol:agreed(Sync), Store};
-handle_call({subscribe, Pid}, _From, Store = #store{subscribers = Subscribers}) ->
+handle_call({subscribe, Pid}, _From, #store{subscribers = Subscribers} = Store) ->
     _ = monitor(process, Pid),
     {reply, ok, Store#store{subscribers = Subscribers#{Pid => read}}};
 handle_call(handover, From, Store) ->
@@ -152,27 +151,27 @@ handle_cast(Unknown, Store) ->
 
 %% @private
 -spec handle_info(term(), #store{}) -> {noreply, #store{}}.
-handle_info({lasp_sync, From, {state, _, _} = Message}, Store = #store{newest_only = true}) when
+handle_info({lasp_sync, From, {state, _, _} = Message}, #store{newest_only = true} = Store) when
     is_binary(From)
 ->
     {noreply, step({message, From, newest(From, Message)}, Store)};
 handle_info({lasp_sync, From, Message}, Store) when is_binary(From) ->
     {noreply, step({message, From, Message}, Store)};
-handle_info({timeout, Ref, Name}, Store = #store{timers = Timers}) ->
+handle_info({timeout, Ref, Name}, #store{timers = Timers} = Store) ->
     case maps:take(Name, Timers) of
         {Ref, Rest} -> {noreply, step({timer, Name}, Store#store{timers = Rest})};
         _ -> {noreply, Store}
     end;
-handle_info({partisan, {neighbour_up, Name}}, Store = #store{neighbours = Names}) ->
+handle_info({partisan, {neighbour_up, Name}}, #store{neighbours = Names} = Store) ->
     {noreply, step({neighbour_up, Name}, Store#store{neighbours = lists:usort([Name | Names])})};
 handle_info({partisan, {neighbour_down, Name}}, Store) ->
     {noreply, neighbour_down(Name, Store)};
-handle_info({'DOWN', Ref, process, _, _}, Store = #store{overlay = Ref, neighbours = Names}) ->
+handle_info({'DOWN', Ref, process, _, _}, #store{overlay = Ref, neighbours = Names} = Store) ->
     _ = erlang:send_after(?RESUBSCRIBE_MS, self(), subscribe_to_overlay),
     {noreply, lists:foldl(fun neighbour_down/2, Store, Names)};
 handle_info(subscribe_to_overlay, Store) ->
     {noreply, subscribe_to_overlay(Store)};
-handle_info({'DOWN', _, process, Pid, _}, Store = #store{subscribers = Subscribers}) ->
+handle_info({'DOWN', _, process, Pid, _}, #store{subscribers = Subscribers} = Store) ->
     {noreply, Store#store{subscribers = maps:remove(Pid, Subscribers)}};
 handle_info({partisan, dissolved}, Store) ->
     {noreply, Store};
@@ -187,21 +186,21 @@ subscribe_to_overlay(Store) ->
     try
         ok = partisan:subscribe(self())
     catch
-        %% It is gone: the monitor says so, and leads here again.
+        % It is down: the monitor reports it and leads here again.
         exit:_ -> ok
     end,
     Store#store{overlay = Ref}.
 
-neighbour_down(Name, Store = #store{neighbours = Names}) ->
+neighbour_down(Name, #store{neighbours = Names} = Store) ->
     step({neighbour_down, Name}, Store#store{neighbours = lists:delete(Name, Names)}).
 
-step(Event, Store = #store{protocol = Protocol, sync = Sync}) ->
+step(Event, #store{protocol = Protocol, sync = Sync} = Store) ->
     {Next, Effects} = Protocol:handle(Event, Sync),
     effects(Effects, Store#store{sync = Next}).
 
-%% Of the states of a neighbour that wait here the last one says it all: a store that is behind, as
-%% that of a server with many clients, need not merge the others. Only a full mailbox is searched
-%% for long, and that takes less than to read one state.
+%% Of a neighbour's waiting states only the last one matters: a slow store, such as that of a server
+%% with many clients, need not merge the others. Only a full mailbox takes long to search, and that
+%% takes less time than decoding one state.
 newest(From, Message) ->
     receive
         {lasp_sync, From, {state, _, _} = Newer} -> newest(From, Newer)
@@ -215,35 +214,35 @@ effect({send, Name, Class, Message}, Store) ->
     Envelope = {lasp_sync, partisan:node(), Message},
     case partisan:forward(Name, ?MODULE, Envelope, via(Class, Store)) of
         ok -> ok;
-        %% The transport counts what it drops, and the protocol sends again.
+        % The transport counts what it drops, and the protocol sends again.
         {error, Reason} -> ?LOG_DEBUG(#{event => sync_not_sent, to => Name, reason => Reason})
     end,
     Store;
-effect({start_timer, Name, Milliseconds}, Store = #store{timers = Timers}) ->
+effect({start_timer, Name, Milliseconds}, #store{timers = Timers} = Store) ->
     _ = [erlang:cancel_timer(Ref) || {ok, Ref} <- [maps:find(Name, Timers)]],
     Ref = erlang:start_timer(Milliseconds, self(), Name),
     Store#store{timers = Timers#{Name => Ref}};
-effect(changed, Store = #store{subscribers = Subscribers}) ->
+effect(changed, #store{subscribers = Subscribers} = Store) ->
     _ = [Pid ! {?MODULE, changed} || {Pid, read} <- maps:to_list(Subscribers)],
     Store#store{subscribers = maps:map(fun(_, _) -> told end, Subscribers)};
 effect({count, Kind, Direction, Bytes}, Store) ->
     ok = partisan_metrics:inc(lasp_sync_bytes_total, [Kind, Direction], Bytes),
     ok = partisan_metrics:inc(lasp_sync_messages_total, [Kind, Direction]),
     Store;
-effect({handed_over, _Names}, Store = #store{handover = none}) ->
+effect({handed_over, _Names}, #store{handover = none} = Store) ->
     Store;
-effect({handed_over, Names}, Store = #store{handover = From}) ->
+effect({handed_over, Names}, #store{handover = From} = Store) ->
     gen_server:reply(From, {ok, Names}),
     Store#store{handover = none}.
 
-%% The store is of this node: it answers or it is dead, and a machine that is short of time is no
-%% reason for its readers to crash.
+%% The store is local: it answers or it is dead, and its readers must not crash because the machine
+%% is short of processor time.
 call(Request) ->
     gen_server:call(?MODULE, Request, infinity).
 
-%% To neighbours only: one that is a neighbour no longer, of which the store has not been told yet,
-%% is not worth a search through the whole cluster. Nor acknowledged, whatever the channel: the
-%% protocol sends again what was lost, and by then something newer.
+%% To neighbours only: a previous one, whose loss the store has not heard of, is not worth a search
+%% through the cluster. Never acknowledged, whatever the channel: the protocol repairs losses, by
+%% then with something newer.
 via(latest, #store{channel = Channel}) ->
     #{channel => Channel, on_busy => drop, ttl => 0, ack => false};
 via(each, _Store) ->
@@ -257,7 +256,7 @@ via(patient, _Store) ->
         ack => false
     }.
 
-has_read(Pid, Store = #store{subscribers = Subscribers}) ->
+has_read(Pid, #store{subscribers = Subscribers} = Store) ->
     case Subscribers of
         #{Pid := _} -> Store#store{subscribers = Subscribers#{Pid := read}};
         #{} -> Store

@@ -1,21 +1,21 @@
-%%% @doc The behaviour of a synchronisation protocol: how replicas of one value become equal.
+%%% @doc The behaviour of a synchronisation protocol, by which replicas of one value become equal.
 %%%
-%%% A protocol is a value, like an overlay (`partisan_overlay'): it takes an event and answers with
-%%% its next state and a list of effects, reads no clock and touches no socket. {@link lasp_store}
+%%% A protocol is a value, like an overlay (`partisan_overlay'): it takes an event and returns its
+%%% next state and a list of effects, reads no clock and touches no socket. {@link lasp_store}
 %%% interprets the effects in production, the property tests in any order, with losses and
 %%% duplicates. The protocol holds the replica; changes are deltas (see {@link lasp_lattice}), so a
-%%% protocol that sends deltas or digests instead of states is another module, and nothing around
-%%% it changes.
+%%% protocol that sends deltas or digests instead of states is another module, and nothing around it
+%%% changes.
 %%%
-%%% == What the interpreter promises ==
+%%% == Guarantees of the interpreter ==
 %%% <ul>
-%%% <li>`{send, Name, latest, Msg}' may be lost, and may be dropped for a later `latest' message to
-%%%     the same node; `{send, Name, each, Msg}' is not dropped for a later one, but is lost where
-%%%     there is no room for it; `{send, Name, patient, Msg}' waits a moment for room.</li>
-%%% <li>`{neighbour_up, Name}' is told again when a neighbour has been replaced by a later life of
-%%%     itself; after that nothing comes that its former life has sent.</li>
+%%% <li>`{send, Name, latest, Msg}' may be lost, and may be replaced by a later `latest' message to
+%%%     the same node; `{send, Name, each, Msg}' is not replaced, but lost if there is no room for
+%%%     it; `{send, Name, patient, Msg}' waits a moment for room.</li>
+%%% <li>`{neighbour_up, Name}' comes again when a neighbour has been replaced by its next
+%%%     incarnation; after that no message of the previous one comes.</li>
 %%% <li>A timer fires once; starting it again restarts it.</li>
-%%% <li>After `handover', `{handed_over, Names}' is answered once, with the neighbours that now hold
+%%% <li>`handover' is answered once by `{handed_over, Names}', the neighbours that now hold
 %%%     everything that this replica holds.</li>
 %%% </ul>
 -module(lasp_sync).
@@ -35,9 +35,8 @@
     | {timer, Name :: term()}
     | handover.
 
-%% What a payload was: values whole (`state', `handover'), in part (`delta') or summed (`question',
-%% `answer'); digests; what keeps the tree; `foreign' belongs to another scope, `malformed' to
-%% nothing known.
+%% Kinds of payload: whole values (`state', `handover'), parts (`delta'), sums (`question',
+%% `answer'); digests; upkeep of the tree; `foreign': of another scope; `malformed': unknown.
 -type kind() ::
     state
     | delta
@@ -54,14 +53,14 @@
 -type effect() ::
     {send, name(), latest | each | patient, Msg :: term()}
     | {start_timer, Name :: term(), Milliseconds :: non_neg_integer()}
-    %% The replica has grown.
+    % The replica has grown.
     | changed
-    %% One message with so many bytes of payload: encoded CRDT value or digest, without framing.
+    % One message with that many bytes of payload: encoded CRDT value or digest, without framing.
     | {count, kind(), sent | received, Bytes :: non_neg_integer()}
     | {handed_over, [name()]}.
 
 %% `name' and `incarnation': of this node.
-%% `scope': messages of another scope are ignored: two runs never mix.
+%% `scope': messages of another scope are ignored, so two runs never mix.
 %% `interval': milliseconds between two propagations; the first comes after a random part of it.
 -type options() :: #{
     name := name(),
@@ -72,8 +71,8 @@
     seed := {integer(), integer(), integer()}
 }.
 
-%% How a value is synchronised, as users name it. `aggregate' leaves every node with less than the
-%% others do: sums in place of who has counted what.
+%% How a value is synchronised, as users name it. With `aggregate' every node holds less than in the
+%% other modes: sums instead of each node's counts.
 -type mode() :: state | delta | tree | aggregate.
 
 -export_type([mode/0, name/0, event/0, kind/0, effect/0, options/0]).
@@ -81,15 +80,15 @@
 -callback init(options()) -> {State :: term(), [effect()]}.
 -callback handle(event(), State :: term()) -> {State :: term(), [effect()]}.
 -callback value(State :: term()) -> Value :: term().
-%% Was every neighbour, when last heard of, equal to this replica as it is now?
+%% Whether every neighbour, when last heard of, was equal to the present replica.
 -callback agreed(State :: term()) -> boolean().
 
-%% @doc The modes there are.
+%% @doc All modes.
 -spec modes() -> [mode()].
 modes() ->
     [state, delta, tree, aggregate].
 
-%% @doc What of the kinds carries values or sums of them: the payload.
+%% @doc The kinds that carry values or sums: the payload.
 -spec payloads() -> [kind()].
 payloads() ->
     [state, delta, question, answer, handover].
@@ -101,7 +100,7 @@ protocol(delta) -> lasp_sync_delta;
 protocol(tree) -> lasp_sync_tree;
 protocol(aggregate) -> lasp_sync_aggregate.
 
-%% @doc The random part of an interval after which the first propagation comes.
+%% @doc The random delay of the first propagation.
 -spec phase(options()) -> pos_integer().
 phase(#{interval := Interval, seed := Seed}) ->
     {Phase, _} = rand:uniform_s(Interval, rand:seed_s(exsss, Seed)),

@@ -1,36 +1,34 @@
-%%% @doc Synchronisation of nothing but sums, over a spanning tree of the overlay.
+%%% @doc Synchronisation of sums only, over a spanning tree of the overlay.
 %%%
-%%% A node holds what it has counted itself and what everybody together has, and not who has counted
-%%% what: it is told less than in any other mode, and that in a few bytes, however many nodes there
-%%% are. Of the type it asks what {@link lasp_aggregate} describes.
+%%% A node holds its own counts and the totals of all nodes, and not who has counted what: it
+%%% receives a few bytes, however many nodes there are. The type implements {@link lasp_aggregate}.
 %%%
-%%% Once per interval the root of the tree asks all ({@link lasp_question}), and the sum goes down
-%%% the tree with the next question. What all are to hold is synchronised as in
-%%% {@link lasp_sync_tree}, which also keeps the tree.
+%%% Once per interval the root of the tree asks all nodes ({@link lasp_question}), and the sum goes
+%%% down the tree with the next question. The shared part is synchronised as in {@link
+%%% lasp_sync_tree}, which also maintains the tree.
 %%%
-%%% == What can be relied on ==
-%%% A sum is never more than what has really been counted: whatever is lost, repeated or late,
-%%% wherever the tree breaks, nobody is in it twice. So nothing is taken for reached that has not
-%%% been. A sum may be less, while the tree is being mended or a node restarts, and is that of the
-%%% interval before in any case. Once nothing changes any more the next questions reach everybody,
-%%% and all hold the exact sum.
+%%% == Guarantees ==
+%%% A sum never exceeds what has really been counted: whatever is lost, repeated or late, wherever
+%%% the tree breaks, no node is included twice. So no threshold is considered reached before it is.
+%%% A sum may be lower while the tree is being repaired or a node restarts, and always lags by one
+%%% interval. Once changes stop, all nodes soon hold the exact sum.
 %%%
 %%% One exception is known: a node that restarts within the time of a question (three intervals at
-%%% most), while one that was asked earlier still is on its way to it, may be added twice.
+%%% most), while an earlier one is still on its way to it, may be added twice.
 %%%
 %%% == A node that dies ==
-%%% has sent what it has counted to its parent, the root to its children. When such a neighbour goes
-%%% it is shared, under the name of the life that has counted it. It is added to the sums when it is
-%%% known that this life is over: when the node comes back and says that it goes on as another, or
-%%% when the node has left. Only what is shared when a question is asked is added to its answer: who
-%%% has answered was alive then, so that its life had not been known to be over.
+%%% A node sends its counts to its parent, the root to its children. When the node goes, they share
+%%% these counts under the name of its incarnation. They are added to the sums when that incarnation
+%%% is known to have ended: the node comes back as another one, or has left. An answer includes only
+%%% what was shared when the question was asked: a node that has answered was alive then, so its
+%%% incarnation was not known to have ended.
 %%%
-%%% Since a link may break while both of its ends live, a broken link of the tree costs an entry at
-%%% every node, and a change of the whole overlay while nodes count one for each of them.
+%%% Since a link may break while both of its ends are alive, each broken link of the tree adds an
+%%% entry at every node, and a change of the whole overlay while nodes count adds one for each of
+%%% them.
 %%%
-%%% When a node and its parent lose their memory at the same time, all that the node has counted is
-%%% lost, where the other modes lose what no neighbour had been told. Sums that have been told stay
-%%% nevertheless.
+%%% When a node and its parent lose their state at the same time, all counts of the node are lost;
+%%% in the other modes, only those that no neighbour had received. Sums already distributed remain.
 -module(lasp_sync_aggregate).
 -behaviour(lasp_sync).
 
@@ -42,18 +40,18 @@
 -record(sync, {
     type :: lasp_lattice:type(),
     scope :: binary(),
-    %% What all are to hold, and the tree.
+    % The shared part, and the tree.
     shared :: lasp_sync_tree:state(),
-    %% What this node has written itself.
+    % This node's own writes.
     own :: term(),
-    %% The sums, as a value.
+    % The sums, as a value.
     sums :: term(),
     questions :: lasp_question:t(),
-    %% What was shared when this node's own question was asked.
+    % The shared part when this node's own question was asked.
     asked_with :: term(),
-    %% What is kept for neighbours.
+    % Kept for neighbours.
     kept = #{} :: #{lasp_sync:name() => term()},
-    %% To whom this node's own value went last.
+    % The neighbours that last received this node's own value.
     keepers = none :: none | {[lasp_sync:name()], Own :: term()},
     leaving = false :: boolean()
 }).
@@ -65,7 +63,7 @@
 -type result() :: {state(), [lasp_sync:effect()]}.
 
 -define(TIMER, propagate).
-%% What neighbours keep is sent again with every eighth question, for it may have been lost.
+%% The value kept by neighbours is sent again with every eighth question, in case it was lost.
 -define(REPEAT, 8).
 
 %% @doc An empty replica without neighbours.
@@ -84,27 +82,27 @@ init(Options) ->
     },
     {State, Effects}.
 
-%% @doc One step of the protocol.
+%% @doc Handles one event.
 -spec handle(lasp_sync:event(), state()) -> result().
-handle({update, Delta}, State = #sync{type = Type, own = Own}) ->
+handle({update, Delta}, #sync{type = Type, own = Own} = State) ->
     {Next, Effects} = share(Type:shared(Delta), State),
     case Type:difference(Delta, Own) =:= Type:new() of
         true -> {Next, Effects};
         false -> {Next#sync{own = Type:merge(Own, Delta)}, [changed | Effects]}
     end;
-handle({message, From, {Kind, Scope, Payload}}, State = #sync{scope = Scope}) when
+handle({message, From, {Kind, Scope, Payload}}, #sync{scope = Scope} = State) when
     (Kind =:= question orelse Kind =:= answer), is_binary(Payload)
 ->
     received(Kind, From, Payload, State);
-handle({timer, ?TIMER} = Event, State = #sync{questions = Questions}) ->
+handle({timer, ?TIMER} = Event, #sync{questions = Questions} = State) ->
     {Ticked, Effects} = tree(Event, State#sync{questions = lasp_question:tick(Questions)}),
     chain(fun ask/1, {Ticked, Effects});
 handle({neighbour_up, Name} = Event, State) ->
-    %% It may be a later life.
+    % It may be a new incarnation.
     chain(fun(S) -> tree(Event, S) end, bury(Name, State));
 handle({neighbour_down, Name} = Event, State) ->
     chain(fun(S) -> bury(Name, S) end, tree(Event, State));
-handle(handover, State = #sync{type = Type, own = Own}) ->
+handle(handover, #sync{type = Type, own = Own} = State) ->
     chain(
         fun(S) -> tree(handover, S) end,
         share(Type:departed(Own), State#sync{leaving = true})
@@ -112,13 +110,13 @@ handle(handover, State = #sync{type = Type, own = Own}) ->
 handle(Event, State) ->
     tree(Event, State).
 
-%% @doc What this node has written, what is shared, and the sums.
+%% @doc This node's writes, the shared part, and the sums.
 -spec value(state()) -> term().
-value(State = #sync{type = Type, own = Own, sums = Sums}) ->
+value(#sync{type = Type, own = Own, sums = Sums} = State) ->
     Type:merge(Type:merge(shared(State), Own), Sums).
 
-%% @doc Was every neighbour last heard to hold the same of what is shared? Sums are told by the
-%% root, and nobody compares them.
+%% @doc Whether every neighbour was last heard to hold the same shared part. Sums come from the root
+%% and are not compared.
 -spec agreed(state()) -> boolean().
 agreed(#sync{shared = Shared}) ->
     lasp_sync_tree:agreed(Shared).
@@ -128,13 +126,13 @@ agreed(#sync{shared = Shared}) ->
 shared(#sync{shared = Shared}) ->
     lasp_sync_tree:value(Shared).
 
-share(Delta, State = #sync{type = Type}) ->
+share(Delta, #sync{type = Type} = State) ->
     case Type:new() of
         Delta -> {State, []};
         _ -> tree({update, Delta}, State)
     end.
 
-tree(Event, State = #sync{shared = Shared}) ->
+tree(Event, #sync{shared = Shared} = State) ->
     {Next, Effects} = lasp_sync_tree:handle(Event, Shared),
     Stepped = State#sync{shared = Next},
     Succeeded =
@@ -149,14 +147,14 @@ tree(Event, State = #sync{shared = Shared}) ->
         end,
     chain(Waiting, chain(Succeeded, {Stepped, Effects})).
 
-succeed(State = #sync{type = Type, own = Own}) ->
+succeed(#sync{type = Type, own = Own} = State) ->
     share(Type:succeeded(Own, shared(State)), State).
 
-%% Whoever is not in the tree any more does not answer.
-wait_for_links(State = #sync{shared = Shared, questions = Questions}) ->
+%% A node that has left the tree will not answer.
+wait_for_links(#sync{shared = Shared, questions = Questions} = State) ->
     outcome(lasp_question:without(lasp_sync_tree:links(Shared), Questions), State).
 
-bury(Name, State = #sync{kept = Kept}) ->
+bury(Name, #sync{kept = Kept} = State) ->
     case maps:take(Name, Kept) of
         {Value, Others} -> share(Value, State#sync{kept = Others});
         error -> {State, []}
@@ -164,7 +162,7 @@ bury(Name, State = #sync{kept = Kept}) ->
 
 %% Internals: asking.
 
-ask(State = #sync{shared = Shared, questions = Questions}) ->
+ask(#sync{shared = Shared, questions = Questions} = State) ->
     Children = lasp_sync_tree:links(Shared),
     case lasp_sync_tree:parent(Shared) =:= none andalso lasp_question:ask(Children, Questions) of
         {asked, Id, Asked} ->
@@ -177,11 +175,11 @@ ask(State = #sync{shared = Shared, questions = Questions}) ->
             {State, []}
     end.
 
-questions(Id, Names, Own, State = #sync{type = Type, sums = Sums}) ->
+questions(Id, Names, Own, #sync{type = Type, sums = Sums} = State) ->
     Payload = lasp_question_message:encode(Id, lasp_lattice:encode(Type, Sums), Own),
     lists:append([send(question, Name, Payload, State) || Name <- Names]).
 
-asked(Id, From, true, State = #sync{shared = Shared, questions = Questions}) ->
+asked(Id, From, true, #sync{shared = Shared, questions = Questions} = State) ->
     Children = lists:delete(From, lasp_sync_tree:links(Shared)),
     case lasp_question:heard(Id, From, Children, Questions) of
         again ->
@@ -197,12 +195,12 @@ asked(Id, From, true, State = #sync{shared = Shared, questions = Questions}) ->
             {Told, Onwards ++ Effects}
     end;
 asked(Id, From, false, State) ->
-    %% By who is not the parent, or a second time.
+    % From a node other than the parent, or repeated.
     {State, reply(Id, From, #{}, <<>>, State)}.
 
-contribute(State = #sync{leaving = true, questions = Questions}) ->
+contribute(#sync{leaving = true, questions = Questions} = State) ->
     outcome(lasp_question:contribute(#{}, Questions), State);
-contribute(State = #sync{type = Type, own = Own, questions = Questions}) ->
+contribute(#sync{type = Type, own = Own, questions = Questions} = State) ->
     Sums = Type:contribution(Own, shared(State)),
     outcome(lasp_question:contribute(Sums, Questions), State).
 
@@ -210,7 +208,7 @@ contribute(State = #sync{type = Type, own = Own, questions = Questions}) ->
 
 outcome({pending, Questions}, State) ->
     {State#sync{questions = Questions}, []};
-outcome({{complete, _Id, self, Sums}, Questions}, State = #sync{type = Type, asked_with = With}) ->
+outcome({{complete, _Id, self, Sums}, Questions}, #sync{type = Type, asked_with = With} = State) ->
     learn(Type:total(Sums, With), State#sync{questions = Questions});
 outcome({{complete, Id, Parent, Sums}, Questions}, State) ->
     {Told, Own} = told(Id, [Parent], State#sync{questions = Questions}),
@@ -220,16 +218,16 @@ reply(Id, To, Sums, Own, State) ->
     Payload = lasp_question_message:encode(Id, lasp_aggregate:encode(Sums), Own),
     send(answer, To, Payload, State).
 
-learn(Value, State = #sync{type = Type, sums = Sums}) ->
+learn(Value, #sync{type = Type, sums = Sums} = State) ->
     case Type:merge(Sums, Value) of
         Sums -> {State, []};
         Grown -> {State#sync{sums = Grown}, [changed]}
     end.
 
-%% Internals: what neighbours keep.
+%% Internals: values kept by neighbours.
 
-%% What these are to keep, if they do not have it.
-told({_, Number}, Names, State = #sync{type = Type, own = Own, keepers = Keepers}) ->
+%% The value for these nodes to keep, if they do not have it.
+told({_, Number}, Names, #sync{type = Type, own = Own, keepers = Keepers} = State) ->
     Kept = Type:kept(Own),
     case Keepers of
         {Names, Kept} when Number rem ?REPEAT =/= 0 ->
@@ -238,7 +236,7 @@ told({_, Number}, Names, State = #sync{type = Type, own = Own, keepers = Keepers
             {State#sync{keepers = {Names, Kept}}, lasp_lattice:encode(Type, Kept)}
     end.
 
-keep(From, Value, State = #sync{type = Type, kept = Kept}) ->
+keep(From, Value, #sync{type = Type, kept = Kept} = State) ->
     case Type:new() of
         Value -> State;
         _ -> State#sync{kept = maps:update_with(From, join(Type, Value), Value, Kept)}
@@ -268,14 +266,14 @@ opened(Kind, Payload, #sync{type = Type}) ->
             error
     end.
 
-%% Going down they are a value already, on the way up there is still to be added to them.
+%% On the way down they are a value; on the way up, still to be added to.
 sums(question, Encoded, Type) -> lasp_lattice:decode(Type, Encoded);
 sums(answer, Encoded, _Type) -> lasp_aggregate:decode(Encoded).
 
-heard(question, Id, From, Sums, State = #sync{shared = Shared}) ->
+heard(question, Id, From, Sums, #sync{shared = Shared} = State) ->
     IsParent = lasp_sync_tree:parent(Shared) =:= From,
     chain(fun(S) -> asked(Id, From, IsParent, S) end, learn(Sums, State));
-heard(answer, Id, From, Sums, State = #sync{questions = Questions}) ->
+heard(answer, Id, From, Sums, #sync{questions = Questions} = State) ->
     outcome(lasp_question:answered(Id, From, Sums, Questions), State).
 
 send(Kind, Name, Payload, #sync{scope = Scope}) ->

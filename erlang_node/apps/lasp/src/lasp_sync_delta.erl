@@ -1,7 +1,7 @@
 %%% @doc Synchronisation by deltas with every neighbour; see {@link lasp_deltas}.
 %%%
-%%% A change takes the shortest way, as with full state, and travels once over every link of the
-%%% overlay.
+%%% A change takes the shortest path, as with full state, and crosses every link of the overlay
+%%% once.
 -module(lasp_sync_delta).
 -behaviour(lasp_sync).
 
@@ -23,13 +23,13 @@
 
 %% @doc An empty replica without neighbours.
 -spec init(lasp_sync:options()) -> {state(), [lasp_sync:effect()]}.
-init(Options = #{interval := Interval}) ->
+init(#{interval := Interval} = Options) ->
     State = #sync{interval = Interval, deltas = lasp_deltas:new(Options)},
     {State, [{start_timer, ?TIMER, lasp_sync:phase(Options)}]}.
 
-%% @doc One step of the protocol.
+%% @doc Handles one event.
 -spec handle(lasp_sync:event(), state()) -> {state(), [lasp_sync:effect()]}.
-handle(Event, State = #sync{deltas = Deltas}) ->
+handle(Event, #sync{deltas = Deltas} = State) ->
     {Next, Effects} = event(Event, State, Deltas),
     {State#sync{deltas = Next}, Effects}.
 
@@ -38,7 +38,7 @@ handle(Event, State = #sync{deltas = Deltas}) ->
 value(#sync{deltas = Deltas}) ->
     lasp_replica:value(lasp_deltas:replica(Deltas)).
 
-%% @doc Was every neighbour last heard to be equal?
+%% @doc Whether every neighbour was last heard to be equal.
 -spec agreed(state()) -> boolean().
 agreed(#sync{deltas = Deltas}) ->
     lasp_replica:agreed(lasp_deltas:replica(Deltas)).

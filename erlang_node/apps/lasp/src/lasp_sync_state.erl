@@ -1,16 +1,15 @@
-%%% @doc Synchronisation by full state: every interval each neighbour is sent the whole value.
+%%% @doc Synchronisation by full state: every interval each neighbour gets the whole value.
 %%%
-%%% This is the mode of the published experiment, and what the better ones are measured against.
+%%% This is the mode of the published experiment, and the baseline for the others.
 %%%
-%%% A neighbour that is known to hold the same is sent a digest only ({@link lasp_replica}). So a
-%%% busy cluster sends what the published one sent, and an idle one that has converged goes
-%%% quiet without falling silent: the digests still tell each neighbour that both are equal, and
-%%% a loss is repaired an interval later. A digest may replace a queued state (`latest'): it is only
-%%% sent to a neighbour that needs none.
+%%% A neighbour known to be equal gets a digest only ({@link lasp_replica}). A busy cluster thus
+%%% sends what the published one sent, and a converged one little: the digests still show that
+%%% neighbours are equal, and a loss is repaired an interval later. A digest may replace a queued
+%%% state (`latest'), since it is only sent to a neighbour that needs no state.
 %%%
-%%% A neighbour that comes gets the state at once, so that a node which has lost its replica is
-%%% caught up in the time of one message. The other modes compare digests first; here that would
-%%% save one state of those that go out in every interval.
+%%% A new neighbour gets the state at once, so that a node without its replica catches up within one
+%%% message. The other modes compare digests first; here that would save one of the states sent in
+%%% every interval.
 -module(lasp_sync_state).
 -behaviour(lasp_sync).
 
@@ -32,26 +31,26 @@
 
 %% @doc An empty replica without neighbours.
 -spec init(lasp_sync:options()) -> {state(), [lasp_sync:effect()]}.
-init(Options = #{interval := Interval}) ->
+init(#{interval := Interval} = Options) ->
     State = #sync{interval = Interval, replica = lasp_replica:new(Options)},
     {State, [{start_timer, ?TIMER, lasp_sync:phase(Options)}]}.
 
-%% @doc One step of the protocol.
+%% @doc Handles one event.
 -spec handle(lasp_sync:event(), state()) -> {state(), [lasp_sync:effect()]}.
-handle({update, Delta}, State = #sync{replica = Replica}) ->
+handle({update, Delta}, #sync{replica = Replica} = State) ->
     {New, Merged} = lasp_replica:merge(Delta, Replica),
     {State#sync{replica = Merged}, [changed || New =/= []]};
-handle({timer, ?TIMER}, State = #sync{interval = Interval, replica = Replica}) ->
+handle({timer, ?TIMER}, #sync{interval = Interval, replica = Replica} = State) ->
     {Pushed, Effects} = lasp_replica:push_all(Replica),
     {State#sync{replica = Pushed}, Effects ++ [{start_timer, ?TIMER, Interval}]};
 handle({neighbour_up, Name}, State) ->
-    Pushing = #sync{replica = Replica} = encoded(State),
+    #sync{replica = Replica} = Pushing = encoded(State),
     Up = lasp_replica:up(Name, Replica),
     {Pushing#sync{replica = Up}, lasp_replica:push(Name, Up)};
-handle({neighbour_down, Name}, State = #sync{replica = Replica}) ->
+handle({neighbour_down, Name}, #sync{replica = Replica} = State) ->
     {Down, Effects} = lasp_replica:down(Name, Replica),
     {State#sync{replica = Down}, Effects};
-handle({message, From, Message}, State = #sync{replica = Replica}) ->
+handle({message, From, Message}, #sync{replica = Replica} = State) ->
     case lasp_replica:open(Message, Replica) of
         {ok, Kind, Payload} ->
             {_New, Next, Effects} = lasp_replica:take(Kind, From, Payload, Replica),
@@ -59,7 +58,7 @@ handle({message, From, Message}, State = #sync{replica = Replica}) ->
         {error, Count} ->
             {State, [Count]}
     end;
-handle(handover, State = #sync{replica = Replica}) ->
+handle(handover, #sync{replica = Replica} = State) ->
     {Next, Effects} = lasp_replica:handover(Replica),
     {State#sync{replica = Next}, Effects}.
 
@@ -68,12 +67,12 @@ handle(handover, State = #sync{replica = Replica}) ->
 value(#sync{replica = Replica}) ->
     lasp_replica:value(Replica).
 
-%% @doc Was every neighbour last heard to be equal?
+%% @doc Whether every neighbour was last heard to be equal.
 -spec agreed(state()) -> boolean().
 agreed(#sync{replica = Replica}) ->
     lasp_replica:agreed(Replica).
 
 %% Internals.
 
-encoded(State = #sync{replica = Replica}) ->
+encoded(#sync{replica = Replica} = State) ->
     State#sync{replica = lasp_replica:encoded(Replica)}.

@@ -1,10 +1,10 @@
 %%% @doc Synchronisation by deltas over a spanning tree of the overlay.
 %%%
 %%% {@link lasp_tree} says which neighbours are linked, {@link lasp_deltas} what goes over the
-%%% links. A change travels once to every node, the least there can be where all are to hold it,
-%%% but not by the shortest way: it waits for an interval at each node between, and a tree has
-%%% longer ways than the overlay that it spans. A tree that breaks heals by itself, and a link that
-%%% comes begins with the comparison of what both ends hold, so that nothing is lost in between.
+%%% links. A change reaches every node exactly once, the minimum for full replication, but not by
+%%% the shortest path: it waits for an interval at each node on its way, and paths in a tree are
+%%% longer than in the overlay. A broken tree repairs itself, and a new link begins with a
+%%% comparison of both ends, so that nothing is lost in between.
 -module(lasp_sync_tree).
 -behaviour(lasp_sync).
 
@@ -12,7 +12,7 @@
 -export([handle/2]).
 -export([value/1]).
 -export([agreed/1]).
-%% The tree, for who talks over it as well.
+%% The tree, for protocols that also use it.
 -export([links/1]).
 -export([parent/1]).
 
@@ -30,7 +30,7 @@
 
 %% @doc An empty replica without neighbours.
 -spec init(lasp_sync:options()) -> {state(), [lasp_sync:effect()]}.
-init(Options = #{name := Name, incarnation := Incarnation, interval := Interval}) ->
+init(#{name := Name, incarnation := Incarnation, interval := Interval} = Options) ->
     State = #sync{
         interval = Interval,
         tree = lasp_tree:new(Name, Incarnation),
@@ -38,21 +38,21 @@ init(Options = #{name := Name, incarnation := Incarnation, interval := Interval}
     },
     {State, [{start_timer, ?TIMER, lasp_sync:phase(Options)}]}.
 
-%% @doc One step of the protocol.
+%% @doc Handles one event.
 -spec handle(lasp_sync:event(), state()) -> {state(), [lasp_sync:effect()]}.
-handle({update, Delta}, State = #sync{deltas = Deltas}) ->
+handle({update, Delta}, #sync{deltas = Deltas} = State) ->
     with_deltas(lasp_deltas:update(Delta, Deltas), State);
-handle({timer, ?TIMER}, State = #sync{interval = Interval, tree = Tree}) ->
+handle({timer, ?TIMER}, #sync{interval = Interval, tree = Tree} = State) ->
     {Ticked, Adverts} = grown(lasp_tree:tick(Tree), State),
     {Next, Effects} = with_deltas(lasp_deltas:tick(Ticked#sync.deltas), Ticked),
     {Next, Adverts ++ Effects ++ [{start_timer, ?TIMER, Interval}]};
-handle({neighbour_up, Name}, State = #sync{tree = Tree, deltas = Deltas}) ->
+handle({neighbour_up, Name}, #sync{tree = Tree, deltas = Deltas} = State) ->
     grown(lasp_tree:up(Name, Tree), State#sync{deltas = lasp_deltas:up(Name, Deltas)});
-handle({neighbour_down, Name}, State = #sync{tree = Tree, deltas = Deltas}) ->
+handle({neighbour_down, Name}, #sync{tree = Tree, deltas = Deltas} = State) ->
     {Down, Effects} = with_deltas(lasp_deltas:down(Name, Deltas), State),
     {Next, More} = grown(lasp_tree:down(Name, Tree), Down),
     {Next, Effects ++ More};
-handle({message, From, Message}, State = #sync{tree = Tree, deltas = Deltas}) ->
+handle({message, From, Message}, #sync{tree = Tree, deltas = Deltas} = State) ->
     case lasp_replica:open(Message, lasp_deltas:replica(Deltas)) of
         {ok, tree, Advert} ->
             {Next, Effects} = grown(lasp_tree:heard(From, Advert, Tree), State),
@@ -62,7 +62,7 @@ handle({message, From, Message}, State = #sync{tree = Tree, deltas = Deltas}) ->
         {error, Count} ->
             {State, [Count]}
     end;
-handle(handover, State = #sync{deltas = Deltas}) ->
+handle(handover, #sync{deltas = Deltas} = State) ->
     with_deltas(lasp_deltas:handover(Deltas), State).
 
 %% @doc The replica.
@@ -70,7 +70,7 @@ handle(handover, State = #sync{deltas = Deltas}) ->
 value(#sync{deltas = Deltas}) ->
     lasp_replica:value(lasp_deltas:replica(Deltas)).
 
-%% @doc Was every neighbour last heard to be equal?
+%% @doc Whether every neighbour was last heard to be equal.
 -spec agreed(state()) -> boolean().
 agreed(#sync{deltas = Deltas}) ->
     lasp_replica:agreed(lasp_deltas:replica(Deltas)).
@@ -80,7 +80,7 @@ agreed(#sync{deltas = Deltas}) ->
 links(#sync{tree = Tree}) ->
     lasp_tree:links(Tree).
 
-%% @doc The neighbour towards the root, none at the root.
+%% @doc The parent, or none at the root.
 -spec parent(state()) -> none | lasp_sync:name().
 parent(#sync{tree = Tree}) ->
     lasp_tree:parent(Tree).
@@ -90,8 +90,8 @@ parent(#sync{tree = Tree}) ->
 with_deltas({Deltas, Effects}, State) ->
     {State#sync{deltas = Deltas}, Effects}.
 
-%% Tells neighbours of the tree, and links those that are in it.
-grown({Tree, Tell}, State = #sync{tree = Before, deltas = Deltas}) ->
+%% Sends adverts of the tree, and links the neighbours in it.
+grown({Tree, Tell}, #sync{tree = Before, deltas = Deltas} = State) ->
     Replica = lasp_deltas:replica(Deltas),
     Adverts = [
         lasp_replica:send(tree, Name, lasp_tree:advert(Name, Tree), Replica)

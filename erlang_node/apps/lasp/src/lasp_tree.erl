@@ -1,24 +1,24 @@
-%%% @doc A spanning tree of the overlay that keeps itself: which neighbours a node is to talk to so
-%%% that all are reached and nobody twice.
+%%% @doc A self-repairing spanning tree of the overlay: the neighbours to talk to so that each node
+%%% is reached exactly once.
 %%%
-%%% The node with the smallest name is the root, and everybody's parent is the neighbour through
-%%% which the root is nearest. Nodes tell their neighbours of the root they know, how far it is, and
-%%% whether the neighbour is their parent. That is a distance vector with the numbers of DSDV
-%%% (Perkins, Bhagwat, SIGCOMM 1994): the root counts up now and then, and what is told carries the
-%%% number that it is based on.
+%%% The node with the smallest name is the root, and each node's parent is its neighbour nearest to
+%%% the root. Nodes advertise to their neighbours the root they know, its distance, and whether the
+%%% neighbour is their parent. This is a distance vector with the sequence numbers of DSDV (Perkins,
+%%% Bhagwat, SIGCOMM 1994): the root counts up now and then, and adverts carry the number they are
+%%% based on.
 %%%
 %%% == No loops ==
 %%% A node only chooses a parent that has heard a later number of a root than itself, or has heard
 %%% the same and is no further from the root than the node has ever been on that number. None of its
-%%% descendants is: they are further, and have heard no more. It remembers both of every root that
-%%% it has followed. Where no neighbour will do the node is a root itself, with those below it,
-%%% until the next number comes round.
+%%% descendants is: they are further, and have heard no later one. The node remembers both for every
+%%% root that it has followed. If no neighbour qualifies the node is a root itself, with its
+%%% descendants, until the next number arrives.
 %%%
 %%% == Losses ==
-%%% Every number is told to every neighbour, so what is lost is made good by the next. A root is
-%%% given up when a neighbour that is the root goes, or when its number has not changed for long; if
-%%% it lives, its next number brings it back. Numbers begin with the time at which the root has
-%%% started, in milliseconds: a life of it is ahead of all before it.
+%%% Every number is sent to every neighbour, so a loss is repaired by the next one. A root is given
+%%% up when it was a neighbour and goes, or when its number has not changed for long; if it is
+%%% alive, its next number brings it back. Numbers start with the root's start time in milliseconds,
+%%% so an incarnation is ahead of all previous ones.
 -module(lasp_tree).
 
 -export([new/2]).
@@ -31,12 +31,12 @@
 -export([root/1]).
 -export([parent/1]).
 
-%% The root counts up every so many intervals, and is given up after so many without.
+%% Intervals between the root's numbers, and intervals without one after which it is given up.
 -define(HEARTBEAT, 4).
 -define(PATIENCE, 14).
 
-%% What a neighbour has told: of which root, at which number, how far it is from there, and whether
-%% its parent is this node.
+%% A neighbour's advert: its root, the number, its distance from the root, and whether its parent is
+%% this node.
 -record(advert, {
     root :: lasp_sync:name(),
     number :: non_neg_integer(),
@@ -48,17 +48,17 @@
     self :: lasp_sync:name(),
     neighbours = #{} :: #{lasp_sync:name() => none | #advert{}},
     root :: lasp_sync:name(),
-    %% Of the root; this node's own while it is one.
+    % Of the root; this node's own if it is the root.
     number :: non_neg_integer(),
     own :: non_neg_integer(),
     distance = 0 :: non_neg_integer(),
     parent = none :: none | lasp_sync:name(),
-    %% The parent and the children, in order; a hub has a thousand, and hears from all of them.
+    % The parent and the children, in order; a hub has a thousand, and hears from all of them.
     links = [] :: stale | [lasp_sync:name()],
-    %% Intervals since the number changed.
+    % Intervals since the number changed.
     age = 0 :: non_neg_integer(),
-    %% The last number of each root that was followed, and the smallest distance on it; one below
-    %% any where the root is given up.
+    % The last number of each followed root, and the smallest distance on it; below any real
+    % distance if the root is given up.
     followed = #{} :: #{lasp_sync:name() => {non_neg_integer(), Nearest :: integer()}}
 }).
 
@@ -66,33 +66,33 @@
 
 -export_type([t/0]).
 
-%% Who is to be sent an advert.
+%% The neighbours to send an advert to.
 -type result() :: {t(), Tell :: [lasp_sync:name()]}.
 
-%% @doc A node alone, in the life that began then (microseconds).
+%% @doc A lone node whose incarnation began then (microseconds).
 -spec new(lasp_sync:name(), partisan_peer:incarnation()) -> t().
 new(Self, Incarnation) ->
     Own = Incarnation div 1000,
     #tree{self = Self, root = Self, number = Own, own = Own}.
 
-%% @doc A neighbour has come, or another life of it.
+%% @doc Adds a neighbour, or its next incarnation.
 -spec up(lasp_sync:name(), t()) -> result().
-up(Name, Tree = #tree{neighbours = Neighbours}) ->
+up(Name, #tree{neighbours = Neighbours} = Tree) ->
     {Next, Tell} = choose(Tree#tree{neighbours = Neighbours#{Name => none}, links = stale}),
     {Next, lists:usort([Name | Tell])}.
 
-%% @doc A neighbour has gone.
+%% @doc Removes a neighbour.
 -spec down(lasp_sync:name(), t()) -> result().
-down(Name, Tree = #tree{neighbours = Neighbours, root = Root}) ->
+down(Name, #tree{neighbours = Neighbours, root = Root} = Tree) ->
     Left = Tree#tree{neighbours = maps:remove(Name, Neighbours), links = stale},
     case Root of
         Name -> choose(given_up(Left));
         _ -> choose(Left)
     end.
 
-%% @doc An interval has passed.
+%% @doc Advances by one interval.
 -spec tick(t()) -> result().
-tick(Tree = #tree{age = Age}) ->
+tick(#tree{age = Age} = Tree) ->
     case Tree#tree{age = Age + 1} of
         #tree{parent = none, own = Own, age = ?HEARTBEAT} = Due ->
             {Due#tree{number = Own + 1, own = Own + 1, age = 0}, neighbours(Due)};
@@ -102,9 +102,9 @@ tick(Tree = #tree{age = Age}) ->
             {Older, []}
     end.
 
-%% @doc A neighbour's advert; one that is malformed, or of a stranger, changes nothing.
+%% @doc Handles a neighbour's advert; ignored if malformed or from an unknown node.
 -spec heard(lasp_sync:name(), binary(), t()) -> result().
-heard(From, Bytes, Tree = #tree{neighbours = Neighbours, self = Self}) ->
+heard(From, Bytes, #tree{neighbours = Neighbours, self = Self} = Tree) ->
     case {Neighbours, decode(Bytes)} of
         {#{From := _}, {ok, #advert{root = Self, number = Number} = Advert}} ->
             choose(continued(Number, set(From, Advert, Tree)));
@@ -114,7 +114,7 @@ heard(From, Bytes, Tree = #tree{neighbours = Neighbours, self = Self}) ->
             {Tree, []}
     end.
 
-%% @doc What is to be told to a neighbour.
+%% @doc The advert for a neighbour.
 -spec advert(lasp_sync:name(), t()) -> binary().
 advert(Name, #tree{root = Root, number = Number, distance = Distance, parent = Parent}) ->
     Child =
@@ -134,7 +134,7 @@ links(#tree{links = Links}) ->
 root(#tree{root = Root}) ->
     Root.
 
-%% @doc Where the root is.
+%% @doc The position of the root.
 -spec parent(t()) -> none | lasp_sync:name().
 parent(#tree{parent = Parent}) ->
     Parent.
@@ -147,7 +147,7 @@ is_child(none) -> false.
 neighbours(#tree{neighbours = Neighbours}) ->
     lists:sort(maps:keys(Neighbours)).
 
-set(Name, Advert, Tree = #tree{neighbours = Neighbours, links = Links}) ->
+set(Name, Advert, #tree{neighbours = Neighbours, links = Links} = Tree) ->
     #{Name := Before} = Neighbours,
     Tree#tree{
         neighbours = Neighbours#{Name := Advert},
@@ -158,9 +158,9 @@ set(Name, Advert, Tree = #tree{neighbours = Neighbours, links = Links}) ->
             end
     }.
 
-linked(#tree{parent = Parent}, Tree = #tree{parent = Parent, links = Links}) when Links =/= stale ->
+linked(#tree{parent = Parent}, #tree{parent = Parent, links = Links} = Tree) when Links =/= stale ->
     Tree;
-linked(_Before, Tree = #tree{neighbours = Neighbours, parent = Parent}) ->
+linked(_Before, #tree{neighbours = Neighbours, parent = Parent} = Tree) ->
     Tree#tree{
         links = lists:sort([
             Name
@@ -168,17 +168,17 @@ linked(_Before, Tree = #tree{neighbours = Neighbours, parent = Parent}) ->
         ])
     }.
 
-given_up(Tree = #tree{root = Root, number = Number, followed = Followed}) ->
+given_up(#tree{root = Root, number = Number, followed = Followed} = Tree) ->
     Tree#tree{followed = Followed#{Root => {Number, -1}}}.
 
-%% A former life of this node was further, by a clock that has been put back.
-continued(Heard, Tree = #tree{parent = none, own = Own}) when Heard > Own ->
+%% A previous incarnation of this node was further: its clock has been set back.
+continued(Heard, #tree{parent = none, own = Own} = Tree) when Heard > Own ->
     Tree#tree{number = Heard + 1, own = Heard + 1, age = 0};
 continued(_Heard, Tree) ->
     Tree.
 
-%% The parent anew, and whom to tell if anything has changed by it.
-choose(Tree = #tree{self = Self, neighbours = Neighbours}) ->
+%% Chooses the parent again; returns the neighbours to notify of a change.
+choose(#tree{self = Self, neighbours = Neighbours} = Tree) ->
     Feasible = [
         {Name, Advert}
      || {Name, #advert{root = Root, child = false} = Advert} <- maps:to_list(Neighbours),
@@ -205,7 +205,7 @@ is_feasible(#advert{root = Root, number = Number, distance = Distance}, Tree) ->
         #{} -> true
     end.
 
-%% The smallest root; through the parent there is, unless another is nearer or it has fallen behind.
+%% The smallest root; through the present parent, unless another is nearer or it has fallen behind.
 best(Feasible, #tree{parent = Parent}) ->
     Root = lists:min([A#advert.root || {_, A} <- Feasible]),
     OfRoot = [C || C = {_, A} <- Feasible, A#advert.root =:= Root],
@@ -237,10 +237,10 @@ follow({Name, #advert{root = Root, number = Number, distance = Distance}}, Tree)
             end
     }.
 
-%% The root that was followed is not found again on this number.
-be_root(Tree = #tree{parent = none}) ->
+%% The followed root must not be accepted again on this number.
+be_root(#tree{parent = none} = Tree) ->
     Tree;
-be_root(Tree = #tree{self = Self, own = Own}) ->
+be_root(#tree{self = Self, own = Own} = Tree) ->
     (given_up(Tree))#tree{root = Self, number = Own, parent = none, distance = 0, age = 0}.
 
 decode(<<Child, Bytes/binary>>) when Child =< 1 ->

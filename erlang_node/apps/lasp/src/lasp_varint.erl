@@ -1,6 +1,6 @@
-%%% @doc Integers in as few bytes as they need: seven bits to a byte, the lowest first, the high bit
-%%% set on all bytes but the last. An integer that may be negative is folded first, so that what is
-%%% near zero is short on either side: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
+%%% @doc Variable-length integers: seven bits per byte, lowest first, the high bit set on all bytes
+%%% but the last. Signed integers are folded first (zigzag), so that small absolute values are
+%%% short: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
 -module(lasp_varint).
 
 -export([encode/1]).
@@ -8,17 +8,17 @@
 -export([fold/1]).
 -export([unfold/1]).
 
-%% What `decode/1' takes; longer ones are refused, for no peer needs them.
+%% Limit of `decode/1'; longer ones are rejected, since no peer needs them.
 -define(MAX_BITS, 140).
 
-%% @doc The bytes: 1 up to 127, 2 up to 16,383, and so on.
+%% @doc Encodes an integer: 1 byte up to 127, 2 up to 16,383, and so on.
 -spec encode(non_neg_integer()) -> [byte(), ...].
 encode(Integer) when Integer < 16#80 ->
     [Integer];
 encode(Integer) ->
     [16#80 bor (Integer band 16#7F) | encode(Integer bsr 7)].
 
-%% @doc The integer at the head of a binary, and what follows it.
+%% @doc Decodes the integer at the head of a binary; also returns the rest.
 -spec decode(binary()) -> {ok, non_neg_integer(), Rest :: binary()} | error.
 decode(<<0:1, Integer:7, Rest/binary>>) ->
     {ok, Integer, Rest};
@@ -32,12 +32,12 @@ decode(<<0:1, High:7, Rest/binary>>, Shift, Integer) ->
 decode(_, _, _) ->
     error.
 
-%% @doc A natural number for every integer.
+%% @doc Folds a signed integer to a natural number.
 -spec fold(integer()) -> non_neg_integer().
 fold(Integer) when Integer >= 0 -> Integer bsl 1;
 fold(Integer) -> (-Integer bsl 1) - 1.
 
-%% @doc The integer of a natural number.
+%% @doc Inverse of the above.
 -spec unfold(non_neg_integer()) -> integer().
 unfold(Natural) when Natural band 1 =:= 0 -> Natural bsr 1;
 unfold(Natural) -> -((Natural + 1) bsr 1).

@@ -1,4 +1,4 @@
-%%% @doc What of a type says how its parts are called: here a path is its own key, whatever it is.
+%%% @doc A type's naming of parts: here every path is its own key.
 -module(lasp_any_path).
 
 -export([key/1]).

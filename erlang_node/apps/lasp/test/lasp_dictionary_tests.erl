@@ -1,4 +1,4 @@
-%%% @doc What is sent of parts whose paths are known, and what is understood of it.
+%%% @doc Encoding of parts whose paths are known, and its decoding.
 -module(lasp_dictionary_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -6,8 +6,8 @@
 
 -define(D, lasp_dictionary).
 
-%% Messages that arrive in any order, any number of times, some never, with acknowledgements only
-%% of those that have arrived: each one is read as what it was made of, or as unknown.
+%% Messages arrive in any order, any number of times, some never, with acknowledgements only of
+%% those that have arrived: each one is decoded to what was encoded, or to unknown.
 never_misread_test_() ->
     {timeout, 60, fun never_misread/0}.
 
@@ -30,7 +30,7 @@ run([{Parts, Fate} | Steps], Numbers0, Sender0, Receiver0, Sent0) ->
         lose ->
             run(Steps, Numbers, Sender0, Receiver0, Sent);
         restart ->
-            %% The greeting tells the sender.
+            % The greeting informs the sender.
             run(Steps, Numbers, ?D:new_sender(), ?D:new_receiver(), Sent);
         deliver ->
             {ok, Read, Receiver} = decode(Bytes, Receiver0),
@@ -48,7 +48,7 @@ run([{Parts, Fate} | Steps], Numbers0, Sender0, Receiver0, Sent0) ->
             end
     end.
 
-what_is_known_takes_two_bytes_test() ->
+a_known_path_takes_two_bytes_test() ->
     Parts = fun(Count) ->
         [{[<<"ads-", (integer_to_binary(I))/binary>>, I], [Count + I rem 3]}
          || I <- lists:seq(100, 199)]
@@ -61,7 +61,7 @@ what_is_known_takes_two_bytes_test() ->
     {ok, Read, _} = decode(Second, Receiver),
     ?assertEqual(Parts(101), lists:sort(Read)).
 
-another_life_knows_nothing_test() ->
+another_incarnation_knows_nothing_test() ->
     Parts = [{[<<"a">>], [1]}],
     {First, Definitions, Numbers} = encode(Parts, ?D:new_sender(), ?D:new_numbers(1)),
     {ok, _, Receiver} = decode(First, ?D:new_receiver()),
@@ -82,7 +82,7 @@ encode(Parts, Sender, Numbers) ->
 decode(Bytes, Receiver) ->
     ?D:decode(lasp_any_path, Bytes, Receiver).
 
-%% In the order of their paths, none twice.
+%% In path order, without duplicates.
 parts() ->
     ?LET(Parts, list({path(), [nat()]}), lists:ukeysort(1, Parts)).
 

@@ -1,4 +1,4 @@
-%%% @doc A map of counters as a type of its own: what a composite type looks like.
+%%% @doc A map of counters as a type of its own: an example of a composite type.
 -module(lasp_gmap_of_gcounter).
 -behaviour(lasp_lattice).
 

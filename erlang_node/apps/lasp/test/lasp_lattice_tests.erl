@@ -1,4 +1,4 @@
-%%% @doc The laws that every replicated type obeys, as equations over random values.
+%%% @doc The laws of every replicated type, as equations over random values.
 -module(lasp_lattice_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -51,14 +51,14 @@ laws(Type, Generator) ->
                 {Generator, Generator},
                 Type:merge(Type:difference(A, B), B) =:= Type:merge(A, B)
             )},
-        {"the difference has nothing that is known",
+        {"the difference contains nothing known",
             ?FORALL(
                 {A, B},
                 {Generator, Generator},
                 Type:difference(B, Type:merge(A, B)) =:= Type:new() andalso
                     Type:difference(Type:difference(A, B), B) =:= Type:difference(A, B)
             )},
-        {"a value is the join of its parts, in any order, of which all are new at first",
+        {"a value is the join of its parts, in any order, all of them new at first",
             ?FORALL(
                 {A, Random},
                 {Generator, binary()},
@@ -84,7 +84,7 @@ laws(Type, Generator) ->
                         Type:to_parts(A)
                     )
             )},
-        {"what is encoded is the same with any form that is known",
+        {"the encoding is the same with any known form",
             ?FORALL(
                 {A, B},
                 {Generator, Generator},
@@ -95,7 +95,7 @@ laws(Type, Generator) ->
                         {Bytes, Own} =:= lasp_form:encode(Type, A, Own)
                 end
             )},
-        {"what is joined from bytes is what is merged, and what was new of it",
+        {"joining bytes equals merging, and returns the new parts",
             ?FORALL(
                 {A, Before, Since, Known},
                 {Generator, Generator, Generator, oneof([none, before, now])},
@@ -108,7 +108,7 @@ laws(Type, Generator) ->
                     Joined =:= Type:merge(A, Value) andalso Difference =:= Type:difference(A, Value)
                 end
             )},
-        {"no bytes, however malformed, crash one who knows a form",
+        {"no bytes, however malformed, crash a decoder with a form",
             ?FORALL(
                 {Value, Bytes},
                 {Generator, damaged(Type, Generator)},
@@ -123,13 +123,20 @@ laws(Type, Generator) ->
             ?FORALL(Bytes, damaged(Type, Generator), decodes_or_not(Type, Bytes))}
     ].
 
-%% The types under test with a generator of their values; a map stands for those with parts.
+%% The types under test with generators of their values; a map stands for those with parts.
 lattices() ->
     [
         {lasp_gcounter, gcounter()},
         {lasp_max, oneof([lasp_max:new(), ?LET(V, {nat(), nat()}, lasp_max:new(V))])},
         {lasp_min, oneof([lasp_min:new(), ?LET(V, integer(), lasp_min:new(V))])},
-        {lasp_gmap_of_gcounter, ?LET(Entries, list({key(), gcounter()}), gmap(Entries))}
+        {lasp_gmap_of_gcounter, ?LET(Entries, list({key(), gcounter()}), gmap(Entries))},
+        {lasp_product_of_two,
+            ?LET(
+                {First, Entries},
+                {oneof([lasp_min:new(), ?LET(V, integer(), lasp_min:new(V))]),
+                    list({key(), gcounter()})},
+                lasp_product_of_two:new(First, gmap(Entries))
+            )}
     ].
 
 malformed_parts_are_refused_test_() ->
@@ -141,7 +148,8 @@ malformed_parts_are_refused_test_() ->
             ]},
             {lasp_max, [{[<<"a">>], [1]}, {[], []}]},
             {lasp_min, [{[], [1, 2]}, {[], []}, {[1], [1]}]},
-            {lasp_gmap_of_gcounter, [{[], [1]}, {[1], [1]}, {[1, <<"a">>], [0]}]}
+            {lasp_gmap_of_gcounter, [{[], [1]}, {[1], [1]}, {[1, <<"a">>], [0]}]},
+            {lasp_product_of_two, [{[], []}, {[1], [1]}, {[1, <<"a">>], [0]}]}
         ],
         Part <- Malformed
     ].

@@ -46,17 +46,17 @@ parts_that_resemble_each_other_are_short_test() ->
     ],
     ?assert(byte_size(lasp_parts:encode(Parts)) < 12 * length(Parts)).
 
-what_refers_to_nothing_is_refused_test_() ->
+dangling_references_are_refused_test_() ->
     [
         ?_assertEqual(error, lasp_parts:decode(lasp_parts:assemble(Bytes, <<>>)))
      || Bytes <- [
-            %% Shares an element with a path that has none.
+            % Shares an element with a path that has none.
             <<0:1, 1:2, 0:3, 0:2>>,
-            %% Shares bytes with a binary that is not there.
+            % Shares bytes with a binary that does not exist.
             <<0:1, 0:2, 1:3, 0:2, ((1 bsl 1) bor 1), 0>>,
-            %% A binary that is longer than the message.
+            % A binary that is longer than the message.
             <<0:1, 0:2, 1:3, 0:2, 1, 100, "short">>,
-            %% No such shape.
+            % No such shape.
             <<255>>,
             <<128, 0, 255, 0>>
         ]

@@ -1,11 +1,11 @@
-%%% @doc What is written is read, and nothing else is.
+%%% @doc Encoded messages are decoded, and nothing else is.
 -module(lasp_question_message_tests).
 
 -include_lib("eunit/include/eunit.hrl").
 
 -define(M, lasp_question_message).
 
-what_is_written_is_read_test_() ->
+an_encoded_message_is_decoded_test_() ->
     [
         ?_assertEqual({ok, Id, Sums, Kept}, ?M:decode(?M:encode(Id, Sums, Kept)))
      || Id <- [{<<"asker!">>, 1}, {<<"asker!">>, 1 bsl 40}],
@@ -13,7 +13,7 @@ what_is_written_is_read_test_() ->
         Kept <- [<<>>, <<"kept">>]
     ].
 
-what_is_cut_short_is_not_read_test_() ->
+a_truncated_message_is_refused_test_() ->
     Message = ?M:encode({<<"asker!">>, 300}, <<"sums">>, <<>>),
     [
         ?_assertEqual(error, ?M:decode(binary:part(Message, 0, Size)))

@@ -1,4 +1,4 @@
-%%% @doc Questions step by step: who waits for whom, and who is added when.
+%%% @doc Questions step by step: who waits for whom, and when a node is added.
 -module(lasp_question_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -13,7 +13,7 @@ all_children_are_waited_for_test() ->
     {asked, Id, Asked} = ?Q:ask([<<"b">>, <<"c">>], new()),
     {pending, Own} = ?Q:contribute(#{0 => 1}, Asked),
     {pending, One} = ?Q:answered(Id, <<"b">>, #{0 => 2}, Own),
-    %% Repeated, or by someone who was not asked.
+    % Repeated, or from a node that was not asked.
     ?assertEqual({pending, One}, ?Q:answered(Id, <<"b">>, #{0 => 2}, One)),
     ?assertEqual({pending, One}, ?Q:answered(Id, <<"d">>, #{0 => 2}, One)),
     ?assertMatch(
@@ -21,7 +21,7 @@ all_children_are_waited_for_test() ->
         ?Q:answered(Id, <<"c">>, #{0 => 3, 1 => 1}, One)
     ).
 
-who_is_no_neighbour_any_more_is_not_waited_for_test() ->
+a_previous_neighbour_is_not_waited_for_test() ->
     {asked, Id, Asked} = ?Q:ask([<<"b">>, <<"c">>], new()),
     {pending, Own} = ?Q:contribute(#{0 => 1}, Asked),
     {pending, One} = ?Q:without([<<"c">>], Own),
@@ -32,7 +32,7 @@ the_next_question_waits_for_the_one_before_but_not_for_ever_test() ->
     {asked, {Asker, 1}, First} = ?Q:ask([<<"b">>], new()),
     ?assertEqual(waiting, ?Q:ask([<<"b">>], ?Q:tick(?Q:tick(First)))),
     {asked, {Asker, 2}, Second} = ?Q:ask([<<"b">>], ?Q:tick(?Q:tick(?Q:tick(First)))),
-    %% The answer to the first is too late.
+    % The answer to the first is too late.
     ?assertEqual({pending, Second}, ?Q:answered({Asker, 1}, <<"b">>, #{0 => 9}, Second)).
 
 a_question_is_answered_once_and_the_first_not_by_this_node_test() ->
@@ -50,7 +50,7 @@ a_question_of_its_own_is_not_answered_test() ->
     {asked, Id, Asked} = ?Q:ask([<<"b">>], new()),
     ?assertEqual(again, ?Q:heard(Id, <<"b">>, [], Asked)).
 
-each_life_is_another_asker_test() ->
+each_incarnation_is_another_asker_test() ->
     [{A, 1}, {B, 1}, {C, 1}] = [
         Id
      || {Name, Life} <- [{<<"a">>, 1}, {<<"a">>, 2}, {<<"b">>, 1}],

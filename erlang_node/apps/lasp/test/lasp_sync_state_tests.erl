@@ -28,7 +28,7 @@ an_equal_neighbour_gets_a_digest_only_test() ->
     {_, Loud} = ?S:handle({timer, propagate}, update(<<"a">>, 4, Heard)),
     ?assertEqual([{<<"b">>, state}], sends(Loud)).
 
-a_returning_neighbour_is_a_stranger_test() ->
+a_returning_neighbour_is_unknown_test() ->
     A = up([<<"b">>], replica()),
     {_, Digest} = state_of(A),
     {Heard, _} = ?S:handle({message, <<"b">>, {digest, ?SCOPE, Digest}}, A),
@@ -96,13 +96,13 @@ a_handover_is_merged_and_answered_test() ->
     ?assertEqual(9, lasp_gcounter:value(?S:value(A))),
     ?assert(lists:member({send, <<"b">>, patient, {handed_over, ?SCOPE, Digest}}, Effects)).
 
-who_has_handed_over_confirms_nothing_test() ->
+a_node_that_has_handed_over_confirms_nothing_test() ->
     {Bytes, _} = state_of(update(<<"b">>, 9, replica())),
     {Done, _} = ?S:handle(handover, replica()),
     {_, Effects} = ?S:handle({message, <<"b">>, {handover, ?SCOPE, Bytes}}, Done),
     ?assertEqual([], sends(Effects)).
 
-what_comes_during_the_handover_is_handed_over_too_test() ->
+changes_during_the_handover_are_handed_over_too_test() ->
     A = update(<<"a">>, 3, up([<<"b">>, <<"c">>], replica())),
     {_, Old} = state_of(A),
     {Bytes, _} = state_of(update(<<"d">>, 9, replica())),

@@ -1,8 +1,8 @@
-%%% @doc What every synchronisation protocol has to do by which all come to hold everything: random
-%%% overlays of replicas under random updates, losses, duplicates, reordering, partitions, broken
-%%% connections and restarts that lose the replica. When the faults end, every replica becomes the
-%%% join of what the living hold: nothing is lost that anyone knew, nothing is made up, and all
-%%% agree that they are equal. That is what full state gives, and full state is one of them.
+%%% @doc Common requirements of the protocols that replicate everything: random overlays of replicas
+%%% under random updates, losses, duplicates, reordering, partitions, broken connections and
+%%% restarts that lose the replica. When the faults end, every replica becomes the join of what the
+%%% living nodes hold: no surviving knowledge is lost, nothing is made up, and all agree that they
+%%% are equal. Full state, one of the protocols, provides the same.
 -module(lasp_sync_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -10,7 +10,7 @@
 
 -define(T, lasp_test_cluster).
 
-%% Sums are another matter: see adcounter_aggregate_tests.
+%% Sums have their own tests: adcounter_aggregate_tests.
 protocols() ->
     [lasp_sync:protocol(Mode) || Mode <- lasp_sync:modes() -- [aggregate]].
 
@@ -31,7 +31,7 @@ prop_converges(Protocol) ->
             Expected = join([Protocol:value(R) || R <- ?T:replicas(Begun)]),
             Final = ?T:settle(Healed),
             Values = lists:usort([Protocol:value(R) || R <- ?T:replicas(Final)]),
-            % A delta whose answer was lost is sent some times more after all are equal.
+            % A delta whose answer was lost is sent a few more times after all are equal.
             Rested = lists:foldl(fun(_, C) -> ?T:drain(?T:tick_all(C)) end, Final, [1, 2, 3, 4, 5]),
             Later = ?T:tick_all(Rested),
             ?WHENFAIL(
@@ -51,7 +51,7 @@ prop_converges(Protocol) ->
     ).
 
 %% In a ring whose last two are neighbours, but far from each other in the tree, a change takes the
-%% long way, and nobody takes the wait for a loss.
+%% long path, and no node mistakes the delay for a loss.
 detour_test() ->
     {Begun, _} = run([{update, 0}], ?T:new(lasp_sync_tree, lasp_gcounter, 12, [])),
     Settled = ?T:settle(Begun),
@@ -59,7 +59,7 @@ detour_test() ->
     Later = lists:foldl(fun(_, C) -> without_states(?T:tick_all(C)) end, Changed, lists:seq(1, 12)),
     [_] = lists:usort([lasp_sync_tree:value(Replica) || Replica <- ?T:replicas(Later)]).
 
-%% Delivers everything, of which nothing is a whole state.
+%% Delivers everything; none of the messages is a whole state.
 without_states(Cluster) ->
     case ?T:kinds(Cluster) of
         [] ->
@@ -69,7 +69,7 @@ without_states(Cluster) ->
             without_states(?T:step({deliver_next, 0}, Cluster))
     end.
 
-%% Those who know that they are equal say so rarely: each of three in two of sixteen intervals.
+%% Equal replicas send rarely: each of three in two of sixteen intervals.
 calm_test_() ->
     [
         {atom_to_list(Protocol), fun() ->
@@ -84,7 +84,7 @@ calm_test_() ->
      || Protocol <- [lasp_sync_delta, lasp_sync_tree]
     ].
 
-%% The intervals of so many in which anybody says anything.
+%% The intervals in which any node sends anything.
 talks(Intervals, Cluster) ->
     lists:foldl(
         fun(_, {Talks, C}) ->
@@ -95,7 +95,7 @@ talks(Intervals, Cluster) ->
         lists:seq(1, Intervals)
     ).
 
-%% What has been handed over is held by every neighbour.
+%% Everything handed over is held by every neighbour.
 handover_test_() ->
     [
         {atom_to_list(Protocol), {timeout, 300,
@@ -113,7 +113,7 @@ prop_hands_over(Protocol) ->
         end
     ).
 
-%% The neighbour is heard to be equal, and by no answer to the handover.
+%% The neighbour is known to be equal, from another message than an answer to the handover.
 handover_to_an_equal_neighbour_test_() ->
     Overtaken = [{update, 0}, {tick, 0}, {cut, 2}, {deliver, 0}, {tick, 0}],
     Delivered = [{deliver, 0}, {deliver, 0}, {update, 1}, {deliver, 0}, {deliver, 0}, {deliver, 0}],
@@ -159,7 +159,7 @@ run(Steps, Cluster) ->
 step({update, I}, {Cluster, Counts}) ->
     Name = ?T:pick(I, Cluster),
     Actor = <<Name/binary, $/, (integer_to_binary(?T:life(Name, Cluster)))/binary>>,
-    %% Some steps are larger than others.
+    % Some steps are larger than others.
     Count = maps:get(Actor, Counts, 0) + 1 + I * I,
     Updated = ?T:event(Name, {update, lasp_gcounter:entry(Actor, Count)}, Cluster),
     {Updated, Counts#{Actor => Count}};

@@ -1,5 +1,5 @@
-%%% @doc Replicas on an overlay of links that break, with a wire that loses, repeats and reorders:
-%%% what the tests of the synchronisation protocols run on.
+%%% @doc Replicas on an overlay of breaking links, with a network that loses, repeats and reorders:
+%%% the environment of the synchronisation tests.
 -module(lasp_test_cluster).
 
 -export([new/4]).
@@ -25,7 +25,7 @@
 -include_lib("proper/include/proper.hrl").
 
 -define(SCOPE, <<"run">>).
-%% Within one round, the messages of the steps before included.
+%% Within one round, including the messages of the previous steps.
 -define(MOST_MESSAGES, 20000).
 
 %% `links': pairs of names in order, each linked or cut. `lives': how often a node has started.
@@ -39,7 +39,7 @@
     handed_over = [] :: [binary()]
 }).
 
-%% @doc A ring of so many nodes, with chords.
+%% @doc A ring of that many nodes, with chords.
 new(Protocol, Type, Size, Chords) ->
     Names = [integer_to_binary(I) || I <- lists:seq(0, Size - 1)],
     Ring = [{I, (I + 1) rem Size} || I <- lists:seq(0, Size - 1)],
@@ -51,7 +51,7 @@ new(Protocol, Type, Size, Chords) ->
     Empty = #cluster{protocol = Protocol, type = Type, links = Links},
     heal(lists:foldl(fun boot/2, Empty, Names)).
 
-%% @doc Steps of these kinds, with their frequencies, and what befalls the wire and the links.
+%% @doc Steps of these kinds, with their frequencies, plus faults of the network and the links.
 steps(Own) ->
     ?SIZED(
         Size,
@@ -74,16 +74,16 @@ steps(Own) ->
         )
     ).
 
-%% @doc One of the steps that every test has.
+%% @doc One of the steps common to all tests.
 step({tick, I}, Cluster) ->
     event(pick(I, Cluster), {timer, propagate}, Cluster);
 step({cut, I}, Cluster) ->
     with_link(I, linked, fun cut/2, Cluster);
 step({mend, I}, Cluster) ->
     with_link(I, cut, fun mend/2, Cluster);
-step(_, Cluster = #cluster{wire = []}) ->
+step(_, #cluster{wire = []} = Cluster) ->
     Cluster;
-step({Action, I}, Cluster = #cluster{wire = Wire}) ->
+step({Action, I}, #cluster{wire = Wire} = Cluster) ->
     Position =
         case Action of
             deliver_next -> 0;
@@ -97,17 +97,17 @@ step({Action, I}, Cluster = #cluster{wire = Wire}) ->
         _ -> event(To, {message, From, Message}, Rest)
     end.
 
-%% @doc Another life of a node, without the replica of the one before.
+%% @doc Restarts a node without its replica.
 restart(Name, Cluster) ->
     Broken = broken(Name, Cluster),
     Alone = lists:foldl(fun cut/2, Cluster, Broken),
     lists:foldl(fun mend/2, boot(Name, Alone), Broken).
 
-%% @doc A node goes for good; its neighbours close the gap.
+%% @doc A node leaves for good; its neighbours close the gap.
 leave(Name, Cluster) ->
     Broken = broken(Name, Cluster),
     Neighbours = neighbours(Name, Cluster),
-    Alone = #cluster{links = Links, replicas = Replicas} = lists:foldl(fun cut/2, Cluster, Broken),
+    #cluster{links = Links, replicas = Replicas} = Alone = lists:foldl(fun cut/2, Cluster, Broken),
     New = [
         Pair
      || Pair <- lists:zip(lists:droplast([none | Neighbours]), Neighbours),
@@ -127,7 +127,7 @@ leave(Name, Cluster) ->
 broken(Name, #cluster{links = Links}) ->
     [Link || Link = {A, B} <- linked(Links), A =:= Name orelse B =:= Name].
 
-boot(Name, Cluster = #cluster{protocol = Protocol, lives = Lives, replicas = Replicas}) ->
+boot(Name, #cluster{protocol = Protocol, lives = Lives, replicas = Replicas} = Cluster) ->
     Life = maps:get(Name, Lives, 0) + 1,
     {Replica, _} = Protocol:init(#{
         name => Name,
@@ -139,21 +139,21 @@ boot(Name, Cluster = #cluster{protocol = Protocol, lives = Lives, replicas = Rep
     }),
     Cluster#cluster{replicas = Replicas#{Name => Replica}, lives = Lives#{Name => Life}}.
 
-%% Both ends notice, one after the other, and what was on its way is gone.
-cut({A, B} = Link, Cluster = #cluster{links = Links, wire = Wire}) ->
+%% Both ends notice, one after the other, and messages in flight are lost.
+cut({A, B} = Link, #cluster{links = Links, wire = Wire} = Cluster) ->
     Between = [M || M = {From, To, _} <- Wire, {From, To} =:= {A, B} orelse {From, To} =:= {B, A}],
     Cut = Cluster#cluster{links = Links#{Link := cut}, wire = Wire -- Between},
     event(B, {neighbour_down, A}, event(A, {neighbour_down, B}, Cut)).
 
-mend({A, B} = Link, Cluster = #cluster{links = Links}) ->
+mend({A, B} = Link, #cluster{links = Links} = Cluster) ->
     Mended = Cluster#cluster{links = Links#{Link := linked}},
     event(B, {neighbour_up, A}, event(A, {neighbour_up, B}, Mended)).
 
-%% @doc Mends what is cut.
-heal(Cluster = #cluster{links = Links}) ->
+%% @doc Repairs the cut links.
+heal(#cluster{links = Links} = Cluster) ->
     lists:foldl(fun mend/2, Cluster, [Link || {Link, cut} <- lists:sort(maps:to_list(Links))]).
 
-with_link(I, State, Fun, Cluster = #cluster{links = Links}) ->
+with_link(I, State, Fun, #cluster{links = Links} = Cluster) ->
     case [Link || {Link, Is} <- lists:sort(maps:to_list(Links)), Is =:= State] of
         [] -> Cluster;
         Found -> Fun(lists:nth(I rem length(Found) + 1, Found), Cluster)
@@ -162,7 +162,7 @@ with_link(I, State, Fun, Cluster = #cluster{links = Links}) ->
 linked(Links) ->
     [Link || {Link, linked} <- lists:sort(maps:to_list(Links))].
 
-%% @doc Whom a node is linked with.
+%% @doc The nodes linked with a node.
 neighbours(Name, #cluster{links = Links}) ->
     [N || {A, B} <- linked(Links), {Self, N} <- [{A, B}, {B, A}], Self =:= Name].
 
@@ -170,7 +170,7 @@ neighbours(Name, #cluster{links = Links}) ->
 settle(Cluster) ->
     settle(Cluster, 100).
 
-settle(Cluster = #cluster{protocol = Protocol}, Rounds) when Rounds > 0 ->
+settle(#cluster{protocol = Protocol} = Cluster, Rounds) when Rounds > 0 ->
     case
         Cluster#cluster.wire =:= [] andalso
             lists:all(fun Protocol:agreed/1, replicas(Cluster))
@@ -181,33 +181,33 @@ settle(Cluster = #cluster{protocol = Protocol}, Rounds) when Rounds > 0 ->
 settle(Cluster, 0) ->
     Cluster.
 
-%% @doc Loses what is on its way.
+%% @doc Loses all messages in flight.
 silence(Cluster) ->
     Cluster#cluster{wire = []}.
 
-%% @doc An interval passes at every node.
-tick_all(Cluster = #cluster{replicas = Replicas}) ->
+%% @doc Advances every node by an interval.
+tick_all(#cluster{replicas = Replicas} = Cluster) ->
     lists:foldl(
         fun(Name, C) -> event(Name, {timer, propagate}, C) end, Cluster, maps:keys(Replicas)
     ).
 
-%% @doc The kinds of the messages on their way.
+%% @doc The kinds of the messages in flight.
 kinds(#cluster{wire = Wire}) ->
     lists:usort([Kind || {_, _, {Kind, _, _}} <- Wire]).
 
-%% @doc Delivers what is on its way and what comes of it: nothing may go to and fro for ever.
+%% @doc Delivers messages in flight and those that follow from them; no exchange may be endless.
 drain(Cluster) ->
     drain(Cluster, ?MOST_MESSAGES).
 
-drain(Cluster = #cluster{wire = []}, _Left) ->
+drain(#cluster{wire = []} = Cluster, _Left) ->
     Cluster;
-drain(Cluster = #cluster{wire = [{From, To, Message} | Rest]}, Left) when Left > 0 ->
+drain(#cluster{wire = [{From, To, Message} | Rest]} = Cluster, Left) when Left > 0 ->
     drain(event(To, {message, From, Message}, Cluster#cluster{wire = Rest}), Left - 1).
 
 %% @doc One event at one node.
-event(Name, Event, Cluster = #cluster{protocol = Protocol, replicas = Replicas, wire = Wire}) ->
+event(Name, Event, #cluster{protocol = Protocol, replicas = Replicas, wire = Wire} = Cluster) ->
     {Replica, Effects} = Protocol:handle(Event, maps:get(Name, Replicas)),
-    %% A message to one who is no neighbour of the moment is refused.
+    % A message to a node that is not a neighbour now is refused.
     Sent = [
         {Name, To, Message}
      || {send, To, _, Message} <- Effects, lists:member(To, neighbours(Name, Cluster))
@@ -234,7 +234,7 @@ names(#cluster{replicas = Replicas}) ->
 life(Name, #cluster{lives = Lives}) ->
     maps:get(Name, Lives).
 
-%% @doc Who has finished handing over, the last one first.
+%% @doc The nodes that have finished handing over, last one first.
 handed_over(#cluster{handed_over = Names}) ->
     Names.
 

@@ -1,11 +1,11 @@
-%%% @doc The tree by itself: random connected overlays whose links come and go, whose nodes are
-%%% restarted and whose adverts are lost. When that ends, it is one tree over all nodes.
+%%% @doc The tree by itself: random connected overlays with breaking links, restarting nodes and
+%%% lost adverts. When the faults end, it is one tree over all nodes.
 -module(lasp_tree_tests).
 
 -include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
 
-%% Rounds until a root that has gone unnoticed is given up and the next has told all.
+%% Rounds until a silently lost root is given up and the next one is known to all.
 -define(ROUNDS, 60).
 %% Within a round.
 -define(MOST_ADVERTS, 20000).
@@ -50,14 +50,14 @@ step() ->
 
 step({tick, I}, Net) ->
     event(pick(I, Net), fun lasp_tree:tick/1, Net);
-step({flap, I}, Net = #net{links = [_ | _] = Links}) ->
+step({flap, I}, #net{links = [_ | _] = Links} = Net) ->
     Link = lists:nth(I rem length(Links) + 1, Links),
     up(Link, down(Link, Net));
-step({restart, I}, Net = #net{links = Links}) ->
+step({restart, I}, #net{links = Links} = Net) ->
     Name = pick(I, Net),
     Own = [Link || Link = {A, B} <- Links, A =:= Name orelse B =:= Name],
     lists:foldl(fun up/2, boot(Name, lists:foldl(fun down/2, Net, Own)), Own);
-step({Action, I}, Net = #net{wire = [_ | _] = Wire}) when Action =:= deliver; Action =:= lose ->
+step({Action, I}, #net{wire = [_ | _] = Wire} = Net) when Action =:= deliver; Action =:= lose ->
     {Before, [{From, To, Advert} | After]} = lists:split(I rem length(Wire), Wire),
     Rest = Net#net{wire = Before ++ After},
     case Action of
@@ -85,7 +85,7 @@ net(Size, Chords) ->
     Booted = lists:foldl(fun boot/2, #net{links = Links}, [name(I) || I <- lists:seq(0, Size - 1)]),
     lists:foldl(fun up/2, Booted, Links).
 
-boot(Name, Net = #net{trees = Trees, lives = Lives}) ->
+boot(Name, #net{trees = Trees, lives = Lives} = Net) ->
     Tree = lasp_tree:new(Name, 1000000 * (Lives + 1)),
     Net#net{trees = Trees#{Name => Tree}, lives = Lives + 1}.
 
@@ -93,26 +93,26 @@ up({A, B}, Net) ->
     Half = event(A, fun(Tree) -> lasp_tree:up(B, Tree) end, Net),
     event(B, fun(Tree) -> lasp_tree:up(A, Tree) end, Half).
 
-down({A, B}, Net = #net{wire = Wire}) ->
+down({A, B}, #net{wire = Wire} = Net) ->
     Between = [M || M = {From, To, _} <- Wire, {From, To} =:= {A, B} orelse {From, To} =:= {B, A}],
     Half = event(A, fun(T) -> lasp_tree:down(B, T) end, Net#net{wire = Wire -- Between}),
     event(B, fun(T) -> lasp_tree:down(A, T) end, Half).
 
-one_round(Net = #net{trees = Trees}) ->
+one_round(#net{trees = Trees} = Net) ->
     Ticked = lists:foldl(
         fun(Name, N) -> event(Name, fun lasp_tree:tick/1, N) end, Net, maps:keys(Trees)
     ),
     drain(Ticked, ?MOST_ADVERTS).
 
-drain(Net = #net{wire = []}, _Left) ->
+drain(#net{wire = []} = Net, _Left) ->
     Net;
-drain(Net = #net{wire = [{From, To, Advert} | Rest]}, Left) when Left > 0 ->
+drain(#net{wire = [{From, To, Advert} | Rest]} = Net, Left) when Left > 0 ->
     drain(heard(From, To, Advert, Net#net{wire = Rest}), Left - 1).
 
 heard(From, To, Advert, Net) ->
     event(To, fun(Tree) -> lasp_tree:heard(From, Advert, Tree) end, Net).
 
-event(Name, Fun, Net = #net{trees = Trees, wire = Wire}) ->
+event(Name, Fun, #net{trees = Trees, wire = Wire} = Net) ->
     {Tree, Tell} = Fun(maps:get(Name, Trees)),
     Sent = [{Name, To, lasp_tree:advert(To, Tree)} || To <- Tell],
     Net#net{trees = Trees#{Name := Tree}, wire = Wire ++ Sent}.

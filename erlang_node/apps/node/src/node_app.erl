@@ -1,11 +1,10 @@
-%%% @doc The release's application: reads what the pod is told, starts the runtime and what runs on
-%%% it, and sees to a departure that loses nothing.
+%%% @doc The release's application: reads the pod's configuration, starts the runtime and what runs
+%%% on it, and makes sure that a shutdown loses nothing.
 %%%
-%%% SIGTERM makes the emulator stop its applications in the reverse of the order in which they were
-%%% started. This one comes first: before any process is stopped, the workload hands over what only
-%%% this node knows. Then `partisan' leaves the overlay and sends what is queued. Both together take
-%%% a few seconds at most, well within a pod's grace period of thirty. A node of a cluster that is
-%%% being deleted ends at once instead.
+%%% On SIGTERM the emulator stops its applications in reverse start order, this one first. Before
+%%% any process stops, the workload hands over what only this node knows. Then `partisan' leaves the
+%%% overlay and flushes its queues. Both together take a few seconds at most, well within a pod's
+%%% grace period of thirty. A node of a cluster that is being deleted exits at once instead.
 -module(node_app).
 -behaviour(application).
 
@@ -21,7 +20,7 @@
 -spec start(application:start_type(), term()) -> {ok, pid(), node_config:t()} | {error, term()}.
 start(_Type, _Arguments) ->
     case node_config:load(fun os:getenv/1) of
-        {ok, Read = #{name := Name}, Warnings} ->
+        {ok, #{name := Name} = Read, Warnings} ->
             ok = node_log:install(Name),
             _ = [?LOG_WARNING(#{event => configuration, text => Text}) || Text <- Warnings],
             Socket = listen(Read),
@@ -43,7 +42,7 @@ start(_Type, _Arguments) ->
 %% @private
 -spec prep_stop(node_config:t()) -> node_config:t().
 prep_stop(Config) ->
-    %% To stop the applications takes as long as to start them.
+    % Stopping the applications would take as long as starting them.
     _ = partisan:dissolved() andalso erlang:halt(0, [{flush, false}]),
     hand_over(Config).
 
@@ -54,22 +53,22 @@ stop(_Config) ->
 
 %% Internals.
 
-hand_over(Config = #{workload := none}) ->
+hand_over(#{workload := none} = Config) ->
     Config;
-hand_over(Config = #{workload := {Module, _}}) ->
+hand_over(#{workload := {Module, _}} = Config) ->
     ?LOG_NOTICE(#{event => node_stopping}),
-    %% Without its supervisor the node does not stop in order, but because something has failed.
+    % Without its supervisor the node is not shutting down, but has failed.
     _ = whereis(node_sup) =:= undefined andalso node_last_words:say_failure(),
     try
         workload:leave(Module, ?HANDOVER_MS)
     catch
-        %% The workload is down: there is nothing to hand over, and the rest still has to stop.
+        % The workload is down: there is nothing to hand over, and the rest still has to stop.
         exit:Reason -> ?LOG_WARNING(#{event => handover_failed, reason => Reason})
     end,
     Config.
 
-%% Before the rest is loaded: a probe that comes meanwhile is answered as soon as the node has
-%% joined, and need not come again.
+%% Before the rest is loaded: an early probe is answered as soon as the node has joined, without a
+%% second attempt.
 listen(Config) ->
     case node_http:listen(Config) of
         {ok, Socket} -> Socket;
@@ -79,8 +78,8 @@ listen(Config) ->
 watch_workload(#{workload := none}) -> ok;
 watch_workload(#{workload := {Module, _}}) -> node_last_words:install(Module).
 
-%% What the configuration has no field for can be set for an experiment, on the command line of the
-%% emulator: `-partisan settings #{mailbox_messages=>100000}'.
+%% Settings without a field in the configuration can be set for an experiment on the emulator's
+%% command line: `-partisan settings #{mailbox_messages=>100000}'.
 start_partisan(#{partisan := Settings}) ->
     Others = application:get_env(partisan, settings, #{}),
     case partisan_config:set(maps:merge(Others, Settings)) of
@@ -91,7 +90,7 @@ start_partisan(#{partisan := Settings}) ->
             refuse(Text)
     end.
 
-%% One line, and no crash report around it that would hide it.
+%% One line, without a crash report that would hide it.
 -spec refuse(iolist()) -> no_return().
 refuse(Text) ->
     Line = ["configuration: ", Text],

@@ -1,13 +1,11 @@
-%%% @doc What a pod is told: the environment, the configuration file and the token, read and
-%%% checked before anything starts. What is wrong is answered with one line that names the place
-%%% and the fix.
+%%% @doc Pod configuration: environment, configuration file and token, read and checked before
+%%% anything starts. An error is one line that names the place and the fix.
 %%%
 %%% == Environment ==
-%%% `POD_NAME' and `POD_IP' are required, for HiScamp `K8S_ZONE' or `K8S_NODE_NAME' too. The rest is
-%%% for running outside of a pod:
-%%% `PARTISAN_CONFIG', `PARTISAN_TOKEN_FILE', `PARTISAN_BEARER_FILE' and `PARTISAN_STATE_DIR'
-%%% override the paths, and `PARTISAN_LISTEN_IP' the address to listen on, every one of the machine
-%%% by default.
+%%% `POD_NAME' and `POD_IP' are required; for HiScamp also `K8S_ZONE' or `K8S_NODE_NAME'. For
+%%% running outside a pod, `PARTISAN_CONFIG', `PARTISAN_TOKEN_FILE', `PARTISAN_BEARER_FILE' and
+%%% `PARTISAN_STATE_DIR' override the paths, and `PARTISAN_LISTEN_IP' the address to listen on, by
+%%% default all addresses.
 -module(node_config).
 
 -export([load/1]).
@@ -15,18 +13,18 @@
 -export([changes/2]).
 -export([outline/1]).
 -export([read_bearer/1]).
-%% Address hints as they are in the file.
+%% Address hints in the form of the file.
 -export([peer/1]).
 -export([is_hint/1]).
 
 -type environment() :: fun((string()) -> string() | false).
-%% What orders over HTTP have to show. `cluster_token': in a pod made before there was a bearer.
+%% Secret for commands over HTTP. `cluster_token': in a pod created before the bearer existed.
 -type bearer() :: {file, file:name_all()} | cluster_token.
 -type t() :: #{
     name := partisan_peer:name(),
-    %% Where the node may write.
+    % The node may write here.
     directory := file:filename(),
-    %% What partisan_config:set/1 takes; the token is among it until that has been done.
+    % Argument of partisan_config:set/1; holds the token until that call.
     partisan := #{channels := [map()], token => binary(), atom() => term()},
     listen_ip := inet:ip_address(),
     http_port := inet:port_number(),
@@ -37,24 +35,24 @@
     context := node_overlay:context()
 }.
 
-%% What a running node can follow of another configuration.
+%% The part of another configuration that a running node can apply.
 -type changes() :: #{
     revision := binary(),
     partisan := partisan_config:changes(),
     members := [partisan_peer:name()]
 }.
 
-%% What a configuration says of a cluster as a whole, to whoever is none of its nodes.
+%% A cluster-wide view of a configuration, for readers that are not its nodes.
 -type outline() :: #{
     cluster := binary(),
     replicas := pos_integer(),
-    %% By name, in the order of the file.
+    % By name, in file order.
     seeds := [partisan_peer:name()],
-    %% As it is in the file: node_overlay:localised/2 has what each node makes of it.
-    overlay := {partisan_kinds:kind(), map()},
-    %% In milliseconds.
+    % As in the file: node_overlay:localised/2 has what each node makes of it.
+    overlay := {partisan_overlay_registry:kind(), map()},
+    % In milliseconds.
     heartbeat_interval := pos_integer(),
-    %% Where propagation goes.
+    % The channel of propagation.
     channel := atom(),
     run := binary(),
     workload := none | {module(), Parameters :: map()}
@@ -67,10 +65,10 @@
 -define(BEARER_FILE, "/etc/partisan/bearer/bearer").
 -define(STATE_DIR, "/var/lib/partisan").
 
-%% A `PartisanCluster' has at most 1,024; a benchmark has servers beside as many clients.
+%% A `PartisanCluster' has at most 1,024; a benchmark has as many clients plus servers.
 -define(MAX_REPLICAS, 2048).
 
-%% @doc The configuration of this node, with warnings about what has been ignored.
+%% @doc The configuration of this node, with warnings about ignored keys.
 -spec load(environment()) -> {ok, t(), Warnings :: [string()]} | {error, string()}.
 load(Environment) ->
     try
@@ -81,21 +79,21 @@ load(Environment) ->
         throw:{invalid, Text} -> {error, Text}
     end.
 
-%% @doc The configuration without the token: what processes may be given, since what they were
-%% started with, and their states, are in the reports of their crashes.
+%% @doc The configuration without the token, for processes: their start arguments and states appear
+%% in crash reports.
 -spec without_token(t()) -> t().
 without_token(#{partisan := Partisan} = Config) ->
     Config#{partisan := maps:remove(token, Partisan)}.
 
-%% @doc What a node of this configuration is to change to follow another one, given as text. The
-%% rest of it (channels that are new or gone, the workload) is for the next start.
+%% @doc The changes that make a node of this configuration follow another one, given as text. Other
+%% differences (new or removed channels, the workload) take effect at the next start.
 -spec changes(Text :: binary(), t()) -> {ok, changes()} | {error, string()}.
 changes(Text, #{context := Context, partisan := #{channels := Channels}}) ->
     #{cluster := Cluster} = Context,
     try
         Settings = parse(Text, "the configuration"),
         Cluster =:= get(cluster, Settings) orelse
-            invalid("cluster: this node belongs to ~ts, and cannot change that", [Cluster]),
+            invalid("cluster: this node belongs to ~ts; it cannot be changed", [Cluster]),
         Replicas = get(replicas, Settings),
         {ok, #{
             revision => get(revision, Settings),
@@ -111,7 +109,7 @@ changes(Text, #{context := Context, partisan := #{channels := Channels}}) ->
         throw:{invalid, Reason} -> {error, Reason}
     end.
 
-%% @doc The cluster that a configuration describes, given as text.
+%% @doc The cluster that a configuration, given as text, describes.
 -spec outline(Text :: binary()) -> {ok, outline()} | {error, string()}.
 outline(Text) ->
     try
@@ -135,7 +133,7 @@ outline(Text) ->
         throw:{invalid, Reason} -> {error, Reason}
     end.
 
-%% @doc What an order has to show now.
+%% @doc The secret that a command must present now.
 -spec read_bearer(bearer()) -> {ok, binary()} | {error, string()}.
 read_bearer(cluster_token) ->
     {ok, partisan_config:get(token)};
@@ -146,7 +144,7 @@ read_bearer({file, File}) ->
         throw:{invalid, Text} -> {error, Text}
     end.
 
-%% @doc The peer that a hint tells of.
+%% @doc The peer of a hint.
 -spec peer({Name :: binary(), Host :: binary(), inet:port_number()}) -> partisan_peer:t().
 peer({Name, Host, Port}) ->
     Text = binary_to_list(Host),
@@ -155,11 +153,12 @@ peer({Name, Host, Port}) ->
         {error, einval} -> partisan_peer:new(Name, Text, Port)
     end.
 
+%% @doc Whether a term is an address hint.
 -spec is_hint(term()) -> boolean().
 is_hint({Name, Host, Port}) -> is_name(Name) andalso is_name(Host) andalso is_port_number(Port);
 is_hint(_) -> false.
 
-%% Internals: putting it together.
+%% Internals: assembly.
 
 settings(Environment, Settings) ->
     Name = list_to_binary(required(Environment, "POD_NAME")),
@@ -197,10 +196,10 @@ settings(Environment, Settings) ->
             replicas => get(replicas, Settings),
             heartbeat_interval => heartbeat_interval(Settings),
             reachable => reachable(Settings),
-            %% Their orders come over HTTP, with the bearer.
+            % Their commands come over HTTP, with the bearer.
             unreachable => [node_settings, node_dissolution, node_console, node_http_server],
             remote_execution => optional(remote_execution, [], Settings),
-            % Which files, and whether they are any good, partisan_config says.
+            % partisan_config checks the files.
             tls => optional(tls, none, Settings)
         },
         listen_ip => ListenIp,
@@ -215,7 +214,7 @@ settings(Environment, Settings) ->
 heartbeat_interval(Settings) ->
     optional(heartbeat_interval, partisan_config:default(heartbeat_interval), Settings).
 
-%% What the workload offers, where the file does not say.
+%% The workload's offer, unless the file has one.
 reachable(#{reachable := _} = Settings) ->
     get(reachable, Settings);
 reachable(Settings) ->
@@ -224,7 +223,7 @@ reachable(Settings) ->
         {Kind, _} -> workload:reachable(workload_module(Kind))
     end.
 
-%% The channel made for it, where there is one.
+%% The channel made for propagation, if there is one.
 propagation_channel(Channels) ->
     case [gossip || #{name := gossip} <- Channels] of
         [gossip | _] -> gossip;
@@ -237,7 +236,7 @@ overlay(Given, Context) ->
         {error, Text} -> invalid(Text)
     end.
 
-%% Of channels that the node has.
+%% Of the node's channels.
 parallelism(Wanted, Channels) ->
     Names = [Name || #{name := Name} <- Channels],
     maps:from_list([
@@ -247,8 +246,8 @@ parallelism(Wanted, Channels) ->
 
 workload(none, _Common) ->
     none;
-workload({Kind, Given}, Common = #{run := Run}) ->
-    Run =/= <<>> orelse invalid("run: a workload needs the id of a run, a binary"),
+workload({Kind, Given}, #{run := Run} = Common) ->
+    Run =/= <<>> orelse invalid("run: a workload needs a run id, a binary"),
     Module = workload_module(Kind),
     case workload:parameters(Module, Given) of
         {ok, Parameters} -> {Module, Common#{parameters => Parameters}};
@@ -277,21 +276,21 @@ keys() ->
         heartbeat_interval => {fun is_milliseconds/1, "milliseconds, an integer of at least 1"},
         channels => {fun are_channels/1, "a list of maps such as #{name => gossip}"},
         workload => {fun is_workload/1, "none or {Module, #{...}}, such as {adcounter, #{...}}"},
-        run => {fun is_binary/1, "the id of the run, a binary"},
+        run => {fun is_binary/1, "the run id, a binary"},
         tls => {fun(Value) -> Value =:= none orelse is_map(Value) end,
             "none or #{certfile, keyfile, cacertfile => files, server_name => a DNS name}"},
-        % Which are names, partisan_config says.
+        % partisan_config checks the names.
         reachable => {fun(Value) -> Value =:= applications orelse is_list(Value) end,
             "applications, or a list of names and of {Name, messages}"},
         remote_execution => {fun are_atoms/1, "a list of modules"},
-        revision => {fun is_binary/1, "a binary that another one replaces with each change"}
+        revision => {fun is_binary/1, "a binary that differs after each change"}
     }.
 
 get(Key, Settings) ->
     #{Key := {IsValid, Wanted}} = keys(),
     case Settings of
         #{Key := Value} ->
-            IsValid(Value) orelse invalid("~s must be ~s, and is ~0tP", [Key, Wanted, Value, 20]),
+            IsValid(Value) orelse invalid("~s must be ~s, not ~0tP", [Key, Wanted, Value, 20]),
             Value;
         #{} ->
             invalid("~s is missing: ~s", [Key, Wanted])
@@ -336,8 +335,7 @@ is_workload(_) ->
 
 %% Internals: reading.
 
-%% As file:consult/1 reads a file.
-%% Not file:consult/1, which loads a good part of the compiler for the sake of one term.
+%% The one term of a file. file:consult/1 would load a good part of the compiler for it.
 consult(File) ->
     case file:read_file(File) of
         {ok, Text} -> parse(Text, File);
@@ -360,7 +358,7 @@ maybe_map({error, {Line, _, Reason}, _}, Source) ->
 unreadable(Source, Line, Reason) ->
     invalid("line ~0tp of ~ts cannot be read: ~ts", [Line, Source, Reason]).
 
-%% Where a file is named it has to be there; a pod made before there was a bearer mounts none.
+%% A named file must exist; a pod created before the bearer existed mounts none.
 bearer(Environment) ->
     File = path(Environment, "PARTISAN_BEARER_FILE", ?BEARER_FILE),
     case File =/= ?BEARER_FILE orelse filelib:is_regular(File) of
@@ -377,7 +375,7 @@ secret(File) ->
             Pattern = "^\\s*([0-9a-fA-F]{64})\\s*$",
             case re:run(Content, Pattern, [{capture, all_but_first, binary}]) of
                 {match, [Secret]} -> Secret;
-                %% What is there instead is not shown: it may be a secret all the same.
+                % The actual content is not shown: it may still be a secret.
                 nomatch -> invalid("~ts must hold 64 hexadecimal digits", [File])
             end;
         {error, Reason} ->
@@ -408,7 +406,7 @@ listen_ip(Environment, PodAddress) ->
 address(Variable, Text) ->
     case inet:parse_strict_address(Text) of
         {ok, Address} -> Address;
-        {error, einval} -> invalid("~s must be an IP address, and is ~ts", [Variable, Text])
+        {error, einval} -> invalid("~s must be an IP address, not ~ts", [Variable, Text])
     end.
 
 -spec invalid(string()) -> no_return().

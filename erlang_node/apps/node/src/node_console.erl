@@ -1,9 +1,9 @@
 %%% @doc An Erlang shell on a running node: `partisan_node remote_console' attaches to it.
 %%%
-%%% It is reached by a Unix socket in the state directory alone: no port is opened, and Distributed
-%%% Erlang is not started. The socket's directory is its owner's (mode 0700), so that only processes
-%%% of the same user in the same pod get in. A session ends with its connection, and what it has
-%%% started with it; {@link node_console_io} serves the shell's input and output.
+%%% Reachable only by a Unix socket in the state directory: no port is opened, and Distributed
+%%% Erlang is not started. Only the socket's owner can enter its directory (mode 0700), that is,
+%%% processes of the same user in the same pod. A session and everything it has started end with its
+%%% connection; {@link node_console_io} serves the shell's input and output.
 -module(node_console).
 -behaviour(gen_server).
 
@@ -15,7 +15,7 @@
 
 -define(AGAIN_MS, 1000).
 
-%% @doc Listens in the state directory. A node goes on without a console where that fails.
+%% @doc Listens in the state directory. If that fails the node runs without a console.
 -spec start_link(file:filename_all()) -> {ok, pid()} | ignore.
 start_link(Directory) ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, Directory, []).
@@ -67,11 +67,11 @@ handle_info(Unknown, Socket) ->
 %% Internals.
 
 listen(Path) ->
-    % Restricted before the socket exists: there is no moment at which others may connect.
+    % Restricted before the socket exists, so that no other user can ever connect.
     maybe_ok([
         fun() -> filelib:ensure_dir(Path) end,
         fun() -> file:change_mode(filename:dirname(Path), 8#700) end,
-        % A previous incarnation of the container has left its own.
+        % A previous incarnation of the container may have left its socket.
         fun() -> absent(file:delete(Path)) end,
         fun() -> gen_tcp:listen(0, [{ifaddr, {local, Path}}, binary, {active, false}]) end
     ]).
@@ -107,7 +107,7 @@ copy(Socket, Terminal) ->
             _ = gen_tcp:send(Socket, Input),
             copy(Socket, Terminal);
         {Terminal, eof} ->
-            % What was typed last is still answered.
+            % The last input is still answered.
             _ = gen_tcp:shutdown(Socket, write),
             copy(Socket, Terminal);
         {tcp, Socket, Output} ->

@@ -1,4 +1,4 @@
-%%% @doc The input and output of one console session: Erlang's I/O protocol over a socket, by lines.
+%%% @doc Input and output of one console session: Erlang's I/O protocol over a socket, by lines.
 %%% {@link node_console} accepts the connection.
 -module(node_console_io).
 
@@ -11,26 +11,26 @@
 -type session() :: #{
     socket := gen_tcp:socket(),
     shell := pid(),
-    % Typed and not yet read.
+    % Typed, not read yet.
     input := string(),
     ended := boolean(),
     reads := [read()]
 }.
 
-%% @doc Runs a shell on a socket until either ends. The socket is this process's own by then.
+%% @doc Runs a shell on a socket until either ends. The calling process must own the socket.
 -spec serve(gen_tcp:socket()) -> no_return().
 serve(Socket) ->
     receive
         {node_console, ready} -> ok
     end,
-    % What the session starts writes here, and ends with it.
+    % Processes started by the session write here, and end with it.
     true = group_leader(self(), self()),
     Shell = shell:start(true),
     _ = monitor(process, Shell),
     ok = inet:setopts(Socket, [{active, once}, {exit_on_close, false}]),
     loop(#{socket => Socket, shell => Shell, input => "", ended => false, reads => []}).
 
-%% @private Collects a line, as the I/O protocol wants it.
+%% @private Collects a line, as the I/O protocol requires.
 -spec until_newline(string(), string(), term()) -> {done, string(), string()} | {more, string()}.
 until_newline(Before, Typed, _) ->
     case lists:splitwith(fun(Character) -> Character =/= $\n end, Typed) of
@@ -94,7 +94,7 @@ request(_, From, ReplyAs, Session) ->
     reply(From, ReplyAs, {error, request}),
     Session.
 
-%% All but the last are writes: only the last one's answer counts.
+%% All but the last are writes, so only the last reply counts.
 several([Last], From, ReplyAs, Session) ->
     request(Last, From, ReplyAs, Session);
 several([First | Rest], From, ReplyAs, Session) ->
@@ -109,12 +109,12 @@ write(Characters, Encoding, #{socket := Socket}) ->
         _ -> {error, put_chars}
     end.
 
-%% Who has left needs no answer; the session ends by itself.
+%% A client that has left needs no answer; the session ends by itself.
 sent(_) -> ok.
 
 serve_reads(#{reads := []} = Session) ->
     Session;
-%% A shell that reads the end of its input halts the virtual machine: it never does here.
+%% A shell that reads the end of its input halts the virtual machine, so it never does here.
 serve_reads(#{input := "", ended := true} = Session) ->
     finish(Session);
 serve_reads(#{input := ""} = Session) ->
@@ -134,8 +134,8 @@ reply(From, ReplyAs, Result) ->
     From ! {io_reply, ReplyAs, Result},
     ok.
 
-%% A character of several bytes may arrive in two parts, which only a paste of many lines does; it
-%% is then read byte by byte, as Latin 1.
+%% A multi-byte character may arrive in two parts, only when many lines are pasted; it is then read
+%% byte by byte, as Latin 1.
 unicode(Bytes) ->
     case unicode:characters_to_list(Bytes) of
         Characters when is_list(Characters) -> Characters;

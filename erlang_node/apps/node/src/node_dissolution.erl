@@ -1,9 +1,9 @@
-%%% @doc What a node does once its cluster is being deleted ({@link partisan:dissolve/0}): it stops
-%%% the workload without a hand-over, and waits for its own deletion.
+%%% @doc Handles the deletion of the cluster ({@link partisan:dissolve/0}): stops the workload
+%%% without a hand-over, and waits for the deletion of the pod.
 %%%
-%%% It does not end by itself, since Kubernetes would start it again. For the same reason probes are
-%%% still answered. A node that is not deleted was dissolved by mistake: it ends after a while, and
-%%% the container's next start joins the cluster anew.
+%%% The node does not exit by itself, since Kubernetes would restart it; for the same reason it
+%%% still answers probes. A node that is not deleted was dissolved by mistake: it exits after a
+%%% while, and the container's next start rejoins the cluster.
 -module(node_dissolution).
 -behaviour(gen_server).
 
@@ -15,10 +15,10 @@
 
 -include_lib("kernel/include/logger.hrl").
 
-%% Several times what the deletion of the largest cluster takes.
+%% Several times the deletion time of the largest cluster.
 -define(PATIENCE_MS, 1800000).
 
-%% @doc Start the process.
+%% @doc Starts the process.
 -spec start_link() -> {ok, pid()} | {error, term()}.
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
@@ -27,7 +27,7 @@ start_link() ->
 -spec init([]) -> {ok, none}.
 init([]) ->
     ok = partisan:subscribe(self()),
-    %% The order may have come before, and another process of this name have died of it.
+    % The order may have come earlier, and ended a previous process of this name.
     _ = partisan:dissolved() andalso (self() ! {partisan, dissolved}),
     {ok, none}.
 
@@ -50,7 +50,7 @@ handle_info({partisan, dissolved}, none) ->
     _ = supervisor:terminate_child(node_sup, workload_sup),
     {noreply, none};
 handle_info(forgotten, none) ->
-    ok = node_last_words:say("the cluster was to be deleted, and this node still runs"),
+    ok = node_last_words:say("the cluster was being deleted, but this node was not"),
     erlang:halt(1);
 handle_info({partisan, _Neighbours}, none) ->
     {noreply, none};

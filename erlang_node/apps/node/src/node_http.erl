@@ -1,13 +1,13 @@
-%%% @doc What the node answers over HTTP: probes, metrics, its view, its status; and the orders that
-%%% it takes from a client that shows the bearer.
+%%% @doc The node's HTTP interface: probes, metrics, view and status, and commands from clients that
+%%% present the bearer.
 %%%
 %%% == Two generations of pods ==
-%%% A pod of this version mounts the bearer, a secret for orders alone. It is read with each order,
-%%% so that another one takes effect as soon as the kubelet has written it. Where the cluster has
-%%% TLS, such a pod serves TLS only, since its probes ask so.
+%%% A pod of this version mounts the bearer, a secret for commands alone. It is read at each
+%%% command, so that a new one takes effect as soon as the kubelet has written it. If the cluster
+%%% has TLS, such a pod serves TLS only, and its probes use it.
 %%%
-%%% A pod made by an operator of before there was a bearer has none. Its probes and its operator
-%%% speak plain HTTP, and orders show the token of the cluster: so it stays until it is replaced.
+%%% A pod created by an operator without the bearer has none. Its probes and its operator use plain
+%%% HTTP, and commands present the token of the cluster, until the pod is replaced.
 -module(node_http).
 
 -export([listen/1]).
@@ -16,13 +16,13 @@
 
 -export_type([served/0]).
 
-%% A probe that asks to wait gets its answer after so many seconds at the latest.
+%% Maximum wait of a probe that asks to wait.
 -define(MAX_WAIT_SECONDS, 30).
 -define(LOOK_MS, 50).
 
 -type served() :: #{workload := none | module(), bearer := node_config:bearer()}.
 
-%% @doc Open the socket for requests, which wait until the server is started.
+%% @doc Opens the socket; requests wait until the server is started.
 -spec listen(node_config:t()) -> {ok, gen_tcp:socket()} | {error, iolist()}.
 listen(#{listen_ip := Address, http_port := Port}) ->
     case node_http_server:listen(Address, Port) of
@@ -30,7 +30,7 @@ listen(#{listen_ip := Address, http_port := Port}) ->
         {error, Reason} -> {error, ["http_port ", integer_to_list(Port), ": ", Reason]}
     end.
 
-%% @doc Start the server.
+%% @doc Starts the server.
 -spec start_link(gen_tcp:socket(), node_config:t()) -> {ok, pid()} | {error, term()}.
 start_link(Socket, #{workload := Workload, bearer := Bearer}) ->
     ok = node_report:register_metrics(),
@@ -46,7 +46,7 @@ start_link(Socket, #{workload := Workload, bearer := Bearer}) ->
 -spec route(node_http_server:request(), served()) -> node_http_server:response().
 route(#{method := Method, path := Path} = Request, Served) ->
     case {allowed(Path), Method} of
-        {none, _} -> node_http_server:text(404, "there is nothing at this path");
+        {none, _} -> node_http_server:text(404, "not found");
         {Method, _} -> respond(Path, Request, Served);
         {Allowed, _} -> node_http_server:text(405, ["this path takes ", Allowed, " only"])
     end.
@@ -66,7 +66,7 @@ allowed(_) -> none.
 respond(<<"/livez">>, _Request, #{workload := Workload}) ->
     case node_report:alive(Workload) of
         true -> node_http_server:text(200, "ok");
-        false -> node_http_server:text(503, "a part of the node does not answer")
+        false -> node_http_server:text(503, "a process of the node does not answer")
     end;
 respond(<<"/readyz">>, #{query := Query, may_wait := MayWait}, _Served) ->
     Wait =
@@ -106,19 +106,19 @@ act(<<"/configuration">>, Body, _Workload) ->
     end;
 act(<<"/dissolve">>, _Body, _Workload) ->
     ok = partisan:dissolve(),
-    node_http_server:text(202, "the nodes keep still").
+    node_http_server:text(202, "dissolving").
 
 start_workload(_Run, none) ->
     node_http_server:text(409, "this node has no workload");
 start_workload(<<>>, _Workload) ->
-    node_http_server:text(400, "the body must be the id of the run");
+    node_http_server:text(400, "the body must be the run id");
 start_workload(Run, Workload) ->
     case Workload:start(Run) of
         ok -> node_http_server:text(202, "started");
         {error, Reason} -> node_http_server:text(409, Reason)
     end.
 
-%% The digests have one size and are compared in constant time: how long it takes tells nothing.
+%% Digests of equal size, compared in constant time against timing attacks.
 is_bearer(Shown, Expected) ->
     Wanted = <<"Bearer ", Expected/binary>>,
     crypto:hash_equals(crypto:hash(sha256, Shown), crypto:hash(sha256, Wanted)).
@@ -129,7 +129,7 @@ secure({file, _}) -> fun partisan_tls:serve/2.
 json(Value) ->
     {200, "application/json", node_json:encode(Value)}.
 
-%% A probe that waits has its answer the moment the node joins, and fails once where one that does
+%% A waiting probe is answered the moment the node joins, and fails once, while a probe that does
 %% not wait fails every second, each time with an event on the pod.
 joined(Deadline) ->
     Wait = ?LOOK_MS =< Deadline - erlang:monotonic_time(millisecond),

@@ -1,4 +1,4 @@
-%%% @doc Which connections an HTTP server keeps, as a value.
+%%% @doc Admission of connections to the HTTP server, as a value.
 %%%
 %%% A connection is first *reading*: its request has not arrived. Then it is *answering*; probes do
 %%% so on capacity of their own.
@@ -11,13 +11,13 @@
 %%% '''
 %%%
 %%% == Why slow clients cannot keep probes out ==
-%%% At a limit a new connection displaces the oldest one that is still reading, of its own source
-%%% first. A kubelet sends its request with the connection, so it has long been read before so many
-%%% others have come. Requests other than probes never fill either limit, thus one that can be
-%%% displaced, or room, is always left. A probe that asks to wait does so only while few others
-%%% wait, and is answered at once otherwise.
+%%% At a limit a new connection displaces the oldest one still reading, of its own source first. A
+%%% kubelet sends its request with the connection, so it has been read long before that many others
+%%% have come. Requests other than probes never fill either limit, so there is always room or a
+%%% connection to displace. A probe that asks to wait does so only while few others wait; otherwise
+%%% it is answered at once.
 %%%
-%%% Nothing is decided by who a source is: a kubelet's address depends on the network plugin, and
+%%% The identity of a source never matters: a kubelet's address depends on the network plugin, and
 %%% may be shared with others.
 -module(node_http_admission).
 
@@ -30,10 +30,10 @@
 -type limits() :: #{
     total := pos_integer(),
     per_source := pos_integer(),
-    %% Requests that are no probes and are being answered: of all sources, and of one.
+    % Requests that are no probes and are being answered: of all sources, and of one.
     requests := pos_integer(),
     source_requests := pos_integer(),
-    %% Probes that wait.
+    % Waiting probes.
     waiting := pos_integer()
 }.
 -type source() :: term().
@@ -56,8 +56,7 @@
 new(Limits) ->
     #admission{limits = Limits}.
 
-%% @doc A new connection of a source: admitted, perhaps in place of one that is displaced, or
-%% refused.
+%% @doc Handles a new connection of a source: admitted, possibly displacing another, or refused.
 -spec arrive(source(), t()) -> {admit, key(), Displaced :: none | key(), t()} | refuse.
 arrive(Source, #admission{limits = Limits, connections = Connections} = Admission) ->
     #{total := Total, per_source := PerSource} = Limits,
@@ -68,8 +67,8 @@ arrive(Source, #admission{limits = Limits, connections = Connections} = Admissio
         {false, false} -> admit(Source, none, Admission)
     end.
 
-%% @doc The request of a connection has arrived. `at_once': answer without waiting for anything;
-%% `busy': refuse the request.
+%% @doc Handles a connection's request. `at_once': answer without waiting for anything; `busy':
+%% refuse the request.
 -spec ask(key(), class(), t()) -> {go | at_once | busy, t()}.
 ask(Key, probe, #admission{limits = #{waiting := Most}} = Admission) ->
     case length(in_phase(waiting, Admission)) < Most of
@@ -86,12 +85,12 @@ ask(Key, request, #admission{limits = Limits, connections = Connections} = Admis
         false -> {busy, Admission}
     end.
 
-%% @doc A connection has ended.
+%% @doc Handles the end of a connection.
 -spec gone(key(), t()) -> t().
 gone(Key, #admission{connections = Connections} = Admission) ->
     Admission#admission{connections = maps:remove(Key, Connections)}.
 
-%% @doc Where a connection comes from.
+%% @doc The source of a connection.
 -spec source(key(), t()) -> source().
 source(Key, #admission{connections = Connections}) ->
     #{Key := {Source, _}} = Connections,

@@ -1,4 +1,4 @@
-%%% @doc One connection of the HTTP server: a request is read, answered, and the connection closed.
+%%% @doc One connection of the HTTP server: reads a request, answers it, and closes.
 %%%
 %%% OTP's own packet parser (`{packet, http_bin}') reads the head, over TCP and TLS alike.
 -module(node_http_connection).
@@ -7,26 +7,26 @@
 
 -include_lib("kernel/include/logger.hrl").
 
-%% A configuration with a static overlay of a thousand edges.
+%% Room for a static overlay of a thousand edges.
 -define(MAX_BODY_BYTES, 65536).
 -define(MAX_URI_BYTES, 1024).
 -define(MAX_HEADER_BYTES, 4096).
-%% What the parser holds at most; it closes the connection where a line is longer.
+%% The parser's limit; it closes the connection if a line is longer.
 -define(MAX_LINE_BYTES, 65536).
 -define(MAX_HEADERS, 32).
-%% For the head, however slowly it arrives: every client sends it with the connection. What has
-%% arrived in time is read even by a node that gets to it late.
+%% For the head, however slowly it arrives: every client sends it with the connection. A head that
+%% arrived in time is read even if the node gets to it late.
 -define(HEAD_MS, 2000).
 %% For the whole request.
 -define(REQUEST_MS, 5000).
-%% For the whole request over TLS, which takes processor time on top of the client's: a node that
-%% has none left needs as long as the most patient probe waits. Slow clients gain nothing: they make
-%% room for others ({@link node_http_admission}).
+%% For the whole request over TLS, which adds processor time to the client's: an overloaded node
+%% needs as long as the longest timeout of a probe. Slow clients gain nothing: they make room for
+%% others ({@link node_http_admission}).
 -define(TLS_REQUEST_MS, 15000).
 
 -type socket() :: {gen_tcp, gen_tcp:socket()} | {ssl, ssl:sslsocket()}.
 
-%% What is known of a request before its body has come.
+%% A request whose body has not arrived.
 -record(head, {
     method :: binary(),
     uri :: binary(),
@@ -35,7 +35,7 @@
     expects_continue = false :: boolean()
 }).
 
-%% @doc Serves an accepted connection, which the calling process owns.
+%% @doc Serves an accepted connection owned by the calling process.
 -spec run(gen_tcp:socket(), pid(), node_http_server:options()) -> ok.
 run(Accepted, Server, #{secure := Secure} = Options) ->
     Began = erlang:monotonic_time(millisecond),
@@ -69,7 +69,7 @@ respond(Socket, Server, Deadline, #{path := Path} = Request, Options) ->
         end,
     case node_http_server:ask(Server, Class) of
         busy ->
-            refuse(Socket, Server, Deadline, busy, {503, "too many requests at a time"});
+            refuse(Socket, Server, Deadline, busy, {503, "too many concurrent requests"});
         Go ->
             {Status, _, _} = Response = handle(Handler, Request#{may_wait => Go =:= go}),
             _ = Status =:= 401 andalso node_http_server:refused(Server, unauthorized),
@@ -89,11 +89,11 @@ handle(Handler, #{path := Path} = Request) ->
                 reason => Reason,
                 stack => Stack
             }),
-            node_http_server:text(503, "a part of the node does not answer")
+            node_http_server:text(503, "a process of the node does not answer")
     end.
 
-%% Closing a socket with unread input would reset the connection, and the client would never see
-%% why it was refused: what it still sends is read first, for as long as a request may take.
+%% Closing a socket with unread input would reset the connection and hide the answer from the
+%% client, so the rest is read first, for at most the time of a request.
 refuse(Socket, Server, Deadline, Reason, {Status, Text}) ->
     ok = node_http_server:refused(Server, Reason),
     answer(Socket, node_http_server:text(Status, Text)),
@@ -137,14 +137,14 @@ headers(Socket, HeadBy, Head, Room) ->
             malformed(Other)
     end.
 
-%% The names that the parser knows come as atoms, others with each word capitalised.
+%% The parser returns the names it knows as atoms, others with each word capitalised.
 header('Authorization', Value, Head) ->
     Head#head{authorization = Value};
 header('Content-Length', Value, #head{length = Known} = Head) ->
     case length_of(Value) of
-        none -> {refuse, 400, "content-length is no length"};
+        none -> {refuse, 400, "content-length is not a length"};
         Length when Known =/= none, Length =/= Known ->
-            {refuse, 400, "there are two different content-lengths"};
+            {refuse, 400, "two different content-lengths"};
         Length when Length > ?MAX_BODY_BYTES -> {refuse, 413, "the body is too large"};
         Length -> Head#head{length = Length}
     end;
@@ -155,7 +155,7 @@ header(<<"Expect">>, _Value, Head) ->
 header(_Name, _Value, Head) ->
     Head.
 
-%% Digits alone: other servers take `+5' for something else.
+%% Digits only: other servers interpret `+5' differently.
 length_of(Value) ->
     Digits = [Byte || <<Byte>> <= Value, Byte >= $0, Byte =< $9],
     case Digits =/= [] andalso length(Digits) =:= byte_size(Value) of
@@ -184,7 +184,7 @@ complete(#head{method = Method, uri = Uri, authorization = Authorization}, Body)
         body => Body
     }.
 
-malformed({ok, {http_error, _}}) -> {refuse, 400, "this is no HTTP request"};
+malformed({ok, {http_error, _}}) -> {refuse, 400, "not an HTTP request"};
 malformed({ok, _}) -> {refuse, 400, "the request must name a path of this server"};
 malformed({error, timeout}) -> {refuse, 408, "the request did not arrive in time"};
 malformed({error, _}) -> closed.
@@ -196,7 +196,7 @@ answer(Socket, {Status, ContentType, Body}) ->
         <<"\r\ncontent-length: ">>, integer_to_binary(iolist_size(Body)),
         <<"\r\ncache-control: no-store\r\nconnection: close\r\n\r\n">>
     ],
-    %% Who has gone gets no answer.
+    % A client that has gone gets no answer.
     _ = send(Socket, [Head, Body]),
     ok.
 
@@ -211,7 +211,8 @@ left(Deadline) ->
 -spec recv(socket(), non_neg_integer(), Deadline :: integer()) -> {ok, term()} | {error, term()}.
 recv({Transport, Socket}, Length, Deadline) ->
     case Transport:recv(Socket, Length, left(Deadline)) of
-        % A node that did not run meanwhile may find its time over first, and then what has arrived.
+        % A node that was not scheduled meanwhile may see the timeout before the data that has
+        % arrived.
         {error, timeout} -> Transport:recv(Socket, Length, 0);
         Received -> Received
     end.
@@ -227,7 +228,7 @@ close({Transport, Socket}) ->
     _ = Transport:close(Socket),
     ok.
 
-%% Internals: what a status means.
+%% Internals: status phrases.
 
 reason(408) -> too_slow;
 reason(Status) when Status =:= 413; Status =:= 414; Status =:= 431 -> too_large;

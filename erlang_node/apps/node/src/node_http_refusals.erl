@@ -1,5 +1,5 @@
-%%% @doc Refused HTTP connections and requests: counted each, logged once a minute for each reason,
-%%% since anyone who reaches the port can cause them as often as they like.
+%%% @doc Refused HTTP connections and requests: each counted, and logged once a minute per reason,
+%%% since any client that reaches the port can cause any number of them.
 -module(node_http_refusals).
 
 -export([register_metric/0]).
@@ -12,37 +12,37 @@
 -define(METRIC, partisan_http_refused_total).
 
 -type reason() ::
-    % Made room for a newer connection before its request had arrived.
+    % Displaced by a newer connection before its request arrived.
     displaced
-    % No room, or too many requests at a time.
+    % No room, or too many concurrent requests.
     | busy
     % The request did not arrive in time.
     | too_slow
     | too_large
     | malformed
     | unauthorized
-    % No TLS could be agreed upon.
+    % TLS negotiation failed.
     | tls.
 %% When each reason was logged last, and how often it has occurred since.
 -opaque t() :: #{reason() => {Milliseconds :: integer(), non_neg_integer()}}.
 -export_type([t/0, reason/0]).
 
-%% @doc Registers the counter; again is a no-op.
+%% @doc Registers the counter. Idempotent.
 -spec register_metric() -> ok.
 register_metric() ->
     partisan_metrics:new(
         counter,
         ?METRIC,
-        "HTTP connections and requests that were refused, by reason.",
+        "Refused HTTP connections and requests, by reason.",
         [reason]
     ).
 
-%% @doc Nothing has been logged.
+%% @doc The state before anything was logged.
 -spec new() -> t().
 new() ->
     #{}.
 
-%% @doc Counts a refusal, and logs it where none of its reason was within the last minute.
+%% @doc Counts a refusal, and logs it unless one of the same reason was logged within a minute.
 -spec refused(reason(), inet:ip_address() | undefined, Now :: integer(), t()) -> t().
 refused(Reason, Source, Now, Refusals) ->
     ok = partisan_metrics:inc(?METRIC, [Reason]),
@@ -70,10 +70,10 @@ log(Reason, Source, More, Now, Refusals) ->
 source(undefined) -> <<"unknown">>;
 source(Address) -> list_to_binary(inet:ntoa(Address)).
 
-text(displaced) -> <<"too many connections whose request has not arrived">>;
-text(busy) -> <<"too many requests at a time">>;
+text(displaced) -> <<"too many connections without a complete request">>;
+text(busy) -> <<"too many concurrent requests">>;
 text(too_slow) -> <<"the request did not arrive in time">>;
 text(too_large) -> <<"the request is too large">>;
 text(malformed) -> <<"the request is malformed">>;
-text(unauthorized) -> <<"an order with a wrong or missing bearer">>;
-text(tls) -> <<"no TLS could be agreed upon">>.
+text(unauthorized) -> <<"wrong or missing bearer">>;
+text(tls) -> <<"TLS negotiation failed">>.

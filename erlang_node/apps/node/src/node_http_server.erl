@@ -1,14 +1,14 @@
-%%% @doc A small HTTP/1.1 server: one request a connection, every size and every wait bounded, over
-%%% TCP or TLS.
+%%% @doc A small HTTP/1.1 server over TCP or TLS: one request per connection, every size and wait
+%%% bounded.
 %%%
-%%% `inets' has a server too, but it brings its request chain, `uri_string', `string' and
-%%% `unicode_util' into a node that needs none of them otherwise: processor time at each start and
-%%% more than a megabyte of memory, a thousand times over.
+%%% `inets' has a server too, but it loads its request chain, `uri_string', `string' and
+%%% `unicode_util', which a node does not need otherwise: processor time at each start and more than
+%%% a megabyte of memory, a thousand times over.
 %%%
-%%% One process accepts, each connection has a process of its own ({@link node_http_connection}),
-%%% and this one decides which connections are kept ({@link node_http_admission}). New connections
-%%% never wait for old ones: at the limits the slowest make room, and every refusal is counted and
-%%% logged ({@link node_http_refusals}).
+%%% One process accepts, each connection has its own process ({@link node_http_connection}), and
+%%% this one decides which connections to keep ({@link node_http_admission}). New connections never
+%%% wait for old ones: at the limits the slowest make room, and every refusal is counted and logged
+%%% ({@link node_http_refusals}).
 -module(node_http_server).
 -behaviour(gen_server).
 
@@ -27,27 +27,27 @@
 -include_lib("kernel/include/logger.hrl").
 
 -define(BACKLOG, 1024).
-%% A probe comes alone, Prometheus and the operator ask one thing at a time, and a few people may
+%% A probe comes alone, Prometheus and the operator send one request at a time, and a few people may
 %% use the plugin at once through the address of one API server.
 -define(LIMITS, #{
     total => 64, per_source => 16, requests => 40, source_requests => 12, waiting => 8
 }).
 -define(SEND_MS, 5000).
-%% After a failed accept: the machine is out of descriptors or memory.
+%% Pause after a failed accept: the host is out of descriptors or memory.
 -define(RETRY_MS, 200).
 
 -type request() :: #{
     method := binary(), path := binary(), query := binary(), authorization := binary(),
     body := binary(),
-    % Whether the answer may wait for something.
+    % Whether the answer may wait for an event.
     may_wait := boolean()
 }.
 -type response() :: {Status :: 200..599, ContentType :: iodata(), Body :: iodata()}.
 -type options() :: #{
     handler := fun((request()) -> response()),
-    % Paths that are answered on capacity of their own.
+    % Paths with a capacity of their own.
     probes := [binary()],
-    % Makes TLS of an accepted connection; `plain' keeps it as it is.
+    % Sets up TLS on an accepted connection; `plain' leaves it as it is.
     secure := fun((gen_tcp:socket(), timeout()) -> plain | {ok, ssl:sslsocket()} | {error, term()})
 }.
 
@@ -62,8 +62,8 @@
     pids = #{} :: #{node_http_admission:key() => pid()}
 }).
 
-%% @doc Open the socket: from here on clients wait for an answer instead of being turned away. It is
-%% the caller's, and outlives the server.
+%% @doc Opens the socket: from here on clients wait instead of being refused. It belongs to the
+%% caller and outlives the server.
 -spec listen(inet:ip_address(), inet:port_number()) ->
     {ok, gen_tcp:socket()} | {error, Reason :: string()}.
 listen(Address, Port) ->
@@ -72,8 +72,8 @@ listen(Address, Port) ->
         {error, Reason} -> {error, inet:format_error(Reason)}
     end.
 
-%% @doc Answer every well-formed request with what the handler makes of it. A handler that fails
-%% costs its own request alone.
+%% @doc Answers every well-formed request with the result of the handler. A crash of the handler
+%% affects only its own request.
 -spec start_link(gen_tcp:socket(), options()) -> {ok, pid()} | {error, term()}.
 start_link(Socket, Options) ->
     gen_server:start_link(?MODULE, {Socket, Options}, []).
@@ -85,12 +85,12 @@ text(Status, Text) ->
 
 %% For connections.
 
-%% @private The calling connection has read its request.
+%% @private Called by a connection that has read its request.
 -spec ask(pid(), node_http_admission:class()) -> go | at_once | busy.
 ask(Server, Class) ->
     gen_server:call(Server, {ask, Class}, infinity).
 
-%% @private The calling connection refuses what it has read. It is counted before the client knows.
+%% @private Called by a connection that refuses a request. Counted before the client knows.
 -spec refused(pid(), node_http_refusals:reason()) -> ok.
 refused(Server, Reason) ->
     gen_server:call(Server, {refused, Reason}, infinity).
@@ -136,7 +136,7 @@ handle_call({refused, Reason}, {Pid, _}, State) ->
             Source = node_http_admission:source(Key, Admission),
             {reply, ok, count(Reason, Source, State)};
         #{} ->
-            % Displaced meanwhile, and counted as that.
+            % Displaced meanwhile, and counted as such.
             {reply, ok, State}
     end;
 handle_call(Unknown, _From, State) ->
@@ -161,7 +161,7 @@ handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
     {noreply, State}.
 
-%% @private What arrives from here on waits for the next server.
+%% @private Later connections wait for the next server.
 -spec terminate(term(), #state{}) -> ok.
 terminate(_Reason, #state{acceptor = Acceptor}) ->
     Monitor = monitor(process, Acceptor),
@@ -207,7 +207,7 @@ accept(Listen, Server) ->
 serve(Socket, refuse) ->
     gen_tcp:close(Socket);
 serve(Socket, {ok, Pid}) ->
-    %% A client that has gone by now is noticed when its request is read.
+    % A client that has left by now is noticed when its request is read.
     case gen_tcp:controlling_process(Socket, Pid) of
         ok ->
             Pid ! {go, Socket},
@@ -238,7 +238,7 @@ displace(none, State) ->
 displace(Key, #state{admission = Admission, pids = Pids} = State) ->
     #{Key := Pid} = Pids,
     Source = node_http_admission:source(Key, Admission),
-    %% Its socket ends with it.
+    % Its socket ends with it.
     exit(Pid, kill),
     count(displaced, Source, forget(Pid, Key, State)).
 

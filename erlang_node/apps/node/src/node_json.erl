@@ -1,4 +1,4 @@
-%%% @doc Erlang terms as JSON (RFC 8259): encoding only, all that a node needs to say.
+%%% @doc Encodes Erlang terms as JSON (RFC 8259). Nodes decode none.
 %%%
 %%% Maps are objects (keys: atoms or binaries, in their order), lists are arrays, binaries are
 %%% strings in UTF-8, atoms are strings except `true', `false' and `null', numbers are numbers.
@@ -11,7 +11,7 @@
 
 -export_type([json/0]).
 
-%% @doc The text of a value. A binary that is no UTF-8 is an error: `{not_utf8, Binary}'.
+%% @doc The JSON text of a value. Fails with `{not_utf8, Binary}' for a binary that is not UTF-8.
 -spec encode(json()) -> iodata().
 encode(null) -> <<"null">>;
 encode(true) -> <<"true">>;
@@ -37,7 +37,7 @@ string(Binary) ->
     [$", << <<(escape(Char))/binary>> || <<Char/utf8>> <= utf8(Binary) >>, $"].
 
 utf8(Binary) ->
-    %% A comprehension would stop silently at the first bad byte.
+    % A comprehension would stop silently at the first bad byte.
     case unicode:characters_to_binary(Binary) of
         Binary -> Binary;
         _ -> error({not_utf8, Binary})

@@ -1,30 +1,29 @@
-%%% @doc Why the node ends, for whoever asks Kubernetes and not the log.
+%%% @doc The reason of a node's exit, in the pod's status.
 %%%
-%%% What is in the container's termination log when it ends becomes a part of the pod's status, and
+%%% The contents of the container's termination log at its exit become part of the pod's status, and
 %%% so of the cluster's: one line that says what to do, instead of an exit status.
 %%%
-%%% A configuration that cannot be used is such a line already. A workload that fails again and
-%%% again ends its supervisor, then the node, and the reason is by then long forgotten: this module
-%%% is a handler of the logger, too, which keeps the reason of the last failure that the supervisor
-%%% of the workload has reported.
+%%% An invalid configuration is already such a line. A workload that fails repeatedly ends its
+%%% supervisor, then the node, when the original reason is long gone: this module is also a logger
+%%% handler, which keeps the reason of the last failure reported by the workload's supervisor.
 -module(node_last_words).
 
 -export([install/1]).
 -export([say/1]).
 -export([say_failure/0]).
-%% The callback of a handler.
+%% Callback of a logger handler.
 -export([log/2]).
 
 -include_lib("kernel/include/logger.hrl").
 
-%% Made by the kubelet, writable for everybody; outside of a pod there is none.
+%% Created by the kubelet, world-writable; does not exist outside a pod.
 -define(TERMINATION_LOG, "/dev/termination-log").
 -define(FAILURE, last_failure).
 %% The kubelet keeps 4096 bytes.
 -define(MAX_CHARACTERS, 1000).
 -define(DEPTH, 12).
 
-%% @doc Keep from now on why processes of a workload fail.
+%% @doc Starts recording the failures of workload processes.
 -spec install(Kind :: atom()) -> ok.
 install(Kind) ->
     case logger:add_handler(?MODULE, ?MODULE, #{level => error, config => #{kind => Kind}}) of
@@ -32,15 +31,15 @@ install(Kind) ->
         {error, {already_exist, ?MODULE}} -> ok
     end.
 
-%% @doc Leave a line for the container's status.
+%% @doc Writes a line for the container's status.
 -spec say(unicode:chardata()) -> ok.
 say(Text) ->
     File = os:getenv("PARTISAN_TERMINATION_LOG", ?TERMINATION_LOG),
-    %% Not made where it is missing: that is no pod.
+    % Not created if missing: this is not a pod.
     _ = filelib:is_file(File) andalso write(File, unicode:characters_to_binary([Text, $\n])),
     ok.
 
-%% @doc Leave what the last failure of the workload was, if there was one.
+%% @doc Writes the last failure of the workload, if there was one.
 -spec say_failure() -> ok.
 say_failure() ->
     case application:get_env(node, ?FAILURE) of
@@ -62,8 +61,8 @@ log(_Event, _Handler) ->
 
 %% Internals.
 
-%% That a supervisor shuts down is but what comes of it. Child specifications that are none, or that
-%% the module fails to give, are known to the supervisor above alone.
+%% A supervisor's shutdown is only a consequence. Missing or invalid child specifications are known
+%% only to the supervisor above.
 is_cause({local, workload_sup}, Context, _Child, _Reason) ->
     lists:member(Context, [child_terminated, start_error]);
 is_cause({local, node_sup}, start_error, Child, Reason) ->

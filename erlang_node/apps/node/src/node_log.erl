@@ -3,22 +3,22 @@
 %%% ```
 %%% time=2026-11-21T02:03:04.567890Z level=notice node=ads-17 event=run_started run=3f2a9c
 %%% '''
-%%% Values with spaces or quotes are quoted; nothing breaks the line, so that a peer cannot forge
-%%% one.
+%%% Values with spaces or quotes are quoted. A line never contains a line break, so a peer cannot
+%%% forge one.
 -module(node_log).
 
 -export([install/1]).
 -export([format/2]).
 
-%% An event of a library can be of any size.
+%% A library's event can be of any size.
 -define(MAX_VALUE_BYTES, 2000).
 
-%% @doc Let the default handler write in this format from now on.
+%% @doc Makes the default handler write in this format.
 -spec install(partisan_peer:name()) -> ok | {error, term()}.
 install(Node) ->
     logger:update_handler_config(default, formatter, {?MODULE, #{node => Node}}).
 
-%% @private The callback of a formatter.
+%% @private Formatter callback.
 -spec format(logger:log_event(), #{node := binary()}) -> unicode:chardata().
 format(#{level := Level, msg := Message, meta := Meta}, #{node := Node}) ->
     #{time := Time} = Meta,
@@ -28,7 +28,7 @@ format(#{level := Level, msg := Message, meta := Meta}, #{node := Node}) ->
 
 %% Internals.
 
-fields({report, Report = #{event := Event}}, _Meta) ->
+fields({report, #{event := Event} = Report}, _Meta) ->
     [{event, Event} | lists:sort(maps:to_list(maps:remove(event, Report)))];
 fields({report, Report}, #{report_cb := Callback}) when is_function(Callback, 1) ->
     {Format, Arguments} = Callback(Report),
@@ -52,7 +52,7 @@ value(Value) ->
         nomatch -> node_json:encode(Short)
     end.
 
-%% By bytes, and not in the middle of a character.
+%% By bytes, but never in the middle of a character.
 cut(<<Beginning:?MAX_VALUE_BYTES/binary, _/binary>>) ->
     case unicode:characters_to_binary(Beginning) of
         {incomplete, Whole, _Part} -> Whole;

@@ -1,31 +1,31 @@
-%%% @doc From the overlay of the configuration file to that of this node.
+%%% @doc Converts the overlay of the configuration file to that of this node.
 %%%
-%%% The file is the same for all nodes and names them; the runtime wants to know, besides, where
-%%% those are that the overlay is about, and for HiScamp where this node is:
+%%% The file is the same for all nodes and names them. The runtime also needs addresses, and for
+%%% HiScamp this node's location:
 %%% <ul>
 %%% <li>client-server: the addresses of the servers;</li>
-%%% <li>static: the ends of edges, which may be ordinals, as names; the addresses of this node's;
-%%%     </li>
-%%% <li>HiScamp: the level, which is the zone of the Kubernetes node that the pod runs on
-%%%     (`K8S_ZONE'), or else that machine itself (`K8S_NODE_NAME').</li>
+%%% <li>static: the names of the edges' ends, which may be ordinals in the file, and the addresses
+%%%     of this node's peers;</li>
+%%% <li>HiScamp: the level, that is the pod's availability zone (`K8S_ZONE') or else its Kubernetes
+%%%     node (`K8S_NODE_NAME').</li>
 %%% </ul>
-%%% A file may say these itself: `peers' as hints `{Name, Host, Port}', and `level'.
+%%% The file may give these itself: `peers' as hints `{Name, Host, Port}', and `level'.
 -module(node_overlay).
 
 -export([localised/2]).
 -export([is_valid/1]).
 
 -type context() :: #{
-    %% This node.
+    % This node.
     name := partisan_peer:name(),
     cluster := binary(),
-    %% The port of every node.
+    % The port of every node.
     port := inet:port_number(),
     environment := fun((string()) -> string() | false)
 }.
 -export_type([context/0]).
 
-%% @doc Has it the form that `localised/2' takes? Kinds and parameters are checked by the runtime.
+%% @doc Whether it has the form that `localised/2' accepts. The runtime checks kinds and parameters.
 -spec is_valid(term()) -> boolean().
 is_valid({static, #{edges := Edges} = Parameters}) ->
     is_list(Edges) andalso lists:all(fun is_edge/1, Edges) andalso has_peers(Parameters);
@@ -36,9 +36,9 @@ is_valid({Kind, Parameters}) ->
 is_valid(_) ->
     false.
 
-%% @doc The overlay as the runtime takes it.
--spec localised({partisan_kinds:kind(), map()}, context()) ->
-    {ok, partisan_overlays:spec()} | {error, string()}.
+%% @doc The overlay in the form of the runtime.
+-spec localised({partisan_overlay_registry:kind(), map()}, context()) ->
+    {ok, partisan_overlay_switch:spec()} | {error, string()}.
 localised({static, #{edges := Edges} = Parameters}, Context) ->
     #{cluster := Cluster, name := Self} = Context,
     Named = [{name(From, Cluster), name(To, Cluster)} || {From, To} <- Edges],

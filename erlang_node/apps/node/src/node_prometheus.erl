@@ -4,12 +4,12 @@
 -export([content_type/0]).
 -export([render/1]).
 
-%% @doc The media type of what `render/1' makes.
+%% @doc The media type of `render/1'.
 -spec content_type() -> string().
 content_type() ->
     "text/plain; version=0.0.4; charset=utf-8".
 
-%% @doc The text of metric families, as {@link partisan_metrics:collect/0} gives them.
+%% @doc The text of metric families from {@link partisan_metrics:collect/0}.
 -spec render([partisan_metrics:family()]) -> iodata().
 render(Families) ->
     [family(Family) || Family <- Families].

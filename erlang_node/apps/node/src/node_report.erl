@@ -1,4 +1,4 @@
-%%% @doc What a node says of itself: the documents behind its HTTP endpoint, as values.
+%%% @doc A node's report on itself: the documents behind its HTTP endpoint, as values.
 -module(node_report).
 
 -export([version/0]).
@@ -13,7 +13,7 @@
 -export([run_queue_samples/0]).
 -export([build_samples/0]).
 
-%% What this image can serve over HTTP: 2 knows the bearer and TLS. Images of before report nothing.
+%% HTTP interface of this image: 2 supports the bearer and TLS. Older images report nothing.
 -define(INTERFACE, 2).
 
 %% @doc The version of the release.
@@ -22,7 +22,7 @@ version() ->
     {ok, Version} = application:get_key(node, vsn),
     list_to_binary(Version).
 
-%% @doc Registers what the virtual machine tells of itself.
+%% @doc Registers the metrics of the virtual machine.
 -spec register_metrics() -> ok.
 register_metrics() ->
     lists:foreach(
@@ -30,14 +30,14 @@ register_metrics() ->
             ok = partisan_metrics:new_function(Type, Name, Help, Labels, {?MODULE, Function})
         end,
         [
-            {counter, process_cpu_seconds_total, "CPU time of the virtual machine's threads.", [],
+            {counter, process_cpu_seconds_total, "CPU time of the Erlang VM's threads.", [],
                 cpu_samples},
             {gauge, erlang_vm_memory_bytes,
-                "Memory: resident, and by kind where the VM keeps account.", [kind],
+                "Memory: resident, and by kind if the VM counts it.", [kind],
                 memory_samples},
             {gauge, erlang_vm_processes, "Erlang processes.", [], process_samples},
-            {gauge, erlang_vm_run_queue, "Processes that are ready to run.", [], run_queue_samples},
-            {gauge, partisan_build_info, "1, with the versions of the node and of OTP.",
+            {gauge, erlang_vm_run_queue, "Erlang processes ready to run.", [], run_queue_samples},
+            {gauge, partisan_build_info, "Always 1; labels: versions of the node and of OTP.",
                 [version, otp], build_samples}
         ]
     ).
@@ -74,7 +74,7 @@ status(Workload) ->
     },
     maps:merge(Common, workload_status(Workload)).
 
-%% @doc Do the processes that make the node answer?
+%% @doc Whether the node's essential processes answer.
 -spec alive(none | module()) -> boolean().
 alive(Workload) ->
     try
@@ -134,8 +134,8 @@ workload_report(Module) ->
 otp() ->
     list_to_binary(erlang:system_info(otp_release)).
 
-%% The kernel's count, which is what a container pays for. With allocators as small as the release
-%% has them the virtual machine keeps no account of its own.
+%% As counted by the kernel, which is what a container is charged for. With the release's small
+%% allocators the virtual machine keeps no count of its own.
 memory() ->
     [
         {resident, resident_bytes()}

@@ -1,12 +1,12 @@
-%%% @doc What may change while the node runs: the overlay, the lanes of channels, the seeds and the
-%%% size of the cluster.
+%%% @doc Settings that may change at run time: the overlay, the lanes of channels, the seeds and the
+%%% cluster size.
 %%%
-%%% The operator sends the whole configuration, the same text that it has put into the mounted file
-%%% before, and asks the node which one is in force. The file itself is read at the start only: how
-%%% soon a change of it shows in a running pod is up to the kubelet, and a node that has read an old
-%%% one is told the new one.
+%%% The operator sends the whole configuration, the same text as in the mounted file, and asks the
+%%% node for the revision in force. The node reads the file only at its start: the kubelet decides
+%%% when a change shows in a running pod, and a node that has read an old file is sent the new
+%%% configuration.
 %%%
-%%% Changes are made one after the other here, so that what the node says is in force is.
+%%% Changes are applied one after the other here, so that the reported revision is the one in force.
 -module(node_settings).
 -behaviour(gen_server).
 
@@ -23,18 +23,18 @@
 %% Outlives this process, as the settings do.
 -define(REVISION, revision).
 
-%% @doc Start the process; what the node has been started with is in force.
+%% @doc Starts the process; the node's start configuration is in force.
 -spec start_link(node_config:t()) -> {ok, pid()} | {error, term()}.
 start_link(Config) ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, Config, []).
 
-%% @doc Follows a configuration, given as the text of the file, as far as a running node can. What
-%% is wrong with it is answered with one line, and changes nothing.
+%% @doc Applies a configuration, given as the text of the file, as far as a running node can. An
+%% invalid one changes nothing; the error is one line.
 -spec change(Text :: binary()) -> ok | {error, string()}.
 change(Text) ->
     gen_server:call(?MODULE, {change, Text}, infinity).
 
-%% @doc The revision of the configuration that was followed last.
+%% @doc The revision of the configuration applied last.
 -spec revision() -> binary().
 revision() ->
     {ok, Revision} = application:get_env(node, ?REVISION),

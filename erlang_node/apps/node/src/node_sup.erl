@@ -1,12 +1,12 @@
-%%% @doc The processes of a node beside the runtime: the workload, what stops it when the cluster is
-%%% deleted, the settings that may change and the HTTP server. None needs another to be restarted.
+%%% @doc The processes of a node other than the runtime: the workload, its stop when the cluster is
+%%% deleted, the run-time settings and the HTTP server. They restart independently of one another.
 -module(node_sup).
 -behaviour(supervisor).
 
 -export([start_link/2]).
 -export([init/1]).
 
-%% @doc Start them; HTTP requests come from the socket.
+%% @doc Starts them; HTTP requests come from the socket.
 -spec start_link(node_config:t(), gen_tcp:socket()) -> {ok, pid()} | {error, term()}.
 start_link(Config, Socket) ->
     supervisor:start_link({local, ?MODULE}, ?MODULE, {Config, Socket}).

@@ -1,6 +1,6 @@
-%%% @doc Whole nodes on real sockets: the ad counter to its threshold, with a node that is killed
-%%% and loses its storage, one whose container restarts, and one that is replaced in good order;
-%%% and while the overlay is changed.
+%%% @doc Whole nodes on real sockets: the ad counter up to its threshold, with a node that is killed
+%%% and loses its storage, one whose container restarts, and one that is replaced gracefully; and a
+%%% change of the overlay.
 -module(node_cluster_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -21,15 +21,15 @@ run(Mode) ->
         ok = await_joined(Formed),
         {202, _, _} = ?T:post(0, "/workload/start", start_request(Formed), Formed),
         ok = await_value(30, Formed),
-        %% Killed, and its storage with it: a new actor.
+        % Killed, and its storage with it: a new actor.
         Killed = ?T:start(1, ?T:forget(1, ?T:kill(1, Formed))),
-        %% Killed, but the storage stays: the same actor goes on with what it had counted.
+        % Killed, but the storage stays: the same actor continues with its counts.
         #{<<"actor">> := Actor, <<"increments">> := Before} = workload(2, Killed),
         Restarted = ?T:start(2, ?T:kill(2, Killed)),
         #{<<"actor">> := Again, <<"increments">> := After} = workload(2, Restarted),
         ?assertEqual(Actor, Again),
         ?assert(After >= Before),
-        %% Replaced in good order: what it had counted is in the counter, to the last increment.
+        % Replaced gracefully: its counts are in the counter, to the last increment.
         Left = ?T:terminate(3, Restarted),
         {Departed, Count} = record_of(3, Left),
         Whole = ?T:start(3, ?T:forget(3, Left)),
@@ -48,7 +48,7 @@ run(Mode) ->
 switch_test_() ->
     {timeout, 300, fun switch/0}.
 
-%% A node that restarts half of the way reads the file of before, and is told again.
+%% A node that restarts halfway reads the old file, and is sent the new one again.
 switch() ->
     New = ?T:new(4),
     Formed = lists:foldl(fun ?T:start/2, New, ?T:names(New)),
@@ -80,8 +80,8 @@ switch() ->
 dissolve_test_() ->
     {timeout, 120, fun dissolve/0}.
 
-%% A cluster that is being deleted: the order needs the token, one node is enough, and from then on
-%% the nodes keep still, live, and end without a hand-over.
+%% A cluster that is being deleted: the command needs the token, one node is enough, and from then
+%% on the nodes are silent but alive, and end without a hand-over.
 dissolve() ->
     New = ?T:new(4),
     Formed = lists:foldl(fun ?T:start/2, New, ?T:names(New)),
@@ -106,7 +106,7 @@ dissolve() ->
         Linked = fun(I) -> linked(I, Formed) > 0 end,
         ok = ?T:await(fun() -> not lists:any(Linked, ?T:names(Formed)) end),
         [?assert(dissolved(I, Formed)) || I <- ?T:names(Formed)],
-        %% Once more changes nothing.
+        % Idempotent.
         {202, _, _} = ?T:post(1, "/dissolve", ?T:authorized("", Formed), Formed),
         Ended = lists:foldl(fun ?T:terminate/2, Formed, ?T:names(Formed)),
         ?assertEqual(#{}, maps:get(nodes, Ended))
@@ -131,7 +131,7 @@ linked(I, Cluster) ->
 works(I, Cluster) ->
     ?T:call(I, erlang, whereis, [workload_sup], Cluster) =/= undefined.
 
-%% The store finds the overlay again after the runtime's processes were started anew.
+%% The store finds the overlay again after the runtime's processes were restarted.
 restarted_runtime_test_() ->
     {timeout, 120, fun restarted_runtime/0}.
 
@@ -170,7 +170,7 @@ check_agreement(Workloads) ->
      || Workload <- Workloads
     ].
 
-%% The value is the sum of what the living and the replaced have counted, nothing else.
+%% The value is the sum of the counts of living and replaced actors, nothing else.
 check_sum(Workloads = [#{<<"value">> := Value, <<"superseded">> := Superseded} | _]) ->
     Increments = lists:sum([N || #{<<"increments">> := N} <- Workloads]),
     ?assertEqual(Value, Increments + lists:sum(maps:values(Superseded))),
@@ -206,7 +206,7 @@ workload(I, Cluster) ->
     #{<<"workload">> := Workload} = ?T:status(I, Cluster),
     Workload.
 
-%% The file is the last word on what a node that has stopped had counted.
+%% The file is the final record of a stopped node's counts.
 record_of(I, #{directory := Dir}) ->
     #{name := Name, incarnation := Incarnation, counts := Counts} =
         adcounter_journal:load(filename:join(Dir, "test-" ++ integer_to_list(I))),

@@ -9,12 +9,12 @@ config_test_() ->
         fun(Dir) -> {"a good configuration", fun() -> good(Dir) end} end,
         fun(Dir) -> {"without a workload", fun() -> no_workload(Dir) end} end,
         fun(Dir) -> {"unknown keys are ignored with a warning", fun() -> unknown(Dir) end} end,
-        fun(Dir) -> {"what is wrong is named", [wrong(Dir, Case) || Case <- wrong_settings()]} end,
+        fun(Dir) -> {"errors name the setting", [wrong(Dir, Case) || Case <- wrong_settings()]} end,
         fun(Dir) -> {"the environment", [environment(Dir, Case) || Case <- environments()]} end,
-        fun(Dir) -> {"files that cannot be used", fun() -> bad_files(Dir) end} end,
+        fun(Dir) -> {"unusable files", fun() -> bad_files(Dir) end} end,
         fun(Dir) -> {"a wrong token is not shown", fun() -> bad_token(Dir) end} end,
-        fun(Dir) -> {"what a running node follows", fun() -> changes(Dir) end} end,
-        fun(Dir) -> {"what no running node follows", fun() -> bad_changes(Dir) end} end,
+        fun(Dir) -> {"changes that a running node applies", fun() -> changes(Dir) end} end,
+        fun(Dir) -> {"changes that no running node applies", fun() -> bad_changes(Dir) end} end,
         fun(Dir) -> {"the overlay of a node", [overlay(Dir, Case) || Case <- overlays()]} end
     ]}.
 
@@ -46,9 +46,9 @@ good(Dir) ->
         },
         Options
     ),
-    % The ad counter's replicas send to the store alone; nothing is executed for others.
+    % The ad counter's replicas send to the store only; nothing is executed for others.
     ?assertMatch(#{reachable := [{lasp_store, messages}], remote_execution := []}, Partisan),
-    % Nor do the node's own processes take orders from there.
+    % Nor do the node's own processes accept messages from other nodes.
     ?assertEqual([], node_stray_tests:servers() -- maps:get(unreachable, Partisan)),
     {ok, #{partisan := Open}, []} = load(Dir, (settings())#{
         reachable => applications, remote_execution => [init]
@@ -116,8 +116,9 @@ environments() ->
     [
         {"POD_NAME is not set", #{"POD_NAME" => false}, "POD_NAME"},
         {"POD_IP is not set", #{"POD_IP" => ""}, "POD_IP"},
-        {"POD_IP is no address", #{"POD_IP" => "pod"}, "POD_IP"},
-        {"PARTISAN_LISTEN_IP is no address", #{"PARTISAN_LISTEN_IP" => "any"}, "PARTISAN_LISTEN_IP"}
+        {"POD_IP is not an address", #{"POD_IP" => "pod"}, "POD_IP"},
+        {"PARTISAN_LISTEN_IP is not an address",
+            #{"PARTISAN_LISTEN_IP" => "any"}, "PARTISAN_LISTEN_IP"}
     ].
 
 environment(Dir, {Title, Changes, Variable}) ->
@@ -195,17 +196,17 @@ bad_changes(Dir) ->
         ]
     ].
 
-%% The node is ads-1; its port is the port of all.
+%% The node is ads-1; all nodes have the same port.
 overlays() ->
     Zone = #{"K8S_ZONE" => "zone-b", "K8S_NODE_NAME" => "machine-7"},
     Peer = fun(Name, Host) -> partisan_peer:new(Name, Host, 7946) end,
     Server = #{servers => [<<"ads-0">>]},
     Cyclon = {cyclon, #{view_size => 5}},
     [
-        {"most are taken as they are", Cyclon, #{}, Cyclon},
+        {"most are unchanged", Cyclon, #{}, Cyclon},
         {"servers have addresses", {client_server, Server}, #{},
             {client_server, Server#{peers => [Peer(<<"ads-0">>, "ads-0.ads")]}}},
-        {"edges by ordinals, and who is at their ends",
+        {"edges by ordinals, and their ends' addresses",
             {static, #{edges => [{0, 1}, {1, 300}, {<<"ads-4">>, 5}]}}, #{},
             {static, #{
                 edges => [
@@ -217,14 +218,14 @@ overlays() ->
                     Peer(<<"ads-0">>, "ads-0.ads"), Peer(<<"ads-s1-300">>, "ads-s1-300.ads-s1")
                 ]
             }}},
-        {"addresses that are given are kept",
+        {"given addresses are kept",
             {static, #{edges => [{0, 1}], peers => [{<<"ads-0">>, <<"10.0.0.1">>, 7000}]}}, #{},
             {static, #{
                 edges => [{<<"ads-0">>, <<"ads-1">>}],
                 peers => [partisan_peer:new(<<"ads-0">>, {10, 0, 0, 1}, 7000)]
             }}},
         {"the level is the zone", {hiscamp, #{}}, Zone, {hiscamp, #{level => <<"zone-b">>}}},
-        {"or else the machine", {hiscamp, #{}}, Zone#{"K8S_ZONE" := ""},
+        {"or else the Kubernetes node", {hiscamp, #{}}, Zone#{"K8S_ZONE" := ""},
             {hiscamp, #{level => <<"machine-7">>}}},
         {"or what is given", {hiscamp, #{level => <<"here">>}}, Zone,
             {hiscamp, #{level => <<"here">>}}},

@@ -9,9 +9,9 @@ console_test_() ->
             {Title, {timeout, 60, Test}}
          || {Title, Test} <- [
                 {"a shell evaluates on the node", ?_test(evaluates(Directory, Pid))},
-                {"what is printed comes back, in any language", ?_test(prints(Directory))},
-                {"errors of what is typed end nothing", ?_test(errs(Directory))},
-                {"input of programs is that of the terminal", ?_test(reads(Directory))},
+                {"output comes back, in any language", ?_test(prints(Directory))},
+                {"errors in the input do not end the session", ?_test(errs(Directory))},
+                {"programs read from the terminal", ?_test(reads(Directory))},
                 {"a session ends with its connection", ?_test(ends(Directory))},
                 {"only its owner may enter", ?_test(is_private(Directory))},
                 {"a socket left behind is replaced", ?_test(replaced(Directory))}
@@ -45,7 +45,7 @@ reads(Directory) ->
     Answer = session(Directory, "{typed, io:get_line(\"? \")}.\nhello\n"),
     ?assertNotEqual(nomatch, string:find(Answer, "{typed,\"hello\\n\"}")).
 
-%% A process that it has started lives on its group leader, and ends with it.
+%% A process started by it outlives it on its group leader, and ends with it.
 ends(Directory) ->
     Socket = connect(Directory),
     ok = gen_tcp:send(Socket, "register(console_probe, self()).\n"),
@@ -66,7 +66,7 @@ replaced(Directory) ->
     {ok, _} = node_console:start_link(Directory),
     ?assertNotEqual(nomatch, string:find(session(Directory, "6 * 7.\n"), "42")).
 
-%% All that a shell answers to what is typed, after which the input ends.
+%% All output of a shell for the given input, after which the input ends.
 session(Directory, Typed) ->
     Socket = connect(Directory),
     ok = gen_tcp:send(Socket, unicode:characters_to_binary(Typed)),

@@ -1,4 +1,4 @@
-%%% @doc Which connections are kept, as equations and for random histories.
+%%% @doc Admission of connections, as equations and for random histories.
 -module(node_http_admission_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -41,8 +41,8 @@ few_probes_wait_test() ->
     ?assertMatch({at_once, _}, ?M:ask(2, probe, A)),
     ?assertMatch({go, _}, ?M:ask(2, probe, ?M:gone(1, A))).
 
-%% Whatever others have done: a probe that asks at once is answered, unless probes themselves fill
-%% everything.
+%% Whatever other clients do, a probe that does not wait is answered, unless probes themselves fill
+%% all capacity.
 probes_test_() ->
     {timeout, 120, ?_assert(proper:quickcheck(prop_probe(), [{numtests, 500}, {to_file, user}]))}.
 
@@ -63,7 +63,7 @@ prop_probe() ->
         end
     ).
 
-%% Besides the value, what is there.
+%% The keys of present connections, next to the value.
 step({arrive, Source}, {Admission, Keys}) ->
     {admit, Key, Displaced, Next} = ?M:arrive(Source, Admission),
     {Next, (maps:remove(Displaced, Keys))#{Key => reading}};

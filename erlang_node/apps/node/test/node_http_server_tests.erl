@@ -1,4 +1,4 @@
-%%% @doc The HTTP server by itself, spoken to byte by byte.
+%%% @doc The HTTP server by itself, byte by byte.
 -module(node_http_server_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -13,24 +13,24 @@ server_test_() ->
         [
             {Title, {timeout, 60, fun() -> Test(Port) end}}
          || {Title, Test} <- [
-                {"a request in pieces", fun pieces/1},
+                {"a fragmented request", fun pieces/1},
                 {"path, query, token and body reach the handler", fun parts/1},
                 {"a client that waits to be asked for its body", fun continue/1},
-                {"a handler that fails costs its request alone", fun failure/1},
-                {"each refusal says why", fun refusals/1},
-                {"clients that say nothing hold up nobody", fun silent/1},
-                {"clients that do not end their request hold up nobody", fun slow/1},
+                {"a handler crash affects only its own request", fun failure/1},
+                {"each refusal gives the reason", fun refusals/1},
+                {"silent clients delay no other client", fun silent/1},
+                {"clients with incomplete requests delay no other client", fun slow/1},
                 {"requests that take long leave room for probes", fun busy/1},
-                {"probes that wait leave room for others", fun waiting/1},
-                {"a head that does not come is refused soon", fun late/1},
+                {"waiting probes leave room for others", fun waiting/1},
+                {"a missing head is refused soon", fun late/1},
                 {"refusals are counted, and logged rarely", fun refusals_shown/1}
             ]
         ]
     end}.
 
-%% As one is that has used up its share of a processor: bytes arrive all the same.
+%% Like a node that has used up its CPU quota: bytes arrive all the same.
 starved_test_() ->
-    {"what has arrived in time is answered, even if the node got to it late",
+    {"a request that arrived in time is answered, even if the node reads it late",
         {timeout, 120, fun starved/0}}.
 
 starved() ->
@@ -46,7 +46,7 @@ starved() ->
     ok = partisan_test_cluster:await(fun() -> Call(?MODULE, reading, []) =:= 10 end),
     ok = partisan_test_cluster:freeze(Node),
     _ = [ok = gen_tcp:send(S, "GET /livez HTTP/1.1\r\nhost: x\r\n\r\n") || S <- Sockets],
-    % Longer than a head may take.
+    % Longer than the timeout of a head.
     receive after 2500 -> ok end,
     ok = partisan_test_cluster:thaw(Node),
     ?assertEqual([200], lists:usort([element(1, answer(S)) || S <- Sockets])),
@@ -77,7 +77,7 @@ serve() ->
     end),
     receive {serving, Port} -> Port end.
 
-%% How many connections wait for a request.
+%% Number of connections that wait for a request.
 reading() ->
     length([
         Pid
@@ -93,7 +93,7 @@ taken_test() ->
     ?assertEqual(Expected, node_http_server:listen(?HOST, Port)),
     ok = gen_tcp:close(Socket).
 
-%% Who comes before there is a server waits for it, and outlives it.
+%% A client that comes before the server waits for it, and outlives it.
 early_test() ->
     ok = metrics(),
     {ok, Socket} = node_http_server:listen(?HOST, 0),
@@ -160,7 +160,7 @@ refusals(Port) ->
         ]
     ].
 
-%% Of one source and of many. What is asked for comes while none of them has had its time.
+%% From one source and from many. Requests are answered while none of these has timed out.
 silent(Port) ->
     crowd("", Port).
 
@@ -200,7 +200,7 @@ waiting(Port) ->
     _ = [?assertMatch({200, <<"released">>}, answer(Socket)) || Socket <- Waiting],
     true = unregister(?MODULE).
 
-%% The server ends it, long before a whole request has to be there.
+%% The server ends it, long before the timeout of a whole request.
 late(Port) ->
     Socket = connect(Port),
     ok = gen_tcp:send(Socket, "GET /a HTTP/1.1\r\n"),
@@ -262,7 +262,7 @@ echo(#{method := Method, path := Path} = Request) ->
 connect(Port) ->
     connect(?HOST, Port).
 
-%% From an address of its own.
+%% From a separate address.
 connect(From, Port) ->
     {ok, Socket} = gen_tcp:connect(?HOST, Port, [binary, {active, false}, {ip, From}]),
     Socket.

@@ -1,4 +1,4 @@
-%%% @doc The HTTP endpoint of one whole node, asked well and badly.
+%%% @doc The HTTP interface of one whole node, with valid and invalid requests.
 -module(node_http_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -10,23 +10,23 @@ http_test_() ->
         {timeout, 120, [
             {Title, {timeout, 60, fun() -> Test(Cluster) end}}
          || {Title, Test} <- [
-                {"it lives and is ready", fun probes/1},
+                {"it is alive and ready", fun probes/1},
                 {"metrics are of the exposition format", fun metrics/1},
                 {"the view of the overlay", fun overlay/1},
                 {"the status has what the operator reads", fun status/1},
                 {"other paths and methods are refused", fun refusals/1},
                 {"a start and a configuration need the bearer", fun authorization/1},
                 {"another bearer takes effect without a restart", fun other_bearer/1},
-                {"two hundred slow clients keep no probe out", fun slow_clients/1},
+                {"two hundred slow clients do not block probes", fun slow_clients/1},
                 {"a start needs the id of this run", fun wrong_run/1},
                 {"a start is accepted once and again", fun start/1},
                 {"requests that are malformed or too large are refused", fun malformed/1},
-                {"clients that hang hold up nobody", fun hanging/1},
-                {"scaling changes who has to be done", fun scaling/1},
+                {"hanging clients delay no other client", fun hanging/1},
+                {"scaling changes the members that must be done", fun scaling/1},
                 {"another overlay, and other lanes", fun configuration/1},
                 {"a configuration that is wrong changes nothing", fun bad_configurations/1},
-                {"what is in force stays so when its process fails", fun survival/1},
-                {"no report of a crash can have the token in it", fun told/1}
+                {"settings survive a crash of their process", fun survival/1},
+                {"crash reports cannot contain the token", fun told/1}
             ]
         ]}
     end}.
@@ -76,7 +76,7 @@ overlay(Cluster) ->
     ).
 
 status(Cluster) ->
-    Status = #{<<"channels">> := Channels} = ?T:status(0, Cluster),
+    #{<<"channels">> := Channels} = Status = ?T:status(0, Cluster),
     ?assertMatch(
         #{
             <<"node">> := <<"test-0">>,
@@ -155,7 +155,7 @@ other_bearer(Cluster) ->
     ?assertMatch({match, _}, re:run(Text, "bearer must hold 64 hexadecimal digits")),
     ok = ?T:write_bearer(?T:bearer(Cluster), Cluster).
 
-%% From as many addresses as it takes to be within the limits of each.
+%% From as many addresses as needed to stay within the limit of each.
 slow_clients(Cluster) ->
     Sockets = [connect({127, 0, 0, 2 + I div 15}, Cluster) || I <- lists:seq(0, 199)],
     _ = [gen_tcp:send(Socket, "GET /status HTTP/1.1\r\nhost:") || Socket <- tail(Sockets)],
@@ -167,7 +167,7 @@ slow_clients(Cluster) ->
     ),
     _ = [ok = gen_tcp:close(Socket) || Socket <- Sockets].
 
-%% Those that have come last, and are not displaced yet.
+%% The latest ones, not displaced yet.
 tail(Sockets) ->
     lists:nthtail(length(Sockets) - 30, Sockets).
 
@@ -193,18 +193,18 @@ malformed(Cluster) ->
             {"long headers", ["GET /status HTTP/1.1\r\nhost: x\r\nx: ", Long, "\r\n\r\n"]},
             {"a large body", ["POST /configuration HTTP/1.1\r\nhost: x\r\n",
                 "content-length: 70000\r\n\r\n", lists:duplicate(7, Long)]},
-            {"a length that is none",
+            {"an invalid length",
                 "POST /workload/start HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n"}
         ]
     ],
     ?assertMatch({200, _, _}, ?T:get(0, "/livez", Cluster)).
 
-%% Connections that say nothing, or stop in the middle of a word.
+%% Connections that send nothing, or stop in the middle of a word.
 hanging(Cluster) ->
     Sockets = [connect(Cluster) || _ <- lists:seq(1, 20)],
     _ = [ok = gen_tcp:send(Socket, "GET /sta") || Socket <- lists:sublist(Sockets, 10)],
     ?assertMatch({200, _, _}, ?T:get(0, "/livez", Cluster)),
-    %% They are dropped in the end.
+    % They are closed in the end.
     _ = [?assertEqual(closed, drain(Socket)) || Socket <- Sockets].
 
 scaling(Cluster) ->
@@ -257,7 +257,7 @@ survival(Cluster) ->
     end),
     ?assertMatch(#{<<"revision">> := <<"2">>}, ?T:status(0, Cluster)).
 
-%% Reports have the states of processes, and what a supervisor would start them with.
+%% Crash reports contain the states of processes, and the arguments of their start.
 told(Cluster) ->
     Supervisors = [node_sup, workload_sup, partisan_sup],
     Processes = [
@@ -284,8 +284,8 @@ tls_test_() ->
         {timeout, 120, [
             {Title, {timeout, 60, fun() -> with_tls(Authority, Options, Test) end}}
          || {Title, Options, Test} <- [
-                {"with TLS nothing is served without", #{}, fun only_tls/1},
-                {"a pod of before serves what it did", #{bearer => false}, fun as_before/1}
+                {"with TLS nothing is served over plain HTTP", #{}, fun only_tls/1},
+                {"a pod without the bearer serves as before", #{bearer => false}, fun as_before/1}
             ]
         ]}
     end}.

@@ -34,7 +34,7 @@ prop_one_line() ->
         begin
             Line = format({report, #{event => e, value => Value}}, #{}),
             [Only, <<>>] = binary:split(Line, <<"\n">>, [global]),
-            %% A value is bare, without what could end it, or a JSON string.
+            % A value is bare, without what could end it, or a JSON string.
             re:run(
                 Only, " value=(?:[^\\s\"=]+|\"(?:[^\"\\\\]|\\\\.)*\")$", [unicode, {capture, none}]
             ) =:= match

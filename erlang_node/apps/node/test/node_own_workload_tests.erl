@@ -1,5 +1,5 @@
-%%% @doc Workloads of one's own: the example on whole nodes, and modules that are none, are given
-%%% what does not fit, or fail.
+%%% @doc A user's own workloads: the example on whole nodes, and modules that are invalid, get
+%%% invalid parameters, or fail.
 -module(node_own_workload_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -13,7 +13,7 @@ example_test_() ->
     {setup, fun compile_example/0, fun remove/1,
         {"the example of docs/own-workload.md", {timeout, 120, fun example/0}}}.
 
-%% Whoever is started late, or again, hears everything as well.
+%% A node that is started late, or restarted, also receives everything.
 example() ->
     Size = 3,
     Workload = {rumours, #{interval => 20, words => <<"the king is coming">>}},
@@ -119,10 +119,10 @@ parameters_test_() ->
 parameters(Given) ->
     workload:parameters(node_test_workload, Given).
 
-%% What a pod's status has of a workload that fails.
+%% The pod's status after a workload's failure.
 last_words_test_() ->
     {foreach, fun termination_log/0, fun remove_log/1, [
-        fun(Dir) -> {"it fails again and again", fun() -> again_and_again(Dir) end} end,
+        fun(Dir) -> {"it fails repeatedly", fun() -> again_and_again(Dir) end} end,
         fun(Dir) -> {"it does not start", fun() -> at_once(Dir) end} end,
         fun(Dir) -> {"it has no child specifications", fun() -> in_child_specs(Dir) end} end,
         fun(Dir) -> {"nothing has failed", fun() -> ?assertEqual(<<>>, words(Dir)) end} end,
@@ -177,7 +177,7 @@ words(Dir) ->
     Text.
 
 termination_log() ->
-    %% The reports of supervisors are for the handler that is tried alone.
+    % The supervisors' reports are for the handler under test alone.
     ok = logger:set_handler_config(default, level, none),
     Dir = ?T:directory(),
     File = filename:join(Dir, "termination-log"),
@@ -193,6 +193,6 @@ remove_log(Dir) ->
     true = os:unsetenv("PARTISAN_TERMINATION_LOG"),
     ok = file:del_dir_r(Dir).
 
-%% As a supervisor's callback: what it is started with.
+%% As a supervisor's callback: its start argument.
 init(Above) ->
     {ok, Above}.

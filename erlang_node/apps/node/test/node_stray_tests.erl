@@ -1,4 +1,4 @@
-%%% @doc What the long-lived processes of a node do not know does not end them.
+%%% @doc Unexpected messages do not end the long-lived processes of a node.
 -module(node_stray_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -21,7 +21,7 @@ servers() ->
 is_server(Attributes) ->
     lists:member({behaviour, [gen_server]}, Attributes).
 
-%% The callbacks alone: none of these looks at the state for what it does not know.
+%% The callbacks alone: none of them reads the state for an unexpected message.
 survives(Module) ->
     From = {self(), make_ref()},
     ?assertEqual({reply, {error, unknown_request}, state}, Module:handle_call(stray, From, state)),

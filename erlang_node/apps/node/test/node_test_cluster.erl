@@ -1,5 +1,5 @@
-%%% @doc Nodes for tests: the whole application, each in an operating-system process of its own, on
-%%% a loopback address of its own, asked over HTTP. Files stand in for what a pod has mounted.
+%%% @doc Nodes for tests: the whole application, each in its own operating-system process on its own
+%%% loopback address, queried over HTTP. Files replace a pod's mounts.
 -module(node_test_cluster).
 
 -export([directory/0]).
@@ -15,7 +15,7 @@
 -define(HTTP_PORT, 8080).
 -define(TIMEOUT_MS, 60000).
 
-%% A directory of the test's own; the caller removes it.
+%% The test's own directory; the caller removes it.
 directory() ->
     Unique = integer_to_list(erlang:unique_integer([positive])),
     Dir = filename:join([
@@ -27,8 +27,8 @@ directory() ->
 new(Count) ->
     new(Count, #{}).
 
-%% A cluster of which no node runs yet. Options are of the configuration file, but for
-%% `bearer => false', pods of before there was one, and `tls => Authority', a certificate of it.
+%% A cluster without running nodes. Options are those of the configuration file, plus `bearer =>
+%% false' for pods without the bearer, and `tls => Authority' for a certificate of it.
 new(Count, Options) ->
     {ok, _} = application:ensure_all_started(inets),
     {ok, _} = application:ensure_all_started(ssl),
@@ -40,7 +40,7 @@ new(Count, Options) ->
         count => Count,
         token => binary:encode_hex(crypto:strong_rand_bytes(32)),
         overrides => Overrides,
-        %% The running nodes: {peer, pid of the operating system}.
+        % The running nodes: {peer, pid of the operating system}.
         nodes => #{}
     }),
     ok = file:write_file(filename:join(Dir, "token"), token(Cluster)),
@@ -49,7 +49,7 @@ new(Count, Options) ->
     ok = file:write_file(File, configuration(#{}, Cluster)),
     Cluster.
 
-%% What the options say of pods, and the rest.
+%% Splits the options into those of pods and the rest.
 pod_options(Options, Dir) ->
     Pods = #{
         mounts_bearer => maps:get(bearer, Options, true),
@@ -74,15 +74,15 @@ write_bearer(Bearer, #{directory := Dir}) ->
 
 token(#{token := Token}) -> Token.
 
-%% What orders show.
+%% The secret that commands present.
 bearer(#{mounts_bearer := true, bearer := Bearer}) -> Bearer;
 bearer(#{mounts_bearer := false, token := Token}) -> Token.
 
 names(#{count := Count}) ->
     lists:seq(0, Count - 1).
 
-%% Start the node of an ordinal.
-start(I, Cluster = #{directory := Dir, nodes := Nodes}) ->
+%% Starts the node of an ordinal.
+start(I, #{directory := Dir, nodes := Nodes} = Cluster) ->
     false = is_map_key(I, Nodes),
     State = filename:join(Dir, name(I)),
     ok = filelib:ensure_path(State),
@@ -111,14 +111,14 @@ boot() ->
     {ok, _} = application:ensure_all_started(node),
     ok.
 
-%% What Kubernetes does first.
-terminate(I, Cluster = #{nodes := Nodes}) ->
+%% The first step of Kubernetes.
+terminate(I, #{nodes := Nodes} = Cluster) ->
     {{Peer, Pid}, Rest} = maps:take(I, Nodes),
     signal("TERM", Peer, Pid),
     Cluster#{nodes := Rest}.
 
-%% What it does when that takes too long, and what a failing machine does.
-kill(I, Cluster = #{nodes := Nodes}) ->
+%% The second step, after the grace period; also a machine failure.
+kill(I, #{nodes := Nodes} = Cluster) ->
     {{Peer, Pid}, Rest} = maps:take(I, Nodes),
     signal("KILL", Peer, Pid),
     Cluster#{nodes := Rest}.
@@ -133,7 +133,7 @@ signal(Signal, Peer, Pid) ->
     end.
 
 %% The node's storage is gone with its pod.
-forget(I, Cluster = #{directory := Dir}) ->
+forget(I, #{directory := Dir} = Cluster) ->
     ok = file:del_dir_r(filename:join(Dir, name(I))),
     Cluster.
 
@@ -158,7 +158,7 @@ request(Method, Request, Cluster) ->
         {error, Reason} -> {error, Reason}
     end.
 
-%% As the operator does: the cluster's authority, and the name that all its nodes bear.
+%% As in the operator: the cluster's authority, and the name in all nodes' certificates.
 verification(#{scheme := "https", authorities := File}) ->
     [{ssl, [
         {verify, verify_peer},
@@ -166,7 +166,7 @@ verification(#{scheme := "https", authorities := File}) ->
         {server_name_indication, server_name()}
     ]}];
 verification(#{}) ->
-    %% From OTP 26 on httpc looks for the machine's authorities where it is given nothing.
+    % From OTP 26 on httpc uses the machine's authorities by default.
     [{ssl, []}].
 
 status(I, Cluster) ->
@@ -177,7 +177,7 @@ call(I, Module, Function, Arguments, #{nodes := Nodes}) ->
     #{I := {Peer, _}} = Nodes,
     peer:call(Peer, Module, Function, Arguments, ?TIMEOUT_MS).
 
-%% A pod of before there was a bearer serves plain HTTP whatever the cluster has.
+%% A pod without the bearer serves plain HTTP whatever the cluster has.
 url(I, Path, #{scheme := Scheme, mounts_bearer := MountsBearer} = Cluster) ->
     Spoken = case MountsBearer of true -> Scheme; false -> "http" end,
     Address = inet:ntoa(address(I, Cluster)),
@@ -189,8 +189,8 @@ address(I, #{net := {A, B}}) ->
 name(I) ->
     "test-" ++ integer_to_list(I).
 
-%% The text of the configuration, with changes to what the cluster was made with.
-configuration(Changes, Cluster = #{count := Count, overrides := Overrides}) ->
+%% The text of the configuration, with changes to the cluster's own.
+configuration(Changes, #{count := Count, overrides := Overrides} = Cluster) ->
     Seed = {
         list_to_binary(name(0)), list_to_binary(inet:ntoa(address(0, Cluster))), ?PORT
     },

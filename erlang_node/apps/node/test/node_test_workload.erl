@@ -1,5 +1,5 @@
-%%% @doc A workload that fails as it is told to: at its start, once it is asked for its status, or
-%%% before there is any process.
+%%% @doc A workload that fails on demand: at its start, when asked for its status, or before there
+%%% is any process.
 -module(node_test_workload).
 -behaviour(gen_server).
 -behaviour(workload).

@@ -14,7 +14,7 @@ start(_Type, _Arguments) ->
         {error, _} = Error -> Error
     end.
 
-%% @doc The neighbours learn at once that this node goes, and what is queued still goes out.
+%% @doc Tells the neighbours at once that this node leaves, and flushes the queues.
 -spec prep_stop(State) -> State.
 prep_stop(State) ->
     ok = partisan_manager:leave(),

@@ -1,9 +1,8 @@
 %%% @doc The validated configuration of this node, in one persistent term.
 %%%
-%%% Whoever starts the application sets it first, once; everything else only reads it, but for the
-%%% few settings that may change while the application runs. What is wrong is answered with a text
-%%% that names the field and the fix, so that a bad file stops the node at its start and not in the
-%%% middle of the night.
+%%% Set once before the application starts; read-only afterwards, except for the few settings that
+%%% may change at run time. An error is a text that names the field and the fix, so that a bad file
+%%% stops the node at its start and not in the middle of the night.
 %%%
 %%% == Fields ==
 %%% Required: `name', `cluster', `token' (at least 16 bytes, shared by the whole cluster), `host'
@@ -22,9 +21,9 @@
     parallelism => 1..1024,
     % Only the newest message per destination and partition key is worth sending.
     monotonic => boolean(),
-    % Messages are sent again until they have arrived, where their sender does not say otherwise.
+    % Messages are retransmitted until they have arrived, unless their sender overrides it.
     acknowledged => boolean(),
-    % How much may wait in one lane; `lane_queue_bytes' by default.
+    % Bytes that may be queued in one lane; `lane_queue_bytes' by default.
     queue_bytes => pos_integer()
 }.
 -type t() :: #{
@@ -32,41 +31,42 @@
     cluster := binary(),
     token := binary(),
     host := inet:ip_address() | string(),
-    overlay := {partisan_kinds:kind(), map()},
+    overlay := {partisan_overlay_registry:kind(), map()},
     seeds := [partisan_peer:t()],
     replicas => pos_integer(),
     % Of the node's first start in this emulator; larger than all before. See partisan_incarnation.
     incarnation => pos_integer(),
     listen_ip => inet:ip_address(),
-    % 0: any free port, which is then the advertised one.
+    % 0: any free port, which is then advertised.
     listen_port => inet:port_number(),
     channels => [channel()],
-    % How much may wait in a lane before its senders are held back, where its channel does not say.
+    % Bytes that may be queued in a lane before its senders block, unless its channel says
+    % otherwise.
     lane_queue_bytes => pos_integer(),
-    % Refused when larger, by the sender already.
+    % Larger messages are rejected, by the sender already.
     message_bytes => pos_integer(),
-    % How many messages may wait for a process before its connections are no longer read.
+    % Messages that may wait for a process before its connections are no longer read.
     mailbox_messages => pos_integer(),
-    % How often the overlay's lanes are proved alive; one unanswered proof breaks a lane.
+    % Heartbeat interval of the overlay's lanes; one unanswered heartbeat breaks a lane.
     heartbeat_interval => pos_integer(),
     % For the connection and the handshake together.
     dial_timeout => pos_integer(),
-    % A stranger's time to prove itself, and how many may be about it at a time.
+    % Time for a handshake, and maximum number of concurrent handshakes.
     handshake_timeout => pos_integer(),
     handshakes => pos_integer(),
-    % How long an unused link to a node that is no neighbour is kept.
+    % How long an unused link to a non-neighbour is kept.
     idle_timeout => pos_integer(),
-    % How long a graceful leave may take to send what is queued.
+    % How long a graceful leave may take to flush the queues.
     leave_timeout => pos_integer(),
-    % Which names receive messages from other nodes (partisan_reach): those of the node's own
+    % Names that receive messages from other nodes (partisan_reach): those of the node's own
     % applications, or these, of which some serve no calls.
     reachable => applications | [atom() | {atom(), messages}],
     % Names that never do, whatever `reachable' says.
     unreachable => [atom()],
-    % Modules whose functions other nodes may have executed here.
+    % Modules whose functions other nodes may execute here.
     remote_execution => [module()],
-    % TLS on every connection between nodes, see partisan_tls. `server_name', the DNS name that the
-    % certificates of all nodes bear, is the name of the cluster where it is not given.
+    % TLS on every connection between nodes, see partisan_tls. `server_name', the DNS name in the
+    % certificates of all nodes, defaults to the name of the cluster.
     tls => none | tls()
 }.
 -type tls() :: #{
@@ -76,12 +76,12 @@
     server_name => binary()
 }.
 
-%% What may change while the application runs. What is not there stays as it is.
+%% Settings that may change at run time. Those not given stay unchanged.
 -type changes() :: #{
-    overlay => {partisan_kinds:kind(), map()},
+    overlay => {partisan_overlay_registry:kind(), map()},
     seeds => [partisan_peer:t()],
     replicas => pos_integer(),
-    % Of channels that there are.
+    % Of existing channels.
     parallelism => #{Channel :: atom() => pos_integer()}
 }.
 
@@ -107,7 +107,7 @@ changed(Changes) ->
         {Parallelism, Fields} = parallelism(maps:take(parallelism, Changes), Changes),
         Unknown = maps:keys(maps:without([overlay, seeds, replicas], Fields)),
         Unknown =:= [] orelse
-            invalid("~p cannot change while the application runs; start it anew", [hd(Unknown)]),
+            invalid("~p cannot change while the application runs; restart the node", [hd(Unknown)]),
         Channels = lists:foldl(fun widen/2, maps:get(channels, Config), maps:to_list(Parallelism)),
         maps:foreach(fun(Field, Value) -> check(Field, rule(Field), Value) end, Fields),
         {ok, maps:merge(Config, Fields#{channels => Channels})}
@@ -115,18 +115,18 @@ changed(Changes) ->
         throw:{invalid, Description} -> {error, lists:flatten(Description)}
     end.
 
-%% @doc Stores a configuration that `changed/1' has answered with. What runs does not follow by
-%% itself ({@link partisan:reconfigure/1}).
+%% @doc Stores a configuration returned by `changed/1'. Does not apply it to running processes
+%% ({@link partisan:reconfigure/1}).
 -spec store(t()) -> ok.
 store(Config) ->
     persistent_term:put(?KEY, Config).
 
-%% @doc The value of a field, defaults and the reserved channels included.
+%% @doc The value of a field, including defaults and the reserved channels.
 -spec get(atom()) -> term().
 get(Field) ->
     maps:get(Field, persistent_term:get(?KEY)).
 
-%% @doc The value that a field has where none is given.
+%% @doc The default value of a field.
 -spec default(atom()) -> term().
 default(Field) ->
     maps:get(Field, defaults()).
@@ -161,7 +161,7 @@ parallelism({Parallelism, Fields}, _Changes) -> {Parallelism, Fields}.
 widen({Name, Parallelism}, Channels) when Name =/= overlay ->
     case [Channel || #{name := N} = Channel <- Channels, N =:= Name] of
         [Channel] -> replaced(channel(Channel#{parallelism := Parallelism}), Channels);
-        [] -> invalid("parallelism: there is no channel ~p; start the node anew with it", [Name])
+        [] -> invalid("parallelism: there is no channel ~p; add it and restart the node", [Name])
     end;
 widen({overlay, _}, _Channels) ->
     invalid("parallelism: overlay is reserved, and has one lane", []).
@@ -189,7 +189,7 @@ validated(Config) ->
         fun(Field, Value) ->
             case Known of
                 #{Field := Rule} -> check(Field, Rule, Value);
-                #{} -> invalid("~p is no field of the configuration; remove it", [Field])
+                #{} -> invalid("~p is not a field of the configuration; remove it", [Field])
             end
         end,
         Config
@@ -229,7 +229,7 @@ check(channels, channels, Value) when is_list(Value) ->
     channels(Value);
 check(Field, Rule, Value) ->
     is_valid(Rule, Value) orelse
-        invalid("~s must be ~s, and is ~0p", [Field, wanted(Rule), shown(Rule, Value)]),
+        invalid("~s must be ~s, not ~0p", [Field, wanted(Rule), shown(Rule, Value)]),
     Value.
 
 is_valid(label, Value) ->
@@ -246,7 +246,7 @@ is_valid(port, Value) ->
 is_valid(positive, Value) ->
     is_integer(Value) andalso Value >= 1;
 is_valid(overlay, {Kind, Parameters}) ->
-    partisan_kinds:is_usable(Kind) andalso is_map(Parameters);
+    partisan_overlay_registry:is_usable(Kind) andalso is_map(Parameters);
 is_valid(seeds, Value) ->
     is_list(Value) andalso lists:all(fun is_peer/1, Value);
 is_valid(reachable, Value) ->
@@ -286,8 +286,8 @@ wanted(ip) -> "an IP address such as {0, 0, 0, 0}";
 wanted(port) -> "a port number from 0 to 65535";
 wanted(positive) -> "an integer above 0";
 wanted(overlay) ->
-    io_lib:format("{Kind, #{...}}, where Kind is one of ~0p or a module like partisan_overlay's", [
-        partisan_kinds:known()
+    io_lib:format("{Kind, #{...}}, where Kind is one of ~0p or a partisan_overlay module", [
+        partisan_overlay_registry:known()
     ]);
 wanted(seeds) -> "a list of peers (partisan_peer:new/3)";
 wanted(reachable) -> "applications, or a list of names and of {Name, messages}";
@@ -299,13 +299,13 @@ wanted(channels) -> "a list of channels such as #{name => gossip, parallelism =>
 shown(token, _Value) -> 'not shown';
 shown(_Rule, Value) -> Value.
 
-%% The overlay's own traffic must never wait behind bulk data, so it has a channel that nobody else
-%% may use; `default' is there for whoever names no channel.
+%% The overlay's own traffic must never wait behind bulk data, so it has a reserved channel;
+%% `default' is for messages without a channel.
 channels(Given) ->
     Channels = [channel(Channel) || Channel <- Given],
     Names = [Name || #{name := Name} <- Channels],
     Twice = Names -- lists:usort(Names),
-    Twice =:= [] orelse invalid("channels: ~p is there more than once", [hd(Twice)]),
+    Twice =:= [] orelse invalid("channels: ~p is defined more than once", [hd(Twice)]),
     lists:member(overlay, Names) andalso
         invalid("channels: overlay is reserved; choose another name", []),
     Default = [channel(#{name => default}) || not lists:member(default, Names)],
@@ -329,12 +329,12 @@ channel(#{name := Name} = Given) when is_atom(Name) ->
     Known = [name, parallelism, monotonic, acknowledged, queue_bytes],
     Unknown = maps:keys(maps:without(Known, Channel)),
     Unknown =:= [] orelse
-        invalid("channels: ~p of ~p is no field of a channel; remove it", [hd(Unknown), Name]),
+        invalid("channels: ~p of ~p is not a field of a channel; remove it", [hd(Unknown), Name]),
     Channel;
 channel(Other) ->
-    invalid("channels: ~0p has no name; give it one, an atom", [Other]).
+    invalid("channels: ~0p has no name; add one, an atom", [Other]).
 
-%% A node that could not prove itself to anybody is better not started.
+%% A node that no peer would accept had better not start.
 tls(none, _Cluster) ->
     none;
 tls(Given, Cluster) ->

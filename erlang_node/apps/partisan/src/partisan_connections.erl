@@ -1,12 +1,12 @@
-%%% @doc The connections that a node wants, and those it has: the bookkeeping of the manager.
+%%% @doc The connections a node wants and those it has: the bookkeeping of the manager.
 %%%
-%%% A *link* is the overlay's lane to a peer. The overlay pins it with `connect' and lets go of it
-%%% with `disconnect'; a link that is not pinned serves messages to nodes that are no neighbours,
-%%% and is closed when it has been idle. *Data lanes* carry the other channels; they are opened by
-%%% their first message and belong to a neighbour.
+%%% A *link* is the overlay's lane to a peer. The overlay pins it with `connect' and unpins it with
+%%% `disconnect'; an unpinned link carries messages to non-neighbours and is closed when idle. *Data
+%%% lanes* carry the other channels; they are opened by their first message and belong to a
+%%% neighbour.
 %%%
-%%% All lanes are linked to the process that calls this module, which passes on what they tell it
-%%% (`up/3', `exited/3'); the answers are events for the protocol stack.
+%%% All lanes are linked to the process that calls this module, which passes on their reports
+%%% (`up/3', `exited/3'); the return values are events for the protocol stack.
 -module(partisan_connections).
 
 -export([new/0]).
@@ -20,11 +20,11 @@
 -export([neighbour_down/2]).
 -export([renumbered/2]).
 -export([open/4]).
-%% What lanes report.
+%% Reports of lanes.
 -export([up/3]).
 -export([is_lane/2]).
 -export([exited/3]).
-%% The end.
+%% Shutdown.
 -export([close_all/1]).
 -export([abandon/1]).
 -export([is_empty/1]).
@@ -34,7 +34,7 @@
     lane :: partisan_lane:t(),
     state = dialling :: dialling | up,
     pinned :: boolean(),
-    % Has it carried something since the idle timer was set?
+    % Whether it has been used since the idle timer was set.
     used = true :: boolean()
 }).
 
@@ -45,11 +45,11 @@
 -record(links, {
     links = #{} :: #{partisan_peer:name() => #link{}},
     neighbours = #{} :: #{partisan_peer:name() => partisan_peer:t()},
-    % Every living lane, closing ones included.
+    % Every living lane, including closing ones.
     lanes = #{} :: #{pid() => {partisan_transport:key(), partisan_lane:t()}},
-    % The data lanes that are open.
+    % The open data lanes.
     data = #{} :: #{partisan_transport:key() => partisan_lane:t()},
-    % The numbers of those that still send what they hold, and who waits for them, latest first.
+    % The numbers of lanes that still send their contents, and the callers that wait, latest first.
     closing = #{} :: #{bundle() => [non_neg_integer()]},
     waiting = #{} :: #{bundle() => [waiter()]}
 }).
@@ -59,7 +59,7 @@
     {peer_up, partisan_peer:t()} | {peer_down, partisan_peer:name(), Reason :: term()}.
 -export_type([t/0, event/0]).
 
-%% @doc No links yet; lanes of a predecessor are forgotten.
+%% @doc No links; forgets the lanes of a predecessor.
 -spec new() -> t().
 new() ->
     ok = partisan_transport:remove_lanes(),
@@ -67,7 +67,7 @@ new() ->
 
 %% Links of the overlay.
 
-%% @doc Pins a link to this peer, dialling where there is none to this life of it.
+%% @doc Pins a link to this peer, dialling unless there is one to this incarnation.
 -spec connect(partisan_peer:t(), t()) -> {[event()], t()}.
 connect(#{name := Name} = Peer, #links{links = Links} = S) ->
     case Links of
@@ -80,7 +80,7 @@ connect(#{name := Name} = Peer, #links{links = Links} = S) ->
             {[], dial(Peer, true, S)}
     end.
 
-%% @doc Lets go of a link; it is closed once it has been idle.
+%% @doc Unpins a link, which is closed once it has been idle.
 -spec disconnect(partisan_peer:name(), t()) -> t().
 disconnect(Name, #links{links = Links} = S) ->
     case Links of
@@ -91,7 +91,7 @@ disconnect(Name, #links{links = Links} = S) ->
             S
     end.
 
-%% @doc Sends a message of the stack, dialling for the purpose where there is no link.
+%% @doc Sends a message of the stack, dialling for the purpose if there is no link.
 -spec send(partisan_peer:t(), term(), t()) -> {[event()], t()}.
 send(#{name := Name} = Peer, Message, #links{links = Links} = S) ->
     case Links of
@@ -109,7 +109,7 @@ send(#{name := Name} = Peer, Message, #links{links = Links} = S) ->
             send(Peer, Message, dial(Peer, false, S))
     end.
 
-%% @doc The idle timer of a link has fired.
+%% @doc Handles the idle timer of a link.
 -spec idle(partisan_peer:name(), pid(), t()) -> t().
 idle(Name, Pid, #links{links = Links} = S) ->
     case Links of
@@ -130,7 +130,7 @@ idle(Name, Pid, #links{links = Links} = S) ->
 
 %% Data lanes.
 
-%% @doc From now on data lanes to this peer may be opened.
+%% @doc Allows data lanes to this peer.
 -spec neighbour_up(partisan_peer:t(), t()) -> t().
 neighbour_up(#{name := Name} = Peer, #links{neighbours = Neighbours} = S0) ->
     S =
@@ -140,14 +140,14 @@ neighbour_up(#{name := Name} = Peer, #links{neighbours = Neighbours} = S0) ->
         end,
     S#links{neighbours = Neighbours#{Name => Peer}}.
 
-%% @doc Closes the data lanes to a former neighbour, once what they hold has been sent.
+%% @doc Closes the data lanes to a previous neighbour, once their contents have been sent.
 -spec neighbour_down(partisan_peer:name(), t()) -> t().
 neighbour_down(Name, #links{neighbours = Neighbours} = S) ->
     Others = maps:remove(Name, Neighbours),
     close_data(Name, fun partisan_lane:close/1, S#links{neighbours = Others}).
 
-%% @doc The lanes of a channel have new numbers (`partisan_channel:set_parallelism/2'): those of
-%% before are closed, once what they hold has been delivered.
+%% @doc Closes the previous lanes of a channel whose lanes have new numbers
+%% (`partisan_channel:set_parallelism/2'), once their contents have been delivered.
 -spec renumbered(Channel :: atom(), t()) -> t().
 renumbered(ChannelName, #links{data = Data} = S) ->
     Former = [Key || {_, C, _} = Key <- maps:keys(Data), C =:= ChannelName],
@@ -157,9 +157,9 @@ renumbered(ChannelName, #links{data = Data} = S) ->
         Former
     ).
 
-%% @doc Opens a data lane. `wait': one that it takes the place of is still sending what it holds;
-%% the caller is answered when that is done, or gets `{error, busy}' if it would rather not wait.
-%% `moved': the channel has lanes of other numbers by now.
+%% @doc Opens a data lane. `wait': the lane it replaces is still sending its contents; the caller is
+%% answered when that is done, or gets `{error, busy}' if it prefers not to wait. `moved': the
+%% channel's lanes have other numbers now.
 -spec open(partisan_transport:key(), wait | no_wait, gen_server:from(), t()) ->
     {{ok, partisan_lane:t()} | {error, not_connected | moved | busy} | wait, t()}.
 open({Name, ChannelName, Index} = Key, Patience, From, #links{data = Data} = S) ->
@@ -183,7 +183,7 @@ open({Name, ChannelName, Index} = Key, Patience, From, #links{data = Data} = S) 
             {{error, not_connected}, S}
     end.
 
-%% What lanes report.
+%% Reports of lanes.
 
 %% @doc A link has been established.
 -spec up(pid(), partisan_peer:t(), t()) -> {[event()], t()}.
@@ -201,12 +201,12 @@ up(Pid, #{name := Name} = Peer, #links{links = Links} = S) ->
             {[], S}
     end.
 
-%% @doc Is this process one of the lanes, closing ones included?
+%% @doc Whether this process is one of the lanes, including closing ones.
 -spec is_lane(pid(), t()) -> boolean().
 is_lane(Pid, #links{lanes = Lanes}) ->
     is_map_key(Pid, Lanes).
 
-%% @doc A lane has ended, by itself or because it was told to.
+%% @doc A lane has ended, by itself or as requested.
 -spec exited(pid(), Reason :: term(), t()) -> {[event()], t()}.
 exited(Pid, Reason, #links{lanes = Lanes} = S0) ->
     {{{Name, ChannelName, _} = Key, Lane}, Others} = maps:take(Pid, Lanes),
@@ -220,9 +220,9 @@ exited(Pid, Reason, #links{lanes = Lanes} = S0) ->
         _ -> {[], data_exited(Key, Lane, S)}
     end.
 
-%% The end.
+%% Shutdown.
 
-%% @doc Closes every lane, once what it holds has been sent.
+%% @doc Closes every lane, once its contents have been sent.
 -spec close_all(t()) -> t().
 close_all(#links{lanes = Lanes} = S) ->
     Closed = lists:foldl(
@@ -232,8 +232,8 @@ close_all(#links{lanes = Lanes} = S) ->
     ),
     Closed#links{links = #{}, neighbours = #{}}.
 
-%% @doc Ends every lane at once, with what it holds, and without the account that is kept of others:
-%% of a thousand links that is most of the work.
+%% @doc Ends every lane at once and discards its contents, without updating the other fields: with a
+%% thousand links that would be most of the work.
 -spec abandon(t()) -> t().
 abandon(#links{lanes = Lanes}) ->
     lists:foreach(
@@ -249,14 +249,14 @@ abandon(#links{lanes = Lanes}) ->
     ),
     new().
 
-%% @doc Has every lane ended?
+%% @doc Whether every lane has ended.
 -spec is_empty(t()) -> boolean().
 is_empty(#links{lanes = Lanes}) ->
     map_size(Lanes) =:= 0.
 
 %% Internals: links.
 
-%% Does the peer describe a later life than the one that the link leads to, or is meant to?
+%% Whether the peer describes a later incarnation than that of the link.
 is_outdated(#link{peer = #{incarnation := 0}, state = dialling}, _Peer) -> false;
 is_outdated(#link{peer = Known}, Peer) -> partisan_peer:supersedes(Peer, Known).
 
@@ -273,7 +273,7 @@ dial(#{name := Name} = Peer, Pinned, S) ->
     ok = idle_later(Name, Lane),
     S1#links{links = Links#{Name => #link{peer = Peer, lane = Lane, pinned = Pinned}}}.
 
-%% Without a word to the overlay.
+%% Without notifying the overlay.
 give_up(Name, #links{links = Links} = S) ->
     {#link{lane = Lane}, Others} = maps:take(Name, Links),
     ok = partisan_lane:stop(Lane),
@@ -283,14 +283,14 @@ send_on(#link{lane = Lane}, Message) ->
     {ok, Channel} = partisan_channel:find(overlay),
     {Bytes, _} = Frame = partisan_frame:overlay(Message),
     case Bytes > partisan_channel:message_limit(Channel) of
-        % The peer would break the connection, and again when it is sent again.
+        % The peer would break the connection, and again at every retransmission.
         true -> partisan_channel:dropped(Channel, too_large);
         false -> send_frame(Lane, Channel, Frame)
     end.
 
 send_frame(Lane, Channel, Frame) ->
-    % The manager must not wait for one peer: a full link has a frozen peer at its end, whose
-    % heartbeats will tell.
+    % The manager must not wait for one peer: a full link leads to a frozen peer, which its
+    % heartbeats will show.
     partisan_lane:send(Lane, Channel, #{
         frame => Frame,
         slot => {partisan_manager, overlay},
@@ -332,7 +332,7 @@ close_data(Name, Close, #links{lanes = Lanes} = S) ->
     ],
     lists:foldl(fun({Key, Lane}, Acc) -> retire(Key, Lane, Close, Acc) end, S, Ours).
 
-%% Hidden first: a sender who finds the lane closed looks for another, and must not find it again.
+%% Hidden first: a sender that finds the lane closed must not find it again.
 retire({Name, ChannelName, Index} = Key, Lane, Close, #links{} = S) ->
     ok = partisan_transport:remove_lane(Key, Lane),
     ok = Close(Lane),
@@ -385,6 +385,6 @@ without(Bundle, Index, Closing) ->
 start_lane({_, ChannelName, Index} = Key, Peer, #links{lanes = Lanes} = S) ->
     {ok, Channel} = partisan_channel:find(ChannelName),
     Lane = partisan_outbound:start_link(#{peer => Peer, channel => Channel, index => Index}),
-    % Links are for the manager alone, yet their queues and connections count.
+    % Only the manager uses links, but their queues and connections count.
     ok = partisan_transport:add_lane(Key, Lane),
     {Lane, S#links{lanes = Lanes#{partisan_lane:pid(Lane) => {Key, Lane}}}}.

@@ -1,8 +1,8 @@
 %%% @doc Runs the protocol stack of this node on real sockets and clocks.
 %%%
-%%% {@link partisan_stack} decides, this process does: it hands events to the stack and interprets
-%%% the effects that come back. Nothing here ever waits for a peer. What other processes want to
-%%% know is published ({@link partisan_view}) after each event.
+%%% {@link partisan_stack} decides; this process hands events to the stack and interprets the
+%%% returned effects. It never waits for a peer. State for other processes is published ({@link
+%%% partisan_view}) after each event.
 -module(partisan_manager).
 
 -behaviour(gen_server).
@@ -23,23 +23,23 @@
 -export([handle_cast/2]).
 -export([handle_info/2]).
 
-%% How long a dissolved node keeps its links, on which the order goes out.
+%% Milliseconds that a dissolved node keeps its links, to spread the order.
 -define(DISSOLVED_MS, 2000).
-%% Several times what the deletion of the largest cluster takes.
+%% Several times the deletion time of the largest cluster.
 -define(DISSOLUTION_S, 1800).
 
 -record(state, {
     stack :: partisan_stack:t(),
     links :: partisan_connections:t(),
-    % What readers see, and what of the stack it was made of.
+    % The published state, and the part of the stack it was made of.
     published = none :: none | {From :: term(), partisan_stack:info()},
     timers = #{} :: #{Name :: term() => reference()},
     subscribers = #{} :: #{pid() => reference()},
-    % Who waits for a route to whom.
+    % Callers waiting for a route, by member.
     seekers = #{} :: #{partisan_peer:name() => [gen_server:from()]},
-    % When the ping went out that the overlay waits for, in microseconds of monotonic time.
+    % When the ping the overlay waits for was sent, in microseconds of monotonic time.
     pings = #{} :: #{partisan_peer:name() => integer()},
-    % Who waits for the end while what is queued is sent.
+    % Callers waiting while the queues are flushed.
     leaving = no :: no | {waiting, [gen_server:from()]} | left
 }).
 
@@ -54,18 +54,18 @@ start_link() ->
 join(Peers) ->
     gen_server:call(?MODULE, {join, Peers}, infinity).
 
-%% @doc Changes settings while everything runs ({@link partisan:reconfigure/1}), all or none.
+%% @doc Changes settings at run time ({@link partisan:reconfigure/1}), all or none.
 -spec reconfigure(partisan_config:changes()) -> ok | {error, Description :: string()}.
 reconfigure(Changes) ->
     gen_server:call(?MODULE, {reconfigure, Changes}, infinity).
 
-%% @doc Leaves the overlay and sends what is queued; nothing can be sent afterwards. Answers when
-%% that is done, or after `leave_timeout'.
+%% @doc Leaves the overlay and flushes the queues; nothing can be sent afterwards. Returns when
+%% done, or after `leave_timeout'.
 -spec leave() -> ok.
 leave() ->
     gen_server:call(?MODULE, leave, infinity).
 
-%% @doc Has every node know that the cluster is being deleted.
+%% @doc Tells every node that the cluster is being deleted.
 -spec dissolve() -> ok.
 dissolve() ->
     gen_server:call(?MODULE, dissolve, infinity).
@@ -82,17 +82,17 @@ broadcast(Destination, Message) ->
         false -> gen_server:call(?MODULE, {broadcast, Payload}, infinity)
     end.
 
-%% @doc Tells a process of neighbours from now on, beginning with those there are.
+%% @doc Notifies a process of neighbours from now on, beginning with the present ones.
 -spec subscribe(pid()) -> ok.
 subscribe(Pid) ->
     gen_server:call(?MODULE, {subscribe, Pid}, infinity).
 
-%% @doc Opens the lane of that key to a neighbour, for its first message. It may have to wait for
-%% another one to end: how long, in milliseconds, or `no_wait', which answers `busy' then.
+%% @doc Opens the lane of that key to a neighbour, for its first message. It may have to wait, in
+%% milliseconds, for another lane to end; with `no_wait' the answer is then `busy'.
 -spec open_lane(partisan_transport:key(), timeout() | no_wait) ->
     {ok, partisan_lane:t()} | {error, not_connected | moved | busy | timeout}.
 open_lane({Node, _, _} = Key, Patience) ->
-    % Who sends to a stranger in a loop must not keep the manager busy.
+    % A sender in a loop to an unknown node must not keep the manager busy.
     case {lists:member(Node, partisan_view:neighbours()), Patience} of
         {false, _} -> {error, not_connected};
         {true, no_wait} -> gen_server:call(?MODULE, {open_lane, Key, no_wait}, infinity);
@@ -106,8 +106,8 @@ open_in_time(Key, Timeout) ->
         exit:{timeout, _} -> {error, timeout}
     end.
 
-%% @doc The neighbour that leads to a member, which is looked for where none is known. That takes a
-%% moment, and seconds for a member that does not answer.
+%% @doc The neighbour that leads to a member, searched for if unknown. That takes a moment, and
+%% seconds for a member that does not answer.
 -spec route(partisan_peer:name()) -> {ok, Neighbour :: partisan_peer:name()} | {error, no_route}.
 route(Name) ->
     case partisan_view:known_route(Name) of
@@ -115,7 +115,7 @@ route(Name) ->
         none -> gen_server:call(?MODULE, {route, Name}, infinity)
     end.
 
-%% @doc Looks for a member without waiting for the answer.
+%% @doc Searches for a member without waiting for the answer.
 -spec seek(partisan_peer:name()) -> ok.
 seek(Name) ->
     gen_server:cast(?MODULE, {seek, Name}).
@@ -124,7 +124,7 @@ seek(Name) ->
 
 -spec init([]) -> {ok, #state{}}.
 init([]) ->
-    % Lanes are linked; how they end is news.
+    % Lanes are linked; their exits are events.
     process_flag(trap_exit, true),
     process_flag(message_queue_data, off_heap),
     #{self := Self} = partisan_listener:local(),
@@ -204,7 +204,7 @@ handle_info({timeout, Timer, Name}, #state{timers = Timers} = State) ->
         #{Name := Timer} ->
             {noreply, run([{timer, Name}], State#state{timers = maps:remove(Name, Timers)})};
         #{} ->
-            % It was started again after it had fired.
+            % It was restarted after it had fired.
             {noreply, State}
     end;
 handle_info({lane_up, Pid, Peer}, State) ->
@@ -235,15 +235,15 @@ handle_info(Unknown, State) ->
 
 %% Internals: the stack.
 
-%% An order that was not carried out by now was a mistake: nodes that have restarted since must not
-%% get it again from those that still obey it.
+%% An order not carried out by now was a mistake: restarted nodes must not get it again from those
+%% that still obey it.
 is_current(Since) when is_integer(Since) ->
     abs(erlang:system_time(second) - Since) < ?DISSOLUTION_S;
 is_current(_) ->
     false.
 
-%% What makes no sense to the stack leaves it as it was: it is a value, and a stream that has been
-%% damaged on its way shall not cost this node its links.
+%% An invalid message leaves the stack unchanged: it is a value, and a stream damaged on its way
+%% must not cost this node its links.
 heard(Message, Peer, #state{stack = Stack0} = State) ->
     try partisan_stack:handle({message, Peer, Message}, Stack0) of
         {Stack, Effects} -> interpret(Effects, State#state{stack = Stack})
@@ -251,7 +251,7 @@ heard(Message, Peer, #state{stack = Stack0} = State) ->
         error:Reason:Stacktrace ->
             {ok, Channel} = partisan_channel:find(overlay),
             ok = partisan_channel:dropped(Channel, undecodable),
-            ok = partisan_refusals:tell(message, "a message of ~ts makes no sense: ~0tP in ~0tP", [
+            ok = partisan_refusals:tell(message, "invalid message from ~ts: ~0tP in ~0tP", [
                 maps:get(name, Peer), Reason, 8, hd(Stacktrace), 12
             ]),
             State
@@ -263,7 +263,7 @@ run([Event | Events], #state{stack = Stack0} = State) ->
     {Stack, Effects} = partisan_stack:handle(Event, Stack0),
     run(Events, interpret(Effects, State#state{stack = Stack})).
 
-%% Some effects have immediate answers: those events come after the effects beside them.
+%% Some effects have immediate answers: those events are handled after the remaining effects.
 interpret(Effects, State0) ->
     {Answers, State} = lists:foldl(
         fun(Effect, {Events, S0}) ->
@@ -308,14 +308,14 @@ effect(dissolved, #state{timers = Timers, subscribers = Subscribers} = S) ->
     ok = partisan_view:dissolve(),
     lists:foreach(fun cancel/1, maps:values(Timers)),
     lists:foreach(fun(Pid) -> Pid ! {partisan, dissolved} end, maps:keys(Subscribers)),
-    % What is queued goes out first, and with it the order.
+    % The queues are flushed first, and the order with them.
     _ = erlang:send_after(?DISSOLVED_MS, self(), abandon_links),
     {[], S#state{timers = #{}, leaving = left}};
 effect({deliver, {Destination, Message}}, S) ->
     ok = partisan:deliver(none, Destination, Message, overlay),
     {[], S}.
 
-%% A ping comes back as it was; what was not asked for, or is not what was asked last, is no answer.
+%% Only the answer to the last ping counts.
 measure({ping, Sent}, Peer, State) ->
     interpret([{send, Peer, {measure, {pong, Sent}}}], State);
 measure({pong, Sent}, #{name := Name}, #state{pings = Pings0} = State) ->
@@ -342,7 +342,7 @@ cancel(Timer) ->
     _ = erlang:cancel_timer(Timer),
     ok.
 
-%% The view is published before, so that a subscriber who is told of a neighbour can send to it.
+%% The view is published first, so that a subscriber notified of a neighbour can send to it.
 notify(Event, Name, #state{subscribers = Subscribers} = State) ->
     ok = partisan_view:count(Event),
     Published = publish(State),
@@ -353,9 +353,9 @@ with_links(Change, #state{links = Links0} = State) ->
     {Events, Links} = Change(Links0),
     run(Events, State#state{links = Links}).
 
-%% Most messages are the other layers' business and change nothing of it. Of the rest many change
-%% what an overlay remembers and not whom it knows, as a client's greeting does, of which a server
-%% gets hundreds a second: what is published is as long as the cluster is large.
+%% Most messages belong to other layers and do not change the view. Many others change the state of
+%% an overlay but not its members, such as a client's greeting, of which a server gets hundreds per
+%% second; the published state is as long as the cluster is large.
 publish(#state{stack = Stack, published = Published} = State) ->
     case {partisan_stack:view(Stack), Published} of
         {View, {View, _}} ->

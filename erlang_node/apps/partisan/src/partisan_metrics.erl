@@ -1,8 +1,8 @@
-%%% @doc Counters, gauges and histograms that cost a few nanoseconds to write.
+%%% @doc Counters, gauges and histograms with writes of a few nanoseconds.
 %%%
-%%% A metric is registered once (`new/4'); each combination of label values that is ever used is a
-%%% series of its own, made on first use. Writing is an atomic add, without a message to anybody;
-%%% the exporter alone pays, when it calls `collect/0'.
+%%% A metric is registered once (`new/4'); each combination of label values is a separate series,
+%%% created on first use. A write is an atomic add without a message; only the exporter pays, when
+%%% it calls `collect/0'.
 %%%
 %%% ```
 %%% partisan_metrics:new(counter, lasp_sync_bytes_total, "Payload bytes", [kind, direction]),
@@ -10,16 +10,16 @@
 %%% partisan_metrics:value(lasp_sync_bytes_total, [full, sent]).   % 512
 %%% '''
 %%%
-%%% On a hot path, look the series up once and keep it (in a state, or in a persistent term):
+%%% On a hot path, look up the series once and keep it (in a state, or in a persistent term):
 %%% ```
 %%% Series = partisan_metrics:series(lasp_sync_bytes_total, [full, sent]),
 %%% partisan_metrics:add(Series, 512).
 %%% '''
 %%%
-%%% What is a function of something kept elsewhere needs no gauge: `new_function/5' registers a
-%%% function that the exporter calls. Histograms are of durations: they are recorded in nanoseconds
-%%% and reported in seconds, so that sums stay integers. Label values are atoms, binaries or
-%%% integers; never the name of a peer, since their number must stay bounded.
+%%% A value computed from other state needs no gauge: `new_function/5' registers a function that the
+%%% exporter calls. Histograms measure durations: recorded in nanoseconds, so that sums stay
+%%% integers, and reported in seconds. Label values are atoms, binaries or integers; never the name
+%%% of a peer, since their number must stay bounded.
 %%%
 %%% The registry is an ETS table of the calling process (the supervisor of the application; a test
 %%% that runs without the application calls `init/0' itself). Only reads and the first use of a
@@ -53,7 +53,7 @@
     | {histogram, UpperBoundsInNanoseconds :: [pos_integer()], counters:counters_ref()}.
 -type sample() ::
     {Labels :: [{atom(), label_value()}], Value :: number() | histogram()}.
-%% Cumulative, as Prometheus wants them; the bucket of +Inf is `count'.
+%% Cumulative, as Prometheus expects them; the bucket of +Inf is `count'.
 -type histogram() :: #{
     buckets := [{UpperBoundInSeconds :: float(), Count :: non_neg_integer()}],
     count := non_neg_integer(),
@@ -70,7 +70,7 @@
 
 %% Registration.
 
-%% @doc Makes the registry, owned by the caller; no-op where there is one.
+%% @doc Creates the registry, owned by the caller. Idempotent.
 -spec init() -> ok.
 init() ->
     case ets:whereis(?TABLE) of
@@ -81,7 +81,7 @@ init() ->
             ok
     end.
 
-%% @doc Registers a metric; again with the same definition is a no-op, with another an error.
+%% @doc Registers a metric. Idempotent for the same definition, an error for another.
 -spec new(kind(), name(), Help :: string(), LabelNames :: [atom()]) -> ok.
 new(Kind, Name, Help, LabelNames) ->
     register_metric(Name, {Kind, Help, LabelNames}).
@@ -95,10 +95,12 @@ new_function(Type, Name, Help, LabelNames, {Module, Function}) ->
 
 %% By name.
 
+%% @doc Counts one event.
 -spec inc(name(), [label_value()]) -> ok.
 inc(Name, LabelValues) ->
     add(series(Name, LabelValues), 1).
 
+%% @doc Adds to a counter.
 -spec inc(name(), [label_value()], non_neg_integer()) -> ok.
 inc(Name, LabelValues, N) ->
     add(series(Name, LabelValues), N).
@@ -109,7 +111,7 @@ set(Name, LabelValues, Value) ->
     {gauge, Gauge} = series(Name, LabelValues),
     atomics:put(Gauge, 1, Value).
 
-%% @doc The value of a counter or gauge; 0 where it has never been written.
+%% @doc The value of a counter or gauge; 0 if never written.
 -spec value(name(), [label_value()]) -> integer().
 value(Name, LabelValues) ->
     case series(Name, LabelValues) of
@@ -128,6 +130,7 @@ series(Name, LabelValues) ->
         [] -> make_series(Name, LabelValues)
     end.
 
+%% @doc Adds to a counter or a gauge.
 -spec add(series(), non_neg_integer()) -> ok.
 add({counter, Counter}, N) ->
     counters:add(Counter, 1, N);
@@ -172,7 +175,8 @@ make_series(Name, LabelValues) ->
     {Kind, _Help, LabelNames} = definition(Name),
     length(LabelValues) =:= length(LabelNames) orelse
         error({bad_labels, Name, LabelNames, LabelValues}),
-    % Whoever comes second uses what the first has made, so that no increment is lost.
+    % The second of two concurrent callers uses the first one's series, so that no increment is
+    % lost.
     Key = {series, Name, LabelValues},
     _ = ets:insert_new(?TABLE, {Key, make_series(Kind)}),
     ets:lookup_element(?TABLE, Key, 2).
@@ -182,7 +186,7 @@ make_series(counter) ->
 make_series(gauge) ->
     {gauge, atomics:new(1, [])};
 make_series({histogram, Seconds}) ->
-    % One more bucket for what exceeds every bound, and one more slot for the sum.
+    % One more bucket for values above every bound, and one more slot for the sum.
     Bounds = [round(S * 1_000_000_000) || S <- lists:usort(Seconds)],
     {histogram, Bounds, counters:new(length(Bounds) + 2, [write_concurrency])}.
 

@@ -1,4 +1,4 @@
-%%% @doc Messages that a process of the node does not know: counted, and logged once a minute.
+%%% @doc Unexpected messages to a process of the node: counted, and logged once a minute.
 %%%
 %%% Any process may send to a registered name by mistake, and a late answer may reach a process that
 %%% no longer waits for it. Neither may end a process that others depend on, nor fill the log.
@@ -11,18 +11,18 @@
 -define(METRIC, partisan_stray_messages_total).
 -define(PERIOD_MS, 60000).
 
-%% @doc A request that the calling process does not know. Answers with the reply to it.
+%% @doc Handles an unexpected request to the calling process. Returns the reply.
 -spec call(Request :: term()) -> {error, unknown_request}.
 call(Request) ->
     ok = count(call, Request),
     {error, unknown_request}.
 
-%% @doc A cast that the calling process does not know.
+%% @doc Handles an unexpected cast to the calling process.
 -spec cast(Request :: term()) -> ok.
 cast(Request) ->
     count(cast, Request).
 
-%% @doc A message that the calling process does not know.
+%% @doc Handles an unexpected message to the calling process.
 -spec message(Message :: term()) -> ok.
 message(Message) ->
     count(message, Message).
@@ -31,9 +31,9 @@ message(Message) ->
 
 count(Kind, Term) ->
     Name = name(process_info(self(), registered_name)),
-    % Registered where it is first needed: again is a no-op.
+    % Registered where it is first needed. Idempotent.
     ok = partisan_metrics:new(
-        counter, ?METRIC, "Messages to a process that it does not know.", [process, kind]
+        counter, ?METRIC, "Unexpected messages to a process.", [process, kind]
     ),
     ok = partisan_metrics:inc(?METRIC, [Name, Kind]),
     Now = erlang:monotonic_time(millisecond),
@@ -42,7 +42,7 @@ count(Kind, Term) ->
             ok;
         _ ->
             _ = put(?MODULE, Now),
-            logger:warning("partisan: ~tp has received a ~s that it does not know: ~0tP", [
+            logger:warning("partisan: ~tp received an unexpected ~s: ~0tP", [
                 Name, Kind, Term, 12
             ])
     end.

@@ -1,10 +1,10 @@
 %%% @doc The processes of the runtime and the tables that outlive them.
 %%%
-%%% Each start is another incarnation of the node, which is chosen first. The listener is next: the
-%%% manager describes the node by the port that is really listened on, and lets connections in once
-%%% it is there to hear what they say. Either is useless without the other, and every connection is
-%%% linked to one of them, so they start over together, and with them all that keeps an account of
-%%% other nodes: acknowledgements, monitors, subscriptions.
+%%% Each start is another incarnation of the node, chosen first. The listener is next: the manager
+%%% describes the node by the actual port, and accepts connections once it is there to handle them.
+%%% Neither works without the other, and every connection is linked to one of them, so they restart
+%%% together, and with them all processes with state about other nodes: acknowledgements, monitors,
+%%% subscriptions.
 -module(partisan_sup).
 
 -behaviour(supervisor).

@@ -1,12 +1,12 @@
-%%% @doc What this node knows of the overlay, published for all its processes and its metrics.
+%%% @doc The node's knowledge of the overlay, published for all its processes and its metrics.
 %%%
-%%% {@link partisan_manager} alone writes here, whenever an event has changed what is known; anybody
-%%% reads, which costs no message. The table belongs to the supervisor, so that the view outlives a
-%%% manager that crashes: until the next one has come up, readers see what was known last.
+%%% Written by {@link partisan_manager} alone, whenever an event changes it; readers need no
+%%% message. The table belongs to the supervisor, so that the view outlives a manager crash: until
+%%% the next one is up, readers see the last known state.
 -module(partisan_view).
 
 -export([init/0]).
-%% What is known.
+%% Readers.
 -export([members/0]).
 -export([neighbours/0]).
 -export([info/0]).
@@ -26,19 +26,19 @@
 
 -define(VIEW, ?MODULE).
 
-%% @doc Makes the table, owned by the caller, and registers the metrics.
+%% @doc Creates the table, owned by the caller, and registers the metrics.
 -spec init() -> ok.
 init() ->
     ?VIEW = ets:new(?VIEW, [named_table, public, set, {read_concurrency, true}]),
     true = ets:insert(?VIEW, {dissolved, false}),
     ok = write([], #{kind => none, former => none, joined => false, active => [], passive => []}),
     Gauges = [
-        {partisan_overlay_joined, "Is this node a member of the overlay?", joined_sample},
+        {partisan_overlay_joined, "Whether this node is a member of the overlay.", joined_sample},
         {partisan_overlay_joined_timestamp_seconds,
-            "When this node joined for the first time since its boot, in seconds since 1970.",
+            "First join of this node since its boot, in seconds since 1970.",
             joined_at_sample},
         {partisan_overlay_active_view_size, "Neighbours.", active_sample},
-        {partisan_overlay_passive_view_size, "Known peers beside the neighbours.", passive_sample}
+        {partisan_overlay_passive_view_size, "Known peers that are not neighbours.", passive_sample}
     ],
     lists:foreach(
         fun({Name, Help, Function}) ->
@@ -47,20 +47,21 @@ init() ->
         Gauges
     ),
     ok = partisan_metrics:new(
-        counter, partisan_overlay_events_total, "What happened in the overlay.", [event]
+        counter, partisan_overlay_events_total, "Events of the overlay.", [event]
     ),
     partisan_metrics:new(
         counter, partisan_broadcast_messages_total, "Messages of the broadcast layer.", [kind]
     ).
 
-%% What is known.
+%% Readers.
 
-%% @doc Has this node learnt that the cluster is being deleted? No while the runtime does not run.
+%% @doc Whether this node has learnt that the cluster is being deleted. `false' while the runtime is
+%% not running.
 -spec dissolved() -> boolean().
 dissolved() ->
     ets:whereis(?VIEW) =/= undefined andalso ets:lookup_element(?VIEW, dissolved, 2).
 
-%% @doc The names of all members this node knows, itself included.
+%% @doc The names of all members known to this node, itself included.
 -spec members() -> [partisan_peer:name()].
 members() ->
     ets:lookup_element(?VIEW, members, 2).
@@ -70,12 +71,12 @@ members() ->
 neighbours() ->
     ets:lookup_element(?VIEW, neighbours, 2).
 
-%% @doc The overlay as its status shows it.
+%% @doc The overlay as shown by the node's status.
 -spec info() -> partisan_stack:info().
 info() ->
     ets:lookup_element(?VIEW, info, 2).
 
-%% @doc The neighbour that leads to a member, if one is known.
+%% @doc The neighbour that leads to a member, if known.
 -spec known_route(partisan_peer:name()) -> {ok, Neighbour :: partisan_peer:name()} | none.
 known_route(Name) ->
     case lists:member(Name, neighbours()) of
@@ -90,7 +91,7 @@ known_route(Name) ->
 
 %% For the manager.
 
-%% @doc Replaces what is known of the overlay.
+%% @doc Replaces the view of the overlay.
 -spec publish(Members :: [partisan_peer:name()], partisan_stack:info()) -> ok.
 publish(Members, #{joined := Joined} = Info) ->
     #{joined := Before} = info(),
@@ -98,23 +99,25 @@ publish(Members, #{joined := Joined} = Info) ->
     _ = Joined =:= Before orelse tell(Info),
     ok.
 
+%% @doc Publishes the neighbour that messages to a node go through.
 -spec add_route(partisan_peer:name(), Neighbour :: partisan_peer:name()) -> ok.
 add_route(Name, Neighbour) ->
     true = ets:insert(?VIEW, {{route, Name}, Neighbour}),
     ok.
 
+%% @doc Removes the route to a node.
 -spec remove_route(partisan_peer:name()) -> ok.
 remove_route(Name) ->
     true = ets:delete(?VIEW, {route, Name}),
     ok.
 
-%% @doc Makes it known that the cluster is being deleted.
+%% @doc Publishes that the cluster is being deleted.
 -spec dissolve() -> ok.
 dissolve() ->
     true = ets:insert(?VIEW, {dissolved, true}),
     ok.
 
-%% @doc Counts an event of the overlay or, where it is one, of the broadcast layer.
+%% @doc Counts an event of the overlay or of the broadcast layer.
 -spec count(Event :: atom() | {broadcast, Kind :: atom()}) -> ok.
 count({broadcast, Kind}) ->
     partisan_metrics:inc(partisan_broadcast_messages_total, [Kind]);
@@ -123,6 +126,7 @@ count(Event) ->
 
 %% For metrics.
 
+%% @doc Whether the node is part of the overlay, as 1 or 0.
 -spec joined_sample() -> [{[], 0 | 1}].
 joined_sample() ->
     case info() of
@@ -130,14 +134,17 @@ joined_sample() ->
         #{joined := false} -> [{[], 0}]
     end.
 
+%% @doc When it joined, in seconds since 1970.
 -spec joined_at_sample() -> [{[], float()}].
 joined_at_sample() ->
     [{[], Microseconds / 1.0e6} || {_, Microseconds} <- ets:lookup(?VIEW, joined_at)].
 
+%% @doc The number of neighbours.
 -spec active_sample() -> [{[], non_neg_integer()}].
 active_sample() ->
     [{[], length(neighbours())}].
 
+%% @doc The size of the passive view.
 -spec passive_sample() -> [{[], non_neg_integer()}].
 passive_sample() ->
     #{passive := Passive} = info(),
@@ -145,12 +152,12 @@ passive_sample() ->
 
 %% Internals.
 
-%% Neighbours have an entry of their own: every message to a member looks at them.
+%% Neighbours have their own entry: every message to a member reads it.
 write(Members, #{active := Neighbours} = Info) ->
     true = ets:insert(?VIEW, [{neighbours, Neighbours}, {members, Members}, {info, Info}]),
     ok.
 
-%% The two events in the life of a node that someone who reads its log looks for first.
+%% The two events that a reader of a node's log looks for first.
 tell(#{joined := true, kind := Kind, active := Neighbours}) ->
     _ = ets:insert_new(?VIEW, {joined_at, erlang:system_time(microsecond)}),
     logger:notice(#{event => joined, overlay => Kind, neighbours => length(Neighbours)});

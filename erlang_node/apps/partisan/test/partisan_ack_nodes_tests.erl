@@ -1,4 +1,4 @@
-%%% @doc Acknowledged messages that cannot arrive cost their stream nothing: on real nodes.
+%%% @doc Undeliverable acknowledged messages do not harm their stream: on real nodes.
 -module(partisan_ack_nodes_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -17,8 +17,8 @@ pair_test_() ->
          || {Title, Test} <- [
                 {"messages of about message_bytes arrive or are refused", fun about_the_limit/1},
                 {"acknowledged messages are not overtaken by others", fun overtaken/1},
-                {"one for neighbours alone does not follow them elsewhere", fun neighbours_alone/1},
-                % It makes the node undecodable for good.
+                {"messages for neighbours only are not relayed", fun neighbours_alone/1},
+                % Afterwards the node can decode no new atoms.
                 {"a message that cannot be decoded is refused", fun undecodable/1}
             ]
         ]
@@ -99,7 +99,7 @@ dropped(Node) ->
 
 %% On the nodes.
 
-%% Until no more than half of the table is free.
+%% Until at most half of the table is free.
 fill_atoms() ->
     Half = erlang:system_info(atom_limit) div 2,
     Missing = max(0, Half + 10 - erlang:system_info(atom_count)),
@@ -111,7 +111,7 @@ fill_atoms() ->
 send_new_atom(To, N, Options) ->
     partisan:forward(To, sink, binary_to_atom(<<"sent_", (integer_to_binary(N))/binary>>), Options).
 
-%% Each round has a key of its own, and so some a stream that has to be opened first.
+%% Each round has its own key, and so some use a stream that has to be opened first.
 notify_then_plain(To, Rounds, Count) ->
     lists:foreach(
         fun(Round) ->

@@ -1,9 +1,9 @@
-%%% @doc What the receiving end of streams remembers, and for how long.
+%%% @doc The state of the receiving end of streams, and its lifetime.
 -module(partisan_ack_receiver_tests).
 
 -include_lib("eunit/include/eunit.hrl").
 
-%% In place of those of partisan_ack_stream.
+%% Replacements of partisan_ack_stream's.
 -export([now_ms/0, transmit/2]).
 
 -define(HOUR, 3600000).
@@ -11,17 +11,17 @@
 streams_test_() ->
     {foreach, fun setup/0, fun cleanup/1, [
         {"a stream that its sender has forgotten is forgotten", fun superseded/0},
-        {"what is late does not open it again", fun late/0},
-        {"but a sender of the first version opens what it likes", fun first_version_again/0},
-        {"streams of senders that are cut off are kept", fun cut_off/0},
-        {"streams of many senders that have gone are forgotten", {timeout, 60, fun gone/0}}
+        {"a late message does not reopen it", fun late/0},
+        {"a sender of the first version may reopen any stream", fun first_version_again/0},
+        {"streams of partitioned senders are kept", fun cut_off/0},
+        {"streams of many departed senders are forgotten", {timeout, 60, fun gone/0}}
     ]}.
 
 superseded() ->
     R = lists:foldl(fun(N, R0) -> opened(id(<<"a">>, N), <<"a">>, R0) end, new(), lists:seq(1, 50)),
     ?assertEqual([50], [N || N <- lists:seq(1, 50), knows(id(<<"a">>, N), R)]).
 
-%% Its messages, late as well, would be delivered again.
+%% Late messages of the stream would be delivered again.
 late() ->
     R = lists:foldl(fun(N, R0) -> opened(id(<<"a">>, N), <<"a">>, R0) end, new(), [1, 2, 1]),
     ?assertEqual([2], [N || N <- [1, 2], knows(id(<<"a">>, N), R)]).
@@ -31,7 +31,7 @@ first_version_again() ->
     R = lists:foldl(fun(N, R0) -> opened({<<"a">>, 1, N}, <<"a">>, R0) end, new(), [2, 1]),
     ?assert(knows({<<"a">>, 1, 1}, R)).
 
-%% Its messages may take any time: that they have not been taken must not be forgotten.
+%% Its messages may take any time: that they have not been accepted must not be forgotten.
 cut_off() ->
     A = opened(id(<<"a">>, 1), <<"a">>, new()),
     R = lists:foldl(
@@ -58,7 +58,7 @@ gone() ->
     % The latest ones.
     ?assertEqual(lists:seq(hd(Known), Last), Known),
     ?assert(length(Known) < 8192),
-    % But not of the first version, whose senders never close one.
+    % Except of the first version, whose senders never close one.
     ?assert(knows({<<"a">>, 1, 1}, R)).
 
 %% Helpers.
@@ -74,7 +74,7 @@ opened(Stream, Name, R) ->
     {Opened, _} = partisan_ack_receiver:opened(Stream, {Name, default, 0}, Labels, R),
     Opened.
 
-%% It says so if it does not know the stream of a message.
+%% It answers `unknown' to a message of an unknown stream.
 knows({Name, _, _} = Stream, R) ->
     Labels = partisan_labels:new({<<"self">>, 1}),
     _ = partisan_ack_receiver:arrived(Stream, 7, skip, {Name, default, 0}, Labels, R),

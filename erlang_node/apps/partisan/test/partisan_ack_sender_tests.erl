@@ -1,20 +1,20 @@
-%%% @doc Streams to a node that is not there, in virtual time.
+%%% @doc Streams to an absent node, in virtual time.
 -module(partisan_ack_sender_tests).
 
 -include_lib("eunit/include/eunit.hrl").
 
-%% In place of those of partisan_ack_stream.
+%% Replacements of partisan_ack_stream's.
 -export([now_ms/0, transmit/2]).
 
 -define(HOUR, 3600000).
 
 absent_test_() ->
     {foreach, fun setup/0, fun cleanup/1, [
-        {"a node that stays away is looked for ever more rarely", fun ever_more_rarely/0},
-        {"a stream that nobody waits for is forgotten", fun forgotten/0},
+        {"searches for an absent node become rarer", fun ever_more_rarely/0},
+        {"an unused stream is forgotten", fun forgotten/0},
         {"a node that comes back is served at once", fun comes_back/0},
-        {"who waits for room gets in when others are given up", fun gets_in/0},
-        {"a causal message that is given up holds up none after it", fun causal/0}
+        {"a waiting sender is admitted when others are given up", fun gets_in/0},
+        {"a causal message that is given up does not block later ones", fun causal/0}
     ]}.
 
 %% Each opening searches the whole cluster.
@@ -47,13 +47,13 @@ gets_in() ->
     advance(500),
     {S3, L3} = partisan_ack_sender:tick(L2, S2),
     ?assertEqual([{second, ok}], answers()),
-    % And out, where nobody is given up in time.
+    % And removed, if no message is given up in time.
     {S4, L4} = send({self(), third}, #{bytes => Window, deadline => now_ms() + 500}, S3, L3),
     advance(500),
     {_, _} = partisan_ack_sender:tick(L4, S4),
     ?assertEqual([{third, {error, timeout}}], answers()).
 
-%% What replaces it on its way must count in the causal order.
+%% Its replacement must count in the causal order.
 causal() ->
     {S0, L0} = send(infinity, new()),
     [{open, Stream, _}] = transmitted(),
@@ -98,7 +98,7 @@ transmitted() ->
 
 setup() ->
     ok = partisan_test_channels:setup([#{name => default}]),
-    % Elsewhere there is no such module.
+    % Other nodes have no such module.
     _ = try partisan_ack_order:init() catch _:_ -> ok end,
     Clock = counters:new(2, []),
     persistent_term:put(?MODULE, Clock),

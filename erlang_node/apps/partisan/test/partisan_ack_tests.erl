@@ -27,7 +27,7 @@ no_resend_while_moving_test() ->
     ?assertMatch({_, [{transmit, [{2, {message, m2}}]}]}, partisan_ack_out:tick(190, Out3)).
 
 late_message_is_skipped_test() ->
-    % Its owner is told, and the stream goes on behind it.
+    % Its owner is notified, and the stream goes on.
     Out0 = partisan_ack_out:new(#{}),
     {ok, Out1, _} = partisan_ack_out:add(m1, 1, o1, 50, 0, Out0),
     {ok, Out2, _} = partisan_ack_out:add(m2, 1, o2, infinity, 0, Out1),
@@ -43,7 +43,7 @@ network_test_() ->
     {timeout, 60,
         ?_assert(proper:quickcheck(prop_network(), [{numtests, 500}, {to_file, user}]))}.
 
-%% Whatever happens on the way: delivered once, in order, and each owner told once.
+%% Whatever happens on the way: delivered once, in order, and each owner notified once.
 prop_network() ->
     ?FORALL(
         Steps,
@@ -117,7 +117,7 @@ act(Actions, World) ->
         Actions
     ).
 
-%% From here the network behaves, and retransmission must bring everything home.
+%% From here the network is faultless, and retransmission must deliver everything.
 finish(World, 0) ->
     World;
 finish(#{wire := [Frame | Wire]} = World, Left) ->

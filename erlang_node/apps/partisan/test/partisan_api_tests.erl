@@ -12,21 +12,21 @@
 mesh_test_() ->
     suite("mesh", fun() -> form(3, #{}) end, [
         {"a reference means the same process everywhere", fun references/1},
-        {"a reference to a former life leads nowhere", fun former_life/1},
+        {"a reference to a previous incarnation leads nowhere", fun former_life/1},
         {"an ordinary server is called", fun calls/1},
         {"a call fails as it does in OTP", fun failures/1},
         {"a late answer is not the answer to the next call", fun late_answer/1},
         {"casts stay in order, and before calls", fun casts/1},
         {"calls survive broken connections", fun broken_connections/1},
         {"OTP's own functions reach other nodes", fun via/1},
-        {"the end of a process is told with its reason", fun process_ends/1},
-        {"a monitor that is over says nothing", fun demonitored/1},
+        {"the end of a process is reported with its reason", fun process_ends/1},
+        {"an ended monitor sends nothing", fun demonitored/1},
         {"monitors leave nothing behind", fun cleaned_up/1},
         {"a frozen node is lost, and so are its processes", fun frozen/1},
         {"the nodes that monitor a dead one learn of it", fun killed/1}
     ]).
 
-%% Two clients of one server, which have no connection to each other.
+%% Two clients of one server, without a connection to each other.
 star_test_() ->
     Star = #{overlay => {client_server, #{servers => [<<"node-1">>]}}},
     suite("star", fun() -> form(3, Star) end, [
@@ -40,7 +40,7 @@ star_test_() ->
 references([A, B, _]) ->
     Ref = call(B, gen_server, call, [server, ref]),
     ?assertEqual(name(B), partisan_ref:peer_name(Ref)),
-    % It has been through a node, and comes back as what it was.
+    % It has passed through a node, and comes back unchanged.
     Back = call(A, partisan, call, [{server, name(B)}, {echo, Ref}]),
     ?assertEqual(Ref, Back),
     ok = call(A, partisan, forward, [Ref, by_reference]),
@@ -49,7 +49,7 @@ references([A, B, _]) ->
     ?assertEqual(hello, call(A, partisan, call, [Ref, {echo, hello}])),
     ?assertMatch({ok, _}, call(B, partisan_ref, to_local, [Ref])),
     ?assertEqual(error, call(A, partisan_ref, to_local, [Ref])),
-    % At home it is as good as the pid.
+    % Locally it works like the pid.
     ok = call(B, partisan, forward, [Ref, at_home]),
     ok = await(fun() -> lists:member(at_home, seen(B)) end).
 
@@ -143,7 +143,7 @@ via([A, B, _]) ->
         {oops, {gen_server, call, _}},
         on(A, fun() -> exit_of(fun() -> gen_server:call(Server, {stop, oops}) end) end)
     ),
-    % A name of this node can be taken, one of another cannot.
+    % A name of this node can be registered, one of another node cannot.
     Mine = {via, partisan, {other, name(A)}},
     {ok, _} = call(A, gen_server, start, [Mine, partisan_test_server, [], []]),
     ?assertMatch(
@@ -170,7 +170,7 @@ process_ends([A, B, _]) ->
          down(partisan:monitor(process, Target))]
     end),
     ?assertEqual([{shutdown, enough}, {shutdown, enough}, noproc, noproc], Reasons),
-    % The same at home.
+    % The same locally.
     ?assertEqual(noproc, on(B, fun() -> down(partisan:monitor(process, Target)) end)).
 
 demonitored([A, B, _]) ->
@@ -200,7 +200,7 @@ frozen([A, B, _]) ->
     ok = await(fun() -> told(A, Waiting) end),
     ok = partisan_test_cluster:thaw(B),
     ?assertEqual([noconnection, {nodedown, name(B)}, {nodedown, name(B)}], heard(A, Waiting)),
-    % The server has yet to end the call, as it would for a caller of its own node.
+    % The server still has to end the call, as for a local caller.
     ok = call(B, gen_server, stop, [server]),
     ok = await(fun() -> idle(A) andalso idle(B) end),
     ok = await(fun() -> lists:member(name(B), call(A, partisan, neighbours, [])) end).
@@ -213,7 +213,7 @@ killed([A, _, C]) ->
     ?assertEqual([noconnection, {nodedown, name(C)}, {nodedown, name(C)}], heard(A, Waiting)),
     ok = await(fun() -> idle(A) end).
 
-%% A process that monitors another, one that monitors its node, and one that calls it.
+%% Starts processes that monitor a process, monitor its node, and call it.
 start_waiting(A, B) ->
     Target = {server, name(B)},
     Node = name(B),
@@ -259,11 +259,11 @@ told(A, Pids) ->
 heard(A, Pids) ->
     on(A, fun() -> results(Pids) end).
 
-%% Does the server there wait with an answer?
+%% Whether the server there holds back an answer.
 kept(B) ->
     on(B, fun() -> maps:get(kept, sys:get_state(server)) =/= none end).
 
-%% Does the process for monitors know of nothing any more?
+%% Whether the process for monitors has no state left.
 idle(Node) ->
     on(Node, fun() -> partisan_remote:counts() end) =:=
         #{monitors => 0, node_monitors => 0, owners => 0, held => 0, calls => 0, watched => 0}.

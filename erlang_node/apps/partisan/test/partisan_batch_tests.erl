@@ -1,4 +1,4 @@
-%% What one write consists of.
+%% The contents of one write.
 -module(partisan_batch_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -92,7 +92,7 @@ a_heartbeat_does_not_come_between_the_slices_of_a_message_test() ->
     ?assertMatch(#{messages := 1, charged := Size, since := 0}, element(2, Last)),
     ?assertEqual(partisan_frame:ping(), {byte_size(Ping), Ping}).
 
-%% Thousands of messages may wait for a busy port: not as terms on the lane's heap.
+%% Thousands of messages may wait for a busy port, but not as terms on the lane's heap.
 small_frames_do_not_stay_on_the_heap_test() ->
     Batch = add_all([frame(100, 1) || _ <- lists:seq(1, 10000)]),
     ?assert(erts_debug:flat_size(Batch) < 3000).

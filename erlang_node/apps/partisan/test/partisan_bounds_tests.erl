@@ -1,5 +1,5 @@
-%%% A receiver that is frozen, slow or dead costs its sender a bounded number of bytes, and nobody
-%%% else anything: three operating-system processes, with and without TLS.
+%%% A frozen, slow or dead receiver uses a bounded amount of its sender's memory, and affects no
+%%% other node: three operating-system processes, with and without TLS.
 -module(partisan_bounds_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -14,14 +14,14 @@
 -define(MAILBOX, 20).
 -define(MESSAGE_BYTES, 100000).
 -define(SENDERS, 8).
-%% What may wait to be sent: full lanes, a message in each sender's hand, and for each lane what its
-%% port takes: the kernel is asked to hold the rest.
+%% Bytes waiting to be sent: full lanes, one message per sender, and for each lane the contents of
+%% its port: the kernel is asked to hold the rest.
 -define(SENDER_BOUND, ?LANES * ?LANE_BYTES + ?SENDERS * ?MESSAGE_BYTES +
     ?LANES * (131072 + 2 * 65536 + 3 * ?MESSAGE_BYTES)).
-%% What may wait to be received: the mailbox, and for each lane a window and a frame in parts.
+%% Bytes waiting to be received: the mailbox, and for each lane a window and a frame in parts.
 -define(RECEIVER_BOUND, (?MAILBOX + ?LANES) * ?MESSAGE_BYTES +
     ?LANES * (2 * 262144 + 3 * ?MESSAGE_BYTES)).
-%% Code that is loaded, tables that grow, garbage.
+%% Loaded code, growing tables, garbage.
 -define(SLACK, 4000000).
 
 plain_test_() ->
@@ -40,7 +40,7 @@ receivers(Nodes) ->
         {Title, {timeout, 120, fun() -> with_sinks(Test, Nodes) end}}
      || {Title, Test} <- [
             {"a frozen receiver", fun frozen/1},
-            {"a receiver that crawls", fun slow/1},
+            {"a slow receiver", fun slow/1},
             {"a killed receiver", fun killed/1}
         ]
     ].
@@ -70,7 +70,7 @@ with_sinks(Test, [A | _] = Nodes) ->
         ok = call(A, ?MODULE, stop_flood, [])
     end.
 
-%% The process is stopped by SIGSTOP: its kernel takes what fits, and then nothing.
+%% The process is stopped by SIGSTOP: its kernel accepts what fits, and then nothing.
 frozen([A, B, C]) ->
     Base = memory(A),
     ok = partisan_test_cluster:freeze(B),
@@ -81,7 +81,7 @@ frozen([A, B, C]) ->
     ok = partisan_test_cluster:thaw(B),
     ok = goes_on(A, B).
 
-%% The node is well, one process on it is not: what is for others there still gets in.
+%% One process of the node is slow: messages to others still get in.
 slow([A, B, C]) ->
     [BaseA, BaseB] = [memory(Node) || Node <- [A, B]],
     ok = call(B, partisan_test_sink, pause, [sink]),
@@ -94,7 +94,7 @@ slow([A, B, C]) ->
     ok = call(B, partisan_test_sink, resume, [sink]),
     ok = goes_on(A, B).
 
-%% Its senders learn of it, and its next life is sent to.
+%% Its senders learn of it, and can send to its next incarnation.
 killed([A, B, C]) ->
     Base = memory(A),
     ok = call(A, ?MODULE, start_flood, [name(B), sink, bulk, 1000]),
@@ -123,7 +123,7 @@ stalled(Node) ->
         _ -> stalled(Node)
     end.
 
-%% However often one looks.
+%% At each observation.
 flat(Node, Bound) ->
     [
         begin
@@ -140,7 +140,7 @@ served(From, To, Channel) ->
     ok = call(From, partisan, forward, [name(To), other, Mark, Options]),
     await(fun() -> call(To, partisan_test_sink, has, [other, [Mark]]) end).
 
-%% The flood goes on, and what is still under way when it ends arrives.
+%% The flood goes on, and messages still in flight at its end arrive.
 goes_on(From, To) ->
     Sent = call(From, ?MODULE, sent, []),
     ok = await(fun() -> call(From, ?MODULE, sent, []) > Sent + 100 end),

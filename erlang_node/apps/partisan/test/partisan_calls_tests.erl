@@ -1,4 +1,4 @@
-%%% @doc Calls whose callers no longer wait, and more calls than there are places.
+%%% @doc Calls whose callers no longer wait, and more calls than there are slots.
 -module(partisan_calls_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -8,7 +8,7 @@
 %% On the nodes.
 -export([start_callers/3, outcomes/0, kill_callers/0, proxies/0, patience/1]).
 
-%% A quarter of so many processes serves calls.
+%% A quarter of these processes serves calls.
 -define(PROCESSES, 2048).
 -define(CALLS, 4 * ?PROCESSES).
 
@@ -19,13 +19,13 @@ calls_test_() ->
          || {Title, Test} <- [
                 {"OTP's calls that time out leave nothing behind", fun timed_out/1},
                 {"nor do callers that end", fun ended/1},
-                {"what waits for room on its way does so for a minute", fun bounded/1},
-                {"a flood of calls is refused beyond the places there are", fun flood/1}
+                {"messages wait for room for at most a minute", fun bounded/1},
+                {"a flood of calls is refused beyond the slots", fun flood/1}
             ]
         ]
     end}.
 
-%% A faulty member makes up what the others never send.
+%% A faulty member sends requests that no correct one does.
 requests_test_() ->
     Request = #{
         reply_to => {partisan_ref, <<"a">>, 1, process, <<1>>},
@@ -53,7 +53,7 @@ requests_test_() ->
      || {IsServed, Changes} <- [{true, Served}, {false, Refused}], Change <- Changes
     ].
 
-%% The caller lives on.
+%% The caller survives.
 timed_out([A, B]) ->
     Target = {via, partisan, {server, name(B)}},
     ok = call(A, ?MODULE, start_callers, [50, Target, 100]),
@@ -88,7 +88,7 @@ flood([A, B]) ->
     ok = await(fun() -> calls(B) =:= 0 end),
     ?assertEqual(hello, call(A, partisan, call, [{server, name(B)}, {echo, hello}])).
 
-%% On the nodes: callers of a server that does not answer, which stay when their calls have ended.
+%% On the nodes: callers of a server that does not answer; they outlive their calls.
 
 start_callers(Count, Target, Timeout) ->
     _ = [
@@ -104,8 +104,7 @@ start_callers(Count, Target, Timeout) ->
 call({via, _, _} = Target, Timeout) -> gen_server:call(Target, keep, Timeout);
 call(Target, Timeout) -> partisan:call(Target, keep, Timeout).
 
-%% How long a message may wait for room that is sent that way. A process that does notices nothing
-%% else, and stays for as long.
+%% How long a message sent that way may wait for room. The sending process is blocked for that time.
 patience([Way, Target]) ->
     Sends = [{partisan_acks, send, 5}, {partisan_transport, send, 5}],
     _ = [1 = erlang:trace_pattern(Send, true, []) || Send <- Sends],
@@ -142,7 +141,7 @@ callers() ->
         {?MODULE, Outcome} <- Dictionary
     ].
 
-%% How many processes are about calls to other nodes.
+%% Number of processes for calls to other nodes.
 proxies() ->
     length([
         Pid

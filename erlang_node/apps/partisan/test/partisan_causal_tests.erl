@@ -1,4 +1,4 @@
-%%% @doc Causal order, against the definition: what happened before is delivered before.
+%%% @doc Causal order against its definition: what happened before is delivered before.
 -module(partisan_causal_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -28,7 +28,7 @@ lost_predecessor_test() ->
     ?assertMatch({[m3], _}, partisan_causal:forget(life(a), C1)).
 
 successor_starts_afresh_test() ->
-    % What was sent to C's former life does not hold up its successor.
+    % Messages to C's previous incarnation do not hold up the next one.
     {_, A1} = partisan_causal:send({<<"c">>, 1}, start(a)),
     {Stamp, _} = partisan_causal:send({<<"c">>, 2}, A1),
     ?assertMatch(
@@ -55,7 +55,7 @@ order_test_() ->
     {timeout, 60,
         ?_assert(proper:quickcheck(prop_order(), [{numtests, 500}, {to_file, user}]))}.
 
-%% Any network that loses nothing, in whatever order it delivers: all is delivered in the end, and
+%% On any lossless network, whatever its delivery order, everything is delivered in the end, and
 %% nothing before what happened before it.
 prop_order() ->
     ?FORALL(
@@ -72,7 +72,7 @@ prop_order() ->
         end
     ).
 
-%% Sends a message, and lets one of those in flight arrive, whichever the number picks.
+%% Sends a message, and delivers one of those in flight, picked by the number.
 step({From, To, Pick}, World) ->
     arrive(Pick, send(From, To, World)).
 

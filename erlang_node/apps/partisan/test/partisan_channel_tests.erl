@@ -60,7 +60,7 @@ another_number_means_other_lanes() ->
     ?assertEqual([5, 6, 7], lanes()),
     {ok, Channel} = partisan_channel:find(<<"bulk">>),
     ?assertEqual([5, 6, 7], [L || L <- lists:seq(0, 9), partisan_channel:has_lane(Channel, L)]),
-    % Who holds the channel as it was sends to lanes that are gone, never to one of another key.
+    % A sender with the previous channel uses lanes that are gone, never one of another key.
     ?assertNot(partisan_channel:has_lane(Channel, partisan_channel:lane(Former, key))).
 
 numbers_come_round() ->

@@ -6,7 +6,7 @@
 -define(SHARE, 40).
 -define(MESSAGES, 10000).
 
-%% Among twenty that get little, one that gets half of all messages is checked for half of the
+%% Among twenty little-used receivers, one that gets half of all messages is checked for half of the
 %% samples; the limits are eight standard deviations away.
 the_one_that_gets_much_is_checked_often_test() ->
     [Flooded | Others] = Pids = processes(21),
@@ -14,10 +14,10 @@ the_one_that_gets_much_is_checked_often_test() ->
     Samples = lists:sum(maps:values(Checked)),
     ?assert(abs(Samples - ?MESSAGES div (?SHARE div 4)) < 200),
     ?assert(abs(maps:get(Flooded, Checked) - Samples div 2) < 130),
-    % Nobody is missed.
+    % None is missed.
     ?assertEqual(length(Pids), map_size(Checked)).
 
-%% Senders that take turns, as many as messages between two samples.
+%% Senders in rotation, as many as messages between two samples.
 senders_that_take_turns_test() ->
     Pids = processes(?SHARE div 4),
     Turn = fun(N) -> lists:nth(1 + N rem length(Pids), Pids) end,
@@ -38,7 +38,7 @@ a_congested_one_stays_due_test() ->
     ?assertEqual([A, B], lists:sort(partisan_checks:due(Delivered))),
     Checked = partisan_checks:checked([B], Delivered),
     ?assertEqual([B], partisan_checks:due(Checked)),
-    % Once, whatever else it gets.
+    % Once, whatever else it receives.
     ?assertEqual([B], partisan_checks:due(partisan_checks:delivered(B, Checked))).
 
 opened(Share) ->

@@ -32,7 +32,7 @@ a_given_default_channel_stays_test() ->
         [#{name := overlay}, #{name := default, parallelism := 4}], partisan_config:get(channels)
     ).
 
-a_later_life_has_a_larger_incarnation_test() ->
+a_later_start_has_a_larger_incarnation_test() ->
     ok = partisan_config:set(valid()),
     First = partisan_config:get(incarnation),
     ok = partisan_config:set(valid()),

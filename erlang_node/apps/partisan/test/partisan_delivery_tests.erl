@@ -10,7 +10,7 @@
     #{name => default},
     #{name => bulk, parallelism => 4},
     #{name => sure, acknowledged => true, queue_bytes => 65536},
-    % Where nothing else may still be on its way.
+    % For tests that need an empty channel.
     #{name => narrow, acknowledged => true, queue_bytes => 65536},
     #{name => gossip, monotonic => true}
 ]).
@@ -21,13 +21,13 @@ trio_test_() ->
             {Title, {timeout, 60, fun() -> with_sinks(Test, Nodes) end}}
          || {Title, Test} <- [
                 {"the sender learns that its message has arrived", fun learns/1},
-                {"what cannot be acknowledged is refused", fun refused/1},
+                {"messages that cannot be acknowledged are refused", fun refused/1},
                 {"connections break, and all arrives once and in order", fun breaks/1},
-                {"on an acknowledged channel nobody has to ask", fun by_channel/1},
+                {"an acknowledged channel needs no option", fun by_channel/1},
                 {"an acknowledged channel is bounded, too", fun full_channel/1},
                 {"large messages across a broken connection", fun large/1},
                 {"a slow receiver holds the sender back", fun slow/1},
-                {"what is sent to a frozen node is late or told", fun frozen/1},
+                {"messages to a frozen node are late or reported lost", fun frozen/1},
                 {"effects follow their causes", fun causal/1},
                 {"the senders of a dead node learn of it", fun dead/1}
             ]
@@ -74,7 +74,7 @@ breaks([A, B, _]) ->
     [?assertEqual(lists:seq(1, Last), [N || {K, N} <- Arrived, K =:= Key]) || Key <- Keys],
     ?assertEqual(0, call(B, partisan_test_sink, count, [sink])).
 
-%% The same as `breaks/1', with messages that say nothing of acknowledgements.
+%% As `breaks/1', with messages that do not ask for acknowledgements.
 by_channel([A, B, _]) ->
     Keys = [one, two, three],
     Last = 1000,
@@ -118,7 +118,7 @@ slow([A, B, _]) ->
     ok = call(B, partisan_test_sink, pause, [sink]),
     Last = 5000,
     spawn_sender(A, B, slow, Last, bulk),
-    % Its queue fills to the limit and no further, whatever the sender does.
+    % Its queue fills up to the limit, whatever the sender does.
     ok = await(fun() -> call(B, partisan_test_sink, waiting, [sink]) >= 100 end),
     ?assert(call(B, partisan_test_sink, waiting, [sink]) =< 400),
     ok = call(B, partisan_test_sink, resume, [sink]),
@@ -154,11 +154,11 @@ dead([A, B, C]) ->
     ok = forward(A, C, hello, #{ack => true}),
     ok = partisan_test_cluster:kill(C),
     ?assertMatch({error, _}, forward(A, C, anyone, #{ack => true, timeout => 2000})),
-    % Where nobody waits to be told, it is counted.
+    % Without an owner it is counted.
     Before = dropped(sure, A),
     ?assertEqual(ok, forward(A, C, nobody, #{channel => sure, timeout => 300})),
     ok = await(fun() -> dropped(sure, A) > Before end),
-    % Nobody else is held up by it.
+    % It holds up no other message.
     ?assertEqual(ok, forward(A, B, still_here, #{ack => true})).
 
 %% Helpers.
@@ -192,7 +192,7 @@ send_plain(To, Key, Last, Channel) ->
     [ok = partisan:forward(To, sink, {Key, N}, Options) || N <- lists:seq(1, Last)],
     ok.
 
-%% Breaks every connection of these nodes some times over, then waits for the condition.
+%% Breaks every connection of these nodes several times, then waits for the condition.
 break_until(Condition, Nodes) ->
     Times = counters:new(1, []),
     partisan_test_cluster:await(fun() ->

@@ -11,17 +11,17 @@ a_heartbeat_and_its_answer_do_not_keep_it_awake_test() ->
     Doze = lists:foldl(fun disturb/2, partisan_doze:new(), Times),
     ?assertEqual(0, partisan_doze:patience(Doze)).
 
-one_in_demand_stays_awake_test() ->
+a_busy_one_stays_awake_test() ->
     ?assert(partisan_doze:patience(in_demand()) > 0).
 
-one_that_was_in_demand_begins_anew_test() ->
+one_that_was_busy_starts_over_test() ->
     Doze = disturb(1800, partisan_doze:asleep(1500, in_demand())),
     ?assertEqual(0, partisan_doze:patience(Doze)).
 
 in_demand() ->
     lists:foldl(fun disturb/2, partisan_doze:new(), [100, 200, 300, 400, 500]).
 
-%% It hibernates just after it has been woken, as one does that has no patience.
+%% It hibernates just after it was woken, as one does without a timeout.
 disturb(Now, Doze) ->
     Woken = partisan_doze:woken(Now, Doze),
     case partisan_doze:patience(Woken) of

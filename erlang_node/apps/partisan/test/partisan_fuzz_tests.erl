@@ -1,7 +1,7 @@
-%%% What a decoder and a node make of bytes that nobody has meant.
+%%% Decoders and nodes against random and damaged bytes.
 %%%
 %%% Bounded by time: FUZZ_SECONDS for each of the tests, 2 by default. FUZZ_SEED repeats a run; a
-%%% failure tells its seed.
+%%% failure prints its seed.
 -module(partisan_fuzz_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -9,21 +9,21 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
 
 -define(PORT, 7946).
-%% What decoding one frame of some kilobytes may take, in words: half a million.
+%% Heap that decoding one frame of some kilobytes may use, in words.
 -define(HEAP_WORDS, 500000).
 -define(STRANGERS, 16).
-%% What says nothing for so many milliseconds is turned away. A member may take longer to greet.
+%% Connections silent for this many milliseconds are closed. A member may take longer to greet.
 -define(SILENCE, 300).
 
 fuzz_test_() ->
     [
-        {"whatever bytes come, decoding them answers, and takes no more than they are worth",
+        {"decoding any bytes returns, with bounded memory",
             fuzz(fun decoder/1)},
-        {"strangers at the door", fuzz(fun(Until) ->
+        {"unauthenticated peers", fuzz(fun(Until) ->
             with_pair(#{handshake_timeout => ?SILENCE}, fun strangers/2, Until)
         end)},
-        {"strangers at a door with TLS", fuzz(fun over_tls/1)},
-        {"members whose stream is damaged",
+        {"unauthenticated peers over TLS", fuzz(fun over_tls/1)},
+        {"members with a damaged stream",
             fuzz(fun(Until) -> with_pair(#{}, fun members/2, Until) end)}
     ].
 
@@ -41,7 +41,7 @@ fuzz(Test) ->
         end
     end}.
 
-%% At least once, until the time has come; answers how often.
+%% At least once, until the time has come; returns how often.
 repeat(Until, Case) ->
     repeat(Until, Case, 0).
 
@@ -62,7 +62,7 @@ decoder(Until) ->
     end),
     ?assert(erlang:system_info(atom_count) < Limit).
 
-%% In a process of its own, which ends at once when it takes too much.
+%% In a process of its own, which is killed when it uses too much.
 decode(Bytes) ->
     Options = [monitor, {max_heap_size, #{
         size => ?HEAP_WORDS, kill => true, error_logger => false
@@ -81,7 +81,7 @@ kind({error, Reason}) -> Reason;
 kind(ping) -> ping;
 kind(Decoded) -> element(1, Decoded).
 
-%% A frame as the socket hands it over.
+%% A frame as the socket delivers it.
 frame() ->
     {_Bytes, Frame} = pick([
         fun() -> partisan_frame:message(sink, term(4)) end,
@@ -121,7 +121,7 @@ term(Depth) ->
         fun() -> term(0) end
     ]).
 
-%% Payloads that promise more than they hold, or hold more than they show.
+%% Payloads whose sizes are wrong.
 hostile() ->
     Name = <<"fuzz_", (integer_to_binary(rand:uniform(1 bsl 60)))/binary>>,
     Depth = 20000,
@@ -134,19 +134,19 @@ hostile() ->
             <<131, 105, 16#ffffffff:32, (binary:copy(<<106>>, 1000))/binary>>,
             <<131, 116, 16#00ffffff:32, (binary:copy(<<97, 1>>, 1000))/binary>>,
             <<131, 111, 16#7fffffff:32, 0, 1>>,
-            % A bomb: a hundred megabytes of nothing.
+            % A bomb: a hundred megabytes of zeros.
             term_to_binary({sink, <<0:(8 * 1000000)>>}, [{compressed, 9}]),
             <<131, 80, 16#ffffffff:32, (zlib:compress(<<0:8000>>))/binary>>,
-            % Nested, and ended or not.
+            % Nested, complete or not.
             <<131, (binary:copy(<<104, 1>>, Depth))/binary, 106>>,
             <<131, (binary:copy(<<108, 1:32>>, Depth))/binary, 106,
                 (binary:copy(<<106>>, Depth))/binary>>,
             <<131, (binary:copy(<<104, 2>>, Depth))/binary>>,
-            % Atoms that nobody knows, one of them too long.
+            % Unknown atoms, one of them too long.
             <<131, 104, 2, 119, (byte_size(Name)), Name/binary, 106>>,
             <<131, 104, 2, 118, 1000:16, (binary:copy(<<"a">>, 1000))/binary, 106>>,
             <<131, 104, 2, 119, 4, "sink", 119, 3, 255, 254, 253>>,
-            % A function of a module that nobody knows.
+            % A function of an unknown module.
             <<131, 113, 119, (byte_size(Name)), Name/binary, 119, 1, "f", 97, 255>>
         ].
 
@@ -184,10 +184,10 @@ with_pair(Overrides, Test, Until) ->
     try
         ok = await(fun() -> call(A, partisan, neighbours, []) =:= [name(B)] end),
         [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
-        % Each dials the other, which a relayed message may make it do later.
+        % Each dials the other, which a relayed message may cause later.
         ok = exchange(B, A),
         ok = exchange(A, B),
-        % The code that refuses somebody is loaded by the first one.
+        % The first refusal loads the code for it.
         ok = refused_once(A),
         ok = call(A, partisan_test_log, start, [error]),
         Test(Nodes, Until),
@@ -216,7 +216,7 @@ refused_once(Node) ->
     ok = gen_tcp:close(connect(Node)),
     await(fun() -> refused(Node) > Before end).
 
-%% A number of them at a time; a member is served all along, and in the end nothing is left.
+%% Several at a time; members are served throughout, and nothing is left in the end.
 strangers([A, B], Until) ->
     Before = usage(A),
     Refused = refused(A),
@@ -228,7 +228,7 @@ strangers([A, B], Until) ->
     end),
     ok = await(fun() -> refused(A) - Refused >= Rounds * ?STRANGERS end),
     ok = nothing_left(A, Before),
-    % Nothing that a stranger says becomes an atom.
+    % Nothing from an unauthenticated peer becomes an atom.
     ?assertEqual(maps:get(atoms, Before), maps:get(atoms, usage(A))),
     ?assertEqual([name(B)], call(A, partisan, neighbours, [])).
 
@@ -239,7 +239,7 @@ stranger(Seed, Node) ->
         fun() -> say(rand:bytes(rand:uniform(3000)), Socket) end,
         fun() -> say(mutated(greeting(Node)), Socket) end,
         fun() -> say([greeting(Node), rand:bytes(rand:uniform(100))], Socket) end,
-        % A greeting in TLS: what follows its header is noise.
+        % A TLS greeting whose body is noise.
         fun() -> say([<<22, 3, 1, 500:16, 1>>, rand:bytes(499)], Socket) end,
         fun() -> say(<<(1 bsl 32 - rand:uniform(1 bsl 31)):32, "much">>, Socket) end,
         fun() -> drip(greeting(Node), Socket) end,
@@ -265,7 +265,7 @@ drip(<<Byte, Rest/binary>>, Socket) ->
 drip(<<>>, _Socket) ->
     ok.
 
-%% The first message of the handshake, by somebody who does not hold the token.
+%% The first message of the handshake, from a peer without the token.
 greeting(Node) ->
     #{name := Name} = partisan_test_cluster:peer(Node),
     Field = fun(Text) -> <<(byte_size(Text)), Text/binary>> end,
@@ -277,7 +277,7 @@ greeting(Node) ->
     Hello = iolist_to_binary(Fields),
     <<(byte_size(Hello)):32, Hello/binary>>.
 
-%% Members: the stream is genuine up to some byte, and damaged from there on.
+%% Members: the stream is valid up to some byte, and damaged from there on.
 
 members([A, B], Until) ->
     Before = usage(A),
@@ -299,7 +299,7 @@ members([A, B], Until) ->
 with_length(Bytes) ->
     <<(byte_size(Bytes)):32, Bytes/binary>>.
 
-%% Its length stays as it is, or is damaged too, which ends the connection.
+%% The length stays as it is, or is damaged too, which ends the connection.
 damaged(<<Length:4/binary, Frame/binary>> = Bytes) ->
     case rand:uniform(5) of
         1 ->
@@ -313,7 +313,7 @@ damaged(<<Length:4/binary, Frame/binary>> = Bytes) ->
             end
     end.
 
-%% A connection that has proved to be a member's, whose bytes are ours to choose.
+%% An authenticated connection on which the test chooses the bytes.
 join_stream(Node, Channel) ->
     Socket = connect(Node),
     Self = partisan_peer:new(<<"node-9">>, {127, 0, 0, 1}, 1, 1),
@@ -329,7 +329,7 @@ leave_stream(Socket) ->
 
 %% Helpers.
 
-%% A message of a member gets through.
+%% A member's message gets through.
 exchange(From, To) ->
     Mark = erlang:unique_integer(),
     Options = #{ack => true, timeout => 20000},
@@ -363,9 +363,9 @@ usage(Node) ->
         atoms => call(Node, erlang, system_info, [atom_count])
     }.
 
-%% Memory may differ by what allocators keep and metrics count.
+%% Memory may differ by allocator caches and metrics.
 nothing_left(Node, #{processes := Processes, ports := Ports, bytes := Bytes}) ->
-    % It keeps what it has got.
+    % It keeps what it has received.
     ok = call(Node, partisan_test_sink, stop, [sink]),
     ok = call(Node, partisan_test_sink, start, [sink]),
     Most = #{processes => Processes, ports => Ports, bytes => Bytes + 4000000},

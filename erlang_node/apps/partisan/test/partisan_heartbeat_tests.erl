@@ -1,4 +1,4 @@
-%%% @doc A node that is behind is not taken for a dead one.
+%%% @doc A slow node is not taken for a dead one.
 -module(partisan_heartbeat_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -22,7 +22,7 @@ behind_test_() ->
             {"a manager with a full mailbox", {timeout, 60, fun() -> full_mailbox(Nodes) end}}
         end}.
 
-%% The connection of the overlay stays the same one for longer than a missing answer is waited for.
+%% The overlay's connection stays the same for longer than the heartbeat timeout.
 full_mailbox([A, B]) ->
     ok = await(fun() ->
         call(A, partisan, neighbours, []) =:= [name(B)] andalso
@@ -50,13 +50,13 @@ fall_behind(Limit) ->
         Length > Limit
     end).
 
-%% The process that has suspended another one releases it by its end.
+%% A suspended process is released by the end of the process that suspended it.
 catch_up() ->
     ?MODULE ! catch_up,
     _ = sys:get_state(partisan_manager),
     ok.
 
-%% The connection that the overlay's messages of this peer come on.
+%% The connection of this peer's overlay messages.
 connection(Peer) ->
     Fields = tuple_to_list(sys:get_state(partisan_listener)),
     hd([

@@ -1,4 +1,4 @@
-%%% @doc The monitors that others hold here: what was lost is repaired, what is over is forgotten.
+%%% @doc Monitors that others hold here: losses are repaired, ended ones are forgotten.
 -module(partisan_held_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -8,10 +8,10 @@
 with_server_test_() ->
     {foreach, fun start/0,
         fun(Pid) -> try gen_server:stop(Pid) catch exit:_ -> ok end end, [
-            fun(_) -> {"twice is once", fun twice/0} end,
-            fun(_) -> {"all of it replaces what was known", fun replaced/0} end,
-            fun(_) -> {"a later life starts with nothing", fun later_life/0} end,
-            fun(Pid) -> {"an end is told once", fun() -> ends(Pid) end} end
+            fun(_) -> {"adding is idempotent", fun twice/0} end,
+            fun(_) -> {"the full list replaces what was known", fun replaced/0} end,
+            fun(_) -> {"a new incarnation starts with nothing", fun later_life/0} end,
+            fun(Pid) -> {"an end is reported once", fun() -> ends(Pid) end} end
         ]}.
 
 start() ->
@@ -46,7 +46,7 @@ replaced() ->
 later_life() ->
     Later = add(1, 2, add(1, 1, add(2, 1, partisan_held:new()))),
     ?assertEqual(1, partisan_held:size(Later)),
-    % The last words of the former life change nothing.
+    % Late messages of the previous incarnation change nothing.
     ?assertEqual(Later, add(3, 1, Later)),
     ?assertEqual({[], Later}, partisan_held:replace(?NODE, 1, #{7 => held_server}, Later)),
     ?assertEqual(partisan_held:new(), partisan_held:forget(?NODE, Later)).
@@ -57,6 +57,6 @@ ends(Pid) ->
     Monitor = receive {'DOWN', M, process, _, normal} -> M end,
     ?assertEqual({{?NODE, 1}, partisan_held:new()}, partisan_held:down(Monitor, Held)),
     ?assertEqual(error, partisan_held:down(Monitor, partisan_held:new())),
-    % Nobody of that name: it ends at once.
+    % No process of that name: it ends at once.
     _ = add(2, 1, partisan_held:new()),
     ?assertEqual(noproc, receive {'DOWN', _, process, _, Reason} -> Reason end).

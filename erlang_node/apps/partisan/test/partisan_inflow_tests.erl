@@ -1,5 +1,5 @@
-%%% @doc How many frames may come unchecked, as properties; and a socket that is never stopped while
-%%% its receivers keep up.
+%%% @doc The window of unchecked frames, as properties; and a socket that never stops while its
+%%% receivers keep up.
 -module(partisan_inflow_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -20,8 +20,8 @@ properties_test_() ->
      || Property <- [prop_bounded(), prop_never_stops()]
     ].
 
-%% However receivers fare: what may come unchecked is the share of the connection, or one frame; and
-%% a socket that waits has delivered all of it.
+%% Whatever the receivers do, at most the connection's share, or one frame, comes unchecked; and a
+%% socket that waits has delivered all of it.
 prop_bounded() ->
     ?FORALL({Most, Frames}, {range(0, 200), list({frame_size(), boolean()})}, begin
         {More, Opened} = partisan_inflow:grant(Most, partisan_inflow:new()),
@@ -50,7 +50,7 @@ the_average_is_of_the_frames_since_the_last_grant_test() ->
     Taken = lists:foldl(fun take/2, Once, [100000, 50000]),
     ?assertEqual(75000, partisan_inflow:average(Taken)).
 
-%% Large frames are read by themselves, and small ones many at once.
+%% Large frames are read one by one, small ones many at once.
 a_buffer_follows_the_frames_test() ->
     {ok, Port} = gen_tcp:listen(0, []),
     [Small, Large] = [partisan_socket:buffer(Port, Bytes) || Bytes <- [1000, 65536]],
@@ -94,7 +94,7 @@ never_stopped_test_() ->
     {setup, fun() -> partisan_test_cluster:start(2, #{}) end, fun partisan_test_cluster:stop/1,
         fun(Nodes) -> {timeout, 60, fun() -> never_stopped(Nodes) end} end}.
 
-%% One message at a time, so that the receiver has always kept up: its socket is not stopped once.
+%% One message at a time, so that the receiver has always kept up: its socket never stops.
 never_stopped([A, B]) ->
     ok = await(fun() -> call(A, partisan, neighbours, []) =:= [name(B)] end),
     ok = call(B, partisan_test_sink, start, [sink]),
@@ -104,13 +104,13 @@ never_stopped([A, B]) ->
          || _ <- lists:seq(1, Count)
         ]
     end,
-    % The window grows to what these messages weigh.
+    % The window grows to the size of these messages.
     _ = Send(10),
     ok = call(B, ?MODULE, watch, []),
     _ = Send(?MESSAGES),
     ?assertEqual(#{messages => ?MESSAGES, stops => 0}, call(B, ?MODULE, stopped, [])).
 
-%% Counts the large messages of this node's connections, and how often those were stopped.
+%% Counts the large messages of this node's connections, and how often the sockets stopped.
 watch() ->
     Counter = spawn(fun() ->
         true = register(?MODULE, self()),
@@ -141,7 +141,7 @@ count(Sockets) ->
     end.
 
 stopped() ->
-    % Everything that has been traced is in the counter's mailbox by then.
+    % All trace messages are in the counter's mailbox by then.
     Delivered = erlang:trace_delivered(all),
     receive {trace_delivered, all, Delivered} -> ok end,
     ?MODULE ! {stopped, self()},

@@ -16,9 +16,9 @@ waiters_test_() ->
     [
         {"the first in line is not overtaken by smaller ones", fun in_line/0},
         {"as many are woken as there is room for", fun as_many/0},
-        {"nothing is charged for a dead one", fun dead/0},
-        {"who gives up makes room for the next", fun cancelled/0},
-        {"all are sent away", fun dismissed/0}
+        {"a dead sender is not charged", fun dead/0},
+        {"a sender that gives up makes room for the next", fun cancelled/0},
+        {"all are dismissed", fun dismissed/0}
     ].
 
 in_line() ->
@@ -75,7 +75,7 @@ cancelled() ->
     Waiting = partisan_waiters:leave(Large, Queue, Waiters),
     Granted = partisan_waiters:wake(Queue, Waiting),
     ?assertEqual({[Small], {2, 70}}, {woken(), partisan_queue:balance(Queue)}),
-    % It has given up before it saw what it was granted.
+    % It gave up before it received its grant.
     ?assertEqual(partisan_waiters:new(), partisan_waiters:leave(Small, Queue, Granted)),
     ?assertEqual({1, 30}, partisan_queue:balance(Queue)).
 
@@ -119,7 +119,7 @@ lane_test_() ->
             [
                 {Title, {timeout, 60, fun() -> on(A, B, Function) end}}
              || {Title, Function} <- [
-                    {"a sender that waits for room costs nothing", wait_idly},
+                    {"a waiting sender uses no processor time", wait_idly},
                     {"a large message gets in among small ones", starve},
                     {"a sender that gives up leaves nothing charged", give_up},
                     {"a charge is credited once, however late its message comes", stopped_sender},
@@ -141,7 +141,7 @@ on(A, B, Function) ->
         call(B, partisan_test_sink, stop, [sink])
     end.
 
-%% Half of the lane is charged for a message that is not sent yet; another one does not fit beside.
+%% Half of the lane is charged for a message not sent yet; another one does not fit in as well.
 wait_idly(To, Mark) ->
     #{queue := Queue} = lane(To, narrow),
     ok = partisan_queue:reserve(Queue, ?LIMIT div 2),
@@ -182,14 +182,13 @@ give_up(To, Mark) ->
     ok = await(fun() -> partisan_queue:balance(Queue) =:= {0, 0} end),
     Mark.
 
-%% It was charged, then the node was frozen, then the lane has written off the charge, then it
-%% sends.
+%% It was charged, then the node was frozen, then the lane wrote off the charge, and now it sends.
 stopped_sender(To, Mark) ->
     #{pid := Pid, queue := Queue} = lane(To, narrow),
     {Bytes, _} = Frame = partisan_frame:message(sink, Mark),
     ChargedAt = erlang:monotonic_time(),
     ok = partisan_queue:reserve(Queue, Bytes),
-    % The lane falls idle with something on its account.
+    % The lane becomes idle with a balance on its account.
     ok = forward(To, another, narrow),
     ok = await(fun() ->
         process_info(Pid, current_function) =:= {current_function, {erlang, hibernate, 3}}
@@ -199,7 +198,7 @@ stopped_sender(To, Mark) ->
     Sent = sent(narrow),
     Pid ! {send, ChargedAt, Frame},
     ok = await(fun() -> sent(narrow) > Sent end),
-    % What it has done with the write is done.
+    % The write has been handled.
     _ = sys:get_state(Pid),
     ?assertEqual({0, 0}, partisan_queue:balance(Queue)),
     Mark.
@@ -212,7 +211,7 @@ sent(Channel) ->
     #{Channel := #{sent_messages := Sent}} = partisan:channels(),
     Sent.
 
-%% The slot is full, its account is charged, and no token is under way: its sender was killed.
+%% The slot is full, its account is charged, and there is no token: its sender was killed.
 lost_token(To, Mark) ->
     #{pid := Pid, queue := Queue, slots := Slots} = lane(To, gossip),
     true = erlang:suspend_process(Pid),

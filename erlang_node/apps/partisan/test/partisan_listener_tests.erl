@@ -1,4 +1,4 @@
-%%% @doc Which connections serve which peer, and at what cost that is known.
+%%% @doc The connections of each peer, and the cost of keeping track of them.
 -module(partisan_listener_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -9,14 +9,14 @@
 -export([cost/2, probing/0]).
 
 -define(HEARTBEAT, 1000).
-%% Many times what it takes, and a small part of the two hours that the kernel takes by itself.
+%% Many times the expected time, and a small part of the kernel's default of two hours.
 -define(PATIENCE, 90000).
 %% From linux/tcp.h.
 -define(IPPROTO_TCP, 6).
 -define(TCP_KEEPIDLE, 4).
 -define(TCP_KEEPINTVL, 5).
 
-%% Its previous incarnation has left half-open connections, and a greater number.
+%% Its previous incarnation has left half-open connections, and a higher number.
 behind_test_() ->
     {"a restarted node whose clock is behind is accepted", {timeout, 180, fun behind/0}}.
 
@@ -76,8 +76,8 @@ option(Socket, Option) ->
         inet:getopts(Socket, [{raw, ?IPPROTO_TCP, Option, 4}]),
     Value.
 
-%% What one more takes of the listener, once there are connections of so many other peers: the least
-%% of several, which no collection of garbage was part of.
+%% The listener's cost of one more connection, next to those of that many other peers: the least of
+%% several, without garbage collection.
 cost(From, To) ->
     _ = [establish(N) || N <- lists:seq(From + 1, To)],
     lists:min([reductions_of(fun() -> establish({From, extra, N}) end) || N <- lists:seq(1, 20)]).

@@ -1,4 +1,4 @@
-%%% @doc Data connections that die unseen, and those that only wait.
+%%% @doc Silently dead data connections, and slow ones.
 %%%
 %%% A connection dies on loopback without root where its receiving socket asks for packets with a
 %%% time to live of 255 (IP_MINTTL), which none has: the kernel discards them and answers nothing.
@@ -12,7 +12,7 @@
 -export([accepted/0, deafen/1, is_open/1, flood/1]).
 
 -define(HEARTBEAT, 2000).
-%% Many times what it takes, and a small part of what the kernel takes.
+%% Many times the expected time, and a small part of the kernel's default.
 -define(PATIENCE, 90000).
 -define(IPPROTO_IP, 0).
 -define(IP_MINTTL, 21).
@@ -52,8 +52,8 @@ cases([A, B]) ->
     [
         {Title, {timeout, 180, fun() -> Case(A, B) end}}
      || {Title, Case} <- [
-            {"those that have sent little, much or nothing are dialled again", fun dead/2},
-            {"one whose receiver does not read stays", fun slow/2},
+            {"dead connections that sent little, much or nothing are dialled again", fun dead/2},
+            {"a connection whose receiver does not read stays", fun slow/2},
             {"one that dies while its receiver does not read is dialled again", fun closed/2}
         ]
     ].
@@ -72,7 +72,7 @@ dead(A, B) ->
     ),
     [ok = arrives_again(Channel, A, B) || {Channel, _} <- Connections].
 
-%% For longer than it takes to find a dead one; also where the kernel's buffers are small.
+%% For longer than the detection of a dead one; also with small kernel buffers.
 slow(A, B) ->
     Connections = [connection(Channel, A, B) || Channel <- [slow, newest]],
     ok = call(B, partisan_test_sink, pause, [sink]),
@@ -96,7 +96,7 @@ closed(A, B) ->
     ok = call(B, partisan_test_sink, resume, [sink]),
     arrives_again(closed, A, B).
 
-%% That of a channel, which its first message opens: the addresses of its receiver and its sender.
+%% A channel's connection, opened by its first message: the addresses of its receiver and sender.
 connection(Channel, A, B) ->
     Before = call(B, ?MODULE, accepted, []),
     ok = arrives(Channel, A, B),
@@ -125,7 +125,7 @@ flood(Channel, A, B) ->
         channel => Channel, on_busy => block, timeout => ?HEARTBEAT div 2
     }]]).
 
-%% Until the lane takes no more.
+%% Until the lane is full.
 flood(Arguments) ->
     case apply(partisan, forward, Arguments) of
         ok -> flood(Arguments);
@@ -140,7 +140,7 @@ deafen({To, From}) ->
     [Socket] = [Socket || {Local, Remote, Socket} <- sockets(), {Local, Remote} =:= {To, From}],
     inet:setopts(Socket, [{raw, ?IPPROTO_IP, ?IP_MINTTL, <<255:32/native>>}]).
 
-%% Asked where it was dialled.
+%% Asked on the dialling node.
 is_open({To, From}) ->
     lists:any(fun({Local, Remote, _}) -> {Local, Remote} =:= {From, To} end, sockets()).
 
@@ -152,7 +152,7 @@ sockets() ->
         {ok, Local} <- [inet:sockname(Socket)]
     ].
 
-%% Pure: what the kernel says at four observations, an interval apart.
+%% Pure: the kernel's figures at four observations, an interval apart.
 
 judge_test_() ->
     [
@@ -169,7 +169,7 @@ judge_test_() ->
         ]
     ].
 
-%% The doubt of a former silence does not count for a later one.
+%% The doubt of a previous silence does not count for a later one.
 acknowledged_meanwhile_test() ->
     Unanswered = progress(1, 2, 0, 1500),
     ?assertEqual(3000, partisan_liveness:judge(Unanswered, 3000, 1000, 1000)),

@@ -1,4 +1,4 @@
-%%% Who gets in, who is noticed to be gone, and what becomes of a crowd: on real sockets.
+%%% Authentication, failure detection and mass joins, on real sockets.
 -module(partisan_membership_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -7,7 +7,7 @@
 
 -define(PORT, 7946).
 
-strangers_test_() ->
+unauthenticated_test_() ->
     {setup,
         fun() ->
             partisan_test_cluster:start(1, #{handshakes => 4})
@@ -17,8 +17,8 @@ strangers_test_() ->
                 {Title, {timeout, 60, fun() -> Test(Node) end}}
              || {Title, Test} <- [
                     {"garbage is refused", fun garbage/1},
-                    {"what is too long is refused unread", fun oversize/1},
-                    {"another version is told so", fun other_version/1},
+                    {"an oversized message is refused unread", fun oversize/1},
+                    {"another version is refused with the reason", fun other_version/1},
                     {"a half-open connection ends in time", fun half_open/1},
                     {"a slow handshake ends in time", fun slow_loris/1},
                     {"a flood is bounded, and members still get in", fun flood/1},
@@ -27,16 +27,16 @@ strangers_test_() ->
             ]
         end}.
 
-life_and_death_test_() ->
+failures_test_() ->
     [
         {Title, {timeout, 60, fun() -> with_nodes(Count, Overrides, Test) end}}
      || {Title, Count, Overrides, Test} <- [
-            {"a killed peer is noticed, and its next life too", 2, #{}, fun killed/1},
+            {"a killed peer is noticed, and its next incarnation too", 2, #{}, fun killed/1},
             {"a frozen peer is noticed by its silence", 2,
                 #{heartbeat_interval => 1000, dial_timeout => 1000}, fun frozen/1},
             {"a crash of the manager is survived", 2, #{}, fun manager_crash/1},
             {"stopping the application leaves gracefully", 2, #{}, fun stopped/1},
-            {"who has greeted is no news to readers", 2,
+            {"greetings do not republish the view", 2,
                 #{
                     overlay =>
                         {client_server, #{servers => [<<"node-1">>], greeting_interval => 20}}
@@ -55,10 +55,10 @@ with_nodes(Count, Overrides, Test) ->
         partisan_test_cluster:stop(Nodes)
     end.
 
-%% Strangers.
+%% Unauthenticated peers.
 
 garbage(Node) ->
-    % The first one has the code loaded that knows of it.
+    % The first one loads the code that handles it.
     ok = gen_tcp:send(connect(Node), <<0:32>>),
     ok = await(fun() -> refused(Node, garbage) =:= 1 end),
     Before = refused(Node, garbage),
@@ -97,7 +97,7 @@ other_version(Node) ->
     ok = await(fun() -> refused(Node, version) =:= 1 end).
 
 half_open(Node) ->
-    % From here on; those before it are refused for what they say, however slow the machine is.
+    % From here on; earlier ones are refused for their contents, however slow the machine is.
     ok = partisan_test_cluster:change(Node, #{handshake_timeout => 300}),
     Before = refused(Node, timeout),
     Socket = connect(Node),
@@ -107,7 +107,7 @@ half_open(Node) ->
 slow_loris(Node) ->
     Socket = connect(Node),
     ok = gen_tcp:send(Socket, <<100:32>>),
-    % A byte now and then gains nothing: there is one deadline for everything.
+    % A byte now and then does not help: there is one deadline for everything.
     Drip = fun Drip() ->
         case gen_tcp:send(Socket, <<"P">>) of
             ok -> receive after 20 -> Drip() end;
@@ -144,7 +144,7 @@ impostors(Node) ->
         ]
     ].
 
-%% Life and death.
+%% Failures and restarts.
 
 killed([A, B]) ->
     ok = neighbours([A, B]),
@@ -155,7 +155,7 @@ killed([A, B]) ->
     ok = call(B2, partisan_test_sink, start, [sink]),
     ok = call(A, partisan, forward, [name(B2), sink, again]),
     ?assertEqual([again], call(B2, partisan_test_sink, take, [sink, 1])),
-    % So fast that the old life has not been missed before the new one knocks.
+    % So fast that the new incarnation connects before the old one is missed.
     ok = partisan_test_cluster:kill(B2),
     B3 = join_as(A, 2, #{}),
     ok = neighbours([A, B3]),
@@ -211,7 +211,7 @@ crowd(Nodes) ->
         end
      || Node <- Nodes
     ],
-    % What one says, all hear, once.
+    % A broadcast reaches all, once.
     [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
     Words = [{word, I} || I <- lists:seq(1, 20)],
     [ok = call(lists:nth(1 + I rem 12, Nodes), partisan, broadcast, [sink, Word])

@@ -20,7 +20,7 @@
     channels => ?CHANNELS,
     lane_queue_bytes => 1 bsl 20,
     mailbox_messages => ?MAILBOX,
-    % Nobody is to be taken for dead who is only slow.
+    % A slow node must not be taken for dead.
     heartbeat_interval => 60000
 }).
 
@@ -30,7 +30,7 @@ pair_test_() ->
             {Title, {timeout, 240, fun() -> ?assert(check(Property(Nodes), Runs)) end}}
          || {Title, Runs, Property} <- [
                 {"messages of a key arrive in order, at most once", 60, fun prop_order/1},
-                {"and so through reconnections", 30, fun prop_reconnections/1},
+                {"also across reconnections", 30, fun prop_reconnections/1},
                 {"acknowledged messages arrive once", 30, fun prop_once/1},
                 {"DOWN comes after what the process has sent", 40, fun prop_down/1}
             ]
@@ -98,7 +98,7 @@ prop_incarnations() ->
             ok = call(B, partisan_test_sink, start, [sink]),
             _ = IsMonitored andalso
                 call(B, partisan_test_sink, run, [sink, {partisan, monitor_node, [name(A)]}]),
-            % Behind: much of what arrives stays where it is.
+            % Slow: many arrivals stay in the mailbox.
             ok = call(B, partisan_test_sink, pause, [sink]),
             ok = call(A, ?MODULE, flood, [name(B), Channel, {first, Before, Size}]),
             ok = await(fun() -> call(B, partisan_test_sink, waiting, [sink]) > ?MAILBOX end),
@@ -108,7 +108,7 @@ prop_incarnations() ->
             ok = connected([Again, B]),
             ok = call(Again, ?MODULE, flood, [name(B), default, {second, 20, Size}]),
             ok = call(B, partisan_test_sink, resume, [sink]),
-            % An acknowledged message of each channel: nothing is under way after it.
+            % An acknowledged message on each channel: nothing is in flight after it.
             [
                 ok = call(Again, partisan, forward, [name(B), sink, {second, last, <<>>}, Options])
              || C <- [default, bulk, sure], Options <- [#{channel => C, ack => true}]
@@ -157,7 +157,7 @@ connected(Nodes) ->
         lists:all(fun(N) -> length(call(N, partisan, neighbours, [])) =:= 1 end, Nodes)
     end).
 
-%% Sends all of it, and an acknowledged message of each key behind it, which says that it is over.
+%% Sends everything, then an acknowledged message of each key, which marks its end.
 run(Script, A, B) ->
     ok = call(B, partisan_test_sink, start, [sink]),
     Ends = [{send, K, C, ack, 1} || K <- [self, one, two], C <- [default, bulk, sure]],
@@ -174,7 +174,7 @@ arrived(B) ->
     ok = call(B, partisan_test_sink, stop, [sink]),
     [{Key, Channel, Number, byte_size(Payload)} || {Key, Channel, Number, Payload} <- Arrived].
 
-%% What a failure has been about is printed.
+%% Prints the details of a failure.
 all_keys(Holds, Arrived, Sent) ->
     Keys = lists:usort([{Key, Channel} || {Key, Channel, _, _} <- Sent]),
     Pairs = [{Key, of_key(Key, Arrived), of_key(Key, Sent)} || Key <- Keys],
@@ -217,7 +217,7 @@ run_and_end(To, Script) ->
     end),
     partisan:ref(Pid).
 
-%% All at once, as far as there is room.
+%% All at once, while there is room.
 flood(To, Channel, {Kind, Count, Size}) ->
     _ = [
         spawn(fun() ->

@@ -1,4 +1,4 @@
-%%% @doc Every overlay that the simulator knows, on real sockets: it forms, and broadcasts arrive.
+%%% @doc Every overlay of the simulator, on real sockets: it forms, and broadcasts arrive.
 -module(partisan_overlay_sockets_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -40,10 +40,10 @@ with_nodes(Overlay, Test) ->
     end.
 
 forms_and_delivers([Origin | _] = Nodes) ->
-    await(fun() -> partisan_graph:component_count(links(Nodes)) =:= 1 end),
+    await(fun() -> simulator_graph:component_count(links(Nodes)) =:= 1 end),
     [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
     ok = call(Origin, partisan, broadcast, [sink, news]),
-    % The one that sends it gets it as well.
+    % The sender gets it as well.
     await(fun() ->
         lists:all(fun(Node) -> call(Node, partisan_test_sink, count, [sink]) =:= 1 end, Nodes)
     end).
@@ -51,7 +51,7 @@ forms_and_delivers([Origin | _] = Nodes) ->
 links(Nodes) ->
     maps:from_list([{name(Node), call(Node, partisan, neighbours, [])} || Node <- Nodes]).
 
-%% Every neighbour more than once; the series is not there before the first time.
+%% Every neighbour more than once; the series does not exist before the first time.
 has_measured(Node) ->
     Value = [partisan_overlay_events_total, [measured]],
     try call(Node, partisan_metrics, value, Value) > 10

@@ -1,8 +1,8 @@
 %%% @doc The overlays, run through random histories in virtual time.
 %%%
-%%% A history starts, crashes, restarts, cuts and heals a small cluster at random moments. What must
-%%% hold at every moment is checked after each step; what must hold once it is quiet is checked at
-%%% the end, when the network is whole, the seeds live, and time enough has passed.
+%%% A history starts, crashes, restarts, partitions and heals a small cluster at random. Invariants
+%%% are checked after each step; convergence is checked at the end, when the network is whole, the
+%%% seeds are alive, and enough time has passed.
 -module(partisan_overlay_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -10,7 +10,7 @@
 
 -define(NODES, 20).
 -define(SEEDS, 3).
-%% Longer than the slowest retry of any overlay, so that what is not mended by then never is.
+%% Longer than the slowest retry of any overlay: what is not repaired by then never is.
 -define(QUIET, 180000).
 -define(KINDS, [
     hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp, static
@@ -47,16 +47,16 @@ long_cut_test_() ->
 dissolve_test_() ->
     [{"dissolved: " ++ atom_to_list(Kind), ?_test(dissolve(Kind))} || Kind <- ?KINDS].
 
-%% The order reaches every node, and from then on none sends anything, whatever fails; one that
-%% starts after that gets the order for an answer.
+%% The order reaches every node, and from then on none sends anything, whatever fails; a node that
+%% starts later gets the order as an answer.
 dissolve(Kind) ->
-    Count = fun(What, Sim) -> maps:get(What, partisan_sim:stats(Sim), 0) end,
-    Sim0 = partisan_sim:run(30000, started(?NODES - 1, sim(Kind, parameters(Kind), ?SEEDS, 7))),
-    Sim1 = partisan_sim:run(5000, partisan_sim:dissolve(?NODES - 1, Sim0)),
+    Count = fun(What, Sim) -> maps:get(What, simulator:stats(Sim), 0) end,
+    Sim0 = simulator:run(30000, started(?NODES - 1, sim(Kind, parameters(Kind), ?SEEDS, 7))),
+    Sim1 = simulator:run(5000, simulator:dissolve(?NODES - 1, Sim0)),
     ?assertEqual(?NODES - 1, Count(dissolved, Sim1)),
-    Sim2 = partisan_sim:run(600000, partisan_sim:crash(lists:seq(4, 15), Sim1)),
+    Sim2 = simulator:run(600000, simulator:crash(lists:seq(4, 15), Sim1)),
     ?assertEqual(Count(sent, Sim1), Count(sent, Sim2)),
-    Sim3 = partisan_sim:run(30000, partisan_sim:start(?NODES, Sim2)),
+    Sim3 = simulator:run(30000, simulator:start(?NODES, Sim2)),
     ?assertEqual(?NODES, Count(dissolved, Sim3)).
 
 storm_test_() ->
@@ -64,10 +64,10 @@ storm_test_() ->
     {"64 nodes joining at once over one seed become one symmetric component, 20 times out of 20",
         {timeout, 120, [
             ?_test(begin
-                Sim = partisan_sim:run(30000, started(64, sim(hyparview, #{}, 1, Seed))),
-                Links = partisan_sim:links(Sim),
-                ?assertEqual(1, partisan_graph:component_count(Links)),
-                ?assertEqual([], partisan_graph:one_sided(Links))
+                Sim = simulator:run(30000, started(64, sim(hyparview, #{}, 1, Seed))),
+                Links = simulator:links(Sim),
+                ?assertEqual(1, simulator_graph:component_count(Links)),
+                ?assertEqual([], simulator_graph:one_sided(Links))
             end)
          || Seed <- lists:seq(1, 20)
         ]}}.
@@ -75,23 +75,23 @@ storm_test_() ->
 mesh_cost_test() ->
     % A hello per link and direction, a list per joiner and logarithmically many comparisons.
     Messages = fun(N) ->
-        Sim = partisan_sim:run(10000, started(N, sim(full_mesh, #{}, 3, 7))),
-        Links = partisan_sim:links(Sim),
+        Sim = simulator:run(10000, started(N, sim(full_mesh, #{}, 3, 7))),
+        Links = simulator:links(Sim),
         ?assertEqual(N * (N - 1), lists:sum([length(To) || To <- maps:values(Links)])),
-        maps:get(sent, partisan_sim:stats(Sim)) / (N * (N - 1))
+        maps:get(sent, simulator:stats(Sim)) / (N * (N - 1))
     end,
     ?assert(Messages(128) =< Messages(32)).
 
 dead_members_of_a_mesh_are_forgotten_test() ->
     % Also by those that join while others still list them, and whatever joins after that.
-    Sim0 = partisan_sim:run(30000, started(8, sim(full_mesh, #{}, 3, 7))),
-    Sim1 = partisan_sim:crash([8], Sim0),
+    Sim0 = simulator:run(30000, started(8, sim(full_mesh, #{}, 3, 7))),
+    Sim1 = simulator:crash([8], Sim0),
     Sim2 = lists:foldl(
-        fun(Joiner, Sim) -> partisan_sim:run(60000, partisan_sim:start(Joiner, Sim)) end,
+        fun(Joiner, Sim) -> simulator:run(60000, simulator:start(Joiner, Sim)) end,
         Sim1,
         lists:seq(9, 20)
     ),
-    ?assertEqual([], known(<<"n8">>, partisan_sim:run(300000, Sim2))).
+    ?assertEqual([], known(<<"n8">>, simulator:run(300000, Sim2))).
 
 departures_from_a_mesh_are_forgotten_test() ->
     Departed = fun(Sim) ->
@@ -100,30 +100,30 @@ departures_from_a_mesh_are_forgotten_test() ->
          || {members, final, _, Gone} <- [list_of(1, Sim)], Name <- maps:keys(Gone)
         ])
     end,
-    Sim0 = partisan_sim:run(30000, started(8, sim(full_mesh, #{}, 3, 7))),
-    Sim1 = partisan_sim:run(1000, partisan_sim:leave(8, Sim0)),
+    Sim0 = simulator:run(30000, started(8, sim(full_mesh, #{}, 3, 7))),
+    Sim1 = simulator:run(1000, simulator:leave(8, Sim0)),
     ?assertEqual([<<"n8">>], Departed(Sim1)),
-    Sim2 = partisan_sim:run(1200000, Sim1),
+    Sim2 = simulator:run(1200000, Sim1),
     ?assertEqual([], Departed(Sim2)),
     ?assertEqual([], known(<<"n8">>, Sim2)).
 
 same_seed_same_run_test() ->
     Run = fun() ->
-        Sim = partisan_sim:run(20000, started(40, sim(hyparview, #{}, 3, 5))),
-        {partisan_sim:links(Sim), partisan_sim:stats(Sim)}
+        Sim = simulator:run(20000, started(40, sim(hyparview, #{}, 3, 5))),
+        {simulator:links(Sim), simulator:stats(Sim)}
     end,
     ?assertEqual(Run(), Run()).
 
-restart_is_a_new_life_test() ->
-    % The link to the former life ends and one to the new life stands, on both sides.
+restart_is_a_new_incarnation_test() ->
+    % The link to the previous incarnation ends and one to the new one is up, on both sides.
     lists:foreach(
         fun(Kind) ->
-            Sim0 = partisan_sim:run(10000, started(2, sim(Kind, parameters(Kind), 2, 3))),
-            Sim1 = partisan_sim:start(2, partisan_sim:crash([2], Sim0)),
-            Sim2 = partisan_sim:run(30000, Sim1),
-            [Peer] = partisan_stack:neighbours(partisan_sim:stack(1, Sim2)),
+            Sim0 = simulator:run(10000, started(2, sim(Kind, parameters(Kind), 2, 3))),
+            Sim1 = simulator:start(2, simulator:crash([2], Sim0)),
+            Sim2 = simulator:run(30000, Sim1),
+            [Peer] = partisan_stack:neighbours(simulator:stack(1, Sim2)),
             ?assertEqual({Kind, 2}, {Kind, partisan_peer:incarnation(Peer)}),
-            ?assertEqual(#{1 => [2], 2 => [1]}, partisan_sim:links(Sim2))
+            ?assertEqual(#{1 => [2], 2 => [1]}, simulator:links(Sim2))
         end,
         [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp]
     ).
@@ -131,32 +131,32 @@ restart_is_a_new_life_test() ->
 leave_is_no_failure_test() ->
     lists:foreach(
         fun(Kind) ->
-            Sim0 = partisan_sim:run(20000, started(12, sim(Kind, parameters(Kind), 3, 3))),
-            Sim1 = partisan_sim:run(1000, partisan_sim:leave(12, Sim0)),
-            Links = partisan_sim:links(Sim1),
+            Sim0 = simulator:run(20000, started(12, sim(Kind, parameters(Kind), 3, 3))),
+            Sim1 = simulator:run(1000, simulator:leave(12, Sim0)),
+            Links = simulator:links(Sim1),
             Linked = [N || {N, To} <- maps:to_list(Links), lists:member(12, To)],
             ?assertEqual({Kind, []}, {Kind, Linked}),
-            ?assertEqual(false, is_map_key(neighbour_failed, partisan_sim:stats(Sim1)))
+            ?assertEqual(false, is_map_key(neighbour_failed, simulator:stats(Sim1)))
         end,
         [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp]
     ).
 
 clients_spread_test() ->
     Servers = [<<"n1">>, <<"n2">>, <<"n3">>, <<"n4">>],
-    Sim = partisan_sim:run(
+    Sim = simulator:run(
         5000, started(104, sim(client_server, #{servers => Servers}, 4, 1))
     ),
-    Degrees = [length(To) || {N, To} <- maps:to_list(partisan_sim:links(Sim)), N =< 4],
+    Degrees = [length(To) || {N, To} <- maps:to_list(simulator:links(Sim)), N =< 4],
     ?assert(lists:max(Degrees) =< 2 * lists:min(Degrees)).
 
 every_member_is_found_test() ->
     lists:foreach(
         fun(Kind) ->
-            Sim0 = partisan_sim:run(30000, started(40, sim(Kind, parameters(Kind), 3, 11))),
+            Sim0 = simulator:run(30000, started(40, sim(Kind, parameters(Kind), 3, 11))),
             lists:foldl(
                 fun(To, Sim1) ->
-                    Sim2 = partisan_sim:run(2000, partisan_sim:find_route(40, To, Sim1)),
-                    {Result, Path} = partisan_sim:route(40, To, Sim2),
+                    Sim2 = simulator:run(2000, simulator:find_route(40, To, Sim1)),
+                    {Result, Path} = simulator:route(40, To, Sim2),
                     ?assertEqual({Kind, To, ok}, {Kind, To, Result}),
                     ?assert(length(Path) =< 12),
                     Sim2
@@ -169,36 +169,36 @@ every_member_is_found_test() ->
     ).
 
 route_heals_test() ->
-    % The way breaks with a node on it; asking again finds another.
-    Sim0 = partisan_sim:run(30000, started(40, sim(hyparview, #{}, 3, 11))),
-    [To | _] = lists:seq(1, 39) -- maps:get(40, partisan_sim:links(Sim0)),
-    Sim1 = partisan_sim:run(2000, partisan_sim:find_route(40, To, Sim0)),
-    {ok, [40, Hop | _]} = partisan_sim:route(40, To, Sim1),
-    Sim2 = partisan_sim:run(30000, partisan_sim:crash([Hop], Sim1)),
-    Sim3 = partisan_sim:run(5000, partisan_sim:find_route(40, To, Sim2)),
-    ?assertMatch({ok, _}, partisan_sim:route(40, To, Sim3)).
+    % The route breaks with a node on it; another search finds a new one.
+    Sim0 = simulator:run(30000, started(40, sim(hyparview, #{}, 3, 11))),
+    [To | _] = lists:seq(1, 39) -- maps:get(40, simulator:links(Sim0)),
+    Sim1 = simulator:run(2000, simulator:find_route(40, To, Sim0)),
+    {ok, [40, Hop | _]} = simulator:route(40, To, Sim1),
+    Sim2 = simulator:run(30000, simulator:crash([Hop], Sim1)),
+    Sim3 = simulator:run(5000, simulator:find_route(40, To, Sim2)),
+    ?assertMatch({ok, _}, simulator:route(40, To, Sim3)).
 
 scamp_views_shrink_when_members_leave_test() ->
-    % The leavers' places are given to others or given up: no name of theirs is left anywhere.
-    Sim0 = partisan_sim:run(20000, started(60, sim(scamp_v2, #{}, 3, 5))),
+    % The leavers' places are given to others or given up: none of their names remain.
+    Sim0 = simulator:run(20000, started(60, sim(scamp_v2, #{}, 3, 5))),
     Degree = fun(Sim) ->
-        Links = partisan_sim:links(Sim),
+        Links = simulator:links(Sim),
         lists:sum([length(To) || To <- maps:values(Links)]) / map_size(Links)
     end,
-    Sim1 = lists:foldl(fun partisan_sim:leave/2, Sim0, lists:seq(21, 60)),
-    Sim2 = partisan_sim:run(60000, Sim1),
+    Sim1 = lists:foldl(fun simulator:leave/2, Sim0, lists:seq(21, 60)),
+    Sim2 = simulator:run(60000, Sim1),
     ?assert(Degree(Sim2) < Degree(Sim0)),
-    ?assertEqual(1, partisan_graph:component_count(partisan_sim:links(Sim2))).
+    ?assertEqual(1, simulator_graph:component_count(simulator:links(Sim2))).
 
 hiscamp_stays_in_its_zones_test() ->
     Zones = 4,
     Parameters = fun(Index) -> #{level => Index rem Zones} end,
-    Sim = partisan_sim:run(60000, started(80, sim(hiscamp, Parameters, 3, 5))),
-    Links = partisan_sim:links(Sim),
+    Sim = simulator:run(60000, started(80, sim(hiscamp, Parameters, 3, 5))),
+    Links = simulator:links(Sim),
     All = [{A, B} || {A, To} <- maps:to_list(Links), B <- To],
     Within = [Link || {A, B} = Link <- All, A rem Zones =:= B rem Zones],
-    ?assertEqual(1, partisan_graph:component_count(Links)),
-    % A quarter of them would, by chance.
+    ?assertEqual(1, simulator_graph:component_count(Links)),
+    % At random it would be a quarter.
     ?assert(length(Within) > 0.6 * length(All)).
 
 static_wants_an_address_for_every_edge_test() ->
@@ -223,11 +223,11 @@ prop_history(Kind) ->
                 Sim0,
                 History
             ),
-            Dead = lists:seq(1, ?SEEDS) -- partisan_sim:nodes(Sim1),
-            Sim2 = lists:foldl(fun partisan_sim:start/2, partisan_sim:heal(Sim1), Dead),
-            Sim3 = partisan_sim:run(?QUIET, Sim2),
-            [Origin | _] = partisan_sim:nodes(Sim3),
-            Sim4 = partisan_sim:run(20000, partisan_sim:broadcast(Origin, last, Sim3)),
+            Dead = lists:seq(1, ?SEEDS) -- simulator:nodes(Sim1),
+            Sim2 = lists:foldl(fun simulator:start/2, simulator:heal(Sim1), Dead),
+            Sim3 = simulator:run(?QUIET, Sim2),
+            [Origin | _] = simulator:nodes(Sim3),
+            Sim4 = simulator:run(20000, simulator:broadcast(Origin, last, Sim3)),
             conjunction([
                 {whole, whole(Kind, Sim3)},
                 {reaches_all, arrivals(last, Sim4) =:= lists:sort(reachable(Origin, Sim3))},
@@ -236,8 +236,8 @@ prop_history(Kind) ->
         end
     ).
 
-%% What is broadcast while the network is in parts, and some nodes not started yet, reaches everyone
-%% once it is whole.
+%% Broadcasts made during a partition, with some nodes not started yet, reach every node once the
+%% network is whole.
 prop_repair(Kind) ->
     ?FORALL(
         {Seed, Parts, Origins, Late},
@@ -249,19 +249,19 @@ prop_repair(Kind) ->
         },
         begin
             Sim0 = started(?NODES - 5, sim(Kind, parameters(Kind), ?SEEDS, Seed)),
-            Sim1 = partisan_sim:cut(fun(I) -> I rem Parts end, partisan_sim:run(30000, Sim0)),
+            Sim1 = simulator:cut(fun(I) -> I rem Parts end, simulator:run(30000, Sim0)),
             Payloads = lists:zip(lists:seq(1, length(Origins)), Origins),
             Sim2 = lists:foldl(
                 fun({Payload, Origin}, Sim) ->
-                    partisan_sim:run(1000, partisan_sim:broadcast(Origin, Payload, Sim))
+                    simulator:run(1000, simulator:broadcast(Origin, Payload, Sim))
                 end,
-                partisan_sim:run(5000, Sim1),
+                simulator:run(5000, Sim1),
                 Payloads
             ),
             Joiners = lists:seq(?NODES - 4, ?NODES - 5 + Late),
-            Sim3 = lists:foldl(fun partisan_sim:start/2, partisan_sim:heal(Sim2), Joiners),
-            Sim4 = partisan_sim:run(?QUIET, Sim3),
-            Nodes = lists:sort(partisan_sim:nodes(Sim4)),
+            Sim3 = lists:foldl(fun simulator:start/2, simulator:heal(Sim2), Joiners),
+            Sim4 = simulator:run(?QUIET, Sim3),
+            Nodes = lists:sort(simulator:nodes(Sim4)),
             conjunction([
                 {reaches_all, [P || {P, _} <- Payloads, arrivals(P, Sim4) =/= Nodes] =:= []},
                 {exactly_once, exactly_once(Sim4)}
@@ -269,16 +269,16 @@ prop_repair(Kind) ->
         end
     ).
 
-%% Parts that have long forgotten each other are one overlay again once the network is whole.
+%% Parts that have long forgotten each other become one overlay once the network is whole.
 prop_long_cut(Kind) ->
     ?FORALL(
         {Seed, Parts, Minutes},
         {integer(1, 1 bsl 30), integer(2, 4), oneof([2, 5, 15, 60])},
         begin
             Sim0 = started(?NODES, sim(Kind, parameters(Kind), ?SEEDS, Seed)),
-            Sim1 = partisan_sim:cut(fun(I) -> I rem Parts end, partisan_sim:run(30000, Sim0)),
-            Sim2 = partisan_sim:heal(partisan_sim:run(Minutes * 60000, Sim1)),
-            whole(Kind, partisan_sim:run(?QUIET, Sim2))
+            Sim1 = simulator:cut(fun(I) -> I rem Parts end, simulator:run(30000, Sim0)),
+            Sim2 = simulator:heal(simulator:run(Minutes * 60000, Sim1)),
+            whole(Kind, simulator:run(?QUIET, Sim2))
         end
     ).
 
@@ -294,42 +294,42 @@ moment() ->
     ]).
 
 happen({run, Duration}, Sim) ->
-    partisan_sim:run(Duration, Sim);
+    simulator:run(Duration, Sim);
 happen({crash, Indices}, Sim) ->
-    partisan_sim:crash([I || I <- lists:usort(Indices), living(I, Sim)], Sim);
+    simulator:crash([I || I <- lists:usort(Indices), living(I, Sim)], Sim);
 happen({start, Index}, Sim) ->
-    unless(living(Index, Sim), fun() -> partisan_sim:start(Index, Sim) end, Sim);
+    unless(living(Index, Sim), fun() -> simulator:start(Index, Sim) end, Sim);
 happen({leave, Index}, Sim) ->
-    unless(not living(Index, Sim), fun() -> partisan_sim:leave(Index, Sim) end, Sim);
+    unless(not living(Index, Sim), fun() -> simulator:leave(Index, Sim) end, Sim);
 happen({cut, Parts}, Sim) ->
-    partisan_sim:cut(fun(Index) -> Index rem Parts end, Sim);
+    simulator:cut(fun(Index) -> Index rem Parts end, Sim);
 happen(heal, Sim) ->
-    partisan_sim:heal(Sim);
+    simulator:heal(Sim);
 happen({broadcast, Index}, Sim) ->
     Payload = make_ref(),
-    unless(not living(Index, Sim), fun() -> partisan_sim:broadcast(Index, Payload, Sim) end, Sim).
+    unless(not living(Index, Sim), fun() -> simulator:broadcast(Index, Payload, Sim) end, Sim).
 
 bounded(Kind, Sim) ->
     lists:all(
         fun(Index) ->
-            Stack = partisan_sim:stack(Index, Sim),
+            Stack = simulator:stack(Index, Sim),
             #{active := Active, passive := Passive} = partisan_stack:info(Stack),
             Self = <<"n", (integer_to_binary(Index))/binary>>,
             not lists:member(Self, Active ++ Passive) andalso
                 (not lists:member(Kind, [hyparview, xbot]) orelse
                     (length(Active) =< 6 andalso length(Passive) =< 30))
         end,
-        partisan_sim:nodes(Sim)
+        simulator:nodes(Sim)
     ).
 
 %% All nodes, where the overlay is one component; the part of the origin otherwise.
 reachable(Origin, Sim) ->
-    Both = partisan_graph:undirected(partisan_sim:links(Sim)),
-    maps:keys(partisan_graph:distances(Origin, Both)).
+    Both = simulator_graph:undirected(simulator:links(Sim)),
+    maps:keys(simulator_graph:distances(Origin, Both)).
 
-%% No more and no less than the edges among the living.
+%% Exactly the edges among the living nodes.
 whole(static, Sim) ->
-    Links = partisan_sim:links(Sim),
+    Links = simulator:links(Sim),
     Index = fun(<<"n", Digits/binary>>) -> binary_to_integer(Digits) end,
     #{edges := Edges} = parameters(static),
     Ends = [{Index(A), Index(B)} || {A, B} <- Edges],
@@ -337,39 +337,39 @@ whole(static, Sim) ->
     Wanted = [E || {A, B} = E <- Both, is_map_key(A, Links), is_map_key(B, Links)],
     lists:sort([{A, B} || {A, Tos} <- maps:to_list(Links), B <- Tos]) =:= Wanted;
 whole(Kind, Sim) ->
-    Links = partisan_sim:links(Sim),
+    Links = simulator:links(Sim),
     Size = map_size(Links),
     Complete = fun() -> lists:all(fun(To) -> length(To) =:= Size - 1 end, maps:values(Links)) end,
     Size =:= 1 orelse
-        (partisan_graph:component_count(Links) =:= 1 andalso
-            % Cyclon's entries never stop wandering: some link is always half made.
-            (Kind =:= cyclon orelse partisan_graph:one_sided(Links) =:= []) andalso
+        (simulator_graph:component_count(Links) =:= 1 andalso
+            % Cyclon's entries change all the time: some link is always half made.
+            (Kind =:= cyclon orelse simulator_graph:one_sided(Links) =:= []) andalso
             (Kind =/= full_mesh orelse Complete())).
 
 exactly_once(Sim) ->
     lists:all(
         fun(Arrivals) -> lists:all(fun(Times) -> Times =:= 1 end, maps:values(Arrivals)) end,
-        maps:values(partisan_sim:delivered(Sim))
+        maps:values(simulator:delivered(Sim))
     ).
 
 arrivals(Payload, Sim) ->
-    Arrivals = maps:get(Payload, partisan_sim:delivered(Sim), #{}),
+    Arrivals = maps:get(Payload, simulator:delivered(Sim), #{}),
     lists:sort([Index || {Index, _Life} <- maps:keys(Arrivals)]).
 
 %% Helpers.
 
 sim(Kind, Parameters, Seeds, Seed) ->
-    partisan_sim:new(#{seed => Seed, seeds => Seeds, overlay => {Kind, Parameters}}).
+    simulator:new(#{seed => Seed, seeds => Seeds, overlay => {Kind, Parameters}}).
 
 started(N, Sim) ->
-    lists:foldl(fun partisan_sim:start/2, Sim, lists:seq(1, N)).
+    lists:foldl(fun simulator:start/2, Sim, lists:seq(1, N)).
 
 parameters(client_server) -> #{servers => [<<"n1">>, <<"n2">>]};
-% Smaller than the cluster, so that the views are partial.
+%% Smaller than the cluster, so that the views are partial.
 parameters(cyclon) -> #{view_size => 6, shuffle_size => 4};
 parameters(Kind) when Kind =:= scamp_v1; Kind =:= scamp_v2 -> #{redundancy => 1};
 parameters(hiscamp) -> fun(Index) -> #{level => Index rem 3, redundancy => 1} end;
-% A ring with a few chords.
+%% A ring with a few chords.
 parameters(static) ->
     Name = fun(Index) -> <<"n", (integer_to_binary(1 + Index rem ?NODES))/binary>> end,
     Peers = [partisan_peer:new(Name(I), "localhost", 1) || I <- lists:seq(1, ?NODES)],
@@ -377,24 +377,24 @@ parameters(static) ->
     #{peers => Peers, edges => Ring ++ [{Name(I), Name(I + 7)} || I <- [1, 8, 15]]};
 parameters(_) -> #{}.
 
-%% What this node answers a joiner.
+%% This node's answer to a joiner.
 list_of(Index, Sim) ->
-    Stack = partisan_sim:stack(Index, Sim),
-    Joiner = partisan_sim_peer:new(?NODES, 9),
+    Stack = simulator:stack(Index, Sim),
+    Joiner = simulator_peer:new(?NODES, 9),
     {_, [{send, _, Join}]} = partisan_stack:handle({join, Joiner}, Stack),
     {_, Effects} = partisan_stack:handle({message, Joiner, Join}, Stack),
     hd([List || {send, _, {overlay, {_, {members, final, _, _} = List}}} <- Effects]).
 
-%% The nodes that know this one, be it as a neighbour or not.
+%% The nodes that know this one, as a neighbour or not.
 known(Name, Sim) ->
     [
         Index
-     || Index <- partisan_sim:nodes(Sim),
-        lists:member(Name, partisan_stack:members(partisan_sim:stack(Index, Sim)))
+     || Index <- simulator:nodes(Sim),
+        lists:member(Name, partisan_stack:members(simulator:stack(Index, Sim)))
     ].
 
 living(Index, Sim) ->
-    lists:member(Index, partisan_sim:nodes(Sim)).
+    lists:member(Index, simulator:nodes(Sim)).
 
 unless(true, _Do, Sim) -> Sim;
 unless(false, Do, _Sim) -> Do().

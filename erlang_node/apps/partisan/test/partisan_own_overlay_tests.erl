@@ -24,7 +24,7 @@ examples(#{self := #{host := Ip}} = Node, [#{self := Seed} | _] = Others) ->
         lists:all(fun(N) -> call(N, partisan_test_sink, count, [sink]) =:= 1 end, Others)
     end).
 
-%% Two nodes that run, and one that has only been booted; the module is on all of them.
+%% Two running nodes, and one that has only been booted; the module is on all of them.
 start() ->
     Net = partisan_test_cluster:net(),
     Configurations = [
@@ -46,34 +46,35 @@ start() ->
     Nodes.
 
 module_without_callbacks_is_refused_test() ->
-    ?assertNot(partisan_kinds:is_usable(lists)),
-    ?assertNot(partisan_kinds:is_usable(no_such_module)),
-    ?assertNot(partisan_kinds:is_usable("hyparview")),
-    ?assert(lists:all(fun partisan_kinds:is_usable/1, partisan_kinds:known())).
+    ?assertNot(partisan_overlay_registry:is_usable(lists)),
+    ?assertNot(partisan_overlay_registry:is_usable(no_such_module)),
+    ?assertNot(partisan_overlay_registry:is_usable("hyparview")),
+    Known = partisan_overlay_registry:known(),
+    ?assert(lists:all(fun partisan_overlay_registry:is_usable/1, Known)).
 
 history_test_() ->
-    {"the ring closes whatever happened to it",
+    {"the ring closes after any history",
         {timeout, 120, fun() ->
             {[Source], _} = partisan_test_page:blocks("own-overlay.md"),
             ok = partisan_test_page:load(Source),
             ?assert(proper:quickcheck(prop_ring(), [{numtests, 50}, {to_file, user}, noshrink]))
         end}}.
 
-%% Crashes, departures and a partition of any extent, and then some quiet.
+%% Crashes, departures and any partition, and then some quiet.
 prop_ring() ->
     ?FORALL(
         {Seed, Crashed, Left, Parts},
         {integer(1, 1 bsl 30), victims(), victims(), integer(1, 3)},
         begin
-            Sim0 = partisan_sim:new(#{seed => Seed, seeds => ?SEEDS, overlay => {ring, #{}}}),
-            Sim1 = lists:foldl(fun partisan_sim:start/2, Sim0, lists:seq(1, ?NODES)),
-            Sim2 = partisan_sim:crash(Crashed, partisan_sim:run(20000, Sim1)),
-            Sim3 = partisan_sim:cut(fun(Index) -> Index rem Parts end, Sim2),
-            Sim4 = lists:foldl(fun partisan_sim:leave/2, Sim3, Left -- Crashed),
-            Sim5 = partisan_sim:heal(partisan_sim:run(30000, Sim4)),
-            Restarted = lists:foldl(fun partisan_sim:start/2, Sim5, Crashed),
-            Sim6 = partisan_sim:run(180000, Restarted),
-            is_ring(partisan_sim:links(Sim6))
+            Sim0 = simulator:new(#{seed => Seed, seeds => ?SEEDS, overlay => {ring, #{}}}),
+            Sim1 = lists:foldl(fun simulator:start/2, Sim0, lists:seq(1, ?NODES)),
+            Sim2 = simulator:crash(Crashed, simulator:run(20000, Sim1)),
+            Sim3 = simulator:cut(fun(Index) -> Index rem Parts end, Sim2),
+            Sim4 = lists:foldl(fun simulator:leave/2, Sim3, Left -- Crashed),
+            Sim5 = simulator:heal(simulator:run(30000, Sim4)),
+            Restarted = lists:foldl(fun simulator:start/2, Sim5, Crashed),
+            Sim6 = simulator:run(180000, Restarted),
+            is_ring(simulator:links(Sim6))
         end
     ).
 
@@ -83,5 +84,5 @@ victims() ->
 is_ring(Links) ->
     Degree = min(2, map_size(Links) - 1),
     lists:all(fun(Neighbours) -> length(Neighbours) =:= Degree end, maps:values(Links)) andalso
-        partisan_graph:component_count(Links) =:= 1 andalso
-        partisan_graph:one_sided(Links) =:= [].
+        simulator_graph:component_count(Links) =:= 1 andalso
+        simulator_graph:one_sided(Links) =:= [].

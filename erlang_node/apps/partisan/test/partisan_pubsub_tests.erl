@@ -18,7 +18,7 @@ trio_test_() ->
             {Title, {timeout, 120, fun() -> Test(Nodes) end}}
          || {Title, Test} <- [
                 {"an oversized broadcast is refused", fun broadcast/1},
-                {"an oversized message is refused, and costs no subscriber", fun publish/1},
+                {"an oversized message is refused, and no subscriber is lost", fun publish/1},
                 {"publishers do not wait for each other", fun each_other/1}
             ]
         ]
@@ -68,7 +68,7 @@ each_other(Nodes) ->
         100000
     ),
     ?assertEqual([0, 0, 0], [call(Node, ?MODULE, failures, []) || Node <- Nodes]),
-    % What a subscriber missed because it was behind is counted; nobody was taken for gone.
+    % Messages missed by a slow subscriber are counted; no node was taken for lost.
     ok = await(fun() ->
         Arrived = lists:sum([call(Node, partisan_test_sink, count, [sink]) || Node <- Nodes]),
         Missed = lists:sum([dropped(Node) || Node <- Nodes]) - lists:sum(Before),

@@ -1,4 +1,4 @@
-%%% @doc What a member of the cluster may reach on another node, and what it may not.
+%%% @doc What a member of the cluster may reach on another node.
 -module(partisan_reach_tests).
 -behaviour(supervisor).
 
@@ -24,23 +24,23 @@ mesh_test_() ->
                 {"the emulator cannot be stopped", fun stopping/1},
                 {"OTP's and the runtime's names are not offered", fun system/1},
                 {"nor are supervisors", fun supervisors/1},
-                {"of whatever make", fun other_supervisors/1},
-                {"what is refused is decided once", fun decided/1},
-                {"a reference leads to nothing of OTP's", fun references/1},
-                {"a reference is made by its node alone", fun forged/1},
+                {"including those of other libraries", fun other_supervisors/1},
+                {"a refusal is decided once", fun decided/1},
+                {"a reference leads to no process of OTP", fun references/1},
+                {"only its node can make a reference", fun forged/1},
                 {"no member speaks for another", fun impersonation/1},
-                {"a name is its present process's", fun known/1},
-                {"what OTP obeys from anywhere does not come from elsewhere", fun local/1},
-                {"nothing is executed, unless its module is allowed", fun execution/1}
+                {"a name means its present process", fun known/1},
+                {"OTP's system messages are not accepted from other nodes", fun local/1},
+                {"functions are executed only of allowed modules", fun execution/1}
             ]
         ]
     end}.
 
-%% Two clients of one server: what is relayed is held to the same.
+%% Two clients of one server: relayed messages obey the same rules.
 star_test_() ->
     Star = #{overlay => {client_server, #{servers => [<<"node-1">>]}}},
     {setup, fun() -> form(Star) end, fun partisan_test_cluster:stop/1, fun([_, A, B]) ->
-        {"through others too", {timeout, 60, fun() ->
+        {"relayed as well", {timeout, 60, fun() ->
             ok = stop_by(A, B, #{}),
             ok = stop_by(A, B, #{ack => true}),
             works(A, B)
@@ -62,7 +62,7 @@ settings_test_() ->
                 ?assertEqual({error, unreachable}, call(B, partisan_reach, find, [other])),
                 works(A, B)
             end}},
-            {"messages, and no calls", {timeout, 60, fun() ->
+            {"messages but no calls", {timeout, 60, fun() ->
                 {ok, _} = call(B, partisan_test_server, start, [server]),
                 ok = call(A, partisan, forward, [name(B), server, hello, #{ack => true}]),
                 ?assertEqual([hello], call(B, gen_server, call, [server, seen])),
@@ -105,7 +105,7 @@ supervisors([A, B, _]) ->
     ?assertMatch({noproc, _}, exit_of(A, [{?MODULE, name(B)}, {start_child, Child}])),
     works(A, B).
 
-%% Registered as a generic server is, not as OTP's supervisors are.
+%% Registered as a generic server, not as one of OTP's supervisors.
 other_supervisors([A, B, _]) ->
     {ok, _} = call(B, ?MODULE, start_another, []),
     Child = {child, {erlang, halt, []}},
@@ -125,7 +125,7 @@ references([A, B, _]) ->
     ?assertMatch({noproc, _}, exit_of(A, [Init, stray])),
     ?assertEqual(noproc, down(A, Init)),
     works(A, B),
-    % For its own node it is as good as any.
+    % For its own node it is like any other.
     ?assertMatch({ok, _}, call(B, partisan_ref, to_local, [Init])).
 
 forged([A, B, _]) ->
@@ -144,7 +144,7 @@ forged([A, B, _]) ->
     ],
     works(A, B).
 
-%% What B hears over its link to A, it hears from A.
+%% B accepts messages over its link to A only in A's name.
 impersonation([A, B, C]) ->
     #{host := Host} = partisan_test_cluster:peer(C),
     Ghost = partisan_peer:new(<<"ghost">>, Host, 1),
@@ -153,7 +153,7 @@ impersonation([A, B, C]) ->
     ok = call(A, partisan, forward, [name(B), partisan_manager, Join]),
     works(A, B),
     ?assertNot(lists:member(<<"ghost">>, call(B, partisan, members, []))),
-    % The runtime's own protocols: by the API, and as a node would that had another one.
+    % The runtime's own protocols: by the API, and as a faulty node would send them.
     Life = call(C, partisan, incarnation, []),
     Before = dropped(B),
     Alive = {partisan_remote, name(C), Life + 1, {alive, 0, false}},
@@ -175,7 +175,7 @@ impersonation([A, B, C]) ->
     works(A, B),
     works(C, B).
 
-%% What a connection has found before does not open what is not offered.
+%% Names resolved before do not open what is not offered.
 known([A, B, _]) ->
     Remote = call(B, erlang, whereis, [partisan_remote]),
     Known = #{{service, partisan_remote} => Remote},

@@ -1,4 +1,4 @@
-%%% @doc Messages to members that are no neighbours, on real sockets.
+%%% @doc Messages to members that are not neighbours, on real sockets.
 -module(partisan_relay_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -11,7 +11,7 @@
 
 -import(partisan_test_cluster, [call/4, name/1, await/1, send_in_background/5]).
 
-%% Two clients of one server, which have no connection to each other.
+%% Two clients of one server, without a connection to each other.
 star_test_() ->
     {setup, fun() -> cluster(3, fun star/1) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
@@ -19,15 +19,15 @@ star_test_() ->
                 {timeout, 60, fun() -> through_the_server(Nodes) end}},
             {"messages of one key stay in order on the way",
                 {timeout, 60, fun() -> in_order(Nodes) end}},
-            {"no way is found to who is not there", {timeout, 60, fun() -> stranger(Nodes) end}},
+            {"no route to an absent node is found", {timeout, 60, fun() -> stranger(Nodes) end}},
             {"neighbours only", {timeout, 60, fun() -> neighbours_only(Nodes) end}},
-            {"a message takes no more hops than it may", {timeout, 60, fun() -> hops(Nodes) end}},
-            {"a frozen client does not hold up what is for others",
+            {"a message takes at most its number of hops", {timeout, 60, fun() -> hops(Nodes) end}},
+            {"a frozen client does not delay messages to others",
                 {timeout, 60, fun() -> frozen_client(Nodes) end}}
         ]
     end}.
 
-%% Partial views too small to hold everybody: every pair exchanges a message all the same.
+%% Partial views smaller than the cluster: every pair still exchanges a message.
 partial_views_test_() ->
     {setup, fun() -> cluster(8, fun partial/1) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         {"every pair of a partial view", {timeout, 120, fun() -> every_pair(Nodes) end}}
@@ -62,7 +62,8 @@ hops([Server, A, B]) ->
     ?assertEqual({dropped, hops_exceeded}, Arrived(0)),
     ?assertEqual(passed, Arrived(1)).
 
-%% Of the messages to a frozen client that do not fit in its lane, the first one waits for room.
+%% Of the messages to a frozen client that do not fit in its lane, only the first one waits for
+%% room.
 frozen_client([Server, A, B]) ->
     ok = forward(A, B, hello, #{}),
     [hello] = take(B, 1),
@@ -73,7 +74,7 @@ frozen_client([Server, A, B]) ->
         partisan_test_cluster:thaw(B)
     end.
 
-%% How often a connection waits for room until it has dropped so many messages.
+%% How often a connection waits for room before it has dropped that many messages.
 waits(Source, Target, Dropped) ->
     {ok, Channel} = partisan_channel:find(narrow),
     Header = {Target, Source, 9, 1, partisan_ref:label(sink)},
@@ -131,7 +132,7 @@ cluster(Count, Overlay) ->
 
 is_one_component(Nodes) ->
     Links = maps:from_list([{name(N), call(N, partisan, neighbours, [])} || N <- Nodes]),
-    partisan_graph:component_count(Links) =:= 1.
+    simulator_graph:component_count(Links) =:= 1.
 
 star(_Count) ->
     #{overlay => {client_server, #{servers => [<<"node-1">>]}}}.

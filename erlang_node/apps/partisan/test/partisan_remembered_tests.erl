@@ -1,4 +1,4 @@
-%%% @doc What is remembered by the names of nodes is bounded, however many names come and go.
+%%% @doc State kept by node name is bounded, however many names come and go.
 -module(partisan_remembered_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -15,7 +15,7 @@ broadcasts_test() ->
     ?assert(partisan_received:contains({name(?NAMES), 1, 1}, Received)),
     ?assert(partisan_received:contains({name(?NAMES - 4000), 1, 1}, Received)).
 
-what_is_written_again_is_kept_test() ->
+a_rewritten_entry_is_kept_test() ->
     Recent = lists:foldl(
         fun(N, R) -> partisan_recent:store(N, N, partisan_recent:store(first, N, R)) end,
         partisan_recent:new(100),
@@ -26,7 +26,7 @@ what_is_written_again_is_kept_test() ->
     ?assertEqual(error, partisan_recent:find(9000, Recent)),
     ?assert(partisan_recent:size(Recent) =< 100).
 
-%% Nodes come, subscribe, unsubscribe and go. All the others keep the same of them.
+%% Nodes come, subscribe, unsubscribe and go. All others keep the same state of them.
 topics_test() ->
     Entries = [{name(N), {{N, 1}, []}} || N <- lists:seq(1, ?NAMES div 20)],
     [One, Other] = [
@@ -45,7 +45,7 @@ topics_test() ->
     {_, [{send, <<"z">>, {entries, KeptToo}}]} = partisan_topics:neighbour_up(<<"z">>, Other),
     ?assert(map_size(Kept) < 1100),
     ?assertEqual(maps:remove(<<"x">>, Kept), maps:remove(<<"y">>, KeptToo)),
-    % What has been dropped is no news.
+    % Dropped entries are not news.
     Dropped = {entries, maps:from_list([hd(Entries)])},
     {Linked, _} = partisan_topics:neighbour_up(<<"z">>, One),
     ?assertEqual({Linked, []}, partisan_topics:message(<<"b">>, Dropped, Linked)).

@@ -1,5 +1,5 @@
-%%% @doc A runtime that starts again in the same emulator is a new incarnation: nothing that it
-%%% sends is taken for what the previous one has sent.
+%%% @doc A runtime that restarts in the same emulator is a new incarnation: none of its messages is
+%%% taken for one of the previous incarnation.
 -module(partisan_restart_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -64,7 +64,7 @@ say(A, B, Numbers) ->
     ?assertEqual(lists:sort(Expected), lists:sort(Received)),
     ok.
 
-%% What it sends back waits for nothing of the previous incarnation.
+%% Its answers wait for nothing of the previous incarnation.
 answer(B, A) ->
     Already = call(A, partisan_test_sink, count, [sink]),
     Causal = #{causal => story, timeout => 20000},
@@ -109,7 +109,7 @@ connected(Nodes) ->
         )
     end).
 
-%% Either knows the other as it is now.
+%% Each knows the other's present incarnation.
 answers(Node, Other) ->
     Options = #{ack => true, timeout => 1000},
     try
@@ -118,7 +118,7 @@ answers(Node, Other) ->
         _:_ -> false
     end.
 
-%% The restarted node has learnt who subscribes.
+%% The restarted node has learnt the subscriptions.
 known(A, B) ->
     await(fun() -> call(A, partisan_pubsub, subscribers, [?TOPIC]) =:= [name(B)] end).
 

@@ -5,22 +5,22 @@
 -define(AT_ONCE, 8).
 -define(WAITING, 256).
 
-a_few_are_sought_at_a_time_test() ->
+few_searches_run_at_once_test() ->
     {R0, Sought} = find_all(names(1, 20), partisan_routes:new(<<"self">>)),
     ?assertEqual(names(1, ?AT_ONCE), Sought),
-    % Found, or heard of by chance: the next one's turn comes either way.
+    % Found, or heard of by chance: either way the next one starts.
     {R1, Found} = partisan_routes:found({found, name(3), <<"self">>, 9}, <<"via">>, R0),
     ?assertMatch([{route, _, <<"via">>}, {seek, _}, {start_timer, _, _}], Found),
     ?assertEqual([name(9)], seeks(Found)),
     {R2, Heard} = partisan_routes:heard(name(5), <<"via">>, R1),
     ?assertEqual([name(10)], seeks(Heard)),
-    % One that waits need not be looked for when it is heard of.
+    % A waiting search is not needed once the member is heard of.
     {R3, Early} = partisan_routes:heard(name(11), <<"via">>, R2),
     ?assertEqual([{route, name(11), <<"via">>}], Early),
     {_R4, Next} = partisan_routes:heard(name(1), <<"via">>, R3),
     ?assertEqual([name(12)], seeks(Next)).
 
-who_answers_nothing_makes_room_in_the_end_test() ->
+an_unanswered_search_makes_room_in_the_end_test() ->
     {R0, _} = find_all(names(1, ?AT_ONCE + 1), partisan_routes:new(<<"self">>)),
     {R1, [{seek, _}, _]} = partisan_routes:timeout(name(1), R0),
     {R2, [{seek, _}, _]} = partisan_routes:timeout(name(1), R1),
@@ -28,7 +28,7 @@ who_answers_nothing_makes_room_in_the_end_test() ->
     ?assertEqual({name(1), [name(?AT_ONCE + 1)]}, {Lost, seeks(More)}),
     ?assertEqual({R3, []}, partisan_routes:timeout(name(1), R3)).
 
-no_more_wait_than_may_test() ->
+waiting_searches_are_bounded_test() ->
     Most = ?AT_ONCE + ?WAITING,
     {R, _} = find_all(names(1, Most), partisan_routes:new(<<"self">>)),
     ?assertEqual({R, []}, partisan_routes:find(name(1), R)),

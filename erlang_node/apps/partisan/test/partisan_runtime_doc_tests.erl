@@ -20,7 +20,7 @@ examples(#{self := #{host := Ip}} = Node, [#{self := Seed} | _] = Others) ->
     Bindings = [{'Ip', Ip}, {'Token', partisan_test_cluster:token()}, {'Seeds', [Seed]}],
     ?assertEqual(ok, call(Node, partisan_test_page, run, [Expressions, Bindings])).
 
-%% Two nodes that run, and one that has only been booted.
+%% Two running nodes, and one that has only been booted.
 start() ->
     Net = partisan_test_cluster:net(),
     Channels = [

@@ -1,37 +1,37 @@
-%%% @doc The stack as a value: what a change of the cluster's size and seeds does to it.
+%%% @doc The stack as a value: effects of changes of the cluster's size and seeds.
 -module(partisan_stack_tests).
 
 -include_lib("eunit/include/eunit.hrl").
 
-%% One node alone is joined, and one of several is not, whatever it was before.
+%% A single node counts as joined, one of several does not, whatever it was before.
 size_test() ->
     {Alone, []} = reconfigured(#{replicas => 1}, stack(1, 3)),
     ?assert(partisan_stack:joined(Alone)),
     {OneOfThree, _} = reconfigured(#{replicas => 3, seeds => seeds([1, 2])}, Alone),
     ?assertNot(partisan_stack:joined(OneOfThree)).
 
-%% A node that had nobody to look for begins to look.
+%% A node that had no seed begins to look.
 first_seeds_test() ->
     {Stack, Effects} = reconfigured(#{replicas => 2, seeds => seeds([1, 2])}, stack(1, 1)),
     ?assertMatch([2], sought(Effects)),
     % The same seeds again are no news.
     ?assertMatch({_, []}, reconfigured(#{replicas => 2, seeds => seeds([1, 2])}, Stack)).
 
-%% One that looks for the wrong ones goes on with the right ones, and by one timer only.
+%% A node looking for the wrong seeds continues with the right ones, with a single timer.
 other_seeds_test() ->
     {Stack, Effects} = reconfigured(#{seeds => seeds([4, 5])}, stack(2, 3)),
     ?assertEqual([], sought(Effects)),
     {_, Later} = partisan_stack:handle({timer, {stack, seek}}, Stack),
     ?assertMatch([Seed] when Seed =:= 4; Seed =:= 5, sought(Later)).
 
-%% The overlay that comes next is given the seeds of now.
+%% The next overlay gets the present seeds.
 seeds_of_the_next_overlay_test() ->
     Servers = {client_server, #{servers => [<<"n7">>]}},
     Changes = #{overlay => Servers, seeds => seeds([7, 8])},
     {_, Effects} = reconfigured(Changes, stack(2, 3)),
     ?assert(lists:member(<<"n7">>, [Name || {connect, #{name := Name}} <- Effects])).
 
-what_cannot_be_built_test() ->
+an_overlay_that_cannot_be_built_test() ->
     ?assertEqual(ok, partisan_stack:check(#{replicas => 2}, stack(1, 3))),
     ?assertEqual(ok, partisan_stack:check(#{overlay => {cyclon, #{}}}, stack(1, 3))),
     {error, Text} = partisan_stack:check(#{overlay => {static, #{edges => 3}}}, stack(1, 3)),
@@ -50,7 +50,7 @@ stack(Self, Replicas) ->
 reconfigured(Changes, Stack) ->
     partisan_stack:handle({reconfigure, Changes}, Stack).
 
-%% Who is asked to let the node in.
+%% The seeds asked to join the node.
 sought(Effects) ->
     [binary_to_integer(N) || {send, #{name := <<"n", N/binary>>}, _} <- Effects].
 

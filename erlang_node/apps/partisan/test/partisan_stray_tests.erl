@@ -1,4 +1,4 @@
-%%% @doc What a process of the runtime does not know neither ends it nor goes unseen.
+%%% @doc Unexpected messages neither end a process of the runtime nor go unnoticed.
 -module(partisan_stray_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -22,7 +22,7 @@ stray_test_() ->
         [
             {"from this node", {timeout, 60, fun() -> from_here(Nodes) end}},
             {"from another node", {timeout, 60, fun() -> from_elsewhere(Nodes) end}},
-            {"what a faulty member makes up", {timeout, 60, fun() -> made_up(Nodes) end}}
+            {"invalid messages of a faulty member", {timeout, 60, fun() -> made_up(Nodes) end}}
         ]
     end}}.
 
@@ -95,11 +95,11 @@ made_up([A, B]) ->
     ?assertEqual([], call(B, partisan_pubsub, subscribers, [none])),
     ?assertEqual(Before, processes_of(B)).
 
-%% What waits for a process that is behind is taken much later than it has arrived.
+%% A message held back for a slow process is handled much later than it arrived.
 held_back(A, B, {Name, _, _} = Stream) ->
     Mailbox = call(B, partisan_config, get, [mailbox_messages]),
     Behind = call(B, ?MODULE, behind, [behind, 2 * Mailbox]),
-    % None of a stream that there is.
+    % Not of an existing stream.
     Path = {Name, default, 1},
     [
         ok = call(A, partisan, transmit, [name(B), partisan_acks, Message, #{ack => false}])
@@ -112,7 +112,7 @@ held_back(A, B, {Name, _, _} = Stream) ->
     works(A, B),
     true = call(B, erlang, exit, [Behind, kill]),
     ok = await(fun() -> call(B, erlang, whereis, [behind]) =:= undefined end),
-    % A period of looking whether it has caught up, and more.
+    % More than one period of checking whether it has caught up.
     timer:sleep(100).
 
 behind(Name, Messages) ->
@@ -128,7 +128,7 @@ stray(Process) ->
     Pid ! {overlay, not_a_peer, {measure, {ping, 1}}},
     Pid ! {make_ref(), late_answer},
     ok = gen_server:cast(Process, stray),
-    % It answers, and OTP's own tools find it.
+    % It answers, and OTP's own tools work with it.
     Answer = gen_server:call(Process, stray),
     _ = sys:get_state(Process),
     Answer.

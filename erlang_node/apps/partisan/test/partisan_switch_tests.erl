@@ -11,14 +11,14 @@
 switch_test_() ->
     {setup, fun cluster/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {"what is wrong is refused, and nothing is changed",
+            {"an invalid change is refused, and nothing is changed",
                 {timeout, 60, fun() -> refused(Nodes) end}},
             {"other lanes, and every key stays in order", {timeout, 60, fun() -> lanes(Nodes) end}},
             {"other lanes while the receiver is slow",
                 {timeout, 60, fun() -> lanes_to_the_slow(Nodes) end}},
             {"a restarted manager has the settings of the one before",
                 {timeout, 60, fun() -> restarted_manager(Nodes) end}},
-            {"from overlay to overlay, and nothing acknowledged is lost",
+            {"from overlay to overlay without loss of acknowledged messages",
                 {timeout, 120, fun() -> under_load(Nodes) end}}
         ]
     end}.
@@ -68,7 +68,7 @@ lanes([A | _] = Nodes) ->
     [?assertEqual(lists:seq(1, 20000), [N || {K, N} <- Arrived, K =:= Key]) || Key <- Keys],
     ok = await(fun() -> connections(A) =< 4 * (?COUNT - 1) end).
 
-%% The former lanes are full, their successors wait, and who does not want to wait is told so.
+%% The previous lanes are full, their successors wait, and a sender that does not wait gets `busy'.
 lanes_to_the_slow([A | _] = Nodes) ->
     B = lists:last(Nodes),
     ok = call(B, partisan_test_sink, pause, [sink]),
@@ -146,7 +146,7 @@ ring(Nodes) ->
         peers => [partisan_test_cluster:peer(Node) || Node <- Nodes]
     }.
 
-%% Sends 1, 2, 3 and on until told that it is enough, then tells how many have been acknowledged.
+%% Sends 1, 2, 3 and so on until stopped, then reports how many have been acknowledged.
 send_all(To, Sink) ->
     true = register(loader, self()),
     process_flag(trap_exit, true),
@@ -169,4 +169,4 @@ degrees(Nodes) ->
 
 components(Nodes) ->
     Links = maps:from_list([{name(N), call(N, partisan, neighbours, [])} || N <- Nodes]),
-    partisan_graph:component_count(Links).
+    simulator_graph:component_count(Links).

@@ -15,7 +15,7 @@ a_socket_that_has_ended_is_counted_and_held_no_more_test() ->
     {ok, <<"twelve bytes">>} = gen_tcp:recv(Accepted, 12),
     ok = partisan_tcp:ends(Socket),
     ?assertEqual(1, ets:info(partisan_tcp, size)),
-    % Once, however often it is said.
+    % Idempotent.
     ok = partisan_tcp:ends(Socket),
     ?assertEqual([{[sent], 12}, {[received], 0}], partisan_tcp:bytes()),
     [ok = gen_tcp:close(S) || S <- [Socket, Accepted, Listening]],

@@ -1,4 +1,4 @@
-%% Any term comes back equal, and large binaries are parts of what was read.
+%% Any term comes back equal, and large binaries are sub-binaries of the input.
 -module(partisan_term_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -24,7 +24,7 @@ large_binaries_are_not_copied_test_() ->
             Encoded = iolist_to_binary(partisan_term:encode(Term)),
             {ok, Decoded} = partisan_term:decode(Encoded),
             ?assertEqual(Term, Decoded),
-            % A part of what was read refers to all of it.
+            % A sub-binary refers to the whole input.
             ?assertEqual(byte_size(Encoded), binary:referenced_byte_size(Find(Decoded)))
         end}
      || {Title, Term, Find} <- [
@@ -35,7 +35,7 @@ large_binaries_are_not_copied_test_() ->
         ]
     ].
 
-what_is_not_found_is_copied_test_() ->
+a_binary_not_found_is_copied_test_() ->
     Large = large(3),
     [
         {Title, ?_assertEqual({ok, Term}, there_and_back(Term))}
@@ -48,7 +48,7 @@ what_is_not_found_is_copied_test_() ->
         ]
     ].
 
-%% A faulty member's: what is nested in place of a node's name must not be followed.
+%% From a faulty member: a nested term in place of a node's name must not be followed.
 nested_processes_cost_no_memory_test_() ->
     {timeout, 60, fun nested_processes_cost_no_memory/0}.
 
@@ -163,7 +163,7 @@ with_new_atom(Name, Term) ->
 random_text() ->
     binary:encode_hex(crypto:strong_rand_bytes(16)).
 
-%% Also what `any/0' does not make.
+%% Also terms that `any/0' does not generate.
 any_term() ->
     Bound = make_ref(),
     {

@@ -1,4 +1,4 @@
-%%% Channels as a node has them once it is configured, without its processes.
+%%% Channels as on a configured node, without its processes.
 -module(partisan_test_channels).
 
 -export([setup/1, cleanup/1]).

@@ -11,7 +11,7 @@
 -export([spawn_sender/4, count_senders/0]).
 
 -define(PORT, 7946).
-%% Of a call, which may await something itself.
+%% Of a call, which may itself wait for a condition.
 -define(TIMEOUT, 90000).
 
 token() -> <<"0123456789abcdef0123456789abcdef">>.
@@ -21,7 +21,7 @@ start(Count, Overrides) ->
     Net = net(),
     parallel(fun(I) -> start_node(Net, configuration(Net, I, Overrides)) end, lists:seq(1, Count)).
 
-%% Part of loopback addresses that are the caller's while it runs: other suites may run beside its.
+%% The caller's own part of the loopback addresses: other suites may run at the same time.
 net() ->
     {A, B} = Net = {rand:uniform(250), rand:uniform(250)},
     case gen_tcp:listen(?PORT, [{ip, {127, A, B, 254}}]) of
@@ -50,7 +50,7 @@ configuration(Net, Index, Overrides) ->
 start_node(Net, Configuration) ->
     start_node(Net, Configuration, []).
 
-%% With other flags of the emulator.
+%% With other emulator flags.
 start_node(Net, Configuration, Flags) ->
     #{peer := Peer} = Node = start_bare(Net, Configuration, Flags),
     ok = peer:call(Peer, ?MODULE, boot, [Configuration]),
@@ -74,7 +74,7 @@ boot(Configuration) ->
     {ok, _} = application:ensure_all_started(partisan),
     ok.
 
-%% Changes the configuration of a node that runs, which what has been started before may not notice.
+%% Changes the configuration of a running node; processes started before may not notice.
 change(Node, Changes) ->
     call(Node, ?MODULE, store, [Changes]).
 
@@ -94,7 +94,7 @@ name(#{self := #{name := Name}}) -> Name.
 peer(#{self := Peer}) -> Peer.
 
 kill(Node) -> signal("KILL", Node).
-%% Frozen is a node once each of its threads is, which takes the kernel a moment.
+%% A node is frozen once each of its threads is, which takes the kernel a moment.
 freeze(#{os := Os} = Node) ->
     ok = signal("STOP", Node),
     await(fun() ->
@@ -115,7 +115,7 @@ signal(Signal, #{os := Os}) ->
     ok.
 
 %% Closes every connection of the node it runs on, as a broken network would, without asking the
-%% processes that own them; answers how many. That of its controller is on another address.
+%% processes that own them; returns how many. That of its controller is on another address.
 close_connections() ->
     Sockets = [
         Port
@@ -128,8 +128,8 @@ close_connections() ->
     [try gen_tcp:shutdown(Socket, read_write) catch _:_ -> ok end || Socket <- Sockets],
     length(Sockets).
 
-%% Closes them once what it has closed before is there again: a node whose connection breaks again
-%% and again before there is one is taken for lost.
+%% Closes the connections once those closed before are back: a node whose connection breaks
+%% repeatedly before it is up is taken for lost.
 break_connections() ->
     Former = persistent_term:get(?MODULE, #{}),
     ok = await(fun() ->
@@ -174,7 +174,7 @@ spawn_sender(To, Key, Last, Channel) ->
     end),
     ok.
 
-%% How many of those are still at it.
+%% How many of those still run.
 senders(Node) ->
     call(Node, ?MODULE, count_senders, []).
 

@@ -1,9 +1,9 @@
-%%% Stands in for a module that touches the outside world.
+%%% Replaces a module that touches the outside world.
 -module(partisan_test_double).
 
 -export([replace/3, restore/1]).
 
-%% Functions of a module are those of the same names of another one, until it is restored.
+%% Replaces functions of a module by those of the same names of another one, until restored.
 replace(Module, Functions, Double) ->
     File = code:which(Module),
     {ok, {_, [{abstract_code, {_, Forms}}]}} = beam_lib:chunks(File, [abstract_code]),

@@ -1,11 +1,11 @@
-%%% What a node logs, kept for a test: the node it runs on, or one of a cluster's by peer:call/4.
+%%% Keeps a node's log for a test: of the node it runs on, or of a cluster's by peer:call/4.
 -module(partisan_test_log).
 
 -export([start/1, lines/0]).
 %% The handler.
 -export([log/2]).
 
-%% From now on keeps what is of this level or graver; again begins anew.
+%% Starts keeping events of this level or above; calling it again starts over.
 start(Level) ->
     ok = make_table(ets:whereis(?MODULE)),
     true = ets:delete_all_objects(?MODULE),

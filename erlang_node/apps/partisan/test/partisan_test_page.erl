@@ -1,5 +1,5 @@
-%%% The Erlang blocks of a page of docs: modules to be loaded, and expressions to be run as a shell
-%%% would, in their order and with what the ones before have bound.
+%%% The Erlang blocks of a page of docs: modules to be loaded, and expressions to be run as in a
+%%% shell, in order and with the bindings of those before.
 -module(partisan_test_page).
 
 -export([blocks/1, load/1, run/2]).
@@ -17,7 +17,7 @@ blocks(Page) ->
         fun(Block) -> lists:prefix("-module", Block) end, [Block || [Block] <- Blocks]
     ).
 
-%% Compiles a module and loads it on the node that this runs on.
+%% Compiles a module and loads it on this node.
 load(Source) ->
     Forms = [begin {ok, Form} = erl_parse:parse_form(Tokens), Form end || Tokens <- split(Source)],
     {ok, Module, Binary} = compile:forms(Forms),

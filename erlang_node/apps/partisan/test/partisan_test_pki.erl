@@ -1,7 +1,7 @@
-%%% Authorities and certificates for tests, made as they are needed and kept in files as a mounted
-%%% Secret of type kubernetes.io/tls keeps them.
+%%% Authorities and certificates for tests, made on demand and stored in files like a mounted Secret
+%%% of type kubernetes.io/tls.
 %%%
-%%% X.509's records are written as the tuples they are: OTP's headers leave them untyped.
+%%% X.509 records are written as plain tuples, since OTP's headers leave them untyped.
 -module(partisan_test_pki).
 
 -export([authority/0, intermediate/1, certificate/2]).
@@ -18,19 +18,19 @@
 -define(RSA_ENCRYPTION, {1, 2, 840, 113549, 1, 1, 1}).
 -define(ED25519, {1, 3, 101, 112}).
 
-%% An authority that has signed itself. All have one name, and every one is another.
+%% A self-signed authority. All have the same name but different keys.
 authority() ->
     Key = public_key:generate_key({namedCurve, secp256r1}),
     Self = #{name => "authority", key => Key},
     Certificate = sign(Self, "authority", Key, #{}, authority_extensions()),
     Self#{certificate => Certificate, chain => [], root => Certificate}.
 
-%% An authority that another one has authorised.
+%% An authority signed by another one.
 intermediate(Authority) ->
     issue("intermediate", Authority, #{}, authority_extensions()).
 
-%% What a node shows. Options: `names' (DNS), `key' as in public_key:generate_key/1, `validity' (two
-%% dates), `usage' (identifiers).
+%% A node's certificate. Options: `names' (DNS), `key' as in public_key:generate_key/1, `validity'
+%% (two dates), `usage' (identifiers).
 certificate(Authority, Options) ->
     Names = [{dNSName, Name} || Name <- maps:get(names, Options, ["test"])],
     issue("node", Authority, Options, [
@@ -96,8 +96,8 @@ directory() ->
     ok = filelib:ensure_path(Directory),
     Directory.
 
-%% Puts what a node shows, and whom it believes, into the files of a directory: each new file takes
-%% the place of its predecessor at once, as in a mounted Secret.
+%% Writes a node's certificate, key and trusted authorities to the files of a directory: each new
+%% file replaces its predecessor atomically, as in a mounted Secret.
 write(Directory, #{root := Root} = Shown) ->
     write(Directory, Shown, [Root]).
 
@@ -123,7 +123,7 @@ files(Directory) ->
         cacertfile => filename:join(Directory, "ca.crt")
     }.
 
-%% The same as options of `ssl', for strangers.
+%% The same as options of `ssl', for unauthenticated peers.
 options(#{certificate := Certificate, key := Key, chain := Chain, root := Root}) ->
     [
         {cert, [Certificate | Chain]},

@@ -1,4 +1,4 @@
-%%% An ordinary gen_server that has never heard of other nodes.
+%%% An ordinary gen_server that knows nothing of other nodes.
 -module(partisan_test_server).
 -behaviour(gen_server).
 
@@ -15,7 +15,7 @@ handle_call(seen, _From, #{seen := Seen} = State) ->
     {reply, lists:reverse(Seen), State};
 handle_call({echo, Term}, _From, State) ->
     {reply, Term, State};
-%% Answers when it is told to.
+%% Answers on command.
 handle_call(keep, From, State) ->
     {noreply, State#{kept := From}};
 handle_call(release, _From, #{kept := Kept} = State) ->

@@ -1,4 +1,4 @@
-%%% A registered process that keeps what it gets until somebody asks for it.
+%%% A registered process that keeps its messages until asked for them.
 -module(partisan_test_sink).
 
 -export([start/1, stop/1, take/2, count/1, has/2, pause/1, resume/1, waiting/1, run/2]).
@@ -24,19 +24,19 @@ stop(Name) ->
 take(Name, Count) ->
     ask(Name, {take, Count}).
 
-%% How many there are.
+%% Number of messages.
 count(Name) ->
     ask(Name, count).
 
-%% Are all of these there?
+%% Whether all of these are there.
 has(Name, Messages) ->
     ask(Name, {has, Messages}).
 
-%% Has it call a function, for what concerns the calling process.
+%% Makes it call a function, for properties of the calling process.
 run(Name, {_Module, _Function, _Arguments} = Call) ->
     ask(Name, {run, Call}).
 
-%% Lets everything wait in the message queue.
+%% Leaves everything in the message queue.
 pause(Name) ->
     Name ! pause,
     ok.
@@ -56,7 +56,7 @@ ask(Name, Question) ->
     after 60000 -> error({unanswered, Question, process_info(whereis(Name), message_queue_len)})
     end.
 
-%% What has come, newest first, how many, and who waits for how many.
+%% Messages, newest first, their number, and the process that waits for how many.
 loop(Kept, Count, {Pid, Ref, Wanted}) when Count >= Wanted ->
     {Taken, Rest} = lists:split(Wanted, lists:reverse(Kept)),
     Pid ! {Ref, Taken},

@@ -1,4 +1,4 @@
-%%% TLS between nodes on real sockets: who gets in, who does not, and what is learnt of it.
+%%% TLS between nodes on real sockets: authentication, rotation and diagnosis.
 -module(partisan_tls_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -14,8 +14,8 @@
 -define(PAST, {{2020, 1, 1}, {2021, 1, 1}}).
 -define(FUTURE, {{2090, 1, 1}, {2091, 1, 1}}).
 
-%% One node of a cluster over TLS, and who knocks at its door.
-strangers_test_() ->
+%% One node of a cluster over TLS, and connection attempts to it.
+unauthenticated_test_() ->
     {setup, fun door/0, fun shut/1, fun(#{node := Node} = Door) ->
         [
             [
@@ -26,10 +26,10 @@ strangers_test_() ->
             [
                 {Title, {timeout, 90, Test}}
              || {Title, Test} <- [
-                    {"a handshake that goes on for ever ends in time", fun() -> slow(Node) end},
+                    {"an endless handshake ends in time", fun() -> slow(Node) end},
                     {"a flood is bounded, and members still get in", fun() -> flood(Door) end},
                     {"the log says what to fix, once", fun() -> told(Node) end},
-                    {"nothing has crashed, and nothing is left of them",
+                    {"nothing has crashed or is left behind",
                         fun() -> nothing_left(Door) end}
                 ]
             ]
@@ -43,16 +43,16 @@ pair_test_() ->
      || {Title, Test} <- [
             {"a node without TLS and one with it", fun mixed/1},
             {"authority and certificates are replaced while the nodes run", fun rotation/1},
-            {"what cannot be used does not replace what can", fun bad_rotation/1},
-            {"every kind of key, and an authority in between", fun kinds/1},
+            {"unusable files do not replace usable credentials", fun bad_rotation/1},
+            {"every kind of key, and an intermediate authority", fun kinds/1},
             {"a frozen peer is noticed by its silence", fun frozen/1},
             {"the time of expiry is a metric", fun expiry/1},
-            {"without TLS nothing of it is loaded", fun not_loaded/1},
+            {"without TLS its code is not loaded", fun not_loaded/1},
             {"a configuration that cannot work is answered with the fix", fun refused_files/1}
         ]
     ].
 
-%% Strangers.
+%% Unauthenticated peers.
 
 door() ->
     Directory = partisan_test_pki:directory(),
@@ -89,10 +89,10 @@ knocks(#{authority := Authority}) ->
         {unknown_ca, "another authority", {tls, options(certificate(authority(), #{}))}},
         {certificate_expired, "an old one", Tls(#{validity => ?PAST})},
         {certificate_expired, "one for later", Tls(#{validity => ?FUTURE})},
-        {certificate_name, "that of another cluster", Tls(#{names => ["other", "test.other"]})},
+        {certificate_name, "one for another cluster", Tls(#{names => ["other", "test.other"]})},
         {certificate_name, "one for no name", Tls(#{names => []})},
         {bad_certificate, "one for servers only", Tls(#{usage => [?SERVER_USE]})},
-        {refused_by_peer, "who does not believe us",
+        {refused_by_peer, "a peer that does not trust us",
             {tls, [{verify, verify_peer} | options(certificate(authority(), #{}))]}},
         {garbage, "noise within TLS", {tls_noise, Good}},
         {timeout, "silence", silence},
@@ -107,7 +107,7 @@ is_refused(timeout, Knock, Node) ->
 is_refused(Reason, Knock, Node) ->
     is_counted(Reason, Knock, Node).
 
-%% Where it is the timeout that ends a handshake.
+%% For tests in which the timeout ends the handshake.
 in_short(Node, Test) ->
     ok = partisan_test_cluster:change(Node, #{handshake_timeout => ?SHORT_HANDSHAKE}),
     try
@@ -121,7 +121,7 @@ is_counted(Reason, Knock, Node) ->
     Knock(Node),
     await(fun() -> refused(Node, Reason) > Before end).
 
-%% Each ends when the node has ended the connection, where it does.
+%% Returns when the node has ended the connection, if it does.
 knock({tcp, Bytes}) ->
     fun(Node) ->
         Socket = connect(Node),
@@ -158,7 +158,7 @@ slow(Node) ->
 drip(Node) ->
     Socket = connect(Node),
     ok = gen_tcp:send(Socket, <<22, 3, 1, 2, 0, 1>>),
-    % A byte now and then gains nothing: there is one deadline for everything.
+    % A byte now and then does not help: there is one deadline for everything.
     Drip = fun Drip() ->
         case gen_tcp:send(Socket, <<0>>) of
             ok -> receive after 20 -> Drip() end;
@@ -187,17 +187,17 @@ told(Node) ->
     [
         ?assertMatch({_, [_]}, {Fix, [Line || Line <- Lines, string:find(Line, Fix) =/= nomatch]})
      || Fix <- [
-            "does not speak TLS; give tls to all nodes",
+            "does not speak TLS; configure tls on all nodes",
             "does not speak TLS 1.3",
-            "shows no certificate",
-            "of another authority",
+            "presents no certificate",
+            "not signed by an authority",
             "not valid now; renew it",
             "issue it for the server_name",
-            "does not accept the certificate of this node"
+            "rejects the certificate of this node"
         ]
     ].
 
-%% Only warnings are logged, and what strangers cost is given back.
+%% Only warnings are logged, and unauthenticated peers leave nothing behind.
 nothing_left(#{node := Node, usage := {Processes, Ports, Atoms}}) ->
     Lines = call(Node, partisan_test_log, lines, []),
     ?assertEqual([], [Line || Line <- Lines, string:find(Line, " warning: ") =:= nomatch]),
@@ -206,7 +206,7 @@ nothing_left(#{node := Node, usage := {Processes, Ports, Atoms}}) ->
         P =< Processes andalso S =< Ports
     end),
     {_, _, AtomsNow} = usage(Node),
-    % What code was loaded since has atoms; who knocks 60 times does not.
+    % Code loaded since has atoms; 60 connection attempts have none.
     ?assert(AtomsNow - Atoms < 1000).
 
 usage(Node) ->
@@ -269,7 +269,7 @@ rotation(Directory) ->
         [
             begin
                 ok = partisan_test_pki:write(Directory, Certificate, Believed),
-                % Told without a connection that would have the files read.
+                % Reported without a connection that would make the node read the files.
                 [?assertEqual(summary(Certificate, Believed), told_credentials(N)) || N <- Nodes],
                 [call(Node, partisan_test_cluster, close_connections, []) || Node <- Nodes],
                 ok = exchange(A, B),
@@ -282,7 +282,7 @@ rotation(Directory) ->
             ]
         ],
         ok = await(fun() -> are_neighbours(Nodes) end),
-        % Who still shows the old one is a stranger now.
+        % A peer with the old certificate is no longer authenticated.
         ok = is_refused(unknown_ca, knock({tls, options(OldCertificate)}), A)
     end).
 
@@ -337,7 +337,7 @@ frozen(Directory) ->
     Overrides = #{tls => files(Directory), heartbeat_interval => 1000, dial_timeout => 1000},
     with_pair(Overrides, fun([A, B] = Nodes) ->
         ok = await(fun() -> are_neighbours(Nodes) end),
-        % With more under way than the socket takes.
+        % With more in flight than the socket takes.
         ok = call(B, partisan_test_sink, start, [sink]),
         ok = partisan_test_cluster:freeze(B),
         Key = binary:copy(<<"x">>, 100000),

@@ -1,4 +1,4 @@
-%%% @doc Subscriptions spread, and what is published reaches exactly the subscribers.
+%%% @doc Subscriptions spread, and publications reach exactly the subscribers.
 -module(partisan_topics_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -31,7 +31,7 @@ exactly_the_subscribers() ->
             Agreed = [
                 lists:sort(partisan_topics:subscribers(news, T)) || T <- maps:values(states(Quiet))
             ],
-            % Some die without a word; the publisher lives.
+            % Some die silently; the publisher survives.
             Publisher = hd(nodes_of(Quiet)),
             Killed = lists:sublist(tl(nodes_of(Quiet)), Dead),
             Publish = fun(T) -> partisan_topics:publish(news, hello, T) end,
@@ -45,7 +45,7 @@ exactly_the_subscribers() ->
         end
     ).
 
-who_was_taken_for_dead_objects_test() ->
+a_node_taken_for_dead_objects_test() ->
     A0 = partisan_topics:new(<<"a">>, 1),
     {A1, []} = partisan_topics:subscribe(news, A0),
     {A2, _} = partisan_topics:neighbour_up(<<"b">>, A1),
@@ -59,13 +59,13 @@ a_second_copy_is_dropped_test() ->
     Message = {publish, {<<"b">>, 7, 1}, news, hello, []},
     {T1, [{deliver, news, hello}]} = partisan_topics:message(<<"b">>, Message, T0),
     ?assertEqual({T1, []}, partisan_topics:message(<<"c">>, Message, T1)),
-    % Another life numbers anew; what a former one says is too late.
+    % Another incarnation numbers from 1; messages of a previous one are too late.
     Later = setelement(2, Message, {<<"b">>, 8, 1}),
     {T2, [{deliver, news, hello}]} = partisan_topics:message(<<"b">>, Later, T1),
     Former = setelement(2, Message, {<<"b">>, 7, 2}),
     ?assertEqual({T2, []}, partisan_topics:message(<<"b">>, Former, T2)).
 
-%% On real sockets, in views too small for everybody.
+%% On real sockets, in views smaller than the cluster.
 cluster_test_() ->
     {setup, fun cluster/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         {"topics on real nodes", {timeout, 120, fun() -> on_nodes(Nodes) end}}
@@ -109,7 +109,7 @@ agreed(Nodes, Topic, Expected) ->
         )
     end).
 
-%% A world: the nodes, what is under way, what has been delivered.
+%% A world: the nodes, the messages in flight, and those delivered.
 
 world(Count) ->
     Names = [<<"n", (integer_to_binary(I))/binary>> || I <- lists:seq(10, 9 + Count)],
@@ -140,7 +140,7 @@ event(Name, Change, {Nodes, Flying, Delivered}) ->
         Delivered ++ [{Name, Topic, Payload} || {deliver, Topic, Payload} <- Here]
     }.
 
-%% Until nothing is under way, in any order; Loss of a hundred subscriptions are lost.
+%% Until nothing is in flight, in any order; Loss of a hundred subscriptions are lost.
 run(_Loss, {_, [], _} = World) ->
     World;
 run(Loss, {Nodes, Flying, Delivered}) ->

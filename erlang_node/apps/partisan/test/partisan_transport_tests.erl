@@ -1,4 +1,4 @@
-%%% Two nodes and what they exchange, on real sockets.
+%%% Two nodes and their messages, on real sockets.
 -module(partisan_transport_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -33,22 +33,22 @@ exchanges([A, B]) ->
         {Title, {timeout, 60, fun() -> with_sinks(Test, A, B) end}}
      || {Title, Test} <- [
             {"messages arrive on every channel", fun every_channel/2},
-            {"what cannot be sent is refused", fun refusals/2},
+            {"messages that cannot be sent are refused", fun refusals/2},
             {"every term arrives equal", fun every_term/2},
             {"sixteen lanes come up with their first messages", fun sixteen_lanes/2},
             {"order holds from the first send", fun order_from_the_first/2},
-            {"order holds while connections break, and nobody is evicted",
+            {"order holds while connections break, and no node is evicted",
                 fun order_through_breaks/2},
             {"a slow receiver loses nothing and is not flooded", fun slow_receiver/2},
-            {"many lanes share what may wait for a receiver", fun many_lanes/2},
+            {"many lanes share a receiver's bound", fun many_lanes/2},
             {"a lane to a frozen node is bounded", fun frozen_receiver/2},
-            {"a channel has a bound of its own", fun narrow_channel/2},
+            {"a channel has its own bound", fun narrow_channel/2},
             {"a monotonic channel keeps the newest", fun monotonic/2},
-            {"of a monotonic channel the kernel holds little", fun little_that_is_old/2},
-            {"what nobody receives is counted", fun no_process/2},
-            {"the kernel's count holds what was sent, and outlives its connections",
+            {"the kernel holds little of a monotonic channel", fun little_that_is_old/2},
+            {"messages without a receiver are counted", fun no_process/2},
+            {"the kernel's count covers all bytes sent, and outlives connections",
                 fun kernel_count/2},
-            {"leaving sends what is queued first", fun leave/2}
+            {"leaving flushes the queues first", fun leave/2}
         ]
     ].
 
@@ -57,7 +57,7 @@ pair(Overrides) ->
         channels => ?CHANNELS,
         lane_queue_bytes => ?LANE_BYTES,
         mailbox_messages => 100,
-        % A node that is frozen for long is none that has died.
+        % A node frozen for long must not be taken for dead.
         heartbeat_interval => 60000
     }),
     ok = await(fun() ->
@@ -149,7 +149,7 @@ order_through_breaks(A, B) ->
      || {After, Node} <- [{1000, A}, {10000, B}, {20000, A}]
     ],
     ok = await(fun() -> senders(A) =:= 0 end),
-    % What was given up with its connection is missing; the rest is there, in order.
+    % Messages lost with their connection are missing; the rest is there, in order.
     Ends = [{Key, Last + 1} || Key <- Keys],
     [
         ok = forward(A, B, End, #{channel => bulk, partition_key => Key})
@@ -180,8 +180,8 @@ slow_receiver(A, B) ->
     Arrived = call(B, partisan_test_sink, take, [sink, Count]),
     ?assertEqual(lists:seq(1, Count), [N || {_, N} <- Arrived]).
 
-%% Each lane for itself would read 128 of such messages before it looks at the receiver again, once
-%% it has seen that they are small.
+%% Each lane by itself would read 128 of these messages before it checks the receiver again, once it
+%% has seen that they are small.
 many_lanes(A, B) ->
     Count = 5000,
     Keys = [{many, I, binary:copy(<<"x">>, 200)} || I <- lists:seq(1, 16)],
@@ -212,7 +212,7 @@ frozen_receiver(A, B) ->
     SentToo = send_until(timeout, A, B, Megabyte, Options#{timeout => 10}, Sent + 20),
     ok = send_in_background(A, B, frozen, 1, bulk),
     ok = partisan_test_cluster:thaw(B),
-    % What was not dropped arrives. The kernel may yet have taken some while the peer was frozen.
+    % Messages not dropped arrive. The kernel may have accepted some while the peer was frozen.
     Expected = SentToo - (dropped(A, bulk) - Dropped) + 1,
     Arrived = call(B, partisan_test_sink, take, [sink, Expected]),
     ?assertEqual([Megabyte], lists:usort(lists:droplast(Arrived))),
@@ -222,7 +222,7 @@ narrow_channel(A, B) ->
     Message = rand:bytes(20000),
     ok = partisan_test_cluster:freeze(B),
     Sent = send_while_room(A, B, Message, 0),
-    % Full, and not by another channel's measure.
+    % Full, by its own limit and not by another channel's.
     ?assert(queued(A, narrow) > 65536 - 2 * byte_size(Message)),
     ?assert(queued(A, narrow) =< 65536),
     ok = partisan_test_cluster:thaw(B),
@@ -230,7 +230,7 @@ narrow_channel(A, B) ->
         lists:duplicate(Sent, Message), call(B, partisan_test_sink, take, [sink, Sent])
     ).
 
-%% Until a lane that has been seen full is still full: it may have been about to write.
+%% Until a lane seen full is still full: it may have been about to write.
 send_while_room(From, To, Message, Sent) ->
     Options = #{channel => narrow, partition_key => key, on_busy => error},
     Before = sent(From, narrow),
@@ -245,14 +245,14 @@ send_while_room(From, To, Message, Sent) ->
             end
     end.
 
-%% How many have been sent when there is an error, with those sent before.
+%% The number of messages sent when an error occurs, including those sent before.
 send_until(Error, From, To, Message, Options, Sent) ->
     case forward(From, To, Message, Options) of
         ok -> send_until(Error, From, To, Message, Options, Sent + 1);
         {error, Error} -> settled(Error, From, To, Message, Options, Sent)
     end.
 
-%% An error because the peer reads nothing, and not because the lane was about to write.
+%% An error because the peer does not read, and not because the lane was about to write.
 settled(Error, From, To, Message, Options, Sent) ->
     Before = sent(From, bulk),
     receive after 200 -> ok end,
@@ -277,8 +277,7 @@ monotonic(A, B) ->
     ?assertEqual(Last, lists:last(Arrived)),
     ?assertEqual(Last - Count, superseded(A) - Superseded).
 
-%% A receiver that comes to its senses hears of the present soon. Left to themselves kernels hold
-%% thousands of these.
+%% A receiver that resumes gets present messages soon. By default kernels hold thousands of these.
 little_that_is_old(A, B) ->
     Last = 10000,
     Payload = rand:bytes(1000),
@@ -297,7 +296,7 @@ no_process(A, B) ->
 kernel_count(A, B) ->
     Before = tcp(A, sent),
     ?assert(Before > 0),
-    % Random, so that nothing on the way makes it smaller.
+    % Random, so that nothing compresses it.
     Payload = crypto:strong_rand_bytes(1000000),
     ok = forward(A, B, Payload, #{channel => default}),
     ?assertEqual([Payload], call(B, partisan_test_sink, take, [sink, 1])),

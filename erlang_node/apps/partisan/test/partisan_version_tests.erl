@@ -1,5 +1,5 @@
 %%% @doc Nodes of different versions: the choice of a version as equations, and connections with
-%%% peers whose bytes are exactly those of version 1, or those of a version to come.
+%%% peers that are byte-exact simulations of version 1 or of a future version.
 -module(partisan_version_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -28,7 +28,7 @@ agreed_test_() ->
 both_agree_test_() ->
     {timeout, 60, ?_assert(proper:quickcheck(prop_both_agree(), [{to_file, user}]))}.
 
-%% Both sides choose the same version, which both support, or none when there is none.
+%% Both sides choose the same version, which both support, or none if there is none.
 prop_both_agree() ->
     ?FORALL({{LowA, HighA} = A, {LowB, HighB} = B}, {offer(), offer()}, begin
         Common = [V || V <- lists:seq(LowA, HighA), V >= LowB, V =< HighB],
@@ -37,7 +37,7 @@ prop_both_agree() ->
             Chosen =:= lists:last([none | Common])
     end).
 
-%% Whatever is offered is read; random bytes are the nonce of version 1.
+%% Any offer is read back; random bytes are the nonce of version 1.
 nonce_test_() ->
     {timeout, 60, ?_assert(proper:quickcheck(
         ?FORALL({Offer, Random}, {offer(), binary(32)},
@@ -49,7 +49,7 @@ nonce_test_() ->
 offer() ->
     ?LET({Low, More}, {range(1, 9), range(0, 9)}, {Low, Low + More}).
 
-%% A node that dials.
+%% The dialling node.
 
 dial_test_() ->
     [
@@ -61,7 +61,7 @@ dial_test_() ->
             ?_assertEqual({error, {refused, version}}, dial(partisan_version:nonce({3, 9})))}
     ].
 
-%% The other side is the listener of version 1, byte for byte, but for the nonce.
+%% The other side is the listener of version 1, byte for byte, except for the nonce.
 dial(Nonce) ->
     {ok, Listen} = gen_tcp:listen(0, [binary, {packet, 4}, {active, false}, {ip, {127, 0, 0, 1}}]),
     {ok, Port} = inet:port(Listen),
@@ -103,7 +103,7 @@ listen_once(Listen, Nonce) ->
             ok
     end.
 
-%% A node that is dialled.
+%% The listening node.
 
 accept_test_() ->
     {setup,
@@ -119,8 +119,8 @@ accept_test_() ->
                     {"a dialler of version 1", fun version_1/1},
                     {"a dialler of a later version that supports ours", fun later/1},
                     {"a dialler of a later version that does not", fun too_new/1},
-                    {"an offer that was altered on its way", fun altered/1},
-                    {"two nodes know what they agreed on", fun known/1}
+                    {"an offer altered on the way", fun altered/1},
+                    {"two nodes know the agreed version", fun known/1}
                 ]
             ]
         end}.
@@ -131,7 +131,7 @@ version_1([Node | _]) ->
 later([Node | _]) ->
     used(partisan_version:nonce({2, 9}), Node).
 
-%% Messages and heartbeats as version 1 has them.
+%% Messages and heartbeats as in version 1.
 used(Nonce, Node) ->
     {Socket, Hello, Challenge} = challenged(Nonce, Node),
     ok = gen_tcp:send(Socket, mac("dialler", Hello, Challenge)),
@@ -150,7 +150,7 @@ too_new([Node | _]) ->
     ?assertEqual({ok, <<0, 1>>}, gen_tcp:recv(Socket, 0, ?TIMEOUT)),
     gen_tcp:close(Socket).
 
-%% The node got another offer than the dialler sent.
+%% The node received another offer than the dialler sent.
 altered([Node | _]) ->
     {Socket, Hello, Challenge} = challenged(?VERSION_1_NONCE, Node),
     <<"PRTN", 1, _:32/binary, Rest/binary>> = Hello,
@@ -174,7 +174,7 @@ challenged(Nonce, Node) ->
     ?assertMatch(<<1, _:32/binary, Fields:Size/binary, _Incarnation:64>>, Challenge),
     {Socket, Hello, Challenge}.
 
-%% The dialler of version 1, byte for byte, but for the nonce.
+%% The dialler of version 1, byte for byte, except for the nonce.
 greeted(Nonce, Node) ->
     #{name := Name, host := Host} = partisan_test_cluster:peer(Node),
     {ok, Socket} = gen_tcp:connect(Host, ?PORT, [binary, {packet, 4}, {active, false}]),

@@ -8,7 +8,7 @@ empty_test() ->
     ?assertNot(partisan_window:seen(1, partisan_window:new())).
 
 bounded_test() ->
-    % Every second number missing for ever: what is remembered stays small, what is new stays new.
+    % Every second number missing for ever: the state stays small, and new numbers stay new.
     Window = lists:foldl(fun partisan_window:add/2, partisan_window:new(), lists:seq(2, 100000, 2)),
     ?assert(erts_debug:flat_size(Window) < 4096),
     ?assert(partisan_window:seen(100000, Window)),

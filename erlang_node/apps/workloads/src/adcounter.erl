@@ -1,5 +1,5 @@
-%%% @doc The ad counter on a node: the process that runs {@link adcounter_core} on the replica of
-%%% {@link lasp_store}, the journal and the clock.
+%%% @doc The ad counter's process: runs {@link adcounter_core} on the replica of {@link lasp_store},
+%%% the journal and the clock.
 -module(adcounter).
 -behaviour(gen_server).
 -behaviour(workload).
@@ -37,7 +37,7 @@
 
 %% @private
 -spec child_specs(workload:options()) -> [supervisor:child_spec()].
-child_specs(Options = #{run := Run, channel := Channel, parameters := Parameters}) ->
+child_specs(#{run := Run, channel := Channel, parameters := Parameters} = Options) ->
     Sync = (maps:with([name, incarnation], Options))#{
         type => adcounter_state,
         scope => Run,
@@ -62,7 +62,7 @@ parameters() ->
         synchronization => {one_of, lasp_sync:modes(), delta}
     }.
 
-%% @doc Start the run, on all nodes.
+%% @doc Starts the run on all nodes.
 -spec start(Run :: binary()) -> ok | {error, iodata()}.
 start(Run) ->
     case gen_server:call(?MODULE, {start, Run}) of
@@ -70,17 +70,17 @@ start(Run) ->
         {error, {other_run, Own}} -> {error, ["this node runs ", Own]}
     end.
 
-%% @doc What the node reports of its run; see the page on interfaces for the keys.
+%% @doc The node's report on its run; docs/interfaces.md describes the keys.
 -spec status() -> workload:status().
 status() ->
     gen_server:call(?MODULE, status).
 
-%% @doc Let these nodes have to be done for the run to be finished.
+%% @doc Sets the nodes that must be done for the run to finish.
 -spec members([partisan_peer:name()]) -> ok.
 members(Names) ->
     gen_server:call(?MODULE, {members, Names}).
 
-%% @doc Count no more, and hand the replica over to the neighbours.
+%% @doc Stops counting, and hands the replica over to the neighbours.
 -spec leave(timeout()) -> ok.
 leave(Timeout) ->
     ok = gen_server:call(?MODULE, leave),
@@ -95,7 +95,7 @@ leave(Timeout) ->
 sent_payload() ->
     lasp_store:sent_payload().
 
-%% @private The replicas of other nodes send to the store alone; its calls take functions.
+%% @private Replicas of other nodes send to the store only; its calls take functions.
 -spec reachable() -> [{atom(), messages}].
 reachable() ->
     [{lasp_store, messages}].
@@ -119,7 +119,7 @@ converged_samples() ->
 
 %% @private
 -spec init(workload:options()) -> {ok, #adcounter{}}.
-init(Options = #{run := Run, parameters := Parameters, directory := Directory}) ->
+init(#{run := Run, parameters := Parameters, directory := Directory} = Options) ->
     Mode = maps:get(synchronization, Parameters),
     ok = register_metrics(),
     ok = partisan_metrics:set(adcounter_synchronization_info, [Mode], 1),
@@ -142,7 +142,7 @@ init(Options = #{run := Run, parameters := Parameters, directory := Directory}) 
 
 %% @private
 -spec handle_call(term(), gen_server:from(), #adcounter{}) -> {reply, term(), #adcounter{}}.
-handle_call({start, Run}, _From, State = #adcounter{core = Core}) ->
+handle_call({start, Run}, _From, #adcounter{core = Core} = State) ->
     case adcounter_core:start(Run, erlang:system_time(microsecond), Core) of
         {ok, Effects} ->
             ok = effects(Effects, State),
@@ -171,7 +171,7 @@ handle_cast(Unknown, State) ->
 handle_info({lasp_store, changed}, State) ->
     {noreply, observe(State)};
 handle_info({timeout, _Ref, increment}, State) ->
-    %% The newest replica first: an ad that has just reached its threshold is not shown again.
+    % The newest replica first: an ad that has just reached its threshold is not shown again.
     {noreply, step({timer, increment}, observe(State))};
 handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
@@ -187,7 +187,7 @@ observe(State) ->
     ok = partisan_metrics:set(adcounter_ads_enabled, [], Enabled),
     Next.
 
-step(Event, State = #adcounter{core = Core}) ->
+step(Event, #adcounter{core = Core} = State) ->
     {Next, Effects} = adcounter_core:handle(Event, Core),
     ok = effects(Effects, State),
     State#adcounter{core = Next}.
@@ -226,7 +226,7 @@ status(#adcounter{core = Core, run = Run, synchronization = Synchronization}) ->
         finished_at => seconds(adcounter_core:finished_at(Core))
     }.
 
-%% What the replica says, told in the store that has it.
+%% Computed inside the store, on the replica.
 account(Actor, Replica) ->
     Superseded = [
         {adcounter_state:text(Old), Count}
@@ -262,13 +262,13 @@ register_metrics() ->
     ok = partisan_metrics:new(
         gauge,
         adcounter_synchronization_info,
-        "How counters are synchronised; with mode aggregate a node holds but its own and sums.",
+        "Synchronisation mode; with aggregate a node holds only its own counts and sums.",
         [mode]
     ),
     partisan_metrics:new_function(
         gauge,
         adcounter_converged,
-        "1 when all nodes are done and the neighbours' replicas equal this one.",
+        "1 if all nodes are done and the neighbours' replicas equal this one.",
         [],
         {?MODULE, converged_samples}
     ).

@@ -1,14 +1,13 @@
-%%% @doc The file in which a node keeps what it has counted itself.
+%%% @doc The file with a node's own counts.
 %%%
-%%% Written before a count is shown to anybody, replaced by a rename, so that a process killed at
-%%% any moment leaves either the old or the new record. It is not flushed to a disk, and should not
-%%% be on one: the directory is meant to be memory (`emptyDir' of medium Memory in a pod), which
-%%% lives exactly as long as the pod. A container that restarts finds its record as it was last
-%%% written; a machine that reboots finds none, and the node becomes a new actor. A disk could
-%%% bring back an older record after a crash of the machine, and the same actor would count a
-%%% second time what others have seen it count.
+%%% Written before a count is shown to other nodes, and replaced by a rename, so that a process
+%%% killed at any moment leaves either the old or the new record. The directory should be in memory
+%%% (`emptyDir' of medium Memory), with exactly the lifetime of the pod, and the file is not
+%%% flushed. A restarted container finds its last record; after a reboot of the machine there is
+%%% none, and the node becomes a new actor. A disk could bring back an older record after a machine
+%%% crash, and the same actor would count again what others have already seen.
 %%%
-%%% A file that cannot be understood is worth nothing: as good as none, which is always safe.
+%%% An unreadable file counts as none, which is always safe.
 -module(adcounter_journal).
 
 -export([load/1]).
@@ -18,7 +17,7 @@
 
 -define(NAME, "adcounter.record").
 
-%% @doc The record in the directory.
+%% @doc Reads the record from the directory.
 -spec load(file:filename()) -> none | adcounter_core:kept().
 load(Directory) ->
     File = filename:join(Directory, ?NAME),
@@ -32,7 +31,7 @@ load(Directory) ->
             none
     end.
 
-%% @doc Replace the record. An error is for the caller to crash on: a node that cannot write what it
+%% @doc Replaces the record. The caller should crash on an error: a node that cannot record its
 %% counts must not count.
 -spec save(file:filename(), adcounter_core:kept()) -> ok | {error, file:posix()}.
 save(Directory, Record) ->

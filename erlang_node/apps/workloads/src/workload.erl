@@ -1,21 +1,21 @@
-%%% @doc What a node runs on the overlay, as seen by the node: how it is configured, started, asked
-%%% and ended.
+%%% @doc The behaviour of a workload, the application of a node: its configuration, start, status
+%%% and end.
 %%%
 %%% A workload is a module with this behaviour, on the code path of every node, and its kind is the
-%%% module's name. `adcounter' comes with the release; a user's own comes with an image that is
-%%% built on ours (docs/own-workload.md).
+%%% module's name. `adcounter' comes with the release; a user's own comes with an image built on
+%%% ours (docs/own-workload.md).
 -module(workload).
 
 -export([find/1]).
 -export([parameters/2]).
-%% What a module may leave out.
+%% Optional callbacks.
 -export([leave/2]).
 -export([sent_payload/1]).
 -export([reachable/1]).
 
-%% `members': the names of all nodes of the cluster. `channel': the channel for propagation.
-%% `parameters': what `parameters/2' made of the configuration. `directory': where the node may keep
-%% what has to outlive a process, but no pod.
+%% `members': the names of all nodes of the cluster. `channel': the channel of propagation.
+%% `parameters': the result of `parameters/2'. `directory': for data that must outlive a process,
+%% but not the pod.
 -type options() :: #{
     name := partisan_peer:name(),
     incarnation := partisan_peer:incarnation(),
@@ -26,11 +26,11 @@
     parameters := map()
 }.
 
-%% A part of a JSON document: maps with atoms or binaries as keys; `null' for what is not known.
+%% Part of a JSON document: maps with atom or binary keys; `null' for unknown values.
 -type status() :: #{atom() => term()}.
 
-%% What a parameter may be. One that has a default may be left out of the configuration. Text is a
-%% binary; one of some atoms may be given as text too.
+%% Kinds of parameters. One with a default may be left out of the configuration. Text is a binary;
+%% an enumeration of atoms may be given as text too.
 -type kind_of_parameter() ::
     positive_integer
     | {positive_integer, Default :: pos_integer()}
@@ -39,28 +39,28 @@
 
 -export_type([options/0, status/0, kind_of_parameter/0]).
 
-%% The processes, to be started in this order and restarted together.
+%% The processes, started in this order and restarted together.
 -callback child_specs(options()) -> [supervisor:child_spec()].
-%% Which parameters there are, with the kind of each.
+%% The parameters and their kinds.
 -callback parameters() -> #{Key :: atom() => kind_of_parameter()}.
-%% Start the run of this id, everywhere; told on one node.
+%% Starts the run with this id on all nodes; called on one node.
 -callback start(Run :: binary()) -> ok | {error, Reason :: iodata()}.
 -callback status() -> status().
-%% The cluster has been scaled: these are the names of all its nodes now.
+%% The cluster has been scaled: the names of all its nodes now.
 -callback members([partisan_peer:name()]) -> ok.
 %% The node is about to leave the overlay: stop, and hand over what only this node knows.
 -callback leave(Milliseconds :: timeout()) -> ok.
-%% Bytes that this node has sent to synchronise the workload, without what the transport adds.
+%% Bytes sent by this node to synchronise the workload, without transport overhead.
 -callback sent_payload() -> non_neg_integer().
 
-%% The registered names that receive messages from other nodes; where there is no such callback,
-%% those of all processes of the workload but supervisors ({@link partisan_reach}).
+%% The registered names that receive messages from other nodes; by default those of all processes of
+%% the workload except supervisors ({@link partisan_reach}).
 -callback reachable() -> [Name :: atom() | {Name :: atom(), messages}].
 
 -optional_callbacks([leave/1, sent_payload/0, reachable/0]).
 
-%% @doc The module of a kind of workload, if it is one. Otherwise why not, for whoever has built the
-%% image.
+%% @doc The module of a kind of workload. An error explains to the builder of the image why it is
+%% none.
 -spec find(Kind :: atom()) -> {ok, module()} | {error, iolist()}.
 find(Kind) ->
     Name = atom_to_list(Kind),
@@ -78,13 +78,13 @@ find(Kind) ->
                 "): compile it with OTP ", erlang:system_info(otp_release), " as the image has it"]}
     end.
 
-%% @doc The parameters of a module from what is given for them, with defaults where nothing is.
+%% @doc The parameters of a module: the given ones, with defaults for the others.
 -spec parameters(module(), Given :: #{atom() => term()}) ->
     {ok, #{atom() => term()}} | {error, iolist()}.
 parameters(Module, Given) ->
     parameters(maps:to_list(Module:parameters()), Module, Given, #{}).
 
-%% @doc As the callback; a module that has nothing to hand over need not have it.
+%% @doc As the callback; no-op for a module without it.
 -spec leave(module(), timeout()) -> ok.
 leave(Module, Timeout) ->
     case erlang:function_exported(Module, leave, 1) of
@@ -92,7 +92,7 @@ leave(Module, Timeout) ->
         false -> ok
     end.
 
-%% @doc As the callback; 0 of a module that keeps no account.
+%% @doc As the callback; 0 for a module without it.
 -spec sent_payload(module()) -> non_neg_integer().
 sent_payload(Module) ->
     case erlang:function_exported(Module, sent_payload, 0) of
@@ -100,7 +100,7 @@ sent_payload(Module) ->
         false -> 0
     end.
 
-%% @doc As the callback; every name of a module that does not say.
+%% @doc As the callback; all names for a module without it.
 -spec reachable(module()) -> applications | [Name :: atom() | {Name :: atom(), messages}].
 reachable(Module) ->
     case erlang:function_exported(Module, reachable, 0) of

@@ -1,12 +1,12 @@
-%%% @doc The processes of the node's workload. When one fails, those that were started after it
-%%% depend on what it held and are restarted with it.
+%%% @doc The processes of the node's workload. When one fails, those started after it depend on its
+%%% state and are restarted with it.
 -module(workload_sup).
 -behaviour(supervisor).
 
 -export([start_link/2]).
 -export([init/1]).
 
-%% @doc Start the processes of a workload.
+%% @doc Starts the processes of a workload.
 -spec start_link(module(), workload:options()) -> {ok, pid()} | {error, term()}.
 start_link(Module, Options) ->
     supervisor:start_link({local, ?MODULE}, ?MODULE, {Module, Options}).

@@ -1,4 +1,4 @@
-%%% @doc The ad counter where nothing but sums is synchronised: never more than has been counted,
+%%% @doc The ad counter with synchronisation of sums only: never more than has been counted,
 %%% whatever happens, and all of it when the faults end.
 -module(adcounter_aggregate_tests).
 
@@ -9,12 +9,12 @@
 -define(S, adcounter_state).
 -define(P, lasp_sync_aggregate).
 
-%% `actors': the actor of every node. `counts': what each has counted, of ads 0 and 1.
+%% `actors': the actor of every node. `counts': each actor's counts, of ads 0 and 1.
 -record(run, {
     cluster :: term(),
     actors = #{} :: #{binary() => {Name :: binary(), Incarnation :: pos_integer()}},
     counts = #{} :: #{{Name :: binary(), pos_integer()} => #{0..1 => pos_integer()}},
-    %% Has any node at any time seen more than had been counted?
+    % Whether no node has ever seen more than had been counted.
     sound = true :: boolean()
 }).
 
@@ -30,7 +30,7 @@ never_more_than_counted_test_() ->
     ),
     holds(Property, 200).
 
-%% Nodes that come back as they were: everything is in the end counted once.
+%% Nodes that come back unchanged: in the end everything is counted once.
 exact_test_() ->
     Property = ?FORALL(
         {Size, Chords, Steps},
@@ -53,7 +53,7 @@ exact_test_() ->
     ),
     holds(Property, 200).
 
-%% One node after the other loses everything, or leaves; others have what it has counted.
+%% One node after the other loses everything, or leaves; others keep its counts.
 departures_test_() ->
     Property = ?FORALL(
         {Size, Chords, Departures},
@@ -81,7 +81,7 @@ departures_test_() ->
     ),
     holds(Property, 60).
 
-all_nodes_are_done_when_each_has_said_so_test() ->
+all_nodes_are_done_when_each_has_reported_it_test() ->
     Run = rest(begun(5, [])),
     Names = ?T:names(Run#run.cluster),
     AllButOne = rest(lists:foldl(fun done/2, Run, tl(Names))),
@@ -120,40 +120,40 @@ begun(Size, Chords) ->
     Cluster = ?T:new(?P, ?S, Size, Chords),
     lists:foldl(fun present/2, #run{cluster = Cluster}, ?T:names(Cluster)).
 
-%% A new actor says that it is there.
-present(Name, Run = #run{cluster = Cluster, actors = Actors}) ->
+%% Announces a new actor.
+present(Name, #run{cluster = Cluster, actors = Actors} = Run) ->
     Actor = {Name, 1000000 * ?T:life(Name, Cluster)},
     reported(false, Name, Run#run{actors = Actors#{Name => Actor}}).
 
-reported(Done, Name, Run = #run{actors = Actors}) ->
+reported(Done, Name, #run{actors = Actors} = Run) ->
     #{Name := {Name, Incarnation}} = Actors,
     update(Name, ?S:report(Name, Incarnation, Done, 0), Run).
 
 done(Name, Run) ->
     reported(true, Name, Run).
 
-step({count, I}, Run = #run{cluster = Cluster, actors = Actors, counts = Counts}) ->
+step({count, I}, #run{cluster = Cluster, actors = Actors, counts = Counts} = Run) ->
     Name = ?T:pick(I, Cluster),
     Actor = maps:get(Name, Actors),
     Own = maps:get(Actor, Counts, #{}),
     Counted = Own#{I rem 2 => maps:get(I rem 2, Own, 0) + 1 + I * I},
     record(Name, Counted, Run#run{counts = Counts#{Actor => Counted}});
-step({restart, I}, Run = #run{cluster = Cluster, actors = Actors, counts = Counts}) ->
+step({restart, I}, #run{cluster = Cluster, actors = Actors, counts = Counts} = Run) ->
     Name = ?T:pick(I, Cluster),
     Restarted = Run#run{cluster = ?T:restart(Name, Cluster)},
     Restored = record(Name, maps:get(maps:get(Name, Actors), Counts, #{}), Restarted),
     reported(false, Name, Restored);
-step({lose_all, I}, Run = #run{cluster = Cluster}) ->
+step({lose_all, I}, #run{cluster = Cluster} = Run) ->
     Name = ?T:pick(I, Cluster),
     present(Name, Run#run{cluster = ?T:restart(Name, Cluster)});
-step({leave, I}, Run = #run{cluster = Cluster}) ->
+step({leave, I}, #run{cluster = Cluster} = Run) ->
     Name = ?T:pick(I, Cluster),
     Left = ?T:drain(?T:event(Name, handover, Cluster)),
     look(Run#run{cluster = ?T:leave(Name, Left)});
-step(Step, Run = #run{cluster = Cluster}) ->
+step(Step, #run{cluster = Cluster} = Run) ->
     look(Run#run{cluster = ?T:step(Step, Cluster)}).
 
-record(Name, Counted, Run = #run{actors = Actors}) ->
+record(Name, Counted, #run{actors = Actors} = Run) ->
     {Name, Incarnation} = maps:get(Name, Actors),
     maps:fold(
         fun(Ad, N, R) -> update(Name, ?S:counted(Ad, {Name, Incarnation}, N), R) end,
@@ -161,18 +161,18 @@ record(Name, Counted, Run = #run{actors = Actors}) ->
         Counted
     ).
 
-update(Name, Delta, Run = #run{cluster = Cluster}) ->
+update(Name, Delta, #run{cluster = Cluster} = Run) ->
     look(Run#run{cluster = ?T:event(Name, {update, Delta}, Cluster)}).
 
 %% Rounds without faults, until the last root has asked all of them several times.
-rest(Run = #run{cluster = Cluster}) ->
+rest(#run{cluster = Cluster} = Run) ->
     lists:foldl(
-        fun(_, R = #run{cluster = C}) -> look(R#run{cluster = ?T:drain(?T:tick_all(C))}) end,
+        fun(_, #run{cluster = C} = R) -> look(R#run{cluster = ?T:drain(?T:tick_all(C))}) end,
         Run#run{cluster = ?T:settle(?T:heal(?T:silence(Cluster)))},
         lists:seq(1, 40)
     ).
 
-look(Run = #run{sound = Sound}) ->
+look(#run{sound = Sound} = Run) ->
     Counted = counted(Run),
     Run#run{sound = Sound andalso lists:all(fun(T) -> T =< Counted end, totals(Run))}.
 

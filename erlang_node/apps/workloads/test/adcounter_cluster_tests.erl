@@ -1,13 +1,13 @@
 %%% @doc A whole cluster of ad counters in virtual steps: the pure parts of every node, wired as
 %%% {@link lasp_store} and {@link adcounter} wire them, under random schedules of counting, loss,
-%%% duplication, reordering, crashes and departures. What has to hold whatever happens:
+%%% duplication, reordering, crashes and departures. Invariants:
 %%%
 %%% <ul>
 %%% <li>all replicas end equal, and every ad is at its threshold;</li>
-%%% <li>a living actor's entry is what it has counted: nothing lost, nothing counted twice;</li>
-%%% <li>a dead actor's entry is at most what it has counted;</li>
-%%% <li>who left in good order has lost nothing, unless those it handed over to have crashed before
-%%%     they passed it on.</li>
+%%% <li>a living actor's entry equals its counts: nothing lost, nothing counted twice;</li>
+%%% <li>a dead actor's entry is at most its counts;</li>
+%%% <li>an actor that left gracefully has lost nothing, unless the nodes it handed over to crashed
+%%%     before they passed it on.</li>
 %%% </ul>
 -module(adcounter_cluster_tests).
 
@@ -17,7 +17,7 @@
 -define(RUN, <<"r1">>).
 -define(IMPRESSIONS, 12).
 
-%% `counted': how far each actor ever got. `left': what actors that departed had counted.
+%% `counted': the highest count of each actor. `left': the counts of departed actors.
 -record(cluster, {
     protocol :: module(),
     names :: [binary()],
@@ -45,9 +45,8 @@ schedules_test_() ->
 sums_test_() ->
     {timeout, 300, ?_assert(proper:quickcheck(prop_sums_right(), [quiet, {numtests, 300}]))}.
 
-%% Where nothing but sums is synchronised: the run ends, for all with the same value, at which every
-%% ad has reached its threshold and which has been counted. What dead actors have counted and nobody
-%% kept may be missing.
+%% With sums only, the run ends with the same value on all nodes, which has been counted and at
+%% which every ad has reached its threshold. Counts of dead actors that no node kept may be missing.
 prop_sums_right() ->
     ?FORALL(
         {Size, Ads, Steps},
@@ -172,7 +171,7 @@ start(Name, Cluster) ->
     {ok, Effects} = adcounter_core:start(?RUN, 1, Node#node.core),
     observe(Name, core_effects(Name, Effects, Cluster)).
 
-boot(Name, Store, Ads, Cluster = #cluster{names = Names, life = Life, nodes = Nodes}) ->
+boot(Name, Store, Ads, #cluster{names = Names, life = Life, nodes = Nodes} = Cluster) ->
     Protocol = Cluster#cluster.protocol,
     {Sync, _} = Protocol:init(#{
         name => Name,
@@ -196,7 +195,7 @@ boot(Name, Store, Ads, Cluster = #cluster{names = Names, life = Life, nodes = No
     Node = #node{core = Core, sync = Sync, store = Store},
     Started = Cluster#cluster{nodes = Nodes#{Name => Node}, life = Life + 1},
     Ready = observe(Name, core_effects(Name, Effects, Started)),
-    %% Its neighbours see it come, and it sees them.
+    % Its neighbours see it come, and it sees them.
     lists:foldl(
         fun(Other, C) ->
             Seen = sync_event(Other, {neighbour_up, Name}, C),
@@ -224,13 +223,13 @@ step({restart_container, I}, Cluster) ->
     reboot(Name, Node#node.store, Cluster);
 step({kill_pod, I}, Cluster) ->
     reboot(pick(I, Cluster), none, Cluster);
-step({leave, _}, Cluster = #cluster{names = [_]}) ->
+step({leave, _}, #cluster{names = [_]} = Cluster) ->
     Cluster;
 step({leave, I}, Cluster) ->
     leave(pick(I, Cluster), Cluster);
-step({_, _}, Cluster = #cluster{wire = []}) ->
+step({_, _}, #cluster{wire = []} = Cluster) ->
     Cluster;
-step({Action, I}, Cluster = #cluster{wire = Wire}) ->
+step({Action, I}, #cluster{wire = Wire} = Cluster) ->
     {Before, [{From, To, Message} | After]} = lists:split(I rem length(Wire), Wire),
     Rest = Cluster#cluster{wire = Before ++ After},
     case Action of
@@ -247,7 +246,7 @@ count(Name, Cluster) ->
         _ -> observe(Name, core_event(Name, {timer, increment}, Fresh))
     end.
 
-%% Its connections die with it, and what was in them; its neighbours notice.
+%% Its connections die with it, and their contents; its neighbours notice.
 reboot(Name, Store, Cluster) ->
     #node{core = Core} = maps:get(Name, Cluster#cluster.nodes),
     Ads = adcounter_core:threshold(Core) div ?IMPRESSIONS,
@@ -260,14 +259,14 @@ reboot(Name, Store, Cluster) ->
         neighbours(Name, Cluster)
     ),
     Back = boot(Name, Store, Ads, Gone#cluster{left = still_held(Gone)}),
-    %% A cluster whose every node forgot the start is told again, as the operator would.
+    % If every node forgot the start, the run is started again, as by the operator.
     case [N || N <- nodes_of(Back), adcounter_core:phase(N#node.core) =/= waiting] of
         [] -> start(Name, Back);
         _ -> Back
     end.
 
-%% Of what was handed over, that which at least one node still holds.
-still_held(Cluster = #cluster{left = Left}) ->
+%% The part of what was handed over that at least one node still holds.
+still_held(#cluster{left = Left} = Cluster) ->
     maps:filter(
         fun(Actor, Count) ->
             lists:any(
@@ -278,7 +277,7 @@ still_held(Cluster = #cluster{left = Left}) ->
         Left
     ).
 
-%% The departure of adcounter:leave/1: count no more, hand over, then lose the storage.
+%% The departure of adcounter:leave/1: stop counting, hand over, then lose the storage.
 leave(Name, Cluster) ->
     Stopped = core_event(Name, leave, Cluster),
     Handed = hand_over(Name, sync_event(Name, handover, Stopped), 10),
@@ -289,14 +288,14 @@ leave(Name, Cluster) ->
     reboot(Name, none, Handed#cluster{left = Left, handed_over = []}).
 
 hand_over(Name, Cluster, Rounds) when Rounds > 0 ->
-    Delivered = #cluster{handed_over = HandedOver} = drain(Cluster),
+    #cluster{handed_over = HandedOver} = Delivered = drain(Cluster),
     case HandedOver of
         [Name] -> Delivered;
         [] -> hand_over(Name, sync_event(Name, {timer, propagate}, Delivered), Rounds - 1)
     end.
 
 %% Without further faults the run comes to its end.
-finish(Cluster = #cluster{protocol = Protocol}, Ads, Budget) when Budget > 0 ->
+finish(#cluster{protocol = Protocol} = Cluster, Ads, Budget) when Budget > 0 ->
     Counted = lists:foldl(fun count/2, Cluster, Cluster#cluster.names),
     Round = drain(
         lists:foldl(
@@ -316,9 +315,9 @@ finish(Cluster = #cluster{protocol = Protocol}, Ads, Budget) when Budget > 0 ->
         false -> finish(Round, Ads, Budget - 1)
     end.
 
-drain(Cluster = #cluster{wire = []}) ->
+drain(#cluster{wire = []} = Cluster) ->
     Cluster;
-drain(Cluster = #cluster{wire = [{From, To, Message} | Rest]}) ->
+drain(#cluster{wire = [{From, To, Message} | Rest]} = Cluster) ->
     drain(message(From, To, Message, Cluster#cluster{wire = Rest})).
 
 message(From, To, Message, Cluster) ->
@@ -326,9 +325,9 @@ message(From, To, Message, Cluster) ->
 
 %% The wiring of one node.
 
-sync_event(Name, Event, Cluster = #cluster{protocol = Protocol, nodes = Nodes}) ->
+sync_event(Name, Event, #cluster{protocol = Protocol, nodes = Nodes} = Cluster) ->
     case Nodes of
-        #{Name := Node = #node{sync = Sync}} ->
+        #{Name := #node{sync = Sync} = Node} ->
             {Next, Effects} = Protocol:handle(Event, Sync),
             Stepped = Cluster#cluster{nodes = Nodes#{Name := Node#node{sync = Next}}},
             lists:foldl(fun(Effect, C) -> sync_effect(Name, Effect, C) end, Stepped, Effects);
@@ -336,7 +335,7 @@ sync_event(Name, Event, Cluster = #cluster{protocol = Protocol, nodes = Nodes}) 
             Cluster
     end.
 
-sync_effect(Name, {send, To, _Class, Message}, Cluster = #cluster{wire = Wire}) ->
+sync_effect(Name, {send, To, _Class, Message}, #cluster{wire = Wire} = Cluster) ->
     Cluster#cluster{wire = Wire ++ [{Name, To, Message}]};
 sync_effect(Name, changed, Cluster) ->
     observe(Name, Cluster);
@@ -349,8 +348,8 @@ observe(Name, Cluster) ->
     Replica = replica(maps:get(Name, Cluster#cluster.nodes), Cluster),
     core_event(Name, {seen, adcounter_state:seen(Replica), 1}, Cluster).
 
-core_event(Name, Event, Cluster = #cluster{nodes = Nodes}) ->
-    Node = #node{core = Core} = maps:get(Name, Nodes),
+core_event(Name, Event, #cluster{nodes = Nodes} = Cluster) ->
+    #node{core = Core} = Node = maps:get(Name, Nodes),
     {Next, Effects} = adcounter_core:handle(Event, Core),
     core_effects(
         Name, Effects, Cluster#cluster{nodes = Nodes#{Name := Node#node{core = Next}}}
@@ -359,7 +358,7 @@ core_event(Name, Event, Cluster = #cluster{nodes = Nodes}) ->
 core_effects(Name, Effects, Cluster) ->
     lists:foldl(fun(Effect, C) -> core_effect(Name, Effect, C) end, Cluster, Effects).
 
-core_effect(Name, {persist, Record}, Cluster = #cluster{nodes = Nodes, counted = Counted}) ->
+core_effect(Name, {persist, Record}, #cluster{nodes = Nodes, counted = Counted} = Cluster) ->
     #{name := Name, incarnation := Life, counts := Counts} = Record,
     Node = maps:get(Name, Nodes),
     Actor = {Name, Life},

@@ -1,4 +1,4 @@
-%%% @doc The ad counter step by step: who counts, when, and what is kept.
+%%% @doc The ad counter step by step: when a node counts, and what is kept.
 -module(adcounter_core_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -16,7 +16,7 @@ a_record_of_this_run_continues_its_actor_test() ->
     ?assertEqual({<<"ads-0">>, 17}, ?C:actor(Node)),
     ?assertEqual(5, ?C:increments(Node)),
     ?assertEqual([], [R || {persist, R} <- Effects]),
-    %% What had been counted is in the replica again.
+    % The recorded counts are in the replica again.
     ?assertEqual(5, adcounter_state:count({<<"ads-0">>, 17}, replica(Effects))).
 
 a_record_of_another_run_or_node_is_discarded_with_its_actor_test_() ->
@@ -30,7 +30,7 @@ a_record_of_another_run_or_node_is_discarded_with_its_actor_test_() ->
      || Record <- [record(#{run => <<"r0">>}), record(#{name => <<"ads-1">>})]
     ].
 
-the_run_starts_only_when_it_is_told_test() ->
+the_run_starts_only_on_command_test() ->
     {Node, Effects} = ?C:init(options(#{})),
     {Waiting, []} = seen(replica(Effects), 1, Node),
     ?assertEqual(waiting, ?C:phase(Waiting)),
@@ -74,7 +74,7 @@ the_run_is_finished_when_all_members_are_done_test() ->
     {Finished, _} = seen(All, 7, Node),
     ?assertEqual(finished, ?C:phase(Finished)),
     ?assertEqual({ok, 7}, ?C:finished_at(Finished)),
-    %% A member that is replaced has to become done again; what has finished stays so.
+    % A member that is replaced has to become done again; a finished run stays finished.
     Replaced = merge(adcounter_state:report(<<"ads-1">>, 99, false, 0), All),
     {Later, _} = seen(Replaced, 9, Finished),
     ?assertEqual(finished, ?C:phase(Later)),
@@ -82,7 +82,7 @@ the_run_is_finished_when_all_members_are_done_test() ->
     ?assertNot(?C:all_done(Later)),
     ?assertEqual(1, ?C:nodes_done(Later)).
 
-who_is_no_member_is_not_waited_for_test() ->
+a_non_member_is_not_waited_for_test() ->
     {Node, Replica} = running(#{members => [<<"ads-0">>]}),
     All = merge(report(1, false), merge(report(0, true), full(Replica))),
     ?assertEqual(finished, ?C:phase(element(1, seen(All, 7, Node)))).
@@ -94,7 +94,7 @@ a_node_that_comes_after_the_end_counts_nothing_test() ->
     ?assertEqual({Late, []}, ?C:handle({timer, increment}, Late)),
     ?assertEqual(0, ?C:increments(Late)).
 
-who_leaves_counts_no_more_test() ->
+a_leaving_node_counts_no_more_test() ->
     {Node, _} = running(#{}),
     {Leaving, []} = ?C:handle(leave, Node),
     ?assertEqual({Leaving, []}, ?C:handle({timer, increment}, Leaving)).

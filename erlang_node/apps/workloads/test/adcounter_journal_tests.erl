@@ -9,9 +9,9 @@ journal_test_() ->
     {foreach, fun directory/0, fun file:del_dir_r/1, [
         fun(Dir) -> {"an empty directory holds none", ?_assertEqual(none, load(Dir))} end,
         fun(Dir) -> {"the last record saved is loaded", fun() -> saved(Dir) end} end,
-        fun(Dir) -> {"a damaged file is as good as none", fun() -> damaged(Dir) end} end,
+        fun(Dir) -> {"a damaged file counts as none", fun() -> damaged(Dir) end} end,
         fun(Dir) -> {"an interrupted write leaves the old record", fun() -> torn(Dir) end} end,
-        fun(Dir) -> {"what cannot be written is an error", fun() -> unwritable(Dir) end} end
+        fun(Dir) -> {"a failed write is an error", fun() -> unwritable(Dir) end} end
     ]}.
 
 saved(Dir) ->

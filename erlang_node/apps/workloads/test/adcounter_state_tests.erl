@@ -31,7 +31,7 @@ laws_test_() ->
                         [{?S:path(Key), Leaf} || {Key, Leaf} <- lasp_lattice:keyed(?S, A)] =:=
                             ?S:to_parts(A)
                 )},
-            {"the difference joins to the same, and has nothing that is known",
+            {"the difference joins to the same, and contains nothing known",
                 ?FORALL(
                     {A, B},
                     {state(), state()},
@@ -50,13 +50,13 @@ laws_test_() ->
 the_first_start_counts_test() ->
     ?assertEqual({ok, 3}, ?S:started_at(?S:merge(?S:started(3), ?S:started(9)))).
 
-a_later_life_replaces_the_report_of_an_earlier_one_test() ->
+a_later_incarnation_replaces_the_report_of_an_earlier_one_test() ->
     Done = ?S:report(<<"a">>, 1, true, 7),
     ?assertEqual([<<"a">>], ?S:done(Done)),
     ?assertEqual([], ?S:done(?S:merge(Done, ?S:report(<<"a">>, 2, false, 0)))),
     ?assertEqual([<<"a">>], ?S:done(?S:merge(Done, ?S:report(<<"a">>, 1, false, 9)))).
 
-entries_of_former_lives_are_superseded_and_still_count_test() ->
+entries_of_previous_incarnations_are_superseded_and_still_count_test() ->
     Counts = [
         ?S:counted(0, {<<"a">>, 1}, 5),
         ?S:counted(1, {<<"a">>, 1}, 2),
@@ -81,18 +81,18 @@ sums_are_compared_alone_test() ->
     ?assertEqual(9, ?S:total(A)),
     ?assertEqual(?S:counters_digest(A), ?S:counters_digest(B)).
 
-what_a_life_that_is_over_has_counted_is_added_once_test() ->
+counts_of_an_ended_incarnation_are_added_once_test() ->
     Own = ?S:merge(?S:counted(0, {<<"a">>, 1}, 5), ?S:report(<<"a">>, 1, true, 5)),
-    %% While it may be alive it contributes for itself.
+    % While it may be alive it contributes for itself.
     Kept = ?S:kept(Own),
     ?assertEqual(#{0 => 5, -1 => 1}, ?S:contribution(Own, Kept)),
     ?assertEqual(5, ?S:total(?S:total(?S:contribution(Own, Kept), Kept))),
-    %% The next life says that it is over.
+    % The next incarnation reports that it has ended.
     Next = ?S:report(<<"a">>, 2, false, 0),
     Over = ?S:merge(Kept, ?S:succeeded(Next, Kept)),
     ?assertEqual(5, ?S:total(?S:total(?S:contribution(Next, Over), Over))),
     ?assertEqual(?S:new(), ?S:succeeded(Next, Over)),
-    %% One that has left and is back adds what it has counted since.
+    % A node that has left and is back adds its counts since.
     Back = ?S:merge(Own, ?S:counted(0, {<<"a">>, 1}, 7)),
     Left = ?S:departed(Own),
     ?assertEqual(#{0 => 2, -1 => 1}, ?S:contribution(Back, Left)),

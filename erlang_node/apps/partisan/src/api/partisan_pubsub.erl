@@ -1,8 +1,8 @@
-%%% @doc The subscribers of this node, and the topics of all: runs {@link partisan_topics}.
+%%% @doc The subscribers of this node, and the topics of all nodes: runs {@link partisan_topics}.
 %%%
 %%% == Bounds ==
-%%% A subscriber with more than `mailbox_messages' waiting misses what comes, which is counted
-%%% (`busy'). This process waits for nobody, or two of them would wait for each other: steps that
+%%% A subscriber with more than `mailbox_messages' waiting misses messages, which is counted
+%%% (`busy'). This process never blocks, since two of them could wait for each other: steps that
 %%% find no room wait in {@link partisan_pubsub_steps}, and with them their publishers.
 -module(partisan_pubsub).
 
@@ -18,9 +18,9 @@
 -export([handle_cast/2]).
 -export([handle_info/2]).
 
-%% How long a step of the tree may take before its node is passed over.
+%% Timeout of a step of the tree, after which its node is skipped.
 -define(STEP_TIMEOUT, 10000).
-%% How soon to try again what found no room, in milliseconds, where no acknowledgement comes first.
+%% Milliseconds before another attempt when there was no room and no acknowledgement comes first.
 -define(RETRY, 50).
 
 %% The longest name.
@@ -34,15 +34,17 @@
     subscribers = #{} :: #{partisan_topics:topic() => [pid()]}
 }).
 
+%% @doc Starts the process.
 -spec start_link() -> gen_server:start_ret().
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
-%% @doc Delivers what is published under a topic to a process of this node.
+%% @doc Subscribes a process of this node to a topic.
 -spec subscribe(partisan_topics:topic(), pid()) -> ok.
 subscribe(Topic, Pid) when node(Pid) =:= node() ->
     gen_server:call(?MODULE, {subscribe, Topic, Pid}, infinity).
 
+%% @doc Ends a process's subscription to a topic.
 -spec unsubscribe(partisan_topics:topic(), pid()) -> ok.
 unsubscribe(Topic, Pid) ->
     gen_server:call(?MODULE, {unsubscribe, Topic, Pid}, infinity).
@@ -51,14 +53,14 @@ unsubscribe(Topic, Pid) ->
 -spec publish(partisan_topics:topic(), Message :: term()) ->
     ok | {error, {too_large, Bytes :: pos_integer()}}.
 publish(Topic, Message) ->
-    % With the largest numbers, and without the names of the nodes that it is to reach.
+    % With the largest numbers, and without the names of the nodes to reach.
     Last = 1 bsl 64 - 1,
     Self = partisan:node(),
     Step = envelope({publish, {Self, Last, Last}, Topic, Message, []}),
     Bytes = partisan_ack_stream:bytes({Self, default, 65535}, ?MODULE, Step, none),
     gen_server:call(?MODULE, {publish, Topic, Message, Bytes}, infinity).
 
-%% @doc The nodes that are known here to subscribe.
+%% @doc The nodes known to subscribe.
 -spec subscribers(partisan_topics:topic()) -> [partisan_peer:name()].
 subscribers(Topic) ->
     gen_server:call(?MODULE, {subscribers, Topic}, infinity).
@@ -82,7 +84,7 @@ handle_call({unsubscribe, Topic, Pid}, _From, State) ->
 handle_call({publish, Topic, Message, Bytes}, From, #state{topics = Topics} = State) ->
     Limit = partisan_config:get(message_bytes),
     Names = partisan_topics:subscribers(Topic, Topics),
-    % A step carries the names of some of them, each with five bytes around it, and is sent on by
+    % A step carries the names of some of them, each with five bytes of framing, and is forwarded by
     % nodes whose names may be longer than ours.
     case Bytes + 3 * ?NAME_BYTES + lists:sum([5 + byte_size(Name) || Name <- Names]) of
         Total when Total =< Limit ->
@@ -105,7 +107,7 @@ handle_info({?MODULE, From, Message}, #state{topics = Topics} = State) ->
     try partisan_topics:message(From, Message, Topics) of
         Heard -> {noreply, run(Heard, State)}
     catch
-        % Of a faulty member: the topics are a value, and stay as they were.
+        % From a faulty member: the topics are a value, and stay unchanged.
         error:_ ->
             ok = partisan_stray:message(Message),
             {noreply, State}
@@ -113,7 +115,7 @@ handle_info({?MODULE, From, Message}, #state{topics = Topics} = State) ->
 handle_info({partisan, {acknowledged, Tag, Outcome}}, #state{topics = Topics} = State) ->
     Node = partisan_topics:node_of(Tag, Topics),
     Ended = ended(Tag, Outcome, State),
-    % What was taken may have left room.
+    % That may have made room.
     {noreply, lists:foldl(fun retry/2, Ended, [Name || {ok, Name} <- [Node]])};
 handle_info(retry, #state{steps = Steps0} = State0) ->
     {Late, Steps} = partisan_pubsub_steps:late(now_ms(), Steps0),
@@ -145,8 +147,8 @@ handle_info(Unknown, State) ->
 
 %% Internals.
 
-%% Subscriptions are compared with a neighbour as often as neighbours give signs of life: what a
-%% lost message cost is made good about when a lost neighbour is noticed.
+%% Subscriptions are compared with a neighbour once per heartbeat interval: a lost message is
+%% repaired about as fast as a lost neighbour is noticed.
 compare_later() ->
     _ = erlang:send_after(partisan_config:get(heartbeat_interval), self(), tick),
     ok.
@@ -201,8 +203,8 @@ run({Topics, Effects}, State0) ->
     lists:foldl(fun effect/2, State0#state{topics = Topics}, Effects).
 
 effect({send, Node, Message}, State) ->
-    % To neighbours only: one that is none any more is not worth a search through the whole cluster.
-    % What is lost shows in the next comparison.
+    % To neighbours only: it is not worth a search through the whole cluster. A loss shows in the
+    % next comparison.
     _ = send(Node, Message, #{on_busy => drop, ttl => 0, ack => false}),
     State;
 effect({send, Node, Message, Tag}, State) ->
@@ -304,7 +306,7 @@ ended(Tag, Outcome, #state{topics = Topics} = State) ->
         _ -> Ended
     end.
 
-%% What waits for a node that has failed would end no other way.
+%% Steps that wait for a failed node would never end otherwise.
 give_up(Node, Outcome, #state{steps = Steps0} = State) ->
     {Tags, Steps} = partisan_pubsub_steps:remove_all(Node, Steps0),
     lists:foldl(fun(Tag, S) -> ended(Tag, Outcome, S) end, State#state{steps = Steps}, Tags).

@@ -1,8 +1,8 @@
 %%% @doc Steps of published messages that wait for room on their way to a node.
 %%%
 %%% In order per node. A publisher is held until all its own steps have found room, which bounds
-%%% those; of other publishers' steps no more than `mailbox_messages' wait for a node. Part of the
-%%% process of {@link partisan_pubsub}: it answers publishers itself.
+%%% them; of other publishers' steps at most `mailbox_messages' wait per node. Part of the process
+%%% of {@link partisan_pubsub}: it answers publishers itself.
 -module(partisan_pubsub_steps).
 
 -export([new/0]).
@@ -22,25 +22,26 @@
 
 -record(steps, {
     waiting = #{} :: #{name() => {Length :: pos_integer(), queue:queue(step())}},
-    % How many reasons there are to let a publisher wait.
+    % Number of steps that hold each publisher.
     held = #{} :: #{gen_server:from() => pos_integer()}
 }).
 
 -opaque t() :: #steps{}.
 -export_type([t/0, step/0]).
 
+%% @doc No step waits.
 -spec new() -> t().
 new() ->
     #steps{}.
 
-%% @doc The publisher waits.
+%% @doc Holds the publisher once more.
 -spec hold(publisher(), t()) -> t().
 hold(none, S) ->
     S;
 hold(From, #steps{held = Held} = S) ->
     S#steps{held = Held#{From => maps:get(From, Held, 0) + 1}}.
 
-%% @doc One reason less; without any the publisher is answered.
+%% @doc Releases the publisher once; it is answered when nothing holds it.
 -spec release(publisher(), t()) -> t().
 release(none, S) ->
     S;
@@ -53,6 +54,7 @@ release(From, #steps{held = Held} = S) ->
             S#steps{held = Others#{From => Reasons - 1}}
     end.
 
+%% @doc Adds a step, unless `mailbox_messages' already wait for the node.
 -spec add(name(), step(), t()) -> {ok, t()} | full.
 add(Node, {_, _, Publisher, _} = Step, #steps{waiting = Waiting} = S) ->
     {Length, Queue} = maps:get(Node, Waiting, {0, queue:new()}),
@@ -72,6 +74,7 @@ first(Node, #steps{waiting = Waiting}) ->
         #{} -> none
     end.
 
+%% @doc Removes the step that has waited longest for a node.
 -spec remove_first(name(), t()) -> t().
 remove_first(Node, #steps{waiting = Waiting} = S) ->
     #{Node := {Length, Queue}} = Waiting,
@@ -83,12 +86,12 @@ remove_first(Node, #steps{waiting = Waiting} = S) ->
         end,
     release(Publisher, S#steps{waiting = Left}).
 
-%% @doc Nothing waits for this node any more.
+%% @doc Notes that nothing waits for this node any more.
 -spec remove_all(name(), t()) -> {[tag()], t()}.
 remove_all(Node, S) ->
     remove_while(fun(_) -> true end, Node, S).
 
-%% @doc Takes out all that has waited for too long.
+%% @doc Removes all steps that have waited too long.
 -spec late(Now :: integer(), t()) -> {[tag()], t()}.
 late(Now, S) ->
     lists:foldl(
@@ -100,7 +103,7 @@ late(Now, S) ->
         waiting_for(S)
     ).
 
-%% @doc The nodes for which something waits.
+%% @doc The nodes that steps wait for.
 -spec waiting_for(t()) -> [name()].
 waiting_for(#steps{waiting = Waiting}) ->
     maps:keys(Waiting).

@@ -1,21 +1,21 @@
-%%% @doc Publish-subscribe without a broker: who subscribes to what, and the way of a message.
+%%% @doc Publish-subscribe without a broker: the subscriptions, and the way of a message.
 %%%
 %%% == Subscriptions ==
-%%% Each node writes one entry, the topics that somebody on it subscribes to, and numbers its
-%%% versions. An entry that is news is passed on to all neighbours of the overlay; a new neighbour
-%%% gets all entries; once per period a node compares a digest with one neighbour, which repairs
-%%% what was lost. So all nodes of a connected overlay come to know the same.
+%%% Each node writes one entry, its subscribed topics, with a version number. A new version is
+%%% forwarded to all neighbours of the overlay; a new neighbour gets all entries; once per period a
+%%% node compares a digest with one neighbour, which repairs losses. So a connected overlay
+%%% converges.
 %%%
 %%% == Messages ==
 %%% The publisher cuts the list of the other subscribers into a few parts, and sends each part to
-%%% its first node, which delivers the message and does the same with the rest: a tree of the
-%%% subscribers alone, of logarithmic depth, the same one for all messages of a publisher while the
-%%% subscriptions stay. Every step is acknowledged. When a step fails its sender serves the rest
-%%% of the part itself, and announces that the failed node subscribes to nothing; a node that lives
-%%% objects with a later version of its entry. Who gets a message twice, because a failure was
-%%% none, drops the second. A node that cannot take one message is none that has failed.
+%%% its first node, which delivers the message and does the same with the rest: a tree of
+%%% subscribers only, of logarithmic depth, fixed per publisher while the subscriptions stay. Every
+%%% step is acknowledged. When a step fails, its sender serves the rest of the part itself and
+%%% announces that the failed node has no subscriptions; a live node objects with a later version of
+%%% its entry. After a false failure the second copy is dropped. A node that cannot accept one
+%%% message has not failed.
 %%%
-%%% A subscription counts from when the publisher knows of it.
+%%% A subscription takes effect when the publisher learns of it.
 %%%
 %%% Pure: `partisan_pubsub' runs it.
 -module(partisan_topics).
@@ -33,7 +33,7 @@
 -export([subscribers/2]).
 
 -define(FANOUT, 4).
-%% Entries of nodes that subscribe to nothing, most of which are there no more: the latest are kept.
+%% Entries without topics, mostly of departed nodes: only the latest are kept.
 -define(EMPTY, 1024).
 
 -type name() :: partisan_peer:name().
@@ -44,7 +44,7 @@
 -type id() :: {name(), partisan_peer:incarnation(), pos_integer()}.
 -type message() ::
     {entries, entries()}
-    % The digest of what the sender knows, to be answered where it differs.
+    % The digest of the sender's entries, to be answered if it differs.
     | {compare, Digest :: non_neg_integer()}
     | {publish, id(), topic(), Payload :: term(), Rest :: [name()]}.
 -type effect() ::
@@ -67,21 +67,22 @@
 -opaque t() :: #topics{}.
 -export_type([t/0, topic/0, message/0, effect/0]).
 
+%% @doc A node that knows of no subscription.
 -spec new(name(), partisan_peer:incarnation()) -> t().
 new(Self, Incarnation) ->
     #topics{self = Self, incarnation = Incarnation}.
 
-%% @doc Somebody on this node subscribes.
+%% @doc Adds a local subscription to a topic.
 -spec subscribe(topic(), t()) -> {t(), [effect()]}.
 subscribe(Topic, T) ->
     write(lists:usort([Topic | own(T)]), T).
 
-%% @doc Nobody on this node subscribes any more.
+%% @doc Removes the last local subscription to a topic.
 -spec unsubscribe(topic(), t()) -> {t(), [effect()]}.
 unsubscribe(Topic, T) ->
     write(lists:delete(Topic, own(T)), T).
 
-%% @doc Publishes to all subscribers this node knows of, itself included.
+%% @doc Publishes to all known subscribers, including this node.
 -spec publish(topic(), Payload :: term(), t()) -> {t(), [effect()]}.
 publish(Topic, Payload, #topics{self = Self, incarnation = Life, published = Last} = T0) ->
     Id = {Self, Life, Last + 1},
@@ -93,16 +94,18 @@ publish(Topic, Payload, #topics{self = Self, incarnation = Life, published = Las
     ),
     {T, Here ++ Sends}.
 
+%% @doc A neighbour has come: it is sent all entries.
 -spec neighbour_up(name(), t()) -> {t(), [effect()]}.
 neighbour_up(Name, #topics{neighbours = Neighbours, entries = Entries} = T) ->
     Told = [{send, Name, {entries, Entries}} || map_size(Entries) > 0],
     {T#topics{neighbours = lists:usort([Name | Neighbours])}, Told}.
 
+%% @doc A neighbour has gone.
 -spec neighbour_down(name(), t()) -> t().
 neighbour_down(Name, #topics{neighbours = Neighbours} = T) ->
     T#topics{neighbours = lists:delete(Name, Neighbours)}.
 
-%% @doc Something has come from another node.
+%% @doc Handles a message from another node.
 -spec message(From :: name(), message(), t()) -> {t(), [effect()]}.
 message(From, {entries, Heard}, #topics{entries = Known} = T) ->
     News = maps:filter(
@@ -112,7 +115,7 @@ message(From, {entries, Heard}, #topics{entries = Known} = T) ->
 message(From, {compare, Digest}, #topics{entries = Entries} = T) ->
     case digest(T) of
         Digest -> {T, []};
-        % Whoever then knows more answers in turn, since that is news, or compares itself.
+        % A peer that knows more answers in turn, since that is news, or compares itself.
         _ -> {T, [{send, From, {entries, Entries}}]}
     end;
 message(_From, {publish, Id, Topic, Payload, Rest}, T0) ->
@@ -128,8 +131,7 @@ message(_From, {publish, Id, Topic, Payload, Rest}, T0) ->
 message(_From, _OfAnotherVersion, T) ->
     {T, []}.
 
-%% @doc How the step of that tag has ended; `refused': the node is there, and this message is none
-%% that it takes.
+%% @doc Handles the outcome of a step; `refused': the node is alive, and cannot accept this message.
 -spec outcome(Tag :: pos_integer(), ok | failed | refused, t()) -> {t(), [effect()]}.
 outcome(Tag, Outcome, #topics{pending = Pending} = T0) ->
     case maps:take(Tag, Pending) of
@@ -148,7 +150,7 @@ outcome(Tag, Outcome, #topics{pending = Pending} = T0) ->
             {T0, []}
     end.
 
-%% @doc The node that the step of that tag goes to, while it has not ended.
+%% @doc The node of a step that has not ended.
 -spec node_of(Tag :: pos_integer(), t()) -> {ok, name()} | error.
 node_of(Tag, #topics{pending = Pending}) ->
     case Pending of
@@ -156,14 +158,14 @@ node_of(Tag, #topics{pending = Pending}) ->
         #{} -> error
     end.
 
-%% @doc A period has passed: compares with the neighbour whose turn it is.
+%% @doc Advances by one period: compares with the next neighbour.
 -spec tick(t()) -> {t(), [effect()]}.
 tick(#topics{neighbours = []} = T) ->
     {T, []};
 tick(#topics{neighbours = [Next | Others]} = T) ->
     {T#topics{neighbours = Others ++ [Next]}, [{send, Next, {compare, digest(T)}}]}.
 
-%% @doc The nodes that are known to subscribe.
+%% @doc The nodes known to subscribe.
 -spec subscribers(topic(), t()) -> [name()].
 subscribers(Topic, #topics{entries = Entries}) ->
     [Name || {Name, {_, Topics}} <- maps:to_list(Entries), lists:member(Topic, Topics)].
@@ -182,7 +184,7 @@ write(Topics, #topics{self = Self, incarnation = Life, entries = Entries} = T) -
         end,
     learn(Self, #{Self => {{Life, Number}, Topics}}, T).
 
-%% What a faulty member makes up must not be passed on.
+%% Entries made up by a faulty member must not be forwarded.
 is_entry(Name, {{Life, Number}, Topics}) ->
     is_binary(Name) andalso is_integer(Life) andalso is_integer(Number) andalso is_list(Topics);
 is_entry(_Name, _Entry) ->
@@ -205,14 +207,14 @@ learn(From, News0, #topics{self = Self, incarnation = Life, entries = Known} = T
     Told = [{send, Name, {entries, News}} || Name <- Others],
     case News of
         #{Self := {{Life, _}, Claimed}} when From =/= Self, Claimed =/= Topics ->
-            % Somebody took this node for dead.
+            % Another node took this one for dead.
             {T, Objection} = write(Topics, T1),
             {T, Told ++ Objection};
         #{} ->
             {T1, Told}
     end.
 
-%% All nodes keep the same ones, or they would tell each other of those that they have dropped.
+%% All nodes keep the same ones; otherwise they would send each other those that they have dropped.
 bound(Self, Entries) ->
     Empty = [{Version, Name} || {Name, {Version, []}} <- maps:to_list(Entries), Name =/= Self],
     case length(Empty) - ?EMPTY of
@@ -222,7 +224,7 @@ bound(Self, Entries) ->
             Entries
     end.
 
-%% Nobody of that life is there, until it says otherwise.
+%% Assumes that incarnation dead until it objects.
 give_up(Name, #topics{self = Self, entries = Entries} = T) ->
     case Entries of
         #{Name := {{Life, Number}, [_ | _]}} ->

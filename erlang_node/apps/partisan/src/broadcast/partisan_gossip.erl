@@ -1,10 +1,9 @@
-%%% @doc Eager gossip: every node passes a broadcast on, the first time that it gets it.
+%%% @doc Eager gossip: every node forwards a broadcast on first receipt.
 %%%
-%%% To all neighbours, a flood, or to as many of them as the fanout says, chosen anew each time: the
-%%% epidemic broadcast that membership protocols are published with (for example in section 5 of
-%%% Leitão, Pereira, Rodrigues, "HyParView", DSN 2007). It mends nothing by itself and sends every
-%%% payload several times to everyone; {@link partisan_plumtree} is what to use, this is what to
-%%% compare with.
+%%% To all neighbours, a flood, or to `fanout' random ones: the epidemic broadcast that membership
+%%% protocols are published with (for example in section 5 of Leitão, Pereira, Rodrigues,
+%%% "HyParView", DSN 2007). It repairs no loss and sends every payload to each node several times: a
+%%% baseline to compare with {@link partisan_plumtree}, which is the one to use.
 %%%
 %%% A pure layer with the events and effects of {@link partisan_plumtree}; delivery is exactly once.
 -module(partisan_gossip).
@@ -26,7 +25,7 @@
 
 -export_type([options/0, msg/0]).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque state() :: #{
     number := non_neg_integer(),
     neighbours := #{partisan_peer:name() => partisan_peer:t()},

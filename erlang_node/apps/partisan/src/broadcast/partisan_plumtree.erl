@@ -1,20 +1,20 @@
 %%% @doc Plumtree: broadcast along a tree that the broadcasts themselves carve out of the overlay.
 %%%
-%%% Leitão, Pereira, Rodrigues, "Epidemic broadcast trees", SRDS 2007. Payloads go to the eager
-%%% peers; the lazy peers are only told of them (IHAVE). A duplicate makes its link lazy (PRUNE), a
-%%% payload that is known of and does not come is fetched and makes its link eager (GRAFT): the
-%%% eager links become a spanning tree, and the lazy ones mend it.
+%%% Leitão, Pereira, Rodrigues, "Epidemic broadcast trees", SRDS 2007. Payloads go to eager peers;
+%%% lazy peers get only announcements (IHAVE). A duplicate makes its link lazy (PRUNE); an announced
+%%% payload that does not come is fetched and makes its link eager (GRAFT). The eager links become a
+%%% spanning tree, and the lazy ones repair it.
 %%%
-%%% Delivery here is exactly once per node and broadcast: messages are numbered by their origin and
-%%% each node remembers which it has ({@link partisan_received}). Payloads are kept for grafts in a
-%%% store bounded by their number.
+%%% Delivery is exactly once per node and broadcast: messages are numbered by their origin and each
+%%% node remembers which it has ({@link partisan_received}). Payloads are kept for grafts in a store
+%%% bounded by their number.
 %%%
-%%% A tree only reaches those who are in it while the broadcast passes. So once per period a node
-%%% compares notes with one of its neighbours, each in turn: a hash of what both keep, and where
-%%% that differs the list of it, which is taken as so many IHAVEs. What somebody missed who was cut
-%%% off comes to it as long as it is kept by a neighbour, and from there to the next.
+%%% A tree reaches only nodes that are in it during the broadcast. So once per period a node
+%%% exchanges a hash of what it keeps with one of its neighbours, in turn, and if the hashes differ,
+%%% the list, which is treated as IHAVEs. A message missed during a partition thus arrives while a
+%%% neighbour still keeps it, and spreads from there.
 %%%
-%%% A pure layer of the same shape as an overlay; the neighbours are those of the overlay below.
+%%% A pure layer with the shape of an overlay; its neighbours are those of the overlay below.
 -module(partisan_plumtree).
 
 -export([init/1]).
@@ -27,10 +27,10 @@
 -type msg() ::
     {gossip, id(), Round :: non_neg_integer(), Payload :: term()}
     | {ihave, id(), Round :: non_neg_integer()}
-    % Wants a payload, or just the link.
+    % Asks for a payload, or just for the link.
     | {graft, id() | none, Round :: non_neg_integer()}
     | prune
-    % Of the identifiers kept; and those, which the other may or may not be asked to answer.
+    % Hash of the identifiers kept; or these, with or without a request for the other's list.
     | {digest, non_neg_integer()}
     | {summary, [{id(), Round :: non_neg_integer()}], answer | final}.
 
@@ -51,12 +51,12 @@
 
 -type options() :: #{
     self := partisan_peer:t(),
-    % How long to wait for the payload of an IHAVE, and for the answer to a graft (section 3.6).
+    % Timeouts for the payload of an IHAVE, and for the answer to a graft (section 3.6).
     ihave_timeout => pos_integer(),
     graft_timeout => pos_integer(),
-    % A lazy link that was this many rounds shorter replaces the eager one (section 3.8).
+    % A lazy link that is this many rounds shorter replaces the eager one (section 3.8).
     optimisation_threshold => pos_integer(),
-    % How many payloads are kept for grafts.
+    % Number of payloads kept for grafts.
     kept => pos_integer(),
     % Period of the comparison with a neighbour.
     exchange_interval => pos_integer() | infinity,
@@ -65,17 +65,17 @@
 
 -export_type([id/0, msg/0, event/0, effect/0, options/0]).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque state() :: #{
     number := non_neg_integer(),
     eager := #{partisan_peer:name() => partisan_peer:t()},
     lazy := #{partisan_peer:name() => partisan_peer:t()},
     received := partisan_received:t(),
-    % Announced and not yet received: who has it, earliest first.
+    % Announced and not yet received, by whom, earliest first.
     missing := #{id() => [{partisan_peer:t(), Round :: non_neg_integer()}]},
     kept := #{id() => {Round :: non_neg_integer(), Payload :: term()}},
     order := queue:queue(id()),
-    % The neighbour compared with last, while the timer of the next comparison runs.
+    % Last neighbour compared with, while the timer of the next comparison runs.
     exchanged := idle | partisan_peer:name(),
     _ => _
 }.
@@ -126,7 +126,7 @@ event({timer, Id}, #{missing := Missing} = S) ->
             S2 = emit({start_timer, Id, option(graft_timeout, S1)}, S1),
             emit({count, graft}, emit({send, Peer, {graft, Id, Round}}, S2));
         #{Id := []} ->
-            % Nobody left to ask: the next IHAVE starts over.
+            % No peer left to ask: the next IHAVE starts over.
             S#{missing := maps:remove(Id, Missing)};
         #{} ->
             S
@@ -175,7 +175,7 @@ start_exchange(#{exchanged := idle} = S) ->
 start_exchange(S) ->
     S.
 
-%% Neighbours in turn, by name. With the last of them the timer goes, and comes with the next.
+%% Neighbours in turn, by name. The timer stops with the last of them and starts with the next.
 exchange(#{exchanged := Last, eager := Eager, lazy := Lazy} = S) ->
     Neighbours = maps:merge(Eager, Lazy),
     Names = lists:sort(maps:keys(Neighbours)),
@@ -191,7 +191,7 @@ exchange(#{exchanged := Last, eager := Eager, lazy := Lazy} = S) ->
 digest(#{kept := Kept}) ->
     erlang:phash2(lists:sort(maps:keys(Kept)), 1 bsl 32).
 
-%% What we keep beyond those; the empty list is worth an answer only where it asks for one.
+%% What we keep beyond those. An empty list is sent only if it asks for an answer.
 summarise(To, Except, Wanted, #{kept := Kept} = S) ->
     case {[{Id, Round} || {Id, {Round, _}} <- maps:to_list(maps:without(Except, Kept))], Wanted} of
         {[], final} -> S;
@@ -244,19 +244,19 @@ push(Id, Round, Payload, Except, #{eager := Eager, lazy := Lazy} = S0) ->
         maps:remove(Except, Lazy)
     ).
 
-%% Someone announced this payload from much nearer to the origin: take it from there next time.
+%% A peer much nearer to the origin announced this payload: take it from there next time.
 optimise(From, Round, Announced, S0) ->
     Threshold = option(optimisation_threshold, S0),
     case lists:keysort(2, [{P, R} || {P, R} <- Announced, R < Round, Round - R >= Threshold]) of
         [{Peer, PeerRound} | _] ->
-            % Only the link is wanted: the payload would come as a duplicate, and prune it again.
+            % Only the link is wanted: a payload would come as a duplicate, and prune it again.
             S1 = emit({send, Peer, {graft, none, PeerRound}}, make_eager(Peer, S0)),
             emit({count, graft}, emit({send, From, prune}, make_lazy(From, S1)));
         [] ->
             S0
     end.
 
-%% Only neighbours have a place in the tree: a late message of a former one changes nothing.
+%% Only neighbours have a place in the tree: late messages of previous ones are ignored.
 make_eager(#{name := Name}, #{eager := Eager, lazy := Lazy} = S) ->
     case Lazy of
         #{Name := Peer} ->

@@ -1,8 +1,8 @@
-%%% @doc Which broadcasts a node has received: per origin, the numbers of its latest life.
+%%% @doc Broadcasts that a node has received: per origin, the numbers of its latest incarnation.
 %%%
-%%% A broadcast is identified by its origin, the life of it that sent it, and a number that grows
-%%% from 1; what is remembered of an origin is a {@link partisan_window}. What an older life of an
-%%% origin sent late counts as received: its successor has spoken.
+%%% A broadcast is identified by its origin, the origin's incarnation, and a number that grows from
+%%% 1; the record of an origin is a {@link partisan_window}. A late broadcast of an older
+%%% incarnation counts as received once a newer one has been heard.
 -module(partisan_received).
 
 -export([new/0]).
@@ -11,8 +11,8 @@
 
 -type id() :: {Origin :: partisan_peer:name(), partisan_peer:incarnation(), pos_integer()}.
 
-%% Origins that are remembered: many times the largest cluster. Before one of them is forgotten
-%% thousands of later broadcasts have come, and no node keeps that many.
+%% Origins remembered: many times the largest cluster. By the time one is forgotten, thousands of
+%% later broadcasts have come, and no node keeps that many.
 -define(ORIGINS, 8192).
 
 -opaque t() :: partisan_recent:t(

@@ -1,6 +1,6 @@
-%%% @doc A map of bounded size that keeps what was written last.
+%%% @doc A map of bounded size that keeps the latest entries.
 %%%
-%%% For what is remembered by the names of nodes: names come and go for as long as a cluster runs.
+%%% For data by node name: names come and go for as long as a cluster runs.
 -module(partisan_recent).
 
 -compile({no_auto_import, [size/1]}).

@@ -1,9 +1,9 @@
-%%% @doc Which of the numbers 1, 2, 3, ... have been seen: a watermark and the ranges above it.
+%%% @doc A set of seen numbers 1, 2, 3, ...: a watermark and the ranges above it.
 %%%
-%%% `{7, [{9, 10}, {13, 13}]}' means: 1 to 7, 9, 10 and 13 have been seen. Ranges are in order, do
-%%% not touch and do not touch the watermark, so that the size is that of the disorder, not of the
-%%% history: one who joins when a million have been sent holds one range. Where gaps never close
-%%% the window is bounded: past `MAX_RANGES' the oldest gap is given up and counts as seen.
+%%% `{7, [{9, 10}, {13, 13}]}' means that 1 to 7, 9, 10 and 13 have been seen. Ranges are in order
+%%% and touch neither each other nor the watermark, so the size reflects disorder, not history: a
+%%% node that joins after a million messages holds one range. If gaps never close the window is
+%%% bounded: past `MAX_RANGES' the oldest gap is given up and counts as seen.
 -module(partisan_window).
 
 -export([new/0]).

@@ -1,9 +1,9 @@
-%%% @doc Acknowledged delivery, the receiver's half: the next number to take, and nothing else.
+%%% @doc Acknowledged delivery, receiver's half: the next expected number.
 %%%
-%%% A stream ({@link partisan_ack_out}) is taken in order and without holes: a number that came
-%%% before is a duplicate, one beyond the next means that something was lost and will come again
-%%% with all that follows it. So there is nothing to buffer and nothing to remember but one integer,
-%%% and a message is delivered once however often it is sent.
+%%% A stream ({@link partisan_ack_out}) is accepted in order and without gaps. A lower number is a
+%%% duplicate; a higher one means that a message was lost, and it will come again with all that
+%%% follow it. So one integer is the whole state, nothing is buffered, and a message is delivered
+%%% once however often it is sent.
 -module(partisan_ack_in).
 
 -export([new/0]).
@@ -17,7 +17,7 @@
 new() ->
     1.
 
-%% @doc Is this number to be delivered? The caller acknowledges `holds/1' in either case.
+%% @doc Whether to deliver this number. The caller acknowledges `holds/1' in either case.
 -spec receive_number(partisan_ack_out:sequence(), t()) -> {deliver | duplicate | gap, t()}.
 receive_number(Number, Number) ->
     {deliver, Number + 1};
@@ -26,7 +26,7 @@ receive_number(Number, Next) when Number < Next ->
 receive_number(_Number, Next) ->
     {gap, Next}.
 
-%% @doc The highest number up to which everything has been delivered; 0 for none.
+%% @doc The number up to which everything has been delivered; 0 for none.
 -spec holds(t()) -> non_neg_integer().
 holds(Next) ->
     Next - 1.

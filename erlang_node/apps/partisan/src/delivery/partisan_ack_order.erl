@@ -1,9 +1,9 @@
-%%% @doc Which partition keys have acknowledged messages under way, for those who send others.
+%%% @doc Partition keys with acknowledged messages in flight.
 %%%
-%%% A message without acknowledgement goes straight to its lane, and would overtake an acknowledged
-%%% one of the same key that waits for its stream to be opened, or at the receiver for a process
-%%% that is behind. So while any is under way ({@link partisan_ack_sender} counts), it takes the
-%%% same stream. The other way round there is nothing to do: both use the same lane.
+%%% An unacknowledged message goes straight to its lane. It would overtake an acknowledged one of
+%%% the same key that waits for its stream to be opened, or at the receiver for a slow process. So
+%%% while any is in flight ({@link partisan_ack_sender} counts), it takes the same stream. In the
+%%% other direction no care is needed: both use the same lane.
 -module(partisan_ack_order).
 
 -export([init/0]).
@@ -19,27 +19,27 @@
 -opaque key() :: {partisan_peer:name(), Channel :: atom(), non_neg_integer()}.
 -export_type([key/0]).
 
-%% @doc Makes the table, owned by the caller.
+%% @doc Creates the table, owned by the caller.
 -spec init() -> ok.
 init() ->
     ?TABLE = ets:new(?TABLE, [named_table, public, set, {read_concurrency, true}]),
     persistent_term:put(?MODULE, counters:new(1, [])).
 
-%% @doc Nothing is under way: the sender of streams has just started.
+%% @doc Clears the table when the sender of streams starts.
 -spec reset() -> ok.
 reset() ->
     true = ets:delete_all_objects(?TABLE),
     counters:put(persistent_term:get(?MODULE), 1, 0).
 
-%% @doc What stands for a partition key of a channel to a peer; different ones may share it.
+%% @doc Compact form of a partition key of a channel to a peer; keys may collide.
 -spec key(partisan_peer:name(), Channel :: atom(), PartitionKey :: term()) -> key().
 key(Node, Channel, PartitionKey) ->
     {Node, Channel, erlang:phash2(PartitionKey)}.
 
-%% @doc Are acknowledged messages of this key under way?
+%% @doc Whether acknowledged messages of this key are in flight.
 -spec is_under_way(fun(() -> key())) -> boolean().
 is_under_way(Key) ->
-    % Mostly none at all are.
+    % Mostly there are none at all.
     counters:get(persistent_term:get(?MODULE), 1) > 0 andalso ets:member(?TABLE, Key()).
 
 -spec begins(key()) -> ok.

@@ -1,19 +1,18 @@
-%%% @doc Acknowledged delivery, the sender's half: what has been sent and not yet acknowledged.
+%%% @doc Acknowledged delivery, sender's half: messages sent and not yet acknowledged.
 %%%
-%%% One value is one stream: the acknowledged messages of one life of this node to one life of a
-%%% peer over one lane, numbered from 1. The receiver ({@link partisan_ack_in}) takes them in that
-%%% order only and answers with the highest number it holds, so an acknowledgement settles all up
-%%% to it (go-back-N). The connections below keep order, so numbers go missing only when a
-%%% connection is lost: then all that is outstanding goes out again, in order. A timer does the same
-%%% at doubling intervals where nothing moves, for what was lost without anybody noticing. A slow
-%%% receiver is not sent things twice: any progress starts the timer anew.
+%%% One value is one stream: the acknowledged messages from one incarnation of this node to one
+%%% incarnation of a peer over one lane, numbered from 1. The receiver ({@link partisan_ack_in})
+%%% accepts them in order only and returns the highest number it holds, so an acknowledgement
+%%% settles all up to it (go-back-N). Connections keep order and lose messages only by breaking;
+%%% then everything outstanding is retransmitted. A timer with exponential back-off, restarted by
+%%% any progress, does the same for unnoticed losses, so a slow receiver gets nothing twice.
 %%%
-%%% A message whose time is over, or that cannot be sent or taken, is replaced by a `skip' of the
-%%% same number (or what the option `skip' makes of it), since the receiver waits for each number.
-%%% Memory is bounded: `add/6' refuses what would exceed the window. Each message's owner is told
-%%% once, by a `settle' action, how it ended; nothing is forgotten silently.
+%%% A message that times out, or cannot be sent or accepted, is replaced by a `skip' of the same
+%%% number (or the result of the option `skip'), since the receiver waits for each number. Memory is
+%%% bounded: `add/6' rejects what would exceed the window. Each owner learns the outcome once, by a
+%%% `settle' action.
 %%%
-%%% Pure: time comes as an argument, in milliseconds of any clock that never goes back.
+%%% Pure: time is an argument, in milliseconds of any monotonic clock.
 -module(partisan_ack_out).
 
 -export([new/1]).
@@ -31,7 +30,7 @@
 -type owner() :: term().
 -type milliseconds() :: integer().
 -type failure() :: timeout | restarted | left | refusal().
-%% Why a message can never be taken: by this node's connections, or by the receiver.
+%% Why a message can never be accepted: by this node's connections, or by the receiver.
 -type refusal() :: {too_large, Bytes :: pos_integer()} | undecodable.
 -type outcome() :: ok | {error, failure()}.
 -type content() :: {message, term()} | skip.
@@ -44,7 +43,7 @@
     max_messages => pos_integer(),
     retransmit_after => pos_integer(),
     retransmit_max => pos_integer(),
-    % What takes the place of a message that is given up.
+    % What replaces a message that is given up.
     skip => fun((Message :: term()) -> content())
 }.
 
@@ -55,7 +54,7 @@
     number :: sequence(),
     content :: content(),
     bytes :: non_neg_integer(),
-    % None once its owner has been told.
+    % None once its owner knows the outcome.
     owner :: {owner, owner()} | none,
     deadline :: milliseconds() | infinity
 }).
@@ -69,7 +68,7 @@
     bytes = 0 :: non_neg_integer(),
     interval :: pos_integer(),
     retransmit_at = infinity :: milliseconds() | infinity,
-    % No owner's time is over before this.
+    % No owner times out before this.
     deadline_at = infinity :: milliseconds() | infinity
 }).
 
@@ -78,11 +77,11 @@
 
 -spec new(options()) -> t().
 new(Given) ->
-    Options = #{retransmit_after := Interval} = maps:merge(defaults(), Given),
+    #{retransmit_after := Interval} = Options = maps:merge(defaults(), Given),
     #stream{options = Options, interval = Interval}.
 
-%% @doc Numbers a message and transmits it, or refuses it where the window is full. A message larger
-%% than the whole window is taken when it is alone.
+%% @doc Numbers and transmits a message, or rejects it if the window is full. A message larger than
+%% the window is accepted when it is alone.
 -spec add(
     Message :: term(), Bytes :: non_neg_integer(), owner(), milliseconds() | infinity, Now, t()
 ) -> {ok, t(), [action()]} | full when Now :: milliseconds().
@@ -109,7 +108,8 @@ add(Message, Bytes, Owner, Deadline, Now, #stream{next = Number} = S0) ->
             full
     end.
 
-%% @doc The receiver holds everything up to this number. Older and repeated news changes nothing.
+%% @doc The receiver holds everything up to this number. Older and repeated acknowledgements are
+%% ignored.
 -spec acknowledged(non_neg_integer(), milliseconds(), t()) -> {t(), [action()]}.
 acknowledged(Number, Now, #stream{options = Options} = S0) ->
     case settle_to(Number, S0, []) of
@@ -120,12 +120,12 @@ acknowledged(Number, Now, #stream{options = Options} = S0) ->
             {arm(Now, S1#stream{interval = Interval, retransmit_at = infinity}), Actions}
     end.
 
-%% @doc The lane below has a new connection: what was on the old one may be lost.
+%% @doc The lane below has a new connection: messages on the old one may be lost.
 -spec reconnected(milliseconds(), t()) -> {t(), [action()]}.
 reconnected(Now, S) ->
     retransmit(Now, S).
 
-%% @doc Tells the owners whose time is over, and transmits again where that is due.
+%% @doc Settles messages that timed out, and retransmits if due.
 -spec tick(milliseconds(), t()) -> {t(), [action()]}.
 tick(Now, S0) ->
     {S1, Told} = expire(Now, S0),
@@ -137,7 +137,7 @@ tick(Now, S0) ->
             {S1, Told}
     end.
 
-%% @doc A message that can never be taken: its owner is told, and the stream goes on without it.
+%% @doc A message can never be accepted: settles it, and the stream goes on without it.
 -spec refuse(sequence(), refusal(), t()) -> {t(), [action()]}.
 refuse(Number, Why, #stream{entries = Entries0} = S) ->
     {Entries, {Freed, Told}} = lists:mapfoldl(
@@ -152,17 +152,17 @@ refuse(Number, Why, #stream{entries = Entries0} = S) ->
     ),
     {S#stream{entries = queue:from_list(Entries), bytes = S#stream.bytes - Freed}, Told}.
 
-%% @doc The stream is over: the peer is another life now, or this node leaves.
+%% @doc Ends the stream: the peer is another incarnation, or this node leaves.
 -spec abandon(restarted | left, t()) -> [action()].
 abandon(Why, #stream{entries = Entries}) ->
     [{settle, Owner, {error, Why}} || #entry{owner = {owner, Owner}} <- queue:to_list(Entries)].
 
-%% @doc Whether every owner has been told.
+%% @doc Whether every owner knows the outcome.
 -spec is_settled(t()) -> boolean().
 is_settled(#stream{entries = Entries}) ->
     lists:all(fun(#entry{owner = Owner}) -> Owner =:= none end, queue:to_list(Entries)).
 
-%% @doc When `tick/2' has something to do next.
+%% @doc The time at which `tick/2' is due next.
 -spec wake_at(t()) -> milliseconds() | infinity.
 wake_at(#stream{deadline_at = Deadline, retransmit_at = Retransmit}) ->
     min(Deadline, Retransmit).

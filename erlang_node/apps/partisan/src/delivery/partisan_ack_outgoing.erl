@@ -1,11 +1,11 @@
 %%% @doc The sending end of one acknowledged stream.
 %%%
-%%% A {@link partisan_ack_out}, and in front of it the callers whom its window has no room for, in
-%%% the order in which they came. The stream is opened before it is used, and opened again until it
-%%% is, at doubling intervals: each attempt to reach an absent node searches the whole cluster for
-%%% it. A causal message waits for that too: its stamp names the life it is for.
+%%% A {@link partisan_ack_out}, and in front of it, in order of arrival, the callers that its window
+%%% has no room for. The stream is opened before use, and opened again with exponential back-off
+%%% until the receiver answers: each attempt to reach an absent node searches the whole cluster for
+%%% it. A causal message waits for that too: its stamp names the incarnation it is for.
 %%%
-%%% Part of the process of {@link partisan_acks}: it transmits, and answers the callers, itself.
+%%% Part of the process of {@link partisan_acks}: it transmits and answers the callers itself.
 -module(partisan_ack_outgoing).
 
 -export([open/3]).
@@ -25,8 +25,8 @@
 
 -import(partisan_ack_stream, [transmit/2, now_ms/0]).
 
-%% How soon a stream is opened again, at first and at last, and how often lost messages are sent
-%% again while they are reported missing.
+%% First and longest pause before a stream is opened again, and the interval of retransmissions
+%% while messages are reported missing.
 -define(RETRY, 200).
 -define(RETRY_MAX, 30000).
 %% How long a stream without messages is kept.
@@ -36,7 +36,7 @@
 -type owner() ::
     {reply, gen_server:from()}
     | {notify, pid(), Tag :: term()}
-    % Nobody: what does not arrive is counted.
+    % No owner: losses are counted.
     | {count, Channel :: atom()}.
 -type request() :: #{
     path := path(),
@@ -44,14 +44,14 @@
     message := term(),
     bytes := non_neg_integer(),
     causal := none | {label, partisan_labels:label()},
-    % What keeps its order with messages that ask for no acknowledgement.
+    % Its order among messages without acknowledgement.
     order := partisan_ack_order:key(),
     % When its sender stops waiting for room, and when it is given up.
     patience := integer() | infinity,
     deadline := integer() | infinity,
-    % Where it cannot be taken at once.
+    % If it cannot be accepted at once.
     on_busy := block | error | drop,
-    % Who learns how it ended: the caller, who waits; a process; or nobody.
+    % Recipient of the outcome: the waiting caller, a process, or none.
     outcome := reply | {notify, pid(), Tag :: term()} | count
 }.
 
@@ -63,12 +63,13 @@
     entries :: partisan_ack_out:t(),
     % Of each entry, oldest first.
     orders = queue:new() :: queue:queue(partisan_ack_order:key()),
-    % When something was last sent again, or the stream opened; and the next pause between openings.
+    % Time of the last retransmission or opening; and the next pause between openings.
     retried :: integer(),
     pause = ?RETRY :: pos_integer(),
-    % When a message was last taken in or acknowledged.
+    % When a message was last accepted or acknowledged.
     used :: integer(),
-    % Senders whom the window has no room for, and messages whose stamp needs the receiver's life.
+    % Callers waiting for room in the window, and messages whose stamp needs the receiver's
+    % incarnation.
     blocked = queue:new() :: queue:queue({gen_server:from(), request()})
 }).
 
@@ -79,7 +80,7 @@
 
 %% API.
 
-%% @doc A new stream. The answers to it come back on the lane that `ReplyTo' names.
+%% @doc A new stream. Its answers come back on the lane of `ReplyTo'.
 -spec open(path(), ReplyTo :: path(), partisan_ack_stream:id()) -> t().
 open({_, ChannelName, _} = Path, ReplyTo, Stream) ->
     {ok, Channel} = partisan_channel:find(ChannelName),
@@ -98,9 +99,9 @@ open({_, ChannelName, _} = Path, ReplyTo, Stream) ->
 id(#out{stream = Stream}) ->
     Stream.
 
-%% @doc Takes a message into the window, or has its caller wait for that, or refuses it, as
-%% `on_busy' says. The caller is answered when the message is acknowledged, or, where it does not
-%% wait for that, when it is in the window.
+%% @doc Accepts a message into the window; if there is no room, `on_busy' decides whether its caller
+%% waits or gets an error. The caller is answered when the message is acknowledged or, if it does
+%% not wait for that, once the message is in the window.
 -spec send(gen_server:from(), request(), partisan_labels:t(), t()) -> result().
 send(From, Request, Labels, Out) ->
     case is_waiting(Out, Request) of
@@ -108,14 +109,14 @@ send(From, Request, Labels, Out) ->
         false -> add(From, Request, Labels, Out)
     end.
 
-%% @doc Transmits again what is outstanding, and lets in whom there is room for.
+%% @doc Retransmits what is outstanding, and admits waiting callers.
 -spec resume(partisan_labels:t(), t()) -> result().
 resume(Labels, #out{entries = Entries0} = Out) ->
     Now = now_ms(),
     {Entries, Actions} = partisan_ack_out:reconnected(Now, Entries0),
     unblock(Labels, act(Actions, Out#out{entries = Entries, retried = Now})).
 
-%% @doc The peer is there: what has been waiting for it is opened at once.
+%% @doc The peer is reachable: opens the stream at once if anything waits for it.
 -spec reachable(t()) -> t().
 reachable(#out{state = opening, retried = At} = Out) ->
     case now_ms() of
@@ -125,7 +126,7 @@ reachable(#out{state = opening, retried = At} = Out) ->
 reachable(Out) ->
     Out.
 
-%% @doc The receiver knows the stream now, and said which life it is.
+%% @doc The receiver has opened the stream and named its incarnation.
 -spec opened(partisan_peer:incarnation(), partisan_labels:t(), t()) -> result().
 opened(Life, Labels, #out{state = opening} = Out) ->
     resume(Labels, Out#out{state = {open, Life}});
@@ -139,17 +140,17 @@ acknowledged(Holds, Labels, #out{entries = Entries0} = Out) ->
     Settled = settled(count(Entries0) - count(Entries), Out#out{entries = Entries}),
     unblock(Labels, act(Actions, Settled)).
 
-%% @doc As `acknowledged/3', and what follows has been lost on the way.
+%% @doc As `acknowledged/3'; the messages after it were lost on the way.
 -spec missing(non_neg_integer(), partisan_labels:t(), t()) -> result().
 missing(Holds, Labels0, Out0) ->
     {#out{retried = At} = Out, Labels} = acknowledged(Holds, Labels0, Out0),
     case At + ?RETRY =< now_ms() of
         true -> resume(Labels, Out);
-        % Not at each report: those of what is under way again are yet to come.
+        % Not at each report: those about the retransmitted messages are yet to come.
         false -> {Out, Labels}
     end.
 
-%% @doc The receiver cannot take this message: the stream goes on without it.
+%% @doc The receiver cannot accept this message: the stream goes on without it.
 -spec refused(
     partisan_ack_out:sequence(), partisan_ack_out:refusal(), partisan_labels:t(), t()
 ) -> result().
@@ -157,14 +158,14 @@ refused(Number, Why, Labels, #out{entries = Entries0} = Out) ->
     {Entries, Actions} = partisan_ack_out:refuse(Number, Why, Entries0),
     resume(Labels, act(Actions, Out#out{entries = Entries})).
 
-%% @doc The receiver is another incarnation, and this stream is over. Answers with those who still
-%% wait to be taken in.
+%% @doc The receiver is another incarnation, which ends this stream. Returns the requests that still
+%% wait for room.
 -spec restarted(t()) -> [{gen_server:from(), request()}].
 restarted(#out{entries = Entries, blocked = Blocked} = Out) ->
     ok = close(act(partisan_ack_out:abandon(restarted, Entries), Out)),
     queue:to_list(Blocked).
 
-%% @doc Tells those whose time is over, and transmits again where that is due.
+%% @doc Settles messages that timed out, and retransmits if due.
 -spec tick(partisan_labels:t(), t()) -> result().
 tick(Labels, Out0) ->
     Now = now_ms(),
@@ -172,20 +173,20 @@ tick(Labels, Out0) ->
     {Entries, Actions} = partisan_ack_out:tick(Now, Out#out.entries),
     unblock(Labels, act(Actions, Out#out{entries = Entries})).
 
-%% @doc Nobody waits for anything, nor has for a while. Of a stream that was never opened the
-%% receiver has got nothing either: that one may end at once.
+%% @doc Whether the stream has long been unused, with no caller waiting. A stream that was never
+%% opened may end at once, since the receiver has got nothing of it.
 -spec is_over(t()) -> boolean().
 is_over(#out{state = Stage, used = Used, entries = Entries, blocked = Blocked}) ->
     (Stage =:= opening orelse Used + ?IDLE =< now_ms()) andalso queue:is_empty(Blocked) andalso
         partisan_ack_out:is_settled(Entries).
 
-%% @doc Nothing of it is under way any more.
+%% @doc Ends the stream: no message of it is in flight any more.
 -spec close(t()) -> ok.
 close(#out{entries = Entries} = Out) ->
     #out{} = settled(count(Entries), Out),
     ok.
 
-%% @doc When `tick/2' has something to do next.
+%% @doc The time at which `tick/2' is due next.
 -spec wake_at(t()) -> integer() | infinity.
 wake_at(#out{state = Stage, entries = Entries, blocked = Blocked} = Out) ->
     lists:min([
@@ -197,9 +198,9 @@ wake_at(#out{state = Stage, entries = Entries, blocked = Blocked} = Out) ->
         | [given_up_at(Request) || {_, Request} <- queue:to_list(Blocked)]
     ]).
 
-%% Internals: taking messages in.
+%% Internals: accepting messages.
 
-%% Earlier callers go first; and a stamp names the incarnation that it is for.
+%% Earlier callers go first, and a stamp needs the receiver's incarnation.
 is_waiting(#out{blocked = Blocked, state = Stage}, #{causal := Causal}) ->
     not queue:is_empty(Blocked) orelse (Causal =/= none andalso Stage =:= opening).
 
@@ -224,7 +225,7 @@ add(From, #{bytes := Bytes, deadline := Deadline, order := Order} = Request, Lab
             Orders = queue:in(Order, Out#out.orders),
             {act(Actions, Out#out{entries = Entries, orders = Orders, used = Now}), Labels};
         full ->
-            % The stamp that was drawn must not count: the message waits with the former labels.
+            % The drawn stamp must not count: the message waits with the previous labels.
             {busy(From, Request, Out), Labels0}
     end.
 
@@ -235,7 +236,7 @@ content(#{causal := {label, Label}} = Request, #out{state = {open, Life}}, Label
     {Stamp, Labels} = partisan_labels:stamp(Label, {Node, Life}, Labels0),
     {{causal, Label, Stamp, Destination, Message}, Labels}.
 
-%% What takes the place of a message that is given up: the causal order counts on each one.
+%% What replaces a message that is given up: the causal order counts each one.
 skip({plain, _, _}) -> skip;
 skip({causal, Label, Stamp, _, _}) -> {message, {causal, Label, Stamp, undefined, skip}}.
 
@@ -247,7 +248,7 @@ owner(_From, #{outcome := count, path := {_, ChannelName, _}}) -> {count, Channe
 taken(_From, #{outcome := reply}) -> ok;
 taken(From, #{outcome := _}) -> gen_server:reply(From, ok).
 
-%% Lets in whom there is room for.
+%% Admits waiting callers.
 unblock(Labels0, #out{blocked = Blocked} = Out0) ->
     Alone = Out0#out{blocked = queue:new()},
     case queue:out(Blocked) of
@@ -273,7 +274,7 @@ open_now(Now, #out{path = Path, stream = Stream, reply_to = ReplyTo} = Out) ->
     _ = transmit(Path, {open, Stream, ReplyTo}),
     Out#out{retried = Now}.
 
-%% So many of the oldest entries are over: those that come after them may take another way.
+%% Settles the oldest entries: messages after them may take another path.
 settled(0, Out) ->
     Out;
 settled(Count, #out{orders = Orders0} = Out) ->
@@ -299,7 +300,7 @@ action({transmit, [{Number, Content} | Later]}, Out) ->
         {error, {too_large, _} = Why} ->
             action({transmit, Later}, without(Number, Why, Out));
         {error, _} ->
-            % No way to the peer: without this one it could take none of the others.
+            % No route to the peer, which could accept no later entry without this one.
             Out
     end;
 action({settle, Owner, Outcome}, Out) ->
@@ -311,7 +312,7 @@ transmit_data(Number, Content, #out{path = Path, stream = Stream, reply_to = Rep
 
 without(Number, Why, #out{entries = Entries0} = Out) ->
     {Entries, Actions} = partisan_ack_out:refuse(Number, Why, Entries0),
-    % Without its stamp, which is what has grown too large: nothing can wait for it any more.
+    % Without its stamp, which has grown too large: no message can wait for it any more.
     _ = transmit_data(Number, skip, Out),
     act(Actions, Out#out{entries = Entries}).
 
@@ -343,11 +344,11 @@ expire_blocked(Now, #out{blocked = Blocked} = Out) ->
     lists:foreach(fun({From, _}) -> gen_server:reply(From, {error, timeout}) end, Late),
     Out#out{blocked = queue:from_list(Waiting)}.
 
-%% While it waits to be taken in.
+%% While it waits for room.
 given_up_at(#{patience := Patience, deadline := Deadline}) ->
     min(Patience, Deadline).
 
-%% One with messages is looked at when those are due.
+%% A stream with messages is due when they are.
 idle_at(#out{entries = Entries, used = Used}) ->
     case count(Entries) of
         0 -> Used + ?IDLE;

@@ -1,8 +1,9 @@
 %%% @doc The receiving ends of all acknowledged streams at a node.
 %%%
-%%% One {@link partisan_ack_in} per stream, and what has arrived in order for a process that cannot
-%%% keep up: that waits here, unacknowledged, and so is bounded by the sender's window. Only what
-%%% has been delivered is acknowledged, all of it by one message when there is nothing else to do.
+%%% One {@link partisan_ack_in} per stream, and the messages that arrived in order for slow
+%%% processes: they wait here, unacknowledged, and so are bounded by the sender's window. Only
+%%% delivered messages are acknowledged, all of them by one message when there is nothing else to
+%%% do.
 %%%
 %%% Part of the process of {@link partisan_acks}: it transmits and delivers itself.
 -module(partisan_ack_receiver).
@@ -22,14 +23,14 @@
 -type stream() :: partisan_ack_stream:id().
 -type arrival() :: partisan_ack_stream:arrival().
 
-%% A stream of which nothing has come for so long is idle: its sender has closed it, or is cut off
-%% with messages whose timeout is `infinity'. Both are the same from here, so many of them are kept.
+%% A stream without arrivals for this long is idle: its sender has closed it, or is unreachable with
+%% messages whose timeout is `infinity'. The receiver cannot tell which, so many are kept.
 -define(IDLE, 3600000).
 -define(MAX_IDLE, 8192).
 
 -record(in, {
     next = partisan_ack_in:new() :: partisan_ack_in:t(),
-    % Arrived in order, and not yet delivered.
+    % Arrived in order, not yet delivered.
     held = queue:new() :: queue:queue(arrival()),
     held_count = 0 :: non_neg_integer(),
     reply_to :: path(),
@@ -41,7 +42,7 @@
     in = #{} :: #{stream() => #in{}},
     % Streams whose acknowledgement is due.
     unacknowledged = #{} :: #{stream() => true},
-    % A process was found too far behind, and nobody has looked again since.
+    % Whether a process was found too far behind and has not been checked since.
     behind = false :: boolean()
 }).
 
@@ -56,9 +57,9 @@
 new(Self) ->
     #receiver{self = Self}.
 
-%% @doc A sender opens a stream, perhaps once more. The streams of its former incarnations end, and
-%% too many idle ones; and the one that it takes the place of, whose sender has forgotten it.
-%% What is late and opens that one again would have its messages delivered again.
+%% @doc A sender opens a stream, perhaps once more. Ends the streams of its previous incarnations,
+%% idle ones if there are too many, and the stream that this one replaces, which its sender has
+%% forgotten: a late message that opened it again would be delivered again.
 -spec opened(stream(), ReplyTo :: path(), partisan_labels:t(), t()) -> result().
 opened({Sender, Life, _} = Stream, ReplyTo, Labels0, #receiver{self = {_, Own}} = R0) ->
     {R1, Labels1} = former(Sender, Life, Labels0, R0),
@@ -72,8 +73,8 @@ opened({Sender, Life, _} = Stream, ReplyTo, Labels0, #receiver{self = {_, Own}} 
             {R#receiver{in = Ins#{Stream => In}}, Labels}
     end.
 
-%% @doc Ends the streams of all incarnations of a node before this one: what they hold is delivered,
-%% before anything of the next incarnation, and nothing waits for what they have sent any more.
+%% @doc Ends the streams of all earlier incarnations of a node: their held messages are delivered
+%% before any of the next incarnation, and messages that depend causally on theirs wait no longer.
 -spec former(partisan_peer:name(), partisan_peer:incarnation(), partisan_labels:t(), t()) ->
     result().
 former(Sender, Life, Labels0, #receiver{in = Ins} = R0) ->
@@ -88,7 +89,7 @@ former(Sender, Life, Labels0, #receiver{in = Ins} = R0) ->
             {R, Labels}
     end.
 
-%% @doc A message of a stream.
+%% @doc Handles a message of a stream.
 -spec arrived(
     stream(), partisan_ack_out:sequence(), arrival(), ReplyTo :: path(), partisan_labels:t(), t()
 ) -> result().
@@ -109,7 +110,7 @@ arrived(Stream, Number, Arrival, ReplyTo, Labels, #receiver{in = Ins} = R) ->
             {R, Labels}
     end.
 
-%% @doc Delivers what was held back for processes that may have caught up.
+%% @doc Delivers held messages to processes that may have caught up.
 -spec deliver_held(partisan_labels:t(), t()) -> result().
 deliver_held(Labels, #receiver{in = Ins} = R) ->
     Held = [Stream || {Stream, #in{held = Held}} <- maps:to_list(Ins), not queue:is_empty(Held)],
@@ -119,7 +120,7 @@ deliver_held(Labels, #receiver{in = Ins} = R) ->
         Held
     ).
 
-%% @doc Delivers all that has arrived of this node, however far behind its receivers are.
+%% @doc Delivers all that has arrived from this node, however far behind its receivers are.
 -spec deliver_held(partisan_peer:name(), partisan_labels:t(), t()) -> result().
 deliver_held(Node, Labels0, #receiver{in = Ins0, unacknowledged = Due} = R) ->
     Theirs = maps:filter(
@@ -135,12 +136,12 @@ deliver_held(Node, Labels0, #receiver{in = Ins0, unacknowledged = Due} = R) ->
         Labels
     }.
 
-%% @doc Is something held back, so that it is worth looking again?
+%% @doc Whether messages are held, so that another check is worthwhile.
 -spec is_behind(t()) -> boolean().
 is_behind(#receiver{behind = IsBehind}) ->
     IsBehind.
 
-%% @doc Tells the senders what has been delivered since.
+%% @doc Acknowledges to the senders what has been delivered since.
 -spec acknowledge(t()) -> t().
 acknowledge(#receiver{unacknowledged = Due, in = Ins} = R) ->
     maps:foreach(
@@ -164,7 +165,7 @@ take(undecodable, Number, Stream, #in{reply_to = {_, ChannelName, _} = ReplyTo} 
     ok = partisan_channel:dropped(Channel, undecodable),
     case partisan_ack_stream:understands_refusals(Stream) of
         true ->
-            % Not taken: the sender replaces it, which makes up for a refusal that is lost.
+            % Not accepted: the sender replaces it, which makes up for a lost refusal.
             _ = transmit(ReplyTo, {refused, Stream, Number, undecodable}),
             {R, Labels};
         false ->
@@ -175,8 +176,8 @@ take(Arrival, _Number, Stream, #in{held = Held, held_count = Count} = In, Labels
     Taken = In#in{held = queue:in(Arrival, Held), held_count = Count + 1, used = now_ms()},
     drain(Stream, Labels, R#receiver{in = Ins#{Stream := Taken}}).
 
-%% Its sender has opened another one on the same path since. One of the first version forgets none,
-%% and counts from 1 again when its runtime restarts.
+%% Whether its sender has since opened another stream on the same path. A sender of the first
+%% version forgets none, and counts from 1 again when its runtime restarts.
 is_replaced({Sender, Life, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
     Number = partisan_ack_stream:number(Stream),
     partisan_ack_stream:understands_refusals(Stream) andalso
@@ -188,7 +189,7 @@ is_replaced({Sender, Life, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
             maps:to_list(Ins)
         ).
 
-%% Older streams of the same sender on the same path, and idle ones where there are too many.
+%% Older streams of the same sender on the same path, and idle ones if there are too many.
 obsolete(Stream, ReplyTo, #receiver{in = Ins} = R) ->
     older(Stream, ReplyTo, R) ++
         case map_size(Ins) > ?MAX_IDLE of
@@ -220,7 +221,7 @@ too_idle(#receiver{in = Ins}) ->
             []
     end.
 
-%% Delivers what streams hold, however far behind its receivers are, and forgets them.
+%% Delivers held messages of streams, however far behind the receivers are, and forgets the streams.
 finish(Streams, Labels0, #receiver{in = Ins0, unacknowledged = Due} = R) ->
     {Ended, Ins} = {maps:with(Streams, Ins0), maps:without(Streams, Ins0)},
     Labels = maps:fold(fun deliver_all_of/3, Labels0, Ended),
@@ -229,7 +230,7 @@ finish(Streams, Labels0, #receiver{in = Ins0, unacknowledged = Due} = R) ->
 deliver_all_of(Stream, #in{held = Held}, Labels0) ->
     queue:fold(fun(Arrival, Labels) -> deliver(Stream, Arrival, Labels) end, Labels0, Held).
 
-%% Delivers in order, until a receiver is found too far behind.
+%% Delivers in order until a receiver is found too far behind.
 drain(Stream, Labels0, #receiver{in = Ins} = R) ->
     #{Stream := #in{held = Held, held_count = Count} = In} = Ins,
     case queue:out(Held) of
@@ -276,7 +277,7 @@ deliver({Sender, Life, _}, {message, {causal, Label, Stamp, Destination, Message
 deliver_all(Messages) ->
     lists:foreach(
         fun
-            % What takes the place of a message that was given up.
+            % Replaces a message that was given up.
             ({undefined, skip}) -> ok;
             ({Destination, Message}) -> ok = partisan:deliver(none, Destination, Message, default)
         end,

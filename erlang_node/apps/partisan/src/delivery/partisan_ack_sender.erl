@@ -1,5 +1,5 @@
 %%% @doc The sending ends of all acknowledged streams of a node: one {@link partisan_ack_outgoing}
-%%% per path. A stream that has been idle for long is forgotten, and the next message opens another.
+%%% per path. A long idle stream is forgotten, and the next message opens another.
 %%%
 %%% Part of the process of {@link partisan_acks}.
 -module(partisan_ack_sender).
@@ -59,7 +59,7 @@ reconnected(Node, ChannelName, Labels, #sender{out = Outs} = S) ->
         Paths
     ).
 
-%% @doc This peer is there: what has been waiting for it is opened at once.
+%% @doc This peer is reachable: opens at once the streams with waiting messages.
 -spec reachable(partisan_peer:name(), t()) -> t().
 reachable(Node, #sender{out = Outs} = S) ->
     S#sender{
@@ -72,7 +72,7 @@ reachable(Node, #sender{out = Outs} = S) ->
         )
     }.
 
-%% @doc The receiver knows the stream now, and said which life it is.
+%% @doc The receiver has opened the stream and named its incarnation.
 -spec opened(stream(), partisan_peer:incarnation(), partisan_labels:t(), t()) -> result().
 opened(Stream, Life, Labels, S) ->
     on_stream(Stream, fun(Out) -> partisan_ack_outgoing:opened(Life, Labels, Out) end, Labels, S).
@@ -83,12 +83,12 @@ acknowledged(Stream, Holds, Labels, S) ->
     Change = fun(Out) -> partisan_ack_outgoing:acknowledged(Holds, Labels, Out) end,
     on_stream(Stream, Change, Labels, S).
 
-%% @doc As `acknowledged/4', and what follows has been lost on the way.
+%% @doc As `acknowledged/4'; the messages after it were lost on the way.
 -spec missing(stream(), non_neg_integer(), partisan_labels:t(), t()) -> result().
 missing(Stream, Holds, Labels, S) ->
     on_stream(Stream, fun(Out) -> partisan_ack_outgoing:missing(Holds, Labels, Out) end, Labels, S).
 
-%% @doc The receiver cannot take this message: the stream goes on without it.
+%% @doc The receiver cannot accept this message: the stream goes on without it.
 -spec refused(
     stream(),
     partisan_ack_out:sequence(),
@@ -100,7 +100,7 @@ refused(Stream, Number, Why, Labels, S) ->
     Change = fun(Out) -> partisan_ack_outgoing:refused(Number, Why, Labels, Out) end,
     on_stream(Stream, Change, Labels, S).
 
-%% @doc The receiver is another life: this stream is over, and the next message opens another.
+%% @doc The receiver is another incarnation: ends this stream; the next message opens another.
 -spec restarted(stream(), partisan_labels:t(), t()) -> result().
 restarted(Stream, Labels, #sender{paths = Paths, out = Outs} = S) ->
     case Paths of
@@ -115,7 +115,7 @@ restarted(Stream, Labels, #sender{paths = Paths, out = Outs} = S) ->
             {S, Labels}
     end.
 
-%% @doc Does this stream lead to that node?
+%% @doc Whether this stream leads to that node.
 -spec leads_to(stream(), partisan_peer:name(), t()) -> boolean().
 leads_to(Stream, Node, #sender{paths = Paths}) ->
     case Paths of
@@ -123,12 +123,12 @@ leads_to(Stream, Node, #sender{paths = Paths}) ->
         #{} -> false
     end.
 
-%% @doc Tells those whose time is over, transmits again where that is due, and forgets what is over.
+%% @doc Settles messages that timed out, retransmits if due, and forgets finished streams.
 -spec tick(partisan_labels:t(), t()) -> result().
 tick(Labels, #sender{out = Outs} = S) ->
     lists:foldl(fun tick_path/2, {S, Labels}, maps:keys(Outs)).
 
-%% @doc When `tick/2' has something to do next.
+%% @doc The time at which `tick/2' is due next.
 -spec wake_at(t()) -> integer() | infinity.
 wake_at(#sender{out = Outs}) ->
     lists:min([infinity | [partisan_ack_outgoing:wake_at(Out) || Out <- maps:values(Outs)]]).

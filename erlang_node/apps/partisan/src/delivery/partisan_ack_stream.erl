@@ -1,12 +1,12 @@
-%%% @doc What both ends of an acknowledged stream say to each other, and how it travels.
+%%% @doc Messages between the ends of an acknowledged stream, and their transmission.
 %%%
 %%% A stream carries the acknowledged messages to one peer on one lane of a channel; the answers
 %%% come back on the same lane. Either end is the process `partisan_acks' of its node.
 %%%
 %%% == Versions ==
-%%% The number of a stream was an integer in the first version; `{Number, 2}' says that its sender
-%%% understands `refused', and opens another stream when this one has been idle, so that the
-%%% receiver may forget it. Receivers of the first version take either for a name like any other.
+%%% The number of a stream was an integer in the first version. `{Number, 2}' means that its sender
+%%% understands `refused', and opens another stream after an idle one, so that the receiver may
+%%% forget that. To receivers of the first version both are opaque names.
 -module(partisan_ack_stream).
 
 -export([id/3]).
@@ -18,7 +18,7 @@
 -export([now_ms/0]).
 
 -type name() :: partisan_peer:name().
-%% Unique among all streams of all lives of a node.
+%% Unique among all streams of all incarnations of a node.
 -type id() :: {Sender :: name(), partisan_peer:incarnation(), ordinal()}.
 -type ordinal() :: pos_integer() | {pos_integer(), Version :: 2}.
 -type path() :: {Receiver :: name(), Channel :: atom(), Lane :: non_neg_integer()}.
@@ -32,7 +32,7 @@
     | {data, id(), partisan_ack_out:sequence(), arrival(), ReplyTo :: path()}
     | {ack, id(), Holds :: non_neg_integer()}
     | {missing, id(), Holds :: non_neg_integer()}
-    % The receiver cannot take this message, and waits for what replaces it.
+    % The receiver cannot accept this message and waits for its replacement.
     | {refused, id(), partisan_ack_out:sequence(), undecodable}
     % The receiver does not know the stream.
     | {unknown, id()}.
@@ -41,10 +41,10 @@
 
 -export_type([id/0, path/0, content/0, arrival/0, msg/0]).
 
-%% Larger than any number of a message, and of its size.
+%% Larger than any message number, and larger than any in encoded size.
 -define(LAST, (1 bsl 59 - 1)).
 
-%% @doc The name of a stream of this node.
+%% @doc The identifier of a stream of this node.
 -spec id(name(), partisan_peer:incarnation(), pos_integer()) -> id().
 id(Name, Incarnation, Number) ->
     {Name, Incarnation, {Number, 2}}.
@@ -58,7 +58,7 @@ number({_, _, Number}) -> Number.
 understands_refusals({_, _, {_, _Version}}) -> true;
 understands_refusals({_, _, _}) -> false.
 
-%% @doc Sends without waiting: what a full lane or a broken route does not take is transmitted again
+%% @doc Sends without waiting: what a full lane or a broken route does not take is retransmitted
 %% later.
 -spec transmit(path(), msg()) -> ok | {error, partisan_transport:send_error()}.
 transmit({Node, ChannelName, Lane}, Message) ->
@@ -71,11 +71,11 @@ transmit({Node, ChannelName, Lane}, Message) ->
         {ok, Channel} when ChannelName =/= overlay ->
             partisan_transport:send(Node, partisan_acks, Message, Channel, Options);
         _ ->
-            % Of a peer that has others.
+            % The peer has other channels.
             {error, {unknown_channel, ChannelName}}
     end.
 
-%% @doc The most that a message takes on the wire, with all that is around it.
+%% @doc Maximum size of a message on the wire, including all framing.
 -spec bytes(path(), partisan_ref:destination(), Message :: term(), Label :: term()) ->
     pos_integer().
 bytes({_, Channel, Lane}, Destination, Message, Label) ->
@@ -85,8 +85,8 @@ bytes({_, Channel, Lane}, Destination, Message, Label) ->
     {Bytes, _} = partisan_frame:message(partisan_acks, Data),
     Bytes.
 
-%% @doc What can be decoded of a message between the ends of streams whose content cannot be. The
-%% receiver must learn of it: its stream waits for each number.
+%% @doc The decodable parts of a stream message whose content cannot be decoded. The receiver must
+%% learn of it: its stream waits for each number.
 -spec salvage(Payload :: binary()) -> {ok, partisan_frame:message()} | error.
 salvage(Payload) ->
     case partisan_term:elements(Payload) of
@@ -104,7 +104,7 @@ salvage({ok, partisan_acks}, {ok, [Data, Stream, Number, _Undecodable, ReplyTo]}
 salvage(_, _) ->
     error.
 
-%% @doc Milliseconds of a clock that never goes back.
+%% @doc Monotonic time in milliseconds.
 -spec now_ms() -> integer().
 now_ms() ->
     erlang:monotonic_time(millisecond).

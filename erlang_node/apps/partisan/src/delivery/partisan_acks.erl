@@ -1,26 +1,25 @@
 %%% @doc Acknowledged and causal delivery on real connections.
 %%%
 %%% Both ends of every stream live in this process: it numbers and keeps what this node sends with
-%%% `ack' ({@link partisan_ack_sender}), takes what others send in order and once
-%%% ({@link partisan_ack_receiver}), and holds back what came before its causes
-%%% ({@link partisan_labels}).
+%%% `ack' ({@link partisan_ack_sender}), accepts the streams of others in order and once ({@link
+%%% partisan_ack_receiver}), and holds back messages that precede their causes ({@link
+%%% partisan_labels}).
 %%%
 %%% == Streams ==
 %%% A stream carries the acknowledged messages to one peer on one lane of a channel. It is opened
-%%% before it is used, and belongs to the lives of both nodes that opened it: a receiver that does
-%%% not know a stream is another life, and says so; then the owners of what is outstanding learn
-%%% `{error, restarted}', since nobody can tell what the former life had taken. So a message is
-%%% delivered to one life of its receiver, once, or its sender is told.
+%%% before use, and belongs to the incarnations of both nodes at that time: a receiver that does not
+%%% know a stream is another incarnation. The owners of outstanding messages then get `{error,
+%%% restarted}', since it is unknown what the previous incarnation had accepted. So a message is
+%%% delivered once to one incarnation of its receiver, or its sender is notified.
 %%%
 %%% == Bounds ==
-%%% The window of a stream bounds what the sender keeps. What has arrived for a process that cannot
-%%% keep up waits here, unacknowledged, and so is bounded by the same window; the sender's callers
-%%% wait in turn, or are told that it is busy.
+%%% The window of a stream bounds what the sender keeps, and also the unacknowledged messages that
+%%% wait here for slow processes; the sender's callers wait in turn, or get a busy error.
 %%%
 %%% == Acknowledged channels ==
-%%% Their messages need not ask for an acknowledgement, and nobody is told how they ended: `ok' says
-%%% that one is in the window. One that is given up, since its time is over or its receiver has come
-%%% back as another life, is counted as dropped (`unacknowledged').
+%%% Their messages need not ask for an acknowledgement, and their outcome is not reported: `ok'
+%%% means that a message is in the window. A message that times out, or whose receiver has
+%%% restarted, is counted as dropped (`unacknowledged').
 -module(partisan_acks).
 -behaviour(gen_server).
 
@@ -33,10 +32,10 @@
 -export([handle_cast/2]).
 -export([handle_info/2]).
 
-%% How often to look whether a slow receiver has caught up, in milliseconds.
+%% Milliseconds between checks whether a slow receiver has caught up.
 -define(CONGESTION_POLL, 10).
-%% How long a message that nobody waits for is sent again, where its sender does not say, in
-%% milliseconds: a node that is gone for good must not be remembered for ever.
+%% Milliseconds after which a message with neither an owner nor a timeout is given up: a node that
+%% is gone for good must not be remembered for ever.
 -define(GIVEN_UP_AFTER, 300000).
 
 -record(state, {
@@ -53,9 +52,9 @@
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
-%% @doc Sends a message and waits until the receiver has it, or, with `ack => {notify, Tag}', until
-%% it has been taken into the window; then `{partisan, {acknowledged, Tag, Outcome}}' follows. Where
-%% nothing is said of `ack' that is all.
+%% @doc Sends a message and waits until the receiver has it. With `ack => {notify, Tag}' it waits
+%% until the message is in the window; `{partisan, {acknowledged, Tag, Outcome}}' follows. Without
+%% `ack' nothing follows.
 -spec send(partisan_peer:name(), partisan_ref:destination(), term(), Channel, Options) ->
     ok | {error, partisan:error()}
 when
@@ -93,14 +92,14 @@ send(Node, Destination, Message, Channel, Options) ->
             gen_server:call(?MODULE, {send, Request}, infinity)
     end.
 
-%% @doc A lane to this peer has a new connection: what was on the old one may be lost.
+%% @doc A lane to this peer has a new connection: messages on the old one may be lost.
 -spec reconnected(partisan_peer:name(), Channel :: atom()) -> ok.
 reconnected(Node, ChannelName) ->
     gen_server:cast(?MODULE, {reconnected, Node, ChannelName}).
 
-%% @doc What has arrived of this node's incarnations before that one is delivered before this
-%% returns, and nothing of them afterwards. With `infinity', which leaves it open whether the node
-%% has restarted, its streams go on.
+%% @doc Delivers what has arrived of this node's incarnations before that one, before this returns,
+%% and nothing of them afterwards. With `infinity' it is unknown whether the node has restarted, and
+%% its streams go on.
 -spec former(partisan_peer:name(), partisan_peer:incarnation() | infinity) -> ok.
 former(Node, Before) ->
     case whereis(?MODULE) of
@@ -150,7 +149,7 @@ handle_cast(Unknown, State) ->
 handle_info({?MODULE, Origin, Message}, State) ->
     case is_of(Origin, Message, State) of
         true -> heard(Origin, Message, State);
-        % Of a stream that has ended, or of another member's.
+        % Of a stream that has ended, or of another member.
         false -> next(State)
     end;
 handle_info({partisan, {neighbour_up, Node}}, #state{sender = Sender} = State) ->
@@ -175,7 +174,7 @@ handle_info(Unknown, State) ->
 
 %% Internals.
 
-%% A member speaks for streams that it has opened, and answers on those that lead to it.
+%% A member may speak only for streams that it has opened, and answer only those that lead to it.
 is_of(Origin, {open, {Origin, _, _}, {Origin, _, _}}, _State) ->
     true;
 is_of(Origin, {data, {Origin, _, _}, Number, Arrival, {Origin, _, _}}, _State) ->
@@ -197,13 +196,13 @@ is_arrival({message, {plain, _, _}}) -> true;
 is_arrival({message, {causal, _, Stamp, _, _}}) -> partisan_causal:is_stamp(Stamp);
 is_arrival(_) -> false.
 
-%% What a faulty member makes up leaves the streams of the others as they were.
+%% Invalid messages of a faulty member leave the other streams unchanged.
 heard(Origin, Message, State) ->
     try
         heard(Message, State)
     catch
         error:Reason:Stacktrace ->
-            ok = partisan_refusals:tell(message, "a message of ~ts makes no sense: ~0tP in ~0tP", [
+            ok = partisan_refusals:tell(message, "invalid message from ~ts: ~0tP in ~0tP", [
                 Origin, Reason, 8, hd(Stacktrace), 12
             ]),
             next(State)
@@ -238,7 +237,7 @@ received({Receiver, Labels}, State) ->
 next(State) ->
     {noreply, State, 0}.
 
-%% Looks again soon whether a process that was behind has caught up.
+%% Checks again soon whether a slow process has caught up.
 poll(#state{polling = false, receiver = Receiver} = State) ->
     case partisan_ack_receiver:is_behind(Receiver) of
         true ->
@@ -250,7 +249,7 @@ poll(#state{polling = false, receiver = Receiver} = State) ->
 poll(State) ->
     State.
 
-%% Wakes when the first stream has something to do.
+%% Wakes when the first stream is due.
 arm(#state{sender = Sender, tick = Tick} = State) ->
     _ = Tick =/= none andalso erlang:cancel_timer(Tick),
     case partisan_ack_sender:wake_at(Sender) of
@@ -261,13 +260,13 @@ arm(#state{sender = Sender, tick = Tick} = State) ->
             State#state{tick = erlang:start_timer(Delay, self(), tick)}
     end.
 
-%% Who learns how it ended. A causal message is one whose sender waits.
+%% The recipient of the outcome. A causal message's sender waits.
 outcome(#{ack := {notify, Tag}}) -> {notify, self(), Tag};
 outcome(#{ack := true}) -> reply;
 outcome(#{causal := _}) -> reply;
 outcome(#{}) -> count.
 
-%% One that only keeps its place behind acknowledged messages waits for room as it would on a lane.
+%% A message that only keeps its place behind acknowledged ones waits for room as on a lane.
 given_up_after(count, _Patience, #{ack := false}) -> ?GIVEN_UP_AFTER;
 given_up_after(count, infinity, _Options) -> ?GIVEN_UP_AFTER;
 given_up_after(_Outcome, Patience, _Options) -> Patience.

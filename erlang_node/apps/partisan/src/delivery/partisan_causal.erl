@@ -1,19 +1,18 @@
 %%% @doc Causal order of point-to-point messages, across any path.
 %%%
 %%% Raynal, Schiper, Toueg, "The causal ordering abstraction and a simple way to implement it",
-%%% Information Processing Letters 39 (1991). Every message carries what its sender knows to have
-%%% been sent before it: `{From, To} => count'. A receiver delivers a message when it has itself
-%%% delivered as many from each sender as the message says were sent to it; until then it waits.
-%%% So after A -> C, A -> B, B -> C, node C sees A's message first, however late it comes.
+%%% Information Processing Letters 39 (1991). Every message carries its sender's knowledge of the
+%%% messages sent before it: `{From, To} => count'. A receiver delivers a message once it has
+%%% delivered as many from each sender as the message says were sent to it. So after A -> C, A -> B,
+%%% B -> C, node C delivers A's message first, however late it comes.
 %%%
-%%% Two additions keep it bounded in a cluster that lives on:
+%%% Two additions keep the state bounded in a long-running cluster:
 %%% <ul>
-%%% <li>Counts are per life of a node: names here are `{Name, Incarnation}'. What concerns a former
-%%%     life of the receiver holds nothing up, since that life's deliveries are over.</li>
-%%% <li>An entry is dropped when the receiver's own messages show that it has delivered it
-%%%     (its deliveries travel with what it sends), and `forget/2' drops all entries of a life that
-%%%     is known to be over. A message whose predecessors died with their sender would wait for
-%%%     ever: `forget/2' releases it.</li>
+%%% <li>Counts are per incarnation: names here are `{Name, Incarnation}'. Entries about a previous
+%%%     incarnation of the receiver hold nothing up, since its deliveries are over.</li>
+%%% <li>An entry is dropped when the receiver's own messages show that it has delivered it (its
+%%%     deliveries travel with what it sends). `forget/2' drops all entries of an ended incarnation,
+%%%     and releases messages whose predecessors died with their sender.</li>
 %%% </ul>
 %%% The matrix needs reliable channels: the layer below is acknowledged delivery.
 -module(partisan_causal).
@@ -32,20 +31,20 @@
 -type life() :: {partisan_peer:name(), partisan_peer:incarnation()}.
 -type counts() :: #{life() => pos_integer()}.
 -type matrix() :: #{{From :: life(), To :: life()} => pos_integer()}.
-%% What travels with a message: sent before it, and delivered by its sender so far.
+%% Travels with a message: sent before it, and delivered by its sender so far.
 -type stamp() :: {matrix(), counts()}.
 
 -export_type([life/0, stamp/0]).
 
 -record(causal, {
     self :: life(),
-    % How many messages this node has sent to whom, ever; and what stamps carry, which is pruned.
+    % Messages this node has ever sent, by receiver; and the contents of stamps, which are pruned.
     numbered = #{} :: counts(),
     sent = #{} :: matrix(),
     delivered = #{} :: counts(),
-    % Arrived and not deliverable yet, in order of arrival.
+    % Arrived, not deliverable yet, in order of arrival.
     waiting = [] :: [{From :: life(), stamp(), Message :: term()}],
-    % The newest life of each name that is known to be over.
+    % The newest ended incarnation of each name.
     gone = #{} :: #{partisan_peer:name() => partisan_peer:incarnation()}
 }).
 
@@ -65,14 +64,14 @@ send(To, #causal{self = Self, numbered = Numbered, sent = Sent, delivered = Deli
         C#causal{numbered = Numbered#{To => Count}, sent = Sent#{{Self, To} => Count}}
     }.
 
-%% @doc A message arrived. Answers with what may be delivered now, in this order.
+%% @doc Handles a message. Returns the messages that may be delivered now, in order.
 -spec receive_message(From :: life(), stamp(), Message, t()) -> {[Message], t()} when
     Message :: term().
 receive_message(From, Stamp, Message, #causal{waiting = Waiting} = C) ->
     release(C#causal{waiting = Waiting ++ [{From, Stamp, Message}]}, []).
 
-%% @doc A life of a node is over, and so are those before it: nothing more comes from them, and
-%% nothing to them matters.
+%% @doc An incarnation of a node and those before it have ended: nothing more comes from them, and
+%% messages to them no longer matter.
 -spec forget(life(), t()) -> {[Message :: term()], t()}.
 forget({Name, Incarnation}, #causal{gone = Gone0} = C) ->
     Gone = maps:update_with(Name, fun(I) -> max(I, Incarnation) end, Incarnation, Gone0),
@@ -87,22 +86,23 @@ forget({Name, Incarnation}, #causal{gone = Gone0} = C) ->
         []
     ).
 
-%% @doc How many messages wait for a predecessor.
+%% @doc Number of messages waiting for a predecessor.
 -spec waiting(t()) -> non_neg_integer().
 waiting(#causal{waiting = Waiting}) ->
     length(Waiting).
 
-%% @doc How many entries the next stamp carries.
+%% @doc Number of entries in the next stamp.
 -spec size(t()) -> non_neg_integer().
 size(#causal{sent = Sent, delivered = Delivered}) ->
     map_size(Sent) + map_size(Delivered).
 
-%% @doc Whether there is nothing to remember: nobody whom it concerns is there any more.
+%% @doc Whether the order can be dropped: all nodes it concerns have ended.
 -spec is_empty(t()) -> boolean().
 is_empty(#causal{numbered = Numbered, waiting = Waiting} = C) ->
     map_size(Numbered) =:= 0 andalso Waiting =:= [] andalso size(C) =:= 0.
 
-%% @doc Whether this may be a stamp. One of another shape would fail later, with what waits for it.
+%% @doc Whether this may be a stamp. One of another shape would fail later, and with it what waits
+%% for it.
 -spec is_stamp(term()) -> boolean().
 is_stamp({Sent, Delivered}) when is_map(Sent), is_map(Delivered) ->
     lists:all(fun is_cell/1, maps:to_list(Sent)) andalso
@@ -120,7 +120,7 @@ is_count({{Name, Incarnation}, Count}) ->
 is_count(_) ->
     false.
 
-%% Each delivery may make an earlier arrival deliverable: look through from the start again.
+%% Each delivery may make an earlier arrival deliverable: start over.
 release(#causal{waiting = Waiting} = C0, Released) ->
     case lists:splitwith(fun(Entry) -> not deliverable(Entry, C0) end, Waiting) of
         {_, []} ->

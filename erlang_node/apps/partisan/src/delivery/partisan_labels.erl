@@ -1,7 +1,7 @@
-%%% @doc The causal orders of a node: one {@link partisan_causal} per label, made when it is needed.
+%%% @doc The causal orders of a node: one {@link partisan_causal} per label, created on demand.
 %%%
-%%% An order is dropped when all nodes that it concerns have ended. Until then it must be kept, for
-%%% its counts have to go on: a label is for as long as the nodes that use it.
+%%% An order is dropped when all nodes that it concerns have ended. Until then its counts have to go
+%%% on: a label lasts as long as the nodes that use it.
 -module(partisan_labels).
 
 -compile({no_auto_import, [size/1]}).
@@ -26,13 +26,13 @@
 new(Self) ->
     #labels{self = Self}.
 
-%% @doc The stamp of the next message of this label to that life of a node.
+%% @doc The stamp of the next message of this label to that incarnation of a node.
 -spec stamp(label(), To :: partisan_causal:life(), t()) -> {partisan_causal:stamp(), t()}.
 stamp(Label, To, L) ->
     {Stamp, Order} = partisan_causal:send(To, order(Label, L)),
     {Stamp, store(Label, Order, L)}.
 
-%% @doc A message has come: which may be delivered now, in this order?
+%% @doc Handles a message. Returns the messages that may be delivered now, in order.
 -spec take(label(), From :: partisan_causal:life(), partisan_causal:stamp(), Message, t()) ->
     {[Message], t()}
 when
@@ -41,7 +41,7 @@ take(Label, From, Stamp, Message, L) ->
     {Released, Order} = partisan_causal:receive_message(From, Stamp, Message, order(Label, L)),
     {Released, store(Label, Order, L)}.
 
-%% @doc This life of a node is over: what waited for its messages waits no longer.
+%% @doc This incarnation of a node has ended: releases what waited for its messages.
 -spec forget(partisan_causal:life(), t()) -> {[Message :: term()], t()}.
 forget(Life, #labels{orders = Orders} = L0) ->
     maps:fold(
@@ -53,7 +53,7 @@ forget(Life, #labels{orders = Orders} = L0) ->
         Orders
     ).
 
-%% @doc How many orders there are.
+%% @doc Number of orders.
 -spec size(t()) -> non_neg_integer().
 size(#labels{orders = Orders}) ->
     map_size(Orders).

@@ -1,9 +1,9 @@
-%%% @doc How much may wait for a process of this node before those who deliver to it hold back.
+%%% @doc The bound of a mailbox: when those that deliver to a process hold back.
 -module(partisan_mailbox).
 
 -export([is_congested/1]).
 
-%% @doc Whether more than `mailbox_messages' wait for a process. Nothing waits for one that is gone.
+%% @doc Whether more than `mailbox_messages' wait for a process. `false' for a dead one.
 -spec is_congested(pid()) -> boolean().
 is_congested(Pid) ->
     case process_info(Pid, message_queue_len) of

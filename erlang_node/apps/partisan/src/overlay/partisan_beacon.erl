@@ -1,13 +1,13 @@
-%%% @doc Beacons: how the nodes of a partial-view overlay notice that they have been cut apart.
+%%% @doc Beacons: detection of partitions in partial-view overlays.
 %%%
-%%% Partial views can split into components of which none can tell, since every node still has
-%%% neighbours: HyParView repairs single failures, not this. Each seed therefore emits a small
-%%% numbered beacon once per period, which every node passes on to its neighbours the first time it
-%%% sees it. A node that has heard nothing of a seed for some periods is cut off from it, or the
-%%% seed is dead; asking the seed to be joined tells which, and mends the first. Attempts are spread
-%%% by chance and grow rarer, lest a dead seed's name be resolved by a thousand nodes a second.
+%%% A partial-view overlay can split without any node noticing, since every node still has
+%%% neighbours; HyParView repairs single failures, not this. Each seed therefore emits a small
+%%% numbered beacon once per period, which every node forwards on first sight. A node that has heard
+%%% no beacon of a seed for some periods asks the seed to join it: either the seed is dead, or this
+%%% heals the partition. Attempts are randomised and back off, so that a thousand nodes do not
+%%% resolve a dead seed's name every second.
 %%%
-%%% A pure layer: neighbours come as arguments, what to send and whom to join goes out as actions.
+%%% A pure layer: neighbours are arguments; messages and joins are returned as actions.
 -module(partisan_beacon).
 
 -export([init/1]).
@@ -20,7 +20,7 @@
     self := partisan_peer:t(),
     seeds := [partisan_peer:t()],
     rand := rand:state(),
-    % Periods of silence after which a seed counts as lost.
+    % Periods of silence after which a seed is considered lost.
     patience => pos_integer(),
     % The longest wait between two attempts to rejoin a silent seed, in periods.
     slowest => pos_integer()
@@ -32,7 +32,7 @@
     peer :: partisan_peer:t(),
     newest = {0, 0} :: {partisan_peer:incarnation(), non_neg_integer()},
     silence = 0 :: non_neg_integer(),
-    % Attempts are made when the silence reaches this.
+    % Silence, in periods, at which the next attempt is made.
     attempt_at :: pos_integer()
 }).
 
@@ -64,7 +64,7 @@ init(#{self := #{name := Name} = Self, seeds := Seeds, rand := Rand} = Options) 
         rand = Rand
     }.
 
-%% @doc A beacon arrived. Passes on what is new, to everyone but the one it came from.
+%% @doc Handles a beacon: forwards a new one to every neighbour except the sender.
 -spec heard(msg(), partisan_peer:t(), [partisan_peer:t()], t()) -> {t(), [action()]}.
 heard({beacon, Name, Incarnation, Number} = Beacon, #{name := From}, Neighbours, B) ->
     #beacon{seeds = Seeds, patience = Patience} = B,
@@ -77,7 +77,7 @@ heard({beacon, Name, Incarnation, Number} = Beacon, #{name := From}, Neighbours,
             {B, []}
     end.
 
-%% @doc One period has passed.
+%% @doc Advances by one period.
 -spec tick([partisan_peer:t()], t()) -> {t(), [action()]}.
 tick(Neighbours, #beacon{seeds = Seeds0} = B0) ->
     {B1, Own} = emit(Neighbours, B0),
@@ -101,7 +101,7 @@ emit(Neighbours, #beacon{self = Self, number = Number} = B) ->
 wait(#seed{silence = Silence, attempt_at = At} = Seed, Rand, _B) when Silence + 1 < At ->
     {Seed#seed{silence = Silence + 1}, [], Rand};
 wait(#seed{silence = Silence, peer = Peer} = Seed, Rand0, B) ->
-    % The longer the silence, the longer the wait, up to a bound; chance spreads the nodes.
+    % The wait grows with the silence, up to a bound; randomness spreads the nodes.
     Longest = max(1, min(Silence + 1, B#beacon.slowest)),
     {Wait, Rand} = rand:uniform_s(Longest, Rand0),
     {Seed#seed{silence = Silence + 1, attempt_at = Silence + 1 + Wait}, [{join, Peer}], Rand}.

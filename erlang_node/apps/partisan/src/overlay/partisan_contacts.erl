@@ -1,10 +1,9 @@
-%%% @doc Whom to ask to be joined, and when: the seeds, one after another, for as long as it takes.
+%%% @doc Order and pace of join attempts: the seeds in turn, until one answers.
 %%%
-%%% A node without neighbours asks one seed after another, in an order of its own. A seed goes on
-%%% until it has met each other seed once, since otherwise clusters that grew around two seeds would
-%%% stay two. Attempts grow rarer slowly: the interval doubles with every fourth, and so stays a
-%%% fraction of the time waited; the seeds of a cluster that starts are up a moment later than most
-%%% of those who look for them.
+%%% A node without neighbours asks one seed after another, in its own random order. A seed continues
+%%% until it has met every other seed once; otherwise clusters that grew around two seeds would stay
+%%% separate. The interval doubles with every fourth attempt, so it stays a fraction of the time
+%%% already waited: in a starting cluster the seeds are up only a moment later than most joiners.
 -module(partisan_contacts).
 
 -export([new/3]).
@@ -16,13 +15,13 @@
 -export([rest/1]).
 -export([peers/1]).
 
-%% Attempts after which the interval doubles, and how often it does.
+%% Attempts after which the interval doubles, and the maximum number of doublings.
 -define(PATIENCE, 4).
 -define(DOUBLINGS, 16).
 
 -record(contacts, {
     is_seed :: boolean(),
-    % The next to be asked first.
+    % Next first.
     peers :: [partisan_peer:t()],
     % Seeds that this seed has not met yet.
     unmet = [] :: [partisan_peer:name()],
@@ -39,14 +38,14 @@ new(#{name := Self}, Seeds, Rand0) ->
     {Peers, Rand} = partisan_random:sample(length(Others), Others, Rand0),
     {#contacts{is_seed = Mine =/= [], peers = Peers}, Rand}.
 
-%% @doc Other seeds, on a node that knows how often it has tried. It has met whom it had to.
+%% @doc Replaces the seeds of a node that keeps its attempt count and has met all it had to meet.
 -spec replace(Self :: partisan_peer:t(), Seeds :: [partisan_peer:t()], t(), rand:state()) ->
     {t(), rand:state()}.
 replace(Self, Seeds, #contacts{attempts = Attempts}, Rand0) ->
     {Contacts, Rand} = new(Self, Seeds, Rand0),
     {Contacts#contacts{attempts = Attempts}, Rand}.
 
-%% @doc From now on a seed has every other seed to meet: at the start, and again in a new overlay.
+%% @doc Makes a seed meet every other seed: at the start, and again in a new overlay.
 -spec meet_all(t()) -> t().
 meet_all(#contacts{is_seed = true, peers = Peers} = C) ->
     C#contacts{unmet = [Name || #{name := Name} <- Peers]};
@@ -57,7 +56,7 @@ meet_all(#contacts{is_seed = false} = C) ->
 met(#{name := Name}, #contacts{unmet = Unmet} = C) ->
     C#contacts{unmet = lists:delete(Name, Unmet)}.
 
-%% @doc Whom to ask now, if anybody.
+%% @doc The next seed to ask, if any.
 -spec next(HasNeighbours :: boolean(), t()) -> {join, partisan_peer:t(), t()} | {idle, t()}.
 next(_HasNeighbours, #contacts{peers = []} = C) ->
     {idle, C};
@@ -69,8 +68,8 @@ next(true, #contacts{unmet = [Name | Later], peers = Peers} = C) ->
 next(true, #contacts{unmet = []} = C) ->
     {idle, rest(C)}.
 
-%% @doc How long until the next attempt: at least half of an interval that begins at the first and
-%% ends at the second of these, in milliseconds.
+%% @doc Milliseconds until the next attempt: at least half of an interval that starts at `Shortest'
+%% and grows to `Longest'.
 -spec delay({Shortest :: pos_integer(), Longest :: pos_integer()}, t(), rand:state()) ->
     {pos_integer(), t(), rand:state()}.
 delay({Shortest, Longest}, #contacts{attempts = Attempts} = C, Rand0) ->
@@ -78,12 +77,12 @@ delay({Shortest, Longest}, #contacts{attempts = Attempts} = C, Rand0) ->
     {Chance, Rand} = rand:uniform_s(Interval, Rand0),
     {(Interval + Chance) div 2, C#contacts{attempts = Attempts + 1}, Rand}.
 
-%% @doc The next attempt is the first again.
+%% @doc Restarts the back-off.
 -spec rest(t()) -> t().
 rest(C) ->
     C#contacts{attempts = 0}.
 
-%% @doc The seeds beside this node.
+%% @doc The seeds other than this node.
 -spec peers(t()) -> [partisan_peer:t()].
 peers(#contacts{peers = Peers}) ->
     Peers.

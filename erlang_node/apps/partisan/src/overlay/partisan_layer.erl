@@ -1,18 +1,18 @@
-%%% @doc What all pure layers have in common: options, chance, and the effects they have to tell.
+%%% @doc The common part of all pure layers: options, randomness and pending effects.
 %%%
-%%% An overlay, a broadcast protocol and the stack of them are values that take an event and answer
-%%% with their next state and a list of effects ({@link partisan_overlay}). The state of each is a
-%%% map of its own making, to which this module adds what none of them should have to write again:
+%%% Overlays, broadcast protocols and their stack are values that take an event and return their
+%%% next state and a list of effects ({@link partisan_overlay}). The state of each is a map of its
+%%% own fields, to which this module adds the shared ones:
 %%%
 %%% <ul>
-%%% <li>`self', this node, and `options', the defaults with what was given on top;</li>
-%%% <li>`rand', the generator, seeded by the options: the only source of chance;</li>
-%%% <li>`out', the effects so far, the latest first;</li>
-%%% <li>`leaving': whoever has left answers nothing any more.</li>
+%%% <li>`self', this node, and `options', the defaults overridden by those given;</li>
+%%% <li>`rand', the generator, seeded by the options: the only source of randomness;</li>
+%%% <li>`out', the effects so far, latest first;</li>
+%%% <li>`leaving': a node that has left ignores all further events.</li>
 %%% </ul>
 %%%
-%%% A layer is written as functions that take the state last and return it, and `emit/2' on the
-%%% way; `handle/3' runs one of them and returns what it emitted:
+%%% A layer is a set of functions that take the state last, return it, and call `emit/2' on the way;
+%%% `handle/3' runs one of them and returns what it emitted:
 %%%
 %%% ```
 %%% handle(Event, S) -> partisan_layer:handle(fun event/2, Event, S).
@@ -22,7 +22,7 @@
 %%% '''
 -module(partisan_layer).
 
-%% Lives.
+%% Construction and events.
 -export([new/3]).
 -export([started/1]).
 -export([handle/3]).
@@ -34,7 +34,7 @@
 -export([neighbour_up/2]).
 -export([neighbour_down/3]).
 -export([part/3]).
-%% Options, chance and time.
+%% Options, randomness and time.
 -export([option/2]).
 -export([is_self/2]).
 -export([pick/2]).
@@ -52,17 +52,17 @@
     _ => _
 }.
 
-%% Why a neighbour is one no longer: the link broke, it said so, or it had to make room.
+%% Why a peer ceased to be a neighbour: its link broke, it left, or it made room for another.
 -type reason() :: neighbour_failed | neighbour_left | neighbour_evicted.
 
 -export_type([t/0, reason/0]).
 
-%% Where delays that double have long reached any bound.
+%% By then a doubling delay has long reached any bound.
 -define(DOUBLINGS, 16).
 
-%% Lives.
+%% Construction and events.
 
-%% @doc A state of these options, defaults below, with the layer's own fields.
+%% @doc A state with these options on top of the defaults, and the layer's own fields.
 -spec new(Defaults :: map(), Given :: map(), Own :: map()) -> t().
 new(Defaults, #{self := Self, seed := Seed} = Given, Own) ->
     Own#{
@@ -73,12 +73,13 @@ new(Defaults, #{self := Self, seed := Seed} = Given, Own) ->
         out => []
     }.
 
-%% @doc The state and the effects so far: what `init/1' answers.
+%% @doc The state and the effects so far, as `init/1' returns them.
 -spec started(State) -> {State, [Effect :: term()]} when State :: t().
 started(#{out := Out} = S) ->
     {S#{out := []}, lists:reverse(Out)}.
 
-%% @doc Takes an event. Nothing comes of events after `leave', nor of joining or hearing oneself.
+%% @doc Handles an event. Ignored: events after `leave', and messages from or joins to this node
+%% itself.
 -spec handle(fun((Event, State) -> State), Event, State) -> {State, [Effect :: term()]} when
     Event :: term(), State :: t().
 handle(_Take, _Event, #{leaving := true} = S) ->
@@ -99,12 +100,12 @@ handle(Take, Event, S) ->
 emit(Effect, #{out := Out} = S) ->
     S#{out := [Effect | Out]}.
 
-%% @doc The same message to each of them.
+%% @doc Sends the same message to each of them.
 -spec send_all([partisan_peer:t()], Msg :: term(), State) -> State when State :: t().
 send_all(Peers, Msg, S0) ->
     lists:foldl(fun(Peer, S) -> emit({send, Peer, Msg}, S) end, S0, Peers).
 
-%% @doc Takes what a part of the state has become, and passes its effects on as the layer's own.
+%% @doc Stores a part's new state and passes its effects on as the layer's own.
 -spec absorb(Field :: atom(), {Part :: term(), [Effect :: term()]}, State) -> State when
     State :: t().
 absorb(Field, {Part, Effects}, S) ->
@@ -121,7 +122,7 @@ neighbour_up(Peer, S) ->
 neighbour_down(Name, Reason, S) ->
     emit({count, Reason}, emit({neighbour_down, Name}, S)).
 
-%% @doc Says goodbye to neighbours and lets their links go.
+%% @doc Sends a goodbye to neighbours and unpins their links.
 -spec part([partisan_peer:t()], Goodbye :: term(), State) -> State when State :: t().
 part(Neighbours, Goodbye, S0) ->
     lists:foldl(
@@ -133,7 +134,7 @@ part(Neighbours, Goodbye, S0) ->
         Neighbours
     ).
 
-%% Options, chance and time.
+%% Options, randomness and time.
 
 -spec option(atom(), t()) -> term().
 option(Name, #{options := Options}) ->
@@ -143,34 +144,34 @@ option(Name, #{options := Options}) ->
 is_self(#{name := Name}, #{self := #{name := Self}}) ->
     Name =:= Self.
 
-%% @doc One element of a list that is not empty.
+%% @doc A random element of a non-empty list.
 -spec pick([Element, ...], State) -> {Element, State} when State :: t().
 pick(List, #{rand := Rand0} = S) ->
     {Element, Rand} = partisan_random:pick(List, Rand0),
     {Element, S#{rand := Rand}}.
 
-%% @doc As many elements, in random order, or all when there are fewer.
+%% @doc That many elements in random order, or all if there are fewer.
 -spec sample(non_neg_integer(), [Element], State) -> {[Element], State} when State :: t().
 sample(Size, List, #{rand := Rand0} = S) ->
     {Sample, Rand} = partisan_random:sample(Size, List, Rand0),
     {Sample, S#{rand := Rand}}.
 
-%% @doc A number between 1 and `N'.
+%% @doc A random number between 1 and `N'.
 -spec uniform(pos_integer(), State) -> {pos_integer(), State} when State :: t().
 uniform(N, #{rand := Rand0} = S) ->
     {Drawn, Rand} = rand:uniform_s(N, Rand0),
     {Drawn, S#{rand := Rand}}.
 
-%% @doc Starts a timer that fires at some time within the interval. First periods start like this,
-%% lest a thousand nodes that were started together act together ever after.
+%% @doc Starts a timer that fires at a random time within the interval. First periods use it so that
+%% nodes started together do not stay in step.
 -spec start_timer_within(Name :: term(), Milliseconds :: pos_integer(), State) -> State when
     State :: t().
 start_timer_within(Name, Interval, S0) ->
     {Delay, S1} = uniform(Interval, S0),
     emit({start_timer, Name, Delay}, S1).
 
-%% @doc How long to wait after so many failures in a row: `redial_delay', doubled with each up to
-%% `redial_max', which are options of the layer; in milliseconds.
+%% @doc Milliseconds to wait after so many consecutive failures: `redial_delay', doubled with each
+%% up to `redial_max' (options of the layer).
 -spec backoff(Failures :: non_neg_integer(), t()) -> pos_integer().
 backoff(Failures, S) ->
     min(option(redial_delay, S) bsl min(Failures, ?DOUBLINGS), option(redial_max, S)).

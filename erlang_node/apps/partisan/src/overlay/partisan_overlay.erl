@@ -1,13 +1,12 @@
 %%% @doc The behaviour of an overlay: a pure protocol that decides who is whose neighbour.
 %%%
-%%% An overlay is a value. It takes an event and answers with its next state and a list of effects;
-%%% it opens no socket, reads no clock and draws no random number from outside (its generator is
-%%% seeded in `init/1'). `partisan_manager' interprets the effects on real sockets,
-%%% `partisan_sim' in virtual time, the property tests in whatever order they please. A complete
-%%% example of a user's own is in docs/own-overlay.md; {@link partisan_layer} has what most have in
-%%% common.
+%%% An overlay is a value. It takes an event and returns its next state and a list of effects; it
+%%% opens no socket, reads no clock and draws no random number from outside (its generator is seeded
+%%% in `init/1'). `partisan_manager' interprets the effects on real sockets, `simulator' in virtual
+%%% time, the property tests in any order. A complete example is in docs/own-overlay.md; {@link
+%%% partisan_layer} has the common parts.
 %%%
-%%% == What the interpreter promises ==
+%%% == Guarantees of the interpreter ==
 %%% <ul>
 %%% <li>`{connect, Peer}' pins a link: the interpreter dials, answers `{peer_up, Peer}' once the
 %%%     peer has been authenticated and keeps the link until `{disconnect, Name}'. When the dial
@@ -17,14 +16,13 @@
 %%% <li>`{send, Peer, Msg}' carries a message over the overlay channel. Without a link it dials one
 %%%     for the purpose and drops it when idle; when that fails it answers
 %%%     `{peer_down, Name, Reason}'. Messages to one peer stay in order.</li>
-%%% <li>Each direction of a pair has its own link: a link from A to B tells A that B is alive, and
-%%%     B pins its own.</li>
-%%% <li>`{message, Peer, Msg}' brings the sender as its handshake described it, incarnation
+%%% <li>Each direction of a pair has its own link: a link from A to B shows A that B is alive, and B
+%%%     pins its own.</li>
+%%% <li>`{message, Peer, Msg}' carries the sender as its handshake described it, incarnation
 %%%     included.</li>
-%%% <li>`{measure, Peer}' asks how far a peer is: the interpreter sends it something over the
-%%%     overlay channel, dialling for the purpose if need be, and answers
-%%%     `{cost, Name, Microseconds}', the round trip, or `{peer_down, Name, Reason}' if it cannot be
-%%%     reached.</li>
+%%% <li>`{measure, Peer}' asks for the distance of a peer: the interpreter sends a probe over the
+%%%     overlay channel, dialling if need be, and answers `{cost, Name, Microseconds}', the round
+%%%     trip, or `{peer_down, Name, Reason}' if it is unreachable.</li>
 %%% <li>A timer fires once; starting it again restarts it.</li>
 %%% </ul>
 -module(partisan_overlay).
@@ -59,7 +57,7 @@
 
 -callback init(options()) -> {State :: term(), [effect()]}.
 -callback handle(event(), State :: term()) -> {State :: term(), [effect()]}.
-%% Those the overlay considers its neighbours now (announced up and not yet down).
+%% Current neighbours (announced up and not yet down).
 -callback neighbours(State :: term()) -> [partisan_peer:t()].
-%% Those it knows beside its neighbours: the passive view, or nothing.
+%% Other known peers: the passive view, or nothing.
 -callback passive(State :: term()) -> [partisan_peer:t()].

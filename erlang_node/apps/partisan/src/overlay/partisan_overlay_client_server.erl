@@ -1,11 +1,10 @@
 %%% @doc Client-server: servers know one another, every client knows one server.
 %%%
-%%% Clients spread over the servers by a hash of their name, and each moves on to the next server
-%%% when its own is lost, at growing intervals until one answers. A client greets its server once
-%%% per period; the greeting is also what tells a server that lost the client, or was restarted, to
-%%% link back, and its absence what tells a server that the client has gone to another. Servers are
-%%% dialled by one another for as long as they are configured, whatever
-%%% happens to them.
+%%% Clients spread over the servers by a hash of their name. A client that loses its server moves on
+%%% to the next one, with back-off, until one answers. It greets its server once per period: the
+%%% greeting makes a server that lost the client, or was restarted, link back, and its absence shows
+%%% that the client has moved to another server. Servers keep dialling one another for as long as
+%%% they are configured.
 -module(partisan_overlay_client_server).
 -behaviour(partisan_overlay).
 
@@ -19,7 +18,7 @@
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
-    % The names of the servers, and address hints among which theirs are.
+    % Server names; their address hints are among the seeds.
     servers := [partisan_peer:name()],
     seeds := [partisan_peer:t()],
     greeting_interval => pos_integer(),
@@ -34,14 +33,14 @@
 
 -export_type([options/0, msg/0]).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque state() :: #{
     role := client | server,
-    % Address hints of the servers other than this node, in the order this node tries them.
+    % Address hints of the other servers, in the order this node tries them.
     servers := [partisan_peer:t()],
-    % Links pinned, and those of them that stand.
+    % Pinned links; `up' once connected.
     linked := #{partisan_peer:name() => {pending | up, partisan_peer:t()}},
-    % Of each client, how many periods ago it greeted.
+    % Periods since each client's last greeting.
     silence := #{partisan_peer:name() => non_neg_integer()},
     failures := non_neg_integer(),
     _ => _
@@ -75,14 +74,14 @@ handle(Event, S) ->
 neighbours(#{linked := Linked}) ->
     [Peer || {up, Peer} <- maps:values(Linked)].
 
-%% @doc The servers this node would turn to next.
+%% @doc The servers this node would try next.
 -spec passive(state()) -> [partisan_peer:t()].
 passive(#{servers := Servers, linked := Linked}) ->
     [Peer || #{name := Name} = Peer <- Servers, not is_map_key(Name, Linked)].
 
 %% Events.
 
-% Who is a server is configured: there is no other contact worth joining.
+%% The servers are configured: no other contact is worth joining.
 event({join, _Contact}, S) ->
     S;
 event({message, From, hello}, S) ->
@@ -150,7 +149,7 @@ seek_later(#{failures := Failures} = S) ->
     Seek = {start_timer, seek, partisan_layer:backoff(Failures, S)},
     emit(Seek, S#{failures := Failures + 1}).
 
-%% A greeting: only servers take one, from clients and servers alike.
+%% Only servers accept greetings, from clients and servers alike.
 accept(_From, #{role := client} = S) ->
     S;
 accept(#{name := Name} = From, #{linked := Linked} = S0) ->
@@ -198,7 +197,7 @@ lost(Name, Why, #{linked := Linked, silence := Silence} = S0) ->
         #{} -> S1
     end.
 
-%% The server that was just lost is the last one to try again.
+%% The server just lost is tried last.
 try_last(Name, #{servers := Servers} = S) ->
     {Lost, Others} = lists:partition(fun(#{name := N}) -> N =:= Name end, Servers),
     S#{servers := Others ++ Lost}.

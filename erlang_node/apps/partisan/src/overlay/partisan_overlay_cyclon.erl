@@ -1,20 +1,19 @@
-%%% @doc Cyclon: a view of constant size whose entries wander, so that it stays a random sample.
+%%% @doc Cyclon: a view of constant size that shuffling keeps a random sample.
 %%%
 %%% Voulgaris, Gavidia, van Steen, "CYCLON: inexpensive membership management for unstructured P2P
-%%% overlays", Journal of Network and Systems Management 13(2), 2005. The parts of that paper are
-%%% named below. Once per period a node sends a few entries of its view to the one it has heard
-%%% nothing of for the longest, and both put what they receive in the place of what they sent
-%%% ("enhanced shuffling"). The dead are the oldest of all soon, are asked to shuffle and never
-%%% come back. A joiner is carried through the overlay by random walks, each of which swaps it for
-%%% one entry ("joining").
+%%% overlays", Journal of Network and Systems Management 13(2), 2005. Terms in quotes are the
+%%% paper's. Once per period a node sends a few entries of its view to the peer in its oldest entry,
+%%% and each side replaces what it sent by what it received ("enhanced shuffling"). Entries of dead
+%%% nodes soon become the oldest, are picked for a shuffle and never come back. Random walks carry a
+%%% joiner through the overlay; each of them swaps it for one entry ("joining").
 %%%
-%%% Cyclon's views are one-sided by design: being chosen by as many as one chooses is a matter of
-%%% chance, not of agreement. Broadcasts get the two-sided neighbours of {@link partisan_links}:
-%%% those in the view and those in whose view this node is. As entries wander so do neighbours,
-%%% and a broadcast tree has to be grown anew again and again; prefer HyParView where that counts.
+%%% Cyclon's views are one-sided by design: a node is in as many views as its own has entries only
+%%% on average. Broadcasts get the two-sided neighbours of {@link partisan_symmetric_view}: those in
+%%% the view and those in whose view this node is. Entries change all the time, hence neighbours
+%%% too, and a broadcast tree has to be rebuilt continually; prefer HyParView where that matters.
 %%%
-%%% A link that is found broken removes the entry at once. The paper has no such detection; the
-%%% HyParView paper calls the combination "CyclonAcked".
+%%% A broken link removes the entry at once. The paper has no such detection; the HyParView paper
+%%% calls the combination "CyclonAcked".
 -module(partisan_overlay_cyclon).
 -behaviour(partisan_overlay).
 
@@ -31,12 +30,12 @@
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
     view_size => pos_integer(),
-    % Entries per shuffle, the sender's own among them.
+    % Entries per shuffle, including the sender's own.
     shuffle_size => pos_integer(),
     shuffle_interval => pos_integer(),
     % Hops of a joiner's random walks.
     walk_length => non_neg_integer(),
-    sides => partisan_links:sides(),
+    sides => partisan_symmetric_view:sides(),
     _ => _
 }.
 
@@ -47,16 +46,16 @@
     | {shuffle, [entry()]}
     | {shuffle_reply, [entry()]}
     | bye
-    | partisan_links:msg().
+    | partisan_symmetric_view:msg().
 
 -export_type([options/0, msg/0]).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque state() :: #{
-    % Age in periods of each entry of the view; the peers themselves are in the links.
+    % Age of each view entry in periods; the peers themselves are in the links.
     ages := #{partisan_peer:name() => non_neg_integer()},
-    links := partisan_links:t(),
-    % What was sent to whom in the shuffle under way: the first to make room for the reply.
+    links := partisan_symmetric_view:t(),
+    % Entries sent in the current shuffle, and to whom: replaced first by the reply.
     offered := none | {partisan_peer:name(), [partisan_peer:name()]},
     _ => _
 }.
@@ -68,7 +67,7 @@
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(Given) ->
     S0 = partisan_layer:new(defaults(), Given, #{ages => #{}, offered => none}),
-    S1 = S0#{links => partisan_links:new(option(sides, S0))},
+    S1 = S0#{links => partisan_symmetric_view:new(option(sides, S0))},
     Interval = option(shuffle_interval, S1),
     partisan_layer:started(partisan_layer:start_timer_within(shuffle, Interval, S1)).
 
@@ -78,11 +77,11 @@ handle(Event, S) ->
 
 -spec neighbours(state()) -> [partisan_peer:t()].
 neighbours(#{links := Links}) ->
-    partisan_links:neighbours(Links).
+    partisan_symmetric_view:neighbours(Links).
 
 -spec passive(state()) -> [partisan_peer:t()].
 passive(#{links := Links}) ->
-    partisan_links:passive(Links).
+    partisan_symmetric_view:passive(Links).
 
 %% Events.
 
@@ -91,15 +90,15 @@ event({join, Contact}, S) ->
 event({message, From, Msg}, S) ->
     message(Msg, From, S);
 event({peer_up, Peer}, #{links := Links} = S) ->
-    links(partisan_links:up(Peer, Links), S);
+    links(partisan_symmetric_view:up(Peer, Links), S);
 event({peer_down, Name, _Reason}, #{ages := Ages, links := Links} = S) ->
-    links(partisan_links:down(Name, Links), S#{ages := maps:remove(Name, Ages)});
+    links(partisan_symmetric_view:down(Name, Links), S#{ages := maps:remove(Name, Ages)});
 event({timer, shuffle}, #{links := Links} = S0) ->
-    S1 = links(partisan_links:tick(Links), S0),
+    S1 = links(partisan_symmetric_view:tick(Links), S0),
     emit({start_timer, shuffle, option(shuffle_interval, S1)}, shuffle(S1));
 event(leave, #{links := Links} = S0) ->
-    S1 = partisan_layer:send_all(partisan_links:neighbours(Links), bye, S0),
-    links(partisan_links:leave(Links), S1#{ages := #{}}).
+    S1 = partisan_layer:send_all(partisan_symmetric_view:neighbours(Links), bye, S0),
+    links(partisan_symmetric_view:leave(Links), S1#{ages := #{}}).
 
 %% Messages: joining.
 
@@ -108,8 +107,8 @@ message(join, From, S0) ->
         [] ->
             settle(From, S0);
         View ->
-            % The contact answers too, so that one who joins a lost seed again learns of its life;
-            % then one walk per place in the joiner's view.
+            % The contact answers too, so that a node which rejoins a lost seed learns its new
+            % incarnation; then one walk per place in the joiner's view.
             lists:foldl(
                 fun(_, S) -> walk(From, View, option(walk_length, S), S) end,
                 emit({send, From, {settled, none}}, S0),
@@ -127,8 +126,8 @@ message({walk, Joiner, TimeToLive}, From, S) ->
             end
     end;
 message({settled, Entry}, From, S) ->
-    % Who took us in is as good an entry as the one that it gave for us. They come at the expense of
-    % others where a full view joins again: its part of the overlay may have been cut off.
+    % The sender is as good an entry as the one it gave for us. Both replace others if a full view
+    % rejoins: its part of the overlay may have been partitioned.
     {Entries, S1} = sample(2, entries(S), S),
     merge([E || E <- [Entry, {From, 0}], E =/= none], names(Entries), S1);
 %% Messages: enhanced shuffling.
@@ -144,7 +143,7 @@ message({shuffle_reply, Entries}, #{name := Name}, S) ->
 message(bye, #{name := Name} = From, S) ->
     message({links, release}, From, remove(Name, S));
 message({links, _} = Msg, From, #{links := Links} = S) ->
-    links(partisan_links:message(Msg, From, Links), S).
+    links(partisan_symmetric_view:message(Msg, From, Links), S).
 
 %% Internals: joining.
 
@@ -152,7 +151,7 @@ walk(Joiner, Among, TimeToLive, S0) ->
     {Next, S1} = pick(Among, S0),
     emit({send, Next, {walk, Joiner, TimeToLive}}, S1).
 
-%% The end of a walk: the joiner takes an entry's place here, and gets that entry for its own view.
+%% End of a walk: the joiner replaces an entry here and receives it for its own view.
 settle(Joiner, S0) ->
     case is_chosen(Joiner, S0) of
         true ->
@@ -179,12 +178,12 @@ shuffle(#{self := Self, ages := Ages} = S0) ->
         [{_, Oldest, Peer} | _] ->
             Others = [E || {#{name := N}, _} = E <- entries(S1), N =/= Oldest],
             {Sample, S2} = sample(option(shuffle_size, S1) - 1, Others, S1),
-            % Our own fresh entry is sent in exchange for the one of the peer itself.
+            % Our own fresh entry is sent in exchange for the entry of the peer.
             S3 = emit({send, Peer, {shuffle, [{Self, 0} | Sample]}}, remove(Oldest, S2)),
             S3#{offered := {Oldest, names(Sample)}}
     end.
 
-%% Puts what was received into free places first, then in the place of what was sent.
+%% Received entries fill free places first, then replace what was sent.
 merge([], _Offered, S) ->
     S;
 merge([{Peer, _} = Entry | Rest], Offered, S) ->
@@ -202,25 +201,28 @@ merge([{Peer, _} = Entry | Rest], Offered, S) ->
 %% Internals: the view.
 
 entries(#{ages := Ages, links := Links}) ->
-    [{Peer, maps:get(Name, Ages)} || #{name := Name} = Peer <- partisan_links:chosen(Links)].
+    [
+        {Peer, maps:get(Name, Ages)}
+     || #{name := Name} = Peer <- partisan_symmetric_view:chosen(Links)
+    ].
 
 names(Entries) ->
     [Name || {#{name := Name}, _} <- Entries].
 
 others(Peers, #{links := Links}) ->
-    partisan_peer:without(Peers, partisan_links:chosen(Links)).
+    partisan_peer:without(Peers, partisan_symmetric_view:chosen(Links)).
 
 is_chosen(#{name := Name}, #{links := Links}) ->
-    partisan_links:is_chosen(Name, Links).
+    partisan_symmetric_view:is_chosen(Name, Links).
 
 has_room(#{links := Links} = S) ->
-    partisan_links:chosen_size(Links) < option(view_size, S).
+    partisan_symmetric_view:chosen_size(Links) < option(view_size, S).
 
 add({#{name := Name} = Peer, Age}, #{ages := Ages, links := Links} = S) ->
-    links(partisan_links:choose(Peer, Links), S#{ages := Ages#{Name => Age}}).
+    links(partisan_symmetric_view:choose(Peer, Links), S#{ages := Ages#{Name => Age}}).
 
 remove(Name, #{ages := Ages, links := Links} = S) ->
-    links(partisan_links:drop(Name, Links), S#{ages := maps:remove(Name, Ages)}).
+    links(partisan_symmetric_view:drop(Name, Links), S#{ages := maps:remove(Name, Ages)}).
 
 links(Changed, S) ->
     partisan_layer:absorb(links, Changed, S).

@@ -1,20 +1,18 @@
 %%% @doc Full mesh: everyone is everyone's neighbour.
 %%%
-%%% Forming costs each link one hello in each direction and no more. A joiner asks one member for
-%%% the list of all and greets each; whoever is greeted links back. Lists travel again only where
-%%% two members find, by comparing a hash once per period with one random neighbour, that theirs
-%%% differ (anti-entropy). Nobody gossips to all because somebody's state changed: that is
-%%% quadratic per join and cubic in all, and is what stops such a mesh at two dozen nodes.
+%%% Forming costs one hello per link and direction: a joiner asks one member for the list of all and
+%%% greets each; a greeted member links back. After that, two random neighbours compare a hash once
+%%% per period and exchange lists only if these differ (anti-entropy). Gossiping every change would
+%%% be quadratic per join and cubic in total, which stops such a mesh at two dozen nodes.
 %%%
-%%% A member that cannot be reached stays a member for a while and is dialled again at growing
-%%% intervals, since a restarted pod usually comes back; then it is forgotten. A list names only
-%%% members that its sender has met, by a link or a message. So a dead member that some still know
-%%% by hearsay does not circulate, while two parts of a network that forgot each other during a
-%%% partition find back: either part names its members as soon as one link joins them.
+%%% An unreachable member is redialled with back-off, since a restarted pod usually comes back, and
+%%% then forgotten. A list names only members its sender has met, by a link or a message. So hearsay
+%%% about a dead member does not circulate, while the two sides of a partition that forgot each
+%%% other find back as soon as one link joins them.
 %%%
-%%% Departures are remembered by incarnation and spread with the lists, so that a late list cannot
-%%% bring a departed member back while its successor is welcome. They are forgotten when no member
-%%% can list the departed any more.
+%%% Departures are remembered by incarnation and spread with the lists: a late list cannot bring a
+%%% departed member back, but a restarted one is welcome. They are forgotten once no member can
+%%% still list the departed one.
 -module(partisan_overlay_full_mesh).
 -behaviour(partisan_overlay).
 
@@ -28,15 +26,15 @@
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
-    % The period of comparing hashes, and the wait for it after the membership changed.
+    % Period of hash comparisons; also the delay of one after the membership changed.
     exchange_interval => pos_integer(),
     exchange_soon => pos_integer(),
-    % How often an unreachable member is dialled again before it counts as departed.
+    % Redials of an unreachable member before it is considered departed.
     redials => non_neg_integer(),
     % Delay of the first redial; it doubles up to `redial_max'.
     redial_delay => pos_integer(),
     redial_max => pos_integer(),
-    % How long a departure is remembered: longer than all redials together take.
+    % How long a departure is remembered: longer than all redials together.
     departure_kept => pos_integer(),
     _ => _
 }.
@@ -55,16 +53,16 @@
 -record(member, {
     peer :: partisan_peer:t(),
     status = down :: up | down,
-    % Was there a link to it, or a message from it? Others hear of it only then.
+    % Whether it had a link or sent a message. Others hear of it only then.
     met = false :: boolean(),
     dialled = 0 :: non_neg_integer()
 }).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque state() :: #{
     members := #{partisan_peer:name() => #member{}},
     departed := departed(),
-    % Hashes are to be compared soon.
+    % The next comparison has been brought forward.
     hurried := boolean(),
     _ => _
 }.
@@ -86,7 +84,7 @@ handle(Event, S) ->
 neighbours(#{members := Members}) ->
     [Peer || #member{peer = Peer, status = up} <- maps:values(Members)].
 
-%% @doc Members that are not reachable now.
+%% @doc Members that are unreachable now.
 -spec passive(state()) -> [partisan_peer:t()].
 passive(#{members := Members}) ->
     [Peer || #member{peer = Peer, status = down} <- maps:values(Members)].
@@ -136,7 +134,7 @@ message(join, From, S0) ->
 message(hello, From, S) ->
     meet(From, S);
 message({digest, Hash}, From, S0) ->
-    % A digest comes from one who counts us as a neighbour: it is a greeting too.
+    % A digest comes from a peer that counts us as a neighbour, so it is a greeting too.
     S1 = meet(From, S0),
     case digest(S1) of
         Hash -> S1;
@@ -153,7 +151,7 @@ message(bye, #{name := Name, incarnation := Incarnation}, S) ->
 
 %% Internals: membership.
 
-%% A message of a member's own.
+%% A message from a member itself.
 meet(#{name := Name} = From, S0) ->
     S1 = learn(From, S0),
     case map_get(members, S1) of
@@ -166,7 +164,7 @@ met(#member{met = true}, S) ->
 met(#member{peer = #{name := Name}} = Member, #{members := Members} = S) ->
     hurry(S#{members := Members#{Name := Member#member{met = true}}}).
 
-%% A description of a member, from itself or from hearsay: dial it if it is new to us.
+%% A description of a member, from itself or hearsay: dial it if new.
 learn(#{name := Name, incarnation := Incarnation} = Peer, #{departed := Departed} = S) ->
     case map_get(members, S) of
         _ when Incarnation =< map_get(Name, Departed) ->
@@ -199,7 +197,7 @@ up(#{name := Name} = Peer, #{members := Members} = S0) ->
 down(#member{status = up, peer = #{name := Name}}, S) ->
     emit({disconnect, Name}, emit({neighbour_down, Name}, S));
 down(#member{status = down, peer = #{name := Name}}, S) ->
-    % It may be being dialled: a pin that outlived its member would keep the next one from being.
+    % It may be in the middle of a dial: a pin that outlives its member would block the next one.
     emit({disconnect, Name}, S).
 
 unreachable(#member{peer = #{name := Name}, status = Status, dialled = Dialled} = Member, S0) ->
@@ -221,8 +219,8 @@ unreachable(#member{peer = #{name := Name}, status = Status, dialled = Dialled} 
 depart_all(Departed, S) ->
     maps:fold(fun depart/3, S, Departed).
 
-%% Only what ends a member here is remembered: otherwise two that forget it at different times would
-%% remind each other for ever.
+%% Only a departure of a current member is remembered; otherwise two nodes that forget it at
+%% different times would remind each other for ever.
 depart(Name, Incarnation, #{members := Members, departed := Departed} = S0) ->
     case Members of
         #{Name := #member{peer = #{incarnation := Known}} = Member} when Known =< Incarnation ->
@@ -238,7 +236,7 @@ depart(Name, Incarnation, #{members := Members, departed := Departed} = S0) ->
 members(Kind, #{departed := Departed} = S) ->
     {members, Kind, all_met(S), Departed}.
 
-%% Equal on two members exactly when they have met the same incarnations of the same names.
+%% Equal on two members if and only if they have met the same incarnations of the same names.
 digest(S) ->
     Met = [{Name, Incarnation} || #{name := Name, incarnation := Incarnation} <- all_met(S)],
     erlang:phash2(lists:sort(Met), 1 bsl 32).
@@ -248,7 +246,7 @@ all_met(#{self := Self, members := Members}) ->
 
 %% Internals: time, options.
 
-%% News is compared soon: that carries it through a forming mesh in a logarithm of its size.
+%% News is compared soon, so it crosses a forming mesh in time logarithmic in its size.
 hurry(#{hurried := true} = S) ->
     S;
 hurry(S) ->
@@ -256,7 +254,7 @@ hurry(S) ->
     partisan_layer:start_timer_within(exchange, Soon, S#{hurried := true}).
 
 start_exchange(S0) ->
-    % Between half an interval and one and a half, so that members do not fall into step.
+    % Between half an interval and one and a half, so that members do not synchronise.
     Interval = option(exchange_interval, S0),
     {Jitter, S1} = uniform(Interval, S0),
     emit({start_timer, exchange, Interval div 2 + Jitter}, S1).

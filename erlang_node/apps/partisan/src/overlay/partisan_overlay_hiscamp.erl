@@ -1,18 +1,18 @@
-%%% @doc HiScamp: SCAMP within each zone, and SCAMP between some nodes of every zone.
+%%% @doc HiScamp: SCAMP within each zone, and SCAMP between representatives of the zones.
 %%%
 %%% Ganesh, Kermarrec, Massoulié, "HiScamp: self-organizing hierarchical membership protocol", 10th
-%%% ACM SIGOPS European Workshop, 2002. Nodes near one another form a cluster with a membership of
-%%% its own; clusters are members of a second one. Most links, and so most gossip, stay within a
-%%% cluster. Here clusters are zones: the `level' option names the node's own, for example by its
-%%% availability zone or machine. Each level is a {@link partisan_overlay_scamp} of its own.
+%%% ACM SIGOPS European Workshop, 2002. Nearby nodes form a cluster with its own membership, and
+%%% clusters are members of a second level, so most links, and most gossip, stay within a cluster.
+%%% Here clusters are zones: the `level' option names the node's own, for example its availability
+%%% zone or Kubernetes node. Each level is a separate {@link partisan_overlay_scamp}.
 %%%
-%%% A joiner tells its contact its zone. A contact of the same zone is its contact there. One of
-%%% another zone names nodes of the joiner's zone that it has met, and where it has met few asks the
-%%% joiner to represent its zone, that is to join the second level too. A node that has to ask again
-%%% has lost touch, with its zone or with the others, and becomes a representative in any case.
+%%% A joiner tells its contact its zone. A contact in the same zone becomes its contact there. A
+%%% contact in another zone names nodes of the joiner's zone that it has met, and if those are few,
+%%% asks the joiner to represent its zone, that is, to join the second level too. A node that has to
+%%% ask again has lost its zone or the other zones, and becomes a representative in any case.
 %%%
-%%% Both levels may want a link to the same peer: it is pinned with the first and let go with the
-%%% last of them, and a neighbour for as long as it is one on either level.
+%%% Both levels may want a link to the same peer: the first pins it and the last unpins it. It is a
+%%% neighbour while it is one on either level.
 -module(partisan_overlay_hiscamp).
 -behaviour(partisan_overlay).
 
@@ -31,9 +31,9 @@
     seed := {integer(), integer(), integer()},
     % The zone of this node.
     level => zone(),
-    % Representatives of a zone that a contact has met, from which on it asks for no more.
+    % Representatives of a zone known to a contact, at which it asks for no more.
     representatives => pos_integer(),
-    % The others are those of {@link partisan_overlay_scamp}.
+    % The other options are those of {@link partisan_overlay_scamp}.
     _ => _
 }.
 
@@ -44,7 +44,7 @@
 
 -export_type([options/0, msg/0, zone/0]).
 
-%% How many nodes of each zone are remembered for joiners, and how many zones.
+%% Nodes remembered per zone for joiners, and zones remembered.
 -define(MATES, 3).
 -define(ZONES, 64).
 
@@ -54,12 +54,12 @@
     up = false :: boolean()
 }).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque state() :: #{
     levels := #{level() => partisan_overlay_scamp:state()},
     pins := #{partisan_peer:name() => #pin{}},
     neighbours := #{partisan_peer:name() => {partisan_peer:t(), [level()]}},
-    % Nodes met lately by zone, the latest first.
+    % Nodes met recently by zone, latest first.
     met := #{zone() => [partisan_peer:t()]},
     introduced := boolean(),
     _ => _
@@ -159,7 +159,7 @@ level_effect({connect, #{name := Name, incarnation := Life} = Peer}, Level, S) -
     #{pins := Pins} = S1 = emit({connect, Peer}, S),
     case Pins of
         #{Name := #pin{incarnation = Known, levels = Levels, up = true}} when Known >= Life ->
-            % It stands already, and the interpreter will not say so again.
+            % It is up already, and the interpreter will not say so again.
             Shared = #pin{incarnation = Known, levels = lists:usort([Level | Levels]), up = true},
             level(Level, {peer_up, Peer}, S1#{pins := Pins#{Name := Shared}});
         #{Name := #pin{levels = Levels}} ->
@@ -196,6 +196,6 @@ level_effect({neighbour_down, Name}, Level, #{neighbours := Known} = S) ->
 level_effect(Effect, _Level, S) ->
     emit(Effect, S).
 
-%% The levels are SCAMP as revised; there is less to lose within a zone than in one cluster.
+%% Revised SCAMP on both levels; a zone has less to lose than a whole cluster.
 defaults() ->
     #{level => <<>>, representatives => 2, redundancy => 3, indirection => 4}.

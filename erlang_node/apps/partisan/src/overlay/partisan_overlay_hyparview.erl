@@ -4,21 +4,21 @@
 %%% broadcast", DSN 2007. Section numbers below are that paper's.
 %%%
 %%% The active view holds the neighbours: links are symmetric and their loss is the failure
-%%% detector. The passive view holds spares, refreshed by shuffles, from which a lost neighbour is
-%%% replaced. What we do beyond the paper, and why:
+%%% detector. The passive view holds spares, refreshed by shuffles, that replace lost neighbours.
+%%% Additions to the paper, and why:
 %%% <ul>
-%%% <li>The contact answers a join, carrying a sample of its views. A joiner enters the contact into
-%%%     its active view only then, so a dead contact never becomes a neighbour, and a joiner whose
-%%%     walks come to nothing still knows where else to go.</li>
-%%% <li>A contact whose active view is full keeps it, has the joiner as a spare and leaves it to the
-%%%     walks; in the paper it evicts a neighbour. When many join at once over one contact, its
-%%%     neighbours would otherwise be those that joined last: their walks would all end among
-%%%     themselves, and the overlay would be a chain of cliques in the order of the joins.</li>
-%%% <li>Every promotion period each node tells its neighbours `keep'. Whoever gets one from a node
-%%%     outside its active view takes it in or answers `disconnect': views that a race or a crash
-%%%     left one-sided become symmetric again within a period.</li>
-%%% <li>Peers carry incarnations. A message from a newer life of a neighbour ends the old link
-%%%     first, so that a restarted node is never mistaken for its former self.</li>
+%%% <li>The contact answers a join with a sample of its views, and only then does the joiner add it
+%%%     to its active view. A dead contact thus never becomes a neighbour, and a joiner whose walks
+%%%     all fail still knows where else to go.</li>
+%%% <li>A contact with a full active view keeps it, adds the joiner as a spare and leaves it to the
+%%%     walks; in the paper it evicts a neighbour. If many join at once through one contact, its
+%%%     neighbours would otherwise be the latest joiners: their walks would end among themselves,
+%%%     and the overlay would be a chain of cliques in join order.</li>
+%%% <li>Every promotion period each node sends `keep' to its neighbours. A node that gets one from
+%%%     outside its active view adds the sender or answers `disconnect': views left one-sided by a
+%%%     race or a crash become symmetric again within a period.</li>
+%%% <li>Peers carry incarnations. A message from a newer incarnation of a neighbour ends the old
+%%%     link first, so that a restarted node is never mistaken for its previous incarnation.</li>
 %%% </ul>
 -module(partisan_overlay_hyparview).
 -behaviour(partisan_overlay).
@@ -38,14 +38,14 @@
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
-    % Neighbours at most; the view is refilled while it holds fewer than `active_min'.
+    % Maximum number of neighbours; the view is refilled while it holds fewer than `active_min'.
     active_max => pos_integer(),
     active_min => pos_integer(),
     passive_max => pos_integer(),
     % Random walk lengths, in hops: ARWL and PRWL of section 4.2.
     active_random_walk_length => non_neg_integer(),
     passive_random_walk_length => non_neg_integer(),
-    % Own entry included, a shuffle carries 1 + active + passive sample (section 4.4).
+    % With the node's own entry, a shuffle carries 1 + active + passive sample (section 4.4).
     shuffle_active => non_neg_integer(),
     shuffle_passive => non_neg_integer(),
     shuffle_interval => pos_integer(),
@@ -55,7 +55,7 @@
 
 -type msg() ::
     join
-    % The answers of a contact that takes the joiner in, and of one that leaves it to the walks.
+    % The contact's answers: it accepts the joiner, or leaves it to the walks.
     | {welcome, [partisan_peer:t()]}
     | {referred, [partisan_peer:t()]}
     | {forward_join, New :: partisan_peer:t(), TimeToLive :: non_neg_integer()}
@@ -69,15 +69,15 @@
 
 -export_type([options/0, msg/0]).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque state() :: #{
     active := view(),
     passive := partisan_passive_view:t(),
-    % Whom we asked to become a neighbour and have no answer from, and whom this round of
-    % promotion asked already.
+    % The spare asked to become a neighbour that has not answered yet, and the spares already asked
+    % in this round of promotion.
     asked := none | partisan_peer:name(),
     tried := #{partisan_peer:name() => true},
-    % What we offered in the last shuffle: first to go when the reply needs room (section 4.4).
+    % Offered in the last shuffle: first to go when the reply needs room (section 4.4).
     offered := [partisan_peer:name()],
     _ => _
 }.
@@ -106,12 +106,12 @@ neighbours(#{active := Active}) ->
 passive(#{passive := Passive}) ->
     partisan_passive_view:peers(Passive).
 
-%% @doc Takes a peer into the active view, for overlays that choose neighbours by more than chance.
+%% @doc Adds a peer to the active view, for overlays that do not choose neighbours at random alone.
 -spec take(partisan_peer:t(), state()) -> {state(), [partisan_overlay:effect()]}.
 take(Peer, S) ->
     partisan_layer:started(add_active(Peer, S)).
 
-%% @doc As `take/2', in the place of a neighbour that becomes a spare and is not told.
+%% @doc As `take/2', replacing a neighbour that becomes a spare and is not notified.
 -spec exchange(Old :: partisan_peer:t(), New :: partisan_peer:t(), state()) ->
     {state(), [partisan_overlay:effect()]}.
 exchange(#{name := Name} = Old, New, S) ->
@@ -127,7 +127,7 @@ event({message, From, Msg}, S) ->
 event({peer_up, Peer}, S) ->
     refresh(Peer, S);
 event({peer_down, Name, _Reason}, S0) ->
-    % A peer that cannot be reached is no spare either. Its successor comes by itself.
+    % An unreachable peer is no spare either. Its next incarnation will join by itself.
     promote(answered(Name, drop_active(Name, failed, drop_passive(Name, S0))));
 event({timer, promote}, S0) ->
     S1 = partisan_layer:send_all(neighbours(S0), keep, S0),
@@ -152,7 +152,7 @@ message(join, From, S0) ->
     partisan_layer:send_all(others([From], S2), Walk, S2);
 message({welcome, Sample}, From, S0) ->
     S1 = add_passive_all(Sample, [], S0),
-    % We asked for this neighbour, but a burst of others may have filled the view meanwhile.
+    % We asked for this neighbour, but a burst of others may have filled the view since.
     case is_active(From, S1) orelse has_room(S1) of
         true -> add_active(From, S1);
         false -> refuse(From, S1)
@@ -216,12 +216,12 @@ message({shuffle_reply, Peers}, _From, S0) ->
 
 %% Internals: the active view.
 
-%% A peer whom we must not take in keeps us as a spare, and we keep it as one.
+%% A rejected peer and this node keep each other as spares.
 refuse(Peer, S) ->
     emit({send, Peer, disconnect}, add_passive(Peer, [], S)).
 
-%% The end of a joiner's walk: both sides take the other in, whomever that costs its place. Those
-%% evicted find others, so that a storm of joins stirs the overlay instead of stretching it.
+%% End of a joiner's walk: both sides accept the other, evicting a neighbour if need be. The evicted
+%% find others, so a storm of joins stirs the overlay instead of stretching it.
 take_in(New, S) ->
     case is_active(New, S) of
         true -> S;
@@ -234,7 +234,7 @@ add_active(#{name := Name} = Peer, S0) ->
         true ->
             refresh(Peer, S1);
         false ->
-            S2 = #{active := Active} = make_room(S1),
+            #{active := Active} = S2 = make_room(S1),
             S3 = emit({connect, Peer}, S2#{active := Active#{Name => Peer}}),
             partisan_layer:neighbour_up(Peer, S3)
     end.
@@ -322,14 +322,14 @@ add_passive(Peer, GoFirst, #{passive := Passive0, rand := Rand0} = S) ->
 drop_passive(Name, #{passive := Passive} = S) ->
     S#{passive := partisan_passive_view:remove(Name, Passive)}.
 
-%% What a joiner starts with: some of our neighbours and spares.
+%% Sample of our neighbours and spares for a joiner to start with.
 sample_for(#{name := Name}, S) ->
     Known = [Peer || #{name := N} = Peer <- neighbours(S) ++ passive(S), N =/= Name],
     sample(option(shuffle_active, S) + option(shuffle_passive, S), Known, S).
 
 %% Internals: identity.
 
-%% A newer life of a neighbour: the link to the old one is gone, whatever the socket says.
+%% A newer incarnation of a neighbour: the old link is gone, whatever the socket says.
 new_life(#{name := Name} = From, #{active := Active} = S) ->
     case Active of
         #{Name := #{incarnation := Known}} when Known > 0 ->
@@ -341,7 +341,7 @@ new_life(#{name := Name} = From, #{active := Active} = S) ->
             refresh(From, S)
     end.
 
-%% Completes an address hint (incarnation 0) by what the handshake told.
+%% Completes an address hint (incarnation 0) from the handshake.
 refresh(#{name := Name} = Peer, #{active := Active} = S) ->
     case Active of
         #{Name := Known} -> S#{active := Active#{Name := partisan_peer:newest(Known, Peer)}};

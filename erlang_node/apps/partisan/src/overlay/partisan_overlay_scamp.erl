@@ -1,27 +1,27 @@
-%%% @doc SCAMP: a view that grows with the logarithm of the cluster by itself.
+%%% @doc SCAMP: a view whose size adapts to the logarithm of the cluster size.
 %%%
 %%% Ganesh, Kermarrec, Massoulié, "SCAMP: peer-to-peer lightweight membership service for
 %%% large-scale group communication", NGC 2001, and as revised in "Peer-to-peer membership
 %%% management for gossip-based protocols", IEEE Transactions on Computers 52(2), 2003. A contact
-%%% passes a newcomer's subscription on to all in its view and `c' of them once more. Whoever gets
-%%% one keeps it with the probability 1 / (1 + size of its view), and else passes it on to one of
-%%% its view; the views so arrive at (c + 1) ln n entries, without anyone knowing n. What the
-%%% revision adds are options:
+%%% passes a newcomer's subscription on to all in its view and `c' of them once more. A node keeps a
+%%% subscription with probability 1 / (1 + size of its view), and otherwise forwards it to a random
+%%% member of its view; views thus reach (c + 1) ln n entries without any node knowing n. The
+%%% additions of the revision are options:
 %%% <ul>
-%%% <li>`unsubscription': one who leaves asks its holders to replace it by members of its own view,
-%%%     except for `c' + 1 of them, so that the views scale down too; or it says goodbye only.</li>
-%%% <li>`indirection': hops that a newcomer's request walks before someone acts as its contact, so
-%%%     that not all newcomers have the same few seeds in their views.</li>
-%%% <li>`lease': periods after which an entry expires, and within which a member subscribes anew:
-%%%     what went wrong once does not stay wrong.</li>
+%%% <li>`unsubscription': a leaving node asks its holders to replace it by members of its own view,
+%%%     except for `c' + 1 of them, so that views shrink too; without it, it only says goodbye.</li>
+%%% <li>`indirection': hops that a newcomer's request walks to find its contact, so that newcomers
+%%%     do not all have the same few seeds in their views.</li>
+%%% <li>`lease': periods after which an entry expires, and within which a member resubscribes, so
+%%%     that errors do not persist.</li>
 %%% </ul>
-%%% A member that nobody holds any more hears no heartbeat; it subscribes again ("recovery from
-%%% isolation"). Heartbeats and links back are those of {@link partisan_links}.
+%%% A member held by no other hears no heartbeat and resubscribes ("recovery from isolation").
+%%% {@link partisan_symmetric_view} provides the heartbeats and the links back.
 %%%
-%%% The kinds `scamp_v1' and `scamp_v2' are this module under two sets of options ({@link
-%%% partisan_kinds}); {@link partisan_overlay_hiscamp} runs one per level.
+%%% The kinds `scamp_v1' and `scamp_v2' are two sets of options of this module ({@link
+%%% partisan_overlay_registry}); {@link partisan_overlay_hiscamp} runs one instance per level.
 %%%
-%%% The views are one-sided by design; the neighbours are those held and those holding.
+%%% The views are one-sided by design; neighbours are the held and the holders.
 -module(partisan_overlay_scamp).
 -behaviour(partisan_overlay).
 
@@ -36,16 +36,16 @@
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
-    % The paper's c: copies beyond one per view entry, and so the tolerance of failures.
+    % The paper's c: copies beyond one per view entry, hence the number of tolerated failures.
     redundancy => non_neg_integer(),
     unsubscription => replace | goodbye,
     indirection => non_neg_integer(),
     lease => infinity | pos_integer(),
-    % Length of a period: heartbeats, leases and isolation are counted in it.
+    % Length of a period, the unit of heartbeats, leases and isolation.
     heartbeat_interval => pos_integer(),
-    % Periods without any holder after which a member counts as isolated.
+    % Periods without any holder after which a member is considered isolated.
     isolation => pos_integer(),
-    sides => partisan_links:sides(),
+    sides => partisan_symmetric_view:sides(),
     _ => _
 }.
 
@@ -56,17 +56,17 @@
     | {subscription, New :: partisan_peer:t(), TimeToLive :: non_neg_integer()}
     | {replace_me, partisan_peer:t()}
     | goodbye
-    | partisan_links:msg().
+    | partisan_symmetric_view:msg().
 
 -export_type([options/0, msg/0]).
 
-%% A walking subscription outlives its expected length, the view size, this many times.
+%% Factor by which a walk may exceed its expected length, the view size.
 -define(WALK_FACTOR, 8).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque state() :: #{
-    links := partisan_links:t(),
-    % Periods until each entry of the view expires, where there are leases.
+    links := partisan_symmetric_view:t(),
+    % Periods until each view entry expires, if there are leases.
     leases := #{partisan_peer:name() => pos_integer()},
     % Periods until the own subscription is renewed, and periods without a holder.
     renewal := infinity | non_neg_integer(),
@@ -81,7 +81,7 @@
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(Given) ->
     S0 = partisan_layer:new(defaults(), Given, #{leases => #{}, alone => 0}),
-    S1 = S0#{links => partisan_links:new(option(sides, S0)), renewal => option(lease, S0)},
+    S1 = S0#{links => partisan_symmetric_view:new(option(sides, S0)), renewal => option(lease, S0)},
     Interval = option(heartbeat_interval, S1),
     partisan_layer:started(partisan_layer:start_timer_within(heartbeat, Interval, S1)).
 
@@ -91,14 +91,14 @@ handle(Event, S) ->
 
 -spec neighbours(state()) -> [partisan_peer:t()].
 neighbours(#{links := Links}) ->
-    partisan_links:neighbours(Links).
+    partisan_symmetric_view:neighbours(Links).
 
 -spec passive(state()) -> [partisan_peer:t()].
 passive(#{links := Links}) ->
-    partisan_links:passive(Links).
+    partisan_symmetric_view:passive(Links).
 
-%% @doc The parameters of SCAMP as first published: whoever leaves says goodbye, contacts are those
-%% asked, and subscriptions last.
+%% @doc Parameters of SCAMP as first published: a leaving node says goodbye, the node asked is the
+%% contact, and subscriptions do not expire.
 -spec version_1() -> map().
 version_1() ->
     #{unsubscription => goodbye, indirection => 0, lease => infinity}.
@@ -110,16 +110,16 @@ event({join, Contact}, S) ->
 event({message, From, Msg}, S) ->
     message(Msg, From, S);
 event({peer_up, Peer}, #{links := Links} = S) ->
-    links(partisan_links:up(Peer, Links), S);
+    links(partisan_symmetric_view:up(Peer, Links), S);
 event({peer_down, Name, _Reason}, #{links := Links} = S) ->
-    links(partisan_links:down(Name, Links), forget(Name, S));
+    links(partisan_symmetric_view:down(Name, Links), forget(Name, S));
 event({timer, heartbeat}, #{links := Links} = S0) ->
-    S1 = links(partisan_links:tick(Links), S0),
+    S1 = links(partisan_symmetric_view:tick(Links), S0),
     S2 = recover(renew(expire(S1))),
     emit({start_timer, heartbeat, option(heartbeat_interval, S2)}, S2);
 event(leave, #{links := Links} = S0) ->
     S1 = unsubscribe(option(unsubscription, S0), S0),
-    links(partisan_links:leave(Links), S1#{leases := #{}}).
+    links(partisan_symmetric_view:leave(Links), S1#{leases := #{}}).
 
 %% Messages: subscription.
 
@@ -132,7 +132,7 @@ message({subscribe, New, Indirection}, From, S) ->
 message(passed_on, _From, S) ->
     S;
 message(contact, From, S) ->
-    % The contact is all that a newcomer's view holds at first.
+    % At first a newcomer's view holds only the contact.
     keep(From, S);
 message({subscription, New, TimeToLive}, From, S0) ->
     {Drawn, S1} = uniform(1 + view_size(S0), S0),
@@ -153,21 +153,21 @@ message({replace_me, Successor}, From, S) ->
 message(goodbye, From, S) ->
     departed(From, S);
 message({links, _} = Msg, From, #{links := Links} = S) ->
-    links(partisan_links:message(Msg, From, Links), S).
+    links(partisan_symmetric_view:message(Msg, From, Links), S).
 
 %% Internals: subscription.
 
 subscribe(Contact, #{self := Self} = S) ->
     emit({send, Contact, {subscribe, Self, option(indirection, S)}}, S).
 
-%% Who is asked to be a contact and is not the one in the end says at least that it lives.
+%% A node asked to be the contact that passes the request on at least shows that it is alive.
 acknowledge(#{name := Name} = From, #{name := Name}, S) ->
     emit({send, From, passed_on}, S);
 acknowledge(_From, _New, S) ->
     S.
 
-%% The one who asks keeps the contact, the contact spreads the subscription. A contact that knows
-%% nobody else keeps it itself.
+%% The subscriber keeps the contact, the contact spreads the subscription. A contact with an empty
+%% view keeps it itself.
 be_contact(New, S0) ->
     case is_self(New, S0) of
         true ->
@@ -178,7 +178,7 @@ be_contact(New, S0) ->
                 [] ->
                     keep(New, S1);
                 View ->
-                    % However small the view: a member may get several copies.
+                    % A small view gets all copies: a member may receive several.
                     {Extra, S2} = lists:mapfoldl(
                         fun(_, S) -> pick(View, S) end, S1, lists:seq(1, option(redundancy, S1))
                     ),
@@ -192,7 +192,7 @@ forward(Msg, Among, S0) ->
     emit({send, Next, Msg}, S1).
 
 can_keep(#{name := Name} = Peer, #{links := Links} = S) ->
-    not is_self(Peer, S) andalso not partisan_links:is_chosen(Name, Links).
+    not is_self(Peer, S) andalso not partisan_symmetric_view:is_chosen(Name, Links).
 
 keep(#{name := Name} = Peer, #{leases := Leases0, links := Links} = S) ->
     Leases =
@@ -200,14 +200,14 @@ keep(#{name := Name} = Peer, #{leases := Leases0, links := Links} = S) ->
             infinity -> Leases0;
             Periods -> Leases0#{Name => Periods}
         end,
-    links(partisan_links:choose(Peer, Links), S#{leases := Leases}).
+    links(partisan_symmetric_view:choose(Peer, Links), S#{leases := Leases}).
 
 %% Internals: unsubscription.
 
 unsubscribe(goodbye, #{links := Links} = S) ->
-    goodbye(partisan_links:neighbours(Links), S);
+    goodbye(partisan_symmetric_view:neighbours(Links), S);
 unsubscribe(replace, #{links := Links} = S0) ->
-    View = partisan_links:chosen(Links),
+    View = partisan_symmetric_view:chosen(Links),
     {Holders, S1} = sample(length(holders(S0)), holders(S0), S0),
     Dropping = option(redundancy, S1) + 1,
     {Replacing, Rest} = lists:split(max(0, length(Holders) - Dropping), Holders),
@@ -216,7 +216,7 @@ unsubscribe(replace, #{links := Links} = S0) ->
     Chosen = [Peer || #{name := Name} = Peer <- View, not lists:member(Name, Names)],
     goodbye(lists:usort(Rest ++ Chosen), S2).
 
-%% Deals the view out to the holders, from its start again when it is dealt out.
+%% Deals the view out to the holders, starting over when it is exhausted.
 replace_me([], _Deal, _View, S) ->
     S;
 replace_me(Holders, [], [_ | _] = View, S) ->
@@ -263,7 +263,7 @@ recover(#{alone := Alone} = S) ->
     end.
 
 subscribe_anew(#{links := Links} = S0) ->
-    case partisan_links:chosen(Links) of
+    case partisan_symmetric_view:chosen(Links) of
         [] ->
             % The stack asks the seeds once the last neighbour is lost.
             S0;
@@ -275,16 +275,16 @@ subscribe_anew(#{links := Links} = S0) ->
 %% Internals: the view.
 
 view_size(#{links := Links}) ->
-    partisan_links:chosen_size(Links).
+    partisan_symmetric_view:chosen_size(Links).
 
 holders(#{links := Links}) ->
-    partisan_links:holders(Links).
+    partisan_symmetric_view:holders(Links).
 
 others(Peers, #{links := Links}) ->
-    partisan_peer:without(Peers, partisan_links:chosen(Links)).
+    partisan_peer:without(Peers, partisan_symmetric_view:chosen(Links)).
 
 remove(Name, #{links := Links} = S) ->
-    links(partisan_links:drop(Name, Links), forget(Name, S)).
+    links(partisan_symmetric_view:drop(Name, Links), forget(Name, S)).
 
 forget(Name, #{leases := Leases} = S) ->
     S#{leases := maps:remove(Name, Leases)}.

@@ -1,12 +1,12 @@
-%%% @doc Static: the links are configured, and kept up for ever.
+%%% @doc Static: configured links, redialled for ever.
 %%%
-%%% For topologies that are given, a ring, a tree, a backbone between sites, or that an experiment
-%%% wants exactly so. Every node is configured with the same edges by name and dials those that it
-%%% is an end of, at growing intervals while they do not answer. Nothing is repaired: when a node
-%%% is down whatever only it connected is apart until it is back.
+%%% For given topologies, such as a ring, a tree or a backbone between sites, and for experiments
+%%% that need an exact one. Every node is configured with the same edges by name and dials those it
+%%% is an end of, with back-off. There is no repair: while a node is down, nodes connected only
+%%% through it are partitioned.
 %%%
-%%% An edge counts as a neighbour on each side once that side's own link stands. The greeting that
-%%% goes with each dial has the other end dial back at once, and tells it of a new life.
+%%% An edge counts as a neighbour on each side once that side's own link is up. The greeting sent
+%%% with each dial makes the other end dial back at once, and announces a new incarnation.
 -module(partisan_overlay_static).
 -behaviour(partisan_overlay).
 
@@ -21,7 +21,7 @@
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
     edges := [{partisan_peer:name(), partisan_peer:name()}],
-    % Address hints of the peers at the other ends.
+    % Address hints of the other ends.
     peers := [partisan_peer:t()],
     redial_delay => pos_integer(),
     redial_max => pos_integer(),
@@ -38,14 +38,15 @@
     failures = 0 :: non_neg_integer()
 }).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque state() :: #{edges := #{partisan_peer:name() => #edge{}}, _ => _}.
 
 -export_type([state/0]).
 
 %% API.
 
-%% @doc Fails with `{no_address_of, Name}' when an edge leads to a name that is not among the peers.
+%% @doc Initialises the overlay. Fails with `{no_address_of, Name}' if an edge names an unknown
+%% peer.
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(#{self := #{name := Self}, edges := Edges, peers := Peers} = Given) ->
     Names = lists:usort([other(Self, Edge) || Edge <- Edges, is_end(Self, Edge)]) -- [Self],
@@ -62,14 +63,14 @@ handle(Event, S) ->
 neighbours(#{edges := Edges}) ->
     [Peer || #edge{up = true, peer = Peer} <- maps:values(Edges)].
 
-%% @doc Those at the other ends that are not reachable now.
+%% @doc The other ends that are unreachable now.
 -spec passive(state()) -> [partisan_peer:t()].
 passive(#{edges := Edges}) ->
     [Peer || #edge{up = false, peer = Peer} <- maps:values(Edges)].
 
 %% Events.
 
-% Edges are configured: there is nobody else worth joining.
+%% Edges are configured: no other contact is worth joining.
 event({join, _Contact}, S) ->
     S;
 event({message, #{name := Name} = From, hello}, #{edges := Edges} = S) ->
@@ -127,8 +128,8 @@ dial(Name, #{edges := Edges} = S) ->
     #{Name := #edge{peer = Peer}} = Edges,
     emit({send, Peer, hello}, emit({connect, Peer}, S)).
 
-%% The other end is there: a link to a former life of it is worth nothing, and one that is waited
-%% for can be tried now.
+%% The other end is alive: a link to a previous incarnation is void, and one that waits for a redial
+%% can be tried now.
 greeted(#{name := Name} = From, #edge{peer = Known, up = Up} = Edge, #{edges := Edges} = S) ->
     Newer = partisan_peer:supersedes(From, Known),
     S1 = S#{edges := Edges#{Name := Edge#edge{peer = partisan_peer:newest(Known, From)}}},

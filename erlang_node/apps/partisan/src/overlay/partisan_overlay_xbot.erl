@@ -1,23 +1,23 @@
 %%% @doc X-BOT: HyParView whose links move to nearer peers, four nodes at a time.
 %%%
 %%% Leitão, Marques, Pereira, Rodrigues, "X-BOT: a protocol for resilient optimization of
-%%% unstructured overlay networks", SRDS 2009. A node that finds a spare cheaper than a neighbour
+%%% unstructured overlay networks", SRDS 2009. A node with a spare that is cheaper than a neighbour
 %%% starts a round of four: the initiator i, its old neighbour o, the candidate c and a costly
-%%% neighbour d of the candidate. If d would rather have o, the links i-o and c-d give way to i-c
-%%% and d-o: everyone keeps its degree, and the sum of the costs falls.
+%%% neighbour d of the candidate. If d prefers o, the links i-o and c-d are replaced by i-c and d-o:
+%%% every degree stays the same, and the total cost falls.
 %%%
 %%% ```
 %%%     i --optimise--> c --replace--> d --switch--> o
 %%%     i <-optimised-- c <-replaced-- d <-switched- o
 %%% '''
 %%%
-%%% Each node's costliest links are never given up (the paper's "unbiased neighbours"): they tie
-%%% the near parts together, so that connectivity and path lengths stay those of a random overlay.
-%%% Everyone changes its own view only when the next in the chain has changed its; what a lost
-%%% message leaves one-sided HyParView's `keep' repairs within a period.
+%%% Each node's costliest links are never given up (the paper's "unbiased neighbours"): they connect
+%%% the clusters of near nodes, so that connectivity and path lengths stay those of a random
+%%% overlay. A node changes its view only after the next in the chain has changed its own;
+%%% HyParView's `keep' repairs links left one-sided by a lost message within a period.
 %%%
-%%% The cost of a peer is the round trip that the interpreter measures, the paper's "oracle".
-%%% Everything but the optimisation is {@link partisan_overlay_hyparview}, in one state with it.
+%%% The cost of a peer is the round trip measured by the interpreter, the paper's "oracle".
+%%% Everything except the optimisation is {@link partisan_overlay_hyparview}, in one state with it.
 -module(partisan_overlay_xbot).
 -behaviour(partisan_overlay).
 
@@ -32,9 +32,9 @@
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
     optimisation_interval => pos_integer(),
-    % Spares that are measured per round: the paper's passive scan length.
+    % Spares measured per round: the paper's passive scan length.
     scan => pos_integer(),
-    % Costliest links that are never given up.
+    % Costliest links, never given up.
     unbiased => non_neg_integer(),
     active_max => pos_integer(),
     active_min => pos_integer(),
@@ -53,14 +53,14 @@
 
 -export_type([options/0, msg/0]).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque state() :: #{
     hyparview := partisan_overlay_hyparview:state(),
-    % Round trips in microseconds, of peers in either view.
+    % Round trips of peers in either view, in microseconds.
     costs := #{partisan_peer:name() => non_neg_integer()},
-    % The spares measured in this round: one of them may become a candidate.
+    % Spares measured in this round, one of which may become the candidate.
     scanned := #{partisan_peer:name() => partisan_peer:t()},
-    % As d: a request that waits for the cost of its o, with that o and the i and c of it.
+    % As d: the request waiting for the cost of o, as {o, i, c}.
     weighing := none | {Old :: partisan_peer:t(), partisan_peer:t(), partisan_peer:t()},
     _ => _
 }.
@@ -96,7 +96,7 @@ event({timer, optimise}, S0) ->
     S1 = emit({start_timer, optimise, option(optimisation_interval, S0)}, forget_costs(S0)),
     {Scanned, S2} = partisan_layer:sample(option(scan, S1), passive(S1), S1#{weighing := none}),
     S3 = S2#{scanned := maps:from_list([{Name, P} || #{name := Name} = P <- Scanned])},
-    % Neighbours again each time: costs change, and they are what is compared with.
+    % Neighbours are measured every time too, since costs change.
     lists:foldl(fun(Peer, S) -> emit({measure, Peer}, S) end, S3, neighbours(S3) ++ Scanned);
 event({cost, Name, Cost}, #{costs := Costs} = S) ->
     Measured = emit({count, measured}, S#{costs := Costs#{Name => Cost}}),
@@ -108,7 +108,8 @@ event({peer_down, Name, _Reason} = Event, #{scanned := Scanned} = S) ->
 event(Event, S) ->
     hyparview(Event, S).
 
-%% At i: is this spare cheaper than the costliest neighbour that we may give up? One try per round.
+%% At i: starts a round if this spare is cheaper than our costliest replaceable neighbour. One
+%% attempt per period.
 consider(Name, #{scanned := Scanned, costs := Costs} = S) ->
     Full = length(neighbours(S)) >= option(active_min, S),
     case {Scanned, costliest([], S)} of
@@ -123,7 +124,7 @@ consider(Name, #{scanned := Scanned, costs := Costs} = S) ->
 
 %% Messages.
 
-%% At c: with a place to spare there is nobody to be replaced.
+%% At c: with room for one more, no neighbour has to be replaced.
 message({optimise, Old}, From, S) ->
     Room = length(neighbours(S)) < option(active_max, S),
     case {is_neighbour(From, S), costliest([Old, From], S)} of
@@ -132,7 +133,7 @@ message({optimise, Old}, From, S) ->
         {false, {_, Replaced}} -> tell(Replaced, {replace, Old, From}, S);
         {false, none} -> tell(From, {optimised, false, Old, pair}, S)
     end;
-%% At d: measures o first, where it does not know its cost yet.
+%% At d: measures o first if its cost is unknown.
 message({replace, Old, Initiator}, From, #{costs := Costs} = S0) ->
     Possible =
         not is_self(Old, S0) andalso not is_neighbour(Old, S0) andalso is_neighbour(From, S0),
@@ -145,13 +146,13 @@ message({replace, Old, Initiator}, From, #{costs := Costs} = S0) ->
         true ->
             emit({measure, Old}, S0#{weighing := {Old, Initiator, From}})
     end;
-%% At o: the first to change its view. It gives up i, who will know when the chain has come back.
+%% At o: the first to change its view. It drops i, which learns of it when the chain returns.
 message({switch, Initiator, Candidate}, From, S) ->
     case is_neighbour(Initiator, S) andalso not is_neighbour(From, S) of
         true -> tell(From, {switched, true, Initiator, Candidate}, exchange(Initiator, From, S));
         false -> tell(From, {switched, false, Initiator, Candidate}, S)
     end;
-%% At d, at c and at i: the one asked has done its part, or not.
+%% At d, c and i: the next in the chain has switched, or declined.
 message({switched, true, Initiator, Candidate}, From, S) ->
     tell(Candidate, {replaced, true, From, Initiator}, exchange(Candidate, From, S));
 message({switched, false, Initiator, Candidate}, From, S) ->
@@ -163,13 +164,13 @@ message({replaced, false, Old, Initiator}, _From, S) ->
 message({optimised, true, Old, pair}, From, S) ->
     emit({count, optimised}, exchange(Old, From, S));
 message({optimised, true, Old, free}, From, S) ->
-    % Nobody has told the old neighbour.
+    % The old neighbour has not been notified.
     S1 = emit({count, optimised}, exchange(Old, From, S)),
     emit({send, Old, disconnect}, S1);
 message({optimised, false, _Old, _}, _From, S) ->
     S.
 
-%% At d, once the cost of o is known: would we rather have o than c?
+%% At d, once the cost of o is known: whether o is better than c.
 weigh(Name, #{weighing := {#{name := Name} = Old, Initiator, Candidate}, costs := Costs} = S0) ->
     S1 = S0#{weighing := none},
     #{Name := Cost} = Costs,
@@ -185,7 +186,7 @@ weigh(_Name, S) ->
 
 %% Internals: views and costs.
 
-%% The costliest neighbour beside the unbiased ones and some others.
+%% The costliest neighbour, except the unbiased ones and those given.
 costliest(Except, #{costs := Costs} = S) ->
     Known = [{map_get(N, Costs), P} || #{name := N} = P <- neighbours(S), is_map_key(N, Costs)],
     Unbiased = option(unbiased, S),
@@ -201,7 +202,7 @@ costliest(Except, #{costs := Costs} = S) ->
             none
     end.
 
-%% What is known of those in neither view is not worth keeping.
+%% Forgets the costs of peers in neither view.
 forget_costs(#{costs := Costs} = S) ->
     S#{costs := maps:with([Name || #{name := Name} <- neighbours(S) ++ passive(S)], Costs)}.
 
@@ -222,7 +223,7 @@ hyparview(Event, #{hyparview := HyParView} = S) ->
 tell(Peer, Msg, S) ->
     emit({send, Peer, {xbot, Msg}}, S).
 
-%% Optimisation is slower than repair, so that it works on an overlay at rest.
+%% Optimisation is slower than repair, so that it works on a settled overlay.
 defaults() ->
     #{
         optimisation_interval => 10000,

@@ -1,8 +1,8 @@
-%%% @doc HyParView's passive view: spares, of whom there are never more than a given number.
+%%% @doc HyParView's passive view: a bounded set of spares.
 %%%
-%%% A full view gives up somebody at random for each newcomer, but first those whom the node has
-%%% just sent to another in a shuffle (section 4.4 of the paper that {@link
-%%% partisan_overlay_hyparview} names): they are known there, so nothing is lost.
+%%% A full view evicts a random spare for each newcomer, but first those just sent to another node
+%%% in a shuffle (section 4.4 of the paper cited in {@link partisan_overlay_hyparview}): that node
+%%% knows them, so nothing is lost.
 -module(partisan_passive_view).
 
 -export([new/1]).
@@ -19,13 +19,13 @@
 -opaque t() :: #view{}.
 -export_type([t/0]).
 
-%% @doc An empty view of at most so many.
+%% @doc An empty view of at most that many peers.
 -spec new(pos_integer()) -> t().
 new(Max) ->
     #view{max = Max}.
 
-%% @doc Takes a peer in, or what is newly known of it. `GoFirst' names those to give up before any
-%% other where there is no room.
+%% @doc Adds a peer or updates what is known of it. `GoFirst' names the first to evict if there is
+%% no room.
 -spec add(partisan_peer:t(), GoFirst :: [partisan_peer:name()], t(), rand:state()) ->
     {t(), rand:state()}.
 add(#{name := Name} = Peer, GoFirst, #view{peers = Peers} = V, Rand0) ->

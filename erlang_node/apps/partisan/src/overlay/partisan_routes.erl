@@ -1,19 +1,19 @@
-%%% @doc Which neighbour leads to a member that is none: a routing tree, built when it is asked for.
+%%% @doc Routes to members that are not neighbours: a routing tree, built on demand.
 %%%
-%%% Whatever a node broadcasts runs over a tree rooted at it, and every node on the way learns a
-%%% way back: the neighbour it first heard from. So to find a member, a node broadcasts that it
-%%% looks for it; the member answers along the way back, and the answer teaches every hop the way
-%%% forth. This is the reverse-path learning of AODV (Perkins and Royer, "Ad-hoc on-demand distance
-%%% vector routing", WMCSA 1999) with Plumtree as its flood.
+%%% A broadcast runs over a tree rooted at its origin, and every node on the way learns a way back:
+%%% the neighbour it first heard from. So a node broadcasts a search for a member, and the member's
+%%% answer follows the way back and teaches every hop the way forth: the reverse-path learning of
+%%% AODV (Perkins and Royer, "Ad-hoc on-demand distance vector routing", WMCSA 1999) with Plumtree
+%%% as its flood.
 %%%
-%%% A route is one hop of knowledge and may be out of date: it goes when its neighbour goes, whoever
-%%% forwards bounds the hops of a message, and a member that fell silent is looked for again. Loops
-%%% that churn leaves behind end with the hops.
+%%% A route is one hop of knowledge and may be out of date: it goes when its neighbour goes, and a
+%%% silent member is searched for again. Forwarders bound the hops of a message, which also ends
+%%% loops left by churn.
 %%%
-%%% A search reaches every node of the cluster, and a busy cluster that answers late must not be
-%%% asked the more for it: a node looks for a few members at a time, the others wait their turn.
+%%% A search reaches every node, and a busy cluster that answers late must not get more of them: a
+%%% node searches for a few members at a time, the others wait.
 %%%
-%%% A pure layer; the stack carries its messages and tells it what the broadcast layer hears.
+%%% A pure layer; the stack carries its messages and reports what the broadcast layer hears.
 -module(partisan_routes).
 
 -export([new/1]).
@@ -27,18 +27,18 @@
 -type name() :: partisan_peer:name().
 -type msg() :: {found, Sought :: name(), Seeker :: name(), HopsLeft :: non_neg_integer()}.
 -type action() ::
-    % Tell all nodes that this one looks for that one.
+    % Broadcast this node's search to all nodes.
     {seek, Sought :: name()}
     | {send, Neighbour :: name(), msg()}
     | {start_timer, Sought :: name(), pos_integer()}
-    % The way to a member is known, has changed, or is lost.
+    % The route to a member is known, has changed, or is lost.
     | {route, name(), Neighbour :: name()}
     | {no_route, name()}.
 
 -export_type([msg/0, action/0]).
 
 -define(HOPS, 64).
-%% Searches under way at once, and those that may wait.
+%% Concurrent searches, and those that may wait.
 -define(AT_ONCE, 8).
 -define(WAITING, 256).
 -define(ATTEMPTS, 3).
@@ -47,9 +47,9 @@
 -record(routes, {
     self :: name(),
     via = #{} :: #{name() => Neighbour :: name()},
-    % Members being looked for, and how often they have been.
+    % Members searched for, and the attempts made.
     seeking = #{} :: #{name() => pos_integer()},
-    % Members to be looked for after those, first to last.
+    % Members waiting to be searched for, in order.
     waiting = [] :: [name()]
 }).
 
@@ -60,7 +60,8 @@
 new(Self) ->
     #routes{self = Self}.
 
-%% @doc Looks for a member, unless that is under way; gives up at once where too many are sought.
+%% @doc Searches for a member unless a search is under way; gives up at once if too many are
+%% waiting.
 -spec find(name(), t()) -> {t(), [action()]}.
 find(Sought, #routes{seeking = Seeking, waiting = Waiting} = R) ->
     case is_sought(Sought, R) of
@@ -70,17 +71,17 @@ find(Sought, #routes{seeking = Seeking, waiting = Waiting} = R) ->
         false -> {R, [{no_route, Sought}]}
     end.
 
-%% @doc A broadcast of this member came by way of this neighbour.
+%% @doc Learns that broadcasts of this member come by way of this neighbour.
 -spec heard(name(), name(), t()) -> {t(), [action()]}.
 heard(Origin, Via, R) ->
     learn(Origin, Via, R).
 
-%% @doc Somebody looks for this node: answers along the way the question came.
+%% @doc Answers another node's search for this node, along the way it came.
 -spec sought(Seeker :: name(), t()) -> {t(), [action()]}.
 sought(Seeker, #routes{self = Self} = R) ->
     {R, forward({found, Self, Seeker, ?HOPS}, R)}.
 
-%% @doc An answer passes, or arrives.
+%% @doc Forwards an answer, or accepts it.
 -spec found(msg(), From :: name(), t()) -> {t(), [action()]}.
 found({found, Sought, Seeker, Hops}, From, #routes{self = Self} = R0) ->
     {R1, Actions} = learn(Sought, From, R0),
@@ -90,7 +91,7 @@ found({found, Sought, Seeker, Hops}, From, #routes{self = Self} = R0) ->
         _ -> {R1, Actions}
     end.
 
-%% @doc No answer so far.
+%% @doc Repeats or ends a search that got no answer.
 -spec timeout(name(), t()) -> {t(), [action()]}.
 timeout(Sought, #routes{seeking = Seeking} = R) ->
     case Seeking of
@@ -103,7 +104,7 @@ timeout(Sought, #routes{seeking = Seeking} = R) ->
             {R, []}
     end.
 
-%% @doc A neighbour is gone, and with it every route that began there.
+%% @doc Removes a lost neighbour's routes.
 -spec forget_neighbour(name(), t()) -> {t(), [action()]}.
 forget_neighbour(Neighbour, #routes{via = Via} = R) ->
     Lost = [Name || {Name, N} <- maps:to_list(Via), N =:= Neighbour],
@@ -122,7 +123,7 @@ learn(Self, _Via, #routes{self = Self} = R) ->
     {R, []};
 learn(Name, Via, #routes{via = Known} = R0) ->
     case {is_sought(Name, R0), Known} of
-        % Of most broadcasts that a node hears there is nothing to learn.
+        % Most broadcasts teach a node nothing new.
         {false, #{Name := Via}} ->
             {R0, []};
         {false, #{}} ->
@@ -135,7 +136,7 @@ learn(Name, Via, #routes{via = Known} = R0) ->
 is_sought(Name, #routes{seeking = Seeking, waiting = Waiting}) ->
     is_map_key(Name, Seeking) orelse lists:member(Name, Waiting).
 
-%% A search has ended, or is not needed any more: the next one begins.
+%% A search has ended or is no longer needed: the next one starts.
 no_longer(Sought, #routes{seeking = Seeking0, waiting = Waiting0} = R0) ->
     Seeking = maps:remove(Sought, Seeking0),
     Waiting = lists:delete(Sought, Waiting0),
@@ -150,6 +151,6 @@ no_longer(Sought, #routes{seeking = Seeking0, waiting = Waiting0} = R0) ->
 forward({found, _, Seeker, _} = Msg, #routes{via = Via}) ->
     case Via of
         #{Seeker := Neighbour} -> [{send, Neighbour, Msg}];
-        % The way back has broken meanwhile; the seeker asks again.
+        % The way back has broken since; the seeker asks again.
         #{} -> []
     end.

@@ -1,17 +1,16 @@
 %%% @doc The protocol stack of a node as one pure value: overlay, beacons, broadcast and routes.
 %%%
-%%% The layers know nothing of one another. The stack wraps their messages and timers, tells the
-%%% broadcast layer about the overlay's neighbours, and does what belongs to no overlay in
-%%% particular: getting joined ({@link partisan_contacts}) and noticing that the overlay has fallen
-%%% apart ({@link partisan_beacon}).
+%%% The layers are independent of one another. The stack wraps their messages and timers, reports
+%%% the overlay's neighbours to the broadcast layer, and does what no particular overlay does: join
+%%% ({@link partisan_contacts}) and detect partitions ({@link partisan_beacon}).
 %%%
-%%% The overlay can be changed while everything runs: see {@link partisan_overlays}.
+%%% The overlay can be changed while everything runs: see {@link partisan_overlay_switch}.
 %%%
 %%% A cluster that is being deleted is dissolved: the order is flooded, and a node that has passed
-%%% it on keeps still, since what it repaired would be taken down next. To peers that have not got
-%%% the order yet it answers with it.
+%%% it on stops repairing, since its repairs would be taken down next. It answers peers that have
+%%% not got the order yet with it.
 %%%
-%%% `partisan_manager' runs it on sockets, `partisan_sim' in virtual time. The promises that an
+%%% `partisan_manager' runs it on sockets, `simulator' in virtual time. The promises that an
 %%% interpreter must keep are those of {@link partisan_overlay}.
 -module(partisan_stack).
 
@@ -30,17 +29,17 @@
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
-    overlay := partisan_overlays:spec(),
-    % Address hints of the contacts, this node's own among them when it is one.
+    overlay := partisan_overlay_switch:spec(),
+    % Address hints of the seeds, including this node if it is one.
     seeds := [partisan_peer:t()],
-    % How many nodes the cluster is meant to have: one alone is joined, two are not.
+    % Intended cluster size: a single node counts as joined, one of two does not.
     replicas => pos_integer(),
-    % The protocol, Plumtree unless it says `gossip', and its own options.
+    % Protocol, Plumtree unless `gossip', and its own options.
     broadcast => #{protocol => plumtree | gossip, _ => _},
     beacon_interval => pos_integer(),
     join_delay => pos_integer(),
     join_delay_max => pos_integer(),
-    % How long the former overlay outlives a switch, at least: until the others have switched too.
+    % Minimum time the previous overlay runs after a switch: until the others have switched too.
     switch_grace => pos_integer()
 }.
 
@@ -49,11 +48,11 @@
 -type event() ::
     partisan_overlay:event()
     | {broadcast, Payload :: term()}
-    % Which neighbour leads to this member? Answered by `route' or `no_route'.
+    % Asks for the neighbour that leads to this member. Answered by `route' or `no_route'.
     | {find_route, partisan_peer:name()}
-    % Move to another overlay, get other seeds, another size of the cluster.
+    % Change the overlay, the seeds, or the cluster size.
     | {reconfigure, partisan_config:changes()}
-    % The cluster is being deleted, since that time. Answered by `dissolved', once.
+    % The cluster has been deleted since that time. Answered by `dissolved', once.
     | {dissolve, Since :: seconds()}.
 -type effect() ::
     partisan_overlay:effect()
@@ -62,9 +61,9 @@
     | {no_route, partisan_peer:name()}
     | dissolved.
 -type info() :: #{
-    kind := partisan_kinds:kind(),
+    kind := partisan_overlay_registry:kind(),
     % Another overlay that is still running, after a switch.
-    former := none | partisan_kinds:kind(),
+    former := none | partisan_overlay_registry:kind(),
     joined := boolean(),
     active := [partisan_peer:name()],
     passive := [partisan_peer:name()]
@@ -72,9 +71,9 @@
 
 -export_type([options/0, event/0, effect/0, info/0]).
 
-%% Beside what every layer has.
+%% In addition to the common fields of a layer.
 -opaque t() :: #{
-    overlay := partisan_overlays:t(),
+    overlay := partisan_overlay_switch:t(),
     beacon := none | partisan_beacon:t(),
     protocol := module(),
     broadcast := term(),
@@ -94,7 +93,7 @@ init(#{self := Self, seed := {A, B, C} = Seed, overlay := {Kind, _} = Spec} = Gi
     #{seeds := Seeds} = Options,
     Protocol = protocol(maps:get(protocol, Broadcast, plumtree)),
     Common = #{self => Self, seed => Seed, seeds => Seeds},
-    {Overlay, Effects} = partisan_overlays:init(Spec, Common),
+    {Overlay, Effects} = partisan_overlay_switch:init(Spec, Common),
     #{rand := Rand0} = S0 = partisan_layer:new(#{}, Options, #{
         overlay => Overlay,
         protocol => Protocol,
@@ -107,6 +106,7 @@ init(#{self := Self, seed := {A, B, C} = Seed, overlay := {Kind, _} = Spec} = Gi
     S2 = seek(overlay_effects(Effects, meet_all(S1))),
     partisan_layer:started(emit({start_timer, {beacon, tick}, option(beacon_interval, S2)}, S2)).
 
+%% @doc Takes an event and answers with the effects.
 -spec handle(event(), t()) -> {t(), [effect()]}.
 handle(Event, #{dissolved := none} = S) ->
     partisan_layer:handle(fun event/2, Event, S);
@@ -115,41 +115,44 @@ handle({message, From, {overlay, _}}, #{dissolved := Since} = S) ->
 handle(_Event, S) ->
     {S, []}.
 
-%% @doc Can the overlay that `{reconfigure, Changes}' asks for be built?
+%% @doc Whether the overlay that `{reconfigure, Changes}' asks for can be built.
 -spec check(partisan_config:changes(), t()) -> ok | {error, Description :: string()}.
-check(#{overlay := Spec}, #{overlay := Overlay}) -> partisan_overlays:check(Spec, Overlay);
+check(#{overlay := Spec}, #{overlay := Overlay}) -> partisan_overlay_switch:check(Spec, Overlay);
 check(#{}, _Stack) -> ok.
 
+%% @doc The peers that this node has links to.
 -spec neighbours(t()) -> [partisan_peer:t()].
 neighbours(#{overlay := Overlay}) ->
-    partisan_overlays:neighbours(Overlay).
+    partisan_overlay_switch:neighbours(Overlay).
 
-%% @doc Every member this node knows of, itself included: the same while `info/1' is.
+%% @doc All members known to this node, itself included; unchanged while `info/1' is.
 -spec members(t()) -> [partisan_peer:name()].
 members(#{self := #{name := Self}, overlay := Overlay} = Stack) ->
-    Known = neighbours(Stack) ++ partisan_overlays:passive(Overlay),
+    Known = neighbours(Stack) ++ partisan_overlay_switch:passive(Overlay),
     lists:usort([Self | [Name || #{name := Name} <- Known]]).
 
+%% @doc Whether this node is part of the overlay.
 -spec joined(t()) -> boolean().
 joined(#{options := #{replicas := 1}, leaving := Leaving}) ->
     not Leaving;
 joined(Stack) ->
     neighbours(Stack) =/= [].
 
-%% @doc What `members/1' and `info/1' are made of, and nothing else: equal for two stacks of which
-%% only other layers differ, which a comparison sees at once because it is the very same term.
+%% @doc Exactly what `members/1' and `info/1' are made of. It is the very same term in two stacks
+%% that differ only in other layers, so comparing them is cheap.
 -spec view(t()) -> term().
 view(#{overlay := Overlay, options := Options, leaving := Leaving}) ->
     {Overlay, Options, Leaving}.
 
+%% @doc What is published of the overlay.
 -spec info(t()) -> info().
 info(#{overlay := Overlay} = Stack) ->
     #{
-        kind => partisan_overlays:kind(Overlay),
-        former => partisan_overlays:former(Overlay),
+        kind => partisan_overlay_switch:kind(Overlay),
+        former => partisan_overlay_switch:former(Overlay),
         joined => joined(Stack),
         active => [Name || #{name := Name} <- neighbours(Stack)],
-        passive => [Name || #{name := Name} <- partisan_overlays:passive(Overlay)]
+        passive => [Name || #{name := Name} <- partisan_overlay_switch:passive(Overlay)]
     }.
 
 %% @doc The largest message in which a broadcast of this node carries its payload.
@@ -222,7 +225,7 @@ meet_all(#{contacts := Contacts} = S) ->
     S#{contacts := partisan_contacts:meet_all(Contacts)}.
 
 has_neighbours(#{overlay := Overlay}) ->
-    partisan_overlays:present_neighbours(Overlay) =/= [].
+    partisan_overlay_switch:present_neighbours(Overlay) =/= [].
 
 %% Internals: other settings, another overlay.
 
@@ -239,24 +242,24 @@ reconfigure(Changes, #{options := Options} = S0) ->
         #{} -> S2
     end.
 
-%% Who has neighbours looks for seeds when beacons fail or the last neighbour is lost; who has none
-%% is looking already and finds others on its list, but for a node that had nobody to look for.
+%% A node with neighbours asks seeds when beacons fail or the last neighbour is lost; one without is
+%% asking already and finds the new seeds on its list, unless it had no seed to ask.
 reseed(#{self := Self, options := #{seeds := Seeds}, overlay := Overlay} = S0) ->
     #{contacts := Former, rand := Rand0} = S0,
     {Contacts, Rand} = partisan_contacts:replace(Self, Seeds, Former, Rand0),
     S1 = S0#{
         contacts := Contacts,
         rand := Rand,
-        overlay := partisan_overlays:set_seeds(Seeds, Overlay)
+        overlay := partisan_overlay_switch:set_seeds(Seeds, Overlay)
     },
-    S2 = with_beacon(partisan_overlays:kind(Overlay), S1),
+    S2 = with_beacon(partisan_overlay_switch:kind(Overlay), S1),
     case partisan_contacts:peers(Former) of
         [] -> seek(S2);
         _ -> S2
     end.
 
 switch({Kind, _} = Spec, #{overlay := Overlay0} = S0) ->
-    case partisan_overlays:switch(Spec, Overlay0) of
+    case partisan_overlay_switch:switch(Spec, Overlay0) of
         {Overlay0, []} ->
             S0;
         {Overlay, Effects} ->
@@ -273,7 +276,7 @@ retire(#{overlay := Overlay0} = S) ->
         false ->
             retire_later(S);
         true ->
-            {Overlay, Effects} = partisan_overlays:retire(Overlay0),
+            {Overlay, Effects} = partisan_overlay_switch:retire(Overlay0),
             overlay_effects(Effects, S#{overlay := Overlay})
     end.
 
@@ -287,7 +290,7 @@ dissolve(Since, Neighbours, S) ->
 %% Internals: beacons.
 
 beacon(Kind, Self, Seeds, Rand) ->
-    case partisan_kinds:can_split(Kind) of
+    case partisan_overlay_registry:can_split(Kind) of
         true -> partisan_beacon:init(#{self => Self, seeds => Seeds, rand => Rand});
         false -> none
     end.
@@ -316,7 +319,7 @@ beacon_actions(Actions, S0) ->
 %% Internals: the layers.
 
 overlay(Event, #{overlay := Overlay0} = S) ->
-    {Overlay, Effects} = partisan_overlays:handle(Event, Overlay0),
+    {Overlay, Effects} = partisan_overlay_switch:handle(Event, Overlay0),
     overlay_effects(Effects, S#{overlay := Overlay}).
 
 overlay_effects(Effects, S) ->

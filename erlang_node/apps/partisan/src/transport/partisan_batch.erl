@@ -1,14 +1,13 @@
-%%% @doc What a lane's connection is to write next: messages in their order, taken many at a time.
+%%% @doc A lane's outgoing batch: messages in order, taken many at a time.
 %%%
-%%% A message of a monotonic channel stays in its slot until it is taken, so that a newer one can
-%%% still take its place.
+%%% A message of a monotonic channel stays in its slot until taken, so that a newer one can replace
+%%% it.
 %%%
-%%% Small frames are copied into pieces, at once: a lane whose port is busy collects thousands of
-%%% them, and a heap of so many terms would be collected again and again. The port hands no more
-%%% than sixteen pieces to the kernel at a time, and waits for the next event before it hands over
-%%% more: a copy of a few kilobytes is nothing beside that. Large frames stay as they are, and huge
-%%% ones are written a slice at a time: while a port copies megabytes, and while the receiver's
-%%% copies as much in one go, the messages of other channels wait for a processor.
+%%% Small frames are copied into pieces at once: a lane with a busy port collects thousands of them,
+%%% and the garbage collector would visit all these terms repeatedly. A port hands at most sixteen
+%%% pieces to the kernel between two events; next to that a copy of a few kilobytes is nothing.
+%%% Large frames are not copied, and huge ones are written in slices: while a port copies megabytes,
+%%% at either end, messages of other channels wait for a processor.
 -module(partisan_batch).
 
 -export([new/0]).
@@ -19,25 +18,24 @@
 -export([take/2]).
 -export([rewind/1]).
 
-%% What makes a write.
+%% Bytes that make a write.
 -define(WRITE_BYTES, 262144).
-%% A message that is larger is written in slices of this size. Each costs what another event and
-%% another turn of the lane cost; a port that writes a megabyte is busy for some hundred
-%% microseconds.
+%% Larger messages are written in slices of this size. Each slice adds one event and one turn of the
+%% lane; writing a megabyte keeps a port busy for some hundred microseconds.
 -define(SLICE_BYTES, 1048576).
-%% A frame of this size is no longer copied.
+%% From this size on a frame is not copied.
 -define(LARGE, 8192).
-%% What makes a piece of small frames.
+%% Bytes of small frames that make a piece.
 -define(PIECE_BYTES, 16384).
 
-%% Messages that follow one another, no longer in slots.
+%% Consecutive messages, no longer in slots.
 -record(part, {
     % When the oldest of them was sent.
     since :: integer(),
     messages = 1 :: pos_integer(),
     bytes :: pos_integer(),
     data :: iodata(),
-    % What the account is to be credited: for how many messages, and how much.
+    % Credit due to the account: messages and bytes.
     owed :: non_neg_integer(),
     charged :: non_neg_integer()
 }).
@@ -48,37 +46,37 @@
 }).
 
 -record(batch, {
-    % A proof of life goes before all that waits.
+    % A heartbeat goes before all that waits.
     ping = false :: boolean(),
-    % A message of which a part has been taken.
+    % A message of which some slices have been taken.
     sliced = none :: none | #sliced{},
     % In order.
     front = [] :: [part()],
     % Newest first.
     back = [] :: [part()],
-    % Small frames that are to be a piece, newest first.
+    % Small frames to be joined into a piece, newest first.
     young = none :: none | #part{data :: [iodata()]},
     % Of all parts.
     bytes = 0 :: non_neg_integer()
 }).
 
-%% What has been taken so far: the newest first.
+%% Taken so far, newest first.
 -record(taken, {
     parts = [] :: [#part{}],
     bytes = 0 :: non_neg_integer()
 }).
 
 -opaque t() :: #batch{}.
-%% `settled': the account has been credited for it already.
+%% `settled': the account has already been credited.
 -type item() ::
     {Since :: integer(), partisan_frame:t()}
     | {settled, Since :: integer(), partisan_frame:t()}
     | {slot, partisan_lane:slot()}.
-%% What one write consists of. A message that took another's slot was charged for that one.
+%% The contents of one write. A message that replaced another in its slot was charged for that one.
 -type write() :: #{
     messages := non_neg_integer(),
     bytes := non_neg_integer(),
-    % What the account is to be credited: for how many messages, and how much.
+    % Credit due to the account: messages and bytes.
     owed := non_neg_integer(),
     charged := non_neg_integer(),
     % When the oldest of its messages was sent.
@@ -91,7 +89,7 @@
 new() ->
     #batch{}.
 
-%% @doc Adds a message after all others.
+%% @doc Appends a message.
 -spec add(item(), t()) -> t().
 add({slot, _} = Token, Batch) ->
     #batch{back = Back} = Closed = close(Batch),
@@ -111,12 +109,12 @@ is_empty(#batch{ping = Ping, sliced = Sliced, front = Front, back = Back, young 
     Front =:= [] andalso Back =:= [] andalso Young =:= none andalso Sliced =:= none andalso
         not Ping.
 
-%% @doc Is there enough for a write, whatever else may come?
+%% @doc Whether there is enough for a write.
 -spec is_full(t()) -> boolean().
 is_full(#batch{sliced = Sliced, bytes = Bytes}) ->
     Sliced =/= none orelse Bytes >= ?WRITE_BYTES.
 
-%% @doc The next write, of a batch that is not empty.
+%% @doc The next write of a non-empty batch.
 -spec take(t(), partisan_lane:t()) -> {iodata(), write(), t()}.
 take(#batch{sliced = #sliced{message = Message, left = Left}} = Batch, _Lane) ->
     slice(Message, split(?SLICE_BYTES, Left, []), Batch);
@@ -129,7 +127,7 @@ take(#batch{front = []} = Batch, Lane) ->
 take(#batch{front = Front} = Batch, Lane) ->
     take(Front, Lane, #taken{}, Batch).
 
-%% @doc The connection is lost: a message of which only a part was taken is to be sent again, whole.
+%% @doc Restores a partly taken message after the connection was lost: it is sent again, whole.
 -spec rewind(t()) -> t().
 rewind(#batch{sliced = none} = Batch) ->
     Batch;
@@ -158,7 +156,7 @@ added(#part{data = Frame} = Next, #batch{young = #part{data = Frames} = Young} =
         false -> Grown
     end.
 
-%% Both parts as one.
+%% Joins two parts.
 both(Older, Newer, Data) ->
     #part{
         since = Older#part.since,
@@ -169,7 +167,7 @@ both(Older, Newer, Data) ->
         charged = Older#part.charged + Newer#part.charged
     }.
 
-%% The small frames are a piece.
+%% Turns the small frames into a piece.
 close(#batch{young = none} = Batch) ->
     Batch;
 close(#batch{young = #part{data = Frames} = Young, back = Back} = Batch) ->
@@ -181,7 +179,7 @@ one_piece(Frames) -> iolist_to_binary(Frames).
 nothing() ->
     #{messages => 0, bytes => 0, owed => 0, charged => 0, since => none}.
 
-%% The message counts when its last slice is written.
+%% A sliced message counts once its last slice is written.
 slice(#part{since = Since, owed = Owed, charged = Charged}, {Slice, Bytes, []}, Batch) ->
     Write = #{
         messages => 1,
@@ -203,7 +201,7 @@ split(Room, [Part | Parts], Slice) when Room > 0 ->
 split(Room, Parts, Slice) ->
     {lists:reverse(Slice), ?SLICE_BYTES - Room, Parts}.
 
-%% As many messages as make a write; a huge one makes several, by itself.
+%% Takes as many messages as make a write; a huge one makes several of its own.
 take([{slot, Slot} | Left], Lane, #taken{bytes = Bytes} = Taken, #batch{bytes = Sum} = Batch) when
     Bytes < ?WRITE_BYTES
 ->
@@ -239,7 +237,7 @@ take(Left, _Lane, #taken{parts = Parts, bytes = Bytes}, #batch{bytes = Sum} = Ba
 sum(Field, Parts) ->
     lists:foldl(fun(Part, Sum) -> element(Field, Part) + Sum end, 0, Parts).
 
-%% From the newest to the oldest: a run of small ones, and what comes after it.
+%% From newest to oldest: a run of small parts, and what comes after it.
 joined([#part{bytes = Bytes, data = Data} | Older], Run, After) when Bytes < ?LARGE ->
     joined(Older, [Data | Run], After);
 joined([#part{data = Data} | Older], Run, After) ->

@@ -1,14 +1,13 @@
-%%% @doc A channel as the sender and the receiver see it: its settings and its counters.
+%%% @doc A channel: its settings and counters, for senders and receivers.
 %%%
-%%% Kept in a persistent term per channel, since every message looks at it and next to nothing
-%%% changes it while the application runs. A name that comes from the wire is looked up as a binary,
-%%% so that no peer makes an atom.
+%%% Kept in a persistent term per channel, since every message reads it and almost nothing changes
+%%% it at run time. A name from the wire is looked up as a binary, so that no peer creates atoms.
 %%%
 %%% == Lanes and their numbers ==
-%%% The lanes of a channel have consecutive numbers. When the number of lanes changes, keys change
-%%% lanes: the new lanes get numbers that none of the former ones has, so that who has looked up a
-%%% lane before the change can tell that it has gone, and whoever opens one after it can wait until
-%%% the former ones have delivered what they hold. So the order of each key outlives the change.
+%%% Lanes have consecutive numbers. When their number changes, keys move to other lanes, and the new
+%%% lanes get numbers that no previous lane has. A sender can thus tell that the lane it looked up
+%%% is gone, and a new lane can wait until the previous ones have delivered their contents, so the
+%%% order of each key survives the change.
 -module(partisan_channel).
 
 -export([setup/0]).
@@ -35,14 +34,14 @@
 -record(channel, {
     name :: atom(),
     parallelism :: pos_integer(),
-    % The number of the first lane.
+    % Number of the first lane.
     first = 0 :: non_neg_integer(),
-    % How many lanes there were at the start.
+    % Number of lanes at the start.
     streams :: pos_integer(),
     monotonic :: boolean(),
     acknowledged :: boolean(),
     queue_bytes :: pos_integer(),
-    % Whether its lanes share that, or each has as much.
+    % Whether its lanes share that limit, or each has its own.
     shared :: boolean(),
     message_limit :: pos_integer(),
     sent_messages :: partisan_metrics:series(),
@@ -65,12 +64,12 @@
 }.
 -export_type([t/0, drop_reason/0, totals/0]).
 
-%% What a kernel holds of a monotonic channel, a newer message cannot replace: left to itself it
-%% makes room for megabytes at either end, and who is behind reads the messages of minutes ago.
+%% A newer message of a monotonic channel cannot replace one in the kernel's buffers. By default
+%% these grow to megabytes at either end, and a slow receiver would read messages minutes old.
 -define(MONOTONIC_KERNEL_BYTES, 32768).
-%% What a lane may hold by default, however many there are.
+%% Default bytes per lane, whatever the number of lanes.
 -define(LANE_BYTES, 1048576).
-%% Lanes are numbered with sixteen bits on the wire.
+%% Lane numbers have sixteen bits on the wire.
 -define(LANES, 65536).
 -define(DROP_REASONS, [
     busy,
@@ -85,7 +84,7 @@
     unreachable,
     unknown_frame
 ]).
-%% A quarter of a millisecond to ten seconds.
+%% From a quarter of a millisecond to ten seconds.
 -define(BUCKETS, [
     0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10
 ]).
@@ -97,27 +96,27 @@ setup() ->
     ok = partisan_metrics:new(
         counter,
         partisan_channel_messages_total,
-        "Messages written to, and read from, sockets",
+        "Messages written to and read from sockets",
         Labels
     ),
     ok = partisan_metrics:new(
-        counter, partisan_channel_bytes_total, "Bytes of those messages, framing included", Labels
+        counter, partisan_channel_bytes_total, "Bytes of those messages, including framing", Labels
     ),
     ok = partisan_metrics:new(
         counter,
         partisan_channel_dropped_messages_total,
-        "Messages that were given up, by reason.",
+        "Messages dropped, by reason.",
         [channel, reason]
     ),
     ok = partisan_metrics:new(
         {histogram, ?BUCKETS},
         partisan_channel_send_seconds,
-        "From the call to the socket, of the oldest message of each write.",
+        "Time from the send call to the socket, for the oldest message of each write.",
         [channel]
     ),
     lists:foreach(fun publish/1, partisan_config:get(channels)).
 
-%% @doc The channel of this name; names on the wire are binaries.
+%% @doc The channel of this name; names from the wire are binaries.
 -spec find(atom() | binary()) -> {ok, t()} | error.
 find(Name) ->
     case persistent_term:get({?MODULE, Name}, undefined) of
@@ -125,21 +124,24 @@ find(Name) ->
         Channel -> {ok, Channel}
     end.
 
+%% @doc The name of a channel.
 -spec name(t()) -> atom().
 name(#channel{name = Name}) ->
     Name.
 
+%% @doc Whether a newer message replaces one that still waits.
 -spec is_monotonic(t()) -> boolean().
 is_monotonic(#channel{monotonic = Monotonic}) ->
     Monotonic.
 
-%% @doc Are its messages sent again until they have arrived, unless their sender says otherwise?
+%% @doc Whether its messages are retransmitted until they have arrived, unless their sender
+%% overrides it.
 -spec is_acknowledged(t()) -> boolean().
 is_acknowledged(#channel{acknowledged = Acknowledged}) ->
     Acknowledged.
 
-%% @doc Gives a channel another number of lanes, which all are new ones. `false' where it has that
-%% many already. The connections of the former lanes are not this module's business.
+%% @doc Replaces a channel's lanes by that many new ones; `false' if it has that many already.
+%% Closing the previous lanes is up to the caller.
 -spec set_parallelism(atom(), pos_integer()) -> boolean().
 set_parallelism(Name, Parallelism) ->
     case find(Name) of
@@ -152,8 +154,8 @@ set_parallelism(Name, Parallelism) ->
             true
     end.
 
-%% @doc The lane of a partition key. It depends on the configured parallelism alone, never on which
-%% lanes are up, for otherwise messages of one key would overtake each other while lanes come up.
+%% @doc The lane of a partition key. Depends on the configured parallelism alone, never on which
+%% lanes are up; otherwise messages of one key would overtake each other while lanes come up.
 -spec lane(t(), PartitionKey :: term()) -> non_neg_integer().
 lane(#channel{parallelism = 1, first = First}, _Key) ->
     First;
@@ -162,46 +164,46 @@ lane(#channel{parallelism = Parallelism, first = First}, {?MODULE, stream, Strea
 lane(#channel{parallelism = Parallelism, first = First}, Key) ->
     First + erlang:phash2(Key, Parallelism).
 
-%% @doc Is this the number of a lane of today? Those of before a change are not.
+%% @doc Whether this is the number of a present lane, not of one before a change.
 -spec has_lane(t(), non_neg_integer()) -> boolean().
 has_lane(#channel{parallelism = Parallelism, first = First}, Lane) ->
     Lane >= First andalso Lane < First + Parallelism.
 
-%% @doc The acknowledged stream of a partition key: as many as there were lanes at the start. It
-%% stays the same whatever becomes of the lanes, for streams do not wait for one another.
+%% @doc The acknowledged stream of a partition key. There are as many streams as lanes at the start,
+%% whatever becomes of the lanes, since streams do not wait for one another.
 -spec stream(t(), PartitionKey :: term()) -> non_neg_integer().
 stream(#channel{streams = Streams}, Key) ->
     erlang:phash2(Key, Streams).
 
-%% @doc The partition key that means the lane of a stream.
+%% @doc The partition key that selects the lane of a stream.
 -spec lane_key(Stream :: non_neg_integer()) -> term().
 lane_key(Stream) ->
     {?MODULE, stream, Stream}.
 
-%% @doc How many bytes may wait in one lane of this channel. Many lanes share the default: what
-%% waits in them would not stay in the processor's cache, and sixteen would be slower than one.
+%% @doc Bytes that may wait in one lane. Many lanes share the default: with one each, the waiting
+%% bytes would exceed the processor's cache, and sixteen lanes would be slower than one.
 -spec queue_limit(t()) -> pos_integer().
 queue_limit(#channel{shared = false, queue_bytes = Bytes}) ->
     Bytes;
 queue_limit(#channel{shared = true, queue_bytes = Bytes, parallelism = Parallelism}) ->
     max(Bytes div Parallelism, min(Bytes, ?LANE_BYTES)).
 
-%% @doc How many bytes of an acknowledged stream of this channel may be under way.
+%% @doc Bytes of an acknowledged stream that may be in flight.
 -spec unacknowledged_limit(t()) -> pos_integer().
 unacknowledged_limit(#channel{queue_bytes = Bytes}) ->
     max(1, Bytes div 2).
 
-%% @doc How large a message may be.
+%% @doc Maximum message size in bytes.
 -spec message_limit(t()) -> pos_integer().
 message_limit(#channel{message_limit = Limit}) ->
     Limit.
 
-%% @doc How many bytes of a lane the kernel may hold at either end; `none': as many as it likes.
+%% @doc Bytes of a lane that the kernel may buffer at either end; `none': the kernel decides.
 -spec kernel_limit(t()) -> pos_integer() | none.
 kernel_limit(#channel{monotonic = true}) -> ?MONOTONIC_KERNEL_BYTES;
 kernel_limit(#channel{monotonic = false}) -> none.
 
-%% @doc Counts messages that a socket has accepted.
+%% @doc Counts messages accepted by a socket.
 -spec sent(t(), Messages :: non_neg_integer(), Bytes :: non_neg_integer()) -> ok.
 sent(#channel{sent_messages = MessagesSent, sent_bytes = BytesSent}, Messages, Bytes) ->
     ok = partisan_metrics:add(MessagesSent, Messages),
@@ -213,11 +215,12 @@ received(#channel{received_messages = Messages, received_bytes = BytesReceived},
     ok = partisan_metrics:add(Messages, 1),
     partisan_metrics:add(BytesReceived, Bytes).
 
-%% @doc Observes how long a message was under way to its socket.
+%% @doc Observes the time from a send call to the socket.
 -spec waited(t(), Nanoseconds :: non_neg_integer()) -> ok.
 waited(#channel{send_seconds = Histogram}, Nanoseconds) ->
     partisan_metrics:record(Histogram, Nanoseconds).
 
+%% @doc Counts one message that will not arrive.
 -spec dropped(t(), drop_reason()) -> ok.
 dropped(Channel, Reason) ->
     dropped(Channel, Reason, 1).
@@ -228,7 +231,7 @@ dropped(#channel{dropped = Dropped}, Reason, Messages) ->
     #{Reason := Series} = Dropped,
     partisan_metrics:add(Series, Messages).
 
-%% @doc What the counters of a channel have reached.
+%% @doc The current counters of a channel.
 -spec totals(atom()) -> totals().
 totals(Name) ->
     #{
@@ -262,7 +265,7 @@ publish(#{name := Name, parallelism := Parallelism} = Configured) ->
         received_messages = Series(partisan_channel_messages_total, [received]),
         received_bytes = Series(partisan_channel_bytes_total, [received]),
         send_seconds = Series(partisan_channel_send_seconds, []),
-        % All of them from the start: a rate needs the zero before the first message.
+        % All reasons from the start: a rate needs the zero before the first message.
         dropped = maps:from_list([
             {Reason, Series(partisan_channel_dropped_messages_total, [Reason])}
          || Reason <- ?DROP_REASONS
@@ -273,6 +276,6 @@ put(#channel{name = Name} = Channel) ->
     ok = persistent_term:put({?MODULE, Name}, Channel),
     persistent_term:put({?MODULE, atom_to_binary(Name)}, Channel).
 
-%% Numbers come round when all have been used, which nobody remembers by then.
+%% Numbers wrap around once all are used; by then the first ones are long forgotten.
 first(Next, Parallelism) when Next + Parallelism =< ?LANES -> Next;
 first(_Next, _Parallelism) -> 0.

@@ -1,11 +1,10 @@
-%%% @doc Whose message queues a connection checks: of the messages it delivers, the receivers of a
-%%% random few.
+%%% @doc Sampling of receivers: whose message queues a connection checks.
 %%%
-%%% To ask a process for the length of its queue costs more than to send it a message: where it
-%%% runs, or has signals waiting, it answers by itself. So a connection does not ask each of its
-%%% receivers each time, but samples its messages. However many receivers there are, each of them
-%%% gets the same number between two checks on average: one that gets much is asked often. The
-%%% samples are random, or senders that take turns could hide one of them for ever.
+%%% Asking a process for its queue length costs more than sending it a message: if it runs or has
+%%% signals waiting, it answers itself. A connection therefore samples its messages and checks their
+%%% receivers. However many there are, each receives the same number of messages between two checks
+%%% on average. Samples are random, since senders in a fixed rotation could otherwise hide a
+%%% receiver for ever.
 -module(partisan_checks).
 
 -export([new/0]).
@@ -15,9 +14,9 @@
 -export([checked/2]).
 
 -record(checks, {
-    % How many messages a process gets between two checks, on average.
+    % Messages that a process receives between two checks, on average.
     few = 1 :: pos_integer(),
-    % The message that is the next sample, counted from now.
+    % Messages until the next sample.
     next = 1 :: pos_integer(),
     due = [] :: [pid()]
 }).
@@ -25,18 +24,18 @@
 -opaque t() :: #checks{}.
 -export_type([t/0]).
 
-%% @doc The receiver of the first message is checked.
+%% @doc A sampler that checks the receiver of the first message.
 -spec new() -> t().
 new() ->
     #checks{}.
 
-%% @doc Sets what a process may get between two checks: a quarter of the messages that the
+%% @doc Sets how much a process may receive between two checks: a quarter of the messages that the
 %% connection may deliver unchecked, or one.
 -spec allow(Share :: non_neg_integer(), t()) -> t().
 allow(Share, Checks) ->
     Checks#checks{few = max(1, Share div 4)}.
 
-%% @doc A message has been delivered.
+%% @doc Counts a delivered message.
 -spec delivered(pid(), t()) -> t().
 delivered(Pid, #checks{next = 1, few = Few, due = Due} = Checks) ->
     Sampled = [Pid | lists:delete(Pid, Due)],
@@ -44,12 +43,12 @@ delivered(Pid, #checks{next = 1, few = Few, due = Due} = Checks) ->
 delivered(_Pid, #checks{next = Next} = Checks) ->
     Checks#checks{next = Next - 1}.
 
-%% @doc Those whose queues are to be checked.
+%% @doc The processes whose queues are due for a check.
 -spec due(t()) -> [pid()].
 due(#checks{due = Due}) ->
     Due.
 
-%% @doc They have been; the congested ones among them stay due.
+%% @doc Marks them as checked; congested ones stay due.
 -spec checked(Congested :: [pid()], t()) -> t().
 checked(Congested, Checks) ->
     Checks#checks{due = Congested}.

@@ -1,10 +1,10 @@
-%%% @doc A node's certificate, its key, and the authorities it believes: PEM files that may be
-%%% replaced at any time, in the layout of a Kubernetes Secret of type `kubernetes.io/tls'.
+%%% @doc A node's certificate, key and trusted authorities: PEM files that may be replaced at any
+%%% time, in the layout of a Kubernetes Secret of type `kubernetes.io/tls'.
 %%%
-%%% They are looked at whenever a connection is made, and read when they have changed. What is
-%%% read is checked as a peer would: a certificate that no peer would take is better not begun with.
+%%% The files are checked at every new connection and read again when changed. Their contents are
+%%% verified as a peer would: a certificate that every peer would reject must not come into use.
 %%%
-%%% The records of X.509 are matched as the tuples they are: OTP's headers leave them untyped.
+%%% X.509 records are matched as plain tuples, since OTP's headers leave them untyped.
 -module(partisan_credentials).
 
 -include_lib("kernel/include/file.hrl").
@@ -18,16 +18,16 @@
 -export([bears_name/2]).
 
 -type config() :: #{
-    % The certificate first, then those between it and an authority.
+    % The certificate first, then its intermediates.
     certfile := file:name_all(),
     keyfile := file:name_all(),
     cacertfile := file:name_all(),
-    % The DNS name that every certificate of the cluster bears.
+    % The DNS name in every certificate of the cluster.
     server_name := binary()
 }.
 
 -record(credentials, {
-    % Of the files that they were read from: a file that is replaced differs in something.
+    % Of the files they were read from: replacing a file changes it.
     stamp :: [term()],
     options :: [ssl:tls_option()],
     summary :: summary()
@@ -42,7 +42,7 @@
 -type fingerprint() :: binary().
 -type summary() :: #{
     certificate := fingerprint(),
-    % In the order of the file.
+    % In file order.
     authorities := [fingerprint()],
     expires_at := UnixSeconds :: integer()
 }.
@@ -57,7 +57,7 @@ read(Config) ->
         throw:{invalid, Text} -> {error, lists:flatten(Text)}
     end.
 
-%% @doc Reads what `current/1' begins with.
+%% @doc Reads the files for the first time.
 -spec init(config()) -> ok | {error, Description :: string()}.
 init(Config) ->
     case read(Config) of
@@ -65,8 +65,8 @@ init(Config) ->
         Error -> Error
     end.
 
-%% @doc What the files hold now, or what they held when they could last be used. That several
-%% connections may find out at once that they have changed does no harm.
+%% @doc The contents of the files, or the last usable ones. Several connections may detect the same
+%% change at once, which does no harm.
 -spec current(config()) -> t().
 current(Config) ->
     Former = persistent_term:get(?MODULE),
@@ -75,23 +75,23 @@ current(Config) ->
         _ -> replace(Former, read(Config))
     end.
 
-%% @doc As options of a TLS socket.
+%% @doc Options of a TLS socket with these credentials.
 -spec options(t()) -> [ssl:tls_option()].
 options(#credentials{options = Options}) ->
     Options.
 
-%% @doc When the certificate expires, in seconds since 1970.
+%% @doc Expiry of the certificate, in seconds since 1970.
 -spec expires(t()) -> integer().
 expires(#credentials{summary = #{expires_at := Expires}}) ->
     Expires.
 
-%% @doc What this node shows of itself and whom it believes, without anything secret: by this others
-%% tell whether it has come to use what was put into its files.
+%% @doc The node's certificate and its trusted authorities, without anything secret: shows others
+%% whether the contents of its files are in use.
 -spec summary(t()) -> summary().
 summary(#credentials{summary = Summary}) ->
     Summary.
 
-%% @doc Is this DNS name among those that the certificate is for?
+%% @doc Whether the certificate is for this DNS name.
 -spec bears_name(public_key:der_encoded() | tuple(), binary()) -> boolean().
 bears_name(Certificate, Name) ->
     public_key:pkix_verify_hostname(Certificate, [{dns_id, binary_to_list(Name)}]).
@@ -100,10 +100,10 @@ bears_name(Certificate, Name) ->
 
 replace(_Former, {ok, Credentials}) ->
     ok = persistent_term:put(?MODULE, Credentials),
-    logger:notice("partisan: new TLS credentials have been read, for new connections"),
+    logger:notice("partisan: new TLS credentials read; new connections use them"),
     Credentials;
 replace(Former, {error, Text}) ->
-    ok = partisan_refusals:tell(credentials, "~ts; what was read before stays in use", [Text]),
+    ok = partisan_refusals:tell(credentials, "~ts; the previous credentials stay in use", [Text]),
     Former.
 
 stamp(Config) ->
@@ -115,7 +115,7 @@ stamp_of(File) ->
         {error, Reason} -> Reason
     end.
 
-%% The stamp is older than what is read: a change meanwhile is seen the next time.
+%% The stamp is taken first: a change during the read is noticed next time.
 read(Stamp, #{certfile := CertFile, keyfile := KeyFile, cacertfile := CaFile} = Config) ->
     Certificates = [Der || {'Certificate', Der, _} <- entries(certfile, CertFile)],
     Certificates =/= [] orelse invalid("certfile: ~ts holds no certificate", [CertFile]),
@@ -129,7 +129,7 @@ read(Stamp, #{certfile := CertFile, keyfile := KeyFile, cacertfile := CaFile} = 
     {NotBefore, NotAfter} = validity(Own),
     ok = check_time(NotBefore, NotAfter, CertFile),
     leads_to_root(hd(Certificates), [], tl(Certificates) ++ Authorities, Authorities) orelse
-        invalid("certfile: ~ts is not of an authority in ~ts; put the root of its issuer there", [
+        invalid("certfile: ~ts is not signed by an authority in ~ts; add its issuer's root there", [
             CertFile, CaFile
         ]),
     #credentials{
@@ -156,8 +156,8 @@ decode(Field, File, Content) ->
     try
         public_key:pem_decode(Content)
     catch
-        % What exactly it stumbles over depends on the content.
-        error:_ -> invalid("~s: ~ts is no PEM file", [Field, File])
+        % The exception depends on the content.
+        error:_ -> invalid("~s: ~ts is not a PEM file", [Field, File])
     end.
 
 key(File) ->
@@ -183,14 +183,14 @@ fits(Certificate, KeyEntry) ->
         Private = public_key:pem_entry_decode(KeyEntry),
         public_key:verify(Text, Digest, public_key:sign(Text, Digest, Private), Public)
     catch
-        % A key of another kind than the certificate's, or of no kind that is known.
+        % The key does not fit the certificate, or is of an unknown kind.
         error:_ -> false
     end.
 
 check_name(Certificate, #{certfile := File, server_name := Name}) ->
     bears_name(Certificate, Name) orelse
         invalid(
-            "certfile: ~ts is not for the DNS name ~ts: have it issued with this name, "
+            "certfile: ~ts is not for the DNS name ~ts: issue it for this name, "
             "or set server_name to one that it has",
             [File, Name]
         ),
@@ -217,7 +217,7 @@ validity({'OTPCertificate', Body, _, _}) ->
     {'Validity', NotBefore, NotAfter} = element(6, Body),
     {unix(NotBefore), unix(NotAfter)}.
 
-%% RFC 5280: years of two digits are those from 1950 to 2049.
+%% RFC 5280: two-digit years are 1950 to 2049.
 unix({utcTime, [Y1, Y2 | Rest]}) when [Y1, Y2] >= "50" ->
     unix({generalTime, "19" ++ [Y1, Y2 | Rest]});
 unix({utcTime, Text}) ->
@@ -228,8 +228,9 @@ unix({generalTime, Text}) ->
     Epoch = calendar:datetime_to_gregorian_seconds({{1970, 1, 1}, {0, 0, 0}}),
     calendar:datetime_to_gregorian_seconds({{Year, Month, Day}, {Hour, Minute, Second}}) - Epoch.
 
-%% Is there a way, over certificates that either file holds, to one that has signed itself? OTP
-%% begins with nothing else. Several may have the same name: an authority's old key and its new one.
+%% Whether a chain of certificates in either file leads to a self-signed one; OTP starts with
+%% nothing else. Several certificates may have the same name: an authority's old key and its new
+%% one.
 leads_to_root(Certificate, Path, Others, Authorities) ->
     case public_key:pkix_is_self_signed(Certificate) of
         true ->
@@ -245,7 +246,7 @@ leads_to_root(Certificate, Path, Others, Authorities) ->
     end.
 
 is_valid(_Root, []) ->
-    % A certificate that only itself has signed.
+    % A self-signed certificate only.
     false;
 is_valid(Root, Path) ->
     case public_key:pkix_path_validation(Root, Path, []) of

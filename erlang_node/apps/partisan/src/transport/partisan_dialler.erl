@@ -1,15 +1,15 @@
-%%% @doc Opens one connection: TCP, TLS where it is asked for, then the handshake; one deadline.
+%%% @doc Opens one connection within one deadline: TCP, TLS if configured, then the handshake.
 -module(partisan_dialler).
 
 -export([dial/4]).
 
-%% What a frozen receiver's socket may hold of ours before a write blocks its lane; beyond the
-%% kernel's own buffer, so that a lane is woken for many bytes and not for few.
+%% Bytes that a frozen receiver's socket may hold before a write blocks its lane, in addition to the
+%% kernel's buffer, so that a lane is woken for many bytes rather than few.
 -define(HIGH_WATERMARK, 131072).
 -define(LOW_WATERMARK, 32768).
 
-%% @doc Dials a lane of a channel to a peer; answers with a passive raw socket, with the peer as it
-%% describes itself, and with the version that the connection uses.
+%% @doc Dials a lane of a channel to a peer. Returns a passive raw socket, the peer as it describes
+%% itself, and the version of the connection.
 -spec dial(
     partisan_peer:t(), partisan_channel:t(), Index :: non_neg_integer(), SendTimeout :: timeout()
 ) -> {ok, partisan_socket:t(), partisan_peer:t(), partisan_version:t()} | {error, term()}.

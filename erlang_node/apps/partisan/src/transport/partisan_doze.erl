@@ -1,10 +1,9 @@
-%%% @doc When a connection gives its memory back: the clock is the caller's.
+%%% @doc Decides when a connection hibernates to free its memory. Time is an argument.
 %%%
-%%% A process that hibernates after a second of silence is woken twice for each message that comes
-%%% by itself: for the message, and to hibernate. Of a thousand nodes on one machine that keep
-%%% themselves company with a few messages a second each, every other waking is of this kind. So
-%%% one that is spoken to now and then hibernates as soon as it has done what it was woken for, and
-%%% only one that is woken again and again in short succession stays awake for more.
+%%% A process that hibernates after a second of silence is woken twice for each isolated message:
+%%% for the message, and to hibernate. With a thousand nodes on one machine and a few messages a
+%%% second each, that is every other wake-up. So a process hibernates as soon as it is done, unless
+%%% it is woken repeatedly in quick succession.
 -module(partisan_doze).
 
 -export([new/0]).
@@ -12,13 +11,13 @@
 -export([asleep/2]).
 -export([woken/2]).
 
-%% How long one that is in demand waits for more, and what is short succession; milliseconds.
+%% Milliseconds a busy process waits for more; also the bound of "quick succession".
 -define(PATIENCE, 1000).
-%% So many in a row that it is in demand: a heartbeat with its answer, and a message, are not.
+%% Wake-ups in a row that make it busy: a heartbeat, its answer and a message do not.
 -define(IN_DEMAND, 4).
 
 -record(doze, {
-    % How often it has been woken within a short time of falling asleep, in a row.
+    % Consecutive wake-ups within a short time of falling asleep.
     disturbed = 0 :: non_neg_integer(),
     asleep :: undefined | integer()
 }).
@@ -26,24 +25,24 @@
 -opaque t() :: #doze{}.
 -export_type([t/0]).
 
-%% @doc A process that has done nothing yet.
+%% @doc The state of a new process.
 -spec new() -> t().
 new() ->
     #doze{}.
 
-%% @doc For how many milliseconds of silence the process stays awake.
+%% @doc Milliseconds of silence after which the process hibernates.
 -spec patience(t()) -> non_neg_integer().
 patience(#doze{disturbed = Disturbed}) when Disturbed >= ?IN_DEMAND -> ?PATIENCE;
 patience(#doze{}) -> 0.
 
-%% @doc It hibernates now, after the silence that `patience/1' asks for. Now is in milliseconds.
+%% @doc The process hibernates now (milliseconds), after the silence of `patience/1'.
 -spec asleep(Now :: integer(), t()) -> t().
 asleep(Now, #doze{disturbed = Disturbed}) when Disturbed >= ?IN_DEMAND ->
     #doze{asleep = Now};
 asleep(Now, Doze) ->
     Doze#doze{asleep = Now}.
 
-%% @doc Something came. Now is in milliseconds.
+%% @doc A message arrived now (milliseconds).
 -spec woken(Now :: integer(), t()) -> t().
 woken(Now, #doze{disturbed = Disturbed, asleep = Asleep} = Doze) when Now - Asleep < ?PATIENCE ->
     Doze#doze{disturbed = Disturbed + 1};

@@ -1,9 +1,9 @@
-%%% @doc The external term format, read without making the term.
+%%% @doc The external term format, scanned without building the term.
 %%%
-%%% What {@link partisan_term} must know of bytes before it decodes them: how many atoms would be
-%%% new to this node; and, of a term that it may not decode, the parts that it may.
+%%% {@link partisan_term} needs two things before it decodes: the number of atoms new to this node
+%%% and, of a term it may not decode, the parts that it may.
 %%%
-%%% A walk needs no stack: a compound term adds its parts to the number of terms still to come.
+%%% The scan needs no stack: a compound term adds its parts to the number of terms still to come.
 -module(partisan_external).
 
 -export([new_atoms/2]).
@@ -13,8 +13,8 @@
 
 -type atoms() :: ignored | {Limit :: integer(), Known :: #{{latin1 | utf8, binary()} => []}}.
 
-%% @doc Whether a term has no more than so many different atoms that this node does not know.
-%% `error' where the bytes make no sense.
+%% @doc Whether a term has at most that many distinct atoms unknown to this node. `error' if the
+%% bytes are malformed.
 -spec new_atoms(External :: binary(), Limit :: integer()) -> few | many | error.
 new_atoms(<<?VERSION, Term/binary>>, Limit) ->
     case walk(Term, 1, {Limit, #{}}) of
@@ -47,10 +47,10 @@ split(Left, Terms, Elements) when Left > 0 ->
 split(_Left, _Terms, _Elements) ->
     error.
 
-%% Passes so many terms; answers with the bytes behind them.
+%% Skips that many terms; returns the remaining bytes.
 -spec walk(binary(), Left :: non_neg_integer(), atoms()) -> {binary(), atoms()} | many | error.
 walk(Bytes, 0, Atoms) -> {Bytes, Atoms};
-% Small numbers, binaries, lists and tuples first: most terms are of these.
+%% Small numbers, binaries, lists and tuples first: most terms consist of these.
 walk(<<97, _, R/binary>>, N, A) -> walk(R, N - 1, A);
 walk(<<98, _:32, R/binary>>, N, A) -> walk(R, N - 1, A);
 walk(<<109, S:32, _:S/binary, R/binary>>, N, A) -> walk(R, N - 1, A);
@@ -60,18 +60,18 @@ walk(<<106, R/binary>>, N, A) -> walk(R, N - 1, A);
 walk(<<107, S:16, _:S/binary, R/binary>>, N, A) -> walk(R, N - 1, A);
 walk(<<108, Length:32, R/binary>>, N, A) -> walk(R, N + Length, A);
 walk(<<116, Pairs:32, R/binary>>, N, A) -> walk(R, N - 1 + 2 * Pairs, A);
-% Atoms.
+%% Atoms.
 walk(<<119, S, Name:S/binary, R/binary>>, N, A) -> atom(utf8, Name, R, N, A);
 walk(<<118, S:16, Name:S/binary, R/binary>>, N, A) -> atom(utf8, Name, R, N, A);
 walk(<<115, S, Name:S/binary, R/binary>>, N, A) -> atom(latin1, Name, R, N, A);
 walk(<<100, S:16, Name:S/binary, R/binary>>, N, A) -> atom(latin1, Name, R, N, A);
-% Other numbers, bit strings.
+%% Other numbers, bit strings.
 walk(<<70, _:64, R/binary>>, N, A) -> walk(R, N - 1, A);
 walk(<<99, _:31/binary, R/binary>>, N, A) -> walk(R, N - 1, A);
 walk(<<110, S, _, _:S/binary, R/binary>>, N, A) -> walk(R, N - 1, A);
 walk(<<111, S:32, _, _:S/binary, R/binary>>, N, A) -> walk(R, N - 1, A);
 walk(<<77, S:32, _, _:S/binary, R/binary>>, N, A) -> walk(R, N - 1, A);
-% Processes, ports, references: the atom of their node follows.
+%% Processes, ports, references: the atom of their node follows.
 walk(<<103, R/binary>>, N, A) -> node(9, R, N, A);
 walk(<<88, R/binary>>, N, A) -> node(12, R, N, A);
 walk(<<102, R/binary>>, N, A) -> node(5, R, N, A);
@@ -80,12 +80,12 @@ walk(<<120, R/binary>>, N, A) -> node(12, R, N, A);
 walk(<<101, R/binary>>, N, A) -> node(5, R, N, A);
 walk(<<114, Words:16, R/binary>>, N, A) -> node(1 + 4 * Words, R, N, A);
 walk(<<90, Words:16, R/binary>>, N, A) -> node(4 + 4 * Words, R, N, A);
-% Functions: module, name, arity; module, index, uniq, creator and what is bound.
+%% Functions: module, name, arity; module, index, uniq, creator and what is bound.
 walk(<<113, R/binary>>, N, A) -> walk(R, N + 2, A);
 walk(<<112, _:32, _, _:128, _:32, Bound:32, R/binary>>, N, A) -> walk(R, N + 3 + Bound, A);
 walk(_, _, _) -> error.
 
-%% An atom, and as many bytes. Anything else in its place could be nested as deep as it is long.
+%% An atom and that many bytes. Any other term in its place could be nested arbitrarily deep.
 node(Size, <<Tag, _/binary>> = Bytes, Left, Atoms0) when
     Tag =:= 119; Tag =:= 118; Tag =:= 115; Tag =:= 100
 ->

@@ -1,4 +1,4 @@
-%%% @doc What travels on a connection after its handshake: length, kind, payload.
+%%% @doc Frames, the unit of a connection after its handshake: length, kind, payload.
 %%%
 %%% ```
 %%% +-----------+---------+----------------------------+
@@ -6,8 +6,8 @@
 %%% +-----------+---------+----------------------------+
 %%% '''
 %%%
-%%% The kind byte versions each frame by itself: a kind that a node does not know is counted and
-%%% skipped, so that new ones can be added later. Terms are as {@link partisan_term} writes them.
+%%% The kind byte versions each frame separately: an unknown kind is counted and skipped, so new
+%%% ones can be added later. Terms are encoded by {@link partisan_term}.
 -module(partisan_frame).
 
 -export([message/2]).
@@ -16,7 +16,7 @@
 -export([ping/0]).
 -export([pong/0]).
 -export([decode/1]).
-%% The payload of a message by itself, as relays carry it.
+%% The payload of a message alone, as relays carry it.
 -export([payload/1]).
 -export([message_of/1]).
 
@@ -28,7 +28,7 @@
 
 -define(HEADER_BYTES, 5).
 
-%% The bytes that the frame takes on the wire, and the frame.
+%% The frame and its size on the wire in bytes.
 -type t() :: {Bytes :: pos_integer(), iodata()}.
 -type message() :: {partisan_ref:destination(), Message :: term()}.
 -type decoded() ::
@@ -40,13 +40,13 @@
 
 -export_type([t/0, message/0, decoded/0]).
 
-%% @doc A message to the process that `Destination' means.
+%% @doc A message to the process that `Destination' names.
 -spec message(partisan_ref:destination(), term()) -> t().
 message(Destination, Message) ->
     term(?MESSAGE, {Destination, Message}).
 
-%% @doc A message on its way to a node that is no neighbour: a header that every hop reads, and a
-%% payload that only the target does.
+%% @doc A message to a node that is not a neighbour: a header read by every hop, and a payload read
+%% only by the target.
 -spec relay(partisan_relay:header(), Payload :: iodata()) -> t().
 relay(Header, Payload) ->
     Head = term_to_binary(Header),
@@ -58,17 +58,17 @@ relay(Header, Payload) ->
 overlay(Message) ->
     term(?OVERLAY, Message).
 
-%% @doc Asks the receiver to prove that it is alive.
+%% @doc Asks the receiver for a heartbeat.
 -spec ping() -> t().
 ping() ->
     {?HEADER_BYTES, <<1:32, ?PING>>}.
 
-%% @doc The answer to a ping; without a length, for a socket that adds it.
+%% @doc The answer to a ping, without the length, for a socket that adds it.
 -spec pong() -> binary().
 pong() ->
     <<?PONG>>.
 
-%% @doc Decodes a frame whose length the socket has taken off.
+%% @doc Decodes a frame without its length, which the socket has removed.
 -spec decode(binary()) -> decoded().
 decode(<<?MESSAGE, Payload/binary>>) ->
     case message_of(Payload) of
@@ -103,7 +103,7 @@ decode(_) ->
 payload(Message) ->
     partisan_term:encode(Message).
 
-%% @doc The message that such a payload holds.
+%% @doc Decodes such a payload.
 -spec message_of(binary()) -> {ok, message()} | error.
 message_of(Payload) ->
     case partisan_term:decode(Payload) of

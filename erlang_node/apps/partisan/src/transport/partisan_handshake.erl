@@ -1,4 +1,4 @@
-%%% @doc How two nodes learn who is at the other end, before either believes a byte.
+%%% @doc The handshake: mutual authentication of two nodes before either trusts a byte.
 %%%
 %%% ```
 %%% dialler                                            listener
@@ -8,14 +8,14 @@
 %%%                       <- welcome: HMAC(token, "listener", hello, challenge) | refused
 %%% '''
 %%%
-%%% Both sides prove that they hold the cluster's token, over everything that either has said, and
-%%% the listener reveals nothing that depends on the token to a stranger. Every message is a frame
-%%% of bounded size in fixed binary fields, read under one deadline; nothing of it becomes an atom.
-%%% The nonces carry what versions of the wire format each side supports ({@link partisan_version});
-%%% the format of the handshake itself stays as it is, so that older nodes can read it.
+%%% Both sides prove that they hold the cluster's token, over everything sent so far; an
+%%% unauthenticated peer learns nothing that depends on it. Every message is a frame of bounded size
+%%% with fixed binary fields, read under one deadline; nothing of it becomes an atom. The nonces
+%%% carry the supported wire format versions ({@link partisan_version}); the handshake's own format
+%%% never changes, so that older nodes can read it.
 %%%
-%%% The token keeps strangers and other clusters out; against whoever can read or alter packets
-%%% there is TLS, below this ({@link partisan_tls}), where the configuration asks for it.
+%%% The token keeps unauthenticated peers and other clusters out. TLS, below this layer ({@link
+%%% partisan_tls}), protects packets from being read or altered, if configured.
 -module(partisan_handshake).
 
 -export([dial/4]).
@@ -25,7 +25,7 @@
 
 -define(MAGIC, "PRTN").
 -define(FORMAT, 1).
-%% Two names, a cluster and a channel of 255 bytes each, two hosts, and the fixed fields fit.
+%% Room for two names, a cluster and a channel of 255 bytes each, two hosts, and the fixed fields.
 -define(MAX_BYTES, 2048).
 -define(NONCE_BYTES, 32).
 -define(MAC_BYTES, 32).
@@ -39,7 +39,7 @@
     token := binary(),
     _ => _
 }.
-%% Only the first five are told to the other side.
+%% Only the first five are sent to the other side.
 -type refusal() ::
     version
     | cluster
@@ -62,8 +62,8 @@
 
 -export_type([local/0, refusal/0, options/0, lane/0, link/0]).
 
-%% @doc The dialler's side, on a passive raw socket. Answers with the listener as it describes
-%% itself, the name being the one asked for, and with the version that both sides use from now on.
+%% @doc The dialler's side, on a passive raw socket. Returns the listener as it describes itself,
+%% under the name asked for, and the agreed version.
 -spec dial(partisan_socket:t(), Whom :: partisan_peer:t(), lane(), options()) ->
     {ok, partisan_peer:t(), partisan_version:t()}
     | {error, {refused, refusal()} | impostor | garbage | oversize | partisan_socket:error()}.
@@ -81,7 +81,7 @@ dial(Socket, #{name := Whom}, {Channel, Lane}, #{local := Local, deadline := Dea
     end.
 
 %% @doc The listener's side, on an accepted passive raw socket, up to the welcome, after which the
-%% dialler begins to send. A refusal has been told to the other side where that helps it.
+%% dialler begins to send. The other side is informed of a refusal where that helps.
 -spec accept(partisan_socket:t(), options()) -> {ok, link(), Welcome} | {error, refusal()} when
     Welcome :: iodata().
 accept(Socket, #{local := Local, deadline := Deadline}) ->
@@ -96,12 +96,12 @@ accept(Socket, #{local := Local, deadline := Deadline}) ->
         throw:Reason -> {error, refuse(Socket, Reason)}
     end.
 
-%% @doc Ends the handshake that `accept/2' has begun.
+%% @doc Completes the handshake begun by `accept/2'.
 -spec welcome(partisan_socket:t(), iodata()) -> ok | {error, partisan_socket:error()}.
 welcome(Socket, Welcome) ->
     partisan_socket:send(Socket, framed(Welcome)).
 
-%% @doc Why a connection is refused that this has happened to before or during the handshake.
+%% @doc The refusal that corresponds to a failure before or during the handshake.
 -spec refusal(garbage | oversize | partisan_socket:error()) -> refusal().
 refusal({tls, Reason}) -> Reason;
 refusal(Reason) when Reason =:= timeout; Reason =:= garbage; Reason =:= oversize -> Reason;
@@ -131,7 +131,7 @@ proved(_Proof, _Expected) ->
 refuse(Socket, Reason) ->
     case lists:keyfind(Reason, 1, codes()) of
         {Reason, Code} ->
-            % Whether it still listens is its own business.
+            % It does not matter whether the peer still listens.
             _ = partisan_socket:send(Socket, framed(<<?REFUSED, Code>>)),
             Reason;
         false ->
@@ -232,8 +232,8 @@ send(Socket, Data) ->
 framed(Data) ->
     [<<(iolist_size(Data)):32>>, Data].
 
-%% The first bytes also tell that the other side means to speak TLS, or answers in it: they are
-%% those of a record, and no length that would be allowed.
+%% The first bytes also show that the other side speaks TLS: they are a TLS record header, which is
+%% no valid length here.
 recv(Socket, Deadline) ->
     case recv(Socket, 4, Deadline) of
         <<Type, 3, _:16>> when Type =:= 21; Type =:= 22 -> throw({tls, unexpected_tls});

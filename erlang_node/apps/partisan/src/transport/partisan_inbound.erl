@@ -1,14 +1,13 @@
-%%% @doc The receiving end of one connection: waits for it, checks who comes, delivers what comes.
+%%% @doc The receiving end of one connection: accepts it, authenticates the peer and delivers.
 %%%
-%%% It reads as fast as the receivers keep up, and no faster. Frames come in windows ({@link
-%%% partisan_inflow}); before a window ends it checks the message queues of processes that it has
-%%% delivered to ({@link partisan_checks}), and while one of them is too long it leaves the rest to
-%%% the kernel, whose full buffers hold back the sender's lane and, in the end, the sender itself.
+%%% It reads only as fast as the receivers keep up. Frames come in windows ({@link
+%%% partisan_inflow}), and before a window ends the message queues of receivers are checked ({@link
+%%% partisan_checks}). While one of them is too long the rest is left to the kernel, whose full
+%%% buffers hold back the sender's lane and, finally, the sender itself.
 %%%
-%%% A server's process may be the receiver of thousands of connections. Their windows together are
-%%% no more than a few times what it may have waiting, or a frame each; and while it is behind they
-%%% look at it about once a millisecond, all of them together, or looking would take the time it
-%%% needs to catch up.
+%%% A server process may receive from thousands of connections. Their windows together are a few
+%%% times its allowed queue, or one frame each. While it is behind, all connections together check
+%%% it about once a millisecond; more checks would take the time it needs to catch up.
 -module(partisan_inbound).
 
 -export([start_link/1]).
@@ -22,13 +21,13 @@
 -export([system_get_state/1]).
 -export([system_replace_state/2]).
 
-%% How often to look whether a congested receiver has caught up, in milliseconds: at first, and, as
-%% it takes longer, as rarely as this, or as there are connections.
+%% Milliseconds between checks whether a congested receiver has caught up: initially, and the
+%% maximum, unless there are more connections.
 -define(POLL_MIN, 1).
 -define(POLL_MAX, 32).
-%% What may come unchecked, over all connections: so many times what may wait for one process.
+%% Unchecked messages over all connections, as a multiple of the allowed queue of one process.
 -define(UNCHECKED, 4).
-%% How many references a connection remembers.
+%% References a connection remembers.
 -define(KNOWN, 256).
 
 -record(inbound, {
@@ -40,22 +39,22 @@
     inflow = partisan_inflow:new() :: partisan_inflow:t(),
     known = #{} :: partisan_reach:known(),
     checks = partisan_checks:new() :: partisan_checks:t(),
-    % When it has last answered a ping that it had not read, in milliseconds.
+    % When it last answered a ping that it had not read, in milliseconds.
     answered :: integer(),
     % Neighbours that relayed messages do not wait for.
     busy = partisan_relay:new() :: partisan_relay:busy(),
     doze = partisan_doze:new() :: partisan_doze:t()
 }).
 
-%% Where a system message finds it.
+%% State across a system message.
 -type at() :: {loop | look_around, #inbound{}}.
 
-%% @doc Starts a process that waits in accept and then is the connection.
+%% @doc Starts a process that waits in accept and then becomes the connection.
 -spec start_link(gen_tcp:socket()) -> pid().
 start_link(ListenSocket) ->
     proc_lib:spawn_link(?MODULE, init, [ListenSocket]).
 
-%% @doc Ends connections, once what they have received has been delivered; at the latest after this
+%% @doc Ends connections once everything they received has been delivered, at the latest after this
 %% time.
 -spec finish([pid()], timeout()) -> ok.
 finish(Connections, Timeout) ->
@@ -116,15 +115,15 @@ handshake(Socket, From, Deadline) ->
             partisan_socket:close(Socket)
     end.
 
-%% The lane knows of this connection before its peer may use it: should the peer lose it at once and
-%% come back, its next connection waits for this one, and not the other way round.
+%% The lane knows this connection before its peer may use it. If the peer loses it at once and
+%% returns, its next connection waits for this one, not the other way round.
 welcome(Socket, Link, Welcome, From) ->
     #{peer := #{name := Name, incarnation := Incarnation}, channel := Channel, lane := Lane} = Link,
     Key = {Name, Incarnation, partisan_channel:name(Channel), Lane},
     case partisan_listener:established(Key) of
         {ok, Predecessors} ->
             Welcomed = partisan_handshake:welcome(Socket, Welcome),
-            % What they have received comes before anything of this connection.
+            % Their messages are delivered before any of this connection.
             ok = finish(Predecessors, infinity),
             ok = partisan_acks:former(Name, Incarnation),
             case Welcomed of
@@ -137,7 +136,7 @@ welcome(Socket, Link, Welcome, From) ->
     end.
 
 established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
-    % A window of frames must not be copied whenever this heap is collected.
+    % A window of frames must not be copied at every collection of this heap.
     process_flag(message_queue_data, off_heap),
     Inbound = #inbound{
         listener = whereis(partisan_listener),
@@ -147,7 +146,7 @@ established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
         version = Version,
         answered = erlang:monotonic_time(millisecond)
     },
-    % A frame is a message, the name of its receiver, and a few bytes around them.
+    % A frame is a message, its receiver's name, and a few bytes around them.
     read(Inbound, [
         {packet, 4},
         {packet_size, partisan_config:get(message_bytes) + 1024}
@@ -157,7 +156,7 @@ established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
 kernel_buffer(none) -> [];
 kernel_buffer(Bytes) -> [{recbuf, Bytes}].
 
-%% More than a connection's share of what may wait for a receiver is never granted.
+%% A connection is never granted more than its share of a receiver's allowed queue.
 read(#inbound{socket = Socket, inflow = Inflow, checks = Checks} = Inbound, Options) ->
     Connections = max(1, partisan_listener:connections()),
     Share = ?UNCHECKED * partisan_config:get(mailbox_messages) div Connections,
@@ -186,7 +185,7 @@ loop(#inbound{socket = Socket, doze = Doze} = Inbound) ->
         Message ->
             case partisan_socket:event(Message, Socket) of
                 {data, Data} -> data(Data, Inbound);
-                % How many frames are left is known without it.
+                % The number of frames left is known anyway.
                 passive -> loop(Inbound);
                 other -> loop(Inbound);
                 closed -> partisan_socket:close(Socket);
@@ -198,7 +197,7 @@ loop(#inbound{socket = Socket, doze = Doze} = Inbound) ->
     end.
 
 broken(Reason, #inbound{socket = Socket, peer = #{name := Name}}) ->
-    % A member whose messages may be larger than ours.
+    % The member allows larger messages than we do.
     Reason =:= too_large andalso
         partisan_refusals:tell(message, "a message of ~ts exceeds message_bytes", [Name]),
     partisan_socket:close(Socket).
@@ -213,7 +212,7 @@ data(Data, #inbound{inflow = Inflow} = Inbound) ->
     end.
 
 frame(Data, Inbound) ->
-    % With the four bytes of the length, which the socket has taken off.
+    % Plus the four bytes of the length, removed by the socket.
     deliver(partisan_frame:decode(Data), byte_size(Data) + 4, Inbound).
 
 deliver({message, Destination, Message}, Size, #inbound{peer = #{name := Origin}} = Inbound) ->
@@ -240,7 +239,7 @@ deliver({overlay, Message}, Size, #inbound{peer = Peer} = Inbound) ->
         end,
     to(Manager, Size, Inbound);
 deliver(ping, _Size, #inbound{socket = Socket} = Inbound) ->
-    % Where it fails, the loss of the connection is reported to us as well.
+    % If this fails, we also receive the loss of the connection.
     _ = partisan_socket:send(Socket, partisan_frame:pong()),
     Inbound;
 deliver({error, Reason}, _Size, #inbound{channel = Channel} = Inbound) ->
@@ -278,14 +277,15 @@ check(Inbound0) ->
         {false, Inbound} -> read(Inbound, [])
     end.
 
-%% At the end of a window. A connection that is not read is not probed by the kernel: the peer may
-%% have sent more than there is room for now, and its answers, which come after that, are discarded.
+%% At the end of a window. The kernel does not probe a connection that is not read: the peer may
+%% have sent more than there is room for, and its acknowledgements, which come after that, are
+%% dropped.
 look_around(Poll, #inbound{socket = Socket} = Inbound0) ->
     case is_congested(Inbound0) of
         {true, Congested} ->
             Inbound = alive(Congested),
             _ = Poll =:= ?POLL_MIN andalso partisan_socket:setopts(Socket, [{keepalive, false}]),
-            % Jittered: the others have been waiting for as long.
+            % Jittered: the other connections have waited as long.
             receive
                 finish -> finish(Inbound);
                 {system, From, Request} -> system(Request, From, {look_around, Inbound})
@@ -295,8 +295,8 @@ look_around(Poll, #inbound{socket = Socket} = Inbound0) ->
             read(Inbound, [{keepalive, true} || Poll > ?POLL_MIN])
     end.
 
-%% Pings wait behind what is not read: the peer must not take a node that is behind for a dead one.
-%% Every answer counts, whether it was asked for or not.
+%% Pings wait behind unread frames, and the peer must not mistake a slow node for a dead one. Every
+%% answer counts, whether it was asked for or not.
 alive(#inbound{socket = Socket, channel = Channel, answered = Answered} = Inbound) ->
     Now = erlang:monotonic_time(millisecond),
     Due = Answered + partisan_config:get(heartbeat_interval) div 2,
@@ -317,7 +317,7 @@ is_congested(#inbound{checks = Checks} = Inbound) ->
 next_poll(Poll) ->
     min(2 * Poll, max(?POLL_MAX, partisan_listener:connections())).
 
-%% A successor waits: take what has arrived, without waiting for more, and go.
+%% A successor waits: take what has arrived, without waiting for more, and stop.
 finish(#inbound{socket = Socket} = Inbound) ->
     _ = partisan_socket:setopts(Socket, [{active, false}]),
     finish_delivered(Inbound),

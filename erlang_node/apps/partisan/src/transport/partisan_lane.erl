@@ -1,16 +1,16 @@
-%%% @doc A lane as its senders see it: one connection's worth of a channel to one peer.
+%%% @doc A lane: one connection of a channel to one peer, as its senders see it.
 %%%
 %%% A sender charges the lane's account ({@link partisan_queue}) and leaves its encoded message in
 %%% the mailbox of the process that owns the connection ({@link partisan_outbound}): the mailbox is
-%%% the queue, the account its bound. Each message says when the account was charged for it: a lane
-%%% that has written off the charges of dead senders must not credit one of them again.
+%%% the queue, the account its bound. Each message carries the time of its charge: a lane that has
+%%% written off the charges of dead senders must not credit one of them again.
 %%%
 %%% == Monotonic channels ==
 %%% Their messages wait in a table of slots, one per destination process and partition key. A newer
-%%% message takes the place of the one that still waits; the mailbox holds one token per full slot.
-%%% A sender that is killed after it has filled a slot leaves no token. One that finds a slot full
-%%% for long leaves another, which the lane ignores when the slot is empty: after a second, then
-%%% each time when twice as much time has passed, so that there are few of them.
+%%% message replaces the waiting one; the mailbox holds one token per full slot. A sender killed
+%%% after filling a slot leaves no token. A sender that finds a slot full for long leaves another,
+%%% which the lane ignores if the slot is empty: first after a second, then each time after twice as
+%%% long, so that they stay few.
 -module(partisan_lane).
 
 -export([send/3]).
@@ -33,15 +33,15 @@
     pid :: pid(),
     queue :: partisan_queue:t(),
     slots :: none | ets:tid(),
-    % The version of the connection, and the latest there was.
+    % Version of the connection, and the latest there was.
     state :: atomics:atomics_ref(),
-    % Of its owner's copy: when all charges that were left were written off.
+    % Owner's copy only: when all remaining charges were last written off.
     settled :: integer()
 }).
 
 -define(CONNECTED, 1).
 -define(VERSION, 2).
-%% A slot: when its message was sent, the message, what was charged and when, and when a sender who
+%% A slot: when its message was sent, the message, what was charged and when, and when a sender that
 %% finds it full leaves another token.
 -define(SINCE, 2).
 -define(FRAME, 3).
@@ -51,18 +51,18 @@
 -type slot() :: term().
 -type item() :: #{
     frame := partisan_frame:t(),
-    % What a newer message on a monotonic channel replaces.
+    % Identifies what a newer message on a monotonic channel replaces.
     slot := slot(),
     on_busy := block | error | drop,
     timeout := timeout()
 }.
-%% `closed': it ends as it was told, and its place is free for another; `not_connected': it died.
+%% `closed': it ended as requested, and its place is free for another; `not_connected': it died.
 -type send_error() :: busy | timeout | closed | not_connected.
 
 -export_type([t/0, slot/0, item/0, send_error/0]).
 
-%% @doc Leaves a message in the lane. When the lane is full the caller waits for room, or gets
-%% `{error, busy}', or the message is dropped and counted, as `on_busy' says.
+%% @doc Leaves a message in the lane. If the lane is full, `on_busy' decides whether the caller
+%% waits for room, gets `{error, busy}', or the message is dropped and counted.
 -spec send(t(), partisan_channel:t(), item()) -> ok | {error, send_error()}.
 send(#lane{slots = none, pid = Pid} = Lane, Channel, #{frame := Frame} = Item) ->
     case reserve(Lane, Channel, Item) of
@@ -78,17 +78,17 @@ send(Lane, Channel, Item) ->
     try
         fill_slot(Lane, Channel, Item)
     catch
-        % The table has gone with its lane.
+        % The table is gone with its lane.
         error:badarg -> {error, ended(Lane)}
     end.
 
-%% @doc Takes nothing more, sends what is queued, then ends the lane: after a while even when the
-%% peer does not read it.
+%% @doc Closes the lane: it accepts nothing more, sends what is queued, then ends, after a while
+%% even if the peer does not read.
 -spec close(t()) -> ok.
 close(Lane) ->
     close(Lane, close).
 
-%% @doc As `close/1', but for a lane whose successors wait: it ends when the peer has read all.
+%% @doc As `close/1', for a lane whose successors wait: it ends once the peer has read all.
 -spec drain(t()) -> ok.
 drain(Lane) ->
     close(Lane, drain).
@@ -98,26 +98,29 @@ close(#lane{pid = Pid, queue = Queue}, How) ->
     Pid ! {close, How},
     ok.
 
-%% @doc Ends the lane at once, with whatever it holds.
+%% @doc Ends the lane at once and discards its contents.
 -spec stop(t()) -> ok.
 stop(#lane{pid = Pid}) ->
     true = exit(Pid, shutdown),
     ok.
 
+%% @doc The process that owns the connection.
 -spec pid(t()) -> pid().
 pid(#lane{pid = Pid}) ->
     Pid.
 
+%% @doc The account that senders charge.
 -spec queue(t()) -> partisan_queue:t().
 queue(#lane{queue = Queue}) ->
     Queue.
 
+%% @doc Whether the lane has a connection.
 -spec is_connected(t()) -> boolean().
 is_connected(#lane{state = State}) ->
     atomics:get(State, ?CONNECTED) =/= 0.
 
-%% @doc The version of the wire format that the peer and this node agreed on; `unknown' until the
-%% lane has been connected. It stays the same while the peer does.
+%% @doc The wire format version agreed with the peer; `unknown' until the lane has been connected.
+%% Constant for one incarnation of the peer.
 -spec version(t()) -> partisan_version:t() | unknown.
 version(#lane{state = State}) ->
     case atomics:get(State, ?VERSION) of
@@ -127,7 +130,7 @@ version(#lane{state = State}) ->
 
 %% For the owner of the connection.
 
-%% @doc A lane of this channel whose connection the caller is to own.
+%% @doc A lane of this channel; the caller will own its connection.
 -spec new(partisan_channel:t()) -> t().
 new(Channel) ->
     #lane{
@@ -142,8 +145,8 @@ new(Channel) ->
         settled = erlang:monotonic_time() - 1
     }.
 
-%% @doc Takes the message out of a slot, for which there was a token; with when it was sent, and
-%% what the account is to be credited for it. `empty': there was another token for it.
+%% @doc Takes the message out of a slot for a token; also returns when it was sent and the credit
+%% due to the account. `empty': another token was for it.
 -spec empty_slot(t(), slot()) ->
     {Since :: integer(), partisan_frame:t(), Charged :: non_neg_integer()} | empty.
 empty_slot(#lane{slots = Slots} = Lane, Slot) ->
@@ -157,22 +160,23 @@ empty_slot(#lane{slots = Slots} = Lane, Slot) ->
             empty
     end.
 
-%% @doc Everything that was charged until now has been credited.
+%% @doc Notes that everything charged until now has been credited.
 -spec settled(t()) -> t().
 settled(Lane) ->
     Lane#lane{settled = erlang:monotonic_time()}.
 
-%% @doc Is the account still to be credited for what was charged then?
+%% @doc Whether the account must still be credited for a charge of that time.
 -spec is_owed(t(), ChargedAt :: integer()) -> boolean().
 is_owed(#lane{settled = Settled}, ChargedAt) ->
     ChargedAt > Settled.
 
-%% @doc The lane has a connection, of this version.
+%% @doc Notes that the lane has a connection of this version.
 -spec connected(t(), partisan_version:t()) -> ok.
 connected(#lane{state = State}, Version) ->
     ok = atomics:put(State, ?VERSION, Version),
     atomics:put(State, ?CONNECTED, Version).
 
+%% @doc The lane has lost its connection.
 -spec disconnected(t()) -> ok.
 disconnected(#lane{state = State}) ->
     atomics:put(State, ?CONNECTED, 0).
@@ -185,8 +189,8 @@ ended(#lane{queue = Queue}) ->
         false -> not_connected
     end.
 
-%% Answers with when the account was charged, and by which alias the lane knows the sender that it
-%% has charged it for. The time is taken first, so that it is never later than that of the charge.
+%% Returns the time of the charge and the alias under which the lane charged it. The time is taken
+%% first, so that it is never later than the charge.
 reserve(#lane{queue = Queue} = Lane, Channel, #{frame := {Bytes, _}} = Item) ->
     Now = erlang:monotonic_time(),
     case partisan_queue:reserve(Queue, Bytes) of
@@ -207,7 +211,7 @@ reserve(#lane{queue = Queue} = Lane, Channel, #{frame := {Bytes, _}} = Item) ->
     end.
 
 %% The lane charges the account and wakes the sender. A sender that gives up tells the lane, which
-%% knows whether it was charged meanwhile.
+%% knows whether it charged for it meanwhile.
 await_room(#lane{pid = Pid} = Lane, Bytes, Timeout) ->
     Alias = monitor(process, Pid, [{alias, reply_demonitor}]),
     Pid ! {await_room, {Alias, self(), Bytes}},
@@ -232,7 +236,7 @@ await_room(#lane{pid = Pid} = Lane, Bytes, Timeout) ->
 fill_slot(#lane{slots = Slots} = Lane, Channel, Item) ->
     #{slot := Slot, frame := {Bytes, _} = Frame} = Item,
     Since = erlang:monotonic_time(),
-    % The account stays charged for the first message of the slot, and is credited for it.
+    % The account stays charged for the slot's first message, and is credited for it.
     case ets:update_element(Slots, Slot, [{?SINCE, Since}, {?FRAME, Frame}]) of
         true ->
             ok = token_again(Lane, Slot, Since),
@@ -246,7 +250,7 @@ fill_slot(#lane{slots = Slots} = Lane, Channel, Item) ->
                         true ->
                             token(Lane, Slot);
                         false ->
-                            % Another sender was faster: replace theirs.
+                            % Another sender was faster: replace its message.
                             ok = partisan_queue:release(Lane#lane.queue, 1, Bytes),
                             fill_slot(Lane, Channel, Item)
                     end;
@@ -257,7 +261,7 @@ fill_slot(#lane{slots = Slots} = Lane, Channel, Item) ->
             end
     end.
 
-%% The slot's token says nothing of the charge.
+%% A slot's token carries no charge.
 use(_Lane, ChargedAt) when is_integer(ChargedAt) ->
     ChargedAt;
 use(#lane{pid = Pid}, {ChargedAt, Alias}) ->

@@ -1,19 +1,19 @@
 %%% @doc Owns the listening socket and, by link, every accepted connection.
 %%%
-%%% One process waits in accept at a time; when it has a connection, the next one takes its place,
-%%% unless too many strangers are still proving themselves: then newcomers wait in the kernel's
-%%% backlog until one of those is done or out of time. A crowd that starts at once is thus served
-%%% in turn, and a flood costs a bounded number of processes.
+%%% One process at a time waits in accept; when it gets a connection, the next one takes its place,
+%%% unless too many unauthenticated peers are in their handshakes. Then further connections wait in
+%%% the kernel's backlog until one of those finishes or times out. Nodes that start all at once are
+%%% thus served in turn, and a flood costs a bounded number of processes.
 %%%
-%%% It also knows which connection serves which lane of which peer, so that a new connection can
-%%% wait for its predecessors to hand over what they had already received: the order of a lane
-%%% survives its reconnection, and what a previous incarnation of the peer sent comes before
-%%% anything of the next one.
+%%% The listener also knows which connection serves which lane of which peer, so that a new
+%%% connection can wait until its predecessors have delivered what they received: the order of a
+%%% lane survives a reconnection, and messages of a previous incarnation come before those of the
+%%% next.
 %%%
-%%% An incarnation is refused while a connection of a greater one is up: it has a successor. The
-%%% clock of a restarted node may be behind, though, so that its successor has the smaller number.
-%%% The old connections are dead then, which the kernel finds out by probes ({@link
-%%% partisan_liveness}) and, until it does, they may still have something to deliver.
+%%% An incarnation is refused while a connection of a higher one is up: it has a successor. If the
+%%% clock of a restarted node is behind, however, the successor has the lower number. The old
+%%% connections are dead then; the kernel's probes find that out ({@link partisan_liveness}), and
+%%% until then they may still have something to deliver.
 -module(partisan_listener).
 
 -behaviour(gen_server).
@@ -33,29 +33,29 @@
 -export([handle_info/2]).
 -export([terminate/2]).
 
-%% The lane of a peer in one of its lives.
+%% A lane of one incarnation of a peer.
 -type key() ::
     {partisan_peer:name(), partisan_peer:incarnation(), Channel :: atom(), Lane :: 0..65535}.
 -export_type([key/0]).
 
-%% How many members there are, for all to see.
+%% Number of member connections, readable by all.
 -define(CONNECTIONS, {?MODULE, connections}).
 -define(BACKLOG, 1024).
-%% After a failed accept: the machine is out of descriptors or memory.
+%% Pause after a failed accept: the host is out of descriptors or memory.
 -define(ACCEPT_RETRY, 200).
 
 -record(state, {
     socket :: gen_tcp:socket(),
     limit :: pos_integer(),
     acceptor = none :: none | pid(),
-    % Accepted, and not yet known to be members.
+    % Accepted, not authenticated yet.
     strangers = #{} :: #{pid() => []},
     members = #{} :: #{pid() => key()},
     peers = #{} :: #{partisan_peer:name() => connections()},
     lanes = #{} :: #{key() => pid()}
 }).
 
-%% Those of one peer.
+%% The connections of one peer.
 -type connections() :: #{pid() => partisan_peer:incarnation()}.
 
 %% API.
@@ -64,12 +64,12 @@
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
-%% @doc Begins to accept: what arrives can now be handled.
+%% @doc Begins to accept: connections can now be handled.
 -spec accept() -> ok.
 accept() ->
     gen_server:cast(?MODULE, accept).
 
-%% @doc What this node says and proves in handshakes; its port is the one really listened on.
+%% @doc This node's side of handshakes, identity and proof; the port is the actual one.
 -spec local() -> partisan_handshake:local().
 local() ->
     persistent_term:get(?MODULE).
@@ -79,17 +79,17 @@ local() ->
 accepted() ->
     gen_server:cast(?MODULE, {accepted, self()}).
 
-%% @doc The caller's peer has proved itself; answers with the connections that it replaces.
+%% @doc The caller's peer is authenticated; returns the connections that it replaces.
 -spec established(key()) -> {ok, Predecessors :: [pid()]} | former.
 established(Key) ->
     gen_server:call(?MODULE, {established, Key}, infinity).
 
-%% @doc The connections of a peer, of all its incarnations before that one.
+%% @doc The connections of a peer's incarnations before the given one.
 -spec of_peer(partisan_peer:name(), Before :: partisan_peer:incarnation() | infinity) -> [pid()].
 of_peer(Name, Before) ->
     gen_server:call(?MODULE, {of_peer, Name, Before}, infinity).
 
-%% @doc Incoming connections that are up.
+%% @doc Number of incoming connections that are up.
 -spec connections() -> non_neg_integer().
 connections() ->
     counters:get(persistent_term:get(?CONNECTIONS), 1).
@@ -227,7 +227,7 @@ options(Ip) ->
         {reuseaddr, true},
         {backlog, ?BACKLOG},
         {nodelay, true},
-        % Only handshakes and heartbeat answers are written: who does not read them is gone.
+        % Only handshakes and heartbeat answers are written: a peer that does not read them is gone.
         {send_timeout, partisan_config:get(handshake_timeout)},
         {send_timeout_close, true}
         % Accepted connections inherit these.

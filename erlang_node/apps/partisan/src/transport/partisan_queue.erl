@@ -1,10 +1,10 @@
-%%% @doc The bound of a lane's queue, as its senders and its lane see it.
+%%% @doc The bound of a lane's queue, shared by its senders and its lane.
 %%%
-%%% The queue itself is the lane's mailbox; this is its account, in bytes and messages, which
-%%% senders charge before they send and the lane credits once its socket has taken the bytes. A
-%%% message that alone exceeds the limit may enter an empty queue, so that it can be sent at all.
-%%% While an account is held, only its lane charges it, for those that wait ({@link
-%%% partisan_waiters}). A queue that has been sealed takes nothing more.
+%%% The queue itself is the lane's mailbox; this is its account, in bytes and messages. Senders
+%%% charge it before they send, and the lane credits it once its socket has taken the bytes. A
+%%% message larger than the limit may enter an empty queue, so that it can be sent at all. While an
+%%% account is held, only its lane charges it, for the waiting senders ({@link partisan_waiters}). A
+%%% sealed queue accepts nothing more.
 -module(partisan_queue).
 
 -export([new/1]).
@@ -17,7 +17,7 @@
 -export([unhold/1]).
 -export([has_room/2]).
 -export([charge/2]).
-%% What it holds.
+%% Contents.
 -export([bytes/1]).
 -export([messages/1]).
 -export([balance/1]).
@@ -25,9 +25,9 @@
 -define(BYTES, 1).
 -define(MESSAGES, 2).
 
-%% Added to the bytes of a sealed queue: more than they ever are, and few enough to be added often.
+%% Added to the bytes of a sealed queue: more than they can reach, yet it can be added many times.
 -define(SEAL, (1 bsl 50)).
-%% Added to those of a queue that is held.
+%% Added to the bytes of a held queue.
 -define(HOLD, (1 bsl 49)).
 
 -record(queue, {account :: atomics:atomics_ref(), limit :: pos_integer()}).
@@ -59,16 +59,17 @@ release(#queue{account = Account}, Messages, Bytes) ->
     atomics:sub(Account, ?MESSAGES, Messages),
     atomics:sub(Account, ?BYTES, Bytes).
 
-%% @doc From now on nothing can be charged. What has been is still to come.
+%% @doc Seals the queue: no more charges. Messages already charged may still come.
 -spec seal(t()) -> ok.
 seal(#queue{account = Account}) ->
     atomics:add(Account, ?BYTES, ?SEAL).
 
+%% @doc Whether nothing more is taken.
 -spec is_sealed(t()) -> boolean().
 is_sealed(#queue{account = Account}) ->
     atomics:get(Account, ?BYTES) >= ?SEAL.
 
-%% @doc From now on the queue is full to all but its lane.
+%% @doc Makes the queue full for all but its lane.
 -spec hold(t()) -> ok.
 hold(#queue{account = Account}) ->
     atomics:add(Account, ?BYTES, ?HOLD).
@@ -77,13 +78,13 @@ hold(#queue{account = Account}) ->
 unhold(#queue{account = Account}) ->
     atomics:sub(Account, ?BYTES, ?HOLD).
 
-%% @doc Is the queue drained far enough to wake a sender of so many bytes? To half at least, lest
-%% each is woken for a byte.
+%% @doc Whether the queue has drained enough to wake a sender of that many bytes: to half at least,
+%% so that senders are not woken for a byte each.
 -spec has_room(t(), Bytes :: pos_integer()) -> boolean().
 has_room(#queue{limit = Limit} = Queue, Bytes) ->
     bytes(Queue) =< max(0, min(Limit div 2, Limit - Bytes)).
 
-%% @doc Charges one message of this size to a queue that is held; `false' where it does not fit.
+%% @doc Charges one message of this size to a held queue; `false' if it does not fit.
 -spec charge(t(), Bytes :: pos_integer()) -> boolean().
 charge(#queue{account = Account, limit = Limit} = Queue, Bytes) ->
     Held = bytes(Queue),
@@ -96,15 +97,17 @@ charge(#queue{account = Account, limit = Limit} = Queue, Bytes) ->
             false
     end.
 
+%% @doc The bytes charged.
 -spec bytes(t()) -> non_neg_integer().
 bytes(#queue{account = Account}) ->
     atomics:get(Account, ?BYTES) band (?HOLD - 1).
 
+%% @doc The messages charged.
 -spec messages(t()) -> non_neg_integer().
 messages(#queue{account = Account}) ->
     atomics:get(Account, ?MESSAGES).
 
-%% @doc Both at once.
+%% @doc Messages and bytes.
 -spec balance(t()) -> balance().
 balance(Queue) ->
     {messages(Queue), bytes(Queue)}.

@@ -1,9 +1,9 @@
-%%% @doc Connections that come to nothing: counted, and told in the log with what to fix.
+%%% @doc Refused and failed connections: counted, and logged with what to fix.
 %%%
-%%% Strangers may knock as often as they like, and a peer that is set up wrongly tries for ever: a
-%%% line for each would fill whatever keeps the log. So each reason is told once a minute at most.
-%%% Reasons that tell nothing about the configuration (a scanner's garbage, a peer that has gone)
-%%% are counted only.
+%%% Unauthenticated peers may connect as often as they like, and a misconfigured peer retries for
+%%% ever; a line for each would fill the log. So each reason is logged at most once a minute.
+%%% Reasons unrelated to the configuration (a scanner's garbage, a peer that has gone) are only
+%%% counted.
 -module(partisan_refusals).
 
 -export([init/0]).
@@ -17,45 +17,45 @@
 
 -define(PERIOD_MS, 60000).
 
-%% @doc Registers the counter; again is a no-op.
+%% @doc Registers the counter. Idempotent.
 -spec init() -> ok.
 init() ->
-    % By subject, when it was last told.
+    % By subject, when it was last logged.
     Past = erlang:monotonic_time(millisecond) - ?PERIOD_MS,
     Slots = maps:from_list([{Subject, slot(Past)} || Subject <- subjects()]),
     ok = persistent_term:put(?MODULE, Slots),
     partisan_metrics:new(
         counter,
         partisan_refused_connections_total,
-        "Incoming connections that did not prove to belong here, by reason.",
+        "Incoming connections refused, by reason.",
         [reason]
     ).
 
-%% @doc This node has refused a connection.
+%% @doc Counts and logs a connection refused by this node.
 -spec incoming(reason(), From :: {ok, {inet:ip_address(), inet:port_number()}} | {error, term()}) ->
     ok.
 incoming(Reason, From) ->
-    % Told before it is counted: who looks at the count finds the reason in the log.
+    % Logged before it is counted: once the count shows it, the log has the reason.
     case fixes() of
         #{Reason := Fix} ->
             Arguments = [text(From), Fix],
-            tell({incoming, Reason}, "a connection from ~ts is refused: ~ts", Arguments);
+            tell({incoming, Reason}, "connection from ~ts refused: ~ts", Arguments);
         #{} ->
             ok
     end,
     partisan_metrics:inc(partisan_refused_connections_total, [Reason]).
 
-%% @doc A peer could not be dialled; tells of it where that is a matter of configuration.
+%% @doc Logs a failed dial if its cause is the configuration.
 -spec outgoing(partisan_peer:t(), term()) -> ok.
 outgoing(#{name := Name}, {Kind, Reason}) when Kind =:= refused; Kind =:= tls ->
     case fixes() of
-        #{Reason := Fix} -> tell({outgoing, Reason}, "~ts cannot be reached: ~ts", [Name, Fix]);
+        #{Reason := Fix} -> tell({outgoing, Reason}, "cannot connect to ~ts: ~ts", [Name, Fix]);
         #{} -> ok
     end;
 outgoing(_Peer, _Reason) ->
     ok.
 
-%% @doc Logs a warning, unless there was one about the same subject within the last minute.
+%% @doc Logs a warning, at most one per subject and minute.
 -spec tell(credentials | message | {incoming | outgoing, reason()}, io:format(), [term()]) -> ok.
 tell(Subject, Format, Arguments) ->
     #{Subject := Slot} = persistent_term:get(?MODULE),
@@ -77,25 +77,25 @@ slot(Time) ->
     ok = atomics:put(Slot, 1, Time),
     Slot.
 
-%% What "it" is, the other side, has to do with it.
+%% "It" is the other side.
 fixes() ->
     #{
         version => "it speaks another version; run the same release on all nodes",
-        cluster => "it belongs to another cluster; do the addresses lead where they should?",
-        channel => "one side does not have the channel; give all nodes the same channels",
-        token => "its token is another; give all nodes of the cluster the same",
-        plaintext => "it does not speak TLS; give tls to all nodes of the cluster, or to none",
-        unexpected_tls => "it speaks TLS; give tls to all nodes of the cluster, or to none",
+        cluster => "it belongs to another cluster; check the addresses",
+        channel => "one side lacks the channel; configure the same channels on all nodes",
+        token => "its token differs; configure the same token on all nodes of the cluster",
+        plaintext => "it does not speak TLS; configure tls on all nodes of the cluster, or on none",
+        unexpected_tls => "it speaks TLS; configure tls on all nodes of the cluster, or on none",
         tls_version => "it does not speak TLS 1.3, and nothing older is accepted",
-        no_certificate => "it shows no certificate; give it a certfile and a keyfile",
+        no_certificate => "it presents no certificate; configure its certfile and keyfile",
         certificate_expired => "its certificate is not valid now; renew it, or set its clock",
         certificate_name => "its certificate is for another name; issue it for the server_name",
-        unknown_ca => "its certificate is of another authority than those in the cacertfile",
+        unknown_ca => "its certificate is not signed by an authority in the cacertfile",
         bad_certificate =>
             "its certificate cannot be used; issue it for both server and client authentication",
-        refused_by_peer => "it does not accept the certificate of this node; its log says why",
-        tls_failure => "no TLS could be agreed upon"
+        refused_by_peer => "it rejects the certificate of this node; see its log",
+        tls_failure => "TLS negotiation failed"
     }.
 
 text({ok, {Address, Port}}) -> [inet:ntoa(Address), $:, integer_to_list(Port)];
-text({error, _}) -> "somebody who has gone".
+text({error, _}) -> "a peer that has gone".

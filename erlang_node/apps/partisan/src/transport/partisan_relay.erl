@@ -1,15 +1,15 @@
-%%% @doc Messages to members that are no neighbours: passed on from hop to hop.
+%%% @doc Messages to members that are not neighbours: forwarded hop by hop.
 %%%
-%%% The sender wraps a message with its target and how many hops it may take. Every node on the way
-%%% hands it to the neighbour that its route names ({@link partisan_routes}), on the same channel
-%%% and on the lane of the same key, without decoding the message itself. So order per sender and
-%%% key holds while the route does; a change of route may reorder or lose what is under way, which
-%%% the acknowledged and causal layers above repair.
+%%% The sender wraps a message with its target and its maximum number of hops. Every node on the way
+%%% forwards it to the neighbour of its route ({@link partisan_routes}), on the same channel and the
+%%% lane of the same key, without decoding the message itself. Order per sender and key thus holds
+%%% while the route does; a change of route may reorder or lose messages in transit, which the
+%%% acknowledged and causal layers above repair.
 %%%
-%%% A node that passes messages on must not be held up by one slow neighbour, nor may two nodes wait
-%%% for each other: after a moment it drops what a full lane does not take, and then does not wait
-%%% for this neighbour again for ten times as long. So the messages behind are delayed by a moment,
-%%% however many there are to a neighbour that is frozen.
+%%% One slow neighbour must not hold up a forwarding node, and two nodes must not wait for each
+%%% other. After a short timeout a node drops what a full lane does not take, and then does not wait
+%%% for this neighbour again for ten times as long. Messages behind it are thus delayed by one
+%%% timeout, however many there are for a frozen neighbour.
 -module(partisan_relay).
 
 -export([send/4]).
@@ -17,14 +17,13 @@
 -export([arrived/4]).
 
 -define(HOPS, 32).
-%% How long a passing message may wait for room, in milliseconds.
+%% Milliseconds that a forwarded message may wait for room.
 -define(PATIENCE, 1000).
-%% For how long after that no other one waits for room to the same neighbour.
+%% Milliseconds after that in which no other message waits for room to the same neighbour.
 -define(NO_PATIENCE, 10000).
 
-%% What a hop needs to know. The key is a hash of the partition key; the destination is the name of
-%% the process, or what its reference holds, as a binary, since nobody but the target has to have
-%% such an atom.
+%% What a hop needs to know. The key is a hash of the partition key. The destination, the name of
+%% the process or the contents of its reference, is a binary: only the target needs the atom.
 -type header() :: {
     Target :: partisan_peer:name(),
     Source :: partisan_peer:name(),
@@ -32,11 +31,11 @@
     Key :: non_neg_integer(),
     Destination :: binary()
 }.
-%% The neighbours that are not waited for, and until when, in milliseconds of monotonic time.
+%% The neighbours not waited for, and until when, in milliseconds of monotonic time.
 -opaque busy() :: #{partisan_peer:name() => integer()}.
 -export_type([header/0, busy/0]).
 
-%% @doc Sends a message of this node towards a member. `ok' says that the first hop has it queued.
+%% @doc Sends a message towards a member. `ok': it is queued to the first hop.
 -spec send(partisan_peer:name(), partisan_frame:message(), partisan_channel:t(), map()) ->
     ok | {error, partisan_transport:send_error()}.
 send(Target, {Destination, Term} = Message, Channel, Options) ->
@@ -44,7 +43,7 @@ send(Target, {Destination, Term} = Message, Channel, Options) ->
     case route(Target, Options) of
         {ok, Target} ->
             % It has become a neighbour: on another lane this message might overtake, or be
-            % overtaken by, those of its key that go there directly.
+            % overtaken by, direct messages of its key.
             partisan_transport:send(Target, Destination, Term, Channel, Options#{ttl => 0});
         {ok, Neighbour} ->
             Header = {
@@ -60,12 +59,12 @@ send(Target, {Destination, Term} = Message, Channel, Options) ->
             Error
     end.
 
-%% @doc A connection that has waited for no neighbour yet.
+%% @doc The state of a connection that has not waited yet.
 -spec new() -> busy().
 new() ->
     #{}.
 
-%% @doc A relayed message has come in on the caller's connection: for this node, or to be passed on.
+%% @doc Handles a relayed message from the caller's connection: delivers or forwards it.
 -spec arrived(header(), Payload :: binary(), partisan_channel:t(), busy()) ->
     {
         {deliver, Source :: partisan_peer:name(), partisan_frame:message()}
@@ -100,7 +99,7 @@ for_us(Source, Payload) ->
     end.
 
 pass_on({Target, _, _, _, _} = Header, Payload, AtConnection, Busy) ->
-    % It may have other lanes by now than when the message's connection was made.
+    % The channel may have other lanes than when the connection was made.
     {ok, Channel} = partisan_channel:find(partisan_channel:name(AtConnection)),
     case partisan_view:known_route(Target) of
         {ok, Neighbour} ->
@@ -112,7 +111,7 @@ pass_on({Target, _, _, _, _} = Header, Payload, AtConnection, Busy) ->
                 {error, _} -> {{dropped, no_route}, Busy}
             end;
         none ->
-            % The next one will find a way.
+            % The next message will find a route.
             ok = partisan_manager:seek(Target),
             {{dropped, no_route}, Busy}
     end.

@@ -1,16 +1,16 @@
-%%% @doc A connection's socket: plain TCP, or TLS over it, behind the same functions.
+%%% @doc A connection's socket: plain TCP or TLS behind the same functions.
 %%%
-%%% A plain socket is the port itself, so that plain TCP pays a guard and no more; a TLS socket is
-%%% kept together with the port below it.
+%%% A plain socket is the bare port, so that plain TCP pays one guard; a TLS socket is kept together
+%%% with the port below it.
 %%%
 %%% == What differs with TLS ==
-%%% OTP puts two processes between a TLS socket and its user. Both sides keep to the bounds of a
-%%% plain socket: a send returns when the port has taken the bytes, and where the user does not read
-%%% the port is not read either, beyond one read of its buffer ({@link partisan_tls}).
+%%% OTP puts two processes between a TLS socket and its user. Both sides keep the bounds of a plain
+%%% socket: a send returns when the port has taken the bytes, and while the user does not read, the
+%%% port is not read beyond one read of its buffer ({@link partisan_tls}).
 %%%
-%%% Connections end without TLS's farewell (`close_notify'), which tells nothing that a frame's
-%%% length does not: `ssl' would wait seconds for a frozen peer to take it, and one that arrives
-%%% while the user pauses discards what was received before it.
+%%% Connections end without TLS's `close_notify', which adds nothing to what a frame's length says:
+%%% `ssl' would wait seconds for a frozen peer to take it, and one that arrives while the user
+%%% pauses discards what was received before it.
 -module(partisan_socket).
 
 -export([connect/3]).
@@ -25,7 +25,7 @@
 -export([close/1]).
 -export([abort/1]).
 
-%% What the driver reads into at first; and from which size on a frame is better read by itself.
+%% Initial read buffer of the driver, and the size from which a frame is better read by itself.
 -define(BUFFER_BYTES, 65536).
 -define(LITTLE_BYTES, 2048).
 -define(LARGE, 32768).
@@ -36,9 +36,9 @@
 -type error() :: partisan_tls:error().
 -type event() ::
     {data, binary()}
-    % What `begin_send/2' began is done.
+    % The send begun by `begin_send/2' is complete.
     | {sent, ok | {error, error()}}
-    % The window that `{active, N}' has opened is used up.
+    % The window opened by `{active, N}' is used up.
     | passive
     | closed
     % `too_large': a frame exceeds `packet_size'.
@@ -47,7 +47,7 @@
     | other.
 -export_type([t/0, error/0, event/0]).
 
-%% @doc Connects, and makes of the connection what the configuration asks for.
+%% @doc Connects, with TLS if configured.
 -spec connect(partisan_peer:t(), [gen_tcp:connect_option()], Deadline :: integer()) ->
     {ok, t()} | {error, error()}.
 connect(#{host := Host, port := Port}, Options, Deadline) ->
@@ -56,25 +56,25 @@ connect(#{host := Host, port := Port}, Options, Deadline) ->
         {error, _} = Error -> Error
     end.
 
-%% @doc Makes of an accepted, passive, raw TCP socket what the configuration asks for. The caller
-%% owns it; it is closed when this fails.
+%% @doc Sets up an accepted, passive, raw TCP socket, with TLS if configured. The caller owns it; it
+%% is closed on failure.
 -spec accepted(gen_tcp:socket(), Deadline :: integer()) -> {ok, t()} | {error, error()}.
 accepted(Tcp, Deadline) ->
     secure(server, Tcp, Deadline).
 
-%% @doc Sends; returns when the bytes are the port's, and so waits while the peer does not read.
+%% @doc Sends; returns when the port has the bytes, and so blocks while the peer does not read.
 -spec send(t(), iodata()) -> ok | {error, error()}.
 send(Port, Data) when is_port(Port) ->
     gen_tcp:send(Port, Data);
 send(#tls{tls = Tls}, Data) ->
     partisan_tls:result(ssl:send(Tls, Data)).
 
-%% @doc Begins to send, by the owner of the socket alone. Where this answers `pending' an event
-%% (`{sent, Result}') says when the bytes are the port's, and nothing else may be sent until then.
-%% It waits while the port still holds too much of what was sent before.
+%% @doc Begins to send; only for the socket's owner. After `pending' nothing else may be sent until
+%% the event `{sent, Result}' reports that the port has the bytes. Blocks while the port still holds
+%% too much.
 %%
-%% `send/2' waits for that event, for which it has to look through all that is in the mailbox: an
-%% owner whose mailbox is a queue must not.
+%% `send/2' waits for that event with a selective receive, which an owner whose mailbox is a queue
+%% must avoid.
 -spec begin_send(t(), iodata()) -> pending | ok | {error, error()}.
 begin_send(Port, Data) when is_port(Port) ->
     try
@@ -93,7 +93,7 @@ recv(Port, Length, Timeout) when is_port(Port) ->
 recv(#tls{tls = Tls}, Length, Timeout) ->
     partisan_tls:result(ssl:recv(Tls, Length, Timeout)).
 
-%% @doc Sets options, `active' among them. What it delivers then is for `event/2'.
+%% @doc Sets options, including `active'. The resulting messages are for `event/2'.
 -spec setopts(t(), [gen_tcp:option()]) -> ok | {error, error()}.
 setopts(Port, Options) when is_port(Port) ->
     inet:setopts(Port, Options);
@@ -102,14 +102,14 @@ setopts(#tls{tls = Tls}, Options) ->
 
 %% @doc The value of the option `buffer' for frames of about this size.
 %%
-%% Many small frames are read at once. Where a frame is longer than what has been read of it, the
-%% driver makes room for the rest and copies what it has: of a large frame that is to be little.
-%% TLS reads records, of 16 KiB at the most.
+%% Many small frames are read at once. If a frame is longer than what has been read of it, the
+%% driver allocates room for the rest and copies what it has, which should be little for a large
+%% frame. TLS reads records, of 16 KiB at most.
 -spec buffer(t(), FrameBytes :: pos_integer()) -> pos_integer().
 buffer(Port, FrameBytes) when is_port(Port), FrameBytes > ?LARGE -> ?LITTLE_BYTES;
 buffer(_Socket, _FrameBytes) -> ?BUFFER_BYTES.
 
-%% @doc What a message in the mailbox says of an active socket.
+%% @doc The meaning of a mailbox message for this active socket.
 -spec event(Message :: term(), t()) -> event().
 event({tcp, Port, Data}, Port) -> {data, Data};
 event({inet_reply, Port, Result}, Port) -> {sent, Result};
@@ -125,7 +125,7 @@ event({ssl_error, Tls, {invalid_packet, _}}, #tls{tls = Tls}) -> {error, too_lar
 event({ssl_error, Tls, Reason}, #tls{tls = Tls}) -> partisan_tls:result({error, Reason});
 event(_, _) -> other.
 
-%% @doc Sends what the port holds, then tells the peer that nothing more comes.
+%% @doc Flushes the port, then tells the peer that nothing more comes.
 -spec half_close(t()) -> ok | {error, error()}.
 half_close(Port) when is_port(Port) ->
     ok = partisan_tcp:ends(Port),
@@ -133,18 +133,18 @@ half_close(Port) when is_port(Port) ->
 half_close(#tls{port = Port}) ->
     half_close(Port).
 
-%% @doc Sends what the port holds, then closes.
+%% @doc Flushes the port, then closes.
 -spec close(t()) -> ok.
 close(Port) when is_port(Port) ->
     ok = partisan_tcp:ends(Port),
     gen_tcp:close(Port);
 close(#tls{port = Port, tls = Tls}) ->
     ok = close(Port),
-    % The port is closed, so that its processes have nothing to say to anybody, nor to wait for.
+    % The port is closed, so `ssl' has nothing to send and nothing to wait for.
     _ = ssl:close(Tls, 0),
     ok.
 
-%% @doc Closes at once: a peer that has stopped reading is not waited for.
+%% @doc Closes at once, without waiting for a peer that has stopped reading.
 -spec abort(t()) -> ok.
 abort(Port) when is_port(Port) ->
     _ = inet:setopts(Port, [{linger, {true, 0}}]),
@@ -156,8 +156,8 @@ abort(#tls{port = Port} = Socket) ->
 %% Internals.
 
 %% From OTP 26 on an inet port expects the length and the external form of a reference before the
-%% data, and repeats the reference in its reply. One write at a time is under way, so the port alone
-%% says which write a reply is for.
+%% data, and repeats the reference in its reply. Only one write is in flight at a time, so the port
+%% alone identifies it.
 -if(?OTP_RELEASE >= 26).
 command(Data) ->
     Reference = term_to_binary(make_ref(), [local]),

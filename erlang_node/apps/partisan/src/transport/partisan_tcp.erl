@@ -1,13 +1,13 @@
-%%% @doc What the kernel has sent and received on connections to other nodes, by its own count.
+%%% @doc Bytes sent and received on connections to other nodes, as counted by the kernel.
 %%%
-%%% The figures are those of TCP_INFO (Linux 4.19 and later): the bytes of TCP's payload, with those
-%%% that were sent again and with TLS's part, without the headers of TCP and IP. Nothing else that
-%%% the node or its pod sends is among them: no answer over HTTP, no look-up of a name.
+%%% The counts are those of TCP_INFO (Linux 4.19 and later): TCP payload bytes, including
+%%% retransmissions and TLS overhead, excluding TCP and IP headers. Other traffic of the node or its
+%%% pod, such as HTTP answers and DNS, is not included.
 %%%
-%%% Sockets are enrolled when they are made, looked at by the exporter, and struck off before they
-%%% end, so that a node that nobody scrapes holds no more entries than it has connections. What a
-%%% connection has carried since the last look is lost with one that breaks, or that the peer ends;
-%%% a lane ends its connections itself, so that this is next to nothing.
+%%% Sockets are registered when opened, read by the exporter and removed before they end, so that a
+%%% node that is never scraped holds only as many entries as connections. Bytes since the last read
+%%% are lost if a connection breaks or the peer ends it; a lane ends its connections itself, so this
+%%% is very little.
 -module(partisan_tcp).
 
 -export([init/0]).
@@ -21,7 +21,7 @@
 -export([bytes/0]).
 
 -define(SOCKETS, ?MODULE).
-%% The account of the connections that have ended.
+%% The total of ended connections.
 -define(ENDED, ended).
 
 %% From linux/tcp.h.
@@ -34,7 +34,7 @@
 -define(ACK_RECEIVED_AT, 56).
 
 -type progress() :: #{
-    % Segments sent, and how often in a row the first of them was sent again.
+    % Segments sent, and how often in a row the first of them was retransmitted.
     unacked := non_neg_integer(),
     retransmits := non_neg_integer(),
     % Of a closed window or an idle connection, since the last acknowledgement.
@@ -44,7 +44,7 @@
 }.
 -export_type([progress/0]).
 
-%% @doc Makes the table, owned by the caller, and registers the metric.
+%% @doc Creates the table, owned by the caller, and registers the metric.
 -spec init() -> ok.
 init() ->
     ?SOCKETS = ets:new(?SOCKETS, [named_table, public, set, {write_concurrency, true}]),
@@ -52,20 +52,20 @@ init() ->
     partisan_metrics:new_function(
         counter,
         partisan_tcp_bytes_total,
-        "Bytes on connections to other nodes by the kernel's count, without its headers.",
+        "Bytes on connections to other nodes as counted by the kernel, without TCP and IP headers.",
         [direction],
         {?MODULE, bytes}
     ).
 
 %% For sockets.
 
-%% @doc Enrols a socket. Nobody counts where there is no table.
+%% @doc Registers a socket. No-op without the table.
 -spec opened(gen_tcp:socket()) -> ok.
 opened(Port) ->
     _ = ets:whereis(?SOCKETS) =/= undefined andalso ets:insert(?SOCKETS, {Port, 0, 0}),
     ok.
 
-%% @doc Settles the account of a socket, which is about to end, once.
+%% @doc Adds a socket that is about to end to the total, once.
 -spec ends(gen_tcp:socket()) -> ok.
 ends(Port) ->
     case ets:whereis(?SOCKETS) of
@@ -78,12 +78,12 @@ ends(Port) ->
 
 %% For liveness.
 
-%% @doc The sockets that are enrolled.
+%% @doc The registered sockets.
 -spec sockets() -> [gen_tcp:socket()].
 sockets() ->
     [Socket || {Socket, _, _} <- ets:tab2list(?SOCKETS), Socket =/= ?ENDED].
 
-%% @doc What the peer has left unacknowledged.
+%% @doc The peer's progress in acknowledging data.
 -spec progress(gen_tcp:socket()) -> progress() | unknown.
 progress(Port) ->
     case info(Port) of
@@ -116,18 +116,18 @@ account({Port, _, _}) ->
         ended -> settle(Port)
     end.
 
-%% Notes what the kernel has counted so far.
+%% Records the kernel's counts so far.
 look(Port) ->
     case counted(Port) of
         {Sent, Received} ->
-            % An element that is gone was added to the account of those that have ended.
+            % A missing element has already been added to the total.
             _ = ets:update_element(?SOCKETS, Port, [{2, Sent}, {3, Received}]),
             ok;
         ended ->
             ended
     end.
 
-%% Of several who settle one gets it.
+%% Only one of several callers gets it.
 settle(Port) ->
     lists:foreach(
         fun({_, Sent, Received}) ->
@@ -136,7 +136,7 @@ settle(Port) ->
         ets:take(?SOCKETS, Port)
     ).
 
-%% An older kernel tells less.
+%% An older kernel reports less.
 counted(Port) ->
     case info(Port) of
         {ok, <<_:?RECEIVED_AT/binary, Received:64/native, Rest/binary>>} -> {sent(Rest), Received};

@@ -1,9 +1,9 @@
-%%% @doc A term on the wire: its external format, with large binaries beside it.
+%%% @doc A term on the wire: its external format, with large binaries next to it.
 %%%
 %%% Decoding the external format copies every binary, which for a large one costs more than all
-%%% else that is done to it. So a term that holds large binaries is sent as a *skeleton*, in which
-%%% each of them is empty, followed by their bytes as they are; the receiver puts parts of what it
-%%% has read in their places, without a copy.
+%%% other work on it. So a term with large binaries is sent as a *skeleton*, in which each of them
+%%% is empty, followed by their bytes; the receiver inserts parts of what it has read, without a
+%%% copy.
 %%%
 %%% ```
 %%% +-----+------------------------+
@@ -17,27 +17,26 @@
 %%% A path leads from the root to a binary: indices into tuples and lists, keys of maps.
 %%%
 %%% == Decoding what a peer sent ==
-%%% Every term must arrive equal, atoms that this node has never seen included, which a node that
-%%% loads its code lazily often has not. Only peers that have proved to belong to the cluster get
-%%% this far, and even so none of them may fill the atom table: unknown atoms are made only while at
-%%% least half of the table stays free. Compressed terms, which we never send, are refused: their
-%%% size is not what they occupy.
+%%% Every term must arrive equal, including atoms that this node has never seen, which are common on
+%%% a node that loads its code lazily. Only authenticated peers get this far, and even they must not
+%%% fill the atom table: unknown atoms are created only while at least half of the table stays free.
+%%% Compressed terms, which we never send, are refused: their size does not bound their memory.
 -module(partisan_term).
 
 -export([encode/1]).
 -export([decode/1]).
 -export([elements/1]).
 
-%% From this size on, in bytes, a binary travels beside its term: what it costs to find it is
-%% less than to copy it.
+%% Binaries from this size on, in bytes, travel next to their term: finding them is cheaper than
+%% copying.
 -define(LARGE, 16384).
-%% How many parts of a term are looked at for large binaries. What lies beyond is copied.
+%% Parts of a term searched for large binaries. The rest is copied.
 -define(LOOKS, 256).
 
 -type step() :: pos_integer() | (Key :: term()).
 -type hole() :: {Path :: [step()], binary()}.
 
-%% @doc The bytes of a term.
+%% @doc Encodes a term.
 -spec encode(term()) -> iodata().
 encode(Term) ->
     Whole = erlang:term_to_iovec(Term),
@@ -46,7 +45,7 @@ encode(Term) ->
         false -> Whole
     end.
 
-%% @doc The term of these bytes. Its large binaries are parts of them, and keep them alive.
+%% @doc Decodes a term. Its large binaries are sub-binaries of the input and keep it alive.
 -spec decode(binary()) -> {ok, term()} | error.
 decode(<<0, Size:32, Head:Size/binary, Binaries/binary>>) ->
     case external(Head) of
@@ -56,7 +55,7 @@ decode(<<0, Size:32, Head:Size/binary, Binaries/binary>>) ->
 decode(External) ->
     external(External).
 
-%% @doc The elements of an encoded tuple, each to be decoded by itself, without large binaries.
+%% @doc The elements of an encoded tuple without large binaries, each to be decoded by itself.
 -spec elements(binary()) -> {ok, [binary()]} | error.
 elements(<<0, Size:32, Head:Size/binary, _Binaries/binary>>) ->
     case partisan_external:elements(Head) of
@@ -80,7 +79,7 @@ holes(Term) ->
     {_Looks, Holes} = look(Term, [], {?LOOKS, []}),
     Holes.
 
-%% The path is of the steps so far, latest first.
+%% The path holds the steps so far, latest first.
 look(_Term, _Path, {0, _} = Found) ->
     Found;
 look(Large, Path, {Looks, Holes}) when is_binary(Large), byte_size(Large) >= ?LARGE ->
@@ -99,7 +98,7 @@ look_tuple(Index, Tuple, Path, {Looks, _} = Found) when Index =< tuple_size(Tupl
 look_tuple(_Index, _Tuple, _Path, Found) ->
     Found.
 
-%% The tail of an improper list stays where it is.
+%% The tail of an improper list stays in place.
 look_list(Index, [Element | List], Path, {Looks, _} = Found) when Looks > 0 ->
     look_list(Index + 1, List, Path, look(Element, [Index | Path], Found));
 look_list(_Index, _Tail, _Path, Found) ->
@@ -127,11 +126,11 @@ put_at([Index | Path], Binary, [Element | List]) when is_integer(Index) ->
 
 fill(Skeleton, Holes, Binaries) ->
     try length(Holes) =< ?LOOKS andalso {ok, fill_in(Holes, Binaries, Skeleton)} of
-        % More than we ever send: each of them may lead through a long list.
+        % More than we ever send; each path may lead through a long list.
         false -> error;
         Filled -> Filled
     catch
-        % Paths that lead nowhere, sizes that are none.
+        % Paths that lead nowhere, invalid sizes.
         error:_ -> error
     end.
 
@@ -159,7 +158,7 @@ external_with_new_atoms(External) ->
         error:badarg -> error
     end.
 
-%% An atom takes at least three bytes of the external format; only where that leaves a doubt they
-%% are counted.
+%% An atom takes at least three bytes of the external format; atoms are counted only if that leaves
+%% a doubt.
 may_make_atoms(External, Free) when byte_size(External) div 3 =< Free -> true;
 may_make_atoms(External, Free) -> partisan_external:new_atoms(External, Free) =:= few.

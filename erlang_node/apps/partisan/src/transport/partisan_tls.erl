@@ -1,24 +1,24 @@
-%%% @doc TLS 1.3 between nodes, each side with a certificate, where the configuration asks for it.
+%%% @doc Mutual TLS 1.3 between nodes, if configured.
 %%%
 %%% ```
 %%% tls => #{certfile => "tls.crt", keyfile => "tls.key", cacertfile => "ca.crt",
 %%%          server_name => <<"ads.default.svc">>}
 %%% '''
 %%%
-%%% == Who is believed ==
-%%% A peer, dialled or dialling, whose certificate chains to the cluster's authority and bears the
-%%% cluster's name (`server_name', a DNS name among its subject alternative names; the name of the
-%%% cluster when there is none given). All nodes may share one certificate, as they share a
-%%% Kubernetes Secret: which node of the cluster it is, and that it belongs to this cluster and not
-%%% to another of the same authority, is proved inside by {@link partisan_handshake}.
+%%% == Trust ==
+%%% A peer, dialled or dialling, is trusted if its certificate chains to the cluster's authority and
+%%% has the cluster's name (`server_name', a DNS subject alternative name; the name of the cluster
+%%% by default). All nodes may share one certificate from one Kubernetes Secret: which node it is,
+%%% and that it belongs to this cluster and not to another of the same authority, is proved inside
+%%% by {@link partisan_handshake}.
 %%%
 %%% == Rotation ==
-%%% Each connection begins with what the files hold then ({@link partisan_credentials}) and stays up
-%%% with it. A new authority is brought in by a file that holds the old and the new one, until every
-%%% node has a certificate of the new one.
+%%% Each connection uses the contents of the files at its start ({@link partisan_credentials}) for
+%%% as long as it is up. A new authority is introduced by a file that holds the old and the new one,
+%%% until every node has a certificate of the new one.
 %%%
 %%% == Without TLS ==
-%%% Nothing of OTP's `ssl' and `public_key' is loaded: a node should stay small.
+%%% OTP's `ssl' and `public_key' are not loaded, to keep nodes small.
 -module(partisan_tls).
 
 -export([start/0]).
@@ -30,7 +30,7 @@
 
 -type socket() :: ssl:sslsocket().
 -type failure() ::
-    % What came is not TLS.
+    % The bytes received are not TLS.
     plaintext
     | tls_version
     | no_certificate
@@ -38,20 +38,20 @@
     | certificate_name
     | unknown_ca
     | bad_certificate
-    % TLS has come where there is none.
+    % The peer speaks TLS where none is configured.
     | unexpected_tls
-    % The peer does not believe this node.
+    % The peer rejects this node's certificate.
     | refused_by_peer
     | tls_failure.
 -type error() :: {tls, failure()} | closed | timeout | inet:posix().
 -export_type([socket/0, failure/0, error/0]).
 
-%% The processes of an idle connection give their memory back.
+%% The processes of an idle connection hibernate.
 -define(HIBERNATE_AFTER, 1000).
-%% What a stranger may make this node keep of a handshake that is not finished.
+%% Bytes of an unfinished handshake that an unauthenticated peer can make this node keep.
 -define(HANDSHAKE_BYTES, 65536).
 
-%% @doc Starts what TLS needs, where the configuration asks for it.
+%% @doc Starts what TLS needs, if configured.
 -spec start() -> ok | {error, {tls, Description :: string()}}.
 start() ->
     case partisan_config:get(tls) of
@@ -66,7 +66,7 @@ start() ->
             end
     end.
 
-%% @doc Makes TLS of a connected, passive TCP socket. `plain': not asked for.
+%% @doc Upgrades a connected, passive TCP socket to TLS. `plain': not configured.
 -spec handshake(client | server, gen_tcp:socket(), timeout()) ->
     plain | {ok, socket()} | {error, error()}.
 handshake(Role, Port, Timeout) ->
@@ -77,8 +77,8 @@ handshake(Role, Port, Timeout) ->
             handshake(Role, Port, partisan_credentials:current(Config), Config, Timeout)
     end.
 
-%% @doc Makes TLS of an accepted, passive TCP socket whose client is no node: it checks the
-%% certificate of this one and shows none. `plain': not asked for.
+%% @doc Upgrades an accepted, passive TCP socket whose client is not a node: the client verifies
+%% this node's certificate and presents none. `plain': not configured.
 -spec serve(gen_tcp:socket(), timeout()) -> plain | {ok, socket()} | {error, error()}.
 serve(Port, Timeout) ->
     case partisan_config:get(tls) of
@@ -89,12 +89,12 @@ serve(Port, Timeout) ->
             upgrade(fun() -> upgrade(public, Port, Options ++ common_options(), Timeout) end)
     end.
 
-%% @doc A result of `ssl' with the reason in one word.
+%% @doc A result of `ssl' with its reason as one atom.
 -spec result(ok | {ok, Value} | {error, term()}) -> ok | {ok, Value} | {error, error()}.
 result({error, {tls_alert, {Alert, Text}}}) ->
     {error, {tls, failure(Alert, lists:flatten(Text))}};
 result({error, {options, _}}) ->
-    % Only what has ended takes no options of ours.
+    % Only a socket that has ended rejects our options.
     {error, closed};
 result(Result) ->
     Result.
@@ -107,8 +107,8 @@ expiration() ->
         Config -> [{[], partisan_credentials:expires(partisan_credentials:current(Config))}]
     end.
 
-%% @doc Which certificate and which authorities the next connection begins with. The files are
-%% looked at, so that this follows them where no connection is made. `none': without TLS.
+%% @doc The certificate and authorities of the next connection. The files are checked, so this
+%% follows them even if no connection is made. `none': without TLS.
 -spec credentials() -> none | partisan_credentials:summary().
 credentials() ->
     case partisan_config:get(tls) of
@@ -118,8 +118,8 @@ credentials() ->
 
 %% Internals.
 
-%% A TLS connection reads its port in bursts of so many reads, whether its user reads or not: with
-%% OTP's hundred a connection could hold megabytes for a receiver that has stopped.
+%% A TLS connection reads its port in bursts of this many reads, even if its user does not read:
+%% with OTP's default of a hundred, a connection could hold megabytes for a stopped receiver.
 tune() ->
     _ = application:load(ssl),
     case application:get_env(ssl, internal_active_n) of
@@ -138,12 +138,12 @@ upgrade(Handshake) ->
         {error, _} -> {error, closed};
         Upgraded -> Upgraded
     catch
-        % `ssl' does not expect the connection to have ended before it begins.
+        % `ssl' does not expect the connection to have ended already.
         error:{badmatch, {error, _}} -> {error, closed}
     end.
 
 upgrade(client, Port, Options, Timeout) ->
-    % The name is checked by verify/3, on both sides alike.
+    % verify/3 checks the name, on both sides alike.
     ssl:connect(Port, [{server_name_indication, disable} | Options], Timeout);
 upgrade(server, Port, Options, Timeout) ->
     ssl:handshake(Port, [{fail_if_no_peer_cert, true} | Options], Timeout);
@@ -158,7 +158,7 @@ common_options() ->
         {versions, ['tlsv1.3']},
         {max_handshake_size, ?HANDSHAKE_BYTES},
         {hibernate_after, ?HIBERNATE_AFTER},
-        % Any stranger can make it log; what matters is counted, and told by partisan_refusals.
+        % Any unauthenticated peer can make it log; partisan_refusals counts and logs what matters.
         {log_level, none}
     ].
 
@@ -174,8 +174,8 @@ verify(Certificate, valid_peer, Name) ->
         false -> {fail, {bad_cert, hostname_check_failed}}
     end.
 
-%% `ssl' says only in words who has found fault, and with what that TLS has no alert for: the alert
-%% for these is one in OTP 25 and another in OTP 27.
+%% `ssl' only says in words which side rejected the other, and why if TLS has no alert for it: the
+%% alert differs between OTP 25 and OTP 27.
 failure(Alert, Text) ->
     Says = fun(Words) -> string:find(Text, Words) =/= nomatch end,
     case Says("received CLIENT ALERT") orelse Says("received SERVER ALERT") of

@@ -1,8 +1,8 @@
-%%% @doc The send path: from a call to the lane's mailbox, in the caller, without a process between.
+%%% @doc The send path: from the call to the lane's mailbox, in the caller's process.
 %%%
-%%% One ETS lookup finds the lane of `{node, channel, index}', whatever their number; the caller
-%%% encodes its message and leaves it there. Only the first message on a lane asks the manager,
-%%% which starts it: lanes exist once they have been used.
+%%% One ETS lookup finds the lane of `{node, channel, index}'; the caller encodes its message and
+%%% leaves it there. Only the first message on a lane asks the manager, which starts it: lanes are
+%%% opened on first use.
 -module(partisan_transport).
 
 -export([init/0]).
@@ -10,7 +10,7 @@
 -export([send_frame/4]).
 -export([partition_key/1]).
 -export([version/1]).
-%% For the manager, who alone writes the table.
+%% For the manager, the only writer of the table.
 -export([add_lane/2]).
 -export([remove_lane/2]).
 -export([remove_lanes/0]).
@@ -25,20 +25,20 @@
 -type key() :: {partisan_peer:name(), Channel :: atom(), Lane :: non_neg_integer()}.
 -type options() :: #{
     channel => atom(),
-    % Messages of one key stay in order, and share a lane; the sender's pid by default.
+    % Messages of one key stay in order on one lane; the sender's pid by default.
     partition_key => term(),
-    % What to do when the lane is full: wait for room (default), answer `{error, busy}', or drop.
+    % If the lane is full: wait for room (default), return `{error, busy}', or drop.
     on_busy => block | error | drop,
-    % How long to wait for room, in milliseconds; for ever by default.
+    % Milliseconds to wait for room; for ever by default.
     timeout => timeout(),
-    % How many nodes may pass a message on to one that is no neighbour: none for neighbours only.
+    % Nodes that may forward a message to one that is no neighbour; 0: neighbours only.
     ttl => non_neg_integer(),
-    % Whether to wait until a way to such a node has been found, which is the default.
+    % Whether to wait until a route to such a node has been found (default).
     await_route => boolean(),
-    % Wait until the receiver has the message (true), or be told `{acknowledged, Tag, Outcome}'.
-    % Without it the channel says whether the message is sent again until it has arrived.
+    % Wait until the receiver has the message (true), or get `{acknowledged, Tag, Outcome}'. By
+    % default the channel decides whether messages are retransmitted until they arrive.
     ack => boolean() | {notify, Tag :: term()},
-    % Deliver after every message of this label that happened before. Implies `ack'.
+    % Deliver after every message of this label that happened before it. Implies `ack'.
     causal => Label :: term()
 }.
 -type send_error() ::
@@ -60,7 +60,7 @@
 
 -export_type([key/0, options/0, send_error/0, channel_stats/0]).
 
-%% @doc Makes the table of lanes, owned by the caller, and registers the metrics.
+%% @doc Creates the table of lanes, owned by the caller, and registers the metrics.
 -spec init() -> ok.
 init() ->
     ?LANES = ets:new(?LANES, [named_table, public, set, {read_concurrency, true}]),
@@ -70,33 +70,33 @@ init() ->
     ok = partisan_metrics:new_function(
         gauge,
         partisan_tls_certificate_expiration_timestamp_seconds,
-        "When the TLS certificate of this node expires, in seconds since 1970.",
+        "Expiry of this node's TLS certificate, in seconds since 1970.",
         [],
         {partisan_tls, expiration}
     ),
     ok = partisan_metrics:new_function(
         gauge,
         partisan_channel_queue_bytes,
-        "Bytes that wait in the lanes of a channel.",
+        "Bytes queued in the lanes of a channel.",
         [channel],
         {?MODULE, queue_bytes}
     ),
     ok = partisan_metrics:new_function(
         gauge,
         partisan_lane_queue_limit_bytes,
-        "Bytes that may wait in one lane of a channel before its senders are held back.",
+        "Bytes that may be queued in one lane of a channel before senders block.",
         [channel],
         {?MODULE, queue_limit}
     ),
     partisan_metrics:new_function(
         gauge,
         partisan_channel_connections,
-        "Outgoing connections that are up.",
+        "Established outgoing connections.",
         [channel],
         {?MODULE, connections}
     ).
 
-%% @doc Sends a message to a process on another node. `ok' says that it is queued.
+%% @doc Sends a message to a process on another node. `ok': it is queued.
 -spec send(
     partisan_peer:name(),
     partisan_ref:destination(),
@@ -122,8 +122,8 @@ send(Node, Destination, Message, Channel, Options) ->
             end
     end.
 
-%% @doc Leaves a frame in the lane of its partition key to a neighbour. `slot' is what a newer frame
-%% replaces on a monotonic channel.
+%% @doc Queues a frame to a neighbour, in the lane of its partition key. `slot' identifies what a
+%% newer frame replaces on a monotonic channel.
 -spec send_frame(partisan_peer:name(), partisan_frame:t(), partisan_channel:t(), #{
     partition_key := term(), slot := term(), _ => _
 }) -> ok | {error, send_error()}.
@@ -147,13 +147,12 @@ send_frame(Neighbour, Frame, Channel, #{partition_key := PartitionKey, slot := S
             Result
     end.
 
-%% @doc What keeps messages in order: the given key, or the sender.
+%% @doc The key that keeps messages in order: the given one, or the sender.
 -spec partition_key(options()) -> term().
 partition_key(#{partition_key := Given}) -> Given;
 partition_key(#{}) -> self().
 
-%% @doc The version of the wire format that a neighbour and this node agreed on. `unknown': there is
-%% no connection to it yet.
+%% @doc The wire format version agreed with a neighbour. `unknown': not connected yet.
 -spec version(partisan_peer:name()) -> partisan_version:t() | unknown.
 version(Neighbour) ->
     case ets:lookup(?LANES, {Neighbour, overlay, 0}) of
@@ -167,24 +166,24 @@ add_lane(Key, Lane) ->
     true = ets:insert(?LANES, {Key, Lane}),
     ok.
 
-%% @doc Hides a lane from senders, unless it has a successor already.
+%% @doc Hides a lane from senders, unless it already has a successor.
 -spec remove_lane(key(), partisan_lane:t()) -> ok.
 remove_lane(Key, Lane) ->
     true = ets:delete_object(?LANES, {Key, Lane}),
     ok.
 
-%% @doc Hides all lanes: those of a manager that has died with them.
+%% @doc Hides all lanes, those of a dead manager.
 -spec remove_lanes() -> ok.
 remove_lanes() ->
     true = ets:delete_all_objects(?LANES),
     ok.
 
-%% @doc Samples: the bytes queued on each channel.
+%% @doc Samples: bytes queued per channel.
 -spec queue_bytes() -> [{[atom()], non_neg_integer()}].
 queue_bytes() ->
     sum_by_channel(fun(Lane) -> partisan_queue:bytes(partisan_lane:queue(Lane)) end).
 
-%% @doc Samples: the bytes that may wait in a lane of each channel.
+%% @doc Samples: queue limit of a lane per channel, in bytes.
 -spec queue_limit() -> [{[atom()], pos_integer()}].
 queue_limit() ->
     [
@@ -193,7 +192,7 @@ queue_limit() ->
         {ok, Channel} <- [partisan_channel:find(Name)]
     ].
 
-%% @doc Samples: the lanes of each channel that are connected.
+%% @doc Samples: connected lanes per channel.
 -spec connections() -> [{[atom()], non_neg_integer()}].
 connections() ->
     sum_by_channel(fun(Lane) ->
@@ -203,7 +202,7 @@ connections() ->
         end
     end).
 
-%% @doc All figures of all channels, as totals since the start.
+%% @doc The counters of all channels, as totals since the start.
 -spec channels() -> #{atom() => channel_stats()}.
 channels() ->
     Queued = queue_bytes(),
@@ -218,12 +217,12 @@ channels() ->
 
 %% Internals.
 
-%% The lane has been closed since it was looked up, or the channel has others by now.
+%% The lane was closed after its lookup, or the channel has other lanes now.
 send_anew(Neighbour, Frame, ChannelName, Options) ->
     {ok, Channel} = partisan_channel:find(ChannelName),
     send_frame(Neighbour, Frame, Channel, Options).
 
-%% A lane that has to wait for another to end is as good as a full one.
+%% A lane that must wait for another to end counts as full.
 lane(Key, Channel, #{on_busy := OnBusy, timeout := Timeout}) ->
     case ets:lookup(?LANES, Key) of
         [{_, Lane}] -> {ok, Lane};

@@ -5,12 +5,11 @@
 %%% | 1       | the first one: nodes refuse every other version |
 %%% | 2       | each connection negotiates its version |
 %%%
-%%% Each side offers the range of versions that it supports, and both choose the highest that is in
-%%% both ranges.
+%%% Each side offers its range of versions, and both choose the highest common one.
 %%%
 %%% == Where the offer travels ==
-%%% Nodes of version 1 refuse a handshake whose bytes are not exactly as they expect them, so the
-%%% offer is a part of what is random to them, the nonce, as in TLS 1.3:
+%%% Nodes of version 1 refuse a handshake of any other form, so the offer is part of a field that is
+%%% random to them, the nonce, as in TLS 1.3:
 %%%
 %%% ```
 %%% +-----------+--------+----------+-----------+
@@ -18,8 +17,8 @@
 %%% +-----------+--------+----------+-----------+
 %%% '''
 %%%
-%%% A nonce without the mark is that of a node of version 1; one in 2^64 of those has the mark by
-%%% chance. The proofs of the handshake cover both nonces: an altered offer ends the connection.
+%%% A nonce without the mark comes from a node of version 1; one in 2^64 of those has the mark by
+%%% chance. The handshake's proofs cover both nonces: an altered offer ends the connection.
 -module(partisan_version).
 
 -export([nonce/0]).
@@ -48,7 +47,7 @@ nonce() ->
 nonce({Lowest, Highest}) ->
     <<(crypto:strong_rand_bytes(?RANDOM_BYTES))/binary, ?MARK, Lowest, Highest>>.
 
-%% @doc The version to use with the peer of this nonce; `none' when there is none in common.
+%% @doc The version to use with the sender of this nonce; `none' without a common one.
 -spec agreed(Nonce :: binary()) -> t() | none.
 agreed(Nonce) ->
     agreed({?LOWEST, ?HIGHEST}, offer(Nonce)).

@@ -1,9 +1,9 @@
-%%% @doc The senders that wait for room in a lane, in order.
+%%% @doc The senders waiting for room in a lane, in order.
 %%%
 %%% While there are any, the account is held ({@link partisan_queue}): later senders wait behind
-%%% them, or a large message would wait for as long as small ones keep coming. The lane charges the
-%%% account for a waiter that there is room for, so that it is woken once, and sends. Until its
-%%% message comes the lane monitors it: one that is killed gets nothing charged.
+%%% them; otherwise a large message would wait for as long as small ones keep coming. The lane
+%%% charges the account for a waiter once there is room for it, so that the waiter wakes once, and
+%%% sends. The lane monitors it until its message comes, and credits the charge if it dies.
 -module(partisan_waiters).
 
 -export([new/0]).
@@ -15,12 +15,12 @@
 -export([dismiss/2]).
 -export([settled/1]).
 
-%% The alias that its answer goes to, the sender, and the bytes it wants.
+%% The alias for the answer, the sender, and the bytes it wants.
 -type waiter() :: {reference(), pid(), Bytes :: pos_integer()}.
 
 -record(waiters, {
     line = queue:new() :: queue:queue(waiter()),
-    % Those that have been granted their bytes and have not sent yet, with their monitors.
+    % Granted their bytes, not sent yet, with their monitors.
     granted = #{} :: #{reference() => {reference(), Bytes :: pos_integer()}}
 }).
 -opaque t() :: #waiters{}.
@@ -30,12 +30,12 @@
 new() ->
     #waiters{}.
 
-%% @doc Does none wait?
+%% @doc Whether no sender waits.
 -spec is_empty(t()) -> boolean().
 is_empty(#waiters{line = Line}) ->
     queue:is_empty(Line).
 
-%% @doc Adds a sender after all others.
+%% @doc Appends a sender.
 -spec add(waiter(), partisan_queue:t(), t()) -> t().
 add(Waiter, Queue, #waiters{line = Line} = Waiters) ->
     ok =
@@ -45,9 +45,9 @@ add(Waiter, Queue, #waiters{line = Line} = Waiters) ->
         end,
     Waiters#waiters{line = queue:in(Waiter, Line)}.
 
-%% @doc Wakes those at the head of the line that there is room for: once there is plenty for the
-%% first one, lest each be woken for a byte. If one of them dies before it sends, the caller gets
-%% `{{gone, Alias}, _, process, _, _}'.
+%% @doc Wakes waiters in order while there is room, once there is plenty for the first one, so that
+%% they are not woken for a byte each. If one dies before it sends, the caller gets `{{gone, Alias},
+%% _, process, _, _}'.
 -spec wake(partisan_queue:t(), t()) -> t().
 wake(Queue, #waiters{line = Line} = Waiters) ->
     case queue:peek(Line) of
@@ -60,7 +60,7 @@ wake(Queue, #waiters{line = Line} = Waiters) ->
             Waiters
     end.
 
-%% @doc The message of a sender that was granted its bytes has come.
+%% @doc The message of a granted sender has arrived.
 -spec used(reference(), t()) -> t().
 used(Alias, #waiters{granted = Granted} = Waiters) ->
     case maps:take(Alias, Granted) of
@@ -71,7 +71,7 @@ used(Alias, #waiters{granted = Granted} = Waiters) ->
             Waiters
     end.
 
-%% @doc A sender waits no longer, or has died: what it was granted is credited.
+%% @doc Removes a sender that gave up or died; its grant is credited.
 -spec leave(reference(), partisan_queue:t(), t()) -> t().
 leave(Alias, Queue, #waiters{line = Line, granted = Granted} = Waiters) ->
     case Granted of
@@ -83,13 +83,13 @@ leave(Alias, Queue, #waiters{line = Line, granted = Granted} = Waiters) ->
             in_line(Others, Queue, Waiters)
     end.
 
-%% @doc Sends all of them away: the lane takes nothing more.
+%% @doc Dismisses all waiters: the lane accepts nothing more.
 -spec dismiss(partisan_queue:t(), t()) -> t().
 dismiss(Queue, #waiters{line = Line} = Waiters) ->
     ok = lists:foreach(fun({Alias, _, _}) -> Alias ! {Alias, closed} end, queue:to_list(Line)),
     in_line(queue:new(), Queue, Waiters).
 
-%% @doc All that was granted has been credited.
+%% @doc Notes that all grants have been credited.
 -spec settled(t()) -> t().
 settled(#waiters{granted = Granted} = Waiters) ->
     lists:foldl(fun used/2, Waiters, maps:keys(Granted)).

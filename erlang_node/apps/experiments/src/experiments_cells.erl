@@ -1,0 +1,46 @@
+%%% @doc What experiments report: cells, and how far they are.
+-module(experiments_cells).
+
+-export([emit/5]).
+-export([say/3]).
+-export([mean/1]).
+
+%% One figure: of which overlay, at how many nodes, at which value of the parameter that is varied.
+-type cell() :: #{
+    experiment := atom(),
+    overlay := atom(),
+    nodes := pos_integer(),
+    parameter := atom() | number(),
+    value := number()
+}.
+
+%% Where cells and words go, and how large the cluster is.
+-type reporting() :: #{
+    nodes := pos_integer(),
+    emit := fun((cell()) -> ok),
+    progress := fun((string()) -> ok),
+    _ => _
+}.
+
+-export_type([cell/0, reporting/0]).
+
+%% @doc Reports one figure.
+-spec emit(Experiment :: atom(), Overlay :: atom(), atom() | number(), number(), reporting()) -> ok.
+emit(Experiment, Overlay, Parameter, Value, #{emit := Emit, nodes := Nodes}) ->
+    Emit(#{
+        experiment => Experiment,
+        overlay => Overlay,
+        nodes => Nodes,
+        parameter => Parameter,
+        value => Value
+    }).
+
+%% @doc Reports progress.
+-spec say(io:format(), [term()], reporting()) -> ok.
+say(Format, Arguments, #{progress := Progress}) ->
+    Progress(lists:flatten(io_lib:format(Format, Arguments))).
+
+%% @doc The arithmetic mean.
+-spec mean([number(), ...]) -> float().
+mean(Values) ->
+    lists:sum(Values) / length(Values).

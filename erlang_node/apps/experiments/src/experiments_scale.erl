@@ -1,0 +1,187 @@
+%%% @doc How the overlay of a cluster grows: an experiment of `simulate.escript' that is run at one
+%%% size after the other, far beyond what is launched.
+%%%
+%%% The cluster is as a manifest without parameters describes it: HyParView with the runtime's
+%%% defaults, three seeds, beacons, and the names and addresses of pods, so that bytes are theirs.
+%%% Its nodes start within ten seconds, however many they are, and join over the seeds. What the
+%%% overlay sends is counted until it is whole, and again when it has settled; then some nodes
+%%% broadcast, one after the other.
+-module(experiments_scale).
+
+-export([names/0]).
+-export([run/2]).
+
+-import(experiments_cells, [emit/5, say/3, mean/1]).
+
+-type name() :: scale_curves.
+
+-type options() :: #{
+    nodes := pos_integer(),
+    seed := integer(),
+    % Shuffle intervals until the overlay has settled, and one more in which it is watched.
+    cycles := pos_integer(),
+    % How many nodes broadcast.
+    simulated := pos_integer(),
+    emit := fun((experiments_cells:cell()) -> ok),
+    progress := fun((string()) -> ok),
+    _ => _
+}.
+
+-export_type([name/0, options/0]).
+
+-define(CLUSTER, <<"ads">>).
+-define(SEEDS, 3).
+-define(START_WITHIN_US, 10000000).
+-define(LATENCY_MS, {1, 20}).
+%% Between two looks at what has happened to links and broadcasts, and at whether all are one
+%% component, which takes longer.
+-define(STEP_MS, 1).
+-define(LOOK_MS, 100).
+-define(FORM_WITHIN_MS, 300000).
+-define(CYCLE_MS, 10000).
+%% What a broadcast is given: most of it is for what a lost payload would take to be asked for.
+-define(BROADCAST_MS, 3000).
+
+%% @doc The experiments.
+-spec names() -> [name()].
+names() ->
+    [scale_curves].
+
+%% @doc Runs the experiment; the cells go to `emit' as they come. Fails where nodes do not become
+%% one component within five minutes.
+-spec run(name(), options()) -> ok.
+run(scale_curves, #{nodes := Nodes, cycles := Cycles, simulated := Broadcasts} = O) ->
+    {CpuBefore, _} = statistics(runtime),
+    Formed = form(new(O), O),
+    report(formed(Formed), O),
+    Settled = pass(Cycles * ?CYCLE_MS, Formed),
+    say("settled", [], O),
+    % A whole cluster is large: of this moment nothing is kept but its sums.
+    Before = plan_overlay:sent(Settled),
+    Watched = pass(?CYCLE_MS, Settled),
+    report(traffic(Before, plan_overlay:sent(Watched), O) ++ shape(Watched), O),
+    {Heard, Last} = lists:mapfoldl(fun broadcast/2, Watched, origins(Broadcasts, O)),
+    report(
+        [
+            {broadcast_reach, 100 * lists:min([Pods || {#{pods := Pods}, _} <- Heard]) / Nodes},
+            {broadcast_hops, lists:max([Hops || {#{hops := Hops}, _} <- Heard])},
+            {broadcast_seconds, lists:max([At || {_, At} <- Heard]) / 1000}
+        ],
+        O
+    ),
+    {CpuAfter, _} = statistics(runtime),
+    report([{heap_bytes_per_node, live_bytes() / Nodes}], O),
+    % Asked last, for what is asked nothing any more is no longer on the heap.
+    #{events := Events} = simulator:stats(plan_overlay:sim(Last)),
+    report(
+        [
+            {events, Events},
+            {events_per_cpu_second, 1000 * Events / max(1, CpuAfter - CpuBefore)}
+        ],
+        O
+    ).
+
+%% Internals: the course of it.
+
+new(#{nodes := Nodes, seed := Seed}) ->
+    Members = node_names:members(?CLUSTER, Nodes),
+    Seeds = lists:usort([lists:nth(I * Nodes div ?SEEDS + 1, Members) || I <- [0, 1, 2]]),
+    plan_overlay:new(#{
+        names => plan_names:new(#{
+            cluster => ?CLUSTER, replicas => Nodes, seeds => Seeds, zones => 1
+        }),
+        overlay => {hyparview, #{}},
+        seeds => Seeds,
+        seed => Seed,
+        latency => ?LATENCY_MS,
+        boot_gap_us => ?START_WITHIN_US div Nodes
+    }).
+
+form(Overlay, #{nodes := Nodes} = O) ->
+    Now = plan_overlay:now(Overlay),
+    Now =< ?FORM_WITHIN_MS orelse error({in_parts, Nodes, after_ms, Now}),
+    case plan_overlay:is_whole(Overlay) of
+        true ->
+            say("one component after ~b ms", [Now], O),
+            Overlay;
+        false ->
+            Joined = map_size(plan_overlay:joined(Overlay)),
+            _ = [say("~b of ~b joined", [Joined, Nodes], O) || Now rem 2000 =:= 0],
+            form(pass(?LOOK_MS, Overlay), O)
+    end.
+
+pass(Milliseconds, Overlay) when Milliseconds =< 0 ->
+    Overlay;
+pass(Milliseconds, Overlay) ->
+    pass(Milliseconds - ?STEP_MS, step(Overlay)).
+
+step(Overlay) ->
+    {_Changes, Later} = plan_overlay:step(?STEP_MS, Overlay),
+    Later.
+
+origins(Count, #{nodes := Nodes, seed := Seed}) ->
+    {Ordinals, _} = partisan_random:sample(
+        Count, lists:seq(0, Nodes - 1), rand:seed_s(exsss, {Seed, Nodes, 3})
+    ),
+    Ordinals.
+
+%% What has become of a broadcast, and after how many milliseconds it arrived for the last time.
+broadcast(Ordinal, Overlay) ->
+    listen(0, 0, plan_overlay:broadcast(Ordinal, Overlay)).
+
+listen(?BROADCAST_MS, At, Overlay) ->
+    {{plan_overlay:heard(Overlay), At}, Overlay};
+listen(Passed, At, Overlay) ->
+    #{pods := Before} = plan_overlay:heard(Overlay),
+    Later = step(Overlay),
+    case plan_overlay:heard(Later) of
+        #{pods := Before} -> listen(Passed + ?STEP_MS, At, Later);
+        #{} -> listen(Passed + ?STEP_MS, Passed + ?STEP_MS, Later)
+    end.
+
+%% Internals: figures.
+
+formed(Overlay) ->
+    Booted = plan_overlay:booted(Overlay),
+    Joins = lists:sort([
+        (At - map_get(Ordinal, Booted)) / 1000
+     || {Ordinal, At} <- maps:to_list(plan_overlay:joined(Overlay))
+    ]),
+    #{messages := Messages, bytes := Bytes} = plan_overlay:sent(Overlay),
+    [
+        {join_seconds_median, lists:nth((length(Joins) + 1) div 2, Joins)},
+        {join_seconds_most, lists:last(Joins)},
+        {whole_seconds, (plan_overlay:now(Overlay) - lists:max(maps:values(Booted))) / 1000},
+        {forming_messages_per_node, Messages / length(Joins)},
+        {forming_bytes_per_node, Bytes / length(Joins)}
+    ].
+
+%% Of the cycle between these sums.
+traffic(#{messages := M0, bytes := B0}, #{messages := M1, bytes := B1}, #{nodes := Nodes}) ->
+    NodeSeconds = Nodes * ?CYCLE_MS / 1000,
+    [
+        {messages_per_node_second, (M1 - M0) / NodeSeconds},
+        {bytes_per_node_second, (B1 - B0) / NodeSeconds}
+    ].
+
+shape(Overlay) ->
+    Links = simulator:links(plan_overlay:sim(Overlay)),
+    Degrees = [length(Tos) || Tos <- maps:values(Links)],
+    [
+        {mean_degree, mean(Degrees)},
+        {least_degree, lists:min(Degrees)},
+        {most_degree, lists:max(Degrees)},
+        {components, simulator_graph:component_count(Links)}
+    ].
+
+%% What is alive on the heap of this process, which is the cluster and next to nothing else.
+live_bytes() ->
+    true = erlang:garbage_collect(),
+    {_, Info} = process_info(self(), garbage_collection_info),
+    % Words that survived it; the heap's own size includes room to grow.
+    proplists:get_value(recent_size, Info) * erlang:system_info(wordsize).
+
+report(Figures, O) ->
+    lists:foreach(
+        fun({Parameter, Value}) -> emit(scale_curves, hyparview, Parameter, Value, O) end, Figures
+    ).

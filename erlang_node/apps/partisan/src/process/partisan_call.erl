@@ -1,0 +1,272 @@
+%%% @doc Calls to generic servers on other nodes, which notice no difference.
+%%%
+%%% Each call has two processes. One here waits for the answer, so that a late one is never taken
+%%% for the answer to another call. One there makes an ordinary `gen_server:call' and returns the
+%%% outcome. Both messages are acknowledged ({@link partisan_acks}) unless `ack' is false, so that a
+%%% broken connection loses neither; a lost or restarted node ends the call ({@link
+%%% partisan_remote}). When the caller ends or stops waiting, the server's node is sent a
+%%% cancellation.
+%%%
+%%% A process that waits for room in a full window notices nothing else. So the way to the server
+%%% has its own limit, however long the caller would wait.
+-module(partisan_call).
+
+-export([call/4]).
+-export([execute/4]).
+-export([cast/3]).
+%% For partisan_via.
+-export([start/4]).
+-export([abandon/1]).
+-export([delivery_timeout/1]).
+%% For partisan_remote, on the node of the server.
+-export([is_request/1]).
+-export([serve/1]).
+-export([refuse/2]).
+
+-type options() :: #{
+    channel => atom(),
+    % The caller by default.
+    partition_key => term(),
+    ttl => non_neg_integer(),
+    ack => boolean()
+}.
+%% A process, or a function whose arguments are the request.
+-type callee() :: partisan_ref:destination() | {execute, module(), Function :: atom()}.
+-type request() :: #{
+    reply_to := partisan_ref:t(),
+    destination := callee(),
+    request := term(),
+    timeout := timeout(),
+    % For the answer.
+    options := options()
+}.
+-export_type([options/0, callee/0, request/0]).
+
+%% Milliseconds a request, answer or cancellation may take to a node, even if its caller would wait
+%% longer: then the node is lost, and the call with it.
+-define(DELIVERY_TIMEOUT, 60000).
+%% The longest timeout of a process.
+-define(MAX_TIMEOUT, 16#FFFFFFFF).
+
+%% @doc Calls a server and waits for its answer. Exits as `gen_server:call/3' does.
+-spec call(partisan_ref:target(), Request :: term(), timeout(), options()) -> Reply :: term().
+call(Target, Request, Timeout, Options) ->
+    Origin = {partisan, call, [Target, Request, Timeout]},
+    {Node, Destination} = partisan_ref:address(Target),
+    case partisan:node() of
+        Node -> result(local(Destination, Request, Timeout), Origin);
+        _Other -> remote(Node, Destination, Request, Timeout, Options, Origin)
+    end.
+
+%% @doc Executes a function on a node whose `remote_execution' lists the module. Exits with
+%% `{{not_allowed, Module}, _}' if it does not.
+-spec execute(partisan_peer:name(), {module(), Function :: atom()}, [term()], timeout()) ->
+    Result :: term().
+execute(Node, {Module, Function}, Arguments, Timeout) ->
+    Origin = {partisan, execute, [Node, Module, Function, Arguments, Timeout]},
+    Callee = {execute, Module, Function},
+    case partisan:node() of
+        Node -> result(local(Callee, Arguments, Timeout), Origin);
+        _Other -> remote(Node, Callee, Arguments, Timeout, #{}, Origin)
+    end.
+
+%% @doc Sends a server a request without an answer.
+-spec cast(partisan_ref:target(), Request :: term(), partisan_transport:options()) ->
+    ok | {error, partisan:error()}.
+cast(Target, Request, Options) ->
+    partisan:forward(Target, {'$gen_cast', Request}, Options).
+
+%% @doc Whether this is a valid call, from any sender.
+-spec is_request(term()) -> boolean().
+is_request(#{
+    reply_to := {partisan_ref, Node, Life, process, Identity},
+    destination := _,
+    request := _,
+    timeout := Timeout,
+    options := Options
+}) ->
+    is_binary(Node) andalso is_integer(Life) andalso is_binary(Identity) andalso
+        is_timeout(Timeout) andalso is_map(Options) andalso
+        lists:all(fun is_option/1, maps:to_list(Options));
+is_request(_) ->
+    false.
+
+%% @doc Makes the call that another node asks for; returns the process that handles it, monitored.
+-spec serve(request()) -> {pid(), reference()}.
+serve(Request) ->
+    spawn_monitor(fun() ->
+        #{destination := Callee, request := Call, timeout := Timeout} = Request,
+        answer(local(Callee, Call, Timeout), Request)
+    end).
+
+%% @doc Tells the caller that the call will not be made. Starts no process and does not wait, since
+%% there are too many calls already; if there is no room for that either, the caller times out.
+-spec refuse(request(), Reason :: term()) -> ok.
+refuse(#{reply_to := Caller} = Request, Reason) ->
+    {Node, Destination} = partisan_ref:address(Caller),
+    Refusal = {partisan_reply, {exit, Reason}},
+    Options = (answer_options(Request))#{on_busy => error, await_route => false},
+    case send(Node, Destination, Refusal, Options) of
+        ok ->
+            ok;
+        {error, _} ->
+            _ = send(Node, Destination, Refusal, Options#{on_busy => drop, ack => false}),
+            ok
+    end.
+
+%% @doc Starts a call. Its process ends with `{partisan_call, Reply}' or the reason for having none.
+-spec start(partisan_ref:target(), Request :: term(), timeout(), options()) ->
+    {pid(), Monitor :: reference()}.
+start(Target, Request, Timeout, Options) ->
+    {Node, Destination} = partisan_ref:address(Target),
+    start(Node, Destination, Request, Timeout, Options).
+
+%% @doc Milliseconds that a message of a call with this timeout may take to its node.
+-spec delivery_timeout(timeout()) -> non_neg_integer().
+delivery_timeout(Timeout) ->
+    % An atom is greater than any number.
+    min(Timeout, ?DELIVERY_TIMEOUT).
+
+%% @doc Cancels the call with that answer.
+-spec abandon(pid()) -> ok.
+abandon(Proxy) ->
+    Proxy ! {?MODULE, abandon},
+    ok.
+
+%% Internals: the caller's node.
+
+result({ok, Reply}, _Origin) -> Reply;
+result({exit, Reason}, Origin) -> exit({Reason, Origin}).
+
+remote(Node, Callee, Request, Timeout, Options, Origin) ->
+    {Proxy, Monitor} = start(Node, Callee, Request, Timeout, Options),
+    receive
+        {'DOWN', Monitor, process, Proxy, {?MODULE, Reply}} -> Reply;
+        {'DOWN', Monitor, process, Proxy, Reason} -> exit({Reason, Origin})
+    after Timeout ->
+        true = demonitor(Monitor, [flush]),
+        ok = abandon(Proxy),
+        exit({timeout, Origin})
+    end.
+
+start(Node, Callee, Request, Timeout, Options) ->
+    Caller = self(),
+    Key = maps:get(partition_key, Options, Caller),
+    Given = (maps:with([channel, ttl, ack], Options))#{partition_key => Key},
+    spawn_monitor(fun() ->
+        _ = monitor(process, Caller),
+        % It ends when this node becomes another incarnation, which no answer reaches.
+        _ = monitor(process, partisan_remote),
+        ok = partisan_remote:monitor_node(Node, self()),
+        Call = #{
+            reply_to => partisan_ref:for_answer(),
+            destination => Callee,
+            request => Request,
+            timeout => Timeout,
+            options => Given#{partition_key := erlang:phash2(Key, 1 bsl 32)}
+        },
+        case say(Node, {call, Call}, Given#{timeout => delivery_timeout(Timeout)}) of
+            ok -> await(Node, Call, Given);
+            {error, Reason} -> exit(Reason)
+        end
+    end).
+
+-spec await(partisan_peer:name(), request(), partisan_transport:options()) -> no_return().
+await(Node, Call, Options) ->
+    receive
+        {partisan_reply, {ok, Reply}} -> exit({?MODULE, Reply});
+        {partisan_reply, {exit, Reason}} -> exit(Reason);
+        {partisan, {acknowledged, ?MODULE, ok}} -> await(Node, Call, Options);
+        {partisan, {acknowledged, ?MODULE, {error, timeout}}} ->
+            % The request may have arrived.
+            cancel(Node, Call, Options, timeout);
+        {partisan, {acknowledged, ?MODULE, {error, _}}} -> exit({nodedown, Node});
+        {nodedown, Node} -> exit({nodedown, Node});
+        {'DOWN', _, process, {partisan_remote, _}, _} -> exit({nodedown, Node});
+        {?MODULE, abandon} -> cancel(Node, Call, Options, normal);
+        % The caller.
+        {'DOWN', _, process, _, _} -> cancel(Node, Call, Options, normal)
+    end.
+
+%% On the path of the call, so that it does not overtake it.
+-spec cancel(partisan_peer:name(), request(), partisan_transport:options(), Reason :: term()) ->
+    no_return().
+cancel(Node, #{reply_to := Id}, Options, Reason) ->
+    _ = say(Node, {cancel, Id}, Options#{timeout => delivery_timeout(infinity)}),
+    exit(Reason).
+
+say(Node, Body, Options) ->
+    Message = {partisan_remote, partisan:node(), partisan:incarnation(), Body},
+    send(Node, partisan_remote, Message, Options).
+
+%% Internals: the server's node.
+
+is_timeout(infinity) -> true;
+is_timeout(Timeout) -> is_integer(Timeout) andalso Timeout >= 0 andalso Timeout =< ?MAX_TIMEOUT.
+
+%% The options that start/5 sends, and no others, such as a causal label.
+is_option({channel, Name}) -> is_atom(Name);
+is_option({partition_key, Hash}) -> is_integer(Hash);
+is_option({ttl, Hops}) -> is_integer(Hops) andalso Hops >= 0;
+is_option({ack, Ack}) -> is_boolean(Ack);
+is_option(_) -> false.
+
+local({execute, Module, Function}, Arguments, _Timeout) ->
+    case partisan_reach:may_execute(Module) of
+        true ->
+            try
+                {ok, apply(Module, Function, Arguments)}
+            catch
+                exit:Reason -> {exit, Reason};
+                error:Reason:Stacktrace -> {exit, {Reason, Stacktrace}};
+                throw:Thrown -> {exit, {nocatch, Thrown}}
+            end;
+        false ->
+            {exit, {not_allowed, Module}}
+    end;
+local(Destination, Request, Timeout) ->
+    case partisan_reach:server(Destination) of
+        {error, _} ->
+            {exit, noproc};
+        {ok, Pid} ->
+            try
+                {ok, gen_server:call(Pid, Request, Timeout)}
+            catch
+                exit:{Reason, {gen_server, call, _}} -> {exit, Reason}
+            end
+    end.
+
+answer({exit, timeout}, _Request) ->
+    % The caller knows already.
+    ok;
+answer(Outcome, #{reply_to := Caller} = Request) ->
+    {Node, Destination} = partisan_ref:address(Caller),
+    Options = answer_options(Request),
+    case send(Node, Destination, {partisan_reply, Outcome}, Options) of
+        ok ->
+            ok;
+        {error, Reason} ->
+            % Too large, perhaps; if this does not arrive either, the caller times out.
+            _ = send(Node, Destination, {partisan_reply, {exit, Reason}}, Options),
+            ok
+    end.
+
+answer_options(#{timeout := Timeout, options := Options}) ->
+    Options#{timeout => delivery_timeout(Timeout)}.
+
+%% Internals.
+
+send(Node, Destination, Message, #{ack := false} = Options) ->
+    Name = maps:get(channel, Options, default),
+    case partisan_channel:find(Name) of
+        {ok, Channel} ->
+            % There a call would replace another one that waits.
+            case partisan_channel:is_monotonic(Channel) of
+                true -> {error, {monotonic_channel, Name}};
+                false -> partisan:transmit(Node, Destination, Message, Options)
+            end;
+        error ->
+            {error, {unknown_channel, Name}}
+    end;
+send(Node, Destination, Message, Options) ->
+    partisan:transmit(Node, Destination, Message, Options#{ack => {notify, ?MODULE}}).

@@ -1,0 +1,264 @@
+%%% @doc What the stacks of a simulation want done, done in virtual time.
+%%%
+%%% It interprets the effects of {@link partisan_stack} as `partisan_manager' does, with a network
+%%% of its own making ({@link simulator_network}): dead and cut-off nodes refuse; the loss of a
+%%% node is noticed by those who pinned a link to it. On request it is a network of datagrams
+%%% instead, which loses messages and tells nobody.
+-module(simulator_interpreter).
+
+-export([new/1]).
+-export([set/2]).
+-export([start/2]).
+-export([stop/2]).
+-export([step/3]).
+-export([cut/2]).
+-export([heal/1]).
+-export([advance/2]).
+-export([now/1]).
+-export([round_trip/3]).
+-export([nodes/1]).
+-export([routes/1]).
+-export([monitor/1]).
+-export([watch/3]).
+
+-import(simulator_peer, [index/1, name/1]).
+
+-type index() :: simulator_peer:index().
+-type milliseconds() :: simulator_clock:milliseconds().
+
+-record(sim, {
+    options :: simulator:options(),
+    events = simulator_clock:new() :: simulator_clock:t(),
+    nodes = simulator_nodes:new() :: simulator_nodes:t(),
+    network :: simulator_network:t(),
+    routes = simulator_routes:new() :: simulator_routes:t(),
+    monitor = simulator_monitor:new() :: simulator_monitor:t()
+}).
+
+-opaque t() :: #sim{}.
+-export_type([t/0]).
+
+%% @doc A cluster without nodes; all options are there.
+-spec new(simulator:options()) -> t().
+new(Options) ->
+    #sim{options = Options, network = simulator_network:new(Options)}.
+
+%% @doc Changes options.
+-spec set(map(), t()) -> t().
+set(Changes, #sim{options = Options0, network = Network} = Sim) ->
+    Options = maps:merge(Options0, Changes),
+    Sim#sim{options = Options, network = simulator_network:set(Options, Network)}.
+
+%% @doc The next life of a node begins.
+-spec start(index(), t()) -> t().
+start(Index, #sim{nodes = Nodes, options = Options} = Sim) ->
+    Life = simulator_nodes:life(Index, Nodes) + 1,
+    Peer = simulator_peer:new(Index, Life),
+    {Stack, Effects} = partisan_stack:init((maps:get(stack, Options))#{
+        self => Peer,
+        seed => {maps:get(seed, Options), Index, Life},
+        overlay => overlay(Index, maps:get(overlay, Options)),
+        seeds => [simulator_peer:new(I, 0) || I <- lists:seq(1, maps:get(seeds, Options))]
+    }),
+    interpret(Index, Effects, Sim#sim{nodes = simulator_nodes:start(Peer, Stack, Nodes)}).
+
+%% @doc A node is gone, without a word.
+-spec stop(index(), t()) -> t().
+stop(Index, #sim{nodes = Nodes, network = Network0} = Sim0) ->
+    {Losing, Network} = simulator_network:remove(Index, Network0),
+    Sim1 = Sim0#sim{nodes = simulator_nodes:stop(Index, Nodes), network = Network},
+    lists:foldl(fun(Who, Sim) -> lose(Who, Index, Sim) end, Sim1, Losing).
+
+%% @doc A living node takes an event, and what it makes of it is done.
+-spec step(index(), partisan_stack:event(), t()) -> t().
+step(Index, Event, #sim{nodes = Nodes, monitor = Monitor} = Sim) ->
+    {Stack, Effects} = partisan_stack:handle(Event, simulator_nodes:stack(Index, Nodes)),
+    interpret(Index, Effects, Sim#sim{
+        nodes = simulator_nodes:put_stack(Index, Stack, Nodes),
+        monitor = simulator_monitor:event(Index, Event, Effects, Monitor)
+    }).
+
+%% @doc Cuts the network, which those notice whose links it breaks.
+-spec cut(fun((index()) -> term()), t()) -> t().
+cut(Side, #sim{network = Network0} = Sim0) ->
+    {Broken, Network} = simulator_network:cut(Side, Network0),
+    Sim1 = Sim0#sim{network = Network},
+    lists:foldl(fun({From, To}, Sim) -> lose(From, To, Sim) end, Sim1, Broken).
+
+%% @doc Ends the cut.
+-spec heal(t()) -> t().
+heal(#sim{network = Network} = Sim) ->
+    Sim#sim{network = simulator_network:heal(Network)}.
+
+%% @doc Lets time pass to this moment.
+-spec advance(Until :: milliseconds(), t()) -> t().
+advance(Until, #sim{events = Events} = Sim) ->
+    case simulator_clock:due(Until, Events) of
+        {due, Due, Later} -> advance(Until, lists:foldl(fun occur/2, Sim#sim{events = Later}, Due));
+        {elapsed, Elapsed} -> Sim#sim{events = Elapsed}
+    end.
+
+%% @doc The virtual time.
+-spec now(t()) -> milliseconds().
+now(#sim{events = Events}) ->
+    simulator_clock:now(Events).
+
+%% @doc How long a message and its answer take.
+-spec round_trip(index(), index(), t()) -> milliseconds().
+round_trip(A, B, Sim) ->
+    latency(A, B, Sim) + latency(B, A, Sim).
+
+%% @doc The nodes.
+-spec nodes(t()) -> simulator_nodes:t().
+nodes(#sim{nodes = Nodes}) ->
+    Nodes.
+
+%% @doc The routes that nodes have found.
+-spec routes(t()) -> simulator_routes:t().
+routes(#sim{routes = Routes}) ->
+    Routes.
+
+%% @doc What has been recorded.
+-spec monitor(t()) -> simulator_monitor:t().
+monitor(#sim{monitor = Monitor}) ->
+    Monitor.
+
+%% @doc Has a function see every event from now on.
+-spec watch(simulator_monitor:watcher(), Acc :: term(), t()) -> t().
+watch(Watcher, Acc, #sim{monitor = Monitor} = Sim) ->
+    Sim#sim{monitor = simulator_monitor:watch(Watcher, Acc, Monitor)}.
+
+%% Internals: time.
+
+schedule(Delay, Index, Event, #sim{events = Events, nodes = Nodes} = Sim) ->
+    Entry = {Index, simulator_nodes:life(Index, Nodes), Event},
+    Sim#sim{events = simulator_clock:schedule(Delay, Entry, Events)}.
+
+%% An event for a former life of a node dies with it, but for a message, which its successor gets;
+%% where there is none, it is answered as a closed socket would.
+occur({Index, Life, Event}, #sim{nodes = Nodes} = Sim) ->
+    IsTaken =
+        simulator_nodes:is_alive(Index, Nodes) andalso
+            (element(1, Event) =:= message orelse simulator_nodes:life(Index, Nodes) =:= Life),
+    case IsTaken of
+        true -> deliver(Event, Index, Sim);
+        false -> undeliverable(Event, Index, Sim)
+    end.
+
+deliver({timer, Name, Serial}, Index, #sim{nodes = Nodes} = Sim) ->
+    case simulator_nodes:is_running(Index, Name, Serial, Nodes) of
+        true -> step(Index, {timer, Name}, Sim);
+        false -> Sim
+    end;
+deliver({dialled, To}, Index, #sim{network = Network, nodes = Nodes} = Sim) ->
+    case simulator_network:is_pinned(Index, To, Network) andalso reachable(Index, To, Sim) of
+        true -> step(Index, {peer_up, simulator_nodes:peer(To, Nodes)}, Sim);
+        false -> lost_if_pinned(Index, To, Sim)
+    end;
+deliver({lost, To}, Index, Sim) ->
+    lost_if_pinned(Index, To, Sim);
+deliver({failed, To}, Index, Sim) ->
+    lost(Index, To, Sim);
+deliver({measured, To}, Index, Sim) ->
+    case reachable(Index, To, Sim) of
+        true -> step(Index, {cost, name(To), 1000 * round_trip(Index, To, Sim)}, Sim);
+        false -> lost(Index, To, Sim)
+    end;
+deliver({message, From, Msg}, Index, #sim{network = Network} = Sim) ->
+    case reachable(Index, index(From), Sim) orelse not simulator_network:is_cut(Network) of
+        true -> step(Index, {message, From, Msg}, Sim);
+        false -> undeliverable({message, From, Msg}, Index, Sim)
+    end.
+
+undeliverable({message, From, _Msg}, Index, #sim{options = #{detection := Detection}} = Sim0) ->
+    Sender = index(From),
+    Sim = count(lost, Sim0),
+    case Detection =/= infinity andalso simulator_nodes:is_alive(Sender, Sim#sim.nodes) of
+        true -> schedule(latency(Index, Sender, Sim), Sender, {failed, Index}, Sim);
+        false -> Sim
+    end;
+undeliverable(_Event, _Index, Sim) ->
+    Sim.
+
+%% Internals: nodes.
+
+interpret(Index, Effects, Sim) ->
+    lists:foldl(fun(Effect, Acc) -> effect(Effect, Index, Acc) end, Sim, Effects).
+
+effect({send, Peer, Msg}, Index, #sim{nodes = Nodes, network = Network} = Sim0) ->
+    To = index(Peer),
+    {Number, Monitor} = simulator_monitor:sent(Sim0#sim.monitor),
+    Sim = Sim0#sim{monitor = Monitor},
+    case simulator_network:vanishes(Number, Network) of
+        true ->
+            count(lost, Sim);
+        false ->
+            Self = simulator_nodes:peer(Index, Nodes),
+            schedule(latency(Index, To, Sim), To, {message, Self, Msg}, Sim)
+    end;
+effect({measure, Peer}, Index, Sim) ->
+    To = index(Peer),
+    schedule(round_trip(Index, To, Sim), Index, {measured, To}, Sim);
+effect({connect, #{incarnation := Life} = Peer}, Index, #sim{network = Network0} = Sim) ->
+    To = index(Peer),
+    case simulator_network:pin(Index, To, Life, Network0) of
+        known ->
+            Sim;
+        {pinned, Network} ->
+            Delay = 2 * latency(Index, To, Sim),
+            schedule(Delay, Index, {dialled, To}, Sim#sim{network = Network})
+    end;
+effect({disconnect, Name}, Index, Sim) ->
+    unpin(Index, index(Name), Sim);
+effect({start_timer, Name, Delay}, Index, #sim{nodes = Before} = Sim) ->
+    {Serial, Nodes} = simulator_nodes:start_timer(Index, Name, Before),
+    schedule(Delay, Index, {timer, Name, Serial}, Sim#sim{nodes = Nodes});
+effect({deliver, Payload}, Index, #sim{nodes = Nodes, monitor = Monitor} = Sim) ->
+    Where = {Index, simulator_nodes:life(Index, Nodes)},
+    Sim#sim{monitor = simulator_monitor:delivered(Payload, Where, Monitor)};
+effect({route, Name, Via}, Index, #sim{routes = Routes} = Sim) ->
+    Sim#sim{routes = simulator_routes:learn(Index, index(Name), index(Via), Routes)};
+effect({no_route, Name}, Index, #sim{routes = Routes} = Sim) ->
+    Sim#sim{routes = simulator_routes:forget(Index, index(Name), Routes)};
+effect(dissolved, _Index, Sim) ->
+    count(dissolved, Sim);
+effect({count, What}, _Index, Sim) ->
+    count(What, Sim);
+effect({neighbour_up, _}, _Index, Sim) ->
+    count(neighbour_up, Sim);
+effect({neighbour_down, _}, _Index, Sim) ->
+    count(neighbour_down, Sim).
+
+lose(_Index, _To, #sim{options = #{detection := infinity}} = Sim) ->
+    Sim;
+lose(Index, To, #sim{options = #{detection := Detection}} = Sim) ->
+    schedule(Detection, Index, {lost, To}, Sim).
+
+lost_if_pinned(Index, To, #sim{network = Network} = Sim) ->
+    case simulator_network:is_pinned(Index, To, Network) of
+        true -> lost(Index, To, Sim);
+        false -> Sim
+    end.
+
+lost(Index, To, Sim) ->
+    step(Index, {peer_down, name(To), unreachable}, unpin(Index, To, Sim)).
+
+unpin(Index, To, #sim{network = Network} = Sim) ->
+    Sim#sim{network = simulator_network:unpin(Index, To, Network)}.
+
+%% Internals: the network.
+
+reachable(From, To, #sim{nodes = Nodes, network = Network}) ->
+    simulator_nodes:is_alive(To, Nodes) andalso
+        simulator_network:same_side(From, To, Network).
+
+latency(From, To, #sim{network = Network}) ->
+    simulator_network:latency(From, To, Network).
+
+count(What, #sim{monitor = Monitor} = Sim) ->
+    Sim#sim{monitor = simulator_monitor:count(What, Monitor)}.
+
+overlay(Index, {Kind, Parameters}) when is_function(Parameters) ->
+    {Kind, Parameters(Index)};
+overlay(_Index, Overlay) ->
+    Overlay.
