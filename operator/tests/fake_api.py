@@ -16,8 +16,8 @@ from typing import Any
 from aiohttp import web
 from kubernetes.aio.client import ApiClient, Configuration
 
-from partisan_operator.fence import Fence
-from partisan_operator.kube import Kube
+from partisan_operator.api.fence import Fence
+from partisan_operator.api.kube import Kube
 
 Json = dict[str, Any]
 _UNDECLARED = "field not declared in schema"

@@ -16,10 +16,10 @@ from typing import Any
 from fake_api import FakeApi, Json
 from partisan_operator.children import naming
 from partisan_operator.children.child import digest
+from partisan_operator.decide.rotation import Loaded
+from partisan_operator.observe.certificate_secrets import read_store
 from partisan_operator.observe.observation import Endpoint, Seen
 from partisan_operator.observe.scraper import ScrapeError
-from partisan_operator.tls.reading import read_store
-from partisan_operator.tls.rotation import Loaded
 from world import START, followed, report
 
 NAMESPACE = "/namespaces/default"

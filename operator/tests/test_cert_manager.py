@@ -88,8 +88,8 @@ async def test_between_two_complete_looks_a_settled_certificate_costs_no_request
     if spec is ISSUED:
         rig.api.put(CERTIFICATE, SECRET)
     await rig.settle()
-    await rig._loop._look_and_act()
+    await rig._loop._reconcile()
     rig.api.log.clear()
-    await rig._loop._look_and_act()
+    await rig._loop._reconcile()
     assert rig.api.log
     assert not [r.path for r in rig.api.log if "secrets" in r.path or "certificates" in r.path]

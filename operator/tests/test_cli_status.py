@@ -7,7 +7,8 @@ import pytest
 from fake_kubectl import CLUSTERS, NAMESPACE, FakeKubectl, run
 from partisan_operator.cli.access import CommandError
 from partisan_operator.cli.kubectl import KubectlError
-from partisan_operator.diagnosis import Problem, invalid_bearer, invalid_token, token_lost
+from partisan_operator.decide.problems import invalid_bearer, invalid_token, token_lost
+from partisan_operator.models.problem import Problem
 
 REPLACE_PODS = f"kubectl -n {NAMESPACE} delete pods -l partisan.dev/cluster=ads"
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry
 
-from partisan_operator import metrics as operator_metrics
-from partisan_operator.cluster_metrics import ClusterMetrics
+from partisan_operator.api import metrics as operator_metrics
+from partisan_operator.api.cluster_metrics import ClusterMetrics
 from partisan_operator.models import PartisanClusterStatus
 from partisan_operator.models.overlay import OverlayKind
 from partisan_operator.models.status import ClusterCaStatus, OverlayStatus, Timings

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from loop_rig import CLUSTER, SECRET, SLICE, Rig, until
-from partisan_operator.dissolution import ATTEMPTS, RELAYS, is_final, spread
-from partisan_operator.kube import KubeError
+from partisan_operator.act.dissolution import ATTEMPTS, RELAYS, is_final, spread
+from partisan_operator.api.kube import KubeError
 from partisan_operator.observe.observation import Endpoint
 from partisan_operator.observe.scraper import RefusedError, ScrapeError
 from partisan_operator.supervisor import Supervisor
@@ -57,7 +57,7 @@ async def test_the_nodes_of_a_deleted_cluster_are_told_at_once(rig: Rig) -> None
     rig.loop.dissolve()
     await until(lambda: len(rig.nodes.dissolved) == 3)
     assert set(rig.nodes.dissolved) == {(f"ads-{n}", token) for n in range(3)}
-    assert await rig.look() is None
+    assert await rig.reconcile() is None
 
 
 async def test_the_order_shows_the_bearer_that_was_made_last(rig: Rig) -> None:
@@ -66,7 +66,7 @@ async def test_the_order_shows_the_bearer_that_was_made_last(rig: Rig) -> None:
     del rig.api.objects[SECRET]
     for _ in range(3):
         rig.loop.wake(complete=True)
-        await rig.look()
+        await rig.reconcile()
     bearer = base64.b64decode(rig.api.objects[SECRET]["data"]["bearer"]).decode()
     assert bearer != first
     del rig.api.objects[CLUSTER], rig.api.objects[SECRET]
@@ -81,12 +81,12 @@ async def test_a_namespace_that_goes_takes_the_order_to_the_nodes(rig: Rig) -> N
     # The namespace controller may take the pods first, and the cluster last.
     rig.api.objects[SLICE]["endpoints"] = []
     rig.api.put("/api/v1/namespaces/default", {"metadata": {"name": "default"} | GOING})
-    await rig.look()
+    await rig.reconcile()
     assert rig.nodes.dissolved == []
     rig.bring_up_pods()
-    await rig.look()
+    await rig.reconcile()
     rig.loop.wake()
-    await rig.look()
+    await rig.reconcile()
     await until(lambda: len(rig.nodes.dissolved) == 3)
     assert rig.api.writes == writes
 
@@ -101,7 +101,7 @@ async def test_without_the_right_to_read_its_namespace_a_cluster_is_served(rig: 
 
     get, rig.tools.kube.get = rig.tools.kube.get, refuse  # type: ignore[method-assign]
     rig.loop.wake()
-    assert await rig.look() == rig.tools.settings.idle_period
+    assert await rig.reconcile() == rig.tools.settings.idle_period
     assert rig.nodes.dissolved == []
 
 
@@ -158,6 +158,6 @@ async def test_a_cluster_without_a_loop_is_nobodys(rig: Rig) -> None:
     Supervisor(rig.tools).dissolve("default", "ads")
     # One that has no nodes yet has nobody to tell.
     rig.loop.dissolve()
-    await rig.look()
+    await rig.reconcile()
     rig.loop.dissolve()
     assert rig.nodes.dissolved == []

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator.election import Candidate, Claim, Record, Timing
+from partisan_operator.leader.election import Candidate, Claim, Record, Timing
 
 TIMING = Timing()
 

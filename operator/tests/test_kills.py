@@ -18,12 +18,13 @@ import pytest
 
 from fake_api import FakeApi, Json
 from fake_cluster import AUTHORITY, CERTIFICATE, CLUSTER, FakeCluster
-from partisan_operator.execute import Executor
-from partisan_operator.kube import KubeError
-from partisan_operator.loop import ClusterLoop, Tools
+from partisan_operator.act.executor import Executor
+from partisan_operator.api.kube import KubeError
+from partisan_operator.loop import ClusterLoop
+from partisan_operator.observe.certificate_secrets import read_store
 from partisan_operator.observe.observer import Observer
+from partisan_operator.reconciler import Tools
 from partisan_operator.settings import Settings
-from partisan_operator.tls.reading import read_store
 from world import START
 
 REPLICAS = 4
@@ -96,9 +97,9 @@ class Rig:
         for _ in range(ROUNDS):
             before = self._state()
             # Every look at all kinds of children: a missing one is not waited for.
-            self._loop._looked_at_all = float("-inf")
+            self._loop._reconciler.coverage.make_resync_due()
             with contextlib.suppress(KubeError):
-                await self._loop._look_and_act()
+                await self._loop._reconcile()
             if self.api.failure is not None:
                 self.api.failure = None
                 self.restarts += 1

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from fake_api import FakeApi
-from partisan_operator import metrics
-from partisan_operator.election import Candidate
-from partisan_operator.fence import Fence
-from partisan_operator.kube import Kube, KubeError
-from partisan_operator.leadership import STUCK_AFTER, Leadership
-from partisan_operator.lease import NAME, Lease
+from partisan_operator.api import metrics
+from partisan_operator.api.fence import Fence
+from partisan_operator.api.kube import Kube, KubeError
+from partisan_operator.leader.election import Candidate
+from partisan_operator.leader.leadership import STUCK_AFTER, Leadership
+from partisan_operator.leader.lease import NAME, Lease
 
 PATH = f"/apis/coordination.k8s.io/v1/namespaces/op/leases/{NAME}"
 CHILD = {"kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}

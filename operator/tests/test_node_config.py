@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator.children import Child, family_of
+from partisan_operator.children import Child, desired_children
 from partisan_operator.children.node_config import render_config, restart_hash, revision, run_id
 from partisan_operator.children.overlay import edges
 from partisan_operator.models import PartisanCluster
@@ -22,7 +22,7 @@ COUNTER = {"adCounter": {"impressions": 640, "incrementInterval": "1s"}}
 
 
 def sets(wanted: PartisanCluster) -> tuple[Child, ...]:
-    return family_of(wanted, "node:1").stateful_sets
+    return desired_children(wanted, "node:1").stateful_sets
 
 
 def test_node_config() -> None:

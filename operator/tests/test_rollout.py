@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator import rollout
+from partisan_operator.decide import rollout
 from partisan_operator.observe.observation import PodRevision, ShardState
 
 NAMES = tuple(f"ads-{ordinal}" for ordinal in range(10))
@@ -109,7 +109,7 @@ def test_nothing_is_outdated_for_a_controller_that_has_not_seen_the_spec() -> No
         max_unavailable=3,
     )
     assert found == rollout.Batch((), 0)
-    assert rollout.pending([unsettled])
+    assert unsettled.rolling
 
 
 @given(

@@ -10,20 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator.models.status import Rotation
-from partisan_operator.tls.rotation import (
-    AuthoritySecret,
-    Certificate,
+from partisan_operator.decide.rotation import (
     Loaded,
     MakeAuthority,
-    NodesSecret,
     Outlook,
     Policy,
     Publish,
     Step,
-    Store,
     outlook,
 )
+from partisan_operator.models.status import Rotation
+from partisan_operator.observe.certificates import AuthoritySecret, Certificate, NodesSecret, Store
 from world import START
 
 DAY = timedelta(days=1)

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partisan_operator import reconcile, scale_down
-from partisan_operator.children import family_of, naming
-from partisan_operator.diagnosis import Reason
+from partisan_operator.children import naming
+from partisan_operator.decide import reconcile, scale_down
+from partisan_operator.decide.actions import Apply, Plan
 from partisan_operator.models import PartisanCluster
+from partisan_operator.models.problem import Reason
 from partisan_operator.observe.observation import Observation, Seen
 from strategies import specs
 from test_reconcile import settle
-from world import IMAGE, START, World, cluster, report
+from world import INSTALLATION, START, World, cluster, report
 
 
 def observed(running: PartisanCluster, views: dict[int, list[int]]) -> Observation:
@@ -43,7 +44,7 @@ def ring(*ordinals: int) -> dict[int, list[int]]:
 
 def refused(wanted: PartisanCluster, observation: Observation) -> str:
     """Return why a plan lets no pod go; empty when it may."""
-    plan = reconcile.plan(wanted, family_of(wanted, IMAGE), observation, IMAGE)
+    plan = reconcile.plan(wanted, observation, INSTALLATION)
     if plan.problem is None:
         return ""
     assert plan.problem.reason is Reason.SCALE_DOWN_REFUSED
@@ -179,12 +180,12 @@ CHILDREN = [
 ]
 
 
-def applied(plan: reconcile.Plan) -> list[tuple[str, str]]:
-    return [action.child.key for action in plan.actions if isinstance(action, reconcile.Apply)]
+def applied(plan: Plan) -> list[tuple[str, str]]:
+    return [action.child.key for action in plan.actions if isinstance(action, Apply)]
 
 
-def decide(wanted: PartisanCluster, observation: Observation) -> reconcile.Plan:
-    return reconcile.plan(wanted, family_of(wanted, IMAGE), observation, IMAGE)
+def decide(wanted: PartisanCluster, observation: Observation) -> Plan:
+    return reconcile.plan(wanted, observation, INSTALLATION)
 
 
 @pytest.mark.parametrize("key", CHILDREN)
@@ -205,7 +206,7 @@ def test_a_refused_scale_down_holds_up_no_rollout() -> None:
     world = World()
     settle(SIX, world)
     plan = decide(cluster({"replicas": 2, "image": "node:2"}), linked(world, SPLIT))
-    (child,) = (action.child for action in plan.actions if isinstance(action, reconcile.Apply))
+    (child,) = (action.child for action in plan.actions if isinstance(action, Apply))
     assert child.manifest["spec"]["replicas"] == 6
     assert child.manifest["spec"]["template"]["spec"]["containers"][0]["image"] == "node:2"
 
@@ -231,7 +232,7 @@ def test_a_shard_that_somebody_shrank_takes_no_other_with_it() -> None:
     plan = decide(TWO, linked(world, {259: []}))
     assert plan.problem is not None
     assert plan.kept == 260
-    (child,) = (action.child for action in plan.actions if isinstance(action, reconcile.Apply))
+    (child,) = (action.child for action in plan.actions if isinstance(action, Apply))
     assert (child.name, child.manifest["spec"]["replicas"]) == ("ads", 250)
 
 
@@ -239,5 +240,5 @@ def test_what_was_refused_is_done_when_it_is_safe_or_taken_back() -> None:
     unsafe, safe = observed(SIX, ring(0, 1) | ring(2, 3, 4, 5)), observed(SIX, ring(*range(6)))
     assert refused(TWO, unsafe)
     assert refused(SIX, unsafe) == ""
-    plan = reconcile.plan(TWO, family_of(TWO, IMAGE), safe, IMAGE)
+    plan = reconcile.plan(TWO, safe, INSTALLATION)
     assert plan.scaling == (6, 2)

@@ -8,8 +8,8 @@ import pytest
 
 from fake_api import FakeApi
 from loop_rig import CLUSTER, MANIFEST, FakeNodes, until
-from partisan_operator import metrics
-from partisan_operator.lease import NAME
+from partisan_operator.api import metrics
+from partisan_operator.leader.lease import NAME
 from partisan_operator.scope import Scope
 from partisan_operator.settings import Settings
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from partisan_operator import clock
+from partisan_operator.act.mint import issue, new_authority
+from partisan_operator.models import clock
 from partisan_operator.observe.observation import Endpoint, Trust
 from partisan_operator.observe.scraper import MAX_ANSWER, RefusedError, ScrapeError, Scraper
-from partisan_operator.tls.mint import issue, new_authority
 from world import START
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from partisan_operator import reconcile
-from partisan_operator.announcements import announcements
-from partisan_operator.children import family_of
-from partisan_operator.diagnosis import Problem, Reason
+from partisan_operator.decide import reconcile
+from partisan_operator.decide.actions import Delete, Plan
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.overlay import OverlayKind
+from partisan_operator.models.problem import Problem, Reason
 from partisan_operator.models.status import ChannelStatus, ConditionType, Phase
 from partisan_operator.observe.observation import Observation, Seen
 from partisan_operator.observe.report import OverlayReport, WorkloadReport
 from partisan_operator.observe.running import running_overlay
-from partisan_operator.status import View, status_of, worth_writing
-from partisan_operator.workload import Ledger
-from world import IMAGE, START, World, cluster
+from partisan_operator.status.announcements import announcements
+from partisan_operator.status.run import Ledger
+from partisan_operator.status.status import Findings, status_of, worth_writing
+from world import INSTALLATION, START, World, cluster
 
 COUNTER = {"workload": {"adCounter": {"impressions": 10}}}
 
@@ -28,8 +28,7 @@ COUNTER = {"workload": {"adCounter": {"impressions": 10}}}
 def settled(spec: dict[str, Any]) -> World:
     wanted, world = cluster(spec), World()
     for _ in range(6):
-        family = family_of(wanted, IMAGE)
-        world.perform(reconcile.plan(wanted, family, world.observe(), IMAGE))
+        world.perform(reconcile.plan(wanted, world.observe(), INSTALLATION))
         world.step()
     return world
 
@@ -44,8 +43,9 @@ def status(
     channels: tuple[ChannelStatus, ...] = (),
 ) -> PartisanClusterStatus:
     kept = max(wanted.spec.replicas, observation.ordinals(wanted))
-    view = View(observation, Ledger(), acted, outdated, kept, problem, channels)
-    return status_of(wanted, view)[0]
+    actions = (Delete("Service", "ads-old", "uid"),) if acted else ()
+    plan = Plan((actions,), outdated, problem, kept, None)
+    return status_of(wanted, Findings(observation, plan, Ledger(), problem, channels))[0]
 
 
 def reason(found: PartisanClusterStatus, kind: ConditionType) -> tuple[str, str]:
@@ -347,7 +347,7 @@ def test_a_switch_of_the_overlay_from_start_to_end() -> None:
     assert asked.timings.joined_at is None
     # The nodes are told, one late; each goes on running the former overlay for a while.
     looks = world.observe()
-    world.perform(reconcile.plan(wanted, family_of(wanted, IMAGE), looks, IMAGE))
+    world.perform(reconcile.plan(wanted, looks, INSTALLATION))
     told = {
         name: with_overlay(seen, former="hyparview") for name, seen in world.observe().seen.items()
     }
@@ -370,7 +370,7 @@ def test_the_overlay_in_force_is_what_most_nodes_run() -> None:
     def running(*kinds: tuple[str, str | None]) -> tuple[str, str | None]:
         reports = (OverlayReport(kind=kind, former=former) for kind, former in kinds)
         found = running_overlay(reports, wanted=OverlayKind.CYCLON, earlier=OverlayKind.STATIC)
-        return found.kind.value, None if found.also is None else found.also.value
+        return found.kind.value, None if found.previous is None else found.previous.value
 
     old, new, beside = ("xbot", None), ("cyclon", None), ("cyclon", "xbot")
     assert running() == ("Static", None)
@@ -384,7 +384,7 @@ def test_the_overlay_in_force_is_what_most_nodes_run() -> None:
 
 def overlay_of(found: PartisanClusterStatus) -> tuple[str, str | None]:
     assert found.overlay is not None
-    also = found.overlay.also_running
+    also = found.overlay.previous_kind
     return found.overlay.kind.value, None if also is None else also.value
 
 

@@ -7,14 +7,15 @@ import asyncio
 import pytest
 
 from loop_rig import CLUSTER, Rig, until
-from partisan_operator import loop, metrics, retries
+from partisan_operator.api import metrics
+from partisan_operator.schedule import pace, retries
 from partisan_operator.supervisor import Supervisor
 
 
 async def test_a_loop_ends_with_its_cluster_and_outlives_errors(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(loop, "LEAST_PAUSE", 0.0)
+    monkeypatch.setattr(pace, "LEAST_PAUSE", 0.0)
     monkeypatch.setattr(retries, "FIRST_PAUSE", 0.001)
     rig.api.failure = (503, "away")
     supervisor = Supervisor(rig.tools)

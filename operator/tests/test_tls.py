@@ -8,27 +8,29 @@ from typing import Any
 
 import pytest
 
-from partisan_operator.announcements import announcements
-from partisan_operator.children import certificate, family_of, naming
-from partisan_operator.diagnosis import Reason, not_issued
+from partisan_operator.children import certificate, desired_children, naming
+from partisan_operator.decide.actions import Apply, Plan
+from partisan_operator.decide.certificates import certificate_plan
+from partisan_operator.decide.reconcile import plan
+from partisan_operator.decide.rotation import MakeAuthority, Publish
 from partisan_operator.models import PartisanClusterStatus
+from partisan_operator.models.problem import Reason
 from partisan_operator.models.status import ClusterCaStatus, ConditionType, Rotation
-from partisan_operator.observe.observation import Observation
-from partisan_operator.observe.report import TlsReport
-from partisan_operator.reconcile import Apply, Plan, plan
-from partisan_operator.status import View, status_of
-from partisan_operator.tls.issued import Issued, IssuedSecret
-from partisan_operator.tls.prospect import prospect_of
-from partisan_operator.tls.rotation import (
+from partisan_operator.observe.certificates import (
     AuthoritySecret,
     Certificate,
-    MakeAuthority,
+    Issued,
+    IssuedSecret,
     NodesSecret,
-    Publish,
     Store,
 )
-from partisan_operator.workload import Ledger
-from world import IMAGE, START, World, cluster
+from partisan_operator.observe.observation import Observation
+from partisan_operator.observe.report import TlsReport
+from partisan_operator.status.announcements import announcements
+from partisan_operator.status.diagnosis import not_issued
+from partisan_operator.status.run import Ledger
+from partisan_operator.status.status import Findings, status_of
+from world import IMAGE, INSTALLATION, START, World, cluster
 
 OWN = {"security": {"tls": {"clusterCa": {}}}}
 ISSUED = {"security": {"tls": {"issuerRef": {"name": "company", "kind": "ClusterIssuer"}}}}
@@ -44,7 +46,7 @@ SECRET = IssuedSecret("secret-uid", "ads", (), owned=True)
 def planned(spec: dict[str, Any], tls: Store | Issued, **changed: Any) -> Plan:
     made = cluster(spec)
     observation = replace(World().observe(), tls=tls, **changed)
-    return plan(made, family_of(made, IMAGE), observation, IMAGE)
+    return plan(made, observation, INSTALLATION)
 
 
 def applied(actions: Plan) -> list[str]:
@@ -106,11 +108,11 @@ def test_pods_are_made_when_it_is_there(spec: dict[str, Any], tls: Store | Issue
 def test_statefulsets_that_are_there_are_kept_up_without_it() -> None:
     world = World()
     made = cluster(OWN)
-    family = family_of(made, IMAGE)
-    for child in family.stateful_sets:
+    desired = desired_children(made, IMAGE)
+    for child in desired.stateful_sets:
         world._act(Apply(child))
     changed = cluster({**OWN, "image": "node:2"})
-    found = plan(changed, family_of(changed, IMAGE), replace(world.observe(), tls=Store()), IMAGE)
+    found = plan(changed, replace(world.observe(), tls=Store()), INSTALLATION)
     assert "StatefulSet" in applied(found)
 
 
@@ -129,7 +131,7 @@ def test_a_pause_holds_up_certificates_and_a_refused_scale_down_does_not(paused:
     # The one that is to stay is not in the overlay.
     seen = {name: entry for name, entry in observation.seen.items() if name != "ads-0"}
     observation = replace(observation, seen=seen)
-    found = plan(made, family_of(made, IMAGE), observation, IMAGE)
+    found = plan(made, observation, INSTALLATION)
     assert found.problem is not None
     assert found.problem.reason is Reason.SCALE_DOWN_REFUSED
     assert any(isinstance(action, Publish) for action in found.actions) is not paused
@@ -201,7 +203,7 @@ def test_what_belongs_to_others_is_left_alone(
     ],
 )
 def test_what_the_certificate_waits_for_is_told(tls: Issued, said: str) -> None:
-    found = prospect_of(cluster(ISSUED), Observation(at=START, tls=tls))
+    found = certificate_plan(cluster(ISSUED), Observation(at=START, tls=tls))
     assert not found.startable
     assert said in found.waiting
     assert not_issued(found.waiting, 5.0) is None
@@ -237,23 +239,14 @@ def viewed(store: Store, *loaded: str) -> PartisanClusterStatus:
         for name, entry in observation.seen.items()
     }
     observation = replace(observation, seen=seen)
-    view = View(
-        observation=observation,
-        ledger=Ledger(),
-        acted=False,
-        outdated=0,
-        kept=3,
-        problem=None,
-        channels=(),
-        tls=prospect_of(made, observation),
-    )
-    return status_of(made, view)[0]
+    todo = Plan((), 0, None, 3, None, certificate_plan(made, observation))
+    return status_of(made, Findings(observation, todo, Ledger()))[0]
 
 
 def stood() -> World:
     """Return three nodes that have joined."""
-    world, family = World(), family_of(cluster(OWN), IMAGE)
-    for child in (*family.foundations, *family.stateful_sets):
+    world, desired = World(), desired_children(cluster(OWN), IMAGE)
+    for child in (*desired.foundations, *desired.stateful_sets):
         world._act(Apply(child))
     for _ in range(2):
         world.step()

@@ -13,9 +13,9 @@ import kopf
 import pytest
 
 from loop_rig import until
-from partisan_operator import watches
-from partisan_operator.watches import CHILDREN, CLUSTERS, Backoffs, Kind, Watches, configure
-from partisan_operator.watches import registry_of as registry
+from partisan_operator.api import watches
+from partisan_operator.api.watches import CHILDREN, CLUSTERS, Backoffs, Kind, Watches, configure
+from partisan_operator.api.watches import registry_of as registry
 from watched_api import CLUSTERS as CLUSTERS_PATH
 from watched_api import WatchedApi
 

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from partisan_operator.plan import Assumptions, Prediction, manifest, predict
-from partisan_operator.plan.simulator import Simulator
+from partisan_operator.predict import Assumptions, Prediction, manifest, predict
+from partisan_operator.predict.simulator import Simulator
 
 from scale_tests.experiments.report import SLOW
 from scale_tests.experiments.result import Result

@@ -12,18 +12,19 @@ from typing import Any
 
 from aiohttp import web
 
-from partisan_operator import __version__, metrics
+from partisan_operator import __version__
+from partisan_operator.act.dissolution import is_final
+from partisan_operator.api import metrics
+from partisan_operator.api.fence import Fence
+from partisan_operator.api.kube import Kube, connect
+from partisan_operator.api.watches import CLUSTERS, NAMESPACES, Kind, Watches
 from partisan_operator.children.child import digest
 from partisan_operator.children.naming import CLUSTER_LABEL
-from partisan_operator.clock import utc_now
-from partisan_operator.dissolution import is_final
-from partisan_operator.fence import Fence
-from partisan_operator.kube import Kube, connect
+from partisan_operator.models.clock import utc_now
 from partisan_operator.models.cluster import KIND
 from partisan_operator.observe.scraper import Scraper
 from partisan_operator.scope import Scope
 from partisan_operator.settings import Settings
-from partisan_operator.watches import CLUSTERS, NAMESPACES, Kind, Watches
 from partisan_operator.web import serve
 
 logger = logging.getLogger(__name__)

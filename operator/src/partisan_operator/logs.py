@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 
-from partisan_operator.clock import from_unix, to_wire
+from partisan_operator.models.clock import from_unix, to_wire
 from partisan_operator.settings import Settings
 
 

@@ -10,16 +10,16 @@ import asyncio
 
 from kubernetes.aio.client import ApiClient
 
-from partisan_operator.clock import utc_now
-from partisan_operator.election import Candidate
-from partisan_operator.execute import Executor
-from partisan_operator.fence import Fence
-from partisan_operator.kube import Kube
-from partisan_operator.leadership import Leadership
-from partisan_operator.lease import Lease
-from partisan_operator.loop import Tools
+from partisan_operator.act.executor import Executor
+from partisan_operator.api.fence import Fence
+from partisan_operator.api.kube import Kube
+from partisan_operator.leader.election import Candidate
+from partisan_operator.leader.leadership import Leadership
+from partisan_operator.leader.lease import Lease
+from partisan_operator.models.clock import utc_now
 from partisan_operator.observe.observer import Observer
 from partisan_operator.observe.scraper import Scraper
+from partisan_operator.reconciler import Tools
 from partisan_operator.settings import Settings
 from partisan_operator.supervisor import Supervisor
 
@@ -39,7 +39,7 @@ class Scope:
         """Make a scope; `start` begins to compete for its Lease."""
         fence = Fence()
         kube = Kube(client, fence)
-        observer = Observer(kube, scraper, utc_now, nodes_monitored=settings.nodes_monitored)
+        observer = Observer(kube, scraper, utc_now)
         executor = Executor(kube, scraper, observer)
         self._known: set[tuple[str, str]] = set()
         self._supervisor = Supervisor(Tools(kube, observer, executor, scraper, settings))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from partisan_operator.decide.installation import Installation
 from partisan_operator.models.pods import ALLOWED_ANNOTATIONS
 from partisan_operator.models.quantities import milliseconds
 
@@ -69,6 +70,15 @@ class Settings:
 
     log_format: Literal["text", "json"] = "text"
     """`LOG_FORMAT`: text for people, json for machines."""
+
+    @property
+    def installation(self) -> Installation:
+        """What holds for all clusters."""
+        return Installation(
+            node_image=self.node_image,
+            allowed_annotations=self.allowed_pod_annotations,
+            nodes_monitored=self.nodes_monitored,
+        )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:

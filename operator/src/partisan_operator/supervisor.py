@@ -6,8 +6,9 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from partisan_operator import metrics
-from partisan_operator.loop import ClusterLoop, Tools
+from partisan_operator.api import metrics
+from partisan_operator.loop import ClusterLoop
+from partisan_operator.reconciler import Tools
 
 STUCK_AFTER = 180.0
 """Seconds after which a look that has not ended counts as stuck. Every request of a look has its

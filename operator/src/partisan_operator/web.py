@@ -8,7 +8,7 @@ from typing import Protocol
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from partisan_operator import metrics
+from partisan_operator.api import metrics
 
 
 class Probed(Protocol):

@@ -4,6 +4,6 @@ To change what the Services look like, open `service.py`; nothing else knows.
 """
 
 from partisan_operator.children.child import Child
-from partisan_operator.children.family import Family, family_of
+from partisan_operator.children.desired import DesiredChildren, desired_children
 
-__all__ = ["Child", "Family", "family_of"]
+__all__ = ["Child", "DesiredChildren", "desired_children"]

@@ -79,6 +79,11 @@ def seed_ordinals(replicas: int, seeds: int) -> tuple[int, ...]:
     return tuple((2 * index * replicas + count) // (2 * count) for index in range(count))
 
 
+def seed_names(cluster: str, replicas: int, seeds: int) -> tuple[str, ...]:
+    """Return the names of the seeds, in the order of their ordinals."""
+    return tuple(pod_name(cluster, ordinal) for ordinal in seed_ordinals(replicas, seeds))
+
+
 def pod_host(cluster: str, ordinal: int) -> str:
     """Return the DNS name of a pod as the other pods of the namespace resolve it."""
     return f"{pod_name(cluster, ordinal)}.{shard_name(cluster, ordinal // SHARD_SIZE)}"

@@ -13,10 +13,9 @@ from typing import Any, TextIO
 import yaml
 from pydantic import ValidationError
 
-from partisan_operator import clock
 from partisan_operator.children import naming, node_http
 from partisan_operator.cli.kubectl import Json, Kubectl, KubectlError, core
-from partisan_operator.models import PartisanCluster
+from partisan_operator.models import PartisanCluster, clock
 from partisan_operator.models.cluster import GROUP, PLURAL, VERSION
 from partisan_operator.observe.observation import Seen
 from partisan_operator.observe.report import NodeReport, OverlayReport

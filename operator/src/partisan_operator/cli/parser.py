@@ -24,8 +24,8 @@ from partisan_operator.cli.commands import (
     top,
     undo,
 )
-from partisan_operator.plan import Assumptions
-from partisan_operator.plan.prediction import BUDGET_SECONDS, TIMEOUT_SECONDS
+from partisan_operator.predict import Assumptions
+from partisan_operator.predict.prediction import BUDGET_SECONDS, TIMEOUT_SECONDS
 
 PROGRAM = "kubectl partisan"
 

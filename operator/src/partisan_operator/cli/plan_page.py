@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from partisan_operator.cli.text import size, table
-from partisan_operator.plan import Prediction
+from partisan_operator.predict import Prediction
 
 PICTURE = "plan.svg"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from partisan_operator import clock
+from partisan_operator.models import clock
 
 
 def size(count: float) -> str:

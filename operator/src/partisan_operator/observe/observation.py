@@ -1,4 +1,4 @@
-"""One look at a cluster: what the API server and the nodes said, as plain values."""
+"""An observation of a cluster: the answers of the API server and the nodes, as plain values."""
 
 from __future__ import annotations
 
@@ -11,18 +11,25 @@ from typing import Any
 from partisan_operator.children import naming
 from partisan_operator.children.child import owned_by
 from partisan_operator.models import PartisanCluster
-from partisan_operator.monitoring import Monitoring
+from partisan_operator.observe.certificates import Issued, Store
+from partisan_operator.observe.graph import OverlayGraph, analyse
 from partisan_operator.observe.report import NodeReport
-from partisan_operator.tls.issued import Issued
-from partisan_operator.tls.rotation import Store
 
 REPORT_LIFETIME = 10.0
 """Seconds for which a node's last report stands in for one that did not come. Shorter, and one
 slow answer makes a cluster look incomplete; longer, and a dead node looks alive."""
 
 
+class PodMonitors(Enum):
+    """Whether a cluster can have a PodMonitor."""
+
+    UNKNOWN = "not observed yet"
+    UNAVAILABLE = "the API server does not serve the kind, or does not permit it to this operator"
+    AVAILABLE = "the kind is served"
+
+
 class SecretState(Enum):
-    """What is known of the Secret with the token or the bearer; never what it holds."""
+    """State of the Secret with the token or the bearer, without its contents."""
 
     UNKNOWN = "not read"
     ABSENT = "there is no Secret"
@@ -74,6 +81,11 @@ class ShardState:
 
     settled: bool
     """Whether the StatefulSet controller has seen the newest spec."""
+
+    @property
+    def rolling(self) -> bool:
+        """Whether some pods may not be of the newest revision."""
+        return not self.settled or self.updated < self.exists
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> ShardState:
@@ -153,12 +165,12 @@ class Observation:
     trust: Trust | None = None
     """By what nodes that serve TLS are known; None without TLS."""
 
-    monitoring: Monitoring = Monitoring.UNKNOWN
-    """What the last complete look found out about PodMonitors."""
+    monitors: PodMonitors = PodMonitors.UNKNOWN
+    """From the last complete observation."""
 
     tls: Store | Issued | None = None
-    """What there is of the nodes' certificate, where it is for the operator to see to it. From the
-    look before, if nothing of it was to be done and this one was not `complete`."""
+    """State of the nodes' certificate, where the operator is responsible for it. From the previous
+    observation, unless that called for an action or this one is `complete`."""
 
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
     """By pod name; pods that are going away are left out."""
@@ -170,10 +182,39 @@ class Observation:
     """Why pods that were asked gave no report this time."""
 
     pods: tuple[PodRevision, ...] | None = None
-    """The pods, when a rollout needed them; None when nobody asked."""
+    """The pods, where a rollout may be under way; else None."""
+
+    _graphs: dict[int, OverlayGraph] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """By number of wanted nodes: which differs only while a scale-down is rejected."""
+
+    def graph(self, cluster: PartisanCluster) -> OverlayGraph:
+        """Return the overlay's graph among the wanted nodes that answered; computed once."""
+        replicas = cluster.spec.replicas
+        if replicas not in self._graphs:
+            reports = self.reports(naming.pod_names(cluster.name, replicas))
+            views = {name: report.overlay.active for name, report in reports.items()}
+            self._graphs[replicas] = analyse(views)
+        return self._graphs[replicas]
+
+    def rolling(self, cluster: PartisanCluster) -> bool:
+        """Whether some pods may not be of the newest revision."""
+        return any(shard.rolling for shard in self.shards(cluster))
+
+    def available(self) -> frozenset[str]:
+        """Return the uids of pods that are ready and whose nodes have joined the overlay."""
+        return frozenset(
+            endpoint.uid
+            for name, endpoint in self.endpoints.items()
+            if endpoint.ready
+            and name in self.seen
+            and self.seen[name].uid == endpoint.uid
+            and self.seen[name].report.overlay.joined
+        )
 
     def without_children(self) -> Observation:
-        """Return the StatefulSets and addresses of this observation, for a look that asks none."""
+        """Return the StatefulSets and addresses, for an observation of the nodes alone."""
         sets = {key: item for key, item in self.live.items() if key[0] == "StatefulSet"}
         return replace(self, live=sets, complete=False, pods=None)
 

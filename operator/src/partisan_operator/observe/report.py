@@ -6,6 +6,7 @@ spoils figures of its own cluster, those of the run and of the overlay among the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -104,3 +105,12 @@ class NodeReport(_Report):
     )
     sync_payload_bytes: Gauge = 0
     workload: WorkloadReport | None = None
+
+
+def workload_reports(reports: Mapping[str, NodeReport], run: str) -> dict[str, WorkloadReport]:
+    """Return the nodes' parts in a run, without nodes that still report another run."""
+    return {
+        pod: report.workload
+        for pod, report in reports.items()
+        if report.workload is not None and report.workload.run == run
+    }

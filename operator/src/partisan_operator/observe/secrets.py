@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from partisan_operator.api.kube import Kube
 from partisan_operator.children import tls_files
 from partisan_operator.children.child import owned_by
 from partisan_operator.children.shared_secrets import BEARER, TOKEN, SharedSecret
-from partisan_operator.kube import Kube
 from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.observation import Endpoint, SecretSeen, SecretState, Trust
 

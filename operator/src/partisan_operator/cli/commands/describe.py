@@ -9,7 +9,7 @@ from partisan_operator.cli import access
 from partisan_operator.cli.access import CommandError, Context, NodeDetails
 from partisan_operator.cli.kubectl import Json, KubectlError, core
 from partisan_operator.cli.text import duration, since, size, table
-from partisan_operator.diagnosis import trouble_of
+from partisan_operator.observe.pod_failures import failure_of
 
 EVENTS = 10
 """How many of the last events are shown."""
@@ -72,7 +72,7 @@ def _pod(context: Context, node: str) -> Json:
 def _pod_rows(context: Context, pod: Json) -> list[tuple[str, str]]:
     metadata, status = pod["metadata"], pod.get("status") or {}
     containers = status.get("containerStatuses") or ()
-    trouble = trouble_of(pod)
+    trouble = failure_of(pod)
     return [
         ("Node", f"{metadata['name']} of {metadata['labels'][naming.CLUSTER_LABEL]}"),
         ("Pod", f"{status.get('phase', 'Unknown')}, {status.get('podIP', 'no address')}"),
@@ -81,7 +81,7 @@ def _pod_rows(context: Context, pod: Json) -> list[tuple[str, str]]:
         ("Image", pod["spec"]["containers"][0]["image"]),
         ("Age", since(metadata.get("creationTimestamp"), context.now())),
         ("Restarts", str(sum(entry.get("restartCount", 0) for entry in containers))),
-        ("Trouble", f"{trouble.reason}: {trouble.detail}" if trouble else "none"),
+        ("Problem", f"{trouble.reason}: {trouble.detail}" if trouble else "none"),
     ]
 
 

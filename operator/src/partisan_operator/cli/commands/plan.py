@@ -11,9 +11,9 @@ from partisan_operator.cli import plan_page
 from partisan_operator.cli.access import CommandError, Context
 from partisan_operator.cli.kubectl import KubectlError
 from partisan_operator.models import PartisanCluster
-from partisan_operator.plan import Assumptions, manifest, predict, simulator
-from partisan_operator.plan.manifest import ManifestError
-from partisan_operator.plan.simulator import SimulatorError
+from partisan_operator.predict import Assumptions, manifest, predict, simulator
+from partisan_operator.predict.manifest import ManifestError
+from partisan_operator.predict.simulator import SimulatorError
 
 
 def run(context: Context, arguments: Namespace) -> int:

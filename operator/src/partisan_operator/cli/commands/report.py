@@ -11,8 +11,8 @@ from partisan_operator.cli.access import CommandError, Context, Look
 from partisan_operator.cli.commands.graph import draw, no_answer, summary, write_file
 from partisan_operator.cli.kubectl import Json
 from partisan_operator.cli.text import size
-from partisan_operator.clock import seconds_between, to_wire
 from partisan_operator.models import PartisanCluster
+from partisan_operator.models.clock import seconds_between, to_wire
 from partisan_operator.models.workload import AD_COUNTER
 
 PAGE, PICTURE = "report.md", "overlay.svg"

@@ -14,10 +14,12 @@ from partisan_operator.cli import access
 from partisan_operator.cli.access import OPERATOR_LABELS, Context
 from partisan_operator.cli.kubectl import Json
 from partisan_operator.cli.text import plural, since, size, table
-from partisan_operator.diagnosis import Problem, Reason, Trouble, explain, trouble_of
 from partisan_operator.models import PartisanCluster
+from partisan_operator.models.problem import Problem, Reason
 from partisan_operator.models.status import ConditionType
 from partisan_operator.models.workload import AD_COUNTER
+from partisan_operator.observe.pod_failures import PodFailure, failure_of
+from partisan_operator.status.diagnosis import explain
 
 TROUBLE = 3
 """Exit status when something is wrong with the cluster, for scripts."""
@@ -34,7 +36,7 @@ def run(context: Context, arguments: Namespace) -> int:
         return _run_all(context)
     cluster = access.cluster_of(context, arguments.name)
     pods = access.pods_of(context, cluster.name)
-    troubles = [trouble for pod in pods if (trouble := trouble_of(pod))]
+    troubles = [trouble for pod in pods if (trouble := failure_of(pod))]
     problem = problem_of(cluster, troubles)
     context.write(screen(context, cluster, pods))
     context.write("")
@@ -74,7 +76,7 @@ def overview(context: Context, clusters: Sequence[PartisanCluster]) -> str:
     return table([header, *rows])
 
 
-def problem_of(cluster: PartisanCluster, troubles: Sequence[Trouble]) -> Problem | None:
+def problem_of(cluster: PartisanCluster, troubles: Sequence[PodFailure]) -> Problem | None:
     """Return what is wrong: the operator's word, else what the pods' own state says now.
 
     The operator waits with its word for what may pass by itself. That is what the pods say while
@@ -122,7 +124,7 @@ def screen(context: Context, cluster: PartisanCluster, pods: Sequence[Json]) -> 
 
 
 def verdict(
-    cluster: PartisanCluster, problem: Problem | None, troubles: Sequence[Trouble] = ()
+    cluster: PartisanCluster, problem: Problem | None, troubles: Sequence[PodFailure] = ()
 ) -> str:
     """Return what is wrong, and the command that goes on from here."""
     name, namespace = cluster.name, cluster.namespace
@@ -150,7 +152,7 @@ def verdict(
     return table(lines)
 
 
-def _remedy(problem: Problem, troubles: Sequence[Trouble], cluster: PartisanCluster) -> str:
+def _remedy(problem: Problem, troubles: Sequence[PodFailure], cluster: PartisanCluster) -> str:
     """Return the command that ends a problem, or shows more of it."""
     name, namespace = cluster.name, cluster.namespace
     # Nodes that hold another token than the Secret connect to none that hold the newer one.
@@ -167,7 +169,7 @@ def _remedy(problem: Problem, troubles: Sequence[Trouble], cluster: PartisanClus
     return f"kubectl partisan -n {namespace} {_inspection(problem, troubles, name)}"
 
 
-def _inspection(problem: Problem, troubles: Sequence[Trouble], name: str) -> str:
+def _inspection(problem: Problem, troubles: Sequence[PodFailure], name: str) -> str:
     alike = [trouble.pod for trouble in troubles if trouble.reason == problem.reason]
     pod = next(iter(alike or [trouble.pod for trouble in troubles]), "")
     match problem.reason:
@@ -191,7 +193,7 @@ def _overlay(cluster: PartisanCluster) -> str:
     overlay = cluster.status.overlay
     if overlay is None:
         return f"{cluster.spec.overlay.kind} is wanted; no node has answered yet"
-    beside = f" beside {overlay.also_running}" if overlay.also_running else ""
+    beside = f" beside {overlay.previous_kind}" if overlay.previous_kind else ""
     wanted = cluster.spec.overlay.kind
     asked = f" ({wanted} is wanted)" if overlay.kind != wanted else ""
     return (
