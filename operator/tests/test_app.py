@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from partisan_operator import logs
-from partisan_operator.api.watches import NAMESPACES
+from partisan_operator.api.kinds import NAMESPACES
 from partisan_operator.app import Application
 from partisan_operator.settings import Settings
 from partisan_operator.web import serve

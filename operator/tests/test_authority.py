@@ -17,7 +17,8 @@ from fake_api import FakeApi
 from fake_cluster import AUTHORITY, CERTIFICATE
 from partisan_operator.act import mint
 from partisan_operator.act.certificate_writer import CertificateWriter
-from partisan_operator.api.kube import Kube, KubeError
+from partisan_operator.api.errors import KubeError
+from partisan_operator.api.kube import Kube
 from partisan_operator.decide.rotation import MakeAuthority, Publish
 from partisan_operator.models.security import ClusterCa
 from partisan_operator.observe.certificate_secrets import key_pair, read_store

@@ -15,6 +15,7 @@ from partisan_operator import __version__
 from partisan_operator.cli import main as entry
 from partisan_operator.cli import parser
 from partisan_operator.cli.access import Context
+from partisan_operator.cli.catalogue import COMMANDS, Command
 from partisan_operator.cli.commands import overlay
 from partisan_operator.cli.completion import complete
 from partisan_operator.cli.kubectl import Kubectl, KubectlError, error_in
@@ -67,9 +68,9 @@ def test_options_may_stand_before_the_command_or_after_it() -> None:
         assert (arguments.namespace, arguments.context) == ("x", "")
 
 
-@pytest.mark.parametrize("command", parser.COMMANDS, ids=lambda command: " ".join(command.words))
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command.words))
 def test_every_command_has_help_and_its_examples_can_be_typed(
-    command: parser.Command, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
         parser.build().parse_args([*command.words, "--help"])

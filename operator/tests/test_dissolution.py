@@ -9,7 +9,7 @@ import pytest
 
 from loop_rig import CLUSTER, SECRET, SLICE, Rig, until
 from partisan_operator.act.dissolution import ATTEMPTS, RELAYS, is_final, spread
-from partisan_operator.api.kube import KubeError
+from partisan_operator.api.errors import KubeError
 from partisan_operator.observe.observation import Endpoint
 from partisan_operator.observe.scraper import RefusedError, ScrapeError
 from partisan_operator.supervisor import Supervisor

@@ -19,7 +19,7 @@ import pytest
 from fake_api import FakeApi, Json
 from fake_cluster import AUTHORITY, CERTIFICATE, CLUSTER, FakeCluster
 from partisan_operator.act.executor import Executor
-from partisan_operator.api.kube import KubeError
+from partisan_operator.api.errors import KubeError
 from partisan_operator.loop import ClusterLoop
 from partisan_operator.observe.certificate_secrets import read_store
 from partisan_operator.observe.observer import Observer

@@ -9,7 +9,8 @@ import pytest
 from fake_api import FakeApi
 from partisan_operator.act.events import announce
 from partisan_operator.api import metrics
-from partisan_operator.api.kube import Kube, KubeError, Query
+from partisan_operator.api.errors import KubeError
+from partisan_operator.api.kube import Kube, Query
 from partisan_operator.status.announcements import Announcement
 from world import cluster
 

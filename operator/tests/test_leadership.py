@@ -11,8 +11,9 @@ import pytest
 
 from fake_api import FakeApi
 from partisan_operator.api import metrics
+from partisan_operator.api.errors import KubeError
 from partisan_operator.api.fence import Fence
-from partisan_operator.api.kube import Kube, KubeError
+from partisan_operator.api.kube import Kube
 from partisan_operator.leader.election import Candidate
 from partisan_operator.leader.leadership import STUCK_AFTER, Leadership
 from partisan_operator.leader.lease import NAME, Lease

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from loop_rig import NAMESPACE, SLICE, Rig, until
-from partisan_operator.api.kube import KubeError
+from partisan_operator.api.errors import KubeError
 
 
 def lists(rig: Rig) -> list[str]:

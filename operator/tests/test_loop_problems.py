@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loop_rig import CLUSTER, EVENTS, NAMESPACE, SET, Rig
-from partisan_operator.api.kube import KubeError
+from partisan_operator.api.errors import KubeError
 
 
 async def test_a_refused_scale_down_is_told_once_and_changes_nothing(rig: Rig) -> None:

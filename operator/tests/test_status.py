@@ -19,7 +19,8 @@ from partisan_operator.observe.report import OverlayReport, WorkloadReport
 from partisan_operator.observe.running import running_overlay
 from partisan_operator.status.announcements import announcements
 from partisan_operator.status.run import Ledger
-from partisan_operator.status.status import Findings, status_of, worth_writing
+from partisan_operator.status.status import Findings, status_of
+from partisan_operator.status.writing import worth_writing
 from world import INSTALLATION, START, World, cluster
 
 COUNTER = {"workload": {"adCounter": {"impressions": 10}}}

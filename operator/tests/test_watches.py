@@ -13,9 +13,11 @@ import kopf
 import pytest
 
 from loop_rig import until
-from partisan_operator.api import watches
-from partisan_operator.api.watches import CHILDREN, CLUSTERS, Backoffs, Kind, Watches, configure
-from partisan_operator.api.watches import registry_of as registry
+from partisan_operator.api import kopf_run
+from partisan_operator.api.kinds import CHILDREN, CLUSTERS, Kind
+from partisan_operator.api.kopf_run import Backoffs, configure
+from partisan_operator.api.kopf_run import registry_of as registry
+from partisan_operator.api.watches import Watches
 from watched_api import CLUSTERS as CLUSTERS_PATH
 from watched_api import WatchedApi
 
@@ -58,8 +60,8 @@ async def world(api: WatchedApi) -> AsyncIterator[World]:
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Watches and requests that are given up soon."""
-    monkeypatch.setattr(watches, "SILENCE", 0.5)
-    monkeypatch.setattr(watches, "ANSWER_TIMEOUT", 0.5)
+    monkeypatch.setattr(kopf_run, "SILENCE", 0.5)
+    monkeypatch.setattr(kopf_run, "ANSWER_TIMEOUT", 0.5)
 
 
 @asynccontextmanager

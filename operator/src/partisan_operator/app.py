@@ -16,8 +16,9 @@ from partisan_operator import __version__
 from partisan_operator.act.dissolution import is_final
 from partisan_operator.api import metrics
 from partisan_operator.api.fence import Fence
+from partisan_operator.api.kinds import CLUSTERS, NAMESPACES, Kind
 from partisan_operator.api.kube import Kube, connect
-from partisan_operator.api.watches import CLUSTERS, NAMESPACES, Kind, Watches
+from partisan_operator.api.watches import Watches
 from partisan_operator.children.child import digest
 from partisan_operator.children.naming import CLUSTER_LABEL
 from partisan_operator.models.clock import utc_now

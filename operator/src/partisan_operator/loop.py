@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from partisan_operator.act.dissolution import Dissolution
 from partisan_operator.act.reporter import Reporter
 from partisan_operator.api import metrics
-from partisan_operator.api.kube import KubeError
+from partisan_operator.api.errors import KubeError
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.clock import utc_now
 from partisan_operator.models.cluster import KIND

@@ -28,8 +28,9 @@ from partisan_operator.schedule.wakeups import Wakeups
 from partisan_operator.settings import Settings
 from partisan_operator.status.failures import is_due
 from partisan_operator.status.run import Ledger
-from partisan_operator.status.status import Findings, is_settled, status_of
+from partisan_operator.status.status import Findings, status_of
 from partisan_operator.status.unready import Unready
+from partisan_operator.status.writing import is_settled
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from datetime import datetime
 
 from partisan_operator.act import mint
-from partisan_operator.api.kube import Kube, KubeError
+from partisan_operator.api.errors import KubeError
+from partisan_operator.api.kube import Kube
 from partisan_operator.children import Child, credentials, tls_files
 from partisan_operator.decide.certificates import policy_of
 from partisan_operator.decide.rotation import MakeAuthority, Publish, Step

@@ -12,7 +12,8 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from partisan_operator.api.kube import Kube, KubeError
+from partisan_operator.api.errors import KubeError
+from partisan_operator.api.kube import Kube
 from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.observation import Endpoint, Observation
 from partisan_operator.observe.observer import Observer

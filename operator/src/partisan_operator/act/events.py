@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from partisan_operator.api.kube import FIELD_MANAGER, Kube, KubeError
+from partisan_operator.api.errors import KubeError
+from partisan_operator.api.kube import FIELD_MANAGER, Kube
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.clock import to_wire, utc_now
 from partisan_operator.models.cluster import API_VERSION, KIND

@@ -11,7 +11,8 @@ from datetime import datetime
 
 from partisan_operator.act.certificate_writer import CertificateWriter
 from partisan_operator.act.refusals import apply_failure, orders_refused
-from partisan_operator.api.kube import Kube, KubeError
+from partisan_operator.api.errors import KubeError
+from partisan_operator.api.kube import Kube
 from partisan_operator.children.shared_secrets import SECRET_BYTES, SharedSecret
 from partisan_operator.decide.actions import (
     Action,

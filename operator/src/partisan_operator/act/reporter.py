@@ -6,12 +6,13 @@ import logging
 
 from partisan_operator.act.events import announce
 from partisan_operator.api import metrics
-from partisan_operator.api.kube import Kube, KubeError
+from partisan_operator.api.errors import KubeError
+from partisan_operator.api.kube import Kube
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.clock import seconds_between
 from partisan_operator.models.status import Timings
 from partisan_operator.status.announcements import Announcement, announcements
-from partisan_operator.status.status import worth_writing
+from partisan_operator.status.writing import worth_writing
 
 
 class Reporter:

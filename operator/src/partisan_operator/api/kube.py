@@ -7,80 +7,29 @@ and their renewal.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
-import aiohttp
 from kubernetes.aio import config
 from kubernetes.aio.client import ApiClient, Configuration
 
-from partisan_operator.api import metrics
+from partisan_operator.api.errors import KubeError
 from partisan_operator.api.fence import Fence, FencedError
+from partisan_operator.api.requests import NOT_SERVED, Requests, api_version, segment
 from partisan_operator.children.child import Manifest
 from partisan_operator.models import PartisanCluster
-from partisan_operator.models.cluster import API_VERSION, GROUP, KIND, PLURAL, VERSION
+from partisan_operator.models.cluster import API_VERSION, KIND
 
 FIELD_MANAGER = "partisan-operator"
-REQUEST_TIMEOUT = 30.0
-
-_PATHS = {
-    # The namespace itself: an object without a name of its own in it.
-    "Namespace": ("api/v1", ""),
-    "StatefulSet": ("apis/apps/v1", "statefulsets"),
-    "Service": ("api/v1", "services"),
-    "ConfigMap": ("api/v1", "configmaps"),
-    "Secret": ("api/v1", "secrets"),
-    "Pod": ("api/v1", "pods"),
-    "Event": ("api/v1", "events"),
-    "EndpointSlice": ("apis/discovery.k8s.io/v1", "endpointslices"),
-    "Certificate": ("apis/cert-manager.io/v1", "certificates"),
-    "Lease": ("apis/coordination.k8s.io/v1", "leases"),
-    "NetworkPolicy": ("apis/networking.k8s.io/v1", "networkpolicies"),
-    "PodDisruptionBudget": ("apis/policy/v1", "poddisruptionbudgets"),
-    "PodMonitor": ("apis/monitoring.coreos.com/v1", "podmonitors"),
-    KIND: (f"apis/{GROUP}/{VERSION}", PLURAL),
-}
 _UNDECLARED = re.compile(r"\.status\.([\w.]+)[^:\s]*: field not declared in schema")
 """What the API server says of a field that the definition does not have: its path in the status.
 Of one within a list the whole list goes."""
 
-_NOT_SERVED = "404 page not found"
-"""What the API server answers where no kind of that name is served; of an object that is not there
-it says which."""
-
 _METADATA_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-
-
-class KubeError(Exception):
-    """The API server refused a request, or did not answer."""
-
-    def __init__(self, code: int, message: str, request: str = "") -> None:
-        """Make an error; `code` is the HTTP status, 0 when there was no answer.
-
-        `request` says in words what was asked for, such as `apply ConfigMap ads-config`.
-        """
-        super().__init__(message)
-        self.code = code
-        self.request = request
-
-    @property
-    def transient(self) -> bool:
-        """Whether the same request may succeed a moment later.
-
-        It need not: an apply of a wrong structure is answered with 500 as well.
-        """
-        return self.code in (0, 409, 429) or self.code >= 500
-
-    @property
-    def out_of_reach(self) -> bool:
-        """Whether the kind is not served here, or is not this operator's to use."""
-        return self.code in (403, 404)
 
 
 @dataclass(frozen=True)
@@ -108,7 +57,7 @@ class Kube:
 
     def __init__(self, client: ApiClient, fence: Fence) -> None:
         """Make a client of an official one."""
-        self._client = client
+        self._requests = Requests(client)
         self._fence = fence
 
     @asynccontextmanager
@@ -131,17 +80,17 @@ class Kube:
         Raises `KubeError` with code 404 where the kind itself is not served: nothing is known then.
         """
         try:
-            return await self._call("get", "GET", kind, namespace, name)
+            return await self._requests.about("get", "GET", kind, namespace, name)
         except KubeError as error:
-            if error.code == 404 and str(error) != _NOT_SERVED:
+            if error.code == 404 and str(error) != NOT_SERVED:
                 return None
             raise
 
     async def served(self, group: str, version: str) -> frozenset[str]:
         """Return the plural names of the kinds that can be watched, of one group and version."""
-        path = f"/apis/{_segment(group)}/{_segment(version)}"
+        path = f"/apis/{segment(group)}/{segment(version)}"
         try:
-            answer = await self._request("get", "APIResourceList", "GET", path)
+            answer = await self._requests.path("get", "APIResourceList", "GET", path)
         except KubeError as error:
             if error.code == 404:
                 return frozenset()
@@ -161,12 +110,12 @@ class Kube:
         if query.fields:
             parameters.append(("fieldSelector", query.fields))
         headers = {"Accept": _METADATA_ONLY} if query.metadata_only else {}
-        answer = await self._call(
+        answer = await self._requests.about(
             "list", "GET", kind, namespace, parameters=parameters, headers=headers
         )
-        version = _PATHS[kind][0].removeprefix("apis/").removeprefix("api/")
-        # In a list the items do not say what they are.
-        return [{"apiVersion": version, "kind": kind, **item} for item in answer.get("items") or ()]
+        # Items of a list lack their kind.
+        typed = {"apiVersion": api_version(kind), "kind": kind}
+        return [{**typed, **item} for item in answer.get("items") or ()]
 
     async def apply(self, manifest: Manifest) -> None:
         """Apply an object: our fields become what the manifest says, others stay."""
@@ -250,7 +199,7 @@ class Kube:
         """
         metadata = lease["metadata"]
         replaces = "resourceVersion" in metadata
-        return await self._call(
+        return await self._requests.about(
             "update" if replaces else "create",
             "PUT" if replaces else "POST",
             "Lease",
@@ -275,65 +224,7 @@ class Kube:
 
     async def _change(self, *arguments: str, **options: Any) -> None:
         async with self.changing():
-            await self._call(*arguments, **options)
-
-    async def _call(
-        self,
-        verb: str,
-        method: str,
-        kind: str,
-        namespace: str,
-        name: str = "",
-        *,
-        subresource: str = "",
-        parameters: list[tuple[str, str]] | None = None,
-        headers: dict[str, str] | None = None,
-        body: Manifest | None = None,
-    ) -> Manifest:
-        """Make one request about a kind; return the answer, or raise `KubeError`."""
-        group, plural = _PATHS[kind]
-        parts = [*group.split("/"), "namespaces", namespace, plural, name, subresource]
-        return await self._request(
-            verb,
-            f"{kind} {name}".rstrip(),
-            method,
-            "/" + "/".join(_segment(part) for part in parts if part),
-            query_params=parameters,
-            header_params={"Accept": "application/json"} | (headers or {}),
-            body=body,
-        )
-
-    async def _request(
-        self, verb: str, subject: str, method: str, path: str, **options: Any
-    ) -> Manifest:
-        """Make one request; return the answer, or raise `KubeError`."""
-        code, request = 0, f"{verb.replace('_', ' the ')} {subject}"
-        try:
-            serialised = await self._client.param_serialize(
-                method, path, auth_settings=["BearerToken"], **options
-            )
-            response = await self._client.call_api(*serialised, _request_timeout=REQUEST_TIMEOUT)
-            code = response.status
-            text = await response.read()
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise KubeError(0, f"no answer: {error or type(error)}", request) from error
-        finally:
-            metrics.api_calls.labels(verb, subject.partition(" ")[0], str(code)).inc()
-        if not 200 <= code < 300:
-            raise KubeError(code, _message(text, code), request)
-        answer: Manifest = json.loads(text)
-        return answer
-
-
-def _segment(text: str) -> str:
-    """Return text as one segment of a path.
-
-    Raises `KubeError` for text that no object can be named. Quoting alone does not do: the API
-    server undoes it before it splits the path.
-    """
-    if text in (".", "..") or "/" in text or "%" in text:
-        raise KubeError(400, f"{text!r} cannot be the name of an object")
-    return quote(text, safe="")
+            await self._requests.about(*arguments, **options)
 
 
 def _without(value: dict[str, Any], path: list[str]) -> dict[str, Any]:
@@ -342,12 +233,3 @@ def _without(value: dict[str, Any], path: list[str]) -> dict[str, Any]:
     if not rest or not isinstance(value.get(key), dict):
         return {name: item for name, item in value.items() if name != key}
     return {**value, key: _without(value[key], rest)}
-
-
-def _message(body: bytes, code: int) -> str:
-    """Return what a `Status` object says, or the beginning of whatever came instead."""
-    try:
-        return str(json.loads(body)["message"])
-    except (ValueError, KeyError, TypeError):
-        text = body[:200].decode(errors="replace").strip()
-        return text if text == _NOT_SERVED else f"HTTP {code}: {text}"

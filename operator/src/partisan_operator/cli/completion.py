@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from partisan_operator.children import naming
-from partisan_operator.cli import access, parser
+from partisan_operator.cli import access, catalogue
 from partisan_operator.cli.access import CommandError, Context
+from partisan_operator.cli.catalogue import COMMANDS, COMMON, Argument, Command
 from partisan_operator.cli.commands import overlay
 from partisan_operator.cli.kubectl import Kubectl, KubectlError, core
-from partisan_operator.cli.parser import COMMANDS, COMMON, Argument, Command
 from partisan_operator.models.overlay import OverlayKind
 
 NO_SPACE, NO_FILES = 2, 4
@@ -100,9 +100,9 @@ def _values(
     if place >= len(places) and what.settings.get("nargs") != "*":
         return
     match what.flags[0]:
-        case parser.NAME:
+        case catalogue.NAME:
             yield from access.cluster_names(connect(typed.options))
-        case parser.NODE:
+        case catalogue.NODE:
             yield from _nodes(connect(typed.options), "")
         case "kind":
             yield from OverlayKind

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from partisan_operator.api import metrics
+from partisan_operator.api.errors import KubeError
 from partisan_operator.api.fence import Fence, steady_clock
-from partisan_operator.api.kube import KubeError
 from partisan_operator.leader.election import Candidate, Claim
 from partisan_operator.leader.lease import Lease
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from partisan_operator.api.kube import Kube, KubeError, Query
+from partisan_operator.api.errors import KubeError
+from partisan_operator.api.kube import Kube, Query
 from partisan_operator.children import certificate, credentials, tls_files
 from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.certificate_secrets import read_store

@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from partisan_operator.api.kube import Kube, KubeError, Query
+from partisan_operator.api.errors import KubeError
+from partisan_operator.api.kube import Kube, Query
 from partisan_operator.children import DesiredChildren, naming, node_http, pod_monitor
 from partisan_operator.children.desired import KINDS
 from partisan_operator.models import PartisanCluster
