@@ -34,7 +34,7 @@ from partisan_operator.models.overlay import OverlayKind
         ("Warning: old\nError from server (Forbidden): no", "Forbidden", "no"),
         ('The PartisanCluster "ads" is invalid: \n spec.x: bad', "Invalid", "spec.x: bad"),
         ("error: stat /f: no such file", "", "stat /f: no such file"),
-        ("", "", "kubectl failed without a word"),
+        ("", "", "kubectl failed without a message"),
     ],
 )
 def test_what_kubectl_writes_is_one_line(output: str, reason: str, message: str) -> None:
@@ -112,7 +112,7 @@ def test_completion(line: str, choices: list[str]) -> None:
 
 def test_completion_of_options_explains_them() -> None:
     found = complete(["must-gather", "ads", "--f"], lambda _: FakeKubectl().context())
-    assert found == ["--file\tthe archive (with the time in it)", ":4"]
+    assert found == ["--file\tthe bundle (its default name has the time)", ":4"]
 
 
 def test_completion_passes_the_options_on_and_swallows_errors() -> None:

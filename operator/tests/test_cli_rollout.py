@@ -132,7 +132,7 @@ def test_an_undo_knows_what_the_pods_carry_beside_the_operators_own(kubectl: Fak
     ("templates", "words"),
     [
         ([template("node:1")], "nothing to undo"),
-        ([template("node:1", "a"), template("node:2", "b")], "apply the former manifest"),
+        ([template("node:1", "a"), template("node:2", "b")], "apply the previous manifest"),
         (
             [template("node:1"), template("node:1", hostUsers=False)],
             "another version of the operator",

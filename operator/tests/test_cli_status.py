@@ -155,10 +155,10 @@ def test_pods_that_start_are_no_trouble_while_the_cluster_forms(kubectl: FakeKub
     assert "rollout status ads" in text
 
 
-def test_an_operator_that_does_not_look_is_what_to_see_to(kubectl: FakeKubectl) -> None:
+def test_an_operator_that_does_not_observe_is_what_to_check(kubectl: FakeKubectl) -> None:
     kubectl.cluster["metadata"]["generation"] = 3
     _, text = run(kubectl, "status", "ads")
-    assert "The operator has not looked at the newest spec yet" in text
+    assert "The operator has not observed the newest spec yet" in text
     assert "app.kubernetes.io/component=operator" in text
 
 

@@ -90,7 +90,7 @@ def test_a_machine_that_is_lost_is_named_however_long_it_is(metadata: dict[str, 
     problem = explain([trouble], unready_pods=4, seeds=[], lasted=lambda _: 0.0)
     assert problem is not None
     assert problem.reason is Reason.MACHINE_LOST
-    assert "its machine rack-7 is not heard of any more. 4 pods are not ready" in problem.message
+    assert "its Kubernetes node rack-7 sends no heartbeats. 4 pods are not ready" in problem.message
     assert "delete its Node object" in problem.message
 
 

@@ -108,7 +108,7 @@ async def test_a_child_that_a_watch_reports_is_back_at_once_and_progressing_name
     assert service in rig.api.objects
     progressing = rig.condition("Progressing")
     assert (progressing["status"], progressing["reason"]) == ("True", "Applying")
-    assert progressing["message"].endswith("changed just now: Service ads")
+    assert progressing["message"].endswith("have just been changed: Service ads")
     await rig.reconcile()
     assert rig.condition("Progressing")["reason"] == "Settled"
 

@@ -91,7 +91,7 @@ class Cluster:
         pytest.fail("it does not come to rest")
 
     def connects(self) -> bool:
-        """Say whether every node believes what every other shows."""
+        """Whether every node believes what every other shows."""
         up = [loaded for loaded in self.nodes.values() if loaded is not None]
         return all(self.issuers[a.certificate] in b.believed for a in up for b in up)
 

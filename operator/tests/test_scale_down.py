@@ -67,8 +67,8 @@ TWO = cluster({"replicas": 2})
         (ring(1, 2, 3, 4, 5), ""),
         ({}, ""),
         (ring(2, 3, 4, 5), "none of the nodes that would remain is in the overlay"),
-        (ring(0, 1) | ring(2, 3, 4, 5), "nodes ads-2, ads-3, ads-4, ads-5 would go without"),
-        (ring(0, 1, 2, 3, 4) | {5: []}, "node ads-5 would go without having handed over"),
+        (ring(0, 1) | ring(2, 3, 4, 5), "nodes ads-2, ads-3, ads-4, ads-5 would leave without"),
+        (ring(0, 1, 2, 3, 4) | {5: []}, "node ads-5 would leave without handing over"),
         # The pieces of those that remain heal; nobody is lost.
         (ring(0, 2, 3) | ring(1, 4, 5), ""),
     ],

@@ -251,7 +251,7 @@ def test_while_no_node_answers_the_last_figures_stay_and_say_of_when_they_are() 
     condition = found.condition(ConditionType.WORKLOAD_CONVERGED)
     assert condition is not None
     assert (condition.status, condition.reason) == ("Unknown", "NoAnswer")
-    assert condition.message.endswith(f"is of {running.workload.observed_at}")
+    assert condition.message.endswith(f"reported at {running.workload.observed_at}")
     # That the time goes on is nothing to write of.
     again = status(after(wanted, found), replace(silent, at=silent.at + timedelta(seconds=1)))
     assert not worth_writing(again, found)

@@ -186,7 +186,7 @@ def test_what_belongs_to_others_is_left_alone(
     ("tls", "said"),
     [
         (Issued(), "cert-manager is about to write it"),
-        (Issued(live=live_certificate()), "cert-manager has not looked at it yet"),
+        (Issued(live=live_certificate()), "cert-manager has not processed it yet"),
         (
             Issued(
                 live=live_certificate(
@@ -270,7 +270,7 @@ def test_a_rotation_is_progress_and_names_who_is_behind() -> None:
     progressing = viewed(both, "ads-0").condition(ConditionType.PROGRESSING)
     assert progressing is not None
     assert (progressing.status, progressing.reason) == ("True", "RotatingAuthority")
-    assert "0 of 3 nodes believe the new authority" in progressing.message
+    assert "0 of 3 nodes trust the new authority" in progressing.message
     assert "ads-" in progressing.message
 
 

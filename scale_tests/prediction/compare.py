@@ -152,7 +152,7 @@ def compare(
         assumptions,
         budget=budget,
         timeout=timeout,
-        tell=lambda line: tell(f"{cell.nodes} {cell.overlay} {cell.synchronization}: {line}"),
+        progress=lambda line: tell(f"{cell.nodes} {cell.overlay} {cell.synchronization}: {line}"),
     )
     return beside(cell, prediction)
 

@@ -1,4 +1,4 @@
-"""Carries out the steps of a cluster's own authority. Keys stay here and in Secrets."""
+"""Carries out the steps of a certificate plan. Keys stay here and in Secrets."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ logger = logging.getLogger(__name__)
 
 
 class CertificateWriter:
-    """Makes what a step asks for, and writes it."""
+    """Generates authorities and certificates, and writes their Secrets."""
 
     def __init__(self, kube: Kube, clock: Callable[[], datetime]) -> None:
-        """Make a keeper; by `clock` it dates what it issues."""
+        """Make a writer; `clock` dates the certificates."""
         self._kube = kube
         self._clock = clock
 
     async def perform(self, cluster: PartisanCluster, ca: ClusterCa, step: Step) -> None:
         """Carry out a step.
 
-        Raises `KubeError`; with code 409 when the Secrets are not what the step was decided on.
+        Raises `KubeError`; with code 409 when the Secrets have changed since the step was decided.
         """
         match step:
             case MakeAuthority(replaces):
@@ -64,7 +64,7 @@ class CertificateWriter:
                 )
 
     async def _present(self, cluster: PartisanCluster) -> KeyPair:
-        """Return what the nodes' Secret holds. The write fails when it is no longer that."""
+        """Return the pair in the nodes' Secret. The write fails if it has changed by then."""
         name = tls_files.made_secret_name(cluster.name)
         secret = await self._kube.get("Secret", cluster.namespace, name)
         if secret is None:

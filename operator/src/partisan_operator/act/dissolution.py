@@ -1,8 +1,8 @@
-"""Tells the nodes of a cluster that is being deleted to keep still.
+"""Tells the nodes of a cluster that is being deleted to stop repairing the overlay.
 
-Otherwise the survivors repair the overlay, redial and hand over while all of it is taken down. The
-order goes to a few nodes and spreads over the overlay. There is no finalizer: a deletion waits
-neither for nodes nor for the operator, and one that the operator missed is only slower.
+Otherwise the remaining nodes repair, redial and hand over while all of them are removed. The order
+goes to a few nodes and floods the overlay. There is no finalizer: a deletion waits neither for
+nodes nor for the operator, and one that the operator missed is only slower.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from partisan_operator.observe.secrets import Credentials
 
 RELAYS = 32
 """Nodes that get the order from the operator. Each floods it, so one is enough; more of them reach
-every component of a partitioned overlay, and shorten the way around a ring."""
+every component of a partitioned overlay and shorten the path around a ring."""
 
 ATTEMPTS = 3
 
 
 def is_final(event: str | None, metadata: Mapping[str, Any]) -> bool:
-    """Whether the nodes of a cluster go with it, by an event of the watch and its metadata.
+    """Whether a cluster's nodes are deleted with it, by a watch event and the metadata.
 
-    With `--cascade=orphan` they stay. With a finalizer of somebody's own the children are there
-    until it is removed, so the order waits for that.
+    With `--cascade=orphan` they stay. With a foreign finalizer the children exist until that is
+    removed, so the order waits.
     """
     finalizers = metadata.get("finalizers") or ()
     if "orphan" in finalizers:
@@ -47,7 +47,7 @@ def spread(endpoints: Collection[Endpoint]) -> Sequence[Endpoint]:
 
 
 class Dissolution:
-    """What it takes to reach the nodes of one cluster when its objects are gone."""
+    """Addresses and credentials of one cluster's nodes, for when its objects are gone."""
 
     def __init__(self, kube: Kube, observer: Observer, scraper: Scraper) -> None:
         """Begin without a cluster."""
@@ -62,7 +62,7 @@ class Dissolution:
         self._task: asyncio.Task[None] | None = None
 
     async def prepare(self, cluster: PartisanCluster, observation: Observation) -> None:
-        """Keep the nodes' addresses, and what orders show, whose Secret is collected first."""
+        """Keep the nodes' addresses and credentials: their Secret is deleted first."""
         if cluster.uid != self._uid:
             self._uid, self._credentials, self._task = cluster.uid, None, None
             self._log = logging.LoggerAdapter(
@@ -70,7 +70,7 @@ class Dissolution:
             )
         self._endpoints = observation.endpoints
         nodes, known = self._endpoints.values(), self._credentials
-        # A bearer is rotated by another Secret of its name.
+        # A bearer is rotated by replacing its Secret.
         secrets = observation.bearer.uid, observation.token.uid
         if (
             known is None
@@ -81,17 +81,17 @@ class Dissolution:
             self._secrets = secrets
 
     async def is_due(self, cluster: PartisanCluster) -> bool:
-        """Whether the cluster's namespace is being deleted: the pods may go before the cluster."""
+        """Whether the cluster's namespace is being deleted: its pods may go before the cluster."""
         try:
             found = await self._kube.get("Namespace", cluster.namespace, "")
         except KubeError as error:
             if error.out_of_reach:
-                return False  # The rights are of a chart of before.
+                return False  # The rights are those of an older chart.
             raise
         return found is not None and "deletionTimestamp" in found["metadata"]
 
     def begin(self) -> None:
-        """Send the order, once, and wait for nothing."""
+        """Send the order once, in the background."""
         if self._credentials is None or self._task is not None:
             return
         if shown := self._credentials.reach(self._endpoints.values()):
@@ -107,7 +107,7 @@ class Dissolution:
             if any(answers):
                 break
         self._log.info(
-            "%d of %d nodes answered the order to keep still: the cluster is being deleted",
+            "%d of %d nodes accepted the order to stop repairs: the cluster is being deleted",
             sum(answers),
             len(relays),
         )
@@ -116,7 +116,7 @@ class Dissolution:
         try:
             await self._scraper.dissolve(endpoint, token)
         except RefusedError as error:
-            # An image of before does not know the order; once more does not help.
+            # An older image does not know the order: a retry does not help.
             return not error.unauthorized
         except ScrapeError:
             return False

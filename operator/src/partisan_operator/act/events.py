@@ -11,9 +11,9 @@ from partisan_operator.status.announcements import Announcement
 
 
 async def announce(kube: Kube, cluster: PartisanCluster, announcement: Announcement) -> None:
-    """Write an Event; count one that is there already once more. Raises `KubeError`.
+    """Write an Event, or increment the count of an existing one. Raises `KubeError`.
 
-    Its name is made from what it says, so that an operator that takes over finds it too.
+    Its name is a digest of its contents, so that a new leader finds it too.
     """
     now = f"{to_wire(utc_now())[:19]}Z"
     name = f"{cluster.name}.{announcement.digest(cluster.uid)}"

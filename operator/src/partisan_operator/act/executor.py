@@ -34,7 +34,7 @@ from partisan_operator.observe.scraper import RefusedError, ScrapeError, Scraper
 logger = logging.getLogger(__name__)
 
 START_ATTEMPTS = 3
-"""Nodes that are asked to start a run in one go; the next look tries again."""
+"""Nodes that are asked to start a run per reconcile."""
 
 
 class Executor:
@@ -47,18 +47,18 @@ class Executor:
         observer: Observer,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        """Make an executor; by `clock` it dates the certificates that it issues."""
+        """Make an executor; `clock` dates the certificates that it issues."""
         self._kube = kube
-        self._keeper = CertificateWriter(kube, clock)
+        self._certificates = CertificateWriter(kube, clock)
         self._scraper = scraper
         self._observer = observer
 
     async def execute(self, cluster: PartisanCluster, plan: Plan) -> Problem | None:
-        """Carry out the waves of a plan, until one fails; return what the API server refused."""
+        """Carry out the waves of a plan until one fails; return what was refused."""
         for wave in plan.waves:
             outcomes = await asyncio.gather(
                 *(self._attempt(cluster, action) for action in wave),
-                # Whatever fails, the next look must not begin while this one still acts.
+                # Whatever fails, the next reconcile must not begin while this one acts.
                 return_exceptions=True,
             )
             for outcome in outcomes:
@@ -66,7 +66,7 @@ class Executor:
                     raise outcome
             refusals = [entry for entry in outcomes if isinstance(entry, Problem)]
             if refusals:
-                # What does not pass by itself is what a person has to see to.
+                # A permanent refusal needs a person, a transient one may pass.
                 return min(refusals, key=lambda problem: problem.transient)
         return None
 
@@ -91,7 +91,7 @@ class Executor:
                 logger.info("delete %s %s", kind, name)
                 await self._kube.delete(kind, namespace, name, uid)
             case DeletePod(pod):
-                logger.info("replace pod %s, which is of an earlier template", pod.name)
+                logger.info("replace pod %s: its template is outdated", pod.name)
                 await self._kube.delete("Pod", namespace, pod.name, pod.uid)
             case Configure():
                 return await self._configure(cluster, action)
@@ -104,7 +104,7 @@ class Executor:
         try:
             await self._kube.create(child.manifest)
         except KubeError as error:
-            if error.code != 409:  # else it is there by now: the next look sees whose it is
+            if error.code != 409:  # else it exists: the next reconcile checks its owner
                 raise
         else:
             logger.info("created %s %s", child.kind, child.name)
@@ -113,10 +113,10 @@ class Executor:
         """Carry out a step of the cluster's own authority."""
         tls = cluster.spec.security.tls
         if tls is not None and tls.cluster_ca is not None:
-            await self._keeper.perform(cluster, tls.cluster_ca, step)
+            await self._certificates.perform(cluster, tls.cluster_ca, step)
 
     async def _configure(self, cluster: PartisanCluster, action: Configure) -> Problem | None:
-        """Tell every node; one that does not hear is told again after the next look."""
+        """Send the configuration to every node. Retried on the next reconcile."""
         credentials = await self._observer.credentials(cluster, action.nodes)
         shown = credentials.reach(action.nodes)
         if len(shown) < len(action.nodes):

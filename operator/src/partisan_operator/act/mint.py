@@ -12,11 +12,11 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from partisan_operator.observe.certificate_secrets import KeyPair, pem
 
 CLOCK_SKEW = timedelta(minutes=5)
-"""By how much a node's clock may be behind the operator's: what is issued is valid as long ago."""
+"""How far a node's clock may be behind the operator's: certificates are backdated by this."""
 
 
 def new_authority(cluster: str, now: datetime, duration: timedelta) -> KeyPair:
-    """Return an authority that signs certificates of nodes and no further authority.
+    """Return an authority that may sign certificates of nodes, but no further authority.
 
     Its name holds its serial number, so that two authorities of a cluster never share one.
     """
@@ -42,17 +42,17 @@ def new_authority(cluster: str, now: datetime, duration: timedelta) -> KeyPair:
 def issue(authority: KeyPair, name: str, now: datetime, duration: timedelta) -> KeyPair:
     """Return a certificate for a DNS name and its new key, for servers and clients.
 
-    It ends with its authority at the latest. Raises `ValueError` when the authority is none.
+    It ends no later than its authority. Raises `ValueError` if that cannot be read.
     """
     issuer = x509.load_pem_x509_certificate(authority.certificate.encode())
     issuer_key = serialization.load_pem_private_key(authority.key.encode(), password=None)
     if not isinstance(issuer_key, ec.EllipticCurvePrivateKey):
-        raise ValueError("the authority's key is no key of an elliptic curve")
+        raise ValueError("the authority's key is not an elliptic curve key")
     key = ec.generate_private_key(ec.SECP256R1())
     usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     certificate = (
         x509.CertificateBuilder()
-        # The name that counts is in the extension: a subject has room for 64 characters alone.
+        # The full name is in the extension: a subject has room for 64 characters.
         .subject_name(_name(name.partition(".")[0]))
         .issuer_name(issuer.subject)
         .public_key(key.public_key())

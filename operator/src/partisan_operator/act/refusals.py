@@ -1,4 +1,4 @@
-"""Problems of a plan that the API server or the nodes did not follow."""
+"""Problems of a plan that the API server or the nodes refused."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from partisan_operator.models.problem import Problem, Reason, shortened
 
 
 def orders_refused(refusals: Sequence[str], *, unauthorized: bool, bearer: bool) -> Problem:
-    """Return the problem that nodes refuse orders, in their own words.
+    """Return the problem of nodes that refuse orders, with their answers.
 
-    `unauthorized` says that what the orders showed is the reason; `bearer`, whether that was the
-    bearer or, to pods of an earlier operator, the token.
+    `unauthorized` is whether the credentials are the reason; `bearer`, whether these were the
+    bearer or, for pods of an earlier operator, the token.
     """
-    nodes = f"{len(refusals)} nodes do not take the configuration, such as {shortened(refusals[0])}"
+    nodes = f"{len(refusals)} nodes refuse the configuration, such as {shortened(refusals[0])}"
     if not unauthorized:
         return Problem(Reason.CONFIGURATION_REFUSED, f"{nodes}.")
     if bearer:
@@ -31,7 +31,7 @@ def orders_refused(refusals: Sequence[str], *, unauthorized: bool, bearer: bool)
 
 
 def apply_failure(request: str, message: str, *, transient: bool) -> Problem:
-    """Return the problem that the API server did not do what was requested for a cluster."""
+    """Return the problem of a request that the API server refused."""
     return Problem(
         Reason.APPLY_FAILED,
         f"The API server refused to {request}: {shortened(message)}. Change the part of the spec"

@@ -1,8 +1,8 @@
-"""What the operator knows of each cluster, `partisan_operator_cluster_*`.
+"""The metrics of each cluster, `partisan_operator_cluster_*`.
 
-Only what no single node can tell is here: how many nodes there should be, the overlay's graph,
-how long things took. The labels `namespace` and `partisan_cluster` are those that Prometheus gives
-to the series of the nodes, so that the two join. Alerts and dashboards of the chart use them.
+Only what no single node can report: the number of wanted nodes, the overlay's graph, durations. The
+labels `namespace` and `partisan_cluster` are those that Prometheus adds to the series of the nodes,
+so that the two join. Alerts and dashboards of the chart use them.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ _PREFIX = "partisan_operator_cluster_"
 _HELP = {
     "nodes_wanted": "Nodes that the spec asks for.",
     "nodes_ready": "Pods that are ready.",
-    "nodes_joined": "Nodes that say they are in the overlay.",
-    "overlay_components": "Connected components of the overlay's graph; 1 is what one wants.",
+    "nodes_joined": "Nodes that report that they have joined the overlay.",
+    "overlay_components": "Connected components of the overlay's graph; the target is 1.",
     "overlay_isolated_nodes": "Nodes without any link.",
     "formation_seconds": "From a generation of the spec to all its nodes joined in one overlay.",
     "convergence_seconds": "From the start of the run to the same counter on every node.",
-    "authority_expiration_timestamp_seconds": "When the cluster's own authority ends.",
-    "certificate_renewal_timestamp_seconds": "When the certificate of that authority is due.",
-    "paused": "1 when the operator looks and changes nothing.",
-    "observed_timestamp_seconds": "When a look at the cluster last came to its end.",
+    "authority_expiration_timestamp_seconds": "Expiry of the cluster's own authority.",
+    "certificate_renewal_timestamp_seconds": "When that authority's certificate is to be renewed.",
+    "paused": "1 while the operator observes and changes nothing.",
+    "observed_timestamp_seconds": "End of the last successful observation of the cluster.",
 }
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What is told of one cluster after one look."""
+    """The figures of one cluster after one reconcile."""
 
     overlay: OverlayKind
-    """The overlay that the spec asks for: what an alert has to expect of its graph."""
+    """The overlay that the spec asks for: alerts depend on it."""
 
     values: dict[str, float]
-    """By the name of the metric, without its prefix. What is not known is not there."""
+    """By the name of the metric without its prefix. Unknown figures are absent."""
 
 
 def snapshot(cluster: PartisanCluster, status: PartisanClusterStatus, observed: float) -> Snapshot:
-    """Return what is told of a cluster that was looked at; `observed` in seconds since 1970."""
+    """Return the figures of an observed cluster; `observed` in seconds since 1970."""
     timings, graph, ca = status.timings, status.overlay, status.cluster_ca
     values: dict[str, float | None] = {
         "nodes_wanted": cluster.spec.replicas,
@@ -81,7 +81,7 @@ def _unix(time: str | None) -> float | None:
 
 
 class ClusterMetrics(Collector):
-    """The last snapshot of each cluster; what is forgotten is not exported any more."""
+    """Exports the last snapshot of each cluster."""
 
     def __init__(self) -> None:
         """Begin without a cluster."""
@@ -90,27 +90,27 @@ class ClusterMetrics(Collector):
     def publish(
         self, cluster: PartisanCluster, status: PartisanClusterStatus, observed: datetime
     ) -> None:
-        """Tell of a cluster what a look that has just ended found."""
-        told = snapshot(cluster, status, observed.timestamp())
-        self._snapshots[cluster.namespace, cluster.name] = told
+        """Replace the snapshot of a cluster."""
+        current = snapshot(cluster, status, observed.timestamp())
+        self._snapshots[cluster.namespace, cluster.name] = current
 
     def forget(self, namespace: str, name: str) -> None:
-        """Tell nothing more of a cluster that is going, or gone."""
+        """Remove the snapshot of a cluster that is deleted."""
         self._snapshots.pop((namespace, name), None)
 
     def collect(self) -> Iterator[Metric]:
         """Return all families, for the exporter."""
         for name, text in _HELP.items():
             family = GaugeMetricFamily(_PREFIX + name, text, labels=_LABELS)
-            for key, told in self._snapshots.items():
-                if name in told.values:
-                    family.add_metric(key, told.values[name])
+            for key, entry in self._snapshots.items():
+                if name in entry.values:
+                    family.add_metric(key, entry.values[name])
             yield family
         info = GaugeMetricFamily(
             _PREFIX + "overlay_info",
             "1, with the overlay that the spec asks for.",
             labels=(*_LABELS, "overlay"),
         )
-        for key, told in self._snapshots.items():
-            info.add_metric((*key, told.overlay), 1.0)
+        for key, entry in self._snapshots.items():
+            info.add_metric((*key, entry.overlay), 1.0)
         yield info

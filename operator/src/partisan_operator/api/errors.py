@@ -9,7 +9,7 @@ class KubeError(Exception):
     def __init__(self, code: int, message: str, request: str = "") -> None:
         """Make an error; `code` is the HTTP status, 0 when there was no answer.
 
-        `request` says in words what was asked for, such as `apply ConfigMap ads-config`.
+        `request` describes it, such as `apply ConfigMap ads-config`.
         """
         super().__init__(message)
         self.code = code
@@ -19,11 +19,11 @@ class KubeError(Exception):
     def transient(self) -> bool:
         """Whether the same request may succeed a moment later.
 
-        It need not: an apply of a wrong structure is answered with 500 as well.
+        Not certain: an apply of a wrong structure is answered with 500 too.
         """
         return self.code in (0, 409, 429) or self.code >= 500
 
     @property
     def out_of_reach(self) -> bool:
-        """Whether the kind is not served here, or is not this operator's to use."""
+        """Whether the kind is not served, or not permitted to this operator."""
         return self.code in (403, 404)

@@ -1,7 +1,7 @@
-"""The fence around everything that an operator changes: open while it holds the Lease.
+"""The fence around all writes of an operator: open while it holds the Lease.
 
-Every write passes through the fence and must end while it is open. An operator that was frozen,
-cut off or merely slow so changes nothing after its time, whatever its loops were about to do.
+Every write passes the fence and must end while it is open. So an operator that was frozen,
+disconnected or slow writes nothing after its Lease has expired.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from contextlib import asynccontextmanager
 
 
 def steady_clock() -> float:
-    """Return seconds of a clock that never jumps, and goes on while the machine is suspended."""
+    """Return seconds of a clock that never jumps and continues during a suspend."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class FencedError(Exception):
-    """Nothing may be changed now: another operator may be at work."""
+    """Writes are forbidden: another operator may hold the Lease."""
 
 
 class Fence:
-    """Lets writes through for as long as this operator may act."""
+    """Admits writes while this operator may act."""
 
     def __init__(self, clock: Callable[[], float] = steady_clock) -> None:
-        """Make a fence that is closed."""
+        """Make a closed fence."""
         self._clock = clock
         self._open_until = float("-inf")
         self._writing = 0
@@ -33,20 +33,20 @@ class Fence:
         self._quiet.set()
 
     def open(self, until: float) -> None:
-        """Let writes through until that time."""
+        """Admit writes until that time."""
         self._open_until = until
 
     async def close(self) -> None:
-        """Let no more writes through; return when those under way have ended."""
+        """Admit no more writes; return when those under way have ended."""
         self._open_until = float("-inf")
         await self._quiet.wait()
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
-        """Write something within this context.
+        """Admit a write within this context.
 
-        Raises `FencedError` when the fence is closed, and `TimeoutError` when the write does not
-        end in the time for which it was open at the beginning.
+        Raises `FencedError` if the fence is closed, and `TimeoutError` if the write does not end
+        before the fence, as it was set at the beginning, closes.
         """
         left = self._open_until - self._clock()
         if left <= 0:

@@ -16,7 +16,7 @@ class Kind:
     version: str
     plural: str
     defined: bool = False
-    """Whether it has to be defined first: it may be served later, or not at all."""
+    """Whether it needs a CRD: it may be served later, or not at all."""
 
     def __str__(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural
@@ -32,9 +32,9 @@ CHILDREN = (
     Kind(pod_monitor.GROUP, pod_monitor.VERSION, "podmonitors", defined=True),
     Kind(certificate.GROUP, certificate.VERSION, "certificates", defined=True),
 )
-"""All kinds of children but Secrets: a right to watch these is one to read all of them."""
+"""All kinds of children but Secrets: the right to watch them is the right to read all of them."""
 
 NAMESPACES = Kind("", "v1", "namespaces")
-"""Watched where all of them are served: the right to watch one alone cannot be given."""
+"""Watched by an operator of all namespaces: the right to watch a single one does not exist."""
 
 DEFINED = tuple(kind for kind in (CLUSTERS, *CHILDREN) if kind.defined)

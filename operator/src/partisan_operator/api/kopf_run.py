@@ -1,7 +1,7 @@
-"""One run of Kopf, which does the watching, in a thread of its own.
+"""One run of Kopf, which watches the API server, in a thread of its own.
 
-Kopf finds out once, when it starts, which kinds are served, and ends when one that it watches is
-gone: `watches` starts it again.
+Kopf discovers only at its start which kinds are served, and ends when one that it watches is
+removed: `watches` restarts it.
 """
 
 from __future__ import annotations
@@ -20,33 +20,32 @@ from partisan_operator.api.kinds import CHILDREN, CLUSTERS, DEFINED, NAMESPACES,
 from partisan_operator.children.naming import MANAGED_BY_LABEL, MANAGER
 
 JOIN_TIMEOUT = 15.0
-"""Seconds for which the end of Kopf's thread is waited for. It waits for its own tasks first."""
-
+"""Seconds to wait for the end of Kopf's thread, which waits for its own tasks first."""
 
 SERVER_TIMEOUT = 300
 """Seconds after which the API server ends a watch by itself."""
 
 SILENCE = 70.0
-"""Seconds without an event after which a watch is taken for dead and begins again. The API server
-sends a bookmark every minute, so this is less than SERVER_TIMEOUT and notices a server that accepts
-and never answers, and a connection whose other end is gone."""
+"""Seconds without an event after which a watch counts as dead and is restarted. The API server
+sends a bookmark every minute, so this may be below SERVER_TIMEOUT. It detects a server that accepts
+and never answers, and a broken connection."""
 
 ANSWER_TIMEOUT = 60.0
-"""Seconds for which the answer to a list or to discovery is waited for."""
+"""Seconds to wait for the answer to a list or to discovery."""
 
 Handler = Callable[[Kind, Mapping[str, Any], str | None], None]
-"""Takes the kind of an object, the object, and what happened: `ADDED`, `MODIFIED`, `DELETED`; None
-for one that was there when the watch began."""
+"""Called with the kind of an object, the object, and the event: `ADDED`, `MODIFIED`, `DELETED`, or
+None for one that existed when the watch began."""
 
 
 class Backoffs:
     """Seconds between attempts to reach the API server, without end.
 
-    Kopf gives up after a minute by default. An API server that is upgraded is away for longer.
+    By default Kopf gives up after a minute. The upgrade of an API server takes longer.
     """
 
     def __iter__(self) -> Iterator[float]:
-        """Yield growing pauses, and then the same one for ever."""
+        """Yield growing pauses, then the last one for ever."""
         yield from (1.0, 2.0, 4.0, 8.0)
         yield from itertools.repeat(10.0)
 
@@ -54,8 +53,8 @@ class Backoffs:
 def registry_of(handler: Handler, kinds: Iterable[Kind]) -> kopf.OperatorRegistry:
     """Return Kopf's registry: only raw events are handled.
 
-    They need no finalizer and write no annotation, so that clusters can be deleted while the
-    operator is away, and are.
+    They need no finalizer and write no annotation, so that clusters can be deleted without the
+    operator.
     """
     registry = kopf.OperatorRegistry()
 
@@ -70,7 +69,7 @@ def registry_of(handler: Handler, kinds: Iterable[Kind]) -> kopf.OperatorRegistr
         )
 
     for kind in kinds:
-        # The function's own parameters are Kopf's: the kind is bound beside them.
+        # Kopf sets the function's own parameters: the kind is bound outside.
         kopf.on.event(kind.group, kind.version, kind.plural, registry=registry)(
             _handle_with(kind, handler)
         )
@@ -86,10 +85,10 @@ def _handle_with(kind: Kind, handler: Handler) -> Any:
 
 
 def configure(settings: kopf.OperatorSettings) -> None:
-    """Set Kopf up to watch, and for nothing else."""
+    """Configure Kopf to watch and nothing else."""
     settings.posting.enabled = False
     settings.peering.standalone = True
-    # Scanning for namespaces and definitions takes rights on the whole cluster.
+    # Scanning for namespaces and CRDs needs rights on the whole Kubernetes cluster.
     settings.scanning.disabled = True
     settings.networking.error_backoffs = Backoffs()
     # An operator must notice that its connection has died silently.
@@ -97,7 +96,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.watching.connect_timeout = 10
     settings.watching.server_timeout = SERVER_TIMEOUT
     settings.watching.inactivity_timeout = SILENCE
-    # Its thread is not the process: the end of the one is not that of the other.
+    # The end of its thread is not the end of the process.
     settings.process.ultimate_exiting_timeout = None
     for kind in CHILDREN:
         selector = f"{MANAGED_BY_LABEL}={MANAGER}"
@@ -110,14 +109,14 @@ class KopfRun:
     def __init__(
         self, namespaces: tuple[str, ...], handler: Handler, ended: Callable[[], None]
     ) -> None:
-        """Begin a run, which calls `handler` and `ended` in its own thread."""
+        """Start a run, which calls `handler` and `ended` in its own thread."""
         self._namespaces, self._ended = namespaces, ended
         kinds = (CLUSTERS, *CHILDREN) if namespaces else (CLUSTERS, *CHILDREN, NAMESPACES)
         self._registry = registry_of(handler, kinds)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = threading.Event()
         self.watched: frozenset[str] | None = None
-        """The kinds that it found; None until it has scanned."""
+        """The kinds that it watches; None until it has scanned."""
 
         self.error = ""
         """Why it ended; empty when it was stopped."""
@@ -147,7 +146,7 @@ class KopfRun:
         if self._stopped.is_set():
             return
         insights = Insights()
-        # Kopf cancels all tasks at its end but those that were there before it.
+        # At its end, Kopf cancels all tasks but those that existed before it.
         recording = asyncio.create_task(self._record(insights))
         await kopf.operator(
             registry=self._registry,

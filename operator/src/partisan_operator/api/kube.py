@@ -1,8 +1,7 @@
-"""The only module that talks to the API server.
+"""The operations that the operator needs of the API server.
 
-Objects travel as the JSON that they are on the wire: the children's builders make it, and server-
-side apply compares it field by field. The official client brings the configuration, TLS, tokens
-and their renewal.
+Objects stay JSON: the children's builders make it, and server-side apply compares it field by
+field. The official client provides the configuration, TLS, tokens and their renewal.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from partisan_operator.models.cluster import API_VERSION, KIND
 
 FIELD_MANAGER = "partisan-operator"
 _UNDECLARED = re.compile(r"\.status\.([\w.]+)[^:\s]*: field not declared in schema")
-"""What the API server says of a field that the definition does not have: its path in the status.
-Of one within a list the whole list goes."""
+"""The API server's error for a field that the CRD lacks, with its path in the status. For a field
+within a list, the path of the list."""
 
 _METADATA_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
@@ -39,7 +38,7 @@ class Query:
     labels: str = ""
     fields: str = ""
     metadata_only: bool = False
-    """Ask for metadata alone, where the rest would only be thrown away."""
+    """Whether metadata alone is needed."""
 
 
 async def connect() -> ApiClient:
@@ -53,10 +52,10 @@ async def connect() -> ApiClient:
 
 
 class Kube:
-    """What the operator asks of the API server. All but reads and Leases goes through the fence."""
+    """A client of the API server. All writes but those of Leases pass the fence."""
 
     def __init__(self, client: ApiClient, fence: Fence) -> None:
-        """Make a client of an official one."""
+        """Wrap an official client."""
         self._requests = Requests(client)
         self._fence = fence
 
@@ -64,7 +63,7 @@ class Kube:
     async def changing(self) -> AsyncIterator[None]:
         """Change something within this context, at the API server or in the nodes.
 
-        Raises `KubeError` when this operator may not, or may not any longer.
+        Raises `KubeError` when this operator may not act, or no longer.
         """
         try:
             async with self._fence.writing():
@@ -77,7 +76,7 @@ class Kube:
     async def get(self, kind: str, namespace: str, name: str) -> Manifest | None:
         """Return an object; None when there is none.
 
-        Raises `KubeError` with code 404 where the kind itself is not served: nothing is known then.
+        Raises `KubeError` with code 404 where the kind itself is not served.
         """
         try:
             return await self._requests.about("get", "GET", kind, namespace, name)
@@ -101,8 +100,7 @@ class Kube:
     async def find(self, kind: str, namespace: str, query: Query) -> list[Manifest]:
         """Return the objects of a kind that a query matches.
 
-        They come from the API server's cache: good enough for a loop that looks again, and free
-        of charge for etcd.
+        They come from the API server's cache: recent enough for a loop, and without load on etcd.
         """
         parameters = [("resourceVersion", "0")]
         if query.labels:
@@ -118,14 +116,14 @@ class Kube:
         return [{**typed, **item} for item in answer.get("items") or ()]
 
     async def apply(self, manifest: Manifest) -> None:
-        """Apply an object: our fields become what the manifest says, others stay."""
+        """Apply an object: our fields become those of the manifest, others stay."""
         await self._apply(manifest)
 
     async def apply_status(self, cluster: PartisanCluster, status: dict[str, Any]) -> None:
         """Write a cluster's status. Its uid is a precondition: a successor is left alone.
 
-        A definition of an earlier version, as after a rollback of it alone, does not know all of
-        the status. It gets what it knows: most of what is true is better than nothing.
+        An older CRD, as after a rollback of the CRD alone, lacks some fields of the status: these
+        are left out.
         """
         manifest: Manifest = {
             "apiVersion": API_VERSION,
@@ -142,7 +140,7 @@ class Kube:
                 await self._apply(manifest, subresource="status")
             except KubeError as error:
                 known = manifest["status"]
-                # An answer may name one of several fields.
+                # An error may name one of several fields.
                 for path in _UNDECLARED.findall(str(error)):
                     known = _without(known, path.split("."))
                 if known == manifest["status"]:
@@ -152,7 +150,7 @@ class Kube:
                 return
 
     async def create(self, manifest: Manifest) -> None:
-        """Create an object; raises `KubeError` with code 409 when it is there already."""
+        """Create an object; raises `KubeError` with code 409 if it exists."""
         await self._change(
             "create",
             "POST",
@@ -163,7 +161,7 @@ class Kube:
         )
 
     async def delete(self, kind: str, namespace: str, name: str, uid: str) -> None:
-        """Delete the object with that uid; nothing happens when it is gone or another one."""
+        """Delete the object with that uid; does nothing if it is gone or was replaced."""
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -192,10 +190,10 @@ class Kube:
         )
 
     async def write_lease(self, lease: Manifest) -> Manifest:
-        """Create a Lease, or replace the one of the version that it names; return it as written.
+        """Create a Lease, or replace the version that it names; return it as written.
 
-        The Lease decides over the fence, and so is the one thing that is written outside of it.
-        Raises `KubeError` with code 409, or 404, when it is there already, another one or gone.
+        Leases bypass the fence, which depends on them. Raises `KubeError` with code 409 or 404 if
+        the Lease exists, has changed or is gone.
         """
         metadata = lease["metadata"]
         replaces = "resourceVersion" in metadata

@@ -16,37 +16,37 @@ ProcessCollector(registry=registry)
 
 reconcile_seconds = Histogram(
     "partisan_operator_reconcile_seconds",
-    "Time of one reconcile of one cluster: look, act, write the status.",
+    "Time of one reconcile of one cluster: observe, act, write the status.",
     ["outcome"],
     buckets=_SHORT,
     registry=registry,
 )
 queue_seconds = Histogram(
     "partisan_operator_queue_seconds",
-    "Time from when a cluster was due to be reconciled until its turn came.",
+    "Time from when a cluster was due to be reconciled until it started.",
     buckets=_SHORT,
     registry=registry,
 )
 api_calls = Counter(
     "partisan_operator_api_calls_total",
-    "Requests to the API server, watches left out.",
+    "Requests to the API server, without watches.",
     ["verb", "kind", "code"],
     registry=registry,
 )
 scrape_seconds = Histogram(
     "partisan_operator_scrape_seconds",
-    "Time to ask all nodes of one cluster.",
+    "Time to scrape all nodes of one cluster.",
     buckets=_SHORT,
     registry=registry,
 )
 scrape_failures = Counter(
     "partisan_operator_scrape_failures_total",
-    "Nodes that gave no usable answer when asked.",
+    "Scrapes of nodes without a usable answer.",
     registry=registry,
 )
 event_loop_lag_seconds = Histogram(
     "partisan_operator_event_loop_lag_seconds",
-    "By how much a sleeping task woke late: the time in which the operator heard nothing.",
+    "Delay of a sleeping task: the time in which the operator was unresponsive.",
     buckets=_SHORT,
     registry=registry,
 )
@@ -64,7 +64,7 @@ apply_to_joined_seconds = Histogram(
 )
 clusters = Gauge(
     "partisan_operator_clusters",
-    "Clusters that the operator looks after.",
+    "Clusters that the operator reconciles.",
     registry=registry,
 )
 leader = Gauge(
@@ -80,7 +80,7 @@ _LAG_PERIOD = 1.0
 
 
 async def measure_lag() -> None:
-    """Measure the event loop's lag for ever."""
+    """Measure the event loop's lag until cancelled."""
     loop = asyncio.get_running_loop()
     while True:
         asleep = loop.time()

@@ -36,8 +36,7 @@ _PATHS = {
 }
 
 NOT_SERVED = "404 page not found"
-"""What the API server answers where no kind of that name is served; of an object that is not there
-it says which."""
+"""The API server's answer where no such kind is served; for a missing object it names it."""
 
 
 class Requests:
@@ -59,7 +58,7 @@ class Requests:
         headers: dict[str, str] | None = None,
         body: Manifest | None = None,
     ) -> Manifest:
-        """Make one request about a kind; return the answer, or raise `KubeError`."""
+        """Make one request about a kind. Raises `KubeError`."""
         group, plural = _PATHS[kind]
         parts = [*group.split("/"), "namespaces", namespace, plural, name, subresource]
         return await self.path(
@@ -75,7 +74,7 @@ class Requests:
     async def path(
         self, verb: str, subject: str, method: str, path: str, **options: Any
     ) -> Manifest:
-        """Make one request; return the answer, or raise `KubeError`."""
+        """Make one request to a path. Raises `KubeError`."""
         code, request = 0, f"{verb.replace('_', ' the ')} {subject}"
         try:
             serialised = await self._client.param_serialize(
@@ -102,8 +101,8 @@ def api_version(kind: str) -> str:
 def segment(text: str) -> str:
     """Return text as one segment of a path.
 
-    Raises `KubeError` for text that no object can be named. Quoting alone does not do: the API
-    server undoes it before it splits the path.
+    Raises `KubeError` for text that is no valid name. Quoting is not enough: the API server undoes
+    it before it splits the path.
     """
     if text in (".", "..") or "/" in text or "%" in text:
         raise KubeError(400, f"{text!r} cannot be the name of an object")
@@ -111,7 +110,7 @@ def segment(text: str) -> str:
 
 
 def _message(body: bytes, code: int) -> str:
-    """Return what a `Status` object says, or the beginning of whatever came instead."""
+    """Return the message of a `Status` object, or the beginning of any other body."""
     try:
         return str(json.loads(body)["message"])
     except (ValueError, KeyError, TypeError):

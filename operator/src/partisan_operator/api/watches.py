@@ -1,8 +1,7 @@
-"""Watches what wakes loops: clusters, every kind of child that may be listed, and namespaces.
+"""Watches clusters, their children and namespaces, whose events wake the loops.
 
-Kopf does the watching. It finds out once, when it starts, which kinds are served, and ends when one
-that it watches is gone. So it runs in a thread of its own, and is started again when it has ended,
-or watches other kinds than are served now: definitions may come and go while the operator runs.
+Kopf watches. It is restarted when it has ended, or when the kinds that are served have changed:
+CRDs may come and go while the operator runs.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from partisan_operator.api.kopf_run import Handler, KopfRun
 logger = logging.getLogger(__name__)
 
 PERIOD = 5.0
-"""Seconds between two checks of what is served, and at least between two starts of Kopf."""
+"""Seconds between two checks of the served kinds, and at least between two starts of Kopf."""
 
 Served = Callable[[str, str], Awaitable[frozenset[str]]]
 """Returns the plural names of the kinds that are served of a group and version."""
@@ -47,7 +46,7 @@ class Watches:
         self._error = ""
 
     async def run(self) -> None:
-        """Watch for ever."""
+        """Watch until cancelled."""
         while True:
             began = asyncio.get_running_loop().time()
             await self._run_once()
@@ -55,14 +54,14 @@ class Watches:
             await asyncio.sleep(max(0.0, self._period - elapsed))
 
     def faults(self) -> list[str]:
-        """Return what is stuck: nothing, for Kopf is started again whatever happens."""
+        """Return what is stuck: nothing, for Kopf is always restarted."""
         return []
 
     @property
     def obstacle(self) -> str:
-        """Why changes of clusters go unnoticed; empty when they do not."""
+        """Why changes of clusters go unnoticed; empty if they do not."""
         if self._watched is None:
-            return f"{CLUSTERS} are not watched: {self._error or 'the watches are about to begin'}"
+            return f"{CLUSTERS} are not watched: {self._error or 'the watches are starting'}"
         if str(CLUSTERS) not in self._watched:
             return f"{CLUSTERS} are not watched: apply the CustomResourceDefinition"
         return ""
@@ -73,7 +72,7 @@ class Watches:
         return f"watches {', '.join(sorted(self._watched or ()))} and their children"
 
     async def _run_once(self) -> None:
-        """Run Kopf until it ends, or watches other kinds than are served."""
+        """Run Kopf until it ends, or the served kinds change."""
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
         def report(kind: Kind, manifest: Mapping[str, Any], event: str | None) -> None:
@@ -94,10 +93,10 @@ class Watches:
             await asyncio.to_thread(kopf_run.stop)
         self._error = kopf_run.error
         if kopf_run.error:
-            logger.warning("the watches ended and begin again: %s", kopf_run.error)
+            logger.warning("the watches ended and restart: %s", kopf_run.error)
 
     async def _outdated(self, kopf_run: KopfRun) -> bool:
-        """Whether a run watches other kinds than are served now."""
+        """Whether the served kinds differ from those that a run watches."""
         if kopf_run.watched is None:
             return False
         if self._watched != kopf_run.watched:
@@ -107,12 +106,12 @@ class Watches:
         try:
             served = {str(kind) for kind in DEFINED if await self._is_served(kind)}
         except KubeError as error:
-            logger.warning("what is served is not known: %s", error)
+            logger.warning("the served kinds are unknown: %s", error)
             return False
         if served == kopf_run.watched:
             return False
         changed = ", ".join(sorted(served ^ kopf_run.watched))
-        logger.info("the watches begin again: %s came or went", changed)
+        logger.info("the watches restart: %s came or went", changed)
         return True
 
     async def _is_served(self, kind: Kind) -> bool:

@@ -1,6 +1,6 @@
 """The child objects of a cluster: one pure builder for each, from the spec to a manifest.
 
-To change what the Services look like, open `service.py`; nothing else knows.
+To change the Services, edit `service.py`; no other module knows their shape.
 """
 
 from partisan_operator.children.child import Child

@@ -18,26 +18,25 @@ from partisan_operator.children.naming import Shard
 from partisan_operator.models import PartisanCluster
 
 KINDS = ("StatefulSet", "Service", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy")
-"""The kinds that are applied. Token and bearer are not among them: they are made once."""
+"""The kinds that are applied. Token and bearer are not: they are generated once."""
 
 
 @dataclass(frozen=True)
 class DesiredChildren:
-    """What a cluster should consist of, besides its token."""
+    """The children that a cluster should have, without its Secrets."""
 
     foundations: tuple[Child, ...]
-    """What pods need: these are applied first."""
+    """What pods depend on: applied first."""
 
     stateful_sets: tuple[Child, ...]
-    """What makes pods, one for each shard."""
+    """One for each shard."""
 
     guards: tuple[Child, ...]
-    """What protects a cluster that stands. Before all pods were ready there is nothing to protect,
-    and the budget's status would be written with each pod that starts."""
+    """Protection of a complete cluster. Before all pods were ready there is nothing to protect, and
+    the budget's status would be written with each pod that starts."""
 
     monitors: tuple[Child, ...] = ()
-    """What lets Prometheus find the nodes. Their kind is one that not every API server knows, and
-    so not among `KINDS`."""
+    """Discovery for Prometheus. Not every API server serves their kind, so it is not in `KINDS`."""
 
     @property
     def all(self) -> tuple[Child, ...]:
@@ -54,7 +53,7 @@ def desired_children(
 ) -> DesiredChildren:
     """Return the children of a cluster; `default_image` runs where the spec names none.
 
-    `bearer` says whether the image knows the bearer: see `node_http`.
+    `bearer` is whether the image supports the bearer: see `node_http`.
     """
     shards = naming.shards_of(cluster.name, cluster.spec.replicas)
     policies = (network_policy.build(cluster),) if cluster.spec.network_policy.enabled else ()
@@ -77,7 +76,7 @@ def emptied_shard(
 ) -> Child:
     """Return the StatefulSet of a shard that is no longer wanted, without replicas.
 
-    A shard is emptied before it is deleted, so that its nodes leave the overlay as on any
+    A shard is emptied before it is deleted, so that its nodes leave the overlay as in any
     scale-down.
     """
     return stateful_set.build(cluster, Shard(cluster.name, index, 0), default_image, bearer=bearer)

@@ -27,17 +27,17 @@ from partisan_operator.predict import Assumptions
 from partisan_operator.predict.prediction import BUDGET_SECONDS, TIMEOUT_SECONDS
 
 NAME = "name"
-"""The argument that is a cluster's name: completed from the namespace."""
+"""The argument with a cluster's name: completed from the namespace."""
 
 NODE = "node"
-"""The argument that is a node's name."""
+"""The argument with a node's name."""
 
 COMMON = (
     ("-n", "--namespace", "namespace of the cluster; default: that of the context"),
     ("--context", "context of the kubeconfig"),
     ("--kubeconfig", "default: as kubectl finds it"),
 )
-"""The options that every command has: flags, and what they mean."""
+"""The options of every command: flags, and their help."""
 
 _Run = Callable[[Context, argparse.Namespace], int]
 
@@ -52,7 +52,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Command:
-    """A command: one or two words, what runs it, what it is for and how it is typed."""
+    """A command: one or two words, its function, summary, examples and arguments."""
 
     words: tuple[str, ...]
     run: _Run
@@ -60,7 +60,7 @@ class Command:
     examples: tuple[str, ...]
     arguments: tuple[Argument, ...] = field(default=())
     needs_cluster: bool = True
-    """Whether it cannot do without an API server."""
+    """Whether it needs an API server."""
 
 
 def _argument(*flags: str, **settings: Any) -> Argument:
@@ -94,18 +94,18 @@ COMMANDS = (
     Command(
         ("top",),
         top.run,
-        "What the nodes send on each channel, as it happens",
+        "Live traffic of the nodes on each channel",
         ("top ads", "top ads --interval 5 --count 3"),
         (
             _NAME,
-            _argument("--interval", type=float, default=2.0, help="seconds between looks (2)"),
+            _argument("--interval", type=float, default=2.0, help="seconds between scrapes (2)"),
             _argument("--count", type=int, default=0, help="tables to write; 0: until Ctrl-C"),
         ),
     ),
     Command(
         ("report",),
         report.run,
-        "The account of a run: a page of Markdown and a picture of the overlay",
+        "The run result: a page of Markdown and a picture of the overlay",
         ("report ads", "report ads -d results"),
         (
             _NAME,
@@ -115,7 +115,7 @@ COMMANDS = (
     Command(
         ("plan",),
         plan.run,
-        "What a cluster will do and cost, simulated before anything is launched",
+        "Predict the behaviour and costs of a cluster by simulation, before its launch",
         (
             "plan -f cluster.yaml",
             "plan -f cluster.yaml --pods-per-second 3 --latency 1-20 -o json",
@@ -170,7 +170,7 @@ COMMANDS = (
     Command(
         ("overlay", "set"),
         overlay.run_set,
-        "Another overlay, or other parameters, while the cluster runs",
+        "Change the overlay or its parameters while the cluster runs",
         (
             "overlay set ads XBot",
             "overlay set ads HyParView activeMax=8 shuffleInterval=5s --dry-run",
@@ -191,7 +191,7 @@ COMMANDS = (
     Command(
         ("pause",),
         pause.run_pause,
-        "Let the operator watch a cluster and change nothing",
+        "Have the operator observe a cluster and change nothing",
         ("pause ads",),
         (_NAME,),
     ),
@@ -199,7 +199,7 @@ COMMANDS = (
     Command(
         ("rollout", "status"),
         rollout.run_status,
-        "Follow a change until the cluster is as its spec asks",
+        "Follow a change until the cluster matches its spec",
         ("rollout status ads", "rollout status ads --timeout 300"),
         (
             _NAME,
@@ -208,7 +208,7 @@ COMMANDS = (
                 "--watch",
                 action=argparse.BooleanOptionalAction,
                 default=True,
-                help="go on until all is settled",
+                help="continue until all is settled",
             ),
         ),
     ),
@@ -229,7 +229,7 @@ COMMANDS = (
     Command(
         ("rollout", "undo"),
         undo.run_undo,
-        "The pods' image, resources and placement as before their last change",
+        "Restore the pods' image, resources and placement before their last change",
         ("rollout undo ads --dry-run", "rollout undo ads"),
         (
             _NAME,
@@ -239,28 +239,31 @@ COMMANDS = (
     Command(
         ("logs",),
         logs.run,
-        "The logs of all nodes in one, by time, each line with its node's name",
+        "The logs of all nodes merged by time, each line with its node's name",
         ("logs ads --tail 20", "logs ads --node ads-3 --node ads-7 --since 10m", "logs ads -f"),
         (
             _NAME,
             _argument("--node", action="append", default=[], help="only this one; may be repeated"),
             _argument("--tail", type=int, default=100, help="last lines of each node (100)"),
-            _argument("--since", default="", help="no older lines than this: 30s, 10m, 2h"),
-            _argument("-f", "--follow", action="store_true", help="go on as lines come"),
+            _argument("--since", default="", help="only lines newer than this: 30s, 10m, 2h"),
+            _argument("-f", "--follow", action="store_true", help="continue with new lines"),
         ),
     ),
     Command(
         ("describe", "node"),
         describe.run_node,
-        "One node, as Kubernetes and as the node itself sees it",
+        "One node, as Kubernetes and the node itself report it",
         ("describe node ads-3",),
         (_argument(NODE, metavar="NODE", help="the node: its pod's name"),),
     ),
     Command(
         ("must-gather",),
         must_gather.run,
-        "One archive for a report of a bug, without secrets",
+        "A diagnostic bundle for a bug report, without secrets",
         ("must-gather ads", "must-gather ads -f ads.tar.gz"),
-        (_NAME, _argument("-f", "--file", type=Path, help="the archive (with the time in it)")),
+        (
+            _NAME,
+            _argument("-f", "--file", type=Path, help="the bundle (its default name has the time)"),
+        ),
     ),
 )

@@ -1,8 +1,8 @@
-"""`kubectl_complete-partisan`: what kubectl's own shell completion asks for the plugin's words.
+"""`kubectl_complete-partisan`: kubectl's shell completion for the plugin.
 
 kubectl (1.26 and later) runs the program of this name with the words typed so far, the last one
 unfinished, and reads a choice on each line, with an explanation after a tab, then `:` and a sum of
-bits: 4 means that names of files are no choice, 2 that no space follows.
+bits: 4 for no file names, 2 for no space after the choice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Typed:
 
     command: Command
     positional: tuple[str, ...]
-    """The finished arguments that are no options."""
+    """The finished arguments that are not options."""
 
     options: dict[str, str]
 
@@ -50,7 +50,7 @@ def complete(words: Sequence[str], connect: Callable[[dict[str, str]], Context])
     try:
         choices = list(_choices(before, last, connect))
     except (CommandError, KubectlError):
-        # Nobody wants to read an error in the middle of a line that is being typed.
+        # An error must not appear in a line that is being typed.
         choices = []
     matching = [
         choice for choice in dict.fromkeys(choices) if choice.partition("\t")[0].startswith(last)

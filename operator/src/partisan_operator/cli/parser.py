@@ -16,7 +16,7 @@ def build() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         parents=[_common(default="")],
-        description="Look after PartisanClusters.",
+        description="Inspect and control PartisanClusters.",
         epilog="\n".join(["commands:", *_overview(), "", "`COMMAND --help` has examples of each."]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=f"{PROGRAM} COMMAND [arguments] [-n NAMESPACE] [--context C] [--kubeconfig FILE]",
@@ -30,7 +30,7 @@ def build() -> argparse.ArgumentParser:
             groups[group] = _subcommands(entry, words=f" {group[0]}")
         entry = groups[group].add_parser(
             command.words[-1],
-            # Before the command or after it: what is not given here must not hide what was there.
+            # Valid before the command or after it: an absent option must not reset the other.
             parents=[_common(default=argparse.SUPPRESS)],
             description=command.summary + ".",
             epilog="\n".join(["examples:", *(f"  {PROGRAM} {line}" for line in command.examples)]),
@@ -51,7 +51,7 @@ def _common(*, default: str) -> argparse.ArgumentParser:
 
 
 def _subcommands(parser: argparse.ArgumentParser, words: str = "") -> Any:
-    """Let a parser take commands; the epilog lists them, with what they are for."""
+    """Add subcommands to a parser; the epilog lists them with their summaries."""
     return parser.add_subparsers(
         required=True, metavar="COMMAND", help=argparse.SUPPRESS, prog=f"{PROGRAM}{words}"
     )

@@ -1,4 +1,4 @@
-"""What TLS asks for, wherever the certificate comes from: what to write, and what is in the way."""
+"""The plan for the nodes' certificate, whoever issues it: what to write, and what prevents it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from partisan_operator.observe.observation import Observation
 
 @dataclass(frozen=True)
 class CertificatePlan:
-    """What is to be done about a cluster's certificate. Nothing, where it is the user's."""
+    """Actions for a cluster's certificate. None where the user provides it."""
 
     children: tuple[Child, ...] = ()
     """To be applied."""
@@ -29,16 +29,16 @@ class CertificatePlan:
     """Of the cluster's own authority."""
 
     startable: bool = True
-    """Whether the Secret is there that pods mount."""
+    """Whether the Secret exists that pods mount."""
 
     waiting: str = ""
-    """What the Secret waits for, which may come by itself."""
+    """What the Secret waits for, which may resolve itself."""
 
     problem: Problem | None = None
-    """What keeps the certificate from being issued, and nothing else from being done."""
+    """What prevents the certificate from being issued, but no other action."""
 
     conflict: Problem | None = None
-    """An object of somebody else's that has the name of one of the cluster's."""
+    """A foreign object that has the name of one of the cluster's."""
 
     @property
     def step(self) -> Step | None:
@@ -47,7 +47,7 @@ class CertificatePlan:
 
     @property
     def unsettled(self) -> bool:
-        """Whether something is to be done or waited for."""
+        """Whether an action or an event is pending."""
         settled = self.outlook is None or self.outlook.rotation is Rotation.SETTLED
         obstacle = self.problem or self.conflict
         done = self.step is None and not self.children and self.startable
@@ -55,7 +55,7 @@ class CertificatePlan:
 
 
 def certificate_plan(cluster: PartisanCluster, observation: Observation) -> CertificatePlan:
-    """Return what TLS asks for, from what was seen."""
+    """Return the plan for the certificate, from an observation."""
     tls, seen = cluster.spec.security.tls, observation.tls
     if tls is None or tls.secret_name is not None:
         return CertificatePlan()
@@ -67,7 +67,7 @@ def certificate_plan(cluster: PartisanCluster, observation: Observation) -> Cert
 
 
 def policy_of(cluster: PartisanCluster, ca: ClusterCa) -> Policy:
-    """Return what the spec asks of the cluster's own authority."""
+    """Return the policy of the cluster's own authority."""
     return Policy(
         name=tls_files.server_name(cluster),
         duration=_time(ca.duration),
@@ -97,14 +97,14 @@ def _own_authority(
 
 
 def _loaded(cluster: PartisanCluster, observation: Observation) -> dict[str, Loaded | None]:
-    """Return what each pod says it uses: those that are wanted, and those that are there."""
+    """Return what each pod reports to use, of all that are wanted or exist."""
     wanted = naming.pod_names(cluster.name, cluster.spec.replicas)
     names = tuple(dict.fromkeys((*wanted, *observation.endpoints)))
     reports = observation.reports(names)
-    told = {name: report.tls for name, report in reports.items() if report.tls is not None}
+    reported = {name: report.tls for name, report in reports.items() if report.tls is not None}
     return {
-        name: Loaded(told[name].certificate, frozenset(told[name].authorities))
-        if name in told
+        name: Loaded(reported[name].certificate, frozenset(reported[name].authorities))
+        if name in reported
         else None
         for name in names
     }
@@ -147,7 +147,7 @@ def _issued(cluster: PartisanCluster, seen: Issued) -> CertificatePlan:
 
 
 def _waiting(name: str, seen: Issued) -> str:
-    """Say why there is no Secret yet that pods could mount."""
+    """Return why the Secret that pods mount does not exist yet."""
     if seen.secret is not None:
         missing = " and no ".join(seen.secret.missing)
         return f"cert-manager's Secret has no {missing}, and the issuer has to give its root"

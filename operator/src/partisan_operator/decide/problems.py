@@ -6,7 +6,7 @@ from partisan_operator.models.problem import Problem, Reason
 
 
 def name_conflict(kind: str, name: str) -> Problem:
-    """Return the problem that an object with the name of a child is not the cluster's."""
+    """Return the problem of a foreign object that has the name of a child."""
     return Problem(
         Reason.NAME_CONFLICT,
         f"{kind} {name} exists and does not belong to this cluster. Delete it or give this"
@@ -15,7 +15,7 @@ def name_conflict(kind: str, name: str) -> Problem:
 
 
 def invalid_token(name: str) -> Problem:
-    """Return the problem that the Secret with the token holds none."""
+    """Return the problem of a token Secret without a valid token."""
     return Problem(
         Reason.TOKEN_INVALID,
         f"Secret {name} holds no token of 64 hexadecimal digits under the key token. Delete it,"
@@ -24,7 +24,7 @@ def invalid_token(name: str) -> Problem:
 
 
 def invalid_bearer(name: str) -> Problem:
-    """Return the problem that the Secret with the bearer holds none."""
+    """Return the problem of a bearer Secret without a valid bearer."""
     return Problem(
         Reason.BEARER_INVALID,
         f"Secret {name} holds no bearer of 64 hexadecimal digits under the key bearer. Delete it"
@@ -33,10 +33,10 @@ def invalid_bearer(name: str) -> Problem:
 
 
 def token_lost(name: str, cluster: str) -> Problem:
-    """Return the problem that the token is gone while pods run with it."""
+    """Return the problem of a token that was deleted while pods run with it."""
     return Problem(
         Reason.TOKEN_LOST,
-        f"Secret {name} was deleted. The nodes that run go on, but no pod can start, and no other"
+        f"Secret {name} was deleted. The running nodes continue, but no pod can start, and no other"
         " token is made, since pods with it would not connect to the running ones. Restore the"
         f" Secret from a backup, or delete all pods for a new token: kubectl delete pod -l"
         f" partisan.dev/cluster={cluster}. That loses what only the nodes know.",

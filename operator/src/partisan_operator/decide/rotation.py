@@ -1,23 +1,22 @@
 """When a cluster's own authority and certificate are replaced, and in which order.
 
-Two Secrets hold all there is to know. NAME-ca holds the authority that signs, with its key.
-NAME-tls, which the nodes mount, holds their one certificate and the authorities that they believe.
-An authority is replaced in four steps, and each begins when every node uses what the last one
-wrote:
+Two Secrets hold the whole state. NAME-ca has the authority that signs, with its key. NAME-tls,
+which the nodes mount, has their one certificate and the authorities that they trust. An authority
+is replaced in four steps, each of which begins when every node uses what the last one wrote:
 
-    NAME-ca           NAME-tls: certificate of, believed
+    NAME-ca           NAME-tls: certificate of, trusted
     old               old  {old}
     new               old  {old}
     new               old  {old, new}
     new               new  {old, new}
     new               new  {new}
 
-So at any time every node believes the authority of the certificate that any other node shows. What
-the next step is follows from what is there and from nothing else: whoever made the last one, and
-whether it learnt that it did, makes no difference. A lost NAME-ca is a replacement like any other.
+So at any time every node trusts the authority of any other node's certificate. The next step
+follows from the Secrets alone: an operator that fails between two steps is no special case, and
+neither is a lost NAME-ca.
 
-The key of the old authority is gone with the first step. A certificate of it that nears its end
-while some node does not follow is replaced nevertheless, when half of `renew_before` is over.
+The first step destroys the key of the old authority. If its certificate nears its end while some
+node does not follow, it is replaced nevertheless once half of `renew_before` is over.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from partisan_operator.observe.certificates import Certificate, NodesSecret, Sto
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a node says it uses: fingerprints."""
+    """What a node reports to use: fingerprints."""
 
     certificate: str
     believed: frozenset[str]
@@ -40,10 +39,10 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Policy:
-    """What the spec asks for."""
+    """Names and lifetimes that the spec asks for."""
 
     name: str
-    """The DNS name that the certificate bears."""
+    """The DNS name in the certificate."""
 
     duration: timedelta
     """Of an authority."""
@@ -55,10 +54,10 @@ class Policy:
 
 @dataclass(frozen=True)
 class MakeAuthority:
-    """Make an authority, and write NAME-ca."""
+    """Generate an authority, and write NAME-ca."""
 
     replaces: str | None
-    """The version of the Secret that it takes the place of; None: there is none."""
+    """Version of the Secret that it replaces; None: there is none."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Publish:
     """Fingerprint of the authority to sign a new certificate; None: the present one stays."""
 
     replaces: str | None
-    """The version of the Secret that it takes the place of; None: there is none."""
+    """Version of the Secret that it replaces; None: there is none."""
 
 
 Step = MakeAuthority | Publish
@@ -78,18 +77,18 @@ Step = MakeAuthority | Publish
 
 @dataclass(frozen=True)
 class Outlook:
-    """Where a cluster is, and what comes next."""
+    """Where a rotation stands, and its next step."""
 
     step: Step | None
     rotation: Rotation
     behind: tuple[str, ...]
-    """Pods that do not use what NAME-tls holds, or do not say so."""
+    """Pods that do not report to use what NAME-tls holds."""
 
 
 def outlook(
     store: Store, policy: Policy, nodes: Mapping[str, Loaded | None], now: datetime
 ) -> Outlook:
-    """Return what is to be done at `now`; `nodes` says of each pod what it uses, None: unknown."""
+    """Return the next step at `now`; `nodes` maps each pod to what it uses, None if unknown."""
     behind = tuple(nodes) if store.nodes is None else _behind(store.nodes, nodes)
     step, rotation = _next(store, policy, everyone=not behind, now=now)
     return Outlook(step, rotation, behind)
@@ -98,22 +97,22 @@ def outlook(
 def _next(
     store: Store, policy: Policy, *, everyone: bool, now: datetime
 ) -> tuple[Step | None, Rotation]:
-    """Return the step and the state before it; `everyone`: all nodes use what NAME-tls holds."""
+    """Return the step and the present state; `everyone`: all nodes use what NAME-tls holds."""
     authority, secret = store.authority, store.nodes
     beginning = Rotation.SETTLED if secret is None else Rotation.DISTRIBUTING
     if authority is None or authority.certificate is None:
         return MakeAuthority(None if authority is None else authority.version), beginning
     current = authority.certificate
     if now >= current.not_after - policy.certificate_duration:
-        # Whatever it signed now would end before its time.
+        # A certificate that it signed now would end early.
         return MakeAuthority(authority.version), beginning
     if secret is None:
         return Publish((current,), current.fingerprint, None), Rotation.SETTLED
-    former = tuple(one for one in secret.believed if one.fingerprint != current.fingerprint)
-    both = (*former, current)
+    previous = tuple(one for one in secret.believed if one.fingerprint != current.fingerprint)
+    both = (*previous, current)
     shown = secret.certificate
     if shown is None or not _serves(shown, both, policy):
-        # No node could begin with it, and so nothing is lost by a new one.
+        # No node can use it, so a new one breaks nothing.
         return Publish(both, current.fingerprint, secret.version), Rotation.REPLACING
     if len(both) > len(secret.believed):
         return Publish(both, None, secret.version), Rotation.DISTRIBUTING
@@ -121,16 +120,16 @@ def _next(
         if everyone or now >= shown.not_after - policy.renew_before / 2:
             return Publish(both, current.fingerprint, secret.version), Rotation.REPLACING
         return None, Rotation.DISTRIBUTING
-    rotation = Rotation.RETIRING if former else Rotation.SETTLED
+    rotation = Rotation.RETIRING if previous else Rotation.SETTLED
     if now >= shown.not_after - policy.renew_before:
         return Publish(secret.believed, current.fingerprint, secret.version), rotation
-    if former and (everyone or all(now >= one.not_after for one in former)):
+    if previous and (everyone or all(now >= one.not_after for one in previous)):
         return Publish((current,), None, secret.version), rotation
     return None, rotation
 
 
 def _serves(shown: Certificate, authorities: tuple[Certificate, ...], policy: Policy) -> bool:
-    """Say whether the certificate is for the cluster's name and of one of these authorities."""
+    """Whether the certificate has the cluster's name and is from one of these authorities."""
     known = {authority.fingerprint for authority in authorities}
     return policy.name in shown.names and shown.issuer in known
 

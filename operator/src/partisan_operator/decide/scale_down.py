@@ -1,13 +1,13 @@
-"""Which scale-downs are refused: those after which the overlay could not go on as one.
+"""Scale-downs that would partition the overlay, or lose what only the removed nodes know.
 
-Pods leave by ordinal, the highest first, whatever state the others are in. An overlay that heals
-gets over that, as long as what remains is a part of it. Three things it does not get over: edges
-that do not connect the ordinals that remain, a remainder in which nobody is in the overlay, and a
-piece that goes as a whole, with whatever only its nodes know.
+Pods leave by ordinal, the highest first, whatever state the others are in. An overlay heals as long
+as the remaining nodes are part of it. Three cases are rejected: edges that do not connect the
+remaining ordinals, no remaining node in the overlay, and a component that would be removed as a
+whole.
 
-What the definition's rules can tell without looking at the nodes is refused there already.
+The rules of the CRD reject what does not depend on the nodes' state.
 
-A refusal keeps the pods and nothing else: `kept` is what the spec asks for meanwhile.
+A rejection keeps the pods and nothing else: `kept` is the effective spec meanwhile.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from partisan_operator.children.overlay import edges
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.overlay import ClientServer, OverlayKind
 from partisan_operator.models.problem import Problem, Reason
-from partisan_operator.observe.graph import pieces
+from partisan_operator.observe.graph import components
 from partisan_operator.observe.observation import Observation
 
 _MOST_NAMES = 5
 
 
 def refusal(cluster: PartisanCluster, observation: Observation) -> Problem | None:
-    """Return why a cluster's pods must stay for now; None when none would go, or all may."""
+    """Return why a scale-down is rejected; None if there is none, or it is safe."""
     before = observation.ordinals(cluster)
     after = cluster.spec.replicas
     if after >= before:
@@ -43,16 +43,16 @@ def refusal(cluster: PartisanCluster, observation: Observation) -> Problem | Non
 
 
 def kept(cluster: PartisanCluster, observation: Observation) -> PartisanCluster:
-    """Return the cluster as it is to be while no pod of it may go."""
+    """Return the cluster with at least as many replicas as it has now."""
     replicas = max(cluster.spec.replicas, observation.ordinals(cluster))
     return replace(cluster, spec=cluster.spec.model_copy(update={"replicas": replicas}))
 
 
 def bearable(cluster: PartisanCluster, observation: Observation) -> bool:
-    """Say whether the nodes of a cluster can follow its overlay.
+    """Whether the nodes of a cluster can follow its overlay.
 
-    One that is asked for together with fewer nodes may not lead to those that are kept: edges for
-    fewer ordinals, or servers of which none is there.
+    An overlay for fewer nodes may exclude those that are kept: edges for fewer ordinals, or servers
+    none of which exists.
     """
     everyone = naming.pod_names(cluster.name, cluster.spec.replicas)
     present = _views(observation, everyone)
@@ -68,7 +68,7 @@ def unconnected_ordinals(cluster: PartisanCluster) -> str:
     neighbours: dict[str, list[str]] = {str(n): [] for n in range(cluster.spec.replicas)}
     for one, other in edges(overlay.static, cluster.spec.replicas):
         neighbours[str(one)].append(str(other))
-    first = next(piece for piece in pieces(neighbours) if "0" in piece)
+    first = next(part for part in components(neighbours) if "0" in part)
     apart = [name for name in neighbours if name not in first]
     if not apart:
         return ""
@@ -79,12 +79,12 @@ def unconnected_ordinals(cluster: PartisanCluster) -> str:
 
 
 def _lost_nodes(cluster: PartisanCluster, observation: Observation, before: int) -> str:
-    """Say which nodes would leave without anybody of their piece of the overlay to stay."""
+    """Return which nodes would leave together with all of their component."""
     everyone = naming.pod_names(cluster.name, before)
     staying = frozenset(everyone[: cluster.spec.replicas])
     views = _views(observation, everyone)
     if not views:
-        return ""  # no overlay that could be cut, and nobody who knows anything
+        return ""  # no overlay to partition, and no node with state
     servers = _servers(cluster, everyone)
     if not any(name in views for name in servers):
         return (
@@ -96,14 +96,14 @@ def _lost_nodes(cluster: PartisanCluster, observation: Observation, before: int)
             "none of the nodes that would remain is in the overlay. See why: kubectl describe pod"
             f" {everyone[0]}"
         )
-    lost = [piece for piece in pieces(views) if staying.isdisjoint(piece)]
+    lost = [part for part in components(views) if staying.isdisjoint(part)]
     if not lost:
         return ""
     names = [name for name in everyone if name in lost[0]]
     return (
-        f"{_some('node', names)} would go without having handed over to any that remains, for the"
-        " overlay is in pieces. Wait until it is one, see whether the network lets pods of this"
-        f" cluster reach each other, delete pod {names[0]} if what it holds may be lost"
+        f"{_some('node', names)} would leave without handing over to any that remains, for the"
+        " overlay is partitioned. Wait until it is connected, check that the network lets pods of"
+        f" this cluster reach each other, delete pod {names[0]} if its state may be lost"
     )
 
 
@@ -117,7 +117,7 @@ def _views(observation: Observation, nodes: Sequence[str]) -> dict[str, tuple[st
 
 
 def _servers(cluster: PartisanCluster, everyone: Sequence[str]) -> Sequence[str]:
-    """Return the nodes of which one at least has to be there: all, where none is a server."""
+    """Return the nodes of which at least one has to exist: all, where none is a server."""
     if cluster.spec.overlay.kind is not OverlayKind.CLIENT_SERVER:
         return everyone
     return everyone[: (cluster.spec.overlay.client_server or ClientServer()).servers]

@@ -1,17 +1,17 @@
-"""Who may act: the rules of a Lease, without a clock or a connection of their own.
+"""Leader election: the rules of a Lease, without a clock or a connection.
 
-Several operators may run; the one that holds the Lease acts. The rules are those of Kubernetes'
-own components: a holder renews the Lease again and again, and another one takes it when it has
-not changed for as long as it says that it lasts.
+Several operators may run; the one that holds the Lease acts. The rules are those of Kubernetes' own
+components: a holder renews the Lease, and another candidate acquires it when it has not changed for
+its duration.
 
 == Why two never act at once ==
 
-No two clocks are ever compared. A candidate measures, by its own steady clock, since when it has
-seen the Lease unchanged; what the Lease says of times is for people. The holder counts from when
-it *sent* the last renewal that succeeded, everybody else from when they *saw* it, which is later.
-The holder stops `duration - deadline` seconds before anybody else may begin, which is what clocks
-may differ in pace over one duration, and what a request on its way may take to arrive.
-A write names the version of the Lease that it replaces, so that of two who take it one fails.
+Clocks are never compared. A candidate measures, by its own monotonic clock, for how long it has
+seen the Lease unchanged; the times in the Lease are for people. The holder counts from when it
+*sent* the last successful renewal, all others from when they *saw* it, which is later. The holder
+stops `duration - deadline` seconds before another may begin: a margin for clock drift over one
+duration, and for requests in flight. A write names the version of the Lease that it replaces, so
+that of two candidates that acquire it one fails.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NEVER = float("-inf")
 
 @dataclass(frozen=True)
 class Timing:
-    """How long what lasts, in seconds; `period < deadline < duration`."""
+    """Durations in seconds; `period < deadline < duration`."""
 
     duration: float = 15.0
     """Others may take the Lease when it has not changed for this long."""
@@ -32,24 +32,24 @@ class Timing:
     """The holder stops acting when it has not renewed for this long."""
 
     period: float = 2.0
-    """Time between two renewals, and between two looks of those who wait."""
+    """Time between two renewals, and between two reads of a candidate that waits."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """What a Lease says."""
+    """The contents of a Lease."""
 
     version: str
-    """Its resource version: another one means that somebody wrote it."""
+    """Its resource version, which changes with each write."""
 
     holder: str
-    """Identity of the holder; empty when the last one gave it back."""
+    """Identity of the holder; empty when the last one released it."""
 
     duration: float
-    """For how long, in seconds, it counts from when somebody sees it change."""
+    """Seconds for which it is valid after a change was seen."""
 
     transitions: int = 0
-    """How often it went to another holder."""
+    """Number of changes of the holder."""
 
 
 @dataclass(frozen=True)
@@ -61,29 +61,29 @@ class Claim:
 
     transitions: int
     acquires: bool
-    """Whether it goes to another holder by that."""
+    """Whether the holder changes."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What one operator knows of the Lease. All times are seconds of its own steady clock."""
+    """One operator's view of the Lease. All times are seconds of its own monotonic clock."""
 
     identity: str
-    """Its name, which no other process ever had or will have."""
+    """Its name, unique among all processes ever."""
 
     timing: Timing = Timing()
     record: Record | None = None
     """The Lease as last seen; None when there was none."""
 
     other_until: float = _NEVER
-    """Until when another candidate may act, as far as was seen. A Lease that somebody deletes does
-    not end that."""
+    """Until when another candidate may act, as far as was seen. The deletion of the Lease does not
+    end that."""
 
     leads_until: float = _NEVER
     """Until when this candidate may act."""
 
     def saw(self, record: Record | None, now: float) -> Candidate:
-        """Return the candidate after a look at the Lease; None means that there is none."""
+        """Return the candidate after a read of the Lease; None means that there is none."""
         if record == self.record:
             return self
         if record is None:
@@ -99,7 +99,7 @@ class Candidate:
         return replace(self, record=record, other_until=_NEVER, leads_until=leads_until)
 
     def claim(self, now: float) -> Claim | None:
-        """Return the Lease to write now; None while another holder's counts."""
+        """Return the Lease to write now; None while another holder's is valid."""
         if now < self.other_until:
             return None
         if self.record is None:
@@ -109,11 +109,11 @@ class Candidate:
         return Claim(self.record.version, self.record.transitions + 1, acquires=True)
 
     def leads(self, now: float) -> bool:
-        """Say whether this candidate may act."""
+        """Whether this candidate may act."""
         return now < self.leads_until
 
     def pause(self, now: float) -> float:
-        """Return the seconds until something is to be done, if nothing happens meanwhile."""
+        """Return the seconds until the next step is due."""
         due = now + self.timing.period
         for end in (self.leads_until, self.other_until):
             if end > now:

@@ -1,6 +1,6 @@
-"""Holds a Lease, or waits for it: the rules of `election` at work.
+"""Acquires and renews a Lease by the rules of `election`.
 
-Losing the Lease does not end the process. It stops what it does, and stands by like any other.
+The loss of the Lease does not end the process: it stops acting and stands by.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from partisan_operator.leader.lease import Lease
 logger = logging.getLogger(__name__)
 
 STUCK_AFTER = 60.0
-"""Seconds without the end of a round after which it counts as stuck; one takes a few."""
+"""Seconds without the end of a round after which the election counts as stuck."""
 
 _REPLACED = (404, 409)
 
 
 class Leadership:
-    """One operator's part in the election of who looks after some clusters."""
+    """One operator's part in the election of the leader for some clusters."""
 
     def __init__(
         self,
@@ -36,10 +36,10 @@ class Leadership:
         lost: Callable[[], Awaitable[None]],
         clock: Callable[[], float] = steady_clock,
     ) -> None:
-        """Make a candidate that knows nothing yet.
+        """Make a candidate that has not read the Lease yet.
 
-        `gained` is called when it may act, and `lost` when it may not any more: by then the fence
-        is closed, and what it returns is waited for.
+        `gained` is called when it may act, and `lost` awaited when it may no longer: by then the
+        fence is closed.
         """
         self._lease = lease
         self._candidate = candidate
@@ -50,26 +50,26 @@ class Leadership:
         self._heard_at_all = False
         self._holder = ""
         self.leading = False
-        """Whether the clusters are being looked after here."""
+        """Whether the clusters are reconciled here."""
 
         metrics.leader.labels(str(lease)).set(0)
 
     async def run(self) -> None:
-        """Take part for ever."""
+        """Take part until cancelled."""
         while True:
             try:
                 await self._round()
             except (KubeError, TimeoutError) as error:
                 logger.warning("Lease %s: %s", self._lease, error or "no answer in time")
             except Exception:
-                # Without the election nobody would act: it must not end.
+                # Without the election no operator would act: it must not end.
                 logger.exception("Lease %s: this is a fault of the operator", self._lease)
             await self._follow()
             self._round_ended = self._clock()
             await asyncio.sleep(self._candidate.pause(self._clock()))
 
     async def resign(self) -> None:
-        """Stop acting, then give the Lease back, so that another one need not wait."""
+        """Stop acting, then release the Lease, so that another operator need not wait."""
         await self._step_down()
         record = self._candidate.record
         if record is None or record.holder != self._candidate.identity:
@@ -79,16 +79,16 @@ class Leadership:
             async with asyncio.timeout(self._candidate.timing.period):
                 await self._lease.write(claim, holder="", duration=1)
         except (KubeError, TimeoutError) as error:
-            logger.warning("Lease %s was not given back: %s", self._lease, error or "no answer")
+            logger.warning("Lease %s was not released: %s", self._lease, error or "no answer")
 
     @property
     def stuck(self) -> bool:
-        """Whether the election does not go on."""
+        """Whether the election is stuck."""
         return self._clock() - self._round_ended > STUCK_AFTER
 
     @property
     def obstacle(self) -> str:
-        """Why this operator could neither act nor take over; empty when it could."""
+        """Why this operator can neither act nor take over; empty if it can."""
         silent = self._clock() - self._heard
         if self._heard_at_all and silent < self._candidate.timing.duration:
             return ""
@@ -96,18 +96,18 @@ class Leadership:
 
     @property
     def standing(self) -> str:
-        """Who acts, in words."""
+        """Whether this operator acts, in words."""
         return f"{'leads' if self.leading else 'stands by'} for Lease {self._lease}"
 
     async def _round(self) -> None:
-        """Look at the Lease, unless it is ours, and write it if it is, or may be."""
+        """Read the Lease, unless it is ours, and write it if it is, or may be."""
         now, timing = self._clock(), self._candidate.timing
         limit = timing.deadline / 2
         if self._candidate.leads(now):
             limit = min(limit, self._candidate.leads_until - now)
         async with asyncio.timeout(limit):
             if not self._candidate.leads(now):
-                await self._look()
+                await self._read()
             claim = self._candidate.claim(self._clock())
             if claim is None:
                 return
@@ -119,12 +119,12 @@ class Leadership:
             except KubeError as error:
                 if error.code not in _REPLACED:
                     raise
-                await self._look()
+                await self._read()
                 return
             self._candidate = self._candidate.wrote(record, sent_at)
             self._hear()
 
-    async def _look(self) -> None:
+    async def _read(self) -> None:
         record = await self._lease.read()
         self._candidate = self._candidate.saw(record, self._clock())
         self._hear()
@@ -137,7 +137,7 @@ class Leadership:
         self._heard, self._heard_at_all = self._clock(), True
 
     async def _follow(self) -> None:
-        """Act, or stop acting, as the rules say now."""
+        """Start or stop acting by the rules."""
         if self._candidate.leads(self._clock()):
             self._fence.open(self._candidate.leads_until)
             if not self.leading:

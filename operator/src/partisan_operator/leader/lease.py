@@ -18,7 +18,7 @@ class Lease:
     """The Lease of one namespace."""
 
     def __init__(self, kube: Kube, namespace: str) -> None:
-        """Make a handle; nothing is asked yet."""
+        """Make a handle; sends no request."""
         self._kube = kube
         self._namespace = namespace
         self._acquired: str | None = None
@@ -27,14 +27,14 @@ class Lease:
         return f"{self._namespace}/{NAME}"
 
     async def read(self) -> Record | None:
-        """Return what the Lease says; None when there is none. Raises `KubeError`."""
+        """Return the contents of the Lease; None when there is none. Raises `KubeError`."""
         manifest = await self._kube.get("Lease", self._namespace, NAME)
         return None if manifest is None else _record(manifest)
 
     async def write(self, claim: Claim, holder: str, duration: float) -> Record:
-        """Write a claim for a holder; an empty one gives the Lease back.
+        """Write a claim for a holder; an empty one releases the Lease.
 
-        Raises `KubeError`, with code 404 or 409 when the Lease is not as the claim says any more.
+        Raises `KubeError`, with code 404 or 409 when the Lease has changed since the claim.
         """
         now = _micro_time(utc_now())
         if claim.acquires or self._acquired is None:

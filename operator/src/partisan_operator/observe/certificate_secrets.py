@@ -1,4 +1,4 @@
-"""Reads the two Secrets of a cluster's own authority. What cannot be used is as good as none."""
+"""Reads the two Secrets of a cluster's own authority. Unusable contents count as absent."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from partisan_operator.observe.certificates import (
 )
 
 _UNREADABLE = (ValueError, TypeError, UnsupportedAlgorithm)
-"""What the library raises for what is no PEM, no certificate or no key."""
+"""Errors of the library for invalid PEM, certificates and keys."""
 
 
 @dataclass(frozen=True)
 class KeyPair:
-    """A certificate and its key, both PEM. No text of it ever holds the key."""
+    """A certificate and its key, both PEM. Its text never contains the key."""
 
     certificate: str
     key: str = field(repr=False)
@@ -54,7 +54,7 @@ def read_store(
 
 
 def key_pair(secret: Mapping[str, Any]) -> KeyPair:
-    """Return the certificate and the key that a Secret holds, as they are."""
+    """Return the certificate and the key of a Secret, unchecked."""
     return KeyPair(_text(secret, CERTIFICATE), _text(secret, KEY))
 
 
@@ -135,7 +135,7 @@ def _version(secret: Mapping[str, Any]) -> str:
 
 
 def _text(secret: Mapping[str, Any], key: str) -> str:
-    """Return a value of a Secret as text; empty when it is none."""
+    """Return a value of a Secret as text; empty if it is not text."""
     encoded = (secret.get("data") or {}).get(key, "")
     try:
         return base64.b64decode(encoded, validate=True).decode()

@@ -13,13 +13,13 @@ from partisan_operator.children.tls_files import KEYS
 
 @dataclass(frozen=True)
 class Certificate:
-    """What of a certificate matters here; all of it is public."""
+    """The public part of a certificate."""
 
     fingerprint: str
     """SHA-256 of the DER form, as nodes report it: `sha256:9f31...`."""
 
     issuer: str
-    """Fingerprint of the authority that signed it, of those that are known; else empty."""
+    """Fingerprint of the authority that signed it; empty if unknown."""
 
     not_after: datetime
     names: frozenset[str] = frozenset()
@@ -36,7 +36,7 @@ class AuthoritySecret:
     """`metadata.resourceVersion`."""
 
     certificate: Certificate | None
-    """None: it holds no authority with the key that fits."""
+    """None: the Secret has no authority with a matching key."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class NodesSecret:
 
     version: str
     certificate: Certificate | None
-    """None: it holds no certificate with the key that fits."""
+    """None: the Secret has no certificate with a matching key."""
 
     believed: tuple[Certificate, ...]
 
@@ -57,22 +57,22 @@ class Store:
     authority: AuthoritySecret | None = None
     nodes: NodesSecret | None = None
     foreign: tuple[str, ...] = ()
-    """Names of Secrets of these names that are not the cluster's."""
+    """Names of those that do not belong to the cluster."""
 
 
 @dataclass(frozen=True)
 class IssuedSecret:
-    """The Secret that a Certificate names, without what is in it."""
+    """The Secret of a cert-manager Certificate, without its contents."""
 
     uid: str
     certificate: str
-    """Name of the Certificate that cert-manager made it for; empty when it did not make it."""
+    """Name of the Certificate that cert-manager made it for; empty if made by another client."""
 
     missing: tuple[str, ...]
-    """Keys that it should hold and does not."""
+    """Required keys that are absent."""
 
     owned: bool
-    """Whether it goes when the cluster goes."""
+    """Whether it is deleted with the cluster."""
 
     @classmethod
     def of(cls, secret: Mapping[str, Any], uid: str) -> IssuedSecret:
@@ -89,10 +89,10 @@ class IssuedSecret:
 
 @dataclass(frozen=True)
 class Issued:
-    """What there is of cert-manager's part."""
+    """State of a certificate that cert-manager issues."""
 
     refusal: str = ""
-    """Why Certificates cannot be asked for, in the API server's words; empty when they can."""
+    """The API server's error where Certificates are not available; else empty."""
 
     live: Mapping[str, Any] | None = None
     """The Certificate."""

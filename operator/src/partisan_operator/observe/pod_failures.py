@@ -34,16 +34,16 @@ class PodFailure:
 
 
 def failure_of(pod: Mapping[str, Any]) -> PodFailure | None:
-    """Return what keeps a pod from being ready; None when it is ready or going away.
+    """Return why a pod is not ready; None if it is ready or terminating.
 
-    A pod that is going away with a machine that nobody hears of will not go: that is trouble.
+    A pod that terminates on a lost Kubernetes node never ends: that is a failure.
     """
     name, status = pod["metadata"]["name"], pod.get("status") or {}
     conditions = {entry["type"]: entry for entry in status.get("conditions") or ()}
-    if _machine_lost(conditions):
-        machine = pod["spec"]["nodeName"]
+    if _node_lost(conditions):
+        node = pod["spec"]["nodeName"]
         return PodFailure(
-            name, Reason.MACHINE_LOST, f"its machine {machine} is not heard of any more"
+            name, Reason.MACHINE_LOST, f"its Kubernetes node {node} sends no heartbeats"
         )
     if "deletionTimestamp" in pod["metadata"]:
         return None
@@ -67,25 +67,25 @@ def failure_of(pod: Mapping[str, Any]) -> PodFailure | None:
 
 
 def tls_secret_failure(
-    trouble: PodFailure, name: str, keys: Iterable[str], secret: Mapping[str, Any] | None
+    failure: PodFailure, name: str, keys: Iterable[str], secret: Mapping[str, Any] | None
 ) -> PodFailure:
-    """Return the trouble of a pod that does not start, with the cause if it is the TLS Secret.
+    """Return the failure of a pod that does not start, or the TLS Secret as its cause.
 
-    `name` and `keys` say which Secret its volume is made of, and of what in it.
+    Its volume is made from the Secret `name` and the `keys` in it.
     """
     if secret is None:
         detail = f"Secret {name}, which spec.security.tls names, does not exist"
     elif missing := [key for key in keys if key not in (secret.get("data") or {})]:
         detail = f"Secret {name}, which spec.security.tls names, has no {' and no '.join(missing)}"
     else:
-        return trouble
-    return PodFailure(trouble.pod, Reason.TLS_SECRET_UNUSABLE, detail)
+        return failure
+    return PodFailure(failure.pod, Reason.TLS_SECRET_UNUSABLE, detail)
 
 
 def creation_failure(event: Mapping[str, Any]) -> PodFailure | None:
-    """Return what a StatefulSet's `FailedCreate` event says of a pod that is missing.
+    """Return why a pod is missing, from its StatefulSet's `FailedCreate` event.
 
-    None for an event in a form that this operator does not know.
+    None for an event in an unknown form.
     """
     # Create Pod ads-3 in StatefulSet ads failed error: pods "ads-3" is forbidden: ...
     match = re.search(
@@ -97,14 +97,14 @@ def creation_failure(event: Mapping[str, Any]) -> PodFailure | None:
     return PodFailure(match[1], Reason.QUOTA_EXCEEDED if quota else Reason.POD_REJECTED, match[2])
 
 
-def _machine_lost(conditions: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Say whether a pod is not ready only because Kubernetes has given up on its machine.
+def _node_lost(conditions: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether a pod is not ready only because its Kubernetes node is lost.
 
-    A kubelet that works takes both conditions back together. Where it is the node controller that
-    takes back one, in its stead, the other stays as the kubelet last left it.
+    A working kubelet resets both conditions together. Where the node controller resets one in its
+    place, the other stays as the kubelet last set it.
     """
-    told = [conditions.get(kind, {}).get("status") for kind in ("ContainersReady", "Ready")]
-    return told == ["True", "False"]
+    found = [conditions.get(kind, {}).get("status") for kind in ("ContainersReady", "Ready")]
+    return found == ["True", "False"]
 
 
 def _last_exit(container: Mapping[str, Any]) -> str:

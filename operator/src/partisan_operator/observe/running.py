@@ -13,7 +13,7 @@ from partisan_operator.observe.report import OverlayReport
 
 @dataclass(frozen=True)
 class RunningOverlay:
-    """What the status says of the overlay in force."""
+    """The overlay in force."""
 
     kind: OverlayKind
     """The one that most nodes run."""
@@ -30,9 +30,9 @@ def running_overlay(
     A tie goes to the `wanted` one; where no node answers, the `earlier` one stays.
     """
     present: Counter[OverlayKind] = Counter()
-    former: Counter[OverlayKind] = Counter()
+    previous_kinds: Counter[OverlayKind] = Counter()
     for report in reports:
-        for name, counter in ((report.kind, present), (report.former or "", former)):
+        for name, counter in ((report.kind, present), (report.former or "", previous_kinds)):
             kind = kind_called(name)
             if kind is not None:
                 counter[kind] += 1
@@ -40,6 +40,6 @@ def running_overlay(
         return RunningOverlay(earlier or wanted, None)
     most = max(present, key=lambda kind: (present[kind], kind == wanted))
     del present[most]
-    others = former + present
+    others = previous_kinds + present
     previous = max(others, key=lambda kind: (kind != most, others[kind]), default=None)
     return RunningOverlay(most, previous)

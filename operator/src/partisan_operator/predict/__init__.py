@@ -1,4 +1,4 @@
-"""What a cluster will cost, predicted before it is launched.
+"""Predicts the behaviour and costs of a cluster before its launch.
 
     from partisan_operator.predict import Assumptions, manifest, predict, simulator
 
@@ -6,9 +6,9 @@
     prediction = predict(cluster, simulator.find(), Assumptions(pods_per_second=3))
 
 The figures are *simulated*: the program `partisan_plan` runs the nodes' own protocol modules in
-virtual time on the very configuration that the pods would read. `scenario` says which clusters are
-simulated, for large ones are predicted from smaller ones; `prediction` makes figures of what came
-out. `kubectl partisan plan` is this in a terminal, and `cli.plan_page` shows it.
+virtual time on the configuration that the pods would read. `scenario` chooses the clusters to
+simulate, since large ones are predicted from smaller ones; `prediction` turns the results into
+figures. `kubectl partisan plan` is the command, and `cli.plan_page` its output.
 """
 
 from partisan_operator.predict.prediction import Prediction, predict

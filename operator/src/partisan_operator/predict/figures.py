@@ -1,4 +1,4 @@
-"""Arithmetic on what nodes have sent: between moments, over phases, and over sizes of clusters."""
+"""Arithmetic on traffic: between moments, over phases, and over sizes of clusters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import log
 from typing import Any
 
 PAYLOAD = "payload"
-"""The name of the payload, in bytes, beside the channels' figures."""
+"""Name of the payload, in bytes, among the channels' figures."""
 
 OVERLAY = "overlay"
 """The channel of the membership."""
@@ -19,14 +19,14 @@ Figures = dict[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Channel:
-    """What all nodes send on a channel, as frames."""
+    """Traffic of all nodes on a channel, as frames."""
 
     messages: float
     bytes: float
 
 
 def flat(moment: Mapping[str, Any]) -> Figures:
-    """Return a moment's sums, as the simulator tells them, side by side."""
+    """Return the sums of a moment in the simulator's result as one map."""
     return {PAYLOAD: float(moment["payload_bytes"])} | {
         f"{name}.{figure}": float(value)
         for name, channel in moment["channels"].items()
@@ -35,7 +35,7 @@ def flat(moment: Mapping[str, Any]) -> Figures:
 
 
 def channels(figures: Figures) -> dict[str, Channel]:
-    """Return the channels of which there are figures, by name."""
+    """Return the channels in the figures, by name."""
     names = sorted({name.partition(".")[0] for name in figures} - {PAYLOAD})
     return {
         name: Channel(messages=figures[f"{name}.messages"], bytes=figures[f"{name}.bytes"])
@@ -44,12 +44,12 @@ def channels(figures: Figures) -> dict[str, Channel]:
 
 
 def difference(after: Figures, before: Figures) -> Figures:
-    """Return what has been sent between two moments."""
+    """Return the traffic between two moments."""
     return {name: value - before.get(name, 0.0) for name, value in after.items()}
 
 
 def total(phases: Iterable[Figures]) -> Figures:
-    """Return what has been sent in all of some phases.
+    """Return the traffic of several phases together.
 
     >>> total([{"payload": 1.0}, {"payload": 2.0, "gossip.bytes": 3.0}])
     {'payload': 3.0, 'gossip.bytes': 3.0}
@@ -85,7 +85,7 @@ def power(sizes: Sequence[int], values: Sequence[float], nodes: int) -> float:
 def along_logarithm(sizes: Sequence[int], values: Sequence[float], nodes: int) -> float:
     """Return the value at that many nodes of a quantity that grows with their logarithm.
 
-    The ways through an overlay of constant degree do.
+    Path lengths in an overlay of constant degree do.
 
     >>> along_logarithm([16, 32], [3.0, 4.0], 128)
     6.0

@@ -1,7 +1,7 @@
-"""A PartisanCluster from a file, checked as far as that is possible without an API server.
+"""A PartisanCluster from a file, checked as far as possible without an API server.
 
-The models check types and bounds, the schema knows every field. Rules across fields (CEL) are the
-API server's to judge: `kubectl apply --dry-run=server` asks it.
+The models check types and bounds, the schema has every field. Only the API server evaluates rules
+across fields (CEL): `kubectl apply --dry-run=server`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from partisan_operator.models.quantities import duration_rule, milliseconds
 
 
 class ManifestError(ValueError):
-    """The file describes no cluster that could be launched; the text names each field."""
+    """The file has no valid cluster; the text names each field."""
 
 
 def load(text: str, *, namespace: str = "default") -> PartisanCluster:
-    """Read the one PartisanCluster in YAML or JSON; other objects beside it are left alone.
+    """Read the one PartisanCluster in YAML or JSON; other objects are ignored.
 
     Raises `ManifestError`.
     """
     try:
         documents = [each for each in yaml.safe_load_all(text) if isinstance(each, dict)]
     except yaml.YAMLError as error:
-        raise ManifestError(f"no YAML: {' '.join(str(error).split())}") from None
+        raise ManifestError(f"not YAML: {' '.join(str(error).split())}") from None
     clusters = [each for each in documents if each.get("kind") == KIND]
     if len(clusters) != 1:
         raise ManifestError(f"there are {len(clusters)} objects of kind {KIND}: give one")
@@ -40,7 +40,7 @@ def load(text: str, *, namespace: str = "default") -> PartisanCluster:
 
 
 def cluster_of(manifest: dict[str, Any], *, namespace: str = "default") -> PartisanCluster:
-    """Return the cluster of a manifest that no API server has seen.
+    """Return the cluster of a manifest that was not applied.
 
     Raises `ManifestError`.
     """
@@ -53,7 +53,7 @@ def cluster_of(manifest: dict[str, Any], *, namespace: str = "default") -> Parti
             "metadata": {
                 "namespace": metadata.get("namespace") or namespace,
                 "name": metadata["name"],
-                # What the API server would add; nothing that is simulated depends on it.
+                # The API server would add these; the simulation does not depend on them.
                 "uid": "",
                 "generation": 1,
                 "creationTimestamp": "",
@@ -86,7 +86,7 @@ def _problems_of_spec(spec: Any) -> Iterator[str]:
 
 
 def _problems_of_fields(path: str, value: Any, schema: dict[str, Any]) -> Iterator[str]:
-    """Yield the fields that there are not, and durations that are none."""
+    """Yield unknown fields and invalid durations."""
     known = schema.get("properties")
     if isinstance(value, dict) and known is not None:
         for name, member in value.items():

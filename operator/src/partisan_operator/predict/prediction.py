@@ -17,21 +17,21 @@ from partisan_operator.predict.scenario import (
     counting_seconds,
     course,
 )
-from partisan_operator.predict.simulator import Simulator, Tell
+from partisan_operator.predict.simulator import Progress, Simulator
 
 BUDGET_SECONDS = 60.0
-"""CPU seconds that a prediction may take, about."""
+"""Approximate CPU seconds of a prediction, at most."""
 
 TIMEOUT_SECONDS = 600.0
-"""Seconds after which a simulation is given up."""
+"""Seconds after which a simulation is aborted."""
 
 START_SECONDS = 1.0
-"""From when the overlay is whole until the run starts: how often the operator looks."""
+"""Seconds from when the overlay is connected until the run starts: the operator's interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """What a cluster will do and cost.
+    """The behaviour and costs of a cluster.
 
     Sums are over all nodes, from the first one's start until the run has converged; without a
     workload, until a minute after the overlay is whole.
@@ -46,7 +46,7 @@ class Prediction:
     """The sizes of the clusters whose runs were simulated."""
 
     simulated_share: float
-    """The part of the run that was simulated; the rest is taken to be as its second half."""
+    """The simulated part of the run; the rest is assumed to be like its second half."""
 
     join_seconds_median: float
     """From a node's start to its first neighbour."""
@@ -60,7 +60,7 @@ class Prediction:
     counting_seconds: float | None
     """How long each node counts, by its interval."""
     seconds_to_converge: float | None
-    """From there until every node knows that all are done, and all hold the same."""
+    """From there until every node knows that all are done, with equal replicas."""
     overcounting_percent: float | None
 
     bytes_payload: float
@@ -92,7 +92,7 @@ class Prediction:
         return sum(channel.bytes for channel in self.channels.values())
 
     def json(self) -> dict[str, Any]:
-        """Return all figures, which say of themselves that they are simulated."""
+        """Return all figures, marked as simulated."""
         return {
             "simulated": True,
             **asdict(self),
@@ -109,12 +109,12 @@ def predict(
     *,
     budget: float = BUDGET_SECONDS,
     timeout: float = TIMEOUT_SECONDS,
-    tell: Tell = lambda line: None,
+    progress: Progress = lambda line: None,
 ) -> Prediction:
-    """Return what a cluster will do and cost.
+    """Predict the behaviour and costs of a cluster.
 
-    `budget` is in CPU seconds: where simulating the cluster would take more, smaller ones are.
-    `timeout` is in seconds, for each simulation. `tell` takes lines on how far it is.
+    `budget` is in CPU seconds: if a simulation of the cluster would need more, smaller ones are
+    simulated. `timeout` is in seconds, for each simulation. `progress` is called with lines.
 
     Raises `simulator.SimulatorError`.
     """
@@ -127,7 +127,7 @@ def predict(
             scenario.config,
             scenario.arguments(assumed),
             timeout=timeout,
-            tell=lambda line: tell(f"{what}: {line}"),
+            progress=lambda line: progress(f"{what}: {line}"),
         )
 
     overlay = simulate(wanted.overlay) if wanted.overlay else None
@@ -155,7 +155,7 @@ def combined(
     ]
     rate = _overlay_rate(whole)
     if overlay is not None:
-        # The overlay was simulated at its size: nothing of it is taken from smaller ones.
+        # The overlay was simulated at full size: smaller clusters do not matter for it.
         formed = figures.flat(overlay["moments"]["whole"])
         lasting = START_SECONDS + (counting or 0.0) + (tail or 0.0)
         phases = [
@@ -195,7 +195,7 @@ def combined(
 
 
 def _phases(scenario: Scenario, result: Mapping[str, Any]) -> list[Figures]:
-    """Return what was sent while the cluster formed, while it counted, and until it was equal."""
+    """Return the traffic of the phases: forming, counting, and converging."""
     moments = {name: figures.flat(moment) for name, moment in result["moments"].items()}
     if "rested" in moments:
         return [moments["whole"], figures.difference(moments["rested"], moments["whole"])]
@@ -214,13 +214,13 @@ def _phases(scenario: Scenario, result: Mapping[str, Any]) -> list[Figures]:
 def _tail(scenario: Scenario, result: Mapping[str, Any]) -> float:
     """Return the seconds from the end of counting until the run is over.
 
-    It ends on time at best, for a fast node may count for a slow one.
+    Not negative: a fast node may count for a slow one.
     """
     return float(max(0.0, result["run"]["running_seconds"] - counting_seconds(scenario.cluster)))
 
 
 def _overlay_rate(result: Mapping[str, Any]) -> Figures:
-    """Return what the overlay sends per second once it is whole."""
+    """Return the traffic per second of the connected overlay."""
     last = "rested" if "rested" in result["moments"] else "finished"
     sent = figures.difference(
         figures.flat(result["moments"][last]), figures.flat(result["moments"]["whole"])
@@ -242,9 +242,9 @@ def _share(scenario: Scenario) -> float:
 def _overcounting(
     scenario: Scenario, result: Mapping[str, Any], cluster: PartisanCluster
 ) -> float | None:
-    """Return what is counted beyond the threshold, in percent of the whole run's.
+    """Return the overcounting in percent of the whole run's threshold.
 
-    It is counted at the end, however long the run was.
+    It happens at the end, however long the run is.
     """
     counter, simulated = counter_of(cluster), counter_of(scenario.cluster)
     if counter is None or simulated is None:

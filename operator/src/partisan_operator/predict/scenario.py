@@ -1,9 +1,9 @@
 """Which clusters are simulated to predict one.
 
-A run of half an hour need not be simulated to its end: once all nodes have met, each interval is as
-the one before. And a cluster whose simulation would take longer than its user wants to wait is
-predicted from two smaller ones, which the prediction then says. What a simulation takes is computed
-from the configuration alone, so that the same file is the same prediction on every machine.
+A long run need not be simulated to its end: once all nodes have met, intervals are alike. A cluster
+whose simulation would exceed the budget is predicted from two smaller ones, and the prediction
+reports that. The cost of a simulation is computed from the configuration alone, so that the same
+file gives the same prediction on every host.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from partisan_operator.models.quantities import milliseconds
 from partisan_operator.models.workload import AdCounter, Synchronization
 
 WARM_INCREMENTS, WARM_PROPAGATIONS = 6, 12
-"""After so many intervals, of either kind, each is as the one before."""
+"""Intervals of either kind after which all are alike."""
 
 SMALLEST = 16
-"""No cluster is predicted from smaller ones than this."""
+"""Size of the smallest cluster that predictions are based on."""
 
 _PAIRWISE = {
     Synchronization.STATE: 30e-6,
@@ -29,34 +29,34 @@ _PAIRWISE = {
     Synchronization.TREE: 5e-6,
     Synchronization.AGGREGATE: 1e-6,
 }
-"""CPU seconds, about, that one propagation interval takes for each pair of nodes: State and Delta
-as measured with 64 and 128 nodes on a core of 2.1 GHz."""
+"""Approximate CPU seconds of one propagation interval for each pair of nodes: State and Delta
+measured with 64 and 128 nodes on a core of 2.1 GHz."""
 
 _EACH = 400e-6
-"""CPU seconds that one propagation interval takes for each node, besides."""
+"""CPU seconds of one propagation interval for each node, in addition."""
 
 _SECOND_OF_OVERLAY = 200e-6
-"""CPU seconds that one second of the overlay takes for each node."""
+"""CPU seconds of one second of the overlay for each node."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """What the manifest does not say and the figures depend on."""
+    """Parameters that are not in the manifest."""
 
     seed: int = 1
-    """The same seed is the same prediction."""
+    """Equal seeds give equal predictions."""
 
     latency_ms: tuple[int, int] = (1, 2)
-    """Between two nodes, one way; by chance within the range."""
+    """Between two nodes, one way; random within the range."""
 
     pods_per_second: float = 10.0
-    """How fast nodes start, one after the other: the speed of Kubernetes and its machines."""
+    """Rate at which pods start, one after the other: the speed of Kubernetes and its nodes."""
 
     zones: int = 1
-    """Over how many zones the pods are spread; for HiScamp."""
+    """Number of zones that the pods are spread over; for HiScamp."""
 
     def arguments(self) -> dict[str, int]:
-        """Return them as the simulator takes them."""
+        """Return the simulator's arguments."""
         least, most = self.latency_ms
         return {
             "seed": self.seed,
@@ -76,7 +76,7 @@ class Scenario:
     """From the start of the run; 0 where the run is simulated to its end."""
 
     missing_seconds: float = 0.0
-    """By so much the counting that is simulated is shorter."""
+    """Counting that is not simulated, in seconds."""
 
     @property
     def nodes(self) -> int:
@@ -89,23 +89,23 @@ class Scenario:
         return render_config(self.cluster)
 
     def arguments(self, assumptions: Assumptions) -> dict[str, int]:
-        """Return what the simulator is told besides."""
+        """Return the simulator's arguments, next to the configuration."""
         return assumptions.arguments() | {"warm_ms": round(1000 * self.warm_seconds)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
-    """What predicts a cluster: the whole of it, or smaller ones and the overlay of the whole."""
+    """The simulations for a prediction: the cluster, or smaller ones and its overlay."""
 
     overlay: Scenario | None
-    """The cluster without its workload, where the runs are of smaller ones."""
+    """The cluster without its workload, if the runs are of smaller ones."""
 
     runs: tuple[Scenario, ...]
-    """One run, of the cluster itself or without a workload; or two, the smaller cluster first."""
+    """One run of the cluster itself, or two of smaller ones, the smallest first."""
 
 
 def course(cluster: PartisanCluster, assumptions: Assumptions, *, budget: float) -> Course:
-    """Return what is to be simulated for a cluster in about `budget` CPU seconds."""
+    """Return the simulations for a cluster that fit in about `budget` CPU seconds."""
     counter = counter_of(cluster)
     if counter is None:
         return Course(overlay=None, runs=(Scenario(cluster=cluster),))
@@ -145,7 +145,7 @@ def counting_seconds(cluster: PartisanCluster) -> float:
 def _halves(cluster: PartisanCluster) -> Iterator[int]:
     """Yield sizes of smaller clusters of the same kind, powers of two, the largest first.
 
-    There are none of a cluster whose edges are given one by one.
+    There are none for a cluster with an explicit list of edges.
     """
     overlay = cluster.spec.overlay
     if overlay.static is not None and overlay.static.edges is not None:
@@ -172,7 +172,7 @@ def _scaled(scenario: Scenario, nodes: int) -> Scenario:
 
 
 def _shortened(scenario: Scenario) -> Scenario:
-    """Return the cluster with a run of twice the time to get warm, unless its own is no longer."""
+    """Return the cluster with a run of twice the warm-up, unless its own is shorter."""
     counter = counter_of(scenario.cluster)
     assert counter is not None
     warm = max(
@@ -199,7 +199,7 @@ def _with_impressions(scenario: Scenario, impressions: float) -> Scenario:
 
 
 def _cost(scenario: Scenario, assumptions: Assumptions) -> float:
-    """Return about how many CPU seconds a simulation takes."""
+    """Return the approximate CPU seconds of a simulation."""
     counter, workload = counter_of(scenario.cluster), scenario.cluster.spec.workload
     assert counter is not None
     assert workload is not None

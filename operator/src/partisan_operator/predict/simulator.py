@@ -1,8 +1,8 @@
-"""The program `partisan_plan`: how it is found, run and bounded.
+"""Finds and runs the program `partisan_plan`.
 
-It is a part of the node: `erlang_node/scripts/partisan_plan` in a checkout, and
-`/opt/partisan/bin/partisan_plan` in the node's image. It needs an Erlang runtime; where there is
-none, a container engine runs it in the very image that the pods will run.
+It is part of the node: `erlang_node/scripts/partisan_plan` in a checkout, and
+`/opt/partisan/bin/partisan_plan` in the node's image. Without an Erlang runtime, a container engine
+runs it in the image that the pods will run.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from typing import IO, Any, cast
 PROGRAM = "partisan_plan"
 IN_IMAGE = f"/opt/partisan/bin/{PROGRAM}"
 VARIABLE = "PARTISAN_PLAN"
-"""Names the program, with arguments if there are any, in place of what would be found."""
+"""Environment variable with the program and its arguments, which overrides the search."""
 
 ENGINES = ("docker", "podman", "nerdctl")
 
-Tell = Callable[[str], None]
-"""Takes a line on how far a simulation is."""
+Progress = Callable[[str], None]
+"""Called with lines on the progress of a simulation."""
 
 
 class SimulatorError(Exception):
-    """There is no simulator, or it has failed; the text says what to do."""
+    """The simulator is missing or failed; the text has the remedy."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Simulator:
     argv: tuple[str, ...]
 
     def run(
-        self, config: str, arguments: Mapping[str, int], *, timeout: float, tell: Tell
+        self, config: str, arguments: Mapping[str, int], *, timeout: float, progress: Progress
     ) -> dict[str, Any]:
         """Simulate the cluster of a `node.config`; `timeout` is in seconds.
 
-        Raises `SimulatorError`: it refuses, fails, or is not done by then.
+        Raises `SimulatorError` if it fails, rejects the configuration, or exceeds the timeout.
         """
         argv = [*self.argv, *(f"{key}={value}" for key, value in arguments.items())]
         try:
@@ -62,7 +62,7 @@ class Simulator:
         assert process.stdout is not None
         assert process.stderr is not None
         written: list[str] = []
-        reader = threading.Thread(target=_follow, args=(process.stderr, written, tell))
+        reader = threading.Thread(target=_follow, args=(process.stderr, written, progress))
         expired = threading.Event()
         late = threading.Timer(timeout, _expire, args=(process, expired))
         with process:
@@ -98,14 +98,12 @@ HELP = (
 def find(*, command: str = "", image: str = "") -> Simulator:
     """Return the simulator.
 
-    It is `command` or what `PARTISAN_PLAN` says; `image` in a container; a program on the PATH; in
-    this order.
-
-    Raises `SimulatorError`: there is none, with what to install.
+    In this order: `command` or the variable `PARTISAN_PLAN`; `image` in a container; the program on
+    the PATH. Raises `SimulatorError` if there is none.
     """
-    said = command or os.environ.get(VARIABLE, "")
-    if said:
-        return Simulator(tuple(shlex.split(said)))
+    given = command or os.environ.get(VARIABLE, "")
+    if given:
+        return Simulator(tuple(shlex.split(given)))
     if not image and shutil.which(PROGRAM):
         return Simulator((PROGRAM,))
     engines = [engine for engine in ENGINES if shutil.which(engine)]
@@ -120,7 +118,7 @@ def find(*, command: str = "", image: str = "") -> Simulator:
 
 
 def in_container(engine: str, image: str) -> Simulator:
-    """Return the simulator that an image of the node holds, without network or disk."""
+    """Return the simulator in an image of the node, without network or disk."""
     options = ("--rm", "--interactive", "--network=none", "--read-only", f"--entrypoint={IN_IMAGE}")
     return Simulator((engine, "run", *options, image))
 
@@ -131,14 +129,14 @@ def _expire(process: subprocess.Popen[str], expired: threading.Event) -> None:
 
 
 def _feed(stdin: IO[str], config: str) -> None:
-    """Hand over the configuration; a program that has ended meanwhile says why by itself."""
+    """Write the configuration; a program that has ended reports the reason itself."""
     with suppress(BrokenPipeError):
         stdin.write(config)
     with suppress(BrokenPipeError):
         stdin.close()
 
 
-def _follow(stream: IO[str], written: list[str], tell: Tell) -> None:
+def _follow(stream: IO[str], written: list[str], progress: Progress) -> None:
     for line in stream:
         written.append(line.rstrip())
-        tell(line.rstrip())
+        progress(line.rstrip())

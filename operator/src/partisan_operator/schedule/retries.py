@@ -1,18 +1,18 @@
-"""Pauses between reconciles that fail, and when such a failure is worth reporting."""
+"""Pauses between failed reconciles, and when a failure is worth a report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 FIRST_PAUSE, LAST_PAUSE = 1.0, 30.0
-"""Seconds between a failure and the next attempt: twice as many after each one."""
+"""Seconds between a failure and the next attempt, doubled after each one."""
 
 TRANSIENT_FOR = 5.0
-"""Seconds of nothing but failures after which they do not pass by themselves."""
+"""Seconds of consecutive failures after which they count as persistent."""
 
 
 class Retries:
-    """The failures in a row of one cluster's reconciles."""
+    """The consecutive failures of one cluster's reconciles."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Begin without a failure."""
@@ -20,7 +20,7 @@ class Retries:
         self.succeeded()
 
     def succeeded(self) -> None:
-        """End the row."""
+        """Reset after a success."""
         self._since: float | None = None
         self._pause = FIRST_PAUSE
 
@@ -33,5 +33,5 @@ class Retries:
 
     @property
     def persist(self) -> bool:
-        """Whether failures have gone on for longer than what passes by itself."""
+        """Whether the failures have lasted longer than transient ones do."""
         return self._since is not None and self._clock() - self._since >= TRANSIENT_FOR

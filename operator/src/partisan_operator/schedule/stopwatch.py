@@ -1,6 +1,6 @@
-"""Measures the processor time of one coroutine, without what runs while it waits.
+"""Measures the processor time of one coroutine, without tasks that run while it waits.
 
-Time of the process would count the work for all other clusters too.
+The process time would include the work for all other clusters.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ T = TypeVar("T")
 
 
 class Stopwatch(Generic[T]):
-    """Awaits something, and adds up what each of its steps takes."""
+    """Awaits a coroutine and sums the time of its steps."""
 
     def __init__(
         self, awaited: Awaitable[T], clock: Callable[[], float] = time.thread_time
     ) -> None:
-        """Measure with a clock that stands still while this thread does."""
+        """Measure with a clock of this thread's processor time."""
         self._steps = awaited.__await__()
         self._clock = clock
         self.seconds = 0.0
 
     def __await__(self) -> Generator[Any, Any, T]:
-        """Run to the end, one step for each time that the event loop comes by."""
+        """Run to the end, one step each time that the event loop resumes it."""
         step = partial(self._steps.send, None)
         while True:
             began = self._clock()

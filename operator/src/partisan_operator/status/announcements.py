@@ -1,7 +1,7 @@
-"""Kubernetes Events: steps that a person would want to know of.
+"""Kubernetes Events: the steps of a cluster that matter to people.
 
-Events are made from the difference between the live status and the new one. The status outlives
-the operator, so a restart repeats none.
+Events follow from the difference between the live status and the new one. The status outlives the
+operator, so a restart repeats none.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Announcement:
     reason: str
     message: str
     recurs: bool = False
-    """Whether the reason alone says what happened, as of a condition that comes and goes: another
-    one is then the same Event, counted once more, with the newer message."""
+    """Whether the reason alone identifies the Event, as for a condition that comes and goes: the
+    next one increments its count and replaces its message."""
 
     def digest(self, uid: str) -> str:
-        """Return what tells this Event from all others of the cluster with that uid."""
+        """Return what identifies this Event among all of the cluster with that uid."""
         text = "" if self.recurs else self.message
         return digest([uid, self.type, self.reason, text])
 
@@ -38,7 +38,7 @@ class Announcement:
 def announcements(
     old: PartisanClusterStatus, new: PartisanClusterStatus
 ) -> tuple[Announcement, ...]:
-    """Return what is to be told of the step from one status to the next."""
+    """Return the Events of the step from one status to the next."""
     return (
         *_overlay(old, new),
         *_switch(old, new),
@@ -67,7 +67,7 @@ def _switch(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[
         yield Announcement(
             "Normal",
             "OverlaySwitchStarted",
-            f"{new.overlay.kind} and {after} run side by side, no pod is restarted",
+            f"{new.overlay.kind} and {after} run next to each other, no pod is restarted",
         )
     elif before is not None and after is None:
         yield Announcement(
@@ -109,11 +109,11 @@ def _certificates(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Ite
         yield Announcement(
             "Normal",
             "AuthorityRotationStarted",
-            "A new authority takes the place of the old one, as nodes come to believe it",
+            "A new authority replaces the old one as nodes come to trust it",
         )
     elif step == (Rotation.RETIRING, Rotation.SETTLED):
         yield Announcement(
-            "Normal", "AuthorityRotated", "Nodes show and believe the new authority alone"
+            "Normal", "AuthorityRotated", "Nodes use and trust the new authority alone"
         )
     renewed = after.certificate_expires_at
     if before.certificate_expires_at and renewed not in (None, before.certificate_expires_at):
@@ -153,7 +153,7 @@ def _reason(status: PartisanClusterStatus) -> str:
 def _turned(
     old: PartisanClusterStatus, new: PartisanClusterStatus, kind: ConditionType, status: str
 ) -> bool:
-    """Say whether a condition went to that status from another one that it had."""
+    """Whether a condition changed to that status from another one."""
     before, after = old.condition(kind), new.condition(kind)
     return (
         before is not None

@@ -1,4 +1,4 @@
-"""The conditions of a cluster, each from what was seen and nothing else."""
+"""The conditions of a cluster, each from the facts of one observation."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from partisan_operator.observe.running import RunningOverlay
 from partisan_operator.status.run import Verdict
 
 RECONFIGURING = "Reconfiguring"
-"""Reason of `Progressing` while running nodes are moved to another overlay or other parameters."""
+"""Reason of `Progressing` while running nodes change their overlay or its parameters."""
 
 WAITING_FOR_CERTIFICATE = "WaitingForCertificate"
-"""Reason of `Progressing` while the Secret is not there that pods mount."""
+"""Reason of `Progressing` while the Secret is missing that pods mount."""
 
 ROTATING_AUTHORITY = "RotatingAuthority"
-"""Reason of `Progressing` while nodes go from one authority of their certificates to another."""
+"""Reason of `Progressing` while the authority of the nodes' certificates is replaced."""
 
 ROLLING_OUT = "RollingOut"
-"""Reason of `Progressing` while pods are replaced, until the last one is back."""
+"""Reason of `Progressing` while pods are replaced, until the last one has rejoined."""
 
 APPLYING = "Applying"
-"""Reason of `Progressing` while what was seen is of before the last changes of objects."""
+"""Reason of `Progressing` while the observation is older than the last changes of objects."""
 
 
 _NAMED = 5
-"""Objects that a message names at the most."""
+"""Most objects that a message names."""
 
 _HALTING = (Reason.SCALE_DOWN_REFUSED, Reason.APPLY_FAILED)
-"""Problems with which nothing goes on: `Progressing` is False and names them."""
+"""Problems that stop all progress: `Progressing` is False and names them."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the conditions are computed from."""
+    """Input of the conditions."""
 
     wanted: int
     exists: int
@@ -46,10 +46,10 @@ class Facts:
     """Pods that a rollout has yet to replace."""
 
     was_rolling: bool
-    """Whether a rollout was under way at the last look."""
+    """Whether a rollout was under way at the last reconcile."""
 
     applying: bool
-    """Whether objects have just been changed, or their controllers have yet to see that."""
+    """Whether objects have just been changed, or their controllers have yet to follow."""
 
     overlay: RunningOverlay
     configured: int
@@ -60,30 +60,30 @@ class Facts:
     """None without a workload."""
 
     run_observed_at: str
-    """When a node last told of the run; empty before any did."""
+    """When a node last reported on the run; empty before any did."""
 
     discrepancy: str
-    """Why the counter of a finished run cannot be right; empty when it can."""
+    """Why the counter of a finished run is wrong; empty when it is right."""
 
     problem: Problem | None
     paused: bool
     certificate: str = ""
-    """What the pods' certificate waits for; empty when it is there."""
+    """What the pods' certificate waits for; empty when it exists."""
 
     changed: tuple[str, ...] = ()
     """Names of the objects that have just been changed."""
 
     rotating: str = ""
-    """How far the replacement of the cluster's own authority is; empty when there is none."""
+    """Progress of the replacement of the cluster's own authority; empty when there is none."""
 
     @property
-    def nobody_tells(self) -> bool:
-        """Whether nothing is known of how the run stands now."""
+    def run_unknown(self) -> bool:
+        """Whether the present state of the run is unknown."""
         return self.answered == 0 and not self.discrepancy
 
     @property
     def reconfiguring(self) -> bool:
-        """Whether some nodes that answer have yet to follow the spec, or to end what was before."""
+        """Whether some nodes have yet to follow the spec, or to leave the previous overlay."""
         return self.configured < self.answered or self.overlay.previous is not None
 
     @property
@@ -93,7 +93,7 @@ class Facts:
 
     @property
     def all_joined(self) -> bool:
-        """Whether every wanted node says that it is in the overlay."""
+        """Whether every wanted node reports that it has joined the overlay."""
         return self.joined == self.wanted
 
     @property
@@ -127,7 +127,7 @@ def conditions(
 def conditions_after_failure(
     problem: Problem, earlier: dict[ConditionType, Condition], generation: int, now: str
 ) -> tuple[Condition, ...]:
-    """Return the conditions of a cluster that could not be observed; the others stay as known."""
+    """Return the conditions of a cluster that could not be observed; the others stay."""
     claims = {
         ConditionType.READY: _Claim(
             "Unknown", problem.reason, "The operator could not observe the cluster: see Degraded"
@@ -188,7 +188,7 @@ def _progressing(facts: Facts) -> _Claim:
         return _Claim("False", facts.problem.reason, facts.problem.message)
     complete = facts.all_ready and facts.connected
     if facts.outdated or (facts.was_rolling and (facts.applying or not complete)):
-        return _Claim("True", ROLLING_OUT, f"{facts.outdated} pods are of an earlier template")
+        return _Claim("True", ROLLING_OUT, f"{facts.outdated} pods have an outdated template")
     if facts.certificate and facts.exists < facts.wanted:
         return _Claim("True", WAITING_FOR_CERTIFICATE, f"No Secret for pods: {facts.certificate}")
     if facts.exists != facts.wanted:
@@ -201,23 +201,23 @@ def _progressing(facts: Facts) -> _Claim:
         return _Claim("True", ROTATING_AUTHORITY, facts.rotating)
     if facts.applying:
         return _Claim("True", APPLYING, _applying(facts))
-    return _Claim("False", "Settled", "The cluster is as the spec asks")
+    return _Claim("False", "Settled", "The cluster matches its spec")
 
 
 def _applying(facts: Facts) -> str:
     if not facts.changed:
-        return "The StatefulSets have yet to follow what was applied"
+        return "The StatefulSets have yet to follow the last changes"
     more = len(facts.changed) - _NAMED
     others = f" and {more} more" if more > 0 else ""
     names = ", ".join(facts.changed[:_NAMED])
-    return f"These were not as the spec asks, and have been changed just now: {names}{others}"
+    return f"These differed from the spec and have just been changed: {names}{others}"
 
 
 def _reconfiguring(facts: Facts) -> str:
     if facts.configured < facts.answered:
         return f"{facts.configured} of {facts.answered} nodes follow the spec"
     running = f"All {facts.answered} nodes run {facts.overlay.kind}"
-    return f"{running}, and some still run the former overlay beside it"
+    return f"{running}, and some still run the previous overlay next to it"
 
 
 def _overlay_connected(facts: Facts) -> _Claim:
@@ -241,10 +241,10 @@ def _workload_converged(facts: Facts) -> _Claim:
         return _Claim("Unknown", "NoWorkload", "spec.workload is not set")
     if facts.discrepancy:
         return _Claim("False", "CounterMismatch", facts.discrepancy)
-    if facts.nobody_tells:
-        since = f": what is told of the run is of {facts.run_observed_at}"
-        told = since if facts.run_observed_at else " yet"
-        return _Claim("Unknown", "NoAnswer", f"No node answers{told}")
+    if facts.run_unknown:
+        last = f": the run was last reported at {facts.run_observed_at}"
+        since = last if facts.run_observed_at else " yet"
+        return _Claim("Unknown", "NoAnswer", f"No node answers{since}")
     status: TriState = "True" if facts.verdict.converged else "False"
     return _Claim(status, facts.verdict.reason, facts.verdict.message)
 

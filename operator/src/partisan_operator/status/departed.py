@@ -1,13 +1,13 @@
-"""The actors that vanished during a run, and what they had counted.
+"""The actors that departed during a run, and their increments.
 
-An actor is one life of one node, NODE/INCARNATION, and a node's incarnations only grow. A run may
-outlive any number of them, and the status holds a bounded number: beyond it the oldest are added
-up, one entry for each node, which remembers up to which incarnation it goes. So an actor that the
-nodes still report is recognised, and counted once, whether it has an entry of its own or not.
+An actor is one incarnation of one node, NODE/INCARNATION, and a node's incarnations only grow. A
+run may outlive any number of them, and the status holds a bounded number: beyond it the oldest are
+summed in one entry for each node, which records the last incarnation in it. So an actor that nodes
+still report is recognised and counted once, whether it has an entry of its own or not.
 
-Some are *reported*: their node runs under a later actor, and the others tell what they hold of
-them. Of the rest, such as those of nodes that were scaled away, nobody tells what is held; their
-part is what remains of the counter at the end of the run.
+Some are *reported*: their node runs under a later actor, and the other nodes report their entries.
+The rest, such as those of nodes that were scaled down, are not reported; their part is what remains
+of the counter at the end of the run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from partisan_operator.models.status import MAX_RETIRED, FoldedActors, RetiredAc
 
 @dataclass(frozen=True)
 class DepartedActors:
-    """The actors that vanished, as the status tells of them."""
+    """The departed actors, as in the status."""
 
     retired: tuple[RetiredActor, ...] = ()
     """Those with entries of their own, by name."""
@@ -36,28 +36,28 @@ class DepartedActors:
 
     @property
     def increments(self) -> int:
-        """What they are known to have made: as seen, or as the others hold where that is more."""
+        """Their known increments: as observed, or as held by other nodes where that is more."""
         return sum(max(made, counted) for made, counted in self._reported()) + self.unreported
 
     @property
     def counted(self) -> int:
-        """What the others are known to hold of them."""
+        """Their increments that other nodes are known to hold."""
         return sum(counted for _, counted in self._reported())
 
     @property
     def lost(self) -> int:
-        """What those that are reported had made, and the others do not hold."""
+        """Increments of the reported ones that no other node holds."""
         return sum(max(0, made - counted) for made, counted in self._reported())
 
     @property
     def unreported(self) -> int:
-        """What those made of which nobody reports an entry."""
+        """Increments of those that no node reports."""
         alone = sum(entry.increments for entry in self.retired if entry.counted is None)
         return alone + sum(entry.unreported for entry in self.folded)
 
     @property
     def nodes(self) -> frozenset[str]:
-        """The nodes that they were lives of."""
+        """The nodes that they were incarnations of."""
         own = {node_of(entry.actor) for entry in self.retired}
         return frozenset(own | {entry.node for entry in self.folded})
 
@@ -70,18 +70,18 @@ class DepartedActors:
 
 
 def node_of(actor: str) -> str:
-    """Return the node that an actor is a life of."""
+    """Return the node that an actor is an incarnation of."""
     return actor.partition("/")[0]
 
 
 def advance(
     known: DepartedActors, gone: Mapping[str, int], reported: Mapping[str, int], alive: Set[str]
 ) -> DepartedActors:
-    """Return the vanished actors after another look.
+    """Return the departed actors after another observation.
 
-    `gone` are actors that are no longer counted under, with what they were last seen to have
-    made. `reported` are those of which nodes tell the entries that they hold, the greatest of
-    each. `alive` are those that nodes count under now: one that was thought gone may be back.
+    `gone` are actors that are no longer in use, with their last observed increments. `reported` are
+    those that nodes hold entries of, with the greatest entry. `alive` are the actors in use now:
+    one that seemed to have departed may be back.
     """
     folded = {entry.node: entry for entry in known.folded}
     retired = {entry.actor: entry for entry in known.retired}
@@ -101,7 +101,7 @@ def advance(
 
 
 def _bounded(retired: list[RetiredActor], folded: dict[str, FoldedActors]) -> DepartedActors:
-    """Add up what is beyond the bound: who is reported cannot come back and goes first."""
+    """Sum up actors beyond the bound, reported ones first: these cannot come back."""
     oldest_first = sorted(
         retired, key=lambda entry: (entry.counted is None, _incarnation(entry.actor), entry.actor)
     )
@@ -114,7 +114,7 @@ def _bounded(retired: list[RetiredActor], folded: dict[str, FoldedActors]) -> De
 
 
 def _folded(actor: RetiredActor, into: FoldedActors | None) -> FoldedActors:
-    """Return the entry of a node with one more actor in it."""
+    """Return the entry of a node with one more actor added."""
     into = into or FoldedActors(
         node=node_of(actor.actor), actors=0, last=0, increments=0, counted=0
     )
@@ -123,7 +123,7 @@ def _folded(actor: RetiredActor, into: FoldedActors | None) -> FoldedActors:
         node=into.node,
         actors=into.actors + 1,
         last=max(into.last, _incarnation(actor.actor)),
-        # Of each the greater figure: what one had more must not hide what another lost.
+        # The greater figure of each: a surplus of one must not hide a loss of another.
         increments=into.increments + (0 if counted is None else max(actor.increments, counted)),
         counted=into.counted + (counted or 0),
         unreported=into.unreported + (actor.increments if counted is None else 0),
@@ -131,17 +131,17 @@ def _folded(actor: RetiredActor, into: FoldedActors | None) -> FoldedActors:
 
 
 def _held(entry: FoldedActors, counted: int) -> FoldedActors:
-    """Return the entry of a node of whose folded actors the others are seen to hold that much.
+    """Return the entry of a node after other nodes were observed to hold that much of its actors.
 
-    What is more than before belongs to actors that nobody reported so far, as far as it can.
+    A surplus is attributed to actors that were not reported so far, as far as possible.
     """
     more = max(0, counted - entry.counted)
-    told = min(more, entry.unreported)
+    found = min(more, entry.unreported)
     return entry.model_copy(
         update={
             "counted": entry.counted + more,
-            "increments": entry.increments + told,
-            "unreported": entry.unreported - told,
+            "increments": entry.increments + found,
+            "unreported": entry.unreported - found,
         }
     )
 

@@ -8,7 +8,7 @@ from partisan_operator.models.status import ConditionType
 
 
 def reconcile_failure(request: str, message: str, *, transient: bool) -> Problem:
-    """Return the problem that the operator could not find out how a cluster is."""
+    """Return the problem of a cluster that could not be observed."""
     asked = f" ({request})" if request else ""
     return Problem(
         Reason.RECONCILE_FAILED,
@@ -19,7 +19,7 @@ def reconcile_failure(request: str, message: str, *, transient: bool) -> Problem
 
 
 def operator_fault(error: Exception) -> Problem:
-    """Return the problem that the operator itself is wrong."""
+    """Return the problem of a fault in the operator."""
     return Problem(
         Reason.RECONCILE_FAILED,
         f"The operator cannot reconcile this cluster: {type(error).__name__}:"
@@ -29,7 +29,7 @@ def operator_fault(error: Exception) -> Problem:
 
 
 def invalid_spec(message: str) -> Problem:
-    """Return the problem that the operator cannot read the spec."""
+    """Return the problem of a spec that the operator cannot read."""
     return Problem(
         Reason.INVALID_SPEC,
         f"This version of the operator cannot read the spec: {shortened(message)}. Install the"

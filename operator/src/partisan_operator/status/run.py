@@ -1,15 +1,13 @@
-"""The run of the workload: when it starts, what it counted, and what was lost.
+"""The run of the workload: its counter, its increments, and its losses.
 
-Every node counts under an *actor*, and the counter holds one entry for each actor. A node that
-loses its storage comes back as another actor. What the old one had counted and not yet sent is
-lost, and must be told, not hidden: so the operator remembers the last figure it saw of every
-actor (`Ledger`), and writes those of vanished actors (`vanished`) into the status, where they
-outlive the operator itself.
+Every node counts under an *actor*, and the counter has one entry for each actor. A node that loses
+its storage restarts as another actor. Increments that the old one had not yet sent are lost, and
+must be reported. So the operator remembers the last figure of every actor (`Ledger`), and writes
+those of departed actors (`departed`) into the status, which outlives the operator.
 
-For a finished run without a fault of the counter: value = incrementsSum - lostIncrements.
+For a finished run of a correct counter: value = incrementsSum - lostIncrements.
 
-Workloads of one's own are told in the same figures as far as they have them, and without actors
-nothing of theirs can be lost.
+Custom workloads report the same figures as far as they have them; without actors they lose nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from partisan_operator.status.departed import DepartedActors, node_of
 
 @dataclass(frozen=True)
 class Ledger:
-    """The actor that each pod was last seen to count under, and what it had counted."""
+    """The actor that each pod last counted under, and its increments."""
 
     run: str = ""
     actors: Mapping[str, tuple[str, int]] = field(default_factory=dict)
@@ -51,11 +49,10 @@ def advance(
     expected: tuple[str, ...],
     reports: Mapping[str, NodeReport],
 ) -> tuple[Ledger, DepartedActors]:
-    """Take new reports into account; return the ledger and the actors that have vanished.
+    """Advance the ledger by new reports; return it and the departed actors.
 
-    `known` are the vanished actors that the status already tells of. An actor has vanished when
-    its pod counts under another one or is no longer expected. A pod that does not answer keeps
-    its actor: it may come back.
+    `known` are the departed actors in the status. An actor has departed when its pod counts under
+    another one or is no longer expected. A pod that does not answer keeps its actor.
     """
     if ledger.run != run:
         ledger = Ledger(run)
@@ -63,7 +60,7 @@ def advance(
     current = {
         pod: (part.actor, part.increments)
         for pod, part in parts.items()
-        # A node that counts under another's name tells nothing of use.
+        # A node that counts under another's name is ignored.
         if node_of(part.actor) == pod and part.phase != "waiting"
     }
     wanted = frozenset(expected)
@@ -96,21 +93,20 @@ def measure(
 ) -> WorkloadStatus:
     """Return the status of the run of a module.
 
-    `earlier` is the status of the same run, if there was one: a run that has ended stays as it
-    ended, whatever happens to its nodes, and one of which no node tells stays as it was last seen.
-    `finished` says whether every node has; `now` is the present in seconds since 1970, which no
-    node's clock may exceed.
+    `earlier` is the status of the same run, if any: a finished run keeps it, and so does a run that
+    no node reports. `finished` is whether every node has finished; `now` is the time in seconds
+    since 1970, which no node's clock may exceed.
     """
     if earlier is not None and earlier.phase == "Finished":
         return earlier
-    accounts: dict[str, Any] = {
+    losses: dict[str, Any] = {
         "replaced_nodes": gone.actors,
         "retired": gone.retired,
         "folded": gone.folded,
     }
     parts = workload_reports(reports, ledger.run)
     if not parts and earlier is not None:
-        return earlier.model_copy(update=accounts)
+        return earlier.model_copy(update=losses)
     started = [part.started_at for part in parts.values() if part.started_at is not None]
     ended = [part.finished_at for part in parts.values() if part.finished_at is not None]
     running = bool(started) or any(part.phase != "waiting" for part in parts.values())
@@ -136,16 +132,16 @@ def measure(
         lost_increments=_lost(made, gone, value, finished=finished) if counts else 0,
         bytes=sum(report.sync_payload_bytes for report in reports.values()),
     )
-    return measured.model_copy(update=accounts)
+    return measured.model_copy(update=losses)
 
 
-def told_threshold(run: str, reports: Mapping[str, NodeReport]) -> int:
-    """Return the value that ends the run, as the nodes tell it; 0 where they tell none."""
+def reported_threshold(run: str, reports: Mapping[str, NodeReport]) -> int:
+    """Return the value that ends the run, as reported by the nodes; 0 if none reports it."""
     return max((part.threshold for part in workload_reports(reports, run).values()), default=0)
 
 
 def verdict(run: str, expected: tuple[str, ...], reports: Mapping[str, NodeReport]) -> Verdict:
-    """Say whether every expected node has finished the run with the same counter."""
+    """Whether every expected node has finished the run with the same counter."""
     parts = workload_reports(reports, run)
     total = len(expected)
     if len(parts) < total:
@@ -162,9 +158,9 @@ def verdict(run: str, expected: tuple[str, ...], reports: Mapping[str, NodeRepor
 
 
 def _superseded(parts: Mapping[str, WorkloadReport], nodes: Set[str]) -> dict[str, int]:
-    """Return the greatest entry that any node holds of each actor that was superseded.
+    """Return the greatest entry that any node holds of each superseded actor.
 
-    An actor of a node that the cluster does not have, and never had, is made up.
+    Actors of nodes that the cluster never had are ignored.
     """
     entries: dict[str, int] = {}
     for part in parts.values():
@@ -175,10 +171,10 @@ def _superseded(parts: Mapping[str, WorkloadReport], nodes: Set[str]) -> dict[st
 
 
 def _lost(made: int, gone: DepartedActors, value: int, *, finished: bool) -> int:
-    """Return the increments of vanished actors that no counter holds.
+    """Return the increments of departed actors that no counter holds.
 
-    Nodes tell the entries of actors that a successor replaced. Those of nodes that were scaled
-    away they do not; when the run has finished, their sum is what remains of the value.
+    Nodes report the entries of actors that a later one replaced, but not those of nodes that were
+    scaled down: when the run has finished, their sum is what remains of the value.
     """
     if not finished:
         return gone.lost

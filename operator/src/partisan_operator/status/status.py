@@ -129,7 +129,7 @@ def status_of(cluster: PartisanCluster, findings: Findings) -> tuple[PartisanClu
 def status_after_failure(
     cluster: PartisanCluster, problem: Problem, now: datetime
 ) -> PartisanClusterStatus:
-    """Return the status of a cluster that could not be reconciled: what was known, and why not."""
+    """Return the last known status of a cluster that could not be reconciled, with the reason."""
     earlier = cluster.status
     kinds = {condition.type: condition for condition in earlier.conditions}
     time = clock.to_wire(now)
@@ -144,12 +144,12 @@ def status_after_failure(
 def _workload(
     cluster: PartisanCluster, findings: Findings
 ) -> tuple[WorkloadStatus | None, Verdict | None, Ledger]:
-    """Return the status of the run and whether it is over, if any; and the advanced ledger."""
+    """Return the status of the run and its verdict, if any, and the advanced ledger."""
     spec = cluster.spec.workload
     if spec is None:
         return None, None, Ledger()
     run = run_id(spec)
-    # Nodes whose removal is refused count on.
+    # Nodes whose removal is rejected continue to count.
     expected = naming.pod_names(cluster.name, findings.plan.kept)
     reports = findings.observation.reports(expected)
     earlier = cluster.status.workload
@@ -172,20 +172,20 @@ def _workload(
 
 
 def _converged(facts: Facts) -> TriState:
-    if facts.verdict is None or facts.nobody_tells:
+    if facts.verdict is None or facts.run_unknown:
         return "Unknown"
     return "True" if facts.verdict.converged and not facts.discrepancy else "False"
 
 
 def _threshold(spec: Workload, run: str, reports: dict[str, NodeReport]) -> int:
-    """Return the value that ends the run: the spec's, or where only the nodes know it, theirs."""
+    """Return the value that ends the run: from the spec, or else as reported by the nodes."""
     if spec.ad_counter is not None:
         return spec.ad_counter.ads * spec.ad_counter.impressions
-    return workload.told_threshold(run, reports)
+    return workload.reported_threshold(run, reports)
 
 
 def _cluster_ca(findings: Findings, nodes: int) -> ClusterCaStatus | None:
-    """Return what is told of the cluster's own authority; None where it has none."""
+    """Return the status of the cluster's own authority; None where it has none."""
     store, outlook = findings.observation.tls, findings.plan.tls.outlook
     if outlook is None or not isinstance(store, Store):
         return None
@@ -202,14 +202,14 @@ def _cluster_ca(findings: Findings, nodes: int) -> ClusterCaStatus | None:
 
 
 def _rotating(tls: CertificatePlan, nodes: int) -> str:
-    """Say how far the replacement of the authority is; empty when there is none."""
+    """Return the progress of the authority's replacement; empty when there is none."""
     outlook = tls.outlook
     if outlook is None or outlook.rotation is Rotation.SETTLED:
         return ""
     aim = (
-        "show a certificate of the new authority"
+        "use a certificate of the new authority"
         if outlook.rotation is Rotation.RETIRING
-        else "believe the new authority besides the old one"
+        else "trust the new authority next to the old one"
     )
     waits = f"; {outlook.behind[0]} does not yet" if outlook.behind else ""
     return f"{max(0, nodes - len(outlook.behind))} of {nodes} nodes {aim}{waits}"
@@ -221,7 +221,7 @@ def _was_rolling(status: PartisanClusterStatus) -> bool:
 
 
 def _discrepancy(run: WorkloadStatus | None) -> str:
-    """Say how a finished run's counter differs from what the nodes say they counted."""
+    """Return how a finished run's counter differs from the reported increments."""
     if run is None or run.module != AD_COUNTER or run.phase != "Finished":
         return ""
     held = run.increments_sum - run.lost_increments
@@ -254,7 +254,7 @@ def _phase(facts: Facts, run: WorkloadStatus | None) -> Phase:
 def _timings(
     cluster: PartisanCluster, run: WorkloadStatus | None, now: str, *, ready: bool, joined: bool
 ) -> Timings:
-    """Return when the milestones were first reached; a new generation starts anew."""
+    """Return when the milestones were first reached by this generation."""
     earlier = cluster.status.timings
     if cluster.status.observed_generation != cluster.generation:
         first = cluster.status.observed_generation is None

@@ -8,14 +8,14 @@ from partisan_operator.models import PartisanClusterStatus, clock
 from partisan_operator.models.status import Phase
 
 REFRESH_SECONDS = 5.0
-"""Time between two writes of the status of a cluster at work when only moving figures changed."""
+"""Seconds between two writes of the status of a cluster at work, if only moving figures changed."""
 
 
 def worth_writing(new: PartisanClusterStatus, live: PartisanClusterStatus) -> bool:
-    """Say whether the new status tells enough to be written over the live one.
+    """Whether the new status differs enough from the live one to be written.
 
-    Traffic and the number of links move for ever. In a cluster at work they are written now and
-    then; in a settled one never, so that it costs the API server nothing.
+    Traffic and the number of links always move. For a cluster at work they are written from time to
+    time, for a settled one never, which saves the API server the load.
     """
     if _lasting(new) != _lasting(live):
         return True
@@ -23,7 +23,7 @@ def worth_writing(new: PartisanClusterStatus, live: PartisanClusterStatus) -> bo
     if new.observed_at == live.observed_at:
         return False  # no figure is newer, as after a failure
     age = clock.seconds_between(live.observed_at, new.observed_at)
-    # A time to come is of another operator, whose clock was ahead of this one's.
+    # A future time was written by an operator whose clock was ahead.
     return not settled and (age is None or not 0 <= age < REFRESH_SECONDS)
 
 
