@@ -42,22 +42,22 @@ class FakeNodes:
     started: list[tuple[str, str, str]] = field(default_factory=list)
     refuse: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
-    """Who does not answer when asked."""
+    """Nodes that do not answer."""
 
     configuration: str = render_config(cluster(MANIFEST["spec"]))
     """What all of them follow."""
 
-    told: list[tuple[str, str]] = field(default_factory=list)
-    """Who was sent a configuration, with which token."""
+    configured: list[tuple[str, str]] = field(default_factory=list)
+    """Nodes that were sent a configuration, with the credential."""
 
     parted: bool = False
     """Whether no node has a link."""
 
     dissolved: list[tuple[str, str]] = field(default_factory=list)
-    """Who learnt from the operator that the cluster is being deleted, with which token."""
+    """Nodes that were told of the deletion by the operator, with the credential."""
 
     refusal: ScrapeError | None = None
-    """What those who are told answer."""
+    """The answer to a configuration."""
 
     async def scrape(self, endpoints: Iterable[Endpoint]) -> tuple[dict[str, Seen], dict[str, str]]:
         pods = list(endpoints)
@@ -86,7 +86,7 @@ class FakeNodes:
         }, dict.fromkeys(self.silent, "no answer")
 
     async def configure(self, endpoint: Endpoint, token: str, text: str) -> None:
-        self.told.append((endpoint.pod, token))
+        self.configured.append((endpoint.pod, token))
         if self.refusal is not None:
             raise self.refusal
         self.configuration = text
@@ -136,7 +136,7 @@ class Rig:
         self.loop = ClusterLoop("default", "ads", self.tools)
 
     def make_resync_due(self) -> None:
-        """Have the next round look at all kinds of children."""
+        """Have the next reconcile observe all kinds of children."""
         self.loop._reconciler.coverage.make_resync_due()
 
     def change(self, spec: dict[str, Any]) -> None:

@@ -106,7 +106,7 @@ def test_both_secrets_are_read() -> None:
     assert read_store(None, None, "cluster-uid").nodes is None
 
 
-def test_secrets_of_others_are_told() -> None:
+def test_foreign_secrets_are_reported() -> None:
     authority, nodes = stored()
     assert read_store(authority, nodes, "another-uid").foreign == ("ads-ca", "ads-tls")
 

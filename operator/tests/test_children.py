@@ -62,7 +62,7 @@ def test_a_child_just_applied_is_up_to_date(spec: dict[str, Any]) -> None:
     assert all(up_to_date(child, child.manifest) for child in desired.stateful_sets)
 
 
-def test_a_pod_monitor_scrapes_the_nodes_of_one_cluster_as_often_as_it_is_told() -> None:
+def test_a_pod_monitor_scrapes_the_nodes_of_one_cluster_at_its_interval() -> None:
     metrics = {"interval": "1m30s", "labels": {"release": "stack"}}
     found = manifest("PodMonitor", "ads-nodes", metrics=metrics)
     assert found["apiVersion"] == "monitoring.coreos.com/v1"

@@ -166,7 +166,7 @@ def test_every_graph_has_a_place_for_each_node_and_a_picture(
     assert max(map(len, lines)) <= COLUMNS
 
 
-def test_neighbours_are_drawn_nearer_than_strangers() -> None:
+def test_neighbours_are_drawn_nearer_than_other_nodes() -> None:
     left, right = ([f"{side}-{ordinal}" for ordinal in range(6)] for side in ("left", "right"))
     links = [*itertools.combinations(left, 2), *itertools.combinations(right, 2)]
     spots = place([*left, *right], [*links, (left[0], right[0])])
@@ -180,7 +180,7 @@ def test_no_value_of_a_secret_is_left_in_any_form() -> None:
     assert redactor.text("hunter22 aHVudGVyMjI= hunter") == "REDACTED REDACTED hunter"
 
 
-def test_what_looks_like_a_secret_is_taken_out_without_knowing_it() -> None:
+def test_text_in_the_form_of_a_secret_is_removed() -> None:
     key = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
     token = "0af1" * 16
     text = f"{key} Authorization: Bearer eyJhbGciOi.x-y token={token} sha256:{token}"

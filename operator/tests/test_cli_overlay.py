@@ -28,7 +28,7 @@ def test_a_dry_run_changes_nothing(kubectl: FakeKubectl) -> None:
     assert "Nothing was changed" in text
 
 
-def test_what_the_api_server_refuses_is_told_in_its_words(kubectl: FakeKubectl) -> None:
+def test_an_error_of_the_api_server_is_reported_in_full(kubectl: FakeKubectl) -> None:
     kubectl.refusal = (
         'The PartisanCluster "ads" is invalid: spec.overlay.hyParView.activeMin: Invalid value:'
         " 9: activeMin must not exceed activeMax: lower activeMin or raise activeMax"

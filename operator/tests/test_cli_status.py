@@ -146,7 +146,7 @@ def test_a_namespace_without_clusters_says_so(kubectl: FakeKubectl) -> None:
     assert (status, "There is no PartisanCluster in namespace staging" in text) == (0, True)
 
 
-def test_pods_that_start_are_no_trouble_while_the_cluster_forms(kubectl: FakeKubectl) -> None:
+def test_pods_that_start_are_no_problem_while_the_cluster_forms(kubectl: FakeKubectl) -> None:
     kubectl.pods["ads-1"]["status"] = {"phase": "Pending"}
     kubectl.set_condition("Progressing", "True", "Forming", "3 of 4 nodes have joined")
     status, text = run(kubectl, "status", "ads")
@@ -175,7 +175,7 @@ def test_an_unknown_name_is_one_line_with_those_there_are(kubectl: FakeKubectl) 
         run(kubectl, "status", "zebra")
 
 
-def test_a_missing_definition_says_to_install_the_chart(kubectl: FakeKubectl) -> None:
+def test_a_missing_crd_asks_to_install_the_chart(kubectl: FakeKubectl) -> None:
     kubectl.answers[CLUSTERS] = "Error from server (NotFound): the server could not find it"
     with pytest.raises(CommandError, match="install the operator's chart"):
         run(kubectl, "top", "nothing")

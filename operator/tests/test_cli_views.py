@@ -50,7 +50,7 @@ def test_a_node_that_calls_itself_by_anothers_name_is_not_believed(kubectl: Fake
     assert "ads-3 did not answer: it reports as 'ads-2'" in text
 
 
-def test_top_shows_rates_between_two_looks(kubectl: FakeKubectl) -> None:
+def test_top_shows_rates_between_two_scrapes(kubectl: FakeKubectl) -> None:
     now = NOW
     context = replace(kubectl.context(), now=lambda: now)
 

@@ -1,4 +1,4 @@
-"""What vanished actors had counted is told in full, however many there were."""
+"""The increments of departed actors are reported in full, however many there were."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from partisan_operator.models.status import MAX_RETIRED, WorkloadStatus
 from partisan_operator.status import departed as vanished
 from partisan_operator.status.departed import DepartedActors, advance
 
-NOBODY: frozenset[str] = frozenset()
+NONE: frozenset[str] = frozenset()
 
-lives = st.lists(
+incarnations = st.lists(
     st.tuples(
         st.sampled_from(["ads-0", "ads-1", "ads-2"]),
         st.integers(0, 50),  # what it was last seen to have made
         st.integers(0, 50),  # of which the others hold so much
-        st.booleans(),  # whether anybody reports that before the end
+        st.booleans(),  # whether it is reported before the end
     ),
     max_size=25,
 )
@@ -31,13 +31,13 @@ def actor(node: str, incarnation: int) -> str:
 
 
 def total(gone: DepartedActors, value: int) -> tuple[int, int, int]:
-    """Return what a status tells at the end of a run: the number, the increments and the loss."""
+    """Return the number, the increments and the loss in the status at the end of a run."""
     lost = gone.lost + max(0, gone.unreported - max(0, value - gone.counted))
     return gone.actors, gone.increments, lost
 
 
-@given(lives, st.integers(0, 6))
-def test_the_account_is_the_same_wherever_actors_are_added_up(
+@given(incarnations, st.integers(0, 6))
+def test_the_sums_are_the_same_wherever_actors_are_folded(
     history: list[tuple[str, int, int, bool]], bound: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -47,25 +47,25 @@ def test_the_account_is_the_same_wherever_actors_are_added_up(
             name = actor(node, incarnation)
             if early:
                 reported[name] = min(made, held)
-            gone = advance(gone, {name: made}, reported, NOBODY)
+            gone = advance(gone, {name: made}, reported, NONE)
             assert len(gone.retired) <= bound
         everything = {
             actor(node, incarnation): min(made, held)
             for incarnation, (node, made, held, _) in enumerate(history, start=1)
         }
-        gone = advance(gone, {}, everything, NOBODY)
+        gone = advance(gone, {}, everything, NONE)
     made = sum(made for _, made, _, _ in history)
     value = sum(everything.values())
     assert total(gone, value) == (len(history), made, made - value)
 
 
-def test_two_halvings_of_the_largest_cluster_are_told_in_full() -> None:
+def test_two_halvings_of_the_largest_cluster_are_reported_in_full() -> None:
     """As a status goes over the wire, and as the API server bounds it."""
     gone = DepartedActors()
-    for life in (1, 2, 3):
-        away = {actor(f"ads-{ordinal}", life): 10 for ordinal in range(MAX_REPLICAS)}
-        gone = advance(gone, away, {}, NOBODY)
-        gone = advance(gone, {}, dict.fromkeys(away, 9), NOBODY)
+    for incarnation in (1, 2, 3):
+        away = {actor(f"ads-{ordinal}", incarnation): 10 for ordinal in range(MAX_REPLICAS)}
+        gone = advance(gone, away, {}, NONE)
+        gone = advance(gone, {}, dict.fromkeys(away, 9), NONE)
         wire: Any = WorkloadStatus(
             run="r", phase="Running", retired=gone.retired, folded=gone.folded
         ).to_wire()
@@ -77,16 +77,16 @@ def test_two_halvings_of_the_largest_cluster_are_told_in_full() -> None:
 
 
 def test_what_was_added_up_is_recognised_and_counted_once() -> None:
-    many = {actor("ads-7", life): 3 for life in range(1, MAX_RETIRED + 11)}
-    gone = advance(DepartedActors(), many, dict.fromkeys(many, 3), NOBODY)
+    many = {actor("ads-7", incarnation): 3 for incarnation in range(1, MAX_RETIRED + 11)}
+    gone = advance(DepartedActors(), many, dict.fromkeys(many, 3), NONE)
     assert [(entry.actors, entry.last) for entry in gone.folded] == [(10, 10)]
-    assert advance(gone, many, dict.fromkeys(many, 3), NOBODY) == gone
+    assert advance(gone, many, dict.fromkeys(many, 3), NONE) == gone
 
 
-def test_who_is_reported_by_nobody_keeps_an_entry_of_its_own_and_may_come_back() -> None:
-    many = {actor("ads-7", life): 3 for life in range(2, MAX_RETIRED + 2)}
-    gone = advance(DepartedActors(), {actor("ads-9", 1): 5}, {}, NOBODY)
-    gone = advance(gone, many, dict.fromkeys(many, 3), NOBODY)
+def test_an_unreported_actor_keeps_an_entry_of_its_own_and_may_come_back() -> None:
+    many = {actor("ads-7", incarnation): 3 for incarnation in range(2, MAX_RETIRED + 2)}
+    gone = advance(DepartedActors(), {actor("ads-9", 1): 5}, {}, NONE)
+    gone = advance(gone, many, dict.fromkeys(many, 3), NONE)
     assert [entry.node for entry in gone.folded] == ["ads-7"]
     back = advance(gone, {}, {}, {actor("ads-9", 1)})
     assert back.actors == gone.actors - 1
@@ -94,8 +94,8 @@ def test_who_is_reported_by_nobody_keeps_an_entry_of_its_own_and_may_come_back()
 
 
 def test_an_entry_that_grows_after_it_was_added_up_shrinks_the_loss() -> None:
-    many = {actor("ads-7", life): 3 for life in range(1, MAX_RETIRED + 3)}
-    gone = advance(DepartedActors(), many, dict.fromkeys(many, 1), NOBODY)
+    many = {actor("ads-7", incarnation): 3 for incarnation in range(1, MAX_RETIRED + 3)}
+    gone = advance(DepartedActors(), many, dict.fromkeys(many, 1), NONE)
     assert gone.lost == 2 * len(many)
-    grown = advance(gone, {}, dict.fromkeys(many, 3), NOBODY)
+    grown = advance(gone, {}, dict.fromkeys(many, 3), NONE)
     assert (grown.actors, grown.increments, grown.lost) == (len(many), 3 * len(many), 0)

@@ -1,4 +1,4 @@
-"""A cluster that is being deleted: who is told, and that nothing waits for it."""
+"""A cluster that is being deleted: its nodes are notified, and nothing waits for them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_when_the_nodes_go_with_their_cluster(
 
 
 @pytest.mark.parametrize("nodes", [0, 1, RELAYS, RELAYS + 1, 1024])
-def test_a_few_nodes_far_apart_are_told(nodes: int) -> None:
+def test_a_few_nodes_far_apart_are_notified(nodes: int) -> None:
     every = [Endpoint(f"ads-{n}", f"u{n}", "10.0.0.1", ready=True) for n in range(nodes)]
     relays = spread(every)
     assert min(1, nodes) <= len(relays) <= min(nodes, RELAYS)
@@ -48,10 +48,10 @@ def test_a_few_nodes_far_apart_are_told(nodes: int) -> None:
         assert [relay.pod for relay in relays] == [f"ads-{n}" for n in range(0, 1024, RELAYS)]
 
 
-async def test_the_nodes_of_a_deleted_cluster_are_told_at_once(rig: Rig) -> None:
+async def test_the_nodes_of_a_deleted_cluster_are_notified_at_once(rig: Rig) -> None:
     await rig.converge()
     token = rig.nodes.started[0][1]
-    # The garbage collector is faster than the next look.
+    # The garbage collector is faster than the next reconcile.
     del rig.api.objects[CLUSTER], rig.api.objects[SECRET]
     rig.loop.dissolve()
     rig.loop.dissolve()
@@ -154,9 +154,9 @@ async def test_an_order_that_is_not_authorized_is_not_counted_as_answered(
     await until(lambda: "0 of 3 nodes answered" in caplog.text)
 
 
-async def test_a_cluster_without_a_loop_is_nobodys(rig: Rig) -> None:
+async def test_a_cluster_without_a_loop_is_ignored(rig: Rig) -> None:
     Supervisor(rig.tools).dissolve("default", "ads")
-    # One that has no nodes yet has nobody to tell.
+    # A cluster without nodes has none to notify.
     rig.loop.dissolve()
     await rig.reconcile()
     rig.loop.dissolve()

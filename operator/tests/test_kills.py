@@ -72,7 +72,7 @@ class Kubernetes(FakeApi):
     def written(self) -> None:
         self.count += 1
         if self.count == self.fatal:
-            self.failure = (503, "nobody hears this")
+            self.failure = (503, "the operator is gone")
 
 
 class Rig:
@@ -96,7 +96,7 @@ class Rig:
         quiet = 0
         for _ in range(ROUNDS):
             before = self._state()
-            # Every look at all kinds of children: a missing one is not waited for.
+            # Every observation is complete: no wait for a resync.
             self._loop._reconciler.coverage.make_resync_due()
             with contextlib.suppress(KubeError):
                 await self._loop._reconcile()
@@ -165,7 +165,7 @@ async def test_a_kill_after_any_write_changes_nothing_in_the_end(name: str) -> N
             break  # the scenario has fewer writes than that
         found = {path: comparable(item) for path, item in rig.world.own().items()}
         assert found == expected, fatal
-        # Nobody is restarted who would not have been.
+        # No additional pod is restarted.
         assert Counter(rig.world.made) == made, fatal
         kept = pods.items() & rig.world.pods().items()
         assert len(kept) == len(before.items() & undisturbed.world.pods().items()), fatal

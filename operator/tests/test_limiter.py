@@ -1,4 +1,4 @@
-"""Who may look at its cluster, and when."""
+"""The slots for concurrent reconciles."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import asyncio
 from partisan_operator.schedule.limiter import ReconcileLimiter
 
 
-async def test_who_comes_when_all_turns_are_taken_waits_in_order() -> None:
+async def test_reconciles_wait_for_a_slot_in_order() -> None:
     limiter, order = ReconcileLimiter(at_a_time=2, slot_seconds=60.0), []
     leave, two = asyncio.Event(), asyncio.Barrier(3)
 
-    async def look(name: str) -> None:
+    async def reconcile(name: str) -> None:
         async with limiter.slot():
             order.append(name)
             if not leave.is_set():
@@ -20,14 +20,14 @@ async def test_who_comes_when_all_turns_are_taken_waits_in_order() -> None:
 
     async with asyncio.TaskGroup() as group:
         for name in "abcd":
-            group.create_task(look(name))
+            group.create_task(reconcile(name))
         await two.wait()
         assert order == ["a", "b"]
         leave.set()
     assert order == ["a", "b", "c", "d"]
 
 
-async def test_a_look_that_hangs_gives_its_turn_away_once() -> None:
+async def test_a_reconcile_that_hangs_releases_its_slot_once() -> None:
     limiter = ReconcileLimiter(at_a_time=1, slot_seconds=0.01)
     hang, second = asyncio.Event(), asyncio.Event()
 
@@ -50,7 +50,7 @@ async def test_a_look_that_hangs_gives_its_turn_away_once() -> None:
         assert limiter._free.locked()
 
 
-async def test_a_look_that_fails_gives_its_turn_back() -> None:
+async def test_a_reconcile_that_fails_releases_its_slot() -> None:
     limiter = ReconcileLimiter(at_a_time=1, slot_seconds=60.0)
     try:
         async with limiter.slot():

@@ -44,7 +44,7 @@ async def test_from_a_spec_to_a_run_that_converged(rig: Rig) -> None:
         (2.0, 1024, True, 8.0),
     ],
 )
-def test_a_loop_sleeps_longer_the_more_a_look_takes(
+def test_a_loop_pauses_longer_the_more_a_reconcile_computes(
     computed: float, nodes: int, settled: bool, seconds: float
 ) -> None:
     assert least_pause(computed, nodes=nodes, settled=settled) == pytest.approx(seconds)
@@ -112,17 +112,17 @@ async def test_a_run_is_started_through_another_node_when_one_refuses(rig: Rig) 
     assert {pod for pod, _, _ in rig.nodes.started} == {"ads-2"}
 
 
-async def test_running_nodes_are_told_what_they_have_to_follow(rig: Rig) -> None:
+async def test_running_nodes_are_sent_their_configuration(rig: Rig) -> None:
     await rig.converge()
     template = rig.api.objects[SET]["spec"]["template"]
     rig.change({"overlay": {"kind": "Cyclon"}})
     assert await rig.reconcile() == rig.tools.settings.active_period
-    assert [pod for pod, _ in rig.nodes.told] == ["ads-0", "ads-1", "ads-2"]
-    assert {token for _, token in rig.nodes.told} == {rig.nodes.started[0][1]}
+    assert [pod for pod, _ in rig.nodes.configured] == ["ads-0", "ads-1", "ads-2"]
+    assert {token for _, token in rig.nodes.configured} == {rig.nodes.started[0][1]}
     assert (rig.status["phase"], rig.status["overlay"]["kind"]) == ("Updating", "HyParView")
     await rig.reconcile()
     assert (rig.status["phase"], rig.status["overlay"]["kind"]) == ("Converged", "Cyclon")
-    assert len(rig.nodes.told) == 3
+    assert len(rig.nodes.configured) == 3
     path = f"/api/v1{NAMESPACE}/configmaps/ads-config"
     assert rig.api.objects[path]["data"]["node.config"] == rig.nodes.configuration
     assert rig.api.objects[SET]["spec"]["template"] == template
@@ -135,7 +135,7 @@ async def test_running_nodes_are_told_what_they_have_to_follow(rig: Rig) -> None
         (ScrapeError("ads-1: no route to host"), "AsExpected"),
     ],
 )
-async def test_nodes_that_do_not_follow_are_told_again(
+async def test_nodes_that_do_not_follow_are_sent_it_again(
     rig: Rig, error: ScrapeError, reason: str
 ) -> None:
     await rig.converge()
@@ -148,11 +148,11 @@ async def test_nodes_that_do_not_follow_are_told_again(
     rig.nodes.refusal = None
     await rig.reconcile()
     await rig.reconcile()
-    assert len(rig.nodes.told) == 6
+    assert len(rig.nodes.configured) == 6
     assert rig.status["phase"] == "Converged"
 
 
-async def test_a_definition_of_before_is_told_what_it_knows(rig: Rig) -> None:
+async def test_an_older_crd_gets_the_fields_that_it_has(rig: Rig) -> None:
     rig.api.undeclared = ("observedAt", "folded", "module")
     await rig.converge()
     assert rig.status["phase"] == "Converged"

@@ -110,7 +110,7 @@ async def test_a_fault_of_the_operator_reaches_the_status(
     assert rig.status["phase"] == "Converged"
 
 
-async def test_what_cannot_be_looked_at_is_reported_when_it_does_not_pass(
+async def test_a_persistent_failure_to_observe_is_reported(
     rig: Rig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await rig.converge()

@@ -1,4 +1,4 @@
-"""What a cluster's loop looks at: all at a resync, the pods while something moves, else nothing."""
+"""What a loop observes: all children at a resync, pods during changes, else nodes alone."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_of_a_settled_cluster_nothing_is_listed_until_a_resync(rig: Rig) -
     ]
 
 
-async def test_a_change_of_a_child_has_the_pods_looked_at_once_more(rig: Rig) -> None:
+async def test_a_change_of_a_child_has_the_pods_observed_once_more(rig: Rig) -> None:
     await settle(rig)
     rig.loop.wake()
     await rig.reconcile()
@@ -54,7 +54,7 @@ async def test_a_change_of_a_child_has_the_pods_looked_at_once_more(rig: Rig) ->
     assert lists(rig) == ["endpointslices", "statefulsets"]
 
 
-async def test_pods_are_looked_at_until_statefulset_and_addresses_agree(rig: Rig) -> None:
+async def test_pods_are_observed_until_statefulset_and_addresses_agree(rig: Rig) -> None:
     await settle(rig)
     serving = rig.api.objects[SLICE]["endpoints"][1]["conditions"]
     serving["serving"] = False
@@ -66,7 +66,7 @@ async def test_pods_are_looked_at_until_statefulset_and_addresses_agree(rig: Rig
     assert lists(rig) == ["endpointslices"] * 2 + ["statefulsets"] * 2
 
 
-async def test_a_node_that_does_not_answer_is_looked_for(rig: Rig) -> None:
+async def test_the_address_of_a_silent_node_is_observed_again(rig: Rig) -> None:
     await settle(rig)
     rig.nodes.silent = {"ads-1"}
     await rig.reconcile()
@@ -75,7 +75,7 @@ async def test_a_node_that_does_not_answer_is_looked_for(rig: Rig) -> None:
     assert lists(rig) == ["endpointslices", "statefulsets"]
 
 
-async def test_a_look_that_failed_leaves_open_what_is_there(rig: Rig) -> None:
+async def test_after_a_failed_reconcile_objects_are_observed_again(rig: Rig) -> None:
     await settle(rig)
     rig.make_resync_due()
     rig.api.failure = (503, "away")
@@ -86,7 +86,7 @@ async def test_a_look_that_failed_leaves_open_what_is_there(rig: Rig) -> None:
     assert "statefulsets" in lists(rig)
 
 
-async def test_a_child_that_somebody_deleted_is_back_after_a_resync(rig: Rig) -> None:
+async def test_a_deleted_child_is_back_after_a_resync(rig: Rig) -> None:
     await rig.converge()
     service = f"/api/v1{NAMESPACE}/services/ads"
     del rig.api.objects[service]
@@ -113,13 +113,13 @@ async def test_a_child_that_a_watch_reports_is_back_at_once_and_progressing_name
     assert rig.condition("Progressing")["reason"] == "Settled"
 
 
-async def test_a_change_of_a_child_during_a_look_is_looked_at_by_the_next(rig: Rig) -> None:
+async def test_a_change_of_a_child_during_a_reconcile_is_observed_by_the_next(rig: Rig) -> None:
     await settle(rig)
     rig.loop.wake(complete=True)
-    looking = asyncio.create_task(rig.reconcile())
+    reconciling = asyncio.create_task(rig.reconcile())
     await until(lambda: bool(rig.api.log))
     rig.loop.wake(complete=True)
-    await looking
+    await reconciling
     rig.api.log.clear()
     await rig.reconcile()
     assert "services" in lists(rig)

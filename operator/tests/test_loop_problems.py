@@ -1,4 +1,4 @@
-"""What goes wrong with a cluster is told in its status and once as an Event; all else goes on."""
+"""Problems of a cluster are in its status and once in an Event; all else continues."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from loop_rig import CLUSTER, EVENTS, NAMESPACE, SET, Rig
 from partisan_operator.api.errors import KubeError
 
 
-async def test_a_refused_scale_down_is_told_once_and_changes_nothing(rig: Rig) -> None:
+async def test_a_rejected_scale_down_is_reported_once_and_changes_nothing(rig: Rig) -> None:
     await rig.converge()
     edges = {"kind": "Static", "static": {"edges": [[0, 0], [1, 1]]}}
     rig.change({"replicas": 2, "overlay": edges})
@@ -14,7 +14,7 @@ async def test_a_refused_scale_down_is_told_once_and_changes_nothing(rig: Rig) -
     for _ in range(2):
         assert await rig.reconcile() == rig.tools.settings.active_period
     assert children.items() <= rig.api.objects.items()
-    assert rig.nodes.told == []
+    assert rig.nodes.configured == []
     assert rig.events()[-1] == "ScaleDownRefused"
     assert rig.events().count("ScaleDownRefused") == 1
     assert rig.status["phase"] == "Degraded"
@@ -41,7 +41,7 @@ async def test_drift_is_repaired_while_a_scale_down_is_refused(rig: Rig) -> None
     await rig.reconcile()
     assert (rig.api.objects[service]["spec"], rig.api.objects[SET]["spec"]) == before
     assert rig.condition("Degraded")["reason"] == "ScaleDownRefused"
-    assert rig.nodes.told == []
+    assert rig.nodes.configured == []
 
 
 async def test_a_cluster_that_insists_on_a_pod_monitor_says_that_there_can_be_none(
@@ -64,7 +64,7 @@ async def test_a_cluster_that_insists_on_a_pod_monitor_says_that_there_can_be_no
     assert rig.events()[-1] == "Recovered"
 
 
-async def test_an_object_of_somebody_else_is_left_alone_and_told(rig: Rig) -> None:
+async def test_a_foreign_object_is_left_alone_and_reported(rig: Rig) -> None:
     foreign = {"kind": "ConfigMap", "metadata": {"name": "ads-config"}, "data": {"a": "b"}}
     path = f"/api/v1{NAMESPACE}/configmaps/ads-config"
     rig.api.put(path, foreign)
@@ -74,7 +74,7 @@ async def test_an_object_of_somebody_else_is_left_alone_and_told(rig: Rig) -> No
     assert rig.condition("Degraded")["reason"] == "NameConflict"
 
 
-async def test_what_the_api_server_refuses_is_told(rig: Rig) -> None:
+async def test_what_the_api_server_refuses_is_reported(rig: Rig) -> None:
     async def refuse(action: object) -> None:
         raise KubeError(422, "spec.affinity: nonsense")
 
@@ -85,7 +85,7 @@ async def test_what_the_api_server_refuses_is_told(rig: Rig) -> None:
     assert "spec.affinity: nonsense" in degraded["message"]
 
 
-async def test_an_image_that_cannot_be_pulled_is_told(rig: Rig) -> None:
+async def test_an_image_that_cannot_be_pulled_is_reported(rig: Rig) -> None:
     await rig.reconcile()
     rig.bring_up_pods(ready=False)
     waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such image"}}}
@@ -97,7 +97,7 @@ async def test_an_image_that_cannot_be_pulled_is_told(rig: Rig) -> None:
     assert rig.events() == ["ImagePullFailed"]
 
 
-async def test_a_problem_is_told_although_the_last_operator_s_clock_was_ahead(rig: Rig) -> None:
+async def test_a_problem_is_reported_although_the_last_operator_s_clock_was_ahead(rig: Rig) -> None:
     await rig.reconcile()
     rig.bring_up_pods(ready=False)
     rig.condition("Ready")["lastTransitionTime"] = "2026-01-01T05:00:00Z"
@@ -108,7 +108,7 @@ async def test_a_problem_is_told_although_the_last_operator_s_clock_was_ahead(ri
     assert rig.condition("Degraded")["reason"] == "ImagePullFailed"
 
 
-async def test_pods_that_a_quota_forbids_are_told_and_tried_again(rig: Rig) -> None:
+async def test_pods_that_a_quota_forbids_are_reported_and_retried(rig: Rig) -> None:
     await rig.reconcile()
     rig.api.objects[SET]["status"] = {"observedGeneration": 1, "replicas": 0}
     failure = 'Create Pod ads-0 in StatefulSet ads failed error: pods "ads-0" is forbidden: '

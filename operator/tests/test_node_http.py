@@ -1,4 +1,4 @@
-"""How pods serve HTTP: their port, their probes, what they mount, and who asks them how."""
+"""How pods serve HTTP: their port, probes, mounts, and the scheme of requests."""
 
 from __future__ import annotations
 

@@ -153,11 +153,11 @@ def test_an_object_of_another_owner_is_neither_changed_nor_deleted(kind: str) ->
     assert kind in todo.problem.message
 
 
-def test_a_foreign_object_that_is_in_nobodys_way_stays() -> None:
+def test_a_foreign_object_without_a_conflict_stays() -> None:
     world = World()
-    world.add_foreign("ConfigMap", "somebody")
+    world.add_foreign("ConfigMap", "foreign")
     settle(cluster(), world)
-    assert ("ConfigMap", "somebody") in world.objects
+    assert ("ConfigMap", "foreign") in world.objects
 
 
 @pytest.mark.parametrize(
@@ -352,19 +352,19 @@ def test_deleting_a_pod_needs_the_uid_that_was_seen() -> None:
     assert world.pods[name].uid == "successor"
 
 
-def test_running_nodes_are_told_and_no_pod_is_replaced() -> None:
+def test_running_nodes_are_configured_and_no_pod_is_replaced() -> None:
     world = World()
     settle(cluster({"replicas": 5}), world)
     pods = {pod.uid for pod in world.pods.values()}
     changed = cluster({"replicas": 5, "overlay": {"kind": "Static", "static": {"pattern": "Ring"}}})
     todo = plan(changed, world)
-    told = [action for action in todo.actions if isinstance(action, Configure)]
-    assert [node.pod for node in told[0].nodes] == names(world)
+    sent = [action for action in todo.actions if isinstance(action, Configure)]
+    assert [node.pod for node in sent[0].nodes] == names(world)
     kinds = [type(action) for action in todo.actions]
     assert kinds.index(Apply) < kinds.index(Configure)
     world.perform(todo)
     assert plan(changed, world).actions == ()
-    # One that restarts in place with the file of before is told again.
+    # A node that restarts in place with the previous file is configured again.
     world.pods["ads-3"].configuration = render_config(cluster({"replicas": 5}))
     (again,) = plan(changed, world).actions
     assert isinstance(again, Configure)
@@ -372,7 +372,7 @@ def test_running_nodes_are_told_and_no_pod_is_replaced() -> None:
     assert {pod.uid for pod in world.pods.values()} == pods
 
 
-def test_a_paused_cluster_is_told_nothing() -> None:
+def test_a_paused_cluster_is_not_configured() -> None:
     world = World()
     settle(cluster(), world)
     assert plan(cluster({"overlay": {"kind": "FullMesh"}, "paused": True}), world).actions == ()
@@ -395,7 +395,7 @@ def test_a_paused_cluster_is_told_nothing() -> None:
 def test_annotations_that_are_not_allowed_reach_no_pod(
     annotations: dict[str, str], allowed: list[str] | None, named: str
 ) -> None:
-    """Of a cluster from before the definition had the rule."""
+    """For a cluster that is older than the rule in the CRD."""
     wanted = cluster({"pods": {"annotations": annotations}})
     observation = World().observe()
     extra = {} if allowed is None else {"allowed_annotations": tuple(allowed)}

@@ -22,14 +22,14 @@ from world import INSTALLATION, START, World, cluster, report
 
 
 def observed(running: PartisanCluster, views: dict[int, list[int]]) -> Observation:
-    """Return a look at a cluster of which these ordinals are in the overlay, linked like that."""
+    """Return an observation of a cluster with these ordinals in the overlay, linked like that."""
     world = World()
     settle(running, world)
     return linked(world, views)
 
 
 def linked(world: World, views: dict[int, list[int]]) -> Observation:
-    """Return a look at a world of which these ordinals are in the overlay, linked like that."""
+    """Return an observation of a world with these ordinals in the overlay, linked like that."""
     seen = {
         name: Seen(report(name, active=tuple(f"ads-{peer}" for peer in peers)), "u", START)
         for node, peers in views.items()
@@ -63,13 +63,13 @@ TWO = cluster({"replicas": 2})
     [
         (ring(0, 1, 2, 3, 4, 5), ""),
         (ring(0, 1, 2), ""),
-        # A node that is down hands nothing over and holds nobody up.
+        # A node that is down hands nothing over and blocks no other.
         (ring(1, 2, 3, 4, 5), ""),
         ({}, ""),
         (ring(2, 3, 4, 5), "none of the nodes that would remain is in the overlay"),
         (ring(0, 1) | ring(2, 3, 4, 5), "nodes ads-2, ads-3, ads-4, ads-5 would leave without"),
         (ring(0, 1, 2, 3, 4) | {5: []}, "node ads-5 would leave without handing over"),
-        # The pieces of those that remain heal; nobody is lost.
+        # The remaining components heal; no state is lost.
         (ring(0, 2, 3) | ring(1, 4, 5), ""),
     ],
 )
@@ -88,7 +88,7 @@ def client_server(replicas: int, servers: int) -> PartisanCluster:
     return cluster({"replicas": replicas, "overlay": overlay})
 
 
-def test_the_last_server_that_lives_is_not_removed() -> None:
+def test_the_last_running_server_is_not_removed() -> None:
     star = {1: [2, 3, 4], 2: [1], 3: [1], 4: [1]}
     observation = observed(client_server(5, 2), star)
     said = refused(client_server(3, 1), observation)
@@ -137,7 +137,7 @@ def test_edges_are_refused_exactly_when_a_walk_does_not_reach_all(
     joined=st.sets(st.integers(0, 8)),
     links=st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8))),
 )
-def test_whoever_is_in_the_overlay_has_a_way_to_one_that_stays(
+def test_every_node_in_the_overlay_has_a_path_to_one_that_stays(
     before: int, after: int, joined: set[int], links: set[tuple[int, int]]
 ) -> None:
     present = {node for node in joined if node < before}
@@ -189,7 +189,7 @@ def decide(wanted: PartisanCluster, observation: Observation) -> Plan:
 
 
 @pytest.mark.parametrize("key", CHILDREN)
-def test_what_somebody_changed_is_repaired_while_pods_have_to_stay(key: tuple[str, str]) -> None:
+def test_drift_is_repaired_while_pods_have_to_stay(key: tuple[str, str]) -> None:
     world = World()
     settle(SIX, world)
     part = "data" if key[0] == "ConfigMap" else "spec"
@@ -211,21 +211,21 @@ def test_a_refused_scale_down_holds_up_no_rollout() -> None:
     assert child.manifest["spec"]["template"]["spec"]["containers"][0]["image"] == "node:2"
 
 
-def test_what_is_asked_of_fewer_nodes_is_not_told_to_more() -> None:
+def test_a_configuration_for_fewer_nodes_is_not_sent_to_more() -> None:
     world = World()
     settle(SIX, world)
     edges = {"kind": "Static", "static": {"edges": [[0, 1], [0, 0]]}}
     few = cluster({"replicas": 3, "overlay": edges})
     whole = linked(world, ring(*range(6)))
     assert decide(few, whole).actions == ()
-    # What they were told before is still repaired, and what is gone they cannot do without.
+    # Their last configuration is still repaired, and missing children are created.
     world.objects["StatefulSet", "ads"]["spec"]["serviceName"] = "changed"
     assert applied(decide(few, linked(world, ring(*range(6))))) == [("StatefulSet", "ads")]
     del world.objects["ConfigMap", "ads-config"]
     assert ("ConfigMap", "ads-config") in applied(decide(few, linked(world, ring(*range(6)))))
 
 
-def test_a_shard_that_somebody_shrank_takes_no_other_with_it() -> None:
+def test_a_shard_that_another_client_shrank_affects_no_other() -> None:
     world = World()
     settle(cluster({"replicas": 260}), world)
     world.objects["StatefulSet", "ads"]["spec"]["replicas"] = 5

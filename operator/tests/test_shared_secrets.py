@@ -113,7 +113,7 @@ async def test_no_pod_is_made_with_the_token_of_a_deleted_cluster(rig: Rig) -> N
     await rig.reconcile()
     assert SET not in rig.api.objects
     assert rig.condition("Degraded")["reason"] == "NameConflict"
-    # The garbage collector takes it, and the next look makes the cluster's own.
+    # The garbage collector deletes it, and the next reconcile creates the cluster's own.
     del rig.api.objects[TOKEN]
     await rig.reconcile()
     assert SET in rig.api.objects
@@ -138,10 +138,10 @@ async def test_only_pods_of_an_earlier_operator_are_shown_the_token(rig: Rig) ->
     earlier = copy.deepcopy(template)
     del earlier["metadata"]["annotations"][ANNOTATION]
     rig.api.objects[SET]["spec"]["template"] = earlier
-    rig.nodes.told.clear()
+    rig.nodes.configured.clear()
     rig.change({"overlay": {"kind": "XBot"}})
     await rig.reconcile()
-    assert {token for _, token in rig.nodes.told} == {value_of(rig, TOKEN)}
+    assert {token for _, token in rig.nodes.configured} == {value_of(rig, TOKEN)}
 
 
 @pytest.mark.parametrize("bearer", [True, False])

@@ -35,7 +35,9 @@ async def test_a_loop_ends_with_its_cluster_and_outlives_errors(
     assert metrics.registry.get_sample_value(wanted, labels) is None
 
 
-async def test_a_look_that_does_not_end_is_stuck(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reconcile_that_does_not_end_is_stuck(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("partisan_operator.supervisor.STUCK_AFTER", -1.0)
     asked, blocked = asyncio.Event(), asyncio.Event()
 

@@ -140,8 +140,8 @@ def test_a_pause_holds_up_certificates_and_a_refused_scale_down_does_not(paused:
 def test_cert_manager_is_asked_and_its_secret_is_made_to_go_with_the_cluster() -> None:
     first = planned(ISSUED, Issued())
     assert "Certificate" in applied(first)
-    stranger = replace(SECRET, owned=False)
-    found = planned(ISSUED, Issued(live=live_certificate(), secret=stranger))
+    foreign = replace(SECRET, owned=False)
+    found = planned(ISSUED, Issued(live=live_certificate(), secret=foreign))
     (adoption,) = [
         action.child.manifest
         for action in found.actions
@@ -152,7 +152,7 @@ def test_cert_manager_is_asked_and_its_secret_is_made_to_go_with_the_cluster() -
     assert adoption.keys() == {"apiVersion", "kind", "metadata"}
 
 
-def test_without_cert_manager_all_but_its_part_is_done_and_told() -> None:
+def test_without_cert_manager_all_else_is_done_and_the_problem_reported() -> None:
     found = planned(ISSUED, Issued(refusal="HTTP 404: 404 page not found"))
     assert found.problem is not None
     assert found.problem.reason is Reason.CERT_MANAGER_UNAVAILABLE
@@ -202,7 +202,7 @@ def test_what_belongs_to_others_is_left_alone(
         (Issued(secret=replace(SECRET, missing=("ca.crt",))), "has no ca.crt"),
     ],
 )
-def test_what_the_certificate_waits_for_is_told(tls: Issued, said: str) -> None:
+def test_what_the_certificate_waits_for_is_reported(tls: Issued, said: str) -> None:
     found = certificate_plan(cluster(ISSUED), Observation(at=START, tls=tls))
     assert not found.startable
     assert said in found.waiting
@@ -274,7 +274,7 @@ def test_a_rotation_is_progress_and_names_who_is_behind() -> None:
     assert "ads-" in progressing.message
 
 
-def told(before: ClusterCaStatus, after: ClusterCaStatus) -> list[str]:
+def announced(before: ClusterCaStatus, after: ClusterCaStatus) -> list[str]:
     old, new = (PartisanClusterStatus(cluster_ca=entry) for entry in (before, after))
     return [entry.reason for entry in announcements(old, new)]
 
@@ -286,8 +286,8 @@ def test_what_a_person_would_want_to_know_of_certificates() -> None:
     both = first.model_copy(update={"rotation": Rotation.DISTRIBUTING})
     renewed = first.model_copy(update={"certificate_expires_at": "2026-05-01T00:00:00Z"})
     retiring = first.model_copy(update={"rotation": Rotation.RETIRING})
-    assert told(ClusterCaStatus(), first) == []
-    assert told(first, both) == ["AuthorityRotationStarted"]
-    assert told(first, renewed) == ["CertificateRenewed"]
-    assert told(retiring, first) == ["AuthorityRotated"]
-    assert told(first, first) == []
+    assert announced(ClusterCaStatus(), first) == []
+    assert announced(first, both) == ["AuthorityRotationStarted"]
+    assert announced(first, renewed) == ["CertificateRenewed"]
+    assert announced(retiring, first) == ["AuthorityRotated"]
+    assert announced(first, first) == []

@@ -75,7 +75,7 @@ async def _watching(api: WatchedApi) -> AsyncIterator[World]:
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_clusters_are_served_when_their_definition_comes_after_the_operator(
+async def test_clusters_are_served_when_their_crd_comes_after_the_operator(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     await until(lambda: "apply the CustomResourceDefinition" in world.watches.obstacle)
@@ -87,7 +87,7 @@ async def test_clusters_are_served_when_their_definition_comes_after_the_operato
     await until(lambda: world.watches.obstacle == "")
 
 
-async def test_clusters_are_served_again_after_their_definition_was_away(world: World) -> None:
+async def test_clusters_are_served_again_after_their_crd_was_away(world: World) -> None:
     world.api.served.add(CLUSTERS_PATH)
     world.api.add(CLUSTERS_PATH, name="old", uid="1")
     await until(lambda: world.clusters() == ["old"] and world.watches.obstacle == "")
@@ -100,7 +100,7 @@ async def test_clusters_are_served_again_after_their_definition_was_away(world: 
     await until(lambda: world.watches.obstacle == "")
 
 
-async def test_a_definition_that_was_away_for_a_moment_is_watched_again(world: World) -> None:
+async def test_a_crd_that_was_away_for_a_moment_is_watched_again(world: World) -> None:
     world.api.served.add(CLUSTERS_PATH)
     await until(lambda: world.api.watched(CLUSTERS_PATH))
     world.api.remove(CLUSTERS_PATH)
