@@ -1,4 +1,7 @@
-"""Predictions: manifests, what is simulated, the simulator's process, figures, and the command."""
+"""Predictions: manifests, scenarios, the simulator's process, figures, and the command.
+
+Over 300 lines: the cases share the simulator's results.
+"""
 
 from __future__ import annotations
 

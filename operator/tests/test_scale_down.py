@@ -44,7 +44,9 @@ def ring(*ordinals: int) -> dict[int, list[int]]:
 
 def refused(wanted: PartisanCluster, observation: Observation) -> str:
     """Return why a plan lets no pod go; empty when it may."""
-    plan = reconcile.plan(wanted, observation, INSTALLATION)
+    plan = reconcile.plan(
+        wanted, reconcile.desired(wanted, INSTALLATION), observation, INSTALLATION
+    )
     if plan.problem is None:
         return ""
     assert plan.problem.reason is Reason.SCALE_DOWN_REFUSED
@@ -185,7 +187,9 @@ def applied(plan: Plan) -> list[tuple[str, str]]:
 
 
 def decide(wanted: PartisanCluster, observation: Observation) -> Plan:
-    return reconcile.plan(wanted, observation, INSTALLATION)
+    return reconcile.plan(
+        wanted, reconcile.desired(wanted, INSTALLATION), observation, INSTALLATION
+    )
 
 
 @pytest.mark.parametrize("key", CHILDREN)
@@ -240,5 +244,5 @@ def test_what_was_refused_is_done_when_it_is_safe_or_taken_back() -> None:
     unsafe, safe = observed(SIX, ring(0, 1) | ring(2, 3, 4, 5)), observed(SIX, ring(*range(6)))
     assert refused(TWO, unsafe)
     assert refused(SIX, unsafe) == ""
-    plan = reconcile.plan(TWO, safe, INSTALLATION)
+    plan = reconcile.plan(TWO, reconcile.desired(TWO, INSTALLATION), safe, INSTALLATION)
     assert plan.scaling == (6, 2)

@@ -11,7 +11,7 @@ import pytest
 from partisan_operator.children import certificate, desired_children, naming
 from partisan_operator.decide.actions import Apply, Plan
 from partisan_operator.decide.certificates import certificate_plan
-from partisan_operator.decide.reconcile import plan
+from partisan_operator.decide.reconcile import desired, plan
 from partisan_operator.decide.rotation import MakeAuthority, Publish
 from partisan_operator.models import PartisanClusterStatus
 from partisan_operator.models.problem import Reason
@@ -46,7 +46,7 @@ SECRET = IssuedSecret("secret-uid", "ads", (), owned=True)
 def planned(spec: dict[str, Any], tls: Store | Issued, **changed: Any) -> Plan:
     made = cluster(spec)
     observation = replace(World().observe(), tls=tls, **changed)
-    return plan(made, observation, INSTALLATION)
+    return plan(made, desired(made, INSTALLATION), observation, INSTALLATION)
 
 
 def applied(actions: Plan) -> list[str]:
@@ -108,11 +108,13 @@ def test_pods_are_made_when_it_is_there(spec: dict[str, Any], tls: Store | Issue
 def test_statefulsets_that_are_there_are_kept_up_without_it() -> None:
     world = World()
     made = cluster(OWN)
-    desired = desired_children(made, IMAGE)
-    for child in desired.stateful_sets:
+    children = desired_children(made, IMAGE)
+    for child in children.stateful_sets:
         world._act(Apply(child))
     changed = cluster({**OWN, "image": "node:2"})
-    found = plan(changed, replace(world.observe(), tls=Store()), INSTALLATION)
+    found = plan(
+        changed, desired(changed, INSTALLATION), replace(world.observe(), tls=Store()), INSTALLATION
+    )
     assert "StatefulSet" in applied(found)
 
 
@@ -131,7 +133,7 @@ def test_a_pause_holds_up_certificates_and_a_refused_scale_down_does_not(paused:
     # The one that is to stay is not in the overlay.
     seen = {name: entry for name, entry in observation.seen.items() if name != "ads-0"}
     observation = replace(observation, seen=seen)
-    found = plan(made, observation, INSTALLATION)
+    found = plan(made, desired(made, INSTALLATION), observation, INSTALLATION)
     assert found.problem is not None
     assert found.problem.reason is Reason.SCALE_DOWN_REFUSED
     assert any(isinstance(action, Publish) for action in found.actions) is not paused

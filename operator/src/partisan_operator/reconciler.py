@@ -79,15 +79,16 @@ class Reconciler:
         """Reconcile once; return how many seconds to pause. Raises `KubeError`."""
         tools, began = self._tools, time.monotonic()
         installation, earlier = tools.settings.installation, self.observation
+        desired = reconcile.desired(cluster, installation)
         observation = await tools.observer.observe(
             cluster,
-            reconcile.desired(cluster, installation),
+            desired,
             earlier,
             extent=self.coverage.begin(cluster, began, woken=woken),
             certificate=self._plan is None or self._plan.tls.unsettled,
         )
         await self._dissolution.prepare(cluster, observation)
-        plan = reconcile.plan(cluster, observation, installation)
+        plan = reconcile.plan(cluster, desired, observation, installation)
         refused = await tools.executor.execute(cluster, plan)
         backoff = None if refused is None else self._retries.failed()
         if observation.complete and refused is None:

@@ -24,7 +24,7 @@ AT_ONCE = 16
 """Nodes that are asked at the same time: each needs a process of kubectl."""
 
 RESOURCE = f"{PLURAL}.{GROUP}"
-DEFINITION = f"apis/apiextensions.k8s.io/v1/customresourcedefinitions/{RESOURCE}"
+CRD = f"apis/apiextensions.k8s.io/v1/customresourcedefinitions/{RESOURCE}"
 OPERATOR_LABELS = "app.kubernetes.io/name=partisan-operator,app.kubernetes.io/component=operator"
 
 

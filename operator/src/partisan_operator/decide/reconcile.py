@@ -41,13 +41,18 @@ def desired(
     return replace(children, monitors=())
 
 
-def plan(cluster: PartisanCluster, observation: Observation, installation: Installation) -> Plan:
-    """Return the actions that bring a cluster to its spec."""
+def plan(
+    cluster: PartisanCluster,
+    children: DesiredChildren,
+    observation: Observation,
+    installation: Installation,
+) -> Plan:
+    """Return the actions that bring a cluster, with its `desired` children, to its spec."""
     problem = scale_down.refusal(cluster, observation)
     refused = _refused(cluster, installation.allowed_annotations, shrinks=problem is not None)
     if problem is not None or cluster.spec.paused:
         cluster = scale_down.kept(cluster, observation)
-    children = desired(cluster, installation)
+        children = desired(cluster, installation)
     bearer = secrets.pods_mount_bearer(cluster, children, observation)
     if not bearer:
         children = desired(cluster, installation, bearer=False)

@@ -1,4 +1,7 @@
-"""`PartisanCluster.status`: what is true, as far as the operator could see."""
+"""`PartisanCluster.status`: the observed state.
+
+Over 300 lines: most of it is the text of `kubectl explain`, next to the fields.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ Timestamp = Annotated[str, Field(max_length=40, json_schema_extra={"format": "da
 TriState = Literal["True", "False", "Unknown"]
 
 MAX_RETIRED = 512
-"""Most vanished actors that are told one by one. Those beyond are added up, node by node."""
+"""Most departed actors with entries of their own. Those beyond are summed by node."""
 
 
 class Phase(StrEnum):

@@ -105,9 +105,7 @@ def gather(context: Context, cluster: PartisanCluster) -> tuple[Archive, Redacto
     archive.add("quotas.yaml", objects(core(namespace, "resourcequotas")))
     archive.add("machines.yaml", objects("api/v1/nodes"))
     archive.add("version.json", lambda: api.text("version"))
-    archive.add(
-        "definition.yaml", lambda: access.yaml_text(without_secrets(api.get(access.DEFINITION)))
-    )
+    archive.add("definition.yaml", lambda: access.yaml_text(without_secrets(api.get(access.CRD))))
     archive.add(
         "events.txt",
         lambda: "\n".join(map(access.event_line, access.events_of(context, cluster.name))) + "\n",
