@@ -12,9 +12,9 @@ from fake_kubectl import FakeKubectl
 from loop_rig import CLUSTER, MANIFEST, FakeNodes, Rig, assemble
 from partisan_operator.loop import ClusterLoop
 
-# How long an example takes says how busy the machine is, and nothing about the code.
-settings.register_profile("any machine", deadline=None)
-settings.load_profile("any machine")
+# The duration of an example depends on the load of the host, not on the code.
+settings.register_profile("any host", deadline=None)
+settings.load_profile("any host")
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def kubectl() -> FakeKubectl:
 
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
-    """Make a cluster that nobody has looked at, and the loop that will."""
+    """Make a new cluster and its loop."""
     api, nodes = FakeApi(), FakeNodes()
     tools = assemble(await api.start(), nodes)
     api.put("/api/v1/namespaces/default", {"metadata": {"name": "default"}})

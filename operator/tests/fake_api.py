@@ -16,8 +16,8 @@ from typing import Any
 from aiohttp import web
 from kubernetes.aio.client import ApiClient, Configuration
 
-from partisan_operator.fence import Fence
-from partisan_operator.kube import Kube
+from partisan_operator.api.fence import Fence
+from partisan_operator.api.kube import Kube
 
 Json = dict[str, Any]
 _UNDECLARED = "field not declared in schema"
@@ -42,7 +42,7 @@ class FakeApi:
         self.log: list[web.Request] = []
         self.failure: tuple[int, str] | None = None
         self.undeclared: tuple[str, ...] = ()
-        """Fields of the workload's status that the definition does not have."""
+        """Fields of the workload's status that the CRD does not have."""
 
         self.refusals: dict[str, tuple[int, str]] = {}
         """What is answered to writes, by the end of their path, in place of doing them."""
@@ -51,7 +51,7 @@ class FakeApi:
         """What is answered to lists, by the plural name of the kind, in place of them."""
 
         self.unserved = {"podmonitors"}
-        """Plural names of kinds that nobody has defined."""
+        """Plural names of kinds without a CRD."""
         self._ids = itertools.count(1)
         self._versions = itertools.count(1)
 
@@ -176,7 +176,7 @@ def _selected(request: web.Request, item: Json) -> bool:
     labels = item["metadata"].get("labels") or {}
     phase = (item.get("status") or {}).get("phase")
     return _matches(request.query.get("labelSelector", ""), labels) and (
-        # Other fields than this one are not told apart here.
+        # No other field selector is needed here.
         not request.query.get("fieldSelector", "").startswith("status.phase=")
         or _matches(request.query["fieldSelector"], {"status.phase": phase})
     )

@@ -16,10 +16,10 @@ from typing import Any
 from fake_api import FakeApi, Json
 from partisan_operator.children import naming
 from partisan_operator.children.child import digest
+from partisan_operator.decide.rotation import Loaded
+from partisan_operator.observe.certificate_secrets import read_store
 from partisan_operator.observe.observation import Endpoint, Seen
 from partisan_operator.observe.scraper import ScrapeError
-from partisan_operator.tls.reading import read_store
-from partisan_operator.tls.rotation import Loaded
 from world import START, followed, report
 
 NAMESPACE = "/namespaces/default"
@@ -119,7 +119,7 @@ class FakeCluster:
         return {"certificate": loaded.certificate, "authorities": sorted(loaded.believed)}
 
     def _load(self) -> None:
-        """Let the nodes that begin read their files, and one other; look whether all connect."""
+        """Let the nodes that begin read their files, and one other; check that all connect."""
         secret = read_store(None, self.api.objects.get(CERTIFICATE), "").nodes
         if secret is None or secret.certificate is None:
             return
@@ -135,7 +135,7 @@ class FakeCluster:
         assert all(shown <= self.loaded[uid].believed for uid in pods)
 
     def _answered(self) -> None:
-        """Raise when nobody hears answers any more."""
+        """Raise if the client has stopped listening."""
         if self.api.failure is not None:
             raise ScrapeError(self.api.failure[1])
 

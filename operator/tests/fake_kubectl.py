@@ -145,7 +145,7 @@ class FakeKubectl(Kubectl):
                 return self.log
             case ["config", *_]:
                 return NAMESPACE
-        raise AssertionError(f"nobody recorded {arguments}")
+        raise AssertionError(f"no recording of {arguments}")
 
     def stream(self, arguments: Sequence[str]) -> Iterator[str]:
         self.commands.append(list(arguments))

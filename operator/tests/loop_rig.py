@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fake_api import FakeApi
+from partisan_operator.act.executor import Executor
+from partisan_operator.api.kube import Kube
 from partisan_operator.children.node_config import render_config
-from partisan_operator.execute import Executor
-from partisan_operator.kube import Kube
-from partisan_operator.loop import ClusterLoop, Tools
+from partisan_operator.loop import ClusterLoop
 from partisan_operator.observe.observation import Endpoint, Seen
 from partisan_operator.observe.observer import Observer
 from partisan_operator.observe.scraper import ScrapeError
+from partisan_operator.reconciler import Tools
 from partisan_operator.settings import Settings
 from world import START, cluster, followed, report
 
@@ -41,22 +42,22 @@ class FakeNodes:
     started: list[tuple[str, str, str]] = field(default_factory=list)
     refuse: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
-    """Who does not answer when asked."""
+    """Nodes that do not answer."""
 
     configuration: str = render_config(cluster(MANIFEST["spec"]))
     """What all of them follow."""
 
-    told: list[tuple[str, str]] = field(default_factory=list)
-    """Who was sent a configuration, with which token."""
+    configured: list[tuple[str, str]] = field(default_factory=list)
+    """Nodes that were sent a configuration, with the credential."""
 
     parted: bool = False
     """Whether no node has a link."""
 
     dissolved: list[tuple[str, str]] = field(default_factory=list)
-    """Who learnt from the operator that the cluster is being deleted, with which token."""
+    """Nodes that were told of the deletion by the operator, with the credential."""
 
     refusal: ScrapeError | None = None
-    """What those who are told answer."""
+    """The answer to a configuration."""
 
     async def scrape(self, endpoints: Iterable[Endpoint]) -> tuple[dict[str, Seen], dict[str, str]]:
         pods = list(endpoints)
@@ -85,7 +86,7 @@ class FakeNodes:
         }, dict.fromkeys(self.silent, "no answer")
 
     async def configure(self, endpoint: Endpoint, token: str, text: str) -> None:
-        self.told.append((endpoint.pod, token))
+        self.configured.append((endpoint.pod, token))
         if self.refusal is not None:
             raise self.refusal
         self.configuration = text
@@ -111,23 +112,23 @@ class Rig:
     loop: ClusterLoop
     tools: Tools
 
-    async def look(self) -> float | None:
+    async def reconcile(self) -> float | None:
         """Do one round."""
-        return await self.loop._look_and_act()
+        return await self.loop._reconcile()
 
     async def round(self) -> float | None:
         """Do one round as the loop does it: whatever happens, it goes on."""
-        return await self.loop._round()
+        return await self.loop._attempt()
 
     async def converge(self) -> None:
         """Take a cluster from its creation to the end of its run."""
-        await self.look()
+        await self.reconcile()
         self.bring_up_pods()
         self.nodes.run = self.status["workload"]["run"]
-        await self.look()
-        await self.look()
+        await self.reconcile()
+        await self.reconcile()
         self.nodes.phase = "finished"
-        await self.look()
+        await self.reconcile()
 
     def set_clock(self, clock: Callable[[], float]) -> None:
         """Have the loop measure by a clock of the test how long states last."""
@@ -135,8 +136,8 @@ class Rig:
         self.loop = ClusterLoop("default", "ads", self.tools)
 
     def make_resync_due(self) -> None:
-        """Have the next round look at all kinds of children."""
-        self.loop._looked_at_all = float("-inf")
+        """Have the next reconcile observe all kinds of children."""
+        self.loop._reconciler.coverage.make_resync_due()
 
     def change(self, spec: dict[str, Any]) -> None:
         """Edit the cluster as a user would."""

@@ -10,9 +10,9 @@ import aiohttp
 import pytest
 
 from partisan_operator import logs
+from partisan_operator.api.kinds import NAMESPACES
 from partisan_operator.app import Application
 from partisan_operator.settings import Settings
-from partisan_operator.watches import NAMESPACES
 from partisan_operator.web import serve
 
 
@@ -67,7 +67,7 @@ def event(generation: int = 1, **metadata: Any) -> dict[str, Any]:
     return {"metadata": fixed | metadata}
 
 
-def test_a_change_of_the_status_alone_wakes_nobody(
+def test_a_change_of_the_status_alone_wakes_no_loop(
     application: Application, recorder: Recorder
 ) -> None:
     application.cluster_event(event(), None)
@@ -111,7 +111,7 @@ def test_a_cluster_that_a_watch_begins_with_is_learnt_whatever_is_known_of_it(
     assert recorder.complete == 1
 
 
-def test_a_child_wakes_its_cluster_and_a_stranger_nobody(
+def test_a_child_wakes_its_cluster_and_a_foreign_object_no_loop(
     application: Application, recorder: Recorder
 ) -> None:
     owner = {"kind": "PartisanCluster", "name": "ads", "controller": True}
@@ -126,7 +126,7 @@ def test_a_child_wakes_its_cluster_and_a_stranger_nobody(
 
 
 @pytest.mark.parametrize("labelled", [False, True])
-def test_a_child_that_was_changed_or_deleted_has_all_children_looked_at(
+def test_a_changed_or_deleted_child_has_all_children_observed(
     application: Application, recorder: Recorder, labelled: bool
 ) -> None:
     owner = {"kind": "PartisanCluster", "name": "ads", "controller": True}
@@ -142,7 +142,7 @@ def test_a_child_that_was_changed_or_deleted_has_all_children_looked_at(
     assert recorder.complete == 2
 
 
-def test_each_namespace_has_a_lease_of_its_own_and_a_stranger_none(recorder: Recorder) -> None:
+def test_each_namespace_has_a_lease_of_its_own_and_a_foreign_one_none(recorder: Recorder) -> None:
     application = Application(Settings(namespaces=("default", "other")))
     application._scopes = {"default": recorder}  # type: ignore[dict-item]
     application.cluster_event(event(), None)

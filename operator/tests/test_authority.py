@@ -15,12 +15,13 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from fake_api import FakeApi
 from fake_cluster import AUTHORITY, CERTIFICATE
-from partisan_operator.kube import Kube, KubeError
+from partisan_operator.act import mint
+from partisan_operator.act.certificate_writer import CertificateWriter
+from partisan_operator.api.errors import KubeError
+from partisan_operator.api.kube import Kube
+from partisan_operator.decide.rotation import MakeAuthority, Publish
 from partisan_operator.models.security import ClusterCa
-from partisan_operator.tls import mint
-from partisan_operator.tls.keeper import Keeper
-from partisan_operator.tls.reading import key_pair, read_store
-from partisan_operator.tls.rotation import MakeAuthority, Publish
+from partisan_operator.observe.certificate_secrets import key_pair, read_store
 from world import START, cluster
 
 DAY = timedelta(days=1)
@@ -105,7 +106,7 @@ def test_both_secrets_are_read() -> None:
     assert read_store(None, None, "cluster-uid").nodes is None
 
 
-def test_secrets_of_others_are_told() -> None:
+def test_foreign_secrets_are_reported() -> None:
     authority, nodes = stored()
     assert read_store(authority, nodes, "another-uid").foreign == ("ads-ca", "ads-tls")
 
@@ -148,8 +149,8 @@ async def api() -> Any:
     await server.stop()
 
 
-def keeper(kube: Kube) -> Keeper:
-    return Keeper(kube, lambda: START)
+def keeper(kube: Kube) -> CertificateWriter:
+    return CertificateWriter(kube, lambda: START)
 
 
 async def test_the_first_steps_make_two_secrets_that_go_with_the_cluster(api: FakeApi) -> None:

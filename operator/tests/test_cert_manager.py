@@ -17,7 +17,7 @@ SECRET: dict[str, Any] = {
     "metadata": {"name": "ads-tls", "annotations": {"cert-manager.io/certificate-name": "ads"}},
     "data": dict.fromkeys(("tls.crt", "tls.key", "ca.crt"), "eA=="),
 }
-"""What cert-manager writes; nobody in these tests looks into it."""
+"""What cert-manager writes; no test reads its contents."""
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def condition(rig: Rig, kind: str) -> dict[str, Any]:
     return next(entry for entry in found if entry["type"] == kind)
 
 
-def told(rig: Rig) -> list[str]:
+def events(rig: Rig) -> list[str]:
     return [
         item["reason"]
         for path, item in rig.api.objects.items()
@@ -47,7 +47,7 @@ async def test_what_cert_manager_has_to_do_is_waited_for_and_goes_with_the_clust
     rig.create(ISSUED)
     await rig.settle()
     assert condition(rig, "Degraded")["reason"] == "CertManagerUnavailable"
-    assert told(rig) == ["CertManagerUnavailable"]
+    assert events(rig) == ["CertManagerUnavailable"]
     assert not rig.world.pods()
 
     rig.api.unserved.clear()
@@ -67,7 +67,7 @@ async def test_what_cert_manager_has_to_do_is_waited_for_and_goes_with_the_clust
     assert rig.world.own() == {}
 
 
-async def test_a_certificate_that_somebody_edits_or_deletes_is_asked_for_again(rig: Rig) -> None:
+async def test_an_edited_or_deleted_certificate_is_applied_again(rig: Rig) -> None:
     rig.create(ISSUED)
     rig.api.put(CERTIFICATE, SECRET)
     await rig.settle()
@@ -81,15 +81,15 @@ async def test_a_certificate_that_somebody_edits_or_deletes_is_asked_for_again(r
 
 
 @pytest.mark.parametrize("spec", [ISSUED, OWN])
-async def test_between_two_complete_looks_a_settled_certificate_costs_no_request(
+async def test_between_two_resyncs_a_settled_certificate_needs_no_request(
     rig: Rig, spec: dict[str, Any]
 ) -> None:
     rig.create(spec)
     if spec is ISSUED:
         rig.api.put(CERTIFICATE, SECRET)
     await rig.settle()
-    await rig._loop._look_and_act()
+    await rig._loop._reconcile()
     rig.api.log.clear()
-    await rig._loop._look_and_act()
+    await rig._loop._reconcile()
     assert rig.api.log
     assert not [r.path for r in rig.api.log if "secrets" in r.path or "certificates" in r.path]

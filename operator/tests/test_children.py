@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator.children import family_of, naming
+from partisan_operator.children import desired_children, naming
 from partisan_operator.children.child import contains, up_to_date
 from partisan_operator.children.shared_secrets import BEARER, TOKEN, SharedSecret
 from strategies import specs
@@ -46,8 +46,8 @@ def test_seeds_are_distinct_pods_and_begin_with_the_first(replicas: int, seeds: 
 
 @given(specs())
 def test_every_child_belongs_to_its_cluster_and_is_labelled(spec: dict[str, Any]) -> None:
-    family = family_of(cluster(spec), "node:1")
-    for child in family.everyone:
+    desired = desired_children(cluster(spec), "node:1")
+    for child in desired.all:
         metadata = child.manifest["metadata"]
         assert metadata["ownerReferences"][0]["uid"] == "cluster-uid"
         assert metadata["ownerReferences"][0]["controller"]
@@ -57,12 +57,12 @@ def test_every_child_belongs_to_its_cluster_and_is_labelled(spec: dict[str, Any]
 
 @given(specs())
 def test_a_child_just_applied_is_up_to_date(spec: dict[str, Any]) -> None:
-    family = family_of(cluster(spec), "node:1")
-    assert all(up_to_date(child, child.manifest) for child in family.foundations)
-    assert all(up_to_date(child, child.manifest) for child in family.stateful_sets)
+    desired = desired_children(cluster(spec), "node:1")
+    assert all(up_to_date(child, child.manifest) for child in desired.foundations)
+    assert all(up_to_date(child, child.manifest) for child in desired.stateful_sets)
 
 
-def test_a_pod_monitor_scrapes_the_nodes_of_one_cluster_as_often_as_it_is_told() -> None:
+def test_a_pod_monitor_scrapes_the_nodes_of_one_cluster_at_its_interval() -> None:
     metrics = {"interval": "1m30s", "labels": {"release": "stack"}}
     found = manifest("PodMonitor", "ads-nodes", metrics=metrics)
     assert found["apiVersion"] == "monitoring.coreos.com/v1"
@@ -88,7 +88,7 @@ def test_only_own_pods_reach_the_overlay_port() -> None:
     own = {"matchLabels": {"partisan.dev/cluster": "ads"}}
     assert overlay["from"] == [{"podSelector": own}]
     assert http == {"ports": [{"port": 8080, "protocol": "TCP"}]}
-    off = family_of(cluster({"networkPolicy": {"enabled": False}}), "node:1")
+    off = desired_children(cluster({"networkPolicy": {"enabled": False}}), "node:1")
     assert off.find("NetworkPolicy", "ads") is None
 
 
@@ -133,6 +133,6 @@ def test_drift_is_seen_and_the_fields_of_others_are_not() -> None:
 
 
 def test_a_field_that_is_no_longer_wanted_is_seen_by_the_hash() -> None:
-    before = family_of(cluster({"nodeSelector": {"a": "b"}}), "node:1").stateful_sets[0]
-    after = family_of(cluster(), "node:1").stateful_sets[0]
+    before = desired_children(cluster({"nodeSelector": {"a": "b"}}), "node:1").stateful_sets[0]
+    after = desired_children(cluster(), "node:1").stateful_sets[0]
     assert not up_to_date(after, before.manifest)

@@ -15,6 +15,7 @@ from partisan_operator import __version__
 from partisan_operator.cli import main as entry
 from partisan_operator.cli import parser
 from partisan_operator.cli.access import Context
+from partisan_operator.cli.catalogue import COMMANDS, Command
 from partisan_operator.cli.commands import overlay
 from partisan_operator.cli.completion import complete
 from partisan_operator.cli.kubectl import Kubectl, KubectlError, error_in
@@ -33,7 +34,7 @@ from partisan_operator.models.overlay import OverlayKind
         ("Warning: old\nError from server (Forbidden): no", "Forbidden", "no"),
         ('The PartisanCluster "ads" is invalid: \n spec.x: bad', "Invalid", "spec.x: bad"),
         ("error: stat /f: no such file", "", "stat /f: no such file"),
-        ("", "", "kubectl failed without a word"),
+        ("", "", "kubectl failed without a message"),
     ],
 )
 def test_what_kubectl_writes_is_one_line(output: str, reason: str, message: str) -> None:
@@ -67,9 +68,9 @@ def test_options_may_stand_before_the_command_or_after_it() -> None:
         assert (arguments.namespace, arguments.context) == ("x", "")
 
 
-@pytest.mark.parametrize("command", parser.COMMANDS, ids=lambda command: " ".join(command.words))
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command.words))
 def test_every_command_has_help_and_its_examples_can_be_typed(
-    command: parser.Command, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
         parser.build().parse_args([*command.words, "--help"])
@@ -111,7 +112,7 @@ def test_completion(line: str, choices: list[str]) -> None:
 
 def test_completion_of_options_explains_them() -> None:
     found = complete(["must-gather", "ads", "--f"], lambda _: FakeKubectl().context())
-    assert found == ["--file\tthe archive (with the time in it)", ":4"]
+    assert found == ["--file\tthe bundle (its default name has the time)", ":4"]
 
 
 def test_completion_passes_the_options_on_and_swallows_errors() -> None:
@@ -165,7 +166,7 @@ def test_every_graph_has_a_place_for_each_node_and_a_picture(
     assert max(map(len, lines)) <= COLUMNS
 
 
-def test_neighbours_are_drawn_nearer_than_strangers() -> None:
+def test_neighbours_are_drawn_nearer_than_other_nodes() -> None:
     left, right = ([f"{side}-{ordinal}" for ordinal in range(6)] for side in ("left", "right"))
     links = [*itertools.combinations(left, 2), *itertools.combinations(right, 2)]
     spots = place([*left, *right], [*links, (left[0], right[0])])
@@ -179,7 +180,7 @@ def test_no_value_of_a_secret_is_left_in_any_form() -> None:
     assert redactor.text("hunter22 aHVudGVyMjI= hunter") == "REDACTED REDACTED hunter"
 
 
-def test_what_looks_like_a_secret_is_taken_out_without_knowing_it() -> None:
+def test_text_in_the_form_of_a_secret_is_removed() -> None:
     key = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
     token = "0af1" * 16
     text = f"{key} Authorization: Bearer eyJhbGciOi.x-y token={token} sha256:{token}"

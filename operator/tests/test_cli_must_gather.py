@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from fake_kubectl import CORE, NOW, TOKEN, FakeKubectl, run
+from partisan_operator.act import mint
 from partisan_operator.cli.access import CommandError
-from partisan_operator.tls import mint
 
 
 def test_the_archive_holds_everything_and_no_secret(kubectl: FakeKubectl, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_a_dry_run_changes_nothing(kubectl: FakeKubectl) -> None:
     assert "Nothing was changed" in text
 
 
-def test_what_the_api_server_refuses_is_told_in_its_words(kubectl: FakeKubectl) -> None:
+def test_an_error_of_the_api_server_is_reported_in_full(kubectl: FakeKubectl) -> None:
     kubectl.refusal = (
         'The PartisanCluster "ads" is invalid: spec.overlay.hyParView.activeMin: Invalid value:'
         " 9: activeMin must not exceed activeMax: lower activeMin or raise activeMax"
@@ -44,7 +44,7 @@ def test_what_the_api_server_refuses_is_told_in_its_words(kubectl: FakeKubectl) 
     [
         (["HyparVew"], r"no overlay 'HyparVew' \(did you mean HyParView\?\)"),
         (["XBot", "activemax=3"], r"XBot has no 'activemax' \(did you mean activeMax\?\)"),
-        (["XBot", "activeMax"], "'activeMax' is no parameter: write key=value"),
+        (["XBot", "activeMax"], "'activeMax' is not a parameter: write key=value"),
         (["XBot", "activeMax=1"], "XBot: activeMax: Input should be greater than or equal to 2"),
         (["XBot", "activeMax=many"], "XBot: activeMax: Input should be a valid integer"),
     ],

@@ -17,7 +17,7 @@ def test_pause_and_resume_change_one_field(kubectl: FakeKubectl) -> None:
     assert kubectl.patches == [{"spec": {"paused": True}}]
 
 
-def test_a_rollout_can_be_paused_where_it_is_looked_for(kubectl: FakeKubectl) -> None:
+def test_a_rollout_can_be_paused_by_its_own_command(kubectl: FakeKubectl) -> None:
     assert run(kubectl, "rollout", "pause", "ads") == (0, "ads paused\n")
     assert kubectl.patches == [{"spec": {"paused": True}}]
 
@@ -55,7 +55,7 @@ def test_a_rollout_of_a_paused_cluster_says_how_to_resume(kubectl: FakeKubectl) 
         run(kubectl, "rollout", "status", "ads")
 
 
-def test_one_look_at_a_rollout_is_enough_when_asked(kubectl: FakeKubectl) -> None:
+def test_a_rollout_is_reported_once_without_watch(kubectl: FakeKubectl) -> None:
     kubectl.cluster["metadata"]["generation"] = 3
     status, text = run(kubectl, "rollout", "status", "ads", "--no-watch")
     assert (status, text) == (0, "Waiting for the operator to see the newest spec\n")
@@ -132,7 +132,7 @@ def test_an_undo_knows_what_the_pods_carry_beside_the_operators_own(kubectl: Fak
     ("templates", "words"),
     [
         ([template("node:1")], "nothing to undo"),
-        ([template("node:1", "a"), template("node:2", "b")], "apply the former manifest"),
+        ([template("node:1", "a"), template("node:2", "b")], "apply the previous manifest"),
         (
             [template("node:1"), template("node:1", hostUsers=False)],
             "another version of the operator",

@@ -7,7 +7,8 @@ import pytest
 from fake_kubectl import CLUSTERS, NAMESPACE, FakeKubectl, run
 from partisan_operator.cli.access import CommandError
 from partisan_operator.cli.kubectl import KubectlError
-from partisan_operator.diagnosis import Problem, invalid_bearer, invalid_token, token_lost
+from partisan_operator.decide.problems import invalid_bearer, invalid_token, token_lost
+from partisan_operator.models.problem import Problem
 
 REPLACE_PODS = f"kubectl -n {NAMESPACE} delete pods -l partisan.dev/cluster=ads"
 
@@ -145,7 +146,7 @@ def test_a_namespace_without_clusters_says_so(kubectl: FakeKubectl) -> None:
     assert (status, "There is no PartisanCluster in namespace staging" in text) == (0, True)
 
 
-def test_pods_that_start_are_no_trouble_while_the_cluster_forms(kubectl: FakeKubectl) -> None:
+def test_pods_that_start_are_no_problem_while_the_cluster_forms(kubectl: FakeKubectl) -> None:
     kubectl.pods["ads-1"]["status"] = {"phase": "Pending"}
     kubectl.set_condition("Progressing", "True", "Forming", "3 of 4 nodes have joined")
     status, text = run(kubectl, "status", "ads")
@@ -154,10 +155,10 @@ def test_pods_that_start_are_no_trouble_while_the_cluster_forms(kubectl: FakeKub
     assert "rollout status ads" in text
 
 
-def test_an_operator_that_does_not_look_is_what_to_see_to(kubectl: FakeKubectl) -> None:
+def test_an_operator_that_does_not_observe_is_what_to_check(kubectl: FakeKubectl) -> None:
     kubectl.cluster["metadata"]["generation"] = 3
     _, text = run(kubectl, "status", "ads")
-    assert "The operator has not looked at the newest spec yet" in text
+    assert "The operator has not observed the newest spec yet" in text
     assert "app.kubernetes.io/component=operator" in text
 
 
@@ -174,7 +175,7 @@ def test_an_unknown_name_is_one_line_with_those_there_are(kubectl: FakeKubectl) 
         run(kubectl, "status", "zebra")
 
 
-def test_a_missing_definition_says_to_install_the_chart(kubectl: FakeKubectl) -> None:
+def test_a_missing_crd_asks_to_install_the_chart(kubectl: FakeKubectl) -> None:
     kubectl.answers[CLUSTERS] = "Error from server (NotFound): the server could not find it"
     with pytest.raises(CommandError, match="install the operator's chart"):
         run(kubectl, "top", "nothing")

@@ -47,10 +47,10 @@ def test_no_answer_from_any_node_is_one_line(kubectl: FakeKubectl) -> None:
 def test_a_node_that_calls_itself_by_anothers_name_is_not_believed(kubectl: FakeKubectl) -> None:
     kubectl.reports["ads-3"] = kubectl.reports["ads-2"]
     _, text = run(kubectl, "graph", "ads", "-o", "text")
-    assert "ads-3 did not answer: it calls itself 'ads-2'" in text
+    assert "ads-3 did not answer: it reports as 'ads-2'" in text
 
 
-def test_top_shows_rates_between_two_looks(kubectl: FakeKubectl) -> None:
+def test_top_shows_rates_between_two_scrapes(kubectl: FakeKubectl) -> None:
     now = NOW
     context = replace(kubectl.context(), now=lambda: now)
 

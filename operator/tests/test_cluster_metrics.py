@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry
 
-from partisan_operator import metrics as operator_metrics
-from partisan_operator.cluster_metrics import ClusterMetrics
+from partisan_operator.api import metrics as operator_metrics
+from partisan_operator.api.cluster_metrics import ClusterMetrics
 from partisan_operator.models import PartisanClusterStatus
 from partisan_operator.models.overlay import OverlayKind
 from partisan_operator.models.status import ClusterCaStatus, OverlayStatus, Timings
@@ -88,7 +88,7 @@ def test_a_cluster_that_is_gone_is_not_exported() -> None:
     assert exported(metrics, "nodes_wanted") is None
 
 
-def test_the_operator_tells_what_its_process_takes() -> None:
+def test_the_operator_exports_the_resource_use_of_its_process() -> None:
     for name in ("process_cpu_seconds_total", "process_resident_memory_bytes"):
         assert (operator_metrics.registry.get_sample_value(name) or 0) > 0
 

@@ -33,7 +33,7 @@ def test_the_committed_file_is_up_to_date() -> None:
     assert crd.main(["--check", str(COMMITTED)]) == 0
 
 
-def test_a_file_out_of_date_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_outdated_file_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stale = tmp_path / "crd.yaml"
     stale.write_text("kind: Other\n")
     assert crd.main(["--check", str(stale)]) == 1

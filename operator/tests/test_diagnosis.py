@@ -6,17 +6,15 @@ from typing import Any
 
 import pytest
 
-from partisan_operator.diagnosis import (
-    Reason,
-    Trouble,
-    apply_failure,
-    creation_trouble,
-    explain,
-    partition,
-    silence,
-    tls_secret_trouble,
-    trouble_of,
+from partisan_operator.act.refusals import apply_failure
+from partisan_operator.models.problem import Reason
+from partisan_operator.observe.pod_failures import (
+    PodFailure,
+    creation_failure,
+    failure_of,
+    tls_secret_failure,
 )
+from partisan_operator.status.diagnosis import explain, partition, silence
 
 
 def pod(phase: str = "Pending", **status: Any) -> dict[str, Any]:
@@ -48,9 +46,9 @@ def waiting(reason: str, message: str = "why", **status: Any) -> dict[str, Any]:
     ],
 )
 def test_the_reason_of_a_pod(found: dict[str, Any], reason: Reason) -> None:
-    trouble = trouble_of(found)
-    assert trouble is not None
-    assert trouble.reason is reason
+    failure = failure_of(found)
+    assert failure is not None
+    assert failure.reason is reason
 
 
 @pytest.mark.parametrize(
@@ -62,97 +60,97 @@ def test_the_reason_of_a_pod(found: dict[str, Any], reason: Reason) -> None:
     ],
 )
 def test_pods_that_wait_for_the_tls_secret(secret: dict[str, Any] | None, said: str) -> None:
-    stuck = Trouble("ads-1", Reason.POD_NOT_STARTING, "its container has not started")
-    trouble = tls_secret_trouble(stuck, "ads-tls", ("tls.crt", "ca.crt"), secret)
-    assert trouble.reason is Reason.TLS_SECRET_UNUSABLE
-    assert trouble.detail == f"Secret ads-tls, which spec.security.tls names, {said}"
-    found = explain([trouble], unready_pods=3, seeds=[], lasted=lambda _: 6.0)
+    stuck = PodFailure("ads-1", Reason.POD_NOT_STARTING, "its container has not started")
+    failure = tls_secret_failure(stuck, "ads-tls", ("tls.crt", "ca.crt"), secret)
+    assert failure.reason is Reason.TLS_SECRET_UNUSABLE
+    assert failure.detail == f"Secret ads-tls, which spec.security.tls names, {said}"
+    found = explain([failure], unready_pods=3, seeds=[], lasted=lambda _: 6.0)
     assert found is not None
     assert "spec.security.tls.secretName cannot change" in found.message
 
 
 def test_a_complete_tls_secret_is_not_the_cause() -> None:
-    stuck = Trouble("ads-1", Reason.POD_NOT_STARTING, "its container has not started")
+    stuck = PodFailure("ads-1", Reason.POD_NOT_STARTING, "its container has not started")
     secret = {"data": {"tls.crt": "eA=="}}
-    assert tls_secret_trouble(stuck, "ads-tls", ("tls.crt",), secret) is stuck
+    assert tls_secret_failure(stuck, "ads-tls", ("tls.crt",), secret) is stuck
 
 
-def on_a_lost_machine(**metadata: str) -> dict[str, Any]:
-    """Return a pod that was ready when its machine was last heard of."""
-    told = {"PodScheduled": "True", "ContainersReady": "True", "Ready": "False"}
-    conditions = [{"type": kind, "status": status} for kind, status in told.items()]
+def on_a_lost_node(**metadata: str) -> dict[str, Any]:
+    """Return a pod that was ready when its Kubernetes node sent its last heartbeat."""
+    reported = {"PodScheduled": "True", "ContainersReady": "True", "Ready": "False"}
+    conditions = [{"type": kind, "status": status} for kind, status in reported.items()]
     found = pod("Running", conditions=conditions)
     return {**found, "metadata": found["metadata"] | metadata, "spec": {"nodeName": "rack-7"}}
 
 
 @pytest.mark.parametrize("metadata", [{}, {"deletionTimestamp": "2026-01-01T00:00:00Z"}])
-def test_a_machine_that_is_lost_is_named_however_long_it_is(metadata: dict[str, str]) -> None:
-    trouble = trouble_of(on_a_lost_machine(**metadata))
-    assert trouble is not None
-    problem = explain([trouble], unready_pods=4, seeds=[], lasted=lambda _: 0.0)
+def test_a_lost_kubernetes_node_is_reported_at_once(metadata: dict[str, str]) -> None:
+    failure = failure_of(on_a_lost_node(**metadata))
+    assert failure is not None
+    problem = explain([failure], unready_pods=4, seeds=[], lasted=lambda _: 0.0)
     assert problem is not None
     assert problem.reason is Reason.MACHINE_LOST
-    assert "its machine rack-7 is not heard of any more. 4 pods are not ready" in problem.message
+    assert "its Kubernetes node rack-7 sends no heartbeats. 4 pods are not ready" in problem.message
     assert "delete its Node object" in problem.message
 
 
-def test_a_pod_whose_kubelet_says_that_it_is_not_ready_is_on_no_lost_machine() -> None:
-    found = on_a_lost_machine()
+def test_a_pod_that_its_kubelet_reports_as_not_ready_is_not_on_a_lost_node() -> None:
+    found = on_a_lost_node()
     for condition in found["status"]["conditions"][1:]:
         condition["status"] = "False"
-    trouble = trouble_of(found)
-    assert trouble is not None
-    assert trouble.reason is Reason.NODE_NOT_JOINING
+    failure = failure_of(found)
+    assert failure is not None
+    assert failure.reason is Reason.NODE_NOT_JOINING
 
 
-def test_a_crash_tells_how_it_ended() -> None:
+def test_a_crash_reports_the_exit_code() -> None:
     ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
-    trouble = trouble_of(waiting("CrashLoopBackOff", restartCount=4, lastState=ended))
-    assert trouble is not None
-    assert trouble.detail == "it crashed 4 times, last with exit code 137 (OOMKilled)"
+    failure = failure_of(waiting("CrashLoopBackOff", restartCount=4, lastState=ended))
+    assert failure is not None
+    assert failure.detail == "it crashed 4 times, last with exit code 137 (OOMKilled)"
 
 
-def test_pods_that_are_ready_or_going_away_are_no_trouble() -> None:
-    assert trouble_of(pod("Running", conditions=[{"type": "Ready", "status": "True"}])) is None
+def test_ready_and_terminating_pods_are_no_failures() -> None:
+    assert failure_of(pod("Running", conditions=[{"type": "Ready", "status": "True"}])) is None
     leaving = pod()
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert trouble_of(leaving) is None
+    assert failure_of(leaving) is None
 
 
 def test_events_of_pods_that_could_not_be_created() -> None:
     text = 'Create Pod ads-3 in StatefulSet ads failed error: pods "ads-3" is forbidden: '
-    quota = creation_trouble({"message": f"{text}exceeded quota: q"})
+    quota = creation_failure({"message": f"{text}exceeded quota: q"})
     assert quota is not None
     assert (quota.pod, quota.reason) == ("ads-3", Reason.QUOTA_EXCEEDED)
-    policy = creation_trouble({"message": f"{text}violates PodSecurity"})
+    policy = creation_failure({"message": f"{text}violates PodSecurity"})
     assert policy is not None
     assert policy.reason is Reason.POD_REJECTED
-    assert creation_trouble({"message": "something else"}) is None
+    assert creation_failure({"message": "something else"}) is None
 
 
-def said(*troubles: Trouble, unready: int = 1, seconds: float = 1000.0) -> str:
-    found = explain(troubles, unready_pods=unready, seeds=["ads-0"], lasted=lambda _: seconds)
+def said(*failures: PodFailure, unready: int = 1, seconds: float = 1000.0) -> str:
+    found = explain(failures, unready_pods=unready, seeds=["ads-0"], lasted=lambda _: seconds)
     return "" if found is None else f"{found.reason}: {found.message}"
 
 
 def test_the_message_names_pod_cause_and_remedy() -> None:
-    trouble = Trouble("ads-0", Reason.IMAGE_PULL_FAILED, "ErrImagePull: not\n found.")
-    assert said(trouble, unready=5) == (
+    failure = PodFailure("ads-0", Reason.IMAGE_PULL_FAILED, "ErrImagePull: not\n found.")
+    assert said(failure, unready=5) == (
         "ImagePullFailed: Pod ads-0 (a seed that the others join through): ErrImagePull: not"
         " found. 5 pods are not ready. Check spec.image, spec.imagePullPolicy and"
         " spec.imagePullSecrets."
     )
 
 
-def test_the_cause_is_told_and_not_what_follows_from_it() -> None:
-    joining = Trouble("ads-0", Reason.NODE_NOT_JOINING, "x")
-    quota = Trouble("ads-7", Reason.QUOTA_EXCEEDED, "y")
+def test_the_cause_is_reported_and_not_its_consequences() -> None:
+    joining = PodFailure("ads-0", Reason.NODE_NOT_JOINING, "x")
+    quota = PodFailure("ads-7", Reason.QUOTA_EXCEEDED, "y")
     assert said(joining, quota).startswith("QuotaExceeded: Pod ads-7")
 
 
-def test_a_seed_is_told_first_among_equals() -> None:
-    troubles = [Trouble(name, Reason.UNSCHEDULABLE, "x") for name in ("ads-4", "ads-0")]
-    assert said(*troubles).startswith("Unschedulable: Pod ads-0 (a seed")
+def test_of_equal_failures_that_of_a_seed_is_reported() -> None:
+    failures = [PodFailure(name, Reason.UNSCHEDULABLE, "x") for name in ("ads-4", "ads-0")]
+    assert said(*failures).startswith("Unschedulable: Pod ads-0 (a seed")
 
 
 @pytest.mark.parametrize(
@@ -160,11 +158,11 @@ def test_a_seed_is_told_first_among_equals() -> None:
     [(Reason.UNSCHEDULABLE, 4), (Reason.POD_NOT_STARTING, 40), (Reason.NODE_NOT_JOINING, 80)],
 )
 def test_what_may_pass_by_itself_gets_time(reason: Reason, seconds: float) -> None:
-    assert said(Trouble("ads-1", reason, "x"), seconds=seconds) == ""
-    assert said(Trouble("ads-1", Reason.IMAGE_PULL_FAILED, "x"), seconds=0)
+    assert said(PodFailure("ads-1", reason, "x"), seconds=seconds) == ""
+    assert said(PodFailure("ads-1", Reason.IMAGE_PULL_FAILED, "x"), seconds=0)
 
 
-def test_an_overlay_in_pieces_is_trouble_after_a_while() -> None:
+def test_a_partitioned_overlay_is_a_problem_after_a_while() -> None:
     assert partition(2, 8, seconds=5) is None
     assert partition(1, 8, seconds=100) is None
     found = partition(2, 8, seconds=100)
@@ -172,7 +170,7 @@ def test_an_overlay_in_pieces_is_trouble_after_a_while() -> None:
     assert found.reason is Reason.OVERLAY_PARTITIONED
 
 
-def test_pods_that_are_ready_and_say_nothing_are_trouble_after_a_while() -> None:
+def test_ready_pods_that_do_not_answer_are_a_problem_after_a_while() -> None:
     silent = {"ads-3": "HTTP status 500", "ads-4": "timed out"}
     assert silence(silent, seconds=5) is None
     assert silence({}, seconds=100) is None

@@ -1,4 +1,4 @@
-"""A cluster that is being deleted: who is told, and that nothing waits for it."""
+"""A cluster that is being deleted: its nodes are notified, and nothing waits for them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from loop_rig import CLUSTER, SECRET, SLICE, Rig, until
-from partisan_operator.dissolution import ATTEMPTS, RELAYS, is_final, spread
-from partisan_operator.kube import KubeError
+from partisan_operator.act.dissolution import ATTEMPTS, RELAYS, is_final, spread
+from partisan_operator.api.errors import KubeError
 from partisan_operator.observe.observation import Endpoint
 from partisan_operator.observe.scraper import RefusedError, ScrapeError
 from partisan_operator.supervisor import Supervisor
@@ -39,7 +39,7 @@ def test_when_the_nodes_go_with_their_cluster(
 
 
 @pytest.mark.parametrize("nodes", [0, 1, RELAYS, RELAYS + 1, 1024])
-def test_a_few_nodes_far_apart_are_told(nodes: int) -> None:
+def test_a_few_nodes_far_apart_are_notified(nodes: int) -> None:
     every = [Endpoint(f"ads-{n}", f"u{n}", "10.0.0.1", ready=True) for n in range(nodes)]
     relays = spread(every)
     assert min(1, nodes) <= len(relays) <= min(nodes, RELAYS)
@@ -48,16 +48,16 @@ def test_a_few_nodes_far_apart_are_told(nodes: int) -> None:
         assert [relay.pod for relay in relays] == [f"ads-{n}" for n in range(0, 1024, RELAYS)]
 
 
-async def test_the_nodes_of_a_deleted_cluster_are_told_at_once(rig: Rig) -> None:
+async def test_the_nodes_of_a_deleted_cluster_are_notified_at_once(rig: Rig) -> None:
     await rig.converge()
     token = rig.nodes.started[0][1]
-    # The garbage collector is faster than the next look.
+    # The garbage collector is faster than the next reconcile.
     del rig.api.objects[CLUSTER], rig.api.objects[SECRET]
     rig.loop.dissolve()
     rig.loop.dissolve()
     await until(lambda: len(rig.nodes.dissolved) == 3)
     assert set(rig.nodes.dissolved) == {(f"ads-{n}", token) for n in range(3)}
-    assert await rig.look() is None
+    assert await rig.reconcile() is None
 
 
 async def test_the_order_shows_the_bearer_that_was_made_last(rig: Rig) -> None:
@@ -66,7 +66,7 @@ async def test_the_order_shows_the_bearer_that_was_made_last(rig: Rig) -> None:
     del rig.api.objects[SECRET]
     for _ in range(3):
         rig.loop.wake(complete=True)
-        await rig.look()
+        await rig.reconcile()
     bearer = base64.b64decode(rig.api.objects[SECRET]["data"]["bearer"]).decode()
     assert bearer != first
     del rig.api.objects[CLUSTER], rig.api.objects[SECRET]
@@ -81,12 +81,12 @@ async def test_a_namespace_that_goes_takes_the_order_to_the_nodes(rig: Rig) -> N
     # The namespace controller may take the pods first, and the cluster last.
     rig.api.objects[SLICE]["endpoints"] = []
     rig.api.put("/api/v1/namespaces/default", {"metadata": {"name": "default"} | GOING})
-    await rig.look()
+    await rig.reconcile()
     assert rig.nodes.dissolved == []
     rig.bring_up_pods()
-    await rig.look()
+    await rig.reconcile()
     rig.loop.wake()
-    await rig.look()
+    await rig.reconcile()
     await until(lambda: len(rig.nodes.dissolved) == 3)
     assert rig.api.writes == writes
 
@@ -101,7 +101,7 @@ async def test_without_the_right_to_read_its_namespace_a_cluster_is_served(rig: 
 
     get, rig.tools.kube.get = rig.tools.kube.get, refuse  # type: ignore[method-assign]
     rig.loop.wake()
-    assert await rig.look() == rig.tools.settings.idle_period
+    assert await rig.reconcile() == rig.tools.settings.idle_period
     assert rig.nodes.dissolved == []
 
 
@@ -154,10 +154,10 @@ async def test_an_order_that_is_not_authorized_is_not_counted_as_answered(
     await until(lambda: "0 of 3 nodes answered" in caplog.text)
 
 
-async def test_a_cluster_without_a_loop_is_nobodys(rig: Rig) -> None:
+async def test_a_cluster_without_a_loop_is_ignored(rig: Rig) -> None:
     Supervisor(rig.tools).dissolve("default", "ads")
-    # One that has no nodes yet has nobody to tell.
+    # A cluster without nodes has none to notify.
     rig.loop.dissolve()
-    await rig.look()
+    await rig.reconcile()
     rig.loop.dissolve()
     assert rig.nodes.dissolved == []

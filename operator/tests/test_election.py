@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator.election import Candidate, Claim, Record, Timing
+from partisan_operator.leader.election import Candidate, Claim, Record, Timing
 
 TIMING = Timing()
 
@@ -84,7 +84,7 @@ class World:
         self.now = until
 
     def turn(self, operator: Operator) -> None:
-        """Look and write, as `leadership` does, with every step after a while or never."""
+        """Read and write, as `leadership` does, with every step after a while or never."""
         if not operator.alive:
             return
         if operator.candidate.leads(operator.clock(self.now)):
@@ -194,13 +194,13 @@ def test_a_lease_that_was_given_back_is_taken_at_once() -> None:
     assert given_back.claim(2.0) == Claim("2", 4, acquires=True)
 
 
-def test_a_lease_that_somebody_deleted_does_not_end_the_holder_s_time() -> None:
+def test_a_deleted_lease_does_not_end_the_holder_s_time() -> None:
     candidate = Candidate("b").saw(held(Candidate("a")), 0.0).saw(None, 1.0)
     assert candidate.claim(14.0) is None
     assert candidate.claim(15.0) == Claim(None, 0, acquires=True)
 
 
-def test_whoever_sees_another_one_hold_the_lease_stops_at_once() -> None:
+def test_a_candidate_that_sees_another_holder_stops_at_once() -> None:
     leader = Candidate("a").wrote(held(Candidate("a")), 0.0)
     assert leader.leads(9.9)
     assert not leader.leads(10.0)

@@ -12,8 +12,8 @@ views = st.dictionaries(
 )
 
 
-def test_a_link_of_one_end_is_a_link_and_strangers_do_not_count() -> None:
-    found = analyse({"a": ["b", "a"], "b": [], "c": ["stranger"], "d": ["e"], "e": ["d"]})
+def test_a_link_of_one_end_is_a_link_and_unknown_names_do_not_count() -> None:
+    found = analyse({"a": ["b", "a"], "b": [], "c": ["unknown"], "d": ["e"], "e": ["d"]})
     assert found == OverlayGraph(nodes=5, links=2, components=3, isolated=1)
     assert found.mean_degree == 0.8
 

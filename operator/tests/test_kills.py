@@ -18,12 +18,13 @@ import pytest
 
 from fake_api import FakeApi, Json
 from fake_cluster import AUTHORITY, CERTIFICATE, CLUSTER, FakeCluster
-from partisan_operator.execute import Executor
-from partisan_operator.kube import KubeError
-from partisan_operator.loop import ClusterLoop, Tools
+from partisan_operator.act.executor import Executor
+from partisan_operator.api.errors import KubeError
+from partisan_operator.loop import ClusterLoop
+from partisan_operator.observe.certificate_secrets import read_store
 from partisan_operator.observe.observer import Observer
+from partisan_operator.reconciler import Tools
 from partisan_operator.settings import Settings
-from partisan_operator.tls.reading import read_store
 from world import START
 
 REPLICAS = 4
@@ -71,7 +72,7 @@ class Kubernetes(FakeApi):
     def written(self) -> None:
         self.count += 1
         if self.count == self.fatal:
-            self.failure = (503, "nobody hears this")
+            self.failure = (503, "the operator is gone")
 
 
 class Rig:
@@ -95,10 +96,10 @@ class Rig:
         quiet = 0
         for _ in range(ROUNDS):
             before = self._state()
-            # Every look at all kinds of children: a missing one is not waited for.
-            self._loop._looked_at_all = float("-inf")
+            # Every observation is complete: no wait for a resync.
+            self._loop._reconciler.coverage.make_resync_due()
             with contextlib.suppress(KubeError):
-                await self._loop._look_and_act()
+                await self._loop._reconcile()
             if self.api.failure is not None:
                 self.api.failure = None
                 self.restarts += 1
@@ -164,7 +165,7 @@ async def test_a_kill_after_any_write_changes_nothing_in_the_end(name: str) -> N
             break  # the scenario has fewer writes than that
         found = {path: comparable(item) for path, item in rig.world.own().items()}
         assert found == expected, fatal
-        # Nobody is restarted who would not have been.
+        # No additional pod is restarted.
         assert Counter(rig.world.made) == made, fatal
         kept = pods.items() & rig.world.pods().items()
         assert len(kept) == len(before.items() & undisturbed.world.pods().items()), fatal

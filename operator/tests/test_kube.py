@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from fake_api import FakeApi
-from partisan_operator import metrics
-from partisan_operator.announcements import Announcement
-from partisan_operator.events import announce
-from partisan_operator.kube import Kube, KubeError, Query
+from partisan_operator.act.events import announce
+from partisan_operator.api import metrics
+from partisan_operator.api.errors import KubeError
+from partisan_operator.api.kube import Kube, Query
+from partisan_operator.status.announcements import Announcement
 from world import cluster
 
 MAP = "/api/v1/namespaces/default/configmaps/a"

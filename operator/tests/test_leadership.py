@@ -10,19 +10,20 @@ from typing import Any
 import pytest
 
 from fake_api import FakeApi
-from partisan_operator import metrics
-from partisan_operator.election import Candidate
-from partisan_operator.fence import Fence
-from partisan_operator.kube import Kube, KubeError
-from partisan_operator.leadership import STUCK_AFTER, Leadership
-from partisan_operator.lease import NAME, Lease
+from partisan_operator.api import metrics
+from partisan_operator.api.errors import KubeError
+from partisan_operator.api.fence import Fence
+from partisan_operator.api.kube import Kube
+from partisan_operator.leader.election import Candidate
+from partisan_operator.leader.leadership import STUCK_AFTER, Leadership
+from partisan_operator.leader.lease import NAME, Lease
 
 PATH = f"/apis/coordination.k8s.io/v1/namespaces/op/leases/{NAME}"
 CHILD = {"kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
 
 
 class Clock:
-    """Time that goes on when it is told to."""
+    """Time that passes when the test says so."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -32,23 +33,23 @@ class Clock:
 
 
 class Operator:
-    """An operator that does its rounds when told to."""
+    """An operator that does its rounds when the test says so."""
 
     def __init__(self, api: FakeApi, name: str, clock: Clock) -> None:
-        self.told: list[str] = []
+        self.calls: list[str] = []
         self.fence = Fence(clock)
         self.kube = Kube(api.client, self.fence)
         self.leadership = Leadership(
             Lease(self.kube, "op"),
             Candidate(name),
             self.fence,
-            gained=lambda: self.told.append("gained"),
+            gained=lambda: self.calls.append("gained"),
             lost=self._lost,
             clock=clock,
         )
 
     async def _lost(self) -> None:
-        self.told.append("lost")
+        self.calls.append("lost")
 
     async def round(self) -> None:
         """Do what `run` does between two pauses."""
@@ -91,7 +92,7 @@ async def test_the_first_leads_and_the_second_stands_by(
     api: FakeApi, pair: tuple[Operator, Operator]
 ) -> None:
     first, second = pair
-    assert (first.told, second.told) == (["gained"], [])
+    assert (first.calls, second.calls) == (["gained"], [])
     assert spec(api)["holderIdentity"] == "first"
     assert spec(api)["leaseDurationSeconds"] == 15
     assert "leads" in first.leadership.standing
@@ -114,10 +115,10 @@ async def test_a_leader_that_is_cut_off_writes_nothing_before_another_begins(
     assert api.writes == writes
     clock.now += 5.0
     await second.round()
-    assert second.told == ["gained"]
+    assert second.calls == ["gained"]
     assert spec(api)["leaseTransitions"] == 1
     await first.round()
-    assert first.told == ["gained", "lost"]
+    assert first.calls == ["gained", "lost"]
     assert second.leadership.leading
     assert not first.leadership.leading
 
@@ -132,12 +133,12 @@ async def test_a_leader_whose_api_server_is_away_stands_by_and_comes_back(
     assert first.leadership.leading
     clock.now += 8.0
     await first.round()
-    assert first.told == ["gained", "lost"]
+    assert first.calls == ["gained", "lost"]
     clock.now += 5.0
     assert "nothing is known of Lease op/partisan-operator for 15 s" in first.leadership.obstacle
     api.failure = None
     await first.round()
-    assert first.told == ["gained", "lost", "gained"]
+    assert first.calls == ["gained", "lost", "gained"]
     assert first.leadership.obstacle == ""
     await first.write()
 
@@ -162,10 +163,10 @@ async def test_who_resigns_ends_its_writes_first_and_is_followed_at_once(
         await first.write()
     go_on.set()
     await asyncio.gather(under_way, resignation)
-    assert first.told == ["gained", "lost"]
+    assert first.calls == ["gained", "lost"]
     assert spec(api)["holderIdentity"] == ""
     await second.round()
-    assert second.told == ["gained"]
+    assert second.calls == ["gained"]
 
 
 async def test_a_write_that_does_not_end_in_time_is_given_up(
@@ -185,10 +186,10 @@ async def test_of_two_that_take_an_expired_lease_one_gets_it(
     await third.round()
     clock.now += 15.0
     await asyncio.gather(second.round(), third.round())
-    assert sorted([second.told, third.told]) == [[], ["gained"]]
+    assert sorted([second.calls, third.calls]) == [[], ["gained"]]
 
 
-async def test_the_metric_tells_who_leads(api: FakeApi, clock: Clock) -> None:
+async def test_the_metric_reports_the_leader(api: FakeApi, clock: Clock) -> None:
     operator = Operator(api, "first", clock)
     labels = {"lease": f"op/{NAME}"}
     assert metrics.registry.get_sample_value("partisan_operator_leader", labels) == 0

@@ -9,24 +9,25 @@ import pytest
 
 from loop_rig import CLUSTER, NAMESPACE, SECRET, SET, Rig
 from partisan_operator import loop
-from partisan_operator.loop import LEAST_PAUSE, ClusterLoop, least_pause
+from partisan_operator.loop import ClusterLoop
 from partisan_operator.observe.scraper import RefusedError, ScrapeError
+from partisan_operator.schedule.pace import LEAST_PAUSE, least_pause
 
 
 async def test_from_a_spec_to_a_run_that_converged(rig: Rig) -> None:
-    assert await rig.look() == rig.tools.settings.active_period
+    assert await rig.reconcile() == rig.tools.settings.active_period
     assert rig.status["phase"] == "Pending"
     assert SECRET in rig.api.objects
     rig.bring_up_pods()
     rig.nodes.run = rig.status["workload"]["run"]
-    await rig.look()
+    await rig.reconcile()
     ((_, token, run),) = rig.nodes.started
     assert len(token) == 64
     assert run == rig.nodes.run
-    await rig.look()
+    await rig.reconcile()
     assert rig.status["phase"] == "Running"
     rig.nodes.phase = "finished"
-    assert await rig.look() == rig.tools.settings.idle_period
+    assert await rig.reconcile() == rig.tools.settings.idle_period
     assert rig.status["phase"] == "Converged"
     assert (rig.status["workload"]["value"], rig.status["workload"]["incrementsSum"]) == (6, 6)
     assert rig.events() == ["OverlayFormed", "RunStarted", "RunConverged"]
@@ -43,7 +44,7 @@ async def test_from_a_spec_to_a_run_that_converged(rig: Rig) -> None:
         (2.0, 1024, True, 8.0),
     ],
 )
-def test_a_loop_sleeps_longer_the_more_a_look_takes(
+def test_a_loop_pauses_longer_the_more_a_reconcile_computes(
     computed: float, nodes: int, settled: bool, seconds: float
 ) -> None:
     assert least_pause(computed, nodes=nodes, settled=settled) == pytest.approx(seconds)
@@ -67,7 +68,7 @@ async def test_work_for_other_clusters_does_not_make_a_loop_sleep(
         measured.set_result(computed)
         return 1000.0
 
-    monkeypatch.setattr(rig.loop, "_look_and_act", look_while_others_compute)
+    monkeypatch.setattr(rig.loop, "_reconcile", look_while_others_compute)
     monkeypatch.setattr(loop, "least_pause", record)
     task = asyncio.create_task(rig.loop.run())
     assert await measured < burnt
@@ -79,16 +80,16 @@ async def test_a_settled_cluster_is_not_written_to(rig: Rig) -> None:
     await rig.converge()
     before = rig.api.writes
     for _ in range(3):
-        await rig.look()
+        await rig.reconcile()
     rig.make_resync_due()
-    await rig.look()
+    await rig.reconcile()
     assert rig.api.writes == before
 
 
 async def test_an_operator_that_takes_over_changes_nothing(rig: Rig) -> None:
     await rig.converge()
     before = rig.api.writes
-    await ClusterLoop("default", "ads", rig.tools)._look_and_act()
+    await ClusterLoop("default", "ads", rig.tools)._reconcile()
     assert rig.api.writes == before
 
 
@@ -99,7 +100,7 @@ async def test_the_token_is_never_replaced_and_never_logged(
     await rig.converge()
     token = rig.api.objects[SECRET]["data"]["bearer"]
     rig.api.objects[CLUSTER]["metadata"]["generation"] = 2
-    await rig.look()
+    await rig.reconcile()
     assert rig.api.objects[SECRET]["data"]["bearer"] == token
     assert rig.nodes.started[0][1] not in caplog.text
     assert token not in caplog.text
@@ -111,17 +112,17 @@ async def test_a_run_is_started_through_another_node_when_one_refuses(rig: Rig) 
     assert {pod for pod, _, _ in rig.nodes.started} == {"ads-2"}
 
 
-async def test_running_nodes_are_told_what_they_have_to_follow(rig: Rig) -> None:
+async def test_running_nodes_are_sent_their_configuration(rig: Rig) -> None:
     await rig.converge()
     template = rig.api.objects[SET]["spec"]["template"]
     rig.change({"overlay": {"kind": "Cyclon"}})
-    assert await rig.look() == rig.tools.settings.active_period
-    assert [pod for pod, _ in rig.nodes.told] == ["ads-0", "ads-1", "ads-2"]
-    assert {token for _, token in rig.nodes.told} == {rig.nodes.started[0][1]}
+    assert await rig.reconcile() == rig.tools.settings.active_period
+    assert [pod for pod, _ in rig.nodes.configured] == ["ads-0", "ads-1", "ads-2"]
+    assert {token for _, token in rig.nodes.configured} == {rig.nodes.started[0][1]}
     assert (rig.status["phase"], rig.status["overlay"]["kind"]) == ("Updating", "HyParView")
-    await rig.look()
+    await rig.reconcile()
     assert (rig.status["phase"], rig.status["overlay"]["kind"]) == ("Converged", "Cyclon")
-    assert len(rig.nodes.told) == 3
+    assert len(rig.nodes.configured) == 3
     path = f"/api/v1{NAMESPACE}/configmaps/ads-config"
     assert rig.api.objects[path]["data"]["node.config"] == rig.nodes.configuration
     assert rig.api.objects[SET]["spec"]["template"] == template
@@ -134,35 +135,35 @@ async def test_running_nodes_are_told_what_they_have_to_follow(rig: Rig) -> None
         (ScrapeError("ads-1: no route to host"), "AsExpected"),
     ],
 )
-async def test_nodes_that_do_not_follow_are_told_again(
+async def test_nodes_that_do_not_follow_are_sent_it_again(
     rig: Rig, error: ScrapeError, reason: str
 ) -> None:
     await rig.converge()
     rig.nodes.refusal = error
     rig.change({"overlay": {"kind": "Cyclon"}})
-    await rig.look()
+    await rig.reconcile()
     degraded = rig.condition("Degraded")
     assert degraded["reason"] == reason
     assert ("overlay must be something else" in degraded["message"]) == (reason != "AsExpected")
     rig.nodes.refusal = None
-    await rig.look()
-    await rig.look()
-    assert len(rig.nodes.told) == 6
+    await rig.reconcile()
+    await rig.reconcile()
+    assert len(rig.nodes.configured) == 6
     assert rig.status["phase"] == "Converged"
 
 
-async def test_a_definition_of_before_is_told_what_it_knows(rig: Rig) -> None:
+async def test_an_older_crd_gets_the_fields_that_it_has(rig: Rig) -> None:
     rig.api.undeclared = ("observedAt", "folded", "module")
     await rig.converge()
     assert rig.status["phase"] == "Converged"
     assert rig.status["workload"]["value"] == 6
     assert not {"observedAt", "folded", "module"} & rig.status["workload"].keys()
     before = rig.api.writes
-    await rig.look()
+    await rig.reconcile()
     assert rig.api.writes == before
 
 
 async def test_a_cluster_that_is_being_deleted_is_left_to_the_garbage_collector(rig: Rig) -> None:
     rig.api.objects[CLUSTER]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    await rig.look()
+    await rig.reconcile()
     assert rig.api.writes == 0

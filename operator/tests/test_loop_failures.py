@@ -9,6 +9,7 @@ import pytest
 
 from loop_rig import CLUSTER, EVENTS, SET, Rig
 from partisan_operator import loop
+from partisan_operator.decide import reconcile
 
 WRONG = (
     "failed to create typed patch object (default/ads; apps/v1, Kind=StatefulSet):"
@@ -79,7 +80,7 @@ async def test_a_failure_that_goes_on_is_written_once(
         raise ArithmeticError("-1 is no quantity")
 
     # From the beginning: nothing has been observed.
-    monkeypatch.setattr(loop, "family_of", fail)
+    monkeypatch.setattr(reconcile, "desired", fail)
     await rig.round()
     assert rig.condition("Degraded")["reason"] == "ReconcileFailed"
     writes = rig.api.writes
@@ -97,7 +98,7 @@ async def test_a_fault_of_the_operator_reaches_the_status(
         raise ArithmeticError("-1 is no quantity")
 
     with monkeypatch.context() as patched:
-        patched.setattr(loop, "family_of", fail)
+        patched.setattr(reconcile, "desired", fail)
         assert [await rig.round(), await rig.round()] == [1.0, 2.0]
     degraded, ready = rig.condition("Degraded"), rig.condition("Ready")
     assert (degraded["status"], degraded["reason"]) == ("True", "ReconcileFailed")
@@ -109,7 +110,7 @@ async def test_a_fault_of_the_operator_reaches_the_status(
     assert rig.status["phase"] == "Converged"
 
 
-async def test_what_cannot_be_looked_at_is_reported_when_it_does_not_pass(
+async def test_a_persistent_failure_to_observe_is_reported(
     rig: Rig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await rig.converge()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator.children import Child, family_of
+from partisan_operator.children import Child, desired_children
 from partisan_operator.children.node_config import render_config, restart_hash, revision, run_id
 from partisan_operator.children.overlay import edges
 from partisan_operator.models import PartisanCluster
@@ -22,7 +22,7 @@ COUNTER = {"adCounter": {"impressions": 640, "incrementInterval": "1s"}}
 
 
 def sets(wanted: PartisanCluster) -> tuple[Child, ...]:
-    return family_of(wanted, "node:1").stateful_sets
+    return desired_children(wanted, "node:1").stateful_sets
 
 
 def test_node_config() -> None:
@@ -69,7 +69,7 @@ def test_what_a_channel_holds_and_promises_in_the_node_config(
     assert revision(wanted) == revision(plain)
 
 
-def test_how_often_nodes_give_signs_of_life_in_the_node_config() -> None:
+def test_the_heartbeat_interval_in_the_node_config() -> None:
     """As often as they do by themselves is left out, however it is written."""
     plain, same = cluster({}), cluster({"heartbeatInterval": "5000ms"})
     assert render_config(same) == render_config(plain)
@@ -205,7 +205,7 @@ def test_what_only_a_start_takes_restarts_the_nodes(change: dict[str, Any]) -> N
 
 
 def test_what_no_node_has_to_follow_changes_nothing() -> None:
-    """A pause or a slower rollout must not be told to a thousand nodes."""
+    """A pause or a slower rollout must not be sent to a thousand nodes."""
     change = {"paused": True, "rollout": {"maxUnavailable": 1}, "image": "node:2"}
     assert render_config(cluster()) == render_config(cluster(change))
 
@@ -218,7 +218,7 @@ def test_certificates_may_bear_another_name_which_restarts_the_nodes() -> None:
 
 
 @pytest.mark.parametrize("member", [{"adCounter": {"impressions": 9}}, {"custom": {"module": "m"}}])
-def test_leaving_out_what_an_older_definition_stored_starts_no_other_run(
+def test_leaving_out_what_an_older_crd_stored_starts_no_other_run(
     member: dict[str, Any],
 ) -> None:
     stored = Workload.model_validate({**member, "synchronization": "Delta"})

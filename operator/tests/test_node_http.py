@@ -1,4 +1,4 @@
-"""How pods serve HTTP: their port, their probes, what they mount, and who asks them how."""
+"""How pods serve HTTP: their port, probes, mounts, and the scheme of requests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partisan_operator.children import family_of
+from partisan_operator.children import desired_children
 from partisan_operator.cli.access import node_path
 from world import cluster
 
@@ -15,7 +15,7 @@ PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 
 
 def pod(spec: dict[str, Any], *, bearer: bool = True) -> dict[str, Any]:
-    stateful_set = family_of(cluster(spec), "node:1", bearer=bearer).stateful_sets[0]
+    stateful_set = desired_children(cluster(spec), "node:1", bearer=bearer).stateful_sets[0]
     template: dict[str, Any] = stateful_set.manifest["spec"]["template"]
     return template | {"metadata": {"name": "ads-0", "namespace": "default"}}
 

@@ -129,7 +129,7 @@ def test_scheduling_is_passed_on_and_left_out_when_empty() -> None:
     assert {name: spec[name] for name in fields} == given_fields
 
 
-def test_what_the_pods_carry_besides_is_passed_on() -> None:
+def test_additional_labels_and_variables_of_pods_are_passed_on() -> None:
     secret = {"secretKeyRef": {"name": "ads-extra", "key": "password"}}
     own: dict[str, Any] = {
         "labels": {"team": "overlay"},
@@ -146,7 +146,7 @@ def test_what_the_pods_carry_besides_is_passed_on() -> None:
 
 
 def test_what_the_operator_sets_is_refused_of_users() -> None:
-    """The rules of the definition name it all, so that nothing of theirs is overwritten."""
+    """The rules of the CRD name it all, so that nothing of theirs is overwritten."""
     names = {entry["name"] for entry in container()["env"]}
     assert names == set(OWN_VARIABLES)
     keys = {*pod()["metadata"]["labels"], *pod()["metadata"]["annotations"]}

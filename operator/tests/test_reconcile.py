@@ -1,4 +1,7 @@
-"""The core, driven to rest in a small world."""
+"""Plans, carried out in a small world until it is at rest.
+
+Over 300 lines: all cases are one function's, and share `settle`.
+"""
 
 from __future__ import annotations
 
@@ -7,37 +10,48 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from partisan_operator import reconcile
-from partisan_operator.children import family_of
+from partisan_operator.children import desired_children
 from partisan_operator.children.node_config import render_config
 from partisan_operator.children.node_http import has_bearer
 from partisan_operator.children.shared_secrets import BEARER, TOKEN
-from partisan_operator.diagnosis import Reason
+from partisan_operator.decide import reconcile
+from partisan_operator.decide.actions import Apply, Configure, DeletePod, MakeSecret, Plan
+from partisan_operator.decide.installation import Installation
+from partisan_operator.decide.monitoring import missing_kind
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.metrics import MonitorMode
+from partisan_operator.models.problem import Reason
 from partisan_operator.models.quantities import share
-from partisan_operator.monitoring import Monitoring, missing_kind
-from partisan_operator.observe.observation import SecretState
-from partisan_operator.reconcile import Apply, Configure, DeletePod, MakeSecret
+from partisan_operator.observe.observation import PodMonitors, SecretState
 from strategies import specs
-from world import IMAGE, Pod, World, cluster
+from world import IMAGE, INSTALLATION, Pod, World, cluster
 
 LIMIT = 400
 
 
-def plan(wanted: PartisanCluster, world: World, *, complete: bool = True) -> reconcile.Plan:
-    observation = world.observe(complete=complete)
-    return reconcile.plan(wanted, family_of(wanted, IMAGE), observation, IMAGE)
+def plan(
+    wanted: PartisanCluster,
+    world: World,
+    installation: Installation = INSTALLATION,
+    *,
+    complete: bool = True,
+) -> Plan:
+    return reconcile.plan(
+        wanted,
+        reconcile.desired(wanted, installation),
+        world.observe(complete=complete),
+        installation,
+    )
 
 
-def settle(wanted: PartisanCluster, world: World) -> int:
+def settle(wanted: PartisanCluster, world: World, installation: Installation = INSTALLATION) -> int:
     """Drive the world to rest.
 
     Return the greatest number of pods that were missing once the cluster had had all of them.
     """
     most, whole = 0, False
     for _ in range(LIMIT):
-        todo = plan(wanted, world)
+        todo = plan(wanted, world, installation)
         assert todo.problem is None
         waits = [pod for pod in world.pods.values() if not pod.ready]
         if not todo.changes and not waits and world.objects:
@@ -85,7 +99,7 @@ def test_any_change_is_reached_within_the_bounds_of_a_rollout(
 def test_what_pods_need_comes_before_the_pods() -> None:
     first, second, *_ = plan(cluster(), World()).waves
     assert all(MakeSecret(secret) in first for secret in (TOKEN, BEARER))
-    assert {action.child.kind for action in first if isinstance(action, reconcile.Apply)} == {
+    assert {action.child.kind for action in first if isinstance(action, Apply)} == {
         "ConfigMap",
         "Service",
         "NetworkPolicy",
@@ -125,7 +139,7 @@ def test_a_shard_is_emptied_before_it_is_deleted() -> None:
     settle(cluster({"replicas": 300}), world)
     small = cluster({"replicas": 10})
     todo = plan(small, world)
-    emptied = [a.child for a in todo.actions if isinstance(a, reconcile.Apply)]
+    emptied = [a.child for a in todo.actions if isinstance(a, Apply)]
     assert {c.name: c.manifest["spec"]["replicas"] for c in emptied if c.kind == "StatefulSet"} == {
         "ads": 10,
         "ads-s1": 0,
@@ -147,11 +161,11 @@ def test_an_object_of_another_owner_is_neither_changed_nor_deleted(kind: str) ->
     assert kind in todo.problem.message
 
 
-def test_a_foreign_object_that_is_in_nobodys_way_stays() -> None:
+def test_a_foreign_object_without_a_conflict_stays() -> None:
     world = World()
-    world.add_foreign("ConfigMap", "somebody")
+    world.add_foreign("ConfigMap", "foreign")
     settle(cluster(), world)
-    assert ("ConfigMap", "somebody") in world.objects
+    assert ("ConfigMap", "foreign") in world.objects
 
 
 @pytest.mark.parametrize(
@@ -211,7 +225,7 @@ def of_an_earlier_operator(wanted: PartisanCluster) -> World:
     """Return a world whose pods were made before there was a bearer, with an image of then."""
     world = World(interface=1)
     settle(wanted, world)
-    for child in family_of(wanted, IMAGE, bearer=False).stateful_sets:
+    for child in desired_children(wanted, IMAGE, bearer=False).stateful_sets:
         world.objects[child.key] |= {"spec": child.manifest["spec"]}
         world.objects[child.key]["metadata"] |= child.manifest["metadata"]
     world.pods.clear()
@@ -279,25 +293,26 @@ MONITOR = ("PodMonitor", "ads-nodes")
 
 
 @pytest.mark.parametrize(
-    ("mode", "found", "wanted"),
+    ("mode", "found", "nodes_monitored", "wanted"),
     [
-        ("Auto", Monitoring.POSSIBLE, True),
-        ("Auto", Monitoring.INSTALLED, False),
-        ("Auto", Monitoring.NO_KIND, False),
-        ("Auto", Monitoring.UNKNOWN, False),
-        ("Enabled", Monitoring.POSSIBLE, True),
-        ("Enabled", Monitoring.INSTALLED, True),
-        ("Enabled", Monitoring.NO_KIND, False),
-        ("Disabled", Monitoring.POSSIBLE, False),
+        ("Auto", PodMonitors.AVAILABLE, False, True),
+        ("Auto", PodMonitors.AVAILABLE, True, False),
+        ("Auto", PodMonitors.UNAVAILABLE, False, False),
+        ("Auto", PodMonitors.UNKNOWN, False, False),
+        ("Enabled", PodMonitors.AVAILABLE, False, True),
+        ("Enabled", PodMonitors.AVAILABLE, True, True),
+        ("Enabled", PodMonitors.UNAVAILABLE, False, False),
+        ("Disabled", PodMonitors.AVAILABLE, False, False),
     ],
 )
 def test_a_cluster_has_a_pod_monitor_where_it_asks_for_one_and_there_can_be_one(
-    mode: str, found: Monitoring, wanted: bool
+    mode: str, found: PodMonitors, nodes_monitored: bool, wanted: bool
 ) -> None:
-    world = World(monitoring=found)
-    settle(cluster({"metrics": {"podMonitor": mode}}), world)
+    world = World(monitors=found)
+    installation = Installation(IMAGE, nodes_monitored=nodes_monitored)
+    settle(cluster({"metrics": {"podMonitor": mode}}), world, installation)
     assert (MONITOR in world.objects) == wanted
-    # A look at StatefulSets alone tells nothing of it.
+    # An observation of StatefulSets alone does not include it.
     assert plan(cluster({"metrics": {"podMonitor": mode}}), world, complete=False).actions == ()
     problem = missing_kind(MonitorMode(mode), found)
     assert (problem is not None) == (mode == "Enabled" and not wanted)
@@ -338,34 +353,34 @@ def test_deleting_a_pod_needs_the_uid_that_was_seen() -> None:
     world.perform(todo)
     world.step()
     todo = plan(cluster({"image": "node:2"}), world)
-    (action,) = (a for a in todo.actions if isinstance(a, reconcile.DeletePod))
+    (action,) = (a for a in todo.actions if isinstance(a, DeletePod))
     name = action.pod.name
     world.pods[name] = Pod(name, "successor", action.pod.owner, "new", "node:2", "")
     world.perform(todo)
     assert world.pods[name].uid == "successor"
 
 
-def test_running_nodes_are_told_and_no_pod_is_replaced() -> None:
+def test_running_nodes_are_configured_and_no_pod_is_replaced() -> None:
     world = World()
     settle(cluster({"replicas": 5}), world)
     pods = {pod.uid for pod in world.pods.values()}
     changed = cluster({"replicas": 5, "overlay": {"kind": "Static", "static": {"pattern": "Ring"}}})
     todo = plan(changed, world)
-    told = [action for action in todo.actions if isinstance(action, reconcile.Configure)]
-    assert [node.pod for node in told[0].nodes] == names(world)
+    sent = [action for action in todo.actions if isinstance(action, Configure)]
+    assert [node.pod for node in sent[0].nodes] == names(world)
     kinds = [type(action) for action in todo.actions]
-    assert kinds.index(reconcile.Apply) < kinds.index(reconcile.Configure)
+    assert kinds.index(Apply) < kinds.index(Configure)
     world.perform(todo)
     assert plan(changed, world).actions == ()
-    # One that restarts in place with the file of before is told again.
+    # A node that restarts in place with the previous file is configured again.
     world.pods["ads-3"].configuration = render_config(cluster({"replicas": 5}))
     (again,) = plan(changed, world).actions
-    assert isinstance(again, reconcile.Configure)
+    assert isinstance(again, Configure)
     assert [node.pod for node in again.nodes] == ["ads-3"]
     assert {pod.uid for pod in world.pods.values()} == pods
 
 
-def test_a_paused_cluster_is_told_nothing() -> None:
+def test_a_paused_cluster_is_not_configured() -> None:
     world = World()
     settle(cluster(), world)
     assert plan(cluster({"overlay": {"kind": "FullMesh"}, "paused": True}), world).actions == ()
@@ -388,11 +403,13 @@ def test_a_paused_cluster_is_told_nothing() -> None:
 def test_annotations_that_are_not_allowed_reach_no_pod(
     annotations: dict[str, str], allowed: list[str] | None, named: str
 ) -> None:
-    """Of a cluster from before the definition had the rule."""
+    """For a cluster that is older than the rule in the CRD."""
     wanted = cluster({"pods": {"annotations": annotations}})
     observation = World().observe()
-    extra = () if allowed is None else (allowed,)
-    todo = reconcile.plan(wanted, family_of(wanted, IMAGE), observation, IMAGE, *extra)
+    extra = {} if allowed is None else {"allowed_annotations": tuple(allowed)}
+    installation = Installation(IMAGE, **extra)
+    children = reconcile.desired(wanted, installation)
+    todo = reconcile.plan(wanted, children, observation, installation)
     if named:
         assert todo.actions == ()
         assert todo.problem is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator import rollout
+from partisan_operator.decide import rollout
 from partisan_operator.observe.observation import PodRevision, ShardState
 
 NAMES = tuple(f"ads-{ordinal}" for ordinal in range(10))
@@ -47,7 +47,7 @@ def test_the_highest_ordinals_go_first() -> None:
     assert batch(ALL_OLD) == ["ads-9", "ads-8"]
 
 
-def test_nothing_goes_while_the_overlay_is_in_pieces() -> None:
+def test_no_pod_is_replaced_while_the_overlay_is_partitioned() -> None:
     assert batch(ALL_OLD, connected=False) == []
 
 
@@ -93,9 +93,9 @@ def test_where_all_crash_they_go_together_for_a_node_cannot_join_alone() -> None
 
 
 def test_pods_of_others_and_beyond_the_spec_are_left_alone() -> None:
-    stranger = PodRevision("ads-1", "x", "somebody", "old", True)
+    foreign = PodRevision("ads-1", "x", "other", "old", True)
     beyond = pod("ads-77", pending=True)
-    assert batch([stranger, beyond]) == []
+    assert batch([foreign, beyond]) == []
 
 
 def test_nothing_is_outdated_for_a_controller_that_has_not_seen_the_spec() -> None:
@@ -109,7 +109,7 @@ def test_nothing_is_outdated_for_a_controller_that_has_not_seen_the_spec() -> No
         max_unavailable=3,
     )
     assert found == rollout.Batch((), 0)
-    assert rollout.pending([unsettled])
+    assert unsettled.rolling
 
 
 @given(

@@ -1,4 +1,4 @@
-"""The rotation of a cluster's own authority: order, patience, and what it makes of any state."""
+"""The rotation of a cluster's own authority: order, deadlines, and any initial state."""
 
 from __future__ import annotations
 
@@ -10,20 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator.models.status import Rotation
-from partisan_operator.tls.rotation import (
-    AuthoritySecret,
-    Certificate,
+from partisan_operator.decide.rotation import (
     Loaded,
     MakeAuthority,
-    NodesSecret,
     Outlook,
     Policy,
     Publish,
     Step,
-    Store,
     outlook,
 )
+from partisan_operator.models.status import Rotation
+from partisan_operator.observe.certificates import AuthoritySecret, Certificate, NodesSecret, Store
 from world import START
 
 DAY = timedelta(days=1)
@@ -43,12 +40,12 @@ class Cluster:
 
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
-    def look(self) -> Outlook:
+    def observe(self) -> Outlook:
         return outlook(self.store, POLICY, self.nodes, self.now)
 
     def act(self) -> Step | None:
         """Do what is due, as an operator that knows nothing of what was before."""
-        seen = self.look()
+        seen = self.observe()
         match seen.step:
             case MakeAuthority(replaces):
                 present = self.store.authority
@@ -89,12 +86,12 @@ class Cluster:
             step = self.act()
             for node in self.nodes:
                 self.load(node)
-            if step is None and self.look().step is None:
+            if step is None and self.observe().step is None:
                 return
         pytest.fail("it does not come to rest")
 
     def connects(self) -> bool:
-        """Say whether every node believes what every other shows."""
+        """Whether every node believes what every other shows."""
         up = [loaded for loaded in self.nodes.values() if loaded is not None]
         return all(self.issuers[a.certificate] in b.believed for a in up for b in up)
 
@@ -130,8 +127,8 @@ def test_it_begins_with_an_authority_and_then_a_certificate() -> None:
     assert cluster.act() == MakeAuthority(None)
     assert isinstance(cluster.act(), Publish)
     assert cluster.act() is None
-    assert cluster.look().rotation is Rotation.SETTLED
-    assert cluster.look().behind == ("ads-0",)
+    assert cluster.observe().rotation is Rotation.SETTLED
+    assert cluster.observe().behind == ("ads-0",)
     assert believed(cluster) == [authority(cluster)] == [shown(cluster).issuer]
 
 
@@ -172,8 +169,8 @@ def test_an_authority_is_replaced_step_by_step_each_when_all_nodes_have_followed
             cluster.load(node)
             assert cluster.connects()
         assert cluster.act() is None, "a node has not followed yet"
-        assert cluster.look().rotation is rotation
-        assert cluster.look().behind == (last,)
+        assert cluster.observe().rotation is rotation
+        assert cluster.observe().behind == (last,)
         cluster.load(last)
         assert cluster.connects()
     assert cluster.act() is None
@@ -196,11 +193,11 @@ def test_an_overdue_certificate_does_not_wait_for_ever() -> None:
     cluster.act()
     cluster.now = shown(cluster).not_after - POLICY.renew_before / 2 - timedelta(seconds=1)
     assert cluster.act() is None
-    assert cluster.look().behind
+    assert cluster.observe().behind
     cluster.now += timedelta(seconds=1)
     secret = cluster.store.nodes
     assert cluster.act() == Publish(secret.believed, authority(cluster), secret.version)
-    # The former authority is believed until its end, for nobody knows who still shows it.
+    # The previous authority is trusted until its end: some node may still use it.
     assert cluster.act() is None
     assert len(believed(cluster)) == 2
 
@@ -229,7 +226,7 @@ def test_an_authority_without_its_key_is_replaced() -> None:
     assert cluster.act() == MakeAuthority("spoilt")
 
 
-def test_everything_has_ended_while_nobody_looked() -> None:
+def test_everything_has_ended_while_no_operator_ran() -> None:
     cluster = settled()
     cluster.now += 2 * POLICY.duration
     cluster.settle()
@@ -264,11 +261,11 @@ def test_nodes_connect_whatever_happens_and_it_comes_to_rest(events: list[object
     assert cluster.connects()
     assert believed(cluster) == [authority(cluster)]
     assert shown(cluster).not_after > cluster.now
-    assert cluster.look() == Outlook(None, Rotation.SETTLED, ())
+    assert cluster.observe() == Outlook(None, Rotation.SETTLED, ())
 
 
 @given(st.lists(st.integers(1, 14), min_size=1, max_size=120))
-def test_no_certificate_ends_under_an_operator_that_looks_every_other_week(
+def test_no_certificate_ends_under_an_operator_that_runs_every_other_week(
     pauses: list[int],
 ) -> None:
     cluster = settled()

@@ -10,25 +10,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partisan_operator import reconcile, scale_down
-from partisan_operator.children import family_of, naming
-from partisan_operator.diagnosis import Reason
+from partisan_operator.children import naming
+from partisan_operator.decide import reconcile, scale_down
+from partisan_operator.decide.actions import Apply, Plan
 from partisan_operator.models import PartisanCluster
+from partisan_operator.models.problem import Reason
 from partisan_operator.observe.observation import Observation, Seen
 from strategies import specs
 from test_reconcile import settle
-from world import IMAGE, START, World, cluster, report
+from world import INSTALLATION, START, World, cluster, report
 
 
 def observed(running: PartisanCluster, views: dict[int, list[int]]) -> Observation:
-    """Return a look at a cluster of which these ordinals are in the overlay, linked like that."""
+    """Return an observation of a cluster with these ordinals in the overlay, linked like that."""
     world = World()
     settle(running, world)
     return linked(world, views)
 
 
 def linked(world: World, views: dict[int, list[int]]) -> Observation:
-    """Return a look at a world of which these ordinals are in the overlay, linked like that."""
+    """Return an observation of a world with these ordinals in the overlay, linked like that."""
     seen = {
         name: Seen(report(name, active=tuple(f"ads-{peer}" for peer in peers)), "u", START)
         for node, peers in views.items()
@@ -43,7 +44,9 @@ def ring(*ordinals: int) -> dict[int, list[int]]:
 
 def refused(wanted: PartisanCluster, observation: Observation) -> str:
     """Return why a plan lets no pod go; empty when it may."""
-    plan = reconcile.plan(wanted, family_of(wanted, IMAGE), observation, IMAGE)
+    plan = reconcile.plan(
+        wanted, reconcile.desired(wanted, INSTALLATION), observation, INSTALLATION
+    )
     if plan.problem is None:
         return ""
     assert plan.problem.reason is Reason.SCALE_DOWN_REFUSED
@@ -62,13 +65,13 @@ TWO = cluster({"replicas": 2})
     [
         (ring(0, 1, 2, 3, 4, 5), ""),
         (ring(0, 1, 2), ""),
-        # A node that is down hands nothing over and holds nobody up.
+        # A node that is down hands nothing over and blocks no other.
         (ring(1, 2, 3, 4, 5), ""),
         ({}, ""),
         (ring(2, 3, 4, 5), "none of the nodes that would remain is in the overlay"),
-        (ring(0, 1) | ring(2, 3, 4, 5), "nodes ads-2, ads-3, ads-4, ads-5 would go without"),
-        (ring(0, 1, 2, 3, 4) | {5: []}, "node ads-5 would go without having handed over"),
-        # The pieces of those that remain heal; nobody is lost.
+        (ring(0, 1) | ring(2, 3, 4, 5), "nodes ads-2, ads-3, ads-4, ads-5 would leave without"),
+        (ring(0, 1, 2, 3, 4) | {5: []}, "node ads-5 would leave without handing over"),
+        # The remaining components heal; no state is lost.
         (ring(0, 2, 3) | ring(1, 4, 5), ""),
     ],
 )
@@ -87,7 +90,7 @@ def client_server(replicas: int, servers: int) -> PartisanCluster:
     return cluster({"replicas": replicas, "overlay": overlay})
 
 
-def test_the_last_server_that_lives_is_not_removed() -> None:
+def test_the_last_running_server_is_not_removed() -> None:
     star = {1: [2, 3, 4], 2: [1], 3: [1], 4: [1]}
     observation = observed(client_server(5, 2), star)
     said = refused(client_server(3, 1), observation)
@@ -136,7 +139,7 @@ def test_edges_are_refused_exactly_when_a_walk_does_not_reach_all(
     joined=st.sets(st.integers(0, 8)),
     links=st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8))),
 )
-def test_whoever_is_in_the_overlay_has_a_way_to_one_that_stays(
+def test_every_node_in_the_overlay_has_a_path_to_one_that_stays(
     before: int, after: int, joined: set[int], links: set[tuple[int, int]]
 ) -> None:
     present = {node for node in joined if node < before}
@@ -179,16 +182,18 @@ CHILDREN = [
 ]
 
 
-def applied(plan: reconcile.Plan) -> list[tuple[str, str]]:
-    return [action.child.key for action in plan.actions if isinstance(action, reconcile.Apply)]
+def applied(plan: Plan) -> list[tuple[str, str]]:
+    return [action.child.key for action in plan.actions if isinstance(action, Apply)]
 
 
-def decide(wanted: PartisanCluster, observation: Observation) -> reconcile.Plan:
-    return reconcile.plan(wanted, family_of(wanted, IMAGE), observation, IMAGE)
+def decide(wanted: PartisanCluster, observation: Observation) -> Plan:
+    return reconcile.plan(
+        wanted, reconcile.desired(wanted, INSTALLATION), observation, INSTALLATION
+    )
 
 
 @pytest.mark.parametrize("key", CHILDREN)
-def test_what_somebody_changed_is_repaired_while_pods_have_to_stay(key: tuple[str, str]) -> None:
+def test_drift_is_repaired_while_pods_have_to_stay(key: tuple[str, str]) -> None:
     world = World()
     settle(SIX, world)
     part = "data" if key[0] == "ConfigMap" else "spec"
@@ -205,33 +210,33 @@ def test_a_refused_scale_down_holds_up_no_rollout() -> None:
     world = World()
     settle(SIX, world)
     plan = decide(cluster({"replicas": 2, "image": "node:2"}), linked(world, SPLIT))
-    (child,) = (action.child for action in plan.actions if isinstance(action, reconcile.Apply))
+    (child,) = (action.child for action in plan.actions if isinstance(action, Apply))
     assert child.manifest["spec"]["replicas"] == 6
     assert child.manifest["spec"]["template"]["spec"]["containers"][0]["image"] == "node:2"
 
 
-def test_what_is_asked_of_fewer_nodes_is_not_told_to_more() -> None:
+def test_a_configuration_for_fewer_nodes_is_not_sent_to_more() -> None:
     world = World()
     settle(SIX, world)
     edges = {"kind": "Static", "static": {"edges": [[0, 1], [0, 0]]}}
     few = cluster({"replicas": 3, "overlay": edges})
     whole = linked(world, ring(*range(6)))
     assert decide(few, whole).actions == ()
-    # What they were told before is still repaired, and what is gone they cannot do without.
+    # Their last configuration is still repaired, and missing children are created.
     world.objects["StatefulSet", "ads"]["spec"]["serviceName"] = "changed"
     assert applied(decide(few, linked(world, ring(*range(6))))) == [("StatefulSet", "ads")]
     del world.objects["ConfigMap", "ads-config"]
     assert ("ConfigMap", "ads-config") in applied(decide(few, linked(world, ring(*range(6)))))
 
 
-def test_a_shard_that_somebody_shrank_takes_no_other_with_it() -> None:
+def test_a_shard_that_another_client_shrank_affects_no_other() -> None:
     world = World()
     settle(cluster({"replicas": 260}), world)
     world.objects["StatefulSet", "ads"]["spec"]["replicas"] = 5
     plan = decide(TWO, linked(world, {259: []}))
     assert plan.problem is not None
     assert plan.kept == 260
-    (child,) = (action.child for action in plan.actions if isinstance(action, reconcile.Apply))
+    (child,) = (action.child for action in plan.actions if isinstance(action, Apply))
     assert (child.name, child.manifest["spec"]["replicas"]) == ("ads", 250)
 
 
@@ -239,5 +244,5 @@ def test_what_was_refused_is_done_when_it_is_safe_or_taken_back() -> None:
     unsafe, safe = observed(SIX, ring(0, 1) | ring(2, 3, 4, 5)), observed(SIX, ring(*range(6)))
     assert refused(TWO, unsafe)
     assert refused(SIX, unsafe) == ""
-    plan = reconcile.plan(TWO, family_of(TWO, IMAGE), safe, IMAGE)
+    plan = reconcile.plan(TWO, reconcile.desired(TWO, INSTALLATION), safe, INSTALLATION)
     assert plan.scaling == (6, 2)

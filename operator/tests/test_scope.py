@@ -1,4 +1,4 @@
-"""A scope looks after the clusters that it heard of while it holds the Lease, and only then."""
+"""A scope reconciles its clusters while it holds the Lease, and only then."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from fake_api import FakeApi
 from loop_rig import CLUSTER, MANIFEST, FakeNodes, until
-from partisan_operator import metrics
-from partisan_operator.lease import NAME
+from partisan_operator.api import metrics
+from partisan_operator.leader.lease import NAME
 from partisan_operator.scope import Scope
 from partisan_operator.settings import Settings
 
@@ -80,7 +80,7 @@ async def test_the_leader_alone_orders_the_nodes_of_a_deleted_cluster(api: FakeA
     await first.stop()
 
 
-async def test_a_cluster_that_is_gone_is_not_looked_for_by_the_next(api: FakeApi) -> None:
+async def test_a_deleted_cluster_is_unknown_to_the_next_leader(api: FakeApi) -> None:
     one = scope(api, "first")
     one.learn("default", "ads")
     one.forget("default", "ads")

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from partisan_operator import clock
+from partisan_operator.act.mint import issue, new_authority
+from partisan_operator.models import clock
 from partisan_operator.observe.observation import Endpoint, Trust
 from partisan_operator.observe.scraper import MAX_ANSWER, RefusedError, ScrapeError, Scraper
-from partisan_operator.tls.mint import issue, new_authority
 from world import START
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -38,7 +38,7 @@ async def serve() -> AsyncIterator[Serve]:
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         port = runner.addresses[0][1]
-        # Short for those that never answer; the others answer however slow the machine is.
+        # Short for those that never answer; the others answer however slow the host is.
         timeout = 0.5 if handler in (hang, drip) else 60
         scraper = Scraper(timeout=timeout, concurrency=4, clock=lambda: START, port=port)
         cleanup.extend([scraper.close, runner.cleanup])
@@ -61,13 +61,13 @@ async def test_a_report(serve: Serve) -> None:
     assert (reports["ads-0"].uid, reports["ads-0"].at) == ("uid-0", START)
 
 
-async def test_a_node_that_hangs_harms_nobody_else(serve: Serve) -> None:
+async def test_a_node_that_hangs_affects_no_other(serve: Serve) -> None:
     async def first_hangs(request: web.Request) -> web.Response:
         if request.host.startswith("127.0.0.2"):
             await asyncio.Event().wait()
         return await ok(request)
 
-    # The server listens on one address only: the hanging node is one that nobody answers for.
+    # The server listens on one address only: nothing answers for the hanging node.
     scraper = await serve(first_hangs)
     absent = Endpoint("ads-9", "uid-9", "127.0.0.2", True)
     reports, failures = await scraper.scrape([absent, HERE])
@@ -269,10 +269,10 @@ async def test_a_node_with_tls_is_known_by_authority_and_name(
     await scraper.configure(trusted, "t", "c")
     assert orders == ["Bearer t"]
     now = clock.utc_now()
-    stranger = new_authority("ads", now, timedelta(days=1)).certificate
+    unknown = new_authority("ads", now, timedelta(days=1)).certificate
     for trust in (
         Trust(authority, "other.default.svc"),
-        Trust(stranger, "ads.default.svc"),
+        Trust(unknown, "ads.default.svc"),
         Trust("", "ads.default.svc"),
         None,
     ):

@@ -49,7 +49,7 @@ async def test_another_bearer_is_made_for_one_that_is_gone(rig: Rig) -> None:
     before = value_of(rig, BEARER)
     del rig.api.objects[BEARER]
     rig.make_resync_due()
-    await rig.look()
+    await rig.reconcile()
     assert value_of(rig, BEARER) != before
 
 
@@ -58,14 +58,14 @@ async def test_no_second_token_is_made_under_running_nodes(rig: Rig) -> None:
     add_pods(rig)
     kept = rig.api.objects.pop(TOKEN)
     rig.make_resync_due()
-    await rig.look()
+    await rig.reconcile()
     assert TOKEN not in rig.api.objects
     degraded = rig.condition("Degraded")
     assert (degraded["status"], degraded["reason"]) == ("True", "TokenLost")
     assert "kubectl delete pod -l partisan.dev/cluster=ads" in degraded["message"]
     rig.api.put(TOKEN, kept)
     rig.make_resync_due()
-    await rig.look()
+    await rig.reconcile()
     assert rig.condition("Degraded")["status"] == "False"
 
 
@@ -74,10 +74,10 @@ async def test_a_lost_token_lists_no_pods_while_nodes_have_addresses(rig: Rig) -
     add_pods(rig)
     del rig.api.objects[TOKEN]
     rig.make_resync_due()
-    await rig.look()
+    await rig.reconcile()
     rig.api.log.clear()
     rig.make_resync_due()
-    await rig.look()
+    await rig.reconcile()
     assert rig.condition("Degraded")["reason"] == "TokenLost"
     assert PODS not in {request.path for request in rig.api.log}
 
@@ -88,7 +88,7 @@ async def test_pods_without_addresses_are_listed_before_another_token_is_made(ri
     rig.api.objects[SLICE]["endpoints"] = []
     del rig.api.objects[TOKEN]
     rig.make_resync_due()
-    await rig.look()
+    await rig.reconcile()
     assert PODS in {request.path for request in rig.api.log}
     assert TOKEN not in rig.api.objects
 
@@ -99,34 +99,34 @@ async def test_pods_that_have_never_run_are_given_another_token(rig: Rig) -> Non
     rig.api.objects[SLICE]["endpoints"] = []
     del rig.api.objects[TOKEN]
     rig.make_resync_due()
-    await rig.look()
+    await rig.reconcile()
     assert TOKEN in rig.api.objects
 
 
 async def test_no_pod_is_made_with_the_token_of_a_deleted_cluster(rig: Rig) -> None:
-    await rig.look()
+    await rig.reconcile()
     left = rig.api.objects[TOKEN]
     left["metadata"]["ownerReferences"][0]["uid"] = "of-a-deleted-cluster"
     for path in (SET, BEARER):
         del rig.api.objects[path]
     rig.make_resync_due()
-    await rig.look()
+    await rig.reconcile()
     assert SET not in rig.api.objects
     assert rig.condition("Degraded")["reason"] == "NameConflict"
-    # The garbage collector takes it, and the next look makes the cluster's own.
+    # The garbage collector deletes it, and the next reconcile creates the cluster's own.
     del rig.api.objects[TOKEN]
-    await rig.look()
+    await rig.reconcile()
     assert SET in rig.api.objects
     assert value_of(rig, TOKEN) != base64.b64decode(left["data"]["token"]).decode()
 
 
 async def test_a_token_without_an_owner_becomes_the_clusters(rig: Rig) -> None:
-    await rig.look()
+    await rig.reconcile()
     kept = rig.api.objects[TOKEN]
     before = value_of(rig, TOKEN)
     del kept["metadata"]["ownerReferences"]
     rig.make_resync_due()
-    await rig.look()
+    await rig.reconcile()
     uid = rig.api.objects[CLUSTER]["metadata"]["uid"]
     assert rig.api.objects[TOKEN]["metadata"]["ownerReferences"][0]["uid"] == uid
     assert value_of(rig, TOKEN) == before
@@ -138,10 +138,10 @@ async def test_only_pods_of_an_earlier_operator_are_shown_the_token(rig: Rig) ->
     earlier = copy.deepcopy(template)
     del earlier["metadata"]["annotations"][ANNOTATION]
     rig.api.objects[SET]["spec"]["template"] = earlier
-    rig.nodes.told.clear()
+    rig.nodes.configured.clear()
     rig.change({"overlay": {"kind": "XBot"}})
-    await rig.look()
-    assert {token for _, token in rig.nodes.told} == {value_of(rig, TOKEN)}
+    await rig.reconcile()
+    assert {token for _, token in rig.nodes.configured} == {value_of(rig, TOKEN)}
 
 
 @pytest.mark.parametrize("bearer", [True, False])
@@ -151,13 +151,13 @@ async def test_while_pods_are_replaced_each_is_spoken_to_as_it_was_made(
     ca = base64.b64encode(b"PEM").decode()
     rig.api.put(f"{SECRETS}/mine", {"metadata": {"name": "mine"}, "data": {"ca.crt": ca}})
     rig.change({"security": {"tls": {"secretName": "mine"}}})
-    await rig.look()
+    await rig.reconcile()
     rig.bring_up_pods()
     add_pods(rig, bearer=bearer)
     rig.api.objects[SET]["status"]["updatedReplicas"] = 0
     assert SLICE in rig.api.objects
-    await rig.look()
-    observation = rig.loop._observation
+    await rig.reconcile()
+    observation = rig.loop._reconciler.observation
     assert observation is not None
     trust = Trust("PEM", "ads.default.svc") if bearer else None
     spoken = {(node.bearer, node.trust) for node in observation.endpoints.values()}
@@ -174,7 +174,7 @@ async def test_a_401_says_what_to_do(rig: Rig, bearer: bool, reason: str, fix: s
         del rig.api.objects[SET]["spec"]["template"]["metadata"]["annotations"][ANNOTATION]
     rig.nodes.refusal = RefusedError("ads-1 to /configuration: 401 no", unauthorized=True)
     rig.change({"overlay": {"kind": "XBot"}})
-    await rig.look()
+    await rig.reconcile()
     degraded = rig.condition("Degraded")
     assert degraded["reason"] == reason
     assert fix in degraded["message"]

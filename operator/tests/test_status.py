@@ -1,4 +1,7 @@
-"""The status, from what was seen."""
+"""The status, from an observation.
+
+Over 300 lines: all cases are one function's, and share `settled`.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,20 @@ from typing import Any
 
 import pytest
 
-from partisan_operator import reconcile
-from partisan_operator.announcements import announcements
-from partisan_operator.children import family_of
-from partisan_operator.diagnosis import Problem, Reason
+from partisan_operator.decide import reconcile
+from partisan_operator.decide.actions import Delete, Plan
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.overlay import OverlayKind
+from partisan_operator.models.problem import Problem, Reason
 from partisan_operator.models.status import ChannelStatus, ConditionType, Phase
 from partisan_operator.observe.observation import Observation, Seen
 from partisan_operator.observe.report import OverlayReport, WorkloadReport
 from partisan_operator.observe.running import running_overlay
-from partisan_operator.status import View, status_of, worth_writing
-from partisan_operator.workload import Ledger
-from world import IMAGE, START, World, cluster
+from partisan_operator.status.announcements import announcements
+from partisan_operator.status.run import Ledger
+from partisan_operator.status.status import Findings, status_of
+from partisan_operator.status.writing import worth_writing
+from world import INSTALLATION, START, World, cluster
 
 COUNTER = {"workload": {"adCounter": {"impressions": 10}}}
 
@@ -28,8 +32,11 @@ COUNTER = {"workload": {"adCounter": {"impressions": 10}}}
 def settled(spec: dict[str, Any]) -> World:
     wanted, world = cluster(spec), World()
     for _ in range(6):
-        family = family_of(wanted, IMAGE)
-        world.perform(reconcile.plan(wanted, family, world.observe(), IMAGE))
+        world.perform(
+            reconcile.plan(
+                wanted, reconcile.desired(wanted, INSTALLATION), world.observe(), INSTALLATION
+            )
+        )
         world.step()
     return world
 
@@ -44,8 +51,9 @@ def status(
     channels: tuple[ChannelStatus, ...] = (),
 ) -> PartisanClusterStatus:
     kept = max(wanted.spec.replicas, observation.ordinals(wanted))
-    view = View(observation, Ledger(), acted, outdated, kept, problem, channels)
-    return status_of(wanted, view)[0]
+    actions = (Delete("Service", "ads-old", "uid"),) if acted else ()
+    plan = Plan((actions,), outdated, problem, kept, None)
+    return status_of(wanted, Findings(observation, plan, Ledger(), problem, channels))[0]
 
 
 def reason(found: PartisanClusterStatus, kind: ConditionType) -> tuple[str, str]:
@@ -92,7 +100,7 @@ def test_a_cluster_that_is_complete() -> None:
     assert found.timings.joined_at is not None
 
 
-def test_an_overlay_in_pieces_is_not_ready() -> None:
+def test_a_partitioned_overlay_is_not_ready() -> None:
     observation = settled({}).observe()
     alone = {name: with_overlay(seen, active=()) for name, seen in observation.seen.items()}
     found = status(cluster(), replace(observation, seen=alone))
@@ -158,17 +166,19 @@ def test_a_change_has_not_ended_before_it_is_seen_to_begin() -> None:
     world = settled({})
     applied = status(cluster(), world.observe(), acted=True)
     assert reason(applied, ConditionType.PROGRESSING) == ("True", "Applying")
-    looks = world.observe()
-    (key,) = (key for key in looks.live if key[0] == "StatefulSet")
-    shard = looks.live[key]
+    observed = world.observe()
+    (key,) = (key for key in observed.live if key[0] == "StatefulSet")
+    shard = observed.live[key]
     unseen = {**shard, "metadata": {**shard["metadata"], "generation": 99}}
-    waiting = status(after(cluster(), applied), replace(looks, live={**looks.live, key: unseen}))
+    waiting = status(
+        after(cluster(), applied), replace(observed, live={**observed.live, key: unseen})
+    )
     assert reason(waiting, ConditionType.PROGRESSING) == ("True", "Applying")
-    rolling = status(after(cluster(), waiting), looks, outdated=1)
+    rolling = status(after(cluster(), waiting), observed, outdated=1)
     assert "RolloutStarted" in [a.reason for a in announcements(waiting, rolling)]
-    last = status(after(cluster(), rolling), looks, acted=True)
+    last = status(after(cluster(), rolling), observed, acted=True)
     assert reason(last, ConditionType.PROGRESSING) == ("True", "RollingOut")
-    done = status(after(cluster(), last), looks)
+    done = status(after(cluster(), last), observed)
     assert reason(done, ConditionType.PROGRESSING) == ("False", "Settled")
     assert "RolloutFinished" in [a.reason for a in announcements(last, done)]
 
@@ -191,7 +201,7 @@ def test_a_rollout_lasts_until_the_last_pod_is_back() -> None:
 def working(
     world: World, *, increments: int, value: int, phase: str, spec: dict[str, Any] = COUNTER
 ) -> Observation:
-    """Return a look at nodes of which each counted `increments`."""
+    """Return an observation of nodes that each counted `increments`."""
     observation = world.observe()
     run = status(cluster(spec), observation).workload
     assert run is not None
@@ -231,7 +241,7 @@ def test_a_run_from_start_to_end() -> None:
     assert {a.reason for a in announcements(running, done)} == {"RunConverged"}
 
 
-def test_a_counter_that_cannot_be_right_is_told() -> None:
+def test_a_wrong_counter_is_reported() -> None:
     """Equal everywhere is not enough: it must be what was counted."""
     world = settled(COUNTER)
     found = status(cluster(COUNTER), working(world, increments=4, value=13, phase="finished"))
@@ -250,7 +260,7 @@ def test_while_no_node_answers_the_last_figures_stay_and_say_of_when_they_are() 
     condition = found.condition(ConditionType.WORKLOAD_CONVERGED)
     assert condition is not None
     assert (condition.status, condition.reason) == ("Unknown", "NoAnswer")
-    assert condition.message.endswith(f"is of {running.workload.observed_at}")
+    assert condition.message.endswith(f"reported at {running.workload.observed_at}")
     # That the time goes on is nothing to write of.
     again = status(after(wanted, found), replace(silent, at=silent.at + timedelta(seconds=1)))
     assert not worth_writing(again, found)
@@ -274,8 +284,8 @@ def test_a_workload_of_ones_own_ends_with_its_value_which_is_no_count() -> None:
     assert (run.module, run.value, run.threshold) == ("rumours", 12, 10)
     assert (run.overcounting_percent, run.lost_increments) == (None, 0)
     assert reason(found, ConditionType.WORKLOAD_CONVERGED) == ("True", "Converged")
-    told = announcements(PartisanClusterStatus(), found)
-    assert "Every node holds 12" in [announcement.message for announcement in told]
+    announced = announcements(PartisanClusterStatus(), found)
+    assert "Every node holds 12" in [announcement.message for announcement in announced]
 
 
 def test_a_settled_cluster_is_not_written_to() -> None:
@@ -319,9 +329,9 @@ def test_each_thing_is_announced_once() -> None:
     observation = settled({}).observe()
     wanted = cluster()
     first = status(wanted, observation)
-    told = announcements(PartisanClusterStatus(), first)
-    assert [a.reason for a in told] == ["OverlayFormed"]
-    assert "3 nodes joined one overlay" in told[0].message
+    announced = announcements(PartisanClusterStatus(), first)
+    assert [a.reason for a in announced] == ["OverlayFormed"]
+    assert "3 nodes joined one overlay" in announced[0].message
     again = status(after(wanted, first), observation)
     assert announcements(first, again) == ()
     problem = Problem(Reason.IMAGE_PULL_FAILED, "why")
@@ -345,24 +355,26 @@ def test_a_switch_of_the_overlay_from_start_to_end() -> None:
     assert reason(asked, ConditionType.PROGRESSING) == ("True", "Reconfiguring")
     assert overlay_of(asked) == ("HyParView", None)
     assert asked.timings.joined_at is None
-    # The nodes are told, one late; each goes on running the former overlay for a while.
-    looks = world.observe()
-    world.perform(reconcile.plan(wanted, family_of(wanted, IMAGE), looks, IMAGE))
-    told = {
+    # All nodes but one switch; each runs the previous overlay for a while.
+    observed = world.observe()
+    world.perform(
+        reconcile.plan(wanted, reconcile.desired(wanted, INSTALLATION), observed, INSTALLATION)
+    )
+    switching = {
         name: with_overlay(seen, former="hyparview") for name, seen in world.observe().seen.items()
     }
     moving = status(
-        after(wanted, asked), replace(looks, seen=told | {"ads-2": looks.seen["ads-2"]})
+        after(wanted, asked), replace(observed, seen=switching | {"ads-2": observed.seen["ads-2"]})
     )
     assert (moving.configured, overlay_of(moving)) == (2, ("FullMesh", "HyParView"))
     assert [a.reason for a in announcements(asked, moving)] == ["OverlaySwitchStarted"]
-    beside = status(after(wanted, moving), replace(looks, seen=told))
-    assert (beside.configured, beside.phase) == (3, Phase.UPDATING)
-    assert announcements(moving, beside) == ()
-    done = status(after(wanted, beside), world.observe())
+    both = status(after(wanted, moving), replace(observed, seen=switching))
+    assert (both.configured, both.phase) == (3, Phase.UPDATING)
+    assert announcements(moving, both) == ()
+    done = status(after(wanted, both), world.observe())
     assert (done.phase, done.updated, overlay_of(done)) == (Phase.READY, 3, ("FullMesh", None))
     assert reason(done, ConditionType.PROGRESSING) == ("False", "Settled")
-    reasons = [a.reason for a in announcements(beside, done)]
+    reasons = [a.reason for a in announcements(both, done)]
     assert reasons == ["OverlayFormed", "OverlaySwitched"]
 
 
@@ -370,21 +382,21 @@ def test_the_overlay_in_force_is_what_most_nodes_run() -> None:
     def running(*kinds: tuple[str, str | None]) -> tuple[str, str | None]:
         reports = (OverlayReport(kind=kind, former=former) for kind, former in kinds)
         found = running_overlay(reports, wanted=OverlayKind.CYCLON, earlier=OverlayKind.STATIC)
-        return found.kind.value, None if found.also is None else found.also.value
+        return found.kind.value, None if found.previous is None else found.previous.value
 
-    old, new, beside = ("xbot", None), ("cyclon", None), ("cyclon", "xbot")
+    old, new, both = ("xbot", None), ("cyclon", None), ("cyclon", "xbot")
     assert running() == ("Static", None)
     assert running(("", None), ("made up", "too")) == ("Static", None)
     assert running(new, new) == ("Cyclon", None)
     assert running(old, new) == ("Cyclon", "XBot")
-    assert running(old, old, beside) == ("XBot", "Cyclon")
-    assert running(beside, new) == ("Cyclon", "XBot")
+    assert running(old, old, both) == ("XBot", "Cyclon")
+    assert running(both, new) == ("Cyclon", "XBot")
     assert running(("cyclon", "cyclon"), new) == ("Cyclon", "Cyclon")
 
 
 def overlay_of(found: PartisanClusterStatus) -> tuple[str, str | None]:
     assert found.overlay is not None
-    also = found.overlay.also_running
+    also = found.overlay.previous_kind
     return found.overlay.kind.value, None if also is None else also.value
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from partisan_operator.stopwatch import Stopwatch
+from partisan_operator.schedule.stopwatch import Stopwatch
 
 
 class Clock:

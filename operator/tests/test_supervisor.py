@@ -7,14 +7,15 @@ import asyncio
 import pytest
 
 from loop_rig import CLUSTER, Rig, until
-from partisan_operator import loop, metrics, retries
+from partisan_operator.api import metrics
+from partisan_operator.schedule import pace, retries
 from partisan_operator.supervisor import Supervisor
 
 
 async def test_a_loop_ends_with_its_cluster_and_outlives_errors(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(loop, "LEAST_PAUSE", 0.0)
+    monkeypatch.setattr(pace, "LEAST_PAUSE", 0.0)
     monkeypatch.setattr(retries, "FIRST_PAUSE", 0.001)
     rig.api.failure = (503, "away")
     supervisor = Supervisor(rig.tools)
@@ -34,7 +35,9 @@ async def test_a_loop_ends_with_its_cluster_and_outlives_errors(
     assert metrics.registry.get_sample_value(wanted, labels) is None
 
 
-async def test_a_look_that_does_not_end_is_stuck(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reconcile_that_does_not_end_is_stuck(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("partisan_operator.supervisor.STUCK_AFTER", -1.0)
     asked, blocked = asyncio.Event(), asyncio.Event()
 

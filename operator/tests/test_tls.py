@@ -8,27 +8,29 @@ from typing import Any
 
 import pytest
 
-from partisan_operator.announcements import announcements
-from partisan_operator.children import certificate, family_of, naming
-from partisan_operator.diagnosis import Reason, not_issued
+from partisan_operator.children import certificate, desired_children, naming
+from partisan_operator.decide.actions import Apply, Plan
+from partisan_operator.decide.certificates import certificate_plan
+from partisan_operator.decide.reconcile import desired, plan
+from partisan_operator.decide.rotation import MakeAuthority, Publish
 from partisan_operator.models import PartisanClusterStatus
+from partisan_operator.models.problem import Reason
 from partisan_operator.models.status import ClusterCaStatus, ConditionType, Rotation
-from partisan_operator.observe.observation import Observation
-from partisan_operator.observe.report import TlsReport
-from partisan_operator.reconcile import Apply, Plan, plan
-from partisan_operator.status import View, status_of
-from partisan_operator.tls.issued import Issued, IssuedSecret
-from partisan_operator.tls.prospect import prospect_of
-from partisan_operator.tls.rotation import (
+from partisan_operator.observe.certificates import (
     AuthoritySecret,
     Certificate,
-    MakeAuthority,
+    Issued,
+    IssuedSecret,
     NodesSecret,
-    Publish,
     Store,
 )
-from partisan_operator.workload import Ledger
-from world import IMAGE, START, World, cluster
+from partisan_operator.observe.observation import Observation
+from partisan_operator.observe.report import TlsReport
+from partisan_operator.status.announcements import announcements
+from partisan_operator.status.diagnosis import not_issued
+from partisan_operator.status.run import Ledger
+from partisan_operator.status.status import Findings, status_of
+from world import IMAGE, INSTALLATION, START, World, cluster
 
 OWN = {"security": {"tls": {"clusterCa": {}}}}
 ISSUED = {"security": {"tls": {"issuerRef": {"name": "company", "kind": "ClusterIssuer"}}}}
@@ -44,7 +46,7 @@ SECRET = IssuedSecret("secret-uid", "ads", (), owned=True)
 def planned(spec: dict[str, Any], tls: Store | Issued, **changed: Any) -> Plan:
     made = cluster(spec)
     observation = replace(World().observe(), tls=tls, **changed)
-    return plan(made, family_of(made, IMAGE), observation, IMAGE)
+    return plan(made, desired(made, INSTALLATION), observation, INSTALLATION)
 
 
 def applied(actions: Plan) -> list[str]:
@@ -106,11 +108,13 @@ def test_pods_are_made_when_it_is_there(spec: dict[str, Any], tls: Store | Issue
 def test_statefulsets_that_are_there_are_kept_up_without_it() -> None:
     world = World()
     made = cluster(OWN)
-    family = family_of(made, IMAGE)
-    for child in family.stateful_sets:
+    children = desired_children(made, IMAGE)
+    for child in children.stateful_sets:
         world._act(Apply(child))
     changed = cluster({**OWN, "image": "node:2"})
-    found = plan(changed, family_of(changed, IMAGE), replace(world.observe(), tls=Store()), IMAGE)
+    found = plan(
+        changed, desired(changed, INSTALLATION), replace(world.observe(), tls=Store()), INSTALLATION
+    )
     assert "StatefulSet" in applied(found)
 
 
@@ -129,7 +133,7 @@ def test_a_pause_holds_up_certificates_and_a_refused_scale_down_does_not(paused:
     # The one that is to stay is not in the overlay.
     seen = {name: entry for name, entry in observation.seen.items() if name != "ads-0"}
     observation = replace(observation, seen=seen)
-    found = plan(made, family_of(made, IMAGE), observation, IMAGE)
+    found = plan(made, desired(made, INSTALLATION), observation, INSTALLATION)
     assert found.problem is not None
     assert found.problem.reason is Reason.SCALE_DOWN_REFUSED
     assert any(isinstance(action, Publish) for action in found.actions) is not paused
@@ -138,8 +142,8 @@ def test_a_pause_holds_up_certificates_and_a_refused_scale_down_does_not(paused:
 def test_cert_manager_is_asked_and_its_secret_is_made_to_go_with_the_cluster() -> None:
     first = planned(ISSUED, Issued())
     assert "Certificate" in applied(first)
-    stranger = replace(SECRET, owned=False)
-    found = planned(ISSUED, Issued(live=live_certificate(), secret=stranger))
+    foreign = replace(SECRET, owned=False)
+    found = planned(ISSUED, Issued(live=live_certificate(), secret=foreign))
     (adoption,) = [
         action.child.manifest
         for action in found.actions
@@ -150,7 +154,7 @@ def test_cert_manager_is_asked_and_its_secret_is_made_to_go_with_the_cluster() -
     assert adoption.keys() == {"apiVersion", "kind", "metadata"}
 
 
-def test_without_cert_manager_all_but_its_part_is_done_and_told() -> None:
+def test_without_cert_manager_all_else_is_done_and_the_problem_reported() -> None:
     found = planned(ISSUED, Issued(refusal="HTTP 404: 404 page not found"))
     assert found.problem is not None
     assert found.problem.reason is Reason.CERT_MANAGER_UNAVAILABLE
@@ -184,7 +188,7 @@ def test_what_belongs_to_others_is_left_alone(
     ("tls", "said"),
     [
         (Issued(), "cert-manager is about to write it"),
-        (Issued(live=live_certificate()), "cert-manager has not looked at it yet"),
+        (Issued(live=live_certificate()), "cert-manager has not processed it yet"),
         (
             Issued(
                 live=live_certificate(
@@ -200,8 +204,8 @@ def test_what_belongs_to_others_is_left_alone(
         (Issued(secret=replace(SECRET, missing=("ca.crt",))), "has no ca.crt"),
     ],
 )
-def test_what_the_certificate_waits_for_is_told(tls: Issued, said: str) -> None:
-    found = prospect_of(cluster(ISSUED), Observation(at=START, tls=tls))
+def test_what_the_certificate_waits_for_is_reported(tls: Issued, said: str) -> None:
+    found = certificate_plan(cluster(ISSUED), Observation(at=START, tls=tls))
     assert not found.startable
     assert said in found.waiting
     assert not_issued(found.waiting, 5.0) is None
@@ -237,23 +241,14 @@ def viewed(store: Store, *loaded: str) -> PartisanClusterStatus:
         for name, entry in observation.seen.items()
     }
     observation = replace(observation, seen=seen)
-    view = View(
-        observation=observation,
-        ledger=Ledger(),
-        acted=False,
-        outdated=0,
-        kept=3,
-        problem=None,
-        channels=(),
-        tls=prospect_of(made, observation),
-    )
-    return status_of(made, view)[0]
+    todo = Plan((), 0, None, 3, None, certificate_plan(made, observation))
+    return status_of(made, Findings(observation, todo, Ledger()))[0]
 
 
 def stood() -> World:
     """Return three nodes that have joined."""
-    world, family = World(), family_of(cluster(OWN), IMAGE)
-    for child in (*family.foundations, *family.stateful_sets):
+    world, desired = World(), desired_children(cluster(OWN), IMAGE)
+    for child in (*desired.foundations, *desired.stateful_sets):
         world._act(Apply(child))
     for _ in range(2):
         world.step()
@@ -277,11 +272,11 @@ def test_a_rotation_is_progress_and_names_who_is_behind() -> None:
     progressing = viewed(both, "ads-0").condition(ConditionType.PROGRESSING)
     assert progressing is not None
     assert (progressing.status, progressing.reason) == ("True", "RotatingAuthority")
-    assert "0 of 3 nodes believe the new authority" in progressing.message
+    assert "0 of 3 nodes trust the new authority" in progressing.message
     assert "ads-" in progressing.message
 
 
-def told(before: ClusterCaStatus, after: ClusterCaStatus) -> list[str]:
+def announced(before: ClusterCaStatus, after: ClusterCaStatus) -> list[str]:
     old, new = (PartisanClusterStatus(cluster_ca=entry) for entry in (before, after))
     return [entry.reason for entry in announcements(old, new)]
 
@@ -293,8 +288,8 @@ def test_what_a_person_would_want_to_know_of_certificates() -> None:
     both = first.model_copy(update={"rotation": Rotation.DISTRIBUTING})
     renewed = first.model_copy(update={"certificate_expires_at": "2026-05-01T00:00:00Z"})
     retiring = first.model_copy(update={"rotation": Rotation.RETIRING})
-    assert told(ClusterCaStatus(), first) == []
-    assert told(first, both) == ["AuthorityRotationStarted"]
-    assert told(first, renewed) == ["CertificateRenewed"]
-    assert told(retiring, first) == ["AuthorityRotated"]
-    assert told(first, first) == []
+    assert announced(ClusterCaStatus(), first) == []
+    assert announced(first, both) == ["AuthorityRotationStarted"]
+    assert announced(first, renewed) == ["CertificateRenewed"]
+    assert announced(retiring, first) == ["AuthorityRotated"]
+    assert announced(first, first) == []

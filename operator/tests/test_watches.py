@@ -13,9 +13,11 @@ import kopf
 import pytest
 
 from loop_rig import until
-from partisan_operator import watches
-from partisan_operator.watches import CHILDREN, CLUSTERS, Backoffs, Kind, Watches, configure
-from partisan_operator.watches import registry_of as registry
+from partisan_operator.api import kopf_run
+from partisan_operator.api.kinds import CHILDREN, CLUSTERS, Kind
+from partisan_operator.api.kopf_run import Backoffs, configure
+from partisan_operator.api.kopf_run import registry_of as registry
+from partisan_operator.api.watches import Watches
 from watched_api import CLUSTERS as CLUSTERS_PATH
 from watched_api import WatchedApi
 
@@ -58,8 +60,8 @@ async def world(api: WatchedApi) -> AsyncIterator[World]:
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Watches and requests that are given up soon."""
-    monkeypatch.setattr(watches, "SILENCE", 0.5)
-    monkeypatch.setattr(watches, "ANSWER_TIMEOUT", 0.5)
+    monkeypatch.setattr(kopf_run, "SILENCE", 0.5)
+    monkeypatch.setattr(kopf_run, "ANSWER_TIMEOUT", 0.5)
 
 
 @asynccontextmanager
@@ -73,7 +75,7 @@ async def _watching(api: WatchedApi) -> AsyncIterator[World]:
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_clusters_are_served_when_their_definition_comes_after_the_operator(
+async def test_clusters_are_served_when_their_crd_comes_after_the_operator(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     await until(lambda: "apply the CustomResourceDefinition" in world.watches.obstacle)
@@ -85,7 +87,7 @@ async def test_clusters_are_served_when_their_definition_comes_after_the_operato
     await until(lambda: world.watches.obstacle == "")
 
 
-async def test_clusters_are_served_again_after_their_definition_was_away(world: World) -> None:
+async def test_clusters_are_served_again_after_their_crd_was_away(world: World) -> None:
     world.api.served.add(CLUSTERS_PATH)
     world.api.add(CLUSTERS_PATH, name="old", uid="1")
     await until(lambda: world.clusters() == ["old"] and world.watches.obstacle == "")
@@ -98,7 +100,7 @@ async def test_clusters_are_served_again_after_their_definition_was_away(world: 
     await until(lambda: world.watches.obstacle == "")
 
 
-async def test_a_definition_that_was_away_for_a_moment_is_watched_again(world: World) -> None:
+async def test_a_crd_that_was_away_for_a_moment_is_watched_again(world: World) -> None:
     world.api.served.add(CLUSTERS_PATH)
     await until(lambda: world.api.watched(CLUSTERS_PATH))
     world.api.remove(CLUSTERS_PATH)

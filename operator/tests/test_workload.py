@@ -1,15 +1,16 @@
-"""The run of the workload: accounting, agreement, start."""
+"""The run of the workload: figures, agreement, start."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from partisan_operator import workload
+from partisan_operator.decide.workload import should_start
 from partisan_operator.models.status import RetiredActor, WorkloadStatus
 from partisan_operator.models.workload import AD_COUNTER
 from partisan_operator.observe.report import NodeReport
-from partisan_operator.vanished import Vanished
-from partisan_operator.workload import Ledger
+from partisan_operator.status import run as workload
+from partisan_operator.status.departed import DepartedActors
+from partisan_operator.status.run import Ledger
 from world import report
 
 RUN = "r1"
@@ -38,27 +39,27 @@ def reports(*nodes: NodeReport) -> dict[str, NodeReport]:
 
 
 def run(
-    *looks: dict[str, NodeReport], expected: tuple[str, ...] = NODES
-) -> tuple[Ledger, Vanished]:
-    """Take looks into account, one after the other."""
-    ledger, gone = Ledger(), Vanished()
-    for look in looks:
-        ledger, gone = workload.advance(ledger, gone, RUN, expected, look)
+    *observations: dict[str, NodeReport], expected: tuple[str, ...] = NODES
+) -> tuple[Ledger, DepartedActors]:
+    """Advance by observations, one after the other."""
+    ledger, gone = Ledger(), DepartedActors()
+    for observed in observations:
+        ledger, gone = workload.advance(ledger, gone, RUN, expected, observed)
     return ledger, gone
 
 
 def measure(
     ledger: Ledger,
-    gone: Vanished,
-    look: dict[str, NodeReport],
+    gone: DepartedActors,
+    observed: dict[str, NodeReport],
     *,
     earlier: WorkloadStatus | None = None,
 ) -> WorkloadStatus:
-    done = workload.verdict(RUN, NODES, look).converged
+    done = workload.verdict(RUN, NODES, observed).converged
     return workload.measure(
         ledger,
         gone,
-        look,
+        observed,
         module=AD_COUNTER,
         threshold=10,
         earlier=earlier,
@@ -68,8 +69,8 @@ def measure(
 
 
 def test_a_run_without_faults() -> None:
-    look = reports(finished("ads-0", 6, 11), finished("ads-1", 5, 11))
-    status = measure(*run(look), look)
+    observed = reports(finished("ads-0", 6, 11), finished("ads-1", 5, 11))
+    status = measure(*run(observed), observed)
     assert status.phase == "Finished"
     assert (status.value, status.increments_sum, status.lost_increments) == (11, 11, 0)
     assert status.overcounting_percent == 10.0
@@ -78,7 +79,7 @@ def test_a_run_without_faults() -> None:
     assert status.replaced_nodes == 0
 
 
-def test_what_a_killed_node_had_not_sent_is_told_as_lost() -> None:
+def test_increments_that_a_killed_node_had_not_sent_are_lost() -> None:
     old = {"ads-1/1": 3}
     last = reports(finished("ads-0", 8, 12, superseded=old), finished("ads-1", 1, 12, actor="2"))
     ledger, gone = run(reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-0", 3)), last)
@@ -88,31 +89,31 @@ def test_what_a_killed_node_had_not_sent_is_told_as_lost() -> None:
     assert status.replaced_nodes == 1
 
 
-def test_increments_made_after_the_last_look_count_as_far_as_they_were_sent() -> None:
-    look = reports(
+def test_increments_after_the_last_observation_count_as_far_as_they_were_sent() -> None:
+    observed = reports(
         finished("ads-0", 5, 12, superseded={"ads-1/1": 7}), finished("ads-1", 0, 12, actor="2")
     )
-    ledger, gone = run(reports(node("ads-0", 2), node("ads-1", 5)), look)
-    status = measure(ledger, gone, look)
+    ledger, gone = run(reports(node("ads-0", 2), node("ads-1", 5)), observed)
+    status = measure(ledger, gone, observed)
     assert (status.increments_sum, status.lost_increments) == (12, 0)
 
 
 def test_an_operator_that_restarts_forgets_no_vanished_actor() -> None:
     _, gone = run(reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-1", 0, actor="2")))
     again = workload.advance(Ledger(), gone, RUN, NODES, reports(node("ads-0", 3)))
-    assert again[1] == gone == Vanished((RetiredActor(actor="ads-1/1", increments=5),))
+    assert again[1] == gone == DepartedActors((RetiredActor(actor="ads-1/1", increments=5),))
 
 
 def test_an_operator_that_was_away_learns_of_vanished_actors_from_the_nodes() -> None:
-    look = reports(node("ads-0", 2, superseded={"ads-1/1": 4}), node("ads-1", 0, actor="2"))
-    found = run(look)[1]
-    assert found == Vanished((RetiredActor(actor="ads-1/1", increments=4, counted=4),))
+    observed = reports(node("ads-0", 2, superseded={"ads-1/1": 4}), node("ads-1", 0, actor="2"))
+    found = run(observed)[1]
+    assert found == DepartedActors((RetiredActor(actor="ads-1/1", increments=4, counted=4),))
 
 
 def test_nodes_that_were_scaled_away_keep_what_they_had_sent() -> None:
     ledger, _ = run(reports(node("ads-0", 6), node("ads-1", 5)))
     last = reports(finished("ads-0", 7, 10))
-    ledger, gone = workload.advance(ledger, Vanished(), RUN, ("ads-0",), last)
+    ledger, gone = workload.advance(ledger, DepartedActors(), RUN, ("ads-0",), last)
     status = workload.measure(
         ledger,
         gone,
@@ -127,57 +128,60 @@ def test_nodes_that_were_scaled_away_keep_what_they_had_sent() -> None:
 
 
 def test_a_restarted_container_is_the_same_actor() -> None:
-    look = reports(node("ads-0", 3), node("ads-1", 5))
-    _, gone = run(reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-0", 2)), look)
-    assert gone == Vanished()
+    observed = reports(node("ads-0", 3), node("ads-1", 5))
+    _, gone = run(reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-0", 2)), observed)
+    assert gone == DepartedActors()
 
 
 def test_an_actor_of_a_node_that_does_not_exist_is_made_up() -> None:
-    assert run(reports(node("ads-0", 2, superseded={"evil-7/1": 10**18})))[1] == Vanished()
+    assert run(reports(node("ads-0", 2, superseded={"evil-7/1": 10**18})))[1] == DepartedActors()
 
 
 def test_a_node_counts_under_no_name_but_its_own() -> None:
     ledger, _ = run(reports(node("ads-0", 2)))
-    stolen = workload.advance(ledger, Vanished(), RUN, NODES, {"ads-0": node("ads-1", 7)})
+    stolen = workload.advance(ledger, DepartedActors(), RUN, NODES, {"ads-0": node("ads-1", 7)})
     assert stolen[0].actors == ledger.actors
 
 
 def test_a_node_that_is_replaced_before_the_run_is_no_loss() -> None:
     waiting = reports(node("ads-0", 0, phase="waiting"))
     _, gone = run(waiting, reports(node("ads-0", 0, phase="waiting", actor="2")))
-    assert gone == Vanished()
+    assert gone == DepartedActors()
 
 
 def test_another_run_begins_with_an_empty_ledger() -> None:
     ledger, _ = run(reports(node("ads-0", 5)))
-    assert workload.advance(ledger, Vanished(), "r2", NODES, {}) == (Ledger("r2"), Vanished())
+    assert workload.advance(ledger, DepartedActors(), "r2", NODES, {}) == (
+        Ledger("r2"),
+        DepartedActors(),
+    )
 
 
 def test_a_run_that_has_ended_stays_as_it_ended() -> None:
-    look = reports(finished("ads-0", 6, 11), finished("ads-1", 5, 11))
-    ended = measure(*run(look), look)
+    observed = reports(finished("ads-0", 6, 11), finished("ads-1", 5, 11))
+    ended = measure(*run(observed), observed)
     later = reports(node("ads-0", 0, actor="9"))
-    assert measure(*run(look, later), later, earlier=ended) == ended
+    assert measure(*run(observed, later), later, earlier=ended) == ended
 
 
-def test_a_run_of_which_no_node_tells_stays_as_it_was_last_seen() -> None:
-    look = reports(node("ads-0", 3, value=8), node("ads-1", 5, value=7))
-    ledger, gone = run(look)
-    seen = measure(ledger, gone, look)
+def test_a_run_that_no_node_reports_keeps_its_last_status() -> None:
+    observed = reports(node("ads-0", 3, value=8), node("ads-1", 5, value=7))
+    ledger, gone = run(observed)
+    seen = measure(ledger, gone, observed)
     assert (seen.value, seen.observed_at) == (8, "1970-01-01T00:01:40.000Z")
     later = workload.measure(
         ledger, gone, {}, module=AD_COUNTER, threshold=10, earlier=seen, finished=False, now=900.0
     )
     assert later == seen
     # Another operator, which has not seen any of it, leaves it at that too.
-    assert measure(Ledger(RUN), Vanished(), {}, earlier=seen) == seen
+    assert measure(Ledger(RUN), DepartedActors(), {}, earlier=seen) == seen
 
 
 def test_a_clock_that_runs_ahead_does_not_end_a_run_in_the_future() -> None:
-    look = reports(
+    observed = reports(
         finished("ads-0", 5, 10, finished_at=5000.0), finished("ads-1", 5, 10, started_at=4000.0)
     )
-    status = measure(*run(look), look)
+    status = measure(*run(observed), observed)
     assert status.finished_at == "1970-01-01T00:01:40.000Z"
 
 
@@ -199,9 +203,9 @@ def test_verdicts() -> None:
 
 def test_the_run_starts_when_every_node_waits_in_the_overlay() -> None:
     waiting = [node(name, 0, phase="waiting") for name in NODES]
-    assert workload.should_start(RUN, NODES, reports(*waiting))
-    assert not workload.should_start(RUN, NODES, reports(waiting[0]))
-    assert not workload.should_start(RUN, NODES, reports(waiting[0], node("ads-1", 1)))
+    assert should_start(RUN, NODES, reports(*waiting))
+    assert not should_start(RUN, NODES, reports(waiting[0]))
+    assert not should_start(RUN, NODES, reports(waiting[0], node("ads-1", 1)))
     absent = report("ads-1", joined=False, workload=waiting[1].workload)
-    assert not workload.should_start(RUN, NODES, reports(waiting[0], absent))
-    assert not workload.should_start("another", NODES, reports(*waiting))
+    assert not should_start(RUN, NODES, reports(waiting[0], absent))
+    assert not should_start("another", NODES, reports(*waiting))

@@ -12,20 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from partisan_operator.children import config_map, family_of, naming
+from partisan_operator.children import config_map, desired_children, naming
 from partisan_operator.children.child import digest
-from partisan_operator.models import PartisanCluster
-from partisan_operator.monitoring import Monitoring
-from partisan_operator.observe.observation import (
-    Endpoint,
-    Observation,
-    PodRevision,
-    SecretSeen,
-    SecretState,
-    Seen,
-)
-from partisan_operator.observe.report import NodeReport
-from partisan_operator.reconcile import (
+from partisan_operator.decide.actions import (
     Action,
     Apply,
     Configure,
@@ -35,9 +24,22 @@ from partisan_operator.reconcile import (
     Plan,
     StartRun,
 )
+from partisan_operator.decide.installation import Installation
+from partisan_operator.models import PartisanCluster
+from partisan_operator.observe.observation import (
+    Endpoint,
+    Observation,
+    PodMonitors,
+    PodRevision,
+    SecretSeen,
+    SecretState,
+    Seen,
+)
+from partisan_operator.observe.report import NodeReport
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 IMAGE = "node:1"
+INSTALLATION = Installation(IMAGE)
 
 
 def cluster(spec: dict[str, Any] | None = None, **metadata: Any) -> PartisanCluster:
@@ -57,7 +59,7 @@ def cluster(spec: dict[str, Any] | None = None, **metadata: Any) -> PartisanClus
 
 def manifest(kind: str, name: str = "ads", **spec: Any) -> dict[str, Any]:
     """Return a child of the cluster with this spec."""
-    child = family_of(cluster(spec), "node:1").find(kind, name)
+    child = desired_children(cluster(spec), "node:1").find(kind, name)
     assert child is not None
     return child.manifest
 
@@ -105,7 +107,7 @@ class World:
     secrets: dict[str, SecretState] = field(default_factory=dict)
     """The state of the token and of the bearer; absent at first."""
 
-    monitoring: Monitoring = Monitoring.NO_KIND
+    monitors: PodMonitors = PodMonitors.UNAVAILABLE
     interface: int = 2
     """What the nodes' image can serve."""
 
@@ -126,7 +128,7 @@ class World:
             complete=complete,
             token=self._secret("token"),
             bearer=self._secret("bearer"),
-            monitoring=self.monitoring,
+            monitors=self.monitors,
             endpoints={
                 pod.name: Endpoint(pod.name, pod.uid, "10.0.0.1", pod.ready)
                 for pod in self.pods.values()

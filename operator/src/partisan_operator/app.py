@@ -1,4 +1,4 @@
-"""The process: scopes, watches and the HTTP port; which event wakes which loop."""
+"""The process: scopes, watches and the HTTP port; maps events to the loops they wake."""
 
 from __future__ import annotations
 
@@ -12,25 +12,27 @@ from typing import Any
 
 from aiohttp import web
 
-from partisan_operator import __version__, metrics
+from partisan_operator import __version__
+from partisan_operator.act.dissolution import is_final
+from partisan_operator.api import metrics
+from partisan_operator.api.fence import Fence
+from partisan_operator.api.kinds import CLUSTERS, NAMESPACES, Kind
+from partisan_operator.api.kube import Kube, connect
+from partisan_operator.api.watches import Watches
 from partisan_operator.children.child import digest
 from partisan_operator.children.naming import CLUSTER_LABEL
-from partisan_operator.clock import utc_now
-from partisan_operator.dissolution import is_final
-from partisan_operator.fence import Fence
-from partisan_operator.kube import Kube, connect
+from partisan_operator.models.clock import utc_now
 from partisan_operator.models.cluster import KIND
 from partisan_operator.observe.scraper import Scraper
 from partisan_operator.scope import Scope
 from partisan_operator.settings import Settings
-from partisan_operator.watches import CLUSTERS, NAMESPACES, Kind, Watches
 from partisan_operator.web import serve
 
 logger = logging.getLogger(__name__)
 
 
 class Application:
-    """The operator between its start and its end."""
+    """One run of the operator."""
 
     def __init__(self, settings: Settings) -> None:
         """Make an application; `run` opens its connections."""
@@ -40,7 +42,7 @@ class Application:
         self._children: dict[str, str] = {}
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Serve clusters until it is to stop; then leave them to another operator."""
+        """Reconcile clusters until stopped; then hand them over to another operator."""
         settings = self._settings
         logger.info(
             "partisan-operator %s serves %s, nodes run %s",
@@ -54,7 +56,7 @@ class Application:
             concurrency=settings.scrape_concurrency,
             clock=utc_now,
         )
-        # Another one with every start: what this process began, it alone may go on with.
+        # Unique for each start: a Lease of the previous process is not ours.
         identity = f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}"
         self._scopes = {
             namespace: Scope(
@@ -91,7 +93,7 @@ class Application:
             task.result()
 
     def handle(self, kind: Kind, manifest: Mapping[str, Any], event: str | None) -> None:
-        """Wake the loop of the cluster that an event is about."""
+        """Wake the loop of the cluster that an event concerns."""
         if kind is CLUSTERS:
             self.cluster_event(manifest, event)
         elif kind is NAMESPACES:
@@ -100,7 +102,7 @@ class Application:
             self.child_event(manifest, event, counts_pods=kind.plural == "statefulsets")
 
     def cluster_event(self, manifest: Mapping[str, Any], event: str | None) -> None:
-        """Wake a cluster's loop, unless only the status changed: that was the loop itself."""
+        """Wake a cluster's loop, unless only the status changed: the loop wrote that itself."""
         metadata = manifest["metadata"]
         namespace, name = metadata["namespace"], metadata["name"]
         scope = self._scope_of(namespace)
@@ -113,13 +115,13 @@ class Application:
             self._clusters.pop(metadata["uid"], None)
             scope.forget(namespace, name)
         elif event is None or self._clusters.get(metadata["uid"]) != state:
-            # A watch that begins reports what is there, whatever has become of its loop, and of
-            # children that were not watched, or not served, before.
+            # A new watch reports all clusters. Events of their children may have been missed, so
+            # all children are observed.
             self._clusters[metadata["uid"]] = state
             scope.learn(namespace, name, complete=event is None)
 
     def namespace_event(self, manifest: Mapping[str, Any]) -> None:
-        """Have the nodes of a namespace that goes know: its pods go before its clusters."""
+        """Tell the nodes of a namespace that is deleted: its pods go before its clusters."""
         metadata = manifest["metadata"]
         scope = self._scope_of(metadata["name"])
         if scope is not None and "deletionTimestamp" in metadata:
@@ -128,7 +130,7 @@ class Application:
     def child_event(
         self, manifest: Mapping[str, Any], event: str | None, *, counts_pods: bool = False
     ) -> None:
-        """Wake the loop of the cluster that a child belongs to when the child is another now.
+        """Wake the loop of a child's cluster when the child has changed.
 
         The status of some kinds changes with every pod: it matters only where it counts them.
         """
@@ -145,12 +147,12 @@ class Application:
             scope.wake(metadata["namespace"], name, complete=changed)
 
     def _scope_of(self, namespace: str) -> Scope | None:
-        """Return who looks after the clusters of a namespace; None before the start."""
+        """Return the scope of a namespace's clusters; None before the start."""
         return self._scopes.get(namespace if self._settings.namespaces else "")
 
 
 def _fingerprint(manifest: Mapping[str, Any]) -> str:
-    """Return a hash of what an object is to be, without what it has come to."""
+    """Return a hash of an object's spec and metadata, without its status."""
     volatile = ("resourceVersion", "generation", "managedFields")
     metadata = {key: item for key, item in manifest["metadata"].items() if key not in volatile}
     rest = {key: item for key, item in manifest.items() if key not in ("metadata", "status")}
@@ -158,16 +160,16 @@ def _fingerprint(manifest: Mapping[str, Any]) -> str:
 
 
 def _clusters_of(metadata: Mapping[str, Any]) -> set[str]:
-    """Return the names of the clusters that a child says it belongs to."""
+    """Return the names of the clusters that a child belongs to."""
     owners = metadata.get("ownerReferences") or ()
     names = {owner["name"] for owner in owners if owner.get("controller") and owner["kind"] == KIND}
-    # One whose owner reference was removed still belongs to it.
+    # A child without its owner reference still belongs to it.
     labelled = (metadata.get("labels") or {}).get(CLUSTER_LABEL)
     return names | ({labelled} if labelled else set())
 
 
 async def run(settings: Settings) -> None:
-    """Run the operator until it is told to stop."""
+    """Run the operator until SIGTERM or SIGINT."""
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)

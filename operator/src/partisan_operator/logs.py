@@ -1,4 +1,4 @@
-"""Logs: one line for a person, or one JSON object for a machine."""
+"""Logs: one line for people, or one JSON object for programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 
-from partisan_operator.clock import from_unix, to_wire
+from partisan_operator.models.clock import from_unix, to_wire
 from partisan_operator.settings import Settings
 
 
@@ -36,13 +36,13 @@ class _Text(logging.Formatter):
 
 
 def configure(settings: Settings) -> None:
-    """Send all logs to the standard error in the wanted format."""
+    """Send all logs to the standard error in the configured format."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if settings.log_format == "json" else _Text())
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
-    # Kopf tells of every event that it passes on.
+    # Kopf logs every event.
     logging.getLogger("kopf").setLevel(logging.WARNING)
-    # It warns that it takes no signals in its thread, which is as intended, and of each optional
-    # kind that is not there: `watches` says which are watched.
+    # It warns that it handles no signals in its thread, as intended, and of each optional kind that
+    # is not served: `watches` logs those.
     for name in ("running", "observation"):
         logging.getLogger(f"kopf._core.reactor.{name}").setLevel(logging.ERROR)

@@ -1,7 +1,7 @@
-"""The clusters that one Lease is about: all of them, or those of one namespace.
+"""The clusters that one Lease covers: all of them, or those of one namespace.
 
-They are looked after here while this process holds the Lease. What wakes them is heard all the
-time, so that an operator that takes over knows them already.
+This process reconciles them while it holds the Lease. It watches them all the time, so that it
+knows them when it takes over.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import asyncio
 
 from kubernetes.aio.client import ApiClient
 
-from partisan_operator.clock import utc_now
-from partisan_operator.election import Candidate
-from partisan_operator.execute import Executor
-from partisan_operator.fence import Fence
-from partisan_operator.kube import Kube
-from partisan_operator.leadership import Leadership
-from partisan_operator.lease import Lease
-from partisan_operator.loop import Tools
+from partisan_operator.act.executor import Executor
+from partisan_operator.api.fence import Fence
+from partisan_operator.api.kube import Kube
+from partisan_operator.leader.election import Candidate
+from partisan_operator.leader.leadership import Leadership
+from partisan_operator.leader.lease import Lease
+from partisan_operator.models.clock import utc_now
 from partisan_operator.observe.observer import Observer
 from partisan_operator.observe.scraper import Scraper
+from partisan_operator.reconciler import Tools
 from partisan_operator.settings import Settings
 from partisan_operator.supervisor import Supervisor
 
 
 class Scope:
-    """Some clusters, and whether they are looked after here."""
+    """Some clusters, reconciled here while this process holds their Lease."""
 
     def __init__(
         self,
@@ -36,10 +36,10 @@ class Scope:
         lease_namespace: str,
         identity: str,
     ) -> None:
-        """Make a scope; `start` begins to compete for its Lease."""
+        """Make a scope; `start` enters the election."""
         fence = Fence()
         kube = Kube(client, fence)
-        observer = Observer(kube, scraper, utc_now, nodes_monitored=settings.nodes_monitored)
+        observer = Observer(kube, scraper, utc_now)
         executor = Executor(kube, scraper, observer)
         self._known: set[tuple[str, str]] = set()
         self._supervisor = Supervisor(Tools(kube, observer, executor, scraper, settings))
@@ -52,52 +52,52 @@ class Scope:
         )
 
     def start(self) -> None:
-        """Begin to compete for the Lease."""
+        """Enter the election."""
         self._election = asyncio.create_task(self._leadership.run(), name="election")
 
     async def stop(self) -> None:
-        """Stop looking after clusters, and leave them to another operator."""
+        """Stop reconciling, and hand the clusters over to another operator."""
         self._election.cancel()
         await asyncio.gather(self._election, return_exceptions=True)
         await self._leadership.resign()
 
     def learn(self, namespace: str, name: str, *, complete: bool = False) -> None:
-        """Know of a cluster that is there, and wake its loop."""
+        """Record a cluster, and wake its loop."""
         self._known.add((namespace, name))
         self.wake(namespace, name, complete=complete)
 
     def wake(self, namespace: str, name: str, *, complete: bool = False) -> None:
-        """Wake the loop of a cluster, if clusters are looked after here.
+        """Wake the loop of a cluster, if clusters are reconciled here.
 
-        `complete` has it look at children of all kinds.
+        `complete` has it observe children of all kinds.
         """
         if self._leadership.leading:
             self._supervisor.wake(namespace, name, complete=complete)
 
     def dissolve(self, namespace: str, name: str) -> None:
-        """Have the nodes of a cluster know that it is being deleted."""
+        """Tell the nodes of a cluster that it is being deleted."""
         if self._leadership.leading:
             self._supervisor.dissolve(namespace, name)
 
     def dissolve_all(self, namespace: str) -> None:
-        """Have the nodes of all clusters in a namespace know that these are being deleted."""
+        """Tell the nodes of all clusters in a namespace that these are being deleted."""
         for known, name in self._known:
             if known == namespace:
                 self.dissolve(namespace, name)
 
     def forget(self, namespace: str, name: str) -> None:
-        """Know no longer of a cluster that is gone; its loop, woken once more, ends."""
+        """Forget a deleted cluster; its loop, woken once more, ends."""
         self._known.discard((namespace, name))
         self.wake(namespace, name)
 
     def faults(self) -> list[str]:
-        """Return what is stuck, which only a restart helps."""
+        """Return what is stuck until a restart."""
         election = [self._leadership.standing] if self._leadership.stuck else []
         return self._supervisor.stuck() + election
 
     @property
     def obstacle(self) -> str:
-        """Why this operator could neither act here nor take over; empty when it could."""
+        """Why this operator can neither act here nor take over; empty if it can."""
         return self._leadership.obstacle
 
     @property

@@ -1,4 +1,4 @@
-"""What can be set from outside, by environment variables `PARTISAN_OPERATOR_*`."""
+"""The settings, from environment variables `PARTISAN_OPERATOR_*`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from partisan_operator.decide.installation import Installation
 from partisan_operator.models.pods import ALLOWED_ANNOTATIONS
 from partisan_operator.models.quantities import milliseconds
 
@@ -13,7 +14,7 @@ PREFIX = "PARTISAN_OPERATOR_"
 
 
 class SettingsError(ValueError):
-    """A variable holds what cannot be used; the text names it and says what can."""
+    """An invalid variable; the text names it and the valid values."""
 
 
 @dataclass(frozen=True)
@@ -27,52 +28,61 @@ class Settings:
     """`WATCH_NAMESPACES`: comma-separated; empty means all, which needs a ClusterRole."""
 
     lease_namespace: str = "kube-system"
-    """`LEASE_NAMESPACE`: where the Lease is that the operator of all namespaces holds while it
-    acts. Two with different ones would both act. Unused with `WATCH_NAMESPACES`: there the Leases
-    are in these."""
+    """`LEASE_NAMESPACE`: namespace of the Lease that the operator of all namespaces holds while it
+    acts. Two operators with different ones would both act. Unused with `WATCH_NAMESPACES`: each of
+    these has its own Lease."""
 
     idle_period: float = 10.0
-    """`INTERVAL`: time between two looks at a settled cluster, as a duration such as `10s`. What
-    happens to nodes without a change of their StatefulSet is noticed after that time."""
+    """`INTERVAL`: time between two reconciles of a settled cluster, a duration such as `10s`.
+    Changes of nodes that do not change their StatefulSet are noticed after that time."""
 
     active_period: float = 1.0
     """`ACTIVE_INTERVAL`: the same for a cluster that forms, rolls or runs its workload. Shorter
     starts the run sooner after the last node joined, and scrapes more."""
 
     resync_period: float = 60.0
-    """`RESYNC_INTERVAL`: time between two looks at children of all kinds, which is how long a
-    change that a watch lost stays unseen, and one of a Secret, for these are not watched. Children
-    of the other kinds are looked at when one of them changes; StatefulSets and the pods' addresses
-    at every look while a cluster is not settled too."""
+    """`RESYNC_INTERVAL`: time between two observations of children of all kinds: the delay for a
+    change that a watch missed, and for one of a Secret, since these are not watched. Otherwise
+    children are observed when one of them changes; StatefulSets and the pods' addresses also in
+    every reconcile of a cluster that is not settled."""
 
     scrape_timeout: float = 2.0
-    """`SCRAPE_TIMEOUT`: the most that one node's answer may take. Longer, and a node that hangs
-    delays the look at the others; shorter, and nodes of a busy machine seem to hang."""
+    """`SCRAPE_TIMEOUT`: timeout of one node's answer. Longer, and a node that hangs delays the
+    observation of the others; shorter, and nodes on a busy Kubernetes node appear to hang."""
 
     scrape_concurrency: int = 64
     """`SCRAPE_CONCURRENCY`: requests to nodes at a time, over all clusters."""
 
     nodes_monitored: bool = False
-    """`NODES_MONITORED`: true where the installation has a PodMonitor that selects the nodes of all
-    clusters. Clusters that do not insist then get none of their own, for each would scrape its
-    nodes once more."""
+    """`NODES_MONITORED`: true where the installation has a PodMonitor for the nodes of all
+    clusters. Clusters with `Auto` then get none of their own, which would scrape their nodes
+    twice."""
 
     allowed_pod_annotations: tuple[str, ...] = ALLOWED_ANNOTATIONS
     """`ALLOWED_POD_ANNOTATIONS`: comma-separated keys of annotations that clusters may give their
-    pods, exactly, as `DOMAIN/*`, or `*` for all. A cluster with another one is left as it is."""
+    pods: exact, `DOMAIN/*`, or `*` for all. A cluster with another one is not reconciled."""
 
     metrics_port: int = 9090
-    """`METRICS_PORT`: port of /metrics and /healthz; 0 lets the system choose."""
+    """`METRICS_PORT`: port of /metrics and /healthz; 0 for any free one."""
 
     log_level: str = "info"
     """`LOG_LEVEL`: debug, info, warning or error."""
 
     log_format: Literal["text", "json"] = "text"
-    """`LOG_FORMAT`: text for people, json for machines."""
+    """`LOG_FORMAT`: text for people, json for programs."""
+
+    @property
+    def installation(self) -> Installation:
+        """The choices that hold for all clusters."""
+        return Installation(
+            node_image=self.node_image,
+            allowed_annotations=self.allowed_pod_annotations,
+            nodes_monitored=self.nodes_monitored,
+        )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Read the settings; raises `SettingsError` for one that cannot be used."""
+        """Read the settings. Raises `SettingsError`."""
         read = _Reader(environment)
         default = cls()
         return cls(
@@ -115,7 +125,7 @@ class _Reader:
     def count(self, name: str, default: int, least: int) -> int:
         text = self.text(name) or str(default)
         if not text.isdecimal() or int(text) < least:
-            raise SettingsError(f"{PREFIX}{name}: {text!r} is no number of at least {least}")
+            raise SettingsError(f"{PREFIX}{name}: {text!r} is not a number of at least {least}")
         return int(text)
 
     def choice(self, name: str, default: str, *others: str) -> str:

@@ -6,12 +6,13 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from partisan_operator import metrics
-from partisan_operator.loop import ClusterLoop, Tools
+from partisan_operator.api import metrics
+from partisan_operator.loop import ClusterLoop
+from partisan_operator.reconciler import Tools
 
 STUCK_AFTER = 180.0
-"""Seconds after which a look that has not ended counts as stuck. Every request of a look has its
-own time-out, well below."""
+"""Seconds after which a reconcile counts as stuck. Each of its requests has its own, much shorter
+timeout."""
 
 
 @dataclass
@@ -29,10 +30,10 @@ class Supervisor:
         self._entries: dict[tuple[str, str], _Entry] = {}
 
     def wake(self, namespace: str, name: str, *, complete: bool = False) -> None:
-        """Wake the loop of a cluster; start it when there is none. It then looks at all children.
+        """Wake the loop of a cluster, or start it; a new one observes all children.
 
-        A loop ends by itself when its cluster is gone, so a wake-up that comes too late starts
-        one that ends at once.
+        A loop ends by itself when its cluster is gone, so a late wake-up starts one that ends at
+        once.
         """
         key = (namespace, name)
         entry = self._entries.get(key)
@@ -46,12 +47,12 @@ class Supervisor:
         metrics.clusters.set(len(self._entries))
 
     def dissolve(self, namespace: str, name: str) -> None:
-        """Have the nodes of a cluster know that it is being deleted, if there is a loop for it."""
+        """Tell the nodes of a cluster that it is being deleted, if it has a loop."""
         if entry := self._entries.get((namespace, name)):
             entry.loop.dissolve()
 
     def stuck(self) -> list[str]:
-        """Return the names of clusters whose look does not end."""
+        """Return the names of clusters whose reconcile is stuck."""
         limit = time.monotonic() - STUCK_AFTER
         return [
             f"{namespace}/{name}"
@@ -60,13 +61,13 @@ class Supervisor:
         ]
 
     async def stop(self) -> None:
-        """Stop all loops, between two steps of whatever they are at."""
+        """Cancel all loops."""
         tasks = [entry.task for entry in self._entries.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for namespace, name in list(self._entries):
-            # Whoever looks after it from now on tells how it is.
+            # The next leader exports its metrics.
             metrics.cluster_metrics.forget(namespace, name)
         self._entries.clear()
         metrics.clusters.set(0)

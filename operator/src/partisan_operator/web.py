@@ -8,18 +8,18 @@ from typing import Protocol
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from partisan_operator import metrics
+from partisan_operator.api import metrics
 
 
 class Probed(Protocol):
-    """What the probes ask."""
+    """What the probes depend on."""
 
     def faults(self) -> list[str]:
-        """Return what is stuck, which only a restart helps."""
+        """Return what is stuck until a restart."""
 
     @property
     def obstacle(self) -> str:
-        """Why it could neither act nor take over; empty when it could."""
+        """Why it can neither act nor take over; empty if it can."""
 
     @property
     def standing(self) -> str:
@@ -29,8 +29,8 @@ class Probed(Protocol):
 async def serve(probed: Sequence[Probed], port: int) -> web.AppRunner:
     """Serve until the returned runner is cleaned up.
 
-    `/healthz` is 503 when something is stuck. `/readyz` is 200 for an operator that acts, and for
-    one that stands by and could take over.
+    `/healthz` is 503 when something is stuck. `/readyz` is 200 for an operator that acts, or could
+    take over.
     """
 
     async def healthz(_: web.Request) -> web.Response:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from partisan_operator.plan import simulator
-from partisan_operator.plan.manifest import ManifestError
-from partisan_operator.plan.prediction import BUDGET_SECONDS, TIMEOUT_SECONDS
-from partisan_operator.plan.simulator import Simulator, SimulatorError
+from partisan_operator.predict import simulator
+from partisan_operator.predict.manifest import ManifestError
+from partisan_operator.predict.prediction import BUDGET_SECONDS, TIMEOUT_SECONDS
+from partisan_operator.predict.simulator import Simulator, SimulatorError
 from rich.console import Console
 
 from scale_tests import otp

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from partisan_operator.plan import Assumptions, Prediction, manifest, predict
-from partisan_operator.plan.simulator import Simulator
+from partisan_operator.predict import Assumptions, Prediction, manifest, predict
+from partisan_operator.predict.simulator import Simulator
 
 from scale_tests.measure.bars import Bar
 from scale_tests.measure.cells import SLOW, Result
@@ -151,7 +151,7 @@ def compare(
         assumptions,
         budget=budget,
         timeout=timeout,
-        tell=lambda line: tell(f"{cell.nodes} {cell.overlay} {cell.synchronization}: {line}"),
+        progress=lambda line: tell(f"{cell.nodes} {cell.overlay} {cell.synchronization}: {line}"),
     )
     return beside(cell, prediction)
 

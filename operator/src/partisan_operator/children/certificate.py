@@ -1,4 +1,4 @@
-"""The Certificate by which cert-manager is asked for the nodes' Secret."""
+"""The Certificate that requests the nodes' Secret from cert-manager."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from partisan_operator.models import PartisanCluster
 KIND = "Certificate"
 GROUP, VERSION = "cert-manager.io", "v1"
 NAME_ANNOTATION = "cert-manager.io/certificate-name"
-"""By which cert-manager says of a Secret which Certificate it belongs to."""
+"""On Secrets of cert-manager: the Certificate that they belong to."""
 
 _LONGEST_COMMON_NAME = 64
 
@@ -25,10 +25,10 @@ def build(cluster: PartisanCluster) -> Child | None:
     name = tls_files.server_name(cluster)
     spec: Manifest = {
         "secretName": tls_files.made_secret_name(cluster.name),
-        # By these the Secret is found, and taken along when the cluster is gathered for a report.
+        # `must-gather` finds the Secret by these.
         "secretTemplate": {"labels": naming.labels(cluster.name)},
         "dnsNames": [name],
-        # Some issuers ask for one; others refuse one that is no DNS name of the certificate.
+        # Some issuers require one; others reject one that is not a DNS name of the certificate.
         **({"commonName": name} if len(name) <= _LONGEST_COMMON_NAME else {}),
         "usages": ["digital signature", "server auth", "client auth"],
         "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
@@ -38,19 +38,19 @@ def build(cluster: PartisanCluster) -> Child | None:
 
 
 def obstacle(live: Mapping[str, Any]) -> str:
-    """Return what cert-manager says of a Certificate that is not ready; empty when it is."""
+    """Return cert-manager's message on a Certificate that is not ready; empty if it is."""
     conditions = (live.get("status") or {}).get("conditions") or ()
     ready = next((entry for entry in conditions if entry.get("type") == "Ready"), None)
     if ready is None:
-        return "cert-manager has not looked at it yet: see whether it runs"
+        return "cert-manager has not processed it yet: check that it runs"
     return "" if ready.get("status") == "True" else str(ready.get("message", ""))
 
 
 def adoption(cluster: PartisanCluster, uid: str) -> Child:
     """Return the patch that makes the cluster an owner of the Secret with that uid.
 
-    cert-manager leaves its Secrets behind. No controller: that may be the Certificate, where
-    cert-manager is set up so.
+    cert-manager does not delete its Secrets. Not as controller: with some settings of cert-manager
+    that is the Certificate.
     """
     name = tls_files.made_secret_name(cluster.name)
     owner = cluster.owner_reference() | {"controller": False, "blockOwnerDeletion": False}

@@ -1,4 +1,4 @@
-"""A child object: its manifest, and what is needed to tell whether the live one is up to date."""
+"""A child object: its manifest, and the comparison with the live object."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from partisan_operator.models.quantities import same_quantity
 Manifest = dict[str, Any]
 
 HASH_ANNOTATION = "partisan.dev/manifest-hash"
-"""On each child: the hash of the manifest that was applied last. It betrays what a comparison of
-fields cannot, namely that a field is no longer wanted."""
+"""On each child: the hash of the last applied manifest. It detects what a comparison of fields
+cannot: that a field is no longer wanted."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Child:
 
     @property
     def hash(self) -> str:
-        """The hash of the manifest: what `last_applied` says of it once it has been applied."""
+        """The hash of the manifest, which `last_applied` returns once it has been applied."""
         return last_applied(self.manifest)
 
 
@@ -64,27 +64,26 @@ def digest(value: Any) -> str:
 
 
 def last_applied(live: Mapping[str, Any]) -> str:
-    """Return the hash of the manifest that was applied last to a live object; empty if none was."""
+    """Return the hash of the last manifest applied to a live object; empty if none was."""
     return str((live["metadata"].get("annotations") or {}).get(HASH_ANNOTATION, ""))
 
 
 def owned_by(live: Mapping[str, Any], uid: str) -> bool:
-    """Say whether the cluster with that uid is the controller of a live object."""
+    """Whether the cluster with that uid is the controller of a live object."""
     references = live["metadata"].get("ownerReferences") or ()
     return any(entry.get("controller") and entry["uid"] == uid for entry in references)
 
 
 def up_to_date(wanted: Child, live: Mapping[str, Any]) -> bool:
-    """Say whether applying the child would change nothing.
+    """Whether applying the child would change nothing.
 
-    The live object may hold more than the manifest (defaults, fields of other managers); what
-    the manifest says, it must say too.
+    The live object may have more fields than the manifest: defaults, fields of other managers.
     """
     return contains(live, wanted.manifest)
 
 
 def contains(live: Any, wanted: Any) -> bool:
-    """Say whether a live value holds everything that the wanted value says."""
+    """Whether a live value contains the wanted value."""
     if isinstance(wanted, Mapping):
         return isinstance(live, Mapping) and all(
             contains(live[key], value) if key in live else _means_absent(value)
@@ -100,5 +99,5 @@ def contains(live: Any, wanted: Any) -> bool:
 
 
 def _means_absent(value: Any) -> bool:
-    """Say whether the API server drops the value: false, zero and empty are not stored."""
+    """Whether the API server drops the value: it does not store false, zero and empty."""
     return value in (None, False, 0, "") or value in ({}, [], ())

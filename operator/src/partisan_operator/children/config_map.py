@@ -1,4 +1,4 @@
-"""The ConfigMap with `node.config`. It is there before any pod is."""
+"""The ConfigMap with `node.config`, which is applied before any pod exists."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The Secrets of a cluster with an authority of its own: its key, and what the nodes show.
+"""The Secrets of a cluster with an authority of its own: its key, and the nodes' certificate.
 
-They are no applied children: what is in them is made once, and replaced by
-`partisan_operator.tls.rotation` alone. The version that a write replaces goes with it, so that it
-fails where somebody else has written meanwhile.
+They are not applied like other children: their contents are generated once, and replaced by
+`decide.rotation` alone. A write names the version that it replaces, so it fails after a concurrent
+one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The PodDisruptionBudget: a drained machine takes no more nodes away than a rollout may."""
+"""The PodDisruptionBudget: a drain removes no more pods at a time than a rollout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def build(cluster: PartisanCluster) -> Child:
         "spec": {
             "maxUnavailable": cluster.spec.rollout.max_unavailable,
             "selector": {"matchLabels": naming.selector_labels(cluster.name)},
-            # A pod that is not ready serves nobody: it must not keep a machine from draining.
+            # A pod that is not ready must not block a drain.
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
         },
     }

@@ -1,7 +1,7 @@
 """Writes values as Erlang terms that `file:consult/1` reads back.
 
-Python strings become binaries (UTF-8), for names never become atoms by accident; an atom is
-asked for with `Atom`. Every string is safe: no value can end its literal early.
+Python strings become binaries (UTF-8), so that names never become atoms by accident; `Atom` makes
+an atom. All strings are escaped: no value can end its literal early.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Atom:
 
     def __post_init__(self) -> None:
         if len(self.name) > 255 or any(ord(character) > 255 for character in self.name):
-            raise ValueError(f"{self.name!r} is no atom: at most 255 characters of Latin-1")
+            raise ValueError(f"{self.name!r} is not an atom: at most 255 characters of Latin-1")
 
 
 Term = Atom | bool | int | str | tuple["Term", ...] | Sequence["Term"] | Mapping[Atom, "Term"]
@@ -65,7 +65,7 @@ def _atom(name: str) -> str:
 
 
 def _escaped(text: bytes) -> str:
-    """Return printable ASCII as it is and every other byte as a hexadecimal escape."""
+    """Return text with all bytes but printable ASCII as hexadecimal escapes."""
     return "".join(
         chr(byte) if 0x20 <= byte < 0x7F and byte not in _SPECIAL else f"\\x{{{byte:02X}}}"
         for byte in text

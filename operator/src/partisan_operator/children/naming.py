@@ -1,9 +1,9 @@
-"""Names and labels: which pods a cluster has, and how everything of it is called.
+"""Names and labels of a cluster's pods and other objects.
 
-A cluster is cut into shards of at most 250 pods, each a StatefulSet with a headless Service of
-the same name, so that no Service carries more endpoints than its slices and DNS answers bear.
-Ordinals run through: shard k starts at ordinal 250k, so that an ordinal names one pod of the
-cluster whatever its size.
+A cluster is divided into shards of at most 250 pods, each a StatefulSet with a headless Service of
+the same name: more endpoints would not fit the slices and DNS answers of one Service. Ordinals are
+continuous: shard k starts at ordinal 250k, so that an ordinal identifies one pod of the cluster
+whatever its size.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SHARD_SIZE = 250
-"""Most pods of one StatefulSet. Part of the pods' names: never to be changed."""
+"""Most pods of one StatefulSet. Part of the pods' names, so it must never change."""
 
 PARTISAN_PORT = 7946
 HTTP_PORT = 8080
@@ -24,7 +24,7 @@ MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 
 @dataclass(frozen=True)
 class Shard:
-    """A run of ordinals that one StatefulSet holds."""
+    """A range of ordinals in one StatefulSet."""
 
     cluster: str
     index: int
@@ -47,7 +47,7 @@ def shard_name(cluster: str, index: int) -> str:
 
 
 def shards_of(cluster: str, replicas: int) -> tuple[Shard, ...]:
-    """Cut `replicas` ordinals into shards.
+    """Divide `replicas` ordinals into shards.
 
     >>> [(shard.name, shard.start, shard.replicas) for shard in shards_of("ads", 300)]
     [('ads', 0, 250), ('ads-s1', 250, 50)]
@@ -70,13 +70,18 @@ def pod_names(cluster: str, replicas: int) -> tuple[str, ...]:
 
 
 def seed_ordinals(replicas: int, seeds: int) -> tuple[int, ...]:
-    """Return the ordinals of the seeds: evenly spread, so that shards and machines differ.
+    """Return the ordinals of the seeds: evenly spread over shards and Kubernetes nodes.
 
     >>> seed_ordinals(32, 3)
     (0, 11, 21)
     """
     count = min(seeds, replicas)
     return tuple((2 * index * replicas + count) // (2 * count) for index in range(count))
+
+
+def seed_names(cluster: str, replicas: int, seeds: int) -> tuple[str, ...]:
+    """Return the names of the seeds, in the order of their ordinals."""
+    return tuple(pod_name(cluster, ordinal) for ordinal in seed_ordinals(replicas, seeds))
 
 
 def pod_host(cluster: str, ordinal: int) -> str:
@@ -90,7 +95,7 @@ def selector_labels(cluster: str) -> dict[str, str]:
 
 
 def selector(cluster: str) -> str:
-    """Return the same selection in its text form."""
+    """Return the same selector as text."""
     return f"{CLUSTER_LABEL}={cluster}"
 
 

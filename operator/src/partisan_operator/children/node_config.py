@@ -1,7 +1,7 @@
-"""`node.config`: what a node reads when it starts, as one map of Erlang terms.
+"""`node.config`: the configuration that a node reads at its start, one map of Erlang terms.
 
-Part of it a running node follows too: it is then sent the text, and says by the `revision` in it
-which one it follows.
+Running nodes follow a part of it too: the operator sends them the text, and they report the
+`revision` in it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from partisan_operator.models.workload import (
 )
 
 _LIVE = (Atom("replicas"), Atom("seeds"), Atom("overlay"))
-"""Keys that a running node follows when it is sent another configuration. Besides them it follows
-the parallelism of the channels that it has."""
+"""Keys that a running node follows when it is sent another configuration, together with the
+parallelism of its channels."""
 
 _CHANNELS, _PARALLELISM = Atom("channels"), Atom("parallelism")
 
@@ -31,8 +31,8 @@ _CHANNELS, _PARALLELISM = Atom("channels"), Atom("parallelism")
 def node_config(cluster: PartisanCluster) -> dict[Atom, Term]:
     """Return the configuration that all nodes of a cluster share, without its revision.
 
-    What is as nodes take it by themselves is left out: pods of before there was such a setting are
-    not replaced for it.
+    Default values are left out, so that a new setting does not replace the pods of existing
+    clusters.
     """
     spec, name = cluster.spec, cluster.name
     tls = tls_files.tls_term(cluster)
@@ -59,7 +59,7 @@ def node_config(cluster: PartisanCluster) -> dict[Atom, Term]:
 
 
 def restart_hash(cluster: PartisanCluster) -> str:
-    """Return a hash that changes exactly when running nodes need a restart to follow the spec."""
+    """Return a hash that changes exactly when nodes need a restart to follow the spec."""
     fixed = {key: term for key, term in node_config(cluster).items() if key not in _LIVE}
     channels: list[Term] = [
         {key: term for key, term in _channel(channel).items() if key != _PARALLELISM}
@@ -69,7 +69,7 @@ def restart_hash(cluster: PartisanCluster) -> str:
 
 
 def revision(cluster: PartisanCluster) -> str:
-    """Return a hash that changes exactly when running nodes have something to follow."""
+    """Return a hash that changes exactly when running nodes can follow a change."""
     config = node_config(cluster)
     live: dict[Atom, Term] = {key: config[key] for key in _LIVE}
     parallelism = {Atom(channel.name): channel.parallelism for channel in cluster.spec.channels}
@@ -80,19 +80,19 @@ def run_id(workload: Workload | None) -> str:
     """Return the identity of the run that a workload describes; empty without a workload."""
     if workload is None:
         return ""
-    # With what an older operator stored by default, so that leaving it out starts no other run.
+    # With the default that older operators stored, so that leaving it out starts no new run.
     return digest(workload.to_wire() | {"synchronization": workload.mode.value})[:12]
 
 
 def render_config(cluster: PartisanCluster) -> str:
-    """Return the text of `node.config`: one key on a line, for people read it too."""
+    """Return the text of `node.config`: one key on a line, for people to read."""
     config: dict[Atom, Term] = {**node_config(cluster), Atom("revision"): revision(cluster)}
     lines = (f"{render(key)} => {render(term)}" for key, term in config.items())
     return "#{" + ",\n  ".join(lines) + "}.\n"
 
 
 def _channel(channel: Channel) -> dict[Atom, Term]:
-    """Return a channel's term, without what is as nodes take it by themselves."""
+    """Return a channel's term, without default values."""
     limit = whole(channel.queue_limit)
     is_default = limit == whole(DEFAULT_QUEUE_LIMIT)
     return {

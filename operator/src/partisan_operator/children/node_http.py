@@ -1,9 +1,9 @@
-"""How a pod serves HTTP: its port, its probes, and what its orders have to show.
+"""How a pod serves HTTP: its port, its probes, and the credential of its orders.
 
-Pods of an earlier operator have no bearer: they serve plain HTTP and take the cluster's token with
-orders. `ANNOTATION` on the pod template, and so on each pod, says which pods do. A cluster keeps
-such pods until its image changes, or its nodes report that they know better: an image that does not
-know the bearer would refuse every order, and with TLS every probe.
+Pods of an earlier operator have no bearer: they serve plain HTTP and accept the cluster's token
+with orders. `ANNOTATION` on the pod template, and so on each pod, marks those with the bearer. A
+cluster keeps old pods until its image changes, or its nodes report that it supports the bearer: an
+older image would reject every order, and with TLS every probe.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from partisan_operator.models import PartisanCluster
 
 ANNOTATION = "partisan.dev/http"
 GENERATION = "2"
-"""Of pods that mount the bearer and, with TLS, serve nothing else. Equal to `INTERFACE`, which
-their nodes report."""
+"""Value for pods that mount the bearer and, with TLS, serve HTTPS alone. Equal to `INTERFACE`,
+which their nodes report."""
 
 INTERFACE = 2
 PLAIN_PORT, TLS_PORT = "http", "https"
-"""Names of the container's port: by them Prometheus finds the scheme."""
+"""Names of the container's port: Prometheus derives the scheme from them."""
 
 _VOLUME, _DIRECTORY = "bearer", "/etc/partisan/bearer"
 
@@ -50,7 +50,7 @@ def port(cluster: PartisanCluster, *, bearer: bool) -> Manifest:
 
 
 def probe(cluster: PartisanCluster, path: str, *, bearer: bool) -> Manifest:
-    """Return what a probe asks."""
+    """Return the HTTP request of a probe."""
     tls = serves_tls(cluster, bearer=bearer)
     return {
         "path": path,
@@ -66,6 +66,6 @@ def volumes(cluster: PartisanCluster, *, bearer: bool) -> list[Manifest]:
 
 
 def mounts(*, bearer: bool) -> list[Manifest]:
-    """Return where the container finds the bearer."""
+    """Return the container's mount of the bearer."""
     mount = {"name": _VOLUME, "mountPath": _DIRECTORY, "readOnly": True}
     return [mount] if bearer else []

@@ -1,4 +1,4 @@
-"""The overlay as the nodes take it: its Erlang name, and its parameters in milliseconds."""
+"""The overlay in the nodes' terms: its Erlang name, and its parameters in milliseconds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _KINDS = {name: kind for kind, name in _NAMES.items()}
 
 
 def kind_called(name: str) -> OverlayKind | None:
-    """Return the kind that nodes call by that name; None where there is none."""
+    """Return the kind with that Erlang name; None if there is none."""
     return _KINDS.get(name)
 
 
@@ -117,7 +117,7 @@ def _scamp(scamp: ScampV1) -> dict[Atom, Term]:
 
 
 def _leased(scamp: ScampV2 | HiScamp) -> dict[Atom, Term]:
-    """Return what the revised SCAMP adds. Nodes count a lease in heartbeats."""
+    """Return the parameters that the revised SCAMP adds. Nodes count a lease in heartbeats."""
     return {
         Atom("lease"): milliseconds(scamp.lease) // milliseconds(scamp.heartbeat_interval),
         Atom("indirection"): scamp.indirection,

@@ -15,12 +15,11 @@ from partisan_operator.models.scheduling import DEFAULT_REQUESTS
 CONTAINER = "node"
 USER = 65532
 CONFIG_HASH_ANNOTATION = "partisan.dev/config-hash"
-"""On the pod template: changes when nodes need a restart, and so makes a new revision."""
+"""On the pod template: changes when nodes need a restart, which makes a new revision."""
 
-# A node is ready once it joined. Until then its answer is waited for: it comes the moment the node
-# joins, for that is what a user waits for, and a probe that fails is an event on the pod. After
-# that it is asked rarely, for a thousand nodes are to be asked. Joining may take long where a
-# machine starts hundreds of nodes, and a restart would only make it longer.
+# A node is ready once it has joined. The startup probe waits for that, since each failed probe is
+# an event on the pod. Later probes are rare: there may be a thousand nodes. Joining may take long
+# where hundreds of pods start on one Kubernetes node, and a restart would only add to that.
 _STARTUP = {
     "path": "/readyz?wait=10",
     "initialDelaySeconds": 2,
@@ -37,7 +36,7 @@ def pod_template(
 ) -> Manifest:
     """Return the pod template that all pods of a shard are made from.
 
-    `bearer` says whether its image knows the bearer: see `node_http`.
+    `bearer` is whether its image supports the bearer: see `node_http`.
     """
     spec = cluster.spec
     return {
@@ -97,7 +96,7 @@ def _container(cluster: PartisanCluster, default_image: str, *, bearer: bool) ->
                 ("POD_NAMESPACE", "metadata.namespace"),
                 ("POD_IP", "status.podIP"),
                 ("K8S_NODE_NAME", "spec.nodeName"),
-                # Empty where Kubernetes does not copy the label from the machine to the pod.
+                # Empty where Kubernetes does not copy the label from its node to the pod.
                 ("K8S_ZONE", "metadata.labels['topology.kubernetes.io/zone']"),
             )
         ]
@@ -129,9 +128,9 @@ def _probe(cluster: PartisanCluster, probe: dict[str, Any], *, bearer: bool) -> 
 
 
 def _schedulers(spec: PartisanClusterSpec) -> list[Manifest]:
-    """Return as many schedulers as CPUs are asked for, where no limit tells the emulator.
+    """Return as many schedulers as CPUs are requested, unless there is a CPU limit.
 
-    Without one it starts a scheduler for each CPU of the machine that it shares with hundreds.
+    Without either, the emulator starts a scheduler for each CPU of the Kubernetes node.
     """
     if "cpu" in (spec.resources.limits or {}):
         return []
@@ -161,7 +160,7 @@ def _quantities(quantities: dict[str, Any]) -> dict[str, str]:
 
 
 def _scheduling(cluster: str, spec: PartisanClusterSpec) -> Manifest:
-    """Return where the pods may run, leaving out what the spec does not say."""
+    """Return the scheduling fields that the spec sets."""
     constraints = spec.topology_spread_constraints
     scheduling: Manifest = {
         "nodeSelector": dict(spec.node_selector),

@@ -1,7 +1,7 @@
-"""The PodMonitor: how a Prometheus that an operator sets up finds the nodes of one cluster.
+"""The PodMonitor: how a Prometheus of the Prometheus operator finds the nodes of one cluster.
 
-With TLS it has an endpoint for each name that a pod's port may have: while pods of an earlier
-operator are replaced, both are there.
+With TLS it has an endpoint for both names of a pod's port: while pods of an earlier operator are
+replaced, both exist.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _endpoint(cluster: PartisanCluster, port: str) -> Manifest:
         "port": port,
         "path": "/metrics",
         "interval": _prometheus_duration(cluster.spec.metrics.interval),
-        # The cluster's name on every series, as the operator's own series have it.
+        # The cluster's name on every series, as on those of the operator.
         "relabelings": [
             {
                 "sourceLabels": ["__meta_kubernetes_pod_label_partisan_dev_cluster"],
@@ -56,7 +56,7 @@ def _over_tls(cluster: PartisanCluster) -> list[Manifest]:
 
 
 def _prometheus_duration(duration: str) -> str:
-    """Return a duration as Prometheus reads it: without fractions.
+    """Return a duration in Prometheus' notation, which has no fractions.
 
     >>> _prometheus_duration("1.5s"), _prometheus_duration("1m30s")
     ('1500ms', '90s')

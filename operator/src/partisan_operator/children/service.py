@@ -21,7 +21,7 @@ def build(cluster: PartisanCluster, shard: Shard) -> Child:
             "selector": naming.selector_labels(cluster.name)
             | {naming.SHARD_LABEL: str(shard.index)},
             "ports": [
-                # By number: the name of a pod's port says its scheme.
+                # By number: the name of a pod's port depends on its scheme.
                 {"name": name, "port": port, "protocol": "TCP", "targetPort": port}
                 for name, port in (("partisan", naming.PARTISAN_PORT), ("http", naming.HTTP_PORT))
             ],

@@ -1,11 +1,11 @@
 """The two secrets that all nodes of a cluster share, each in a Secret of its own.
 
-The *token* is what nodes admit one another by, and stays among them. It is made once and never
-applied again: a new token would cut every node off from the others. To rotate it, delete the Secret
-and all pods at once.
+The *token* authenticates nodes to one another. It is generated once and never applied again: a new
+token would separate every node from the others. To rotate it, delete the Secret and all pods at
+once.
 
-The *bearer* is what the operator shows with orders. Nodes read it anew with each order, so another
-one takes effect when the kubelets have written it: to rotate it, delete the Secret.
+The *bearer* authenticates the operator's orders. Nodes read it with each order, so a new one is
+valid once the kubelets have written it: to rotate it, delete the Secret.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SharedSecret:
     """The key in the Secret, and the end of its name."""
 
     immutable: bool
-    """Whether the value never changes under running pods. Kubelets do not watch such a Secret."""
+    """Whether the value never changes while pods run. Kubelets do not watch such a Secret."""
 
     def name_of(self, cluster: str) -> str:
         """Return the name of a cluster's Secret."""
@@ -47,13 +47,13 @@ class SharedSecret:
         return child(cluster, "v1", "Secret", self.name_of(cluster.name), body)
 
     def adopted(self, cluster: PartisanCluster, uid: str) -> Child:
-        """Return what makes the live Secret with that uid the cluster's, and leaves its value."""
+        """Return the patch that makes the cluster own the live Secret with that uid."""
         made = child(cluster, "v1", "Secret", self.name_of(cluster.name), {})
         made.manifest["metadata"]["uid"] = uid
         return made
 
     def value_in(self, secret: Mapping[str, Any]) -> str | None:
-        """Return the value that a live Secret holds; None when it holds no valid one."""
+        """Return the value of a live Secret; None if it is not valid."""
         try:
             encoded = (secret.get("data") or {}).get(self.key, "")
             value = base64.b64decode(encoded, validate=True).decode()

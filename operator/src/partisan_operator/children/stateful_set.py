@@ -1,7 +1,7 @@
 """The StatefulSet of a shard: stable names for its pods, all started at once.
 
 `Parallel` because nodes need no order to join; `OnDelete` because the operator rolls pods itself,
-in batches gated on the overlay, which the StatefulSet controller knows nothing of.
+in batches gated on the overlay, which the StatefulSet controller does not know.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def build(
 ) -> Child:
     """Return the StatefulSet of one shard.
 
-    `default_image` runs where the spec names none; `bearer` says whether it knows the bearer.
+    `default_image` runs where the spec names none; `bearer` is whether it supports the bearer.
     """
     shard_labels = {naming.SHARD_LABEL: str(shard.index)}
     body: Manifest = {

@@ -1,8 +1,7 @@
 """The TLS files of a node: from a Secret to the paths in `node.config`.
 
-The Secret is the user's, cert-manager's, or made by the operator as an authority; what mounts it
-does not look into it. The files change under the running node when the Secret does, and the node
-reads them anew.
+The Secret is provided by the user, by cert-manager, or by the operator's own authority. The files
+change with the Secret while the node runs, and the node reads them again.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from partisan_operator.models import PartisanCluster
 
 CERTIFICATE, KEY, AUTHORITIES = "tls.crt", "tls.key", "ca.crt"
 KEYS = (CERTIFICATE, KEY, AUTHORITIES)
-"""What the Secret has to hold."""
+"""The keys that the Secret must have."""
 
 _VOLUME, _DIRECTORY = "tls", "/etc/partisan/tls"
 
@@ -32,16 +31,16 @@ def secret_name(cluster: PartisanCluster) -> str | None:
 
 
 def server_name(cluster: PartisanCluster) -> str:
-    """Return the DNS name that the certificates of all nodes bear."""
+    """Return the DNS name in the certificates of all nodes."""
     tls = cluster.spec.security.tls
     given = "" if tls is None else tls.server_name
     return given or f"{cluster.name}.{cluster.namespace}.svc"
 
 
 def volumes(cluster: PartisanCluster) -> list[Manifest]:
-    """Return the pod's volume with the files; nothing without TLS.
+    """Return the pod's volume with the files; none without TLS.
 
-    It names the keys, so that Kubernetes starts no pod while one of them is missing.
+    It lists the keys, so that Kubernetes starts no pod while one is missing.
     """
     name = secret_name(cluster)
     if name is None:
@@ -55,7 +54,7 @@ def volumes(cluster: PartisanCluster) -> list[Manifest]:
 
 
 def mounts(cluster: PartisanCluster) -> list[Manifest]:
-    """Return where the container finds the volume; nothing without TLS."""
+    """Return the container's mount of the volume; none without TLS."""
     if secret_name(cluster) is None:
         return []
     return [{"name": _VOLUME, "mountPath": _DIRECTORY, "readOnly": True}]

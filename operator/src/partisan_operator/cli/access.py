@@ -1,4 +1,4 @@
-"""What the commands read of a cluster, and the one line that says why it cannot be read."""
+"""Reads clusters, pods and nodes for the commands, with errors of one line."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from typing import Any, TextIO
 import yaml
 from pydantic import ValidationError
 
-from partisan_operator import clock
 from partisan_operator.children import naming, node_http
 from partisan_operator.cli.kubectl import Json, Kubectl, KubectlError, core
-from partisan_operator.models import PartisanCluster
+from partisan_operator.models import PartisanCluster, clock
 from partisan_operator.models.cluster import GROUP, PLURAL, VERSION
 from partisan_operator.observe.observation import Seen
 from partisan_operator.observe.report import NodeReport, OverlayReport
 
 AT_ONCE = 16
-"""Nodes that are asked at the same time: each costs a process of kubectl."""
+"""Nodes that are asked at the same time: each needs a process of kubectl."""
 
 RESOURCE = f"{PLURAL}.{GROUP}"
-DEFINITION = f"apis/apiextensions.k8s.io/v1/customresourcedefinitions/{RESOURCE}"
+CRD = f"apis/apiextensions.k8s.io/v1/customresourcedefinitions/{RESOURCE}"
 OPERATOR_LABELS = "app.kubernetes.io/name=partisan-operator,app.kubernetes.io/component=operator"
 
 
 class CommandError(Exception):
-    """A command cannot do what was asked; the text is one line with what to do instead."""
+    """A command failed; the text is one line with the remedy."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Context:
 
 
 class NodeDetails(NodeReport):
-    """A node's report with what the operator has no use for and people have."""
+    """A node's report with the fields that only people read."""
 
     class Overlay(OverlayReport):
         """The node's place in the overlay, its spare peers included."""
@@ -64,14 +63,14 @@ class NodeDetails(NodeReport):
 
 
 @dataclass(frozen=True)
-class Look:
+class Scrape:
     """The reports of the nodes that answered, and why the others did not, by name."""
 
     seen: Mapping[str, Seen]
-    """In the form in which traffic is added up."""
+    """In the form that `traffic` sums."""
 
     details: Mapping[str, NodeDetails]
-    """The same reports, with what they say besides."""
+    """The same reports with all fields."""
 
     failures: Mapping[str, str]
 
@@ -82,7 +81,7 @@ class Look:
 
 
 def clusters_path(namespace: str, name: str = "") -> str:
-    """Return the path of a cluster, or of all of a namespace."""
+    """Return the path of a cluster, or of all clusters in a namespace."""
     path = f"apis/{GROUP}/{VERSION}/namespaces/{namespace}/{PLURAL}"
     return path + (f"/{name}" if name else "")
 
@@ -90,7 +89,7 @@ def clusters_path(namespace: str, name: str = "") -> str:
 def manifest_of(context: Context, name: str) -> Json:
     """Read a cluster as it is stored.
 
-    Raises `CommandError` when there is none, or no definition; `KubectlError`.
+    Raises `CommandError` when there is none, or no CRD; `KubectlError`.
     """
     try:
         return context.api.get(clusters_path(context.namespace, name))
@@ -119,7 +118,7 @@ def clusters_of(context: Context) -> list[PartisanCluster]:
 def cluster_names(context: Context) -> list[str]:
     """Return the names of the clusters of the namespace.
 
-    Raises `CommandError` where clusters are not defined; `KubectlError`.
+    Raises `CommandError` where the CRD is missing; `KubectlError`.
     """
     return [manifest["metadata"]["name"] for manifest in _manifests(context)]
 
@@ -144,7 +143,7 @@ def _manifests(context: Context) -> list[Json]:
         if error.reason != "NotFound":
             raise
         raise CommandError(
-            "this Kubernetes does not know PartisanClusters: install the operator's chart"
+            "this Kubernetes does not serve PartisanClusters: install the operator's chart"
             " (charts/partisan-operator), or choose another --context"
         ) from None
     return sorted(items, key=lambda item: str(item["metadata"]["name"]))
@@ -164,9 +163,9 @@ def ordinal(node: str) -> int:
 
 
 def node_path(pod: Mapping[str, Any], page: str) -> str:
-    """Return the path of a pod's own HTTP page, through the API server's proxy.
+    """Return the path of a pod's HTTP page, through the API server's proxy.
 
-    The scheme is the pod's, not the cluster's: while pods are replaced some serve TLS, some not.
+    The scheme depends on the pod: while pods are replaced, some serve TLS and some do not.
     """
     ports = (port for one in pod["spec"]["containers"] for port in one.get("ports") or ())
     tls = any(port.get("name") == node_http.TLS_PORT for port in ports)
@@ -177,18 +176,18 @@ def node_path(pod: Mapping[str, Any], page: str) -> str:
 def details_of(context: Context, pod: Mapping[str, Any]) -> NodeDetails:
     """Ask one node for its report.
 
-    Raises `KubectlError` when it does not answer, or not with a report.
+    Raises `KubectlError` if there is no answer, or no valid one.
     """
     try:
         report = NodeDetails.model_validate(context.api.get(node_path(pod, "status")))
     except ValidationError as error:
         raise KubectlError("", f"its report is not valid: {error.errors()[0]['msg']}") from None
     if report.node != pod["metadata"]["name"]:
-        raise KubectlError("", f"it calls itself {report.node!r}")
+        raise KubectlError("", f"it reports as {report.node!r}")
     return report
 
 
-def look(context: Context, pods: Iterable[Mapping[str, Any]]) -> Look:
+def scrape(context: Context, pods: Iterable[Mapping[str, Any]]) -> Scrape:
     """Ask these pods' nodes for their reports, some at a time."""
     by_name = {pod["metadata"]["name"]: pod for pod in pods}
 
@@ -201,7 +200,7 @@ def look(context: Context, pods: Iterable[Mapping[str, Any]]) -> Look:
     with ThreadPoolExecutor(AT_ONCE) as executor:
         answers = dict(zip(by_name, executor.map(ask, by_name.values()), strict=True))
     came = {node: answer for node, answer in answers.items() if not isinstance(answer, str)}
-    return Look(
+    return Scrape(
         seen={
             node: Seen(details, by_name[node]["metadata"]["uid"], at)
             for node, (details, at) in came.items()
@@ -240,7 +239,7 @@ def event_line(event: Mapping[str, Any]) -> str:
 
 
 def _concerns(name: str, cluster: str) -> bool:
-    """Say whether a name is that of the cluster, or of one of its shards or pods."""
+    """Whether a name is that of the cluster, or of one of its shards or pods."""
     return re.fullmatch(rf"{re.escape(cluster)}(-s\d+)?(-\d+)?", name) is not None
 
 

@@ -1,8 +1,8 @@
-"""`kubectl_complete-partisan`: what kubectl's own shell completion asks for the plugin's words.
+"""`kubectl_complete-partisan`: kubectl's shell completion for the plugin.
 
 kubectl (1.26 and later) runs the program of this name with the words typed so far, the last one
 unfinished, and reads a choice on each line, with an explanation after a tab, then `:` and a sum of
-bits: 4 means that names of files are no choice, 2 that no space follows.
+bits: 4 for no file names, 2 for no space after the choice.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from partisan_operator.children import naming
-from partisan_operator.cli import access, parser
+from partisan_operator.cli import access, catalogue
 from partisan_operator.cli.access import CommandError, Context
+from partisan_operator.cli.catalogue import COMMANDS, COMMON, Argument, Command
 from partisan_operator.cli.commands import overlay
 from partisan_operator.cli.kubectl import Kubectl, KubectlError, core
-from partisan_operator.cli.parser import COMMANDS, COMMON, Argument, Command
 from partisan_operator.models.overlay import OverlayKind
 
 NO_SPACE, NO_FILES = 2, 4
@@ -32,7 +32,7 @@ class Typed:
 
     command: Command
     positional: tuple[str, ...]
-    """The finished arguments that are no options."""
+    """The finished arguments that are not options."""
 
     options: dict[str, str]
 
@@ -50,7 +50,7 @@ def complete(words: Sequence[str], connect: Callable[[dict[str, str]], Context])
     try:
         choices = list(_choices(before, last, connect))
     except (CommandError, KubectlError):
-        # Nobody wants to read an error in the middle of a line that is being typed.
+        # An error must not appear in a line that is being typed.
         choices = []
     matching = [
         choice for choice in dict.fromkeys(choices) if choice.partition("\t")[0].startswith(last)
@@ -100,9 +100,9 @@ def _values(
     if place >= len(places) and what.settings.get("nargs") != "*":
         return
     match what.flags[0]:
-        case parser.NAME:
+        case catalogue.NAME:
             yield from access.cluster_names(connect(typed.options))
-        case parser.NODE:
+        case catalogue.NODE:
             yield from _nodes(connect(typed.options), "")
         case "kind":
             yield from OverlayKind

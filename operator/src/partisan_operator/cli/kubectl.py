@@ -1,7 +1,7 @@
-"""kubectl as the way to the API server: one process for each request.
+"""kubectl as a client of the API server: one process for each request.
 
-That costs some 30 ms each and buys every way of logging in that kubectl knows: exec plugins, OIDC,
-proxies, in-cluster accounts. Objects travel as the JSON that they are on the wire.
+A request needs some 30 ms, and every way of logging in is supported: exec plugins, OIDC, proxies,
+in-cluster accounts. Objects stay JSON.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 PROGRAM = "kubectl"
 FIELD_MANAGER = "kubectl-partisan"
 REQUEST_TIMEOUT = "15s"
-"""For how long kubectl waits for one answer."""
+"""Kubectl's timeout for one answer."""
 
 _SERVER_ERROR = re.compile(r"Error from server(?: \((?P<reason>\w+)\))?: (?P<message>.*)", re.S)
 _INVALID = re.compile(r"The \S+ \"[^\"]*\" is invalid: (?P<message>.*)", re.S)
@@ -37,7 +37,7 @@ class Kubectl:
     """The API server of one kubeconfig context. Threads may share it."""
 
     def __init__(self, *, kubeconfig: str = "", context: str = "") -> None:
-        """Make a connection; empty arguments mean what kubectl uses by itself."""
+        """Make a connection; empty arguments stand for kubectl's defaults."""
         options = (("--kubeconfig", kubeconfig), ("--context", context))
         self._options = [f"{name}={value}" for name, value in options if value]
 
@@ -65,7 +65,7 @@ class Kubectl:
             argv,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            # On the terminal: read after the end of the output, a long one would block kubectl.
+            # To the terminal: a pipe that is read only at the end would block kubectl.
             stderr=None,
             text=True,
             errors="replace",
@@ -76,7 +76,7 @@ class Kubectl:
             finally:
                 process.terminate()
         if process.returncode > 0:
-            raise KubectlError("", f"kubectl {arguments[0]} ended, its words are above")
+            raise KubectlError("", f"kubectl {arguments[0]} failed, its error is above")
 
     def text(self, path: str, **query: str) -> str:
         """Read one path of the API server, such as a node's `/metrics` through its proxy.
@@ -89,7 +89,7 @@ class Kubectl:
     def get(self, path: str, **query: str) -> Json:
         """Read one object or list.
 
-        Raises `KubectlError`, for an answer that is no JSON object too.
+        Raises `KubectlError`, also for an answer that is not a JSON object.
         """
         answer = self.text(path, **query)
         try:
@@ -132,10 +132,10 @@ def core(namespace: str, resource: str, name: str = "") -> str:
 
 
 def error_in(output: str) -> KubectlError:
-    """Return the error that kubectl wrote, on one line and without what says nothing."""
+    """Return the error that kubectl wrote, on one line and without its boilerplate."""
     text = " ".join(output.split())
     if match := _SERVER_ERROR.search(text):
         return KubectlError(match["reason"] or "", match["message"])
     if match := _INVALID.search(text):
         return KubectlError("Invalid", match["message"])
-    return KubectlError("", text.removeprefix("error: ") or "kubectl failed without a word")
+    return KubectlError("", text.removeprefix("error: ") or "kubectl failed without a message")

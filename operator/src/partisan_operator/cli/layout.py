@@ -1,9 +1,9 @@
-"""Where to draw the nodes of a graph.
+"""Positions for drawing the nodes of a graph.
 
 Fruchterman and Reingold, "Graph drawing by force-directed placement" (1991): links pull, near
 nodes push, steps cool down. As in the paper's grid variant nodes push only those within two ideal
 lengths, found by cells of that size, so that a thousand nodes take seconds. The start is a circle
-and there is no randomness: the same graph is the same picture.
+and nothing is random: equal graphs give equal pictures.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def place(nodes: Sequence[str], links: Iterable[tuple[str, str]]) -> Positions:
             forces[left] -= pull
             forces[right] += pull
         for node, force in forces.items():
-            # Unlinked parts would drift away for ever: a weak pull holds them to the middle.
+            # Unlinked components would drift apart: a weak force pulls them to the middle.
             force -= spots[node] / side
             if force:
                 spots[node] += force / abs(force) * min(abs(force), temperature)
@@ -67,7 +67,7 @@ def _near(spots: dict[str, complex]) -> Iterator[tuple[str, str]]:
 
 
 def _fitted(spots: dict[str, complex]) -> Positions:
-    """Return the places moved and scaled, alike in both directions, into the unit square."""
+    """Return the places moved and scaled, equally in both directions, into the unit square."""
     if not spots:
         return {}
     left, right = min(s.real for s in spots.values()), max(s.real for s in spots.values())
@@ -81,5 +81,5 @@ def _fitted(spots: dict[str, complex]) -> Positions:
 
 
 def _within(place: float) -> float:
-    """Return a place that rounding has put a last digit outside of the square, on its edge."""
+    """Clamp a coordinate that rounding has moved outside of the square."""
     return min(1.0, max(0.0, place))

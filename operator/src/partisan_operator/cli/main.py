@@ -1,4 +1,4 @@
-"""`kubectl-partisan`: runs one command, and turns every error into one line."""
+"""`kubectl-partisan`: runs one command; errors are one line."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit status: 0, 1 for an error, or what the command says."""
+    """Run the command line; return the exit status: 0, 1 for an error, or the command's."""
     arguments = parser.build().parse_args(argv)
     api = Kubectl(kubeconfig=arguments.kubeconfig, context=arguments.context)
     try:
-        # What needs no cluster works without kubectl and its configuration too.
+        # Commands without a cluster work without kubectl and its configuration.
         asks = arguments.needs_cluster and not arguments.namespace
         namespace = api.namespace() if asks else arguments.namespace
         status: int = arguments.run(Context(api, namespace, sys.stdout), arguments)
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough (`| head`): nothing may be written to it at exit either.
+        # The reader has closed the pipe (`| head`): write nothing at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
 

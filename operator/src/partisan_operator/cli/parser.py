@@ -1,272 +1,14 @@
-"""What can be typed: the commands, their arguments, and examples of each."""
+"""Builds the command line from the catalogue of commands."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from partisan_operator import __version__
-from partisan_operator.cli.access import Context
-from partisan_operator.cli.commands import (
-    describe,
-    graph,
-    logs,
-    must_gather,
-    overlay,
-    pause,
-    plan,
-    report,
-    rollout,
-    status,
-    top,
-    undo,
-)
-from partisan_operator.plan import Assumptions
-from partisan_operator.plan.prediction import BUDGET_SECONDS, TIMEOUT_SECONDS
+from partisan_operator.cli.catalogue import COMMANDS, COMMON
 
 PROGRAM = "kubectl partisan"
-
-NAME = "name"
-"""The argument that is a cluster's name: completed from the namespace."""
-
-NODE = "node"
-"""The argument that is a node's name."""
-
-COMMON = (
-    ("-n", "--namespace", "namespace of the cluster; default: that of the context"),
-    ("--context", "context of the kubeconfig"),
-    ("--kubeconfig", "default: as kubectl finds it"),
-)
-"""The options that every command has: flags, and what they mean."""
-
-_Run = Callable[[Context, argparse.Namespace], int]
-
-
-@dataclass(frozen=True)
-class Argument:
-    """One argument of a command, as `add_argument` takes it."""
-
-    flags: tuple[str, ...]
-    settings: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command: one or two words, what runs it, what it is for and how it is typed."""
-
-    words: tuple[str, ...]
-    run: _Run
-    summary: str
-    examples: tuple[str, ...]
-    arguments: tuple[Argument, ...] = field(default=())
-    needs_cluster: bool = True
-    """Whether it cannot do without an API server."""
-
-
-def _argument(*flags: str, **settings: Any) -> Argument:
-    return Argument(flags, settings)
-
-
-_NAME = _argument(NAME, metavar="NAME", help="the cluster")
-
-_ASSUMED = Assumptions()
-_LATENCY = "{}-{}".format(*_ASSUMED.latency_ms)
-
-COMMANDS = (
-    Command(
-        ("status",),
-        status.run,
-        "What is wrong and what to do next, on one screen; exit status 3 when something is wrong",
-        ("status", "status ads", "status ads -n staging"),
-        (_argument(NAME, metavar="NAME", nargs="?", help="the cluster; default: all, in a table"),),
-    ),
-    Command(
-        ("graph",),
-        graph.run,
-        "The overlay as its nodes report it: in the terminal, as DOT or as SVG",
-        ("graph ads", "graph ads -o svg -f ads.svg", "graph ads -o dot | dot -Tpng > ads.png"),
-        (
-            _NAME,
-            _argument("-o", "--output", choices=("text", "dot", "svg"), default="text"),
-            _argument("-f", "--file", type=Path, help="write there instead of to the output"),
-        ),
-    ),
-    Command(
-        ("top",),
-        top.run,
-        "What the nodes send on each channel, as it happens",
-        ("top ads", "top ads --interval 5 --count 3"),
-        (
-            _NAME,
-            _argument("--interval", type=float, default=2.0, help="seconds between looks (2)"),
-            _argument("--count", type=int, default=0, help="tables to write; 0: until Ctrl-C"),
-        ),
-    ),
-    Command(
-        ("report",),
-        report.run,
-        "The account of a run: a page of Markdown and a picture of the overlay",
-        ("report ads", "report ads -d results"),
-        (
-            _NAME,
-            _argument("-d", "--directory", type=Path, help="where to (NAME-report)"),
-        ),
-    ),
-    Command(
-        ("plan",),
-        plan.run,
-        "What a cluster will do and cost, simulated before anything is launched",
-        (
-            "plan -f cluster.yaml",
-            "plan -f cluster.yaml --pods-per-second 3 --latency 1-20 -o json",
-            "plan -f cluster.yaml -d plan --image registry.example/partisan/erlang-node:0.1.0",
-        ),
-        (
-            _argument("-f", "--filename", required=True, help="the manifest; - for the input"),
-            _argument("-o", "--output", choices=("text", "json"), default="text"),
-            _argument("-d", "--directory", type=Path, help="write a page and a picture there"),
-            _argument(
-                "--seed",
-                type=int,
-                default=_ASSUMED.seed,
-                help=f"the same one is the same plan ({_ASSUMED.seed})",
-            ),
-            _argument(
-                "--latency",
-                default=_LATENCY,
-                help=f"milliseconds one way, a range ({_LATENCY})",
-            ),
-            _argument(
-                "--pods-per-second",
-                type=float,
-                default=_ASSUMED.pods_per_second,
-                help=f"how fast nodes start ({_ASSUMED.pods_per_second:g})",
-            ),
-            _argument(
-                "--zones",
-                type=int,
-                default=_ASSUMED.zones,
-                help=f"that pods are spread over ({_ASSUMED.zones})",
-            ),
-            _argument(
-                "--budget",
-                type=float,
-                default=BUDGET_SECONDS,
-                help="CPU seconds, about; what would take more is predicted from less"
-                f" ({BUDGET_SECONDS:g})",
-            ),
-            _argument(
-                "--timeout",
-                type=float,
-                default=TIMEOUT_SECONDS,
-                help=f"seconds, of each simulation ({TIMEOUT_SECONDS:g})",
-            ),
-            _argument("--server", action="store_true", help="let the API server check it first"),
-            _argument("--image", default="", help="the node's image, to simulate in a container"),
-            _argument("--simulator", default="", help="the command to simulate with"),
-        ),
-        needs_cluster=False,
-    ),
-    Command(
-        ("overlay", "set"),
-        overlay.run_set,
-        "Another overlay, or other parameters, while the cluster runs",
-        (
-            "overlay set ads XBot",
-            "overlay set ads HyParView activeMax=8 shuffleInterval=5s --dry-run",
-            "overlay set ads Static pattern=Ring",
-        ),
-        (
-            _NAME,
-            _argument("kind", metavar="KIND", help="HyParView, XBot, Cyclon, FullMesh, ..."),
-            _argument(
-                "parameters",
-                metavar="key=value",
-                nargs="*",
-                help="parameters of the kind: kubectl explain pcl.spec.overlay --recursive",
-            ),
-            _argument("--dry-run", action="store_true", help="let the API server check it only"),
-        ),
-    ),
-    Command(
-        ("pause",),
-        pause.run_pause,
-        "Let the operator watch a cluster and change nothing",
-        ("pause ads",),
-        (_NAME,),
-    ),
-    Command(("resume",), pause.run_resume, "End a pause", ("resume ads",), (_NAME,)),
-    Command(
-        ("rollout", "status"),
-        rollout.run_status,
-        "Follow a change until the cluster is as its spec asks",
-        ("rollout status ads", "rollout status ads --timeout 300"),
-        (
-            _NAME,
-            _argument("--timeout", type=float, default=0.0, help="seconds; 0: for ever"),
-            _argument(
-                "--watch",
-                action=argparse.BooleanOptionalAction,
-                default=True,
-                help="go on until all is settled",
-            ),
-        ),
-    ),
-    Command(
-        ("rollout", "pause"),
-        pause.run_pause,
-        "The same as pause: a rollout stops where it is",
-        ("rollout pause ads",),
-        (_NAME,),
-    ),
-    Command(
-        ("rollout", "resume"),
-        pause.run_resume,
-        "The same as resume",
-        ("rollout resume ads",),
-        (_NAME,),
-    ),
-    Command(
-        ("rollout", "undo"),
-        undo.run_undo,
-        "The pods' image, resources and placement as before their last change",
-        ("rollout undo ads --dry-run", "rollout undo ads"),
-        (
-            _NAME,
-            _argument("--dry-run", action="store_true", help="let the API server check it only"),
-        ),
-    ),
-    Command(
-        ("logs",),
-        logs.run,
-        "The logs of all nodes in one, by time, each line with its node's name",
-        ("logs ads --tail 20", "logs ads --node ads-3 --node ads-7 --since 10m", "logs ads -f"),
-        (
-            _NAME,
-            _argument("--node", action="append", default=[], help="only this one; may be repeated"),
-            _argument("--tail", type=int, default=100, help="last lines of each node (100)"),
-            _argument("--since", default="", help="no older lines than this: 30s, 10m, 2h"),
-            _argument("-f", "--follow", action="store_true", help="go on as lines come"),
-        ),
-    ),
-    Command(
-        ("describe", "node"),
-        describe.run_node,
-        "One node, as Kubernetes and as the node itself sees it",
-        ("describe node ads-3",),
-        (_argument(NODE, metavar="NODE", help="the node: its pod's name"),),
-    ),
-    Command(
-        ("must-gather",),
-        must_gather.run,
-        "One archive for a report of a bug, without secrets",
-        ("must-gather ads", "must-gather ads -f ads.tar.gz"),
-        (_NAME, _argument("-f", "--file", type=Path, help="the archive (with the time in it)")),
-    ),
-)
 
 
 def build() -> argparse.ArgumentParser:
@@ -274,7 +16,7 @@ def build() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         parents=[_common(default="")],
-        description="Look after PartisanClusters.",
+        description="Inspect and control PartisanClusters.",
         epilog="\n".join(["commands:", *_overview(), "", "`COMMAND --help` has examples of each."]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=f"{PROGRAM} COMMAND [arguments] [-n NAMESPACE] [--context C] [--kubeconfig FILE]",
@@ -288,7 +30,7 @@ def build() -> argparse.ArgumentParser:
             groups[group] = _subcommands(entry, words=f" {group[0]}")
         entry = groups[group].add_parser(
             command.words[-1],
-            # Before the command or after it: what is not given here must not hide what was there.
+            # Valid before the command or after it: an absent option must not reset the other.
             parents=[_common(default=argparse.SUPPRESS)],
             description=command.summary + ".",
             epilog="\n".join(["examples:", *(f"  {PROGRAM} {line}" for line in command.examples)]),
@@ -309,7 +51,7 @@ def _common(*, default: str) -> argparse.ArgumentParser:
 
 
 def _subcommands(parser: argparse.ArgumentParser, words: str = "") -> Any:
-    """Let a parser take commands; the epilog lists them, with what they are for."""
+    """Add subcommands to a parser; the epilog lists them with their summaries."""
     return parser.add_subparsers(
         required=True, metavar="COMMAND", help=argparse.SUPPRESS, prog=f"{PROGRAM}{words}"
     )

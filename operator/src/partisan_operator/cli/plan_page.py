@@ -1,4 +1,4 @@
-"""A prediction for people: a table for the terminal, a page of Markdown, a picture."""
+"""A prediction as a table for the terminal, a page of Markdown, and a picture."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from partisan_operator.cli.text import size, table
-from partisan_operator.plan import Prediction
+from partisan_operator.predict import Prediction
 
 PICTURE = "plan.svg"
 
@@ -15,13 +15,13 @@ _WIDTH, _LINE, _LEFT, _BAR = 720, 26, 150, 430
 
 
 def title(name: str, prediction: Prediction) -> str:
-    """Return what the figures are of."""
+    """Return the title of the figures."""
     mode = f", {prediction.synchronization}" if prediction.synchronization else ", no workload"
     return f"{name}: {prediction.nodes:,} nodes, {prediction.overlay}{mode} (simulated)"
 
 
 def text(name: str, prediction: Prediction) -> str:
-    """Return the prediction as people read it in a terminal."""
+    """Return the prediction as text for a terminal."""
     rows = [[what, value, remark] for what, value, remark in _rows(prediction)]
     traffic = [["CHANNEL", "MESSAGES", "BYTES", "BYTES A NODE"], *_traffic(prediction)]
     return "\n".join(
@@ -38,7 +38,7 @@ def text(name: str, prediction: Prediction) -> str:
 
 
 def markdown(name: str, prediction: Prediction) -> str:
-    """Return the prediction as a page that shows the picture beside it."""
+    """Return the prediction as a page that includes the picture."""
     lines = [f"# {title(name, prediction)}", "", f"![What is sent]({PICTURE})", ""]
     lines += ["| figure | simulated | |", "|---|---|---|"]
     lines += [f"| {what} | {value} | {remark} |" for what, value, remark in _rows(prediction)]
@@ -48,7 +48,7 @@ def markdown(name: str, prediction: Prediction) -> str:
 
 
 def svg(name: str, prediction: Prediction) -> str:
-    """Return a picture of what is sent, by channel, as an SVG document."""
+    """Return a picture of the traffic by channel, as an SVG document."""
     bars = [("payload", prediction.bytes_payload)]
     bars += [(f"{name} frames", channel.bytes) for name, channel in prediction.channels.items()]
     longest = max(value for _, value in bars) or 1.0
@@ -75,7 +75,7 @@ def svg(name: str, prediction: Prediction) -> str:
 
 
 def assumptions(prediction: Prediction) -> list[str]:
-    """Return what the figures take for granted, in sentences."""
+    """Return the assumptions of the figures, in sentences."""
     assumed = prediction.assumptions
     least, most = assumed.latency_ms
     sizes = " and ".join(f"{nodes:,}" for nodes in prediction.simulated_nodes)
@@ -94,8 +94,8 @@ def assumptions(prediction: Prediction) -> list[str]:
     ]
     if prediction.simulated_share < 1:
         lines.append(
-            f"{prediction.simulated_share:.1%} of the run was simulated; the rest is taken to be as"
-            " the second half of that."
+            f"{prediction.simulated_share:.1%} of the run was simulated; the rest is assumed to be"
+            " like the second half of that."
         )
     if prediction.extrapolated:
         lines.append(

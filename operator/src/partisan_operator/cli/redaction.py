@@ -1,8 +1,8 @@
-"""Taking secrets out of what leaves the cluster in an archive.
+"""Removes secrets from diagnostic bundles, in two ways.
 
-Two nets. The exact one: every value of the cluster's Secrets, wherever it occurs, in clear or in
-base64. The coarse one, for what the Secrets do not tell or may not be read: private keys, bearer
-tokens, values of environment variables with telling names, anything as long as a cluster's token.
+Exactly: every value of the cluster's Secrets, wherever it occurs, in clear or in base64. By
+pattern, for secrets that are elsewhere or may not be read: private keys, bearer tokens, values of
+environment variables with revealing names, any text of a token's form.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from partisan_operator.cli.kubectl import Json
 REDACTED = "REDACTED"
 
 _SHORTEST = 6
-"""Shorter values would be found in texts that have nothing to do with them."""
+"""Shorter values would match unrelated text."""
 
 _PATTERNS = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----", re.S),
     re.compile(r"(?<=Bearer )[A-Za-z0-9._~+/=-]{8,}"),
-    # A token is as long as a digest: what says that it is one (`sha256:`, `containerd://`) stays.
+    # A token is as long as a digest: those with a prefix (`sha256:`, `containerd://`) stay.
     re.compile(rf"(?<![0-9a-zA-Z:/@])[0-9a-f]{{{2 * SECRET_BYTES}}}(?![0-9a-zA-Z])"),
 )
 _TELLING = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|PRIVATE|API_?KEY", re.I)
 
 
 class Redactor:
-    """Knows the secrets of a cluster."""
+    """Redacts the secrets of a cluster."""
 
     def __init__(self, secrets: Iterable[Json] = ()) -> None:
         """Make a redactor of the values of these Secrets."""
@@ -42,7 +42,7 @@ class Redactor:
             for text in (encoded, *_decoded(encoded))
             if len(text) >= _SHORTEST
         }
-        # The longest first: one value may hold another.
+        # The longest first: one value may contain another.
         self._values = sorted(values, key=lambda value: (-len(value), value))
 
     def text(self, text: str) -> str:
@@ -55,13 +55,13 @@ class Redactor:
 
 
 def without_secrets(item: Json) -> Json:
-    """Return an object without the values of a Secret, of telling variables, and without noise.
+    """Return an object without managed fields, secret values and values of secret variables.
 
-    The keys stay: that one is missing may be what is wrong.
+    The keys stay: a missing one may be the problem.
     """
     metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
     annotations = dict(metadata.get("annotations") or {})
-    # The object as it was applied once, with all that is taken out below.
+    # A copy of the object with all that is removed below.
     annotations.pop("kubectl.kubernetes.io/last-applied-configuration", None)
     if "annotations" in metadata:
         metadata["annotations"] = annotations

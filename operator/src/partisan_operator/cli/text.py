@@ -1,11 +1,11 @@
-"""Figures and tables as people read them in a terminal."""
+"""Figures and tables for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from partisan_operator import clock
+from partisan_operator.models import clock
 
 
 def size(count: float) -> str:
@@ -37,7 +37,7 @@ def duration(seconds: float) -> str:
 
 
 def since(time: str | None, now: datetime) -> str:
-    """Return how long ago a time in RFC 3339 was; a dash where there is none."""
+    """Return how long ago a time in RFC 3339 was; a dash if there is none."""
     return duration((now - clock.parse(time)).total_seconds()) if time else "-"
 
 

@@ -96,7 +96,7 @@ def rules(*entries: Rule) -> dict[str, Any]:
 
 
 def keyed_by(*fields: str) -> dict[str, Any]:
-    """Return the schema extension that makes a list one of unique entries, told apart by fields.
+    """Return the schema extension that makes a list one of unique entries, identified by fields.
 
     The entries of such a list may have different owners in server-side apply.
     """

@@ -1,4 +1,7 @@
-"""The overlay: a tagged union whose `kind` says which member holds its parameters."""
+"""The overlay: a tagged union whose `kind` selects the member with its parameters.
+
+Over 300 lines: one declaration for each kind, most of it the text of `kubectl explain`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`PartisanCluster.spec`: what the user wants."""
+"""`PartisanCluster.spec`: the desired state.
+
+Over 300 lines: most of it is the text of `kubectl explain`, next to the fields and rules.
+"""
 
 from __future__ import annotations
 
@@ -77,12 +80,11 @@ UNLIMITED_QUEUES = 512 * 2**20
 """Bytes that a node without a limit of memory may queue for one neighbour."""
 
 CHECKED_ORDINALS = 64
-"""Up to as many replicas the API server looks for nodes that no edges connect. What a rule may cost
-allows no complete search: what is found is never connected, what is not found may yet be in pieces,
-which the operator finds, whatever their number."""
+"""Most replicas for which the API server searches for unconnected nodes. The cost limit of rules
+allows no complete search: it finds no false positives, and the operator finds the rest."""
 
 _MOST_SEARCHED = 192
-"""Up to as many edges they are followed as well: with more the search costs too much."""
+"""Most edges that the search follows: more would exceed the cost limit."""
 
 _EDGES = "self.overlay.static.edges"
 

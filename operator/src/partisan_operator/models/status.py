@@ -1,11 +1,14 @@
-"""`PartisanCluster.status`: what is true, as far as the operator could see."""
+"""`PartisanCluster.status`: the observed state.
+
+Over 300 lines: most of it is the text of `kubectl explain`, next to the fields.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from partisan_operator.models.base import Resource, keyed_by
 from partisan_operator.models.overlay import OverlayKind
@@ -17,7 +20,7 @@ Timestamp = Annotated[str, Field(max_length=40, json_schema_extra={"format": "da
 TriState = Literal["True", "False", "Unknown"]
 
 MAX_RETIRED = 512
-"""Most vanished actors that are told one by one. Those beyond are added up, node by node."""
+"""Most departed actors with entries of their own. Those beyond are summed by node."""
 
 
 class Phase(StrEnum):
@@ -81,9 +84,12 @@ class OverlayStatus(Resource):
     kind: OverlayKind
     """The overlay in force: the one that most nodes run."""
 
+    previous_kind: OverlayKind | None = None
+    """While the cluster moves from one overlay, or one set of parameters, to another: the overlay
+    that some nodes still run, each until it has joined the new one."""
+
     also_running: OverlayKind | None = None
-    """While the cluster moves from one overlay, or one set of parameters, to another: what some
-    nodes run besides, each node its former one until the new one has brought it in."""
+    """Deprecated: the same as `previousKind`. Not written by the next version."""
 
     components: int
     """Connected components among the nodes that answered; 1 is what one wants."""
@@ -96,6 +102,14 @@ class OverlayStatus(Resource):
 
     links: int
     """Links in all. As of `observedAt`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_deprecated(cls, value: Any) -> Any:
+        # A status written by the previous version has only the deprecated field.
+        if isinstance(value, dict) and "alsoRunning" in value:
+            return {"previousKind": value["alsoRunning"], **value}
+        return value
 
 
 class ChannelStatus(Resource):

@@ -166,7 +166,7 @@ class Workload(Resource):
                 "synchronization is of adCounter alone, custom does without: remove"
                 " synchronization",
                 ".synchronization",
-                # The first definition gave it a default with custom, too.
+                # The first CRD had a default for it, with custom too.
                 f"has(old.custom) && {unchanged('synchronization')}",
             ),
         )

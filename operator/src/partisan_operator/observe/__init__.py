@@ -1,1 +1,1 @@
-"""What the operator sees of a cluster, and how: nodes' reports, the overlay's graph, traffic."""
+"""Observations: the objects of a cluster, its nodes' reports, and the graph of its overlay."""

@@ -1,7 +1,7 @@
 """The overlay as a graph: nodes, and a link wherever either end reports the other as active.
 
-A link that only one end reports counts as a link: views are read at slightly different times,
-and a connection carries messages both ways.
+A link that only one end reports counts: views are read at slightly different times, and a
+connection carries messages both ways.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OverlayGraph:
-    """What the status says of the graph."""
+    """Figures of the graph."""
 
     nodes: int
     links: int
@@ -28,8 +28,8 @@ class OverlayGraph:
 def links_of(views: Mapping[str, Iterable[str]]) -> frozenset[tuple[str, str]]:
     """Return the links that the active views of the nodes make, each once, its ends in order.
 
-    Names without a view of their own are left out: they did not answer, and a view may name
-    nodes that are gone, or that never were.
+    Names without a view of their own are left out: they did not answer, and a view may name nodes
+    that are gone or never existed.
     """
     return frozenset(
         (min(node, peer), max(node, peer))
@@ -39,13 +39,13 @@ def links_of(views: Mapping[str, Iterable[str]]) -> frozenset[tuple[str, str]]:
     )
 
 
-def pieces(views: Mapping[str, Iterable[str]]) -> tuple[frozenset[str], ...]:
+def components(views: Mapping[str, Iterable[str]]) -> tuple[frozenset[str], ...]:
     """Return the components of the graph that the active views make: see `links_of`.
 
-    >>> sorted(map(sorted, pieces({"a": ["b"], "b": [], "c": ["gone"]})))
+    >>> sorted(map(sorted, components({"a": ["b"], "b": [], "c": ["gone"]})))
     [['a', 'b'], ['c']]
     """
-    return _pieces(views, links_of(views))
+    return _components(views, links_of(views))
 
 
 def analyse(views: Mapping[str, Iterable[str]]) -> OverlayGraph:
@@ -55,17 +55,19 @@ def analyse(views: Mapping[str, Iterable[str]]) -> OverlayGraph:
     return OverlayGraph(
         nodes=len(views),
         links=len(links),
-        components=len(_pieces(views, links)),
+        components=len(_components(views, links)),
         isolated=len(views) - len(linked),
     )
 
 
-def _pieces(nodes: Iterable[str], links: Iterable[tuple[str, str]]) -> tuple[frozenset[str], ...]:
+def _components(
+    nodes: Iterable[str], links: Iterable[tuple[str, str]]
+) -> tuple[frozenset[str], ...]:
     parent = {node: node for node in nodes}
 
     def root(node: str) -> str:
         while parent[node] != node:
-            parent[node] = parent[parent[node]]  # halve the path: the next look is shorter
+            parent[node] = parent[parent[node]]  # halve the path for the next search
             node = parent[node]
         return node
 

@@ -1,4 +1,4 @@
-"""One look at a cluster: what the API server and the nodes said, as plain values."""
+"""An observation of a cluster: the answers of the API server and the nodes, as plain values."""
 
 from __future__ import annotations
 
@@ -11,18 +11,25 @@ from typing import Any
 from partisan_operator.children import naming
 from partisan_operator.children.child import owned_by
 from partisan_operator.models import PartisanCluster
-from partisan_operator.monitoring import Monitoring
+from partisan_operator.observe.certificates import Issued, Store
+from partisan_operator.observe.graph import OverlayGraph, analyse
 from partisan_operator.observe.report import NodeReport
-from partisan_operator.tls.issued import Issued
-from partisan_operator.tls.rotation import Store
 
 REPORT_LIFETIME = 10.0
-"""Seconds for which a node's last report stands in for one that did not come. Shorter, and one
-slow answer makes a cluster look incomplete; longer, and a dead node looks alive."""
+"""Seconds for which a node's last report replaces a missing one. Shorter, and one slow answer makes
+a cluster appear incomplete; longer, and a dead node appears alive."""
+
+
+class PodMonitors(Enum):
+    """Whether a cluster can have a PodMonitor."""
+
+    UNKNOWN = "not observed yet"
+    UNAVAILABLE = "the API server does not serve the kind, or does not permit it to this operator"
+    AVAILABLE = "the kind is served"
 
 
 class SecretState(Enum):
-    """What is known of the Secret with the token or the bearer; never what it holds."""
+    """State of the Secret with the token or the bearer, without its contents."""
 
     UNKNOWN = "not read"
     ABSENT = "there is no Secret"
@@ -43,10 +50,10 @@ class SecretSeen:
 
 @dataclass(frozen=True)
 class Trust:
-    """By what the operator knows nodes that serve TLS."""
+    """How the operator verifies nodes that serve TLS."""
 
     authorities: str
-    """PEM text, what Secrets have under `ca.crt`; empty where there is none yet."""
+    """PEM text, as under `ca.crt` of Secrets; empty where there is none yet."""
 
     server_name: str
     """The DNS name that the certificates of all nodes bear."""
@@ -67,13 +74,18 @@ class ShardState:
 
     ready: int
     updated: int
-    """Pods of the newest revision. Means nothing until `settled`."""
+    """Pods of the newest revision. Meaningless until `settled`."""
 
     revision: str
     """The newest revision."""
 
     settled: bool
     """Whether the StatefulSet controller has seen the newest spec."""
+
+    @property
+    def rolling(self) -> bool:
+        """Whether some pods may not be of the newest revision."""
+        return not self.settled or self.updated < self.exists
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> ShardState:
@@ -103,7 +115,7 @@ class Endpoint:
     address: str
     ready: bool
     bearer: bool = True
-    """Whether the pod takes the bearer, or in its place the cluster's token."""
+    """Whether the pod accepts the bearer, or else the cluster's token."""
 
     trust: Trust | None = None
     """For a pod that serves TLS."""
@@ -111,7 +123,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class PodRevision:
-    """What a rollout needs to know of a pod that is not going away."""
+    """What a rollout needs to know of a pod that is not terminating."""
 
     name: str
     uid: str
@@ -120,7 +132,7 @@ class PodRevision:
 
     revision: str
     pending: bool
-    """Whether no container of it has ever run: such a pod holds nothing that could be lost."""
+    """Whether no container of it has ever run: such a pod has no state to lose."""
 
     bearer: bool = True
     """Whether the pod mounts the bearer."""
@@ -139,11 +151,11 @@ class Seen:
 
 @dataclass(frozen=True)
 class Observation:
-    """What was seen of a cluster at one time."""
+    """What was observed of a cluster at one time."""
 
     at: datetime
     live: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
-    """Live children by kind and name, those included that other owners hold."""
+    """Live children by kind and name, those of other owners included."""
 
     complete: bool = False
     """Whether `live` holds children of all kinds, or StatefulSets only."""
@@ -151,34 +163,63 @@ class Observation:
     token: SecretSeen = SecretSeen()
     bearer: SecretSeen = SecretSeen()
     trust: Trust | None = None
-    """By what nodes that serve TLS are known; None without TLS."""
+    """How nodes that serve TLS are verified; None without TLS."""
 
-    monitoring: Monitoring = Monitoring.UNKNOWN
-    """What the last complete look found out about PodMonitors."""
+    monitors: PodMonitors = PodMonitors.UNKNOWN
+    """From the last complete observation."""
 
     tls: Store | Issued | None = None
-    """What there is of the nodes' certificate, where it is for the operator to see to it. From the
-    look before, if nothing of it was to be done and this one was not `complete`."""
+    """State of the nodes' certificate, where the operator is responsible for it. From the previous
+    observation, unless that called for an action or this one is `complete`."""
 
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
-    """By pod name; pods that are going away are left out."""
+    """By pod name, without terminating pods."""
 
     seen: Mapping[str, Seen] = field(default_factory=dict)
-    """Reports by pod name; absent where a node gave none."""
+    """Reports by pod name, of the nodes that answered."""
 
     failures: Mapping[str, str] = field(default_factory=dict)
-    """Why pods that were asked gave no report this time."""
+    """The reasons of pods that did not answer this time."""
 
     pods: tuple[PodRevision, ...] | None = None
-    """The pods, when a rollout needed them; None when nobody asked."""
+    """The pods, where a rollout may be under way; else None."""
+
+    _graphs: dict[int, OverlayGraph] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """By number of wanted nodes: which differs only while a scale-down is rejected."""
+
+    def graph(self, cluster: PartisanCluster) -> OverlayGraph:
+        """Return the overlay's graph among the wanted nodes that answered; computed once."""
+        replicas = cluster.spec.replicas
+        if replicas not in self._graphs:
+            reports = self.reports(naming.pod_names(cluster.name, replicas))
+            views = {name: report.overlay.active for name, report in reports.items()}
+            self._graphs[replicas] = analyse(views)
+        return self._graphs[replicas]
+
+    def rolling(self, cluster: PartisanCluster) -> bool:
+        """Whether some pods may not be of the newest revision."""
+        return any(shard.rolling for shard in self.shards(cluster))
+
+    def available(self) -> frozenset[str]:
+        """Return the uids of pods that are ready and whose nodes have joined the overlay."""
+        return frozenset(
+            endpoint.uid
+            for name, endpoint in self.endpoints.items()
+            if endpoint.ready
+            and name in self.seen
+            and self.seen[name].uid == endpoint.uid
+            and self.seen[name].report.overlay.joined
+        )
 
     def without_children(self) -> Observation:
-        """Return the StatefulSets and addresses of this observation, for a look that asks none."""
+        """Return the StatefulSets and addresses, for an observation of the nodes alone."""
         sets = {key: item for key, item in self.live.items() if key[0] == "StatefulSet"}
         return replace(self, live=sets, complete=False, pods=None)
 
     def silent(self) -> dict[str, str]:
-        """Return the pods that are ready and of which no report is known, and why."""
+        """Return the ready pods without a report, and the reasons."""
         return {
             pod: why
             for pod, why in self.failures.items()
@@ -195,7 +236,7 @@ class Observation:
         return tuple(sorted(states, key=lambda shard: shard.index))
 
     def unready(self, cluster: PartisanCluster) -> list[str]:
-        """Return the names of pods that are not there or not ready, lowest ordinals first."""
+        """Return the names of pods that are missing or not ready, lowest ordinals first."""
         return [
             name
             for name in naming.pod_names(cluster.name, cluster.spec.replicas)
@@ -203,10 +244,9 @@ class Observation:
         ]
 
     def unsettled(self, cluster: PartisanCluster) -> bool:
-        """Say whether the objects seen are not all as wanted, or a node did not answer there.
+        """Whether some object is not as wanted, or some node did not answer.
 
-        The StatefulSet may tell of a pod before the EndpointSlice does: only once both do has
-        everything been seen.
+        A StatefulSet may report a pod before the EndpointSlice does: both have to.
         """
         shards = self.shards(cluster)
         return bool(
@@ -217,13 +257,13 @@ class Observation:
         )
 
     def wanted_pods(self, cluster: PartisanCluster) -> int:
-        """Return the number of pods that the StatefulSets are asked for now."""
+        """Return the number of pods that the StatefulSets request."""
         return sum(shard.wanted for shard in self.shards(cluster))
 
     def ordinals(self, cluster: PartisanCluster) -> int:
-        """Return how many ordinals it takes for all pods that the StatefulSets are asked for.
+        """Return the number of ordinals that cover all requested pods.
 
-        As many as pods, unless somebody else has changed the number of a StatefulSet.
+        Equal to that of the pods, unless a StatefulSet was scaled by another client.
         """
         shards = (shard for shard in self.shards(cluster) if shard.wanted)
         return max((shard.index * naming.SHARD_SIZE + shard.wanted for shard in shards), default=0)
@@ -241,7 +281,7 @@ def merge_reports(
 ) -> dict[str, Seen]:
     """Return the fresh reports, and recent earlier ones of nodes that did not answer this time.
 
-    An earlier report counts only while the pod that gave it is there.
+    An earlier report counts only while its pod exists.
     """
     kept = {
         pod: seen

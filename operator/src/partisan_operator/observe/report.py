@@ -1,11 +1,12 @@
 """A node's answer to `GET /status`, as far as the operator reads it.
 
-A node is not trusted: every figure is bounded and every name is short, so that a node that lies
-spoils figures of its own cluster, those of the run and of the overlay among them, and no more.
+Nodes are not trusted: figures are bounded and names are short, so that a faulty node can distort
+only the figures of its own cluster.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -19,8 +20,7 @@ def _clamped(value: Any) -> Any:
 
 Count = Annotated[int, Field(ge=0, le=_LIMIT)]
 Gauge = Annotated[int, BeforeValidator(_clamped)]
-"""A figure of traffic. One out of range is brought into it: it must not cost a node that is in
-the overlay the rest of its report."""
+"""A traffic counter. Clamped if out of range, so that the rest of the report stays usable."""
 
 Name = Annotated[str, Field(max_length=128)]
 UnixTime = Annotated[float, Field(ge=0, lt=2**33)]
@@ -36,7 +36,7 @@ class OverlayReport(_Report):
 
     kind: Name = ""
     former: Name | None = None
-    """The overlay that the node has been moved from and still runs beside the new one."""
+    """The previous overlay, while the node still runs it next to the new one."""
 
     joined: bool = False
     active: Annotated[tuple[Name, ...], Field(max_length=4096)] = ()
@@ -61,7 +61,7 @@ class WorkloadReport(_Report):
     phase: Literal["waiting", "running", "finished"] = "waiting"
     actor: Name = ""
     increments: Count = 0
-    """What `actor` has counted itself."""
+    """Increments of `actor` itself."""
 
     value: Count = 0
     """The node's replica of the counter, summed over ads and actors."""
@@ -74,18 +74,18 @@ class WorkloadReport(_Report):
     started_at: UnixTime | None = None
     finished_at: UnixTime | None = None
     superseded: Annotated[dict[Name, Count], Field(max_length=4096)] = Field(default_factory=dict)
-    """Entries in the node's replica of actors whose node now runs under another actor."""
+    """Entries in the node's replica of actors that a later incarnation of their node replaced."""
 
 
 class TlsReport(_Report):
-    """What the node's next connection begins with: fingerprints of certificates."""
+    """Certificates that the node uses for new connections: their fingerprints."""
 
     certificate: Name = ""
     authorities: Annotated[tuple[Name, ...], Field(max_length=64)] = ()
 
 
 class NodeReport(_Report):
-    """Everything the operator wants to know of a node."""
+    """What the operator reads of a node."""
 
     node: Name
     incarnation: Count
@@ -94,13 +94,22 @@ class NodeReport(_Report):
 
     overlay: OverlayReport = OverlayReport()
     tls: TlsReport | None = None
-    """None without TLS, and of a node that does not say."""
+    """None without TLS, and for a node that does not report it."""
 
     interface: Gauge = 1
-    """What the node's image can serve over HTTP; see `children.node_http`."""
+    """Version of the HTTP interface of the node's image: see `children.node_http`."""
 
     channels: Annotated[dict[Name, ChannelReport], Field(max_length=64)] = Field(
         default_factory=dict
     )
     sync_payload_bytes: Gauge = 0
     workload: WorkloadReport | None = None
+
+
+def workload_reports(reports: Mapping[str, NodeReport], run: str) -> dict[str, WorkloadReport]:
+    """Return the nodes' parts in a run, without nodes that still report another run."""
+    return {
+        pod: report.workload
+        for pod, report in reports.items()
+        if report.workload is not None and report.workload.run == run
+    }

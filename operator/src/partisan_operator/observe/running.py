@@ -1,4 +1,4 @@
-"""Which overlay the nodes run. While a cluster is moved to another one, some run two."""
+"""Which overlay the nodes run. During a switch, some run the previous one too."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from partisan_operator.observe.report import OverlayReport
 
 @dataclass(frozen=True)
 class RunningOverlay:
-    """What the status says of the overlay in force."""
+    """The overlay in force."""
 
     kind: OverlayKind
     """The one that most nodes run."""
 
-    also: OverlayKind | None
-    """Another one that some do, or the same one with other parameters."""
+    previous: OverlayKind | None
+    """The one that some nodes still run; the same kind when only parameters change."""
 
 
 def running_overlay(
     reports: Iterable[OverlayReport], *, wanted: OverlayKind, earlier: OverlayKind | None
 ) -> RunningOverlay:
-    """Return the overlay that most nodes run, and what some run besides.
+    """Return the overlay that most nodes run, and the one that some still run next to it.
 
-    Where as many run one as the other it is the `wanted` one; where none answers, the `earlier`.
+    A tie goes to the `wanted` one; where no node answers, the `earlier` one stays.
     """
     present: Counter[OverlayKind] = Counter()
-    former: Counter[OverlayKind] = Counter()
+    previous_kinds: Counter[OverlayKind] = Counter()
     for report in reports:
-        for name, counter in ((report.kind, present), (report.former or "", former)):
+        for name, counter in ((report.kind, present), (report.former or "", previous_kinds)):
             kind = kind_called(name)
             if kind is not None:
                 counter[kind] += 1
@@ -40,6 +40,6 @@ def running_overlay(
         return RunningOverlay(earlier or wanted, None)
     most = max(present, key=lambda kind: (present[kind], kind == wanted))
     del present[most]
-    others = former + present
-    also = max(others, key=lambda kind: (kind != most, others[kind]), default=None)
-    return RunningOverlay(most, also)
+    others = previous_kinds + present
+    previous = max(others, key=lambda kind: (kind != most, others[kind]), default=None)
+    return RunningOverlay(most, previous)

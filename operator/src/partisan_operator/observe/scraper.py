@@ -1,8 +1,8 @@
-"""Asks the nodes over HTTP: concurrently, briefly, and without believing what they say.
+"""Scrapes the nodes over HTTP: concurrently, with timeouts, and without trusting their answers.
 
-A node that hangs costs its own answer and a connection slot for the time of the timeout; one
-that sends too much is cut off at the limit; one that calls itself by another's name is refused.
-Redirects are not followed: a node would choose where the operator sends requests.
+A node that hangs occupies one connection slot until the timeout; an answer that is too long is cut
+off; a report under another node's name is rejected. Redirects are not followed: a node would choose
+where the operator sends requests.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from partisan_operator.observe.observation import Endpoint, Seen, Trust
 from partisan_operator.observe.report import NodeReport
 
 MAX_ANSWER = 512 * 1024
-"""Most bytes of an answer. A report of a node in a cluster of 1,024 takes about a tenth."""
+"""Most bytes of an answer. A report in a cluster of 1,024 nodes has about a tenth."""
 
 
 class ScrapeError(Exception):
-    """A node gave no usable answer; the text says why."""
+    """A node gave no usable answer; the text is the reason."""
 
 
 class RefusedError(ScrapeError):
-    """A node did not accept what it was sent; the text has its words."""
+    """A node rejected an order; the text has its answer."""
 
     def __init__(self, text: str, *, unauthorized: bool = False) -> None:
-        """Make an error; `unauthorized` says that what the order showed was the reason."""
+        """Make an error; `unauthorized` is whether the credential was rejected."""
         super().__init__(text)
         self.unauthorized = unauthorized
 
@@ -52,13 +52,13 @@ class Scraper:
         """Make a scraper.
 
         `timeout` bounds one request in seconds, `concurrency` the requests at a time over all
-        clusters, `clock` tells the time that reports are stamped with.
+        clusters; `clock` stamps the reports.
         """
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._slots = asyncio.Semaphore(concurrency)
         self._clock = clock
         self._port = port
-        # Connections are not kept: a thousand idle ones would cost each node a process.
+        # Connections are not kept: each idle one would occupy a process of its node.
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, force_close=True), trust_env=False
         )
@@ -68,7 +68,7 @@ class Scraper:
         await self._session.close()
 
     async def scrape(self, endpoints: Iterable[Endpoint]) -> tuple[dict[str, Seen], dict[str, str]]:
-        """Return the reports that came, and of the other pods why none did."""
+        """Return the reports, and for the other pods the reason why there is none."""
         wanted = list(endpoints)
         answers = await asyncio.gather(*(self._attempt(endpoint) for endpoint in wanted))
         reports, failures = {}, {}
@@ -82,22 +82,22 @@ class Scraper:
     async def start_run(self, endpoint: Endpoint, token: str, run: str) -> None:
         """Ask one node to start a run; the start spreads from there.
 
-        Raises `RefusedError` when the node says no, and `ScrapeError` when it does not answer.
+        Raises `RefusedError` if the node rejects it, and `ScrapeError` if it does not answer.
         """
         await self._post(endpoint, "/workload/start", token, run)
 
     async def configure(self, endpoint: Endpoint, token: str, text: str) -> None:
-        """Have one node follow a configuration, as far as a running node can.
+        """Send one node a configuration, which it follows as far as a running node can.
 
-        Raises `RefusedError` when the node says no, and `ScrapeError` when it does not answer.
+        Raises `RefusedError` if the node rejects it, and `ScrapeError` if it does not answer.
         """
         async with self._slots:
             await self._post(endpoint, "/configuration", token, text)
 
     async def dissolve(self, endpoint: Endpoint, token: str) -> None:
-        """Have one node know, and spread, that the cluster is being deleted.
+        """Tell one node that the cluster is being deleted; it floods this.
 
-        Raises `RefusedError` when the node says no, and `ScrapeError` when it does not answer.
+        Raises `RefusedError` if the node rejects it, and `ScrapeError` if it does not answer.
         """
         await self._post(endpoint, "/dissolve", token, "")
 
@@ -151,7 +151,7 @@ class Scraper:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ScrapeError(_reason(error)) from error
         if report.node != endpoint.pod:
-            raise ScrapeError(f"it says that it is {report.node!r}")
+            raise ScrapeError(f"it reports as {report.node!r}")
         return report
 
     @staticmethod
@@ -170,9 +170,9 @@ class Scraper:
 
 
 def _verification(endpoint: Endpoint) -> dict[str, Any]:
-    """Return what aiohttp checks the node's certificate by.
+    """Return aiohttp's options for the verification of the node's certificate.
 
-    Raises `ScrapeError` where there is nothing to check it by: no request goes out then.
+    Raises `ScrapeError` where that is impossible: no request is sent then.
     """
     if endpoint.trust is None:
         return {}
@@ -181,7 +181,7 @@ def _verification(endpoint: Endpoint) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _context(trust: Trust) -> ssl.SSLContext:
-    """Make a context that believes nothing but the cluster's authorities."""
+    """Make a context that trusts the cluster's authorities alone."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     try:

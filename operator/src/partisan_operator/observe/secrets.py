@@ -1,6 +1,6 @@
 """Reads the Secrets that a cluster's nodes and the operator share.
 
-What they hold stays in this module's answers: an observation has the state of a Secret alone.
+Their contents leave this module as `Credentials` only: an observation has their state alone.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from partisan_operator.api.kube import Kube
 from partisan_operator.children import tls_files
 from partisan_operator.children.child import owned_by
 from partisan_operator.children.shared_secrets import BEARER, TOKEN, SharedSecret
-from partisan_operator.kube import Kube
 from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.observation import Endpoint, SecretSeen, SecretState, Trust
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """What orders have to show; None where it was not asked for, or its Secret is missing."""
+    """Credentials of orders; None where not requested, or where the Secret is missing."""
 
     bearer: str | None = field(repr=False)
     token: str | None = field(repr=False)
 
     def of(self, node: Endpoint) -> str | None:
-        """Return what an order to this node has to show."""
+        """Return the credential of an order to this node."""
         return self.bearer if node.bearer else self.token
 
     def reach(self, nodes: Iterable[Endpoint]) -> dict[Endpoint, str]:
-        """Return the nodes that take an order, with what it has to show."""
+        """Return the nodes that can be sent an order, with its credential."""
         return {node: shown for node in nodes if (shown := self.of(node)) is not None}
 
 
@@ -45,9 +45,9 @@ class SecretReader:
     async def token(
         self, cluster: PartisanCluster, running: Callable[[], Awaitable[bool]]
     ) -> SecretSeen:
-        """Return the state of the token; `running` says whether pods run with what it held.
+        """Return the state of the token; `running` returns whether pods run with it.
 
-        A second token would cut them off from the pods to come.
+        A second token would separate them from new pods.
         """
         seen = await self._seen(cluster, TOKEN)
         if seen.state is SecretState.ABSENT and await running():
@@ -55,11 +55,11 @@ class SecretReader:
         return seen
 
     async def bearer(self, cluster: PartisanCluster) -> SecretSeen:
-        """Return the state of the bearer. Running nodes take another one."""
+        """Return the state of the bearer. Running nodes accept a new one."""
         return await self._seen(cluster, BEARER)
 
     async def trust(self, cluster: PartisanCluster) -> Trust | None:
-        """Return by what nodes that serve TLS are known; None without TLS."""
+        """Return how nodes that serve TLS are verified; None without TLS."""
         name = tls_files.secret_name(cluster)
         if name is None:
             return None
@@ -72,9 +72,9 @@ class SecretReader:
         return Trust(authorities, tls_files.server_name(cluster))
 
     async def credentials(self, cluster: PartisanCluster, nodes: Iterable[Endpoint]) -> Credentials:
-        """Return what orders to these nodes have to show.
+        """Return the credentials of orders to these nodes.
 
-        The token is read only for pods that know nothing else.
+        The token is read only for pods without the bearer.
         """
         kinds = {node.bearer for node in nodes}
         return Credentials(

@@ -1,4 +1,4 @@
-"""Traffic by channel: totals over the nodes, and rates between two looks."""
+"""Traffic by channel: totals over the nodes, and rates between two observations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OVERLAY_CHANNEL = "overlay"
 
 
 def channel_names(spec: PartisanClusterSpec) -> tuple[str, ...]:
-    """Return the channels that a cluster has. What nodes report beyond these is not theirs."""
+    """Return the channels of a cluster; others that nodes report are ignored."""
     return (OVERLAY_CHANNEL, *(channel.name for channel in spec.channels))
 
 
@@ -24,8 +24,8 @@ def aggregate(
 ) -> tuple[ChannelStatus, ...]:
     """Return the traffic of the channels, in the order of `names`.
 
-    Rates come from nodes of the same incarnation in both looks, each over its own time between
-    the two, so that a restarted node adds no negative rate and a late one no false peak.
+    Rates come from nodes with the same incarnation in both observations, each over its own
+    interval, so that a restarted node adds no negative rate and a late one no false peak.
     """
     return tuple(_channel(name, earlier, current) for name in names)
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from partisan_operator.plan import Assumptions, Prediction
-from partisan_operator.plan.figures import Channel
+from partisan_operator.predict import Assumptions, Prediction
+from partisan_operator.predict.figures import Channel
 
 from scale_tests.benches.prediction import report
 from scale_tests.benches.prediction.compare import (

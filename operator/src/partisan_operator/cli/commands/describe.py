@@ -9,14 +9,14 @@ from partisan_operator.cli import access
 from partisan_operator.cli.access import CommandError, Context, NodeDetails
 from partisan_operator.cli.kubectl import Json, KubectlError, core
 from partisan_operator.cli.text import duration, since, size, table
-from partisan_operator.diagnosis import trouble_of
+from partisan_operator.observe.pod_failures import failure_of
 
 EVENTS = 10
-"""How many of the last events are shown."""
+"""Most events that are shown."""
 
 
 def run_node(context: Context, arguments: Namespace) -> int:
-    """Write what is known of a node."""
+    """Write a node's pod, its report and its events."""
     node: str = arguments.node
     pod = _pod(context, node)
     context.write(table(_pod_rows(context, pod)))
@@ -72,7 +72,7 @@ def _pod(context: Context, node: str) -> Json:
 def _pod_rows(context: Context, pod: Json) -> list[tuple[str, str]]:
     metadata, status = pod["metadata"], pod.get("status") or {}
     containers = status.get("containerStatuses") or ()
-    trouble = trouble_of(pod)
+    failure = failure_of(pod)
     return [
         ("Node", f"{metadata['name']} of {metadata['labels'][naming.CLUSTER_LABEL]}"),
         ("Pod", f"{status.get('phase', 'Unknown')}, {status.get('podIP', 'no address')}"),
@@ -81,19 +81,19 @@ def _pod_rows(context: Context, pod: Json) -> list[tuple[str, str]]:
         ("Image", pod["spec"]["containers"][0]["image"]),
         ("Age", since(metadata.get("creationTimestamp"), context.now())),
         ("Restarts", str(sum(entry.get("restartCount", 0) for entry in containers))),
-        ("Trouble", f"{trouble.reason}: {trouble.detail}" if trouble else "none"),
+        ("Problem", f"{failure.reason}: {failure.detail}" if failure else "none"),
     ]
 
 
 def _node_rows(details: NodeDetails) -> list[tuple[str, str]]:
     overlay, run = details.overlay, details.workload
-    beside = f" beside {overlay.former}" if overlay.former else ""
+    previous = f" next to {overlay.former}" if overlay.former else ""
     rows = [
         ("Version", f"{details.version} on OTP {details.otp}"),
         ("Up", f"{duration(details.uptime_seconds)}, incarnation {details.incarnation}"),
         ("Memory", f"{size(details.memory_bytes)} of the Erlang VM"),
         ("Revision", details.revision or "none"),
-        ("Overlay", f"{overlay.kind}{beside}, {'joined' if overlay.joined else 'NOT joined'}"),
+        ("Overlay", f"{overlay.kind}{previous}, {'joined' if overlay.joined else 'NOT joined'}"),
         ("Active", " ".join(sorted(overlay.active, key=access.ordinal)) or "none"),
         ("Passive", " ".join(sorted(overlay.passive, key=access.ordinal)) or "none"),
     ]

@@ -7,20 +7,20 @@ from collections import Counter
 from pathlib import Path
 
 from partisan_operator.cli import access, picture
-from partisan_operator.cli.access import CommandError, Context, Look
+from partisan_operator.cli.access import CommandError, Context, Scrape
 from partisan_operator.cli.layout import place
 from partisan_operator.cli.text import plural, table
 from partisan_operator.observe.graph import analyse, links_of
 
 MAX_LISTED = 64
-"""Most nodes whose neighbours are listed in the terminal; of larger clusters only the picture and
-the degrees are shown."""
+"""Most nodes whose neighbours are listed in the terminal; larger clusters show the picture and the
+degrees only."""
 
 
 def run(context: Context, arguments: Namespace) -> int:
     """Write the graph, to a file where one is named."""
     cluster = access.cluster_of(context, arguments.name)
-    found = access.look(context, access.pods_of(context, cluster.name))
+    found = access.scrape(context, access.pods_of(context, cluster.name))
     if not found.seen:
         raise CommandError(no_answer(cluster.name, found))
     drawn = draw(cluster.name, found, arguments.output)
@@ -32,7 +32,7 @@ def run(context: Context, arguments: Namespace) -> int:
     return 0
 
 
-def draw(cluster: str, found: Look, form: str) -> str:
+def draw(cluster: str, found: Scrape, form: str) -> str:
     """Return the graph in one of the forms `text`, `dot` and `svg`."""
     links = links_of(found.views)
     nodes = sorted(found.views, key=access.ordinal)
@@ -45,7 +45,7 @@ def draw(cluster: str, found: Look, form: str) -> str:
     return "\n".join([title, "", picture.braille(positions, links), "", *_listing(found)])
 
 
-def summary(found: Look) -> str:
+def summary(found: Scrape) -> str:
     """Return the figures of the graph on one line."""
     figures = analyse(found.views)
     text = (
@@ -56,8 +56,8 @@ def summary(found: Look) -> str:
     return f"{text}; {len(found.failures)} did not answer" if found.failures else text
 
 
-def no_answer(cluster: str, found: Look) -> str:
-    """Return why there is nothing to show."""
+def no_answer(cluster: str, found: Scrape) -> str:
+    """Return the reason why there is nothing to show."""
     if not found.failures:
         return f"{cluster} has no pods yet: see kubectl partisan status {cluster}"
     node, why = next(iter(found.failures.items()))
@@ -72,7 +72,7 @@ def write_file(path: Path, text: str) -> None:
         raise CommandError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _listing(found: Look) -> list[str]:
+def _listing(found: Scrape) -> list[str]:
     links = links_of(found.views)
     neighbours: dict[str, list[str]] = {node: [] for node in found.views}
     for left, right in links:

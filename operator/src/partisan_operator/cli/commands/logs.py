@@ -15,7 +15,7 @@ from partisan_operator.cli.access import CommandError, Context
 _PREFIXED = re.compile(r"\[pod/(?P<node>[^/]+)/[^]]+\] (?P<time>\S+) ?(?P<text>.*)")
 
 _STAMPED = re.compile(r"time=(?P<time>\d{4}-\d\d-\d\dT[\d:.]+Z) (?P<text>.*)")
-"""A line that says itself when it was written, as those of our nodes do."""
+"""A line with its own time, as our nodes write them."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Line:
 
     @property
     def order(self) -> tuple[str, str]:
-        """What sorts by time: whole seconds, then the fraction, which drops trailing zeros."""
+        """Sort key: whole seconds, then the fraction, which lacks trailing zeros."""
         seconds, _, fraction = self.time.removesuffix("Z").partition(".")
         return seconds, fraction
 
 
 def run(context: Context, arguments: Namespace) -> int:
-    """Write the merged logs; with `follow` lines come in the order in which they arrive."""
+    """Write the merged logs; with `follow`, lines in the order of their arrival."""
     cluster = access.cluster_of(context, arguments.name)
     pods = [pod["metadata"]["name"] for pod in access.pods_of(context, cluster.name)]
     if unknown := [node for node in arguments.node if node not in pods]:
@@ -51,7 +51,7 @@ def run(context: Context, arguments: Namespace) -> int:
     if arguments.follow:
         lines = read(context.api.stream([*words, "--follow"]))
     else:
-        # A pod that has not started has no log: the others have.
+        # A pod that has not started has no log.
         found = context.api.run([*words, "--ignore-errors"]).splitlines()
         lines = iter(sorted(read(found), key=lambda line: line.order))
         if not found and not arguments.since:
@@ -66,7 +66,7 @@ def run(context: Context, arguments: Namespace) -> int:
 def read(lines: Iterable[str]) -> Iterator[Line]:
     """Read lines as `kubectl logs --prefix --timestamps` writes them; others are left out.
 
-    A line has one time: its own, or else that at which the container runtime read it.
+    The time of a line is its own, or else the container runtime's.
     """
     for line in lines:
         if match := _PREFIXED.fullmatch(line):

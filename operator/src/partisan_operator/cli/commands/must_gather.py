@@ -1,8 +1,8 @@
-"""`must-gather NAME`: one archive with what somebody needs who cannot see the cluster.
+"""`must-gather NAME`: a diagnostic bundle for people without access to the cluster.
 
-The cluster and its children, pods with their logs, what the nodes say of themselves, events, the
-operator's log. What cannot be read is noted in `errors.txt` and does not stop the rest; secrets
-are taken out on the way (`redaction`).
+It has the cluster and its children, pods with their logs, the nodes' reports, events, and the
+operator's log. Errors are listed in `errors.txt` and do not stop the rest; secrets are removed
+(`redaction`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from partisan_operator.cli.text import plural, size
 from partisan_operator.models import PartisanCluster
 
 LOG_LINES = 2000
-"""How many lines of each log are kept."""
+"""Most lines of each log."""
 
 CHILDREN = {
     "statefulsets": "apis/apps/v1",
@@ -34,24 +34,24 @@ CHILDREN = {
     "poddisruptionbudgets": "apis/policy/v1",
     "networkpolicies": "apis/networking.k8s.io/v1",
 }
-"""Kinds that are saved of the objects with the cluster's label, besides pods and Secrets."""
+"""Kinds of objects with the cluster's label that are saved, next to pods and Secrets."""
 
 CERTIFICATES = {"certificates": "apis/cert-manager.io/v1"}
-"""The same of a cluster whose certificate cert-manager keeps: elsewhere it may not be served."""
+"""The same for a cluster with a certificate of cert-manager: elsewhere it may not be served."""
 
 NODE_PAGES = {"status.json": "status", "metrics.txt": "metrics"}
-"""What is asked of each node."""
+"""Pages that are read from each node."""
 
 
 @dataclass
 class Archive:
-    """The files as they come, and what could not be read."""
+    """The files, and errors of those that could not be read."""
 
     files: dict[str, str] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
 
     def add(self, name: str, content: Callable[[], str]) -> None:
-        """Add a file, or note why there is none."""
+        """Add a file, or its error."""
         try:
             self.files[name] = content()
         except KubectlError as error:
@@ -79,7 +79,7 @@ def run(context: Context, arguments: Namespace) -> int:
 
 
 def gather(context: Context, cluster: PartisanCluster) -> tuple[Archive, Redactor]:
-    """Read everything, and what has to be taken out of it."""
+    """Read all files, and the secrets to remove from them."""
     api, namespace, archive = context.api, context.namespace, Archive()
     labels = naming.selector(cluster.name)
     secrets = _secrets(context, cluster, archive)
@@ -105,9 +105,7 @@ def gather(context: Context, cluster: PartisanCluster) -> tuple[Archive, Redacto
     archive.add("quotas.yaml", objects(core(namespace, "resourcequotas")))
     archive.add("machines.yaml", objects("api/v1/nodes"))
     archive.add("version.json", lambda: api.text("version"))
-    archive.add(
-        "definition.yaml", lambda: access.yaml_text(without_secrets(api.get(access.DEFINITION)))
-    )
+    archive.add("definition.yaml", lambda: access.yaml_text(without_secrets(api.get(access.CRD))))
     archive.add(
         "events.txt",
         lambda: "\n".join(map(access.event_line, access.events_of(context, cluster.name))) + "\n",
@@ -133,7 +131,7 @@ def _secrets(context: Context, cluster: PartisanCluster, archive: Archive) -> li
     path = core(context.namespace, "secrets")
     tls = tls_files.secret_name(cluster)
     try:
-        # In a list the objects do not say their kind.
+        # Items of a list lack their kind.
         found += [
             {"kind": "Secret", **item}
             for item in context.api.items(path, labels=naming.selector(cluster.name))
@@ -146,7 +144,7 @@ def _secrets(context: Context, cluster: PartisanCluster, archive: Archive) -> li
 
 
 def _operator(context: Context, archive: Archive) -> None:
-    """Add the operator's pods and logs, which are in a namespace of their own."""
+    """Add the operator's pods and logs, from its own namespace."""
     pods: list[Json] = []
 
     def read() -> str:
@@ -159,7 +157,7 @@ def _operator(context: Context, archive: Archive) -> None:
 
 
 def _nodes(context: Context, archive: Archive, pods: list[Json]) -> None:
-    """Add what each node logs and says, some at a time."""
+    """Add each node's logs and pages, some at a time."""
     wanted = [(f"nodes/{name}", content) for name, content in _logs(context, pods)]
     for pod in pods:
         node = pod["metadata"]["name"]
@@ -167,7 +165,7 @@ def _nodes(context: Context, archive: Archive, pods: list[Json]) -> None:
             path = access.node_path(pod, page)
             wanted.append((f"nodes/{node}.{suffix}", _text(context, path)))
     with ThreadPoolExecutor(access.AT_ONCE) as executor:
-        # list: an exception that is no KubectlError must not be lost.
+        # list: an exception other than KubectlError must not be lost.
         list(executor.map(lambda entry: archive.add(*entry), wanted))
 
 

@@ -1,7 +1,7 @@
 """`overlay set NAME KIND [key=value ...]`: another overlay, or other parameters, while it runs.
 
-The API server checks the change without storing it before anything is changed: what it refuses
-leaves no trace, and its words name the field and the fix.
+A dry run checks the change first: if the API server rejects it, nothing is changed, and the error
+names the field and the fix.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def run_set(context: Context, arguments: Namespace) -> int:
         raise CommandError(f"refused, nothing was changed: {error}") from None
     before, after = _shown(cluster.spec.overlay.to_wire()), _shown(checked["spec"]["overlay"])
     if before == after:
-        context.write(f"{cluster.name} is as asked already: {after}")
+        context.write(f"{cluster.name} has this overlay already: {after}")
         return 0
     context.write(f"{cluster.name}: {before}\n  -> {after}")
     if arguments.dry_run:
@@ -68,7 +68,7 @@ def members() -> dict[OverlayKind, tuple[str, type[Resource]]]:
 
 
 def parameter_names(kind: OverlayKind) -> list[str]:
-    """Return the parameters that a kind has, as the resource spells them."""
+    """Return the parameters of a kind, as spelled in the resource."""
     _, model = members()[kind]
     return [field.alias or name for name, field in model.model_fields.items()]
 
@@ -76,7 +76,7 @@ def parameter_names(kind: OverlayKind) -> list[str]:
 def overlay_patch(kind: OverlayKind, assignments: Sequence[str]) -> Json:
     """Return the merge patch of `spec.overlay`.
 
-    Parameters of the same kind that are not named stay as they are; those of other kinds go.
+    Parameters of the same kind that are not named stay; those of other kinds are removed.
     Raises `CommandError` for a parameter that the kind does not have, or a value out of its range.
     """
     member, model = members()[kind]
@@ -85,13 +85,13 @@ def overlay_patch(kind: OverlayKind, assignments: Sequence[str]) -> Json:
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
         if not equals:
-            raise CommandError(f"{assignment!r} is no parameter: write key=value")
+            raise CommandError(f"{assignment!r} is not a parameter: write key=value")
         if key not in known:
             hint = _hint(key, known)
             raise CommandError(f"{kind} has no {key!r}{hint}: choose of {', '.join(known)}")
         values[key] = _value(text)
     try:
-        # Only the values that are given: what is absent is the API server's to fill in.
+        # Only the given values: the API server adds the defaults.
         model.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
@@ -102,7 +102,7 @@ def overlay_patch(kind: OverlayKind, assignments: Sequence[str]) -> Json:
 
 
 def _value(text: str) -> Any:
-    """Return a value as JSON where it is that, else as text: `6`, `true`, `10s`, `[[0, 1]]`."""
+    """Return a value as JSON if it is valid, else as text: `6`, `true`, `10s`, `[[0, 1]]`."""
     try:
         return json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`pause NAME` and `resume NAME`: whether the operator acts on a cluster, or only watches."""
+"""`pause NAME` and `resume NAME`: whether the operator acts on a cluster or only observes it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from partisan_operator.cli.access import Context
 
 
 def run_pause(context: Context, arguments: Namespace) -> int:
-    """Let the operator watch and change nothing, until `resume`."""
+    """Have the operator change nothing until `resume`."""
     return _set(context, arguments.name, paused=True)
 
 
 def run_resume(context: Context, arguments: Namespace) -> int:
-    """Let the operator act again."""
+    """Have the operator act again."""
     return _set(context, arguments.name, paused=False)
 
 

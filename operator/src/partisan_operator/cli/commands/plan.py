@@ -1,4 +1,4 @@
-"""`plan -f FILE`: what a cluster will do and cost, before anything is launched."""
+"""`plan -f FILE`: predicts the behaviour and costs of a cluster before its launch."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from partisan_operator.cli import plan_page
 from partisan_operator.cli.access import CommandError, Context
 from partisan_operator.cli.kubectl import KubectlError
 from partisan_operator.models import PartisanCluster
-from partisan_operator.plan import Assumptions, manifest, predict, simulator
-from partisan_operator.plan.manifest import ManifestError
-from partisan_operator.plan.simulator import SimulatorError
+from partisan_operator.predict import Assumptions, manifest, predict, simulator
+from partisan_operator.predict.manifest import ManifestError
+from partisan_operator.predict.simulator import SimulatorError
 
 
 def run(context: Context, arguments: Namespace) -> int:
-    """Simulate the cluster of a file, and show, or write, what is predicted."""
+    """Simulate the cluster of a file, and write the prediction."""
     cluster, assumptions = _cluster(arguments.filename), _assumptions(arguments)
     if arguments.server:
         _check(context, arguments.filename)
@@ -28,7 +28,7 @@ def run(context: Context, arguments: Namespace) -> int:
             assumptions,
             budget=arguments.budget,
             timeout=arguments.timeout,
-            tell=_tell,
+            progress=_progress,
         )
     except SimulatorError as error:
         raise CommandError(str(error)) from None
@@ -59,7 +59,7 @@ def _cluster(name: str) -> PartisanCluster:
 
 
 def _check(context: Context, name: str) -> None:
-    """Ask the API server too, which judges the rules across fields; nothing is changed."""
+    """Have the API server check the rules across fields by a dry run."""
     if name == "-":
         raise CommandError("--server needs a file: give its name with -f")
     try:
@@ -71,7 +71,7 @@ def _check(context: Context, name: str) -> None:
 def _assumptions(arguments: Namespace) -> Assumptions:
     least, _, most = arguments.latency.partition("-")
     if not least.isdecimal() or not (most or least).isdecimal():
-        raise CommandError(f"--latency: {arguments.latency!r} is no range such as 1-20")
+        raise CommandError(f"--latency: {arguments.latency!r} is not a range such as 1-20")
     latency = (int(least), int(most or least))
     if not 1 <= latency[0] <= latency[1]:
         raise CommandError("--latency: at least 1 ms, and the larger one last, such as 1-20")
@@ -86,5 +86,5 @@ def _assumptions(arguments: Namespace) -> Assumptions:
     )
 
 
-def _tell(line: str) -> None:
+def _progress(line: str) -> None:
     sys.stderr.write(f"{line}\n")

@@ -1,4 +1,4 @@
-"""`report NAME`: the account of a run as a page of Markdown with a picture of the overlay."""
+"""`report NAME`: the run result as a page of Markdown with a picture of the overlay."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from partisan_operator.cli import access
-from partisan_operator.cli.access import CommandError, Context, Look
+from partisan_operator.cli.access import CommandError, Context, Scrape
 from partisan_operator.cli.commands.graph import draw, no_answer, summary, write_file
 from partisan_operator.cli.kubectl import Json
 from partisan_operator.cli.text import size
-from partisan_operator.clock import seconds_between, to_wire
 from partisan_operator.models import PartisanCluster
+from partisan_operator.models.clock import seconds_between, to_wire
 from partisan_operator.models.workload import AD_COUNTER
 
 PAGE, PICTURE = "report.md", "overlay.svg"
@@ -21,7 +21,7 @@ PAGE, PICTURE = "report.md", "overlay.svg"
 def run(context: Context, arguments: Namespace) -> int:
     """Write the page and the picture into a directory."""
     cluster = access.cluster_of(context, arguments.name)
-    found = access.look(context, access.pods_of(context, cluster.name))
+    found = access.scrape(context, access.pods_of(context, cluster.name))
     if not found.seen:
         raise CommandError(no_answer(cluster.name, found))
     directory: Path = arguments.directory or Path(f"{cluster.name}-report")
@@ -36,7 +36,7 @@ def run(context: Context, arguments: Namespace) -> int:
     return 0
 
 
-def page(context: Context, cluster: PartisanCluster, found: Look, events: Sequence[Json]) -> str:
+def page(context: Context, cluster: PartisanCluster, found: Scrape, events: Sequence[Json]) -> str:
     """Return the Markdown page."""
     status = cluster.status
     versions = sorted({f"{node.version} on OTP {node.otp}" for node in found.details.values()})
@@ -62,7 +62,7 @@ def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _milestones(cluster: PartisanCluster) -> list[str]:
-    """Return when the spec as it is now was applied, and what was reached before or since."""
+    """Return when the present spec was applied, and the milestones before and since."""
     timings = cluster.status.timings
     milestones = {
         "applied": timings.applied_at,
@@ -75,7 +75,7 @@ def _milestones(cluster: PartisanCluster) -> list[str]:
     for name, time in milestones.items():
         seconds = seconds_between(timings.applied_at, time)
         if time is not None and seconds is not None:
-            # A run goes on over a change of the overlay, which is a new spec.
+            # A run continues over a change of the overlay, which is a new spec.
             rows.append((name, time, f"{seconds:.1f} s" if seconds >= 0 else "before"))
     return _rows(("milestone", "at", "since applied"), rows)
 

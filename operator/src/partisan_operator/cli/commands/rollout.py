@@ -1,4 +1,4 @@
-"""`rollout status NAME`: follow a change until the cluster is as its spec asks."""
+"""`rollout status NAME`: follow a change until the cluster matches its spec."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from partisan_operator.models import PartisanCluster
 from partisan_operator.models.status import ConditionType
 
 PERIOD = 1.0
-"""Seconds between two looks."""
+"""Seconds between two reads."""
 
 
 def run_status(
@@ -22,9 +22,9 @@ def run_status(
     sleep: Callable[[float], None] = time.sleep,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> int:
-    """Write a line whenever something has moved, until all is settled.
+    """Write a line on every progress, until the cluster is settled.
 
-    Raises `CommandError` when that takes longer than asked for, or cannot come while paused.
+    Raises `CommandError` after the timeout, or if the cluster is paused.
     """
     deadline = monotonic() + arguments.timeout if arguments.timeout else None
     shown = ""
@@ -48,7 +48,7 @@ def progress(cluster: PartisanCluster) -> tuple[str, bool]:
     """Return how far the change is, and whether it is done."""
     status, wanted = cluster.status, cluster.spec.replicas
     degraded = status.condition(ConditionType.DEGRADED)
-    # A reconcile that failed says so of the newest spec, without the rest of a status of it.
+    # A failed reconcile reports the newest spec in its condition alone.
     if (status.observed_generation or 0) < cluster.generation and not (
         degraded is not None and degraded.observed_generation == cluster.generation
     ):

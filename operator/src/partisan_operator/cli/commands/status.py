@@ -14,32 +14,34 @@ from partisan_operator.cli import access
 from partisan_operator.cli.access import OPERATOR_LABELS, Context
 from partisan_operator.cli.kubectl import Json
 from partisan_operator.cli.text import plural, since, size, table
-from partisan_operator.diagnosis import Problem, Reason, Trouble, explain, trouble_of
 from partisan_operator.models import PartisanCluster
+from partisan_operator.models.problem import Problem, Reason
 from partisan_operator.models.status import ConditionType
 from partisan_operator.models.workload import AD_COUNTER
+from partisan_operator.observe.pod_failures import PodFailure, failure_of
+from partisan_operator.status.diagnosis import explain
 
-TROUBLE = 3
+DEGRADED = 3
 """Exit status when something is wrong with the cluster, for scripts."""
 
 WIDTH = 90
-"""Where the lines of the verdict end."""
+"""Width of the verdict's lines, in characters."""
 
 _CONDITION_ORDER = tuple(ConditionType)
 
 
 def run(context: Context, arguments: Namespace) -> int:
-    """Write a cluster's screen, or the list of all; return `TROUBLE` when something is wrong."""
+    """Write a cluster's screen, or the list of all; return `DEGRADED` when something is wrong."""
     if arguments.name is None:
         return _run_all(context)
     cluster = access.cluster_of(context, arguments.name)
     pods = access.pods_of(context, cluster.name)
-    troubles = [trouble for pod in pods if (trouble := trouble_of(pod))]
-    problem = problem_of(cluster, troubles)
+    failures = [failure for pod in pods if (failure := failure_of(pod))]
+    problem = problem_of(cluster, failures)
     context.write(screen(context, cluster, pods))
     context.write("")
-    context.write(verdict(cluster, problem, troubles))
-    return TROUBLE if problem else 0
+    context.write(verdict(cluster, problem, failures))
+    return DEGRADED if problem else 0
 
 
 def _run_all(context: Context) -> int:
@@ -51,7 +53,7 @@ def _run_all(context: Context) -> int:
         )
         return 0
     context.write(overview(context, clusters))
-    return TROUBLE if any(problem_of(cluster, ()) for cluster in clusters) else 0
+    return DEGRADED if any(problem_of(cluster, ()) for cluster in clusters) else 0
 
 
 def overview(context: Context, clusters: Sequence[PartisanCluster]) -> str:
@@ -74,11 +76,11 @@ def overview(context: Context, clusters: Sequence[PartisanCluster]) -> str:
     return table([header, *rows])
 
 
-def problem_of(cluster: PartisanCluster, troubles: Sequence[Trouble]) -> Problem | None:
-    """Return what is wrong: the operator's word, else what the pods' own state says now.
+def problem_of(cluster: PartisanCluster, failures: Sequence[PodFailure]) -> Problem | None:
+    """Return what is wrong: the operator's diagnosis, or else one of the pods' present state.
 
-    The operator waits with its word for what may pass by itself. That is what the pods say while
-    the cluster forms, and so no trouble yet; it is one when the operator says that all is settled.
+    While the cluster forms, pods are in states that may pass by themselves, and are not diagnosed
+    here before the operator reports that the cluster is settled.
     """
     degraded = cluster.status.condition(ConditionType.DEGRADED)
     if degraded and degraded.status == "True" and degraded.reason in set(Reason):
@@ -88,7 +90,7 @@ def problem_of(cluster: PartisanCluster, troubles: Sequence[Trouble]) -> Problem
         return None
     ordinals = naming.seed_ordinals(cluster.spec.replicas, cluster.spec.discovery.seeds)
     seeds = [naming.pod_name(cluster.name, ordinal) for ordinal in ordinals]
-    return explain(troubles, unready_pods=len(troubles), seeds=seeds, lasted=lambda _: math.inf)
+    return explain(failures, unready_pods=len(failures), seeds=seeds, lasted=lambda _: math.inf)
 
 
 def screen(context: Context, cluster: PartisanCluster, pods: Sequence[Json]) -> str:
@@ -122,9 +124,9 @@ def screen(context: Context, cluster: PartisanCluster, pods: Sequence[Json]) -> 
 
 
 def verdict(
-    cluster: PartisanCluster, problem: Problem | None, troubles: Sequence[Trouble] = ()
+    cluster: PartisanCluster, problem: Problem | None, failures: Sequence[PodFailure] = ()
 ) -> str:
-    """Return what is wrong, and the command that goes on from here."""
+    """Return what is wrong, and the next command."""
     name, namespace = cluster.name, cluster.namespace
     own = f"kubectl partisan -n {namespace}"
     wrong, following = "Nothing is wrong.", f"{own} top {name}"
@@ -133,12 +135,12 @@ def verdict(
     workload = cluster.status.workload
     if problem is not None:
         wrong = f"{problem.reason}: {problem.message}"
-        following = _remedy(problem, troubles, cluster)
+        following = _remedy(problem, failures, cluster)
     elif (cluster.status.observed_generation or 0) < cluster.generation:
-        wrong = "The operator has not looked at the newest spec yet. See whether it runs:"
+        wrong = "The operator has not observed the newest spec yet. Check that it runs:"
         following = f"kubectl get pods --all-namespaces -l {OPERATOR_LABELS}"
     elif cluster.spec.paused:
-        wrong = "Paused: the operator watches and changes nothing."
+        wrong = "Paused: the operator observes and changes nothing."
         following = f"{own} resume {name}"
     elif progressing is not None and progressing.status == "True":
         wrong = f"Nothing is wrong so far: {progressing.message}."
@@ -150,10 +152,10 @@ def verdict(
     return table(lines)
 
 
-def _remedy(problem: Problem, troubles: Sequence[Trouble], cluster: PartisanCluster) -> str:
-    """Return the command that ends a problem, or shows more of it."""
+def _remedy(problem: Problem, failures: Sequence[PodFailure], cluster: PartisanCluster) -> str:
+    """Return the command that fixes a problem, or shows more of it."""
     name, namespace = cluster.name, cluster.namespace
-    # Nodes that hold another token than the Secret connect to none that hold the newer one.
+    # Nodes with different tokens do not connect to one another.
     replace_pods = f"kubectl -n {namespace} delete pods -l {naming.selector(name)}"
     delete_secret = f"kubectl -n {namespace} delete secret"
     if problem.reason in (Reason.TOKEN_LOST, Reason.TOKEN_MISMATCH):
@@ -164,12 +166,12 @@ def _remedy(problem: Problem, troubles: Sequence[Trouble], cluster: PartisanClus
         return f"{delete_secret} {BEARER.name_of(name)}"
     if problem.reason in (Reason.APPLY_FAILED, Reason.BEARER_REFUSED):
         return f"kubectl -n {namespace} edit pcl {name}"
-    return f"kubectl partisan -n {namespace} {_inspection(problem, troubles, name)}"
+    return f"kubectl partisan -n {namespace} {_inspection(problem, failures, name)}"
 
 
-def _inspection(problem: Problem, troubles: Sequence[Trouble], name: str) -> str:
-    alike = [trouble.pod for trouble in troubles if trouble.reason == problem.reason]
-    pod = next(iter(alike or [trouble.pod for trouble in troubles]), "")
+def _inspection(problem: Problem, failures: Sequence[PodFailure], name: str) -> str:
+    alike = [failure.pod for failure in failures if failure.reason == problem.reason]
+    pod = next(iter(alike or [failure.pod for failure in failures]), "")
     match problem.reason:
         case Reason.CRASH_LOOPING | Reason.NODE_NOT_JOINING:
             return f"logs {name} --node {pod}" if pod else f"logs {name}"
@@ -182,7 +184,7 @@ def _inspection(problem: Problem, troubles: Sequence[Trouble], name: str) -> str
 
 
 def _as_of(cluster: PartisanCluster, now: datetime) -> str:
-    """Return of when the figures are: those of a settled cluster are seldom written anew."""
+    """Return the time of the figures: those of a settled cluster are rarely updated."""
     observed = cluster.status.observed_at
     return "-" if observed is None else f"{observed[:19]}Z, {since(observed, now)} ago"
 
@@ -191,11 +193,11 @@ def _overlay(cluster: PartisanCluster) -> str:
     overlay = cluster.status.overlay
     if overlay is None:
         return f"{cluster.spec.overlay.kind} is wanted; no node has answered yet"
-    beside = f" beside {overlay.also_running}" if overlay.also_running else ""
+    previous = f" next to {overlay.previous_kind}" if overlay.previous_kind else ""
     wanted = cluster.spec.overlay.kind
     asked = f" ({wanted} is wanted)" if overlay.kind != wanted else ""
     return (
-        f"{overlay.kind}{beside}{asked}: {plural(overlay.components, 'component')},"
+        f"{overlay.kind}{previous}{asked}: {plural(overlay.components, 'component')},"
         f" {overlay.isolated} isolated, {plural(overlay.links, 'link')},"
         f" mean degree {overlay.mean_degree:.1f}"
     )

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Callable
 
 from partisan_operator.cli import access
-from partisan_operator.cli.access import CommandError, Context, Look
+from partisan_operator.cli.access import CommandError, Context, Scrape
 from partisan_operator.cli.commands.graph import no_answer, summary
 from partisan_operator.cli.text import size, table
 from partisan_operator.models import PartisanCluster
@@ -23,23 +23,23 @@ def run(
     """Write the table until interrupted, or as often as asked."""
     cluster = access.cluster_of(context, arguments.name)
     pods = access.pods_of(context, cluster.name)
-    earlier = access.look(context, pods)
+    earlier = access.scrape(context, pods)
     if not earlier.seen:
         raise CommandError(no_answer(cluster.name, earlier))
     endless = itertools.repeat(None)
     for _ in range(arguments.count) if arguments.count else endless:
         sleep(arguments.interval)
-        # Pods come and go while somebody watches.
+        # Pods may have come or gone.
         pods = access.pods_of(context, cluster.name)
-        current = access.look(context, pods)
+        current = access.scrape(context, pods)
         clear = _CLEAR if context.out.isatty() else ""
         context.write(clear + screen(context, cluster, earlier, current))
         earlier = current
     return 0
 
 
-def screen(context: Context, cluster: PartisanCluster, earlier: Look, current: Look) -> str:
-    """Return the rates between two looks, summed over the nodes."""
+def screen(context: Context, cluster: PartisanCluster, earlier: Scrape, current: Scrape) -> str:
+    """Return the rates between two scrapes, summed over the nodes."""
     channels = aggregate(channel_names(cluster.spec), earlier.seen, current.seen)
     rows = [
         (

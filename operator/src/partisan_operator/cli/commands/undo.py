@@ -1,8 +1,8 @@
-"""`rollout undo NAME`: the pods' template as it was before the last change of it.
+"""`rollout undo NAME`: the pods' template as before its last change.
 
-Kubernetes keeps the former templates of a StatefulSet as ControllerRevisions. What the template
-takes from the spec as it is can be read back from there. The workload and the channels cannot:
-nodes read them from the ConfigMap, and of that the template has the hash alone.
+Kubernetes keeps the previous templates of a StatefulSet as ControllerRevisions. Fields that the
+template copies from the spec can be restored from there. The workload and the channels cannot:
+nodes read them from the ConfigMap, of which the template has only a hash.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _of_container(field: str) -> Callable[[_Template], Any]:
 
 
 def _pods(template: _Template) -> dict[str, Any]:
-    """Return `spec.pods`: what the template holds beside the operator's own."""
+    """Return `spec.pods`: the template's entries without the operator's own."""
     metadata, container = template["metadata"], template["spec"]["containers"][0]
     found = {
         "labels": _foreign(metadata.get("labels") or {}),
@@ -67,15 +67,15 @@ _FIELDS: Mapping[str, Callable[[_Template], Any]] = {
     "priorityClassName": _of_pod("priorityClassName", ""),
     "pods": _pods,
 }
-"""Fields of the spec that the template holds as they are, and where."""
+"""Fields of the spec that the template copies, and where."""
 
 
 def run_undo(context: Context, arguments: Namespace) -> int:
     """Set the fields of the spec that made the newest template to what they were before."""
     cluster = access.cluster_of(context, arguments.name)
     spec: Json = access.manifest_of(context, cluster.name)["spec"]
-    newest, former = _templates(context, cluster.name)
-    fields = changed_fields(newest, former)
+    newest, previous = _templates(context, cluster.name)
+    fields = changed_fields(newest, previous)
     patch = {"spec": {name: replacing(spec.get(name), value) for name, value in fields.items()}}
     where = (context.namespace, access.RESOURCE, cluster.name)
     try:
@@ -95,18 +95,18 @@ def run_undo(context: Context, arguments: Namespace) -> int:
     return 0
 
 
-def changed_fields(newest: _Template, former: _Template) -> dict[str, Any]:
-    """Return the fields of the spec to set for the former template, and their values.
+def changed_fields(newest: _Template, previous: _Template) -> dict[str, Any]:
+    """Return the fields of the spec that restore the previous template, and their values.
 
-    Raises `CommandError` when fields alone do not lead back to it.
+    Raises `CommandError` if fields of the spec alone cannot restore it.
     """
-    if _configuration(newest) != _configuration(former):
+    if _configuration(newest) != _configuration(previous):
         raise CommandError(
             "the last change was one of the workload or the channels too, of which Kubernetes"
-            " keeps no former state: apply the former manifest"
+            " keeps no previous state: apply the previous manifest"
         )
     fields = {
-        name: value(former) for name, value in _FIELDS.items() if value(former) != value(newest)
+        name: value(previous) for name, value in _FIELDS.items() if value(previous) != value(newest)
     }
     if not fields:
         raise CommandError(
@@ -131,7 +131,7 @@ def replacing(live: Any, wanted: Any) -> Any:
 def _templates(context: Context, name: str) -> tuple[_Template, _Template]:
     """Return the newest template of the first shard's pods, and the one before.
 
-    Raises `CommandError` when there is no such; `KubectlError`.
+    Raises `CommandError` if there are none; `KubectlError`.
     """
     shard = context.api.get(f"{_APPS}/{context.namespace}/statefulsets/{name}")
     path = f"{_APPS}/{context.namespace}/controllerrevisions"

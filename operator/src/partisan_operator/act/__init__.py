@@ -1,0 +1,1 @@
+"""Everything that changes something, at the API server or in the nodes."""

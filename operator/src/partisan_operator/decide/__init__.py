@@ -1,0 +1,1 @@
+"""Decisions: pure functions from a cluster and an observation to actions."""

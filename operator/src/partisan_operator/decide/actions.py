@@ -1,0 +1,111 @@
+"""The actions that a plan consists of. Values only: `act.executor` carries them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from partisan_operator.children import Child
+from partisan_operator.children.shared_secrets import SharedSecret
+from partisan_operator.decide.certificates import CertificatePlan
+from partisan_operator.decide.rotation import MakeAuthority, Publish
+from partisan_operator.models.problem import Problem
+from partisan_operator.observe.observation import Endpoint, PodRevision
+
+
+@dataclass(frozen=True)
+class Apply:
+    """Apply a child."""
+
+    child: Child
+
+
+@dataclass(frozen=True)
+class MakeSecret:
+    """Generate the token or the bearer and create its Secret. Neither is ever overwritten."""
+
+    secret: SharedSecret
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Delete a child that is no longer wanted, if it is still the one that was observed."""
+
+    kind: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True)
+class DeletePod:
+    """Delete a pod, for its StatefulSet to create it from the newest template."""
+
+    pod: PodRevision
+
+
+@dataclass(frozen=True)
+class StartRun:
+    """Start the run on one of these nodes: the first that accepts."""
+
+    run: str
+    candidates: tuple[Endpoint, ...]
+
+
+@dataclass(frozen=True)
+class Configure:
+    """Send a configuration to running nodes."""
+
+    text: str
+    """As in the ConfigMap, which is applied first: a node that restarts reads it there."""
+
+    nodes: tuple[Endpoint, ...]
+
+
+Action = Apply | MakeSecret | MakeAuthority | Publish | Delete | DeletePod | Configure | StartRun
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Actions in waves; the actions of a wave are independent."""
+
+    waves: tuple[tuple[Action, ...], ...]
+    outdated: int
+    """Pods that a rollout has yet to replace."""
+
+    problem: Problem | None
+    """What prevents the operator from following the whole spec."""
+
+    kept: int
+    """Nodes that stay for now: more than the spec asks for while a scale-down is rejected, or the
+    cluster paused."""
+
+    scaling: tuple[int, int] | None
+    """Requested pods before and after, when their number changes."""
+
+    tls: CertificatePlan = field(default_factory=CertificatePlan)
+    """What the nodes' certificate needs. The waves contain its actions."""
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """All actions, in order."""
+        return tuple(action for wave in self.waves for action in wave)
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """Names of the objects that the plan changes."""
+        return tuple(name for action in self.actions if (name := _changed(action)))
+
+
+def _changed(action: Action) -> str:
+    """Return the name of the object that an action changes; empty if it changes none."""
+    match action:
+        case Apply(child):
+            return f"{child.kind} {child.name}"
+        case Delete(kind, name):
+            return f"{kind} {name}"
+        case DeletePod(pod):
+            return f"Pod {pod.name}"
+        case MakeSecret(secret):
+            return f"the {secret.key}'s Secret"
+        case MakeAuthority() | Publish():
+            return "the certificate's Secret"
+    return ""

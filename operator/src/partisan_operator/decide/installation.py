@@ -1,0 +1,21 @@
+"""Choices of the installation that hold for all clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from partisan_operator.models.pods import ALLOWED_ANNOTATIONS
+
+
+@dataclass(frozen=True)
+class Installation:
+    """What the operator's settings say about every cluster."""
+
+    node_image: str
+    """Runs where `spec.image` is empty."""
+
+    allowed_annotations: tuple[str, ...] = ALLOWED_ANNOTATIONS
+    """Keys of annotations that clusters may give their pods: exact, `DOMAIN/*`, or `*` for all."""
+
+    nodes_monitored: bool = False
+    """Whether a PodMonitor of the installation selects the nodes of all clusters."""

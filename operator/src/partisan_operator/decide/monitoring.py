@@ -1,0 +1,31 @@
+"""Whether a cluster gets a PodMonitor of its own."""
+
+from __future__ import annotations
+
+from partisan_operator.decide.installation import Installation
+from partisan_operator.models.metrics import MonitorMode
+from partisan_operator.models.problem import Problem, Reason
+from partisan_operator.observe.observation import PodMonitors
+
+
+def wants_monitor(mode: MonitorMode, installation: Installation) -> bool:
+    """Whether a cluster is to have a PodMonitor where the kind is available."""
+    match mode:
+        case MonitorMode.DISABLED:
+            return False
+        case MonitorMode.AUTO:
+            return not installation.nodes_monitored
+        case MonitorMode.ENABLED:
+            return True
+
+
+def missing_kind(mode: MonitorMode, found: PodMonitors) -> Problem | None:
+    """Return the problem of a cluster that requires a PodMonitor where the kind is missing."""
+    if mode is not MonitorMode.ENABLED or found is not PodMonitors.UNAVAILABLE:
+        return None
+    return Problem(
+        Reason.POD_MONITOR_UNAVAILABLE,
+        "spec.metrics.podMonitor is Enabled, and the API server serves no PodMonitors of"
+        " monitoring.coreos.com/v1, or lets the operator have none. Install the Prometheus"
+        " operator, give the operator the right to podmonitors, or set the field to Auto.",
+    )

@@ -1,0 +1,43 @@
+"""Problems that forbid the operator to act on the objects of a cluster."""
+
+from __future__ import annotations
+
+from partisan_operator.models.problem import Problem, Reason
+
+
+def name_conflict(kind: str, name: str) -> Problem:
+    """Return the problem of a foreign object that has the name of a child."""
+    return Problem(
+        Reason.NAME_CONFLICT,
+        f"{kind} {name} exists and does not belong to this cluster. Delete it or give this"
+        " PartisanCluster another name.",
+    )
+
+
+def invalid_token(name: str) -> Problem:
+    """Return the problem of a token Secret without a valid token."""
+    return Problem(
+        Reason.TOKEN_INVALID,
+        f"Secret {name} holds no token of 64 hexadecimal digits under the key token. Delete it,"
+        " and all pods with it, for a new one to be made.",
+    )
+
+
+def invalid_bearer(name: str) -> Problem:
+    """Return the problem of a bearer Secret without a valid bearer."""
+    return Problem(
+        Reason.BEARER_INVALID,
+        f"Secret {name} holds no bearer of 64 hexadecimal digits under the key bearer. Delete it"
+        " for a new one to be made; no pod is replaced for it.",
+    )
+
+
+def token_lost(name: str, cluster: str) -> Problem:
+    """Return the problem of a token that was deleted while pods run with it."""
+    return Problem(
+        Reason.TOKEN_LOST,
+        f"Secret {name} was deleted. The running nodes continue, but no pod can start, and no other"
+        " token is made, since pods with it would not connect to the running ones. Restore the"
+        f" Secret from a backup, or delete all pods for a new token: kubectl delete pod -l"
+        f" partisan.dev/cluster={cluster}. That loses what only the nodes know.",
+    )

@@ -1,0 +1,143 @@
+"""When a cluster's own authority and certificate are replaced, and in which order.
+
+Two Secrets hold the whole state. NAME-ca has the authority that signs, with its key. NAME-tls,
+which the nodes mount, has their one certificate and the authorities that they trust. An authority
+is replaced in four steps, each of which begins when every node uses what the last one wrote:
+
+    NAME-ca           NAME-tls: certificate of, trusted
+    old               old  {old}
+    new               old  {old}
+    new               old  {old, new}
+    new               new  {old, new}
+    new               new  {new}
+
+So at any time every node trusts the authority of any other node's certificate. The next step
+follows from the Secrets alone: an operator that fails between two steps is no special case, and
+neither is a lost NAME-ca.
+
+The first step destroys the key of the old authority. If its certificate nears its end while some
+node does not follow, it is replaced nevertheless once half of `renew_before` is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from partisan_operator.models.status import Rotation
+from partisan_operator.observe.certificates import Certificate, NodesSecret, Store
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a node reports to use: fingerprints."""
+
+    certificate: str
+    believed: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Names and lifetimes that the spec asks for."""
+
+    name: str
+    """The DNS name in the certificate."""
+
+    duration: timedelta
+    """Of an authority."""
+
+    certificate_duration: timedelta
+    renew_before: timedelta
+    """Before the end of the certificate."""
+
+
+@dataclass(frozen=True)
+class MakeAuthority:
+    """Generate an authority, and write NAME-ca."""
+
+    replaces: str | None
+    """Version of the Secret that it replaces; None: there is none."""
+
+
+@dataclass(frozen=True)
+class Publish:
+    """Write NAME-tls."""
+
+    believed: tuple[Certificate, ...]
+    issuer: str | None
+    """Fingerprint of the authority to sign a new certificate; None: the present one stays."""
+
+    replaces: str | None
+    """Version of the Secret that it replaces; None: there is none."""
+
+
+Step = MakeAuthority | Publish
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Where a rotation stands, and its next step."""
+
+    step: Step | None
+    rotation: Rotation
+    behind: tuple[str, ...]
+    """Pods that do not report to use what NAME-tls holds."""
+
+
+def outlook(
+    store: Store, policy: Policy, nodes: Mapping[str, Loaded | None], now: datetime
+) -> Outlook:
+    """Return the next step at `now`; `nodes` maps each pod to what it uses, None if unknown."""
+    behind = tuple(nodes) if store.nodes is None else _behind(store.nodes, nodes)
+    step, rotation = _next(store, policy, everyone=not behind, now=now)
+    return Outlook(step, rotation, behind)
+
+
+def _next(
+    store: Store, policy: Policy, *, everyone: bool, now: datetime
+) -> tuple[Step | None, Rotation]:
+    """Return the step and the present state; `everyone`: all nodes use what NAME-tls holds."""
+    authority, secret = store.authority, store.nodes
+    beginning = Rotation.SETTLED if secret is None else Rotation.DISTRIBUTING
+    if authority is None or authority.certificate is None:
+        return MakeAuthority(None if authority is None else authority.version), beginning
+    current = authority.certificate
+    if now >= current.not_after - policy.certificate_duration:
+        # A certificate that it signed now would end early.
+        return MakeAuthority(authority.version), beginning
+    if secret is None:
+        return Publish((current,), current.fingerprint, None), Rotation.SETTLED
+    previous = tuple(one for one in secret.believed if one.fingerprint != current.fingerprint)
+    both = (*previous, current)
+    shown = secret.certificate
+    if shown is None or not _serves(shown, both, policy):
+        # No node can use it, so a new one breaks nothing.
+        return Publish(both, current.fingerprint, secret.version), Rotation.REPLACING
+    if len(both) > len(secret.believed):
+        return Publish(both, None, secret.version), Rotation.DISTRIBUTING
+    if shown.issuer != current.fingerprint:
+        if everyone or now >= shown.not_after - policy.renew_before / 2:
+            return Publish(both, current.fingerprint, secret.version), Rotation.REPLACING
+        return None, Rotation.DISTRIBUTING
+    rotation = Rotation.RETIRING if previous else Rotation.SETTLED
+    if now >= shown.not_after - policy.renew_before:
+        return Publish(secret.believed, current.fingerprint, secret.version), rotation
+    if previous and (everyone or all(now >= one.not_after for one in previous)):
+        return Publish((current,), None, secret.version), rotation
+    return None, rotation
+
+
+def _serves(shown: Certificate, authorities: tuple[Certificate, ...], policy: Policy) -> bool:
+    """Whether the certificate has the cluster's name and is from one of these authorities."""
+    known = {authority.fingerprint for authority in authorities}
+    return policy.name in shown.names and shown.issuer in known
+
+
+def _behind(secret: NodesSecret, nodes: Mapping[str, Loaded | None]) -> tuple[str, ...]:
+    """Return the pods that do not use what the Secret holds."""
+    if secret.certificate is None:
+        return tuple(nodes)
+    believed = frozenset(one.fingerprint for one in secret.believed)
+    wanted = Loaded(secret.certificate.fingerprint, believed)
+    return tuple(name for name, loaded in nodes.items() if loaded != wanted)

@@ -1,0 +1,56 @@
+"""A problem of a cluster: the reason and message of its condition `Degraded`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+_MAX_DETAIL = 400
+"""Characters of a quoted message."""
+
+
+class Reason(StrEnum):
+    """What can be wrong; the first of these that applies is what the user reads."""
+
+    INVALID_SPEC = "InvalidSpec"
+    RECONCILE_FAILED = "ReconcileFailed"
+    NAME_CONFLICT = "NameConflict"
+    TOKEN_INVALID = "TokenInvalid"
+    TOKEN_LOST = "TokenLost"
+    TOKEN_MISMATCH = "TokenMismatch"
+    BEARER_INVALID = "BearerInvalid"
+    BEARER_REFUSED = "BearerRefused"
+    SCALE_DOWN_REFUSED = "ScaleDownRefused"
+    APPLY_FAILED = "ApplyFailed"
+    CONFIGURATION_REFUSED = "ConfigurationRefused"
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    POD_REJECTED = "PodRejected"
+    IMAGE_PULL_FAILED = "ImagePullFailed"
+    CONTAINER_CONFIG_ERROR = "ContainerConfigError"
+    TLS_SECRET_UNUSABLE = "TlsSecretUnusable"
+    CERT_MANAGER_UNAVAILABLE = "CertManagerUnavailable"
+    CERTIFICATE_NOT_ISSUED = "CertificateNotIssued"
+    MACHINE_LOST = "MachineLost"
+    CRASH_LOOPING = "CrashLooping"
+    UNSCHEDULABLE = "Unschedulable"
+    POD_NOT_STARTING = "PodNotStarting"
+    NODE_NOT_JOINING = "NodeNotJoining"
+    NODES_SILENT = "NodesSilent"
+    OVERLAY_PARTITIONED = "OverlayPartitioned"
+    POD_MONITOR_UNAVAILABLE = "PodMonitorUnavailable"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a cluster."""
+
+    reason: Reason
+    message: str
+    transient: bool = False
+    """Whether it may pass by itself, and becomes a problem only when it does not."""
+
+
+def shortened(text: str) -> str:
+    """Return text on one line, of bounded length, without a full stop."""
+    line = " ".join(text.split()).rstrip(".")
+    return line if len(line) <= _MAX_DETAIL else f"{line[: _MAX_DETAIL - 3]}..."

@@ -1,0 +1,54 @@
+"""How much of a cluster the next observation covers."""
+
+from __future__ import annotations
+
+from partisan_operator.models import PartisanCluster
+from partisan_operator.observe.observer import Extent
+
+_NEVER = float("-inf")
+
+
+class Coverage:
+    """What recent observations of one cluster covered, and what they found settled."""
+
+    def __init__(self, resync_period: float) -> None:
+        """Begin with a cluster that was never observed; `resync_period` in seconds."""
+        self._resync_period = resync_period
+        self._complete_at = _NEVER
+        self.at_rest = False
+        """Whether all observed objects were as wanted, and nothing was left to do."""
+
+        self.stood = False
+        """Whether all pods were ready at some time."""
+
+    def make_resync_due(self) -> None:
+        """Have the next observation cover children of all kinds."""
+        self._complete_at = _NEVER
+
+    def begin(self, cluster: PartisanCluster, now: float, *, woken: bool) -> Extent:
+        """Return what an observation that begins now covers.
+
+        A cluster at rest that no event woke has not changed as far as the watches report. Events
+        that they missed are made up for by a resync.
+        """
+        resting, self.at_rest = self.at_rest, False  # unknown until the reconcile has ended
+        if (
+            cluster.status.observed_generation != cluster.generation
+            or now - self._complete_at >= self._resync_period
+        ):
+            return Extent.ALL
+        return Extent.NODES if resting and not woken else Extent.PODS
+
+    def completed(self, began: float) -> None:
+        """Record that an observation of all kinds, begun at that time, was acted on."""
+        self._complete_at = began
+
+    def stands(self) -> bool:
+        """Record that all pods are ready; return whether they are for the first time.
+
+        A cluster gets its guards once it stands, which takes a complete observation.
+        """
+        first, self.stood = not self.stood, True
+        if first:
+            self.make_resync_due()
+        return first

@@ -1,0 +1,32 @@
+"""Events that end the pause of a cluster's loop."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+class Wakeups:
+    """What arrived since the last reconcile. An event carries no more than that."""
+
+    def __init__(self) -> None:
+        self._woken = asyncio.Event()
+        self._children_changed = False
+
+    def wake(self, *, complete: bool = False) -> None:
+        """End the pause; `complete`: children of any kind may have changed."""
+        self._children_changed |= complete
+        self._woken.set()
+
+    def take(self) -> tuple[bool, bool]:
+        """Return whether anything arrived, and whether children of any kind may have changed."""
+        taken = self._woken.is_set(), self._children_changed
+        self._woken.clear()
+        self._children_changed = False
+        return taken
+
+    async def pause(self, seconds: float) -> None:
+        """Sleep until woken, for so many seconds at most."""
+        try:
+            await asyncio.wait_for(self._woken.wait(), max(0.0, seconds))
+        except TimeoutError:
+            return  # the next reconcile is due

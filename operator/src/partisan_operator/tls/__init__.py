@@ -1,1 +1,0 @@
-"""The certificate authority of one cluster: what it keeps, when it renews, and how it signs."""
