@@ -3,6 +3,8 @@
 %%% {@link partisan_stack} decides, this process does: it hands events to the stack and interprets
 %%% the effects that come back. Nothing here ever waits for a peer. What other processes want to
 %%% know is published ({@link partisan_view}) after each event.
+%%%
+%%% Longer than 300 lines: one process, with the API that calls it and all effects of the stack.
 -module(partisan_manager).
 
 -behaviour(gen_server).

@@ -22,6 +22,8 @@
 %%% full. On a monotonic channel a message replaces the one that still waits with the same
 %%% destination and partition key. On an acknowledged channel it is sent again until it has arrived,
 %%% and delivered once.
+%%%
+%%% Longer than 300 lines: the whole API in one place, a line or two for each function.
 -module(partisan).
 
 -compile({no_auto_import, [node/0, self/0, monitor/2, demonitor/1]}).

@@ -22,6 +22,8 @@
 %%% partisan_overlay_registry}); {@link partisan_overlay_hiscamp} runs one per level.
 %%%
 %%% The views are one-sided by design; the neighbours are those held and those holding.
+%%%
+%%% Longer than 300 lines: a whole published protocol, with what its revision adds.
 -module(partisan_overlay_scamp).
 -behaviour(partisan_overlay).
 

@@ -12,6 +12,8 @@
 %%% time, but at most a quarter of the processes that the emulator allows. Beyond, monitors fail
 %%% with `system_limit' and so do the calls. A call occupies its place until the server answers or
 %%% ends, its caller ends or no longer waits, or its node is lost.
+%%%
+%%% Longer than 300 lines: one process, with the API that calls it.
 -module(partisan_remote).
 
 -behaviour(gen_server).

@@ -9,6 +9,8 @@
 %%% no more than a few times what it may have waiting, or a frame each; and while it is behind they
 %%% look at it about once a millisecond, all of them together, or looking would take the time it
 %%% needs to catch up.
+%%%
+%%% Longer than 300 lines: one process, whose receive loops share their state.
 -module(partisan_inbound).
 
 -export([start_link/1]).
