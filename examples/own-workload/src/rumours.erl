@@ -1,6 +1,6 @@
 %%% @doc Rumours: every node starts one, and asks neighbours until it has heard those of all others.
 %%%
-%%% An example of your own workload: a module of the behaviour {@link workload}, here a `gen_server'.
+%%% An example of your own workload: a module of behaviour {@link workload}, here a `gen_server'.
 %%%
 %%% An incomplete node asks one random neighbour per interval. The question has the rumours that the
 %%% node has heard, the answer those that it lacks. Each node hears all rumours in the end, despite
