@@ -31,6 +31,8 @@
 %%%
 %%% Which neighbours are linked is the caller's affair: all of them ({@link lasp_sync_delta}), or
 %%% those that a tree connects ({@link lasp_sync_tree}). Messages are understood from any.
+%%%
+%%% Longer than 300 lines: one protocol, whose argument is the half of it that stands above.
 -module(lasp_deltas).
 
 %% A built-in function from OTP 29 on.

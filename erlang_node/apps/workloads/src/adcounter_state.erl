@@ -18,6 +18,8 @@
 %%% ({@link lasp_sync_aggregate}), a node sees its own entries, those of lives that may be over, and
 %%% the sums. Both are counts that have been made, so that the larger is the value. Of the barrier
 %%% it sees how many nodes were done at the same time, at the most, and not which.
+%%%
+%%% Longer than 300 lines: deltas, queries and the callbacks of two behaviours are all of one type.
 -module(adcounter_state).
 -behaviour(lasp_lattice).
 -behaviour(lasp_aggregate).

@@ -13,6 +13,8 @@
 %%% `{shutdown, {down, Reason}}', and its owner takes the peer for lost. The other lanes only carry
 %%% data: they dial again, with jittered and growing pauses, for as long as their owner lets them
 %%% live.
+%%%
+%%% Longer than 300 lines: one process, whose receive loops share their state.
 -module(partisan_outbound).
 
 -export([start_link/1]).
