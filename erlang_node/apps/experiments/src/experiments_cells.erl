@@ -24,6 +24,7 @@
 
 -export_type([cell/0, reporting/0]).
 
+%% @doc Reports one figure.
 -spec emit(Experiment :: atom(), Overlay :: atom(), atom() | number(), number(), reporting()) -> ok.
 emit(Experiment, Overlay, Parameter, Value, #{emit := Emit, nodes := Nodes}) ->
     Emit(#{
@@ -34,10 +35,12 @@ emit(Experiment, Overlay, Parameter, Value, #{emit := Emit, nodes := Nodes}) ->
         value => Value
     }).
 
+%% @doc Reports progress.
 -spec say(io:format(), [term()], reporting()) -> ok.
 say(Format, Arguments, #{progress := Progress}) ->
     Progress(lists:flatten(io_lib:format(Format, Arguments))).
 
+%% @doc The arithmetic mean.
 -spec mean([number(), ...]) -> float().
 mean(Values) ->
     lists:sum(Values) / length(Values).

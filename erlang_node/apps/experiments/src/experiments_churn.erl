@@ -26,6 +26,7 @@
 -define(CHURN_MS, 300000).
 -define(PARTITION_MS, 60000).
 
+%% @doc The experiments.
 -spec names() -> [name()].
 names() ->
     [churn_kill, churn_steady, churn_partition].

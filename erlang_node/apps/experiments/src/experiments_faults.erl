@@ -120,6 +120,7 @@ form(#{nodes := Nodes, seed := Seed, cycles := Cycles}) ->
         rand = rand:seed_s(exsss, {Seed, Nodes, 2})
     }.
 
+%% @doc The simulated cluster.
 -spec sim(t()) -> simulator:t().
 sim(#cluster{sim = Sim}) ->
     Sim.

@@ -45,6 +45,7 @@
 -define(FAILURES_PER_10000, 50).
 %% Origins from which a tree broken by failures is tried.
 -define(BROKEN_TREE_ORIGINS, 5).
+%% @doc The experiments.
 -spec names() -> [name()].
 names() ->
     [

@@ -41,6 +41,7 @@
 %% Time limit of a broadcast: mostly for the retransmission of a lost payload.
 -define(BROADCAST_MS, 3000).
 
+%% @doc The experiments.
 -spec names() -> [name()].
 names() ->
     [scale_curves].

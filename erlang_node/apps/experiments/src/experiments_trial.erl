@@ -102,6 +102,7 @@ join(Index, Contact, Gap, #trial{sim = Sim0, rand = Rand0, options = #{nodes := 
     _ = [say("~b of ~b nodes joined", [Index, Nodes], T) || Index rem max(1, Nodes div 5) =:= 0],
     T#trial{sim = simulator:run(Gap, Sim2), rand = Rand}.
 
+%% @doc The simulated cluster.
 -spec sim(t()) -> simulator:t().
 sim(#trial{sim = Sim}) ->
     Sim.

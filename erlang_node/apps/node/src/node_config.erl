@@ -153,6 +153,7 @@ peer({Name, Host, Port}) ->
         {error, einval} -> partisan_peer:new(Name, Text, Port)
     end.
 
+%% @doc Whether a term is an address hint.
 -spec is_hint(term()) -> boolean().
 is_hint({Name, Host, Port}) -> is_name(Name) andalso is_name(Host) andalso is_port_number(Port);
 is_hint(_) -> false.

@@ -16,6 +16,7 @@
 members(Cluster, Replicas) ->
     [member(Cluster, Ordinal) || Ordinal <- lists:seq(0, Replicas - 1)].
 
+%% @doc The name of the pod of this ordinal.
 -spec member(Cluster :: binary(), Ordinal :: non_neg_integer()) -> partisan_peer:name().
 member(Cluster, Ordinal) when Ordinal < ?SHARD_SIZE ->
     <<Cluster/binary, $-, (integer_to_binary(Ordinal))/binary>>;

@@ -95,10 +95,12 @@ new_function(Type, Name, Help, LabelNames, {Module, Function}) ->
 
 %% By name.
 
+%% @doc Counts one event.
 -spec inc(name(), [label_value()]) -> ok.
 inc(Name, LabelValues) ->
     add(series(Name, LabelValues), 1).
 
+%% @doc Adds to a counter.
 -spec inc(name(), [label_value()], non_neg_integer()) -> ok.
 inc(Name, LabelValues, N) ->
     add(series(Name, LabelValues), N).
@@ -128,6 +130,7 @@ series(Name, LabelValues) ->
         [] -> make_series(Name, LabelValues)
     end.
 
+%% @doc Adds to a counter or a gauge.
 -spec add(series(), non_neg_integer()) -> ok.
 add({counter, Counter}, N) ->
     counters:add(Counter, 1, N);

@@ -99,11 +99,13 @@ publish(Members, #{joined := Joined} = Info) ->
     _ = Joined =:= Before orelse tell(Info),
     ok.
 
+%% @doc Publishes the neighbour that messages to a node go through.
 -spec add_route(partisan_peer:name(), Neighbour :: partisan_peer:name()) -> ok.
 add_route(Name, Neighbour) ->
     true = ets:insert(?VIEW, {{route, Name}, Neighbour}),
     ok.
 
+%% @doc Removes the route to a node.
 -spec remove_route(partisan_peer:name()) -> ok.
 remove_route(Name) ->
     true = ets:delete(?VIEW, {route, Name}),
@@ -124,6 +126,7 @@ count(Event) ->
 
 %% For metrics.
 
+%% @doc Whether the node is part of the overlay, as 1 or 0.
 -spec joined_sample() -> [{[], 0 | 1}].
 joined_sample() ->
     case info() of
@@ -131,14 +134,17 @@ joined_sample() ->
         #{joined := false} -> [{[], 0}]
     end.
 
+%% @doc When it joined, in seconds since 1970.
 -spec joined_at_sample() -> [{[], float()}].
 joined_at_sample() ->
     [{[], Microseconds / 1.0e6} || {_, Microseconds} <- ets:lookup(?VIEW, joined_at)].
 
+%% @doc The number of neighbours.
 -spec active_sample() -> [{[], non_neg_integer()}].
 active_sample() ->
     [{[], length(neighbours())}].
 
+%% @doc The size of the passive view.
 -spec passive_sample() -> [{[], non_neg_integer()}].
 passive_sample() ->
     #{passive := Passive} = info(),

@@ -62,6 +62,7 @@
 
 %% API.
 
+%% @doc A cluster without nodes.
 -spec new(options()) -> t().
 new(Options) ->
     Defaults = #{seeds => 3, latency => {1, 20}, detection => 50, loss => 0.0, stack => #{}},
@@ -92,6 +93,7 @@ leave(Index, Sim) ->
 dissolve(Index, Sim) ->
     simulator_interpreter:step(Index, {dissolve, 0}, Sim).
 
+%% @doc A node broadcasts a payload.
 -spec broadcast(index(), Payload :: term(), t()) -> t().
 broadcast(Index, Payload, Sim) ->
     simulator_interpreter:step(Index, {broadcast, Payload}, Sim).
@@ -124,6 +126,7 @@ route(From, To, Sim) ->
 cut(Side, Sim) ->
     simulator_interpreter:cut(Side, Sim).
 
+%% @doc Ends the cut.
 -spec heal(t()) -> t().
 heal(Sim) ->
     simulator_interpreter:heal(Sim).
@@ -133,6 +136,7 @@ heal(Sim) ->
 run(Duration, Sim) ->
     simulator_interpreter:advance(now(Sim) + Duration, Sim).
 
+%% @doc The virtual time.
 -spec now(t()) -> milliseconds().
 now(Sim) ->
     simulator_interpreter:now(Sim).
@@ -142,6 +146,7 @@ now(Sim) ->
 nodes(Sim) ->
     simulator_nodes:alive(simulator_interpreter:nodes(Sim)).
 
+%% @doc The protocol stack of a living node.
 -spec stack(index(), t()) -> partisan_stack:t().
 stack(Index, Sim) ->
     simulator_nodes:stack(Index, simulator_interpreter:nodes(Sim)).

@@ -85,6 +85,7 @@ cut(Side, #sim{network = Network0} = Sim0) ->
     Sim1 = Sim0#sim{network = Network},
     lists:foldl(fun({From, To}, Sim) -> lose(From, To, Sim) end, Sim1, Broken).
 
+%% @doc Ends the cut.
 -spec heal(t()) -> t().
 heal(#sim{network = Network} = Sim) ->
     Sim#sim{network = simulator_network:heal(Network)}.
@@ -97,6 +98,7 @@ advance(Until, #sim{events = Events} = Sim) ->
         {elapsed, Elapsed} -> Sim#sim{events = Elapsed}
     end.
 
+%% @doc The virtual time.
 -spec now(t()) -> milliseconds().
 now(#sim{events = Events}) ->
     simulator_clock:now(Events).
@@ -106,14 +108,17 @@ now(#sim{events = Events}) ->
 round_trip(A, B, Sim) ->
     latency(A, B, Sim) + latency(B, A, Sim).
 
+%% @doc The nodes.
 -spec nodes(t()) -> simulator_nodes:t().
 nodes(#sim{nodes = Nodes}) ->
     Nodes.
 
+%% @doc The routes that nodes have found.
 -spec routes(t()) -> simulator_routes:t().
 routes(#sim{routes = Routes}) ->
     Routes.
 
+%% @doc What has been recorded.
 -spec monitor(t()) -> simulator_monitor:t().
 monitor(#sim{monitor = Monitor}) ->
     Monitor.

@@ -37,6 +37,7 @@
 -opaque t() :: #network{}.
 -export_type([t/0]).
 
+%% @doc A network without links.
 -spec new(options()) -> t().
 new(Options) ->
     #network{options = Options}.
@@ -74,10 +75,12 @@ cut(Side, #network{pins = Pins} = N) ->
     ],
     {Broken, N#network{side = Side}}.
 
+%% @doc Ends the cut.
 -spec heal(t()) -> t().
 heal(N) ->
     N#network{side = none}.
 
+%% @doc Whether the network is cut.
 -spec is_cut(t()) -> boolean().
 is_cut(#network{side = Side}) ->
     Side =/= none.
@@ -105,10 +108,12 @@ pin(From, To, Life, #network{pins = Pins, pinned_by = PinnedBy} = N) ->
             }}
     end.
 
+%% @doc Releases a link.
 -spec unpin(From :: index(), To :: index(), t()) -> t().
 unpin(From, To, #network{pins = Pins, pinned_by = PinnedBy} = N) ->
     N#network{pins = without(From, To, Pins), pinned_by = without(To, From, PinnedBy)}.
 
+%% @doc Whether a node has pinned a link to another.
 -spec is_pinned(From :: index(), To :: index(), t()) -> boolean().
 is_pinned(From, To, #network{pins = Pins}) ->
     case Pins of

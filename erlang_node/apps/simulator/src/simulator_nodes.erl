@@ -51,14 +51,17 @@ start(#{incarnation := Life} = Peer, Stack, #nodes{alive = Alive, lives = Lives}
         alive = Alive#{Index => #node{stack = Stack, peer = Peer}}, lives = Lives#{Index => Life}
     }.
 
+%% @doc A node stops.
 -spec stop(index(), t()) -> t().
 stop(Index, #nodes{alive = Alive} = N) ->
     N#nodes{alive = maps:remove(Index, Alive)}.
 
+%% @doc The living nodes.
 -spec alive(t()) -> [index()].
 alive(#nodes{alive = Alive}) ->
     maps:keys(Alive).
 
+%% @doc Whether a node is alive.
 -spec is_alive(index(), t()) -> boolean().
 is_alive(Index, #nodes{alive = Alive}) ->
     is_map_key(Index, Alive).

@@ -15,10 +15,12 @@ new(Index, Life) ->
     <<High, Middle, Low>> = <<Index:24>>,
     partisan_peer:new(name(Index), {10, High, Middle, Low}, 1, Life).
 
+%% @doc The name of a node.
 -spec name(index()) -> partisan_peer:name().
 name(Index) ->
     <<"n", (integer_to_binary(Index))/binary>>.
 
+%% @doc The number of a node.
 -spec index(partisan_peer:t() | partisan_peer:name()) -> index().
 index(#{host := {10, High, Middle, Low}}) ->
     (High bsl 16) bor (Middle bsl 8) bor Low;

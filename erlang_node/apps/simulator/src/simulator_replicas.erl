@@ -168,6 +168,7 @@ await(Holds, Period, Until, R) ->
         false -> error({does_not_hold_until, Until})
     end.
 
+%% @doc The virtual time.
 -spec now(t()) -> milliseconds().
 now(#replicas{clock = Clock}) ->
     simulator_clock:now(Clock).
@@ -177,6 +178,7 @@ now(#replicas{clock = Clock}) ->
 state(#replicas{state = State}) ->
     State.
 
+%% @doc Replaces the workload's state.
 -spec put_state(State :: term(), t()) -> t().
 put_state(State, R) ->
     R#replicas{state = State}.

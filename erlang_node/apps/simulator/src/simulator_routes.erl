@@ -21,6 +21,7 @@ new() ->
 learn(At, To, Via, Routes) ->
     Routes#{{At, To} => Via}.
 
+%% @doc A node no longer has a route to another.
 -spec forget(At :: index(), To :: index(), t()) -> t().
 forget(At, To, Routes) ->
     maps:remove({At, To}, Routes).

@@ -138,6 +138,7 @@ joined() ->
     #{joined := Joined} = overlay(),
     Joined.
 
+%% @doc The overlay of this node: its kind and state, and its passive view.
 -spec overlay() -> partisan_stack:info().
 overlay() ->
     partisan_view:info().
@@ -308,6 +309,7 @@ monitor_node(Node) ->
     ok = partisan_remote:monitor_node(Node, erlang:self()),
     true.
 
+%% @doc Ends the monitoring of a node by the caller.
 -spec demonitor_node(partisan_peer:name()) -> true.
 demonitor_node(Node) ->
     ok = partisan_remote:demonitor_node(Node, erlang:self()),
@@ -339,6 +341,7 @@ subscribe(Pid) ->
 subscribe(Topic, Pid) ->
     partisan_pubsub:subscribe(Topic, Pid).
 
+%% @doc Ends a process's subscription to a topic.
 -spec unsubscribe(Topic :: term(), pid()) -> ok.
 unsubscribe(Topic, Pid) ->
     partisan_pubsub:unsubscribe(Topic, Pid).

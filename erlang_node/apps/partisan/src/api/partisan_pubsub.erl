@@ -34,6 +34,7 @@
     subscribers = #{} :: #{partisan_topics:topic() => [pid()]}
 }).
 
+%% @doc Starts the process.
 -spec start_link() -> gen_server:start_ret().
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
@@ -43,6 +44,7 @@ start_link() ->
 subscribe(Topic, Pid) when node(Pid) =:= node() ->
     gen_server:call(?MODULE, {subscribe, Topic, Pid}, infinity).
 
+%% @doc Ends a process's subscription to a topic.
 -spec unsubscribe(partisan_topics:topic(), pid()) -> ok.
 unsubscribe(Topic, Pid) ->
     gen_server:call(?MODULE, {unsubscribe, Topic, Pid}, infinity).

@@ -29,6 +29,7 @@
 -opaque t() :: #steps{}.
 -export_type([t/0, step/0]).
 
+%% @doc No step waits.
 -spec new() -> t().
 new() ->
     #steps{}.
@@ -53,6 +54,7 @@ release(From, #steps{held = Held} = S) ->
             S#steps{held = Others#{From => Reasons - 1}}
     end.
 
+%% @doc Adds a step, unless `mailbox_messages' already wait for the node.
 -spec add(name(), step(), t()) -> {ok, t()} | full.
 add(Node, {_, _, Publisher, _} = Step, #steps{waiting = Waiting} = S) ->
     {Length, Queue} = maps:get(Node, Waiting, {0, queue:new()}),
@@ -72,6 +74,7 @@ first(Node, #steps{waiting = Waiting}) ->
         #{} -> none
     end.
 
+%% @doc Removes the step that has waited longest for a node.
 -spec remove_first(name(), t()) -> t().
 remove_first(Node, #steps{waiting = Waiting} = S) ->
     #{Node := {Length, Queue}} = Waiting,

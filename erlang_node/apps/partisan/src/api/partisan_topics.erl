@@ -67,6 +67,7 @@
 -opaque t() :: #topics{}.
 -export_type([t/0, topic/0, message/0, effect/0]).
 
+%% @doc A node that knows of no subscription.
 -spec new(name(), partisan_peer:incarnation()) -> t().
 new(Self, Incarnation) ->
     #topics{self = Self, incarnation = Incarnation}.
@@ -93,11 +94,13 @@ publish(Topic, Payload, #topics{self = Self, incarnation = Life, published = Las
     ),
     {T, Here ++ Sends}.
 
+%% @doc A neighbour has come: it is sent all entries.
 -spec neighbour_up(name(), t()) -> {t(), [effect()]}.
 neighbour_up(Name, #topics{neighbours = Neighbours, entries = Entries} = T) ->
     Told = [{send, Name, {entries, Entries}} || map_size(Entries) > 0],
     {T#topics{neighbours = lists:usort([Name | Neighbours])}, Told}.
 
+%% @doc A neighbour has gone.
 -spec neighbour_down(name(), t()) -> t().
 neighbour_down(Name, #topics{neighbours = Neighbours} = T) ->
     T#topics{neighbours = lists:delete(Name, Neighbours)}.

@@ -30,14 +30,17 @@
 new(Name, Host, Port) ->
     new(Name, Host, Port, 0).
 
+%% @doc A peer of a known incarnation.
 -spec new(name(), inet:ip_address() | string(), inet:port_number(), incarnation()) -> t().
 new(Name, Host, Port, Incarnation) ->
     #{name => Name, host => Host, port => Port, incarnation => Incarnation}.
 
+%% @doc The name of a peer.
 -spec name(t()) -> name().
 name(#{name := Name}) ->
     Name.
 
+%% @doc The incarnation of a peer, 0 where only an address hint is known.
 -spec incarnation(t()) -> incarnation().
 incarnation(#{incarnation := Incarnation}) ->
     Incarnation.

@@ -106,6 +106,7 @@ init(#{self := Self, seed := {A, B, C} = Seed, overlay := {Kind, _} = Spec} = Gi
     S2 = seek(overlay_effects(Effects, meet_all(S1))),
     partisan_layer:started(emit({start_timer, {beacon, tick}, option(beacon_interval, S2)}, S2)).
 
+%% @doc Takes an event and answers with the effects.
 -spec handle(event(), t()) -> {t(), [effect()]}.
 handle(Event, #{dissolved := none} = S) ->
     partisan_layer:handle(fun event/2, Event, S);
@@ -119,6 +120,7 @@ handle(_Event, S) ->
 check(#{overlay := Spec}, #{overlay := Overlay}) -> partisan_overlay_switch:check(Spec, Overlay);
 check(#{}, _Stack) -> ok.
 
+%% @doc The peers that this node has links to.
 -spec neighbours(t()) -> [partisan_peer:t()].
 neighbours(#{overlay := Overlay}) ->
     partisan_overlay_switch:neighbours(Overlay).
@@ -129,6 +131,7 @@ members(#{self := #{name := Self}, overlay := Overlay} = Stack) ->
     Known = neighbours(Stack) ++ partisan_overlay_switch:passive(Overlay),
     lists:usort([Self | [Name || #{name := Name} <- Known]]).
 
+%% @doc Whether this node is part of the overlay.
 -spec joined(t()) -> boolean().
 joined(#{options := #{replicas := 1}, leaving := Leaving}) ->
     not Leaving;
@@ -141,6 +144,7 @@ joined(Stack) ->
 view(#{overlay := Overlay, options := Options, leaving := Leaving}) ->
     {Overlay, Options, Leaving}.
 
+%% @doc What is published of the overlay.
 -spec info(t()) -> info().
 info(#{overlay := Overlay} = Stack) ->
     #{

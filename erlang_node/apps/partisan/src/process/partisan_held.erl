@@ -34,6 +34,7 @@
 -opaque t() :: #held{}.
 -export_type([t/0]).
 
+%% @doc No monitors.
 -spec new() -> t().
 new() ->
     #held{}.
@@ -134,6 +135,7 @@ digest(Node, Incarnation, #held{holders = Holders}) ->
 is_holder(Node, #held{holders = Holders}) ->
     is_map_key(Node, Holders).
 
+%% @doc The number of monitors.
 -spec size(t()) -> non_neg_integer().
 size(#held{monitors = Monitors}) ->
     map_size(Monitors).

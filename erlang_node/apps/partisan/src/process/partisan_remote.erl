@@ -60,6 +60,7 @@
 
 %% API.
 
+%% @doc Starts the process.
 -spec start_link() -> gen_server:start_ret().
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
@@ -73,6 +74,7 @@ monitor(Target, Object) ->
         {error, Reason} -> error(Reason)
     end.
 
+%% @doc Ends a monitor of the caller.
 -spec demonitor(reference()) -> ok.
 demonitor(Monitor) ->
     gen_server:call(?MODULE, {demonitor, self(), Monitor}, infinity).
@@ -82,6 +84,7 @@ demonitor(Monitor) ->
 monitor_node(Node, Pid) ->
     gen_server:call(?MODULE, {monitor_node, Pid, Node}, infinity).
 
+%% @doc Ends the monitoring of a node by a process.
 -spec demonitor_node(name(), pid()) -> ok.
 demonitor_node(Node, Pid) ->
     gen_server:call(?MODULE, {demonitor_node, Pid, Node}, infinity).

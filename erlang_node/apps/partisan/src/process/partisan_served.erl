@@ -79,6 +79,7 @@ lost(Node, #served{callers = Callers}) ->
 is_caller(Node, #served{callers = Callers}) ->
     is_map_key(Node, Callers).
 
+%% @doc The number of calls being served.
 -spec size(t()) -> non_neg_integer().
 size(#served{calls = Calls}) ->
     map_size(Calls).

@@ -48,6 +48,7 @@
 -opaque t() :: #wanted{}.
 -export_type([t/0]).
 
+%% @doc No monitors.
 -spec new() -> t().
 new() ->
     #wanted{}.

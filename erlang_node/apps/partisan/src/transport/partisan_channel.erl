@@ -125,10 +125,12 @@ find(Name) ->
         Channel -> {ok, Channel}
     end.
 
+%% @doc The name of a channel.
 -spec name(t()) -> atom().
 name(#channel{name = Name}) ->
     Name.
 
+%% @doc Whether a newer message replaces one that still waits.
 -spec is_monotonic(t()) -> boolean().
 is_monotonic(#channel{monotonic = Monotonic}) ->
     Monotonic.
@@ -219,6 +221,7 @@ received(#channel{received_messages = Messages, received_bytes = BytesReceived},
 waited(#channel{send_seconds = Histogram}, Nanoseconds) ->
     partisan_metrics:record(Histogram, Nanoseconds).
 
+%% @doc Counts one message that will not arrive.
 -spec dropped(t(), drop_reason()) -> ok.
 dropped(Channel, Reason) ->
     dropped(Channel, Reason, 1).

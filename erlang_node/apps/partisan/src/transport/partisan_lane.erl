@@ -104,14 +104,17 @@ stop(#lane{pid = Pid}) ->
     true = exit(Pid, shutdown),
     ok.
 
+%% @doc The process that owns the connection.
 -spec pid(t()) -> pid().
 pid(#lane{pid = Pid}) ->
     Pid.
 
+%% @doc The account that senders charge.
 -spec queue(t()) -> partisan_queue:t().
 queue(#lane{queue = Queue}) ->
     Queue.
 
+%% @doc Whether the lane has a connection.
 -spec is_connected(t()) -> boolean().
 is_connected(#lane{state = State}) ->
     atomics:get(State, ?CONNECTED) =/= 0.
@@ -173,6 +176,7 @@ connected(#lane{state = State}, Version) ->
     ok = atomics:put(State, ?VERSION, Version),
     atomics:put(State, ?CONNECTED, Version).
 
+%% @doc The lane has lost its connection.
 -spec disconnected(t()) -> ok.
 disconnected(#lane{state = State}) ->
     atomics:put(State, ?CONNECTED, 0).

@@ -1,9 +1,10 @@
 %%% @doc The sending end of one connection: owns its socket, writes what a lane holds.
 %%%
-%%% It takes what waits in its mailbox ({@link partisan_lane}) and writes much of it at once
-%%% ({@link partisan_batch}). While the port takes one write, it collects what is to be the next.
-%%% What is queued survives a lost connection, in order. What was already written to one that broke
-%%% may be lost: delivery is at most once.
+%%% It takes what waits in its mailbox ({@link partisan_lane}), writes much of it at once ({@link
+%%% partisan_batch}) and credits the senders' account for it ({@link partisan_account}). While the
+%%% port takes one write, it collects what is to be the next. What is queued survives a lost
+%%% connection, in order. What was already written to one that broke may be lost: delivery is at
+%%% most once.
 %%%
 %%% == Two roles ==
 %%% The lane of the `overlay' channel stands for the peer itself. It proves with heartbeats that the
@@ -35,9 +36,7 @@
 %% that: a lane that writes megabytes would keep a scheduler for milliseconds. What a scheduler
 %% copies to the kernel meanwhile takes about this long: a slice costs one turn.
 -define(BYTES_A_REDUCTION, 64).
-%% Longer than a living sender takes from charging its message to sending it; and how long a lane
-%% that ends waits for that.
--define(SETTLE_AFTER, 30000).
+%% How long a lane that ends waits for senders who have charged its account and not sent yet.
 -define(STRAGGLERS, 1000).
 %% How often a lane with nothing to send checks for room while senders wait: another sender's
 %% attempt may have concealed it.
@@ -56,18 +55,12 @@
     peer :: partisan_peer:t(),
     channel :: partisan_channel:t(),
     index :: non_neg_integer(),
-    lane :: partisan_lane:t(),
-    queue :: partisan_queue:t(),
+    account :: partisan_account:t(),
     socket = none :: none | partisan_socket:t(),
     % What has been taken from the mailbox and not yet been given to the socket.
     batch = partisan_batch:new() :: partisan_batch:t(),
     % What the socket has been given, until it says that it is done.
     writing = none :: none | partisan_batch:write(),
-    % Senders who wait for room.
-    waiting = partisan_waiters:new() :: partisan_waiters:t(),
-    % What the account held when the lane fell idle and has not moved since: charges of senders
-    % who may have been killed before they sent.
-    stale = none :: none | {reference(), partisan_queue:balance()},
     is_alive = true :: boolean(),
     doze = partisan_doze:new() :: partisan_doze:t(),
     % Told to end: once everything is sent that senders have been charged for.
@@ -97,8 +90,7 @@ init(Owner, #{peer := Peer, channel := Channel, index := Index}) ->
             peer = Peer,
             channel = Channel,
             index = Index,
-            lane = Lane,
-            queue = partisan_lane:queue(Lane)
+            account = partisan_account:new(Lane)
         })
     ).
 
@@ -110,7 +102,7 @@ role(_) -> data.
 first_dial(#outbound{role = overlay, owner = Owner} = Outbound) ->
     case dial(Outbound) of
         {ok, Socket, Peer, Version} ->
-            ok = partisan_lane:connected(Outbound#outbound.lane, Version),
+            ok = partisan_lane:connected(lane(Outbound), Version),
             Owner ! {lane_up, self(), Peer},
             _ = erlang:send_after(heartbeat_interval(), self(), heartbeat),
             awake(Socket, Outbound#outbound{peer = Peer});
@@ -134,8 +126,8 @@ send_timeout(data) -> infinity.
 heartbeat_interval() ->
     partisan_config:get(heartbeat_interval).
 
-connected(Socket, Version, #outbound{lane = Lane} = Outbound) ->
-    ok = partisan_lane:connected(Lane, Version),
+connected(Socket, Version, Outbound) ->
+    ok = partisan_lane:connected(lane(Outbound), Version),
     awake(Socket, Outbound).
 
 %% The peer is alive: wait for the next proof of it.
@@ -149,9 +141,9 @@ awake(Socket, Outbound) ->
 lost(Reason, #outbound{writing = #{messages := Messages}} = Outbound) ->
     ok = partisan_channel:dropped(Outbound#outbound.channel, disconnected, Messages),
     lost(Reason, credit(Outbound));
-lost(Reason, #outbound{socket = Socket, lane = Lane, writing = none, batch = Batch} = Outbound) ->
+lost(Reason, #outbound{socket = Socket, writing = none, batch = Batch} = Outbound) ->
     ok = partisan_socket:abort(Socket),
-    ok = partisan_lane:disconnected(Lane),
+    ok = partisan_lane:disconnected(lane(Outbound)),
     dial_again(Reason, Outbound#outbound{socket = none, batch = partisan_batch:rewind(Batch)}).
 
 dial_again(_Reason, #outbound{role = data} = Outbound) ->
@@ -217,26 +209,25 @@ await(#outbound{socket = Socket} = Outbound) ->
         {send, ChargedAt, Frame} when is_integer(ChargedAt) ->
             loop(enqueue({ChargedAt, Frame}, Outbound));
         {send, {ChargedAt, Alias}, Frame} ->
-            loop(enqueue({ChargedAt, Frame}, used(Alias, Outbound)));
+            Used = account(fun partisan_account:used/2, Alias, Outbound),
+            loop(enqueue({ChargedAt, Frame}, Used));
         {slot, Slot} ->
             loop(enqueue({slot, Slot}, Outbound));
         {await_room, {Alias, _, _}} when Outbound#outbound.closing =/= no ->
             Alias ! {Alias, closed},
             loop(Outbound);
         {await_room, Waiter} ->
-            loop(await_room(Waiter, Outbound));
+            loop(account(fun partisan_account:await/2, Waiter, Outbound));
         {cancel_room, Alias} ->
-            loop(leave(Alias, Outbound));
+            loop(account(fun partisan_account:leave/2, Alias, Outbound));
         {{gone, Alias}, _, process, _, _} ->
-            loop(leave(Alias, Outbound));
+            loop(account(fun partisan_account:leave/2, Alias, Outbound));
         {used, Alias} ->
-            loop(used(Alias, Outbound));
+            loop(account(fun partisan_account:used/2, Alias, Outbound));
         heartbeat ->
             loop(heartbeat(Outbound));
-        {timeout, Timer, settle} when Timer =:= element(1, Outbound#outbound.stale) ->
-            loop(settle(Outbound));
-        {timeout, _Disarmed, settle} ->
-            loop(Outbound);
+        {timeout, Timer, settle} ->
+            loop(account(fun partisan_account:settle/2, Timer, Outbound));
         {close, How} ->
             loop(close(How, Outbound));
         {system, From, Request} ->
@@ -254,13 +245,16 @@ rest(#outbound{batch = Batch} = Outbound) ->
         true -> at_rest(Outbound)
     end.
 
-at_rest(#outbound{closing = no, waiting = Waiting, doze = Doze} = Outbound) ->
-    case partisan_waiters:is_empty(Waiting) of
-        true ->
-            Asleep = partisan_doze:asleep(now_ms(), Doze),
-            proc_lib:hibernate(?MODULE, resume, [suspect(Outbound#outbound{doze = Asleep})]);
+at_rest(#outbound{closing = no, account = Account, doze = Doze} = Outbound) ->
+    case partisan_account:is_awaited(Account) of
         false ->
-            loop(suspect(wake(Outbound)))
+            Suspected = partisan_account:suspect(Account),
+            Asleep = partisan_doze:asleep(now_ms(), Doze),
+            Resting = Outbound#outbound{account = Suspected, doze = Asleep},
+            proc_lib:hibernate(?MODULE, resume, [Resting]);
+        true ->
+            Woken = partisan_account:suspect(partisan_account:wake(Account)),
+            loop(Outbound#outbound{account = Woken})
     end;
 at_rest(Outbound) ->
     finish(Outbound).
@@ -271,34 +265,6 @@ heard({data, _Pong}, #outbound{socket = Socket} = Outbound) -> awake(Socket, Out
 heard(closed, Outbound) -> lost(closed, Outbound);
 heard({error, Reason}, Outbound) -> lost(Reason, Outbound);
 heard(other, Outbound) -> Outbound.
-
-%% Nothing is queued. What the account still holds was charged by senders who have not sent yet, or
-%% were killed before they could; time tells which.
-suspect(#outbound{queue = Queue, stale = none} = Outbound) ->
-    case partisan_queue:balance(Queue) of
-        {0, 0} -> Outbound;
-        Balance ->
-            Timer = erlang:start_timer(?SETTLE_AFTER, self(), settle),
-            Outbound#outbound{stale = {Timer, Balance}}
-    end;
-suspect(Outbound) ->
-    Outbound.
-
-%% A sender that was only stopped for so long, with this node, still sends: the lane knows by the
-%% time of the charge that the account was credited for it.
-settle(#outbound{stale = {_, {Messages, Bytes} = Balance}} = Outbound) ->
-    #outbound{queue = Queue, lane = Lane, waiting = Waiting} = Outbound,
-    case partisan_queue:balance(Queue) of
-        Balance ->
-            ok = partisan_queue:release(Queue, Messages, Bytes),
-            wake(Outbound#outbound{
-                stale = none,
-                lane = partisan_lane:settled(Lane),
-                waiting = partisan_waiters:settled(Waiting)
-            });
-        _Moved ->
-            wake(Outbound#outbound{stale = none})
-    end.
 
 %% @private Woken from hibernation.
 -spec resume(#outbound{}) -> no_return().
@@ -316,33 +282,23 @@ idle(#outbound{writing = none, batch = Batch} = Outbound) ->
 idle(_Writing) ->
     infinity.
 
-idle_without(#outbound{closing = no, waiting = Waiting, doze = Doze}) ->
-    case partisan_waiters:is_empty(Waiting) of
-        true -> partisan_doze:patience(Doze);
-        false -> ?RECHECK
+idle_without(#outbound{closing = no, account = Account, doze = Doze}) ->
+    case partisan_account:is_awaited(Account) of
+        false -> partisan_doze:patience(Doze);
+        true -> ?RECHECK
     end;
-idle_without(#outbound{queue = Queue}) ->
-    case partisan_queue:messages(Queue) of
+idle_without(#outbound{account = Account}) ->
+    case partisan_account:messages(Account) of
         0 -> 0;
         _ -> ?STRAGGLERS
     end.
 
-%% A message that comes disarms the suspicion: the account is moving.
-enqueue(Item, #outbound{stale = {Timer, _}} = Outbound) ->
-    _ = erlang:cancel_timer(Timer),
-    enqueue(Item, Outbound#outbound{stale = none});
-enqueue({slot, _} = Item, #outbound{batch = Batch} = Outbound) ->
-    Outbound#outbound{batch = partisan_batch:add(Item, Batch)};
-enqueue({ChargedAt, Frame} = Item, #outbound{batch = Batch, lane = Lane} = Outbound) ->
-    Added =
-        case partisan_lane:is_owed(Lane, ChargedAt) of
-            true -> Item;
-            false -> {settled, ChargedAt, Frame}
-        end,
-    Outbound#outbound{batch = partisan_batch:add(Added, Batch)}.
+enqueue(Item, #outbound{account = Account, batch = Batch} = Outbound) ->
+    Added = partisan_batch:add(partisan_account:item(Item, Account), Batch),
+    Outbound#outbound{account = partisan_account:moved(Account), batch = Added}.
 
-write(#outbound{batch = Batch, lane = Lane, socket = Socket} = Outbound) ->
-    {Data, Write, Left} = partisan_batch:take(Batch, Lane),
+write(#outbound{batch = Batch, socket = Socket} = Outbound) ->
+    {Data, Write, Left} = partisan_batch:take(Batch, lane(Outbound)),
     write(Data, Write, Socket, Outbound#outbound{batch = Left, writing = Write}).
 
 %% Of tokens for empty slots.
@@ -370,25 +326,17 @@ waited(Since, Channel) ->
     Waited = erlang:monotonic_time() - Since,
     partisan_channel:waited(Channel, erlang:convert_time_unit(Waited, native, nanosecond)).
 
-credit(#outbound{queue = Queue, writing = Write} = Outbound) ->
-    #{owed := Messages, charged := Charged} = Write,
-    ok = partisan_queue:release(Queue, Messages, Charged),
-    wake(Outbound#outbound{writing = none}).
+credit(#outbound{account = Account, writing = Write} = Outbound) ->
+    Outbound#outbound{account = partisan_account:credit(Write, Account), writing = none}.
 
-await_room(Waiter, #outbound{waiting = Waiting, queue = Queue} = Outbound) ->
-    wake(Outbound#outbound{waiting = partisan_waiters:add(Waiter, Queue, Waiting)}).
+account(Change, Argument, #outbound{account = Account} = Outbound) ->
+    Outbound#outbound{account = Change(Argument, Account)}.
 
-used(Alias, #outbound{waiting = Waiting} = Outbound) ->
-    Outbound#outbound{waiting = partisan_waiters:used(Alias, Waiting)}.
+lane(#outbound{account = Account}) ->
+    partisan_account:lane(Account).
 
-leave(Alias, #outbound{waiting = Waiting, queue = Queue} = Outbound) ->
-    wake(Outbound#outbound{waiting = partisan_waiters:leave(Alias, Queue, Waiting)}).
-
-wake(#outbound{waiting = Waiting, queue = Queue} = Outbound) ->
-    Outbound#outbound{waiting = partisan_waiters:wake(Queue, Waiting)}.
-
-close(How, #outbound{waiting = Waiting, queue = Queue} = Outbound) ->
-    Outbound#outbound{closing = How, waiting = partisan_waiters:dismiss(Queue, Waiting)}.
+close(How, #outbound{account = Account} = Outbound) ->
+    Outbound#outbound{closing = How, account = partisan_account:dismiss(Account)}.
 
 heartbeat(#outbound{is_alive = false} = Outbound) ->
     heartbeat_later(lost(heartbeat, Outbound));

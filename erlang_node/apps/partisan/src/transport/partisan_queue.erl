@@ -64,6 +64,7 @@ release(#queue{account = Account}, Messages, Bytes) ->
 seal(#queue{account = Account}) ->
     atomics:add(Account, ?BYTES, ?SEAL).
 
+%% @doc Whether nothing more is taken.
 -spec is_sealed(t()) -> boolean().
 is_sealed(#queue{account = Account}) ->
     atomics:get(Account, ?BYTES) >= ?SEAL.
@@ -96,10 +97,12 @@ charge(#queue{account = Account, limit = Limit} = Queue, Bytes) ->
             false
     end.
 
+%% @doc The bytes charged.
 -spec bytes(t()) -> non_neg_integer().
 bytes(#queue{account = Account}) ->
     atomics:get(Account, ?BYTES) band (?HOLD - 1).
 
+%% @doc The messages charged.
 -spec messages(t()) -> non_neg_integer().
 messages(#queue{account = Account}) ->
     atomics:get(Account, ?MESSAGES).

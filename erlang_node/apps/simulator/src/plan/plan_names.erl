@@ -54,6 +54,7 @@ new(#{cluster := Cluster, replicas := Replicas, seeds := Seeds, zones := Zones})
         zones = Zones
     }.
 
+%% @doc The number of pods.
 -spec size(t()) -> pos_integer().
 size(#names{replicas = Replicas}) ->
     Replicas.

@@ -107,10 +107,12 @@ step(Milliseconds, #overlay{sim = Sim0, names = Names} = O0) ->
     ),
     {Boots ++ Changes, O1#overlay{sim = Sim, joined = Joined}}.
 
+%% @doc The virtual time.
 -spec now(t()) -> milliseconds().
 now(#overlay{sim = Sim}) ->
     simulator:now(Sim).
 
+%% @doc What all nodes have sent so far.
 -spec sent(t()) -> sent().
 sent(#overlay{sim = Sim}) ->
     #noted{messages = Messages, bytes = Bytes} = simulator:watched(Sim),
