@@ -118,7 +118,7 @@ nodes(#sim{nodes = Nodes}) ->
 routes(#sim{routes = Routes}) ->
     Routes.
 
-%% @doc What has been recorded.
+%% @doc The record of the simulation.
 -spec monitor(t()) -> simulator_monitor:t().
 monitor(#sim{monitor = Monitor}) ->
     Monitor.
