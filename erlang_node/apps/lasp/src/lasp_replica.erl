@@ -15,12 +15,11 @@
 %%% because values only grow; it then gets the sixteen bytes of the digest instead of the state.
 %%%
 %%% == Handing over ==
-%%% Before a node leaves, it sends its state once more and every neighbour answers; the answer means
-%%% that the state has been merged, not merely queued. Unanswered states are sent again each
-%%% interval, until the neighbour answers or goes down. A neighbour known to be equal from any other
-%%% message need not be asked. The timeout is up to the caller. After a finished handover a node
-%%% confirms nothing and reports no digests, so that two neighbours that leave together do not each
-%%% rely on the other.
+%%% Before a node leaves, it sends its state once more and every neighbour confirms that it has
+%%% merged it, not merely queued it. Unconfirmed states are sent again each interval, until the
+%%% neighbour answers, is known to be equal from another message, or goes down. The timeout is up to
+%%% the caller. After a finished handover a node confirms nothing and reports no digests, so that
+%%% two neighbours that leave together do not each rely on the other.
 -module(lasp_replica).
 
 -export([new/1]).

@@ -1,8 +1,7 @@
 %%% @doc Synchronisation of sums only, over a spanning tree of the overlay.
 %%%
 %%% A node holds its own counts and the totals of all nodes, and not who has counted what: it
-%%% receives less than in any other mode, a few bytes, however many nodes there are. It requires of
-%%% the type what {@link lasp_aggregate} describes.
+%%% receives a few bytes, however many nodes there are. The type implements {@link lasp_aggregate}.
 %%%
 %%% Once per interval the root of the tree asks all nodes ({@link lasp_question}), and the sum goes
 %%% down the tree with the next question. The shared part is synchronised as in {@link
@@ -12,17 +11,17 @@
 %%% A sum never exceeds what has really been counted: whatever is lost, repeated or late, wherever
 %%% the tree breaks, no node is included twice. So no threshold is considered reached before it is.
 %%% A sum may be lower while the tree is being repaired or a node restarts, and always lags by one
-%%% interval. Once changes stop, the next questions reach all nodes, and all hold the exact sum.
+%%% interval. Once changes stop, all nodes soon hold the exact sum.
 %%%
 %%% One exception is known: a node that restarts within the time of a question (three intervals at
 %%% most), while an earlier one is still on its way to it, may be added twice.
 %%%
 %%% == A node that dies ==
-%%% A node has sent its counts to its parent, the root to its children. When such a neighbour goes,
-%%% it shares them, under the name of the incarnation that counted them. They are added to the sums
-%%% when that incarnation is known to have ended: when the node comes back as another one, or has
-%%% left. An answer includes only what was shared when the question was asked: a node that has
-%%% answered was alive then, so its incarnation was not known to have ended.
+%%% A node sends its counts to its parent, the root to its children. When the node goes, they share
+%%% these counts under the name of its incarnation. They are added to the sums when that incarnation
+%%% is known to have ended: the node comes back as another one, or has left. An answer includes only
+%%% what was shared when the question was asked: a node that has answered was alive then, so its
+%%% incarnation was not known to have ended.
 %%%
 %%% Since a link may break while both of its ends are alive, each broken link of the tree adds an
 %%% entry at every node, and a change of the whole overlay while nodes count adds one for each of

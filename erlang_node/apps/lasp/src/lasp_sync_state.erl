@@ -3,14 +3,13 @@
 %%% This is the mode of the published experiment, and the baseline for the others.
 %%%
 %%% A neighbour known to be equal gets a digest only ({@link lasp_replica}). A busy cluster thus
-%%% sends what the published one sent, and a converged one little, though it does not fall silent:
-%%% the digests still show that neighbours are equal, and a loss is repaired an interval later. A
-%%% digest may replace a queued state (`latest'), since it is only sent to a neighbour that needs no
-%%% state.
+%%% sends what the published one sent, and a converged one little: the digests still show that
+%%% neighbours are equal, and a loss is repaired an interval later. A digest may replace a queued
+%%% state (`latest'), since it is only sent to a neighbour that needs no state.
 %%%
-%%% A new neighbour gets the state at once, so that a node which has lost its replica catches up
-%%% within one message. The other modes compare digests first; here that would save one of the
-%%% states sent in every interval.
+%%% A new neighbour gets the state at once, so that a node without its replica catches up within one
+%%% message. The other modes compare digests first; here that would save one of the states sent in
+%%% every interval.
 -module(lasp_sync_state).
 -behaviour(lasp_sync).
 

@@ -1,32 +1,30 @@
 %%% @doc One node of the ad counter as a pure state machine.
 %%%
 %%% Every `increment_interval' the node shows a random ad among those still enabled, and counts it.
-%%% An ad is disabled on a node when its counter, as seen by that node, has reached the threshold.
-%%% With no ad left the node stops counting and reports itself done; when all members are done the
-%%% run is finished. Nodes that do not see each other's last counts yet continue for a moment, so
-%%% the value may exceed the threshold: the overcounting.
+%%% An ad is disabled on a node when its counter, as seen there, has reached the threshold. With no
+%%% ad left the node stops counting and reports itself done; when all members are done the run is
+%%% finished. Nodes that do not see each other's last counts yet continue for a moment, so the value
+%%% may exceed the threshold: the overcounting.
 %%%
 %%% == Actors ==
-%%% Counting is only correct if an actor never comes back with a lower count than it has shown,
-%%% because the counter would take its new counts for known ones. So the actor is one incarnation of
-%%% the node, `Name/Incarnation', and belongs to the record of its counts:
+%%% Counting is only correct if an actor never returns with a lower count than it has shown, because
+%%% the counter would take its new counts for known ones. So the actor is one incarnation of the
+%%% node, `Name/Incarnation', and belongs to the record of its counts:
 %%% <ul>
-%%% <li>`{persist, Record}' precedes the `{update, ..}' that shows a count to others, so all counts
-%%%     seen by others are on record.</li>
-%%% <li>A node that starts with a record of this run continues as the record's actor, and adds the
-%%%     record's counts to its replica, so that counts not yet propagated are not lost.</li>
-%%% <li>A node that starts without one is a new actor. Counts that the previous incarnation had not
-%%%     propagated are lost; their number is the difference between that incarnation's report and
-%%%     its entry in the counter.</li>
+%%% <li>`{persist, Record}' precedes the `{update, ..}' that shows a count to others.</li>
+%%% <li>A node that starts with a record of this run continues as the record's actor, and adds its
+%%%     counts to the replica, so that counts not yet propagated are not lost.</li>
+%%% <li>A node that starts without one is a new actor. Unpropagated counts of the previous
+%%%     incarnation are lost: the difference between its report and its entry in the counter.</li>
 %%% <li>A record of another run is discarded with its actor: if the old run were ever continued, its
 %%%     actor would return with less.</li>
 %%% </ul>
 %%%
 %%% == Start and restart ==
 %%% The run starts when `start/3' is called on any node; the others learn of it with the replica. A
-%%% restarted node knows neither the start nor the counts of others, and learns both in one message:
-%%% it does not count before it has caught up, even if its record shows that it counted before. If
-%%% every node restarts at once, the run has to be started again, and continues from the records.
+%%% restarted node learns the start and the counts of others in one message, and does not count
+%%% before, even if it has a record. If every node restarts at once, the run has to be started
+%%% again, and continues from the records.
 -module(adcounter_core).
 
 -export([init/1]).

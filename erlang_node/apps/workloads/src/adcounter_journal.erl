@@ -1,12 +1,11 @@
 %%% @doc The file with a node's own counts.
 %%%
 %%% Written before a count is shown to other nodes, and replaced by a rename, so that a process
-%%% killed at any moment leaves either the old or the new record. It is not flushed to disk, and
-%%% should not be on one: the directory is meant to be in memory (`emptyDir' of medium Memory in a
-%%% pod), with exactly the lifetime of the pod. A restarted container finds its last record; after a
-%%% reboot of the machine there is none, and the node becomes a new actor. A disk could bring back
-%%% an older record after a machine crash, and the same actor would count again what others have
-%%% already seen.
+%%% killed at any moment leaves either the old or the new record. The directory should be in memory
+%%% (`emptyDir' of medium Memory), with exactly the lifetime of the pod, and the file is not
+%%% flushed. A restarted container finds its last record; after a reboot of the machine there is
+%%% none, and the node becomes a new actor. A disk could bring back an older record after a machine
+%%% crash, and the same actor would count again what others have already seen.
 %%%
 %%% An unreadable file counts as none, which is always safe.
 -module(adcounter_journal).

@@ -3,17 +3,17 @@
 %%% == Subscriptions ==
 %%% Each node writes one entry, its subscribed topics, with a version number. A new version is
 %%% forwarded to all neighbours of the overlay; a new neighbour gets all entries; once per period a
-%%% node compares a digest with one neighbour, which repairs losses. So all nodes of a connected
-%%% overlay converge.
+%%% node compares a digest with one neighbour, which repairs losses. So a connected overlay
+%%% converges.
 %%%
 %%% == Messages ==
 %%% The publisher cuts the list of the other subscribers into a few parts, and sends each part to
 %%% its first node, which delivers the message and does the same with the rest: a tree of
-%%% subscribers only, of logarithmic depth, the same for all messages of a publisher while the
-%%% subscriptions stay. Every step is acknowledged. When a step fails, its sender serves the rest of
-%%% the part itself and announces that the failed node has no subscriptions; a live node objects
-%%% with a later version of its entry. A node that gets a message twice, because of a false failure,
-%%% drops the second. Being unable to accept one message is not a failure of the node.
+%%% subscribers only, of logarithmic depth, fixed per publisher while the subscriptions stay. Every
+%%% step is acknowledged. When a step fails, its sender serves the rest of the part itself and
+%%% announces that the failed node has no subscriptions; a live node objects with a later version of
+%%% its entry. After a false failure the second copy is dropped. A node that cannot accept one
+%%% message has not failed.
 %%%
 %%% A subscription takes effect when the publisher learns of it.
 %%%

@@ -2,16 +2,15 @@
 %%%
 %%% One value is one stream: the acknowledged messages from one incarnation of this node to one
 %%% incarnation of a peer over one lane, numbered from 1. The receiver ({@link partisan_ack_in})
-%%% accepts them in that order only and answers with the highest number it holds, so an
-%%% acknowledgement settles all up to it (go-back-N). The connections below keep order, so messages
-%%% are lost only with a connection: then everything outstanding is retransmitted, in order. A timer
-%%% does the same with exponential back-off if nothing moves, for unnoticed losses. A slow
-%%% receiver gets nothing twice: any progress restarts the timer.
+%%% accepts them in order only and returns the highest number it holds, so an acknowledgement
+%%% settles all up to it (go-back-N). Connections keep order and lose messages only by breaking;
+%%% then everything outstanding is retransmitted. A timer with exponential back-off, restarted by
+%%% any progress, does the same for unnoticed losses, so a slow receiver gets nothing twice.
 %%%
 %%% A message that times out, or cannot be sent or accepted, is replaced by a `skip' of the same
 %%% number (or the result of the option `skip'), since the receiver waits for each number. Memory is
-%%% bounded: `add/6' rejects what would exceed the window. Each message's owner learns its outcome
-%%% once, by a `settle' action.
+%%% bounded: `add/6' rejects what would exceed the window. Each owner learns the outcome once, by a
+%%% `settle' action.
 %%%
 %%% Pure: time is an argument, in milliseconds of any monotonic clock.
 -module(partisan_ack_out).

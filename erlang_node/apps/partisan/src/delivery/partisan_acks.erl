@@ -1,26 +1,25 @@
 %%% @doc Acknowledged and causal delivery on real connections.
 %%%
-%%% Both ends of every stream live in this process. It numbers and keeps what this node sends with
+%%% Both ends of every stream live in this process: it numbers and keeps what this node sends with
 %%% `ack' ({@link partisan_ack_sender}), accepts the streams of others in order and once ({@link
-%%% partisan_ack_receiver}), and holds back messages that arrive before their causes ({@link
+%%% partisan_ack_receiver}), and holds back messages that precede their causes ({@link
 %%% partisan_labels}).
 %%%
 %%% == Streams ==
 %%% A stream carries the acknowledged messages to one peer on one lane of a channel. It is opened
 %%% before use, and belongs to the incarnations of both nodes at that time: a receiver that does not
-%%% know a stream is another incarnation, and says so. The owners of outstanding messages then get
-%%% `{error, restarted}', since it is unknown what the previous incarnation had accepted. So a
-%%% message is delivered once to one incarnation of its receiver, or its sender is notified.
+%%% know a stream is another incarnation. The owners of outstanding messages then get `{error,
+%%% restarted}', since it is unknown what the previous incarnation had accepted. So a message is
+%%% delivered once to one incarnation of its receiver, or its sender is notified.
 %%%
 %%% == Bounds ==
-%%% The window of a stream bounds what the sender keeps. Messages for slow processes wait here,
-%%% unacknowledged, and so are bounded by the same window; the sender's callers wait in turn, or get
-%%% a busy error.
+%%% The window of a stream bounds what the sender keeps, and also the unacknowledged messages that
+%%% wait here for slow processes; the sender's callers wait in turn, or get a busy error.
 %%%
 %%% == Acknowledged channels ==
 %%% Their messages need not ask for an acknowledgement, and their outcome is not reported: `ok'
-%%% means that a message is in the window. A message that is given up, because it timed out or its
-%%% receiver has restarted, is counted as dropped (`unacknowledged').
+%%% means that a message is in the window. A message that times out, or whose receiver has
+%%% restarted, is counted as dropped (`unacknowledged').
 -module(partisan_acks).
 -behaviour(gen_server).
 

@@ -1,12 +1,10 @@
 %%% @doc Gives every start of the runtime its own incarnation.
 %%%
-%%% Peers keep state about a node by incarnation, and every start of the runtime numbers its
-%%% messages from 1. So a restart within the same emulator is another incarnation as well, as
-%%% Distributed Erlang gets another `creation' when it restarts.
-%%% restarted.
+%%% Peers keep state about a node by incarnation, and every start numbers its messages from 1. So a
+%%% restart within the same emulator is another incarnation as well, as Distributed Erlang gets
+%%% another `creation'.
 %%%
-%%% The first child of {@link partisan_sup}, since all others describe the node by it. Not a
-%%% process.
+%%% The first child of {@link partisan_sup}, since all others use it. Not a process.
 -module(partisan_incarnation).
 
 -export([start_link/0]).

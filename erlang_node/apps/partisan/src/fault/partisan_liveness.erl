@@ -1,14 +1,13 @@
 %%% @doc Ends silently dead connections; their owners dial again.
 %%%
-%%% A data lane has no heartbeat of its own: a ping would wait behind what its receivers have not
-%%% read, and they may be as slow as they like. The kernel can tell the difference: a slow receiver
-%%% acknowledges every window probe, a dead connection acknowledges nothing. The kernel itself waits
-%%% for a quarter of an hour. TCP_USER_TIMEOUT would be shorter, but also ends connections whose
-%%% receiver answers with a closed window.
+%%% A data lane has no heartbeat: a ping would wait behind frames that its receivers, however slow,
+%%% have not read. The kernel can tell the difference: a slow receiver acknowledges every window
+%%% probe, a dead connection nothing. Its own timeout is a quarter of an hour; TCP_USER_TIMEOUT is
+%%% shorter, but also ends connections whose receiver answers with a closed window.
 %%%
-%%% So every `heartbeat_interval' each connection between nodes is judged by TCP_INFO (Linux). That
-%%% is free for the lane, and also detects a lane blocked in a write over TLS. Connections with
-%%% nothing to send are left to the kernel's keep-alive.
+%%% So every `heartbeat_interval' each connection between nodes is judged by TCP_INFO (Linux), which
+%%% is free for the lane, and also detects a lane blocked in a write over TLS. Idle connections are
+%%% left to the kernel's keep-alive.
 -module(partisan_liveness).
 
 -behaviour(gen_server).

@@ -1,15 +1,13 @@
 %%% @doc Beacons: detection of partitions in partial-view overlays.
 %%%
-%%% A partial-view overlay can split into components without any node noticing, since every node
-%%% still has neighbours; HyParView repairs single failures, not this. Each seed therefore emits a
-%%% small numbered beacon once per period, and every node forwards it to its neighbours on first
-%%% sight. When a node has heard nothing of a seed for some periods, either it is partitioned from
-%%% the seed or the seed is dead. It asks the seed to join it, which heals the first case. Attempts
-%%% are randomised and back off, so that a thousand nodes do not resolve a dead seed's name every
-%%% second.
+%%% A partial-view overlay can split without any node noticing, since every node still has
+%%% neighbours; HyParView repairs single failures, not this. Each seed therefore emits a small
+%%% numbered beacon once per period, which every node forwards on first sight. A node that has heard
+%%% no beacon of a seed for some periods asks the seed to join it: either the seed is dead, or this
+%%% heals the partition. Attempts are randomised and back off, so that a thousand nodes do not
+%%% resolve a dead seed's name every second.
 %%%
-%%% A pure layer: neighbours are arguments; messages to send and seeds to join are returned as
-%%% actions.
+%%% A pure layer: neighbours are arguments; messages and joins are returned as actions.
 -module(partisan_beacon).
 
 -export([init/1]).

@@ -1,18 +1,18 @@
 %%% @doc Full mesh: everyone is everyone's neighbour.
 %%%
-%%% Forming costs one hello per link and direction. A joiner asks one member for the list of all and
+%%% Forming costs one hello per link and direction: a joiner asks one member for the list of all and
 %%% greets each; a greeted member links back. After that, two random neighbours compare a hash once
-%%% per period and exchange lists only if theirs differ (anti-entropy). Gossiping every change to
-%%% all would be quadratic per join and cubic in total, which stops such a mesh at two dozen nodes.
+%%% per period and exchange lists only if these differ (anti-entropy). Gossiping every change would
+%%% be quadratic per join and cubic in total, which stops such a mesh at two dozen nodes.
 %%%
 %%% An unreachable member is redialled with back-off, since a restarted pod usually comes back, and
-%%% then forgotten. A list names only members its sender has met, by a link or a message. Hearsay
-%%% about a dead member therefore does not circulate, while the two sides of a partition that forgot
-%%% each other find back: either side names its members as soon as one link joins them.
+%%% then forgotten. A list names only members its sender has met, by a link or a message. So hearsay
+%%% about a dead member does not circulate, while the two sides of a partition that forgot each
+%%% other find back as soon as one link joins them.
 %%%
-%%% Departures are remembered by incarnation and spread with the lists, so that a late list cannot
-%%% bring a departed member back while a restarted one is welcome. They are forgotten once no member
-%%% can still list the departed one.
+%%% Departures are remembered by incarnation and spread with the lists: a late list cannot bring a
+%%% departed member back, but a restarted one is welcome. They are forgotten once no member can
+%%% still list the departed one.
 -module(partisan_overlay_full_mesh).
 -behaviour(partisan_overlay).
 

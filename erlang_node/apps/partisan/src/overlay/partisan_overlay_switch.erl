@@ -1,15 +1,14 @@
 %%% @doc The overlay of a node, and for a while the one it replaces.
 %%%
-%%% To change the overlay of a running cluster, a node runs the new one and the old one over the
-%%% same links; its neighbours are those of either. Once the new overlay has joined the node, the
-%%% old one is retired, and only the links of the new one stay. So no node loses a neighbour before
-%%% it has another, and messages in transit arrive.
+%%% To change the overlay of a running cluster, a node runs both over the same links; its neighbours
+%%% are those of either. Once the new overlay has joined the node, the old one is retired with the
+%%% links that only it wants. So no node loses a neighbour before it has another, and messages in
+%%% transit arrive.
 %%%
 %%% Nodes switch at different times. Messages and timers carry a tag, a hash of the overlay's kind
-%%% and parameters. Those of an overlay that this node does not run (yet, or any more) are dropped;
-%%% the protocols tolerate loss and ask again. An overlay is retired silently, since the node has
-%%% not left: it may return to that overlay while others still run it, and must not be taken for
-%%% departed.
+%%% and parameters; those of an overlay that this node does not run (yet, or any more) are dropped,
+%%% which the protocols tolerate. An overlay is retired silently, since the node has not left: it
+%%% may return to that overlay while others still run it, and must not be taken for departed.
 %%%
 %%% A link pinned by both overlays is one link to the interpreter: the first pin makes it and the
 %%% last release ends it. A neighbour of both comes up once and goes down once.

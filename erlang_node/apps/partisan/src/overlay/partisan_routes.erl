@@ -1,14 +1,14 @@
 %%% @doc Routes to members that are not neighbours: a routing tree, built on demand.
 %%%
 %%% A broadcast runs over a tree rooted at its origin, and every node on the way learns a way back:
-%%% the neighbour it first heard from. To find a member, a node therefore broadcasts a search; the
-%%% member's answer follows the way back and teaches every hop the way forth. This is the
-%%% reverse-path learning of AODV (Perkins and Royer, "Ad-hoc on-demand distance vector routing",
-%%% WMCSA 1999) with Plumtree as its flood.
+%%% the neighbour it first heard from. So a node broadcasts a search for a member, and the member's
+%%% answer follows the way back and teaches every hop the way forth: the reverse-path learning of
+%%% AODV (Perkins and Royer, "Ad-hoc on-demand distance vector routing", WMCSA 1999) with Plumtree
+%%% as its flood.
 %%%
-%%% A route is one hop of knowledge and may be out of date: it goes when its neighbour goes,
-%%% forwarders bound the hops of a message, and a silent member is searched for again. Loops left by
-%%% churn end with the hops.
+%%% A route is one hop of knowledge and may be out of date: it goes when its neighbour goes, and a
+%%% silent member is searched for again. Forwarders bound the hops of a message, which also ends
+%%% loops left by churn.
 %%%
 %%% A search reaches every node, and a busy cluster that answers late must not get more of them: a
 %%% node searches for a few members at a time, the others wait.

@@ -1,14 +1,14 @@
 %%% @doc Calls to generic servers on other nodes, which notice no difference.
 %%%
-%%% Each call has two processes. One here waits for the answer, so that a late one ends with it and
-%%% is never taken for the answer to another call. One there makes an ordinary `gen_server:call' and
-%%% sends back the outcome. Request and answer are acknowledged ({@link partisan_acks}) unless `ack'
-%%% is false, so that a broken connection loses neither; a lost or restarted node ends the call
-%%% ({@link partisan_remote}). When the caller ends or stops waiting, the server's node is sent a
-%%% cancellation and gives up its part.
+%%% Each call has two processes. One here waits for the answer, so that a late one is never taken
+%%% for the answer to another call. One there makes an ordinary `gen_server:call' and returns the
+%%% outcome. Both messages are acknowledged ({@link partisan_acks}) unless `ack' is false, so that a
+%%% broken connection loses neither; a lost or restarted node ends the call ({@link
+%%% partisan_remote}). When the caller ends or stops waiting, the server's node is sent a
+%%% cancellation.
 %%%
 %%% A process that waits for room in a full window notices nothing else. So the way to the server
-%%% has its own limit, however long the caller would wait for the answer.
+%%% has its own limit, however long the caller would wait.
 -module(partisan_call).
 
 -export([call/4]).

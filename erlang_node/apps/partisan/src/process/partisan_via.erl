@@ -2,13 +2,13 @@
 %%%
 %%% OTP asks a registry for a local pid, so one is created: a process that forwards one message and,
 %%% for a call, the answer. It ends with the message, with the process that asked for it, or after a
-%%% timeout; so the pid serves the immediate operation of OTP and nothing else. Whether the remote
+%%% timeout; so the pid serves OTP's immediate operation and nothing else. Whether the remote
 %%% process exists is known only when it answers.
 %%%
-%%% Only the caller knows how long it waits. It monitors the process meanwhile, so the call is
-%%% abandoned when it stops. The way to the other node takes a minute at most ({@link
-%%% partisan_call}), also for messages that are not calls: if the node is absent, the messages
-%%% waiting for room must not grow with each caller.
+%%% It monitors the caller, which alone knows its timeout, and abandons the call when the caller
+%%% stops waiting. The way to the other node takes a minute at most ({@link partisan_call}), also
+%%% for other messages: if the node is absent, the messages waiting for room must not grow with each
+%%% caller.
 -module(partisan_via).
 
 -export([whereis_name/1]).

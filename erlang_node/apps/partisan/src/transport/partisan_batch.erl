@@ -1,14 +1,13 @@
 %%% @doc A lane's outgoing batch: messages in order, taken many at a time.
 %%%
-%%% A message of a monotonic channel stays in its slot until it is taken, so that a newer one can
-%%% still replace it.
+%%% A message of a monotonic channel stays in its slot until taken, so that a newer one can replace
+%%% it.
 %%%
-%%% Small frames are copied into pieces at once: a lane whose port is busy collects thousands of
-%%% them, and the garbage collector would go over so many terms again and again. A port hands at
-%%% most sixteen pieces to the kernel at a time, then waits for the next event; a copy of a few
-%%% kilobytes is nothing next to that. Large frames are not copied, and huge ones are written in
-%%% slices: while a port copies megabytes, and the receiver's copies as much, messages of other
-%%% channels wait for a processor.
+%%% Small frames are copied into pieces at once: a lane with a busy port collects thousands of them,
+%%% and the garbage collector would visit all these terms repeatedly. A port hands at most sixteen
+%%% pieces to the kernel between two events; next to that a copy of a few kilobytes is nothing.
+%%% Large frames are not copied, and huge ones are written in slices: while a port copies megabytes,
+%%% at either end, messages of other channels wait for a processor.
 -module(partisan_batch).
 
 -export([new/0]).

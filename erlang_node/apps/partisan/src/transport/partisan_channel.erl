@@ -4,11 +4,10 @@
 %%% it at run time. A name from the wire is looked up as a binary, so that no peer creates atoms.
 %%%
 %%% == Lanes and their numbers ==
-%%% The lanes of a channel have consecutive numbers. When the number of lanes changes, keys move to
-%%% other lanes. The new lanes get numbers that no previous lane has, so a sender that looked up a
-%%% lane before the change can tell that it is gone, and one that opens a lane after it can wait
-%%% until the previous lanes have delivered what they hold. The order of each key thus survives the
-%%% change.
+%%% Lanes have consecutive numbers. When their number changes, keys move to other lanes, and the new
+%%% lanes get numbers that no previous lane has. A sender can thus tell that the lane it looked up
+%%% is gone, and a new lane can wait until the previous ones have delivered their contents, so the
+%%% order of each key survives the change.
 -module(partisan_channel).
 
 -export([setup/0]).

@@ -1,9 +1,9 @@
 %%% @doc Decides when a connection hibernates to free its memory. Time is an argument.
 %%%
 %%% A process that hibernates after a second of silence is woken twice for each isolated message:
-%%% for the message, and to hibernate. With a thousand nodes on one machine that exchange a few
-%%% messages a second each, that is every other wake-up. So a process woken now and then hibernates
-%%% as soon as it is done, and only one woken repeatedly in quick succession stays awake for more.
+%%% for the message, and to hibernate. With a thousand nodes on one machine and a few messages a
+%%% second each, that is every other wake-up. So a process hibernates as soon as it is done, unless
+%%% it is woken repeatedly in quick succession.
 -module(partisan_doze).
 
 -export([new/0]).

@@ -8,15 +8,14 @@
 %%%                       <- welcome: HMAC(token, "listener", hello, challenge) | refused
 %%% '''
 %%%
-%%% Both sides prove that they hold the cluster's token, over everything sent so far, and the
-%%% listener reveals nothing that depends on the token to an unauthenticated peer. Every message is
-%%% a frame of bounded size with fixed binary fields, read under one deadline; nothing of it becomes
-%%% an atom. The nonces carry the wire format versions that each side supports ({@link
-%%% partisan_version}); the format of the handshake itself never changes, so that older nodes can
-%%% read it.
+%%% Both sides prove that they hold the cluster's token, over everything sent so far; an
+%%% unauthenticated peer learns nothing that depends on it. Every message is a frame of bounded size
+%%% with fixed binary fields, read under one deadline; nothing of it becomes an atom. The nonces
+%%% carry the supported wire format versions ({@link partisan_version}); the handshake's own format
+%%% never changes, so that older nodes can read it.
 %%%
-%%% The token keeps unauthenticated peers and other clusters out. Protection against reading or
-%%% altering packets is TLS, below this layer ({@link partisan_tls}), if configured.
+%%% The token keeps unauthenticated peers and other clusters out. TLS, below this layer ({@link
+%%% partisan_tls}), protects packets from being read or altered, if configured.
 -module(partisan_handshake).
 
 -export([dial/4]).

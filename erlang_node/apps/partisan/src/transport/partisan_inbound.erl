@@ -1,9 +1,9 @@
 %%% @doc The receiving end of one connection: accepts it, authenticates the peer and delivers.
 %%%
 %%% It reads only as fast as the receivers keep up. Frames come in windows ({@link
-%%% partisan_inflow}). Before a window ends it checks the message queues of processes that it has
-%%% delivered to ({@link partisan_checks}). While one of them is too long it leaves the rest to the
-%%% kernel, whose full buffers hold back the sender's lane and, finally, the sender itself.
+%%% partisan_inflow}), and before a window ends the message queues of receivers are checked ({@link
+%%% partisan_checks}). While one of them is too long the rest is left to the kernel, whose full
+%%% buffers hold back the sender's lane and, finally, the sender itself.
 %%%
 %%% A server process may receive from thousands of connections. Their windows together are a few
 %%% times its allowed queue, or one frame each. While it is behind, all connections together check
