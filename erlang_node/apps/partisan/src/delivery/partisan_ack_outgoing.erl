@@ -300,7 +300,7 @@ action({transmit, [{Number, Content} | Later]}, Out) ->
         {error, {too_large, _} = Why} ->
             action({transmit, Later}, without(Number, Why, Out));
         {error, _} ->
-            % There is no route to the peer: the next entries would fail as well.
+            % No route to the peer, which could accept no later entry without this one.
             Out
     end;
 action({settle, Owner, Outcome}, Out) ->

@@ -73,8 +73,8 @@ opened({Sender, Life, _} = Stream, ReplyTo, Labels0, #receiver{self = {_, Own}} 
             {R#receiver{in = Ins#{Stream => In}}, Labels}
     end.
 
-%% @doc Ends the streams of all earlier incarnations of a node: their held messages are delivered,
-%% before any of the next incarnation, and nothing waits for their causal predecessors any more.
+%% @doc Ends the streams of all earlier incarnations of a node: their held messages are delivered
+%% before any of the next incarnation, and messages that depend causally on theirs wait no longer.
 -spec former(partisan_peer:name(), partisan_peer:incarnation(), partisan_labels:t(), t()) ->
     result().
 former(Sender, Life, Labels0, #receiver{in = Ins} = R0) ->

@@ -34,8 +34,8 @@
 
 %% Milliseconds between checks whether a slow receiver has caught up.
 -define(CONGESTION_POLL, 10).
-%% Milliseconds after which a message without owner or timeout is given up: a node that is gone for
-%% good must not be remembered for ever.
+%% Milliseconds after which a message with neither an owner nor a timeout is given up: a node that
+%% is gone for good must not be remembered for ever.
 -define(GIVEN_UP_AFTER, 300000).
 
 -record(state, {

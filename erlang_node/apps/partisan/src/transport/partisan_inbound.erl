@@ -21,8 +21,8 @@
 -export([system_get_state/1]).
 -export([system_replace_state/2]).
 
-%% Milliseconds between checks whether a congested receiver has caught up: at first, and, as it
-%% takes longer, at most this or the number of connections.
+%% Milliseconds between checks whether a congested receiver has caught up: initially, and the
+%% maximum, unless there are more connections.
 -define(POLL_MIN, 1).
 -define(POLL_MAX, 32).
 %% Unchecked messages over all connections, as a multiple of the allowed queue of one process.
