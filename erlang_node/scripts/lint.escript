@@ -7,11 +7,13 @@
 %% begin with `%%' in the first column and with `%' further in; a pattern with a name is
 %% `#record{} = Name', and so for maps.
 %% In modules outside test directories: indentation in multiples of four, `%%% @doc' first, a -spec
-%% for every exported function.
+%% for every exported function, at most 300 lines or a reason in the first comment.
 
 -mode(compile).
 
 -define(COLUMNS, 100).
+-define(LINES, 300).
+-define(REASON, "%%% Longer than 300 lines: ").
 
 main([]) ->
     Umbrella = filename:dirname(filename:dirname(filename:absname(escript:script_name()))),
@@ -122,7 +124,12 @@ patterns(Tree) ->
 documentation(File, Lines, Forms) ->
     Attributes = lists:flatmap(fun attribute/1, Forms),
     Specified = [FA || {spec, FA} <- Attributes],
+    IsReasoned = lists:any(fun(Line) -> lists:prefix(?REASON, Line) end, Lines),
     [{File, 1, "no %%% @doc at the top"} || not lists:prefix("%%% @doc", hd(Lines))] ++
+        [
+            {File, 1, io_lib:format("~b lines, without '~s...'", [length(Lines) - 1, ?REASON])}
+         || length(Lines) - 1 > ?LINES, not IsReasoned
+        ] ++
         [
             {File, 1, io_lib:format("~s/~b is exported without a -spec", [F, A])}
          || {export, {F, A} = FA} <- Attributes, not lists:member(FA, Specified)

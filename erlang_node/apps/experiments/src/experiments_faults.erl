@@ -226,9 +226,9 @@ watched(#play{sim = Sim, wire = Wire} = P) ->
 noted({send, _Peer, Message}, _Index, Wire, {Bytes, Changes}) ->
     {Bytes + simulator_wire:bytes(Message, Wire), Changes};
 noted({neighbour_up, Peer}, Index, _Wire, {Bytes, Changes}) ->
-    {Bytes, [{neighbour_up, Index, peer_index(Peer)} | Changes]};
+    {Bytes, [{neighbour_up, Index, simulator_peer:index(Peer)} | Changes]};
 noted({neighbour_down, Name}, Index, _Wire, {Bytes, Changes}) ->
-    {Bytes, [{neighbour_down, Index, peer_index(Name)} | Changes]};
+    {Bytes, [{neighbour_down, Index, simulator_peer:index(Name)} | Changes]};
 noted(_Effect, _Index, _Wire, Noted) ->
     Noted.
 
@@ -237,9 +237,6 @@ wire(Nodes) ->
     Ordinals = lists:seq(0, Nodes - 1),
     Names = maps:from_list([{N + 1, <<"ads-", (integer_to_binary(N))/binary>>} || N <- Ordinals]),
     simulator_wire:new(Names, fun(Seed) -> binary_to_list(Seed) ++ ".ads" end).
-
-peer_index(PeerOrName) ->
-    simulator_peer:index(PeerOrName).
 
 act(look, At, #play{looks = Looks} = P) ->
     P#play{looks = [look(At, P) | Looks]};

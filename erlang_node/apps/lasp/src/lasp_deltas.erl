@@ -31,6 +31,8 @@
 %%%
 %%% The caller decides which neighbours are linked: all of them ({@link lasp_sync_delta}), or those
 %%% connected by a tree ({@link lasp_sync_tree}). Messages of any neighbour are understood.
+%%%
+%%% Longer than 300 lines: one protocol, whose argument is the half of it that stands above.
 -module(lasp_deltas).
 
 %% A built-in function from OTP 29 on.

@@ -13,9 +13,8 @@
 -export([changes/2]).
 -export([outline/1]).
 -export([read_bearer/1]).
-%% Address hints in the form of the file.
--export([peer/1]).
--export([is_hint/1]).
+
+-import(node_config_file, [get/2, optional/3, peer/1, invalid/1, invalid/2]).
 
 -type environment() :: fun((string()) -> string() | false).
 %% Secret for commands over HTTP. `cluster_token': in a pod created before the bearer existed.
@@ -65,16 +64,13 @@
 -define(BEARER_FILE, "/etc/partisan/bearer/bearer").
 -define(STATE_DIR, "/var/lib/partisan").
 
-%% A `PartisanCluster' has at most 1,024; a benchmark has as many clients plus servers.
--define(MAX_REPLICAS, 2048).
-
 %% @doc The configuration of this node, with warnings about ignored keys.
 -spec load(environment()) -> {ok, t(), Warnings :: [string()]} | {error, string()}.
 load(Environment) ->
     try
         File = path(Environment, "PARTISAN_CONFIG", ?CONFIG_FILE),
-        Settings = consult(File),
-        {ok, settings(Environment, Settings), warnings(Settings)}
+        Settings = node_config_file:read(File),
+        {ok, settings(Environment, Settings), node_config_file:warnings(Settings)}
     catch
         throw:{invalid, Text} -> {error, Text}
     end.
@@ -90,12 +86,12 @@ without_token(#{partisan := Partisan} = Config) ->
 -spec changes(Text :: binary(), t()) -> {ok, changes()} | {error, string()}.
 changes(Text, #{context := Context, partisan := #{channels := Channels}}) ->
     #{cluster := Cluster} = Context,
-    try
-        Settings = parse(Text, "the configuration"),
+    checked(fun() ->
+        Settings = node_config_file:parse(Text, "the configuration"),
         Cluster =:= get(cluster, Settings) orelse
             invalid("cluster: this node belongs to ~ts; it cannot be changed", [Cluster]),
         Replicas = get(replicas, Settings),
-        {ok, #{
+        #{
             revision => get(revision, Settings),
             partisan => #{
                 overlay => overlay(get(overlay, Settings), Context),
@@ -104,18 +100,16 @@ changes(Text, #{context := Context, partisan := #{channels := Channels}}) ->
                 parallelism => parallelism(get(channels, Settings), Channels)
             },
             members => node_names:members(Cluster, Replicas)
-        }}
-    catch
-        throw:{invalid, Reason} -> {error, Reason}
-    end.
+        }
+    end).
 
 %% @doc The cluster that a configuration, given as text, describes.
 -spec outline(Text :: binary()) -> {ok, outline()} | {error, string()}.
 outline(Text) ->
-    try
-        Settings = parse(Text, "the configuration"),
+    checked(fun() ->
+        Settings = node_config_file:parse(Text, "the configuration"),
         Run = get(run, Settings),
-        {ok, #{
+        #{
             cluster => get(cluster, Settings),
             replicas => get(replicas, Settings),
             seeds => [Name || {Name, _, _} <- get(seeds, Settings)],
@@ -128,37 +122,24 @@ outline(Text) ->
                     none -> none;
                     {Module, #{parameters := Parameters}} -> {Module, Parameters}
                 end
-        }}
-    catch
-        throw:{invalid, Reason} -> {error, Reason}
-    end.
+        }
+    end).
 
 %% @doc The secret that a command must present now.
 -spec read_bearer(bearer()) -> {ok, binary()} | {error, string()}.
 read_bearer(cluster_token) ->
     {ok, partisan_config:get(token)};
 read_bearer({file, File}) ->
+    checked(fun() -> secret(File) end).
+
+%% Internals: putting it together.
+
+checked(Fun) ->
     try
-        {ok, secret(File)}
+        {ok, Fun()}
     catch
         throw:{invalid, Text} -> {error, Text}
     end.
-
-%% @doc The peer of a hint.
--spec peer({Name :: binary(), Host :: binary(), inet:port_number()}) -> partisan_peer:t().
-peer({Name, Host, Port}) ->
-    Text = binary_to_list(Host),
-    case inet:parse_strict_address(Text) of
-        {ok, Address} -> partisan_peer:new(Name, Address, Port);
-        {error, einval} -> partisan_peer:new(Name, Text, Port)
-    end.
-
-%% @doc Whether a term is an address hint.
--spec is_hint(term()) -> boolean().
-is_hint({Name, Host, Port}) -> is_name(Name) andalso is_name(Host) andalso is_port_number(Port);
-is_hint(_) -> false.
-
-%% Internals: assembly.
 
 settings(Environment, Settings) ->
     Name = list_to_binary(required(Environment, "POD_NAME")),
@@ -220,7 +201,7 @@ reachable(#{reachable := _} = Settings) ->
 reachable(Settings) ->
     case get(workload, Settings) of
         none -> partisan_config:default(reachable);
-        {Kind, _} -> workload:reachable(workload_module(Kind))
+        {Kind, _} -> workload:reachable(node_config_file:workload_module(Kind))
     end.
 
 %% The channel made for propagation, if there is one.
@@ -248,115 +229,13 @@ workload(none, _Common) ->
     none;
 workload({Kind, Given}, #{run := Run} = Common) ->
     Run =/= <<>> orelse invalid("run: a workload needs a run id, a binary"),
-    Module = workload_module(Kind),
+    Module = node_config_file:workload_module(Kind),
     case workload:parameters(Module, Given) of
         {ok, Parameters} -> {Module, Common#{parameters => Parameters}};
         {error, Text} -> invalid("workload: ~ts", [Text])
     end.
 
-workload_module(Kind) ->
-    case workload:find(Kind) of
-        {ok, Module} -> Module;
-        {error, Text} -> invalid("workload: ~ts", [Text])
-    end.
-
-%% Internals: the keys of the file.
-
-keys() ->
-    #{
-        cluster => {fun is_name/1, "the cluster's name, a binary such as <<\"ads\">>"},
-        namespace => {fun is_binary/1, "a binary"},
-        replicas => {fun is_replicas/1, "an integer from 1 to 2048"},
-        seeds => {fun are_seeds/1, "a list of {Name, Host, Port}, binaries and a port number"},
-        listen_port => {fun is_port_number/1, "a port number from 1 to 65535"},
-        http_port => {fun is_port_number/1, "a port number from 1 to 65535"},
-        overlay => {fun node_overlay:is_valid/1,
-            "{Kind, #{...}} with what that kind needs: client_server #{servers => [Name]}, "
-            "static #{edges => [{Ordinal, Ordinal}]}"},
-        heartbeat_interval => {fun is_milliseconds/1, "milliseconds, an integer of at least 1"},
-        channels => {fun are_channels/1, "a list of maps such as #{name => gossip}"},
-        workload => {fun is_workload/1, "none or {Module, #{...}}, such as {adcounter, #{...}}"},
-        run => {fun is_binary/1, "the run id, a binary"},
-        tls => {fun(Value) -> Value =:= none orelse is_map(Value) end,
-            "none or #{certfile, keyfile, cacertfile => files, server_name => a DNS name}"},
-        % partisan_config checks the names.
-        reachable => {fun(Value) -> Value =:= applications orelse is_list(Value) end,
-            "applications, or a list of names and of {Name, messages}"},
-        remote_execution => {fun are_atoms/1, "a list of modules"},
-        revision => {fun is_binary/1, "a binary that differs after each change"}
-    }.
-
-get(Key, Settings) ->
-    #{Key := {IsValid, Wanted}} = keys(),
-    case Settings of
-        #{Key := Value} ->
-            IsValid(Value) orelse invalid("~s must be ~s, not ~0tP", [Key, Wanted, Value, 20]),
-            Value;
-        #{} ->
-            invalid("~s is missing: ~s", [Key, Wanted])
-    end.
-
-optional(Key, Default, Settings) ->
-    get(Key, maps:merge(#{Key => Default}, Settings)).
-
-warnings(Settings) ->
-    Parameters =
-        case Settings of
-            #{workload := {Kind, Given}} ->
-                Module = workload_module(Kind),
-                [{workload, Key} || Key <- maps:keys(maps:without(maps:keys(Module:parameters()),
-                    Given))];
-            #{} ->
-                []
-        end,
-    Unknown = maps:keys(maps:without(maps:keys(keys()), Settings)) ++ Parameters,
-    [lists:flatten(io_lib:format("unknown key ~0tp is ignored", [Key])) || Key <- Unknown].
-
-is_name(Value) -> is_binary(Value) andalso Value =/= <<>>.
-
-is_replicas(Value) -> is_integer(Value) andalso Value >= 1 andalso Value =< ?MAX_REPLICAS.
-
-is_milliseconds(Value) -> is_integer(Value) andalso Value >= 1.
-
-is_port_number(Value) -> is_integer(Value) andalso Value >= 1 andalso Value =< 65535.
-
-are_seeds(Value) -> is_list(Value) andalso lists:all(fun is_hint/1, Value).
-
-are_atoms(Value) -> is_list(Value) andalso lists:all(fun is_atom/1, Value).
-
-are_channels(Value) -> is_list(Value) andalso lists:all(fun is_map/1, Value).
-
-is_workload(none) ->
-    true;
-is_workload({Kind, Given}) ->
-    is_atom(Kind) andalso is_map(Given);
-is_workload(_) ->
-    false.
-
-%% Internals: reading.
-
-%% The one term of a file. file:consult/1 would load a good part of the compiler for it.
-consult(File) ->
-    case file:read_file(File) of
-        {ok, Text} -> parse(Text, File);
-        {error, Reason} -> invalid("~ts cannot be read: ~ts", [File, file:format_error(Reason)])
-    end.
-
-parse(Text, Source) ->
-    maybe_map(erl_scan:string(unicode:characters_to_list(Text, latin1)), Source).
-
-maybe_map({ok, Tokens, _}, Source) ->
-    case erl_parse:parse_term(Tokens) of
-        {ok, Settings} when is_map(Settings) -> Settings;
-        {ok, _} -> invalid("~ts must hold one map, ended by a full stop", [Source]);
-        {error, {Line, _, Reason}} -> unreadable(Source, Line, erl_parse:format_error(Reason))
-    end;
-maybe_map({error, {Line, _, Reason}, _}, Source) ->
-    unreadable(Source, Line, erl_scan:format_error(Reason)).
-
--spec unreadable(string(), erl_anno:location(), io_lib:chars()) -> no_return().
-unreadable(Source, Line, Reason) ->
-    invalid("line ~0tp of ~ts cannot be read: ~ts", [Line, Source, Reason]).
+%% Internals: the environment.
 
 %% A named file must exist; a pod created before the bearer existed mounts none.
 bearer(Environment) ->
@@ -408,11 +287,3 @@ address(Variable, Text) ->
         {ok, Address} -> Address;
         {error, einval} -> invalid("~s must be an IP address, not ~ts", [Variable, Text])
     end.
-
--spec invalid(string()) -> no_return().
-invalid(Text) ->
-    invalid(Text, []).
-
--spec invalid(io:format(), [term()]) -> no_return().
-invalid(Format, Arguments) ->
-    throw({invalid, unicode:characters_to_list(io_lib:format(Format, Arguments))}).

@@ -62,15 +62,17 @@ localised(Overlay, _Context) ->
 %% Internals.
 
 with_peers(_Names, #{peers := Hints} = Parameters, _Context) ->
-    Parameters#{peers := [node_config:peer(Hint) || Hint <- Hints]};
+    Parameters#{peers := [node_config_file:peer(Hint) || Hint <- Hints]};
 with_peers(Names, Parameters, #{port := Port}) ->
     Parameters#{peers => [partisan_peer:new(Name, node_names:host(Name), Port) || Name <- Names]}.
 
 name(Ordinal, Cluster) when is_integer(Ordinal) -> node_names:member(Cluster, Ordinal);
 name(Name, _Cluster) -> Name.
 
-has_peers(#{peers := Hints}) -> is_list(Hints) andalso lists:all(fun node_config:is_hint/1, Hints);
-has_peers(#{}) -> true.
+has_peers(#{peers := Hints}) ->
+    is_list(Hints) andalso lists:all(fun node_config_file:is_hint/1, Hints);
+has_peers(#{}) ->
+    true.
 
 is_edge({From, To}) -> is_end(From) andalso is_end(To) andalso From =/= To;
 is_edge(_) -> false.

@@ -8,6 +8,8 @@
 %%% Required: `name', `cluster', `token' (at least 16 bytes, shared by the whole cluster), `host'
 %%% (advertised to the peers), `overlay', `seeds'. The rest have defaults, see `defaults/0'. All
 %%% times are in milliseconds, all sizes in bytes.
+%%%
+%%% Longer than 300 lines: the table of all settings, each with its default, its check and its text.
 -module(partisan_config).
 
 -export([set/1]).

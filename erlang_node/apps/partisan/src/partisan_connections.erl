@@ -7,6 +7,8 @@
 %%%
 %%% All lanes are linked to the process that calls this module, which passes on their reports
 %%% (`up/3', `exited/3'); the return values are events for the protocol stack.
+%%%
+%%% Longer than 300 lines: links and data lanes are one table, seen from both ends.
 -module(partisan_connections).
 
 -export([new/0]).

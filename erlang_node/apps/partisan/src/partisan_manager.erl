@@ -3,6 +3,8 @@
 %%% {@link partisan_stack} decides; this process hands events to the stack and interprets the
 %%% returned effects. It never waits for a peer. State for other processes is published ({@link
 %%% partisan_view}) after each event.
+%%%
+%%% Longer than 300 lines: one process, with the API that calls it and all effects of the stack.
 -module(partisan_manager).
 
 -behaviour(gen_server).

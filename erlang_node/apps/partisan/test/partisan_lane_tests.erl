@@ -204,7 +204,8 @@ stopped_sender(To, Mark) ->
     Mark.
 
 suspected(Pid) ->
-    Fields = tuple_to_list(sys:get_state(Pid)),
+    Parts = [tuple_to_list(Part) || Part <- tuple_to_list(sys:get_state(Pid)), is_tuple(Part)],
+    Fields = lists:append(Parts),
     hd([Timer || {Timer, {1, _Bytes}} <- Fields, is_reference(Timer)]).
 
 sent(Channel) ->

@@ -18,6 +18,8 @@
 %%% With {@link lasp_sync_aggregate} a node sees its own entries, those of incarnations that may
 %%% have ended, and the sums. Both are true counts, so the larger is the value. Of the barrier it
 %%% sees the maximum number of nodes done at the same time, and not which.
+%%%
+%%% Longer than 300 lines: deltas, queries and the callbacks of two behaviours are all of one type.
 -module(adcounter_state).
 -behaviour(lasp_lattice).
 -behaviour(lasp_aggregate).

@@ -21,6 +21,8 @@
 %%% not. A lane's queue is bounded; `on_busy' decides what happens when it is full. On a monotonic
 %%% channel a message replaces a waiting one with the same destination and partition key. On an
 %%% acknowledged channel it is retransmitted until it has arrived, and delivered once.
+%%%
+%%% Longer than 300 lines: the whole API in one place, a line or two for each function.
 -module(partisan).
 
 -compile({no_auto_import, [node/0, self/0, monitor/2, demonitor/1]}).

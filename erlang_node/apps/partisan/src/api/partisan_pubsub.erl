@@ -4,6 +4,8 @@
 %%% A subscriber with more than `mailbox_messages' waiting misses messages, which is counted
 %%% (`busy'). This process never blocks, since two of them could wait for each other: steps that
 %%% find no room wait in {@link partisan_pubsub_steps}, and with them their publishers.
+%%%
+%%% Longer than 300 lines: one process, with the API that calls it.
 -module(partisan_pubsub).
 
 -behaviour(gen_server).

@@ -6,6 +6,8 @@
 %%% it. A causal message waits for that too: its stamp names the incarnation it is for.
 %%%
 %%% Part of the process of {@link partisan_acks}: it transmits and answers the callers itself.
+%%%
+%%% Longer than 300 lines: one state machine, whose steps all change the same stream.
 -module(partisan_ack_outgoing).
 
 -export([open/3]).

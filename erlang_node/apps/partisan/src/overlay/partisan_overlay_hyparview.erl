@@ -20,6 +20,8 @@
 %%% <li>Peers carry incarnations. A message from a newer incarnation of a neighbour ends the old
 %%%     link first, so that a restarted node is never mistaken for its previous incarnation.</li>
 %%% </ul>
+%%%
+%%% Longer than 300 lines: a whole published protocol, with what is listed above.
 -module(partisan_overlay_hyparview).
 -behaviour(partisan_overlay).
 

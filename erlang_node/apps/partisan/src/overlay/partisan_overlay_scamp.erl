@@ -22,6 +22,8 @@
 %%% partisan_overlay_registry}); {@link partisan_overlay_hiscamp} runs one instance per level.
 %%%
 %%% The views are one-sided by design; neighbours are the held and the holders.
+%%%
+%%% Longer than 300 lines: a whole published protocol, with what its revision adds.
 -module(partisan_overlay_scamp).
 -behaviour(partisan_overlay).
 

@@ -12,6 +12,8 @@
 %%%
 %%% `partisan_manager' runs it on sockets, `simulator' in virtual time. The promises that an
 %%% interpreter must keep are those of {@link partisan_overlay}.
+%%%
+%%% Longer than 300 lines: the seam of four layers, whose wiring belongs together.
 -module(partisan_stack).
 
 -export([init/1]).

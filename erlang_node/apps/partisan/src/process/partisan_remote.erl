@@ -12,6 +12,8 @@
 %%% other nodes, but at most a quarter of the processes that the emulator allows. Beyond that,
 %%% monitors and calls fail with `system_limit'. A call occupies its place until the server answers
 %%% or ends, its caller ends or stops waiting, or its node is lost.
+%%%
+%%% Longer than 300 lines: one process, with the API that calls it.
 -module(partisan_remote).
 
 -behaviour(gen_server).

@@ -8,6 +8,8 @@
 %%% A server process may receive from thousands of connections. Their windows together are a few
 %%% times its allowed queue, or one frame each. While it is behind, all connections together check
 %%% it about once a millisecond; more checks would take the time it needs to catch up.
+%%%
+%%% Longer than 300 lines: one process, whose receive loops share their state.
 -module(partisan_inbound).
 
 -export([start_link/1]).

@@ -11,6 +11,8 @@
 %%% connection from a dead peer: if the dial fails, or a newer incarnation answers, it exits with
 %%% `{shutdown, {down, Reason}}', and its owner treats the peer as lost. The other lanes only carry
 %%% data: they redial with jittered back-off until their owner ends them.
+%%%
+%%% Longer than 300 lines: one process, whose receive loops share their state.
 -module(partisan_outbound).
 
 -export([start_link/1]).
