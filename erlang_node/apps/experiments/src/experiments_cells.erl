@@ -1,11 +1,11 @@
-%%% @doc What experiments report: cells, and how far they are.
+%%% @doc The output of experiments: cells and progress.
 -module(experiments_cells).
 
 -export([emit/5]).
 -export([say/3]).
 -export([mean/1]).
 
-%% One figure: of which overlay, at how many nodes, at which value of the parameter that is varied.
+%% One figure: its overlay, the number of nodes, and the value of the varied parameter.
 -type cell() :: #{
     experiment := atom(),
     overlay := atom(),
@@ -14,7 +14,7 @@
     value := number()
 }.
 
-%% Where cells and words go, and how large the cluster is.
+%% Destinations of cells and progress, and the size of the cluster.
 -type reporting() :: #{
     nodes := pos_integer(),
     emit := fun((cell()) -> ok),

@@ -1,8 +1,8 @@
-%%% @doc What faults do to the overlay of a cluster as the runtime makes it, in virtual time.
+%%% @doc Effects of faults on the overlay of a cluster with the runtime's settings, in virtual time.
 %%%
-%%% Experiments like those of {@link experiments_papers}, of which no paper reports: the runtime's
-%%% own parameters, with seeds and beacons, and nodes that come back. Cells have the fault in the
-%%% place of the overlay.
+%%% Experiments like those of {@link experiments_papers}, without counterparts in the papers: the
+%%% runtime's own parameters, with seeds and beacons, and nodes that come back. Cells have the fault
+%%% in place of the overlay.
 -module(experiments_churn).
 
 -export([names/0]).
@@ -31,13 +31,13 @@
 names() ->
     [churn_kill, churn_steady, churn_partition].
 
-%% @doc The faults of an experiment. Each is done to the same cluster at the same moment.
+%% @doc The faults of an experiment. Each is injected into the same cluster at the same moment.
 -spec faults(name()) -> [experiments_faults:fault()].
 faults(churn_kill) -> [{kill, 10}, {kill, 30}, {kill, 50}];
 faults(churn_steady) -> [{churn, 1, ?CHURN_MS}];
 faults(churn_partition) -> [{partition, ?PARTITION_MS}].
 
-%% @doc Runs an experiment; the cells go to `emit' as they come.
+%% @doc Runs an experiment; cells go to `emit' as they come.
 -spec run(name(), options()) -> ok.
 run(Name, Options) ->
     say("~b nodes join", [maps:get(nodes, Options)], Options),
@@ -73,10 +73,10 @@ report(Name, #{looks := Looks, over := Over} = Played, #{nodes := Nodes} = Optio
         ]
     ).
 
-%% By how much a figure of the looks has grown per second.
+%% Growth of an observed figure per second.
 rate(What, #{at := From} = First, #{at := To} = Last) ->
     (map_get(What, Last) - map_get(What, First)) * 1000 / (To - From).
 
-%% What never came has no cell, which misses its bar.
+%% An event that never came has no cell, which misses its target.
 seconds(_Parameter, never, _Since) -> [];
 seconds(Parameter, {ok, At}, Since) -> [{Parameter, (At - Since) / 1000}].

@@ -1,5 +1,5 @@
-%%% @doc What all overlays are compared by: their shape, the sizes of their views, what broadcasts
-%%% reach after failures, and how soon that heals.
+%%% @doc Comparison of all overlays: shape, view sizes, reach of broadcasts after failures, and time
+%%% to heal.
 %%%
 %%% Each function measures a trial and reports the cells of {@link experiments_papers}.
 -module(experiments_comparison).
@@ -15,10 +15,10 @@
 
 -type options() :: experiments_papers:options().
 
-%% From how many origins the reach on a quiet overlay is averaged.
+%% Origins over which the reach on a quiet overlay is averaged.
 -define(ORIGINS, 50).
-%% Percent of the living that may be missing where broadcasts count as healed: a handful of nodes
-%% that only know one another stay apart without the beacons, which are left out here.
+%% Percent of the living nodes that may be missing when broadcasts count as healed: a handful of
+%% nodes that only know one another stay apart without beacons, which are left out here.
 -define(HEALED_WITHIN, 0.2).
 -define(HEALING_ORIGINS, 25).
 
@@ -36,7 +36,7 @@ shape(Overlay, Trial, O) ->
     emit(shape, Overlay, components, Components, O),
     maps:foreach(fun(N, Count) -> emit(in_degree, Overlay, N, 100 * Count / Nodes, O) end, In).
 
-%% @doc How many entries views have; and the share of the nodes, in percent, by the size of theirs.
+%% @doc View sizes; and the percentage of nodes by view size.
 -spec view_size(atom(), experiments_trial:t(), options()) -> [{non_neg_integer(), float()}].
 view_size(Overlay, Trial, O) ->
     Sizes = lists:sort([length(To) || To <- maps:values(experiments_trial:alive_graph(Trial))]),
@@ -47,8 +47,8 @@ view_size(Overlay, Trial, O) ->
      || Size <- lists:usort(Sizes)
     ].
 
-%% @doc What broadcasts reach after so many percent of the nodes failed, each time from the same
-%% moment: simulated while the overlay repairs itself, and computed when it is quiet.
+%% @doc Reach of broadcasts after that percentage of the nodes failed, each time from the same
+%% moment: simulated while the overlay repairs itself, and computed once it is quiet.
 -spec reliability(atom(), [1..99], experiments_trial:t(), options()) -> ok.
 reliability(Overlay, Percentages, Trial, #{messages := Messages, simulated := Simulated} = O) ->
     lists:foreach(
@@ -56,7 +56,7 @@ reliability(Overlay, Percentages, Trial, #{messages := Messages, simulated := Si
             say("~s: ~b % of the nodes fail", [Overlay, Percent], O),
             {Outcomes, After} = experiments_trial:broadcasts(Simulated, fail(Percent, Trial, O)),
             Shares = shares(Outcomes),
-            % By then the overlay is quiet: the rest of the messages meets what is left of it.
+            % By then the overlay is quiet: the remaining messages meet what is left of it.
             {Rest, _, _} = experiments_trial:reached_on_graph(?ORIGINS, After),
             Mean = (lists:sum(Shares) + (Messages - Simulated) * mean(Rest)) / Messages,
             emit(reliability, Overlay, Percent, Mean, O),
@@ -68,7 +68,7 @@ reliability(Overlay, Percentages, Trial, #{messages := Messages, simulated := Si
         Percentages
     ).
 
-%% @doc Cycles until broadcasts reach as much of the cluster as they did before the failures.
+%% @doc Cycles until broadcasts reach as much of the cluster as before the failures.
 -spec healing(atom(), [1..99], experiments_trial:t(), options()) -> ok.
 healing(Overlay, Percentages, Trial, #{healing_cycles := Most} = O) ->
     {Before, _, _} = experiments_trial:reached_on_graph(4 * ?HEALING_ORIGINS, Trial),
@@ -92,12 +92,12 @@ heal(Cycle, Most, Wanted, Trial) ->
         false -> heal(Cycle + 1, Most, Wanted, Next)
     end.
 
-%% @doc So many percent of the nodes fail at once.
+%% @doc Fails that percentage of the nodes at once.
 -spec fail(1..99, experiments_trial:t(), options()) -> experiments_trial:t().
 fail(Percent, Trial, #{nodes := Nodes}) ->
     experiments_trial:crash(Nodes * Percent div 100, Trial).
 
-%% @doc The share of the living that each broadcast reached, in percent.
+%% @doc The percentage of living nodes that each broadcast reached.
 -spec shares([experiments_trial:outcome()]) -> [float()].
 shares(Outcomes) ->
     [100 * Delivered / Alive || #{delivered := Delivered, alive := Alive} <- Outcomes].

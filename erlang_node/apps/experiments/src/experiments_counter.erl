@@ -1,8 +1,8 @@
 %%% @doc The ad counter's replicas in virtual time, with the counting of the published experiment.
 %%%
-%%% Every node counts every ten seconds at a phase of its own and propagates every five, on
-%%% {@link simulator_replicas}. What each incarnation of a node has really counted is kept beside
-%%% the replicas, which are checked against it.
+%%% Every node counts every ten seconds at its own phase and propagates every five, on {@link
+%%% simulator_replicas}. The true counts of each incarnation are kept separately, and the replicas
+%%% are checked against them.
 -module(experiments_counter).
 -behaviour(simulator_replicas).
 
@@ -23,18 +23,18 @@
 -type milliseconds() :: simulator_clock:milliseconds().
 -type name() :: lasp_sync:name().
 -type replicas() :: simulator_replicas:t().
-%% What incarnations have counted.
+%% True counts of incarnations.
 -type counts() :: [{adcounter_state:actor(), non_neg_integer()}].
 
 -type options() :: #{
     mode := lasp_sync:mode(),
     scope := binary(),
     latency := fun((From :: name(), To :: name()) -> milliseconds()),
-    % How often each node counts; then it reports itself done.
+    % Increments per node, after which it reports itself done.
     increments := pos_integer() | infinity
 }.
 
-%% A node that starts, so many microseconds after the beginning of the simulation.
+%% A node that starts that many microseconds after the beginning of the simulation.
 -type identity() :: #{
     name := name(),
     started := non_neg_integer(),
@@ -44,7 +44,7 @@
 -record(counting, {
     increments :: pos_integer() | infinity,
     enabled = true :: boolean(),
-    % The present incarnation of each living node, and what it has counted.
+    % The present incarnation of each living node, and its counts.
     living = #{} :: #{name() => {adcounter_state:actor(), non_neg_integer()}},
     dead = #{} :: #{adcounter_state:actor() => non_neg_integer()}
 }).
@@ -54,7 +54,7 @@
 -define(INCREMENT_MS, 10000).
 -define(PROPAGATION_MS, 5000).
 
-%% @doc No nodes yet.
+%% @doc No nodes.
 -spec new(options()) -> replicas().
 new(#{increments := Increments} = Options) ->
     simulator_replicas:new((maps:remove(increments, Options))#{
@@ -63,7 +63,7 @@ new(#{increments := Increments} = Options) ->
         workload => {?MODULE, #counting{increments = Increments}}
     }).
 
-%% @doc A node starts, for the first time or again; it reports itself, and does not count yet.
+%% @doc Starts a node, for the first time or again; it reports itself, and does not count yet.
 -spec start(identity(), replicas()) -> replicas().
 start(#{name := Name, started := Started} = Identity, R) ->
     #counting{living = Living} = C = simulator_replicas:state(R),
@@ -74,7 +74,7 @@ start(#{name := Name, started := Started} = Identity, R) ->
     ),
     report(false, Name, Begun).
 
-%% @doc A living node is gone at once; what it has counted belongs to the dead.
+%% @doc Stops a living node at once; its counts belong to the dead.
 -spec stop(name(), replicas()) -> replicas().
 stop(Name, R) ->
     #counting{living = Living, dead = Dead} = C = simulator_replicas:state(R),
@@ -82,31 +82,30 @@ stop(Name, R) ->
     Left = C#counting{living = Others, dead = Dead#{Actor => Counted}},
     simulator_replicas:stop(Name, simulator_replicas:put_state(Left, R)).
 
-%% @doc A living node counts for the first time after a delay, and at each interval after that.
+%% @doc Starts the counting of a living node: after a delay, and at each interval after that.
 -spec begin_counting(Delay :: milliseconds(), name(), replicas()) -> replicas().
 begin_counting(Delay, Name, R) ->
     simulator_replicas:schedule(Delay, Name, count, R).
 
-%% @doc No node counts any more.
+%% @doc Stops all counting.
 -spec end_counting(replicas()) -> replicas().
 end_counting(R) ->
     C = simulator_replicas:state(R),
     simulator_replicas:put_state(C#counting{enabled = false}, R).
 
-%% @doc What the present incarnations have counted.
+%% @doc The counts of the present incarnations.
 -spec living(replicas()) -> counts().
 living(R) ->
     #counting{living = Living} = simulator_replicas:state(R),
     maps:values(Living).
 
-%% @doc What the incarnations that are gone had counted.
+%% @doc The counts of the ended incarnations.
 -spec dead(replicas()) -> counts().
 dead(R) ->
     #counting{dead = Dead} = simulator_replicas:state(R),
     maps:to_list(Dead).
 
-%% @doc By how many seconds of counting a replica is behind what the living have counted, in the
-%% mean.
+%% @doc The mean lag of the replicas behind the counts of the living nodes, in seconds of counting.
 -spec seconds_behind(replicas()) -> float().
 seconds_behind(R) ->
     Counts = [Counted || {_, Counted} <- living(R)],
@@ -117,17 +116,17 @@ seconds_behind(R) ->
     ],
     experiments_cells:mean(Missing) / (length(Counts) * 1000 / ?INCREMENT_MS).
 
-%% @doc Bytes that all have sent, as frames of the transport.
+%% @doc Bytes sent by all nodes, as frames of the transport.
 -spec frame_bytes(replicas()) -> non_neg_integer().
 frame_bytes(R) ->
     lists:sum([Bytes || {_, Bytes} <- maps:values(simulator_replicas:frames(R))]).
 
-%% @doc Messages that all have sent.
+%% @doc Messages sent by all nodes.
 -spec messages(replicas()) -> non_neg_integer().
 messages(R) ->
     lists:sum([Messages || {Messages, _} <- maps:values(simulator_replicas:frames(R))]).
 
-%% @doc How much time is between two increments of a node.
+%% @doc The time between two increments of a node.
 -spec increment_interval() -> milliseconds().
 increment_interval() ->
     ?INCREMENT_MS.

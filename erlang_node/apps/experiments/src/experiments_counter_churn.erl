@@ -1,14 +1,14 @@
-%%% @doc What the ad counter has counted after faults, in virtual time.
+%%% @doc The counts of the ad counter after faults, in virtual time.
 %%%
-%%% {@link experiments_faults} does a fault to a cluster and leaves a trace of its nodes and links.
-%%% On this run the replicas ({@link experiments_counter}). They count before the fault and
-%%% throughout, until the overlay has been whole again for a minute; then it is waited until all are
-%%% equal. A node that was killed comes back as another actor with nothing, and what it had counted
-%%% and told nobody is lost.
+%%% {@link experiments_faults} injects a fault into a cluster and records a trace of its nodes and
+%%% links, on which the replicas ({@link experiments_counter}) run. They count before the fault and
+%%% throughout, until the overlay has been whole again for a minute; then the run waits until all
+%%% are equal. A killed node comes back as a new actor with an empty replica, and counts it had not
+%%% propagated are lost.
 %%%
-%%% A run is only worth anything if the account is exact, which is checked: all replicas are equal;
-%%% the count of every living actor is what it has counted; that of every dead one is not more, and
-%%% what is missing of it is the lost; value and lost are all increments that were made.
+%%% A run is only valid if the balance is exact, which is checked: all replicas are equal; each
+%%% living actor's count is exact; each dead actor's count is not higher than its true count, the
+%%% difference being lost; value plus lost equals all increments made.
 -module(experiments_counter_churn).
 
 -export([names/0]).
@@ -22,21 +22,21 @@
 -export_type([name/0]).
 
 -define(MAX_LATENCY_MS, 20).
-%% By then all have met and each interval is as the one before; of the rest the traffic is measured.
+%% By then all nodes have met and intervals are alike; traffic is measured from then on.
 -define(WARM_MS, 60000).
 -define(CALM_MS, 60000).
-%% For so long all count on when the overlay is whole again.
+%% How long all keep counting once the overlay is whole again.
 -define(AFTER_MS, 60000).
-%% How often it is looked how far replicas are behind and whether they are equal, and for how long.
+%% Interval and time limit of the checks of lag and equality.
 -define(LOOK_MS, 1000).
 -define(GIVE_UP_MS, 600000).
 
-%% @doc One experiment for each mode that tells of changes alone.
+%% @doc One experiment for each mode that sends only changes.
 -spec names() -> [name()].
 names() ->
     [churn_counter_delta, churn_counter_tree].
 
-%% @doc Runs one of them; cells go to `emit', with the fault in the place of the overlay.
+%% @doc Runs one of them; cells go to `emit', with the fault in place of the overlay.
 -spec run(name(), options()) -> ok.
 run(Name, #{seed := Seed, nodes := Nodes} = Options) ->
     Cluster = experiments_faults:form(Options),
@@ -93,7 +93,7 @@ fault(Name, Fault, #{trace := Trace, looks := Looks}, Calm, #{seed := Seed} = Op
         ]
     ).
 
-%% Lets a fault's time pass, with a look now and then at how far replicas are behind.
+%% Advances through a fault, observing the replicas' lag now and then.
 look_on(Name, FaultName, Lasting, Replicas, Options) ->
     Began = simulator_replicas:now(Replicas),
     lists:foldl(
@@ -113,7 +113,7 @@ curve(churn_counter_tree) -> churn_behind_tree.
 is_equal(R) ->
     length(lists:usort(simulator_replicas:values(R))) =:= 1.
 
-%% The account, which is exact or there is none: increments made, counted, and lost with the dead.
+%% The balance, which must be exact: increments made, counted, and lost with the dead.
 account(R) ->
     [Value] = lists:usort(simulator_replicas:values(R)),
     Missing = fun({Actor, Counted}) -> Counted - adcounter_state:count(Actor, Value) end,
@@ -144,7 +144,7 @@ traffic(Name, FaultName, Before, After, #{nodes := Nodes} = Options) ->
 payload_bytes(R) ->
     simulator_replicas:sent(lasp_sync:payloads(), R).
 
-%% Internals: what the overlay's trace means to the replicas.
+%% Internals: the overlay's trace applied to the replicas.
 
 change({crash, Victims}, _Seed, R) ->
     lists:foldl(fun experiments_counter:stop/2, R, names(Victims));

@@ -1,11 +1,11 @@
-%%% @doc Faults done to a simulated cluster, and how its overlay takes them.
+%%% @doc Faults injected into a simulated cluster, and the reaction of its overlay.
 %%%
-%%% The cluster is as the runtime makes it: HyParView with its defaults, seeds and beacons. A node
-%%% that is killed comes back a while later as another life, as the pod of a StatefulSet does. A
-%%% fault is a script of what is done when, drawn from the cluster's own generator; it is played
-%%% until all nodes are one component again and no link is half made.
+%%% The cluster has the runtime's settings: HyParView with its defaults, seeds and beacons. A killed
+%%% node comes back a while later as another incarnation, as the pod of a StatefulSet does. A fault
+%%% is a script of timed actions, drawn from the cluster's own generator; it is played until all
+%%% nodes are one component again and no link is half made.
 %%%
-%%% What comes of it is a row of looks at the overlay, and a trace of all that happened to nodes and
+%%% The result is a series of observations of the overlay, and a trace of all changes of nodes and
 %%% links, on which something else can be run afterwards: the overlay knows nothing of what it
 %%% carries. Times are in milliseconds since the fault began.
 -module(experiments_faults).
@@ -18,17 +18,17 @@
 -type index() :: simulator:index().
 -type percent() :: 1..99.
 -type fault() ::
-    % So many of the nodes at once.
+    % This percentage of the nodes at once.
     {kill, percent()}
-    % So many each minute, one after the other, for so long.
+    % This percentage per minute, one after the other, for this long.
     | {churn, percent(), Milliseconds :: pos_integer()}
-    % In two halves, for so long.
+    % In two halves, for this long.
     | {partition, Milliseconds :: pos_integer()}.
 
 -type options() :: #{
     nodes := pos_integer(),
     seed := integer(),
-    % Cycles of the membership protocol before anything is done to the cluster.
+    % Cycles of the membership protocol before the fault.
     cycles := non_neg_integer(),
     _ => _
 }.
@@ -36,9 +36,9 @@
 %% The overlay at one time.
 -type look() :: #{
     at := non_neg_integer(),
-    % The largest share of the survivors, in percent, that is connected.
+    % The largest connected percentage of the survivors.
     reach := float(),
-    % Of all living nodes. No link counts that is cut.
+    % Of all living nodes, without cut links.
     components := pos_integer(),
     alive := non_neg_integer(),
     % Messages of the overlay so far, and the bytes since the fault began, as pods' frames.
@@ -58,11 +58,11 @@
     looks := [look()],
     % To within `STEP_MS'.
     trace := [{At :: non_neg_integer(), change()}],
-    % When the fault itself was over (the kill, the churn's last, the healing), and when the last
-    % thing happened that belongs to it: the last successor has started.
+    % When the fault itself ended (the kill, the churn's last, the healing), and when its last
+    % consequence happened: the last restarted node is up.
     over := non_neg_integer(),
     last := non_neg_integer(),
-    % From when on after `over' the survivors were connected, and after `last' all nodes.
+    % When, from `over' on, the survivors were connected, and, from `last' on, all nodes.
     connected := {ok, non_neg_integer()} | never,
     whole := {ok, non_neg_integer()} | never
 }.
@@ -80,7 +80,7 @@
     wire :: simulator_wire:t(),
     over :: non_neg_integer(),
     side = fun(_) -> true end :: side(),
-    % Survivors are those that are not in here.
+    % Survivors are the nodes not in here.
     gone = #{} :: #{index() => true},
     bytes = 0 :: non_neg_integer(),
     looks = [] :: [look()],
@@ -92,15 +92,15 @@
 
 -define(JOIN_GAP_MS, 2).
 -define(CYCLE_MS, 10000).
-%% A successor joins after the time that a pod takes, and then a whole shard's do not come at once.
+%% A restarted node joins after the start time of a pod, and a whole shard not at once.
 -define(SUCCESSOR_MS, 10000).
 -define(SUCCESSORS_WITHIN_MS, 20000).
-%% Looks are close where something breaks or heals at once, and rare else.
+%% Observations are frequent when something breaks or heals at once, and rare otherwise.
 -define(CLOSE_LOOKS, 20).
 -define(CLOSE_LOOK_MS, 50).
 -define(LOOK_MS, 1000).
 -define(STEP_MS, 10).
-%% How long after a fault it is waited for one component.
+%% Time limit for one component after a fault.
 -define(LIMIT_MS, 180000).
 
 %% @doc A cluster that has formed and is quiet.
@@ -125,13 +125,13 @@ form(#{nodes := Nodes, seed := Seed, cycles := Cycles}) ->
 sim(#cluster{sim = Sim}) ->
     Sim.
 
-%% @doc What a fault is called in results.
+%% @doc The name of a fault in results.
 -spec name(fault()) -> atom().
 name({kill, Percent}) -> binary_to_atom(<<"kill_", (integer_to_binary(Percent))/binary>>);
 name({churn, _, _}) -> churn;
 name({partition, _}) -> partition.
 
-%% @doc Does a fault to a cluster, and looks on until it is one component again.
+%% @doc Injects a fault into a cluster, and observes it until it is one component again.
 -spec play(fault(), t()) -> played().
 play(Fault, #cluster{sim = Sim, nodes = Nodes, rand = Rand}) ->
     {Over, Actions} = script(Fault, Nodes, Rand),
@@ -164,7 +164,7 @@ script({kill, Percent}, Nodes, Rand0) ->
     {0, [{0, {crash, Victims}} | Successors]};
 script({churn, Percent, Lasting}, Nodes, Rand) ->
     Count = max(1, Nodes * Percent * Lasting div (100 * 60000)),
-    % Nobody is killed twice.
+    % No node is killed twice.
     {Victims, _} = partisan_random:sample(Count, lists:seq(1, Nodes), Rand),
     Kills = lists:zip([I * Lasting div Count || I <- lists:seq(1, length(Victims))], Victims),
     {Lasting,
@@ -192,14 +192,14 @@ follow([{At, Action} | Script], Last, P0) ->
         false -> follow(Script, Last, P)
     end.
 
-%% All nodes are one component, and no link is about to be made or to break: whoever runs something
-%% on the trace may take the links for the last ones.
+%% All nodes are one component, and no link is about to be made or to break: the trace's last links
+%% are final.
 is_quiet(#play{looks = [#{components := 1, alive := Nodes} | _], nodes = Nodes, sim = Sim}) ->
     simulator_graph:one_sided(simulator:links(Sim)) =:= [];
 is_quiet(_Play) ->
     false.
 
-%% Lets the time pass until then, in steps, whose changes of links are noted.
+%% Advances time in steps, and records the changes of links.
 pass(At, #play{sim = Sim, began = Began} = P) ->
     case Began + At - simulator:now(Sim) of
         0 -> P;
@@ -215,8 +215,8 @@ note(#play{sim = Sim, began = Began, trace = Trace, bytes = Before} = P) ->
     Changes = [{At, Change} || Change <- Latest],
     watched(P#play{trace = Changes ++ Trace, bytes = Before + Bytes}).
 
-%% From now on all that nodes do is noted: bytes, and changes of links, the newest first as in the
-%% trace while it grows.
+%% Starts the record of all that nodes do: bytes, and changes of links, newest first as in the trace
+%% while it grows.
 watched(#play{sim = Sim, wire = Wire} = P) ->
     Watcher = fun(Index, _Event, Effects, Noted) ->
         lists:foldl(fun(Effect, Acc) -> noted(Effect, Index, Wire, Acc) end, Noted, Effects)
@@ -232,7 +232,7 @@ noted({neighbour_down, Name}, Index, _Wire, {Bytes, Changes}) ->
 noted(_Effect, _Index, _Wire, Noted) ->
     Noted.
 
-%% Names as pods have them.
+%% Pod names.
 wire(Nodes) ->
     Ordinals = lists:seq(0, Nodes - 1),
     Names = maps:from_list([{N + 1, <<"ads-", (integer_to_binary(N))/binary>>} || N <- Ordinals]),
@@ -241,7 +241,7 @@ wire(Nodes) ->
 act(look, At, #play{looks = Looks} = P) ->
     P#play{looks = [look(At, P) | Looks]};
 act(Action, At, #play{trace = Trace} = P) ->
-    % First the fault, then what nodes make of it, some of which they do at once.
+    % First the fault, then the nodes' reactions, some of which are immediate.
     note(do(Action, P#play{trace = [{At, Action} | Trace]})).
 
 do({crash, Victims}, #play{sim = Sim, gone = Gone} = P) ->
@@ -287,7 +287,7 @@ result(Last, #play{looks = Newest, trace = Trace, over = Over, nodes = Nodes}) -
         connected => since(Over, Connected, Looks)
     }.
 
-%% From when on a condition holds at every look, of those from this moment on, up to the last.
+%% The time from which on a condition holds at every observation, starting from this moment.
 since(Start, Holds, Looks) ->
     Later = [Look || #{at := At} = Look <- Looks, At >= Start],
     case lists:splitwith(Holds, lists:reverse(Later)) of

@@ -7,11 +7,11 @@
 -export([in_degrees/1]).
 -export([clustering/1]).
 
-%% @doc How many nodes a gossip from this one reaches, in how many hops, when each passes it on once
-%% to so many of those it has links to, chosen at random; links to nodes outside the graph included.
+%% @doc The number of nodes reached by a gossip from this one, and its hops, if each node forwards
+%% it once to that many random ones of its links; links to nodes outside the graph included.
 %%
-%% While an overlay does not change, this is what `partisan_gossip' comes to, at a fraction of the
-%% cost of simulating the messages one by one.
+%% On an unchanging overlay this equals `partisan_gossip', at a fraction of the cost of simulating
+%% each message.
 -spec gossip(Node, pos_integer(), simulator_graph:graph(Node), rand:state()) ->
     {Reached :: pos_integer(), Hops :: non_neg_integer(), rand:state()}
 when
@@ -34,7 +34,7 @@ gossip(Frontier, Seen0, Hops, Fanout, Graph, Rand0) ->
         _ -> gossip(Next, Seen, Hops + 1, Fanout, Graph, Rand)
     end.
 
-%% @doc How many nodes have a link to each.
+%% @doc The number of links to each node.
 -spec in_degrees(simulator_graph:graph(Node)) -> #{Node => non_neg_integer()} when Node :: term().
 in_degrees(Graph) ->
     maps:fold(
@@ -52,8 +52,8 @@ in_degrees(Graph) ->
         Graph
     ).
 
-%% @doc The mean over all nodes of the share of pairs of their neighbours that are neighbours
-%% themselves, in whichever direction the links go.
+%% @doc The clustering coefficient: the mean over all nodes of the share of pairs of their
+%% neighbours that are neighbours themselves, in either direction.
 -spec clustering(simulator_graph:graph(Node)) -> float() when Node :: term().
 clustering(Graph) ->
     Sets = maps:map(fun(_, To) -> maps:from_keys(To, true) end, simulator_graph:undirected(Graph)),

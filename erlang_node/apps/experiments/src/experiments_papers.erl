@@ -1,10 +1,10 @@
 %%% @doc The published experiments on the overlays and the broadcast, run in the simulator.
 %%%
-%%% Each experiment forms a cluster and reports cells: what was measured, of which overlay, at which
-%%% number of nodes, at which value of the parameter that is varied. What the papers report of the
-%%% same is not known here; the reporter has it. Parameters are those of section 5 of the HyParView
-%%% paper (active view 5, passive view 30, walks of 6 and 3 hops, shuffles of 1 + 3 + 4 entries,
-%%% fanout 4; Cyclon with a view of 35, shuffles of 14 and walks of 5; SCAMP with c = 4).
+%%% Each experiment forms a cluster and reports cells: a figure, its overlay, the number of nodes,
+%%% and the value of the varied parameter. The papers' own results are not here, but in the
+%%% reporter. Parameters are those of section 5 of the HyParView paper (active view 5, passive view
+%%% 30, walks of 6 and 3 hops, shuffles of 1 + 3 + 4 entries, fanout 4; Cyclon with a view of 35,
+%%% shuffles of 14 and walks of 5; SCAMP with c = 4).
 -module(experiments_papers).
 
 -export([names/0]).
@@ -27,12 +27,12 @@
 -type options() :: #{
     nodes := pos_integer(),
     seed := integer(),
-    % Cycles of the membership protocol before anything is measured.
+    % Cycles of the membership protocol before the measurement.
     cycles := non_neg_integer(),
-    % Broadcasts that a point is the mean of; so many of them are simulated message by message.
+    % Broadcasts averaged per point; that many of them are simulated message by message.
     messages := pos_integer(),
     simulated := non_neg_integer(),
-    % Cycles with failures in the broadcast experiment, and the most that healing is waited for.
+    % Cycles with failures in the broadcast experiment, and the limit of waiting for healing.
     failure_cycles := pos_integer(),
     healing_cycles := pos_integer(),
     emit := fun((experiments_cells:cell()) -> ok),
@@ -43,7 +43,7 @@
 
 %% Nodes that fail in each cycle of the Plumtree paper's experiment (its section 5.4), at 10,000.
 -define(FAILURES_PER_10000, 50).
-%% From how many origins a tree is tried that failures have broken.
+%% Origins from which a tree broken by failures is tried.
 -define(BROKEN_TREE_ORIGINS, 5).
 %% @doc The experiments.
 -spec names() -> [name()].
@@ -60,7 +60,7 @@ names() ->
         xbot
     ].
 
-%% @doc Runs an experiment; the cells go to `emit' as they come.
+%% @doc Runs an experiment; cells go to `emit' as they come.
 -spec run(name(), options()) -> ok.
 run(hyparview, #{cycles := Cycles} = O) ->
     Trial = experiments_trial:run_cycles(Cycles, flooded_hyparview(#{contact => random}, O)),
@@ -70,7 +70,7 @@ run(hyparview, #{cycles := Cycles} = O) ->
 run(one_contact, #{cycles := Cycles} = O) ->
     Trial = experiments_trial:run_cycles(Cycles, flooded_hyparview(#{contact => first}, O)),
     shape(hyparview_one_contact, Trial, O);
-%% All in the same millisecond: nobody has an answer before everybody has asked.
+%% All in the same millisecond: no node has an answer before all have asked.
 run(burst, #{cycles := Cycles} = O) ->
     Formation = #{contact => first, join_gap => 0},
     Trial = experiments_trial:run_cycles(Cycles, flooded_hyparview(Formation, O)),
@@ -108,7 +108,7 @@ hyparview() ->
         shuffle_active => 3,
         shuffle_passive => 4,
         shuffle_interval => 10000,
-        % The check of links by `keep' is ours and no part of a cycle; here every fifth.
+        % The check of links by `keep' is ours and not part of a cycle; here every fifth.
         promotion_interval => 50000
     }.
 
@@ -147,7 +147,8 @@ plumtree(#{cycles := Cycles, simulated := Simulated} = O) ->
             broadcast => #{ihave_timeout => 200, graft_timeout => 100},
             broadcast_time => 2000,
             contact => random,
-            % As in the paper a hop is a hop: the first payload comes by the shortest way.
+            % As in the paper each hop takes the same time: the first payload comes by the shortest
+            % path.
             sim => #{latency => {3, 3}, detection => 10}
         },
         O
@@ -174,8 +175,8 @@ plumtree(#{cycles := Cycles, simulated := Simulated} = O) ->
     lists:foreach(fun(Percent) -> broken_tree(Percent, Grown, O) end, [30, 50, 60, 80]),
     steady_failures(Grown, O).
 
-%% The first broadcast after failures, which meets the tree as they left it; from several origins,
-%% each time from the same moment on.
+%% The first broadcast after failures, on the tree as they left it; from several origins, each time
+%% from the same moment.
 broken_tree(Percent, Trial, O) ->
     say("plumtree: ~b % of the nodes fail", [Percent], O),
     Failed = fail(Percent, Trial, O),
@@ -205,7 +206,7 @@ steady_failures(Trial, #{failure_cycles := Cycles, nodes := Nodes} = O) ->
     Redundancies = [redundancy(Outcome) || Outcome <- Outcomes],
     emit(steady_failures, plumtree, relative_message_redundancy, mean(Redundancies), O).
 
-%% Copies received beyond the one that everybody needs, per receiver.
+%% Copies received beyond the one that every node needs, per receiver.
 redundancy(#{payloads := Payloads, delivered := Delivered}) ->
     Payloads / max(1, Delivered - 1) - 1.
 
@@ -214,7 +215,7 @@ redundancy(#{payloads := Payloads, delivered := Delivered}) ->
 scamp(O) ->
     Trial = new(
         #{
-            % The paper's simulations know no heartbeats.
+            % The paper's simulations have no heartbeats.
             overlay => {scamp_v1, #{
                 redundancy => 4, heartbeat_interval => 1000000000, sides => one_sided
             }},
@@ -234,12 +235,12 @@ scamp(O) ->
 
 %% X-BOT.
 
-%% Nodes on a plane, and the mean round trip of their links: HyParView's, X-BOT's cycle by cycle.
+%% Nodes on a plane, and the mean round trip of their links: HyParView's, and X-BOT's by cycle.
 xbot(#{cycles := Cycles} = O) ->
     Common = #{
         broadcast => #{protocol => gossip},
         contact => random,
-        % A hop takes up to 50 ms here: so joining and broadcasting take longer, too.
+        % A hop takes up to 50 ms here, so joining and broadcasting take longer, too.
         join_gap => 20,
         broadcast_time => 1000,
         sim => #{latency => {plane, 1, 50}, detection => 10}

@@ -1,11 +1,11 @@
-%%% @doc How the overlay of a cluster grows: an experiment of `simulate.escript' that is run at one
-%%% size after the other, far beyond what is launched.
+%%% @doc Growth of a cluster's overlay with its size: an experiment of `simulate.escript', run at
+%%% increasing sizes far beyond those launched.
 %%%
-%%% The cluster is as a manifest without parameters describes it: HyParView with the runtime's
-%%% defaults, three seeds, beacons, and the names and addresses of pods, so that bytes are theirs.
-%%% Its nodes start within ten seconds, however many they are, and join over the seeds. What the
-%%% overlay sends is counted until it is whole, and again when it has settled; then some nodes
-%%% broadcast, one after the other.
+%%% The cluster is that of a manifest without parameters: HyParView with the runtime's defaults,
+%%% three seeds, beacons, and pod names and addresses, so that bytes are realistic. Its nodes start
+%%% within ten seconds, however many they are, and join over the seeds. The overlay's traffic is
+%%% counted until it is whole, and again when it has settled; then some nodes broadcast, one after
+%%% the other.
 -module(experiments_scale).
 
 -export([names/0]).
@@ -18,9 +18,9 @@
 -type options() :: #{
     nodes := pos_integer(),
     seed := integer(),
-    % Shuffle intervals until the overlay has settled, and one more in which it is watched.
+    % Shuffle intervals until the overlay has settled, and one more that is measured.
     cycles := pos_integer(),
-    % How many nodes broadcast.
+    % Number of nodes that broadcast.
     simulated := pos_integer(),
     emit := fun((experiments_cells:cell()) -> ok),
     progress := fun((string()) -> ok),
@@ -33,13 +33,12 @@
 -define(SEEDS, 3).
 -define(START_WITHIN_US, 10000000).
 -define(LATENCY_MS, {1, 20}).
-%% Between two looks at what has happened to links and broadcasts, and at whether all are one
-%% component, which takes longer.
+%% Interval of observations of links and broadcasts, and of connectivity, which takes longer.
 -define(STEP_MS, 1).
 -define(LOOK_MS, 100).
 -define(FORM_WITHIN_MS, 300000).
 -define(CYCLE_MS, 10000).
-%% What a broadcast is given: most of it is for what a lost payload would take to be asked for.
+%% Time limit of a broadcast: mostly for the retransmission of a lost payload.
 -define(BROADCAST_MS, 3000).
 
 %% @doc The experiments.
@@ -47,8 +46,8 @@
 names() ->
     [scale_curves].
 
-%% @doc Runs the experiment; the cells go to `emit' as they come. Fails where nodes do not become
-%% one component within five minutes.
+%% @doc Runs the experiment; cells go to `emit' as they come. Fails if nodes do not become one
+%% component within five minutes.
 -spec run(name(), options()) -> ok.
 run(scale_curves, #{nodes := Nodes, cycles := Cycles, simulated := Broadcasts} = O) ->
     {CpuBefore, _} = statistics(runtime),
@@ -56,7 +55,7 @@ run(scale_curves, #{nodes := Nodes, cycles := Cycles, simulated := Broadcasts} =
     report(formed(Formed), O),
     Settled = pass(Cycles * ?CYCLE_MS, Formed),
     say("settled", [], O),
-    % A whole cluster is large: of this moment nothing is kept but its sums.
+    % A whole cluster is large: only the sums of this moment are kept.
     Before = plan_overlay:sent(Settled),
     Watched = pass(?CYCLE_MS, Settled),
     report(traffic(Before, plan_overlay:sent(Watched), O) ++ shape(Watched), O),
@@ -71,7 +70,7 @@ run(scale_curves, #{nodes := Nodes, cycles := Cycles, simulated := Broadcasts} =
     ),
     {CpuAfter, _} = statistics(runtime),
     report([{heap_bytes_per_node, live_bytes() / Nodes}], O),
-    % Asked last, for what is asked nothing any more is no longer on the heap.
+    % Asked last, since what is no longer needed is then off the heap.
     #{events := Events} = simulator:stats(plan_overlay:sim(Last)),
     report(
         [
@@ -81,7 +80,7 @@ run(scale_curves, #{nodes := Nodes, cycles := Cycles, simulated := Broadcasts} =
         O
     ).
 
-%% Internals: the course of it.
+%% Internals: the phases.
 
 new(#{nodes := Nodes, seed := Seed}) ->
     Members = node_names:members(?CLUSTER, Nodes),
@@ -125,7 +124,7 @@ origins(Count, #{nodes := Nodes, seed := Seed}) ->
     ),
     Ordinals.
 
-%% What has become of a broadcast, and after how many milliseconds it arrived for the last time.
+%% The result of a broadcast, and the milliseconds until its last arrival.
 broadcast(Ordinal, Overlay) ->
     listen(0, 0, plan_overlay:broadcast(Ordinal, Overlay)).
 
@@ -156,7 +155,7 @@ formed(Overlay) ->
         {forming_bytes_per_node, Bytes / length(Joins)}
     ].
 
-%% Of the cycle between these sums.
+%% Traffic of the cycle between these sums.
 traffic(#{messages := M0, bytes := B0}, #{messages := M1, bytes := B1}, #{nodes := Nodes}) ->
     NodeSeconds = Nodes * ?CYCLE_MS / 1000,
     [
@@ -174,11 +173,11 @@ shape(Overlay) ->
         {components, simulator_graph:component_count(Links)}
     ].
 
-%% What is alive on the heap of this process, which is the cluster and next to nothing else.
+%% Live bytes on the heap of this process: the cluster and almost nothing else.
 live_bytes() ->
     true = erlang:garbage_collect(),
     {_, Info} = process_info(self(), garbage_collection_info),
-    % Words that survived it; the heap's own size includes room to grow.
+    % Words that survived a collection; the heap's own size includes room to grow.
     proplists:get_value(recent_size, Info) * erlang:system_info(wordsize).
 
 report(Figures, O) ->

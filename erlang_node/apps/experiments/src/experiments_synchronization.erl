@@ -1,15 +1,15 @@
-%%% @doc The published ad counter experiment in virtual time: what each way to synchronise sends.
+%%% @doc The published ad counter experiment in virtual time: traffic of each synchronisation mode.
 %%%
-%%% An overlay with the published parameters is formed in the simulator and then stands still. On it
-%%% run the replicas ({@link experiments_counter}), with names and incarnations as pods have them.
-%%% Every node counts so many times and then reports itself done. The run is over when all replicas
-%%% are equal, and is only worth anything if each then holds the exact count of every actor, which
-%%% is checked. Where sums are all that is synchronised, it is over when all sums are, and what is
-%%% checked is that they are those of all counts, and of all nodes.
+%%% An overlay with the published parameters is formed in the simulator and then kept fixed. The
+%%% replicas ({@link experiments_counter}) run on it, with names and incarnations as in pods. Every
+%%% node counts a given number of times and then reports itself done. The run is over when all
+%%% replicas are equal, and is only valid if each then holds the exact count of every actor, which
+%%% is checked. With sums only, it is over when all sums are equal, and they are checked against all
+%%% counts and all nodes.
 %%%
-%%% Bytes are counted as the published experiment did (`payload': values and parts of them, as
-%%% they are sent to each peer), with all that the protocols say besides (`control': digests,
-%%% greetings, the tree), and as frames of the transport.
+%%% Bytes are counted as in the published experiment (`payload': values and parts of them, as sent
+%%% to each peer), with everything else of the protocols (`control': digests, greetings, the tree),
+%%% and as frames of the transport.
 -module(experiments_synchronization).
 
 -export([names/0]).
@@ -23,7 +23,7 @@
     | synchronization_tree
     | synchronization_aggregate.
 
-%% Of the options of {@link experiments_papers}; `increments': how often each node counts.
+%% Some options of {@link experiments_papers}; `increments': counts per node.
 -type options() :: #{
     nodes := pos_integer(),
     seed := integer(),
@@ -36,14 +36,14 @@
 -export_type([name/0, options/0]).
 
 -define(MAX_LATENCY_MS, 20).
-%% After so many increments all have met, and each interval is as the one before: what follows may
-%% be taken for a part of a longer run.
+%% After that many increments all nodes have met, and intervals are alike: the rest is
+%% representative of a longer run.
 -define(WARM, 6).
-%% How often it is looked whether all are equal, and for how long.
+%% Interval and time limit of the equality checks.
 -define(LOOK_MS, 500).
 -define(GIVE_UP_MS, 600000).
 -define(MINUTE_MS, 60000).
-%% Pods start in one shard of so many after the other.
+%% Pods of a shard of this size start one after the other.
 -define(SHARD, 250).
 -define(STARTS_WITHIN_US, 240000000).
 
@@ -52,7 +52,7 @@
 names() ->
     [name(Mode) || Mode <- lasp_sync:modes()].
 
-%% @doc Runs one of them; cells go to `emit', with the mode in the place of the overlay.
+%% @doc Runs one of them; cells go to `emit', with the mode in place of the overlay.
 -spec run(name(), options()) -> ok.
 run(Name, #{increments := Increments} = Options) ->
     [Mode] = [M || M <- lasp_sync:modes(), name(M) =:= Name],
@@ -97,7 +97,7 @@ links(#{nodes := Nodes, seed := Seed, progress := Progress}) ->
         progress => Progress
     }),
     Graph = experiments_trial:alive_graph(experiments_trial:run_cycles(10, Trial)),
-    % What only one end takes for a link is on its way to be one, or to be none.
+    % A link known at one end only is about to be made, or to end.
     maps:map(
         fun(Index, To) -> [N || N <- To, lists:member(Index, maps:get(N, Graph))] end, Graph
     ).
@@ -130,7 +130,7 @@ node_name(Index) ->
 latency(From, To) ->
     1 + erlang:phash2({From, To}, ?MAX_LATENCY_MS).
 
-%% Lets time pass, and tells every minute of it how far it is.
+%% Advances time, and reports progress every minute.
 advance(Until, R0, Options) ->
     Minute = (simulator_replicas:now(R0) div ?MINUTE_MS + 1) * ?MINUTE_MS,
     R = simulator_replicas:advance(min(Minute, Until), R0),
@@ -143,8 +143,7 @@ advance(Until, R0, Options) ->
             R
     end.
 
-%% Equal sums may be those of an earlier moment: they are the last ones when all nodes are in them
-%% as done.
+%% Equal sums may be those of an earlier moment: they are final once all nodes are in them as done.
 is_equal(aggregate, R) ->
     Names = lists:sort(simulator_replicas:names(R)),
     Done = fun(Value) -> adcounter_state:nodes_done(Names, adcounter_state:seen(Value)) end,
@@ -155,7 +154,7 @@ is_equal(_Mode, R) ->
 
 %% Internals: results.
 
-%% Every actor with its exact count, everywhere; the sum of them where there is no more.
+%% Every actor with its exact count, on all nodes; their sum if there is no more.
 check(Mode, Increments, R) ->
     Values = simulator_replicas:values(R),
     Total = length(Values) * Increments,
@@ -191,7 +190,7 @@ report(Mode, Links, Warm, Counted, End, #{increments := Increments} = Options) -
         ])
     ).
 
-%% What all have sent until a moment of the run.
+%% Bytes sent by all nodes until a moment of the run.
 bytes(Prefix, R) ->
     Control = [digest, hello, greet, tree],
     [

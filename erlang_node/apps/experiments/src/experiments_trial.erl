@@ -1,9 +1,8 @@
-%%% @doc What the experiments of {@link experiments_papers} measure, and how.
+%%% @doc Measurements of the experiments of {@link experiments_papers}.
 %%%
 %%% A trial is a simulated cluster that has formed and run for a while. Since a simulation is a
-%%% value, the same trial is crashed to different degrees, one after the other, and each time goes
-%%% on from the same moment. Whatever is drawn here, victims and origins, comes from the trial's own
-%%% generator.
+%%% value, the same trial is crashed to different degrees, one after the other, each time from the
+%%% same moment. Random choices, such as victims and origins, use the trial's own generator.
 -module(experiments_trial).
 
 -export([new/1]).
@@ -24,17 +23,17 @@
     seed := integer(),
     overlay := {partisan_overlay_registry:kind(), map() | fun((simulator:index()) -> map())},
     broadcast := map(),
-    % How nodes join: all over node 1, or each over one of those already there.
+    % How nodes join: all over node 1, or each over a random earlier one.
     contact := first | random,
-    % Milliseconds between two joins, and of one cycle of the membership protocol.
+    % Milliseconds between two joins, and per cycle of the membership protocol.
     join_gap => pos_integer(),
     cycle => pos_integer(),
-    % Milliseconds that a broadcast is given.
+    % Milliseconds allowed for a broadcast.
     broadcast_time => pos_integer(),
-    % How a broadcast chooses its targets, for what is computed on the graph.
+    % How a broadcast chooses its targets, for figures computed on the graph.
     fanout => all | pos_integer(),
     sim => map(),
-    % Called now and then with how far it is.
+    % Called now and then to report progress.
     progress => fun((string()) -> ok)
 }.
 
@@ -42,14 +41,14 @@
     options :: options(),
     sim :: simulator:t(),
     rand :: rand:state(),
-    % Number of broadcasts so far: their payloads.
+    % Number of broadcasts so far, which are also their payloads.
     sent = 0 :: non_neg_integer()
 }).
 
 -opaque t() :: #trial{}.
 
-%% What became of one broadcast: living nodes that delivered it, hops until the last did, copies
-%% received altogether and messages of every kind of the broadcast protocol.
+%% Result of one broadcast: living nodes that delivered it, hops until the last did, copies received
+%% altogether and messages of every kind of the broadcast protocol.
 -type outcome() :: #{
     delivered := non_neg_integer(),
     alive := pos_integer(),
@@ -68,9 +67,9 @@
 
 -export_type([t/0, options/0, outcome/0, shape/0]).
 
-%% From how many nodes shortest paths are averaged; all would change the third digit.
+%% Nodes from which shortest paths are averaged; all would change the third digit.
 -define(PATH_SOURCES, 100).
-%% Beacons, rejoins and the like are ours; the papers' figures are taken without them.
+%% Beacons, rejoins and the like are ours; the papers' figures are measured without them.
 -define(NEVER, 1000000000).
 
 %% @doc A cluster whose nodes have joined one by one.
@@ -108,12 +107,12 @@ join(Index, Contact, Gap, #trial{sim = Sim0, rand = Rand0, options = #{nodes := 
 sim(#trial{sim = Sim}) ->
     Sim.
 
-%% @doc The living.
+%% @doc The living nodes.
 -spec alive(t()) -> [simulator:index()].
 alive(#trial{sim = Sim}) ->
     simulator:nodes(Sim).
 
-%% @doc Lets so many cycles of the membership protocol pass.
+%% @doc Advances by that many cycles of the membership protocol.
 -spec run_cycles(non_neg_integer(), t()) -> t().
 run_cycles(Cycles, Trial) ->
     lists:foldl(
@@ -125,13 +124,13 @@ run_cycles(Cycles, Trial) ->
         lists:seq(1, Cycles)
     ).
 
-%% @doc So many nodes, chosen by chance, die at the same moment.
+%% @doc Kills that many random nodes at the same moment.
 -spec crash(non_neg_integer(), t()) -> t().
 crash(Count, Trial) ->
     {Victims, #trial{sim = Sim} = T} = draw(Count, Trial),
     T#trial{sim = simulator:crash(Victims, Sim)}.
 
-%% @doc So many of the living, chosen by chance.
+%% @doc That many random living nodes.
 -spec draw(non_neg_integer(), t()) -> {[simulator:index()], t()}.
 draw(Count, #trial{rand = Rand0} = T) ->
     {Drawn, Rand} = partisan_random:sample(Count, alive(T), Rand0),
@@ -149,7 +148,7 @@ broadcasts(Count, Trial) ->
         lists:seq(1, Count)
     ).
 
-%% @doc One broadcast, simulated until it has had time to reach everyone.
+%% @doc One broadcast, simulated until it has had time to reach every node.
 -spec broadcast_from(simulator:index(), t()) -> {outcome(), t()}.
 broadcast_from(Origin, #trial{sim = Sim0, sent = Sent, options = Options} = T) ->
     Alive = length(simulator:nodes(Sim0)),
@@ -182,8 +181,8 @@ messages(Sim) ->
         lists:sum([Count(Kind) || Kind <- [ihave, graft, prune]])
     }.
 
-%% @doc The share of the living, in percent, that broadcasts would reach on the overlay as it is,
-%% and the most hops of any of them: computed, not simulated, for so many origins.
+%% @doc The percentage of living nodes that broadcasts would reach on the present overlay, and their
+%% maximum hops: computed, not simulated, for that many origins.
 -spec reached_on_graph(pos_integer(), t()) -> {[float()], Hops :: non_neg_integer(), t()}.
 reached_on_graph(Count, #trial{options = #{fanout := Fanout}} = Trial) ->
     Graph = simulator:links(Trial#trial.sim),
@@ -204,7 +203,7 @@ reach(all, Origin, Graph, Rand) ->
 reach(Fanout, Origin, Graph, Rand) ->
     experiments_graph:gossip(Origin, Fanout, Graph, Rand).
 
-%% @doc What the overlay looks like as a graph.
+%% @doc The overlay as a graph.
 -spec shape(t()) -> shape().
 shape(#trial{rand = Rand} = Trial) ->
     Graph = alive_graph(Trial),

@@ -1,4 +1,4 @@
-%%% @doc Many join at once over one contact: the overlay is the one that joins one by one lead to.
+%%% @doc Many simultaneous joins over one contact result in the same overlay as successive ones.
 -module(experiments_burst_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -15,7 +15,7 @@ burst_test_() ->
             ?assert(proper:quickcheck(Property, [{numtests, runs()}, {to_file, user}, noshrink]))
         end}}.
 
-%% A gap of 0: all joins reach the contact before anybody has an answer.
+%% A gap of 0: all joins reach the contact before any node has an answer.
 prop_burst(#{clustering := Clustering} = Calm) ->
     ?FORALL(
         {Seed, Gap},
@@ -35,7 +35,7 @@ prop_burst(#{clustering := Clustering} = Calm) ->
         end
     ).
 
-%% To that of a random graph with as many links, which is ln n / ln (degree - 1).
+%% Relative to a random graph with the same number of links, ln n / ln (degree - 1).
 relative_path(#{path := Path, degree := Degree}) ->
     Path * math:log(Degree - 1) / math:log(?NODES).
 

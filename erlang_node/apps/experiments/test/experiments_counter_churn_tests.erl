@@ -1,9 +1,9 @@
-%%% @doc The ad counter's account after faults, at a size that takes seconds.
+%%% @doc The ad counter's balance after faults, at a size that takes seconds.
 -module(experiments_counter_churn_tests).
 
 -include_lib("eunit/include/eunit.hrl").
 
-%% That all replicas are equal and exact is checked by the experiment itself.
+%% The experiment itself checks that all replicas are equal and exact.
 every_increment_is_counted_once_or_lost_test_() ->
     [
         {atom_to_list(Name),
@@ -19,7 +19,7 @@ every_increment_is_counted_once_or_lost_test_() ->
                         )
                      || Fault <- Faults
                     ],
-                    % Nobody dies in a partition, so that nothing may be lost.
+                    % No node dies in a partition, so nothing may be lost.
                     ?assertEqual(0, value(lost, partition, Cells)),
                     ?assert(value(frame_bytes_per_node_second, calm, Cells) > 0)
                 end)}}

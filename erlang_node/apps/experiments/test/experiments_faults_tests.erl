@@ -1,4 +1,4 @@
-%%% @doc Faults done to simulated clusters: what the overlay withstands, and what is told of it.
+%%% @doc Faults injected into simulated clusters: what the overlay withstands, and the report.
 -module(experiments_faults_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -26,7 +26,7 @@ same_seed_same_play_test_() ->
             ?assertEqual(Plain(play({kill, 30})), Plain(play({kill, 30})))
         end)}.
 
-victims_come_back_as_other_lives_test_() ->
+victims_come_back_as_other_incarnations_test_() ->
     {timeout, 120,
         ?_test(begin
             Cluster = cluster(),
@@ -48,7 +48,7 @@ churn_is_spread_over_its_time_test_() ->
             ?assertEqual(60000, Over)
         end)}.
 
-nobody_reaches_across_a_cut_test_() ->
+no_node_reaches_across_a_partition_test_() ->
     {timeout, 120,
         ?_test(begin
             #{looks := Looks, over := 30000} = play({partition, 30000}),
@@ -58,7 +58,7 @@ nobody_reaches_across_a_cut_test_() ->
             ?assertMatch(#{reach := 100.0, components := 1}, lists:last(Looks))
         end)}.
 
-%% The trace holds every change of a link: whoever replays it ends with the links that there are.
+%% The trace holds every change of a link: replaying it yields the present links.
 the_trace_leads_to_symmetric_links_test_() ->
     {timeout, 120,
         ?_test(begin
@@ -78,7 +78,7 @@ replay({_, {start, Index}}, Links) -> Links#{Index => []};
 replay({_, {neighbour_up, I, N}}, Links) -> Links#{I := lists:usort([N | map_get(I, Links)])};
 replay({_, {neighbour_down, I, N}}, Links) -> Links#{I := lists:delete(N, map_get(I, Links))}.
 
-%% A message of HyParView names a peer or some, in some thirty bytes each and more.
+%% A message of HyParView names one or more peers, in thirty bytes or more each.
 bytes_are_those_of_the_messages_test_() ->
     {timeout, 120,
         ?_test(begin
@@ -91,7 +91,7 @@ bytes_are_those_of_the_messages_test_() ->
             ?assertEqual(lists:sort(Counts), Counts)
         end)}.
 
-components_are_who_is_linked_test_() ->
+components_are_the_linked_nodes_test_() ->
     {timeout, 120,
         ?_test(begin
             Graph = #{1 => [2], 2 => [], 3 => [4], 4 => [9], 5 => []},

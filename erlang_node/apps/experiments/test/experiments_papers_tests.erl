@@ -1,4 +1,4 @@
-%%% @doc The experiments at a size that takes seconds: what the papers claim must show already.
+%%% @doc The experiments at a size that takes seconds: the papers' claims must already show.
 -module(experiments_papers_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -51,7 +51,7 @@ xbot_keeps_degree_and_connectivity_test_() ->
             ?assertEqual(1, value(shape, components, Cells))
         end)}.
 
-%% What is computed on the graph in place of simulated messages is the same but for chance.
+%% Figures computed on the graph equal those of simulated messages, up to chance.
 graph_and_messages_agree_test_() ->
     {timeout, 120,
         ?_test(begin
@@ -78,8 +78,8 @@ numbers_of_more_than_two_bytes_test() ->
     Sim2 = simulator:run(20000, lists:foldl(Join, Sim1, [65535, 65536, 1000000])),
     ?assertEqual([65535, 65536, 1000000], lists:sort(maps:get(1, simulator:links(Sim2)))).
 
-lost_messages_are_mended_test() ->
-    % One message in twenty vanishes, and nobody is told.
+lost_messages_are_repaired_test() ->
+    % One message in twenty is lost silently.
     Sim0 = simulator:new(#{seed => 2, overlay => {hyparview, #{}}, loss => 0.05}),
     Sim1 = simulator:run(60000, lists:foldl(fun simulator:start/2, Sim0, lists:seq(1, 50))),
     Sim2 = simulator:run(120000, simulator:broadcast(7, news, Sim1)),

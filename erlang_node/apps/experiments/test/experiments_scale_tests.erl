@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
-every_figure_is_told_test_() ->
+every_figure_is_reported_test_() ->
     {timeout, 60,
         ?_test(begin
             Cells = cells(#{}),
@@ -38,8 +38,8 @@ same_seed_same_figures_test_() ->
             ?assertNotEqual(repeatable(cells(#{})), repeatable(cells(#{seed => 2})))
         end)}.
 
-%% What an earlier broadcast is still about to do is not taken for the latest one's.
-a_broadcast_is_told_by_itself_test() ->
+%% Late messages of an earlier broadcast are not attributed to the latest one.
+a_broadcast_is_reported_by_itself_test() ->
     Names = plan_names:new(#{cluster => <<"ads">>, replicas => 2, seeds => [<<"ads-0">>],
         zones => 1}),
     New = plan_overlay:new(#{
@@ -59,7 +59,7 @@ a_broadcast_is_told_by_itself_test() ->
 
 %% Internals.
 
-%% What does not depend on the machine.
+%% Figures that do not depend on the machine.
 repeatable(Cells) ->
     [
         Cell

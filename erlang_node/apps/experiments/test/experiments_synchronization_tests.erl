@@ -1,4 +1,4 @@
-%%% @doc The published experiment in virtual time, at a size that takes no second.
+%%% @doc The published experiment in virtual time, at a size that takes less than a second.
 -module(experiments_synchronization_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -6,8 +6,8 @@
 -define(NODES, 24).
 -define(INCREMENTS, 8).
 
-%% That all replicas are equal and hold what every node has counted is checked by the experiment
-%% itself, which does not end else.
+%% The experiment itself checks that all replicas are equal and hold every node's counts; otherwise
+%% it does not end.
 each_mode_ends_with_the_exact_counter_test_() ->
     [
         {atom_to_list(Name),

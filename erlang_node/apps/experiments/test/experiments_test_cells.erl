@@ -1,9 +1,9 @@
-%%% What an experiment of the simulator emits, for a test.
+%%% The output of a simulator experiment, for a test.
 -module(experiments_test_cells).
 
 -export([of_run/3]).
 
-%% The cells of one experiment of a module, in their order.
+%% The cells of one experiment of a module, in order.
 of_run(Module, Name, Options) ->
     Self = self(),
     ok = Module:run(Name, Options#{

@@ -1,36 +1,36 @@
-%%% @doc Synchronisation by deltas over links: what is new here is sent once over every link, except
-%%% to where it came from.
+%%% @doc Synchronisation by deltas over links: changes are sent once over every link, except back to
+%%% their source.
 %%%
 %%% Almeida, Shoker, Baquero, "Delta state replicated data types" (2018), with both improvements of
 %%% Enes et al., "Efficient synchronization of state-based CRDTs" (ICDE 2019): back-propagation is
-%%% avoided (BP), and of what is received only what is new here is passed on (RR). What a neighbour
-%%% sends it knows, so that it also leaves what was waiting to be sent to it: where both ends of a
-%%% link learn of a change from elsewhere, only the one whose turn comes first sends it.
+%%% avoided (BP), and of a received group only the new parts are passed on (RR). Parts received from
+%%% a neighbour are also removed from those pending for it: if both ends of a link learn of a change
+%%% from elsewhere, only the first to send does.
 %%%
-%%% == A link ==
-%%% to a neighbour ({@link lasp_link}) has a delta-group that waits. Each interval it goes out under
-%%% a new number, and again when it is not acknowledged. What is received is joined once, however
-%%% many links there are. Acknowledgements travel with the next group the other way. Numbers are
-%%% drawn from one row for all links, which begins at random in each incarnation: an acknowledgement
-%%% that comes late is that of nothing.
+%%% == Links ==
+%%% A link to a neighbour ({@link lasp_link}) has a pending delta-group. Each interval it is sent
+%%% under a new number, and again if not acknowledged. A received group is joined once, however many
+%%% links there are. Acknowledgements travel with the next group in the other direction. Numbers
+%%% come from one sequence for all links, with a random start in each incarnation, so a late
+%%% acknowledgement matches nothing.
 %%%
-%%% == A link that comes ==
-%%% begins with a greeting: both ends exchange digests. Where these are equal nothing is
+%%% == New links ==
+%%% A link begins with a greeting: both ends exchange digests. If these are equal nothing is
 %%% pending; otherwise the end with the smaller name sends all it has, and the other answers with
-%%% what that lacked. A greeting asks the other end to begin anew as well, and is also what a node
-%%% sends that receives a group which it cannot read.
+%%% what that lacked. A greeting asks the other end to start over as well; a node that receives an
+%%% unreadable group also sends one.
 %%%
-%%% == When all is quiet ==
-%%% each neighbour is sent a digest each interval, linked or not. Where it differs from that of a
-%%% replica that is as quiet, the states are exchanged, whatever went wrong before. Over a link
-%%% that is at once, for what is on its way there is known. Where neighbours are not linked it may
-%%% be on its way over others, one interval for each, so that they wait for sixteen. A node that has
-%%% heard all its neighbours to be equal goes on for two intervals and from then on repeats itself
-%%% every eighth, until something grows, comes or differs: those who have not heard it ask by their
-%%% own digests, and get it late at the worst.
+%%% == Quiet periods ==
+%%% Each neighbour gets a digest each interval, linked or not. If it differs from that of an equally
+%%% quiet replica, the states are exchanged, whatever went wrong before: over a link at once, since
+%%% everything in flight there is known. Changes between unlinked neighbours may be in flight over
+%%% others, one interval for each, so these wait for sixteen. A node that has heard all its
+%%% neighbours to be equal continues for two intervals and then repeats itself every eighth, until
+%%% something grows, comes or differs: a node that has not heard it asks by its own digests, and
+%%% gets it late at worst.
 %%%
-%%% Which neighbours are linked is the caller's affair: all of them ({@link lasp_sync_delta}), or
-%%% those that a tree connects ({@link lasp_sync_tree}). Messages are understood from any.
+%%% The caller decides which neighbours are linked: all of them ({@link lasp_sync_delta}), or those
+%%% connected by a tree ({@link lasp_sync_tree}). Messages of any neighbour are understood.
 %%%
 %%% Longer than 300 lines: one protocol, whose argument is the half of it that stands above.
 -module(lasp_deltas).
@@ -52,9 +52,9 @@
 -record(deltas, {
     name :: lasp_sync:name(),
     replica :: lasp_replica:t(),
-    % Ticks since the replica has grown.
+    % Intervals since the replica has grown.
     quiet = 1 :: non_neg_integer(),
-    % Quiet intervals in a row in which all neighbours were last heard to be equal.
+    % Consecutive quiet intervals in which all neighbours were last heard to be equal.
     calm = 0 :: non_neg_integer(),
     next :: lasp_link:id(),
     numbers :: lasp_dictionary:numbers(),
@@ -69,11 +69,11 @@
 -type result() :: {t(), [lasp_sync:effect()]}.
 
 -define(NUMBER_BITS, 32).
-%% Calm intervals in which digests are still sent, and from which one they are so rarely.
+%% Calm intervals in which digests are still sent, and the interval between them afterwards.
 -define(REPEATS, 2).
 -define(RARELY, 8).
-%% Two that are not linked wait for so many quiet intervals before they are compared: longer than
-%% what is new takes over a tree of a thousand nodes, or a tree that has lost its root to heal.
+%% Quiet intervals before unlinked neighbours are compared: longer than a change takes over a tree
+%% of a thousand nodes, or a tree that has lost its root takes to repair itself.
 -define(DETOUR, 16).
 
 %% @doc The least value, without neighbours.
@@ -87,18 +87,18 @@ new(#{name := Name, seed := Seed} = Options) ->
         numbers = lasp_dictionary:new_numbers(Next)
     }.
 
-%% @doc What is held.
+%% @doc The replica.
 -spec replica(t()) -> lasp_replica:t().
 replica(#deltas{replica = Replica}) ->
     Replica.
 
-%% @doc Joins a delta of this node's own.
+%% @doc Joins a delta of this node.
 -spec update(Delta :: term(), t()) -> result().
 update(Delta, #deltas{replica = Replica} = D) ->
     {New, Merged} = lasp_replica:merge(Delta, Replica),
     {spread(New, none, D#deltas{replica = Merged}), [changed || New =/= []]}.
 
-%% @doc A neighbour has come, or another life of it. It is not linked.
+%% @doc Adds a neighbour, or its next incarnation, without a link.
 -spec up(lasp_sync:name(), t()) -> t().
 up(Name, #deltas{replica = Replica, links = Links, receivers = Receivers} = D) ->
     D#deltas{
@@ -107,7 +107,7 @@ up(Name, #deltas{replica = Replica, links = Links, receivers = Receivers} = D) -
         receivers = Receivers#{Name => lasp_dictionary:new_receiver()}
     }.
 
-%% @doc A neighbour has gone, and with it its link.
+%% @doc Removes a neighbour and its link.
 -spec down(lasp_sync:name(), t()) -> result().
 down(Name, #deltas{replica = Replica, links = Links, receivers = Receivers} = D) ->
     {Down, Effects} = lasp_replica:down(Name, Replica),
@@ -130,7 +130,7 @@ relink(Wanted, #deltas{links = Links} = D) ->
     Fewer = D#deltas{links = maps:with(Wanted, Links)},
     each(fun link/2, ordsets:subtract(Wanted, links(D)), Fewer).
 
-%% @doc What is due once per interval.
+%% @doc The messages due once per interval.
 -spec tick(t()) -> result().
 tick(#deltas{replica = Replica, quiet = Quiet} = D) ->
     Later = D#deltas{quiet = Quiet + 1},
@@ -145,7 +145,7 @@ tick(#deltas{replica = Replica, quiet = Quiet} = D) ->
             each(fun tick_quiet/2, lasp_replica:neighbours(Replica), Calmed)
     end.
 
-%% @doc Takes a message of this scope.
+%% @doc Handles a message of this scope.
 -spec take(Kind :: term(), From :: lasp_sync:name(), Payload :: binary(), t()) -> result().
 take(delta, From, Payload, D) ->
     Received = {count, delta, received, byte_size(Payload)},
@@ -174,7 +174,7 @@ handover(#deltas{replica = Replica} = D) ->
 
 %% Internals: growth.
 
-%% What is new is pending on every link but the one it came from.
+%% A change is pending on every link but the one it came from.
 spread([], _From, D) ->
     D;
 spread(New, From, #deltas{links = Links} = D) ->
@@ -213,7 +213,7 @@ take_parts(Number, From, Parts, #deltas{replica = Replica} = D) ->
             {D, [{count, malformed, received, 0}]}
     end.
 
-%% One that is not linked is told at once, for there is no next group to it.
+%% An unlinked neighbour gets the acknowledgement at once, since there is no next group to it.
 received(Number, From, Parts, #deltas{links = Links, replica = Replica} = D) ->
     case Links of
         #{From := Link} ->
@@ -297,7 +297,7 @@ greeted(greet, From, Digest, #deltas{links = Links} = D) ->
 begun_once(true, _From, _Digest, D) -> {D, []};
 begun_once(false, From, Digest, D) -> begun(From, Digest, D).
 
-%% The other end holds what has this digest.
+%% The other end holds the value with this digest.
 begun(Name, Digest, #deltas{name = Self, links = Links, replica = Replica} = D) ->
     #{Name := Link} = Links,
     case lasp_replica:digest(Replica) of
@@ -314,8 +314,8 @@ new_link(Name, D) ->
 
 %% Internals: repair.
 
-%% Two that have nothing to tell each other, and yet differ. Only what is quiet here is compared:
-%% while changes are on their way digests always differ.
+%% Two replicas with nothing to send that still differ. Compared only when quiet: digests always
+%% differ while changes are in flight.
 repair(digest, From, Digest, #deltas{quiet = Quiet, links = Links, replica = Replica} = D) ->
     Idle =
         case Links of
@@ -337,7 +337,7 @@ repair(_Kind, _From, _Payload, D) ->
 
 %% Internals: the record.
 
-%% The neighbours that are linked, in order.
+%% The linked neighbours, in order.
 links(#deltas{links = Links}) ->
     lists:sort(maps:keys(Links)).
 
@@ -358,7 +358,7 @@ set_link(Name, Link, #deltas{links = Links} = D) ->
 replace(Name, Receiver, Receivers) when is_map_key(Name, Receivers) -> Receivers#{Name := Receiver};
 replace(_, _, Receivers) -> Receivers.
 
-%% Never zero, which is the number of no group.
+%% Never zero, which means no group.
 numbered(#deltas{next = Next} = D) ->
     D#deltas{next = Next rem ((1 bsl ?NUMBER_BITS) - 1) + 1}.
 

@@ -1,11 +1,11 @@
-%%% @doc A link of {@link lasp_deltas} to a neighbour: what waits to be sent, what has been sent and
-%%% is not acknowledged, and which acknowledgements are owed.
+%%% @doc A link of {@link lasp_deltas} to a neighbour: pending parts, unacknowledged groups, and
+%%% owed acknowledgements.
 %%%
-%%% A delta-group that waits is `pending'. It goes out under a number and becomes a flight; when it
-%%% is acknowledged it is dropped, when it has not been for two intervals it is pending again. A
-%%% group is kept as the keys of its parts: their leaves are those of the value when it is sent, for
-%%% a later one says all that an earlier did. So a group is never larger than the value, however
-%%% long a neighbour is silent.
+%%% A delta-group that waits is `pending'. When sent it gets a number and becomes a flight. An
+%%% acknowledged flight is dropped; one not acknowledged for two intervals is pending again. A group
+%%% holds the keys of its parts: their leaves are taken from the value when sent, since a later leaf
+%%% includes an earlier one. So a group is never larger than the value, however long a neighbour is
+%%% silent.
 -module(lasp_link).
 
 -export([new/0]).
@@ -23,7 +23,7 @@
 
 -type id() :: non_neg_integer().
 
-%% The keys of parts; `all' that there are, until it is known what the neighbour lacks.
+%% The keys of parts; `all' until it is known what the neighbour lacks.
 -type group() :: #{lasp_lattice:key() => []} | all.
 
 -record(flight, {
@@ -39,7 +39,7 @@
     flights = [] :: [#flight{}],
     % Numbers of groups whose arrival has not been acknowledged to the neighbour.
     owed = [] :: [id()],
-    % The neighbour has answered since the link came.
+    % Whether the neighbour has answered since the link came.
     greeted = false :: boolean()
 }).
 
@@ -47,22 +47,22 @@
 
 -export_type([t/0, id/0]).
 
-%% A group is sent again when it has not been acknowledged for so many intervals.
+%% Intervals after which an unacknowledged group is sent again.
 -define(RESEND_AFTER, 2).
-%% The most acknowledgements in one message; the others go with the next.
+%% Maximum acknowledgements in one message; the others go with the next.
 -define(MAX_OWED, 255).
 
-%% @doc A link that has just come: everything is pending.
+%% @doc A new link: everything is pending.
 -spec new() -> t().
 new() ->
     #link{}.
 
-%% @doc These parts are pending too.
+%% @doc Adds these parts to the pending ones.
 -spec add([lasp_lattice:key()], t()) -> t().
 add(Keys, #link{pending = Pending} = Link) ->
     Link#link{pending = more(Keys, Pending)}.
 
-%% @doc The link an interval later: what has not been acknowledged in time is pending again.
+%% @doc Advances by an interval: groups not acknowledged in time are pending again.
 -spec age(t()) -> t().
 age(#link{flights = Flights, pending = Pending} = Link) ->
     Older = [Flight#flight{age = Age + 1} || #flight{age = Age} = Flight <- Flights],
@@ -82,25 +82,25 @@ send(Number, Replica, Numbers, #link{pending = Pending, sender = Sender} = Link)
     Type = lasp_replica:type(Replica),
     Value = lasp_replica:value(Replica),
     Keys = maps:keys(keys(Pending, Replica)),
-    % What another part has replaced since is not there: the other is of a group too.
+    % A part replaced by another since is gone: the other is in a group too.
     Parts = [{Key, Leaf} || Key <- Keys, Leaf <- [Type:leaf(Key, Value)], Leaf =/= none],
     {Bytes, Definitions, Later} = lasp_dictionary:encode(Type, Parts, Sender, Numbers),
     Flight = #flight{number = Number, group = Keys, definitions = Definitions},
     {Bytes, Later, Link#link{pending = #{}, flights = [Flight | Link#link.flights]}}.
 
-%% @doc The neighbour has got the groups of these numbers; those of no flight are ignored.
+%% @doc The neighbour has received the groups of these numbers; unknown numbers are ignored.
 -spec acknowledged([id()], t()) -> t().
 acknowledged(Numbers, Link) ->
     lists:foldl(fun arrived/2, Link, Numbers).
 
-%% @doc A group of this number has come, with these parts: the neighbour is owed its
-%% acknowledgement, and what it has sent it need not be sent.
+%% @doc A group of this number has arrived, with these parts: its acknowledgement is owed, and the
+%% neighbour need not get these parts.
 -spec received(id(), [lasp_lattice:keyed()], lasp_replica:t(), t()) -> t().
 received(Number, Parts, Replica, #link{pending = Pending, owed = Owed} = Link) ->
     Left = unknown(Parts, keys(Pending, Replica), Replica),
     Link#link{pending = Left, owed = [Number | Owed]}.
 
-%% @doc The acknowledgements that go with the next message.
+%% @doc The acknowledgements for the next message.
 -spec take_owed(t()) -> {[id()], t()}.
 take_owed(#link{owed = Owed} = Link) ->
     {Now, Later} = lists:split(min(?MAX_OWED, length(Owed)), Owed),
@@ -138,7 +138,7 @@ keys(all, Replica) ->
 keys(Group, _Replica) ->
     Group.
 
-%% What is left of a group for one who has sent these parts: that of which more is known here.
+%% The part of a group not covered by these parts: where more is known here.
 unknown(Parts, Group, Replica) ->
     Type = lasp_replica:type(Replica),
     Value = lasp_replica:value(Replica),

@@ -1,10 +1,10 @@
 %%% @doc A product of replicated values: a tuple, usually a record, that is joined field by field.
 %%%
-%%% As with {@link lasp_gmap}, the types are not kept in the value: every function is given the
-%%% fields, so that a composite type states its parts once. A field is a {@link lasp_lattice}, or a
-%%% map of values of one; elements of the tuple that are no field stay as they are on the left.
+%%% As with {@link lasp_gmap}, the types are not stored in the value: every function takes the
+%%% fields, so that a composite type names its parts once. A field is a {@link lasp_lattice}, or a
+%%% map of values of one; other elements of the tuple keep their left value.
 %%%
-%%% Which paths belong to which field is for the composite type to say: a key names the field.
+%%% The composite type decides which paths belong to which field: a key names the field.
 -module(lasp_product).
 
 -export([merge/3]).
@@ -15,24 +15,24 @@
 -export([join/4]).
 
 -type lattice() :: lasp_lattice:type() | {map, lasp_lattice:type()}.
-%% The position of each field in the tuple, and what it holds.
+%% The position of each field in the tuple, and its type.
 -type fields() :: [{Position :: pos_integer(), lattice()}].
 -type key() :: {Position :: pos_integer(), lasp_lattice:key()}.
 
 -export_type([fields/0, key/0]).
 
-%% @doc Field by field the join of both.
+%% @doc Joins two values field by field.
 -spec merge(fields(), Value, Value) -> Value when Value :: tuple().
 merge(Fields, A, B) ->
     each(merge, Fields, A, B).
 
-%% @doc What is new of each field.
+%% @doc The new part of each field.
 -spec difference(fields(), Value, Known :: Value) -> Value when Value :: tuple().
 difference(Fields, Value, Known) ->
     each(difference, Fields, Value, Known).
 
-%% @doc The parts of all fields, in the order of their paths. A composite type whose paths are not
-%% those of its fields has its own.
+%% @doc The parts of all fields, in path order. A composite type with other paths has its own
+%% version.
 -spec to_parts(fields(), tuple()) -> [lasp_parts:part()].
 to_parts(Fields, Value) ->
     lists:merge([call(Lattice, to_parts, [element(At, Value)]) || {At, Lattice} <- Fields]).
@@ -47,7 +47,7 @@ size(Fields, Value) ->
 leaf(Fields, {At, Key}, Value) ->
     call(lattice(At, Fields), leaf, [Key, element(At, Value)]).
 
-%% @doc The value joined with one part.
+%% @doc Joins one part to the value.
 -spec join(fields(), key(), lasp_parts:leaf(), Value) -> known | {grown, Value} | malformed when
     Value :: tuple().
 join(Fields, {At, Key}, Leaf, Value) ->

@@ -134,7 +134,7 @@ joined_sample() ->
         #{joined := false} -> [{[], 0}]
     end.
 
-%% @doc When it joined, in seconds since 1970.
+%% @doc The time of the first join, in seconds since 1970.
 -spec joined_at_sample() -> [{[], float()}].
 joined_at_sample() ->
     [{[], Microseconds / 1.0e6} || {_, Microseconds} <- ets:lookup(?VIEW, joined_at)].

@@ -1,9 +1,8 @@
 %%% @doc A discrete-event simulator: thousands of protocol stacks in one process and virtual time.
 %%%
-%%% What can be done to a simulated cluster, and asked of it. The stacks are those of the runtime
-%%% ({@link partisan_stack}); what they want done is done by {@link simulator_interpreter}. Two
-%%% runs with the same seed are the same run, and since a simulation is a value, one that has been
-%%% warmed up can be continued in many ways.
+%%% The stacks are those of the runtime ({@link partisan_stack}); {@link simulator_interpreter}
+%%% executes their effects. Two runs with the same seed are identical, and since a simulation is a
+%%% value, a warmed-up one can be continued in many ways.
 %%%
 %%% Nodes are numbered ({@link simulator_peer}). Time is in whole milliseconds.
 -module(simulator).
@@ -38,17 +37,17 @@
 
 -type options() :: #{
     seed := integer(),
-    % The parameters of all nodes, or of each.
+    % The parameters of all nodes, or per node.
     overlay := {partisan_overlay_registry:kind(), map() | fun((index()) -> map())},
-    % How many of the nodes are seeds: numbers 1 to this.
+    % Number of seeds: nodes 1 to this.
     seeds => non_neg_integer(),
     % One-way latency in milliseconds: drawn per ordered pair from a range, or growing over that
-    % range with the distance of nodes that are spread over a square.
+    % range with the distance of nodes spread over a square.
     latency => simulator_network:latency(),
-    % How long until a lost node is noticed by those linked to it. With `infinity' nobody is told
-    % of anything, neither of lost nodes nor of messages that did not arrive.
+    % Delay until the nodes linked to a lost node notice. With `infinity' no loss is reported,
+    % neither of nodes nor of messages.
     detection => pos_integer() | infinity,
-    % The share of messages that vanish on their way.
+    % Share of messages lost in transit.
     loss => float(),
     stack => map()
 }.
@@ -69,22 +68,22 @@ new(Options) ->
     Defaults = #{seeds => 3, latency => {1, 20}, detection => 50, loss => 0.0, stack => #{}},
     simulator_interpreter:new(maps:merge(Defaults, Options)).
 
-%% @doc Starts a node, or a new life of a stopped one.
+%% @doc Starts a node, or a new incarnation of a stopped one.
 -spec start(index(), t()) -> t().
 start(Index, Sim) ->
     simulator_interpreter:start(Index, Sim).
 
-%% @doc Tells a node of a contact other than its seeds.
+%% @doc Gives a node a contact other than its seeds.
 -spec join(index(), Contact :: index(), t()) -> t().
 join(Index, Contact, Sim) ->
     simulator_interpreter:step(Index, {join, simulator_peer:new(Contact, 0)}, Sim).
 
-%% @doc Stops nodes at once and without a word.
+%% @doc Stops nodes at once and silently.
 -spec crash([index()], t()) -> t().
 crash(Indices, Sim) ->
     lists:foldl(fun simulator_interpreter:stop/2, Sim, Indices).
 
-%% @doc A node leaves as it does on SIGTERM: it says so, then it is gone.
+%% @doc Makes a node leave as on SIGTERM: it says goodbye, then it is gone.
 -spec leave(index(), t()) -> t().
 leave(Index, Sim) ->
     simulator_interpreter:stop(Index, simulator_interpreter:step(Index, leave, Sim)).
@@ -99,29 +98,30 @@ dissolve(Index, Sim) ->
 broadcast(Index, Payload, Sim) ->
     simulator_interpreter:step(Index, {broadcast, Payload}, Sim).
 
-%% @doc Lets a node move to another overlay.
+%% @doc Moves a node to another overlay.
 -spec switch(index(), partisan_overlay_switch:spec(), t()) -> t().
 switch(Index, Spec, Sim) ->
     simulator_interpreter:step(Index, {reconfigure, #{overlay => Spec}}, Sim).
 
-%% @doc The overlay of the nodes that start from now on.
+%% @doc Sets the overlay of the nodes that start from now on.
 -spec configure(partisan_overlay_switch:spec(), t()) -> t().
 configure(Spec, Sim) ->
     simulator_interpreter:set(#{overlay => Spec}, Sim).
 
-%% @doc Lets a node look for another.
+%% @doc Makes a node search for another.
 -spec find_route(From :: index(), To :: index(), t()) -> t().
 find_route(From, To, Sim) ->
     simulator_interpreter:step(From, {find_route, simulator_peer:name(To)}, Sim).
 
-%% @doc The nodes that a message passes on its way, both ends included, or where it is stuck.
+%% @doc The path of a message, both ends included, or the node where it is stuck.
 -spec route(From :: index(), To :: index(), t()) -> {ok | stuck, [index()]}.
 route(From, To, Sim) ->
     Nodes = simulator_interpreter:nodes(Sim),
     Neighbours = fun(Index) -> simulator_nodes:neighbours(Index, Nodes) end,
     simulator_routes:walk(From, To, Neighbours, simulator_interpreter:routes(Sim)).
 
-%% @doc Cuts the network: nodes for which the function answers differently cannot reach each other.
+%% @doc Partitions the network: nodes with different results of the function cannot reach each
+%% other.
 -spec cut(fun((index()) -> term()), t()) -> t().
 cut(Side, Sim) ->
     simulator_interpreter:cut(Side, Sim).
@@ -131,7 +131,7 @@ cut(Side, Sim) ->
 heal(Sim) ->
     simulator_interpreter:heal(Sim).
 
-%% @doc Lets this many milliseconds pass.
+%% @doc Advances time by this many milliseconds.
 -spec run(milliseconds(), t()) -> t().
 run(Duration, Sim) ->
     simulator_interpreter:advance(now(Sim) + Duration, Sim).
@@ -151,39 +151,39 @@ nodes(Sim) ->
 stack(Index, Sim) ->
     simulator_nodes:stack(Index, simulator_interpreter:nodes(Sim)).
 
-%% @doc Who considers whom a neighbour.
+%% @doc The neighbours of each node.
 -spec links(t()) -> #{index() => [index()]}.
 links(Sim) ->
     simulator_nodes:links(simulator_interpreter:nodes(Sim)).
 
-%% @doc Counts of what happened: `sent', `lost', `events', and the stacks' own counts.
+%% @doc Counts of events: `sent', `lost', `events', and the stacks' own counts.
 -spec stats(t()) -> #{term() => non_neg_integer()}.
 stats(Sim) ->
     simulator_monitor:stats(simulator_interpreter:monitor(Sim)).
 
-%% @doc How often each broadcast payload arrived where.
+%% @doc How often each broadcast payload arrived, and where.
 -spec delivered(t()) -> #{Payload :: term() => arrivals()}.
 delivered(Sim) ->
     simulator_monitor:deliveries(simulator_interpreter:monitor(Sim)).
 
-%% @doc From now on has a function see every event, in place of the record of deliveries.
+%% @doc Installs a function that sees every event, in place of the record of deliveries.
 %%
-%% That record holds every arrival of every broadcast, which is more than a long run can keep.
+%% That record holds every arrival of every broadcast, too much for a long run.
 -spec watch(watcher(), Acc :: term(), t()) -> t().
 watch(Watcher, Acc, Sim) ->
     simulator_interpreter:watch(Watcher, Acc, Sim).
 
-%% @doc What the watcher has made of it all.
+%% @doc The watcher's result.
 -spec watched(t()) -> term().
 watched(Sim) ->
     simulator_monitor:watched(simulator_interpreter:monitor(Sim)).
 
-%% @doc How long a message and its answer take.
+%% @doc The round trip of a message and its answer.
 -spec round_trip(index(), index(), t()) -> milliseconds().
 round_trip(A, B, Sim) ->
     simulator_interpreter:round_trip(A, B, Sim).
 
-%% @doc How many links a broadcast has passed that an event delivers.
+%% @doc The number of links passed by the broadcast that an event delivers.
 -spec hops(partisan_stack:event()) -> non_neg_integer().
 hops({message, _From, {broadcast, {gossip, _Id, Round, _Payload}}}) -> Round + 1;
 hops({broadcast, _Payload}) -> 0.

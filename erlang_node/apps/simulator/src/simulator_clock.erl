@@ -1,8 +1,8 @@
 %%% @doc The clock of a discrete-event simulation, and its pending events.
 %%%
-%%% Time is in whole milliseconds, which lets the events be one list per millisecond. Those of one
-%%% millisecond are due in the order in which they were scheduled; what is scheduled without delay
-%%% is due in the same millisecond, after them.
+%%% Time is in whole milliseconds, so events are one list per millisecond. Those of one millisecond
+%%% are due in the order of scheduling; an event scheduled without delay is due in the same
+%%% millisecond, after them.
 -module(simulator_clock).
 
 -export([new/0]).
@@ -14,7 +14,7 @@
 
 -record(events, {
     now = 0 :: milliseconds(),
-    % The newest first.
+    % Newest first.
     pending = #{} :: #{milliseconds() => [Event :: term(), ...]}
 }).
 
@@ -22,7 +22,7 @@
 
 -export_type([t/0, milliseconds/0]).
 
-%% @doc The beginning of time, without events.
+%% @doc Time zero, without events.
 -spec new() -> t().
 new() ->
     #events{}.
@@ -32,14 +32,14 @@ new() ->
 now(#events{now = Now}) ->
     Now.
 
-%% @doc Has an event be due after a delay.
+%% @doc Schedules an event after a delay.
 -spec schedule(Delay :: milliseconds(), Event :: term(), t()) -> t().
 schedule(Delay, Event, #events{now = Now, pending = Pending} = E) ->
     At = Now + Delay,
     E#events{pending = Pending#{At => [Event | maps:get(At, Pending, [])]}}.
 
-%% @doc Lets time pass to the next millisecond that has events, which are pending no longer, or to
-%% this moment if none has. To be asked again until it has elapsed: events make events.
+%% @doc Advances to the next millisecond with events, which are removed, or to this moment if there
+%% are none. Call again until it has elapsed: events make events.
 -spec due(Until :: milliseconds(), t()) -> {due, [Event :: term(), ...], t()} | {elapsed, t()}.
 due(Until, #events{now = Now, pending = Pending} = E) ->
     case maps:take(Now, Pending) of

@@ -1,7 +1,7 @@
-%%% @doc What can be said of an overlay as a graph: who reaches whom, over how many links.
+%%% @doc Properties of an overlay as a graph: reachability and distances.
 %%%
-%%% A graph is a map from each node to the nodes it has a link to. Links are taken as directed where
-%%% a function's name does not say otherwise; links to nodes outside the map are ignored.
+%%% A graph is a map from each node to the nodes it has a link to. Links are directed unless a
+%%% function's name says otherwise; links to nodes outside the map are ignored.
 -module(simulator_graph).
 
 -export([component_count/1]).
@@ -13,7 +13,7 @@
 -type graph(Node) :: #{Node => [Node]}.
 -export_type([graph/1]).
 
-%% @doc How many connected components the graph has when links count in both directions.
+%% @doc The number of connected components, with links in both directions.
 -spec component_count(graph(Node)) -> non_neg_integer() when Node :: term().
 component_count(Graph) ->
     length(components(Graph)).
@@ -63,7 +63,7 @@ undirected(Graph) ->
         Graph
     ).
 
-%% @doc How many links each node reachable from this one is away; breadth first.
+%% @doc The distance in links of each node reachable from this one; breadth first.
 -spec distances(Node, graph(Node)) -> #{Node => non_neg_integer()} when Node :: term().
 distances(Node, Graph) ->
     distances([Node], 0, #{Node => 0}, Graph).

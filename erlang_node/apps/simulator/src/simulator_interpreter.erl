@@ -1,9 +1,9 @@
-%%% @doc What the stacks of a simulation want done, done in virtual time.
+%%% @doc Executes the effects of the simulated stacks in virtual time.
 %%%
-%%% It interprets the effects of {@link partisan_stack} as `partisan_manager' does, with a network
-%%% of its own making ({@link simulator_network}): dead and cut-off nodes refuse; the loss of a
-%%% node is noticed by those who pinned a link to it. On request it is a network of datagrams
-%%% instead, which loses messages and tells nobody.
+%%% It interprets the effects of {@link partisan_stack} as `partisan_manager' does, on a simulated
+%%% network ({@link simulator_network}): dead and partitioned nodes refuse; the loss of a node is
+%%% noticed by those with a pinned link to it. Optionally it is a datagram network, which loses
+%%% messages silently.
 -module(simulator_interpreter).
 
 -export([new/1]).
@@ -38,7 +38,7 @@
 -opaque t() :: #sim{}.
 -export_type([t/0]).
 
-%% @doc A cluster without nodes; all options are there.
+%% @doc A cluster without nodes; all options are set.
 -spec new(simulator:options()) -> t().
 new(Options) ->
     #sim{options = Options, network = simulator_network:new(Options)}.
@@ -49,7 +49,7 @@ set(Changes, #sim{options = Options0, network = Network} = Sim) ->
     Options = maps:merge(Options0, Changes),
     Sim#sim{options = Options, network = simulator_network:set(Options, Network)}.
 
-%% @doc The next life of a node begins.
+%% @doc Starts the next incarnation of a node.
 -spec start(index(), t()) -> t().
 start(Index, #sim{nodes = Nodes, options = Options} = Sim) ->
     Life = simulator_nodes:life(Index, Nodes) + 1,
@@ -62,14 +62,14 @@ start(Index, #sim{nodes = Nodes, options = Options} = Sim) ->
     }),
     interpret(Index, Effects, Sim#sim{nodes = simulator_nodes:start(Peer, Stack, Nodes)}).
 
-%% @doc A node is gone, without a word.
+%% @doc Removes a node silently.
 -spec stop(index(), t()) -> t().
 stop(Index, #sim{nodes = Nodes, network = Network0} = Sim0) ->
     {Losing, Network} = simulator_network:remove(Index, Network0),
     Sim1 = Sim0#sim{nodes = simulator_nodes:stop(Index, Nodes), network = Network},
     lists:foldl(fun(Who, Sim) -> lose(Who, Index, Sim) end, Sim1, Losing).
 
-%% @doc A living node takes an event, and what it makes of it is done.
+%% @doc Passes an event to a living node, and executes its effects.
 -spec step(index(), partisan_stack:event(), t()) -> t().
 step(Index, Event, #sim{nodes = Nodes, monitor = Monitor} = Sim) ->
     {Stack, Effects} = partisan_stack:handle(Event, simulator_nodes:stack(Index, Nodes)),
@@ -78,7 +78,7 @@ step(Index, Event, #sim{nodes = Nodes, monitor = Monitor} = Sim) ->
         monitor = simulator_monitor:event(Index, Event, Effects, Monitor)
     }).
 
-%% @doc Cuts the network, which those notice whose links it breaks.
+%% @doc Partitions the network; nodes notice broken links.
 -spec cut(fun((index()) -> term()), t()) -> t().
 cut(Side, #sim{network = Network0} = Sim0) ->
     {Broken, Network} = simulator_network:cut(Side, Network0),
@@ -90,7 +90,7 @@ cut(Side, #sim{network = Network0} = Sim0) ->
 heal(#sim{network = Network} = Sim) ->
     Sim#sim{network = simulator_network:heal(Network)}.
 
-%% @doc Lets time pass to this moment.
+%% @doc Advances time to this moment.
 -spec advance(Until :: milliseconds(), t()) -> t().
 advance(Until, #sim{events = Events} = Sim) ->
     case simulator_clock:due(Until, Events) of
@@ -103,7 +103,7 @@ advance(Until, #sim{events = Events} = Sim) ->
 now(#sim{events = Events}) ->
     simulator_clock:now(Events).
 
-%% @doc How long a message and its answer take.
+%% @doc The round trip of a message and its answer.
 -spec round_trip(index(), index(), t()) -> milliseconds().
 round_trip(A, B, Sim) ->
     latency(A, B, Sim) + latency(B, A, Sim).
@@ -118,12 +118,12 @@ nodes(#sim{nodes = Nodes}) ->
 routes(#sim{routes = Routes}) ->
     Routes.
 
-%% @doc What has been recorded.
+%% @doc The record of the simulation.
 -spec monitor(t()) -> simulator_monitor:t().
 monitor(#sim{monitor = Monitor}) ->
     Monitor.
 
-%% @doc Has a function see every event from now on.
+%% @doc Installs a function that sees every event from now on.
 -spec watch(simulator_monitor:watcher(), Acc :: term(), t()) -> t().
 watch(Watcher, Acc, #sim{monitor = Monitor} = Sim) ->
     Sim#sim{monitor = simulator_monitor:watch(Watcher, Acc, Monitor)}.
@@ -134,8 +134,8 @@ schedule(Delay, Index, Event, #sim{events = Events, nodes = Nodes} = Sim) ->
     Entry = {Index, simulator_nodes:life(Index, Nodes), Event},
     Sim#sim{events = simulator_clock:schedule(Delay, Entry, Events)}.
 
-%% An event for a former life of a node dies with it, but for a message, which its successor gets;
-%% where there is none, it is answered as a closed socket would.
+%% An event of a previous incarnation dies with it, except for a message, which goes to the next
+%% one; if there is none, it is answered as by a closed socket.
 occur({Index, Life, Event}, #sim{nodes = Nodes} = Sim) ->
     IsTaken =
         simulator_nodes:is_alive(Index, Nodes) andalso

@@ -1,9 +1,8 @@
-%%% @doc The network of a simulation: how long messages take, who reaches whom, and which links are
-%%% pinned.
+%%% @doc The network of a simulation: latencies, partitions and pinned links.
 %%%
-%%% A link takes a latency that is fixed per ordered pair of nodes, so that messages of a pair stay
-%%% in order as they do in TCP. Pins are what nodes have asked for by `connect'; they are kept from
-%%% both ends, since those who pinned a link to a node are to learn of its loss.
+%%% A link has a fixed latency per ordered pair of nodes, so messages of a pair stay in order as in
+%%% TCP. Pins are links requested by `connect'; they are kept for both ends, since a node that
+%%% pinned a link must learn of its loss.
 %%%
 %%% A value; {@link simulator} has the nodes and the time.
 -module(simulator_network).
@@ -30,8 +29,7 @@
 -record(network, {
     options :: options(),
     side = none :: none | fun((index()) -> term()),
-    % Pinned links by node and peer, with the incarnation they were pinned to; and who pinned one
-    % to whom.
+    % Pinned links by node and peer, with the incarnation they were pinned to; and the reverse.
     pins = #{} :: #{index() => #{index() => partisan_peer:incarnation()}},
     pinned_by = #{} :: #{index() => #{index() => true}}
 }).
@@ -49,8 +47,8 @@ new(Options) ->
 set(Options, N) ->
     N#network{options = Options}.
 
-%% @doc Milliseconds from one node to another: by chance within the range, or, on a plane, growing
-%% over it with the distance of the two.
+%% @doc Milliseconds from one node to another: random within the range or, on a plane, growing over
+%% it with their distance.
 -spec latency(index(), index(), t()) -> pos_integer().
 latency(From, To, #network{options = #{latency := Latency, seed := Seed}}) ->
     case Latency of
@@ -60,15 +58,15 @@ latency(From, To, #network{options = #{latency := Latency, seed := Seed}}) ->
             Least + erlang:phash2({Seed, From, To}, Most - Least + 1)
     end.
 
-%% @doc Is the message of this number lost on its way?
+%% @doc Whether the message of this number is lost.
 -spec vanishes(non_neg_integer(), t()) -> boolean().
 vanishes(_Number, #network{options = #{loss := Loss}}) when Loss =< 0 ->
     false;
 vanishes(Number, #network{options = #{loss := Loss, seed := Seed}}) ->
     erlang:phash2({Seed, vanishes, Number}, 1 bsl 24) < Loss * (1 bsl 24).
 
-%% @doc Nodes for which the function answers differently cannot reach each other from now on; the
-%% links that this breaks are told.
+%% @doc Partitions the network: nodes with different results of the function cannot reach each other
+%% from now on. Returns the links broken by this.
 -spec cut(fun((index()) -> term()), t()) -> {[{From :: index(), To :: index()}], t()}.
 cut(Side, #network{pins = Pins} = N) ->
     Broken = [
@@ -87,14 +85,14 @@ heal(N) ->
 is_cut(#network{side = Side}) ->
     Side =/= none.
 
-%% @doc Does no cut separate these two?
+%% @doc Whether no partition separates these two.
 -spec same_side(index(), index(), t()) -> boolean().
 same_side(_From, _To, #network{side = none}) ->
     true;
 same_side(From, To, #network{side = Side}) ->
     Side(From) =:= Side(To).
 
-%% @doc Pins a link to this life of a node, unless it is.
+%% @doc Pins a link to this incarnation of a node, unless pinned.
 -spec pin(From :: index(), To :: index(), partisan_peer:incarnation(), t()) ->
     {pinned, t()} | known.
 pin(From, To, Life, #network{pins = Pins, pinned_by = PinnedBy} = N) ->
@@ -123,8 +121,8 @@ is_pinned(From, To, #network{pins = Pins}) ->
         #{} -> false
     end.
 
-%% @doc A node is gone, and the links that it had pinned. Those who had pinned one to it are told;
-%% theirs stay until they have noticed.
+%% @doc Removes a node and its own pinned links. Returns the nodes with a pinned link to it, which
+%% stays until they have noticed.
 -spec remove(index(), t()) -> {[index()], t()}.
 remove(Index, #network{pins = Pins, pinned_by = PinnedBy} = N) ->
     Tos = maps:keys(maps:get(Index, Pins, #{})),
@@ -142,7 +140,7 @@ without(Outer, Inner, Maps) ->
         #{} -> Maps
     end.
 
-%% Of two points of the square, between 0 and 1.
+%% Distance of two points of the square, between 0 and 1.
 distance({X1, Y1}, {X2, Y2}) ->
     math:sqrt(((X1 - X2) * (X1 - X2) + (Y1 - Y2) * (Y1 - Y2)) / 2).
 

@@ -1,7 +1,7 @@
-%%% @doc The nodes of a simulation: their lives, stacks and timers.
+%%% @doc The nodes of a simulation: their incarnations, stacks and timers.
 %%%
-%%% A node that is started again is another life of it, with a stack of its own; of a node that is
-%%% stopped nothing is left but how many lives it has had.
+%%% A restarted node is another incarnation with its own stack; of a stopped node only the number of
+%%% incarnations remains.
 -module(simulator_nodes).
 
 -export([new/0]).
@@ -19,13 +19,13 @@
 -export([is_running/4]).
 
 -type index() :: simulator_peer:index().
-%% Which start of a timer it is.
+%% Serial number of a timer's starts.
 -type serial() :: pos_integer().
 
 -record(node, {
     stack :: partisan_stack:t(),
     peer :: partisan_peer:t(),
-    % The newest start of each timer; an event of an older start is stale.
+    % The newest start of each timer; events of older ones are stale.
     timers = #{} :: #{term() => serial()}
 }).
 
@@ -38,12 +38,12 @@
 -opaque t() :: #nodes{}.
 -export_type([t/0]).
 
-%% @doc None.
+%% @doc No nodes.
 -spec new() -> t().
 new() ->
     #nodes{}.
 
-%% @doc A life of a node, which the peer tells, begins with this stack.
+%% @doc Starts an incarnation of a node, given by the peer, with this stack.
 -spec start(partisan_peer:t(), partisan_stack:t(), t()) -> t().
 start(#{incarnation := Life} = Peer, Stack, #nodes{alive = Alive, lives = Lives} = N) ->
     Index = simulator_peer:index(Peer),
@@ -66,12 +66,12 @@ alive(#nodes{alive = Alive}) ->
 is_alive(Index, #nodes{alive = Alive}) ->
     is_map_key(Index, Alive).
 
-%% @doc The number of a node's newest life, be it over or not; 0 where there has been none.
+%% @doc The number of a node's newest incarnation, whether alive or not; 0 without any.
 -spec life(index(), t()) -> partisan_peer:incarnation().
 life(Index, #nodes{lives = Lives}) ->
     maps:get(Index, Lives, 0).
 
-%% @doc How a living node is known to others.
+%% @doc The description of a living node for others.
 -spec peer(index(), t()) -> partisan_peer:t().
 peer(Index, #nodes{alive = Alive}) ->
     #{Index := #node{peer = Peer}} = Alive,
@@ -83,13 +83,13 @@ stack(Index, #nodes{alive = Alive}) ->
     #{Index := #node{stack = Stack}} = Alive,
     Stack.
 
-%% @doc What a living node's stack has become.
+%% @doc Replaces the stack of a living node.
 -spec put_stack(index(), partisan_stack:t(), t()) -> t().
 put_stack(Index, Stack, #nodes{alive = Alive} = N) ->
     #{Index := Node} = Alive,
     N#nodes{alive = Alive#{Index := Node#node{stack = Stack}}}.
 
-%% @doc Whom a node considers a neighbour; nobody if it is not alive.
+%% @doc The neighbours of a node; none if it is not alive.
 -spec neighbours(index(), t()) -> [index()].
 neighbours(Index, #nodes{alive = Alive}) ->
     case Alive of
@@ -97,12 +97,12 @@ neighbours(Index, #nodes{alive = Alive}) ->
         #{} -> []
     end.
 
-%% @doc Who considers whom a neighbour.
+%% @doc The neighbours of every node.
 -spec links(t()) -> #{index() => [index()]}.
 links(#nodes{alive = Alive}) ->
     maps:map(fun(_, Node) -> neighbours(Node) end, Alive).
 
-%% @doc A living node starts a timer, in place of one that it has started before.
+%% @doc Starts a timer of a living node, replacing an earlier one.
 -spec start_timer(index(), Timer :: term(), t()) -> {serial(), t()}.
 start_timer(Index, Timer, #nodes{alive = Alive, serial = Before} = N) ->
     #{Index := #node{timers = Timers} = Node} = Alive,
@@ -110,7 +110,7 @@ start_timer(Index, Timer, #nodes{alive = Alive, serial = Before} = N) ->
     Started = Node#node{timers = Timers#{Timer => Serial}},
     {Serial, N#nodes{alive = Alive#{Index := Started}, serial = Serial}}.
 
-%% @doc Is this the newest start of a timer of a living node?
+%% @doc Whether this is the newest start of a timer of a living node.
 -spec is_running(index(), Timer :: term(), serial(), t()) -> boolean().
 is_running(Index, Timer, Serial, #nodes{alive = Alive}) ->
     case Alive of

@@ -8,7 +8,8 @@
 -type index() :: pos_integer().
 -export_type([index/0]).
 
-%% @doc A life of a node. The address is its number too, which is quicker to read than its name.
+%% @doc An incarnation of a node. The address is its number too, which is quicker to read than its
+%% name.
 -spec new(index(), Life :: partisan_peer:incarnation()) -> partisan_peer:t().
 new(Index, Life) ->
     <<High, Middle, Low>> = <<Index:24>>,

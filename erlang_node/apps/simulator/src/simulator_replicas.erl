@@ -1,15 +1,15 @@
 %%% @doc The replicas of one value in virtual time, without the overlay below them.
 %%%
-%%% On every node runs the protocol of production ({@link lasp_sync}), whose effects are interpreted
-%%% as {@link lasp_store} does, on a network without limits of bandwidth and processors: a message
-%%% takes the latency of its link. The caller says which nodes are neighbours: a graph that stands
-%%% still, the trace of an overlay under faults, or an overlay that is simulated alongside.
+%%% Every node runs the production protocol ({@link lasp_sync}), with its effects interpreted as by
+%%% {@link lasp_store}, on a network with unlimited bandwidth and processors: a message takes the
+%%% latency of its link. The caller determines the neighbours: a fixed graph, the trace of an
+%%% overlay under faults, or an overlay simulated alongside.
 %%%
 %%% A workload updates the replicas. It is a module with this behaviour, and its state, for all
-%%% nodes, is kept here ({@link state/1}): whatever happens is a function from replicas to replicas.
+%%% nodes, is kept here ({@link state/1}): every step is a function from replicas to replicas.
 %%%
-%%% A node that stops is gone with all that it has not sent. It may start again, as another
-%%% incarnation with an empty replica.
+%%% A stopped node loses everything that it has not sent. It may start again, as another incarnation
+%%% with an empty replica.
 -module(simulator_replicas).
 
 -export([new/1]).
@@ -34,7 +34,7 @@
 
 -type milliseconds() :: simulator_clock:milliseconds().
 -type name() :: lasp_sync:name().
-%% How a message may be treated where there is no room: see {@link lasp_sync}.
+%% Treatment of a message without room: see {@link lasp_sync}.
 -type class() :: latest | each | patient.
 
 -type options() :: #{
@@ -43,13 +43,13 @@
     scope := binary(),
     % Milliseconds between two propagations.
     interval := pos_integer(),
-    % From one node to another, the same each time, so that messages of a pair stay in order.
+    % From one node to another, constant, so that messages of a pair stay in order.
     latency := fun((From :: name(), To :: name()) -> milliseconds()),
-    % The module, and its state at the beginning.
+    % The module, and its initial state.
     workload := {module(), State :: term()}
 }.
 
-%% A node that starts: its incarnation, and the seed of the protocol's random choices.
+%% A starting node: its incarnation, and the seed of the protocol's random choices.
 -type identity() :: #{
     name := name(),
     incarnation := partisan_peer:incarnation(),
@@ -58,10 +58,10 @@
 }.
 
 -record(node, {
-    % Which start of the node this is.
+    % The number of this start.
     life :: pos_integer(),
     sync :: term(),
-    % The newest start of each timer of the protocol; an event of an older start is stale.
+    % The newest start of each timer of the protocol; events of older ones are stale.
     timers = #{} :: #{term() => pos_integer()},
     changed = false :: boolean()
 }).
@@ -88,7 +88,7 @@
 %% The replica of a node has grown.
 -callback changed(name(), t()) -> t().
 
-%% @doc No nodes yet.
+%% @doc No nodes.
 -spec new(options()) -> t().
 new(#{mode := Mode, workload := {Workload, State}} = Options) ->
     #replicas{
@@ -98,7 +98,7 @@ new(#{mode := Mode, workload := {Workload, State}} = Options) ->
         state = State
     }.
 
-%% @doc A node starts, for the first time or again.
+%% @doc Starts a node, for the first time or again.
 -spec start(identity(), t()) -> t().
 start(#{name := Name} = Identity, #replicas{protocol = Protocol, options = Options} = R) ->
     {Sync, Effects} = Protocol:init(
@@ -111,13 +111,13 @@ start(#{name := Name} = Identity, #replicas{protocol = Protocol, options = Optio
     Begun = R#replicas{starts = (R#replicas.starts)#{Name => Life}},
     interpret(Name, #node{life = Life, sync = Sync}, Effects, Begun).
 
-%% @doc A living node is gone at once.
+%% @doc Stops a living node at once.
 -spec stop(name(), t()) -> t().
 stop(Name, #replicas{nodes = Nodes} = R) ->
     {#node{}, Others} = maps:take(Name, Nodes),
     R#replicas{nodes = Others}.
 
-%% @doc An event for a node, which may be dead.
+%% @doc Passes an event to a node, which may be dead.
 -spec tell(name(), lasp_sync:event(), t()) -> t().
 tell(Name, Event, #replicas{nodes = Nodes} = R) ->
     case is_map_key(Name, Nodes) of
@@ -125,7 +125,7 @@ tell(Name, Event, #replicas{nodes = Nodes} = R) ->
         false -> R
     end.
 
-%% @doc Schedules an event of the workload for a living node. It is void when the node stops.
+%% @doc Schedules an event of the workload for a living node. It is void once the node stops.
 -spec schedule(Delay :: milliseconds(), name(), Event :: term(), t()) -> t().
 schedule(Delay, Name, Event, #replicas{nodes = Nodes} = R) ->
     #{Name := #node{life = Life}} = Nodes,
@@ -136,17 +136,18 @@ schedule(Delay, Name, Event, #replicas{nodes = Nodes} = R) ->
 later(Delay, Action, R) ->
     enqueue(Delay, {act, Action}, R).
 
-%% @doc Cuts the network: nodes for which the function answers differently cannot reach each other.
+%% @doc Partitions the network: nodes with different results of the function cannot reach each
+%% other.
 -spec cut(fun((name()) -> term()), t()) -> t().
 cut(Side, R) ->
     R#replicas{side = Side}.
 
-%% @doc Ends the cut.
+%% @doc Heals the partition.
 -spec heal(t()) -> t().
 heal(R) ->
     R#replicas{side = fun(_) -> true end}.
 
-%% @doc Lets time pass to this moment.
+%% @doc Advances time to this moment.
 -spec advance(Until :: milliseconds(), t()) -> t().
 advance(Until, #replicas{clock = Clock} = R) ->
     case simulator_clock:due(Until, Clock) of
@@ -156,8 +157,8 @@ advance(Until, #replicas{clock = Clock} = R) ->
             R#replicas{clock = Elapsed}
     end.
 
-%% @doc Lets time pass until a condition holds, which is checked once per period. Fails with
-%% `{does_not_hold_until, Until}' when it does not hold by then.
+%% @doc Advances time until a condition holds, checked once per period. Fails with
+%% `{does_not_hold_until, Until}' if it does not hold by then.
 -spec await(fun((t()) -> boolean()), Period :: pos_integer(), Until :: milliseconds(), t()) -> t().
 await(Holds, Period, Until, R) ->
     Now = now(R),
@@ -182,7 +183,7 @@ state(#replicas{state = State}) ->
 put_state(State, R) ->
     R#replicas{state = State}.
 
-%% @doc How often a node has started.
+%% @doc The number of a node's starts.
 -spec starts(name(), t()) -> non_neg_integer().
 starts(Name, #replicas{starts = Starts}) ->
     maps:get(Name, Starts, 0).
@@ -203,12 +204,12 @@ value(Name, #replicas{protocol = Protocol, nodes = Nodes}) ->
 values(#replicas{protocol = Protocol, nodes = Nodes}) ->
     [Protocol:value(Sync) || #node{sync = Sync} <- maps:values(Nodes)].
 
-%% @doc Bytes of these kinds that all nodes have sent.
+%% @doc Bytes of these kinds sent by all nodes.
 -spec sent([lasp_sync:kind()], t()) -> non_neg_integer().
 sent(Kinds, #replicas{sent = Sent}) ->
     lists:sum([maps:get(Kind, Sent, 0) || Kind <- Kinds]).
 
-%% @doc Messages and bytes of frames that all nodes have sent, by class.
+%% @doc Messages and bytes of frames sent by all nodes, by class.
 -spec frames(t()) -> #{class() => {Messages :: pos_integer(), Bytes :: pos_integer()}}.
 frames(#replicas{frames = Frames}) ->
     Frames.
@@ -230,8 +231,8 @@ occur({timer, Name, Timer, Serial}, #replicas{nodes = Nodes} = R) ->
         #{Name := #node{timers = #{Timer := Serial}}} -> step(Name, {timer, Timer}, R);
         #{} -> R
     end;
-%% A message reaches only the incarnation that it was sent to, and is dropped once its sender has
-%% started again.
+%% A message reaches only the incarnation it was sent to, and is dropped once its sender has
+%% restarted.
 occur({message, {From, FromLife}, {To, ToLife}, Message}, R) ->
     #replicas{nodes = Nodes, starts = Starts, side = Side} = R,
     case {Nodes, Starts} of

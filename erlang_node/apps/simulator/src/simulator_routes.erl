@@ -1,4 +1,4 @@
-%%% @doc The routes that simulated nodes have found, and the ways that messages go along them.
+%%% @doc The routes found by simulated nodes, and the paths of messages along them.
 -module(simulator_routes).
 
 -export([new/0]).
@@ -11,12 +11,12 @@
 -opaque t() :: #{{At :: index(), To :: index()} => Via :: index()}.
 -export_type([t/0]).
 
-%% @doc Nobody knows of any.
+%% @doc No routes.
 -spec new() -> t().
 new() ->
     #{}.
 
-%% @doc One node reaches another over a third.
+%% @doc Records that one node reaches another by way of a third.
 -spec learn(At :: index(), To :: index(), Via :: index(), t()) -> t().
 learn(At, To, Via, Routes) ->
     Routes#{{At, To} => Via}.
@@ -26,8 +26,8 @@ learn(At, To, Via, Routes) ->
 forget(At, To, Routes) ->
     maps:remove({At, To}, Routes).
 
-%% @doc The nodes that a message passes, both ends included, or where it is stuck: at a node without
-%% a link to the next, or where it has been before. Who is no neighbour is reached over the route.
+%% @doc The nodes that a message passes, both ends included, or the one where it is stuck: at a node
+%% without a link to the next, or already visited. Non-neighbours are reached over the route.
 -spec walk(From :: index(), To :: index(), Neighbours :: fun((index()) -> [index()]), t()) ->
     {ok | stuck, [index()]}.
 walk(From, To, Neighbours, Routes) ->

@@ -1,8 +1,7 @@
-%%% @doc What the messages of simulated nodes are on the wire of pods.
+%%% @doc The wire form of simulated messages, as pods would send them.
 %%%
-%%% Simulated nodes have short names, and lives that are numbered from 1
-%%% ({@link simulator_peer}). Where bytes are to be those of a cluster, a message is given names,
-%%% addresses and incarnations as pods have them before it is counted.
+%%% Simulated nodes have short names, and incarnations numbered from 1 ({@link simulator_peer}). To
+%%% count realistic bytes, a message gets pod names, addresses and incarnations first.
 -module(simulator_wire).
 
 -export([new/2]).
@@ -13,9 +12,9 @@
 -type index() :: simulator_peer:index().
 
 -record(wire, {
-    % Pods' names by those of simulated nodes.
+    % Pod names by those of simulated nodes.
     names :: #{partisan_peer:name() => partisan_peer:name()},
-    % Of pods of which only that is known.
+    % For pods known by name only.
     host :: fun((partisan_peer:name()) -> string())
 }).
 
@@ -23,16 +22,16 @@
 -export_type([t/0]).
 
 -define(PORT, 7946).
-%% Incarnations are microseconds since 1970: any recent moment has as many digits as another.
+%% Incarnations are microseconds since 1970: all recent ones have the same number of digits.
 -define(EPOCH_US, 1795224000000000).
 
-%% @doc The pods that simulated nodes stand for, and how the host of a seed follows from its name.
+%% @doc The pods that simulated nodes stand for, and the host of a seed by its name.
 -spec new(#{index() => partisan_peer:name()}, fun((partisan_peer:name()) -> string())) -> t().
 new(Names, Host) ->
     Simulated = [{simulator_peer:name(Index), Name} || {Index, Name} <- maps:to_list(Names)],
     #wire{names = maps:from_list(Simulated), host = Host}.
 
-%% @doc A message as pods would write it.
+%% @doc A message as pods would send it.
 -spec real(term(), t()) -> term().
 real(#{name := Simulated, host := Host, port := _, incarnation := Life}, W) ->
     Name = map_get(Simulated, W#wire.names),
@@ -57,7 +56,7 @@ bytes(Message, W) ->
     {Bytes, _} = partisan_frame:overlay(real(Message, W)),
     Bytes.
 
-%% @doc The incarnation of a node that started so many microseconds after the beginning of all.
+%% @doc The incarnation of a node that started so many microseconds after the beginning.
 -spec incarnation(non_neg_integer()) -> partisan_peer:incarnation().
 incarnation(Microseconds) ->
     ?EPOCH_US + Microseconds.

@@ -1,9 +1,9 @@
-%%% @doc Planned clusters of a few nodes: that they come to their end, and what is told of them.
+%%% @doc Planned clusters of a few nodes: they finish, and the report is right.
 -module(plan_tests).
 
 -include_lib("eunit/include/eunit.hrl").
 
-%% That the replicas are equal is what ends a run.
+%% A run ends only when the replicas are equal.
 each_way_to_synchronise_test_() ->
     [
         {atom_to_list(Mode),
@@ -17,7 +17,7 @@ each_way_to_synchronise_test_() ->
                     #{started := Started, counted := Counted, finished := Finished} = Moments,
                     ?assert(at(Started) < at(Counted) andalso at(Counted) =< at(Finished)),
                     ?assert(payload(Started) < payload(Counted)),
-                    % What is sent whole may be replaced by what is newer; parts may not.
+                    % Whole values may be replaced by newer ones; parts may not.
                     #{channels := Channels} = Finished,
                     ?assertEqual(channels(Mode), lists:sort(maps:keys(Channels)))
                 end)}}
@@ -79,7 +79,7 @@ nodes_start_one_after_the_other_test() ->
     ?assert(at(Slow) >= 3.5),
     ?assert(at(Fast) < at(Slow)).
 
-beacons_are_as_rare_as_the_cluster_has_them_test() ->
+beacons_have_the_interval_of_the_cluster_test() ->
     Sent = fun(Changes) ->
         {ok, #{moments := #{rested := #{channels := #{overlay := Traffic}}}}} =
             run(Changes#{workload => none}),
@@ -90,11 +90,11 @@ beacons_are_as_rare_as_the_cluster_has_them_test() ->
 one_node_is_a_cluster_test() ->
     {ok, #{degree_most := 0, run := #{value := 20}}} = run(#{replicas => 1, impressions => 20}).
 
-what_cannot_be_simulated_is_said_test() ->
+an_unsupported_configuration_is_reported_test() ->
     {error, Text} = run(#{overlay => {my_own_overlay, #{}}}),
     ?assertEqual("overlay: my_own_overlay is no kind that can be simulated", Text).
 
-an_overlay_in_parts_is_given_up_test() ->
+a_partitioned_overlay_is_given_up_test() ->
     Edges = [{0, 1}, {2, 3}],
     {error, Text} = run(#{replicas => 4, overlay => {static, #{edges => Edges}}, limit_ms => 2000}),
     ?assertEqual("the overlay is not one component 2 s after the last node has started", Text).

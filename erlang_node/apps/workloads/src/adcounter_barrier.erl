@@ -1,11 +1,11 @@
-%%% @doc The barrier of an ad counter run: what each node has reported of itself.
+%%% @doc The barrier of an ad counter run: the report of each node.
 %%%
 %%% ```
 %%% <<"ads-0">> -> {17, 1, 20}                 incarnation, done, own increments of each node
 %%% '''
 %%%
-%%% The report of a later incarnation replaces that of an earlier one, so the barrier also says
-%%% which incarnation of a node is the present one.
+%%% The report of a later incarnation replaces that of an earlier one, so the barrier also
+%%% identifies the present incarnation of each node.
 -module(adcounter_barrier).
 
 -export([report/4]).
@@ -35,7 +35,7 @@ done(Barrier) ->
         )
     ).
 
-%% @doc The latest incarnation of a node that is known, -1 where none is.
+%% @doc The latest known incarnation of a node, -1 if none.
 -spec present(name(), t()) -> incarnation() | -1.
 present(Name, Barrier) ->
     case lasp_max:value(lasp_gmap:get(lasp_max, Name, Barrier)) of

@@ -1,4 +1,4 @@
-%%% @doc The counters of an ad counter run: how often each actor has counted each ad.
+%%% @doc The counters of an ad counter run: the count of each ad by each actor.
 %%%
 %%% ```
 %%% 0 -> #{{<<"ads-0">>, 17} => 20, ...}       a grow-only counter for each ad
@@ -23,26 +23,26 @@
 
 -export_type([t/0, ad/0, actor/0]).
 
-%% @doc An actor has counted an ad so many times in all.
+%% @doc Sets an actor's count of an ad.
 -spec entry(ad(), actor(), non_neg_integer()) -> t().
 entry(Ad, Actor, Count) ->
     lasp_gmap:entry(lasp_gcounter, Ad, lasp_gcounter:entry(Actor, Count)).
 
-%% @doc The count of each ad, of all actors together.
+%% @doc The count of each ad, over all actors.
 -spec values(t()) -> #{ad() => non_neg_integer()}.
 values(Counters) ->
     lasp_gmap:fold(
         fun(Ad, Counter, Values) -> Values#{Ad => lasp_gcounter:value(Counter)} end, #{}, Counters
     ).
 
-%% @doc What an actor has counted, over all ads.
+%% @doc The increments of an actor, over all ads.
 -spec count(actor(), t()) -> non_neg_integer().
 count(Actor, Counters) ->
     lasp_gmap:fold(
         fun(_Ad, Counter, Sum) -> Sum + lasp_gcounter:count(Actor, Counter) end, 0, Counters
     ).
 
-%% @doc What an actor has counted of an ad.
+%% @doc The increments of an ad by an actor.
 -spec count(ad(), actor(), t()) -> non_neg_integer().
 count(Ad, Actor, Counters) ->
     lasp_gcounter:count(Actor, lasp_gmap:get(lasp_gcounter, Ad, Counters)).
@@ -74,8 +74,8 @@ filter(Keeps, Counters) ->
         Counters
     ).
 
-%% @doc The parts, in no order. The actor leads the path, so that an actor is written once for all
-%% its ads.
+%% @doc The parts, in no particular order. The actor leads the path, so that an actor is encoded
+%% once for all its ads.
 -spec to_parts(t()) -> [lasp_parts:part()].
 to_parts(Counters) ->
     fold(
@@ -86,8 +86,8 @@ to_parts(Counters) ->
         Counters
     ).
 
-%% @doc The sum of the digests of the entries, which is found without putting them in order
-%% (Bellare, Micciancio, "A new paradigm for collision-free hashing", 1997, section 4: AdHash).
+%% @doc The sum of the digests of the entries, computed without sorting them (Bellare, Micciancio,
+%% "A new paradigm for collision-free hashing", 1997, section 4: AdHash).
 -spec digest(t()) -> non_neg_integer().
 digest(Counters) ->
     fold(

@@ -1,4 +1,4 @@
-%%% @doc What the nodes of an ad counter run share, as one replicated value.
+%%% @doc The shared state of an ad counter run, as one replicated value.
 %%%
 %%% ```
 %%% start    1795224000123456                           the moment the run was started, or nothing
@@ -7,17 +7,17 @@
 %%% sums     0 -> 640                                   of each ad, whichever node has counted it
 %%% '''
 %%%
-%%% The start is part of the value, so that telling one node is enough, and so that a node which
-%%% comes late learns of the start together with the counts: it cannot know that the run has begun
-%%% without knowing what its informant knew of the counters.
+%%% The start is part of the value, so that it suffices to tell one node, and a late node learns of
+%%% the start together with the counts: it cannot know of the start without the counts known to its
+%%% informant.
 %%%
-%%% The barrier says which incarnation of a node is the present one; the entries of previous ones
-%%% stay in the counters, where they count, and are listed by `superseded/1'.
+%%% The barrier identifies the present incarnation of each node; the entries of previous ones stay
+%%% in the counters, where they count, and are listed by `superseded/1'.
 %%%
-%%% == Where sums are all that is synchronised ==
-%%% ({@link lasp_sync_aggregate}), a node sees its own entries, those of lives that may be over, and
-%%% the sums. Both are counts that have been made, so that the larger is the value. Of the barrier
-%%% it sees how many nodes were done at the same time, at the most, and not which.
+%%% == Sums only ==
+%%% With {@link lasp_sync_aggregate} a node sees its own entries, those of incarnations that may
+%%% have ended, and the sums. Both are true counts, so the larger is the value. Of the barrier it
+%%% sees the maximum number of nodes done at the same time, and not which.
 %%%
 %%% Longer than 300 lines: deltas, queries and the callbacks of two behaviours are all of one type.
 -module(adcounter_state).
@@ -75,17 +75,17 @@
     {#adcounter.sums, {map, lasp_max}}
 ]).
 
-%% Among the sums, which otherwise are of ads: the nodes that are done.
+%% Among the sums, which otherwise are of ads: the number of nodes done.
 -define(DONE, -1).
 
 -opaque t() :: #adcounter{}.
 
-%% Where the leaf of a part is. A report has its incarnation in its path, not in its leaf.
+%% The place of a part's leaf. A report has its incarnation in its path, not in its leaf.
 -type key() ::
     lasp_product:key() | {report, {partisan_peer:name(), []}, partisan_peer:incarnation()}.
 
-%% What a node acts on. `done': nodes whose present life sees every ad disabled, in order;
-%% `done_at_once': so many, where sums are all that is known.
+%% The input of a node's decisions. `done': nodes whose present incarnation sees every ad disabled,
+%% in order; `done_at_once': their number, if only sums are known.
 -type seen() :: #{
     started_at := {ok, microseconds()} | none,
     values := #{ad() => non_neg_integer()},
@@ -98,18 +98,18 @@
 
 %% Deltas.
 
-%% @doc The run has been started at this moment. Of several the first one counts.
+%% @doc The run was started at this moment. Of several the first one counts.
 -spec started(microseconds()) -> t().
 started(At) ->
     #adcounter{start = lasp_min:new(At)}.
 
-%% @doc An actor has counted an ad so many times in all.
+%% @doc Sets an actor's count of an ad.
 -spec counted(ad(), actor(), non_neg_integer()) -> t().
 counted(Ad, Actor, Count) ->
     #adcounter{counters = adcounter_counters:entry(Ad, Actor, Count)}.
 
-%% @doc The present life of a node, whether it sees every ad disabled, and what it has counted. A
-%% later life replaces the report of an earlier one.
+%% @doc The report of a node's incarnation: whether it sees every ad disabled, and its increments. A
+%% later incarnation replaces the report of an earlier one.
 -spec report(partisan_peer:name(), partisan_peer:incarnation(), boolean(), non_neg_integer()) ->
     t().
 report(Name, Incarnation, Done, Increments) ->
@@ -117,12 +117,12 @@ report(Name, Incarnation, Done, Increments) ->
 
 %% Queries.
 
-%% @doc An actor as users read it: `ads-0/17'.
+%% @doc An actor's name for users: `ads-0/17'.
 -spec text(actor()) -> binary().
 text({Name, Incarnation}) ->
     <<Name/binary, $/, (integer_to_binary(Incarnation))/binary>>.
 
-%% @doc When the run was started.
+%% @doc The start of the run.
 -spec started_at(t()) -> {ok, microseconds()} | none.
 started_at(#adcounter{start = Start}) ->
     lasp_min:value(Start).
@@ -132,18 +132,18 @@ started_at(#adcounter{start = Start}) ->
 total(State) ->
     lists:sum(maps:values(values(State))).
 
-%% @doc What an actor has counted, over all ads.
+%% @doc The increments of an actor, over all ads.
 -spec count(actor(), t()) -> non_neg_integer().
 count(Actor, #adcounter{counters = Counters}) ->
     adcounter_counters:count(Actor, Counters).
 
-%% @doc The nodes whose present life sees every ad disabled, in order.
+%% @doc The nodes whose present incarnation sees every ad disabled, in order.
 -spec done(t()) -> [partisan_peer:name()].
 done(#adcounter{barrier = Barrier}) ->
     adcounter_barrier:done(Barrier).
 
-%% @doc What a node acts on: of a size that can be handed from process to process, as a value with
-%% the counts of a thousand nodes cannot each time that it changes.
+%% @doc The input of a node's decisions, small enough to be copied between processes at every
+%% change, unlike a value with the counts of a thousand nodes.
 -spec seen(t()) -> seen().
 seen(#adcounter{sums = Sums} = State) ->
     Values = values(State),
@@ -160,14 +160,14 @@ seen(#adcounter{sums = Sums} = State) ->
 value(Ad, #{values := Values}) ->
     maps:get(Ad, Values, 0).
 
-%% @doc How many of these nodes are done.
+%% @doc The number of these nodes that are done.
 -spec nodes_done(ordsets:ordset(partisan_peer:name()), seen()) -> non_neg_integer().
 nodes_done(Members, #{done := Done, done_at_once := AtOnce}) ->
     Known = ordsets:intersection(Members, Done),
     max(length(Known), min(length(Members), AtOnce)).
 
-%% @doc Increments of previous incarnations known to this replica, over all ads: of the actors whose
-%% node has reported under a later incarnation.
+%% @doc Increments of previous incarnations known to this replica, over all ads: of actors whose
+%% node has reported a later incarnation.
 -spec superseded(t()) -> #{actor() => pos_integer()}.
 superseded(State) ->
     adcounter_counters:fold(
@@ -176,8 +176,8 @@ superseded(State) ->
         over(State)
     ).
 
-%% @doc The digest of the counters alone, and where there are sums of those alone: equal on two
-%% nodes exactly when these are. Asked for while the counters change all the time.
+%% @doc The digest of the counters alone, or of the sums alone if there are any: equal on two nodes
+%% if and only if these are. Needed while the counters change all the time.
 -spec counters_digest(t()) -> lasp_lattice:digest().
 counters_digest(#adcounter{counters = Counters, sums = Sums}) ->
     Digest =
@@ -205,9 +205,8 @@ difference(A, Known) ->
     lasp_product:difference(?FIELDS, A, Known).
 
 %% @private
-%% A life of a node is written once, for its report and its counts follow one another:
-%% `[]' the start, `[Ad]' a sum, `[Name, Incarnation]' the report, `[Name, Incarnation, Ad]' a
-%% count.
+%% An incarnation is encoded once, since its report and its counts are adjacent: `[]' the start,
+%% `[Ad]' a sum, `[Name, Incarnation]' the report, `[Name, Incarnation, Ad]' a count.
 -spec to_parts(t()) -> [lasp_parts:part()].
 to_parts(#adcounter{start = Start, counters = Counters, barrier = Barrier, sums = Sums}) ->
     Actors = adcounter_barrier:to_parts(Barrier) ++ adcounter_counters:to_parts(Counters),
@@ -269,7 +268,7 @@ shared(#adcounter{start = Start}) ->
     #adcounter{start = Start}.
 
 %% @private
-%% An actor that has departed and is back contributes what it has counted since.
+%% An actor that has left and is back contributes its counts since.
 -spec contribution(t(), Shared :: t()) -> lasp_aggregate:sums().
 contribution(#adcounter{counters = Counters} = Own, Shared) ->
     Over = over(Shared),
@@ -303,7 +302,7 @@ kept(#adcounter{counters = Counters}) ->
     #adcounter{counters = Counters}.
 
 %% @private
-%% A report of a life after the last one: it is over.
+%% A report of an incarnation after the last one: it has ended.
 -spec departed(t()) -> t().
 departed(#adcounter{barrier = Barrier} = Own) ->
     lists:foldl(
@@ -354,7 +353,7 @@ add_sum(What, Register, Digest) ->
     {Sum} = lasp_max:value(Register),
     Digest + adcounter_counters:hash(<<What:32, Sum:128>>).
 
-%% The counters of actors whose incarnation is known to be over.
+%% The counters of actors whose incarnation has ended.
 over(#adcounter{counters = Counters, barrier = Barrier}) ->
     adcounter_counters:filter(
         fun(Actor) -> adcounter_barrier:is_superseded(Actor, Barrier) end, Counters

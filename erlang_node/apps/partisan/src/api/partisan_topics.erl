@@ -94,13 +94,13 @@ publish(Topic, Payload, #topics{self = Self, incarnation = Life, published = Las
     ),
     {T, Here ++ Sends}.
 
-%% @doc A neighbour has come: it is sent all entries.
+%% @doc Adds a neighbour, which gets all entries.
 -spec neighbour_up(name(), t()) -> {t(), [effect()]}.
 neighbour_up(Name, #topics{neighbours = Neighbours, entries = Entries} = T) ->
     Told = [{send, Name, {entries, Entries}} || map_size(Entries) > 0],
     {T#topics{neighbours = lists:usort([Name | Neighbours])}, Told}.
 
-%% @doc A neighbour has gone.
+%% @doc Removes a neighbour.
 -spec neighbour_down(name(), t()) -> t().
 neighbour_down(Name, #topics{neighbours = Neighbours} = T) ->
     T#topics{neighbours = lists:delete(Name, Neighbours)}.

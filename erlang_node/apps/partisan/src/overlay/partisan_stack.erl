@@ -108,7 +108,7 @@ init(#{self := Self, seed := {A, B, C} = Seed, overlay := {Kind, _} = Spec} = Gi
     S2 = seek(overlay_effects(Effects, meet_all(S1))),
     partisan_layer:started(emit({start_timer, {beacon, tick}, option(beacon_interval, S2)}, S2)).
 
-%% @doc Takes an event and answers with the effects.
+%% @doc Handles an event; returns the effects.
 -spec handle(event(), t()) -> {t(), [effect()]}.
 handle(Event, #{dissolved := none} = S) ->
     partisan_layer:handle(fun event/2, Event, S);
@@ -146,7 +146,7 @@ joined(Stack) ->
 view(#{overlay := Overlay, options := Options, leaving := Leaving}) ->
     {Overlay, Options, Leaving}.
 
-%% @doc What is published of the overlay.
+%% @doc The published view of the overlay.
 -spec info(t()) -> info().
 info(#{overlay := Overlay} = Stack) ->
     #{

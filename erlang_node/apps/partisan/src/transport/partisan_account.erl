@@ -1,10 +1,9 @@
-%%% @doc The owner's view of a lane's account: what senders are charged for, what is credited, and
-%%% which senders wait for room.
+%%% @doc The owner's view of a lane's account: charges, credits, and senders that wait for room.
 %%%
 %%% Senders charge the account ({@link partisan_queue}) before they send; the owner of the
-%%% connection credits it for what it has written. A sender may be killed between the two: what the
-%%% account of an idle lane still holds is `stale', and is written off when it has not moved for
-%%% longer than a living sender takes.
+%%% connection credits it for what it has written. A sender may be killed in between: the remaining
+%%% balance of an idle lane is `stale', and is written off if unchanged for longer than a living
+%%% sender takes.
 -module(partisan_account).
 
 -export([new/1]).
@@ -25,10 +24,10 @@
 -record(account, {
     lane :: partisan_lane:t(),
     queue :: partisan_queue:t(),
-    % Senders who wait for room.
+    % Senders waiting for room.
     waiting = partisan_waiters:new() :: partisan_waiters:t(),
-    % What the account held when the lane fell idle and has not moved since: charges of senders
-    % who may have been killed before they sent.
+    % The balance when the lane became idle, unchanged since: charges of senders that may have been
+    % killed before they sent.
     stale = none :: none | {reference(), partisan_queue:balance()}
 }).
 
@@ -38,17 +37,17 @@
 %% Longer than a living sender takes from charging its message to sending it.
 -define(SETTLE_AFTER, 30000).
 
-%% @doc The account of a lane of the caller's.
+%% @doc The account of a lane owned by the caller.
 -spec new(partisan_lane:t()) -> t().
 new(Lane) ->
     #account{lane = Lane, queue = partisan_lane:queue(Lane)}.
 
-%% @doc The lane, which knows up to when charges have been written off.
+%% @doc The lane, with the time up to which charges have been written off.
 -spec lane(t()) -> partisan_lane:t().
 lane(#account{lane = Lane}) ->
     Lane.
 
-%% @doc How many messages are charged and not credited.
+%% @doc The number of messages charged and not credited.
 -spec messages(t()) -> non_neg_integer().
 messages(#account{queue = Queue}) ->
     partisan_queue:messages(Queue).
@@ -58,7 +57,7 @@ messages(#account{queue = Queue}) ->
 is_awaited(#account{waiting = Waiting}) ->
     not partisan_waiters:is_empty(Waiting).
 
-%% @doc A message as it enters the batch: one whose charge has been written off is not credited.
+%% @doc A message on its way into the batch: not credited if its charge has been written off.
 -spec item(Sent, t()) -> partisan_batch:item() when
     Sent :: {ChargedAt :: integer(), partisan_frame:t()} | {slot, partisan_lane:slot()}.
 item({slot, _} = Item, _Account) ->
@@ -69,7 +68,7 @@ item({ChargedAt, Frame} = Item, #account{lane = Lane}) ->
         false -> {settled, ChargedAt, Frame}
     end.
 
-%% @doc A message has come: the account is moving, which disarms the suspicion.
+%% @doc A message has arrived: the balance changes and is not stale.
 -spec moved(t()) -> t().
 moved(#account{stale = none} = A) ->
     A;
@@ -77,14 +76,14 @@ moved(#account{stale = {Timer, _}} = A) ->
     _ = erlang:cancel_timer(Timer),
     A#account{stale = none}.
 
-%% @doc Credits the account for what has been written, or lost.
+%% @doc Credits the account for messages written or lost.
 -spec credit(partisan_batch:write(), t()) -> t().
 credit(#{owed := Messages, charged := Charged}, #account{queue = Queue} = A) ->
     ok = partisan_queue:release(Queue, Messages, Charged),
     wake(A).
 
-%% @doc The lane has nothing queued. What the account still holds was charged by senders who have
-%% not sent yet, or were killed before they could; `{timeout, Timer, settle}' tells which.
+%% @doc The lane is idle. The remaining balance belongs to senders that have not sent yet, or were
+%% killed before they could; `{timeout, Timer, settle}' tells which.
 -spec suspect(t()) -> t().
 suspect(#account{queue = Queue, stale = none} = A) ->
     case partisan_queue:balance(Queue) of
@@ -97,10 +96,10 @@ suspect(#account{queue = Queue, stale = none} = A) ->
 suspect(A) ->
     A.
 
-%% @doc Writes off what has not moved since this timer was started; a disarmed timer does nothing.
+%% @doc Writes off a balance unchanged since this timer was started; no-op for a cancelled timer.
 %%
-%% A sender that was only stopped for so long, with this node, still sends: the lane knows by the
-%% time of the charge that the account was credited for it.
+%% A sender frozen for that long, together with this node, still sends: from the time of the charge
+%% the lane knows that it has already been credited.
 -spec settle(reference(), t()) -> t().
 settle(Timer, #account{stale = {Timer, {Messages, Bytes} = Balance}} = A) ->
     #account{queue = Queue, lane = Lane, waiting = Waiting} = A,
@@ -118,17 +117,17 @@ settle(Timer, #account{stale = {Timer, {Messages, Bytes} = Balance}} = A) ->
 settle(_Disarmed, A) ->
     A.
 
-%% @doc A sender waits for room, after all others.
+%% @doc Appends a sender that waits for room.
 -spec await(partisan_waiters:waiter(), t()) -> t().
 await(Waiter, #account{waiting = Waiting, queue = Queue} = A) ->
     wake(A#account{waiting = partisan_waiters:add(Waiter, Queue, Waiting)}).
 
-%% @doc The message of a sender that was granted its bytes has come.
+%% @doc The message of a granted sender has arrived.
 -spec used(reference(), t()) -> t().
 used(Alias, #account{waiting = Waiting} = A) ->
     A#account{waiting = partisan_waiters:used(Alias, Waiting)}.
 
-%% @doc A sender waits no longer, or has died: what it was granted is credited.
+%% @doc Removes a sender that gave up or died; its grant is credited.
 -spec leave(reference(), t()) -> t().
 leave(Alias, #account{waiting = Waiting, queue = Queue} = A) ->
     wake(A#account{waiting = partisan_waiters:leave(Alias, Queue, Waiting)}).
@@ -138,7 +137,7 @@ leave(Alias, #account{waiting = Waiting, queue = Queue} = A) ->
 wake(#account{waiting = Waiting, queue = Queue} = A) ->
     A#account{waiting = partisan_waiters:wake(Queue, Waiting)}.
 
-%% @doc Sends all waiting senders away: the lane takes nothing more.
+%% @doc Dismisses all waiting senders: the lane accepts nothing more.
 -spec dismiss(t()) -> t().
 dismiss(#account{waiting = Waiting, queue = Queue} = A) ->
     A#account{waiting = partisan_waiters:dismiss(Queue, Waiting)}.

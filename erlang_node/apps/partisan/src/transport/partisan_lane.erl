@@ -176,7 +176,7 @@ connected(#lane{state = State}, Version) ->
     ok = atomics:put(State, ?VERSION, Version),
     atomics:put(State, ?CONNECTED, Version).
 
-%% @doc The lane has lost its connection.
+%% @doc Notes that the lane has lost its connection.
 -spec disconnected(t()) -> ok.
 disconnected(#lane{state = State}) ->
     atomics:put(State, ?CONNECTED, 0).

@@ -1,18 +1,16 @@
-%%% @doc The sending end of one connection: owns its socket, writes what a lane holds.
+%%% @doc The sending end of one connection: owns its socket and writes the contents of a lane.
 %%%
-%%% It takes what waits in its mailbox ({@link partisan_lane}), writes much of it at once ({@link
-%%% partisan_batch}) and credits the senders' account for it ({@link partisan_account}). While the
-%%% port takes one write, it collects what is to be the next. What is queued survives a lost
-%%% connection, in order. What was already written to one that broke may be lost: delivery is at
-%%% most once.
+%%% It takes the messages waiting in its mailbox ({@link partisan_lane}), writes many of them at
+%%% once ({@link partisan_batch}) and credits the senders' account ({@link partisan_account}). While
+%%% the port takes one write, it collects the next. Queued messages survive a lost connection, in
+%%% order. Messages already written to it may be lost: delivery is at most once.
 %%%
 %%% == Two roles ==
-%%% The lane of the `overlay' channel stands for the peer itself. It proves with heartbeats that the
-%%% peer is alive; when its connection is lost it dials again, at once, which tells a broken
-%%% connection from a dead peer: if nobody takes it, or somebody younger does, it exits with
-%%% `{shutdown, {down, Reason}}', and its owner takes the peer for lost. The other lanes only carry
-%%% data: they dial again, with jittered and growing pauses, for as long as their owner lets them
-%%% live.
+%%% The lane of the `overlay' channel represents the peer itself and proves by heartbeats that the
+%%% peer is alive. When its connection is lost it dials again at once, which distinguishes a broken
+%%% connection from a dead peer: if the dial fails, or a newer incarnation answers, it exits with
+%%% `{shutdown, {down, Reason}}', and its owner treats the peer as lost. The other lanes only carry
+%%% data: they redial with jittered back-off until their owner ends them.
 %%%
 %%% Longer than 300 lines: one process, whose receive loops share their state.
 -module(partisan_outbound).
@@ -27,21 +25,21 @@
 -export([system_get_state/1]).
 -export([system_replace_state/2]).
 
-%% Dials of a broken lane of the overlay, as long as somebody takes them.
+%% Redials of a broken overlay lane, as long as the peer accepts them.
 -define(REDIALS, 3).
 %% Pauses between the dials of a data lane.
 -define(BACKOFF_MIN, 50).
 -define(BACKOFF_MAX, 5000).
-%% How long a closed lane waits for the peer to have read everything.
+%% How long a closed lane waits for the peer to read everything.
 -define(LINGER, 3000).
-%% A port writes in the time of the process that tells it to, and is charged next to nothing for
-%% that: a lane that writes megabytes would keep a scheduler for milliseconds. What a scheduler
-%% copies to the kernel meanwhile takes about this long: a slice costs one turn.
+%% A port writes on the time of the calling process, which is charged almost nothing for it: a lane
+%% that writes megabytes would occupy a scheduler for milliseconds. The charge corresponds to the
+%% copying time of a scheduler: a slice costs one turn.
 -define(BYTES_A_REDUCTION, 64).
-%% How long a lane that ends waits for senders who have charged its account and not sent yet.
+%% How long an ending lane waits for senders that have charged its account and not sent yet.
 -define(STRAGGLERS, 1000).
-%% How often a lane with nothing to send checks for room while senders wait: another sender's
-%% attempt may have concealed it.
+%% How often an idle lane checks for room while senders wait: another sender's attempt may have
+%% concealed it.
 -define(RECHECK, 10).
 
 -type options() :: #{
@@ -59,21 +57,21 @@
     index :: non_neg_integer(),
     account :: partisan_account:t(),
     socket = none :: none | partisan_socket:t(),
-    % What has been taken from the mailbox and not yet been given to the socket.
+    % Taken from the mailbox, not yet given to the socket.
     batch = partisan_batch:new() :: partisan_batch:t(),
     % What the socket has been given, until it says that it is done.
     writing = none :: none | partisan_batch:write(),
     is_alive = true :: boolean(),
     doze = partisan_doze:new() :: partisan_doze:t(),
-    % Told to end: once everything is sent that senders have been charged for.
+    % Ends once everything is sent that senders have been charged for.
     closing = no :: no | close | drain
 }).
 
-%% Where a system message finds it.
+%% State across a system message.
 -type at() :: {loop | linger, #outbound{}} | {pause, #outbound{}, Backoff :: pos_integer()}.
 
 %% @doc Starts the process, which dials at once. Its owner, the caller, gets `{lane_up, Pid, Peer}'
-%% when a lane of the overlay is connected for the first time.
+%% when an overlay lane is connected for the first time.
 -spec start_link(options()) -> partisan_lane:t().
 start_link(Options) ->
     proc_lib:start_link(?MODULE, init, [self(), Options]).
@@ -81,7 +79,7 @@ start_link(Options) ->
 %% @private
 -spec init(pid(), options()) -> no_return().
 init(Owner, #{peer := Peer, channel := Channel, index := Index}) ->
-    % Messages of others must not be copied whenever this heap is collected.
+    % Other processes' messages must not be copied at every collection of this heap.
     process_flag(message_queue_data, off_heap),
     Lane = partisan_lane:new(Channel),
     proc_lib:init_ack(Owner, Lane),
@@ -120,7 +118,7 @@ dial_data(Outbound) ->
 dial(#outbound{peer = Peer, channel = Channel, index = Index, role = Role}) ->
     partisan_dialler:dial(Peer, Channel, Index, send_timeout(Role)).
 
-%% While a write blocks, the lane sees no heartbeat: the write must end by itself. A data lane's
+%% While a write blocks, the lane sees no heartbeat: the write must time out. A data lane's
 %% receivers may just be slow: {@link partisan_liveness} ends its connection if it is dead.
 send_timeout(overlay) -> 2 * heartbeat_interval();
 send_timeout(data) -> infinity.
@@ -132,14 +130,14 @@ connected(Socket, Version, Outbound) ->
     ok = partisan_lane:connected(lane(Outbound), Version),
     awake(Socket, Outbound).
 
-%% The peer is alive: wait for the next proof of it.
+%% The peer is alive: wait for the next heartbeat.
 awake(Socket, Outbound) ->
     case partisan_socket:setopts(Socket, [{active, once}]) of
         ok -> Outbound#outbound{socket = Socket, is_alive = true};
         {error, Reason} -> lost(Reason, Outbound#outbound{socket = Socket})
     end.
 
-%% Nobody knows how much of what was being written has arrived.
+%% It is unknown how much of the current write has arrived.
 lost(Reason, #outbound{writing = #{messages := Messages}} = Outbound) ->
     ok = partisan_channel:dropped(Outbound#outbound.channel, disconnected, Messages),
     lost(Reason, credit(Outbound));
@@ -153,7 +151,7 @@ dial_again(_Reason, #outbound{role = data} = Outbound) ->
 dial_again(Reason, #outbound{role = overlay} = Outbound) ->
     redial(?REDIALS, Reason, Outbound).
 
-%% A peer that takes a connection and loses it again is there, on a network that breaks things.
+%% A peer that accepts a connection and loses it again is alive, on a faulty network.
 redial(Left, Reason, #outbound{peer = #{incarnation := Incarnation}} = Outbound) ->
     case dial(Outbound) of
         {ok, Socket, #{incarnation := Incarnation}, Version} ->
@@ -174,12 +172,13 @@ dial_data(#outbound{peer = #{incarnation := Incarnation} = Peer} = Outbound, Bac
     case dial(Outbound) of
         {ok, Socket, #{incarnation := Incarnation}, Version} ->
             Connected = connected(Socket, Version, Outbound),
-            % What a former connection lost is sent again, where it was to be acknowledged.
+            % Acknowledged messages lost on a previous connection are retransmitted.
             Channel = partisan_channel:name(Outbound#outbound.channel),
             ok = partisan_acks:reconnected(maps:get(name, Peer), Channel),
             Connected;
         {ok, Socket, _Younger, _Version} ->
-            % The owner has not noticed yet; what waits here was not meant for this life of it.
+            % The owner has not noticed yet; the queued messages are not for this incarnation of the
+            % peer.
             ok = partisan_socket:close(Socket),
             pause(Outbound, Backoff);
         {error, _} ->
@@ -261,7 +260,7 @@ at_rest(#outbound{closing = no, account = Account, doze = Doze} = Outbound) ->
 at_rest(Outbound) ->
     finish(Outbound).
 
-%% The port has taken all; or a pong; or the end; or a former socket's.
+%% The port has taken all; or a pong; or the end; or from a previous socket.
 heard({sent, Result}, Outbound) -> written(Result, Outbound);
 heard({data, _Pong}, #outbound{socket = Socket} = Outbound) -> awake(Socket, Outbound);
 heard(closed, Outbound) -> lost(closed, Outbound);
@@ -303,7 +302,7 @@ write(#outbound{batch = Batch, socket = Socket} = Outbound) ->
     {Data, Write, Left} = partisan_batch:take(Batch, lane(Outbound)),
     write(Data, Write, Socket, Outbound#outbound{batch = Left, writing = Write}).
 
-%% Of tokens for empty slots.
+%% Only tokens of empty slots.
 write([], _Write, _Socket, Writing) ->
     Writing#outbound{writing = none};
 write(Data, Write, Socket, Writing) ->
@@ -321,7 +320,7 @@ written(ok, #outbound{channel = Channel, writing = Write} = Outbound) ->
 written({error, Reason}, Outbound) ->
     lost(Reason, Outbound).
 
-%% A heartbeat waits for nothing that is worth a figure.
+%% A heartbeat waits for no message.
 waited(none, _Channel) ->
     ok;
 waited(Since, Channel) ->
@@ -349,9 +348,9 @@ heartbeat_later(Outbound) ->
     _ = erlang:send_after(heartbeat_interval(), self(), heartbeat),
     Outbound.
 
-%% Ask for a last sign of life: it comes when everything before it has been delivered, which is what
-%% those wait for who come after. Then wait for the peer to close in turn: closing first, with an
-%% answer of theirs unread, would reset the connection and destroy what they have not read yet.
+%% Asks for a last heartbeat: its answer comes when everything before it has been delivered, which
+%% is what successors wait for. Then waits for the peer to close in turn: closing first, with an
+%% unread answer of the peer, would reset the connection and destroy what the peer has not read yet.
 -spec finish(#outbound{}) -> no_return().
 finish(#outbound{socket = Socket} = Outbound) ->
     {_Bytes, Ping} = partisan_frame:ping(),

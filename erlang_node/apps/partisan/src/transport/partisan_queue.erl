@@ -64,7 +64,7 @@ release(#queue{account = Account}, Messages, Bytes) ->
 seal(#queue{account = Account}) ->
     atomics:add(Account, ?BYTES, ?SEAL).
 
-%% @doc Whether nothing more is taken.
+%% @doc Whether the queue is sealed.
 -spec is_sealed(t()) -> boolean().
 is_sealed(#queue{account = Account}) ->
     atomics:get(Account, ?BYTES) >= ?SEAL.

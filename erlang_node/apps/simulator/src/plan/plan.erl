@@ -1,11 +1,11 @@
 %%% @doc The program `partisan_plan': simulates a cluster before it is launched.
 %%%
-%%% It reads a `node.config' on standard input, the very text that the pods will read, simulates the
-%%% cluster that it describes ({@link plan_run}), and writes the result to standard output as one
-%%% JSON object. How far it is goes to standard error every other second. What is wrong is one line
-%%% there, with the exit status 1.
+%%% It reads a `node.config' on standard input, the same text that the pods will read, simulates the
+%%% cluster described by it ({@link plan_run}), and writes the result to standard output as one JSON
+%%% object. Progress goes to standard error every other second. An error is one line there, with
+%%% exit status 1.
 %%%
-%%% Arguments are KEY=NUMBER, see `defaults/0'; the same seed is the same result.
+%%% Arguments are KEY=NUMBER, see `defaults/0'; the same seed gives the same result.
 -module(plan).
 
 -export([main/0]).
@@ -34,9 +34,9 @@ simulated(Arguments, Text) ->
         {_, {error, _} = Error} -> Error
     end.
 
-%% `latency_least_ms', `latency_most_ms': one way, between two nodes, by chance within the range.
-%% `boot_gap_us': between the starts of two nodes. `zones': that pods are spread over. `warm_ms',
-%% `limit_ms': see plan_run.
+%% `latency_least_ms', `latency_most_ms': one way, between two nodes, random within the range.
+%% `boot_gap_us': between the starts of two nodes. `zones': zones that pods are spread over.
+%% `warm_ms', `limit_ms': see plan_run.
 defaults() ->
     #{
         seed => 1,

@@ -1,13 +1,13 @@
-%%% @doc The ad counter of a planned cluster in virtual time: on every node the workload's own state
-%%% machine ({@link adcounter_core}), on the replicas of {@link simulator_replicas}, with names,
-%%% intervals and thresholds as the pods will have them.
+%%% @doc The ad counter of a planned cluster in virtual time: every node runs the workload's own
+%%% state machine ({@link adcounter_core}) on the replicas of {@link simulator_replicas}, with the
+%%% pods' names, intervals and thresholds.
 %%%
-%%% The caller reports what happens to nodes and links; effects are interpreted as {@link adcounter}
-%%% does. What is sent is counted as payload, and as messages and bytes of frames by channel.
+%%% The caller reports changes of nodes and links; effects are interpreted as in {@link adcounter}.
+%%% Traffic is counted as payload, and as messages and bytes of frames by channel.
 %%%
-%%% A node looks at its replica when it has grown, as in production, but not where that cannot make
-%%% a difference: before it has seen the start, and then until as much has been counted, in the
-%%% whole cluster, as disables an ad. Looking costs as much as there are nodes.
+%%% A node reads its replica when it has grown, as in production, except when that cannot make a
+%%% difference: before it has seen the start, and then until the whole cluster has counted enough to
+%%% disable an ad. The cost of reading grows with the number of nodes.
 -module(plan_counter).
 -behaviour(simulator_replicas).
 
@@ -28,7 +28,7 @@
 -type milliseconds() :: simulator_clock:milliseconds().
 -type name() :: partisan_peer:name().
 
-%% Bytes of payload, and by channel what has been sent as frames.
+%% Bytes of payload, and frames sent by channel.
 -type sent() :: #{
     payload := non_neg_integer(),
     channels := #{atom() => #{messages := non_neg_integer(), bytes := non_neg_integer()}}
@@ -88,7 +88,7 @@ new(#{names := Names, run := Run, channel := Channel, parameters := Parameters} 
             }}
     }).
 
-%% @doc A node starts; `At', its moment, numbers its incarnation.
+%% @doc Starts a node; the moment `At' determines its incarnation.
 -spec boot(ordinal(), At :: milliseconds(), t()) -> t().
 boot(Ordinal, At, R) ->
     #counter{names = Names, parameters = Parameters, cores = Cores} = C = state(R),
@@ -107,14 +107,14 @@ boot(Ordinal, At, R) ->
     Booted = put_state(C#counter{cores = Cores#{Name => Core}}, R),
     core_effects(Effects, Name, simulator_replicas:start(Identity, Booted)).
 
-%% @doc A node's neighbours have changed.
+%% @doc Changes a node's neighbours.
 -spec neighbour(neighbour_up | neighbour_down, ordinal(), Peer :: ordinal(), t()) -> t().
 neighbour(What, Ordinal, Peer, R) ->
     #counter{names = Names} = state(R),
     Event = {What, plan_names:name(Peer, Names)},
     simulator_replicas:tell(plan_names:name(Ordinal, Names), Event, R).
 
-%% @doc One node is asked to start the run, the others learn of it.
+%% @doc Asks one node to start the run; the others learn of it.
 -spec start(ordinal(), t()) -> t().
 start(Ordinal, R) ->
     #counter{names = Names, run = Run, cores = Cores} = state(R),
@@ -122,12 +122,12 @@ start(Ordinal, R) ->
     {ok, Effects} = adcounter_core:start(Run, microseconds(R), map_get(Name, Cores)),
     core_effects(Effects, Name, R).
 
-%% @doc Lets this many milliseconds pass.
+%% @doc Advances time by this many milliseconds.
 -spec run(milliseconds(), t()) -> t().
 run(Milliseconds, R) ->
     simulator_replicas:advance(simulator_replicas:now(R) + Milliseconds, R).
 
-%% @doc What all nodes have sent so far.
+%% @doc Traffic of all nodes so far.
 -spec sent(t()) -> sent().
 sent(R) ->
     Channels = maps:fold(
@@ -144,26 +144,26 @@ sent(R) ->
 channel(latest, #counter{channel = Channel}) -> Channel;
 channel(_, _) -> default.
 
-%% @doc What all nodes have counted so far.
+%% @doc Increments of all nodes so far.
 -spec counted(t()) -> non_neg_integer().
 counted(R) ->
     #counter{counted = Counted} = state(R),
     Counted.
 
-%% @doc Whether as much has been counted as ends the run.
+%% @doc Whether enough has been counted to end the run.
 -spec is_counted(t()) -> boolean().
 is_counted(R) ->
     #counter{counted = Counted} = C = state(R),
     Counted >= threshold(C).
 
-%% @doc Whether every node knows that all have counted to the end, and all hold the same.
+%% @doc Whether every node knows that all are done, and all hold the same.
 -spec is_finished(t()) -> boolean().
 is_finished(R) ->
     #counter{finished = Finished, members = Members} = state(R),
     map_size(Finished) =:= length(Members) andalso are_equal(R).
 
-%% @doc What a finished run has come to. `running_seconds': from its start until the last node knew
-%% that all were done. `replica_bytes': of a replica as it is written.
+%% @doc The results of a finished run. `running_seconds': from its start until the last node knew
+%% that all were done. `replica_bytes': of an encoded replica.
 -spec result(t()) -> #{
     value := non_neg_integer(),
     threshold := pos_integer(),
@@ -248,7 +248,7 @@ core_effect({log, _Event, _Details}, _Name, R) ->
 threshold(#counter{parameters = #{ads := Ads, impressions := Impressions}}) ->
     Ads * Impressions.
 
-%% With sums alone replicas are never equal: all nodes being done means that the sums are the last.
+%% With sums only, replicas are never equal: once all nodes are done the sums are final.
 are_equal(R) ->
     #counter{parameters = #{synchronization := Mode}} = state(R),
     [First | Others] = simulator_replicas:values(R),

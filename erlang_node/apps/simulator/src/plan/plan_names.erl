@@ -1,8 +1,8 @@
-%%% @doc Who is who: the pods of a cluster, by ordinal, and the nodes of {@link simulator}, which
-%%% are numbered from 1 and of which the first ones are the seeds.
+%%% @doc Names: the pods of a cluster, by ordinal, and the nodes of {@link simulator}, which are
+%%% numbered from 1, seeds first.
 %%%
-%%% What simulated nodes send names simulated nodes. Bytes are to be those of the cluster, so a
-%%% message is counted as its pods would write it ({@link simulator_wire}).
+%%% Simulated messages name simulated nodes. To count the cluster's bytes, a message is measured as
+%%% its pods would send it ({@link simulator_wire}).
 -module(plan_names).
 
 -export([new/1]).
@@ -29,7 +29,7 @@
 -opaque t() :: #names{}.
 -export_type([t/0, ordinal/0]).
 
-%% @doc The names of a cluster. `zones': over how many zones its pods are spread, in turn.
+%% @doc The names of a cluster. `zones': the number of zones that its pods are spread over, in turn.
 -spec new(#{
     cluster := binary(),
     replicas := pos_integer(),
@@ -64,12 +64,12 @@ size(#names{replicas = Replicas}) ->
 name(Ordinal, #names{names = Names}) ->
     map_get(Ordinal, Names).
 
-%% @doc The number of the simulated node that stands for a pod.
+%% @doc The number of a pod's simulated node.
 -spec index(ordinal(), t()) -> simulator:index().
 index(Ordinal, #names{indices = Indices}) ->
     map_get(Ordinal, Indices).
 
-%% @doc The pod that a simulated node stands for.
+%% @doc The pod of a simulated node.
 -spec ordinal(simulator:index(), t()) -> ordinal().
 ordinal(Index, #names{ordinals = Ordinals}) ->
     map_get(Index, Ordinals).
@@ -79,8 +79,8 @@ ordinal(Index, #names{ordinals = Ordinals}) ->
 incarnation(Started) ->
     simulator_wire:incarnation(1000 * Started).
 
-%% @doc The overlay of `node.config' as the simulator takes it. What is each node's own is what
-%% {@link node_overlay} makes of it, in terms of simulated nodes.
+%% @doc The overlay of `node.config' in the form of the simulator. Each node's own part comes from
+%% {@link node_overlay}, in terms of simulated nodes.
 -spec spec({partisan_overlay_registry:kind(), map()}, t()) ->
     {partisan_overlay_registry:kind(), map() | fun((simulator:index()) -> map())}.
 spec({static, #{edges := Edges} = Parameters}, N) ->
@@ -101,7 +101,7 @@ spec({hiscamp, Parameters}, #names{zones = Zones} = N) ->
 spec(Overlay, _N) ->
     Overlay.
 
-%% @doc What messages are counted by.
+%% @doc The measure of messages.
 -spec wire(t()) -> simulator_wire:t().
 wire(#names{wire = Wire}) ->
     Wire.

@@ -1,9 +1,9 @@
 %%% @doc The overlay of a planned cluster in virtual time: its nodes start one after the other, join
 %%% over the seeds, and send what the pods' stacks would send.
 %%%
-%%% What is made of it is what happens to links, for those who run something on them, and the
-%%% messages and bytes of the `overlay' channel. The overlay knows nothing of what it carries, so
-%%% it can go ahead by a step and be followed.
+%%% Its results are the changes of links, for whatever runs on them, and the messages and bytes of
+%%% the `overlay' channel. The overlay knows nothing of what it carries, so it can advance by a step
+%%% and be followed.
 -module(plan_overlay).
 
 -export([new/1]).
@@ -25,10 +25,10 @@
     {boot, ordinal(), At :: milliseconds()}
     | {neighbour_up | neighbour_down, ordinal(), Peer :: ordinal()}.
 
-%% What has been sent so far.
+%% Traffic so far.
 -type sent() :: #{messages := non_neg_integer(), bytes := non_neg_integer()}.
 
-%% How many pods have got the latest broadcast, and the most links that it has passed to one.
+%% Pods that have received the latest broadcast, and the maximum number of links it has passed.
 -type heard() :: #{pods := non_neg_integer(), hops := non_neg_integer()}.
 
 %% `boot_gap_us': microseconds between the starts of two nodes.
@@ -45,7 +45,7 @@
 
 -export_type([change/0, sent/0, heard/0, options/0]).
 
-%% What the watcher notes; `changes' of one step, the latest first.
+%% The watcher's record; `changes' of one step, latest first.
 -record(noted, {
     names :: plan_names:t(),
     ping :: pos_integer(),
@@ -67,7 +67,7 @@
 -opaque t() :: #overlay{}.
 -export_type([t/0]).
 
-%% @doc A cluster of which no node has started yet.
+%% @doc A cluster before the start of its nodes.
 -spec new(options()) -> t().
 new(#{names := Names, overlay := Spec, seed := Seed, seeds := Seeds, boot_gap_us := Gap} = Given) ->
     Sim = simulator:new(#{
@@ -86,7 +86,7 @@ stack(#{names := Names, heartbeat_interval := Interval}) ->
 stack(#{names := Names}) ->
     #{replicas => plan_names:size(Names)}.
 
-%% @doc Lets this many milliseconds pass; answers with what has happened meanwhile, in its order.
+%% @doc Advances by this many milliseconds; returns the changes meanwhile, in order.
 -spec step(pos_integer(), t()) -> {[change()], t()}.
 step(Milliseconds, #overlay{sim = Sim0, names = Names} = O0) ->
     Until = simulator:now(Sim0) + Milliseconds,
@@ -112,23 +112,23 @@ step(Milliseconds, #overlay{sim = Sim0, names = Names} = O0) ->
 now(#overlay{sim = Sim}) ->
     simulator:now(Sim).
 
-%% @doc What all nodes have sent so far.
+%% @doc Traffic of all nodes so far.
 -spec sent(t()) -> sent().
 sent(#overlay{sim = Sim}) ->
     #noted{messages = Messages, bytes = Bytes} = simulator:watched(Sim),
     #{messages => Messages, bytes => Bytes}.
 
-%% @doc When each node started.
+%% @doc The start time of each node.
 -spec booted(t()) -> #{ordinal() => milliseconds()}.
 booted(#overlay{booted = Booted}) ->
     Booted.
 
-%% @doc When each node had its first neighbour, to within a step.
+%% @doc The time of each node's first neighbour, to within a step.
 -spec joined(t()) -> #{ordinal() => milliseconds()}.
 joined(#overlay{joined = Joined}) ->
     Joined.
 
-%% @doc Who considers whom a neighbour.
+%% @doc The neighbours of each node.
 -spec links(t()) -> #{ordinal() => [ordinal()]}.
 links(#overlay{sim = Sim, names = Names}) ->
     maps:from_list([
@@ -136,13 +136,13 @@ links(#overlay{sim = Sim, names = Names}) ->
      || {Index, Tos} <- maps:to_list(simulator:links(Sim))
     ]).
 
-%% @doc Have all nodes started and joined, and are they one component?
+%% @doc Whether all nodes have started and joined and are one component.
 -spec is_whole(t()) -> boolean().
 is_whole(#overlay{joined = Joined, names = Names, sim = Sim}) ->
     map_size(Joined) =:= plan_names:size(Names) andalso
         simulator_graph:component_count(simulator:links(Sim)) =:= 1.
 
-%% @doc A pod broadcasts something to all; `heard/1' is about that from now on.
+%% @doc Makes a pod broadcast to all; `heard/1' reports on this broadcast from now on.
 -spec broadcast(ordinal(), t()) -> t().
 broadcast(Ordinal, #overlay{sim = Sim, names = Names} = O) ->
     #noted{broadcasts = Before} = Noted = simulator:watched(Sim),
@@ -150,7 +150,7 @@ broadcast(Ordinal, #overlay{sim = Sim, names = Names} = O) ->
     Watched = simulator:watch(fun note/4, Fresh, Sim),
     O#overlay{sim = simulator:broadcast(plan_names:index(Ordinal, Names), Before + 1, Watched)}.
 
-%% @doc What has become of the latest broadcast so far.
+%% @doc The progress of the latest broadcast.
 -spec heard(t()) -> heard().
 heard(#overlay{sim = Sim}) ->
     #noted{heard = Heard} = simulator:watched(Sim),
@@ -178,7 +178,7 @@ boot_due(Until, #overlay{booted = Booted, names = Names, gap = Gap} = O) ->
             {[], O}
     end.
 
-%% A node that is all there is has joined when it has started.
+%% A single node has joined once it has started.
 alone(Names, #overlay{booted = Booted, joined = Joined}) ->
     case plan_names:size(Names) of
         1 -> Booted;
@@ -195,7 +195,7 @@ note(Index, Event, Effects, Noted) ->
         Effects
     ).
 
-%% What is still on its way of an earlier broadcast counts no more.
+%% Earlier broadcasts still in flight no longer count.
 delivered(Latest, Event, #noted{broadcasts = Latest, heard = Heard} = Noted) ->
     #{pods := Pods, hops := Hops} = Heard,
     Noted#noted{heard = #{pods => Pods + 1, hops => max(Hops, simulator:hops(Event))}};
@@ -205,7 +205,7 @@ delivered(_Earlier, _Event, Noted) ->
 noted({send, _Peer, Message}, _Index, #noted{names = Names, messages = M, bytes = B} = Noted) ->
     Bytes = simulator_wire:bytes(Message, plan_names:wire(Names)),
     Noted#noted{messages = M + 1, bytes = B + Bytes};
-%% A ping there and the same back; the simulator has no message of it.
+%% A ping in each direction; the simulator has no message for it.
 noted({measure, _Peer}, _Index, #noted{ping = Ping, messages = M, bytes = B} = Noted) ->
     Noted#noted{messages = M + 2, bytes = B + 2 * Ping};
 noted({neighbour_up, #{name := Name}}, Index, Noted) ->

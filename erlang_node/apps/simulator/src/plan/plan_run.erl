@@ -1,19 +1,19 @@
 %%% @doc One planned cluster from its first node's start to the end of its run, in virtual time.
 %%%
-%%% Nodes start one after the other and join. A second after they are one component, which is how
-%%% often the operator looks, the run is started on one of them. It is over when every node knows
-%%% that all are done and all replicas are equal. Without a workload the overlay is left alone for a
-%%% minute.
+%%% Nodes start one after the other and join. A second after they are one component, the interval of
+%%% the operator's reconciliation, the run is started on one of them. It is over when every node
+%%% knows that all are done and all replicas are equal. Without a workload the overlay is observed
+%%% for a minute.
 %%%
-%%% Bytes are told as they were at moments of the run, so that a part of it can be taken for the
-%%% whole: `warm' is so many milliseconds after the start, when all have met and each interval is as
-%%% the one before; at `counted' as much has been counted as ends the run.
+%%% Bytes are reported for moments of the run, so that a part can be extrapolated to the whole:
+%%% `warm' is a given number of milliseconds after the start, when all nodes have met and intervals
+%%% are alike; at `counted' enough has been counted to end the run.
 -module(plan_run).
 
 -export([run/2]).
 
-%% `warm_ms': 0 where nothing is to be told of that moment. `limit_ms': how long forming, and how
-%% long beyond its counting the run, may take.
+%% `warm_ms': 0 to omit that moment. `limit_ms': time limit of forming, and of the run beyond its
+%% counting.
 -type options() :: #{
     seed := integer(),
     latency := simulator_network:latency(),
@@ -24,7 +24,7 @@
     progress := fun((string()) -> ok)
 }.
 
-%% What has been sent until a moment, in seconds since the first node's start.
+%% Traffic until a moment, in seconds since the first node's start.
 -type moment() :: #{
     at_seconds := float(),
     payload_bytes := non_neg_integer(),
@@ -54,9 +54,9 @@
     moments = #{} :: #{atom() => moment()}
 }).
 
-%% Of the overlay, between two looks at what has happened to links.
+%% Step of the overlay between observations of links.
 -define(STEP_MS, 10).
-%% Between two looks whether something has come to its end.
+%% Interval of the checks for an end.
 -define(LOOK_MS, 100).
 -define(OPERATOR_MS, 1000).
 -define(REST_MS, 60000).
@@ -110,7 +110,7 @@ ended(#run{options = #{warm_ms := Warm}} = R0) ->
     #run{counter = Counter, moments = Moments} = finish(0, R3),
     #{moments => Moments, run => plan_counter:result(Counter)}.
 
-%% Until enough is counted, with a note on the way if it is so long.
+%% Until enough is counted, with a record of the moment `warm' on the way.
 count(Warm, #run{counter = Counter, moments = #{started := Started} = Moments} = R) ->
     #{at_seconds := Start} = Started,
     Since = round(seconds(R) * 1000 - Start * 1000),
@@ -133,7 +133,7 @@ finish(Spent, #run{counter = Counter, options = #{limit_ms := Limit}} = R) ->
             refuse("the run has not converged ~b s after its last count", [Limit div 1000])
     end.
 
-%% Internals: time. The overlay goes ahead by a step, then follows what it carries.
+%% Internals: time. The overlay advances by a step, then what it carries follows.
 
 advance(Milliseconds, R) when Milliseconds =< 0 ->
     R;
