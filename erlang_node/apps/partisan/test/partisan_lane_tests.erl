@@ -205,7 +205,8 @@ stopped_sender(To, Mark) ->
     Mark.
 
 suspected(Pid) ->
-    Fields = tuple_to_list(sys:get_state(Pid)),
+    [Account] = [A || A <- tuple_to_list(sys:get_state(Pid)), is_record(A, account, 5)],
+    Fields = tuple_to_list(Account),
     hd([Timer || {Timer, {1, _Bytes}} <- Fields, is_reference(Timer)]).
 
 sent(Channel) ->
