@@ -20,7 +20,7 @@ LIAR = "asked-2"
 REASONS = {
     "nonsense": "Invalid JSON",
     "endless": "the answer exceeds",
-    "impostor": "it says that it is 'somebody-else'",
+    "impostor": "it reports as 'somebody-else'",
     "boast": "incarnation: Input should be less than or equal to",
 }
 """By the manner of the lie, what the condition says of it."""

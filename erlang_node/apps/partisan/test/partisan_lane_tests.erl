@@ -204,8 +204,8 @@ stopped_sender(To, Mark) ->
     Mark.
 
 suspected(Pid) ->
-    Parts = [tuple_to_list(Part) || Part <- tuple_to_list(sys:get_state(Pid)), is_tuple(Part)],
-    Fields = lists:append(Parts),
+    [Account] = [A || A <- tuple_to_list(sys:get_state(Pid)), is_record(A, account, 5)],
+    Fields = tuple_to_list(Account),
     hd([Timer || {Timer, {1, _Bytes}} <- Fields, is_reference(Timer)]).
 
 sent(Channel) ->

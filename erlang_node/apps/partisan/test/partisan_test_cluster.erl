@@ -151,7 +151,7 @@ links() ->
 
 link_to(Peer) ->
     case ets:lookup(partisan_lanes, {Peer, overlay, 0}) of
-        [{_, Lane}] -> element(9, sys:get_state(partisan_lane:pid(Lane), ?TIMEOUT));
+        [{_, Lane}] -> element(8, sys:get_state(partisan_lane:pid(Lane), ?TIMEOUT));
         [] -> none
     end.
 
