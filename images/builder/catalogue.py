@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from scale_tests.host.commands import ROOT
 
 ARCHIVES = ROOT / "build" / "images"
 """Where the OCI archives go."""

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from ipaddress import IPv4Network, collapse_addresses
 from itertools import chain
 
-from scale_tests.localkube.commands import run
+from scale_tests.host.commands import capture
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.firewall import CHAIN, remove_chains
 from scale_tests.localkube.nodes import Node
@@ -86,7 +86,7 @@ def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
             " it, or run `python -m scale_tests churn heal`"
         )
     try:
-        run(["iptables-restore", "--noflush", "--wait"], stdin=script)
+        capture(["iptables-restore", "--noflush", "--wait"], stdin=script)
         yield
     finally:
         heal()
@@ -99,7 +99,7 @@ def cut_nodes(one: Iterable[Node], other: Iterable[Node]) -> AbstractContextMana
 
 def is_cut() -> bool:
     """Whether some pods are kept from reaching others. Raises CommandError."""
-    return f":{CUT} " in run(["iptables-save", "-t", "filter"])
+    return f":{CUT} " in capture(["iptables-save", "-t", "filter"])
 
 
 def heal() -> None:

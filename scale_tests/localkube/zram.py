@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scale_tests.localkube.commands import run
+from scale_tests.host.commands import capture
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.settings import Settings
 
@@ -44,7 +44,7 @@ def remove(settings: Settings) -> None:
         return
     device = f"/dev/zram{number}"
     if is_swap(SWAPS.read_text(), device):
-        run(["swapoff", device])
+        capture(["swapoff", device])
     if (BLOCK / f"zram{number}").exists():
         (CONTROL / "hot_remove").write_text(number)
     _note(settings).unlink()
@@ -65,8 +65,8 @@ def _add(settings: Settings, size: int) -> None:
         (block / "comp_algorithm").write_text("lz4")
     (block / "disksize").write_text(str(size))
     device = f"/dev/zram{number}"
-    run(["mkswap", device])
-    run(["swapon", "--priority", str(PRIORITY), device])
+    capture(["mkswap", device])
+    capture(["swapon", "--priority", str(PRIORITY), device])
 
 
 def _size(settings: Settings) -> int:

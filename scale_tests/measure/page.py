@@ -80,7 +80,7 @@ def bars_table(checks: Sequence[Check], caption: str = "") -> Table:
     )
 
 
-def targets(checks: Sequence[Check], caption: str = "") -> Section:
+def targets_section(checks: Sequence[Check], caption: str = "") -> Section:
     """The section with the targets."""
     return Section(title="Targets", parts=[bars_table(checks, caption)])
 

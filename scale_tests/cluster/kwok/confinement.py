@@ -20,7 +20,7 @@ import sys
 from collections.abc import Sequence
 
 from scale_tests.host import procfs
-from scale_tests.localkube.commands import run
+from scale_tests.host.commands import capture
 from scale_tests.localkube.errors import LocalkubeError
 
 FIRST_PROCESS = 1
@@ -98,7 +98,7 @@ def prepare(address: str, networks: Sequence[ipaddress.IPv4Network]) -> None:
     """
     if os.getpid() != FIRST_PROCESS:
         raise ConfinementError("not confined: begin with `confinement.confine`")
-    run(["ip", "link", "set", "lo", "up"])
-    run(["ip", "address", "replace", f"{address}/32", "dev", "lo"])
+    capture(["ip", "link", "set", "lo", "up"])
+    capture(["ip", "address", "replace", f"{address}/32", "dev", "lo"])
     for network in networks:
-        run(["ip", "route", "replace", "local", str(network), "dev", "lo"])
+        capture(["ip", "route", "replace", "local", str(network), "dev", "lo"])
