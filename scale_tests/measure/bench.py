@@ -184,8 +184,10 @@ class Session:
         return self.show([*cells, *(cell for own in (also or {}).values() for cell in own)])
 
     def again(self) -> int:
-        """Writes and shows the page of a document that is there. Raises OSError."""
+        """Writes and shows the page of a document again. Raises ConfigurationError: none there."""
         file = self.directory / f"{self.bench.kept_as}.json"
+        if not file.exists():
+            raise ConfigurationError(f"there is no {file}: measure first")
         measured = json.loads(file.read_text())
         self.publish(measured["meta"], measured["cells"])
         return self.show(measured["cells"])
