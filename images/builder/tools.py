@@ -15,8 +15,7 @@ class ImageError(Exception):
 def run(argv: Sequence[str]) -> str:
     """Runs a program and returns its standard output, stripped.
 
-    Raises:
-        ImageError: it is missing, or ended with an error; with the last it said.
+    Raises ImageError: it is missing, or ended with an error; with the last it said.
     """
     try:
         return capture(argv).strip()

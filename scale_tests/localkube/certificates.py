@@ -74,8 +74,7 @@ def _kubelet(node: Node) -> Identity:
 def ensure_certificates(settings: Settings) -> None:
     """Makes what is missing; certificates that exist are kept, so that a running cluster is too.
 
-    Raises:
-        CommandError: openssl failed.
+    Raises CommandError: openssl failed.
     """
     directory = settings.certificates
     directory.mkdir(parents=True, exist_ok=True)

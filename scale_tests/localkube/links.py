@@ -54,8 +54,7 @@ route replace blackhole {node.pods}
 def connect(node: Node, gateway: str) -> None:
     """Makes a further node's namespace and its link, or what is missing of them.
 
-    Raises:
-        CommandError: a program refuses.
+    Raises CommandError: a program refuses.
     """
     node.run.mkdir(parents=True, exist_ok=True)
     if not os.path.ismount(node.namespace):
@@ -72,9 +71,7 @@ def connect(node: Node, gateway: str) -> None:
 def disconnect(node: Node) -> None:
     """Removes a node's link, or waits until the kernel has, which does so with the namespace.
 
-    Raises:
-        CommandError: `ip` refuses.
-        waiting.TimedOutError: the link does not go.
+    Raises CommandError: `ip` refuses; waiting.TimedOutError: the link does not go.
     """
 
     def remaining() -> str:

@@ -60,9 +60,7 @@ def prepare(settings: Settings) -> None:
 def restore(settings: Settings) -> None:
     """Undoes `prepare`, and removes the pods' interfaces. Processes and mounts have to be gone.
 
-    Raises:
-        CommandError: a program refuses.
-        waiting.TimedOutError: an interface does not go.
+    Raises CommandError: a program refuses; waiting.TimedOutError: an interface does not go.
     """
     firewall.remove()
     first, *further = possible(settings)

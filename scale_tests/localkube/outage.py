@@ -31,8 +31,7 @@ def chain(node: Node) -> str:
 def rules(node: Node) -> str:
     """What cuts a further node off from the machine and the other nodes, for iptables-restore.
 
-    Raises:
-        OutageError: it is the first node, which is the machine itself.
+    Raises OutageError: it is the first node, which is the machine itself.
     """
     if node.first:
         raise OutageError(f"{node.name} is this machine, with the control plane: choose another")
@@ -51,9 +50,8 @@ def rules(node: Node) -> str:
 def outage(node: Node) -> Iterator[None]:
     """Takes a node away for as long as the context lasts.
 
-    Raises:
-        OutageError: it is the first node, or is away already.
-        CommandError: the machine's programs refuse, for example because they need root.
+    Raises OutageError: it is the first node, or is away already; CommandError: the machine's
+    programs refuse, for example because they need root.
     """
     script = rules(node)
     if f":{chain(node)} " in capture(["iptables-save", "-t", "filter"]):

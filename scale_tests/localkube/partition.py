@@ -30,8 +30,7 @@ class PartitionError(LocalkubeError):
 def rules(one: Collection[str], other: Collection[str]) -> str:
     """What separates these IPv4 addresses, or ranges, of pods from those, for iptables-restore.
 
-    Raises:
-        PartitionError: a side is empty, an address is on both sides, or is none.
+    Raises PartitionError: a side is empty, an address is on both sides, or is none.
     """
     sides = [_range(text) for text in one], [_range(text) for text in other]
     if not one or not other or _size(*sides) < _size(sides[0]) + _size(sides[1]):
@@ -75,9 +74,8 @@ def _size(*sides: Sequence[IPv4Network]) -> int:
 def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
     """Keeps two sets of pods, by their addresses or ranges, from reaching each other for a while.
 
-    Raises:
-        PartitionError: as `rules`; or somebody has cut the network already.
-        CommandError: the machine's programs refuse, for example because they need root.
+    Raises PartitionError: as `rules`; or somebody has cut the network already; CommandError: the
+    machine's programs refuse, for example because they need root.
     """
     script = rules(one, other)
     if is_cut():

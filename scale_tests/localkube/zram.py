@@ -25,9 +25,8 @@ PRIORITY = 100
 def ensure(settings: Settings) -> None:
     """Swaps to as much compressed memory as the settings say, and to no more.
 
-    Raises:
-        LocalkubeError: the kernel knows no such device.
-        CommandError: a program refuses; what is swapped out does not fit into memory, for one.
+    Raises LocalkubeError: the kernel knows no such device; CommandError: a program refuses; what is
+    swapped out does not fit into memory, for one.
     """
     size = settings.zram_mib << 20
     if _size(settings) == size:

@@ -42,8 +42,7 @@ def command(module: str, arguments: Sequence[str]) -> list[str]:
 def confine(module: str, *arguments: str) -> int:
     """Runs `module` confined; returns the status that it exits with.
 
-    Raises:
-        ConfinementError: this user may not, or `unshare` is missing.
+    Raises ConfinementError: this user may not, or `unshare` is missing.
     """
     if os.geteuid() != 0:
         raise ConfinementError("network and PID namespaces need root: run this with sudo")
@@ -92,9 +91,8 @@ def heed() -> None:
 def prepare(address: str, networks: Sequence[ipaddress.IPv4Network]) -> None:
     """Gives the loopback interface an address, and every address of some networks.
 
-    Raises:
-        ConfinementError: this process is not confined, and would change the machine's network.
-        CommandError: `ip` refuses.
+    Raises ConfinementError: this process is not confined, and would change the machine's network;
+    CommandError: `ip` refuses.
     """
     if os.getpid() != FIRST_PROCESS:
         raise ConfinementError("not confined: begin with `confinement.confine`")
