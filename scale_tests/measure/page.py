@@ -134,7 +134,8 @@ def hypertext(page: Page, directory: Path) -> str:
         # What stands before the element belongs to a file of its own.
         return f"<figure>{svg[svg.index('<svg') :]}</figure>"
 
-    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown(page, directory))
+    renderer = MarkdownIt("commonmark", {"html": False}).enable("table")
+    body = renderer.render(markdown(page, directory))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{html.escape(page.title)}</title><style>{STYLE}</style></head>\n"
