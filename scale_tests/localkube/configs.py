@@ -5,6 +5,7 @@ Kubernetes reads JSON wherever it reads YAML, so the standard library is enough.
 
 from __future__ import annotations
 
+import base64
 import json
 import tomllib
 from collections.abc import Sequence
@@ -67,6 +68,27 @@ def corefile(settings: Settings, upstreams: Sequence[str]) -> str:
     if not upstreams:
         return zone
     return zone + _text("Corefile.upstreams", settings=settings, upstreams=" ".join(upstreams))
+
+
+def kubeconfig(settings: Settings, identity: str) -> str:
+    """The kubeconfig of a certificate's owner, as JSON with embedded certificates."""
+
+    def embedded(name: str) -> str:
+        return base64.b64encode((settings.certificates / name).read_bytes()).decode()
+
+    return _json(
+        "kubeconfig.toml",
+        settings=settings,
+        identity=identity,
+        authority=embedded("ca.crt"),
+        certificate=embedded(f"{identity}.crt"),
+        key=embedded(f"{identity}.key"),
+    )
+
+
+def addons() -> dict[str, Any]:
+    """Objects to apply by their API paths: rights of components beyond their roles."""
+    return tomllib.loads((TEMPLATES / "addons.toml").read_text())
 
 
 def name_servers(resolv_conf: str) -> list[str]:
