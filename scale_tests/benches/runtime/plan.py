@@ -131,8 +131,7 @@ def plan(*, quick: bool, controls: list[str]) -> Plan:
 
 
 ROUND_TRIPS = 100
-"""In addition to `milliseconds`, how many round trips a throughput is measured for: windows take some to
-grow."""
+"""So many round trips are added to the time of a throughput: windows take some to grow."""
 
 SWEPT = 512 * KB
 """From this payload on, all numbers of pairs are measured on a line with a delay, as published;
