@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 from images.builder import bases, prometheus, wheels
-from images.builder.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, ROOT, TAG, Base, Image
+from images.builder.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, TAG, Base, Image
 from images.builder.tools import ImageError, buildah, run
+from scale_tests.host.commands import ROOT
 
 MAX_STORED = 100
 """How many images, steps of earlier builds included, buildah keeps; beyond, the steps go."""

@@ -7,8 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from images.builder.catalogue import ROOT
 from images.builder.tools import run
+from scale_tests.host.commands import ROOT
 
 REQUIREMENTS = ROOT / "operator" / "requirements.txt"
 WHEELS = ROOT / "build" / "wheels"

@@ -90,8 +90,8 @@ def _plot_servers(axes: Axes, cells: Sequence[Cell]) -> None:
     for cell in cells:
         _line(axes, cell, "memory_mib")
         if cell["outcome"] != "finished":
-            cross = {"color": colour(run_of(cell)), "marker": "X"}
-            axes.plot(lasted(cell), peak(cell), **cross, markersize=9)
+            end = colour(run_of(cell))
+            axes.plot(lasted(cell), peak(cell), color=end, marker="X", markersize=9)
     axes.axhline(limit, color=GREY, linestyle="--", label=f"limit: {limit:,.0f} MiB")
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_locator(LogLocator(base=2, numticks=16))

@@ -40,9 +40,9 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
         found.append(
             at_most(
                 f"{nodes:,} nodes: CPU of the deletion over that of the formation, worst overlay",
-                worst and share(worst),
+                share(worst) if worst else None,
                 SHARE_OF_FORMATION,
-                shown=worst and f"{share(worst):.3f} ({worst['overlay']})",
+                shown=f"{share(worst):.3f} ({worst['overlay']})" if worst else None,
                 also=_NONE_LEFT,
                 met=_none_left(own),
             )

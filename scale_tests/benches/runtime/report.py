@@ -90,7 +90,10 @@ class Target:
         """The ratios of the repetitions of an attempt; None where it was not measured."""
         point = self.point
         if point is not None:
-            return ratio(*(select(cells, point, s, attempt=attempt) for s in ("ours", self.other)))
+            return ratio(
+                select(cells, point, "ours", attempt=attempt),
+                select(cells, point, self.other, attempt=attempt),
+            )
         found = pings(cells, attempt=attempt)
         ours, other = (found.get((self.rtt_ms, system), []) for system in ("ours", self.other))
         return ratio(ours, other, lambda run: float(run["loaded"]["p99_ms"]))
