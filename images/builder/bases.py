@@ -34,8 +34,7 @@ APT = Path("/etc/apt")
 def ensure_base(base: Base) -> str:
     """Makes a stand-in unless it is there, and returns the name of its image in buildah's store.
 
-    Raises:
-        ImageError: it cannot be made; the message holds what the program said.
+    Raises ImageError: it cannot be made; the message holds what the program said.
     """
     root_file_system = ensure_root_file_system(base)
     reference = f"localhost/partisan-base/{base.name}:{root_file_system.stem.rpartition('-')[2]}"
@@ -59,8 +58,7 @@ def fingerprint(base: Base) -> str:
 def ensure_root_file_system(base: Base) -> Path:
     """Makes a stand-in's root file system unless it is there, and returns its archive.
 
-    Raises:
-        ImageError: it cannot be made; the message holds what the program said.
+    Raises ImageError: it cannot be made; the message holds what the program said.
     """
     target = cache_directory() / "bases" / f"{base.name}-{fingerprint(base)}.tar"
     if target.exists():
@@ -103,8 +101,7 @@ def _sources() -> list[Path]:
 def archive_of(targets: str, suite: str) -> str:
     """The archive that has a release, of lines `URI RELEASE COMPONENT`; other releases are there.
 
-    Raises:
-        ImageError: no line names the release.
+    Raises ImageError: no line names the release.
     """
     for line in targets.splitlines():
         uri, release, component = line.split()

@@ -35,8 +35,7 @@ def inputs_digest(image: Image, root: Path = ROOT) -> str:
 def build(image: Image) -> bool:
     """Builds an image and writes its archive, unless both are up to date; whether it did.
 
-    Raises:
-        ImageError: a step failed; the message holds what the program said.
+    Raises ImageError: a step failed; the message holds what the program said.
     """
     if image is OPERATOR:
         wheels.ensure_wheels()
@@ -70,8 +69,7 @@ def build(image: Image) -> bool:
 def push(image: Image, registry: str) -> str:
     """Pushes a built image to a registry, and returns its name there.
 
-    Raises:
-        ImageError: it is not built, or the registry refuses it.
+    Raises ImageError: it is not built, or the registry refuses it.
     """
     if not image.archive.exists():
         raise ImageError(f"{image.archive} is missing: python -m images.builder build")

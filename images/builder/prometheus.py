@@ -24,7 +24,6 @@ TOOLSET = Toolset(
 def ensure_built() -> Path:
     """Builds the programs unless they are cached, and returns the directory that they are in.
 
-    Raises:
-        BuildError: Go is missing or the module does not compile.
+    Raises BuildError: Go is missing or the module does not compile.
     """
     return TOOLSET.ensure_built()

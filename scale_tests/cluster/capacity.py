@@ -47,10 +47,8 @@ def make_room(environment: Environment, pods: int, *, besides: str) -> None:
     """Lets the local cluster take so many more pods, or as many of them as memory holds.
 
     Pods of the namespace `besides` are about to go. A cluster elsewhere is as it is, and one that
-    takes more than that goes on to.
-
-    Raises:
-        ApiError, CommandError, StalledError: the cluster does not answer, or not change.
+    takes more than that goes on to. Raises ApiError, CommandError, StalledError: the cluster does
+    not answer, or not change.
     """
     if not environment.local:
         return

@@ -50,10 +50,8 @@ def from_variables(
 ) -> Environment:
     """The environment that `KUBECONFIG` and `REGISTRY` ask for.
 
-    A cluster of one's own to which no images are pushed (`pushing`) needs no registry.
-
-    Raises:
-        ConfigurationError: one of the two is set without the other.
+    A cluster of one's own to which no images are pushed (`pushing`) needs no registry. Raises
+    ConfigurationError: one of the two is set without the other.
     """
     kubeconfig = variables.get("KUBECONFIG", "")
     registry = variables.get("REGISTRY", "").rstrip("/")
@@ -76,11 +74,9 @@ def from_variables(
 def bring_up() -> Environment:
     """Starts (or finds) the cluster and puts freshly built images where it pulls them from.
 
-    Idempotent, and quick when there is nothing to do. Progress goes to standard output.
-
-    Raises:
-        ConfigurationError: the environment variables contradict each other.
-        CommandError: a step failed.
+    Idempotent, and quick when there is nothing to do. Progress goes to standard output. Raises
+    ConfigurationError: the environment variables contradict each other; CommandError: a step
+    failed.
     """
     environment = from_variables(os.environ, "")
     if environment.local:
@@ -104,8 +100,7 @@ def let_local_cluster_take(pods: int) -> None:
 def resize(nodes: int) -> None:
     """Gives the local cluster so many nodes. Those that leave do so with what is on them.
 
-    Raises:
-        CommandError: it fails.
+    Raises CommandError: it fails.
     """
     _module("scale_tests.localkube", "up", "--nodes", str(nodes))
 
@@ -113,8 +108,7 @@ def resize(nodes: int) -> None:
 def add_image(environment: Environment, name: str) -> str:
     """Builds an example's image and puts it where the cluster pulls from; returns its name there.
 
-    Raises:
-        CommandError: a step failed.
+    Raises CommandError: a step failed.
     """
     _module("images.builder", "build", name)
     if environment.local:
@@ -128,10 +122,7 @@ def existing() -> Environment | None:
     """The environment that `bring_up` made, if its cluster still runs; or a cluster of one's own.
 
     Without `REGISTRY`, nobody knows where the images of the latter come from: the operator that is
-    in it does.
-
-    Raises:
-        ConfigurationError: the environment variables contradict each other.
+    in it does. Raises ConfigurationError: the environment variables contradict each other.
     """
     environment = from_variables(os.environ, "", pushing=False)
     if not environment.local:

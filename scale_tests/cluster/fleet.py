@@ -84,10 +84,8 @@ def address(index: int) -> str:
 def build_release() -> Path:
     """Builds the release as the image has it, on the image's OTP; returns its directory.
 
-    What this process starts from here on finds that OTP.
-
-    Raises:
-        CommandError: a step of the build failed.
+    What this process starts from here on finds that OTP. Raises CommandError: a step of the build
+    failed.
     """
     otp.use()
     output = ROOT / "build" / "release"
@@ -148,10 +146,7 @@ class Fleet:
         """Starts the run of the workload on one node, which tells the others.
 
         A node that is behind answers late: it is asked again, as starting twice is starting once.
-
-        Raises:
-            FleetError: the node refuses.
-            StalledError: it does not answer.
+        Raises FleetError: the node refuses; StalledError: it does not answer.
         """
         wait_for(
             f"{name(index)} to start the run",
@@ -180,11 +175,7 @@ class Fleet:
         return sum(procfs.cpu_seconds(process.pid) for process in self.processes.values())
 
     def ask(self, indices: Sequence[int], path: str) -> dict[int, Any]:
-        """What those of these nodes answer that do.
-
-        Raises:
-            FleetError: a node has ended.
-        """
+        """What those of these nodes answer that do. Raises FleetError: a node has ended."""
         self._check()
         with ThreadPoolExecutor(_ASKING_AT_ONCE) as pool:
             answers = pool.map(lambda index: self._ask(index, path), indices)

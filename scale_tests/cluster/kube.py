@@ -67,8 +67,7 @@ class Cluster:
     ) -> bytes:
         """Sends one request and returns the body of the answer; `timeout` is in seconds.
 
-        Raises:
-            ApiError: the server answered with an error, or not at all (status 0).
+        Raises ApiError: the server answered with an error, or not at all (status 0).
         """
         headers = {"Accept": "application/json, */*", "Content-Type": content_type}
         token = self._token()

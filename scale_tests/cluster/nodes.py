@@ -94,8 +94,7 @@ def node_status(item: Json) -> NodeStatus:
 def read_node(cluster: Cluster, namespace: str, pod: str) -> NodeStatus:
     """Reads one node through the API server's proxy, which works on any cluster.
 
-    Raises:
-        ApiError: the node does not answer (yet).
+    Raises ApiError: the node does not answer (yet).
     """
     return node_status(json.loads(read_page(cluster, namespace, pod, "status", timeout=3.0)))
 
@@ -105,8 +104,7 @@ def read_page(
 ) -> str:
     """A page of a node, by TLS where the node serves nothing else.
 
-    Raises:
-        ApiError: the node does not answer (yet).
+    Raises ApiError: the node does not answer (yet).
     """
 
     def read(scheme: str) -> str:
@@ -140,8 +138,7 @@ def read_nodes(
 def read_metrics(cluster: Cluster, namespace: str, pod: str) -> dict[str, float]:
     """A node's `/metrics`: each sample under its name with its labels, as they are written there.
 
-    Raises:
-        ApiError: the node does not answer.
+    Raises ApiError: the node does not answer.
     """
     lines = read_page(cluster, namespace, pod, "metrics").splitlines()
     samples = (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))

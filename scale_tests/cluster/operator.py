@@ -24,8 +24,7 @@ SELECTOR = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component=op
 def tool(name: str) -> str:
     """The path of `helm` or `kubectl`: the pinned one of the local cluster, else the system's.
 
-    Raises:
-        FileNotFoundError: there is neither.
+    Raises FileNotFoundError: there is neither.
     """
     pinned = bin_directory() / name
     found = str(pinned) if pinned.exists() else shutil.which(name)
@@ -43,10 +42,8 @@ def image_values(key: str, image: str) -> list[str]:
 def install(environment: Environment, *, values: Sequence[str] = (), chart: str = CHART) -> None:
     """Installs the chart, or upgrades to it, and waits until the operator is ready.
 
-    `values` are further arguments of helm, such as `["--set", "reconcile.interval=1s"]`.
-
-    Raises:
-        CommandError: helm failed; with what it wrote.
+    `values` are further arguments of helm, such as `["--set", "reconcile.interval=1s"]`. Raises
+    CommandError: helm failed; with what it wrote.
     """
     _install(environment, RELEASE, NAMESPACE, values, chart)
 
@@ -54,10 +51,8 @@ def install(environment: Environment, *, values: Sequence[str] = (), chart: str 
 def install_beside(environment: Environment, name: str, *, values: Sequence[str] = ()) -> None:
     """Installs the chart once more, as release `name` in a namespace of that name, and waits.
 
-    `values` are further arguments of helm, as those of `install`.
-
-    Raises:
-        CommandError: helm failed; with what it wrote.
+    `values` are further arguments of helm, as those of `install`. Raises CommandError: helm failed;
+    with what it wrote.
     """
     _install(environment, name, name, ["--set", "crds.enabled=false", *values], CHART)
 

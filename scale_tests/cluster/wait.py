@@ -47,11 +47,9 @@ def wait_for(
 ) -> T:
     """Calls `probe` until `done` of what it returns, and returns that.
 
-    `progress` picks what counts as movement out of a probe's value; `what` names, in the error,
-    the thing waited for.
-
-    Raises:
-        StalledError: `progress` has been the same for `stall_seconds`; with the last value.
+    `progress` picks what counts as movement out of a probe's value; `what` names, in the error, the
+    thing waited for. Raises StalledError: `progress` has been the same for `stall_seconds`; with
+    the last value.
     """
     clock = StallClock()
     while True:

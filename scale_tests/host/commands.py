@@ -34,8 +34,7 @@ def capture(
 ) -> str:
     """Runs `argv` and returns its standard output.
 
-    Raises:
-        CommandError: it ended with a status other than 0; with all that it wrote.
+    Raises CommandError: it ended with a status other than 0; with all that it wrote.
     """
     done = subprocess.run(
         argv,
@@ -55,8 +54,7 @@ def capture(
 def stream(argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
     """Runs `argv` with this process's own standard output, for commands that show progress.
 
-    Raises:
-        CommandError: it ended with a status other than 0.
+    Raises CommandError: it ended with a status other than 0.
     """
     done = subprocess.run(
         argv,

@@ -38,8 +38,7 @@ def children(pid: int) -> list[int]:
 def cpu_seconds(pid: int) -> float:
     """The processor time of a process, all its threads', since its start.
 
-    Raises:
-        FileNotFoundError, ProcessLookupError: it has ended.
+    Raises FileNotFoundError, ProcessLookupError: it has ended.
     """
     fields = _stat(pid)
     ticks = int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS])
@@ -49,8 +48,7 @@ def cpu_seconds(pid: int) -> float:
 def children_cpu_seconds(pid: int) -> float:
     """The processor time of the children of a process that have ended and been waited for.
 
-    Raises:
-        FileNotFoundError, ProcessLookupError: it has ended.
+    Raises FileNotFoundError, ProcessLookupError: it has ended.
     """
     fields = _stat(pid)
     ticks = int(fields[_CHILDREN_USER_TICKS]) + int(fields[_CHILDREN_SYSTEM_TICKS])
@@ -60,8 +58,7 @@ def children_cpu_seconds(pid: int) -> float:
 def memory(pid: int) -> dict[str, int]:
     """The figures of `/proc/PID/smaps_rollup` in bytes, `Pss` among them. Needs to be root.
 
-    Raises:
-        FileNotFoundError, ProcessLookupError: it has ended.
+    Raises FileNotFoundError, ProcessLookupError: it has ended.
     """
     lines = (PROC / str(pid) / "smaps_rollup").read_text().splitlines()[1:]
     fields = (line.split() for line in lines)
@@ -71,8 +68,7 @@ def memory(pid: int) -> dict[str, int]:
 def environment(pid: int) -> dict[str, str]:
     """The variables that a process was started with.
 
-    Raises:
-        FileNotFoundError, ProcessLookupError: it has ended.
+    Raises FileNotFoundError, ProcessLookupError: it has ended.
     """
     pairs = (PROC / str(pid) / "environ").read_bytes().decode(errors="replace").split("\0")
     return dict(pair.split("=", 1) for pair in pairs if "=" in pair)

@@ -27,8 +27,7 @@ PACKAGES = {
 def module_version(module: str, go_mod: str) -> str:
     """The version that the text of a go.mod requires of `module`.
 
-    Raises:
-        BuildError: the module is not required at all.
+    Raises BuildError: the module is not required at all.
     """
     found = re.search(rf"^(?:require)?\s+{re.escape(module)} (v\S+)", go_mod, re.MULTILINE)
     if not found:
@@ -60,8 +59,7 @@ def bin_directory() -> Path:
 def ensure_built() -> Path:
     """Builds the programs unless they are cached, showing progress, and returns their directory.
 
-    Raises:
-        BuildError: Go is missing or a package does not compile.
+    Raises BuildError: Go is missing or a package does not compile.
     """
     return toolset().ensure_built()
 

@@ -91,8 +91,7 @@ def members(group: str) -> set[int]:
 def kill_all(group: str, *, first: Iterable[int] = ()) -> None:
     """Kills every process of a node, or of the cluster, those that would restart others `first`.
 
-    Raises:
-        waiting.TimedOutError: some process does not end; the message names it.
+    Raises waiting.TimedOutError: some process does not end; the message names it.
     """
     _signal(first, signal.SIGKILL)
 
@@ -120,8 +119,7 @@ def thaw(group: str) -> None:
 def remove(group: str) -> None:
     """Removes a group from every hierarchy, once no process is left in it.
 
-    Raises:
-        waiting.TimedOutError: the kernel still holds a group; the message names it.
+    Raises waiting.TimedOutError: the kernel still holds a group; the message names it.
     """
 
     def remaining() -> str:

@@ -65,10 +65,8 @@ def up(settings: Settings) -> None:
 
     Idempotent: what runs as it should is left alone, what has ended or whose configuration has
     changed is started anew. Nodes that are asked for no more are taken away, with what runs on
-    them; those that have failed are brought back. Progress goes to standard output.
-
-    Raises:
-        LocalkubeError: a step failed; what has been started stays, for its logs.
+    them; those that have failed are brought back. Progress goes to standard output. Raises
+    LocalkubeError: a step failed; what has been started stays, for its logs.
     """
     preflight.check_machine()
     binaries = build.ensure_built()
@@ -98,10 +96,8 @@ def up(settings: Settings) -> None:
 def down(settings: Settings) -> None:
     """Stops everything and removes every trace, whatever state the cluster is in.
 
-    Nothing is asked to end in good order: all of it is thrown away.
-
-    Raises:
-        LocalkubeError: something does not go; the message names it.
+    Nothing is asked to end in good order: all of it is thrown away. Raises LocalkubeError:
+    something does not go; the message names it.
     """
     preflight.check_user()
     began = time.monotonic()
@@ -122,8 +118,7 @@ def down(settings: Settings) -> None:
 def status(settings: Settings) -> tuple[list[ComponentStatus], str]:
     """How each component is, and what else stands in the way of running pods, if anything.
 
-    Raises:
-        LocalkubeError: the cluster is not up.
+    Raises LocalkubeError: the cluster is not up.
     """
     preflight.check_user()
     if not settings.kubeconfig.exists():
@@ -146,8 +141,7 @@ def status(settings: Settings) -> tuple[list[ComponentStatus], str]:
 def load_images(settings: Settings, archives: Iterable[Path]) -> list[str]:
     """Imports images on every node and returns the names of those that were new on some.
 
-    Raises:
-        LocalkubeError: the cluster is not up, or an archive is not one.
+    Raises LocalkubeError: the cluster is not up, or an archive is not one.
     """
     preflight.check_user()
     members = nodes(stored(settings))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from scale_tests.localkube.commands import run
+from scale_tests.host.commands import capture
 from scale_tests.localkube.settings import Settings
 
 CHAIN = "PARTISAN-LOCALKUBE"
@@ -77,11 +77,11 @@ def removal(saved: str, prefixes: tuple[str, ...]) -> str:
 
 def install(settings: Settings) -> None:
     """Puts our rules in place unless they are, whole. Raises CommandError."""
-    saved = run(["iptables-save"]).splitlines()
+    saved = capture(["iptables-save"]).splitlines()
     wanted = rules(settings).replace("-I ", "-A ").splitlines()
     if not all(line in saved for line in wanted if line.startswith("-A ")):
         remove_chains("iptables", (CHAIN,))
-        run(["iptables-restore", "--noflush", "--wait"], stdin=rules(settings))
+        capture(["iptables-restore", "--noflush", "--wait"], stdin=rules(settings))
 
 
 def remove() -> None:
@@ -95,8 +95,8 @@ def remove_chains(program: str, prefixes: tuple[str, ...]) -> None:
 
     `program` is `iptables` or `ip6tables`. Raises CommandError.
     """
-    if script := removal(run([f"{program}-save"]), prefixes):
-        run([f"{program}-restore", "--noflush", "--wait"], stdin=script)
+    if script := removal(capture([f"{program}-save"]), prefixes):
+        capture([f"{program}-restore", "--noflush", "--wait"], stdin=script)
 
 
 def _target(rule: str) -> str:

@@ -44,8 +44,7 @@ def mount_points(mountinfo: str, below: tuple[Path, ...]) -> list[str]:
 def unmount_all(*directories: Path) -> None:
     """Unmounts what is below: containers' file systems, volumes and network namespaces.
 
-    Raises:
-        LocalkubeError: the kernel refuses to.
+    Raises LocalkubeError: the kernel refuses to.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     mountinfo = Path("/proc/self/mountinfo").read_text()

@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from scale_tests.host.commands import CommandError, capture
 from scale_tests.localkube import waiting
-from scale_tests.localkube.commands import CommandError, run
 from scale_tests.localkube.nodes import PORT, Node
 
 GONE = ("Cannot find device", "No such device")
@@ -54,27 +54,24 @@ route replace blackhole {node.pods}
 def connect(node: Node, gateway: str) -> None:
     """Makes a further node's namespace and its link, or what is missing of them.
 
-    Raises:
-        CommandError: a program refuses.
+    Raises CommandError: a program refuses.
     """
     node.run.mkdir(parents=True, exist_ok=True)
     if not os.path.ismount(node.namespace):
         node.namespace.touch()
-        run(["unshare", f"--net={node.namespace}", "true"])
+        capture(["unshare", f"--net={node.namespace}", "true"])
     if not present(node):
         link = ["ip", "link", "add", node.interface, "type", "veth"]
-        run([*link, "peer", "name", PORT, "netns", str(node.namespace)])
-    run([*node.entrance, "ip", "-batch", "-"], stdin=node_side(node, gateway))
-    run([*node.entrance, "sh", "-c", FORWARDING])
-    run(["ip", "-batch", "-"], stdin=machine_side(node, gateway))
+        capture([*link, "peer", "name", PORT, "netns", str(node.namespace)])
+    capture([*node.entrance, "ip", "-batch", "-"], stdin=node_side(node, gateway))
+    capture([*node.entrance, "sh", "-c", FORWARDING])
+    capture(["ip", "-batch", "-"], stdin=machine_side(node, gateway))
 
 
 def disconnect(node: Node) -> None:
     """Removes a node's link, or waits until the kernel has, which does so with the namespace.
 
-    Raises:
-        CommandError: `ip` refuses.
-        waiting.TimedOutError: the link does not go.
+    Raises CommandError: `ip` refuses; waiting.TimedOutError: the link does not go.
     """
 
     def remaining() -> str:
@@ -94,7 +91,7 @@ def delete(interfaces: Iterable[str]) -> None:
     """
     batch = "".join(f"link delete {interface}\n" for interface in interfaces)
     try:
-        run(["ip", "-force", "-batch", "-"], stdin=batch)
+        capture(["ip", "-force", "-batch", "-"], stdin=batch)
     except CommandError as error:
         if not any(words in str(error) for words in GONE):
             raise

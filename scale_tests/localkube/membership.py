@@ -28,8 +28,7 @@ def share_images(settings: Settings, pause: Path) -> None:
 def take_away(settings: Settings) -> bool:
     """Removes the nodes that are there and not asked for; returns whether there were any.
 
-    Raises:
-        LocalkubeError: something of one does not go; the message names it.
+    Raises LocalkubeError: something of one does not go; the message names it.
     """
     beyond = possible(settings)[settings.nodes :]
     former = [node for node in beyond if node.state.exists() or node.run.exists()]

@@ -6,8 +6,8 @@ import ipaddress
 import json
 from pathlib import Path
 
+from scale_tests.host.commands import capture
 from scale_tests.localkube import firewall, links, waiting
-from scale_tests.localkube.commands import run
 from scale_tests.localkube.nodes import nodes, possible
 from scale_tests.localkube.settings import Settings
 
@@ -49,9 +49,9 @@ def prepare(settings: Settings) -> None:
             path.write_text(str(value))
     first, *further = nodes(settings)
     if not links.present(first):
-        run(["ip", "link", "add", first.interface, "type", "bridge"])
-    run(["ip", "address", "replace", f"{first.address}/32", "dev", first.interface])
-    run(["ip", "link", "set", first.interface, "up"])
+        capture(["ip", "link", "add", first.interface, "type", "bridge"])
+    capture(["ip", "address", "replace", f"{first.address}/32", "dev", first.interface])
+    capture(["ip", "link", "set", first.interface, "up"])
     firewall.install(settings)
     for node in further:
         links.connect(node, first.address)
@@ -60,15 +60,13 @@ def prepare(settings: Settings) -> None:
 def restore(settings: Settings) -> None:
     """Undoes `prepare`, and removes the pods' interfaces. Processes and mounts have to be gone.
 
-    Raises:
-        CommandError: a program refuses.
-        waiting.TimedOutError: an interface does not go.
+    Raises CommandError: a program refuses; waiting.TimedOutError: an interface does not go.
     """
     firewall.remove()
     first, *further = possible(settings)
 
     def remaining() -> str:
-        interfaces = pod_interfaces(run(["ip", "-json", "route", "show"]), first.pods)
+        interfaces = pod_interfaces(capture(["ip", "-json", "route", "show"]), first.pods)
         if links.present(first):
             interfaces.append(first.interface)
         if interfaces:

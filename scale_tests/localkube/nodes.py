@@ -109,11 +109,7 @@ def possible(settings: Settings) -> list[Node]:
 
 
 def named(settings: Settings, name: str) -> Node:
-    """The node of a name, whether it is up or not.
-
-    Raises:
-        NodeError: none has it.
-    """
+    """The node of a name, whether it is up or not. Raises NodeError: none has it."""
     found = {candidate.name: candidate for candidate in possible(settings)}
     if name not in found:
         raise NodeError(f"there is no node {name!r}: there may be {', '.join(found)}")

@@ -37,8 +37,7 @@ class ArchivedImage:
 def images(archive: Path) -> list[ArchivedImage]:
     """The images that an archive holds.
 
-    Raises:
-        ArchiveError: the file cannot be read as an archive of named images.
+    Raises ArchiveError: the file cannot be read as an archive of named images.
     """
     try:
         with tarfile.open(archive) as tar:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from scale_tests.host.commands import capture
 from scale_tests.localkube import cgroups
-from scale_tests.localkube.commands import run
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.firewall import CHAIN, remove_chains
 from scale_tests.localkube.nodes import Node
@@ -31,8 +31,7 @@ def chain(node: Node) -> str:
 def rules(node: Node) -> str:
     """What cuts a further node off from the machine and the other nodes, for iptables-restore.
 
-    Raises:
-        OutageError: it is the first node, which is the machine itself.
+    Raises OutageError: it is the first node, which is the machine itself.
     """
     if node.first:
         raise OutageError(f"{node.name} is this machine, with the control plane: choose another")
@@ -51,18 +50,17 @@ def rules(node: Node) -> str:
 def outage(node: Node) -> Iterator[None]:
     """Takes a node away for as long as the context lasts.
 
-    Raises:
-        OutageError: it is the first node, or is away already.
-        CommandError: the machine's programs refuse, for example because they need root.
+    Raises OutageError: it is the first node, or is away already; CommandError: the machine's
+    programs refuse, for example because they need root.
     """
     script = rules(node)
-    if f":{chain(node)} " in run(["iptables-save", "-t", "filter"]):
+    if f":{chain(node)} " in capture(["iptables-save", "-t", "filter"]):
         raise OutageError(
             f"{node.name} is away already, in another run or in one that was killed: wait for it,"
             " or run `python -m scale_tests.localkube up`"
         )
     try:
-        run(["iptables-restore", "--noflush", "--wait"], stdin=script)
+        capture(["iptables-restore", "--noflush", "--wait"], stdin=script)
         cgroups.freeze(node.cgroup)
         yield
     finally:

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from ipaddress import IPv4Network, collapse_addresses
 from itertools import chain
 
-from scale_tests.localkube.commands import run
+from scale_tests.host.commands import capture
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.firewall import CHAIN, remove_chains
 from scale_tests.localkube.nodes import Node
@@ -30,8 +30,7 @@ class PartitionError(LocalkubeError):
 def rules(one: Collection[str], other: Collection[str]) -> str:
     """What separates these IPv4 addresses, or ranges, of pods from those, for iptables-restore.
 
-    Raises:
-        PartitionError: a side is empty, an address is on both sides, or is none.
+    Raises PartitionError: a side is empty, an address is on both sides, or is none.
     """
     sides = [_range(text) for text in one], [_range(text) for text in other]
     if not one or not other or _size(*sides) < _size(sides[0]) + _size(sides[1]):
@@ -75,9 +74,8 @@ def _size(*sides: Sequence[IPv4Network]) -> int:
 def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
     """Keeps two sets of pods, by their addresses or ranges, from reaching each other for a while.
 
-    Raises:
-        PartitionError: as `rules`; or somebody has cut the network already.
-        CommandError: the machine's programs refuse, for example because they need root.
+    Raises PartitionError: as `rules`; or somebody has cut the network already; CommandError: the
+    machine's programs refuse, for example because they need root.
     """
     script = rules(one, other)
     if is_cut():
@@ -86,7 +84,7 @@ def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
             " it, or run `python -m scale_tests churn heal`"
         )
     try:
-        run(["iptables-restore", "--noflush", "--wait"], stdin=script)
+        capture(["iptables-restore", "--noflush", "--wait"], stdin=script)
         yield
     finally:
         heal()
@@ -99,7 +97,7 @@ def cut_nodes(one: Iterable[Node], other: Iterable[Node]) -> AbstractContextMana
 
 def is_cut() -> bool:
     """Whether some pods are kept from reaching others. Raises CommandError."""
-    return f":{CUT} " in run(["iptables-save", "-t", "filter"])
+    return f":{CUT} " in capture(["iptables-save", "-t", "filter"])
 
 
 def heal() -> None:

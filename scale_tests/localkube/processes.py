@@ -97,8 +97,7 @@ def start(settings: Settings, component: Component) -> Record:
 def stop(record: Record, *, seconds: float) -> None:
     """Ends a process: asks, waits up to `seconds` until it is really gone, then kills it.
 
-    Raises:
-        waiting.TimedOutError: it survives even that.
+    Raises waiting.TimedOutError: it survives even that.
     """
 
     def obstacle() -> str:

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from scale_tests.host.commands import capture
 from scale_tests.localkube import ociarchive, waiting
-from scale_tests.localkube.commands import run
 from scale_tests.localkube.nodes import Node
 from scale_tests.localkube.settings import PAUSE_IMAGE
 
@@ -90,4 +90,4 @@ def _wait_until_offered(node: Node, names: Sequence[str]) -> None:
 
 
 def _ctr(node: Node, *arguments: str) -> str:
-    return run(["ctr", "-a", str(node.containerd_socket), "-n", NAMESPACE, *arguments])
+    return capture(["ctr", "-a", str(node.containerd_socket), "-n", NAMESPACE, *arguments])

@@ -62,8 +62,7 @@ class Toolset:
     def ensure_built(self) -> Path:
         """Builds the programs unless they are cached, showing progress; returns their directory.
 
-        Raises:
-            BuildError: Go is missing or a package does not compile.
+        Raises BuildError: Go is missing or a package does not compile.
         """
         target = self.bin_directory
         if target.is_dir():

@@ -18,8 +18,7 @@ class TimedOutError(LocalkubeError):
 def until_none(obstacle: Callable[[], str], *, seconds: float) -> None:
     """Waits until `obstacle` returns the empty string: what it returns stands in the way.
 
-    Raises:
-        TimedOutError: after `seconds`, with the last obstacle.
+    Raises TimedOutError: after `seconds`, with the last obstacle.
     """
     deadline = time.monotonic() + seconds
     while remaining := obstacle():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scale_tests.localkube.commands import run
+from scale_tests.host.commands import capture
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.settings import Settings
 
@@ -25,9 +25,8 @@ PRIORITY = 100
 def ensure(settings: Settings) -> None:
     """Swaps to as much compressed memory as the settings say, and to no more.
 
-    Raises:
-        LocalkubeError: the kernel knows no such device.
-        CommandError: a program refuses; what is swapped out does not fit into memory, for one.
+    Raises LocalkubeError: the kernel knows no such device; CommandError: a program refuses; what is
+    swapped out does not fit into memory, for one.
     """
     size = settings.zram_mib << 20
     if _size(settings) == size:
@@ -44,7 +43,7 @@ def remove(settings: Settings) -> None:
         return
     device = f"/dev/zram{number}"
     if is_swap(SWAPS.read_text(), device):
-        run(["swapoff", device])
+        capture(["swapoff", device])
     if (BLOCK / f"zram{number}").exists():
         (CONTROL / "hot_remove").write_text(number)
     _note(settings).unlink()
@@ -65,8 +64,8 @@ def _add(settings: Settings, size: int) -> None:
         (block / "comp_algorithm").write_text("lz4")
     (block / "disksize").write_text(str(size))
     device = f"/dev/zram{number}"
-    run(["mkswap", device])
-    run(["swapon", "--priority", str(PRIORITY), device])
+    capture(["mkswap", device])
+    capture(["swapon", "--priority", str(PRIORITY), device])
 
 
 def _size(settings: Settings) -> int:

@@ -157,8 +157,7 @@ class Result:
 def result(document: Json) -> Result:
     """What `Result.json` has written.
 
-    Raises:
-        TypeError: it is of another version of this program.
+    Raises TypeError: it is of another version of this program.
     """
     return Result(
         **{

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scale_tests.host.units import GIB
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -71,13 +71,29 @@ class Page:
     sections: Sequence[Section]
 
 
-def bars_table(bars: Sequence[Bar], caption: str = "") -> Table:
-    """What a measurement is held to, a row for each bar."""
+def bars_table(checks: Sequence[Check], caption: str = "") -> Table:
+    """The targets of a measurement, a row for each."""
     return Table(
-        head=("checked", "found", "held to", ""),
-        rows=[[bar.name, bar.found, bar.bar, bar.verdict] for bar in bars],
+        head=("checked", "found", "target", ""),
+        rows=[[check.name, check.found, check.bar, check.verdict] for check in checks],
         caption=caption,
     )
+
+
+def targets_section(checks: Sequence[Check], caption: str = "") -> Section:
+    """The section with the targets."""
+    return Section(title="Targets", parts=[bars_table(checks, caption)])
+
+
+def circumstances(meta: Mapping[str, Any], *, quick: str = "fewer and smaller runs") -> str:
+    """How much was run, on what machine and with which versions, from a document's `meta`."""
+    extent = f"`QUICK=1`: {quick}" if meta["quick"] else "full"
+    return f"{extent}; {hardware(meta['machine'])}; {listed(meta['versions'])}."
+
+
+def run_title(command: str, meta: Mapping[str, Any]) -> str:
+    """The title of a page: what was run, and when."""
+    return f"`{command}`, {meta['started'][:16]} UTC"
 
 
 def hardware(machine: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from math import log2
 from rich.table import Table
 
 from scale_tests.host.units import GIB
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check
 from scale_tests.measure.figure import Cell
 
 EXPERIMENT = "synchronization"
@@ -128,10 +128,10 @@ def least(nodes: int) -> float:
     return nodes * (nodes - 1) * log2(INCREMENTS + 1) / 8 / GIB
 
 
-def bars(measured: Sequence[Row]) -> list[Bar]:
+def bars(measured: Sequence[Row]) -> list[Check]:
     """What the largest cluster is held to."""
     return [
-        Bar(
+        Check(
             name=f"{row.mode}: payload at {row.nodes:,} nodes, GiB (simulated)",
             value=round(row.payload, 4),
             bar=f"< {MOST[row.mode]:.4g}",

@@ -92,9 +92,8 @@ class Run:
 def measure(run: Run, release: Path, say: Callable[[str], None]) -> Cell:
     """Runs it to its end, or to that of a server, and tells what came of it.
 
-    Raises:
-        FleetError: a node ended by itself, or a server cannot be given its processor time.
-        StalledError: the nodes did not join.
+    Raises FleetError: a node ended by itself, or a server cannot be given its processor time;
+    StalledError: the nodes did not join.
     """
     with (
         tempfile.TemporaryDirectory(prefix="client-server-") as directory,

@@ -88,9 +88,8 @@ class Meter:
 def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
     """Runs a cell.
 
-    Raises:
-        ApiError: the API server refuses the cluster, or is out of reach.
-        StalledError: it does not form, or what was there before does not go.
+    Raises ApiError: the API server refuses the cluster, or is out of reach; StalledError: it does
+    not form, or what was there before does not go.
     """
     remove_namespace(cluster, NAMESPACE)
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}

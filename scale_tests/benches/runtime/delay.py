@@ -38,8 +38,7 @@ _READ_AT_ONCE = 64
 def open_device(namespace: str) -> int:
     """Creates the device in a network namespace and returns its descriptor. Needs to be root.
 
-    Raises:
-        OSError: the namespace cannot be entered, or the device cannot be made.
+    Raises OSError: the namespace cannot be entered, or the device cannot be made.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     with Path("/run/netns", namespace).open() as file:

@@ -21,8 +21,7 @@ Cell = dict[str, Any]
 def run(line: Wire, jobs: Sequence[Job], say: Callable[[str], None]) -> Iterator[Cell]:
     """Runs the jobs in their order and yields a cell for each, as they are measured.
 
-    Raises:
-        CommandError: a measurement failed, or found a message missing, doubled or damaged.
+    Raises CommandError: a measurement failed, or found a message missing, doubled or damaged.
     """
     if not jobs:
         return

@@ -53,8 +53,7 @@ class Sandbox:
     def environment(self, pod: Json, address: str, dns: str) -> dict[str, str]:
         """The process's environment: the pod's, and where the files are.
 
-        Raises:
-            UnsupportedError: the pod takes a variable from somewhere else.
+        Raises UnsupportedError: the pod takes a variable from somewhere else.
         """
         resolver, rules = self.directory / "resolv.conf", self.directory / "inetrc"
         resolver.write_text(_resolver(pod["metadata"]["namespace"], dns))
@@ -84,8 +83,7 @@ def sources(pod: Json) -> dict[str, tuple[str, str]]:
     >>> sources({"spec": {"volumes": [{"name": "config", "configMap": {"name": "ads-config"}}]}})
     {'config': ('configmaps', 'ads-config')}
 
-    Raises:
-        UnsupportedError: a volume is of another kind.
+    Raises UnsupportedError: a volume is of another kind.
     """
     found = {}
     for volume in pod["spec"].get("volumes", []):

@@ -22,7 +22,6 @@ def version() -> str:
 def ensure_built() -> Path:
     """Builds the program unless it is cached, and returns the directory that it is in.
 
-    Raises:
-        BuildError: Go is missing or the module does not compile.
+    Raises BuildError: Go is missing or the module does not compile.
     """
     return TOOLSET.ensure_built()

@@ -42,10 +42,7 @@ def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]
     """Applies so many clusters of so many pods each; returns when all of them are ready.
 
     The figures are seconds from the apply of each until it was seen ready, the soonest first.
-
-    Raises:
-        ApiError: a manifest is refused.
-        StalledError: nothing has moved for a while.
+    Raises ApiError: a manifest is refused; StalledError: nothing has moved for a while.
     """
     applied: dict[str, float] = {}
     for index in range(count):
@@ -87,8 +84,7 @@ def is_ready(item: Json) -> bool:
 def disturb(cluster: Cluster, pods: int, changes: int) -> None:
     """Makes so many pods, of all clusters in turn, unready and ready again, over and over.
 
-    Raises:
-        ApiError: the API server refuses.
+    Raises ApiError: the API server refuses.
     """
     names = some_pods(
         [
@@ -116,8 +112,7 @@ def some_pods(pods: Sequence[tuple[str, str]], count: int) -> list[str]:
 def states(pods: int, changes: int) -> list[bool]:
     """What each of some pods becomes, one after the other, for so many changes in all.
 
-    Raises:
-        ValueError: they would not all end ready.
+    Raises ValueError: they would not all end ready.
     """
     rounds, rest = divmod(changes, pods)
     if rest or rounds % 2:

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Sequence
 
 from scale_tests.host import procfs
-from scale_tests.localkube.commands import run
+from scale_tests.host.commands import capture
 from scale_tests.localkube.errors import LocalkubeError
 
 FIRST_PROCESS = 1
@@ -42,8 +42,7 @@ def command(module: str, arguments: Sequence[str]) -> list[str]:
 def confine(module: str, *arguments: str) -> int:
     """Runs `module` confined; returns the status that it exits with.
 
-    Raises:
-        ConfinementError: this user may not, or `unshare` is missing.
+    Raises ConfinementError: this user may not, or `unshare` is missing.
     """
     if os.geteuid() != 0:
         raise ConfinementError("network and PID namespaces need root: run this with sudo")
@@ -92,13 +91,12 @@ def heed() -> None:
 def prepare(address: str, networks: Sequence[ipaddress.IPv4Network]) -> None:
     """Gives the loopback interface an address, and every address of some networks.
 
-    Raises:
-        ConfinementError: this process is not confined, and would change the machine's network.
-        CommandError: `ip` refuses.
+    Raises ConfinementError: this process is not confined, and would change the machine's network;
+    CommandError: `ip` refuses.
     """
     if os.getpid() != FIRST_PROCESS:
         raise ConfinementError("not confined: begin with `confinement.confine`")
-    run(["ip", "link", "set", "lo", "up"])
-    run(["ip", "address", "replace", f"{address}/32", "dev", "lo"])
+    capture(["ip", "link", "set", "lo", "up"])
+    capture(["ip", "address", "replace", f"{address}/32", "dev", "lo"])
     for network in networks:
-        run(["ip", "route", "replace", "local", str(network), "dev", "lo"])
+        capture(["ip", "route", "replace", "local", str(network), "dev", "lo"])

@@ -68,10 +68,7 @@ def control_plane(
 
     `audited` are the users whose requests are logged. With `default_limits` the controllers ask at
     the rates that Kubernetes gives them, else at those of the local cluster, which are higher.
-
-    Raises:
-        ConfinementError: this process is not confined.
-        LocalkubeError: a program does not start.
+    Raises ConfinementError: this process is not confined; LocalkubeError: a program does not start.
     """
     settings = settings_in(directory)
     for path in (settings.configs, settings.logs):

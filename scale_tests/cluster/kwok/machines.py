@@ -64,9 +64,8 @@ def machine(index: int) -> Json:
 def machines(plane: ControlPlane, count: int) -> Iterator[None]:
     """So many machines, ready for pods.
 
-    Raises:
-        LocalkubeError: KWOK cannot be built, or does not start.
-        ApiError, StalledError: the machines do not become ready.
+    Raises LocalkubeError: KWOK cannot be built, or does not start; ApiError, StalledError: the
+    machines do not become ready.
     """
     program = build.ensure_built() / "kwok"
     argv = [

@@ -75,9 +75,8 @@ class OperatorProcess:
 def operator_process(plane: ControlPlane) -> Iterator[OperatorProcess]:
     """An operator of all namespaces that holds the Lease, until the block is left.
 
-    Raises:
-        LocalkubeError, CommandError, ApiError: it cannot be installed, or does not start.
-        StalledError: its definition is not established.
+    Raises LocalkubeError, CommandError, ApiError: it cannot be installed, or does not start;
+    StalledError: its definition is not established.
     """
     _install(plane)
     variables = {

@@ -33,10 +33,8 @@ def running(
 ) -> Iterator[int]:
     """Starts a program and waits until nothing stands in its way; yields its process's id.
 
-    It is killed when the block is left: all that it knows is thrown away.
-
-    Raises:
-        ProgramError: it does not become ready, with the last `obstacle`, or ends by itself.
+    It is killed when the block is left: all that it knows is thrown away. Raises ProgramError: it
+    does not become ready, with the last `obstacle`, or ends by itself.
     """
     log = logs / f"{name}.log"
     with (

@@ -83,11 +83,8 @@ def node_series(page: str) -> NodeSeries:
 def measure(page: str, *, nodes: int = NODES, interval: str = "15s") -> Load:
     """Lets a Prometheus of its own scrape `nodes` targets that answer with `page`.
 
-    The default of `interval` is the chart's.
-
-    Raises:
-        BuildError: there is no Prometheus, and it cannot be built.
-        StalledError: it does not get around.
+    The default of `interval` is the chart's. Raises BuildError: there is no Prometheus, and it
+    cannot be built; StalledError: it does not get around.
     """
     with tempfile.TemporaryDirectory() as directory, _answering(page) as port:
         # All of 127.0.0.0/8 is this machine.

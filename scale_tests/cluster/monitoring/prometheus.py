@@ -78,9 +78,7 @@ def _page(path: str) -> str:
 def install(environment: Environment) -> Prometheus:
     """Makes Prometheus scrape what the chart's monitors say, and waits until it is ready.
 
-    Raises:
-        CommandError, ApiError: it could not be made.
-        StalledError: it does not become ready.
+    Raises CommandError, ApiError: it could not be made; StalledError: it does not become ready.
     """
     manifests = objects(chart_objects(), environment.prometheus_image)
     operator.kubectl(
@@ -127,8 +125,7 @@ def address(environment: Environment, cluster: Cluster) -> str:
 def chart_objects(*values: str) -> list[Json]:
     """What the chart renders where the Prometheus operator's kinds are known, with these values.
 
-    Raises:
-        CommandError: helm failed; with what it wrote.
+    Raises CommandError: helm failed; with what it wrote.
     """
     rendered = capture(
         [

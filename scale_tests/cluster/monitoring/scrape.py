@@ -25,8 +25,7 @@ _TARGET = {
 def configuration(objects: list[Json], rule_file: str) -> Json:
     """The configuration that scrapes what the monitors among `objects` select.
 
-    Raises:
-        KeyError: a monitor uses what is not translated here.
+    Raises KeyError: a monitor uses what is not translated here.
     """
     jobs = [
         _job(item, endpoint)

@@ -80,9 +80,8 @@ def storm_bound(clusters_: int, seconds: float) -> int:
 def measure(scenario: Scenario, directory: Path, say: Callable[[str], None]) -> Cell:
     """Measures a scenario on a control plane of its own, kept in a directory.
 
-    Raises:
-        LocalkubeError, CommandError, ApiError: something does not start, or refuses.
-        StalledError: clusters do not form, or do not recover.
+    Raises LocalkubeError, CommandError, ApiError: something does not start, or refuses;
+    StalledError: clusters do not form, or do not recover.
     """
     say(f"{scenario.title}: starting")
     total = scenario.clusters * scenario.pods
