@@ -156,19 +156,11 @@ class Fleet:
 
     def _start_run(self, index: int) -> int | None:
         """The status of its answer, if it has given one."""
-        connection = HTTPConnection(address(index), HTTP_PORT, timeout=_ASK_SECONDS)
         token = (self.directory / "token").read_text()
-        try:
-            headers = {"Authorization": f"Bearer {token}"}
-            connection.request("POST", "/workload/start", body=self.plan.run, headers=headers)
-            answer = connection.getresponse()
-            if HTTPStatus.BAD_REQUEST <= answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
-                raise FleetError(f"{name(index)}: {answer.status} {answer.read().decode()}")
-            return answer.status
-        except (OSError, HTTPException):
-            return None
-        finally:
-            connection.close()
+        status, body = _request(index, "POST", "/workload/start", self.plan.run, token)
+        if status is not None and 400 <= status < 500:
+            raise FleetError(f"{name(index)}: {status} {body}")
+        return status
 
     def cpu_seconds(self) -> float:
         """The processor time of all nodes since their start."""
@@ -178,7 +170,7 @@ class Fleet:
         """What those of these nodes answer that do. Raises FleetError: a node has ended."""
         self._check()
         with ThreadPoolExecutor(_ASKING_AT_ONCE) as pool:
-            answers = pool.map(lambda index: self._ask(index, path), indices)
+            answers = pool.map(lambda index: _ask(index, path), indices)
             found = zip(indices, answers, strict=True)
             return {index: answer for index, answer in found if answer is not None}
 
@@ -188,17 +180,27 @@ class Fleet:
                 log = (self.directory / f"{name(index)}.log").read_text()[-_LAST_WORDS:]
                 raise FleetError(f"{name(index)} ended with {process.returncode}:\n{log}")
 
-    def _ask(self, index: int, path: str) -> Any:
-        connection = HTTPConnection(address(index), HTTP_PORT, timeout=_ASK_SECONDS)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            # Where its workload does not answer in time it says so, in another status.
-            return json.loads(answer.read()) if answer.status == HTTPStatus.OK else None
-        except (OSError, HTTPException):
-            return None  # It is not up yet, or not any more.
-        finally:
-            connection.close()
+
+def _ask(index: int, path: str) -> Any:
+    # A node whose workload does not answer in time says so, in another status.
+    status, body = _request(index, "GET", path)
+    return json.loads(body) if status == HTTPStatus.OK else None
+
+
+def _request(
+    index: int, method: str, path: str, body: str | None = None, token: str = ""
+) -> tuple[int | None, str]:
+    """A node's answer: status and body; None while it is not up, or when it is up no more."""
+    connection = HTTPConnection(address(index), HTTP_PORT, timeout=_ASK_SECONDS)
+    try:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        connection.request(method, path, body=body, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    except (OSError, HTTPException):
+        return None, ""
+    finally:
+        connection.close()
 
 
 @contextmanager

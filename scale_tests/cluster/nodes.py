@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import cast
 
 import urllib3
@@ -71,16 +71,7 @@ def node_status(item: Json) -> NodeStatus:
         memory_bytes=item["memory_bytes"],
         sync_payload_bytes=item.get("sync_payload_bytes", 0),
         channels=tuple(
-            (
-                name,
-                ChannelCounters(
-                    sent_messages=c["sent_messages"],
-                    sent_bytes=c["sent_bytes"],
-                    received_messages=c["received_messages"],
-                    received_bytes=c["received_bytes"],
-                    dropped=c["dropped"],
-                ),
-            )
+            (name, ChannelCounters(**{f.name: c[f.name] for f in fields(ChannelCounters)}))
             for name, c in sorted(item["channels"].items())
         ),
         version=item["version"],

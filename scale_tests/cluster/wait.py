@@ -6,8 +6,10 @@ any more. So every wait has a limit on the time *without progress* instead.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 STALL_SECONDS = 120.0
@@ -60,3 +62,21 @@ def wait_for(
         if stalled > stall_seconds:
             raise StalledError(f"{what}: no progress for {stalled:.0f} s; the last I saw: {value}")
         time.sleep(period_seconds)
+
+
+@contextmanager
+def repeating(step: Callable[[], object], period_seconds: float) -> Iterator[None]:
+    """Calls `step` every so many seconds in a thread of its own, until the block is left."""
+    ended = threading.Event()
+
+    def repeat() -> None:
+        while not ended.wait(period_seconds):
+            step()
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

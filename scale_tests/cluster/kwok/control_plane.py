@@ -13,8 +13,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from scale_tests.cluster import programs
 from scale_tests.cluster.kube import Cluster
-from scale_tests.cluster.kwok import confinement, programs
+from scale_tests.cluster.kwok import confinement
 from scale_tests.localkube import build, kubeconfig, processes
 from scale_tests.localkube.api import Client
 from scale_tests.localkube.certificates import Identity, ensure_certificates, issue

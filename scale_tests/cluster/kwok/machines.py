@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from scale_tests.cluster import programs
 from scale_tests.cluster.kube import Json, holds
-from scale_tests.cluster.kwok import build, programs
+from scale_tests.cluster.kwok import build
 from scale_tests.cluster.kwok.control_plane import PODS, ControlPlane
 from scale_tests.cluster.wait import wait_for
 from scale_tests.localkube.api import Client

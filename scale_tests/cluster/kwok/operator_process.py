@@ -12,9 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from scale_tests.cluster import operator
+from scale_tests.cluster import operator, programs
 from scale_tests.cluster.kube import core, holds
-from scale_tests.cluster.kwok import programs
 from scale_tests.cluster.kwok.control_plane import ControlPlane
 from scale_tests.cluster.kwok.exposition import Page
 from scale_tests.cluster.monitoring.prometheus import chart_objects

@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from scale_tests.cluster import programs
 from scale_tests.cluster.async_kube import AsyncCluster
 from scale_tests.cluster.kube import core
-from scale_tests.cluster.kwok import programs, reports
+from scale_tests.cluster.kwok import reports
 from scale_tests.cluster.kwok.control_plane import ControlPlane
 from scale_tests.cluster.kwok.reports import Pod
 from scale_tests.cluster.nodes import HTTP_PORT

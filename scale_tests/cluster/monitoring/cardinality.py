@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import tempfile
 import threading
 from collections import Counter
@@ -25,6 +24,7 @@ from urllib.request import urlopen
 import yaml
 
 from images.builder.prometheus import ensure_built
+from scale_tests.cluster import programs
 from scale_tests.cluster.wait import wait_for
 
 NODES = 1024
@@ -146,33 +146,24 @@ def _answering(page: str) -> Iterator[int]:
 @contextmanager
 def _prometheus(config: Path) -> Iterator[str]:
     """A Prometheus with this configuration and an empty store beside it; gives its address."""
-    port = _free_port()
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        address = f"127.0.0.1:{server.server_address[1]}"
     argv = [
         *(str(ensure_built() / "prometheus"), f"--config.file={config}"),
         *(f"--storage.tsdb.path={config.parent / 'data'}", "--log.level=error"),
-        f"--web.listen-address=127.0.0.1:{port}",
+        f"--web.listen-address={address}",
     ]
-    address = f"http://127.0.0.1:{port}"
-    with subprocess.Popen(argv, stdin=subprocess.DEVNULL) as process:
-        try:
-            wait_for("Prometheus ready", lambda: _ready(process, address), lambda ready: ready)
-            yield address
-        finally:
-            process.terminate()
+    url = f"http://{address}"
+    with programs.running("prometheus", argv, config.parent, obstacle=lambda: _obstacle(url)):
+        yield url
 
 
-def _free_port() -> int:
-    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
-        return int(server.server_address[1])
-
-
-def _ready(process: subprocess.Popen[bytes], address: str) -> bool:
-    if process.poll() is not None:
-        raise ChildProcessError(f"Prometheus ended with status {process.returncode}")
+def _obstacle(address: str) -> str:
     try:
-        return bool(_page(f"{address}/-/ready"))
-    except URLError:
-        return False
+        _page(f"{address}/-/ready")
+    except URLError as error:
+        return str(error)
+    return ""
 
 
 def _value(address: str, expression: str) -> float:

@@ -22,11 +22,11 @@ KINDS = ("podmonitors", "servicemonitors", "prometheusrules")
 
 _MODULE = "github.com/prometheus-operator/prometheus-operator"
 _KEDA = "github.com/kedacore/keda/v2"
-_PINNED = Path(__file__).with_name("kinds")
+_PINNED = Path(__file__).with_name("crds")
 
 
 def definitions() -> list[Json]:
-    """The CustomResourceDefinitions of `KINDS`, of the version that `kinds/go.mod` pins.
+    """The CustomResourceDefinitions of `KINDS`, of the version that `crds/go.mod` pins.
 
     Raises CommandError: Go cannot fetch the module.
     """
