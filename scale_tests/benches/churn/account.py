@@ -22,11 +22,11 @@ class Account:
     least: int
     """What the last of the replicas held."""
     largest: int
-    """What the foremost held."""
+    """What the first of them held."""
     made: int
     """Increments made by then."""
     lost: int
-    """Of those: counted by nodes that were killed before they could tell."""
+    """Of those: counted by nodes that were killed before they synchronised."""
 
 
 def accounts(

@@ -1,7 +1,7 @@
-"""Failures that are done to a running PartisanCluster.
+"""Faults that are injected into a running PartisanCluster.
 
 On a cluster of this machine processes are killed and packets dropped by the kernel. On one
-elsewhere pods are deleted without grace, which gives them a second to say goodbye, and the network
+elsewhere pods are deleted without grace, which leaves them a second to shut down, and the network
 cannot be cut.
 """
 
@@ -29,7 +29,7 @@ class FaultError(Exception):
 
 
 class Faults:
-    """Does faults to one cluster. Who is hit follows from the seed and the order of the calls."""
+    """Injects faults into one cluster; the victims follow from the seed and the order of calls."""
 
     def __init__(
         self, environment: Environment, cluster: Cluster, namespace: str, name: str, *, seed: int
@@ -43,9 +43,8 @@ class Faults:
     def draw(self, share: float) -> tuple[str, ...]:
         """Chooses victims: this share of the pods, at least one.
 
-        Raises:
-            FaultError: the share is not above 0 and at most 1; or there are no pods.
-            ApiError: the API server refuses.
+        Raises FaultError, when the share is not above 0 and at most 1, or there are no pods; and
+        ApiError.
         """
         if not 0 < share <= 1:
             raise FaultError(f"share is {share}: choose one above 0 and at most 1")
@@ -53,15 +52,13 @@ class Faults:
         return tuple(sorted(self._random.sample(pods, max(1, math.floor(share * len(pods))))))
 
     def kill(self, victims: tuple[str, ...]) -> None:
-        """Kills pods in one moment as failed machines would: without a word, their storage lost.
+        """Kills pods in one moment as failed machines would, with their storage.
 
         Their StatefulSets make successors. On this machine the processes are frozen until the API
         server has deleted the pods, and killed then, so that none is restarted in its pod or gets
         to handle SIGTERM.
 
-        Raises:
-            ApiError: the API server refuses.
-            PermissionError: processes of this machine may not be killed; be root.
+        Raises ApiError, and PermissionError for another user than root.
         """
         running = processes(self._namespace) if self._environment.local else {}
         doomed = [running[victim] for victim in victims if victim in running]
@@ -81,7 +78,7 @@ class Faults:
     ) -> Iterator[None]:
         """Kills one pod after the other, evenly spaced, for as long as the context lasts.
 
-        `killed` is told of each, on another thread. Raises on the way out what a kill raised.
+        `killed` is called with each, on another thread. Raises on the way out what a kill raised.
         """
         stop, failures = threading.Event(), list[Exception]()
 
@@ -108,10 +105,8 @@ class Faults:
     def partition(self) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
         """Cuts the network between two halves, for as long as the context lasts; yields them.
 
-        Raises:
-            FaultError: the cluster is elsewhere, or has fewer than two pods.
-            LocalkubeError: this machine's packet filter refuses.
-            ApiError: the API server refuses.
+        Raises FaultError, when the cluster is elsewhere or has fewer than two pods; LocalkubeError,
+        when this machine's packet filter refuses; and ApiError.
         """
         if not self._environment.local:
             raise FaultError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scale_tests.cluster.kube import Json
+from scale_tests.cluster.subject import manifest
 
 BASELINE = "baseline"
 CLUSTER = "bench"
@@ -10,12 +11,9 @@ CLUSTER = "bench"
 
 def partisan_cluster(nodes: int) -> Json:
     """A HyParView cluster without a workload."""
-    return {
-        "apiVersion": "partisan.dev/v1alpha1",
-        "kind": "PartisanCluster",
-        "metadata": {"name": CLUSTER},
-        "spec": {"replicas": nodes, "overlay": {"kind": "HyParView"}},
-    }
+    body = manifest(CLUSTER, nodes)
+    del body["spec"]["workload"]
+    return body
 
 
 def baseline(nodes: int, image: str, security: Json) -> Json:

@@ -1,4 +1,4 @@
-"""The measurements, each on a cluster that is there for it alone."""
+"""The measurements, each on a cluster of its own."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ def overhead(cluster: Cluster, seconds: float) -> Overhead:
 
 
 def boot_to_joined(environment: Environment, cluster: Cluster) -> float:
-    """Replaces one node; returns the time from its successor's boot to its being joined.
+    """Replaces one node; returns the time from its successor's boot until it has joined.
 
     The node's incarnation is the time of its boot by the same clock.
     """
     pod = f"{manifests.CLUSTER}-{read_pods(cluster, NAMESPACE, manifests.CLUSTER).created - 1}"
-    former = read_node(cluster, NAMESPACE, pod).incarnation
+    previous = read_node(cluster, NAMESPACE, pod).incarnation
     operator.kubectl(environment, "delete", "-n", NAMESPACE, "pod", pod, "--wait=false")
 
     def boot() -> int:
@@ -118,7 +118,7 @@ def boot_to_joined(environment: Environment, cluster: Cluster) -> float:
             node = read_node(cluster, NAMESPACE, pod)
         except ApiError:
             return 0
-        return node.incarnation if node.joined and node.incarnation != former else 0
+        return node.incarnation if node.joined and node.incarnation != previous else 0
 
     booted = wait_for(f"the successor of {pod}", boot, bool, period_seconds=0.02)
     joined = time.time() - booted / 1e6

@@ -9,7 +9,8 @@ from typing import Any
 
 from images.builder.catalogue import IMAGE_OTP
 from scale_tests.benches.upgrade.rolling import Sample, Upgraded
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check, equal
+from scale_tests.measure.page import Table
 
 PARTED_SAMPLES = 3
 """Neighbours of a pod that ends repair their views within this many samples."""

@@ -1,4 +1,4 @@
-"""Looking on: a sample after the other, on a thread of its own, until told to stop."""
+"""Samples of a cluster, taken on a thread of their own, and waits for one as wanted."""
 
 from __future__ import annotations
 
@@ -6,61 +6,44 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from types import TracebackType
-from typing import Self
+from typing import Generic, Protocol, Self, TypeVar
 
-import urllib3
-
-from scale_tests.benches.churn.timeline import Sample
-from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.kube import ApiError, Cluster
-from scale_tests.cluster.nodes import NodeStatus, read_nodes, read_nodes_at
-from scale_tests.cluster.partisan import read_addresses, read_cluster
+from scale_tests.cluster.kube import ApiError
 from scale_tests.cluster.wait import STALL_SECONDS, StallClock, StalledError
 
 PERIOD_SECONDS = 1.0
 _SHARE_OF_TIME = 3
-"""The recorder rests at least this many times as long as it computed, so that looking at hundreds
-of nodes leaves the machine to them."""
+"""The sampler rests at least this many times as long as it computed, so that reading hundreds of
+nodes leaves the machine to them."""
 
 
-def recovery(sample: Sample) -> Hashable:
-    """What moves while a cluster recovers; the counter does for ever, and is no recovery."""
-    status = sample.cluster
-    return (
-        (status.replicas, status.ready, status.joined, status.components, status.isolated),
-        (status.workload.replaced_nodes, status.phase, sample.components, len(sample.nodes)),
-        sum(node.joined for node in sample.nodes),
-    )
+class Timed(Protocol):
+    """A sample."""
+
+    @property
+    def seconds(self) -> float:
+        """When it was begun, since the sampler was made."""
 
 
-class Recorder:
-    """Takes samples of one cluster while its context lasts. `samples` has those so far."""
+Sample = TypeVar("Sample", bound=Timed)
 
-    def __init__(
-        self,
-        environment: Environment,
-        cluster: Cluster,
-        namespace: str,
-        name: str,
-    ) -> None:
+
+class Sampler(Generic[Sample]):
+    """Takes samples while its context lasts: `take` makes one that begins at a time in seconds.
+
+    An API server that does not answer costs a sample, and ends the sampling after `STALL_SECONDS`.
+    """
+
+    def __init__(self, take: Callable[[float], Sample]) -> None:
         self.samples: list[Sample] = []
         self.missed = 0
-        """Looks that the API server did not answer."""
-        self._environment = environment
-        self._cluster = cluster
-        self._namespace = namespace
-        self._name = name
+        """Samples that the API server did not answer."""
+        self._take = take
         self._started = time.monotonic()
         self._changed = threading.Condition()
         self._stopped = threading.Event()
         self._failure: Exception | None = None
-        self._pool = urllib3.PoolManager(
-            num_pools=1,
-            retries=False,
-            timeout=urllib3.Timeout(5.0),
-            headers={"connection": "close"},
-        )
-        self._thread = threading.Thread(target=self._run, name="recorder")
+        self._thread = threading.Thread(target=self._run, name="sampler")
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -77,7 +60,7 @@ class Recorder:
 
     @property
     def seconds(self) -> float:
-        """The time, as samples tell it."""
+        """The time, as samples have it."""
         return time.monotonic() - self._started
 
     @property
@@ -86,7 +69,7 @@ class Recorder:
         return self.samples[-1]
 
     def pause(self, seconds: float) -> None:
-        """Lets time pass. Raises what ended the recording, if anything has."""
+        """Lets time pass. Raises what ended the sampling, if anything has."""
         until = self.seconds + seconds
         while self.seconds < until:
             self._next(until - self.seconds)
@@ -96,23 +79,25 @@ class Recorder:
         what: str,
         done: Callable[[Sample], bool],
         *,
-        progress: Callable[[Sample], Hashable] = recovery,
+        progress: Callable[[Sample], Hashable],
         stall_seconds: float = STALL_SECONDS,
+        seen: Callable[[Sample], object] = lambda _sample: None,
     ) -> Sample:
         """Waits for a sample that was begun after the call and is as wanted; returns it.
 
-        Raises:
-            StalledError: `progress` has been the same for `stall_seconds`.
-            Exception: what ended the recording, if anything has.
+        `seen` is called with each of these samples. Raises StalledError when `progress` has been
+        the same for `stall_seconds`, and what ended the sampling, if anything has.
         """
         clock, since = StallClock(), self.seconds
         while True:
             self._next(PERIOD_SECONDS)
             if not self.samples or self.last.seconds < since:
                 continue
-            if done(self.last):
-                return self.last
-            stalled = clock.observe(progress(self.last))
+            sample = self.last
+            seen(sample)
+            if done(sample):
+                return sample
+            stalled = clock.observe(progress(sample))
             if stalled > stall_seconds:
                 raise StalledError(f"{what}: no progress for {stalled:.0f} s")
 
@@ -130,7 +115,7 @@ class Recorder:
         try:
             while not self._stopped.is_set():
                 began, computed = time.monotonic(), time.process_time()
-                self._look()
+                self._sample()
                 rest = _SHARE_OF_TIME * (time.process_time() - computed)
                 self._stopped.wait(max(rest, began + PERIOD_SECONDS - time.monotonic()))
         except Exception as error:  # Raised again by the thread that waits for samples.
@@ -138,23 +123,15 @@ class Recorder:
                 self._failure = error
                 self._changed.notify_all()
 
-    def _look(self) -> None:
-        """Takes a sample. An API server that is too busy to answer costs one, but not for long."""
+    def _sample(self) -> None:
         seconds = self.seconds
         try:
-            status = read_cluster(self._cluster, self._namespace, self._name)
-            nodes = self._nodes()
+            sample = self._take(seconds)
         except ApiError:
             self.missed += 1
             if seconds - (self.last.seconds if self.samples else 0.0) > STALL_SECONDS:
                 raise
             return
         with self._changed:
-            self.samples.append(Sample(seconds=seconds, cluster=status, nodes=tuple(nodes)))
+            self.samples.append(sample)
             self._changed.notify_all()
-
-    def _nodes(self) -> list[NodeStatus]:
-        addresses = read_addresses(self._cluster, self._namespace, self._name)
-        if self._environment.local:
-            return read_nodes_at(addresses, self._pool)
-        return read_nodes(self._cluster, self._namespace, sorted(addresses))
