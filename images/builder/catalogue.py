@@ -127,7 +127,7 @@ OWN_WORKLOAD = Image(
 
 
 def own(directory: Path) -> Image:
-    """The image of a workload in a directory anywhere, with a Dockerfile as the example's.
+    """The image of a workload in any directory with a Dockerfile like the example's.
 
     Raises ValueError: it has none, or a name that no image can have.
     """

@@ -13,10 +13,7 @@ class ImageError(Exception):
 
 
 def run(argv: Sequence[str]) -> str:
-    """Runs a program and returns its standard output, stripped.
-
-    Raises ImageError: it is missing, or ended with an error; with the last it said.
-    """
+    """Runs a program; returns its standard output, stripped. Raises ImageError."""
     try:
         return capture(argv).strip()
     except FileNotFoundError as error:

@@ -38,11 +38,10 @@ class FleetError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What the nodes of a fleet are told.
+    """The configuration of a fleet's nodes.
 
-    `overlay`, `channels` and `workload` are in the configuration's own terms, `seeds` says how many
-    of the nodes are seeds, `emulator_flags` are appended to the release's own. The first `servers`
-    nodes are seeds whatever `seeds` says.
+    `overlay`, `channels` and `workload` are Erlang terms, `seeds` is the number of seeds, and
+    `emulator_flags` are added to the release's. The first `servers` nodes are always seeds.
     """
 
     nodes: int
@@ -82,10 +81,9 @@ def address(index: int) -> str:
 
 
 def build_release() -> Path:
-    """Builds the release as the image has it, on the image's OTP; returns its directory.
+    """Builds the image's release on the image's OTP, which this process then uses.
 
-    What this process starts from here on finds that OTP. Raises CommandError: a step of the build
-    failed.
+    Returns its directory. Raises CommandError.
     """
     otp.use()
     output = ROOT / "build" / "release"
@@ -143,10 +141,10 @@ class Fleet:
         return sorted({status["otp"] for status in self.ask(running[:1], "/status").values()})
 
     def start_run(self, index: int) -> None:
-        """Starts the run of the workload on one node, which tells the others.
+        """Starts the workload's run on one node, which informs the others.
 
-        A node that is behind answers late: it is asked again, as starting twice is starting once.
-        Raises FleetError: the node refuses; StalledError: it does not answer.
+        Retried while the node does not answer: it is idempotent. Raises FleetError: the node
+        refuses; StalledError: it does not answer.
         """
         wait_for(
             f"{name(index)} to start the run",

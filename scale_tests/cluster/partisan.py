@@ -1,6 +1,6 @@
-"""A PartisanCluster as the operator sees it, and its pods as the API server does.
+"""A PartisanCluster's status as the operator reports it, and its pods.
 
-The nodes' own words are in `nodes`, so that one can be checked against the other.
+What nodes report is in `nodes`, so that one can be checked against the other.
 """
 
 from __future__ import annotations
@@ -209,9 +209,9 @@ def children(cluster: Cluster, namespace: str, name: str) -> list[str]:
 
 
 def read_addresses(cluster: Cluster, namespace: str, name: str) -> dict[str, str]:
-    """The address of each pod of a PartisanCluster that has one and is not going.
+    """The addresses of a PartisanCluster's pods that are not terminating. Raises ApiError.
 
-    They come from EndpointSlices, a hundredth of what the pods themselves are. Raises ApiError.
+    From EndpointSlices, which are a hundredth of the pods' size.
     """
     path = f"apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
     slices = cluster.list(path, f"{CLUSTER_LABEL}={name}")

@@ -9,10 +9,7 @@ _SIZES = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 def seconds(text: str) -> float:
-    """The seconds of a duration such as `500ms`, `10s` or `1m30s`.
-
-    Raises ValueError: it is none, or not more than nothing.
-    """
+    """The seconds of a duration such as `500ms`, `10s` or `1m30s`. Raises ValueError."""
     parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text)
     total = sum(float(number) * _UNITS[unit] for number, unit in parts)
     if "".join(number + unit for number, unit in parts) != text or total <= 0:

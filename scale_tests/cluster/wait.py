@@ -1,7 +1,7 @@
-"""Waiting for a cluster: as long as something moves, and no longer.
+"""Waiting for a cluster as long as it makes progress.
 
-A deadline over a whole run is either too short on a busy machine or too long when nothing happens
-any more. So every wait has a limit on the time *without progress* instead.
+A deadline over a whole run is too short on a busy machine, or too long when nothing happens: waits
+limit the time *without progress*.
 """
 
 from __future__ import annotations
@@ -47,11 +47,10 @@ def wait_for(
     stall_seconds: float = STALL_SECONDS,
     period_seconds: float = 0.5,
 ) -> T:
-    """Calls `probe` until `done` of what it returns, and returns that.
+    """Calls `probe` until its value is `done`; returns that value.
 
-    `progress` picks what counts as movement out of a probe's value; `what` names, in the error, the
-    thing waited for. Raises StalledError: `progress` has been the same for `stall_seconds`; with
-    the last value.
+    `progress` picks what counts as movement; `what` is for the error. Raises StalledError:
+    `progress` has not changed for `stall_seconds`.
     """
     clock = StallClock()
     while True:

@@ -1,7 +1,6 @@
-"""The cluster's certificate authority, and a certificate for each identity, made with openssl.
+"""The cluster's certificate authority and its certificates, made with openssl.
 
-Every endpoint asks for a client certificate of this authority; names and groups in the subjects
-are what Kubernetes authorises by.
+Every endpoint asks for a client certificate; Kubernetes authorises by names and groups in subjects.
 """
 
 from __future__ import annotations
@@ -72,10 +71,7 @@ def _kubelet(node: Node) -> Identity:
 
 
 def ensure_certificates(settings: Settings) -> None:
-    """Makes what is missing; certificates that exist are kept, so that a running cluster is too.
-
-    Raises CommandError: openssl failed.
-    """
+    """Makes the certificates that are missing, and keeps the others. Raises CommandError."""
     directory = settings.certificates
     directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o700)
@@ -100,7 +96,7 @@ def issue_authority(directory: Path) -> None:
 def issue(directory: Path, identity: Identity) -> None:
     """Makes a certificate of the directory's authority. Raises CommandError.
 
-    The key comes first, then the certificate: a certificate that exists is complete.
+    The key comes first: a certificate that exists is complete.
     """
     subject = f"/O={identity.group}" if identity.group else ""
     usage = "clientAuth,serverAuth" if identity.addresses else "clientAuth"

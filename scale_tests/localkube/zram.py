@@ -1,8 +1,4 @@
-"""Compressed swap in memory, so that a machine holds more pods: most of what they keep is idle.
-
-A zram device is a block device whose content the kernel compresses into memory. A shim or a pause
-process that waits for years compresses well, a node's idle heap too.
-"""
+"""Compressed swap in memory (zram), so that a machine holds more pods: most memory is idle."""
 
 from __future__ import annotations
 
@@ -23,10 +19,10 @@ PRIORITY = 100
 
 
 def ensure(settings: Settings) -> None:
-    """Swaps to as much compressed memory as the settings say, and to no more.
+    """Swaps to as much compressed memory as the settings say.
 
-    Raises LocalkubeError: the kernel knows no such device; CommandError: a program refuses; what is
-    swapped out does not fit into memory, for one.
+    Raises LocalkubeError: the kernel has no zram; CommandError: swapped data does not fit into
+    memory, for one.
     """
     size = settings.zram_mib << 20
     if _size(settings) == size:

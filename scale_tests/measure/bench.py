@@ -151,8 +151,7 @@ class Session:
     ) -> None:
         """Writes documents, pictures and page of the cells so far.
 
-        `also` are cells with a document of their own, by its name; the page is of all. `meta` is
-        as `document.document` takes it.
+        `also` are further documents by name; the page is of all cells. `meta` is as of `document`.
         """
         written = [
             document.document(

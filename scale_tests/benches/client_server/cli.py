@@ -1,14 +1,12 @@
-"""`python -m scale_tests client-server [run|report] [--out DIRECTORY]`: a server with many clients.
+"""`python -m scale_tests client-server [run|report]`: a server with many clients.
 
-`run` measures a server's memory with bounded queues and without bounds, prints a table and writes
-JSON, pictures and a page into DIRECTORY (build/results/client_server) after each run; it ends with
-1 when a bar is missed. `report` writes the page of a DIRECTORY again. `QUICK=1` has 128 clients and
-says so in the result; the environment variables `CLIENTS`, `SPEEDUP`, `INCREMENTS`, `SERVER_CPUS`
-and `MEMORY_LIMIT` (MiB) set what they name.
+`run` measures a server's memory with bounded queues and without, and writes after each run;
+`report` writes the page again. `QUICK=1` has 128 clients; the environment variables `CLIENTS`,
+`SPEEDUP`, `INCREMENTS`, `SERVER_CPUS` and `MEMORY_LIMIT` (MiB) set what they name.
 
-A server receives a state of N counters from each of N clients per interval: what it has to do grows
-with the square of the clients and with the speedup. So 128 clients at 64 times the speed are to it
-what 1,024 are at the published intervals. It has a quarter of a CPU for that (root is needed).
+Each of N clients sends a state of N counters per interval: the server's work grows with the square
+of N and with the speedup. 128 clients at 64 times the speed are as much as 1,024. It has a quarter
+of a CPU (root is needed).
 """
 
 from __future__ import annotations

@@ -52,8 +52,7 @@ class Probe:
 class Meter:
     """The processor time of all nodes, the ended ones included.
 
-    The node agent, this process's parent, has waited for those that have ended: the kernel adds
-    their time to that of its children.
+    The kernel adds that of children which the agent, this process's parent, has waited for.
     """
 
     agent: int = field(default_factory=os.getppid)
@@ -72,11 +71,7 @@ class Meter:
 
 
 def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
-    """Runs a cell.
-
-    Raises ApiError: the API server refuses the cluster, or is out of reach; StalledError: it does
-    not form, or what was there before does not go.
-    """
+    """Runs a cell. Raises ApiError, StalledError: the cluster does not form."""
     remove_namespace(cluster, NAMESPACE)
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": labels}})

@@ -1,10 +1,8 @@
-"""`python -m scale_tests runtime [PART ...]`: the runtime beside its rivals; its weight.
+"""`python -m scale_tests runtime [PART ...]`: throughput, latency and memory of the runtime.
 
-The parts are `throughput`, `ping`, `dispatch`, `replies` and `footprint`; all of them by default.
-Prints tables, writes build/results/bench-runtime.json and footprint.json, a page and pictures; ends
+Prints tables, writes build/results/bench-runtime.json, footprint.json, a page and pictures; ends
 with 1 when a target is missed. One that is missed by less than 0.05 is measured again, with more
-repetitions; both are kept, and the second counts. `QUICK=1` takes fewer points and says so in the
-result.
+repetitions; both are kept, and the second counts. `QUICK=1` takes fewer points.
 """
 
 from __future__ import annotations

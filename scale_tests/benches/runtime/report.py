@@ -71,7 +71,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A ratio of ours to another system's, and the least or the most that it is to be.
+    """A limit of the ratio of ours to another system's.
 
     `point` is None for the p99 of a ping beside bulk.
     """

@@ -63,11 +63,7 @@ def machine(index: int) -> Json:
 
 @contextmanager
 def machines(plane: ControlPlane, count: int) -> Iterator[None]:
-    """So many machines, ready for pods.
-
-    Raises LocalkubeError: KWOK cannot be built, or does not start; ApiError, StalledError: the
-    machines do not become ready.
-    """
+    """So many simulated machines that are ready. Raises LocalkubeError, ApiError, StalledError."""
     program = build.ensure_built() / "kwok"
     argv = [
         *(str(program), f"--config={STAGES}", f"--kubeconfig={plane.kubeconfig_of(USER)}"),

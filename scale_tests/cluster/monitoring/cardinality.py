@@ -1,8 +1,7 @@
-"""How many series a cluster makes, and what they cost a Prometheus at full size.
+"""The number of series of a cluster, and their cost to a Prometheus at full size.
 
-A node has no label with a peer's name, so that its series depend on its channels and on nothing
-that grows with the cluster. What 1,024 nodes make is measured all the same: a Prometheus scrapes
-1,024 addresses of this machine, each of which answers with a page that a node has written.
+Series depend on channels, not on the size of the cluster. For 1,024 nodes a Prometheus scrapes as
+many addresses of this machine, each with a page of a real node.
 """
 
 from __future__ import annotations
@@ -81,10 +80,9 @@ def node_series(page: str) -> NodeSeries:
 
 
 def measure(page: str, *, nodes: int = NODES, interval: str = "15s") -> Load:
-    """Lets a Prometheus of its own scrape `nodes` targets that answer with `page`.
+    """Scrapes `nodes` targets that answer with `page`, by a Prometheus of its own.
 
-    The default of `interval` is the chart's. Raises BuildError: there is no Prometheus, and it
-    cannot be built; StalledError: it does not get around.
+    The default of `interval` is the chart's. Raises BuildError, StalledError.
     """
     with tempfile.TemporaryDirectory() as directory, _answering(page) as port:
         # All of 127.0.0.0/8 is this machine.
