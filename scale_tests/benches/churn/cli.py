@@ -91,13 +91,11 @@ def _run(session: Session) -> int:
         scenario=scenario, phases=runner.phases, samples=sampler.samples, last=last
     )
     found = versions.of_cluster(cluster, sampler.last.nodes)
-    bench = replace(
-        session.bench,
-        report=recording,
+    status = session.reported(
+        recording,
         draw=lambda _cells, directory: recording.draw(found, directory),
         page=recording.page,
-    )
-    status = replace(session, bench=bench).conclude(
+    ).conclude(
         recording.cells(),
         versions=found,
         local_cluster=environment.local,
@@ -119,12 +117,10 @@ def _check_room(cluster: Cluster, nodes: int) -> None:
         )
 
 
-# The report of a run is its recording; before there is one it is of nothing.
 BENCH = Bench(
     name="churn",
     about=__doc__,
     measure=_run,
-    report=Recording(scenario=Scenario(nodes=64), phases=(), samples=(), last=None),
     options=options,
     interrupted=f": the cluster {NAMESPACE}/{NAME} is left as it is.",
 )

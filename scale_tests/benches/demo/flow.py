@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +12,7 @@ from rich.table import Table
 
 from scale_tests.benches.demo import programs, report
 from scale_tests.benches.demo.live import View
-from scale_tests.benches.demo.sampler import follow
-from scale_tests.benches.demo.samples import Sample
+from scale_tests.benches.demo.sample import Sample, sampling
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.diagnosis import explain
@@ -23,6 +20,7 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster, Json, partisan_cluster
 from scale_tests.cluster.monitoring import prometheus
 from scale_tests.cluster.removal import remove_cluster
+from scale_tests.cluster.sampler import Sampler
 from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import ROOT, relative
 
@@ -44,10 +42,9 @@ class Options:
 
 
 def run(console: Console, options: Options) -> bool:
-    """Goes from nothing to a report; returns whether the run held all that it is held to.
+    """Goes from nothing to a report; returns whether the run met its targets.
 
-    Raises:
-        CommandError, ConfigurationError, ApiError: a step before the run failed.
+    Raises CommandError, ConfigurationError or ApiError, when a step before the run failed.
     """
     manifest = load(options.manifest)
     _headline(console, "Kubernetes and images")
@@ -60,26 +57,27 @@ def run(console: Console, options: Options) -> bool:
     name = manifest["metadata"]["name"]
     _headline(console, f"kubectl apply -f {relative(options.manifest)}")
     remove_cluster(cluster, NAMESPACE, name)
-    started_at = datetime.now(UTC)
-    started = time.monotonic()
+    started = datetime.now(UTC)
+    sampler = Sampler(sampling(cluster, NAMESPACE, name))
     operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(options.manifest))
     operator.kubectl(environment, "label", "-n", NAMESPACE, f"pcl/{name}", f"{DEMO_LABEL}=true")
-    samples: list[Sample] = []
     try:
-        with View(console) as view:
-            for sample in follow(
-                cluster, NAMESPACE, name, started, stall_seconds=options.stall_seconds
-            ):
-                samples.append(sample)
-                view.show(sample)
-            view.show(samples[-1], last=True)
+        with View(console) as view, sampler:
+            last = sampler.wait(
+                "the run",
+                lambda sample: sample.finished,
+                progress=Sample.progress,
+                stall_seconds=options.stall_seconds,
+                seen=view.show,
+            )
+            view.show(last, last=True)
     except (StalledError, ApiError) as error:
         console.print(f"\n[bold red]The run did not finish: {error}[/bold red]", highlight=False)
         explain(console, cluster, NAMESPACE, name, MUST_GATHER)
-    if not samples:
+    if not sampler.samples:
         return False
-    written = report.write(environment, cluster, manifest, samples, started_at)
-    _conclude(console, environment, written, samples)
+    written = report.write(environment, cluster, manifest, sampler.samples, started)
+    _conclude(console, environment, written, name)
     _tell_prometheus(console, environment, cluster, name)
     return written.ok
 
@@ -106,11 +104,7 @@ def down(console: Console) -> None:
 
 
 def load(path: Path) -> Json:
-    """Reads a manifest of one PartisanCluster.
-
-    Raises:
-        ValueError: it is something else.
-    """
+    """Reads a manifest of one PartisanCluster. Raises ValueError: it is something else."""
     manifest = yaml.safe_load(path.read_text())
     if not isinstance(manifest, dict) or manifest.get("kind") != "PartisanCluster":
         raise ValueError(f"{path} is no manifest of one PartisanCluster")
@@ -118,16 +112,15 @@ def load(path: Path) -> Json:
 
 
 def _conclude(
-    console: Console, environment: Environment, written: report.Report, samples: Sequence[Sample]
+    console: Console, environment: Environment, written: report.Report, name: str
 ) -> None:
-    name = samples[-1].cluster.name
     table = Table(title=f"Cluster {name}", show_header=False)
     for key, value in report.rows(written.result):
         table.add_row(key, value)
     console.print(table)
-    for bar in written.bars:
-        if not bar.ok:
-            console.print(f"[red]FAILED[/red] {bar.name}: {bar.value}, should be {bar.bar}")
+    for check in written.checks:
+        if not check.ok:
+            console.print(f"[red]FAILED[/red] {check.name}: {check.value}, should be {check.bar}")
     directory = relative(written.directory)
     console.print(f"\nResults and pictures: {directory}/", highlight=False, soft_wrap=True)
     console.print("\nThe cluster is still there:")
@@ -151,7 +144,7 @@ def _tell_prometheus(
     console.print("\nPrometheus has scraped the run, for a Grafana data source or by hand:")
     for line in (
         prometheus.address(environment, cluster),
-        f".venv/bin/python -m scale_tests.benches.dashboards.pictures {NAMESPACE} {name}",
+        f".venv/bin/python -m scale_tests dashboards --of {NAMESPACE}/{name}",
     ):
         console.print(f"  {line}", highlight=False, soft_wrap=True)
 

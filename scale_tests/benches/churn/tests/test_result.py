@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,15 +117,13 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     found = Recording(
         scenario=Scenario(nodes=4, kills=(0.25,)), phases=[phase], samples=samples, last=None
     )
-    bench = replace(
-        BENCH,
-        report=found,
+    monkeypatch.setattr(document, "RESULTS", tmp_path)
+    directory = tmp_path / "out" / "churn"
+    session = Session(bench=BENCH, options=argparse.Namespace(out=directory), quick=True).reported(
+        found,
         draw=lambda _cells, directory: found.draw({"kubernetes": "v1"}, directory),
         page=found.page,
     )
-    monkeypatch.setattr(document, "RESULTS", tmp_path)
-    directory = tmp_path / "out" / "churn"
-    session = Session(bench=bench, options=argparse.Namespace(out=directory), quick=True)
     assert session.conclude(found.cells(), versions={"kubernetes": "v1"}) == 1
     return directory
 
