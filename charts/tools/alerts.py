@@ -57,8 +57,7 @@ def chart_alerts() -> list[Alert]:
 def check_tested(names: Iterable[str], tests: Iterable[Mapping[str, Any]]) -> None:
     """Each alert has to fire in one of the tests, and to be quiet in one.
 
-    Raises:
-        ChartError: one is not tested; with its name.
+    Raises ChartError: one is not tested; with its name.
     """
     fires: set[str] = set()
     quiet: set[str] = set()
@@ -76,10 +75,8 @@ def check_tested(names: Iterable[str], tests: Iterable[Mapping[str, Any]]) -> No
 def check_alerts() -> None:
     """Runs promtool on the alerts and on their tests.
 
-    Raises:
-        ChartError: an alert is not tested.
-        CommandError: promtool found something.
-        BuildError: there is no promtool, and it cannot be built.
+    Raises ChartError: an alert is not tested; CommandError: promtool found something; BuildError:
+    there is no promtool, and it cannot be built.
     """
     files = sorted(TESTS.glob("*.yaml"))
     check_tested(
@@ -94,7 +91,6 @@ def check_alerts() -> None:
 def promtool() -> str:
     """The path of promtool: the system's, or one that is built.
 
-    Raises:
-        BuildError: there is none, and it cannot be built.
+    Raises BuildError: there is none, and it cannot be built.
     """
     return shutil.which("promtool") or str(ensure_built() / "promtool")

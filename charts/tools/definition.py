@@ -29,8 +29,7 @@ TOOLSET = Toolset(
 def oldest() -> str:
     """The oldest Kubernetes that the chart allows, as `1.30`.
 
-    Raises:
-        ChartError: the checks know another one.
+    Raises ChartError: the checks know another one.
     """
     allowed = str(yaml.safe_load((ROOT / CHART / "Chart.yaml").read_text())["kubeVersion"])
     go_mod = (TOOLSET.directory / "go.mod").read_text()
@@ -46,9 +45,8 @@ def oldest() -> str:
 def check_definition(path: str = DEFINITION) -> str:
     """Holds a definition against that release, which it returns.
 
-    Raises:
-        ChartError: that release refuses it; with its own words.
-        BuildError: its code does not compile.
+    Raises ChartError: that release refuses it; with its own words; BuildError: its code does not
+    compile.
     """
     release = oldest()
     validate = TOOLSET.ensure_built() / "validate"

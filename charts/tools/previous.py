@@ -61,8 +61,7 @@ def check_version() -> None:
 def check_values() -> None:
     """The chart takes the values that users have of the previous one.
 
-    Raises:
-        CommandError: helm refuses them, or to render with them.
+    Raises CommandError: helm refuses them, or to render with them.
     """
     values = f"{unpacked()}/values.yaml"
     capture([tool("helm"), "template", "x", CHART, "--kube-version", "1.36.0", "--values", values])

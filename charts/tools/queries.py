@@ -23,9 +23,8 @@ VARIABLES = {
 def check_queries() -> int:
     """Lets promtool parse every query of every dashboard; returns how many there are.
 
-    Raises:
-        CommandError: one is no PromQL; with its panel.
-        BuildError: there is no promtool, and it cannot be built.
+    Raises CommandError: one is no PromQL; with its panel; BuildError: there is no promtool, and it
+    cannot be built.
     """
     rules = [
         {

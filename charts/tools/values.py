@@ -48,8 +48,7 @@ def value_lines(text: str, known: set[str]) -> dict[str, int]:
 def check_values(text: str, schema: Mapping[str, Any]) -> None:
     """Every value is described above its key and known to the schema, and none only there.
 
-    Raises:
-        ChartError: one is not; with its name.
+    Raises ChartError: one is not; with its name.
     """
     known = schema_paths(schema)
     lines = value_lines(text, known)
@@ -78,8 +77,7 @@ class Value:
 def described_values(text: str, schema: Mapping[str, Any]) -> list[Value]:
     """All values of values.yaml in their order, with defaults and descriptions.
 
-    Raises:
-        ChartError: one is not described, or not known to the schema; with its name.
+    Raises ChartError: one is not described, or not known to the schema; with its name.
     """
     check_values(text, schema)
     lines = text.splitlines()

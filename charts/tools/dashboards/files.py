@@ -66,8 +66,7 @@ class Panel:
 def resolved(expression: str, variables: Mapping[str, str]) -> str:
     """The expression with Grafana's variables replaced, as Grafana does before it asks.
 
-    Raises:
-        KeyError: a variable has no value; with its name.
+    Raises KeyError: a variable has no value; with its name.
     """
     return _VARIABLE.sub(lambda found: variables[found[1]], expression)
 

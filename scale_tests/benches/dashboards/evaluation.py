@@ -22,8 +22,7 @@ def answered(
 ) -> dict[str, int]:
     """How many series with numbers in them each query gives, by its panel and expression.
 
-    Raises:
-        ApiError: Prometheus refuses a query.
+    Raises ApiError: Prometheus refuses a query.
     """
     return {
         f"{panel.dashboard} / {panel.title}: {query.expression}": sum(

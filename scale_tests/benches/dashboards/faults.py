@@ -25,8 +25,7 @@ def kept_away(subject: Subject, pod: str) -> Iterator[None]:
 
     The quota that does so counts all pods of the namespace: nothing else can start there either.
 
-    Raises:
-        ApiError: the API server refused a step.
+    Raises ApiError: the API server refused a step.
     """
     quotas = core(subject.namespace, "resourcequotas")
     present = len(subject.cluster.list(core(subject.namespace, "pods")))

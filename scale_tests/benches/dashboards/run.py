@@ -78,9 +78,7 @@ class Stage:
 def perform(stage: Stage, plan: Plan) -> None:
     """All of a staging run.
 
-    Raises:
-        ApiError: the API server refused a step.
-        StalledError: a cluster does not get on.
+    Raises ApiError: the API server refused a step; StalledError: a cluster does not get on.
     """
     wait_operator_scraped(stage.prometheus)
     compare(stage, plan)
@@ -112,9 +110,7 @@ def compare(stage: Stage, plan: Plan) -> None:
 def trouble(stage: Stage, plan: Plan) -> None:
     """A run with TLS in which nodes are killed and a stranger is turned away.
 
-    Raises:
-        ApiError: the API server refused a step.
-        StalledError: the cluster does not get over it.
+    Raises ApiError: the API server refused a step; StalledError: the cluster does not get over it.
     """
     subject, nodes = stage.subject(FAULTY), plan.faulty_nodes
     with tempfile.TemporaryDirectory() as directory:

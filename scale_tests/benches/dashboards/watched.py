@@ -72,8 +72,7 @@ def wait_quiet(prometheus: Prometheus, subject: Subject, *alerts: str) -> None:
 def knock(subject: Subject, pod: str) -> None:
     """Says to the port that nodes talk on what a web client says, which a node must refuse.
 
-    Raises:
-        ConnectionError: it was let in.
+    Raises ConnectionError: it was let in.
     """
     try:
         subject.cluster.text(core(subject.namespace, "pods", f"{pod}:7946/proxy/"))

@@ -72,8 +72,7 @@ def upgrade(
 ) -> Upgraded:
     """Forms the cluster with the earlier revision, upgrades all parts, and follows the run.
 
-    Raises:
-        ApiError, CommandError, StalledError: a step failed, or did not come to its end.
+    Raises ApiError, CommandError, StalledError: a step failed, or did not come to its end.
     """
     say(f"{nodes} nodes with the earlier revision")
     operator.install(earlier, chart=chart)
