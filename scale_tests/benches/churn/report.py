@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scale_tests.benches.churn import pictures, result
-from scale_tests.benches.churn.account import accounts
-from scale_tests.benches.churn.result import Outcome
+from scale_tests.benches.churn.result import Outcome, accounts
 from scale_tests.benches.churn.scenario import Scenario
 from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, sent
 from scale_tests.host.units import MIB, seconds

@@ -54,8 +54,7 @@ def _run(session: Session) -> int:
     perform(stage, QUICK if session.quick else FULL)
     stage.say("asking Prometheus")
     found = findings(stage)
-    shown = ranges(stage, found.end)
-    _draw(session, stage.prometheus, shown.of, shown.subtitle)
+    _draw(session, stage.prometheus, ranges(stage, found.end))
     nodes = read_nodes(cluster, NAMESPACE, [f"{FAULTY}-0"])
     status = session.reported(found).conclude(
         found.cells(),
@@ -74,22 +73,17 @@ def _draw_one(session: Session, namespace: str, name: str) -> int:
     end = time.time()
     shown = range_of(namespace, name, end - RECENT_SECONDS, end)
     asked = Prometheus(Cluster(environment.kubeconfig))
-    _draw(session, asked, lambda _title: shown, lambda _title: f"{namespace}/{name}")
+    _draw(session, asked, lambda _title: shown)
     return 0
 
 
-def _draw(
-    session: Session,
-    asked: Prometheus,
-    shown: Callable[[str], Range],
-    subtitle: Callable[[str], str],
-) -> None:
-    """Draws each dashboard, by its title, with the range that it shows."""
+def _draw(session: Session, asked: Prometheus, shown: Callable[[str], Range]) -> None:
+    """Draws each dashboard with the range that it shows, by its title."""
     for name, dashboard in committed().items():
-        title = dashboard["title"]
-        ask = asking(asked, shown(title))
+        of = shown(dashboard["title"])
+        subtitle = "  ".join(of.variables[variable] for variable in ("namespace", "cluster"))
         directory = session.options.directory
-        for file in draw(dashboard, ask, directory, subtitle(title), file=f"dashboard-{name}"):
+        for file in draw(dashboard, asking(asked, of), directory, subtitle, f"dashboard-{name}"):
             session.say(str(file))
 
 

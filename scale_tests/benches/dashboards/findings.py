@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -116,38 +116,16 @@ class Findings:
         return {"Series of a node": Table(head=("cluster", "series"), rows=rows)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ranges:
-    """What each dashboard shows."""
-
-    whole: Range
-    """The whole run."""
-
-    compared: Range
-    """The clusters of the comparison, while that lasted."""
-
-    faulty: Range
-    """The cluster with the faults, since it was made."""
-
-    def of(self, title: str) -> Range:
-        """The range of the dashboard of this title."""
-        by_title = {"Partisan / Cluster": self.faulty, "Partisan / Scalability": self.compared}
-        return by_title.get(title, self.whole)
-
-    def subtitle(self, title: str) -> str:
-        """What the picture of the dashboard of this title says that it shows."""
-        return "  ".join(self.of(title).variables[name] for name in ("namespace", "cluster"))
-
-
-def ranges(stage: Stage, end: float) -> Ranges:
-    """The time ranges of a run that has ended. Raises ApiError."""
+def ranges(stage: Stage, end: float) -> Callable[[str], Range]:
+    """What each dashboard shows, by its title, of a run that has ended. Raises ApiError."""
     created = stage.subject(FAULTY).json()["metadata"]["creationTimestamp"]
     began = datetime.fromisoformat(created).timestamp()
-    return Ranges(
-        whole=range_of(NAMESPACE, ".+", stage.started, end),
-        compared=range_of(NAMESPACE, COMPARED, stage.started, stage.compared),
-        faulty=range_of(NAMESPACE, FAULTY, began, end),
-    )
+    by_title = {
+        "Partisan / Scalability": range_of(NAMESPACE, COMPARED, stage.started, stage.compared),
+        "Partisan / Cluster": range_of(NAMESPACE, FAULTY, began, end),
+    }
+    whole = range_of(NAMESPACE, ".+", stage.started, end)
+    return lambda title: by_title.get(title, whole)
 
 
 def findings(stage: Stage) -> Findings:
@@ -158,7 +136,7 @@ def findings(stage: Stage) -> Findings:
     return Findings(
         end=end,
         queries=answered(
-            stage.prometheus, committed().values(), lambda panel: shown.of(panel.dashboard)
+            stage.prometheus, committed().values(), lambda panel: shown(panel.dashboard)
         ),
         rules=evaluated_rules(stage.prometheus),
         histories={

@@ -76,7 +76,6 @@ def draw(
     ask: Callable[[Query], list[Json]],
     directory: Path,
     subtitle: str,
-    *,
     file: str = "",
 ) -> list[Path]:
     """Draws one dashboard, its panels laid out as in Grafana, and returns the files.

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from scale_tests.benches.churn.account import Account, accounts
 from scale_tests.benches.churn.cli import BENCH
 from scale_tests.benches.churn.report import Recording
-from scale_tests.benches.churn.result import Outcome, checks, exact, outcome
+from scale_tests.benches.churn.result import Account, Outcome, accounts, checks, exact, outcome
 from scale_tests.benches.churn.scenario import Scenario
 from scale_tests.benches.churn.tests.recordings import INCARNATIONS, NAMES, kill, node, ring, sample
 from scale_tests.benches.churn.timeline import Phase, Sample
