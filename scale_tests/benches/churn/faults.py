@@ -11,7 +11,6 @@ import math
 import os
 import random
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -19,6 +18,7 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, core
 from scale_tests.cluster.local_nodes import processes
 from scale_tests.cluster.partisan import read_addresses
+from scale_tests.cluster.wait import repeating
 from scale_tests.localkube import partition
 
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
@@ -80,26 +80,14 @@ class Faults:
 
         `killed` is called with each, on another thread. Raises on the way out what a kill raised.
         """
-        stop, failures = threading.Event(), list[Exception]()
 
-        def go_on() -> None:
-            try:
-                while not stop.wait(60 / nodes_per_minute):
-                    victim = self._random.choice(self._pods())
-                    self.kill((victim,))
-                    killed(victim)
-            except Exception as error:  # Raised again by the thread that waits for the end.
-                failures.append(error)
+        def strike() -> None:
+            victim = self._random.choice(self._pods())
+            self.kill((victim,))
+            killed(victim)
 
-        thread = threading.Thread(target=go_on, name="churn")
-        thread.start()
-        try:
+        with repeating(strike, 60 / nodes_per_minute):
             yield
-        finally:
-            stop.set()
-            thread.join()
-        if failures:
-            raise failures[0]
 
     @contextmanager
     def partition(self) -> Iterator[tuple[frozenset[str], frozenset[str]]]:

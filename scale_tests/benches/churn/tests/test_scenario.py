@@ -72,7 +72,7 @@ def test_a_kill_that_fails_ends_the_churn_with_its_error() -> None:
     churn = faults(Pods(0)).churn(60_000.0)
     churn.__enter__()
     # It may have failed by now.
-    for thread in [thread for thread in threading.enumerate() if thread.name == "churn"]:
+    for thread in [thread for thread in threading.enumerate() if thread.name == "repeating"]:
         thread.join()
     with pytest.raises(FaultError, match="namespace/churn has no pods"):
         churn.__exit__(None, None, None)
