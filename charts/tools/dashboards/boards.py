@@ -50,8 +50,8 @@ def _written(part: Any, words: Mapping[str, str]) -> Any:
     """A part of a definition with the words written out, each of which may hold earlier ones."""
     match part:
         case str():
-            for word, meaning in reversed(words.items()):
-                part = re.sub(rf"\b{word}\b", lambda _, meaning=meaning: meaning, part)
+            for word in reversed([*words]):
+                part = re.sub(rf"\b{word}\b", words[word], part)
             return part
         case list():
             return [_written(item, words) for item in part]

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scale_tests.benches.churn.result import Outcome
-from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, rates, sent
+from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, rates
 from scale_tests.measure.drawing import Picture
 from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 
@@ -34,7 +34,7 @@ def plot_timeline(figure: Figure, material: Material) -> None:
     reach, account, traffic = figure.subplots(3, sharex=True, height_ratios=(3, 3, 2))
     _plot_reach(reach, material)
     _plot_account(account, material)
-    line = list(rates(sent(material.samples)))
+    line = list(rates(material.samples))
     nodes = material.samples[-1].cluster.replicas_wanted
     traffic.plot([t for t, _ in line], [r / nodes / 1024 for _, r in line], color=BLUE, linewidth=1)
     traffic.set_ylabel("KiB/s sent\nper node")

@@ -132,11 +132,11 @@ class Recording:
         )
 
     def _sent(self) -> str:
-        whole = sent(self.samples)[-1]
+        elapsed, total = sent(self.samples)[-1]
+        frames, payload = total["frames"] / MIB, total["payload"] / MIB
         return (
-            f"In the {whole.seconds:,.0f} s from the apply to the end all nodes together sent "
-            f"{whole.frames / MIB:,.1f} MiB in frames, of which {whole.payload / MIB:,.1f} MiB "
-            "were counters."
+            f"In the {elapsed:,.0f} s from the apply to the end all nodes together sent "
+            f"{frames:,.1f} MiB in frames, of which {payload:,.1f} MiB were counters."
         )
 
     def _faults(self) -> str:
@@ -155,7 +155,7 @@ class Recording:
     def _samples(self) -> list[dict[str, Any]]:
         """The time line, as JSON has it."""
         line = []
-        for sample, odometer in zip(self.samples, sent(self.samples), strict=True):
+        for sample, (_, total) in zip(self.samples, sent(self.samples), strict=True):
             phase = phase_at(self.phases, sample.seconds)
             reach = None if phase is None else phase.reach(sample)
             status, run = sample.cluster, sample.cluster.workload
@@ -180,8 +180,8 @@ class Recording:
                     "increments": run.increments_sum,
                     "lost": run.lost_increments,
                     "replaced": run.replaced_nodes,
-                    "bytes_frames": odometer.frames,
-                    "bytes_payload": odometer.payload,
+                    "bytes_frames": total["frames"],
+                    "bytes_payload": total["payload"],
                 }
             )
         return line

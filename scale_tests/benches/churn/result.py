@@ -156,19 +156,23 @@ def checks(outcomes: Sequence[Outcome], last: Sample | None, *, planned: int) ->
 
 def _checks_of_the_end(last: Sample | None, *, killed: int) -> list[Check]:
     """The targets of the end of the count, which are missed where there was none."""
-    run = None if last is None else last.cluster.workload
+    total = replaced = None
+    if last is not None:
+        run = last.cluster.workload
+        total = f"{run.value} + {run.lost_increments} = {run.increments_sum}"
+        replaced = f"{run.replaced_nodes} of {killed}"
     return [
         Check(
             name="value + lost = increments, in every replica, when the count had ended",
-            value=run and f"{run.value} + {run.lost_increments} = {run.increments_sum}",
+            value=total,
             bar="equal, in all replicas",
             ok=last is not None and exact(last),
         ),
         Check(
             name="nodes replaced, of those that were killed",
-            value=run and f"{run.replaced_nodes} of {killed}",
+            value=replaced,
             bar="all, and no other",
-            ok=run is not None and run.replaced_nodes == killed,
+            ok=last is not None and last.cluster.workload.replaced_nodes == killed,
         ),
     ]
 
@@ -195,12 +199,14 @@ def _connected(phase: Phase, seen: Sequence[Sample]) -> float | None:
 
 def _traffic(samples: Sequence[Sample], start: float, end: float | None) -> tuple[float, float]:
     """Bytes per second of all nodes together: frames, and payload."""
-    line = [p for p in sent(samples) if start <= p.seconds and (end is None or p.seconds <= end)]
+    line = [(t, total) for t, total in sent(samples) if start <= t and (end is None or t <= end)]
     if len(line) < 2:
         return 0.0, 0.0
-    first, last = line[0], line[-1]
-    seconds = last.seconds - first.seconds
-    return (last.frames - first.frames) / seconds, (last.payload - first.payload) / seconds
+    (began, first), (ended, last) = line[0], line[-1]
+    frames, payload = (
+        (last[kind] - first[kind]) / (ended - began) for kind in ("frames", "payload")
+    )
+    return frames, payload
 
 
 def _made(sample: Sample) -> int:

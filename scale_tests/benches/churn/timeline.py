@@ -5,6 +5,7 @@ Times are in seconds since the sampler was made.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -154,34 +155,22 @@ def phase_at(phases: Sequence[Phase], seconds: float) -> Phase | None:
     return next((phase for phase in reversed(phases) if phase.at <= seconds), None)
 
 
-@dataclass(frozen=True)
-class Sent:
-    """Bytes sent by all nodes, at one time."""
-
-    seconds: float
-    frames: int
-    """Of all channels, as frames."""
-    payload: int
-    """CRDT values and parts of them."""
-
-
 def within(samples: Sequence[Sample], start: float, end: float | None) -> list[Sample]:
     """The samples of a span of time, its ends included."""
     return [s for s in samples if start <= s.seconds and (end is None or s.seconds <= end)]
 
 
-def sent(samples: Sequence[Sample]) -> list[Sent]:
-    """What had been sent at each sample since the apply."""
-    line = totals(
+def sent(samples: Sequence[Sample]) -> list[tuple[float, Counter[str]]]:
+    """Bytes sent by all nodes since the apply, at each sample: `frames`, and CRDT `payload`."""
+    return totals(
         samples,
         lambda node: {
             "frames": sum(channel.sent_bytes for _, channel in node.channels),
             "payload": node.sync_payload_bytes,
         },
     )
-    return [Sent(seconds, total["frames"], total["payload"]) for seconds, total in line]
 
 
-def rates(line: Sequence[Sent], *, window_seconds: float = 5.0) -> Iterator[tuple[float, float]]:
-    """Frames per second, in bytes, against time, over a window that smooths the jitter."""
-    return slopes([(point.seconds, point.frames) for point in line], window_seconds)
+def rates(samples: Sequence[Sample], *, window: float = 5.0) -> Iterator[tuple[float, float]]:
+    """Frames per second, in bytes, against time, over a window in seconds that smooths them."""
+    return slopes([(seconds, total["frames"]) for seconds, total in sent(samples)], window)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,20 +32,12 @@ DEMO_LABEL = "partisan.dev/demo"
 """On the clusters that the demo made: `down` leaves others alone."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What the user may choose."""
-
-    manifest: Path = ROOT / "examples" / "cluster.yaml"
-    stall_seconds: float = 120.0
-
-
-def run(console: Console, options: Options) -> bool:
-    """Goes from nothing to a report; returns whether the run met its targets.
+def run(console: Console, file: Path, *, stall_seconds: float) -> int:
+    """Goes from nothing to a report on the cluster of a manifest; 1 when a target is missed.
 
     Raises CommandError, ConfigurationError or ApiError, when a step before the run failed.
     """
-    manifest = load(options.manifest)
+    manifest = load(file)
     _headline(console, "Kubernetes and images")
     environment = environments.bring_up()
     cluster = Cluster(environment.kubeconfig)
@@ -55,11 +46,11 @@ def run(console: Console, options: Options) -> bool:
     _headline(console, "Prometheus")
     prometheus.install(environment)
     name = manifest["metadata"]["name"]
-    _headline(console, f"kubectl apply -f {relative(options.manifest)}")
+    _headline(console, f"kubectl apply -f {relative(file)}")
     remove_cluster(cluster, NAMESPACE, name)
     started = datetime.now(UTC)
     sampler = Sampler(sampling(cluster, NAMESPACE, name))
-    operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(options.manifest))
+    operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(file))
     operator.kubectl(environment, "label", "-n", NAMESPACE, f"pcl/{name}", f"{DEMO_LABEL}=true")
     try:
         with View(console) as view, sampler:
@@ -67,7 +58,7 @@ def run(console: Console, options: Options) -> bool:
                 "the run",
                 lambda sample: sample.finished,
                 progress=Sample.progress,
-                stall_seconds=options.stall_seconds,
+                stall_seconds=stall_seconds,
                 seen=view.show,
             )
             view.show(last, last=True)
@@ -75,22 +66,22 @@ def run(console: Console, options: Options) -> bool:
         console.print(f"\n[bold red]The run did not finish: {error}[/bold red]", highlight=False)
         explain(console, cluster, NAMESPACE, name, MUST_GATHER)
     if not sampler.samples:
-        return False
+        return 1
     written = report.write(environment, cluster, manifest, sampler.samples, started)
     _conclude(console, environment, written, name)
     _tell_prometheus(console, environment, cluster, name)
-    return written.ok
+    return 0 if written.ok else 1
 
 
-def down(console: Console) -> None:
+def down(console: Console) -> int:
     """Removes all that `run` made, whatever of it is there. Raises CommandError, ApiError."""
     environment = environments.existing()
     if environment is None or environment.local:
-        # The whole cluster goes; what is in it needs no farewell.
+        # The whole cluster goes, with all that is in it.
         environments.take_down()
         console.print("Removed.")
-        return
-    _headline(console, "Clusters, operator and definition")
+        return 0
+    _headline(console, "Clusters, operator and CRD")
     cluster = Cluster(environment.kubeconfig)
     if cluster.find(operator.CRD):
         for item in cluster.list(partisan_cluster(NAMESPACE), f"{DEMO_LABEL}=true"):
@@ -101,6 +92,7 @@ def down(console: Console) -> None:
         console.print(f"The operator stays, for there are other clusters: {', '.join(left)}")
     else:
         console.print("Removed.")
+    return 0
 
 
 def load(path: Path) -> Json:

@@ -7,8 +7,7 @@ Prints a table, writes build/results/bench.json and a page; ends with 1 when a t
 from __future__ import annotations
 
 from scale_tests.benches.joining import measure, report
-from scale_tests.benches.joining.manifests import CLUSTER
-from scale_tests.benches.joining.measure import NAMESPACE
+from scale_tests.benches.joining.measure import CLUSTER, NAMESPACE
 from scale_tests.benches.joining.report import Cell
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator

@@ -55,7 +55,7 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     if nodes := _of(cells, "footprint"):
 
         def median(key: str) -> float:
-            return statistics.median(node[key] for node in nodes)
+            return float(statistics.median(node[key] for node in nodes))
 
         rows += [
             ("memory of an idle node (PSS), MiB", f"{median('pss') / MIB:.1f}"),

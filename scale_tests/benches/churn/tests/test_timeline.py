@@ -53,7 +53,7 @@ def test_what_a_node_had_sent_before_it_was_killed_stays_counted() -> None:
         sample(2, []),
         sample(3, [node("churn-0", [], sent=50, incarnation=99)]),
     ]
-    assert [(s.frames, s.payload) for s in sent(looks)] == [
+    assert [(total["frames"], total["payload"]) for _, total in sent(looks)] == [
         (100, 10),
         (300, 30),
         (300, 30),
@@ -63,4 +63,4 @@ def test_what_a_node_had_sent_before_it_was_killed_stays_counted() -> None:
 
 def test_rates_are_slopes() -> None:
     looks = [sample(t, [node("churn-0", [], sent=100 * t)]) for t in range(4)]
-    assert [rate for _, rate in rates(sent(looks))] == [100, 100, 100]
+    assert [rate for _, rate in rates(looks)] == [100, 100, 100]
