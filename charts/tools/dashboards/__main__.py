@@ -1,7 +1,6 @@
 """`python -m charts.tools.dashboards [--check]`: writes the dashboards, or only compares.
 
-Either way the status is 1 when the committed files were not what they should be, so that nobody
-commits a dashboard that was changed by hand.
+Either way the status is 1 when the committed files differ: no dashboard is changed by hand.
 """
 
 from __future__ import annotations

@@ -28,10 +28,7 @@ TAG = "partisan"
 
 
 def build(name: str) -> dashboard.Dashboard:
-    """The dashboard of this name.
-
-    Raises KeyError, TypeError: the definition has a panel of no known kind, or with unknown fields.
-    """
+    """The dashboard of this name. Raises ValueError, TypeError: an unknown kind, or field."""
     text = Path(__file__).with_name(f"{name}.yaml").read_text()
     definition = yaml.safe_load(text)
     written = _written(definition, definition["words"])

@@ -1,7 +1,7 @@
 """The kinds of panels: one function each makes Grafana's panel of a definition.
 
-A panel never draws a line for each node: at 1,024 nodes nobody could read it, nor would the
-browser bear it. Differences between nodes are quantiles or a heatmap, computed by Prometheus.
+No panel has a line for each node, which is unreadable at 1,024 nodes: differences between nodes
+are quantiles or a heatmap, computed by Prometheus.
 """
 
 from __future__ import annotations

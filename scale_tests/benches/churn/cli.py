@@ -19,7 +19,7 @@ from scale_tests.benches.churn.report import Recording
 from scale_tests.benches.churn.scenario import Runner, Scenario
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
-from scale_tests.cluster.capacity import capacity
+from scale_tests.cluster.capacity import capacity, shortage
 from scale_tests.cluster.diagnosis import explain
 from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.cluster.kube import Cluster, partisan_cluster
@@ -70,7 +70,9 @@ def _run(session: Session) -> int:
         session.say("No partition: the network of a cluster of KUBECONFIG cannot be cut from here.")
         scenario = replace(scenario, partition_seconds=0)
     cluster = Cluster(environment.kubeconfig)
-    _check_room(cluster, scenario.nodes)
+    room = capacity(cluster, besides=NAMESPACE)
+    if scenario.nodes > room.free:
+        raise ConfigurationError(shortage(environment, room, scenario.nodes))
     operator.install(environment)
     start_over(cluster, NAMESPACE, NAME)
     cluster.create(partisan_cluster(NAMESPACE), scenario.manifest(NAME))
@@ -105,16 +107,6 @@ def _run(session: Session) -> int:
     )
     remove_cluster(cluster, NAMESPACE, NAME)
     return status
-
-
-def _check_room(cluster: Cluster, nodes: int) -> None:
-    """Refuses more pods than the cluster takes, before anything waits for them."""
-    pods = capacity(cluster, besides=NAMESPACE)
-    if nodes > pods.free:
-        raise ConfigurationError(
-            f"{nodes} nodes do not fit: the cluster takes {pods.limit} pods and has {pods.taken}. "
-            f"Choose fewer, delete others, or let a local one take more: {pods.advice(nodes)}"
-        )
 
 
 BENCH = Bench(

@@ -1,8 +1,7 @@
 """Faults that are injected into a running PartisanCluster.
 
-On a cluster of this machine processes are killed and packets dropped by the kernel. On one
-elsewhere pods are deleted without grace, which leaves them a second to shut down, and the network
-cannot be cut.
+Locally processes are killed and packets dropped by the kernel. On a cluster elsewhere pods are
+deleted without grace, which leaves them a second to shut down, and the network cannot be cut.
 """
 
 from __future__ import annotations
@@ -41,24 +40,17 @@ class Faults:
         self._random = random.Random(seed)
 
     def draw(self, share: float) -> tuple[str, ...]:
-        """Chooses victims: this share of the pods, at least one.
-
-        Raises FaultError, when the share is not above 0 and at most 1, or there are no pods; and
-        ApiError.
-        """
+        """Chooses victims: this share of the pods, at least one. Raises FaultError, ApiError."""
         if not 0 < share <= 1:
             raise FaultError(f"share is {share}: choose one above 0 and at most 1")
         pods = self._pods()
         return tuple(sorted(self._random.sample(pods, max(1, math.floor(share * len(pods))))))
 
     def kill(self, victims: tuple[str, ...]) -> None:
-        """Kills pods in one moment as failed machines would, with their storage.
+        """Kills pods at once as failed machines would, with their storage.
 
-        Their StatefulSets make successors. On this machine the processes are frozen until the API
-        server has deleted the pods, and killed then, so that none is restarted in its pod or gets
-        to handle SIGTERM.
-
-        Raises ApiError, and PermissionError for another user than root.
+        On this machine the processes are frozen until the API server has deleted the pods, so that
+        none is restarted in its pod or handles SIGTERM. Raises ApiError; PermissionError: not root.
         """
         running = processes(self._namespace) if self._environment.local else {}
         doomed = [running[victim] for victim in victims if victim in running]
@@ -93,8 +85,7 @@ class Faults:
     def partition(self) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
         """Cuts the network between two halves, for as long as the context lasts; yields them.
 
-        Raises FaultError, when the cluster is elsewhere or has fewer than two pods; LocalkubeError,
-        when this machine's packet filter refuses; and ApiError.
+        Raises FaultError: the cluster is elsewhere, or has one pod; LocalkubeError, ApiError.
         """
         if not self._environment.local:
             raise FaultError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,19 +23,19 @@ from scale_tests.measure.page import (
     targets_section,
 )
 
-COLUMNS = (
-    "fault",
-    "killed",
-    "least reach, %",
-    "survivors connected, s",
-    "one component, s",
-    "accounted, s",
-    "reported, s",
-    "increments",
-    "lost",
-    "B/s per node",
-    "payload",
-)
+COLUMNS: dict[str, Callable[[Outcome], str]] = {
+    "fault": lambda o: o.name,
+    "killed": lambda o: str(o.killed),
+    "least reach, %": lambda o: f"{o.least_reach_percent:g}",
+    "survivors connected, s": lambda o: seconds(o.survivors_connected, never="never"),
+    "one component, s": lambda o: seconds(o.one_component, never="never"),
+    "accounted, s": lambda o: seconds(o.accounted, never="never"),
+    "reported, s": lambda o: seconds(o.told, never=""),
+    "increments": lambda o: f"{o.increments:,}",
+    "lost": lambda o: f"{o.lost:,}",
+    "B/s per node": lambda o: f"{o.bytes_per_second_and_node:,.0f}",
+    "payload": lambda o: f"{o.payload_per_second_and_node:,.0f}",
+}
 """The table's columns; times are counted from the end of the fault, but for `reported`."""
 
 _FAULTS = (
@@ -87,7 +87,11 @@ class Recording:
     def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
         """Faults and accounts, a row each."""
         return {
-            "Faults": Table(head=COLUMNS, rows=rows(self.outcomes), caption=_FAULTS),
+            "Faults": Table(
+                head=[*COLUMNS],
+                rows=[[figure(o) for figure in COLUMNS.values()] for o in self.outcomes],
+                caption=_FAULTS,
+            ),
             "The account": Table(
                 caption=_ACCOUNTS,
                 head=("after", "due", "least value", "largest value", "lost", "increments"),
@@ -185,23 +189,3 @@ class Recording:
                 }
             )
         return line
-
-
-def rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
-    """The table, a row for each fault, in `COLUMNS`."""
-    return [
-        (
-            outcome.name,
-            str(outcome.killed),
-            f"{outcome.least_reach_percent:g}",
-            seconds(outcome.survivors_connected, never="never"),
-            seconds(outcome.one_component, never="never"),
-            seconds(outcome.accounted, never="never"),
-            seconds(outcome.told, never=""),
-            f"{outcome.increments:,}",
-            f"{outcome.lost:,}",
-            f"{outcome.bytes_per_second_and_node:,.0f}",
-            f"{outcome.payload_per_second_and_node:,.0f}",
-        )
-        for outcome in outcomes
-    ]

@@ -20,8 +20,7 @@ class Outcome:
     """From the beginning of the fault to its own end: to the last kill, or to the healing."""
     killed: int
     least_reach_percent: float
-    """The least share of the survivors in one component, over all samples; while the network is
-    cut, links across the cut do not count."""
+    """The least share of the survivors in one component; links across a cut do not count."""
     told: float | None
     """Of a partition: from its beginning until the status reported `Partitioned`."""
     survivors_connected: float | None
@@ -29,8 +28,7 @@ class Outcome:
     one_component: float | None
     """From the fault's end until all nodes were there again and joined, in one component."""
     accounted: float | None
-    """From the fault's end until all replicas held all that had been counted when the overlay was
-    whole again, and not more than there was."""
+    """From the fault's end until all replicas held what had been counted at `one_component`."""
     increments: int
     """Made between the beginning and the end of the account."""
     lost: int
@@ -73,11 +71,7 @@ def outcome(phase: Phase, samples: Sequence[Sample]) -> Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """What the replicas held when the account of a fault was right.
-
-    While all count, every replica is behind by what is on its way: it holds all that was due, and
-    not more than had been made.
-    """
+    """What the replicas held when the account of a fault was right: all due, and none unmade."""
 
     name: str
     due: int
@@ -121,11 +115,7 @@ def _account(name: str, *, due: int, held: Sample) -> Account:
 
 
 def checks(outcomes: Sequence[Outcome], last: Sample | None, *, planned: int) -> list[Check]:
-    """The targets of a recording.
-
-    `last` is the sample that ended the count, None if nothing has; `planned` the faults that the
-    scenario has.
-    """
+    """The targets of a recording with so many planned faults; `last` ended the count, if any."""
     faults = [o for o in outcomes if o.kind != "calm"]
     restarted = {name for o in outcomes for name in o.restarted}
     return [

@@ -13,8 +13,7 @@ from scale_tests.cluster.sampler import Sampler
 from scale_tests.cluster.subject import manifest
 
 PUBLISHED_FROM = 128
-"""Nodes from which on they count at the published pace. Few are quicker, so that more is counted
-while a fault lasts; with many, two processors would have no time left to replace pods."""
+"""Nodes from which on they count at the published pace; fewer count more while a fault lasts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +58,9 @@ class Scenario:
 
     @property
     def counting_seconds(self) -> float:
-        """How long the nodes count: until the last fault is over.
+        """How long the nodes count: until the last fault is over, and two seconds for each killed.
 
-        That is the faults' own time, and the time until all pods are replaced and joined: two
-        seconds for each that is killed, twice what two processors need when nothing else runs.
+        That is twice what two processors need to replace a pod when nothing else runs.
         """
         killed = sum(self.kills) * self.nodes + self.churn_per_minute * self.churn_seconds / 60
         lasting = self.calm_seconds + self.churn_seconds + self.partition_seconds
@@ -99,8 +97,7 @@ class Runner:
     def run(self) -> Sample:
         """Goes from the apply to the end of the count; returns the last sample.
 
-        Raises StalledError, when the cluster does not recover from a fault (the samples so far are
-        kept); FaultError, ApiError and LocalkubeError, when a fault cannot be injected.
+        Raises StalledError: no recovery; FaultError, ApiError, LocalkubeError: no fault.
         """
         scenario = self.scenario
         self.say(f"{scenario.nodes} nodes are to join and to count")

@@ -105,8 +105,7 @@ class Phase:
     whole_at: float | None = None
     """When all nodes were there again, in one component."""
     accounted_at: float | None = None
-    """When every replica held all that had been counted until `whole_at`, and no more than that
-    which had been counted meanwhile."""
+    """When every replica held all that had been counted until `whole_at`, and no more than made."""
 
     def survivors(self, sample: Sample) -> dict[str, NodeStatus]:
         """The nodes of a sample that were not killed and are of the same incarnation."""
@@ -120,8 +119,7 @@ class Phase:
     def reach(self, sample: Sample) -> float | None:
         """The largest share of the survivors that is connected, over links that carry.
 
-        None where too few of them answered: an overloaded machine is silent for a while, and that
-        is no partition.
+        None where too few answered: an overloaded machine is silent, and not partitioned.
         """
         survivors = self.survivors(sample).keys()
         if len(survivors) < _ENOUGH * (len(self.incarnations) - len(self.victims)):

@@ -35,7 +35,7 @@ DEMO_LABEL = "partisan.dev/demo"
 def run(console: Console, file: Path, *, stall_seconds: float) -> int:
     """Goes from nothing to a report on the cluster of a manifest; 1 when a target is missed.
 
-    Raises CommandError, ConfigurationError or ApiError, when a step before the run failed.
+    Raises CommandError, ConfigurationError, ApiError: a step before the run failed.
     """
     manifest = load(file)
     _headline(console, "Kubernetes and images")

@@ -21,8 +21,7 @@ from scale_tests.host import procfs
 
 NAMESPACE = "partisan-bench"
 _AT_REST = 0.2
-"""The share of busy processors below which a machine counts as at rest: Kubernetes itself takes a
-tenth of two."""
+"""The share of busy processors of a machine at rest: Kubernetes itself uses a tenth of two."""
 
 BASELINE = "baseline"
 CLUSTER = "bench"
@@ -39,11 +38,7 @@ class Overhead:
 
 
 def settle(environment: Environment) -> None:
-    """Waits until the machine has done what the measurement before has left it to do.
-
-    Pods are gone from the API server before the container runtime has taken them down. Nothing is
-    known of machines elsewhere.
-    """
+    """Waits until this machine is at rest: pods leave the API server before they have ended."""
     if environment.local:
         wait_for(
             "the machine to be at rest",
@@ -154,10 +149,7 @@ def _stateful_set_ready(cluster: Cluster) -> int:
 
 
 def _calls(cluster: Cluster) -> dict[str, float]:
-    """The operator's requests for its clusters so far, by verb.
-
-    Those for its Lease and for what is served are left out: they are made without any cluster.
-    """
+    """The operator's requests so far, by verb, but for those that it makes without any cluster."""
     calls: dict[str, float] = {}
     for family in text_string_to_metric_families(operator.metrics(cluster)):
         for sample in family.samples:

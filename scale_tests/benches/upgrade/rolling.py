@@ -20,19 +20,13 @@ _PERIOD_SECONDS = 1.0
 
 
 def increments(nodes: int) -> int:
-    """How often each node counts, in the mean: once a second, so that the run outlasts the upgrade.
-
-    A node takes six seconds to be replaced, more on a busy machine.
-    """
+    """How often each node counts: once a second, for longer than the upgrade of so many takes."""
     return 60 + 15 * nodes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """What the nodes that answered reported at one time.
-
-    `components` counts those among nodes that have joined.
-    """
+    """What the nodes that answered reported at one time; `components` of those that had joined."""
 
     seconds: float
     step: str
@@ -72,7 +66,7 @@ def upgrade(
 ) -> Upgraded:
     """Forms the cluster with the earlier revision, upgrades all parts, and follows the run.
 
-    Raises ApiError, CommandError, StalledError: a step failed, or did not come to its end.
+    Raises ApiError, CommandError, StalledError.
     """
     say(f"{nodes} nodes with the earlier revision")
     operator.install(earlier, chart=chart)
