@@ -73,11 +73,11 @@ class Result:
     """Every node's own count is what it has counted. None where no node keeps counts by actor;
     with Aggregate a node keeps its own alone."""
     value: int
-    """What every node counts; what the operator was last told where they differ."""
+    """What every node counts; the operator's last value where they differ."""
     increments_sum: int
     """What the nodes say that they have counted."""
     lost: int
-    """Increments that went with nodes before they were told to another."""
+    """Increments that were lost with nodes before any other had them."""
     threshold: int
     overcounting_percent: float
 
