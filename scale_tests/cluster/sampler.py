@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable
-from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar
 
 from scale_tests.cluster.kube import ApiError
@@ -49,12 +48,7 @@ class Sampler(Generic[Sample]):
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._stopped.set()
         self._thread.join()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from grafana_foundation_sdk.builders import (
     barchart,
@@ -49,16 +49,8 @@ SMALL = 4
 QUANTILES = {"least": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "most": 1.0}
 """How the differences between nodes are drawn."""
 
-Panel = barchart.Panel | heatmap.Panel | stat.Panel | table.Panel | timeseries.Panel | xychart.Panel
-Made = TypeVar(
-    "Made",
-    barchart.Panel,
-    heatmap.Panel,
-    stat.Panel,
-    table.Panel,
-    timeseries.Panel,
-    xychart.Panel,
-)
+Panel = TypeVar("Panel", bound=Any)
+"""A builder of any kind of panel: they share methods, and no class that has them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +193,7 @@ def rows(definition: Definition) -> table.Panel:
     return panel
 
 
-KINDS: Mapping[str, Callable[[Definition], Panel]] = {
+KINDS: Mapping[str, Callable[[Definition], Any]] = {
     "number": number,
     "lines": lines,
     "heat": heat,
@@ -213,17 +205,12 @@ KINDS: Mapping[str, Callable[[Definition], Panel]] = {
 
 
 def _framed(
-    panel: Made, definition: Definition, width: int = WIDTHS["third"], height: int = HEIGHT
-) -> Made:
+    panel: Panel, definition: Definition, width: int = WIDTHS["third"], height: int = HEIGHT
+) -> Panel:
     """What all kinds have in common."""
-    return (
-        panel.title(definition.title)
-        .description(definition.about)
-        .datasource(DATASOURCE)
-        .unit(definition.unit)
-        .span(width)
-        .height(height)
-    )
+    panel.title(definition.title).description(definition.about).unit(definition.unit)
+    panel.datasource(DATASOURCE).span(width).height(height)
+    return panel
 
 
 def _query(expression: str, legend: str) -> prometheus.Dataquery:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import yaml
 from rich.console import Console
-from rich.table import Table
 
 from scale_tests.benches.demo import programs, report
 from scale_tests.benches.demo.live import View
@@ -22,6 +21,7 @@ from scale_tests.cluster.removal import remove_cluster
 from scale_tests.cluster.sampler import Sampler
 from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import ROOT, relative
+from scale_tests.measure.tables import terminal_table
 
 NAMESPACE = "default"
 """Where the demo's cluster lives, so that `kubectl get pcl` shows it without a flag."""
@@ -68,8 +68,7 @@ def run(console: Console, file: Path, *, stall_seconds: float) -> int:
     if not sampler.samples:
         return 1
     written = report.write(environment, cluster, manifest, sampler.samples, started)
-    _conclude(console, environment, written, name)
-    _tell_prometheus(console, environment, cluster, name)
+    _conclude(console, environment, cluster, written, name)
     return 0 if written.ok else 1
 
 
@@ -104,41 +103,29 @@ def load(path: Path) -> Json:
 
 
 def _conclude(
-    console: Console, environment: Environment, written: report.Report, name: str
+    console: Console, environment: Environment, cluster: Cluster, written: report.Report, name: str
 ) -> None:
-    table = Table(title=f"Cluster {name}", show_header=False)
-    for key, value in report.rows(written.result):
-        table.add_row(key, value)
-    console.print(table)
+    """Prints the result, and what can be done with cluster and Prometheus next."""
+    console.print(terminal_table(f"Cluster {name}", report.figures(written.result)))
     for check in written.checks:
         if not check.ok:
             console.print(f"[red]FAILED[/red] {check.name}: {check.value}, should be {check.bar}")
-    directory = relative(written.directory)
-    console.print(f"\nResults and pictures: {directory}/", highlight=False, soft_wrap=True)
-    console.print("\nThe cluster is still there:")
-    if environment.local:
-        console.print(f"  export KUBECONFIG={environment.kubeconfig}", soft_wrap=True)
-    console.print(f"  export PATH={programs.provide()}:$PATH", soft_wrap=True, highlight=False)
-    for command in (
-        "kubectl get pcl",
-        f"kubectl partisan status {name}",
-        f"kubectl scale pcl/{name} --replicas={written.result.nodes + 8}",
-        f"kubectl delete pcl/{name}",
-        "make down",
-    ):
-        console.print(f"  {command}", highlight=False)
-
-
-def _tell_prometheus(
-    console: Console, environment: Environment, cluster: Cluster, name: str
-) -> None:
-    """Says where Prometheus is, and how to draw what the dashboards show of this cluster."""
-    console.print("\nPrometheus has scraped the run, for a Grafana data source or by hand:")
+    kubeconfig = [f"  export KUBECONFIG={environment.kubeconfig}"] if environment.local else []
     for line in (
-        prometheus.address(environment, cluster),
-        f".venv/bin/python -m scale_tests dashboards --of {NAMESPACE}/{name}",
+        f"\nResults and pictures: {relative(written.directory)}/",
+        "\nThe cluster is still there:",
+        *kubeconfig,
+        f"  export PATH={programs.provide()}:$PATH",
+        "  kubectl get pcl",
+        f"  kubectl partisan status {name}",
+        f"  kubectl scale pcl/{name} --replicas={written.result.nodes + 8}",
+        f"  kubectl delete pcl/{name}",
+        "  make down",
+        "\nPrometheus has scraped the run, for a Grafana data source or by hand:",
+        f"  {prometheus.address(environment, cluster)}",
+        f"  .venv/bin/python -m scale_tests dashboards --of {NAMESPACE}/{name}",
     ):
-        console.print(f"  {line}", highlight=False, soft_wrap=True)
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def _headline(console: Console, title: str) -> None:

@@ -95,13 +95,13 @@ def subtitle(manifest: Json, found: dict[str, str]) -> str:
     )
 
 
-def rows(result: Result) -> list[tuple[str, str]]:
-    """The result as the summary table shows it."""
+def figures(result: Result) -> Table:
+    """The result as a table."""
 
     def after(elapsed: float | None) -> str:
         return "not reached" if elapsed is None else f"{elapsed:.1f} s"
 
-    return [
+    rows = [
         ("nodes ready", f"{result.ready} of {result.nodes}"),
         ("nodes joined", f"{result.joined} of {result.nodes}"),
         ("components of the overlay", str(result.components)),
@@ -123,6 +123,7 @@ def rows(result: Result) -> list[tuple[str, str]]:
             for name, totals in result.channels.items()
         ),
     ]
+    return Table(head=("", ""), rows=rows)
 
 
 def summary(
@@ -143,11 +144,10 @@ def summary(
         Picture(title=picture.title, file=directory / f"{picture.name}.png")
         for picture in pictures.PICTURES
     ]
-    figures = Table(head=("", ""), rows=rows(result))
     return Page(
         title=f"Run of cluster `{manifest['metadata']['name']}`, {meta['started']}",
         sections=[
-            Section(text=[circumstances], parts=[figures, bars_table(checked), *drawn]),
+            Section(text=[circumstances], parts=[figures(result), bars_table(checked), *drawn]),
             Section(text=[files, "Again: `make demo`."]),
         ],
     )
