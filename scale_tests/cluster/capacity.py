@@ -25,10 +25,6 @@ class Capacity:
         """How many more they accept."""
         return self.limit - self.taken
 
-    def advice(self, pods: int) -> str:
-        """The command with which a local cluster takes so many more pods."""
-        return f"`python -m scale_tests.localkube up --max-pods {self.taken + pods}`"
-
 
 def capacity(cluster: Cluster, *, besides: str | None = None) -> Capacity:
     """What a cluster takes; pods of the namespace `besides` do not count. Raises ApiError."""

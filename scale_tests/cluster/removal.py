@@ -21,6 +21,16 @@ def remove_cluster(cluster: Cluster, namespace: str, name: str) -> None:
     )
 
 
+def start_over(cluster: Cluster, namespace: str, name: str) -> None:
+    """Makes a namespace, unless it is there, in which there is no PartisanCluster of this name.
+
+    Raises StalledError, ApiError.
+    """
+    remove_cluster(cluster, namespace, name)
+    if cluster.find(f"api/v1/namespaces/{namespace}") is None:
+        cluster.create("api/v1/namespaces", {"metadata": {"name": namespace}})
+
+
 def remove_namespace(cluster: Cluster, name: str) -> None:
     """Deletes a namespace with its PartisanClusters and waits. Raises StalledError, ApiError."""
     for item in cluster.list(partisan_cluster(name)):

@@ -65,17 +65,25 @@ def wait_for(
 
 @contextmanager
 def repeating(step: Callable[[], object], period_seconds: float) -> Iterator[None]:
-    """Calls `step` every so many seconds in a thread of its own, until the block is left."""
-    ended = threading.Event()
+    """Calls `step` every so many seconds in a thread of its own, until the block is left.
+
+    An error of `step` ends the calls, and is raised on the way out.
+    """
+    ended, failures = threading.Event(), list[Exception]()
 
     def repeat() -> None:
-        while not ended.wait(period_seconds):
-            step()
+        try:
+            while not ended.wait(period_seconds):
+                step()
+        except Exception as error:
+            failures.append(error)
 
-    thread = threading.Thread(target=repeat, daemon=True)
+    thread = threading.Thread(target=repeat, name="repeating", daemon=True)
     thread.start()
     try:
         yield
     finally:
         ended.set()
         thread.join()
+    if failures:
+        raise failures[0]

@@ -11,7 +11,7 @@ import argparse
 import json
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -56,6 +56,18 @@ class Report(Protocol):
         """The figures by the titles of their tables, for terminal and page."""
 
 
+class NoReport:
+    """The report of a benchmark whose runs make one of their own: see `Session.reported`."""
+
+    def checks(self, _cells: Sequence[Any]) -> list[Check]:
+        """None."""
+        return []
+
+    def tables(self, _cells: Sequence[Any]) -> Mapping[str, Table]:
+        """None."""
+        return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bench:
     """A benchmark. `main` is its command."""
@@ -69,7 +81,7 @@ class Bench:
     measure: Callable[[Session], int]
     """Measures, and returns the exit status, that of `Session.conclude`."""
 
-    report: Report
+    report: Report = field(default_factory=NoReport)
     document: str = ""
     """The name of the document and of the directory; `name` where it is empty."""
 
@@ -140,6 +152,10 @@ class Session:
     def say(self, text: str) -> None:
         """Prints a line of progress as it is."""
         self.console.print(text, markup=False, highlight=False)
+
+    def reported(self, report: Report, **changes: Any) -> Session:
+        """The session with a report of this run, and other fields of its benchmark changed."""
+        return replace(self, bench=replace(self.bench, report=report, **changes))
 
     def save(
         self,

@@ -9,7 +9,7 @@ import pytest
 
 from scale_tests.benches.churn.cli import main
 from scale_tests.benches.churn.faults import FaultError, Faults
-from scale_tests.benches.churn.programme import Programme
+from scale_tests.benches.churn.scenario import Scenario
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json
 
@@ -50,7 +50,7 @@ def test_the_same_seed_kills_the_same_pods() -> None:
     assert [first.draw(0.3), first.draw(0.5)] == [again.draw(0.3), again.draw(0.5)]
 
 
-def test_a_share_is_rounded_down_and_hits_somebody() -> None:
+def test_a_share_is_rounded_down_and_hits_one_at_least() -> None:
     assert [len(faults(Pods(10)).draw(share)) for share in (0.01, 0.35, 1)] == [1, 3, 10]
 
 
@@ -72,7 +72,7 @@ def test_a_kill_that_fails_ends_the_churn_with_its_error() -> None:
     churn = faults(Pods(0)).churn(60_000.0)
     churn.__enter__()
     # It may have failed by now.
-    for thread in [thread for thread in threading.enumerate() if thread.name == "churn"]:
+    for thread in [thread for thread in threading.enumerate() if thread.name == "repeating"]:
         thread.join()
     with pytest.raises(FaultError, match="namespace/churn has no pods"):
         churn.__exit__(None, None, None)
@@ -89,30 +89,30 @@ def test_one_pod_has_no_other_side() -> None:
 
 
 def test_the_counter_is_at_it_until_the_last_fault_is_over() -> None:
-    programme = Programme(nodes=256)
-    counter = programme.manifest("churn")["spec"]["workload"]["adCounter"]
-    counting = counter["impressions"] / programme.nodes * programme.increment_seconds
-    faults = programme.calm_seconds + programme.churn_seconds + programme.partition_seconds
+    scenario = Scenario(nodes=256)
+    counter = scenario.manifest("churn")["spec"]["workload"]["adCounter"]
+    counting = counter["impressions"] / scenario.nodes * scenario.increment_seconds
+    faults = scenario.calm_seconds + scenario.churn_seconds + scenario.partition_seconds
     assert faults < counting < 15 * 60
 
 
 def test_many_nodes_count_as_published() -> None:
     def pace(nodes: int) -> tuple[str, str]:
-        counter = Programme(nodes=nodes).manifest("churn")["spec"]["workload"]["adCounter"]
+        counter = Scenario(nodes=nodes).manifest("churn")["spec"]["workload"]["adCounter"]
         return counter["incrementInterval"], counter["propagationInterval"]
 
     assert (pace(64), pace(256)) == (("2s", "1s"), ("10s", "5s"))
 
 
 def test_a_network_that_cannot_be_cut_is_a_fault_less() -> None:
-    whole, uncut = Programme(nodes=16), Programme(nodes=16, partition_seconds=0)
+    whole, uncut = Scenario(nodes=16), Scenario(nodes=16, partition_seconds=0)
     assert (whole.faults, uncut.faults) == (5, 4)
     assert uncut.counting_seconds < whole.counting_seconds
 
 
 def test_small_clusters_see_churn_too() -> None:
-    assert Programme(nodes=16).churn_per_minute == 4
-    assert Programme(nodes=1000).churn_per_minute == 10
+    assert Scenario(nodes=16).churn_per_minute == 4
+    assert Scenario(nodes=1000).churn_per_minute == 10
 
 
 def test_a_size_that_cannot_work_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
