@@ -1,4 +1,4 @@
-"""An experiment as data: which clusters are run, what they do, and what they are held to.
+"""An experiment as data: which clusters are run, their workload, and its targets.
 
 A file such as `experiments/paper.yaml` is one `Experiment`. Its matrix, sizes x overlays x
 synchronizations x trials, is a list of `Point`s; every point is one PartisanCluster.
@@ -16,7 +16,6 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from scale_tests.benches.experiments.parts import (
     AdCounter,
-    Faults,
     Overlay,
     Part,
     Synchronization,
@@ -51,7 +50,7 @@ class Experiment(Part):
     synchronizations: Annotated[list[Synchronization], Field(min_length=1)]
     trials: Annotated[int, Field(ge=1)] = 1
     seed: int = 1
-    """Decides what faults choose; nodes draw their own randomness."""
+    """Written with each cell; nodes draw their own randomness."""
 
     ad_counter: AdCounter = AdCounter()
     speedup: Annotated[float, Field(ge=1)] = 1.0
@@ -79,7 +78,6 @@ class Experiment(Part):
     """By the number of nodes from which on they hold: members of larger clusters' specs, which
     may have to request less of each machine. Those of the largest such number come first."""
 
-    faults: Faults | None = None
     thresholds: list[Threshold] = Field(default_factory=list)
 
     @model_validator(mode="after")

@@ -21,7 +21,7 @@ from scale_tests.measure.document import machine
 def read(place: Place, point: Point, course: Course, before: dict[str, Usage]) -> Json:
     """All figures of a cell but those of its end, as `Result` has them. Raises ApiError.
 
-    `before` is what the control plane had taken when the cell began.
+    `before` is the usage of the control plane when the cell began.
     """
     pods = read_pods(place.cluster, place.namespace, CLUSTER)
     names, where = pods.names_running, (place.cluster, place.namespace)
@@ -66,7 +66,7 @@ def read(place: Place, point: Point, course: Course, before: dict[str, Usage]) -
             before, collect.control_plane(place.environment, place.cluster)
         ),
         "members": members,
-        "faults": course.faults,
+        "faults": None,
         "versions": versions.of_cluster(place.cluster, nodes),
         "machine": machine() if place.environment.local else {},
         "config": point.manifest(),

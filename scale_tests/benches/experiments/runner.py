@@ -10,7 +10,7 @@ from rich.console import Console
 from scale_tests.benches.experiments import cell
 from scale_tests.benches.experiments.course import Place
 from scale_tests.benches.experiments.experiment import Experiment, Point
-from scale_tests.benches.experiments.progress import Progress, estimate, minutes, outcome
+from scale_tests.benches.experiments.progress import estimate, minutes, outcome, progress
 from scale_tests.benches.experiments.selection import EVERYTHING, Selection
 from scale_tests.benches.experiments.store import Store
 from scale_tests.cluster.capacity import capacity, shortage
@@ -35,9 +35,8 @@ def run(
     why a cell was left out. What an interrupted run has left in the cluster is removed first. With
     `again` cells that did not come to their end are run anew.
 
-    Raises:
-        StoreError: the directory holds another experiment.
-        ApiError, StalledError: the cluster cannot be reached, or does not get rid of what is left.
+    Raises StoreError where the directory holds another experiment; ApiError or StalledError where
+    the cluster cannot be reached, or does not get rid of what is left.
     """
     points = experiment.points()
     done = store.results(points)
@@ -109,15 +108,10 @@ def _run_all(
         too_large = _too_large(console, place, {point.nodes for point in todo})
         fitting = [point for point in todo if point.nodes not in too_large]
         for index, point in enumerate(fitting):
-            results = list(done.values())
-            left = estimate(fitting[index:], results)
-            console.print(
-                f"[bold]\\[{index + 1}/{len(fitting)}][/bold] {point.name}; "
-                f"about {minutes(left)} left",
-                highlight=False,
-            )
-            later = estimate(fitting[index + 1 :], results)
-            found = cell.run(place, point, Progress(console, later))
+            left = minutes(estimate(fitting[index:], list(done.values())))
+            count = f"[bold]\\[{index + 1}/{len(fitting)}][/bold]"
+            console.print(f"{count} {point.name}; about {left} left", highlight=False)
+            found = cell.run(place, point, progress(console))
             done[point.slug] = found
             store.save(point, found)
             console.print(f"  {outcome(found)}", highlight=False, markup=False, soft_wrap=True)
