@@ -33,11 +33,7 @@ def inputs_digest(image: Image, root: Path = ROOT) -> str:
 
 
 def build(image: Image) -> bool:
-    """Builds an image and writes its archive, unless both are up to date; whether it did.
-
-    Raises:
-        ImageError: a step failed; the message holds what the program said.
-    """
+    """Builds an image and its archive unless up to date; whether it did. Raises ImageError."""
     if image is OPERATOR:
         wheels.ensure_wheels()
     if image is PROMETHEUS:
@@ -68,11 +64,7 @@ def build(image: Image) -> bool:
 
 
 def push(image: Image, registry: str) -> str:
-    """Pushes a built image to a registry, and returns its name there.
-
-    Raises:
-        ImageError: it is not built, or the registry refuses it.
-    """
+    """Pushes a built image to a registry; returns its name there. Raises ImageError."""
     if not image.archive.exists():
         raise ImageError(f"{image.archive} is missing: python -m images.builder build")
     name = f"{registry.rstrip('/')}/{image.name}:{TAG}"

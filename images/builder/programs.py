@@ -13,11 +13,7 @@ PROMETHEUS = ROOT / "build" / "prometheus" / "prometheus"
 
 
 def ensure_prometheus() -> None:
-    """Puts Prometheus where its Dockerfile takes it from.
-
-    Raises:
-        ImageError: it cannot be built.
-    """
+    """Puts Prometheus where its Dockerfile takes it from. Raises ImageError: it cannot be built."""
     try:
         built = ensure_built() / "prometheus"
     except BuildError as error:

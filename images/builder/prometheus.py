@@ -1,8 +1,6 @@
 """Prometheus and promtool, built from the Go module pinned in `go/`.
 
-Of the ways in which Prometheus discovers its targets only the one through Kubernetes is built in,
-which leaves out most of what it depends on. Its web pages are not in the Go module: what is built
-here answers queries, for Grafana and the tests.
+With service discovery through Kubernetes alone, and without its web pages.
 """
 
 from __future__ import annotations
@@ -22,9 +20,5 @@ TOOLSET = Toolset(
 
 
 def ensure_built() -> Path:
-    """Builds the programs unless they are cached, and returns the directory that they are in.
-
-    Raises:
-        BuildError: Go is missing or the module does not compile.
-    """
+    """Builds the programs unless cached; returns their directory. Raises BuildError."""
     return TOOLSET.ensure_built()

@@ -18,11 +18,7 @@ PYTHON_VERSION = "3.11"
 
 
 def ensure_wheels() -> Path:
-    """Fetches the wheels that the operator's requirements name, unless they are there.
-
-    Raises:
-        ImageError: one cannot be fetched, or has no wheel.
-    """
+    """Fetches the wheels of the operator's requirements unless there. Raises ImageError."""
     wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
     stamp = WHEELS / ".digest"
     if stamp.exists() and stamp.read_text() == wanted:

@@ -57,8 +57,8 @@ class AsyncCluster:
     ) -> Json:
         """One request and its answer. Raises aiohttp.ClientError, also for a refusal.
 
-        Asks again while the server is busy or out of reach, for two minutes from the first time
-        on; a request that is not to be done twice finds out by what the server then says.
+        Retries for two minutes while the server is busy or out of reach, so that a request may be
+        sent twice.
         """
         loop = asyncio.get_running_loop()
         patient_until = None

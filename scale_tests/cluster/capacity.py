@@ -44,13 +44,10 @@ def capacity(cluster: Cluster, *, besides: str | None = None) -> Capacity:
 
 
 def make_room(environment: Environment, pods: int, *, besides: str) -> None:
-    """Lets the local cluster take so many more pods, or as many of them as memory holds.
+    """Raises the local cluster's limit of pods by so many, as far as memory allows.
 
-    Pods of the namespace `besides` are about to go. A cluster elsewhere is as it is, and one that
-    takes more than that goes on to.
-
-    Raises:
-        ApiError, CommandError, StalledError: the cluster does not answer, or not change.
+    Pods of the namespace `besides` do not count. Other clusters are left alone. Raises ApiError,
+    CommandError, StalledError.
     """
     if not environment.local:
         return

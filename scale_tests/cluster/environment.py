@@ -1,8 +1,7 @@
-"""Which cluster, and which images: a local one with images built here, or one's own.
+"""The cluster and its images: a local one with images built here, or the user's own.
 
-Without `KUBECONFIG` a Kubernetes is started on this machine and the images go straight into its
-container runtime. With `KUBECONFIG`, that cluster is used as it is, and `REGISTRY` says where the
-images are pushed to and pulled from.
+Without `KUBECONFIG` a Kubernetes starts on this machine, and images go into its runtime. With it,
+images are pushed to `REGISTRY` and pulled from there.
 """
 
 from __future__ import annotations
@@ -48,12 +47,10 @@ class Environment:
 def from_variables(
     variables: Mapping[str, str], local_kubeconfig: str, *, pushing: bool = True
 ) -> Environment:
-    """The environment that `KUBECONFIG` and `REGISTRY` ask for.
+    """The environment of `KUBECONFIG` and `REGISTRY`.
 
-    A cluster of one's own to which no images are pushed (`pushing`) needs no registry.
-
-    Raises:
-        ConfigurationError: one of the two is set without the other.
+    A cluster of one's own needs no registry unless `pushing`. Raises ConfigurationError: one of the
+    two is missing.
     """
     kubeconfig = variables.get("KUBECONFIG", "")
     registry = variables.get("REGISTRY", "").rstrip("/")
@@ -74,13 +71,9 @@ def from_variables(
 
 
 def bring_up() -> Environment:
-    """Starts (or finds) the cluster and puts freshly built images where it pulls them from.
+    """Starts or finds the cluster, and provides it with freshly built images.
 
-    Idempotent, and quick when there is nothing to do. Progress goes to standard output.
-
-    Raises:
-        ConfigurationError: the environment variables contradict each other.
-        CommandError: a step failed.
+    Idempotent; prints progress. Raises ConfigurationError, CommandError.
     """
     environment = from_variables(os.environ, "")
     if environment.local:
@@ -102,20 +95,12 @@ def let_local_cluster_take(pods: int) -> None:
 
 
 def resize(nodes: int) -> None:
-    """Gives the local cluster so many nodes. Those that leave do so with what is on them.
-
-    Raises:
-        CommandError: it fails.
-    """
+    """Gives the local cluster so many nodes. Raises CommandError."""
     _module("scale_tests.localkube", "up", "--nodes", str(nodes))
 
 
 def add_image(environment: Environment, name: str) -> str:
-    """Builds an example's image and puts it where the cluster pulls from; returns its name there.
-
-    Raises:
-        CommandError: a step failed.
-    """
+    """Builds an example's image for the cluster; returns its name there. Raises CommandError."""
     _module("images.builder", "build", name)
     if environment.local:
         _module("scale_tests.localkube", "load-image", str(ARCHIVES / f"{name}.tar"))
@@ -125,13 +110,9 @@ def add_image(environment: Environment, name: str) -> str:
 
 
 def existing() -> Environment | None:
-    """The environment that `bring_up` made, if its cluster still runs; or a cluster of one's own.
+    """The environment of `bring_up`, if its cluster still runs, or the user's own cluster.
 
-    Without `REGISTRY`, nobody knows where the images of the latter come from: the operator that is
-    in it does.
-
-    Raises:
-        ConfigurationError: the environment variables contradict each other.
+    Raises ConfigurationError.
     """
     environment = from_variables(os.environ, "", pushing=False)
     if not environment.local:
@@ -141,10 +122,7 @@ def existing() -> Environment | None:
 
 
 def image_digest(name: str) -> str:
-    """The digest of an image in `ARCHIVES`, or nothing if it was not built here.
-
-    Images keep their tag when they are rebuilt; the digest tells them apart.
-    """
+    """The digest of an image in `ARCHIVES`, empty if it was not built here; tags stay the same."""
     archive = ARCHIVES / f"{name}.tar"
     if not archive.exists():
         return ""

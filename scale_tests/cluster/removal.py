@@ -8,11 +8,7 @@ from scale_tests.cluster.wait import wait_for
 
 
 def remove_cluster(cluster: Cluster, namespace: str, name: str) -> None:
-    """Deletes a PartisanCluster, if there is one, and waits until it and its pods are gone.
-
-    Raises:
-        StalledError, ApiError
-    """
+    """Deletes a PartisanCluster and waits for its end. Raises StalledError, ApiError."""
     path = partisan_cluster(namespace, name)
     cluster.delete(path)
     wait_for(
@@ -26,11 +22,7 @@ def remove_cluster(cluster: Cluster, namespace: str, name: str) -> None:
 
 
 def remove_namespace(cluster: Cluster, name: str) -> None:
-    """Deletes a namespace with its PartisanClusters, and waits until it and their pods are gone.
-
-    Raises:
-        StalledError, ApiError
-    """
+    """Deletes a namespace with its PartisanClusters and waits. Raises StalledError, ApiError."""
     for item in cluster.list(partisan_cluster(name)):
         cluster.delete(partisan_cluster(name, item["metadata"]["name"]))
     path = f"api/v1/namespaces/{name}"

@@ -6,8 +6,9 @@ import pytest
 
 from scale_tests.benches.churn.faults import Faults
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.subject import Subject, assert_accounted, manifest
+from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.outcomes import assert_accounted, wait_partitioned
 from scale_tests.e2e.shapes import views_of
 
 NODES = 8
@@ -29,7 +30,7 @@ def test_two_halves_that_cannot_reach_each_other_are_told_of_and_become_one_agai
     subject.wait_counted(NODES * 10)
     before = subject.lives()
     with _faults(subject).partition() as sides:
-        subject.wait_partitioned()
+        wait_partitioned(subject)
         views = views_of(subject.nodes())
         assert all(views[name] <= side for side in sides for name in side)
         trouble = subject.wait("advice", lambda s: s.trouble is not None).trouble

@@ -16,9 +16,10 @@ import pytest
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster
-from scale_tests.cluster.subject import assert_accounted, manifest
+from scale_tests.cluster.subject import manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.outcomes import assert_accounted
 from scale_tests.host.commands import ROOT
 
 pytestmark = [pytest.mark.alone, pytest.mark.slow]

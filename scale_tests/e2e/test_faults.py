@@ -9,9 +9,10 @@ import pytest
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Json
 from scale_tests.cluster.local_nodes import containerd_socket
-from scale_tests.cluster.subject import Subject, assert_accounted, kill_pod, manifest
+from scale_tests.cluster.subject import Subject, kill_pod, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.outcomes import assert_accounted
 from scale_tests.host.commands import CommandError, capture
 
 NODES = 16

@@ -13,8 +13,9 @@ from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json, core
 from scale_tests.cluster.partisan import CLUSTER_LABEL, ClusterStatus
-from scale_tests.cluster.subject import assert_accounted, manifest
+from scale_tests.cluster.subject import manifest
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.outcomes import assert_accounted, wait_partitioned
 from scale_tests.e2e.podnet import connect
 from scale_tests.localkube import partition
 from scale_tests.localkube.cluster import stored
@@ -92,7 +93,7 @@ def test_machines_that_cannot_reach_each_other_make_two_overlays_that_become_one
     before, where = subject.lives(), _machines(subject.pods())
     assert Counter(where.values()) == {second.name: 4, third.name: 4}
     with partition.cut_nodes([second], [third]):
-        subject.wait_partitioned()
+        wait_partitioned(subject)
         for node in subject.nodes():
             assert {where[peer] for peer in node.active} <= {where[node.name]}
     subject.wait("one component again", lambda s: s.steady and s.trouble is None)

@@ -9,11 +9,11 @@ import pytest
 
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster
-from scale_tests.cluster.monitoring.definitions import GROUP, definitions
 from scale_tests.cluster.subject import manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e import kinds
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.foreign_crds import GROUP, definitions
 
 pytestmark = pytest.mark.alone
 """Defines a kind that the operator looks for in all namespaces."""

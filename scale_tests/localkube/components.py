@@ -1,6 +1,6 @@
-"""The cluster's components: what each one runs, reads and answers, as pure functions.
+"""The cluster's components as pure functions: command line, files, readiness.
 
-They start in stages: those of one stage start together, once the stage before is ready.
+Those of one stage start together, once the previous stage is ready.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class Component:
 def components(
     settings: Settings, binaries: Path, containerd: Path, upstreams: Sequence[str]
 ) -> list[Component]:
-    """All components, in the order of their stages; those of the first node before the others'.
+    """All components by stage, those of the first node first.
 
-    `binaries` holds the programs that were built, `containerd` is the machine's own program, and
-    `upstreams` are the name servers that answer what is outside the cluster.
+    `binaries` holds the programs that were built, `containerd` is the machine's own, `upstreams`
+    are the name servers of everything outside the cluster.
     """
     members = nodes(settings)
     return [
@@ -208,10 +208,10 @@ def _scheduler(settings: Settings, binaries: Path) -> Component:
 
 
 def _pace(settings: Settings) -> list[str]:
-    """How fast pods are given to the machine: as fast as it starts them, where they are many.
+    """The scheduler's rate: as fast as the machine starts pods, where they are many.
 
-    A kubelet starts all pods that it is given beside each other. Hundreds of them keep each other
-    from ever being ready, and their requests to the runtime time out and are begun anew.
+    A kubelet starts all its pods at once. Hundreds of them starve each other until their requests
+    to the runtime time out.
     """
     if settings.max_pods <= AT_ONCE:
         return FAST

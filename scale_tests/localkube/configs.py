@@ -159,10 +159,9 @@ def kube_proxy(settings: Settings, node: Node) -> str:
 
 
 def corefile(settings: Settings, upstreams: Sequence[str]) -> str:
-    """CoreDNS's configuration: the cluster's names, and `upstreams` (addresses) for all others.
+    """CoreDNS's configuration; `upstreams` are addresses that resolve all other names.
 
-    The cluster's zone has no cache, and so remembers no denial: a pod's name resolves as soon as
-    its address is known. It answers from memory anyway.
+    The cluster's zone has no cache: a pod's name resolves as soon as its address is known.
     """
     zones = f"{CLUSTER_DOMAIN} in-addr.arpa ip6.arpa"
     rest = ""

@@ -12,10 +12,7 @@ CONTEXT = "partisan-localkube"
 
 
 def render(settings: Settings, identity: str) -> str:
-    """The kubeconfig of a certificate's owner, as JSON, which every YAML reader takes.
-
-    Certificates are embedded, so that the file works from anywhere once it is copied.
-    """
+    """The kubeconfig of a certificate's owner, as JSON with embedded certificates."""
     certificates = settings.certificates
 
     def embedded(name: str) -> str:

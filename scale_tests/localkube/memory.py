@@ -38,9 +38,9 @@ class Memory:
         return min(MOST_PODS, max(0, int((self.machine_mib + gained - ELSE_MIB) / POD_MIB)))
 
     def zram_for(self, pods: int) -> int | None:
-        """The MiB of compressed swap with which it holds so many; None if none is enough.
+        """The MiB of compressed swap needed for so many; None where no amount is enough.
 
-        What is swapped out takes memory, too: there is no use for more than twice the machine's.
+        Swap uses memory, too: more than twice the machine's is no use.
         """
         short = pods * POD_MIB + ELSE_MIB - self.machine_mib
         wanted = math.ceil(short / (1 - 1 / COMPRESSION) / ZRAM_STEP_MIB) * ZRAM_STEP_MIB

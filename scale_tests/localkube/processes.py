@@ -1,8 +1,7 @@
-"""Starting, finding and stopping the components' processes.
+"""Starts, finds and stops the components' processes.
 
-Each running component has a record: its process id, when that process started (ids are reused),
-and a digest of everything it was started with, so that `up` restarts what has changed and leaves
-the rest alone.
+A record of each holds its process id, when that process started (ids are reused), and a digest of
+its command line and files, by which `up` restarts only what has changed.
 """
 
 from __future__ import annotations
@@ -68,9 +67,9 @@ def recorded(settings: Settings) -> dict[str, Record]:
 
 
 def start(settings: Settings, component: Component) -> Record:
-    """Starts a component in a session and a control group of its own, and records it.
+    """Starts a component in its own session and control group, and records it.
 
-    The process writes to `logs/NAME.log`, at whose end an earlier run's output stays.
+    The process appends to `logs/NAME.log`.
     """
     settings.logs.mkdir(parents=True, exist_ok=True)
     settings.records.mkdir(parents=True, exist_ok=True)
@@ -95,11 +94,7 @@ def start(settings: Settings, component: Component) -> Record:
 
 
 def stop(record: Record, *, seconds: float) -> None:
-    """Ends a process: asks, waits up to `seconds` until it is really gone, then kills it.
-
-    Raises:
-        waiting.TimedOutError: it survives even that.
-    """
+    """Ends a process: SIGTERM, then after `seconds` SIGKILL. Raises waiting.TimedOutError."""
 
     def obstacle() -> str:
         return f"process {record.pid} still runs" if record.alive else ""
@@ -122,11 +117,7 @@ _JOIN_AND_EXEC = 'for file in $CGROUP_FILES; do echo 0 > "$file" || exit 1; done
 
 
 _GARBAGE_PERCENT = "300"
-"""How much garbage a Go program lets grow before it collects it, in percent of what lives.
-
-A machine of this kind has more memory than processor time to spare when many pods start; the
-default is 100.
-"""
+"""GOGC: machines of this kind have more memory than processor time to spare (default: 100)."""
 
 
 def _environment() -> dict[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,9 +55,6 @@ class Report(Protocol):
     def tables(self, cells: Sequence[Any], /) -> Mapping[str, Table]:
         """The figures by the titles of their tables, for terminal and page."""
 
-    def draw(self, cells: Sequence[Any], directory: Path, /) -> list[Picture]:
-        """Draws them into a directory."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
@@ -79,8 +76,11 @@ class Bench:
     options: Callable[[argparse.ArgumentParser], object] = lambda _parser: None
     """Adds the options that are its own."""
 
+    draw: Callable[[Sequence[Any], Path], Sequence[Picture]] = lambda _cells, _directory: ()
+    """Draws the cells into a directory; often `functools.partial(drawing.draw, PICTURES)`."""
+
     page: Callable[[Meta, Sequence[Any], Sequence[Picture]], Page] | None = None
-    """The page, from meta, cells and pictures; `plain_page` where it is None."""
+    """The page, from meta, cells and pictures; None for a plain one."""
 
     expected: tuple[type[Exception], ...] = ()
     """Errors to end with next to `EXPECTED`."""
@@ -151,8 +151,7 @@ class Session:
     ) -> None:
         """Writes documents, pictures and page of the cells so far.
 
-        `also` are cells with a document of their own, by its name; the page is of all. `meta` is
-        as `document.document` takes it.
+        `also` are further documents by name; the page is of all cells. `meta` is as of `document`.
         """
         written = [
             document.document(
@@ -184,15 +183,17 @@ class Session:
         return self.show([*cells, *(cell for own in (also or {}).values() for cell in own)])
 
     def again(self) -> int:
-        """Writes and shows the page of a document that is there. Raises OSError."""
+        """Writes and shows the page of a document again. Raises ConfigurationError: none there."""
         file = self.directory / f"{self.bench.kept_as}.json"
+        if not file.exists():
+            raise ConfigurationError(f"there is no {file}: measure first")
         measured = json.loads(file.read_text())
         self.publish(measured["meta"], measured["cells"])
         return self.show(measured["cells"])
 
     def publish(self, meta: Meta, cells: Sequence[Any]) -> None:
         """Draws the pictures and writes the page."""
-        drawn = self.bench.report.draw(cells, self.directory)
+        drawn = self.bench.draw(cells, self.directory)
         page = self.bench.page or self._plain_page
         pages.write(page(meta, cells, drawn), self.directory)
 
@@ -210,7 +211,18 @@ class Session:
             title=pages.run_title(f"python -m scale_tests {self.bench.name}", meta),
             sections=[
                 Section(text=[pages.circumstances(meta)], parts=drawn),
-                pages.targets(self.bench.report.checks(cells)),
+                pages.targets_section(self.bench.report.checks(cells)),
                 *(Section(title=title, parts=[table]) for title, table in tables.items()),
             ],
         )
+
+
+def add_names(parser: argparse.ArgumentParser, metavar: str, known: Collection[str]) -> None:
+    """Adds the positional option `names`: which parts are measured; none for all."""
+
+    def one(text: str) -> str:
+        if text not in known:
+            raise argparse.ArgumentTypeError(f"no {text}; there are {', '.join(known)}")
+        return text
+
+    parser.add_argument("names", nargs="*", metavar=metavar, type=one, help=", ".join(known))

@@ -16,9 +16,9 @@ SLOW = 1.25
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """One node. Times are seconds since the apply; None for what did not come, or is unknown.
+    """One node. Times are seconds since the apply; None if not reached, or unknown.
 
-    Bytes are what it has sent since its process started; so is the processor time.
+    Bytes sent and processor time are since its process started.
     """
 
     name: str
@@ -121,8 +121,7 @@ class Result:
     def slowdown(self) -> float | None:
         """How many times as long as counting takes by its interval the run took.
 
-        Far above 1 the machine did not keep up, or the replicas took long to become equal: more
-        exchanges went on than were configured, and full states were sent that much more often.
+        Far above 1 the machine did not keep up, or convergence took long: more exchanges went on.
         """
         if self.seconds_running is None or self.seconds_to_converge is None:
             return None
@@ -155,11 +154,7 @@ class Result:
 
 
 def result(document: Json) -> Result:
-    """What `Result.json` has written.
-
-    Raises:
-        TypeError: it is of another version of this program.
-    """
+    """The result of a document that `Result.json` wrote. Raises TypeError: of another version."""
     return Result(
         **{
             **document,

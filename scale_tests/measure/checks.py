@@ -42,10 +42,9 @@ def at_most(
     also: str = "",
     met: bool = True,
 ) -> Check:
-    """A value with an upper limit; not run where there is none.
+    """A value with an upper limit; not run where it is None.
 
-    `shown` is the value as it is written, where that is not the value itself; `also` is what else
-    the target asks, and `met` whether that is so.
+    `shown` is the value as written, if another; `also` names a further condition, `met` its state.
     """
     return _limited(name, value, "<=", limit, shown=shown, also=also, met=met)
 

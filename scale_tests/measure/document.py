@@ -39,10 +39,9 @@ def document(
     bars: Sequence[Check],
     **meta: Any,
 ) -> dict[str, Any]:
-    """A measurement as it is written: its circumstances, raw figures (cells), and claims.
+    """A measurement as it is written: circumstances, raw figures (cells), and checks.
 
-    `meta` is what else there is to say of the circumstances: config, seed, and whether it was
-    shortened (quick).
+    `meta` is everything else of the circumstances: config, seed, quick.
     """
     return {
         "meta": {

@@ -32,10 +32,7 @@ STYLE: Any = {
 
 
 def save(figure: Figure, directory: Path, name: str) -> list[Path]:
-    """Saves a figure as SVG for pages and PNG for people, and returns the files.
-
-    The same figure is the same SVG: it holds no date.
-    """
+    """Saves a figure as SVG, which is the same each time, and PNG; returns both files."""
     directory.mkdir(parents=True, exist_ok=True)
     svg, png = directory / f"{name}.svg", directory / f"{name}.png"
     figure.savefig(svg, metadata={"Date": None})

@@ -46,10 +46,7 @@ def of_repository() -> dict[str, str]:
 
 
 def _source() -> str:
-    """The commit, and whether anything but the documentation differs from it.
-
-    A run that writes its page under docs/ after each of its parts has measured no other source.
-    """
+    """The commit, and whether anything but docs/, where pages are written, differs from it."""
     changed = ["git", "status", "--porcelain", "-uno", "--", ":/", ":(exclude,top)docs"]
     dirty = "-dirty" if _said(changed) else ""
     return _said(["git", "describe", "--always"]) + dirty

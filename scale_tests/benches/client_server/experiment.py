@@ -90,11 +90,10 @@ class Run:
 
 
 def measure(run: Run, release: Path, say: Callable[[str], None]) -> Cell:
-    """Runs it to its end, or to that of a server, and tells what came of it.
+    """Runs to the end of the run or of a server; returns the cell.
 
-    Raises:
-        FleetError: a node ended by itself, or a server cannot be given its processor time.
-        StalledError: the nodes did not join.
+    Raises FleetError: a node ended, or a server cannot have its CPU; StalledError: nodes did not
+    join.
     """
     with (
         tempfile.TemporaryDirectory(prefix="client-server-") as directory,
@@ -187,10 +186,7 @@ def _steps(sample: dict[str, Any], run: Run) -> int:
 
 
 def _sample(nodes: Fleet, run: Run, second: float) -> dict[str, Any]:
-    """The largest server's memory, and what the servers and some clients say that answer.
-
-    A server that is behind answers late, when it comes to the question.
-    """
+    """The largest server's memory, and the answers of servers and some clients."""
     servers = range(run.servers)
     memory = max(procfs.memory(nodes.processes[index].pid)["Pss"] for index in servers)
     clients = range(run.servers, run.nodes, max(1, run.clients // _CLIENTS_ASKED))

@@ -45,7 +45,7 @@ def is_exact(cell: Cell) -> bool:
 def dropped(cell: Cell) -> int:
     """Messages that were not delivered, above all states that a newer one replaced in a lane.
 
-    Of all nodes, or, where the run did not come to its end, of the servers while they answered.
+    Of all nodes; of the servers while they answered, where the run did not end by itself.
     """
     return int(cell.get("dropped", max(sample["dropped"] for sample in cell["samples"])))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from scale_tests.benches.deletion.plan import LARGEST_MESH, SIZES
@@ -15,7 +14,7 @@ from scale_tests.measure.page import (
     Table,
     circumstances,
     run_title,
-    targets,
+    targets_section,
 )
 
 Cell = Mapping[str, Any]
@@ -86,11 +85,6 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     return {"Cells": Table(head=[*columns], rows=rows)}
 
 
-def draw(_cells: Sequence[Cell], _directory: Path) -> list[Picture]:
-    """None: the table says it all."""
-    return []
-
-
 def page(meta: Mapping[str, Any], cells: Sequence[Cell], _drawn: Sequence[Picture]) -> Page:
     """The page of a run."""
     texts = [
@@ -106,7 +100,7 @@ def page(meta: Mapping[str, Any], cells: Sequence[Cell], _drawn: Sequence[Pictur
         title=run_title("make bench-deletion", meta),
         sections=[
             Section(text=texts),
-            targets(checks(cells)),
+            targets_section(checks(cells)),
             *(Section(title=title, parts=[table]) for title, table in tables(cells).items()),
         ],
     )

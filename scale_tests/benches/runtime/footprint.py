@@ -1,7 +1,6 @@
-"""What an idle node costs, and of what: `build/results/footprint.json`.
+"""Memory of an idle node, by its parts: `build/results/footprint.json`.
 
-As many nodes as run at a time share the pages of the emulator's program; a page that several
-processes share counts as a share of each (PSS).
+As proportional set size (PSS): the nodes share the pages of the emulator's program.
 """
 
 from __future__ import annotations
@@ -46,10 +45,7 @@ class Weight:
 def measure(nodes: int, say: Callable[[str], None]) -> list[Cell]:
     """Bare emulators with growing sets of the release's settings, then nodes of the release.
 
-    Raises:
-        CommandError: the release cannot be built.
-        FleetError: a node ended by itself.
-        StalledError: the nodes do not form one cluster.
+    Raises CommandError: no release; FleetError: a node ended; StalledError: no cluster formed.
     """
     tuned = release()
     ladder = (

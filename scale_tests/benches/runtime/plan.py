@@ -115,9 +115,9 @@ elsewhere the fewest and the most."""
 
 
 def throughput(chosen: Plan, *, rtt_ms: float, congestion: str) -> list[Job]:
-    """All systems in turn at every point, and that again for each repetition.
+    """All systems in turn at every point, for each repetition.
 
-    The control beside the pinned one is measured where many connections compete for the line.
+    The other congestion control is measured where many connections compete for the line.
     """
     fewest, most = chosen.pairs[0], chosen.pairs[-1]
     if congestion != "reno":

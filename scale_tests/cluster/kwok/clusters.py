@@ -26,9 +26,9 @@ def manifest(name: str, pods: int) -> Json:
 
 
 def prepare(cluster: Cluster) -> None:
-    """Makes the namespace, and waits until pods may be made there. Raises ApiError, StalledError.
+    """Makes the namespace and waits for its service account, which pods need.
 
-    Pods that come before the account that they run as are refused, and tried again later.
+    Raises ApiError, StalledError.
     """
     cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     wait_for(
@@ -39,13 +39,9 @@ def prepare(cluster: Cluster) -> None:
 
 
 def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]) -> list[float]:
-    """Applies so many clusters of so many pods each; returns when all of them are ready.
+    """Applies clusters; returns the seconds from apply to Ready of each, ascending.
 
-    The figures are seconds from the apply of each until it was seen ready, the soonest first.
-
-    Raises:
-        ApiError: a manifest is refused.
-        StalledError: nothing has moved for a while.
+    Raises ApiError: a manifest is refused; StalledError: nothing has moved for a while.
     """
     applied: dict[str, float] = {}
     for index in range(count):
@@ -85,11 +81,7 @@ def is_ready(item: Json) -> bool:
 
 
 def disturb(cluster: Cluster, pods: int, changes: int) -> None:
-    """Makes so many pods, of all clusters in turn, unready and ready again, over and over.
-
-    Raises:
-        ApiError: the API server refuses.
-    """
+    """Makes pods of all clusters in turn unready and ready again. Raises ApiError."""
     names = some_pods(
         [
             (item["metadata"]["labels"][CLUSTER_LABEL], item["metadata"]["name"])
@@ -114,10 +106,9 @@ def some_pods(pods: Sequence[tuple[str, str]], count: int) -> list[str]:
 
 
 def states(pods: int, changes: int) -> list[bool]:
-    """What each of some pods becomes, one after the other, for so many changes in all.
+    """The successive states of each pod for so many changes in all.
 
-    Raises:
-        ValueError: they would not all end ready.
+    Raises ValueError: they would not all end ready.
     """
     rounds, rest = divmod(changes, pods)
     if rest or rounds % 2:

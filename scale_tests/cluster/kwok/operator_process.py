@@ -12,9 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from scale_tests.cluster import operator
+from scale_tests.cluster import operator, programs
 from scale_tests.cluster.kube import core, holds
-from scale_tests.cluster.kwok import programs
 from scale_tests.cluster.kwok.control_plane import ControlPlane
 from scale_tests.cluster.kwok.exposition import Page
 from scale_tests.cluster.monitoring.prometheus import chart_objects
@@ -73,11 +72,9 @@ class OperatorProcess:
 
 @contextmanager
 def operator_process(plane: ControlPlane) -> Iterator[OperatorProcess]:
-    """An operator of all namespaces that holds the Lease, until the block is left.
+    """An operator of all namespaces that leads, until the block is left.
 
-    Raises:
-        LocalkubeError, CommandError, ApiError: it cannot be installed, or does not start.
-        StalledError: its definition is not established.
+    Raises LocalkubeError, CommandError, ApiError, or StalledError: the CRD is not established.
     """
     _install(plane)
     variables = {

@@ -1,6 +1,6 @@
-"""Prometheus as a pod: installed, removed, asked through the API server.
+"""Prometheus as a pod: installed, removed, queried through the API server.
 
-It keeps its data in the pod, for as long as that lives: it is there to look at a run.
+Its data live as long as the pod.
 """
 
 from __future__ import annotations
@@ -36,10 +36,7 @@ class Prometheus:
     cluster: Cluster
 
     def query(self, expression: str, *, at: float | None = None) -> list[Json]:
-        """The samples of an instant query, now or at a time in seconds since 1970.
-
-        Raises ApiError with Prometheus's own words.
-        """
+        """The samples of an instant query, now or at a Unix time. Raises ApiError."""
         when = {} if at is None else {"time": f"{at:.3f}"}
         return self._result("query", query=expression, **when)
 
@@ -76,11 +73,9 @@ def _page(path: str) -> str:
 
 
 def install(environment: Environment) -> Prometheus:
-    """Makes Prometheus scrape what the chart's monitors say, and waits until it is ready.
+    """Makes Prometheus scrape what the chart's monitors select, and waits until it is ready.
 
-    Raises:
-        CommandError, ApiError: it could not be made.
-        StalledError: it does not become ready.
+    Raises CommandError, ApiError, StalledError.
     """
     manifests = objects(chart_objects(), environment.prometheus_image)
     operator.kubectl(
@@ -94,10 +89,10 @@ def install(environment: Environment) -> Prometheus:
 
 
 def obstacle(prometheus: Prometheus) -> str:
-    """Why it cannot be asked yet; empty when it can. Raises ApiError.
+    """What keeps it from answering; empty if nothing. Raises ApiError.
 
-    Its Deployment alone does not tell: of a machine that has just started again, pods count as
-    ready until its kubelet has looked at them.
+    The Deployment is not enough: after a restart of the machine pods count as ready until their
+    kubelet has checked them.
     """
     if not _current(prometheus.cluster.get(_DEPLOYMENT)):
         return "its pod is not ready, or not the one that was asked for last"
@@ -125,11 +120,7 @@ def address(environment: Environment, cluster: Cluster) -> str:
 
 
 def chart_objects(*values: str) -> list[Json]:
-    """What the chart renders where the Prometheus operator's kinds are known, with these values.
-
-    Raises:
-        CommandError: helm failed; with what it wrote.
-    """
+    """The chart's objects where the Prometheus operator's kinds are known. Raises CommandError."""
     rendered = capture(
         [
             *(operator.tool("helm"), "template", operator.RELEASE, operator.CHART),

@@ -11,7 +11,7 @@ import pytest
 
 from scale_tests.host.commands import CommandError
 from scale_tests.measure import document
-from scale_tests.measure.bench import Bench, Cell, Session
+from scale_tests.measure.bench import Bench, Cell, Session, add_names
 from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.page import Picture, Table
 
@@ -26,10 +26,11 @@ class Seconds:
         rows = [[str(number), f"{cell['seconds']}"] for number, cell in enumerate(cells)]
         return {"Runs": Table(head=("run", "s"), rows=rows)}
 
-    def draw(self, _cells: Sequence[Cell], directory: Path) -> list[Picture]:
-        file = directory / "a.svg"
-        file.write_text("<svg>drawn</svg>")
-        return [Picture(title="A picture", file=file)]
+
+def draw(_cells: Sequence[Cell], directory: Path) -> list[Picture]:
+    file = directory / "a.svg"
+    file.write_text("<svg>drawn</svg>")
+    return [Picture(title="A picture", file=file)]
 
 
 def measure(session: Session) -> int:
@@ -50,6 +51,7 @@ def options(parser: ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--fail", action="store_true")
     parser.add_argument("--again", action="store_true")
+    add_names(parser, "PART", ("all", "some"))
 
 
 BENCH = Bench(
@@ -58,6 +60,7 @@ BENCH = Bench(
     about=__doc__,
     measure=measure,
     report=Seconds(),
+    draw=draw,
     options=options,
 )
 
@@ -122,3 +125,10 @@ def test_a_page_is_written_again_from_its_document(results: Path) -> None:
 def test_an_expected_error_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert BENCH.main(["--fail"]) == 1
     assert "it does not" in capsys.readouterr().err
+
+
+def test_a_part_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert BENCH.parser().parse_args(["some"]).names == ["some"]
+    with pytest.raises(SystemExit):
+        BENCH.main(["none"])
+    assert "there are all, some" in capsys.readouterr().err

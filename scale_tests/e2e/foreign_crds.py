@@ -22,14 +22,13 @@ KINDS = ("podmonitors", "servicemonitors", "prometheusrules")
 
 _MODULE = "github.com/prometheus-operator/prometheus-operator"
 _KEDA = "github.com/kedacore/keda/v2"
-_PINNED = Path(__file__).with_name("kinds")
+_PINNED = Path(__file__).with_name("crds")
 
 
 def definitions() -> list[Json]:
-    """The CustomResourceDefinitions of `KINDS`, of the version that `kinds/go.mod` pins.
+    """The CustomResourceDefinitions of `KINDS`, of the version that `crds/go.mod` pins.
 
-    Raises:
-        CommandError: Go cannot fetch the module.
+    Raises CommandError: Go cannot fetch the module.
     """
     directory = _downloaded(_MODULE) / "example" / "prometheus-operator-crd"
     return [_read(directory / f"{GROUP}_{kind}.yaml") for kind in KINDS]
@@ -38,8 +37,7 @@ def definitions() -> list[Json]:
 def scaled_object() -> Json:
     """The CustomResourceDefinition of KEDA's ScaledObject, of the version that is pinned.
 
-    Raises:
-        CommandError: Go cannot fetch the module.
+    Raises CommandError: Go cannot fetch the module.
     """
     return _read(_downloaded(_KEDA) / "config" / "crd" / "bases" / "keda.sh_scaledobjects.yaml")
 

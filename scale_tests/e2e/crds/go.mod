@@ -1,7 +1,7 @@
 // The Prometheus operator and KEDA, for the definitions of their kinds alone: nothing of them is
 // compiled. The chart's monitors and rules, and the example of a ScaledObject, are checked against
 // them; see ../definitions.py.
-module partisan.dev/scale_tests/cluster/monitoring/kinds
+module partisan.dev/scale_tests/e2e/crds
 
 go 1.26.0
 

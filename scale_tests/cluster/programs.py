@@ -31,12 +31,9 @@ def running(
     obstacle: Callable[[], str],
     variables: Mapping[str, str] | None = None,
 ) -> Iterator[int]:
-    """Starts a program and waits until nothing stands in its way; yields its process's id.
+    """Runs a program while the block runs; waits for no `obstacle`, and yields the process id.
 
-    It is killed when the block is left: all that it knows is thrown away.
-
-    Raises:
-        ProgramError: it does not become ready, with the last `obstacle`, or ends by itself.
+    It is killed in the end. Raises ProgramError: it is not ready in time, or ends by itself.
     """
     log = logs / f"{name}.log"
     with (

@@ -1,4 +1,4 @@
-"""The life of each pod: started, probed, started again, ended."""
+"""The lifecycle of each pod: started, probed, started again, ended."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Ground:
 
 
 @dataclass
-class Life:
+class ManagedPod:
     """One pod that the agent has taken on."""
 
     pod: Json
@@ -60,14 +60,14 @@ class Life:
     task: asyncio.Task[None] | None = None
 
 
-class Keeper:
+class PodManager:
     """Keeps the pods of the agent's Node."""
 
     def __init__(self, api: AsyncCluster, ground: Ground, probes: aiohttp.ClientSession) -> None:
         self._api = api
         self._ground = ground
         self._probes = probes
-        self._lives: dict[str, Life] = {}
+        self._pods: dict[str, ManagedPod] = {}
         self._addresses = sandbox.addresses()
         self._starting = asyncio.Semaphore(STARTING)
         self._documents: dict[str, asyncio.Task[Json]] = {}
@@ -75,31 +75,31 @@ class Keeper:
     def see(self, pod: Json) -> None:
         """Takes a pod on, or notes that it is to end."""
         uid = pod["metadata"]["uid"]
-        life = self._lives.get(uid)
-        if life is None:
-            life = self._lives[uid] = self._new(pod)
-            life.task = asyncio.create_task(self._keep(life))
-            life.task.add_done_callback(partial(_tell_if_lost, pod["metadata"]["name"]))
-        life.pod = pod
+        managed = self._pods.get(uid)
+        if managed is None:
+            managed = self._pods[uid] = self._new(pod)
+            managed.task = asyncio.create_task(self._keep(managed))
+            managed.task.add_done_callback(partial(_tell_if_lost, pod["metadata"]["name"]))
+        managed.pod = pod
         if "deletionTimestamp" in pod["metadata"]:
-            life.ending.set()
+            managed.ending.set()
 
     def gone(self, pod: Json) -> None:
         """Ends a pod whose object is not there any more."""
-        if life := self._lives.get(pod["metadata"]["uid"]):
-            life.ending.set()
+        if managed := self._pods.get(pod["metadata"]["uid"]):
+            managed.ending.set()
 
     def end(self) -> None:
         """Kills what still runs."""
-        lives = self._lives.values()
-        for life in lives:
-            if life.task is not None:
-                life.task.cancel()
-        end([life.process for life in lives if life.process is not None])
-        for life in lives:
-            life.room.remove()
+        all_pods = self._pods.values()
+        for managed in all_pods:
+            if managed.task is not None:
+                managed.task.cancel()
+        end([managed.process for managed in all_pods if managed.process is not None])
+        for managed in all_pods:
+            managed.room.remove()
 
-    def _new(self, pod: Json) -> Life:
+    def _new(self, pod: Json) -> ManagedPod:
         address = next(self._addresses)
         room = Sandbox(self._ground.directory / pod["metadata"]["uid"])
         seen = Seen(
@@ -111,44 +111,44 @@ class Keeper:
             ready=False,
             restarts=0,
         )
-        return Life(pod=pod, address=address, room=room, seen=seen)
+        return ManagedPod(pod=pod, address=address, room=room, seen=seen)
 
-    async def _keep(self, life: Life) -> None:
+    async def _keep(self, managed: ManagedPod) -> None:
         """A pod from its beginning to its end."""
         wait = _RESTART_SECONDS
         # One that is seen while it goes, perhaps once more, has nothing to read any more.
-        if not life.ending.is_set():
-            await self._furnish(life)
-        while not life.ending.is_set():
+        if not managed.ending.is_set():
+            await self._furnish(managed)
+        while not managed.ending.is_set():
             async with self._starting:
-                process = self._start(life)
-                life.process = process
+                process = self._start(managed)
+                managed.process = process
                 ended = asyncio.create_task(_ended(process))
-                await self._tell(life, started=False, ready=False, started_at=moment())
-                await self._until_it_answers(life, process)
-            probing = asyncio.create_task(self._probe(life, process))
-            ending = asyncio.create_task(life.ending.wait())
+                await self._tell(managed, started=False, ready=False, started_at=moment())
+                await self._until_it_answers(managed, process)
+            probing = asyncio.create_task(self._probe(managed, process))
+            ending = asyncio.create_task(managed.ending.wait())
             await asyncio.wait({ended, ending}, return_when=asyncio.FIRST_COMPLETED)
             probing.cancel()
             ending.cancel()
-            if life.ending.is_set():
-                await self._stop(life, process, ended)
+            if managed.ending.is_set():
+                await self._stop(managed, process, ended)
             else:
-                seen = life.seen
-                await self._tell(life, started=False, ready=False, restarts=seen.restarts + 1)
-                await _first(life.ending, wait)
+                seen = managed.seen
+                await self._tell(managed, started=False, ready=False, restarts=seen.restarts + 1)
+                await _first(managed.ending, wait)
                 wait = min(2 * wait, _LONGEST_RESTART_SECONDS)
-        life.room.remove()
-        await self._forget(life)
+        managed.room.remove()
+        await self._forget(managed)
 
-    async def _furnish(self, life: Life) -> None:
-        namespace = life.pod["metadata"]["namespace"]
-        for volume, (resource, name) in sandbox.sources(life.pod).items():
+    async def _furnish(self, managed: ManagedPod) -> None:
+        namespace = managed.pod["metadata"]["namespace"]
+        for volume, (resource, name) in sandbox.sources(managed.pod).items():
             content = {}
             if resource:
                 document = await self._document(core(namespace, resource, name))
                 content = sandbox.files(resource, document)
-            life.room.write(volume, content, _user(life.pod))
+            managed.room.write(volume, content, _user(managed.pod))
 
     async def _document(self, path: str) -> Json:
         """An object that many pods read, asked for once in a while."""
@@ -157,12 +157,12 @@ class Keeper:
             asyncio.get_running_loop().call_later(_KEPT_SECONDS, self._documents.pop, path, None)
         return await self._documents[path]
 
-    def _start(self, life: Life) -> subprocess.Popen[bytes]:
-        room, user = life.room, _user(life.pod)
+    def _start(self, managed: ManagedPod) -> subprocess.Popen[bytes]:
+        room, user = managed.room, _user(managed.pod)
         with (room.directory / "log").open("ab") as log:
             return subprocess.Popen(
                 [*_LAST, str(self._ground.release / "bin" / "partisan_node"), "foreground"],
-                env=room.environment(life.pod, life.address, self._ground.dns),
+                env=room.environment(managed.pod, managed.address, self._ground.dns),
                 cwd=room.directory,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -173,47 +173,53 @@ class Keeper:
                 start_new_session=True,
             )
 
-    async def _until_it_answers(self, life: Life, process: subprocess.Popen[bytes]) -> None:
-        while process.poll() is None and not life.ending.is_set():
-            alive = life.pod["spec"]["containers"][0]["livenessProbe"]
-            if await self._passes(life, alive | {"timeoutSeconds": 1}):
+    async def _until_it_answers(
+        self, managed: ManagedPod, process: subprocess.Popen[bytes]
+    ) -> None:
+        while process.poll() is None and not managed.ending.is_set():
+            alive = managed.pod["spec"]["containers"][0]["livenessProbe"]
+            if await self._passes(managed, alive | {"timeoutSeconds": 1}):
                 return
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _probe(self, life: Life, process: subprocess.Popen[bytes]) -> None:
+    async def _probe(self, managed: ManagedPod, process: subprocess.Popen[bytes]) -> None:
         """Asks as a kubelet does: whether it has started, is ready, and is alive."""
-        container = life.pod["spec"]["containers"][0]
+        container = managed.pod["spec"]["containers"][0]
         start, ready, alive = (
             container[f"{kind}Probe"] for kind in ("startup", "readiness", "liveness")
         )
-        while not await self._passes(life, start):
+        while not await self._passes(managed, start):
             await asyncio.sleep(start["periodSeconds"])
-        await self._tell(life, started=True, ready=True)
-        await asyncio.gather(self._stay_ready(life, ready), self._stay_alive(life, alive, process))
+        await self._tell(managed, started=True, ready=True)
+        await asyncio.gather(
+            self._stay_ready(managed, ready), self._stay_alive(managed, alive, process)
+        )
 
-    async def _stay_ready(self, life: Life, probe: Json) -> None:
+    async def _stay_ready(self, managed: ManagedPod, probe: Json) -> None:
         failures = 0
         while True:
             await asyncio.sleep(probe["periodSeconds"])
-            failures = 0 if await self._passes(life, probe) else failures + 1
-            if failures == 0 and not life.seen.ready:
-                await self._tell(life, ready=True)
+            failures = 0 if await self._passes(managed, probe) else failures + 1
+            if failures == 0 and not managed.seen.ready:
+                await self._tell(managed, ready=True)
             if failures == probe["failureThreshold"]:
-                await self._tell(life, ready=False)
+                await self._tell(managed, ready=False)
 
-    async def _stay_alive(self, life: Life, probe: Json, process: subprocess.Popen[bytes]) -> None:
+    async def _stay_alive(
+        self, managed: ManagedPod, probe: Json, process: subprocess.Popen[bytes]
+    ) -> None:
         failures = 0
         while failures < probe["failureThreshold"]:
             await asyncio.sleep(probe["periodSeconds"])
-            failures = 0 if await self._passes(life, probe) else failures + 1
+            failures = 0 if await self._passes(managed, probe) else failures + 1
         process.kill()
 
-    async def _passes(self, life: Life, probe: Json) -> bool:
+    async def _passes(self, managed: ManagedPod, probe: Json) -> bool:
         asked = probe["httpGet"]
         scheme = asked.get("scheme", "HTTP").lower()
         try:
             async with self._probes.get(
-                f"{scheme}://{life.address}:{HTTP_PORT}{asked['path']}",
+                f"{scheme}://{managed.address}:{HTTP_PORT}{asked['path']}",
                 timeout=aiohttp.ClientTimeout(total=probe.get("timeoutSeconds", 1)),
                 # As a kubelet: it does not verify.
                 ssl=False,
@@ -223,34 +229,34 @@ class Keeper:
             return False
 
     async def _stop(
-        self, life: Life, process: subprocess.Popen[bytes], ended: asyncio.Task[None]
+        self, managed: ManagedPod, process: subprocess.Popen[bytes], ended: asyncio.Task[None]
     ) -> None:
         """Ends a process as its pod's deletion asks for, which may be shortened meanwhile."""
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
         waited = 0.0
         while not ended.done():
-            grace = life.pod["metadata"].get("deletionGracePeriodSeconds", 0)
+            grace = managed.pod["metadata"].get("deletionGracePeriodSeconds", 0)
             if waited >= grace:
                 process.kill()
             await asyncio.wait({ended}, timeout=1.0)
             waited += 1.0
 
-    async def _tell(self, life: Life, **changes: Any) -> None:
+    async def _tell(self, managed: ManagedPod, **changes: Any) -> None:
         """Writes the pod's status, as it is with these changes."""
-        life.seen = replace(life.seen, **changes)
-        metadata = life.pod["metadata"]
+        managed.seen = replace(managed.seen, **changes)
+        metadata = managed.pod["metadata"]
         path = core(metadata["namespace"], "pods", f"{metadata['name']}/status")
-        body = {"metadata": {"uid": metadata["uid"]}, "status": status(life.pod, life.seen)}
+        body = {"metadata": {"uid": metadata["uid"]}, "status": status(managed.pod, managed.seen)}
         # Refused where the pod is gone, or another of its name is there.
         with suppress(aiohttp.ClientResponseError):
             await self._api.request("PATCH", path, body, content_type=MERGE)
 
-    async def _forget(self, life: Life) -> None:
-        metadata = life.pod["metadata"]
+    async def _forget(self, managed: ManagedPod) -> None:
+        metadata = managed.pod["metadata"]
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": metadata["uid"]}}
         await self._api.delete(core(metadata["namespace"], "pods", metadata["name"]), options)
-        del self._lives[metadata["uid"]]
+        del self._pods[metadata["uid"]]
 
 
 def _user(pod: Json) -> int:
@@ -265,7 +271,7 @@ def _tell_if_lost(name: str, task: asyncio.Task[None]) -> None:
 
 
 async def _ended(process: subprocess.Popen[bytes]) -> None:
-    """Waits for a process without a thread of its own."""
+    """Waits for a process without a thread of its managed."""
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     descriptor = os.pidfd_open(process.pid)
