@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -166,6 +166,11 @@ def result(document: Json) -> Result:
     )
 
 
-def mean(values: list[float]) -> float:
+def mean(values: Sequence[float]) -> float:
     """The mean, 0 of nothing."""
     return statistics.fmean(values) if values else 0.0
+
+
+def median(values: Sequence[float]) -> float:
+    """The median, 0 of nothing."""
+    return statistics.median(values) if values else 0.0

@@ -1,4 +1,4 @@
-"""Going through the cells of an experiment, those that are done left out."""
+"""Runs the cells of an experiment that are not done."""
 
 from __future__ import annotations
 
@@ -111,8 +111,7 @@ def _run_all(
             left = minutes(estimate(fitting[index:], list(done.values())))
             count = f"[bold]\\[{index + 1}/{len(fitting)}][/bold]"
             console.print(f"{count} {point.name}; about {left} left", highlight=False)
-            found = cell.run(place, point, progress(console))
-            done[point.slug] = found
+            done[point.slug] = found = cell.run(place, point, progress(console))
             store.save(point, found)
             console.print(f"  {outcome(found)}", highlight=False, markup=False, soft_wrap=True)
     finally:

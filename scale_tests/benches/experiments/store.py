@@ -28,8 +28,7 @@ class Store:
     def find(self, point: Point) -> Result | None:
         """The cell of a point, if it is done.
 
-        Raises:
-            StoreError: it was made by another configuration, or cannot be read.
+        Raises StoreError where it was made by another configuration, or cannot be read.
         """
         file = self.file(point)
         if not file.exists():
@@ -60,18 +59,13 @@ class Store:
         return partial.rename(file)
 
     def left_out(self) -> dict[str, str]:
-        """Why points were not run when they could have been, by their slugs.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
+        """Why points were not run when they could have been, by their slugs. Raises StoreError."""
         try:
-            found = json.loads(self._reasons.read_text())
+            return dict(json.loads(self._reasons.read_text()))
         except FileNotFoundError:
             return {}
         except ValueError as error:
             raise StoreError(f"{self._reasons} cannot be read ({error}): remove it") from error
-        return dict(found)
 
     def save_left_out(self, reasons: Mapping[str, str]) -> None:
         """Keeps why points were not run."""
