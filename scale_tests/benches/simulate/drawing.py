@@ -10,39 +10,26 @@ from scale_tests.benches.simulate import faults
 from scale_tests.measure.figure import Cell
 from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 
-COLOURS = {
-    "hyparview": BLUE,
-    "hyparview_one_contact": SKY,
-    "hyparview_burst": GREEN,
-    "plumtree": PURPLE,
-    "xbot": GREEN,
-    "cyclon": ORANGE,
-    "cyclon_acked": SKY,
-    "scamp": VERMILION,
-    "eager": GREY,
-    "state": VERMILION,
-    "delta": BLUE,
-    "tree": GREEN,
-    "aggregate": ORANGE,
-    "kill_10": SKY,
-    "kill_30": BLUE,
-    "kill_50": PURPLE,
-    "churn": ORANGE,
-    "partition": VERMILION,
+OVERLAYS = {
+    "hyparview": ("HyParView", BLUE),
+    "hyparview_one_contact": ("HyParView, one contact", SKY),
+    "hyparview_burst": ("HyParView, all at once", GREEN),
+    "plumtree": ("Plumtree", PURPLE),
+    "xbot": ("X-BOT", GREEN),
+    "cyclon": ("Cyclon", ORANGE),
+    "cyclon_acked": ("Cyclon, acknowledged", SKY),
+    "scamp": ("SCAMP", VERMILION),
+    "eager": ("eager gossip", GREY),
+    "kill_10": (faults.NAMES["kill_10"], SKY),
+    "kill_30": (faults.NAMES["kill_30"], BLUE),
+    "kill_50": (faults.NAMES["kill_50"], PURPLE),
+    "churn": (faults.NAMES["churn"], ORANGE),
+    "partition": (faults.NAMES["partition"], VERMILION),
 }
+"""Names and colours of overlays, and of the faults that stand in their place."""
 
-NAMES = {
-    "hyparview": "HyParView",
-    "hyparview_one_contact": "HyParView, one contact",
-    "hyparview_burst": "HyParView, all at once",
-    "plumtree": "Plumtree",
-    "xbot": "X-BOT",
-    "cyclon": "Cyclon",
-    "cyclon_acked": "Cyclon, acknowledged",
-    "scamp": "SCAMP",
-    "eager": "eager gossip",
-    **faults.NAMES,
-}
+MODES = {"state": VERMILION, "delta": BLUE, "tree": GREEN, "aggregate": ORANGE}
+"""Colours of the ways to synchronise."""
 
 Figures = Sequence[Cell]
 
@@ -58,10 +45,11 @@ def line(axes: Axes, figures: Figures, overlay: str) -> None:
         return
     sizes = {c.nodes for c in figures}
     own = {c.nodes for c in figures if c.overlay == overlay}
-    label = NAMES[overlay] + "".join(f", {size:,} nodes" for size in own if len(sizes) > 1)
+    name, colour = OVERLAYS[overlay]
+    label = name + "".join(f", {size:,} nodes" for size in own if len(sizes) > 1)
     points = [(x, y) for x, y, _ in shown]
-    axes.plot(*zip(*points, strict=True), color=COLOURS[overlay], marker=".", label=label)
-    published(axes, [(x, p) for x, _, p in shown if p is not None], COLOURS[overlay])
+    axes.plot(*zip(*points, strict=True), color=colour, marker=".", label=label)
+    published(axes, [(x, p) for x, _, p in shown if p is not None], colour)
 
 
 def lines(axes: Axes, figures: Figures, overlays: Sequence[str]) -> None:
@@ -81,7 +69,7 @@ def published(axes: Axes, points: Sequence[tuple[float, float]], colour: str) ->
 def bars(axes: Axes, figures: Figures, labels: Sequence[str] | None = None) -> None:
     """Ours filled, and the paper's hollow next to it."""
     places = range(len(figures))
-    colours = [COLOURS[c.overlay] for c in figures]
+    colours = [OVERLAYS[c.overlay][1] for c in figures]
     hollow = {"facecolor": "none", "edgecolor": colours, "linewidth": 1.5}
     axes.bar([p - 0.2 for p in places], [c.value for c in figures], 0.38, color=colours)
     axes.bar([p + 0.2 for p in places], [c.paper_value or 0 for c in figures], 0.38, **hollow)

@@ -41,7 +41,7 @@ def _shown(plot: Plot, figures: Figures) -> Figures:
     wanted = [
         c
         for c in figures
-        if c.experiment.startswith(plot.experiment)
+        if c.experiment.startswith(plot.experiment or plot.name)
         and (not plot.overlays or c.overlay in plot.overlays)
     ]
     if plot.every_size:

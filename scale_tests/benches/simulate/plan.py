@@ -21,7 +21,7 @@ class Job:
     messages: int = 1000
     """Broadcasts that a point is the mean of; the paper's number."""
     simulated: int = 20
-    """How many of them are simulated message by message. By then the overlay is quiet, and the
+    """Those of them that are simulated message by message. By then the overlay is quiet, and the
     others are computed from its graph; fewer miss part of the recovery."""
     failure_cycles: int = 20
     """Cycles with steady failures. The paper has 100, and nothing changes after the first few."""
@@ -43,7 +43,7 @@ TRANSMITTED = {
     "tree": {32: 180, 64: 60, 128: 12, 256: 12, 512: 9, 1024: 9},
     "aggregate": dict.fromkeys((32, 64, 128, 256, 512, 1024), 180),
 }
-"""How often each node counts in the ad counter experiment, by the way to synchronise and the nodes.
+"""Increments of each node in the ad counter experiment, by the way to synchronise and the nodes.
 
 A part of the half hour where it would take long: each interval is as the one before. The work of an
 interval grows with the square of the nodes, and is by far the most where whole states are read.
@@ -89,32 +89,27 @@ FULL = (
 def plan(*, quick: bool, seed: int, only: Sequence[str] = (), most: int | None = None) -> list[Job]:
     """The jobs of a run; `only` restricts them to some experiments, `most` to sizes up to this.
 
-    Quick ones have the same experiments at a tenth of the size.
-
-    Raises:
-        ValueError: `only` names an experiment that does not exist, or nothing is left to run.
+    Quick ones have the same experiments at a tenth of the size. Raises ValueError where `only`
+    names an experiment that does not exist, or nothing is left to run.
     """
     known = {job.experiment for job in FULL}
-    unknown = sorted(set(only) - known)
+    unknown = ", ".join(sorted(set(only) - known))
     if unknown:
-        raise ValueError(
-            f"no experiment {', '.join(unknown)}: there are {', '.join(sorted(known))}"
-        )
+        raise ValueError(f"no experiment {unknown}: there are {', '.join(sorted(known))}")
     jobs = [replace(job, seed=seed) for job in FULL if not only or job.experiment in only]
     if quick:
-        jobs = [
-            replace(
-                job,
-                nodes=job.nodes // 10,
-                cycles=min(job.cycles, 20),
-                failure_cycles=10,
-                increments=min(job.increments, 18),
-            )
-            for job in jobs
-        ]
-    if most is None:
-        return jobs
-    found = [job for job in jobs if job.nodes <= most]
+        jobs = [_quick(job) for job in jobs]
+    found = [job for job in jobs if most is None or job.nodes <= most]
     if not found:
         raise ValueError(f"nothing has so few nodes as {most:,}: raise --most")
     return found
+
+
+def _quick(job: Job) -> Job:
+    return replace(
+        job,
+        nodes=job.nodes // 10,
+        cycles=min(job.cycles, 20),
+        failure_cycles=10,
+        increments=min(job.increments, 18),
+    )

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from scale_tests.benches.simulate import curves, drawing, faults
-from scale_tests.benches.simulate.drawing import COLOURS, NAMES, Figures
+from scale_tests.benches.simulate.drawing import MODES, OVERLAYS, Figures
 from scale_tests.measure import synchronization
 from scale_tests.measure.drawing import legend_below, panels
 from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
@@ -21,64 +21,18 @@ RELIABLE = ("hyparview", "plumtree", "cyclon_acked", "cyclon", "scamp")
 SHAPED = ("hyparview", "hyparview_burst", "cyclon", "scamp")
 """Overlays whose graphs are drawn."""
 
+SYNCHRONIZATION = synchronization.EXPERIMENT
+
 KILLS = ("kill_10", "kill_30", "kill_50")
 
 CHURN_SHOWN_SECONDS = 130
 """For how long replicas are shown after a fault: a partition of a minute, and what follows."""
-
-Draw = Callable[[Figure, Figures], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plot:
-    """A plot, and the cells that it draws."""
-
-    name: str
-    title: str
-    experiment: str
-    """How the names of its experiments begin."""
-    draw: Draw
-    overlays: tuple[str, ...]
-    """All that were measured where there are none."""
-    every_size: bool
-    """Whether clusters of every size are drawn, not the largest only."""
-
-
-PLOTS: list[Plot] = []
-"""All plots, in the order of a page."""
-
-
-def _plot(
-    name: str,
-    title: str,
-    experiment: str = "",
-    *,
-    overlays: tuple[str, ...] = (),
-    every_size: bool = False,
-) -> Callable[[Draw], Draw]:
-    """Adds a function to the plots; the experiment has the plot's name where none is given."""
-
-    def add(draw: Draw) -> Draw:
-        PLOTS.append(
-            Plot(
-                name=name,
-                title=title,
-                experiment=experiment or name,
-                draw=draw,
-                overlays=overlays,
-                every_size=every_size,
-            )
-        )
-        return draw
-
-    return add
 
 
 def _whole(axes: Axes) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-@_plot("reliability", "broadcasts after simultaneous failures", overlays=RELIABLE)
 def _reliability(figure: Figure, figures: Figures) -> None:
     """Share of the living nodes that a broadcast reaches, against the share that failed."""
     axes = figure.add_subplot()
@@ -87,7 +41,6 @@ def _reliability(figure: Figure, figures: Figures) -> None:
     axes.set_ylim(0, 104)
 
 
-@_plot("recovery", "HyParView's first broadcasts after failures", overlays=("hyparview",))
 def _recovery(figure: Figure, figures: Figures) -> None:
     axes = figure.add_subplot()
     for label, colour in (("80", SKY), ("90", BLUE), ("95", PURPLE)):
@@ -102,7 +55,6 @@ def _recovery(figure: Figure, figures: Figures) -> None:
     axes.legend()
 
 
-@_plot("redundancy", "Plumtree's redundancy", "relative_message_redundancy")
 def _redundancy(figure: Figure, figures: Figures) -> None:
     """Redundant payloads, broadcast by broadcast from one sender."""
     axes = figure.add_subplot()
@@ -114,7 +66,6 @@ def _redundancy(figure: Figure, figures: Figures) -> None:
     axes.legend()
 
 
-@_plot("last_delivery_hop", "Plumtree's depth")
 def _hops(figure: Figure, figures: Figures) -> None:
     """Broadcast by broadcast from one sender."""
     axes = figure.add_subplot()
@@ -126,7 +77,6 @@ def _hops(figure: Figure, figures: Figures) -> None:
     axes.legend()
 
 
-@_plot("shape", "the overlays as graphs", overlays=SHAPED)
 def _shape(figure: Figure, figures: Figures) -> None:
     wanted = {
         "clustering_coefficient": "clustering",
@@ -135,19 +85,17 @@ def _shape(figure: Figure, figures: Figures) -> None:
     }
     for axes, (parameter, label) in zip(panels(figure, 3), wanted.items(), strict=True):
         shown = [c for c in figures if c.parameter == parameter]
-        drawing.bars(axes, shown, [NAMES[c.overlay].replace(", ", ",\n") for c in shown])
+        drawing.bars(axes, shown, [OVERLAYS[c.overlay][0].replace(", ", ",\n") for c in shown])
         axes.set_ylabel(label)
         axes.tick_params(axis="x", labelrotation=45, labelsize=8)
 
 
-@_plot("in_degree", "in-degrees", overlays=SHAPED)
 def _in_degree(figure: Figure, figures: Figures) -> None:
     axes = figure.add_subplot()
     drawing.lines(axes, figures, SHAPED)
     axes.set(xlabel="in-degree", ylabel="nodes, %", yscale="log")
 
 
-@_plot("view_size", "SCAMP's views", "view_size_distribution")
 def _view_size(figure: Figure, figures: Figures) -> None:
     axes = figure.add_subplot()
     drawing.line(axes, figures, "scamp")
@@ -157,7 +105,6 @@ def _view_size(figure: Figure, figures: Figures) -> None:
     axes.legend()
 
 
-@_plot("link_cost", "X-BOT's links")
 def _link_cost(figure: Figure, figures: Figures) -> None:
     axes = figure.add_subplot()
     drawing.line(axes, [c for c in figures if c.experiment == "link_cost"], "xbot")
@@ -169,19 +116,17 @@ def _link_cost(figure: Figure, figures: Figures) -> None:
     axes.legend()
 
 
-@_plot("healing", "healing")
 def _healing(figure: Figure, figures: Figures) -> None:
     """Cycles until broadcasts reach as many as before."""
     for axes, overlay in zip(panels(figure, 2), ("hyparview", "cyclon"), strict=True):
         shown = [c for c in figures if c.overlay == overlay]
         drawing.bars(axes, shown)
         sizes = [f", {size:,} nodes" for size in {c.nodes for c in shown}]
-        axes.set_title(NAMES[overlay] + "".join(sizes), loc="left", fontsize=10)
+        axes.set_title(OVERLAYS[overlay][0] + "".join(sizes), loc="left", fontsize=10)
         axes.set(xlabel="nodes failed at once, %", ylabel="cycles to heal")
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-@_plot(faults.REACH, "survivors of faults")
 def _churn_reach(figure: Figure, figures: Figures) -> None:
     """The survivors that are connected, just after each kill, and throughout the other faults."""
     kills, rest = panels(figure, 2, share_y=True)
@@ -196,14 +141,13 @@ def _churn_reach(figure: Figure, figures: Figures) -> None:
             axes.legend()
 
 
-@_plot(synchronization.EXPERIMENT, "transmission of the ad counter", every_size=True)
 def _synchronization(figure: Figure, figures: Figures) -> None:
     axes = figure.add_subplot()
     rows = synchronization.rows(figures)
     for mode in dict.fromkeys(row.mode for row in rows):
         own = [row for row in rows if row.mode == mode]
         points = [(row.nodes, row.payload) for row in own]
-        colour = COLOURS[mode]
+        colour = MODES[mode]
         axes.plot(*zip(*points, strict=True), color=colour, marker=".", label=mode.capitalize())
         published = [(row.nodes, row.published) for row in own if row.published is not None]
         drawing.published(axes, published, colour)
@@ -222,7 +166,6 @@ def _synchronization(figure: Figure, figures: Figures) -> None:
     drawing.legend(axes)
 
 
-@_plot(faults.BEHIND, "the ad counter under faults")
 def _churn_behind(figure: Figure, figures: Figures) -> None:
     both = panels(figure, 2, share_y=True)
     for axes, mode in zip(both, ("delta", "tree"), strict=True):
@@ -237,7 +180,6 @@ def _churn_behind(figure: Figure, figures: Figures) -> None:
     legend_below(figure)
 
 
-@_plot(curves.EXPERIMENT, "the overlay against its size", every_size=True)
 def _growth(figure: Figure, figures: Figures) -> None:
     """Joining, degree, broadcasts and traffic, each in a panel of its own."""
     rows = curves.rows(figures)
@@ -272,3 +214,41 @@ def _growth(figure: Figure, figures: Figures) -> None:
         axes.set_xticks(nodes, [f"{count:,}" for count in nodes])
         axes.minorticks_off()
         axes.set_xlabel("nodes")
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot, and the cells that it draws."""
+
+    draw: Callable[[Figure, Figures], None]
+    name: str
+    title: str
+    experiment: str = ""
+    """The beginning of the names of its experiments; its own name where it is empty."""
+    overlays: tuple[str, ...] = ()
+    """All that were measured where there are none."""
+    every_size: bool = False
+    """Whether clusters of every size are drawn, not the largest only."""
+
+
+PLOTS = (
+    Plot(_reliability, "reliability", "broadcasts after simultaneous failures", overlays=RELIABLE),
+    Plot(
+        _recovery,
+        "recovery",
+        "HyParView's first broadcasts after failures",
+        overlays=("hyparview",),
+    ),
+    Plot(_redundancy, "redundancy", "Plumtree's redundancy", "relative_message_redundancy"),
+    Plot(_hops, "last_delivery_hop", "Plumtree's depth"),
+    Plot(_shape, "shape", "the overlays as graphs", overlays=SHAPED),
+    Plot(_in_degree, "in_degree", "in-degrees", overlays=SHAPED),
+    Plot(_view_size, "view_size", "SCAMP's views", "view_size_distribution"),
+    Plot(_link_cost, "link_cost", "X-BOT's links"),
+    Plot(_healing, "healing", "healing"),
+    Plot(_churn_reach, faults.REACH, "survivors of faults"),
+    Plot(_synchronization, SYNCHRONIZATION, "transmission of the ad counter", every_size=True),
+    Plot(_churn_behind, faults.BEHIND, "the ad counter under faults"),
+    Plot(_growth, curves.EXPERIMENT, "the overlay against its size", every_size=True),
+)
+"""All plots, in the order of a page."""

@@ -18,51 +18,20 @@ from scale_tests.measure.columns import tabulated
 from scale_tests.measure.figure import Cell, Measured
 from scale_tests.measure.page import Table
 
-CURVES = (
-    faults.BEHIND,
-    faults.REACH,
-    "in_degree",
-    "last_delivery_hop",
-    "link_cost",
-    "recovery",
-    "relative_message_redundancy",
-    "view_size_distribution",
-)
-"""Experiments whose cells with numbers as parameters are points of a picture, not of a table."""
-
 HOLDS = {">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq}
+
+RMR, STEADY, BURST = "relative_message_redundancy", "steady_failures", "hyparview_burst"
 
 TARGETS: tuple[tuple[str, str, str, str | float, str, float], ...] = (
     ("HyParView: reliability after 50 % failures", "reliability", "hyparview", 50, ">=", 99.0),
     ("HyParView: reliability after 80 % failures", "reliability", "hyparview", 80, ">=", 98.0),
     ("HyParView: reliability after 90 % failures", "reliability", "hyparview", 90, ">=", 95.0),
     ("HyParView: components", "shape", "hyparview", "components", "=", 1),
-    (
-        "Plumtree: RMR in the end",
-        "relative_message_redundancy",
-        "plumtree",
-        "steady",
-        "<",
-        0.1,
-    ),
-    (
-        "Plumtree: reliability under failures",
-        "steady_failures",
-        "plumtree",
-        "reliability",
-        ">=",
-        99.9,
-    ),
+    ("Plumtree: RMR in the end", RMR, "plumtree", "steady", "<", 0.1),
+    ("Plumtree: reliability under failures", STEADY, "plumtree", "reliability", ">=", 99.9),
     ("X-BOT: link cost saved, %", "link_cost_reduction", "xbot", "percent", ">", 25),
     ("X-BOT: components", "shape", "xbot", "components", "=", 1),
-    (
-        "HyParView joined in a burst: components",
-        "shape",
-        "hyparview_burst",
-        "components",
-        "=",
-        1,
-    ),
+    ("HyParView joined in a burst: components", "shape", BURST, "components", "=", 1),
 )
 """Claims: name, experiment, overlay, parameter, and the limit of the value."""
 
@@ -94,8 +63,7 @@ def checks(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Check]:
         found.append(Check(name=name, value=round(value, 4), bar=bar, ok=ok))
 
     def ratio(parameter: str, overlay: str, to: str) -> float | None:
-        both = (values.get(("shape", each, parameter)) for each in (overlay, to))
-        ours, theirs = both
+        ours, theirs = (values.get(("shape", each, parameter)) for each in (overlay, to))
         return None if ours is None or theirs is None else ours / theirs
 
     for name, *key, sign, limit in TARGETS:
@@ -155,19 +123,14 @@ def document(
 
 
 def tables(figures: Sequence[Cell], meta: Mapping[str, Any]) -> dict[str, Table]:
-    """The figures for the terminal, by titles: each experiment's, and what all of it took."""
-    found = {}
-    for experiment in sorted({c.experiment for c in figures}):
-        own = [c for c in figures if c.experiment == experiment and _is_tabled(c)]
-        if own:
-            found[experiment.replace("_", " ")] = _table(own)
+    """The figures for the terminal, by titles: the papers' and ours, and what all of it took."""
+    found = {"the papers' experiments": _compared(figures)}
     if transmitted := synchronization.rows(figures):
         found["transmission of the ad counter, GiB"] = synchronization.table(transmitted)
     if grown := curves.rows(figures):
         found["the overlay against its size"] = curves.table(grown)
-    return {f"simulated: {title}": table for title, table in found.items()} | {
-        "simulated: what it took": took(meta)
-    }
+    found["what it took"] = took(meta)
+    return {f"simulated: {title}": table for title, table in found.items() if table.rows}
 
 
 def took(meta: Mapping[str, Any]) -> Table:
@@ -182,29 +145,31 @@ def took(meta: Mapping[str, Any]) -> Table:
     )
 
 
-def _is_tabled(cell: Cell) -> bool:
-    has_own = cell.experiment in (synchronization.EXPERIMENT, curves.EXPERIMENT)
-    is_point = not isinstance(cell.parameter, str) and cell.experiment.startswith(CURVES)
-    return not has_own and not is_point
-
-
-def _table(figures: Sequence[Cell]) -> Table:
-    why = (f"{c.overlay}: {c.explanation}" for c in figures if c.explanation)
+def _compared(figures: Sequence[Cell]) -> Table:
+    """Our values with the papers', and why they differ. Points of pictures are left out."""
+    has_own = (synchronization.EXPERIMENT, curves.EXPERIMENT)
+    why = (f"* {c.experiment}, {c.overlay}: {c.explanation}" for c in figures if c.explanation)
     return tabulated(
         (
+            ("experiment", lambda c: c.experiment.replace("_", " ")),
             ("overlay", lambda c: c.overlay),
             ("nodes", lambda c: f"{c.nodes:,}"),
             ("parameter", lambda c: str(c.parameter)),
             ("ours", lambda c: _number(c.value)),
             ("paper", lambda c: "" if c.paper_value is None else _number(c.paper_value)),
+            ("", lambda c: "*" if c.explanation else ""),
         ),
-        figures,
-        " ".join(dict.fromkeys(why)),
+        [
+            cell
+            for cell in sorted(figures, key=lambda cell: cell.experiment)
+            if cell.experiment not in has_own
+            and (isinstance(cell.parameter, str) or cell.paper_value is not None)
+        ],
+        "\n".join(dict.fromkeys(why)),
     )
 
 
 def _number(value: float) -> str:
     """A figure with as many digits as say something."""
-    if value == int(value) or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
+    is_whole = value == int(value) or abs(value) >= 1000
+    return f"{value:,.0f}" if is_whole else f"{value:.4g}"
