@@ -13,13 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from scale_tests.host import files
 from scale_tests.localkube import (
-    addons,
     build,
     cgroups,
     configs,
     dns,
-    kubeconfig,
     leftovers,
     membership,
     network,
@@ -84,7 +83,7 @@ def up(settings: Settings) -> None:
             if stage == 0:
                 membership.share_images(settings, binaries / "pause")
             elif stage == 1:
-                for path, document in addons.objects():
+                for path, document in configs.addons().items():
                     client.apply(path, document)
         membership.forget(settings, client)
         waiting.until_none(lambda: _cluster_obstacle(settings, client), seconds=START_LIMIT)
@@ -166,7 +165,7 @@ def _prepare(settings: Settings) -> None:
         node.state.mkdir(parents=True, exist_ok=True)
         outage.end(node)
     ensure_certificates(settings)
-    kubeconfig.write_secret(settings.kubeconfig, kubeconfig.render(settings, "admin"))
+    files.replace(settings.kubeconfig, configs.kubeconfig(settings, "admin"), mode=0o600)
 
 
 def _components(settings: Settings, binaries: Path) -> list[Component]:

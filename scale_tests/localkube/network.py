@@ -6,6 +6,7 @@ import ipaddress
 import json
 from pathlib import Path
 
+from scale_tests.host import files
 from scale_tests.host.commands import capture
 from scale_tests.localkube import firewall, links, waiting
 from scale_tests.localkube.nodes import nodes, possible
@@ -100,9 +101,7 @@ def _save_sysctls(settings: Settings) -> None:
     if not saved.exists():
         names = [name for name in (*AT_LEAST, *CHANGED_BY_KUBELET) if (SYSCTLS / name).exists()]
         values = {name: (SYSCTLS / name).read_text().strip() for name in names}
-        partial = saved.with_suffix(".partial")
-        partial.write_text(json.dumps(values))
-        partial.rename(saved)
+        files.replace(saved, json.dumps(values))
 
 
 def _restore_sysctls(settings: Settings) -> None:

@@ -13,8 +13,8 @@ import signal
 import subprocess
 from dataclasses import asdict, dataclass
 
-from scale_tests.host import procfs
-from scale_tests.localkube import cgroups, kubeconfig, waiting
+from scale_tests.host import files, procfs
+from scale_tests.localkube import cgroups, configs, waiting
 from scale_tests.localkube.components import Component
 from scale_tests.localkube.settings import Settings
 
@@ -37,8 +37,8 @@ class Record:
 
 def digest(component: Component) -> str:
     """A fingerprint of a component's command line and of its configuration files."""
-    files = sorted((str(path), text) for path, text in component.files.items())
-    return hashlib.sha256(json.dumps([list(component.argv), files]).encode()).hexdigest()
+    read = sorted((str(path), text) for path, text in component.files.items())
+    return hashlib.sha256(json.dumps([list(component.argv), read]).encode()).hexdigest()
 
 
 def write_files(settings: Settings, component: Component) -> None:
@@ -48,7 +48,7 @@ def write_files(settings: Settings, component: Component) -> None:
         path.write_text(text)
     if component.identity:
         path = settings.configs / f"{component.identity}.kubeconfig"
-        kubeconfig.write_secret(path, kubeconfig.render(settings, component.identity))
+        files.replace(path, configs.kubeconfig(settings, component.identity), mode=0o600)
 
 
 def find(settings: Settings, name: str) -> Record | None:
@@ -73,12 +73,12 @@ def start(settings: Settings, component: Component) -> Record:
     """
     settings.logs.mkdir(parents=True, exist_ok=True)
     settings.records.mkdir(parents=True, exist_ok=True)
-    files = cgroups.component_files(component.cgroup)
+    groups = cgroups.component_files(component.cgroup)
     with (settings.logs / f"{component.name}.log").open("ab") as log:
         process = subprocess.Popen(
             ["/bin/sh", "-c", _JOIN_AND_EXEC, "sh", *component.argv],
             cwd="/",
-            env={**_environment(), "CGROUP_FILES": " ".join(map(str, files))},
+            env={**_environment(), "CGROUP_FILES": " ".join(map(str, groups))},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -87,9 +87,7 @@ def start(settings: Settings, component: Component) -> Record:
     record = Record(
         pid=process.pid, started=procfs.started(process.pid) or 0, digest=digest(component)
     )
-    partial = settings.records / f".{component.name}.partial"
-    partial.write_text(json.dumps(asdict(record)))
-    partial.rename(settings.records / f"{component.name}.json")
+    files.replace(settings.records / f"{component.name}.json", json.dumps(asdict(record)))
     return record
 
 

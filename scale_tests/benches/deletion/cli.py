@@ -19,6 +19,7 @@ from scale_tests.cluster import operator
 from scale_tests.cluster.environment import ConfigurationError, Environment
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.removal import remove_namespace
+from scale_tests.host import files
 from scale_tests.measure import versions
 from scale_tests.measure.bench import Bench, Session
 from scale_tests.measure.document import RESULTS
@@ -101,7 +102,5 @@ def _cell(cluster: Cluster, point: Point, session: Session) -> Cell:
 
     cell = measure.run(cluster, point, say)
     file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_suffix(".partial")
-    partial.write_text(json.dumps(cell, indent=1) + "\n")
-    partial.rename(file)
+    files.replace(file, json.dumps(cell, indent=1) + "\n")
     return cell

@@ -15,7 +15,8 @@ from pathlib import Path
 from scale_tests.cluster import programs
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.kwok import confinement
-from scale_tests.localkube import build, kubeconfig, processes
+from scale_tests.host import files
+from scale_tests.localkube import build, configs, processes
 from scale_tests.localkube.api import Client
 from scale_tests.localkube.certificates import Identity, ensure_certificates, issue
 from scale_tests.localkube.components import Component, components
@@ -51,7 +52,7 @@ class ControlPlane:
         if not (self.settings.certificates / f"{user}.crt").exists():
             issue(self.settings.certificates, identity)
         path = self.settings.configs / f"{user}.kubeconfig"
-        kubeconfig.write_secret(path, kubeconfig.render(self.settings, user))
+        files.replace(path, configs.kubeconfig(self.settings, user), mode=0o600)
         return path
 
 
@@ -74,7 +75,7 @@ def control_plane(
         path.mkdir(parents=True)
     confinement.prepare(settings.node_address, [PODS])
     ensure_certificates(settings)
-    kubeconfig.write_secret(settings.kubeconfig, kubeconfig.render(settings, "admin"))
+    files.replace(settings.kubeconfig, configs.kubeconfig(settings, "admin"), mode=0o600)
     client, log = Client(settings), settings.logs / "audit.log"
     with ExitStack() as stack:
         for component in _components(settings, log, audited, default_limits=default_limits):

@@ -18,8 +18,9 @@ from scale_tests.cluster.kwok.control_plane import ControlPlane
 from scale_tests.cluster.kwok.exposition import Page
 from scale_tests.cluster.monitoring.prometheus import chart_objects
 from scale_tests.cluster.wait import wait_for
+from scale_tests.host import files
 from scale_tests.host.commands import ROOT, capture
-from scale_tests.localkube import kubeconfig
+from scale_tests.localkube import configs
 from scale_tests.localkube.api import Client
 
 USER = f"system:serviceaccount:{operator.NAMESPACE}:{operator.RELEASE}"
@@ -126,8 +127,8 @@ def _kubeconfig(plane: ControlPlane) -> Path:
     """The kubeconfig of the operator's service account: what a pod of it would be given."""
     path = f"{core(operator.NAMESPACE, 'serviceaccounts', operator.RELEASE)}/token"
     answer = plane.cluster.create(path, {"spec": {"expirationSeconds": _TOKEN_SECONDS}})
-    document = json.loads(kubeconfig.render(plane.settings, "admin"))
+    document = json.loads(configs.kubeconfig(plane.settings, "admin"))
     document["users"][0]["user"] = {"token": answer["status"]["token"]}
     file = plane.settings.configs / "operator.kubeconfig"
-    kubeconfig.write_secret(file, json.dumps(document))
+    files.replace(file, json.dumps(document), mode=0o600)
     return file

@@ -6,8 +6,8 @@ Its data live as long as the pod.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import yaml
@@ -18,6 +18,7 @@ from scale_tests.cluster.kube import ApiError, Cluster, Json, core
 from scale_tests.cluster.monitoring.scrape import configuration
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host.commands import capture
+from scale_tests.host.templates import filled
 
 NAMESPACE = "partisan-monitoring"
 NAME = "prometheus"
@@ -25,7 +26,7 @@ PORT = 9090
 INTERVAL = "5s"
 """How often targets are scraped: demo and tests last a minute or two."""
 
-_LABELS = {"app.kubernetes.io/name": NAME}
+_MANIFESTS = Path(__file__).with_suffix(".yaml")
 _DEPLOYMENT = f"apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
 
 
@@ -141,112 +142,12 @@ def objects(chart: list[Json], image: str) -> list[Json]:
         "prometheus.yml": yaml.safe_dump(configuration(chart, "/etc/prometheus/alerts.yaml")),
         "alerts.yaml": yaml.safe_dump(rules),
     }
-    metadata = {"name": NAME, "namespace": NAMESPACE, "labels": _LABELS}
-    return [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata},
-        *_rights(),
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": files},
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": metadata,
-            "spec": {"selector": _LABELS, "ports": [{"name": "http", "port": PORT}]},
-        },
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": metadata,
-            "spec": {
-                "replicas": 1,
-                "strategy": {"type": "Recreate"},
-                "selector": {"matchLabels": _LABELS},
-                "template": _pod(files, image),
-            },
-        },
-    ]
-
-
-def _rights() -> list[Json]:
-    """Discovery reads pods, Services and their endpoints, in all namespaces."""
-    group = "rbac.authorization.k8s.io"
-    verbs = ["list", "watch"]
-    subject = {"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}
-    return [
-        {
-            "apiVersion": f"{group}/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": NAMESPACE},
-            "rules": [
-                {"apiGroups": [""], "resources": ["pods", "services"], "verbs": verbs},
-                {
-                    "apiGroups": ["discovery.k8s.io"],
-                    "resources": ["endpointslices"],
-                    "verbs": verbs,
-                },
-            ],
-        },
-        {
-            "apiVersion": f"{group}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": NAMESPACE},
-            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": NAMESPACE},
-            "subjects": [subject],
-        },
-    ]
-
-
-def _pod(files: Mapping[str, str], image: str) -> Json:
-    # Prometheus reads its files when it starts, so that other files make another pod.
     digest = hashlib.sha256("\0".join(files.values()).encode()).hexdigest()
-    container = {
-        "name": NAME,
-        "image": image,
-        "imagePullPolicy": "IfNotPresent",
-        "args": [
-            "--config.file=/etc/prometheus/prometheus.yml",
-            "--storage.tsdb.path=/data",
-            "--storage.tsdb.retention.time=1d",
-            f"--web.listen-address=:{PORT}",
-        ],
-        "ports": [{"name": "http", "containerPort": PORT}],
-        "readinessProbe": {"httpGet": {"path": "/-/ready", "port": "http"}, "periodSeconds": 1},
-        "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
-        "volumeMounts": [
-            {"name": "files", "mountPath": "/etc/prometheus"},
-            {"name": "data", "mountPath": "/data"},
-        ],
-    }
-    return {
-        "metadata": {
-            "labels": _LABELS,
-            "annotations": {
-                "partisan.dev/files": digest,
-                "partisan.dev/image-digest": image_digest(NAME),
-            },
-        },
-        "spec": {
-            "serviceAccountName": NAME,
-            "enableServiceLinks": False,
-            "securityContext": {
-                "runAsNonRoot": True,
-                "runAsUser": 65532,
-                "runAsGroup": 65532,
-                "fsGroup": 65532,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "containers": [container],
-            "volumes": [
-                {"name": "files", "configMap": {"name": NAME}},
-                {"name": "data", "emptyDir": {}},
-            ],
-        },
-    }
+    own = list(yaml.safe_load_all(_MANIFESTS.read_text()))
+    found: list[Json] = filled(
+        own, files=files, image=image, digest=digest, image_digest=image_digest(NAME)
+    )
+    return found
 
 
 def _current(deployment: Json) -> bool:
