@@ -9,7 +9,7 @@ from pathlib import Path
 from scale_tests.benches.experiments.experiment import CLUSTER
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster
-from scale_tests.cluster.partisan import ClusterStatus, read_cluster
+from scale_tests.cluster.partisan import ClusterStatus, read_cluster, read_ready_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ def observe(place: Place, course: Course) -> ClusterStatus:
     """
     try:
         if not course.is_whole:
-            for name in _ready_names(place):
+            for name in read_ready_names(place.cluster, place.namespace, CLUSTER):
                 course.ready.setdefault(name, round(time.time() - course.applied, 3))
         course.status = read_cluster(place.cluster, place.namespace, CLUSTER)
         course.error = ""
@@ -63,19 +63,3 @@ def observe(place: Place, course: Course) -> ClusterStatus:
             raise
         course.error = str(error)
     return course.status
-
-
-def _ready_names(place: Place) -> list[str]:
-    """The ready pods, of the EndpointSlices: a few objects, however many pods there are.
-
-    These Services publish pods that are not ready too: `serving` tells which are.
-    """
-    slices = place.cluster.list(
-        f"apis/discovery.k8s.io/v1/namespaces/{place.namespace}/endpointslices"
-    )
-    return [
-        endpoint["targetRef"]["name"]
-        for item in slices
-        for endpoint in item.get("endpoints") or ()
-        if endpoint.get("conditions", {}).get("serving") and "targetRef" in endpoint
-    ]

@@ -24,6 +24,9 @@ from scale_tests.measure.checks import Check
 MOST_PERCENT = 15.0
 """The largest error of a figure with a target."""
 
+HELD = ("payload", "frames", "start to convergence")
+"""The figures with that target."""
+
 LATENCY_MS = (1, 1)
 """The least that the simulator has: pods of one machine are nearer than that."""
 
@@ -32,7 +35,7 @@ class CellError(ValueError):
     """A file holds no cell that could be compared."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Figure:
     """One figure of a cell, predicted and measured; None for what was not measured."""
 
@@ -40,8 +43,8 @@ class Figure:
     unit: str
     predicted: float | None
     measured: float | None
-    held: bool = False
-    """Whether `MOST_PERCENT` is the target of its error."""
+    held: bool
+    """Whether its error has a target."""
 
     @property
     def error_percent(self) -> float | None:
@@ -83,58 +86,34 @@ class Comparison:
     @cached_property
     def figures(self) -> dict[str, Figure]:
         """All figures, by name."""
-        cell, predicted = self.cell, self.prediction
+        cell, ours = self.cell, self.prediction
         joins = [
             member.seconds_to_joined - member.seconds_to_boot
             for member in cell.members
             if member.seconds_to_joined is not None and member.seconds_to_boot is not None
         ]
+        sent = {name: channel.bytes for name, channel in ours.channels.items()}
         join = statistics.median(joins) if joins else None
-        channels = (
-            (
-                f"frames on {name}",
-                "bytes",
-                predicted.channels[name].bytes if name in predicted.channels else 0.0,
-                float(measured),
-            )
-            for name, measured in cell.bytes_frames_by_channel.items()
-        )
         rows: tuple[tuple[str, str, float | None, float | None], ...] = (
-            ("payload", "bytes", predicted.bytes_payload, cell.bytes_payload),
-            ("frames", "bytes", predicted.bytes_frames, cell.bytes_frames),
-            *channels,
-            ("start to convergence", "s", predicted.seconds_running, cell.seconds_running),
-            (
-                "last count to convergence",
-                "s",
-                predicted.seconds_to_converge,
-                cell.seconds_to_converge,
+            ("payload", "bytes", ours.bytes_payload, cell.bytes_payload),
+            ("frames", "bytes", ours.bytes_frames, cell.bytes_frames),
+            *(
+                (f"frames on {name}", "bytes", sent.get(name, 0.0), float(measured))
+                for name, measured in cell.bytes_frames_by_channel.items()
             ),
-            ("degree", "", predicted.degree_mean, cell.mean_degree),
-            ("boot to joined, median", "s", predicted.join_seconds_median, join),
-            (
-                "memory a node",
-                "bytes",
-                predicted.memory_bytes_per_node,
-                cell.memory_bytes_per_node,
-            ),
+            ("start to convergence", "s", ours.seconds_running, cell.seconds_running),
+            ("last count to convergence", "s", ours.seconds_to_converge, cell.seconds_to_converge),
+            ("degree", "", ours.degree_mean, cell.mean_degree),
+            ("boot to joined, median", "s", ours.join_seconds_median, join),
+            ("memory a node", "bytes", ours.memory_bytes_per_node, cell.memory_bytes_per_node),
         )
-        held = ("payload", "frames", "start to convergence")
-        return {
-            name: Figure(name=name, unit=unit, predicted=ours, measured=theirs, held=name in held)
-            for name, unit, ours, theirs in rows
-        }
+        return {row[0]: Figure(*row, held=row[0] in HELD) for row in rows}
 
     def json(self) -> Json:
         """All of it, with the errors."""
-        cell = self.cell
+        keys = ("nodes", "overlay", "synchronization", "speedup", "trial", "slowdown")
         return {
-            "nodes": cell.nodes,
-            "overlay": cell.overlay,
-            "synchronization": cell.synchronization,
-            "speedup": cell.speedup,
-            "trial": cell.trial,
-            "slowdown": cell.slowdown,
+            **{key: getattr(self.cell, key) for key in keys},
             "busy": self.busy,
             "prediction": self.prediction.json(),
             "is_held": self.is_held,

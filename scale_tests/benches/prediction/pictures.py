@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
-from scale_tests.benches.prediction.compare import MOST_PERCENT, Comparison
+from scale_tests.benches.prediction.compare import HELD, MOST_PERCENT, Comparison
 from scale_tests.measure import drawing, page
 from scale_tests.measure.drawing import Picture, panels
 from scale_tests.measure.pictures import COLOURS, GREY
@@ -20,14 +20,13 @@ UNITS = {"bytes": ("MB", 1e6), "s": ("s", 1.0)}
 
 def draw(comparisons: Sequence[Comparison], directory: Path, caption: str) -> list[page.Picture]:
     """One picture with a panel for each figure."""
-    names = [name for name, figure in comparisons[0].figures.items() if figure.held]
 
     def plot(figure: Drawing, material: Sequence[Comparison]) -> None:
-        for axes, name in zip(panels(figure, len(names)), names, strict=True):
+        for axes, name in zip(panels(figure, len(HELD)), HELD, strict=True):
             _panel(axes, name, material)
 
     title = f"Predicted (simulated) against measured; grey: within {MOST_PERCENT:g} %"
-    size = (3.2 * len(names), 3.6)
+    size = (3.2 * len(HELD), 3.6)
     picture = Picture(name="predicted", title=title, plot=plot, caption=caption, size=size)
     return drawing.draw([picture], comparisons, directory)
 

@@ -9,7 +9,14 @@ from datetime import datetime
 from pathlib import Path
 
 from scale_tests.benches.prediction import pictures
-from scale_tests.benches.prediction.compare import MOST_PERCENT, Cells, Comparison, Figure, checks
+from scale_tests.benches.prediction.compare import (
+    HELD,
+    MOST_PERCENT,
+    Cells,
+    Comparison,
+    Figure,
+    checks,
+)
 from scale_tests.host.commands import relative
 from scale_tests.measure import document as documents
 from scale_tests.measure.cells import SLOW, Result
@@ -139,7 +146,10 @@ def _introduction(run: Run) -> list[str]:
 def _why_slow(slow: Sequence[Comparison]) -> list[str]:
     if not slow:
         return []
-    named = "; ".join(f"{each.name} ({_slowdown(each)}{_busy(each)})" for each in slow)
+    named = "; ".join(
+        f"{each.name} ({_times(each.cell.slowdown) or 'an unknown number of'} times{_busy(each)})"
+        for each in slow
+    )
     return [
         f"These took more than {SLOW:g} times as long as their counting: {named}. Processor time "
         "is not simulated. On so busy a machine increments are counted late, the run lasts longer, "
@@ -147,11 +157,6 @@ def _why_slow(slow: Sequence[Comparison]) -> list[str]:
         "protocols ask for. The figures are reported and have no target; a lower speedup gives the "
         "same machine more time."
     ]
-
-
-def _slowdown(comparison: Comparison) -> str:
-    slowdown = comparison.cell.slowdown
-    return "not known how long it took" if slowdown is None else f"{slowdown:.2f} times"
 
 
 def _busy(comparison: Comparison) -> str:
@@ -167,51 +172,48 @@ def _reason(cell: Result) -> str:
 
 
 def _summary(comparisons: Sequence[Comparison]) -> Table:
-    def figure(name: str) -> tuple[Column[Comparison], Column[Comparison]]:
-        def bare(value: float | None, unit: str) -> str:
-            return _number(value, unit).removesuffix(f" {units.get(unit, unit)}")
+    units = {"bytes": "MB", "s": "s"}
+
+    def columns(name: str, title: str) -> tuple[Column[Comparison], ...]:
+        def bare(value: float | None) -> str:
+            return _number(value, unit).removesuffix(f" {units[unit]}")
 
         unit = comparisons[0].figures[name].unit
-        title = "after counting" if name == "last count to convergence" else name
         return (
-            (
-                f"{title}, {units[unit]}: P",
-                lambda each: bare(each.figures[name].predicted, unit),
-            ),
-            ("M", lambda each: bare(each.figures[name].measured, unit)),
+            (f"{title}, {units[unit]}: P", lambda each: bare(each.figures[name].predicted)),
+            ("M", lambda each: bare(each.figures[name].measured)),
+            ("error, %", lambda each: _error(each.figures[name])),
         )
 
-    def error(name: str) -> Column[Comparison]:
-        return ("error, %", lambda each: _error(each.figures[name]))
-
-    units = {"bytes": "MB", "s": "s"}
-    names = [name for name, figure in comparisons[0].figures.items() if figure.held]
-    columns: tuple[Column[Comparison], ...] = (
-        ("nodes", lambda each: f"{each.cell.nodes:,}"),
-        ("overlay", lambda each: each.cell.overlay),
-        ("synchronization", lambda each: each.cell.synchronization),
-        *(column for name in names for column in (*figure(name), error(name))),
-        *figure("last count to convergence"),
+    return tabulated(
         (
-            "running / counting",
-            lambda each: "" if each.cell.slowdown is None else f"{each.cell.slowdown:.2f}",
+            ("nodes", lambda each: f"{each.cell.nodes:,}"),
+            ("overlay", lambda each: each.cell.overlay),
+            ("synchronization", lambda each: each.cell.synchronization),
+            *(column for name in HELD for column in columns(name, name)),
+            *columns("last count to convergence", "after counting")[:2],
+            ("running / counting", lambda each: _times(each.cell.slowdown)),
+            ("simulated at", lambda each: _sizes(each)),
         ),
-        (
-            "simulated at",
-            lambda each: " and ".join(f"{size:,}" for size in each.prediction.simulated_nodes),
-        ),
+        comparisons,
     )
-    return tabulated(columns, comparisons)
+
+
+def _times(slowdown: float | None) -> str:
+    return "" if slowdown is None else f"{slowdown:.2f}"
+
+
+def _sizes(comparison: Comparison) -> str:
+    return " and ".join(f"{size:,}" for size in comparison.prediction.simulated_nodes)
 
 
 def _caption(comparison: Comparison) -> str:
-    cell, prediction = comparison.cell, comparison.prediction
+    cell = comparison.cell
     parts = [comparison.name, f"{cell.speedup:g} times as fast", f"#{cell.trial}"]
     if cell.slowdown is not None:
-        parts.append(f"took {cell.slowdown:.2f} times its counting")
-    if prediction.extrapolated:
-        sizes = " and ".join(map(str, prediction.simulated_nodes))
-        parts.append(f"extrapolated from {sizes} nodes")
+        parts.append(f"took {_times(cell.slowdown)} times its counting")
+    if comparison.prediction.extrapolated:
+        parts.append(f"extrapolated from {_sizes(comparison)} nodes")
     return ", ".join(parts)
 
 
