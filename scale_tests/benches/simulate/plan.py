@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import yaml
 
 PAPER_NODES = 10_000
 """The size of the clusters in the papers."""
@@ -37,53 +40,8 @@ class Job:
         return [name, *(f"{key}={value}" for key, value in settings.items())]
 
 
-TRANSMITTED = {
-    "state": {32: 180, 64: 60, 128: 12, 256: 9, 512: 9, 1024: 9},
-    "delta": {32: 180, 64: 60, 128: 12, 256: 12, 512: 9, 1024: 9},
-    "tree": {32: 180, 64: 60, 128: 12, 256: 12, 512: 9, 1024: 9},
-    "aggregate": dict.fromkeys((32, 64, 128, 256, 512, 1024), 180),
-}
-"""Increments of each node in the ad counter experiment, by the way to synchronise and the nodes.
-
-A part of the half hour where it would take long: each interval is as the one before. The work of an
-interval grows with the square of the nodes, and is by far the most where whole states are read.
-"""
-
-COUNTED_NODES = 128
-"""The nodes that count under faults: as many replicas of as many counts as take a minute or two."""
-
-FULL = (
-    # The longest first, so that the short ones fill the gap at the end.
-    *(
-        Job(experiment="scale_curves", nodes=nodes, cycles=1, simulated=3)
-        for nodes in (100_000, 10_000, 1_024, 128)
-    ),
-    *(
-        Job(experiment=f"synchronization_{mode}", nodes=nodes, increments=increments)
-        for mode, sizes in TRANSMITTED.items()
-        for nodes, increments in reversed(sizes.items())
-    ),
-    # The only mode whose replicas stay small: ten thousand of the others' do not fit a machine.
-    Job(experiment="synchronization_aggregate", increments=12),
-    Job(experiment="cyclon_healing", nodes=2_000, healing_cycles=200),
-    Job(experiment="plumtree"),
-    Job(experiment="scamp"),
-    Job(experiment="xbot", nodes=5_000),
-    Job(experiment="hyparview"),
-    Job(experiment="cyclon"),
-    # Every message that meets a dead peer mends a view: few can be left to the graph.
-    Job(experiment="cyclon_acked", nodes=2_000, cycles=20, simulated=400),
-    Job(experiment="one_contact", cycles=10),
-    Job(experiment="burst", cycles=4),
-    Job(experiment="burst", nodes=1_024, cycles=4),
-    # A minute to settle; what follows is minutes of virtual time for each fault.
-    Job(experiment="churn_steady", cycles=6),
-    Job(experiment="churn_kill", cycles=6),
-    Job(experiment="churn_partition", cycles=6),
-    Job(experiment="churn_counter_delta", nodes=COUNTED_NODES, cycles=6),
-    Job(experiment="churn_counter_tree", nodes=COUNTED_NODES, cycles=6),
-)
-"""The papers' sizes, and ten times that for the simulator itself."""
+FULL = tuple(Job(**job) for job in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text()))
+"""The jobs of `plan.yaml`."""
 
 
 def plan(*, quick: bool, seed: int, only: Sequence[str] = (), most: int | None = None) -> list[Job]:
