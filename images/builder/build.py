@@ -8,7 +8,7 @@ import os
 import time
 from pathlib import Path
 
-from images.builder import bases, programs, wheels
+from images.builder import bases, prometheus, wheels
 from images.builder.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, ROOT, TAG, Base, Image
 from images.builder.tools import ImageError, buildah, run
 
@@ -37,7 +37,7 @@ def build(image: Image) -> bool:
     if image is OPERATOR:
         wheels.ensure_wheels()
     if image is PROMETHEUS:
-        programs.ensure_prometheus()
+        prometheus.provide()
     if isinstance(image.base, Image):
         build(image.base)
     wanted = inputs_digest(image)

@@ -6,22 +6,16 @@ images are pushed to `REGISTRY` and pulled from there.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scale_tests.host.commands import ROOT, capture, stream
-
-ARCHIVES = ROOT / "build" / "images"
-"""Where the images are built to, as OCI archives."""
-
-IMAGES = ("erlang-node", "operator", "prometheus")
-LOCAL_REPOSITORY = "localhost/partisan"
-TAG = "dev"
+from images.builder.catalogue import ARCHIVES, IMAGES, REPOSITORY, TAG
+from scale_tests.host.commands import stream
+from scale_tests.localkube.ociarchive import images
+from scale_tests.localkube.settings import Settings
 
 
 class ConfigurationError(Exception):
@@ -60,7 +54,7 @@ def from_variables(
             f"{present} is set but {missing} is not: a cluster of your own needs both, a registry "
             "that you may push to and it may pull from; unset both for a cluster on this machine"
         )
-    repository = registry or LOCAL_REPOSITORY
+    repository = registry or REPOSITORY
     return Environment(
         kubeconfig=Path(kubeconfig or local_kubeconfig),
         local=not kubeconfig,
@@ -78,12 +72,10 @@ def bring_up() -> Environment:
     environment = from_variables(os.environ, "")
     if environment.local:
         _module("scale_tests.localkube", "up")
-        path = capture([sys.executable, "-m", "scale_tests.localkube", "kubeconfig"]).strip()
-        environment = from_variables({}, path)
+        environment = from_variables({}, str(Settings().kubeconfig))
     _module("images.builder", "build")
     if environment.local:
-        archives = [str(ARCHIVES / f"{name}.tar") for name in IMAGES]
-        _module("scale_tests.localkube", "load-image", *archives)
+        _module("scale_tests.localkube", "load-image", *(str(image.archive) for image in IMAGES))
     else:
         _module("images.builder", "push", os.environ["REGISTRY"])
     return environment
@@ -117,19 +109,14 @@ def existing() -> Environment | None:
     environment = from_variables(os.environ, "", pushing=False)
     if not environment.local:
         return environment
-    path = capture([sys.executable, "-m", "scale_tests.localkube", "kubeconfig"]).strip()
-    return from_variables({}, path) if path and Path(path).exists() else None
+    path = Settings().kubeconfig
+    return from_variables({}, str(path)) if path.exists() else None
 
 
 def image_digest(name: str) -> str:
     """The digest of an image in `ARCHIVES`, empty if it was not built here; tags stay the same."""
     archive = ARCHIVES / f"{name}.tar"
-    if not archive.exists():
-        return ""
-    with tarfile.open(archive) as tar:
-        index = tar.extractfile("index.json")
-        assert index is not None, f"{archive} is no OCI archive"
-        return str(json.load(index)["manifests"][0]["digest"])
+    return images(archive)[0].digest if archive.exists() else ""
 
 
 def take_down() -> None:

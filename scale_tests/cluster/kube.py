@@ -155,6 +155,16 @@ def partisan_cluster(namespace: str, name: str = "") -> str:
     return path + (f"/{name}" if name else "")
 
 
+def manifest(name: str, **spec: Any) -> Json:
+    """A PartisanCluster of this spec."""
+    return {
+        "apiVersion": "partisan.dev/v1alpha1",
+        "kind": "PartisanCluster",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
 def _api_error(status: int, data: bytes) -> ApiError:
     """An error's answer: a Status object of the API server, or whatever a proxied pod wrote."""
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from scale_tests.cluster import operator
+from scale_tests.cluster import kube, operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json, core, partisan_cluster
 from scale_tests.cluster.nodes import NodeStatus, read_nodes, read_page
@@ -28,17 +28,8 @@ def manifest(name: str, replicas: int, **spec: Any) -> Json:
         "incrementInterval": "500ms",
         "propagationInterval": "250ms",
     }
-    return {
-        "apiVersion": "partisan.dev/v1alpha1",
-        "kind": "PartisanCluster",
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": replicas,
-            "overlay": {"kind": "HyParView"},
-            "workload": {"adCounter": counter},
-            **spec,
-        },
-    }
+    small = {"overlay": {"kind": "HyParView"}, "workload": {"adCounter": counter}}
+    return kube.manifest(name, replicas=replicas, **{**small, **spec})
 
 
 @dataclass(frozen=True)

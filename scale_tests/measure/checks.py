@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rich.console import Console
 
@@ -33,7 +34,8 @@ class Check:
         return "ok" if self.ok else "MISSED"
 
 
-def at_most(
+def _limited(
+    sign: str,
     name: str,
     value: float | None,
     limit: float,
@@ -42,24 +44,21 @@ def at_most(
     also: str = "",
     met: bool = True,
 ) -> Check:
-    """A value with an upper limit; not run where it is None.
+    bar = f"{sign} {limit:g}" + (f", {also}" if also else "")
+    if value is None:
+        return Check(name=name, value=None, bar=bar, ok=None)
+    within = value <= limit if sign == "<=" else value >= limit
+    return Check(name=name, value=value if shown is None else shown, bar=bar, ok=within and met)
 
-    `shown` is the value as written, if another; `also` names a further condition, `met` its state.
-    """
-    return _limited(name, value, "<=", limit, shown=shown, also=also, met=met)
 
+at_most = partial(_limited, "<=")
+"""A value with an upper limit; not run where it is None.
 
-def at_least(
-    name: str,
-    value: float | None,
-    limit: float,
-    *,
-    shown: Value = None,
-    also: str = "",
-    met: bool = True,
-) -> Check:
-    """A value with a lower limit, as `at_most`."""
-    return _limited(name, value, ">=", limit, shown=shown, also=also, met=met)
+`shown` is the value as written, if another; `also` names a further condition, `met` its state.
+"""
+
+at_least = partial(_limited, ">=")
+"""As `at_most`, with a lower limit."""
 
 
 def equal(name: str, value: Value, wanted: Value) -> Check:
@@ -73,13 +72,3 @@ def show(console: Console, checks: Sequence[Check]) -> bool:
         line = f"{check.verdict}: {check.name}: {check.found} ({check.bar})"
         console.print(line, markup=False, soft_wrap=True)
     return all(check.ok is not False for check in checks)
-
-
-def _limited(
-    name: str, value: float | None, sign: str, limit: float, *, shown: Value, also: str, met: bool
-) -> Check:
-    bar = f"{sign} {limit:g}" + (f", {also}" if also else "")
-    if value is None:
-        return Check(name=name, value=None, bar=bar, ok=None)
-    within = value <= limit if sign == "<=" else value >= limit
-    return Check(name=name, value=value if shown is None else shown, bar=bar, ok=within and met)

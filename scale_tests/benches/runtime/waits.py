@@ -157,15 +157,8 @@ def _pings(trace: Path, console: Console) -> list[driver.Cell]:
 
 
 def _events(trace: Path) -> Iterator[str]:
-    argv = [
-        "perf",
-        "script",
-        "--input",
-        str(trace),
-        "--ns",
-        "--fields",
-        "comm,tid,time,event,trace",
-    ]
+    argv = ["perf", "script", "--input", str(trace), "--ns"]
+    argv += ["--fields", "comm,tid,time,event,trace"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         yield from process.stdout

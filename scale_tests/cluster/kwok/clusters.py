@@ -6,7 +6,16 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from scale_tests.cluster.kube import PARTISAN, Cluster, Json, core, holds, moment, partisan_cluster
+from scale_tests.cluster.kube import (
+    PARTISAN,
+    Cluster,
+    Json,
+    core,
+    holds,
+    manifest,
+    moment,
+    partisan_cluster,
+)
 from scale_tests.cluster.partisan import CLUSTER_LABEL
 from scale_tests.cluster.wait import wait_for
 
@@ -15,14 +24,9 @@ _PATCHING_AT_ONCE = 8
 _STALL_SECONDS = 300.0
 
 
-def manifest(name: str, pods: int) -> Json:
+def hyparview(name: str, pods: int) -> Json:
     """A HyParView cluster without a workload."""
-    return {
-        "apiVersion": "partisan.dev/v1alpha1",
-        "kind": "PartisanCluster",
-        "metadata": {"name": name},
-        "spec": {"replicas": pods, "overlay": {"kind": "HyParView"}},
-    }
+    return manifest(name, replicas=pods, overlay={"kind": "HyParView"})
 
 
 def prepare(cluster: Cluster) -> None:
@@ -47,7 +51,7 @@ def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]
     for index in range(count):
         name = f"c{index}"
         applied[name] = time.monotonic()
-        cluster.create(partisan_cluster(NAMESPACE), manifest(name, pods))
+        cluster.create(partisan_cluster(NAMESPACE), hyparview(name, pods))
     stood: dict[str, float] = {}
 
     def look() -> int:
