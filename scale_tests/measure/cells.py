@@ -11,7 +11,7 @@ from scale_tests.cluster.kube import Json
 from scale_tests.cluster.quantities import seconds
 
 SLOW = 1.25
-"""From how many times the time of counting a run is said to have taken longer."""
+"""The slowdown from which a run is reported as slow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Rest:
     busy: float
     """The share of the processors' time that was not idle."""
     memory_bytes: int
-    """What is in use and could not be had."""
+    """Memory in use that is not reclaimable."""
     swapped_bytes: int
     """What is swapped out, before compression."""
 
@@ -73,11 +73,11 @@ class Result:
     """Every node's own count is what it has counted. None where no node keeps counts by actor;
     with Aggregate a node keeps its own alone."""
     value: int
-    """What every node counts; what the operator was last told where they differ."""
+    """The count of every node; the operator's last figure where they differ."""
     increments_sum: int
-    """What the nodes say that they have counted."""
+    """The increments that the nodes report."""
     lost: int
-    """Increments that went with nodes before they were told to another."""
+    """Increments that went with nodes before they were sent to another."""
     threshold: int
     overcounting_percent: float
 
@@ -119,9 +119,9 @@ class Result:
 
     @property
     def slowdown(self) -> float | None:
-        """How many times as long as counting takes by its interval the run took.
+        """The time of the run over that of counting by its interval.
 
-        Far above 1 the machine did not keep up, or convergence took long: more exchanges went on.
+        Far above 1 the machine did not keep up, or convergence was slow: more exchanges went on.
         """
         if self.seconds_running is None or self.seconds_to_converge is None:
             return None
@@ -137,7 +137,7 @@ class Result:
 
     @property
     def busy_at_rest(self) -> float | None:
-        """The share of the machine's processors that the cluster at rest, and all else, takes."""
+        """The share of the machine's processors that is busy with the cluster at rest."""
         return None if self.at_rest is None else self.at_rest.busy
 
     def json(self) -> Json:

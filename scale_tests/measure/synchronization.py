@@ -27,7 +27,7 @@ PUBLISHED = {
 """Transmission over HyParView in GiB by mode and nodes, read off the paper's figure."""
 
 MOST = {"state": 41.8, "delta": 8.0, "tree": 0.8, "aggregate": 20 / 1024}
-"""What a mode may transmit at 1,024 nodes, in GiB of payload."""
+"""The target of a mode at 1,024 nodes, in GiB of payload."""
 
 LARGEST = 1024
 
@@ -42,7 +42,7 @@ NOTE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What one way to synchronise transmits in a cluster of one size, in GiB."""
+    """The transmission of one way to synchronise in a cluster of one size, in GiB."""
 
     mode: str
     nodes: int
@@ -98,7 +98,7 @@ def _whole(values: dict[str, float], name: str) -> float:
 
 
 def least(nodes: int) -> float:
-    """GiB that suffice to tell every node the final count of every other, and no less does."""
+    """The least GiB that give every node the final count of every other."""
     return nodes * (nodes - 1) * log2(INCREMENTS + 1) / 8 / GIB
 
 

@@ -24,11 +24,11 @@ AT_REST = 0.3
 FORMING_SECONDS, RUNNING_SECONDS = 0.5, 1.0
 """The period at which a cluster is observed."""
 
-Tell = Callable[[str], None]
+Say = Callable[[str], None]
 """Takes a line of progress."""
 
 
-def run(place: Place, point: Point, tell: Tell) -> Result:
+def run(place: Place, point: Point, say: Say) -> Result:
     """Runs a cell; one that does not come to its end is a result with an error.
 
     Raises ApiError where the manifest is refused, or the cluster cannot be reached.
@@ -37,18 +37,18 @@ def run(place: Place, point: Point, tell: Tell) -> Result:
     busy = _settle(place.environment, point.experiment.settle_seconds)
     before = collect.control_plane(place.environment, place.cluster)
     course = Course(applied=time.time())
-    # What the API server refuses is no result: the experiment asks for what cannot be.
+    # A manifest that the API server rejects is no result: the experiment asks for the impossible.
     place.cluster.create(partisan_cluster(place.namespace), point.manifest())
     error = None
     try:
-        _follow(place, point, course, tell)
+        _follow(place, point, course, say)
     except (StalledError, ApiError) as failure:
         error = f"{type(failure).__name__}: {failure}"
         must_gather(place.cluster, place.namespace, place.evidence / point.slug)
-    rest = None if error else _rest(place.environment, point.experiment.rest_seconds, tell)
-    tell("collecting")
+    rest = None if error else _rest(place.environment, point.experiment.rest_seconds, say)
+    say("collecting")
     cell = figures.read(place, point, course, before)
-    tell("deleting")
+    say("deleting")
     deleting = time.monotonic()
     left = remove(place.cluster, place.namespace)
     return Result(
@@ -111,24 +111,24 @@ def _settle(environment: Environment, seconds: float) -> float | None:
             return round(busy, 3)
 
 
-def _rest(environment: Environment, seconds: float, tell: Tell) -> Rest | None:
+def _rest(environment: Environment, seconds: float, say: Say) -> Rest | None:
     """Watches the machine, if it is this one and `seconds` is not 0."""
     if not environment.local or seconds == 0:
         return None
-    tell(f"at rest, watched for {seconds:.0f} s")
+    say(f"at rest, watched for {seconds:.0f} s")
     busy = procfs.busy_share(seconds)
     memory, swapped = procfs.memory_used()
     return Rest(seconds=seconds, busy=round(busy, 3), memory_bytes=memory, swapped_bytes=swapped)
 
 
-def _follow(place: Place, point: Point, course: Course, tell: Tell) -> None:
+def _follow(place: Place, point: Point, course: Course, say: Say) -> None:
     """Observes the cluster until its run has ended. Raises StalledError, ApiError."""
     clock = StallClock()
     while True:
         due = time.monotonic() + (RUNNING_SECONDS if course.is_whole else FORMING_SECONDS)
         status = observe(place, course)
         line = course.error or _line(status)
-        tell(line)
+        say(line)
         if status.finished:
             return
         stalled = clock.observe(status.progress)

@@ -1,7 +1,7 @@
 """Drawing against the number of nodes.
 
-Colours tell the ways to synchronise apart, lines and marks the overlays. What is published is a
-cross of the same colour; what is simulated is dashed and hollow, and the legend says so.
+Colours distinguish the ways to synchronise, lines and marks the overlays. Published values are
+crosses of the same colour; simulated ones are dashed and hollow, and the legend says so.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class At(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """What there is to draw."""
+    """The cells to draw."""
 
     cells: Sequence[Result]
     """Those that came to their end."""

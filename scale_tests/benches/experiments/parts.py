@@ -78,7 +78,7 @@ class Overlay(BaseModel):
 
     @property
     def name(self) -> str:
-        """The label, or what tells this overlay from others of its kind."""
+        """The label, or the kind with the parameters."""
         parameters = [
             f"{key} {value}"
             for member in (self.model_extra or {}).values()

@@ -162,7 +162,7 @@ def _cdf(figure: Figure, material: Material) -> None:
 def distribution(times: Sequence[float]) -> list[tuple[float, float]]:
     """Sorted times, each with the percentage of them that are not later.
 
-    Of thousands there are as many as can be told apart in a picture, evenly over the percentages.
+    Of thousands there are as many as a picture can show, evenly over the percentages.
     """
     count = len(times)
     steps = min(count, CDF_STEPS)

@@ -23,7 +23,7 @@ def progress(console: Console, now: Callable[[], float] = time.monotonic) -> Cal
     """Writes the lines that it is called with, one in `LINE_SECONDS`."""
     started, due = now(), 0.0
 
-    def tell(line: str) -> None:
+    def say(line: str) -> None:
         nonlocal due
         elapsed = now() - started
         if elapsed >= due:
@@ -31,11 +31,11 @@ def progress(console: Console, now: Callable[[], float] = time.monotonic) -> Cal
             console.print(text, highlight=False, markup=False, soft_wrap=True)
             due = elapsed + LINE_SECONDS
 
-    return tell
+    return say
 
 
 def estimate(todo: Sequence[Point], finished: Sequence[Result]) -> float:
-    """Seconds that the cells yet to run will take, by what those before took next to counting."""
+    """Seconds that the cells yet to run will take, by the time of those before next to counting."""
     if not todo:
         return 0.0
     per_node = SECONDS_PER_NODE

@@ -39,7 +39,7 @@ def compression(results: Sequence[Result]) -> list[str]:
 
 
 def versions(results: Sequence[Result]) -> dict[str, str]:
-    """What took part, by name: its version, or each of several with the sizes of its cells."""
+    """Versions by name; where there are several, each with the sizes of its cells."""
     names = dict.fromkeys(name for cell in results for name in cell.versions)
     return {name: _by_size(results, _version_of(name)) for name in names}
 

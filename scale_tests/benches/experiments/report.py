@@ -39,7 +39,7 @@ OTHER_PAGES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """What there is to report."""
+    """The contents of a report."""
 
     experiment: Experiment
     results: Sequence[Result]
@@ -117,9 +117,9 @@ def _draw(contents: Contents, directory: Path) -> list[Picture]:
 
 def _caption(picture: Picture, contents: Contents) -> str:
     shows_simulated = picture.file.stem == pictures.WITH_SIMULATED
-    beside = contents.simulated if shows_simulated else ()
-    less = tables.less([*contents.results, *beside])
-    hollow = f" Dashed and hollow is simulated.{simulated.note(beside)}" if beside else ""
+    rows = contents.simulated if shows_simulated else ()
+    less = tables.less([*contents.results, *rows])
+    hollow = f" Dashed and hollow is simulated.{simulated.note(rows)}" if rows else ""
     return f"{picture.caption} {less}{provenance.speed(contents.results)}{hollow}"
 
 

@@ -31,12 +31,12 @@ def run(
 ) -> list[Result]:
     """Runs every selected cell that is not done; returns all that are, in the matrix's order.
 
-    Cells of more nodes than the cluster has room for are left out, which is said; the store keeps
-    why a cell was left out. What an interrupted run has left in the cluster is removed first. With
-    `again` cells that did not come to their end are run anew.
+    Cells of more nodes than the cluster has room for are left out, with the reason in the store.
+    Remains of an interrupted run are removed from the cluster first. With `again` cells that did
+    not come to their end are run anew.
 
     Raises StoreError where the directory holds another experiment; ApiError or StalledError where
-    the cluster cannot be reached, or does not get rid of what is left.
+    the cluster cannot be reached, or keeps such remains.
     """
     points = experiment.points()
     done = store.results(points)

@@ -23,7 +23,7 @@ def _of(point: Point) -> Members:
 class Selection:
     """The points that have one of the members that are named; where none is, all of them.
 
-    What is not selected is part of the experiment nevertheless, and of its report.
+    The others remain part of the experiment, and of its report.
     """
 
     sizes: Sequence[int] = ()

@@ -18,7 +18,7 @@ OVERLAY = "HyParView"
 """On the links of this overlay the ad counter is simulated."""
 
 FIGURES = ("bytes_payload", "bytes_frames")
-"""What a threshold may be held to in a simulated cell. Its seconds know no machine."""
+"""Figures of a simulated cell that may have a threshold. Its seconds know no machine."""
 
 
 class SimulatedError(ValueError):

@@ -68,7 +68,7 @@ class Comparison:
 
     @property
     def is_held(self) -> bool:
-        """Whether the machine kept up, so that the protocols decided how long the run took."""
+        """Whether the machine kept up, so that the protocols decided the time of the run."""
         return self.cell.slowdown is not None and self.cell.slowdown <= SLOW
 
     @property

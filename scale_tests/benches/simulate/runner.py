@@ -22,7 +22,7 @@ SCRIPT = otp.RUNTIME / "scripts" / "simulate.escript"
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The figures of one job, and what it took."""
+    """The figures of one job, and its time."""
 
     job: Job
     cells: list[Measured]
@@ -63,7 +63,7 @@ def run(job: Job) -> Outcome:
 
 
 def outcome(job: Job, lines: Sequence[dict[str, Any]]) -> Outcome:
-    """The outcome of an experiment's lines; the last of them has what it took."""
+    """The outcome of an experiment's lines; the last of them has its time."""
     *cells, finished = lines
     return Outcome(
         job=job,
