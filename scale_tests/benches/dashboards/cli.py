@@ -21,7 +21,6 @@ from scale_tests.benches.dashboards.findings import Ranges, bars, cells, finding
 from scale_tests.benches.dashboards.pictures import asking, draw
 from scale_tests.benches.dashboards.plan import FULL, QUICK
 from scale_tests.benches.dashboards.run import CHAIN_NAMESPACE, FAULTY, NAMESPACE, Stage, perform
-from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.cluster.kube import ApiError, Cluster
@@ -55,8 +54,7 @@ def main(arguments: Sequence[str]) -> int:
 def _run(console: Console, directory: Path) -> int:
     quick = os.environ.get("QUICK") == "1"
     started = datetime.now(UTC)
-    environment = environments.bring_up()
-    operator.install(environment)
+    environment = operator.ready_cluster()
     cluster = Cluster(environment.kubeconfig)
     stage = Stage(
         environment=environment,

@@ -12,14 +12,12 @@ from rich.console import Console
 
 from scale_tests.benches.experiments import experiment as experiments
 from scale_tests.benches.experiments import report, runner, simulated
-from scale_tests.benches.experiments.experiment import Experiment, ExperimentError, Point
+from scale_tests.benches.experiments.experiment import Experiment, ExperimentError
 from scale_tests.benches.experiments.selection import Selection
 from scale_tests.benches.experiments.simulated import SimulatedError
 from scale_tests.benches.experiments.store import Store, StoreError, write_changed
-from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.capacity import make_room
-from scale_tests.cluster.environment import ConfigurationError, Environment
 from scale_tests.host.commands import relative
 from scale_tests.measure import checks, terminal
 from scale_tests.measure.bench import EXPECTED
@@ -127,28 +125,14 @@ def _run(console: Console, options: argparse.Namespace) -> int:
     todo = runner.to_do(points, store.results(points), selection, again=options.retry)
     document: dict[str, Any] = chosen.model_dump(by_alias=True, mode="json", exclude_none=True)
     write_changed(store.directory / EXPERIMENT, yaml.safe_dump(document, sort_keys=False))
-    environment = _installed() if options.installed else _install(chosen, todo)
+    environment = operator.ready_cluster(installed=options.installed)
+    if not options.installed:
+        largest = max((point.nodes for point in todo), default=0)
+        make_room(environment, largest, besides=runner.namespace_of(chosen))
     results = runner.run(
         console, chosen, store, environment, selection=selection, again=options.retry
     )
     return _conclude(console, chosen, results, rows, store)
-
-
-def _install(chosen: Experiment, todo: Sequence[Point]) -> Environment:
-    """The cluster, with this repository's operator and images in it, and room for what is to do."""
-    environment = environments.bring_up()
-    operator.install(environment)
-    largest = max((point.nodes for point in todo), default=0)
-    make_room(environment, largest, besides=runner.namespace_of(chosen))
-    return environment
-
-
-def _installed() -> Environment:
-    """The cluster as it is. Raises ConfigurationError."""
-    environment = environments.existing()
-    if environment is None:
-        raise ConfigurationError("there is no cluster yet: leave --installed out")
-    return environment
 
 
 def _report(console: Console, options: argparse.Namespace) -> int:
