@@ -1,4 +1,4 @@
-"""A connection to an API server for those who do not wait for one answer after the other."""
+"""An asynchronous connection to an API server."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 _LONGEST_EVENT = 1 << 20
 
 _LATER = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
-"""What a server says that has too much to do."""
+"""The answers of an overloaded server."""
 
-_PATIENCE_SECONDS, _AGAIN_SECONDS = 120.0, 1.0
+_RETRY_SECONDS, _AGAIN_SECONDS = 120.0, 1.0
 
 
 class AsyncCluster:
@@ -61,7 +61,7 @@ class AsyncCluster:
         sent twice.
         """
         loop = asyncio.get_running_loop()
-        patient_until = None
+        retry_until = None
         while True:
             try:
                 return await self._ask(method, path, body, content_type, query)
@@ -72,8 +72,8 @@ class AsyncCluster:
                 if error.status not in _LATER:
                     raise
                 failure = error
-            patient_until = patient_until or loop.time() + _PATIENCE_SECONDS
-            if loop.time() > patient_until:
+            retry_until = retry_until or loop.time() + _RETRY_SECONDS
+            if loop.time() > retry_until:
                 raise failure
             await asyncio.sleep(_AGAIN_SECONDS)
 

@@ -1,4 +1,4 @@
-"""Saving what somebody needs to find out why a cluster did not do what it should."""
+"""Saves a diagnostic bundle of a namespace."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class ClusterStatus:
         return condition is not None and condition.status == "True"
 
     @property
-    def trouble(self) -> Condition | None:
+    def degraded(self) -> Condition | None:
         """What a user should read now: the condition Degraded, while it is True."""
         return self.condition("Degraded") if self.is_true("Degraded") else None
 
@@ -123,7 +123,7 @@ class ClusterStatus:
 
     @property
     def reconfigured(self) -> bool:
-        """Whether all nodes run what the spec asks for, and nothing of before beside it."""
+        """Whether all nodes run what the spec asks for, and nothing of the previous spec."""
         return self.steady and self.configured == self.replicas_wanted and not self.also_running
 
     @property

@@ -88,7 +88,7 @@ class Subject:
             for name, pod in self.pods().items()
         }
 
-    def lives(self) -> dict[str, tuple[str, int]]:
+    def incarnations(self) -> dict[str, tuple[str, int]]:
         """Each pod's identity, and how often its container was restarted. Raises ApiError."""
         restarts = self.restarts()
         return {name: (uid, restarts[name]) for name, uid in self.uids().items()}
@@ -124,12 +124,12 @@ class Subject:
     def wait_degraded(self, reason: str) -> str:
         """Waits until it says that something is wrong for this reason; returns its words."""
 
-        def told(status: ClusterStatus) -> bool:
-            return status.trouble is not None and status.trouble.reason == reason
+        def is_reported(status: ClusterStatus) -> bool:
+            return status.degraded is not None and status.degraded.reason == reason
 
-        trouble = self.wait(f"Degraded for {reason}", told).trouble
-        assert trouble is not None
-        return trouble.message
+        degraded = self.wait(f"Degraded for {reason}", is_reported).degraded
+        assert degraded is not None
+        return degraded.message
 
     def children(self) -> list[str]:
         """All objects that belong to it, as `kind/name`. Raises ApiError."""

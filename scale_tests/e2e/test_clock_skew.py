@@ -101,19 +101,19 @@ def test_an_operator_with_a_wrong_clock_does_as_any_other(
         with skewed_operator(environment, SKEWS[skew], tmp_path / "operator.log"):
             former = wait_for("an operator that acts", lambda: holder(cluster), bool)
             ended = subject.wait_finished()
-            assert ended.trouble is None
+            assert ended.degraded is None
             assert_accounted(subject, ended)
             assert (ended.workload.replaced_nodes, ended.workload.lost_increments) == (0, 0)
             subject.patch(replicas=NODES + 1)
             grown = subject.wait("scaled up", lambda s: s.steady and s.joined == NODES + 1)
-            assert grown.trouble is None
+            assert grown.degraded is None
     finally:
         # The Lease was renewed at a time that is not the others', and is not given back.
         operator.install(environment)
     wait_for("another operator that acts", lambda: holder(cluster), lambda now: now != former)
     subject.patch(replicas=NODES)
     status = subject.wait("scaled down", lambda s: s.steady and s.joined == NODES)
-    assert status.trouble is None
+    assert status.degraded is None
     assert status.workload == ended.workload
     assert subject.uids() == before
     assert set(subject.restarts().values()) == {0}

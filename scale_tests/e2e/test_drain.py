@@ -69,7 +69,7 @@ def test_a_drain_stops_at_the_budget_and_costs_no_count(
         assert during.components == 1
         assert during.workload.lost_increments == 0
     status = subject.wait_finished()
-    assert status.trouble is None
+    assert status.degraded is None
     after = subject.uids()
     assert sum(after[name] != uid for name, uid in before.items()) == 2
     assert set(subject.restarts().values()) == {0}

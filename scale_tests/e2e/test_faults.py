@@ -69,7 +69,7 @@ def test_a_node_that_crashes_again_and_again_holds_nobody_up(
     before = subject.uids()
 
     def loops() -> str:
-        trouble = subject.status().trouble
+        trouble = subject.status().degraded
         if trouble is None or trouble.reason != "CrashLooping":
             _kill_if_running(subject, "looping-5")
             return ""
@@ -79,7 +79,7 @@ def test_a_node_that_crashes_again_and_again_holds_nobody_up(
     assert "looping-5" in message
     assert "kubectl logs looping-5 --previous" in message
     assert subject.status().joined >= 7
-    subject.wait("recovered", lambda s: s.steady and not s.trouble)
+    subject.wait("recovered", lambda s: s.steady and not s.degraded)
     assert subject.uids() == before
 
 

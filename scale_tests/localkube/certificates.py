@@ -5,15 +5,20 @@ Every endpoint asks for a client certificate; Kubernetes authorises by names and
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from scale_tests.host.commands import capture
-from scale_tests.localkube.nodes import Node, nodes
-from scale_tests.localkube.settings import CLUSTER_DOMAIN, Settings
+from scale_tests.host.templates import filled
+from scale_tests.localkube.configs import TEMPLATES
+from scale_tests.localkube.nodes import nodes
+from scale_tests.localkube.settings import CLUSTER_DOMAIN as DOMAIN
+from scale_tests.localkube.settings import Settings
 
 VALID_DAYS = "3650"
+TABLE = TEMPLATES / "identities.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,45 +34,18 @@ class Identity:
     group: str = ""
     """The organisation: the Kubernetes group."""
 
-    addresses: tuple[str, ...] = ()
+    addresses: Sequence[str] = ()
     """Subject alternative names in openssl's notation; those of servers only."""
 
 
 def identities(settings: Settings) -> list[Identity]:
     """Every certificate that the cluster needs."""
-    machine, service = f"IP:{settings.node_address}", f"IP:{settings.kubernetes_address}"
-    local = ("DNS:localhost", "IP:127.0.0.1")
-    apiserver_names = tuple(
-        f"DNS:kubernetes{suffix}"
-        for suffix in ("", ".default", ".default.svc", f".default.svc.{CLUSTER_DOMAIN}")
-    )
+    members = nodes(settings)
     return [
-        Identity(file="etcd", user="etcd", addresses=local),
-        Identity(file="apiserver-etcd", user="kube-apiserver"),
-        Identity(file="loopback", user="localhost", addresses=local),
-        Identity(
-            file="apiserver",
-            user="kube-apiserver",
-            addresses=(machine, service, *local, *apiserver_names),
-        ),
-        Identity(file="apiserver-kubelet", user="kube-apiserver-kubelet-client"),
-        Identity(file="front-proxy", user="front-proxy-client"),
-        Identity(file="admin", user="kubernetes-admin", group="system:masters"),
-        Identity(file="controller-manager", user="system:kube-controller-manager"),
-        Identity(file="scheduler", user="system:kube-scheduler"),
-        Identity(file="proxy", user="system:kube-proxy"),
-        Identity(file="coredns", user="system:coredns"),
-        *(_kubelet(node) for node in nodes(settings)),
+        Identity(file=node.own(file), **filled(entry, settings=settings, node=node, domain=DOMAIN))
+        for file, entry in tomllib.loads(TABLE.read_text()).items()
+        for node in (members if entry.pop("each_node", False) else members[:1])
     ]
-
-
-def _kubelet(node: Node) -> Identity:
-    return Identity(
-        file=node.own("kubelet"),
-        user=f"system:node:{node.name}",
-        group="system:nodes",
-        addresses=(f"IP:{node.address}", f"DNS:{node.name}"),
-    )
 
 
 def ensure_certificates(settings: Settings) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from scale_tests.localkube import waiting
 
 COMPONENTS = "components"
-"""The group of a node's components, below the node's, beside the one the kubelet makes for pods.
+"""The group of a node's components, below the node's, next to the kubelet's one for pods.
 (Version 2 allows no processes in a group that has others below it.)"""
 
 

@@ -189,7 +189,7 @@ def _ensure(settings: Settings, component: Component) -> bool:
         return False
     if record:
         print(f"  {component.name}: its configuration has changed, stopping it", flush=True)
-        # The API server lets watches go on for a minute, which nobody here would miss.
+        # The API server lets watches go on for a minute, which are of no use here.
         processes.stop(record, seconds=10)
     print(f"  {component.name}: starting", flush=True)
     processes.write_files(settings, component)

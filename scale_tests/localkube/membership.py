@@ -30,8 +30,8 @@ def take_away(settings: Settings) -> bool:
     Raises LocalkubeError, which names what does not go.
     """
     beyond = possible(settings)[settings.nodes :]
-    former = [node for node in beyond if node.state.exists() or node.run.exists()]
-    for node in former:
+    removed = [node for node in beyond if node.state.exists() or node.run.exists()]
+    for node in removed:
         print(f"  {node.name}: taking it away", flush=True)
         cgroups.kill_all(node.cgroup)
         leftovers.unmount_all(node.state, node.run)
@@ -39,7 +39,7 @@ def take_away(settings: Settings) -> bool:
         outage.end(node)
         cgroups.remove(node.cgroup)
         leftovers.remove_node_files(settings, node)
-    return bool(former)
+    return bool(removed)
 
 
 def forget(settings: Settings, client: Client) -> None:
@@ -47,9 +47,9 @@ def forget(settings: Settings, client: Client) -> None:
 
     The controller-manager deletes their pods within a minute.
     """
-    former = {node.name for node in possible(settings)[settings.nodes :]}
+    removed = {node.name for node in possible(settings)[settings.nodes :]}
     known = {item["metadata"]["name"] for item in client.get("/api/v1/nodes")["items"]}
-    for name in sorted(known & former):
+    for name in sorted(known & removed):
         client.delete(f"/api/v1/nodes/{name}")
 
 

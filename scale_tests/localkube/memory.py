@@ -55,7 +55,7 @@ class Memory:
         swap = f" with {self.zram_mib / 1024:.1f} GiB of compressed swap" if self.zram_mib else ""
         holds = (
             f"the {self.machine_mib / 1024:.1f} GiB of this machine{swap} hold {self.pods:,} pods "
-            f"of {POD_MIB:g} MiB beside {ELSE_MIB / 1024:g} GiB for the rest"
+            f"of {POD_MIB:g} MiB next to {ELSE_MIB / 1024:g} GiB for the rest"
         )
         zram = self.zram_for(pods)
         if zram is None:

@@ -22,7 +22,7 @@ CUT = f"{CHAIN}-CUT"
 
 
 class PartitionError(LocalkubeError):
-    """The two sides cannot be told apart, or the network is cut already."""
+    """The two sides overlap, or the network is cut already."""
 
 
 def rules(one: Collection[str], other: Collection[str]) -> str:

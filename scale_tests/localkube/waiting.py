@@ -8,7 +8,7 @@ from collections.abc import Callable
 from scale_tests.localkube.errors import LocalkubeError
 
 POLL = 0.05
-"""Seconds between two looks at a condition."""
+"""Seconds between two checks of a condition."""
 
 
 class TimedOutError(LocalkubeError):

@@ -73,11 +73,11 @@ class Result:
     """Every node's own count is what it has counted. None where no node keeps counts by actor;
     with Aggregate a node keeps its own alone."""
     value: int
-    """The count of every node; the operator's last figure where they differ."""
+    """What every node counts; the operator's last value where they differ."""
     increments_sum: int
     """The increments that the nodes report."""
     lost: int
-    """Increments that went with nodes before they were sent to another."""
+    """Increments that were lost with nodes before any other had them."""
     threshold: int
     overcounting_percent: float
 

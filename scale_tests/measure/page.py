@@ -1,4 +1,4 @@
-"""A page of results, written as Markdown and as HTML that needs nothing beside itself."""
+"""A page of results, written as Markdown and as HTML in one file."""
 
 from __future__ import annotations
 

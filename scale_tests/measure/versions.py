@@ -15,13 +15,13 @@ def of_cluster(cluster: Cluster, nodes: Sequence[NodeStatus]) -> dict[str, str]:
     """Where a cluster took part, as its parts report them. Raises ApiError."""
     machines = [item["status"]["nodeInfo"] for item in cluster.list("api/v1/nodes")]
 
-    def told(field: str) -> str:
+    def reported(field: str) -> str:
         return ", ".join(sorted({machine[field] for machine in machines}))
 
     found = {
         "kubernetes": cluster.version(),
-        "container_runtime": told("containerRuntimeVersion"),
-        "os": told("osImage"),
+        "container_runtime": reported("containerRuntimeVersion"),
+        "os": reported("osImage"),
     }
     for pod in operator_pods(cluster):
         found["operator"] = pod["metadata"]["labels"].get("app.kubernetes.io/version", "")

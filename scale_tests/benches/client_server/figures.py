@@ -36,7 +36,7 @@ def growth(cell: Cell) -> float:
 
 
 def is_exact(cell: Cell) -> bool:
-    """Did all nodes end with the same counter, to the last increment?"""
+    """Whether all nodes ended with the same counter, to the last increment."""
     return cell["outcome"] == "finished" and (
         (cell["digests"], cell["values"]) == (1, [cell["increments_sum"]])
     )
@@ -51,7 +51,7 @@ def dropped(cell: Cell) -> int:
 
 
 def answered_percent(cell: Cell) -> float:
-    """The share of the looks at which every server answered."""
+    """The share of the samples at which every server answered."""
     looks = cell["samples"]
     answered = [look for look in looks if look["servers_answering"] == cell["servers"]]
     return 100 * len(answered) / len(looks)

@@ -19,7 +19,7 @@ _PASSED = 1.2
 """How far beyond the end of the run without bounds the closer look goes, as a factor."""
 
 _SHORT = 0.5
-"""Of what share of the longest run a closer look at the beginning shows more."""
+"""The share of the longest run up to which its beginning is shown enlarged."""
 
 
 def draw(cells: Sequence[Cell], directory: Path) -> list[page.Picture]:

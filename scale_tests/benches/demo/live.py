@@ -57,7 +57,7 @@ def table(sample: Sample) -> RenderableType:
     spread = f"[dim]replicas hold {low} to {high}[/dim]" if sample.nodes else ""
     rows.add_row("impressions", _bar(high, threshold), f"{high}/{threshold or '-'}  {spread}")
     parts: list[RenderableType] = [rows, Text(), _channels(sample)]
-    condition = sample.cluster.trouble
+    condition = sample.cluster.degraded
     if condition:
         parts += [Text(), Text(f"{condition.reason}: {condition.message}", style="bold red")]
     title = f"{status.name}  {wanted} nodes  {status.overlay}  {status.phase}"
@@ -103,7 +103,7 @@ class View:
 
     def _tell_trouble(self, sample: Sample) -> None:
         """Says what is wrong once, and again when it is something else."""
-        condition = sample.cluster.trouble
+        condition = sample.cluster.degraded
         reason = condition.reason if condition else ""
         if condition and reason != self._trouble:
             self._line(f"{sample.seconds:6.1f} s  {condition.reason}: {condition.message}")

@@ -65,7 +65,7 @@ class System:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One measurement: what the Erlang side is told, and what the result is labelled with."""
+    """One measurement: the settings of the Erlang side, and labels of the result."""
 
     system: System
     settings: Settings
@@ -131,8 +131,7 @@ def plan(*, quick: bool, controls: list[str]) -> Plan:
 
 
 ROUND_TRIPS = 100
-"""Beside `milliseconds`, how many attempt trips a throughput is measured for: windows take some to
-grow."""
+"""So many round trips are added to the time of a throughput: windows take some to grow."""
 
 SWEPT = 512 * KB
 """From this payload on, all numbers of pairs are measured on a line with a delay, as published;
@@ -243,7 +242,7 @@ def _ping_ms(chosen: Plan, rtt_ms: float) -> int:
 def pings(
     systems: Sequence[System], milliseconds: int, repetitions: int, *, attempt: int = 0
 ) -> list[Job]:
-    """A ping without and with bulk beside it, each for so long, of these systems in turn."""
+    """A ping without and with concurrent bulk, each for so long, of these systems in turn."""
     settings: Settings = {
         "experiment": "ping",
         "payload": PING,

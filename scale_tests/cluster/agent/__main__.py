@@ -1,4 +1,4 @@
-"""`python -m scale_tests.cluster.agent [--pods N] -- COMMAND`: runs a command beside the agent."""
+"""`python -m scale_tests.cluster.agent [--pods N] -- COMMAND`: runs a command with the agent."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _end(command: asyncio.subprocess.Process) -> None:
 
 
 async def renew(api: AsyncCluster) -> None:
-    """Says that the agent lives, for ever."""
+    """Renews the Lease, for ever."""
     while True:
         try:
             await api.request(

@@ -37,7 +37,7 @@ def node(*, pods: int, version: str, address: str) -> Json:
 
 
 def lease() -> Json:
-    """The Lease whose renewal tells that the agent lives."""
+    """The Lease that the agent renews."""
     return {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",

@@ -265,7 +265,7 @@ def _user(pod: Json) -> int:
 
 
 def _tell_if_lost(name: str, task: asyncio.Task[None]) -> None:
-    """Says why nobody keeps a pod any more."""
+    """Prints why a pod is no longer managed."""
     if not task.cancelled() and (error := task.exception()) is not None:
         print(f"node agent: pod {name} is kept no longer: {error!r}", file=sys.stderr)
 

@@ -52,7 +52,7 @@ def attend(argv: Sequence[str]) -> int:
     SIGINT and SIGTERM reach the child as SIGTERM, which it handles by `heed`. The program is killed
     when this process ends first.
     """
-    # Blocked until there is somebody to pass them on to, and in the child until it heeds them.
+    # Blocked until there is a process to pass them on to, and in the child until it heeds them.
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     # In a process group of its own, for no key of the terminal to interrupt what the child runs.
     with subprocess.Popen(

@@ -43,7 +43,7 @@ RESYNC_SECONDS = 60.0
 """The operator's `RESYNC_INTERVAL`, left as it is by default."""
 
 LEAST_PAUSE = 0.25
-"""Seconds between two looks at a cluster, however many events come: the operator's own rule."""
+"""Seconds between two reconciles of a cluster, at least: the operator's own rule."""
 
 _TOKEN_SECONDS = 86400
 

@@ -143,7 +143,7 @@ def _answering(page: str) -> Iterator[int]:
 
 @contextmanager
 def _prometheus(config: Path) -> Iterator[str]:
-    """A Prometheus with this configuration and an empty store beside it; gives its address."""
+    """A Prometheus with this configuration and an empty store; yields its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         address = f"127.0.0.1:{server.server_address[1]}"
     argv = [
