@@ -50,17 +50,13 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--speedup", type=float, help="the experiment's, changed; 1 is real time")
     run.add_argument("--trials", type=int, help="the experiment's, changed")
-    for option, type_, such in (
-        ("--sizes", int, "32,64"),
-        ("--overlays", str, "HyParView"),
-        ("--synchronizations", str, "State,Tree"),
+    for option, split, such in (
+        ("--sizes", _sizes, "32,64"),
+        ("--overlays", _names, "HyParView"),
+        ("--synchronizations", _names, "State,Tree"),
     ):
-        run.add_argument(
-            option,
-            type=lambda text, type_=type_: [type_(part) for part in text.split(",")],
-            default=(),
-            help=f"those of the experiment to run now, as {such}",
-        )
+        such_as = f"those of the experiment to run now, as {such}"
+        run.add_argument(option, type=split, default=(), help=such_as)
     run.add_argument(
         "--retry", action="store_true", help="run cells again that did not come to their end"
     )
@@ -80,6 +76,14 @@ def parser() -> argparse.ArgumentParser:
             help="a simulate.json of `make simulate`, to stand next to what is real",
         )
     return root
+
+
+def _names(text: str) -> list[str]:
+    return text.split(",")
+
+
+def _sizes(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
 
 
 def main(arguments: Sequence[str]) -> int:

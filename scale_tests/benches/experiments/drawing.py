@@ -18,7 +18,7 @@ from matplotlib.ticker import NullLocator
 
 from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.measure.cells import Result
-from scale_tests.measure.pictures import COLOURS, GREY
+from scale_tests.measure.pictures import COLOURS, GREY, HOLLOW
 
 Of = Callable[[Result], float | None]
 """A figure of a cell, where it is known."""
@@ -105,7 +105,6 @@ def simulated(axes: Axes, cells: Iterable[Simulated], of: Callable[[Simulated], 
     for cell in cells:
         points = found.setdefault((cell.overlay, cell.synchronization), [])
         points.append((cell.nodes, of(cell)))
-    hollow = {"marker": "o", "markersize": 8, "markerfacecolor": "none"}
     for (overlay, mode), points in found.items():
         axes.plot(
             *zip(*points, strict=True),
@@ -113,7 +112,7 @@ def simulated(axes: Axes, cells: Iterable[Simulated], of: Callable[[Simulated], 
             linestyle="--",
             linewidth=0.9,
             label=f"{overlay}, {mode}, simulated",
-            **hollow,
+            **HOLLOW,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -196,7 +197,7 @@ def _control_plane(figure: Figure, material: Material) -> None:
         sorted({part.name for cell in material.cells for part in cell.control_plane})
     ):
         linestyle = "-" if index < len(_CYCLE) else "--"
-        style = {"color": _CYCLE[index % len(_CYCLE)], "linestyle": linestyle, "marker": "."}
+        style: Any = {"color": _CYCLE[index % len(_CYCLE)], "linestyle": linestyle, "marker": "."}
         for axes, of in (
             (memory, _part(name, lambda part: part.memory_bytes / MIB)),
             (cpu, _part(name, lambda part: part.cpu_seconds)),

@@ -80,7 +80,8 @@ class Comparison:
         cell = self.cell
         if "cpus" not in cell.machine or cell.seconds_in_all <= 0:
             return None
-        used = sum(part.cpu_seconds for part in (*cell.members, *cell.control_plane))
+        used = sum(member.cpu_seconds for member in cell.members)
+        used += sum(part.cpu_seconds for part in cell.control_plane)
         return float(used / cell.machine["cpus"] / cell.seconds_in_all)
 
     @cached_property

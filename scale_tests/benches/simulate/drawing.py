@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 
 from scale_tests.benches.simulate import faults
 from scale_tests.measure.figure import Cell
-from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+from scale_tests.measure.pictures import BLUE, GREEN, GREY, HOLLOW, ORANGE, PURPLE, SKY, VERMILION
 
 OVERLAYS = {
     "hyparview": ("HyParView", BLUE),
@@ -62,19 +63,18 @@ def lines(axes: Axes, figures: Figures, overlays: Sequence[str]) -> None:
 def published(axes: Axes, points: Sequence[tuple[float, float]], colour: str) -> None:
     """The papers' values, which nothing joins."""
     if points:
-        hollow = {"marker": "o", "markersize": 8, "markerfacecolor": "none"}
-        axes.plot(*zip(*points, strict=True), color=colour, linestyle="none", **hollow)
+        axes.plot(*zip(*points, strict=True), color=colour, linestyle="none", **HOLLOW)
 
 
 def bars(axes: Axes, figures: Figures, labels: Sequence[str] | None = None) -> None:
     """Ours filled, and the paper's hollow next to it."""
     places = range(len(figures))
     colours = [OVERLAYS[c.overlay][1] for c in figures]
-    hollow = {"facecolor": "none", "edgecolor": colours, "linewidth": 1.5}
+    hollow: Any = {"facecolor": "none", "edgecolor": colours, "linewidth": 1.5}
     axes.bar([p - 0.2 for p in places], [c.value for c in figures], 0.38, color=colours)
     axes.bar([p + 0.2 for p in places], [c.paper_value or 0 for c in figures], 0.38, **hollow)
     axes.set_xticks(list(places), labels or [str(c.parameter) for c in figures])
-    mark = {"color": GREY, "marker": "s", "linestyle": "none"}
+    mark: Any = {"color": GREY, "marker": "s", "linestyle": "none"}
     axes.plot([], [], label="ours", **mark)
     axes.plot([], [], label="paper", markerfacecolor="none", **mark)
     axes.legend()
@@ -82,6 +82,6 @@ def bars(axes: Axes, figures: Figures, labels: Sequence[str] | None = None) -> N
 
 def legend(axes: Axes) -> None:
     """The legend, with the hollow marks."""
-    mark = {"color": GREY, "marker": "o", "markerfacecolor": "none", "linestyle": "none"}
+    mark: Any = {"color": GREY, "marker": "o", "markerfacecolor": "none", "linestyle": "none"}
     axes.plot([], [], label="paper", **mark)
     axes.legend()

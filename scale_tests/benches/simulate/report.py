@@ -66,8 +66,8 @@ def checks(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Check]:
         ours, theirs = (values.get(("shape", each, parameter)) for each in (overlay, to))
         return None if ours is None or theirs is None else ours / theirs
 
-    for name, *key, sign, limit in TARGETS:
-        value = values.get(tuple(key))
+    for name, experiment, overlay, parameter, sign, limit in TARGETS:
+        value = values.get((experiment, overlay, parameter))
         if value is not None:
             bar = f"{sign} {limit}".removeprefix("= ")
             check(name, value, bar, ok=HOLDS[sign](value, limit))
