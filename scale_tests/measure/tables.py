@@ -7,10 +7,7 @@ from collections.abc import Iterable
 
 from rich import table as rich
 
-from scale_tests.measure.checks import show as show_bars
 from scale_tests.measure.page import Table
-
-__all__ = ["show_bars", "spread", "terminal_table"]
 
 
 def spread(figures: Iterable[float]) -> str:

@@ -25,6 +25,7 @@ from scale_tests.benches.client_server.figures import (
 )
 from scale_tests.host.units import GIB
 from scale_tests.measure.checks import Check, at_least, at_most
+from scale_tests.measure.columns import tabulated
 from scale_tests.measure.page import (
     Page,
     Picture,
@@ -34,8 +35,6 @@ from scale_tests.measure.page import (
     listed,
     targets_section,
 )
-
-Column = Callable[[Cell, Run], str]
 
 MOST_GROWTH = 1.25
 """By how much a bounded server's memory may grow from the second quarter of a run to its last."""
@@ -90,21 +89,17 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """The runs in short, for the terminal."""
-    columns = ("run", "speedup", "outcome", "seconds", "peak MiB", "growth", "dropped")
-    rows = [
-        (
-            run_of(cell).title,
-            f"{cell['speedup']:g}",
-            cell["outcome"],
-            f"{lasted(cell):.0f}",
-            f"{peak(cell):.0f}",
-            f"{growth(cell):.2f}",
-            f"{dropped(cell):,}",
-        )
-        for cell in cells
-    ]
+    columns: dict[str, Callable[[Cell], str]] = {
+        "run": lambda cell: run_of(cell).title,
+        "speedup": lambda cell: f"{cell['speedup']:g}",
+        "outcome": lambda cell: str(cell["outcome"]),
+        "seconds": lambda cell: f"{lasted(cell):.0f}",
+        "peak MiB": lambda cell: f"{peak(cell):.0f}",
+        "growth": lambda cell: f"{growth(cell):.2f}",
+        "dropped": lambda cell: f"{dropped(cell):,}",
+    }
     title = "Client-server, nodes as processes of one machine (no pods)"
-    return {title: Table(head=columns, rows=rows)}
+    return {title: tabulated(list(columns.items()), cells)}
 
 
 def page(meta: Mapping[str, Any], cells: Sequence[Cell], drawn: Sequence[Picture]) -> Page:
@@ -155,24 +150,22 @@ def _endings(cells: Sequence[Cell], planned: Sequence[Run]) -> list[str]:
 
 
 def _runs_table(cells: Sequence[Cell]) -> Table:
-    columns: dict[str, Column] = {
-        "run": lambda cell, run: run.title,
-        "servers": lambda cell, run: f"{run.servers}",
-        "clients": lambda cell, run: f"{run.clients:,}",
-        "speedup": lambda cell, run: f"{run.speedup:g}",
-        "bounds": lambda cell, run: "yes" if run.bounded else "removed",
-        "increments": lambda cell, run: f"{cell['increments_sum']:,}" if _ended(cell) else "-",
-        "per node": lambda cell, run: f"{run.increments:,}",
-        "joining, s": lambda cell, run: f"{cell['seconds_joining']:,.0f}",
-        "run, s": lambda cell, run: f"{lasted(cell):,.0f}",
-        "value": lambda cell, run: ", ".join(f"{v:,}" for v in cell.get("values", [])) or "-",
-        "different replicas": lambda cell, run: f"{cell['digests'] - 1}" if _ended(cell) else "-",
-        "payload, GiB": lambda cell, run: (
-            f"{cell['bytes_payload'] / GIB:.2f}" if _ended(cell) else "-"
-        ),
+    columns: dict[str, Callable[[Cell], str]] = {
+        "run": lambda cell: run_of(cell).title,
+        "servers": lambda cell: f"{run_of(cell).servers}",
+        "clients": lambda cell: f"{run_of(cell).clients:,}",
+        "speedup": lambda cell: f"{run_of(cell).speedup:g}",
+        "bounds": lambda cell: "yes" if cell["bounded"] else "removed",
+        "increments": lambda cell: f"{cell['increments_sum']:,}" if _ended(cell) else "-",
+        "per node": lambda cell: f"{run_of(cell).increments:,}",
+        "joining, s": lambda cell: f"{cell['seconds_joining']:,.0f}",
+        "run, s": lambda cell: f"{lasted(cell):,.0f}",
+        "value": lambda cell: ", ".join(f"{v:,}" for v in cell.get("values", [])) or "-",
+        "different replicas": lambda cell: f"{cell['digests'] - 1}" if _ended(cell) else "-",
+        "payload, GiB": lambda cell: f"{cell['bytes_payload'] / GIB:.2f}" if _ended(cell) else "-",
     }
-    return _table(
-        columns,
+    return tabulated(
+        list(columns.items()),
         cells,
         "Increments are those of all nodes together, and how often each counts in the mean. "
         "Joining is from the start of the first node until the last has joined. Payload is what "
@@ -182,29 +175,24 @@ def _runs_table(cells: Sequence[Cell]) -> Table:
 
 
 def _servers_table(cells: Sequence[Cell]) -> Table:
-    columns: dict[str, Column] = {
-        "run": lambda cell, run: run.title,
-        "outcome": lambda cell, run: str(cell["outcome"]),
-        "median of the last quarter, MiB": lambda cell, run: f"{settled(cell):,.0f}",
-        "peak, MiB": lambda cell, run: f"{peak(cell):,.0f}",
-        "limit, MiB": lambda cell, run: f"{cell['memory_limit']:,.0f}",
-        "growth": lambda cell, run: f"{growth(cell):.2f}",
-        "answered, %": lambda cell, run: f"{answered_percent(cell):.0f}",
-        "dropped": lambda cell, run: f"{dropped(cell):,}",
+    columns: dict[str, Callable[[Cell], str]] = {
+        "run": lambda cell: run_of(cell).title,
+        "outcome": lambda cell: str(cell["outcome"]),
+        "median of the last quarter, MiB": lambda cell: f"{settled(cell):,.0f}",
+        "peak, MiB": lambda cell: f"{peak(cell):,.0f}",
+        "limit, MiB": lambda cell: f"{cell['memory_limit']:,.0f}",
+        "growth": lambda cell: f"{growth(cell):.2f}",
+        "answered, %": lambda cell: f"{answered_percent(cell):.0f}",
+        "dropped": lambda cell: f"{dropped(cell):,}",
     }
-    return _table(
-        columns,
+    return tabulated(
+        list(columns.items()),
         cells,
         "Memory of the largest server, as proportional set size. Answered: the samples, a second "
         "apart or as long as answers take, at which every server answered what it was asked over "
         "HTTP within five seconds. Dropped: messages that were not delivered, above all states "
         "whose place in a lane a newer one took.",
     )
-
-
-def _table(columns: Mapping[str, Column], cells: Sequence[Cell], caption: str) -> Table:
-    rows = [[column(cell, run_of(cell)) for column in columns.values()] for cell in cells]
-    return Table(head=[*columns], rows=rows, caption=caption)
 
 
 def _ended(cell: Cell) -> bool:
