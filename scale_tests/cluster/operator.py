@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 
-from scale_tests.cluster.environment import Environment, image_digest
+from scale_tests.cluster import environment as environments
+from scale_tests.cluster.environment import ConfigurationError, Environment, image_digest
 from scale_tests.cluster.kube import PARTISAN, ApiError, Cluster, Json, core
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host.commands import CommandError, capture
@@ -34,6 +35,21 @@ def image_values(key: str, image: str) -> list[str]:
     """The arguments of helm that set the chart's image under `key`."""
     repository, _, tag = image.rpartition(":")
     return ["--set", f"{key}.repository={repository}", "--set-string", f"{key}.tag={tag}"]
+
+
+def ready_cluster(*, installed: bool = False) -> Environment:
+    """The cluster with this repository's operator and images in it; as it is, if `installed`.
+
+    Raises ConfigurationError.
+    """
+    if installed:
+        existing = environments.existing()
+        if existing is None:
+            raise ConfigurationError("there is no cluster yet: leave --installed out")
+        return existing
+    environment = environments.bring_up()
+    install(environment)
+    return environment
 
 
 def install(environment: Environment, *, values: Sequence[str] = (), chart: str = CHART) -> None:

@@ -209,19 +209,29 @@ def children(cluster: Cluster, namespace: str, name: str) -> list[str]:
 
 
 def read_addresses(cluster: Cluster, namespace: str, name: str) -> dict[str, str]:
-    """The addresses of a PartisanCluster's pods that are not terminating. Raises ApiError.
-
-    From EndpointSlices, which are a hundredth of the pods' size.
-    """
-    path = f"apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
-    slices = cluster.list(path, f"{CLUSTER_LABEL}={name}")
+    """The addresses of a PartisanCluster's pods that are not terminating. Raises ApiError."""
     return {
         entry["targetRef"]["name"]: entry["addresses"][0]
-        for item in slices
-        for entry in item.get("endpoints") or ()
-        if (entry.get("targetRef") or {}).get("kind") == "Pod"
-        and not (entry.get("conditions") or {}).get("terminating")
+        for entry in _endpoints(cluster, namespace, name)
+        if not (entry.get("conditions") or {}).get("terminating")
     }
+
+
+def read_ready_names(cluster: Cluster, namespace: str, name: str) -> list[str]:
+    """The ready pods of a PartisanCluster. Raises ApiError.
+
+    Their Services publish pods that are not ready, too: `serving` distinguishes them.
+    """
+    endpoints = _endpoints(cluster, namespace, name)
+    return [e["targetRef"]["name"] for e in endpoints if (e.get("conditions") or {}).get("serving")]
+
+
+def _endpoints(cluster: Cluster, namespace: str, name: str) -> list[Json]:
+    """The pods of the EndpointSlices, which are a hundredth of the pods' size."""
+    path = f"apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
+    slices = cluster.list(path, f"{CLUSTER_LABEL}={name}")
+    entries = [entry for item in slices for entry in item.get("endpoints") or ()]
+    return [entry for entry in entries if (entry.get("targetRef") or {}).get("kind") == "Pod"]
 
 
 def pods(items: Iterable[Json]) -> Pods:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -32,6 +33,16 @@ def children(pid: int) -> list[int]:
             continue  # It has ended meanwhile.
         if parent == pid:
             found.append(int(directory.name))
+    return found
+
+
+def named(program: str) -> list[int]:
+    """The processes that run a program whose name begins so, as far as names are kept."""
+    found = []
+    for directory in PROC.glob("[0-9]*"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended meanwhile.
+            if (directory / "comm").read_text().startswith(program):
+                found.append(int(directory.name))
     return found
 
 

@@ -17,6 +17,9 @@ CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 COLOURS = {"State": VERMILION, "Delta": BLUE, "Tree": GREEN, "Aggregate": PURPLE}
 """Of the ways to synchronise."""
 
+HOLLOW: Any = {"marker": "o", "markersize": 8, "markerfacecolor": "none"}
+"""The marks of figures that were not measured: published or simulated."""
+
 STYLE: Any = {
     "font.size": 10.5,
     "axes.spines.top": False,

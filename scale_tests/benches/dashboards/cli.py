@@ -41,8 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def _run(session: Session) -> int:
     if session.options.of:
         return _draw_one(session, *session.options.of.split("/", 1))
-    environment = environments.bring_up()
-    operator.install(environment)
+    environment = operator.ready_cluster()
     cluster = Cluster(environment.kubeconfig)
     stage = Stage(
         environment=environment,

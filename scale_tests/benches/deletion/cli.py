@@ -14,9 +14,7 @@ from pathlib import Path
 from scale_tests.benches.deletion import measure, plan, report
 from scale_tests.benches.deletion.measure import NAMESPACE, Cell
 from scale_tests.benches.deletion.plan import Point
-from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
-from scale_tests.cluster.environment import ConfigurationError, Environment
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.removal import remove_namespace
 from scale_tests.host import files
@@ -43,7 +41,9 @@ def _measure(session: Session) -> int:
     points = plan.points(quick=session.quick, sizes=wanted.sizes, overlays=wanted.overlays)
     if wanted.report:
         points = [point for point in points if _file(point).exists()]
-    cluster = Cluster(_environment(installed=wanted.installed or wanted.report).kubeconfig)
+    cluster = Cluster(
+        operator.ready_cluster(installed=wanted.installed or wanted.report).kubeconfig
+    )
     cells = []
     try:
         for number, point in enumerate(points, start=1):
@@ -69,17 +69,6 @@ BENCH = Bench(
     interrupted=": the same command goes on with the cells that are not done.",
 )
 main = BENCH.main
-
-
-def _environment(*, installed: bool) -> Environment:
-    if installed:
-        found = environments.existing()
-        if found is None:
-            raise ConfigurationError("there is no cluster yet: leave --installed out")
-        return found
-    environment = environments.bring_up()
-    operator.install(environment)
-    return environment
 
 
 def _file(point: Point) -> Path:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from scale_tests.benches.joining import measure, report
 from scale_tests.benches.joining.measure import CLUSTER, NAMESPACE
 from scale_tests.benches.joining.report import Cell
-from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.footprints import footprints
 from scale_tests.cluster.kube import Cluster
@@ -22,9 +21,8 @@ NODES = 32
 
 
 def _measure(session: Session) -> int:
-    environment = environments.bring_up()
+    environment = operator.ready_cluster()
     cluster = Cluster(environment.kubeconfig)
-    operator.install(environment)
     start_over(cluster, NAMESPACE, CLUSTER)
     cells: list[Cell] = []
     repetitions = 1 if session.quick else 5

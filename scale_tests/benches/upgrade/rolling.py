@@ -13,7 +13,7 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Json
 from scale_tests.cluster.nodes import NodeStatus, components
 from scale_tests.cluster.partisan import ClusterStatus
-from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.subject import Subject, counter, manifest
 from scale_tests.cluster.wait import repeating
 
 _PERIOD_SECONDS = 1.0
@@ -53,12 +53,7 @@ class Upgraded:
 
 def counting(name: str, nodes: int) -> Json:
     """The manifest of the cluster that is upgraded."""
-    counter = {
-        "impressions": nodes * increments(nodes),
-        "incrementInterval": "1s",
-        "propagationInterval": "500ms",
-    }
-    return manifest(name, nodes, workload={"adCounter": counter})
+    return manifest(name, nodes, workload={"adCounter": counter(nodes, increments(nodes))})
 
 
 def upgrade(
