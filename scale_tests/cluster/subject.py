@@ -32,6 +32,15 @@ def manifest(name: str, replicas: int, **spec: Any) -> Json:
     return kube.manifest(name, replicas=replicas, **{**small, **spec})
 
 
+def counter(nodes: int, increments: int) -> Json:
+    """An ad counter that each of the nodes increments so often, once a second."""
+    return {
+        "impressions": nodes * increments,
+        "incrementInterval": "1s",
+        "propagationInterval": "500ms",
+    }
+
+
 @dataclass(frozen=True)
 class Subject:
     """One PartisanCluster in a namespace."""

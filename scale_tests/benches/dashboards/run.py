@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scale_tests.benches.dashboards.faults import chain, kept_away
-from scale_tests.benches.dashboards.plan import IMPRESSIONS, Plan, compared, counter
+from scale_tests.benches.dashboards.plan import IMPRESSIONS, Plan, compared
 from scale_tests.benches.dashboards.watched import (
     knock,
     wait_firing,
@@ -24,7 +24,7 @@ from scale_tests.cluster.monitoring.cardinality import NodeSeries, node_series
 from scale_tests.cluster.monitoring.prometheus import Prometheus
 from scale_tests.cluster.removal import remove_namespace
 from scale_tests.cluster.sealing import sealed, secret
-from scale_tests.cluster.subject import Subject, kill_pod
+from scale_tests.cluster.subject import Subject, counter, kill_pod
 from scale_tests.localkube.certificates import issue_authority
 
 NAMESPACE = "partisan-staging"

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.kube import ApiError, Json
+from scale_tests.cluster.kube import ApiError
 from scale_tests.cluster.nodes import NodeStatus, components
 from scale_tests.cluster.partisan import ClusterStatus
-from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.subject import Subject, counter, manifest
 from scale_tests.cluster.wait import repeating
 
 _PERIOD_SECONDS = 1.0
@@ -51,16 +51,6 @@ class Upgraded:
     seconds_nodes: float
 
 
-def counting(name: str, nodes: int) -> Json:
-    """The manifest of the cluster that is upgraded."""
-    counter = {
-        "impressions": nodes * increments(nodes),
-        "incrementInterval": "1s",
-        "propagationInterval": "500ms",
-    }
-    return manifest(name, nodes, workload={"adCounter": counter})
-
-
 def upgrade(
     subject: Subject, earlier: Environment, chart: str, nodes: int, say: Callable[[str], None]
 ) -> Upgraded:
@@ -70,7 +60,8 @@ def upgrade(
     """
     say(f"{nodes} nodes with the earlier revision")
     operator.install(earlier, chart=chart)
-    subject.apply(counting(subject.name, nodes))
+    workload = {"adCounter": counter(nodes, increments(nodes))}
+    subject.apply(manifest(subject.name, nodes, workload=workload))
     subject.wait_steady()
     subject.wait_counted(2 * nodes)
     old, before = subject.uids(), subject.nodes()
