@@ -55,11 +55,7 @@ def chart_alerts() -> list[Alert]:
 
 
 def check_tested(names: Iterable[str], tests: Iterable[Mapping[str, Any]]) -> None:
-    """Each alert has to fire in one of the tests, and to be quiet in one.
-
-    Raises:
-        ChartError: one is not tested; with its name.
-    """
+    """Each alert has to fire in one of the tests, and to be quiet in one. Raises ChartError."""
     fires: set[str] = set()
     quiet: set[str] = set()
     for file in tests:
@@ -74,13 +70,7 @@ def check_tested(names: Iterable[str], tests: Iterable[Mapping[str, Any]]) -> No
 
 
 def check_alerts() -> None:
-    """Runs promtool on the alerts and on their tests.
-
-    Raises:
-        ChartError: an alert is not tested.
-        CommandError: promtool found something.
-        BuildError: there is no promtool, and it cannot be built.
-    """
+    """Runs promtool on alerts and tests. Raises ChartError, CommandError, BuildError."""
     files = sorted(TESTS.glob("*.yaml"))
     check_tested(
         [alert.name for alert in chart_alerts()],
@@ -92,9 +82,5 @@ def check_alerts() -> None:
 
 
 def promtool() -> str:
-    """The path of promtool: the system's, or one that is built.
-
-    Raises:
-        BuildError: there is none, and it cannot be built.
-    """
+    """The path of promtool: the system's, or one that is built. Raises BuildError."""
     return shutil.which("promtool") or str(ensure_built() / "promtool")

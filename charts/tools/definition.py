@@ -1,8 +1,7 @@
-"""Whether the oldest Kubernetes that the chart allows takes the definition.
+"""Whether the oldest Kubernetes that the chart allows accepts the CRD.
 
-Releases differ in what they make of a definition: until 1.33 an API server reckons that a rule
-costs several times what a later one does, and refuses a definition whose rules are too expensive.
-The end-to-end tests run on a new one.
+Until 1.33 an API server estimates several times the cost of a rule that later ones do, and rejects
+a CRD whose rules are too expensive. The end-to-end tests run on a new one.
 """
 
 from __future__ import annotations
@@ -27,33 +26,24 @@ TOOLSET = Toolset(
 
 
 def oldest() -> str:
-    """The oldest Kubernetes that the chart allows, as `1.30`.
-
-    Raises:
-        ChartError: the checks know another one.
-    """
+    """The oldest Kubernetes that the chart allows, as `1.30`. Raises ChartError: it is not ours."""
     allowed = str(yaml.safe_load((ROOT / CHART / "Chart.yaml").read_text())["kubeVersion"])
     go_mod = (TOOLSET.directory / "go.mod").read_text()
     minor = module_version("k8s.io/apiextensions-apiserver", go_mod).split(".")[1]
     if not re.fullmatch(rf">=1\.{minor}\.0-0", allowed):
         raise ChartError(
-            f"Chart.yaml has kubeVersion {allowed}, and the definition is held against 1.{minor}: "
+            f"Chart.yaml has kubeVersion {allowed}, and the CRD is checked with 1.{minor}: "
             f"change {TOOLSET.directory.relative_to(ROOT)}/go.mod with it"
         )
     return f"1.{minor}"
 
 
 def check_definition(path: str = DEFINITION) -> str:
-    """Holds a definition against that release, which it returns.
-
-    Raises:
-        ChartError: that release refuses it; with its own words.
-        BuildError: its code does not compile.
-    """
+    """Checks a CRD with that release, which it returns. Raises ChartError: rejected; BuildError."""
     release = oldest()
     validate = TOOLSET.ensure_built() / "validate"
     try:
         capture([str(validate), path])
     except CommandError as error:
-        raise ChartError(f"Kubernetes {release} refuses {path}:\n{error.output}") from None
+        raise ChartError(f"Kubernetes {release} rejects {path}:\n{error.output}") from None
     return release

@@ -1,8 +1,7 @@
 """The chart as it was released last, which users upgrade from; `previous.tgz` holds it.
 
 The tests upgrade from it, in clones without history too. `python -m charts.tools.previous
-REVISION` takes it from git, whenever Chart.yaml gets the next version. Dashboards, unit tests and
-pages are left out: an upgrade does not depend on what they say.
+REVISION` takes it from git, whenever Chart.yaml gets the next version.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ ARCHIVE = Path(__file__).with_name("previous.tgz")
 """That chart, packed."""
 
 _LEFT_OUT = ("dashboards", "tests", "README.md", ".helmignore")
+"""An upgrade does not depend on them."""
 
 
 def version(chart: str) -> str:
@@ -59,11 +59,7 @@ def check_version() -> None:
 
 
 def check_values() -> None:
-    """The chart takes the values that users have of the previous one.
-
-    Raises:
-        CommandError: helm refuses them, or to render with them.
-    """
+    """The chart takes the values that users have of the previous one. Raises CommandError."""
     values = f"{unpacked()}/values.yaml"
     capture([tool("helm"), "template", "x", CHART, "--kube-version", "1.36.0", "--values", values])
 

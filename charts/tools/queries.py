@@ -21,12 +21,7 @@ VARIABLES = {
 
 
 def check_queries() -> int:
-    """Lets promtool parse every query of every dashboard; returns how many there are.
-
-    Raises:
-        CommandError: one is no PromQL; with its panel.
-        BuildError: there is no promtool, and it cannot be built.
-    """
+    """Has promtool parse all queries; returns their number. Raises CommandError, BuildError."""
     rules = [
         {
             "record": f"panel:query:{number}",

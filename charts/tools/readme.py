@@ -34,11 +34,7 @@ def alerts_table(alerts: Sequence[Alert]) -> str:
 
 
 def with_table(text: str, name: str, table: str) -> str:
-    """A text with the part between the marks of that name replaced.
-
-    Raises:
-        ChartError: the marks are not there.
-    """
+    """A text with the part between the marks of that name replaced. Raises ChartError: no marks."""
     pattern = re.compile(rf"(<!-- {name}: [^>]*-->\n).*?(<!-- end of {name} -->)", re.DOTALL)
     if not pattern.search(text):
         raise ChartError(f"README.md lacks the marks of {name}")
@@ -55,11 +51,7 @@ def generated(text: str, chart: Path) -> str:
 
 
 def check_readme() -> None:
-    """Compares the README with what it is generated from.
-
-    Raises:
-        ChartError: it differs.
-    """
+    """Compares the README with what it is generated from. Raises ChartError: it differs."""
     if README.read_text() != generated(README.read_text(), README.parent):
         raise ChartError(f"{relative(README)} is out of date: make readme")
 

@@ -46,11 +46,7 @@ def value_lines(text: str, known: set[str]) -> dict[str, int]:
 
 
 def check_values(text: str, schema: Mapping[str, Any]) -> None:
-    """Every value is described above its key and known to the schema, and none only there.
-
-    Raises:
-        ChartError: one is not; with its name.
-    """
+    """Every value has a comment and is in the schema, and none only there. Raises ChartError."""
     known = schema_paths(schema)
     lines = value_lines(text, known)
     above = [""] + [line.strip() for line in text.splitlines()]
@@ -76,11 +72,7 @@ class Value:
 
 
 def described_values(text: str, schema: Mapping[str, Any]) -> list[Value]:
-    """All values of values.yaml in their order, with defaults and descriptions.
-
-    Raises:
-        ChartError: one is not described, or not known to the schema; with its name.
-    """
+    """All values of values.yaml in their order, as `check_values` has them. Raises ChartError."""
     check_values(text, schema)
     lines = text.splitlines()
     content = yaml.safe_load(text)

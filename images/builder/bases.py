@@ -1,7 +1,6 @@
-"""Stand-ins for the official base images, made from the machine's own Debian packages.
+"""Stand-ins for the official base images, from the machine's own Debian packages.
 
-The packages come from wherever this machine's apt gets them, with its settings; nothing here
-names a mirror. A stand-in is made once and kept in the user's cache.
+They use this machine's apt settings, and are kept in the user's cache.
 """
 
 from __future__ import annotations
@@ -32,11 +31,7 @@ APT = Path("/etc/apt")
 
 
 def ensure_base(base: Base) -> str:
-    """Makes a stand-in unless it is there, and returns the name of its image in buildah's store.
-
-    Raises:
-        ImageError: it cannot be made; the message holds what the program said.
-    """
+    """Makes a stand-in unless it is there; returns its name for buildah. Raises ImageError."""
     root_file_system = ensure_root_file_system(base)
     reference = f"localhost/partisan-base/{base.name}:{root_file_system.stem.rpartition('-')[2]}"
     if not buildah("images", "--quiet", "--filter", f"reference={reference}"):
@@ -57,11 +52,7 @@ def fingerprint(base: Base) -> str:
 
 
 def ensure_root_file_system(base: Base) -> Path:
-    """Makes a stand-in's root file system unless it is there, and returns its archive.
-
-    Raises:
-        ImageError: it cannot be made; the message holds what the program said.
-    """
+    """Makes a stand-in's root file system unless it is there; its archive. Raises ImageError."""
     target = cache_directory() / "bases" / f"{base.name}-{fingerprint(base)}.tar"
     if target.exists():
         return target
@@ -101,11 +92,7 @@ def _sources() -> list[Path]:
 
 
 def archive_of(targets: str, suite: str) -> str:
-    """The archive that has a release, of lines `URI RELEASE COMPONENT`; other releases are there.
-
-    Raises:
-        ImageError: no line names the release.
-    """
+    """The archive that has a release, of lines `URI RELEASE COMPONENT`. Raises ImageError: none."""
     for line in targets.splitlines():
         uri, release, component = line.split()
         if (release, component) == (suite, "main"):

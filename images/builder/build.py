@@ -8,9 +8,10 @@ import os
 import time
 from pathlib import Path
 
-from images.builder import bases, programs, wheels
-from images.builder.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, ROOT, TAG, Base, Image
+from images.builder import bases, prometheus, wheels
+from images.builder.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, TAG, Base, Image
 from images.builder.tools import ImageError, buildah, run
+from scale_tests.host.commands import ROOT
 
 MAX_STORED = 100
 """How many images, steps of earlier builds included, buildah keeps; beyond, the steps go."""
@@ -33,15 +34,11 @@ def inputs_digest(image: Image, root: Path = ROOT) -> str:
 
 
 def build(image: Image) -> bool:
-    """Builds an image and writes its archive, unless both are up to date; whether it did.
-
-    Raises:
-        ImageError: a step failed; the message holds what the program said.
-    """
+    """Builds an image and its archive unless up to date; whether it did. Raises ImageError."""
     if image is OPERATOR:
         wheels.ensure_wheels()
     if image is PROMETHEUS:
-        programs.ensure_prometheus()
+        prometheus.provide()
     if isinstance(image.base, Image):
         build(image.base)
     wanted = inputs_digest(image)
@@ -68,11 +65,7 @@ def build(image: Image) -> bool:
 
 
 def push(image: Image, registry: str) -> str:
-    """Pushes a built image to a registry, and returns its name there.
-
-    Raises:
-        ImageError: it is not built, or the registry refuses it.
-    """
+    """Pushes a built image to a registry; returns its name there. Raises ImageError."""
     if not image.archive.exists():
         raise ImageError(f"{image.archive} is missing: python -m images.builder build")
     name = f"{registry.rstrip('/')}/{image.name}:{TAG}"

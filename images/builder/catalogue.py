@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from scale_tests.host.commands import ROOT
 
 ARCHIVES = ROOT / "build" / "images"
 """Where the OCI archives go."""
@@ -127,10 +127,9 @@ OWN_WORKLOAD = Image(
 
 
 def own(directory: Path) -> Image:
-    """The image of a workload in a directory anywhere, with a Dockerfile as the example's.
+    """The image of a workload in any directory with a Dockerfile like the example's.
 
-    Raises:
-        ValueError: it has none, or a name that no image can have.
+    Raises ValueError: it has none, or a name that no image can have.
     """
     directory = directory.resolve()
     if not (directory / "Dockerfile").exists():

@@ -1,15 +1,18 @@
 """Prometheus and promtool, built from the Go module pinned in `go/`.
 
-Of the ways in which Prometheus discovers its targets only the one through Kubernetes is built in,
-which leaves out most of what it depends on. Its web pages are not in the Go module: what is built
-here answers queries, for Grafana and the tests.
+With service discovery through Kubernetes alone, and without its web pages.
 """
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
-from scale_tests.localkube.toolset import Toolset
+from images.builder.tools import ImageError
+from scale_tests.host.commands import ROOT
+from scale_tests.localkube.toolset import BuildError, Toolset
+
+PROGRAM = ROOT / "build" / "prometheus" / "prometheus"
 
 TOOLSET = Toolset(
     name="prometheus",
@@ -22,9 +25,16 @@ TOOLSET = Toolset(
 
 
 def ensure_built() -> Path:
-    """Builds the programs unless they are cached, and returns the directory that they are in.
-
-    Raises:
-        BuildError: Go is missing or the module does not compile.
-    """
+    """Builds the programs unless cached; returns their directory. Raises BuildError."""
     return TOOLSET.ensure_built()
+
+
+def provide() -> None:
+    """Puts Prometheus where its Dockerfile copies it from. Raises ImageError: not built."""
+    try:
+        built = ensure_built() / "prometheus"
+    except BuildError as error:
+        raise ImageError(str(error)) from error
+    if not PROGRAM.exists() or PROGRAM.stat().st_mtime < built.stat().st_mtime:
+        PROGRAM.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(built, PROGRAM)

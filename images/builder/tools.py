@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 
+from scale_tests.host.commands import CommandError, capture
 from scale_tests.localkube.settings import cache_directory
 
 
@@ -13,21 +13,13 @@ class ImageError(Exception):
 
 
 def run(argv: Sequence[str]) -> str:
-    """Runs a program and returns its standard output, stripped.
-
-    Raises:
-        ImageError: it is missing, or ended with an error; with the last it said.
-    """
+    """Runs a program; returns its standard output, stripped. Raises ImageError."""
     try:
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-        )
+        return capture(argv).strip()
     except FileNotFoundError as error:
         raise ImageError(f"{error.filename} is missing: python3 -m scale_tests.bootstrap") from None
-    if done.returncode != 0:
-        said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-30:])
-        raise ImageError(f"`{' '.join(argv)}` failed with status {done.returncode}:\n{said}")
-    return done.stdout.strip()
+    except CommandError as error:
+        raise ImageError(str(error)) from error
 
 
 def buildah(*arguments: str) -> str:

@@ -7,8 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from images.builder.catalogue import ROOT
 from images.builder.tools import run
+from scale_tests.host.commands import ROOT
 
 REQUIREMENTS = ROOT / "operator" / "requirements.txt"
 WHEELS = ROOT / "build" / "wheels"
@@ -18,11 +18,7 @@ PYTHON_VERSION = "3.11"
 
 
 def ensure_wheels() -> Path:
-    """Fetches the wheels that the operator's requirements name, unless they are there.
-
-    Raises:
-        ImageError: one cannot be fetched, or has no wheel.
-    """
+    """Fetches the wheels of the operator's requirements unless there. Raises ImageError."""
     wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
     stamp = WHEELS / ".digest"
     if stamp.exists() and stamp.read_text() == wanted:

@@ -1,8 +1,7 @@
-"""What everything that runs on a real cluster shares: the demo, the end-to-end tests, experiments.
+"""A cluster, seen from outside: clients, installation, waiting, and simulated parts.
 
-`environment` decides which cluster and which images; `operator` installs the chart there;
-`kube` speaks to the API server; `partisan` reads a PartisanCluster, `nodes` its nodes,
-and `views` what they say together; `wait` waits; `must_gather` saves what somebody needs to find
-out what went wrong. `fleet` has nodes without a cluster, `agent` makes them pods all the same, and
-`kwok` simulates pods.
+`environment` chooses cluster and images; `operator` installs the chart; `kube` is the API client;
+`partisan` reads a PartisanCluster, `nodes` its nodes, `views` their overlay; `wait` waits;
+`must_gather` saves a diagnostic bundle. `fleet` runs nodes without a cluster, `agent` makes them
+pods, and `kwok` simulates pods.
 """

@@ -1,4 +1,4 @@
-"""A connection to an API server for those who do not wait for one answer after the other."""
+"""An asynchronous connection to an API server."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 _LONGEST_EVENT = 1 << 20
 
 _LATER = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
-"""What a server says that has too much to do."""
+"""The answers of an overloaded server."""
 
-_PATIENCE_SECONDS, _AGAIN_SECONDS = 120.0, 1.0
+_RETRY_SECONDS, _AGAIN_SECONDS = 120.0, 1.0
 
 
 class AsyncCluster:
@@ -57,11 +57,11 @@ class AsyncCluster:
     ) -> Json:
         """One request and its answer. Raises aiohttp.ClientError, also for a refusal.
 
-        Asks again while the server is busy or out of reach, for two minutes from the first time
-        on; a request that is not to be done twice finds out by what the server then says.
+        Retries for two minutes while the server is busy or out of reach, so that a request may be
+        sent twice.
         """
         loop = asyncio.get_running_loop()
-        patient_until = None
+        retry_until = None
         while True:
             try:
                 return await self._ask(method, path, body, content_type, query)
@@ -72,8 +72,8 @@ class AsyncCluster:
                 if error.status not in _LATER:
                     raise
                 failure = error
-            patient_until = patient_until or loop.time() + _PATIENCE_SECONDS
-            if loop.time() > patient_until:
+            retry_until = retry_until or loop.time() + _RETRY_SECONDS
+            if loop.time() > retry_until:
                 raise failure
             await asyncio.sleep(_AGAIN_SECONDS)
 

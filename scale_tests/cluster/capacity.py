@@ -25,10 +25,6 @@ class Capacity:
         """How many more they accept."""
         return self.limit - self.taken
 
-    def advice(self, pods: int) -> str:
-        """The command with which a local cluster takes so many more pods."""
-        return f"`python -m scale_tests.localkube up --max-pods {self.taken + pods}`"
-
 
 def capacity(cluster: Cluster, *, besides: str | None = None) -> Capacity:
     """What a cluster takes; pods of the namespace `besides` do not count. Raises ApiError."""
@@ -44,13 +40,10 @@ def capacity(cluster: Cluster, *, besides: str | None = None) -> Capacity:
 
 
 def make_room(environment: Environment, pods: int, *, besides: str) -> None:
-    """Lets the local cluster take so many more pods, or as many of them as memory holds.
+    """Raises the local cluster's limit of pods by so many, as far as memory allows.
 
-    Pods of the namespace `besides` are about to go. A cluster elsewhere is as it is, and one that
-    takes more than that goes on to.
-
-    Raises:
-        ApiError, CommandError, StalledError: the cluster does not answer, or not change.
+    Pods of the namespace `besides` do not count. Other clusters are left alone. Raises ApiError,
+    CommandError, StalledError.
     """
     if not environment.local:
         return

@@ -1,28 +1,21 @@
-"""Which cluster, and which images: a local one with images built here, or one's own.
+"""The cluster and its images: a local one with images built here, or the user's own.
 
-Without `KUBECONFIG` a Kubernetes is started on this machine and the images go straight into its
-container runtime. With `KUBECONFIG`, that cluster is used as it is, and `REGISTRY` says where the
-images are pushed to and pulled from.
+Without `KUBECONFIG` a Kubernetes starts on this machine, and images go into its runtime. With it,
+images are pushed to `REGISTRY` and pulled from there.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scale_tests.host.commands import ROOT, capture, stream
-
-ARCHIVES = ROOT / "build" / "images"
-"""Where the images are built to, as OCI archives."""
-
-IMAGES = ("erlang-node", "operator", "prometheus")
-LOCAL_REPOSITORY = "localhost/partisan"
-TAG = "dev"
+from images.builder.catalogue import ARCHIVES, IMAGES, REPOSITORY, TAG
+from scale_tests.host.commands import stream
+from scale_tests.localkube.ociarchive import images
+from scale_tests.localkube.settings import Settings
 
 
 class ConfigurationError(Exception):
@@ -48,12 +41,10 @@ class Environment:
 def from_variables(
     variables: Mapping[str, str], local_kubeconfig: str, *, pushing: bool = True
 ) -> Environment:
-    """The environment that `KUBECONFIG` and `REGISTRY` ask for.
+    """The environment of `KUBECONFIG` and `REGISTRY`.
 
-    A cluster of one's own to which no images are pushed (`pushing`) needs no registry.
-
-    Raises:
-        ConfigurationError: one of the two is set without the other.
+    A cluster of one's own needs no registry unless `pushing`. Raises ConfigurationError: one of the
+    two is missing.
     """
     kubeconfig = variables.get("KUBECONFIG", "")
     registry = variables.get("REGISTRY", "").rstrip("/")
@@ -63,7 +54,7 @@ def from_variables(
             f"{present} is set but {missing} is not: a cluster of your own needs both, a registry "
             "that you may push to and it may pull from; unset both for a cluster on this machine"
         )
-    repository = registry or LOCAL_REPOSITORY
+    repository = registry or REPOSITORY
     return Environment(
         kubeconfig=Path(kubeconfig or local_kubeconfig),
         local=not kubeconfig,
@@ -74,23 +65,17 @@ def from_variables(
 
 
 def bring_up() -> Environment:
-    """Starts (or finds) the cluster and puts freshly built images where it pulls them from.
+    """Starts or finds the cluster, and provides it with freshly built images.
 
-    Idempotent, and quick when there is nothing to do. Progress goes to standard output.
-
-    Raises:
-        ConfigurationError: the environment variables contradict each other.
-        CommandError: a step failed.
+    Idempotent; prints progress. Raises ConfigurationError, CommandError.
     """
     environment = from_variables(os.environ, "")
     if environment.local:
         _module("scale_tests.localkube", "up")
-        path = capture([sys.executable, "-m", "scale_tests.localkube", "kubeconfig"]).strip()
-        environment = from_variables({}, path)
+        environment = from_variables({}, str(Settings().kubeconfig))
     _module("images.builder", "build")
     if environment.local:
-        archives = [str(ARCHIVES / f"{name}.tar") for name in IMAGES]
-        _module("scale_tests.localkube", "load-image", *archives)
+        _module("scale_tests.localkube", "load-image", *(str(image.archive) for image in IMAGES))
     else:
         _module("images.builder", "push", os.environ["REGISTRY"])
     return environment
@@ -102,20 +87,12 @@ def let_local_cluster_take(pods: int) -> None:
 
 
 def resize(nodes: int) -> None:
-    """Gives the local cluster so many nodes. Those that leave do so with what is on them.
-
-    Raises:
-        CommandError: it fails.
-    """
+    """Gives the local cluster so many nodes. Raises CommandError."""
     _module("scale_tests.localkube", "up", "--nodes", str(nodes))
 
 
 def add_image(environment: Environment, name: str) -> str:
-    """Builds an example's image and puts it where the cluster pulls from; returns its name there.
-
-    Raises:
-        CommandError: a step failed.
-    """
+    """Builds an example's image for the cluster; returns its name there. Raises CommandError."""
     _module("images.builder", "build", name)
     if environment.local:
         _module("scale_tests.localkube", "load-image", str(ARCHIVES / f"{name}.tar"))
@@ -125,33 +102,21 @@ def add_image(environment: Environment, name: str) -> str:
 
 
 def existing() -> Environment | None:
-    """The environment that `bring_up` made, if its cluster still runs; or a cluster of one's own.
+    """The environment of `bring_up`, if its cluster still runs, or the user's own cluster.
 
-    Without `REGISTRY`, nobody knows where the images of the latter come from: the operator that is
-    in it does.
-
-    Raises:
-        ConfigurationError: the environment variables contradict each other.
+    Raises ConfigurationError.
     """
     environment = from_variables(os.environ, "", pushing=False)
     if not environment.local:
         return environment
-    path = capture([sys.executable, "-m", "scale_tests.localkube", "kubeconfig"]).strip()
-    return from_variables({}, path) if path and Path(path).exists() else None
+    path = Settings().kubeconfig
+    return from_variables({}, str(path)) if path.exists() else None
 
 
 def image_digest(name: str) -> str:
-    """The digest of an image in `ARCHIVES`, or nothing if it was not built here.
-
-    Images keep their tag when they are rebuilt; the digest tells them apart.
-    """
+    """The digest of an image in `ARCHIVES`, empty if it was not built here; tags stay the same."""
     archive = ARCHIVES / f"{name}.tar"
-    if not archive.exists():
-        return ""
-    with tarfile.open(archive) as tar:
-        index = tar.extractfile("index.json")
-        assert index is not None, f"{archive} is no OCI archive"
-        return str(json.load(index)["manifests"][0]["digest"])
+    return images(archive)[0].digest if archive.exists() else ""
 
 
 def take_down() -> None:

@@ -38,11 +38,10 @@ class FleetError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What the nodes of a fleet are told.
+    """The configuration of a fleet's nodes.
 
-    `overlay`, `channels` and `workload` are in the configuration's own terms, `seeds` says how many
-    of the nodes are seeds, `emulator_flags` are appended to the release's own. The first `servers`
-    nodes are seeds whatever `seeds` says.
+    `overlay`, `channels` and `workload` are Erlang terms, `seeds` is the number of seeds, and
+    `emulator_flags` are added to the release's. The first `servers` nodes are always seeds.
     """
 
     nodes: int
@@ -82,12 +81,9 @@ def address(index: int) -> str:
 
 
 def build_release() -> Path:
-    """Builds the release as the image has it, on the image's OTP; returns its directory.
+    """Builds the image's release on the image's OTP, which this process then uses.
 
-    What this process starts from here on finds that OTP.
-
-    Raises:
-        CommandError: a step of the build failed.
+    Returns its directory. Raises CommandError.
     """
     otp.use()
     output = ROOT / "build" / "release"
@@ -145,13 +141,10 @@ class Fleet:
         return sorted({status["otp"] for status in self.ask(running[:1], "/status").values()})
 
     def start_run(self, index: int) -> None:
-        """Starts the run of the workload on one node, which tells the others.
+        """Starts the workload's run on one node, which informs the others.
 
-        A node that is behind answers late: it is asked again, as starting twice is starting once.
-
-        Raises:
-            FleetError: the node refuses.
-            StalledError: it does not answer.
+        Retried while the node does not answer: it is idempotent. Raises FleetError: the node
+        refuses; StalledError: it does not answer.
         """
         wait_for(
             f"{name(index)} to start the run",
@@ -161,33 +154,21 @@ class Fleet:
 
     def _start_run(self, index: int) -> int | None:
         """The status of its answer, if it has given one."""
-        connection = HTTPConnection(address(index), HTTP_PORT, timeout=_ASK_SECONDS)
         token = (self.directory / "token").read_text()
-        try:
-            headers = {"Authorization": f"Bearer {token}"}
-            connection.request("POST", "/workload/start", body=self.plan.run, headers=headers)
-            answer = connection.getresponse()
-            if HTTPStatus.BAD_REQUEST <= answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
-                raise FleetError(f"{name(index)}: {answer.status} {answer.read().decode()}")
-            return answer.status
-        except (OSError, HTTPException):
-            return None
-        finally:
-            connection.close()
+        status, body = _request(index, "POST", "/workload/start", self.plan.run, token)
+        if status is not None and 400 <= status < 500:
+            raise FleetError(f"{name(index)}: {status} {body}")
+        return status
 
     def cpu_seconds(self) -> float:
         """The processor time of all nodes since their start."""
         return sum(procfs.cpu_seconds(process.pid) for process in self.processes.values())
 
     def ask(self, indices: Sequence[int], path: str) -> dict[int, Any]:
-        """What those of these nodes answer that do.
-
-        Raises:
-            FleetError: a node has ended.
-        """
+        """What those of these nodes answer that do. Raises FleetError: a node has ended."""
         self._check()
         with ThreadPoolExecutor(_ASKING_AT_ONCE) as pool:
-            answers = pool.map(lambda index: self._ask(index, path), indices)
+            answers = pool.map(lambda index: _ask(index, path), indices)
             found = zip(indices, answers, strict=True)
             return {index: answer for index, answer in found if answer is not None}
 
@@ -197,17 +178,27 @@ class Fleet:
                 log = (self.directory / f"{name(index)}.log").read_text()[-_LAST_WORDS:]
                 raise FleetError(f"{name(index)} ended with {process.returncode}:\n{log}")
 
-    def _ask(self, index: int, path: str) -> Any:
-        connection = HTTPConnection(address(index), HTTP_PORT, timeout=_ASK_SECONDS)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            # Where its workload does not answer in time it says so, in another status.
-            return json.loads(answer.read()) if answer.status == HTTPStatus.OK else None
-        except (OSError, HTTPException):
-            return None  # It is not up yet, or not any more.
-        finally:
-            connection.close()
+
+def _ask(index: int, path: str) -> Any:
+    # A node whose workload does not answer in time says so, in another status.
+    status, body = _request(index, "GET", path)
+    return json.loads(body) if status == HTTPStatus.OK else None
+
+
+def _request(
+    index: int, method: str, path: str, body: str | None = None, token: str = ""
+) -> tuple[int | None, str]:
+    """A node's answer: status and body; None while it is not up, or when it is up no more."""
+    connection = HTTPConnection(address(index), HTTP_PORT, timeout=_ASK_SECONDS)
+    try:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        connection.request(method, path, body=body, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    except (OSError, HTTPException):
+        return None, ""
+    finally:
+        connection.close()
 
 
 @contextmanager

@@ -12,8 +12,7 @@ from scale_tests.host import procfs
 class Footprint:
     """One node's process: memory in bytes, processor time in seconds since its start.
 
-    `pss` counts a page that several processes share as a share of each; `private` counts only
-    what would be freed if the process ended.
+    `pss` is the proportional set size; `private` is what would be freed if the process ended.
     """
 
     pod: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from scale_tests.cluster.kube import Json
@@ -13,15 +14,9 @@ from scale_tests.localkube.settings import Settings
 def processes(namespace: str) -> dict[str, int]:
     """The Erlang machine of each pod of a namespace, by its name: its process. Needs to be root."""
     found: dict[str, int] = {}
-    for entry in procfs.PROC.iterdir():
-        if entry.name.isdigit():
-            pid = int(entry.name)
-            try:
-                if (entry / "comm").read_text().strip() != "beam.smp":
-                    continue
-                environment = procfs.environment(pid)
-            except (FileNotFoundError, ProcessLookupError):
-                continue  # It has ended meanwhile.
+    for pid in procfs.named("beam.smp"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended meanwhile.
+            environment = procfs.environment(pid)
             if environment.get("POD_NAMESPACE") == namespace:
                 found[environment["POD_NAME"]] = pid
     return found

@@ -1,4 +1,4 @@
-"""Saving what somebody needs to find out why a cluster did not do what it should."""
+"""Saves a diagnostic bundle of a namespace."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ KINDS = {
 
 
 def must_gather(cluster: Cluster, namespace: str, directory: Path) -> Path:
-    """Writes objects, events, logs and the nodes' own view of a namespace into `directory`.
+    """Saves objects, events, logs and nodes' status of a namespace; returns `directory`.
 
-    Returns the directory. What cannot be read is noted in `errors.txt` there, and does not stop
-    the rest.
+    What cannot be read is noted in its `errors.txt`.
     """
     directory.mkdir(parents=True, exist_ok=True)
     errors: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import cast
 
 import urllib3
@@ -71,16 +71,7 @@ def node_status(item: Json) -> NodeStatus:
         memory_bytes=item["memory_bytes"],
         sync_payload_bytes=item.get("sync_payload_bytes", 0),
         channels=tuple(
-            (
-                name,
-                ChannelCounters(
-                    sent_messages=c["sent_messages"],
-                    sent_bytes=c["sent_bytes"],
-                    received_messages=c["received_messages"],
-                    received_bytes=c["received_bytes"],
-                    dropped=c["dropped"],
-                ),
-            )
+            (name, ChannelCounters(**{f.name: c[f.name] for f in fields(ChannelCounters)}))
             for name, c in sorted(item["channels"].items())
         ),
         version=item["version"],
@@ -92,22 +83,14 @@ def node_status(item: Json) -> NodeStatus:
 
 
 def read_node(cluster: Cluster, namespace: str, pod: str) -> NodeStatus:
-    """Reads one node through the API server's proxy, which works on any cluster.
-
-    Raises:
-        ApiError: the node does not answer (yet).
-    """
+    """Reads a node through the API server's proxy, which works on any cluster. Raises ApiError."""
     return node_status(json.loads(read_page(cluster, namespace, pod, "status", timeout=3.0)))
 
 
 def read_page(
     cluster: Cluster, namespace: str, pod: str, page: str, *, timeout: float = 30.0
 ) -> str:
-    """A page of a node, by TLS where the node serves nothing else.
-
-    Raises:
-        ApiError: the node does not answer (yet).
-    """
+    """A page of a node, by TLS where the node serves nothing else. Raises ApiError."""
 
     def read(scheme: str) -> str:
         path = core(namespace, "pods", f"{scheme}:{pod}:{HTTP_PORT}/proxy/{page}")
@@ -138,11 +121,7 @@ def read_nodes(
 
 
 def read_metrics(cluster: Cluster, namespace: str, pod: str) -> dict[str, float]:
-    """A node's `/metrics`: each sample under its name with its labels, as they are written there.
-
-    Raises:
-        ApiError: the node does not answer.
-    """
+    """A node's metrics: values by name and labels as written. Raises ApiError."""
     lines = read_page(cluster, namespace, pod, "metrics").splitlines()
     samples = (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))
     return {series: float(value) for series, value in samples}
@@ -151,10 +130,9 @@ def read_metrics(cluster: Cluster, namespace: str, pod: str) -> dict[str, float]
 def read_nodes_at(
     addresses: Mapping[str, str], pool: urllib3.PoolManager, *, at_once: int = 16
 ) -> list[NodeStatus]:
-    """As `read_nodes`, from the pods' own addresses by name: where this machine reaches them.
+    """As `read_nodes`, from pods' own addresses by name, where this machine reaches them.
 
-    A tenth of the cost for the API server and this process, in which 256 nodes can be read every
-    few seconds.
+    This takes a tenth of the time, so that 256 nodes can be read every few seconds.
     """
 
     def read(address: str) -> NodeStatus | None:
@@ -170,8 +148,5 @@ def read_nodes_at(
 
 
 def components(nodes: Iterable[NodeStatus]) -> int:
-    """How many connected components the nodes' own active views make.
-
-    A link counts in either direction; names of nodes that were not read are ignored.
-    """
+    """The number of connected components of the nodes' active views, as `views.components`."""
     return len(views.components({node.name: frozenset(node.active) for node in nodes}))

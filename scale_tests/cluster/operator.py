@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 
-from scale_tests.cluster.environment import Environment, image_digest
+from scale_tests.cluster import environment as environments
+from scale_tests.cluster.environment import ConfigurationError, Environment, image_digest
 from scale_tests.cluster.kube import PARTISAN, ApiError, Cluster, Json, core
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host.commands import CommandError, capture
@@ -22,11 +23,7 @@ SELECTOR = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component=op
 
 
 def tool(name: str) -> str:
-    """The path of `helm` or `kubectl`: the pinned one of the local cluster, else the system's.
-
-    Raises:
-        FileNotFoundError: there is neither.
-    """
+    """The path of `helm` or `kubectl`, pinned or the system's. Raises FileNotFoundError."""
     pinned = bin_directory() / name
     found = str(pinned) if pinned.exists() else shutil.which(name)
     if not found:
@@ -40,25 +37,32 @@ def image_values(key: str, image: str) -> list[str]:
     return ["--set", f"{key}.repository={repository}", "--set-string", f"{key}.tag={tag}"]
 
 
+def ready_cluster(*, installed: bool = False) -> Environment:
+    """The cluster with this repository's operator and images in it; as it is, if `installed`.
+
+    Raises ConfigurationError.
+    """
+    if installed:
+        existing = environments.existing()
+        if existing is None:
+            raise ConfigurationError("there is no cluster yet: leave --installed out")
+        return existing
+    environment = environments.bring_up()
+    install(environment)
+    return environment
+
+
 def install(environment: Environment, *, values: Sequence[str] = (), chart: str = CHART) -> None:
-    """Installs the chart, or upgrades to it, and waits until the operator is ready.
+    """Installs or upgrades the chart, and waits until the operator is ready.
 
-    `values` are further arguments of helm, such as `["--set", "reconcile.interval=1s"]`.
-
-    Raises:
-        CommandError: helm failed; with what it wrote.
+    `values` are further arguments of helm, such as `["--set", "reconcile.interval=1s"]`. Raises
+    CommandError.
     """
     _install(environment, RELEASE, NAMESPACE, values, chart)
 
 
 def install_beside(environment: Environment, name: str, *, values: Sequence[str] = ()) -> None:
-    """Installs the chart once more, as release `name` in a namespace of that name, and waits.
-
-    `values` are further arguments of helm, as those of `install`.
-
-    Raises:
-        CommandError: helm failed; with what it wrote.
-    """
+    """Installs a second release `name` in a namespace of that name, as `install`."""
     _install(environment, name, name, ["--set", "crds.enabled=false", *values], CHART)
 
 
@@ -79,10 +83,9 @@ def test(environment: Environment) -> None:
 
 
 def uninstall(environment: Environment) -> list[str]:
-    """Removes the release, its namespace, Lease and definition, whatever of them is there.
+    """Removes the release, its namespace, Lease and CRD, unless there are clusters left.
 
-    Returns the clusters that somebody still has, as `namespace/name`: if there are any, nothing
-    is removed, for they would go with the definition. Raises CommandError, ApiError.
+    Returns those, as `namespace/name`: they would go with the CRD. Raises CommandError, ApiError.
     """
     cluster = Cluster(environment.kubeconfig)
     left = clusters(cluster)

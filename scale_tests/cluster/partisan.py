@@ -1,13 +1,13 @@
-"""A PartisanCluster as the operator sees it, and its pods as the API server does.
+"""A PartisanCluster's status as the operator reports it, and its pods.
 
-The nodes' own words are in `nodes`, so that one can be checked against the other.
+What nodes report is in `nodes`, so that one can be checked against the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 from scale_tests.cluster.kube import Cluster, Json, core, holds, partisan_cluster
 
@@ -27,14 +27,17 @@ CHILDREN = {
 """Every kind of object that belongs to a cluster, with its API."""
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Condition:
     """One condition of a status."""
 
     type: str
     status: str
-    reason: str
-    message: str
+    reason: str = ""
+    message: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +45,11 @@ class ChannelRates:
     """The operator's sums over all nodes of one channel; rates are per second."""
 
     name: str
-    messages: int
-    bytes: int
-    dropped: int
-    messages_per_second: float
-    bytes_per_second: float
+    messages: int = 0
+    bytes: int = 0
+    dropped: int = 0
+    messages_per_second: float = 0.0
+    bytes_per_second: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +102,7 @@ class ClusterStatus:
         return condition is not None and condition.status == "True"
 
     @property
-    def trouble(self) -> Condition | None:
+    def degraded(self) -> Condition | None:
         """What a user should read now: the condition Degraded, while it is True."""
         return self.condition("Degraded") if self.is_true("Degraded") else None
 
@@ -120,7 +123,7 @@ class ClusterStatus:
 
     @property
     def reconfigured(self) -> bool:
-        """Whether all nodes run what the spec asks for, and nothing of before beside it."""
+        """Whether all nodes run what the spec asks for, and nothing of the previous spec."""
         return self.steady and self.configured == self.replicas_wanted and not self.also_running
 
     @property
@@ -160,38 +163,22 @@ class Pods:
 
 def cluster_status(item: Json) -> ClusterStatus:
     """The dataclass of a PartisanCluster's JSON. What the operator has not set stays default."""
-    status = item.get("status") or {}
+    status, metadata = item.get("status") or {}, item["metadata"]
     overlay = status.get("overlay") or {}
-    return ClusterStatus(
-        name=item["metadata"]["name"],
-        uid=item["metadata"]["uid"],
-        generation=item["metadata"]["generation"],
+    of_overlay = ("alsoRunning", "components", "isolated", "meanDegree")
+    flat = {**status, **{key: overlay[key] for key in of_overlay if key in overlay}}
+    return _filled(
+        ClusterStatus,
+        flat,
+        name=metadata["name"],
+        uid=metadata["uid"],
+        generation=metadata["generation"],
         replicas_wanted=item["spec"]["replicas"],
-        observed_generation=status.get("observedGeneration") or 0,
-        replicas=status.get("replicas") or 0,
-        ready=status.get("ready") or 0,
-        joined=status.get("joined") or 0,
-        updated=status.get("updated") or 0,
-        configured=status.get("configured") or 0,
-        phase=status.get("phase") or "",
-        converged=status.get("converged") or "Unknown",
         overlay=overlay.get("kind") or item["spec"]["overlay"]["kind"],
-        also_running=overlay.get("alsoRunning") or "",
-        components=overlay.get("components"),
-        isolated=overlay.get("isolated"),
-        mean_degree=_number(overlay.get("meanDegree")),
-        channels=tuple(_channel_rates(c) for c in status.get("channels") or ()),
-        workload=_workload(status.get("workload") or {}),
+        channels=tuple(_filled(ChannelRates, c) for c in status.get("channels") or ()),
+        workload=_filled(WorkloadStatus, status.get("workload") or {}),
         timings=tuple(sorted((status.get("timings") or {}).items())),
-        conditions=tuple(
-            Condition(
-                type=c["type"],
-                status=c["status"],
-                reason=c.get("reason", ""),
-                message=c.get("message", ""),
-            )
-            for c in status.get("conditions") or ()
-        ),
+        conditions=tuple(_filled(Condition, c) for c in status.get("conditions") or ()),
     )
 
 
@@ -222,19 +209,29 @@ def children(cluster: Cluster, namespace: str, name: str) -> list[str]:
 
 
 def read_addresses(cluster: Cluster, namespace: str, name: str) -> dict[str, str]:
-    """The address of each pod of a PartisanCluster that has one and is not going.
-
-    They come from EndpointSlices, a hundredth of what the pods themselves are. Raises ApiError.
-    """
-    path = f"apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
-    slices = cluster.list(path, f"{CLUSTER_LABEL}={name}")
+    """The addresses of a PartisanCluster's pods that are not terminating. Raises ApiError."""
     return {
         entry["targetRef"]["name"]: entry["addresses"][0]
-        for item in slices
-        for entry in item.get("endpoints") or ()
-        if (entry.get("targetRef") or {}).get("kind") == "Pod"
-        and not (entry.get("conditions") or {}).get("terminating")
+        for entry in _endpoints(cluster, namespace, name)
+        if not (entry.get("conditions") or {}).get("terminating")
     }
+
+
+def read_ready_names(cluster: Cluster, namespace: str, name: str) -> list[str]:
+    """The ready pods of a PartisanCluster. Raises ApiError.
+
+    Their Services publish pods that are not ready, too: `serving` distinguishes them.
+    """
+    endpoints = _endpoints(cluster, namespace, name)
+    return [e["targetRef"]["name"] for e in endpoints if (e.get("conditions") or {}).get("serving")]
+
+
+def _endpoints(cluster: Cluster, namespace: str, name: str) -> list[Json]:
+    """The pods of the EndpointSlices, which are a hundredth of the pods' size."""
+    path = f"apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
+    slices = cluster.list(path, f"{CLUSTER_LABEL}={name}")
+    entries = [entry for item in slices for entry in item.get("endpoints") or ()]
+    return [entry for entry in entries if (entry.get("targetRef") or {}).get("kind") == "Pod"]
 
 
 def pods(items: Iterable[Json]) -> Pods:
@@ -253,30 +250,15 @@ def pods(items: Iterable[Json]) -> Pods:
     )
 
 
-def _channel_rates(item: Json) -> ChannelRates:
-    return ChannelRates(
-        name=item["name"],
-        messages=item.get("messages") or 0,
-        bytes=item.get("bytes") or 0,
-        dropped=item.get("dropped") or 0,
-        messages_per_second=_number(item.get("messagesPerSecond")),
-        bytes_per_second=_number(item.get("bytesPerSecond")),
-    )
+def _filled(kind: type[T], item: Json, **given: Any) -> T:
+    """A dataclass of the members of `item` that its fields name; null stays default.
 
-
-def _workload(item: Json) -> WorkloadStatus:
-    return WorkloadStatus(
-        run=item.get("run") or "",
-        phase=item.get("phase") or "",
-        value=item.get("value") or 0,
-        increments_sum=item.get("incrementsSum") or 0,
-        threshold=item.get("threshold") or 0,
-        overcounting_percent=_number(item.get("overcountingPercent")),
-        lost_increments=item.get("lostIncrements") or 0,
-        replaced_nodes=item.get("replacedNodes") or 0,
-    )
-
-
-def _number(value: Any) -> float:
-    """A number that a CRD may hold as text, because structural schemas discourage floats."""
-    return float(value) if value is not None else 0.0
+    A CRD may hold a number as text, because structural schemas discourage floats.
+    """
+    found = dict(given)
+    for field_ in fields(kind):  # type: ignore[arg-type]
+        first, *rest = field_.name.split("_")
+        value = item.get(first + "".join(map(str.capitalize, rest)))
+        if value is not None and field_.name not in given:
+            found[field_.name] = float(value) if field_.type in (float, "float") else value
+    return kind(**found)

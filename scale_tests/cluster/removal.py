@@ -8,11 +8,7 @@ from scale_tests.cluster.wait import wait_for
 
 
 def remove_cluster(cluster: Cluster, namespace: str, name: str) -> None:
-    """Deletes a PartisanCluster, if there is one, and waits until it and its pods are gone.
-
-    Raises:
-        StalledError, ApiError
-    """
+    """Deletes a PartisanCluster and waits for its end. Raises StalledError, ApiError."""
     path = partisan_cluster(namespace, name)
     cluster.delete(path)
     wait_for(
@@ -25,12 +21,18 @@ def remove_cluster(cluster: Cluster, namespace: str, name: str) -> None:
     )
 
 
-def remove_namespace(cluster: Cluster, name: str) -> None:
-    """Deletes a namespace with its PartisanClusters, and waits until it and their pods are gone.
+def start_over(cluster: Cluster, namespace: str, name: str) -> None:
+    """Makes a namespace, unless it is there, in which there is no PartisanCluster of this name.
 
-    Raises:
-        StalledError, ApiError
+    Raises StalledError, ApiError.
     """
+    remove_cluster(cluster, namespace, name)
+    if cluster.find(f"api/v1/namespaces/{namespace}") is None:
+        cluster.create("api/v1/namespaces", {"metadata": {"name": namespace}})
+
+
+def remove_namespace(cluster: Cluster, name: str) -> None:
+    """Deletes a namespace with its PartisanClusters and waits. Raises StalledError, ApiError."""
     for item in cluster.list(partisan_cluster(name)):
         cluster.delete(partisan_cluster(name, item["metadata"]["name"]))
     path = f"api/v1/namespaces/{name}"

@@ -25,7 +25,7 @@ def secret(subject: Subject, authority: Path) -> Json:
 
 
 def sealed(subject: Subject, replicas: int) -> Json:
-    """A cluster with TLS; no NetworkPolicy keeps strangers from trying."""
+    """A cluster with TLS; no NetworkPolicy blocks unauthenticated peers."""
     tls = {"secretName": f"{subject.name}-tls"}
     policy = {"enabled": False}
     return manifest(subject.name, replicas, security={"tls": tls}, networkPolicy=policy)
@@ -37,9 +37,9 @@ def certified(subject: Subject, replicas: int, tls: Json) -> Json:
 
 
 def used(subject: Subject) -> set[tuple[str, tuple[str, ...]]]:
-    """What the nodes say they show and believe."""
-    told = [subject.node_json(pod)["tls"] for pod in subject.pods()]
-    return {(entry["certificate"], tuple(sorted(entry["authorities"]))) for entry in told}
+    """The certificates that the nodes report, with the authorities that they trust."""
+    reported = [subject.node_json(pod)["tls"] for pod in subject.pods()]
+    return {(entry["certificate"], tuple(sorted(entry["authorities"]))) for entry in reported}
 
 
 def secrets(subject: Subject) -> list[str]:

@@ -11,7 +11,7 @@ Views = Mapping[str, frozenset[str]]
 def components(views: Views) -> list[frozenset[str]]:
     """The connected components, largest first; a link counts whichever end lists it.
 
-    Names that no view belongs to are not part of the cluster and are left out.
+    Names without a view of their own are left out.
     """
     neighbours: dict[str, set[str]] = {name: set() for name in views}
     for name, view in views.items():

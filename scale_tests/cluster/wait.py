@@ -1,13 +1,15 @@
-"""Waiting for a cluster: as long as something moves, and no longer.
+"""Waiting for a cluster as long as it makes progress.
 
-A deadline over a whole run is either too short on a busy machine or too long when nothing happens
-any more. So every wait has a limit on the time *without progress* instead.
+A deadline over a whole run is too short on a busy machine, or too long when nothing happens: waits
+limit the time *without progress*.
 """
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 STALL_SECONDS = 120.0
@@ -45,13 +47,10 @@ def wait_for(
     stall_seconds: float = STALL_SECONDS,
     period_seconds: float = 0.5,
 ) -> T:
-    """Calls `probe` until `done` of what it returns, and returns that.
+    """Calls `probe` until its value is `done`; returns that value.
 
-    `progress` picks what counts as movement out of a probe's value; `what` names, in the error,
-    the thing waited for.
-
-    Raises:
-        StalledError: `progress` has been the same for `stall_seconds`; with the last value.
+    `progress` picks what counts as movement; `what` is for the error. Raises StalledError:
+    `progress` has not changed for `stall_seconds`.
     """
     clock = StallClock()
     while True:
@@ -62,3 +61,29 @@ def wait_for(
         if stalled > stall_seconds:
             raise StalledError(f"{what}: no progress for {stalled:.0f} s; the last I saw: {value}")
         time.sleep(period_seconds)
+
+
+@contextmanager
+def repeating(step: Callable[[], object], period_seconds: float) -> Iterator[None]:
+    """Calls `step` every so many seconds in a thread of its own, until the block is left.
+
+    An error of `step` ends the calls, and is raised on the way out.
+    """
+    ended, failures = threading.Event(), list[Exception]()
+
+    def repeat() -> None:
+        try:
+            while not ended.wait(period_seconds):
+                step()
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=repeat, name="repeating", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+    if failures:
+        raise failures[0]

@@ -30,7 +30,7 @@ def test_a_missing_secret_is_told_and_what_it_holds_reaches_the_nodes_when_it_co
 ) -> None:
     subject = new_subject("carrying")
     subject.apply(manifest("carrying", 2, workload=None, pods=CARRIED))
-    trouble = subject.wait("Degraded", lambda s: s.trouble is not None).trouble
+    trouble = subject.wait("Degraded", lambda s: s.degraded is not None).degraded
     assert trouble is not None
     assert trouble.reason == "ContainerConfigError"
     assert "carrying-extra" in trouble.message

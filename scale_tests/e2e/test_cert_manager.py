@@ -67,10 +67,10 @@ def test_cert_manager_is_missed_then_asked_and_its_secret_goes_with_the_cluster(
     subject = new_subject("issued")
     issuer = {"name": "company", "kind": "ClusterIssuer"}
     subject.apply(certified(subject, 3, {"issuerRef": issuer}))
-    status = subject.wait("cert-manager missed", lambda found: found.trouble is not None)
-    assert status.trouble is not None
-    assert status.trouble.reason == "CertManagerUnavailable"
-    assert "Install cert-manager" in status.trouble.message
+    status = subject.wait("cert-manager missed", lambda found: found.degraded is not None)
+    assert status.degraded is not None
+    assert status.degraded.reason == "CertManagerUnavailable"
+    assert "Install cert-manager" in status.degraded.message
     assert "CertManagerUnavailable" in subject.events()
     assert not subject.pods()
 

@@ -6,8 +6,9 @@ import pytest
 
 from scale_tests.benches.churn.faults import Faults
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.subject import Subject, assert_accounted, manifest
+from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.outcomes import assert_accounted, wait_partitioned
 from scale_tests.e2e.shapes import views_of
 
 NODES = 8
@@ -27,17 +28,17 @@ def test_two_halves_that_cannot_reach_each_other_are_told_of_and_become_one_agai
     subject = new_subject("cut")
     subject.apply(manifest("cut", NODES, workload={"adCounter": COUNTER}))
     subject.wait_counted(NODES * 10)
-    before = subject.lives()
+    before = subject.incarnations()
     with _faults(subject).partition() as sides:
-        subject.wait_partitioned()
+        wait_partitioned(subject)
         views = views_of(subject.nodes())
         assert all(views[name] <= side for side in sides for name in side)
-        trouble = subject.wait("advice", lambda s: s.trouble is not None).trouble
+        trouble = subject.wait("advice", lambda s: s.degraded is not None).degraded
         assert trouble is not None
         assert trouble.reason == "OverlayPartitioned"
-    subject.wait("one component again", lambda s: s.steady and s.trouble is None)
+    subject.wait("one component again", lambda s: s.steady and s.degraded is None)
     status = subject.wait_finished()
-    assert subject.lives() == before
+    assert subject.incarnations() == before
     assert (status.workload.replaced_nodes, status.workload.lost_increments) == (0, 0)
     assert_accounted(subject, status)
 
@@ -48,12 +49,12 @@ def test_half_of_the_nodes_killed_at_once_come_back_and_the_account_holds(
     subject = new_subject("halved")
     subject.apply(manifest("halved", NODES, workload={"adCounter": COUNTER}))
     subject.wait_counted(NODES * 10)
-    before = subject.lives()
+    before = subject.incarnations()
     faults = _faults(subject)
     victims = faults.draw(0.5)
     faults.kill(victims)
     status = subject.wait_finished()
-    after = subject.lives()
+    after = subject.incarnations()
     assert {name for name in before if after[name] != before[name]} == set(victims)
     assert status.workload.replaced_nodes == len(victims) == NODES // 2
     assert_accounted(subject, status)

@@ -16,9 +16,10 @@ import pytest
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster
-from scale_tests.cluster.subject import assert_accounted, manifest
+from scale_tests.cluster.subject import manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.outcomes import assert_accounted
 from scale_tests.host.commands import ROOT
 
 pytestmark = [pytest.mark.alone, pytest.mark.slow]
@@ -100,19 +101,19 @@ def test_an_operator_with_a_wrong_clock_does_as_any_other(
         with skewed_operator(environment, SKEWS[skew], tmp_path / "operator.log"):
             former = wait_for("an operator that acts", lambda: holder(cluster), bool)
             ended = subject.wait_finished()
-            assert ended.trouble is None
+            assert ended.degraded is None
             assert_accounted(subject, ended)
             assert (ended.workload.replaced_nodes, ended.workload.lost_increments) == (0, 0)
             subject.patch(replicas=NODES + 1)
             grown = subject.wait("scaled up", lambda s: s.steady and s.joined == NODES + 1)
-            assert grown.trouble is None
+            assert grown.degraded is None
     finally:
         # The Lease was renewed at a time that is not the others', and is not given back.
         operator.install(environment)
     wait_for("another operator that acts", lambda: holder(cluster), lambda now: now != former)
     subject.patch(replicas=NODES)
     status = subject.wait("scaled down", lambda s: s.steady and s.joined == NODES)
-    assert status.trouble is None
+    assert status.degraded is None
     assert status.workload == ended.workload
     assert subject.uids() == before
     assert set(subject.restarts().values()) == {0}

@@ -11,9 +11,10 @@ from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.partisan import CLUSTER_LABEL
-from scale_tests.cluster.subject import assert_accounted, manifest
+from scale_tests.cluster.subject import manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.outcomes import assert_accounted
 from scale_tests.host.commands import CommandError
 from scale_tests.localkube.settings import NODE_NAME
 
@@ -68,7 +69,7 @@ def test_a_drain_stops_at_the_budget_and_costs_no_count(
         assert during.components == 1
         assert during.workload.lost_increments == 0
     status = subject.wait_finished()
-    assert status.trouble is None
+    assert status.degraded is None
     after = subject.uids()
     assert sum(after[name] != uid for name, uid in before.items()) == 2
     assert set(subject.restarts().values()) == {0}

@@ -9,9 +9,10 @@ import pytest
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Json
 from scale_tests.cluster.local_nodes import containerd_socket
-from scale_tests.cluster.subject import Subject, assert_accounted, kill_pod, manifest
+from scale_tests.cluster.subject import Subject, kill_pod, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.outcomes import assert_accounted
 from scale_tests.host.commands import CommandError, capture
 
 NODES = 16
@@ -68,7 +69,7 @@ def test_a_node_that_crashes_again_and_again_holds_nobody_up(
     before = subject.uids()
 
     def loops() -> str:
-        trouble = subject.status().trouble
+        trouble = subject.status().degraded
         if trouble is None or trouble.reason != "CrashLooping":
             _kill_if_running(subject, "looping-5")
             return ""
@@ -78,7 +79,7 @@ def test_a_node_that_crashes_again_and_again_holds_nobody_up(
     assert "looping-5" in message
     assert "kubectl logs looping-5 --previous" in message
     assert subject.status().joined >= 7
-    subject.wait("recovered", lambda s: s.steady and not s.trouble)
+    subject.wait("recovered", lambda s: s.steady and not s.degraded)
     assert subject.uids() == before
 
 

@@ -15,10 +15,10 @@ from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, core
 from scale_tests.cluster.monitoring import prometheus as monitoring
-from scale_tests.cluster.monitoring.definitions import GROUP, definitions
 from scale_tests.cluster.partisan import read_cluster
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e import kinds
+from scale_tests.e2e.foreign_crds import GROUP, definitions
 from scale_tests.e2e.reader import Reader, blocks
 from scale_tests.host.commands import ROOT
 

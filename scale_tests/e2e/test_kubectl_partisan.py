@@ -92,7 +92,7 @@ def test_status_of_a_broken_cluster_says_what_to_do(
 ) -> None:
     image = "registry.invalid/nobody/nothing:1"
     subject = new_subject("broken").apply(manifest("broken", 1, workload=None, image=image))
-    subject.wait("Degraded", lambda status: status.trouble is not None)
+    subject.wait("Degraded", lambda status: status.degraded is not None)
     status, text = error(partisan, "status", "broken")
     assert status == 3
     assert "ImagePullFailed" in text

@@ -40,7 +40,7 @@ def wait_named(subject: Subject, reason: str) -> None:
     """Waits until the cluster says which node gives no usable answer, and why."""
 
     def named() -> str:
-        trouble = subject.status().trouble
+        trouble = subject.status().degraded
         return trouble.message if trouble is not None and trouble.reason == "NodesSilent" else ""
 
     message = wait_for("NodesSilent", named, bool)
@@ -49,7 +49,7 @@ def wait_named(subject: Subject, reason: str) -> None:
 
 
 def wait_recovered(subject: Subject) -> None:
-    subject.wait("recovered", lambda s: s.finished and not s.trouble)
+    subject.wait("recovered", lambda s: s.finished and not s.degraded)
 
 
 def test_a_node_that_hangs_holds_up_neither_its_own_cluster_nor_another(
@@ -100,7 +100,7 @@ def test_a_node_whose_metrics_hang_is_a_node_in_order(subject: Subject, cluster:
         )
         status = subject.status()
         assert status.finished
-        assert status.trouble is None
+        assert status.degraded is None
 
 
 def looked_at(cluster: Cluster, subject: Subject) -> float:

@@ -13,8 +13,9 @@ from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json, core
 from scale_tests.cluster.partisan import CLUSTER_LABEL, ClusterStatus
-from scale_tests.cluster.subject import assert_accounted, manifest
+from scale_tests.cluster.subject import manifest
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.outcomes import assert_accounted, wait_partitioned
 from scale_tests.e2e.podnet import connect
 from scale_tests.localkube import partition
 from scale_tests.localkube.cluster import stored
@@ -89,15 +90,15 @@ def test_machines_that_cannot_reach_each_other_make_two_overlays_that_become_one
     }
     subject.apply(manifest("apart", 8, **spec))
     subject.wait_counted(8 * 10)
-    before, where = subject.lives(), _machines(subject.pods())
+    before, where = subject.incarnations(), _machines(subject.pods())
     assert Counter(where.values()) == {second.name: 4, third.name: 4}
     with partition.cut_nodes([second], [third]):
-        subject.wait_partitioned()
+        wait_partitioned(subject)
         for node in subject.nodes():
             assert {where[peer] for peer in node.active} <= {where[node.name]}
-    subject.wait("one component again", lambda s: s.steady and s.trouble is None)
+    subject.wait("one component again", lambda s: s.steady and s.degraded is None)
     status = subject.wait_finished()
-    assert subject.lives() == before
+    assert subject.incarnations() == before
     assert (status.workload.replaced_nodes, status.workload.lost_increments) == (0, 0)
     assert_accounted(subject, status)
 
@@ -111,7 +112,7 @@ def test_a_machine_that_fails_is_told_of_and_costs_no_count(new_subject: NewSubj
     }
     subject.apply(manifest("failing", NODES, **spec))
     subject.wait_counted(NODES * 10)
-    before, where = subject.lives(), _machines(subject.pods())
+    before, where = subject.incarnations(), _machines(subject.pods())
     failing = MACHINES[-1]
     gone = {name for name, machine in where.items() if machine == failing.name}
     left = NODES - len(gone)
@@ -121,9 +122,9 @@ def test_a_machine_that_fails_is_told_of_and_costs_no_count(new_subject: NewSubj
         return (status.replicas, status.joined, status.components) == (NODES, left, 1)
 
     with outage(failing):
-        status = subject.wait("told of silent nodes", lambda s: bool(s.trouble))
-        assert status.trouble is not None
-        assert any(name in status.trouble.message for name in gone)
+        status = subject.wait("told of silent nodes", lambda s: bool(s.degraded))
+        assert status.degraded is not None
+        assert any(name in status.degraded.message for name in gone)
         assert not status.is_true("Ready")
         subject.wait("the rest by itself", counts_the_rest)
         subject.wait_counted(status.workload.value + left * 10)
@@ -131,8 +132,8 @@ def test_a_machine_that_fails_is_told_of_and_costs_no_count(new_subject: NewSubj
         assert f"its Kubernetes node {failing.name} sends no heartbeats" in subject.wait_degraded("MachineLost")
         assert counts_the_rest(subject.status())
     status = subject.wait_finished()
-    assert status.trouble is None
-    assert subject.lives() == before
+    assert status.degraded is None
+    assert subject.incarnations() == before
     assert (status.workload.replaced_nodes, status.workload.lost_increments) == (0, 0)
     assert_accounted(subject, status)
 

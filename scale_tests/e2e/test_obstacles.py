@@ -18,7 +18,7 @@ def degraded(subject: Subject, reason: str) -> str:
 
 def recovered(subject: Subject) -> None:
     """Waits until all nodes have joined and nothing is wrong any more."""
-    subject.wait("recovered", lambda s: s.steady and not s.trouble)
+    subject.wait("recovered", lambda s: s.steady and not s.degraded)
 
 
 def test_an_image_that_cannot_be_pulled(new_subject: NewSubject) -> None:

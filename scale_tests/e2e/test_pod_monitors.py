@@ -9,11 +9,11 @@ import pytest
 
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster
-from scale_tests.cluster.monitoring.definitions import GROUP, definitions
 from scale_tests.cluster.subject import manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e import kinds
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.foreign_crds import GROUP, definitions
 
 pytestmark = pytest.mark.alone
 """Defines a kind that the operator looks for in all namespaces."""
@@ -38,7 +38,7 @@ def test_a_pod_monitor_that_cannot_be_is_told_and_made_when_it_can(
     labels = {"release": "stack"}
     metrics = {"podMonitor": "Enabled", "interval": "1m30s", "labels": labels}
     subject.apply(manifest("watched", 2, workload=None, metrics=metrics))
-    trouble = subject.wait("Degraded", lambda s: s.trouble is not None and s.steady).trouble
+    trouble = subject.wait("Degraded", lambda s: s.degraded is not None and s.steady).degraded
     assert trouble is not None
     assert trouble.reason == "PodMonitorUnavailable"
     before = subject.uids()
@@ -50,7 +50,7 @@ def test_a_pod_monitor_that_cannot_be_is_told_and_made_when_it_can(
     (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
     assert endpoint["interval"] == "90s"
     assert monitor["metadata"]["labels"]["release"] == "stack"
-    subject.wait("recovered", lambda s: s.trouble is None)
+    subject.wait("recovered", lambda s: s.degraded is None)
 
     subject.patch(metrics={"podMonitor": "Disabled", "interval": None, "labels": None})
     wait_for("the PodMonitor's end", lambda: cluster.find(path), lambda found: found is None)

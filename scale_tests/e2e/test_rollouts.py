@@ -89,7 +89,7 @@ def test_a_rollout_that_does_not_come_back_stops_says_why_and_is_undone(
     assert kept == {f"stuck-{ordinal}" for ordinal in range(NODES - AT_ONCE)}
     said = partisan("rollout", "undo", "stuck")
     assert "spec.image: registry.invalid/nobody/nothing:1 -> " in said
-    status = subject.wait("undone", lambda s: s.steady and not s.trouble)
+    status = subject.wait("undone", lambda s: s.steady and not s.degraded)
     assert status.components == 1
     # Those that the rollout had not come to are of the former template, and stay.
     after = subject.uids()

@@ -10,12 +10,12 @@ from rich.console import Console
 from scale_tests.benches.experiments import report, runner
 from scale_tests.benches.experiments.cli import find
 from scale_tests.benches.experiments.experiment import Experiment, load
-from scale_tests.benches.experiments.report import Report
 from scale_tests.benches.experiments.selection import Selection
 from scale_tests.benches.experiments.store import Store
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster
 from scale_tests.measure.cells import Result
+from scale_tests.measure.checks import Check
 
 FILE = find(Path("experiments/smoke.yaml"))
 
@@ -47,15 +47,15 @@ def results(
 
 
 @pytest.fixture(scope="module")
-def written(experiment: Experiment, results: list[Result], store: Store) -> Report:
+def written(experiment: Experiment, results: list[Result], store: Store) -> list[Check]:
     """The report."""
     directory, left_out = store.directory, store.left_out()
     return report.write(experiment, results, [], directory, left_out=left_out, latest=directory)
 
 
-def test_every_cell_converges_and_holds_its_thresholds(written: Report) -> None:
-    assert written.bars
-    assert [bar for bar in written.bars if not bar.ok] == []
+def test_every_cell_converges_and_holds_its_thresholds(written: list[Check]) -> None:
+    assert written
+    assert [check for check in written if not check.ok] == []
 
 
 def test_a_cell_that_was_done_is_not_run_again(first: Result, results: list[Result]) -> None:
@@ -98,8 +98,9 @@ def test_nothing_of_a_cell_is_left(results: list[Result], cluster: Cluster) -> N
     assert not cluster.list("api/v1/namespaces/scale-smoke/pods")
 
 
-def test_the_report_has_pictures_for_people_and_figures_for_scripts(written: Report) -> None:
-    page = (written.directory / "report.html").read_text()
+@pytest.mark.usefixtures("written")
+def test_the_report_has_pictures_for_people_and_figures_for_scripts(store: Store) -> None:
+    page = (store.directory / "report.html").read_text()
     assert "Speedup 100" in page
     assert page.count("<svg") == 7
-    assert (written.directory / "scale.json").exists()
+    assert (store.directory / "scale.json").exists()

@@ -10,10 +10,10 @@ import yaml
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster, Json
-from scale_tests.cluster.monitoring.definitions import scaled_object
 from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.e2e import kinds
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.foreign_crds import scaled_object
 from scale_tests.host.commands import ROOT, CommandError
 
 

@@ -60,7 +60,7 @@ def test_a_missing_secret_is_told_and_nodes_start_when_it_comes(
     subject.apply(sealed(subject, 2))
 
     def degraded() -> str:
-        condition = subject.status().trouble
+        condition = subject.status().degraded
         return "" if condition is None else condition.message
 
     message = wait_for("Degraded for the Secret", degraded, lambda text: "Secret" in text)

@@ -34,5 +34,6 @@ def test_a_counting_cluster_is_upgraded(new_subject: NewSubject, environment: En
     old, chart = earlier.prepare(environment, FROM)
     done = rolling.upgrade(new_subject("upgraded"), old, chart, NODES, print)
     assert {node.otp for node in done.before} == {"25"}
-    missed = [bar for bar in report.bars(done, NODES) if not bar.ok]
-    assert not missed, report.cells(done)[-1]
+    cells = report.cells(done)
+    missed = [check for check in report.checks(cells) if not check.ok]
+    assert not missed, cells[-1]

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.subject import Subject, assert_accounted
+from scale_tests.cluster.subject import Subject
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.outcomes import assert_accounted
 from scale_tests.e2e.reader import Reader, blocks
 from scale_tests.host.commands import ROOT
 

@@ -32,11 +32,7 @@ def capture(
     env: Mapping[str, str] | None = None,
     stdin: str | None = None,
 ) -> str:
-    """Runs `argv` and returns its standard output.
-
-    Raises:
-        CommandError: it ended with a status other than 0; with all that it wrote.
-    """
+    """Runs `argv`; returns its standard output. Raises CommandError with all that it wrote."""
     done = subprocess.run(
         argv,
         cwd=ROOT,
@@ -53,11 +49,7 @@ def capture(
 
 
 def stream(argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
-    """Runs `argv` with this process's own standard output, for commands that show progress.
-
-    Raises:
-        CommandError: it ended with a status other than 0.
-    """
+    """Runs `argv` with this process's own standard output, for progress. Raises CommandError."""
     done = subprocess.run(
         argv,
         cwd=ROOT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -35,33 +36,34 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def cpu_seconds(pid: int) -> float:
-    """The processor time of a process, all its threads', since its start.
+def named(program: str) -> list[int]:
+    """The processes that run a program whose name begins so, as far as names are kept."""
+    found = []
+    for directory in PROC.glob("[0-9]*"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended meanwhile.
+            if (directory / "comm").read_text().startswith(program):
+                found.append(int(directory.name))
+    return found
 
-    Raises:
-        FileNotFoundError, ProcessLookupError: it has ended.
-    """
+
+def cpu_seconds(pid: int) -> float:
+    """The processor time of a process since its start. Raises as `memory`."""
     fields = _stat(pid)
     ticks = int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def children_cpu_seconds(pid: int) -> float:
-    """The processor time of the children of a process that have ended and been waited for.
-
-    Raises:
-        FileNotFoundError, ProcessLookupError: it has ended.
-    """
+    """The processor time of a process's children that were waited for. Raises as `memory`."""
     fields = _stat(pid)
     ticks = int(fields[_CHILDREN_USER_TICKS]) + int(fields[_CHILDREN_SYSTEM_TICKS])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def memory(pid: int) -> dict[str, int]:
-    """The figures of `/proc/PID/smaps_rollup` in bytes, `Pss` among them. Needs to be root.
+    """`/proc/PID/smaps_rollup` in bytes, `Pss` among others. Needs root.
 
-    Raises:
-        FileNotFoundError, ProcessLookupError: it has ended.
+    Raises FileNotFoundError, ProcessLookupError: the process has ended.
     """
     lines = (PROC / str(pid) / "smaps_rollup").read_text().splitlines()[1:]
     fields = (line.split() for line in lines)
@@ -69,11 +71,7 @@ def memory(pid: int) -> dict[str, int]:
 
 
 def environment(pid: int) -> dict[str, str]:
-    """The variables that a process was started with.
-
-    Raises:
-        FileNotFoundError, ProcessLookupError: it has ended.
-    """
+    """The variables that a process was started with. Raises as `memory`."""
     pairs = (PROC / str(pid) / "environ").read_bytes().decode(errors="replace").split("\0")
     return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
@@ -111,8 +109,5 @@ def _machine_ticks() -> tuple[int, int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of `/proc/PID/stat` from the third on, the process's state.
-
-    The second, the program's name in parentheses, may hold spaces and parentheses.
-    """
+    """`/proc/PID/stat` from the third field on; the second may hold spaces and parentheses."""
     return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()

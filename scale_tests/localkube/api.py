@@ -79,10 +79,10 @@ class Client:
 
 
 def reason(body: str) -> str:
-    """What an error response says, in one line.
+    """The message of an error response in one line.
 
-    That is the message of a Kubernetes Status, the failed ones of a list of health checks, or
-    the beginning of anything else.
+    That of a Kubernetes Status, the failed ones of a list of health checks, or the first 200
+    characters.
     """
     try:
         return str(json.loads(body)["message"])

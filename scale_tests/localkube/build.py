@@ -25,11 +25,7 @@ PACKAGES = {
 
 
 def module_version(module: str, go_mod: str) -> str:
-    """The version that the text of a go.mod requires of `module`.
-
-    Raises:
-        BuildError: the module is not required at all.
-    """
+    """The version of `module` that the text of a go.mod requires. Raises BuildError: none."""
     found = re.search(rf"^(?:require)?\s+{re.escape(module)} (v\S+)", go_mod, re.MULTILINE)
     if not found:
         raise BuildError(f"tools/go.mod requires no {module}")
@@ -58,11 +54,7 @@ def bin_directory() -> Path:
 
 
 def ensure_built() -> Path:
-    """Builds the programs unless they are cached, showing progress, and returns their directory.
-
-    Raises:
-        BuildError: Go is missing or a package does not compile.
-    """
+    """Builds the programs unless cached; returns their directory. Raises BuildError."""
     return toolset().ensure_built()
 
 

@@ -1,24 +1,24 @@
-"""The cluster's certificate authority, and a certificate for each identity, made with openssl.
+"""The cluster's certificate authority and its certificates, made with openssl.
 
-Every endpoint asks for a client certificate of this authority; names and groups in the subjects
-are what Kubernetes authorises by.
+Every endpoint asks for a client certificate; Kubernetes authorises by names and groups in subjects.
 """
 
 from __future__ import annotations
 
-import subprocess
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scale_tests.localkube.errors import LocalkubeError
-from scale_tests.localkube.nodes import Node, nodes
-from scale_tests.localkube.settings import CLUSTER_DOMAIN, Settings
+from scale_tests.host.commands import capture
+from scale_tests.host.templates import filled
+from scale_tests.localkube.configs import TEMPLATES
+from scale_tests.localkube.nodes import nodes
+from scale_tests.localkube.settings import CLUSTER_DOMAIN as DOMAIN
+from scale_tests.localkube.settings import Settings
 
 VALID_DAYS = "3650"
-
-
-class CertificateError(LocalkubeError):
-    """openssl failed; the message holds what it said."""
+TABLE = TEMPLATES / "identities.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,53 +34,22 @@ class Identity:
     group: str = ""
     """The organisation: the Kubernetes group."""
 
-    addresses: tuple[str, ...] = ()
+    addresses: Sequence[str] = ()
     """Subject alternative names in openssl's notation; those of servers only."""
 
 
 def identities(settings: Settings) -> list[Identity]:
     """Every certificate that the cluster needs."""
-    machine, service = f"IP:{settings.node_address}", f"IP:{settings.kubernetes_address}"
-    local = ("DNS:localhost", "IP:127.0.0.1")
-    apiserver_names = tuple(
-        f"DNS:kubernetes{suffix}"
-        for suffix in ("", ".default", ".default.svc", f".default.svc.{CLUSTER_DOMAIN}")
-    )
+    members = nodes(settings)
     return [
-        Identity(file="etcd", user="etcd", addresses=local),
-        Identity(file="apiserver-etcd", user="kube-apiserver"),
-        Identity(file="loopback", user="localhost", addresses=local),
-        Identity(
-            file="apiserver",
-            user="kube-apiserver",
-            addresses=(machine, service, *local, *apiserver_names),
-        ),
-        Identity(file="apiserver-kubelet", user="kube-apiserver-kubelet-client"),
-        Identity(file="front-proxy", user="front-proxy-client"),
-        Identity(file="admin", user="kubernetes-admin", group="system:masters"),
-        Identity(file="controller-manager", user="system:kube-controller-manager"),
-        Identity(file="scheduler", user="system:kube-scheduler"),
-        Identity(file="proxy", user="system:kube-proxy"),
-        Identity(file="coredns", user="system:coredns"),
-        *(_kubelet(node) for node in nodes(settings)),
+        Identity(file=node.own(file), **filled(entry, settings=settings, node=node, domain=DOMAIN))
+        for file, entry in tomllib.loads(TABLE.read_text()).items()
+        for node in (members if entry.pop("each_node", False) else members[:1])
     ]
 
 
-def _kubelet(node: Node) -> Identity:
-    return Identity(
-        file=node.own("kubelet"),
-        user=f"system:node:{node.name}",
-        group="system:nodes",
-        addresses=(f"IP:{node.address}", f"DNS:{node.name}"),
-    )
-
-
 def ensure_certificates(settings: Settings) -> None:
-    """Makes what is missing; certificates that exist are kept, so that a running cluster is too.
-
-    Raises:
-        CertificateError: openssl failed.
-    """
+    """Makes the certificates that are missing, and keeps the others. Raises CommandError."""
     directory = settings.certificates
     directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o700)
@@ -94,20 +63,18 @@ def ensure_certificates(settings: Settings) -> None:
 
 
 def issue_authority(directory: Path) -> None:
-    """Makes `ca.crt` and `ca.key`. Raises CertificateError."""
-    _openssl(
-        *_request(directory, "ca"),
-        *("-subj", "/CN=partisan-localkube"),
-        *("-addext", "basicConstraints=critical,CA:TRUE"),
-        *("-addext", "keyUsage=critical,keyCertSign,cRLSign,digitalSignature"),
-        *("-out", str(directory / "ca.crt")),
-    )
+    """Makes `ca.crt` and `ca.key`. Raises CommandError."""
+    extensions = [
+        "basicConstraints=critical,CA:TRUE",
+        "keyUsage=critical,keyCertSign,cRLSign,digitalSignature",
+    ]
+    _certify(directory, "ca", "/CN=partisan-localkube", extensions)
 
 
 def issue(directory: Path, identity: Identity) -> None:
-    """Makes a certificate of the directory's authority. Raises CertificateError.
+    """Makes a certificate of the directory's authority. Raises CommandError.
 
-    The key comes first, then the certificate: a certificate that exists is complete.
+    The key comes first: a certificate that exists is complete.
     """
     subject = f"/O={identity.group}" if identity.group else ""
     usage = "clientAuth,serverAuth" if identity.addresses else "clientAuth"
@@ -118,36 +85,30 @@ def issue(directory: Path, identity: Identity) -> None:
     ]
     if identity.addresses:
         extensions.append("subjectAltName=" + ",".join(identity.addresses))
-    partial = directory / f"{identity.file}.crt.partial"
-    _openssl(
-        *_request(directory, identity.file),
-        *("-CA", str(directory / "ca.crt"), "-CAkey", str(directory / "ca.key")),
-        *("-subj", f"{subject}/CN={identity.user}"),
-        *(part for extension in extensions for part in ("-addext", extension)),
-        *("-out", str(partial)),
-    )
-    partial.rename(directory / f"{identity.file}.crt")
+    authority = ("-CA", str(directory / "ca.crt"), "-CAkey", str(directory / "ca.key"))
+    _certify(directory, identity.file, f"{subject}/CN={identity.user}", extensions, *authority)
 
 
-def _request(directory: Path, name: str) -> tuple[str, ...]:
-    return (
-        *("req", "-x509", "-sha256", "-days", VALID_DAYS, "-nodes"),
-        *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
-        # An empty configuration: the system's would add extensions of its own.
-        *("-config", "/dev/null", "-keyout", str(directory / f"{name}.key")),
+def _certify(
+    directory: Path, name: str, subject: str, extensions: Sequence[str], *authority: str
+) -> None:
+    partial = directory / f"{name}.crt.partial"
+    capture(
+        [
+            *("openssl", "req", "-x509", "-sha256", "-days", VALID_DAYS, "-nodes"),
+            *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+            # An empty configuration: the system's would add extensions of its own.
+            *("-config", "/dev/null", "-keyout", str(directory / f"{name}.key"), *authority),
+            *("-subj", subject, "-out", str(partial)),
+            *(part for extension in extensions for part in ("-addext", extension)),
+        ]
     )
+    partial.rename(directory / f"{name}.crt")
 
 
 def _generate_key_pair(directory: Path, name: str) -> None:
     key, public = directory / f"{name}.key", directory / f"{name}.pub"
-    _openssl("ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", str(key))
+    curve = ("-name", "prime256v1", "-noout")
+    capture(["openssl", "ecparam", "-genkey", *curve, "-out", str(key)])
     key.chmod(0o600)
-    _openssl("ec", "-in", str(key), "-pubout", "-out", str(public))
-
-
-def _openssl(*arguments: str) -> None:
-    done = subprocess.run(
-        ["openssl", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True
-    )
-    if done.returncode != 0:
-        raise CertificateError(f"openssl {arguments[0]} failed: {done.stderr.strip()}")
+    capture(["openssl", "ec", "-in", str(key), "-pubout", "-out", str(public)])

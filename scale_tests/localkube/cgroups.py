@@ -1,8 +1,6 @@
-"""The control groups of the cluster, so that `down` finds every process of it.
+"""The control groups of the cluster, by which `down` finds every process of it.
 
-One holds all; below it each further node has one of its own, which the kubelet there takes for
-its root. Both layouts work: version 2 alone, and version 1 with any set of hierarchies, with or
-without a version 2 tree beside them ("hybrid").
+Further nodes have groups below the cluster's. Version 2, version 1 and hybrid layouts work.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from pathlib import Path
 from scale_tests.localkube import waiting
 
 COMPONENTS = "components"
-"""The group of a node's components, below the node's, beside the one the kubelet makes for pods.
+"""The group of a node's components, below the node's, next to the kubelet's one for pods.
 (Version 2 allows no processes in a group that has others below it.)"""
 
 
@@ -65,9 +63,9 @@ def create(groups: Iterable[str]) -> None:
 
 
 def component_files(group: str) -> list[Path]:
-    """The files that take the process which writes `0` into the components' group of a node.
+    """The files that move the process which writes `0` into a node's group of components.
 
-    All hierarchies but cpuset's, which takes none before its processors are assigned.
+    Without cpuset's, which accepts none before its processors are assigned.
     """
     return [
         hierarchy.directory(group) / COMPONENTS / "cgroup.procs"
@@ -89,10 +87,9 @@ def members(group: str) -> set[int]:
 
 
 def kill_all(group: str, *, first: Iterable[int] = ()) -> None:
-    """Kills every process of a node, or of the cluster, those that would restart others `first`.
+    """Kills every process of a node or the cluster, `first` those that would restart others.
 
-    Raises:
-        waiting.TimedOutError: some process does not end; the message names it.
+    Raises waiting.TimedOutError, which names the processes that do not end.
     """
     _signal(first, signal.SIGKILL)
 
@@ -118,11 +115,7 @@ def thaw(group: str) -> None:
 
 
 def remove(group: str) -> None:
-    """Removes a group from every hierarchy, once no process is left in it.
-
-    Raises:
-        waiting.TimedOutError: the kernel still holds a group; the message names it.
-    """
+    """Removes an empty group from every hierarchy. Raises waiting.TimedOutError, which names it."""
 
     def remaining() -> str:
         for hierarchy in hierarchies():

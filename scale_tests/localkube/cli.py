@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from scale_tests.host.commands import CommandError
 from scale_tests.localkube import build, cluster
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.settings import Settings
@@ -17,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))
-    except LocalkubeError as error:
+    except (CommandError, LocalkubeError) as error:
         print(f"localkube: {error}", file=sys.stderr)
         return 1
 

@@ -13,13 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from scale_tests.host import files
 from scale_tests.localkube import (
-    addons,
     build,
     cgroups,
     configs,
     dns,
-    kubeconfig,
     leftovers,
     membership,
     network,
@@ -61,14 +60,11 @@ class ComponentStatus:
 
 
 def up(settings: Settings) -> None:
-    """Brings the cluster up, or what is missing of it; returns once pods can run.
+    """Brings up the cluster, or what is missing of it; returns once pods can run.
 
-    Idempotent: what runs as it should is left alone, what has ended or whose configuration has
-    changed is started anew. Nodes that are asked for no more are taken away, with what runs on
-    them; those that have failed are brought back. Progress goes to standard output.
-
-    Raises:
-        LocalkubeError: a step failed; what has been started stays, for its logs.
+    Idempotent: restarts what has ended or whose configuration has changed, removes nodes that are
+    no longer asked for, and brings failed ones back. Prints progress. Raises LocalkubeError: a step
+    failed; what was started stays, for its logs.
     """
     preflight.check_machine()
     binaries = build.ensure_built()
@@ -87,7 +83,7 @@ def up(settings: Settings) -> None:
             if stage == 0:
                 membership.share_images(settings, binaries / "pause")
             elif stage == 1:
-                for path, document in addons.objects():
+                for path, document in configs.addons().items():
                     client.apply(path, document)
         membership.forget(settings, client)
         waiting.until_none(lambda: _cluster_obstacle(settings, client), seconds=START_LIMIT)
@@ -96,13 +92,7 @@ def up(settings: Settings) -> None:
 
 
 def down(settings: Settings) -> None:
-    """Stops everything and removes every trace, whatever state the cluster is in.
-
-    Nothing is asked to end in good order: all of it is thrown away.
-
-    Raises:
-        LocalkubeError: something does not go; the message names it.
-    """
+    """Kills everything and removes every trace. Raises LocalkubeError, which names what stays."""
     preflight.check_user()
     began = time.monotonic()
     with _exclusive():
@@ -120,11 +110,7 @@ def down(settings: Settings) -> None:
 
 
 def status(settings: Settings) -> tuple[list[ComponentStatus], str]:
-    """How each component is, and what else stands in the way of running pods, if anything.
-
-    Raises:
-        LocalkubeError: the cluster is not up.
-    """
+    """Each component's state, and what else keeps pods from running. Raises LocalkubeError."""
     preflight.check_user()
     if not settings.kubeconfig.exists():
         raise LocalkubeError("the local cluster is not up: python -m scale_tests.localkube up")
@@ -144,11 +130,7 @@ def status(settings: Settings) -> tuple[list[ComponentStatus], str]:
 
 
 def load_images(settings: Settings, archives: Iterable[Path]) -> list[str]:
-    """Imports images on every node and returns the names of those that were new on some.
-
-    Raises:
-        LocalkubeError: the cluster is not up, or an archive is not one.
-    """
+    """Imports images on every node; returns the names that were new. Raises LocalkubeError."""
     preflight.check_user()
     members = nodes(stored(settings))
     if not all(node.containerd_socket.exists() for node in members):
@@ -183,7 +165,7 @@ def _prepare(settings: Settings) -> None:
         node.state.mkdir(parents=True, exist_ok=True)
         outage.end(node)
     ensure_certificates(settings)
-    kubeconfig.write_secret(settings.kubeconfig, kubeconfig.render(settings, "admin"))
+    files.replace(settings.kubeconfig, configs.kubeconfig(settings, "admin"), mode=0o600)
 
 
 def _components(settings: Settings, binaries: Path) -> list[Component]:
@@ -207,7 +189,7 @@ def _ensure(settings: Settings, component: Component) -> bool:
         return False
     if record:
         print(f"  {component.name}: its configuration has changed, stopping it", flush=True)
-        # The API server lets watches go on for a minute, which nobody here would miss.
+        # The API server lets watches go on for a minute, which are of no use here.
         processes.stop(record, seconds=10)
     print(f"  {component.name}: starting", flush=True)
     processes.write_files(settings, component)

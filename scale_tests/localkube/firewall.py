@@ -1,14 +1,13 @@
-"""Our rules in the machine's packet filter, and removing every rule that the cluster made.
+"""The cluster's rules in the machine's packet filter, as text for iptables-restore.
 
-The rules are handled as text, as iptables-save writes it and iptables-restore reads it: one
-transaction per table, and nothing of anybody else's is touched.
+One transaction per table; rules of others are not touched.
 """
 
 from __future__ import annotations
 
 import re
 
-from scale_tests.localkube.commands import run
+from scale_tests.host.commands import capture
 from scale_tests.localkube.settings import Settings
 
 CHAIN = "PARTISAN-LOCALKUBE"
@@ -19,11 +18,7 @@ KUBERNETES_CHAINS = "KUBE-"
 
 
 def rules(settings: Settings) -> str:
-    """What the pod network needs, for iptables-restore, in the words of iptables-save.
-
-    Pods reach each other and the world; from elsewhere than this machine nobody reaches them, or
-    the nodes.
-    """
+    """The rules of the pod network: pods reach everything, and only this machine reaches them."""
     pods, node = settings.pod_network, settings.node_address
     return f"""\
 *filter
@@ -46,10 +41,9 @@ COMMIT
 
 
 def removal(saved: str, prefixes: tuple[str, ...]) -> str:
-    """The iptables-restore script that removes all chains whose names begin so.
+    """The iptables-restore script that removes all chains with these prefixes, or an empty one.
 
-    `saved` is the output of iptables-save. Rules of other chains that jump to a removed one go
-    too. The script is empty when there is nothing to remove.
+    `saved` is the output of iptables-save. Jumps to removed chains go, too.
     """
     script = []
     for table in re.findall(r"^\*.*?^COMMIT$", saved, re.MULTILINE | re.DOTALL):
@@ -77,11 +71,11 @@ def removal(saved: str, prefixes: tuple[str, ...]) -> str:
 
 def install(settings: Settings) -> None:
     """Puts our rules in place unless they are, whole. Raises CommandError."""
-    saved = run(["iptables-save"]).splitlines()
+    saved = capture(["iptables-save"]).splitlines()
     wanted = rules(settings).replace("-I ", "-A ").splitlines()
     if not all(line in saved for line in wanted if line.startswith("-A ")):
         remove_chains("iptables", (CHAIN,))
-        run(["iptables-restore", "--noflush", "--wait"], stdin=rules(settings))
+        capture(["iptables-restore", "--noflush", "--wait"], stdin=rules(settings))
 
 
 def remove() -> None:
@@ -91,12 +85,12 @@ def remove() -> None:
 
 
 def remove_chains(program: str, prefixes: tuple[str, ...]) -> None:
-    """Removes the chains whose names begin so, and the rules that lead to them.
+    """Removes the chains with these prefixes and the jumps to them. Raises CommandError.
 
-    `program` is `iptables` or `ip6tables`. Raises CommandError.
+    `program` is `iptables` or `ip6tables`.
     """
-    if script := removal(run([f"{program}-save"]), prefixes):
-        run([f"{program}-restore", "--noflush", "--wait"], stdin=script)
+    if script := removal(capture([f"{program}-save"]), prefixes):
+        capture([f"{program}-restore", "--noflush", "--wait"], stdin=script)
 
 
 def _target(rule: str) -> str:

@@ -42,11 +42,7 @@ def mount_points(mountinfo: str, below: tuple[Path, ...]) -> list[str]:
 
 
 def unmount_all(*directories: Path) -> None:
-    """Unmounts what is below: containers' file systems, volumes and network namespaces.
-
-    Raises:
-        LocalkubeError: the kernel refuses to.
-    """
+    """Unmounts file systems, volumes and network namespaces below. Raises LocalkubeError."""
     libc = ctypes.CDLL(None, use_errno=True)
     mountinfo = Path("/proc/self/mountinfo").read_text()
     for point in mount_points(mountinfo, directories):
@@ -77,10 +73,7 @@ def remove_files(settings: Settings) -> None:
 
 
 def remove_node_files(settings: Settings, node: Node) -> None:
-    """Removes a further node's directories, with its sockets elsewhere and its pods' logs.
-
-    What is written in places that the nodes share is left for `remove_files`.
-    """
+    """Removes a further node's directories, sockets and pods' logs, but nothing nodes share."""
     _remove_shim_sockets(node)
     for directory in (node.run, node.state, settings.logs / node.own("pods")):
         _remove_tree(directory)

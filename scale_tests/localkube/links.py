@@ -1,8 +1,7 @@
 """The networks of further nodes: a namespace for each, on a routed link to the machine.
 
-The machine is the router between the nodes, so that whatever passes from one to another passes
-through its packet filter. All that is made here ends with the namespace, whose file is unmounted
-with the cluster's other mounts.
+The machine routes between nodes, so that its packet filter sees all traffic. Everything ends with
+the namespace.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from scale_tests.host.commands import CommandError, capture
 from scale_tests.localkube import waiting
-from scale_tests.localkube.commands import CommandError, run
 from scale_tests.localkube.nodes import PORT, Node
 
 GONE = ("Cannot find device", "No such device")
@@ -22,10 +21,9 @@ FORWARDING = "echo 1 > /proc/sys/net/ipv4/ip_forward"
 
 
 def machine_side(node: Node, gateway: str) -> str:
-    """What the machine is to know of a further node, as a batch for `ip`.
+    """The machine's routes to a further node, as a batch for `ip`.
 
-    `gateway` is the machine's own address. The link has it too, as those of pods do: what the
-    machine sends there, or sends on in its own name, then comes from it.
+    The link has `gateway`, the machine's own address, so that packets from the machine carry it.
     """
     return f"""\
 address replace {gateway}/32 dev {node.interface}
@@ -36,10 +34,9 @@ route replace {node.pods} via {node.address} dev {node.interface}
 
 
 def node_side(node: Node, gateway: str) -> str:
-    """What a further node is to know of the rest, as a batch for `ip` in its namespace.
+    """A further node's own routes, as a batch for `ip` in its namespace.
 
-    Packets to a pod that is no more end there; by the default route they would go back to the
-    machine, and to and fro until they are too old.
+    The blackhole ends packets to removed pods, which would otherwise loop by the default route.
     """
     return f"""\
 link set lo up
@@ -52,30 +49,21 @@ route replace blackhole {node.pods}
 
 
 def connect(node: Node, gateway: str) -> None:
-    """Makes a further node's namespace and its link, or what is missing of them.
-
-    Raises:
-        CommandError: a program refuses.
-    """
+    """Makes what is missing of a further node's namespace and link. Raises CommandError."""
     node.run.mkdir(parents=True, exist_ok=True)
     if not os.path.ismount(node.namespace):
         node.namespace.touch()
-        run(["unshare", f"--net={node.namespace}", "true"])
+        capture(["unshare", f"--net={node.namespace}", "true"])
     if not present(node):
         link = ["ip", "link", "add", node.interface, "type", "veth"]
-        run([*link, "peer", "name", PORT, "netns", str(node.namespace)])
-    run([*node.entrance, "ip", "-batch", "-"], stdin=node_side(node, gateway))
-    run([*node.entrance, "sh", "-c", FORWARDING])
-    run(["ip", "-batch", "-"], stdin=machine_side(node, gateway))
+        capture([*link, "peer", "name", PORT, "netns", str(node.namespace)])
+    capture([*node.entrance, "ip", "-batch", "-"], stdin=node_side(node, gateway))
+    capture([*node.entrance, "sh", "-c", FORWARDING])
+    capture(["ip", "-batch", "-"], stdin=machine_side(node, gateway))
 
 
 def disconnect(node: Node) -> None:
-    """Removes a node's link, or waits until the kernel has, which does so with the namespace.
-
-    Raises:
-        CommandError: `ip` refuses.
-        waiting.TimedOutError: the link does not go.
-    """
+    """Removes a node's link, unless the kernel has. Raises CommandError, waiting.TimedOutError."""
 
     def remaining() -> str:
         if not present(node):
@@ -87,14 +75,10 @@ def disconnect(node: Node) -> None:
 
 
 def delete(interfaces: Iterable[str]) -> None:
-    """Deletes network interfaces of the machine.
-
-    The kernel removes them too, with the namespaces of their other ends: one may be gone by now.
-    Raises CommandError.
-    """
+    """Deletes network interfaces of the machine, unless the kernel has. Raises CommandError."""
     batch = "".join(f"link delete {interface}\n" for interface in interfaces)
     try:
-        run(["ip", "-force", "-batch", "-"], stdin=batch)
+        capture(["ip", "-force", "-batch", "-"], stdin=batch)
     except CommandError as error:
         if not any(words in str(error) for words in GONE):
             raise

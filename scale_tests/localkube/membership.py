@@ -1,7 +1,6 @@
 """Nodes that join a running cluster, and that leave it.
 
-One that joins is made like all others, by its components; it is given the images that are there.
-One that leaves is gone like a machine that is switched off for good, with what runs on it.
+A node that leaves is gone like a machine that is switched off for good.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from scale_tests.localkube.settings import Settings
 
 
 def share_images(settings: Settings, pause: Path) -> None:
-    """Gives every node the pause image, and further ones what else the first one has.
+    """Gives every node the pause image of a program, and further nodes the first one's images.
 
-    `pause` is the program that the image is made of. Raises as `runtime.load` does.
+    Raises as `runtime.load` does.
     """
     first, *further = nodes(settings)
     runtime.load_pause_image(first, pause)
@@ -26,14 +25,13 @@ def share_images(settings: Settings, pause: Path) -> None:
 
 
 def take_away(settings: Settings) -> bool:
-    """Removes the nodes that are there and not asked for; returns whether there were any.
+    """Removes the nodes that are no longer asked for; whether there were any.
 
-    Raises:
-        LocalkubeError: something of one does not go; the message names it.
+    Raises LocalkubeError, which names what does not go.
     """
     beyond = possible(settings)[settings.nodes :]
-    former = [node for node in beyond if node.state.exists() or node.run.exists()]
-    for node in former:
+    removed = [node for node in beyond if node.state.exists() or node.run.exists()]
+    for node in removed:
         print(f"  {node.name}: taking it away", flush=True)
         cgroups.kill_all(node.cgroup)
         leftovers.unmount_all(node.state, node.run)
@@ -41,18 +39,17 @@ def take_away(settings: Settings) -> bool:
         outage.end(node)
         cgroups.remove(node.cgroup)
         leftovers.remove_node_files(settings, node)
-    return bool(former)
+    return bool(removed)
 
 
 def forget(settings: Settings, client: Client) -> None:
-    """Deletes what the API server knows of nodes that were taken away. Raises ApiError.
+    """Deletes the Node objects of removed nodes. Raises ApiError.
 
-    A Node that somebody else has registered is theirs. The controller-manager deletes the pods that
-    were on them, within a minute.
+    The controller-manager deletes their pods within a minute.
     """
-    former = {node.name for node in possible(settings)[settings.nodes :]}
+    removed = {node.name for node in possible(settings)[settings.nodes :]}
     known = {item["metadata"]["name"] for item in client.get("/api/v1/nodes")["items"]}
-    for name in sorted(known & former):
+    for name in sorted(known & removed):
         client.delete(f"/api/v1/nodes/{name}")
 
 

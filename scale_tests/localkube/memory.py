@@ -38,9 +38,9 @@ class Memory:
         return min(MOST_PODS, max(0, int((self.machine_mib + gained - ELSE_MIB) / POD_MIB)))
 
     def zram_for(self, pods: int) -> int | None:
-        """The MiB of compressed swap with which it holds so many; None if none is enough.
+        """The MiB of compressed swap needed for so many; None where no amount is enough.
 
-        What is swapped out takes memory, too: there is no use for more than twice the machine's.
+        Swap uses memory, too: more than twice the machine's is no use.
         """
         short = pods * POD_MIB + ELSE_MIB - self.machine_mib
         wanted = math.ceil(short / (1 - 1 / COMPRESSION) / ZRAM_STEP_MIB) * ZRAM_STEP_MIB
@@ -55,7 +55,7 @@ class Memory:
         swap = f" with {self.zram_mib / 1024:.1f} GiB of compressed swap" if self.zram_mib else ""
         holds = (
             f"the {self.machine_mib / 1024:.1f} GiB of this machine{swap} hold {self.pods:,} pods "
-            f"of {POD_MIB:g} MiB beside {ELSE_MIB / 1024:g} GiB for the rest"
+            f"of {POD_MIB:g} MiB next to {ELSE_MIB / 1024:g} GiB for the rest"
         )
         zram = self.zram_for(pods)
         if zram is None:

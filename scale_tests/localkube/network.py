@@ -6,8 +6,9 @@ import ipaddress
 import json
 from pathlib import Path
 
+from scale_tests.host import files
+from scale_tests.host.commands import capture
 from scale_tests.localkube import firewall, links, waiting
-from scale_tests.localkube.commands import run
 from scale_tests.localkube.nodes import nodes, possible
 from scale_tests.localkube.settings import Settings
 
@@ -38,9 +39,9 @@ SYSCTLS = Path("/proc/sys")
 
 
 def prepare(settings: Settings) -> None:
-    """Gives the machine its address, the kernel settings, the packet filter rules and the links.
+    """Sets up the machine's address, kernel settings, packet filter and links.
 
-    What was there before is noted, so that `restore` brings it back. Raises CommandError.
+    Notes the previous settings for `restore`. Raises CommandError.
     """
     _save_sysctls(settings)
     for name, value in AT_LEAST.items():
@@ -49,26 +50,24 @@ def prepare(settings: Settings) -> None:
             path.write_text(str(value))
     first, *further = nodes(settings)
     if not links.present(first):
-        run(["ip", "link", "add", first.interface, "type", "bridge"])
-    run(["ip", "address", "replace", f"{first.address}/32", "dev", first.interface])
-    run(["ip", "link", "set", first.interface, "up"])
+        capture(["ip", "link", "add", first.interface, "type", "bridge"])
+    capture(["ip", "address", "replace", f"{first.address}/32", "dev", first.interface])
+    capture(["ip", "link", "set", first.interface, "up"])
     firewall.install(settings)
     for node in further:
         links.connect(node, first.address)
 
 
 def restore(settings: Settings) -> None:
-    """Undoes `prepare`, and removes the pods' interfaces. Processes and mounts have to be gone.
+    """Undoes `prepare` and removes pods' interfaces, once processes and mounts are gone.
 
-    Raises:
-        CommandError: a program refuses.
-        waiting.TimedOutError: an interface does not go.
+    Raises CommandError, or waiting.TimedOutError: an interface does not go.
     """
     firewall.remove()
     first, *further = possible(settings)
 
     def remaining() -> str:
-        interfaces = pod_interfaces(run(["ip", "-json", "route", "show"]), first.pods)
+        interfaces = pod_interfaces(capture(["ip", "-json", "route", "show"]), first.pods)
         if links.present(first):
             interfaces.append(first.interface)
         if interfaces:
@@ -82,10 +81,7 @@ def restore(settings: Settings) -> None:
 
 
 def pod_interfaces(routes: str, pods: ipaddress.IPv4Network) -> list[str]:
-    """The machine's ends of the pods' interfaces: those that lead to an address of a pod.
-
-    `routes` is the JSON of `ip route show`.
-    """
+    """The machine's ends of pods' interfaces, from the JSON of `ip route show`."""
     return [
         route["dev"]
         for route in json.loads(routes)
@@ -105,9 +101,7 @@ def _save_sysctls(settings: Settings) -> None:
     if not saved.exists():
         names = [name for name in (*AT_LEAST, *CHANGED_BY_KUBELET) if (SYSCTLS / name).exists()]
         values = {name: (SYSCTLS / name).read_text().strip() for name in names}
-        partial = saved.with_suffix(".partial")
-        partial.write_text(json.dumps(values))
-        partial.rename(saved)
+        files.replace(saved, json.dumps(values))
 
 
 def _restore_sysctls(settings: Settings) -> None:

@@ -1,8 +1,8 @@
-"""The cluster's nodes: where the files, the addresses and the control group of each one are.
+"""The cluster's nodes: their files, addresses and control groups.
 
-The first node is the machine itself. Each further one is a network namespace, on a routed link to
-the machine, with a kubelet, a kube-proxy and a containerd of its own in it. It has its own range of
-pod addresses and its own packet filter; processors, memory and file system are the machine's.
+The first is the machine itself. Each further one is a network namespace on a routed link, with its
+own kubelet, kube-proxy, containerd, pod addresses and packet filter; processors, memory and file
+system are the machine's.
 """
 
 from __future__ import annotations
@@ -109,11 +109,7 @@ def possible(settings: Settings) -> list[Node]:
 
 
 def named(settings: Settings, name: str) -> Node:
-    """The node of a name, whether it is up or not.
-
-    Raises:
-        NodeError: none has it.
-    """
+    """The node of a name, whether it is up or not. Raises NodeError: none has it."""
     found = {candidate.name: candidate for candidate in possible(settings)}
     if name not in found:
         raise NodeError(f"there is no node {name!r}: there may be {', '.join(found)}")

@@ -1,7 +1,4 @@
-"""OCI archives: making the pause image, and reading which images an archive holds.
-
-An archive is a tar of an OCI layout (the `oci-archive:` transport of skopeo and buildah).
-"""
+"""OCI archives: makes the pause image, and reads which images an archive holds."""
 
 from __future__ import annotations
 
@@ -35,11 +32,7 @@ class ArchivedImage:
 
 
 def images(archive: Path) -> list[ArchivedImage]:
-    """The images that an archive holds.
-
-    Raises:
-        ArchiveError: the file cannot be read as an archive of named images.
-    """
+    """The images that an archive holds. Raises ArchiveError: it is no archive of named images."""
     try:
         with tarfile.open(archive) as tar:
             member = tar.extractfile("index.json")

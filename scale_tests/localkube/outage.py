@@ -1,7 +1,6 @@
-"""A node that fails: its processes stand still, and its link carries nothing, silently.
+"""A node that fails: its processes stop, and its link silently carries nothing.
 
-To everybody else that is a machine without power. Unlike one it goes on where it was when the
-outage ends, like a virtual machine that was suspended: nothing that it held in memory is lost.
+Like a suspended virtual machine, it loses nothing that it held in memory.
 """
 
 from __future__ import annotations
@@ -9,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from scale_tests.host.commands import capture
 from scale_tests.localkube import cgroups
-from scale_tests.localkube.commands import run
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.firewall import CHAIN, remove_chains
 from scale_tests.localkube.nodes import Node
@@ -29,11 +28,7 @@ def chain(node: Node) -> str:
 
 
 def rules(node: Node) -> str:
-    """What cuts a further node off from the machine and the other nodes, for iptables-restore.
-
-    Raises:
-        OutageError: it is the first node, which is the machine itself.
-    """
+    """The iptables-restore script that isolates a further node. Raises OutageError: the first."""
     if node.first:
         raise OutageError(f"{node.name} is this machine, with the control plane: choose another")
     lines = (
@@ -49,20 +44,19 @@ def rules(node: Node) -> str:
 
 @contextmanager
 def outage(node: Node) -> Iterator[None]:
-    """Takes a node away for as long as the context lasts.
+    """Takes a node away while the block runs.
 
-    Raises:
-        OutageError: it is the first node, or is away already.
-        CommandError: the machine's programs refuse, for example because they need root.
+    Raises OutageError: it is the first node, or is away already; CommandError: no root, for
+    example.
     """
     script = rules(node)
-    if f":{chain(node)} " in run(["iptables-save", "-t", "filter"]):
+    if f":{chain(node)} " in capture(["iptables-save", "-t", "filter"]):
         raise OutageError(
             f"{node.name} is away already, in another run or in one that was killed: wait for it,"
             " or run `python -m scale_tests.localkube up`"
         )
     try:
-        run(["iptables-restore", "--noflush", "--wait"], stdin=script)
+        capture(["iptables-restore", "--noflush", "--wait"], stdin=script)
         cgroups.freeze(node.cgroup)
         yield
     finally:

@@ -1,10 +1,8 @@
-"""Cutting the pod network in two: packets between two sets of pods, or of nodes, are dropped.
+"""Partitions the pod network: packets between two sets of pods or nodes are dropped.
 
-That is what a failed switch does: nobody is told that a connection is gone. The rules stand in
-chains of their own before all others, even those that let established connections pass. A packet
-is looked up by its sender, then by its receiver, so that they grow with the number of pods and not
-with the number of pairs. Everything but these pods, the machine and the operator among it, reaches
-both sides: the control plane knows of no partition.
+Connections are not reset, as with a failed switch. The rules come before those that accept
+established connections, and grow with the number of pods, not of pairs. Machine and operator reach
+both sides.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from ipaddress import IPv4Network, collapse_addresses
 from itertools import chain
 
-from scale_tests.localkube.commands import run
+from scale_tests.host.commands import capture
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.firewall import CHAIN, remove_chains
 from scale_tests.localkube.nodes import Node
@@ -24,14 +22,13 @@ CUT = f"{CHAIN}-CUT"
 
 
 class PartitionError(LocalkubeError):
-    """The two sides cannot be told apart, or the network is cut already."""
+    """The two sides overlap, or the network is cut already."""
 
 
 def rules(one: Collection[str], other: Collection[str]) -> str:
-    """What separates these IPv4 addresses, or ranges, of pods from those, for iptables-restore.
+    """The iptables-restore script that separates two sets of IPv4 addresses or ranges.
 
-    Raises:
-        PartitionError: a side is empty, an address is on both sides, or is none.
+    Raises PartitionError: a side is empty, the sides overlap, or an address is none.
     """
     sides = [_range(text) for text in one], [_range(text) for text in other]
     if not one or not other or _size(*sides) < _size(sides[0]) + _size(sides[1]):
@@ -73,11 +70,10 @@ def _size(*sides: Sequence[IPv4Network]) -> int:
 
 @contextmanager
 def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
-    """Keeps two sets of pods, by their addresses or ranges, from reaching each other for a while.
+    """Separates two sets of pods, by addresses or ranges, while the block runs.
 
-    Raises:
-        PartitionError: as `rules`; or somebody has cut the network already.
-        CommandError: the machine's programs refuse, for example because they need root.
+    Raises PartitionError: as `rules`, or the network is cut already; CommandError: no root, for
+    example.
     """
     script = rules(one, other)
     if is_cut():
@@ -86,7 +82,7 @@ def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
             " it, or run `python -m scale_tests churn heal`"
         )
     try:
-        run(["iptables-restore", "--noflush", "--wait"], stdin=script)
+        capture(["iptables-restore", "--noflush", "--wait"], stdin=script)
         yield
     finally:
         heal()
@@ -99,7 +95,7 @@ def cut_nodes(one: Iterable[Node], other: Iterable[Node]) -> AbstractContextMana
 
 def is_cut() -> bool:
     """Whether some pods are kept from reaching others. Raises CommandError."""
-    return f":{CUT} " in run(["iptables-save", "-t", "filter"])
+    return f":{CUT} " in capture(["iptables-save", "-t", "filter"])
 
 
 def heal() -> None:

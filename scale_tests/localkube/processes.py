@@ -1,8 +1,7 @@
-"""Starting, finding and stopping the components' processes.
+"""Starts, finds and stops the components' processes.
 
-Each running component has a record: its process id, when that process started (ids are reused),
-and a digest of everything it was started with, so that `up` restarts what has changed and leaves
-the rest alone.
+A record of each holds its process id, when that process started (ids are reused), and a digest of
+its command line and files, by which `up` restarts only what has changed.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import signal
 import subprocess
 from dataclasses import asdict, dataclass
 
-from scale_tests.host import procfs
-from scale_tests.localkube import cgroups, kubeconfig, waiting
+from scale_tests.host import files, procfs
+from scale_tests.localkube import cgroups, configs, waiting
 from scale_tests.localkube.components import Component
 from scale_tests.localkube.settings import Settings
 
@@ -38,8 +37,8 @@ class Record:
 
 def digest(component: Component) -> str:
     """A fingerprint of a component's command line and of its configuration files."""
-    files = sorted((str(path), text) for path, text in component.files.items())
-    return hashlib.sha256(json.dumps([list(component.argv), files]).encode()).hexdigest()
+    read = sorted((str(path), text) for path, text in component.files.items())
+    return hashlib.sha256(json.dumps([list(component.argv), read]).encode()).hexdigest()
 
 
 def write_files(settings: Settings, component: Component) -> None:
@@ -49,7 +48,7 @@ def write_files(settings: Settings, component: Component) -> None:
         path.write_text(text)
     if component.identity:
         path = settings.configs / f"{component.identity}.kubeconfig"
-        kubeconfig.write_secret(path, kubeconfig.render(settings, component.identity))
+        files.replace(path, configs.kubeconfig(settings, component.identity), mode=0o600)
 
 
 def find(settings: Settings, name: str) -> Record | None:
@@ -68,18 +67,18 @@ def recorded(settings: Settings) -> dict[str, Record]:
 
 
 def start(settings: Settings, component: Component) -> Record:
-    """Starts a component in a session and a control group of its own, and records it.
+    """Starts a component in its own session and control group, and records it.
 
-    The process writes to `logs/NAME.log`, at whose end an earlier run's output stays.
+    The process appends to `logs/NAME.log`.
     """
     settings.logs.mkdir(parents=True, exist_ok=True)
     settings.records.mkdir(parents=True, exist_ok=True)
-    files = cgroups.component_files(component.cgroup)
+    groups = cgroups.component_files(component.cgroup)
     with (settings.logs / f"{component.name}.log").open("ab") as log:
         process = subprocess.Popen(
             ["/bin/sh", "-c", _JOIN_AND_EXEC, "sh", *component.argv],
             cwd="/",
-            env={**_environment(), "CGROUP_FILES": " ".join(map(str, files))},
+            env={**_environment(), "CGROUP_FILES": " ".join(map(str, groups))},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -88,18 +87,12 @@ def start(settings: Settings, component: Component) -> Record:
     record = Record(
         pid=process.pid, started=procfs.started(process.pid) or 0, digest=digest(component)
     )
-    partial = settings.records / f".{component.name}.partial"
-    partial.write_text(json.dumps(asdict(record)))
-    partial.rename(settings.records / f"{component.name}.json")
+    files.replace(settings.records / f"{component.name}.json", json.dumps(asdict(record)))
     return record
 
 
 def stop(record: Record, *, seconds: float) -> None:
-    """Ends a process: asks, waits up to `seconds` until it is really gone, then kills it.
-
-    Raises:
-        waiting.TimedOutError: it survives even that.
-    """
+    """Ends a process: SIGTERM, then after `seconds` SIGKILL. Raises waiting.TimedOutError."""
 
     def obstacle() -> str:
         return f"process {record.pid} still runs" if record.alive else ""
@@ -122,11 +115,7 @@ _JOIN_AND_EXEC = 'for file in $CGROUP_FILES; do echo 0 > "$file" || exit 1; done
 
 
 _GARBAGE_PERCENT = "300"
-"""How much garbage a Go program lets grow before it collects it, in percent of what lives.
-
-A machine of this kind has more memory than processor time to spare when many pods start; the
-default is 100.
-"""
+"""GOGC: machines of this kind have more memory than processor time to spare (default: 100)."""
 
 
 def _environment() -> dict[str, str]:

@@ -11,9 +11,9 @@ INTERVAL_LOG = 15.0
 
 
 def seconds_left(done: float, total: float, elapsed: float) -> float | None:
-    """The estimate of the time left in seconds, or None while there is too little to go by.
+    """The estimated seconds left; None while there is too little to estimate from.
 
-    Linear in the work done: `done` and `total` in any one unit, `elapsed` in seconds.
+    Linear in the work: `done` and `total` in any one unit, `elapsed` in seconds.
     """
     if done <= 0 or total <= 0 or elapsed < 5 or done / total < 0.02:
         return None

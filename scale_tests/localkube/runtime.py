@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from scale_tests.host.commands import capture
 from scale_tests.localkube import ociarchive, waiting
-from scale_tests.localkube.commands import run
 from scale_tests.localkube.nodes import Node
 from scale_tests.localkube.settings import PAUSE_IMAGE
 
@@ -19,14 +19,10 @@ CRI_LABEL = "io.cri-containerd.image=managed"
 
 
 def load(node: Node, archives: Iterable[Path]) -> list[str]:
-    """Imports the images of OCI archives that a node has not yet, and returns their names.
+    """Imports the images of OCI archives that a node lacks; returns their names.
 
-    On return the kubelet can start containers from all of them.
-
-    Raises:
-        ociarchive.ArchiveError: a file is no archive of named images.
-        CommandError: containerd refuses it.
-        waiting.TimedOutError: containerd took it, but does not offer it to the kubelet.
+    On return the kubelet can start containers from all of them. Raises ociarchive.ArchiveError,
+    CommandError: containerd refuses it; waiting.TimedOutError: the kubelet is not offered it.
     """
     present = _images(node)
     loaded = []
@@ -49,10 +45,7 @@ def load_pause_image(node: Node, program: Path) -> None:
 
 
 def copy_images(source: Node, target: Node) -> None:
-    """Gives a node the images that another one has and it has not. Raises as `load` does.
-
-    There is no registry that it could pull them from.
-    """
+    """Gives a node another one's images, as there is no registry. Raises as `load` does."""
     there = _images(target)
     missing = [name for name, digest in _images(source).items() if there.get(name) != digest]
     if not missing:
@@ -71,7 +64,7 @@ def _import(node: Node, archive: Path) -> None:
 def _images(node: Node) -> dict[str, str]:
     """The digest of each image's manifest, by name.
 
-    Beside its names containerd lists every image under the digest of its configuration.
+    containerd also lists every image under the digest of its configuration.
     """
     rows = [line.split() for line in _ctr(node, "images", "ls").splitlines()[1:]]
     return {row[0]: row[2] for row in rows if not row[0].startswith("sha256:")}
@@ -90,4 +83,4 @@ def _wait_until_offered(node: Node, names: Sequence[str]) -> None:
 
 
 def _ctr(node: Node, *arguments: str) -> str:
-    return run(["ctr", "-a", str(node.containerd_socket), "-n", NAMESPACE, *arguments])
+    return capture(["ctr", "-a", str(node.containerd_socket), "-n", NAMESPACE, *arguments])

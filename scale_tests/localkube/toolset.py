@@ -1,7 +1,6 @@
 """Programs built from Go modules that a directory pins, once per version of the pins.
 
-They are kept in the user's cache under a hash of everything that goes into them, so every checkout
-with the same pins shares them.
+The user's cache keeps them under a hash of their inputs, which all checkouts share.
 """
 
 from __future__ import annotations
@@ -60,11 +59,7 @@ class Toolset:
         return cache_directory() / "bin" / f"{self.name}-{digest.hexdigest()[:12]}"
 
     def ensure_built(self) -> Path:
-        """Builds the programs unless they are cached, showing progress; returns their directory.
-
-        Raises:
-            BuildError: Go is missing or a package does not compile.
-        """
+        """Builds the programs unless cached; returns their directory. Raises BuildError."""
         target = self.bin_directory
         if target.is_dir():
             return target
@@ -115,10 +110,7 @@ class Toolset:
         progress.finish()
 
     def _costs(self) -> dict[str, int]:
-        """The packages that have to be compiled, with the size of each one's source in bytes.
-
-        This also downloads the modules that are not in Go's module cache yet.
-        """
+        """The packages to compile, with the bytes of source of each; downloads missing modules."""
         template = '{{if .Stale}}{{.ImportPath}}\t{{.Dir}}\t{{join .GoFiles "/"}}{{end}}'
         argv = [
             *("go", "list", "-deps", "-trimpath", "-tags", self.tags, "-f", template),

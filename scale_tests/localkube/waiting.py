@@ -8,7 +8,7 @@ from collections.abc import Callable
 from scale_tests.localkube.errors import LocalkubeError
 
 POLL = 0.05
-"""Seconds between two looks at a condition."""
+"""Seconds between two checks of a condition."""
 
 
 class TimedOutError(LocalkubeError):
@@ -16,11 +16,7 @@ class TimedOutError(LocalkubeError):
 
 
 def until_none(obstacle: Callable[[], str], *, seconds: float) -> None:
-    """Waits until `obstacle` returns the empty string: what it returns stands in the way.
-
-    Raises:
-        TimedOutError: after `seconds`, with the last obstacle.
-    """
+    """Waits until `obstacle` is empty. Raises TimedOutError with the last one."""
     deadline = time.monotonic() + seconds
     while remaining := obstacle():
         if time.monotonic() > deadline:

@@ -1,14 +1,10 @@
-"""Compressed swap in memory, so that a machine holds more pods: most of what they keep is idle.
-
-A zram device is a block device whose content the kernel compresses into memory. A shim or a pause
-process that waits for years compresses well, a node's idle heap too.
-"""
+"""Compressed swap in memory (zram), so that a machine holds more pods: most memory is idle."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from scale_tests.localkube.commands import run
+from scale_tests.host.commands import capture
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.settings import Settings
 
@@ -23,11 +19,10 @@ PRIORITY = 100
 
 
 def ensure(settings: Settings) -> None:
-    """Swaps to as much compressed memory as the settings say, and to no more.
+    """Swaps to as much compressed memory as the settings say.
 
-    Raises:
-        LocalkubeError: the kernel knows no such device.
-        CommandError: a program refuses; what is swapped out does not fit into memory, for one.
+    Raises LocalkubeError: the kernel has no zram; CommandError: swapped data does not fit into
+    memory, for one.
     """
     size = settings.zram_mib << 20
     if _size(settings) == size:
@@ -44,7 +39,7 @@ def remove(settings: Settings) -> None:
         return
     device = f"/dev/zram{number}"
     if is_swap(SWAPS.read_text(), device):
-        run(["swapoff", device])
+        capture(["swapoff", device])
     if (BLOCK / f"zram{number}").exists():
         (CONTROL / "hot_remove").write_text(number)
     _note(settings).unlink()
@@ -65,8 +60,8 @@ def _add(settings: Settings, size: int) -> None:
         (block / "comp_algorithm").write_text("lz4")
     (block / "disksize").write_text(str(size))
     device = f"/dev/zram{number}"
-    run(["mkswap", device])
-    run(["swapon", "--priority", str(PRIORITY), device])
+    capture(["mkswap", device])
+    capture(["swapon", "--priority", str(PRIORITY), device])
 
 
 def _size(settings: Settings) -> int:

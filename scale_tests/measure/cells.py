@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -11,14 +11,14 @@ from scale_tests.cluster.kube import Json
 from scale_tests.cluster.quantities import seconds
 
 SLOW = 1.25
-"""From how many times the time of counting a run is said to have taken longer."""
+"""The slowdown from which a run is reported as slow."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """One node. Times are seconds since the apply; None for what did not come, or is unknown.
+    """One node. Times are seconds since the apply; None if not reached, or unknown.
 
-    Bytes are what it has sent since its process started; so is the processor time.
+    Bytes sent and processor time are since its process started.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Rest:
     busy: float
     """The share of the processors' time that was not idle."""
     memory_bytes: int
-    """What is in use and could not be had."""
+    """Memory in use that is not reclaimable."""
     swapped_bytes: int
     """What is swapped out, before compression."""
 
@@ -73,11 +73,11 @@ class Result:
     """Every node's own count is what it has counted. None where no node keeps counts by actor;
     with Aggregate a node keeps its own alone."""
     value: int
-    """What every node counts; what the operator was last told where they differ."""
+    """What every node counts; the operator's last value where they differ."""
     increments_sum: int
-    """What the nodes say that they have counted."""
+    """The increments that the nodes report."""
     lost: int
-    """Increments that went with nodes before they were told to another."""
+    """Increments that were lost with nodes before any other had them."""
     threshold: int
     overcounting_percent: float
 
@@ -119,10 +119,9 @@ class Result:
 
     @property
     def slowdown(self) -> float | None:
-        """How many times as long as counting takes by its interval the run took.
+        """The time of the run over that of counting by its interval.
 
-        Far above 1 the machine did not keep up, or the replicas took long to become equal: more
-        exchanges went on than were configured, and full states were sent that much more often.
+        Far above 1 the machine did not keep up, or convergence was slow: more exchanges went on.
         """
         if self.seconds_running is None or self.seconds_to_converge is None:
             return None
@@ -138,7 +137,7 @@ class Result:
 
     @property
     def busy_at_rest(self) -> float | None:
-        """The share of the machine's processors that the cluster at rest, and all else, takes."""
+        """The share of the machine's processors that is busy with the cluster at rest."""
         return None if self.at_rest is None else self.at_rest.busy
 
     def json(self) -> Json:
@@ -155,11 +154,7 @@ class Result:
 
 
 def result(document: Json) -> Result:
-    """What `Result.json` has written.
-
-    Raises:
-        TypeError: it is of another version of this program.
-    """
+    """The result of a document that `Result.json` wrote. Raises TypeError: of another version."""
     return Result(
         **{
             **document,
@@ -171,6 +166,11 @@ def result(document: Json) -> Result:
     )
 
 
-def mean(values: list[float]) -> float:
+def mean(values: Sequence[float]) -> float:
     """The mean, 0 of nothing."""
     return statistics.fmean(values) if values else 0.0
+
+
+def median(values: Sequence[float]) -> float:
+    """The median, 0 of nothing."""
+    return statistics.median(values) if values else 0.0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from scale_tests.host.commands import ROOT
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check
 
 RESULTS = ROOT / "build" / "results"
 
@@ -36,13 +36,12 @@ def document(
     started: datetime,
     versions: Mapping[str, str],
     cells: Sequence[Mapping[str, Any]],
-    bars: Sequence[Bar],
+    bars: Sequence[Check],
     **meta: Any,
 ) -> dict[str, Any]:
-    """A measurement as it is written: its circumstances, raw figures (cells), and claims.
+    """A measurement as it is written: circumstances, raw figures (cells), and checks.
 
-    `meta` is what else there is to say of the circumstances: config, seed, and whether it was
-    shortened (quick).
+    `meta` is everything else of the circumstances: config, seed, quick.
     """
     return {
         "meta": {
@@ -53,12 +52,13 @@ def document(
             **meta,
         },
         "cells": list(cells),
-        "bars": [asdict(bar) for bar in bars],
+        "bars": [asdict(check) for check in bars],
     }
 
 
-def write(measured: Mapping[str, Any], directory: Path = RESULTS) -> Path:
-    """Writes a document into `directory`, under its own name, and returns the file."""
+def write(measured: Mapping[str, Any], directory: Path | None = None) -> Path:
+    """Writes a document under its own name, into `RESULTS` by default; returns the file."""
+    directory = directory or RESULTS
     directory.mkdir(parents=True, exist_ok=True)
     file = directory / f"{measured['meta']['name']}.json"
     file.write_text(json.dumps(measured, indent=2) + "\n")

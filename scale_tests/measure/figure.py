@@ -1,7 +1,8 @@
-"""One figure of a run, beside the paper's."""
+"""Figures of the simulator, next to the papers'."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -19,7 +20,16 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell(Measured):
-    """One figure beside the paper's, in the names of `simulate.json`."""
+    """One figure with the paper's, in the names of `simulate.json`."""
 
     paper_value: float | None
     explanation: str | None
+
+
+def grouped(figures: Iterable[Cell], experiment: str) -> dict[tuple[str, int], dict[str, float]]:
+    """The named figures of an experiment, by overlay and number of nodes."""
+    found: dict[tuple[str, int], dict[str, float]] = {}
+    for cell in figures:
+        if cell.experiment == experiment and isinstance(cell.parameter, str):
+            found.setdefault((cell.overlay, cell.nodes), {})[cell.parameter] = cell.value
+    return found

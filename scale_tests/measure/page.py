@@ -1,4 +1,4 @@
-"""A page of results, written as Markdown and as HTML that needs nothing beside itself."""
+"""A page of results, written as Markdown and as HTML in one file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from markdown_it import MarkdownIt
+
 from scale_tests.host.units import GIB
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -21,8 +23,10 @@ th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #ddd; text-align: rig
 th:first-child, td:first-child { text-align: left; }
 figure { margin: 1.5rem 0; }
 figure svg { max-width: 100%; height: auto; }
-figcaption, caption { font-size: 0.85rem; color: #555; text-align: left; caption-side: top; }
 """
+
+
+_IMAGE = re.compile(r'<p><img src="([^"]+)"[^>]*></p>')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +75,29 @@ class Page:
     sections: Sequence[Section]
 
 
-def bars_table(bars: Sequence[Bar], caption: str = "") -> Table:
-    """What a measurement is held to, a row for each bar."""
+def bars_table(checks: Sequence[Check], caption: str = "") -> Table:
+    """The targets of a measurement, a row for each."""
     return Table(
-        head=("checked", "found", "held to", ""),
-        rows=[[bar.name, bar.found, bar.bar, bar.verdict] for bar in bars],
+        head=("checked", "found", "target", ""),
+        rows=[[check.name, check.found, check.bar, check.verdict] for check in checks],
         caption=caption,
     )
+
+
+def targets_section(checks: Sequence[Check], caption: str = "") -> Section:
+    """The section with the targets."""
+    return Section(title="Targets", parts=[bars_table(checks, caption)])
+
+
+def circumstances(meta: Mapping[str, Any], *, quick: str = "fewer and smaller runs") -> str:
+    """How much was run, on what machine and with which versions, from a document's `meta`."""
+    extent = f"`QUICK=1`: {quick}" if meta["quick"] else "full"
+    return f"{extent}; {hardware(meta['machine'])}; {listed(meta['versions'])}."
+
+
+def run_title(command: str, meta: Mapping[str, Any]) -> str:
+    """The title of a page: what was run, and when."""
+    return f"`{command}`, {meta['started'][:16]} UTC"
 
 
 def hardware(machine: Mapping[str, Any]) -> str:
@@ -107,22 +127,19 @@ def markdown(page: Page, directory: Path) -> str:
 
 
 def hypertext(page: Page, directory: Path) -> str:
-    """The page in HTML for a file in `directory`, with its pictures in it."""
-    body = [f"<h1>{_text(page.title)}</h1>"]
-    for section in page.sections:
-        if section.title:
-            body.append(f"<h2>{_text(section.title)}</h2>")
-        body += [f"<p>{_text(paragraph)}</p>" for paragraph in section.text]
-        body += [_marked_up(part, directory) for part in section.parts]
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            f"<title>{html.escape(page.title)}</title><style>{STYLE}</style></head><body>",
-            *body,
-            "</body></html>",
-            "",
-        ]
+    """The page in HTML, which needs no other file: its pictures in `directory` are in it."""
+
+    def drawn(image: re.Match[str]) -> str:
+        svg = (directory / image[1]).read_text()
+        # What stands before the element belongs to a file of its own.
+        return f"<figure>{svg[svg.index('<svg') :]}</figure>"
+
+    renderer = MarkdownIt("commonmark", {"html": False}).enable("table")
+    body = renderer.render(markdown(page, directory))
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{html.escape(page.title)}</title><style>{STYLE}</style></head>\n"
+        f"<body>\n{re.sub(_IMAGE, drawn, body)}</body></html>\n"
     )
 
 
@@ -145,13 +162,6 @@ def _marked_down(part: Part, directory: Path) -> list[str]:
     return [*caption, _row(part.head), rule, *map(_row, part.rows)]
 
 
-def _marked_up(part: Part, directory: Path) -> str:
-    if isinstance(part, Link):
-        target = html.escape(_way(part, directory))
-        return f'<p><a href="{target}">{_text(part.title)}</a></p>'
-    return _figure(part) if isinstance(part, Picture) else _table(part)
-
-
 def _way(link: Link, directory: Path) -> str:
     """The way to a page from one in `directory`, as an address."""
     return Path(os.path.relpath(link.file, directory)).as_posix()
@@ -159,35 +169,3 @@ def _way(link: Link, directory: Path) -> str:
 
 def _row(values: Sequence[str]) -> str:
     return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"
-
-
-def _text(text: str) -> str:
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
-
-
-def _table(table: Table) -> str:
-    head = "".join(f"<th>{_text(name)}</th>" for name in table.head)
-    rows = (
-        "<tr>" + "".join(f"<td>{_text(value)}</td>" for value in row) + "</tr>"
-        for row in table.rows
-    )
-    return "\n".join(
-        [
-            f"<table>{_element('caption', table.caption)}",
-            f"<thead><tr>{head}</tr></thead>",
-            "<tbody>",
-            *rows,
-            "</tbody></table>",
-        ]
-    )
-
-
-def _figure(picture: Picture) -> str:
-    svg = picture.file.read_text()
-    # What stands before the element belongs to a file of its own.
-    drawing = svg[svg.index("<svg") :]
-    return f"<figure>{drawing}{_element('figcaption', picture.caption)}</figure>"
-
-
-def _element(name: str, text: str) -> str:
-    return f"<{name}>{_text(text)}</{name}>" if text else ""

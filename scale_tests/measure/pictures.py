@@ -17,6 +17,9 @@ CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 COLOURS = {"State": VERMILION, "Delta": BLUE, "Tree": GREEN, "Aggregate": PURPLE}
 """Of the ways to synchronise."""
 
+HOLLOW: Any = {"marker": "o", "markersize": 8, "markerfacecolor": "none"}
+"""The marks of figures that were not measured: published or simulated."""
+
 STYLE: Any = {
     "font.size": 10.5,
     "axes.spines.top": False,
@@ -32,10 +35,7 @@ STYLE: Any = {
 
 
 def save(figure: Figure, directory: Path, name: str) -> list[Path]:
-    """Saves a figure as SVG for pages and PNG for people, and returns the files.
-
-    The same figure is the same SVG: it holds no date.
-    """
+    """Saves a figure as SVG, which is the same each time, and PNG; returns both files."""
     directory.mkdir(parents=True, exist_ok=True)
     svg, png = directory / f"{name}.svg", directory / f"{name}.png"
     figure.savefig(svg, metadata={"Date": None})

@@ -6,10 +6,7 @@ from collections.abc import Iterator, Sequence
 
 
 def slopes(line: Sequence[tuple[float, float]], window: float) -> Iterator[tuple[float, float]]:
-    """The rise of a line per unit of time, against time, for points of time and value.
-
-    Each is over the time `window` before it, which smooths the sampling's jitter.
-    """
+    """The rise of a line per unit of time, against time, over the `window` before it."""
     start = 0
     for end, (time, value) in enumerate(line):
         while start + 1 < end and time - line[start + 1][0] >= window:

@@ -1,4 +1,4 @@
-"""What the ad counter transmits by each way to synchronise: ours, the published, and the least.
+"""Transmission of the ad counter by each way to synchronise: ours, the published, the least.
 
 The experiment is C. Meiklejohn et al., "Practical Evaluation of the Lasp Programming Model at Large
 Scale", PPDP 2017: every node counts 180 times, every 10 s, and propagates every 5 s.
@@ -10,34 +10,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log2
 
-from rich.table import Table
-
 from scale_tests.host.units import GIB
-from scale_tests.measure.bars import Bar
-from scale_tests.measure.figure import Cell
+from scale_tests.measure.checks import Check
+from scale_tests.measure.columns import Column, tabulated
+from scale_tests.measure.figure import Cell, grouped
+from scale_tests.measure.page import Table
 
 EXPERIMENT = "synchronization"
 INCREMENTS = 180
 """How often each node counts in the published run."""
 
 PUBLISHED = {
-    ("state", 32): 0.090,
-    ("state", 64): 0.254,
-    ("state", 128): 0.825,
-    ("state", 256): 2.90,
-    ("state", 512): 10.9,
-    ("state", 1024): 41.8,
-    ("delta", 32): 0.024,
-    ("delta", 64): 0.078,
-    ("delta", 128): 0.279,
-    ("delta", 256): 1.02,
-    ("delta", 512): 4.10,
-    ("delta", 1024): 16.0,
+    "state": {32: 0.090, 64: 0.254, 128: 0.825, 256: 2.90, 512: 10.9, 1024: 41.8},
+    "delta": {32: 0.024, 64: 0.078, 128: 0.279, 256: 1.02, 512: 4.10, 1024: 16.0},
 }
-"""Transmission over HyParView in GiB, read off the paper's figure."""
+"""Transmission over HyParView in GiB by mode and nodes, read off the paper's figure."""
 
 MOST = {"state": 41.8, "delta": 8.0, "tree": 0.8, "aggregate": 20 / 1024}
-"""What a mode may transmit at 1,024 nodes, in GiB of payload."""
+"""The target of a mode at 1,024 nodes, in GiB of payload."""
 
 LARGEST = 1024
 
@@ -50,24 +40,9 @@ NOTE = (
 )
 
 
-HEAD = (
-    "mode",
-    "nodes",
-    "simulated increments",
-    "payload",
-    "published",
-    "control",
-    "frames",
-    "least",
-    "seconds behind",
-    "seconds to converge",
-)
-"""What `columns` are."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What one way to synchronise transmits in a cluster of one size, in GiB."""
+    """The transmission of one way to synchronise in a cluster of one size, in GiB."""
 
     mode: str
     nodes: int
@@ -84,18 +59,17 @@ class Row:
     @property
     def published(self) -> float | None:
         """The published transmission, if there is one."""
-        return PUBLISHED.get((self.mode, self.nodes))
+        return PUBLISHED.get(self.mode, {}).get(self.nodes)
 
 
 def rows(figures: Iterable[Cell]) -> list[Row]:
     """What was measured, by mode and size."""
-    measured: dict[tuple[str, int], dict[str, float]] = {}
-    for cell in figures:
-        if cell.experiment == EXPERIMENT and isinstance(cell.parameter, str):
-            measured.setdefault((cell.overlay, cell.nodes), {})[cell.parameter] = cell.value
     order = list(MOST)
     return sorted(
-        (_row(mode, nodes, values) for (mode, nodes), values in measured.items()),
+        (
+            _row(mode, nodes, values)
+            for (mode, nodes), values in grouped(figures, EXPERIMENT).items()
+        ),
         key=lambda row: (order.index(row.mode), row.nodes),
     )
 
@@ -124,14 +98,14 @@ def _whole(values: dict[str, float], name: str) -> float:
 
 
 def least(nodes: int) -> float:
-    """GiB that suffice to tell every node the final count of every other, and no less does."""
+    """The least GiB that give every node the final count of every other."""
     return nodes * (nodes - 1) * log2(INCREMENTS + 1) / 8 / GIB
 
 
-def bars(measured: Sequence[Row]) -> list[Bar]:
-    """What the largest cluster is held to."""
+def checks(measured: Sequence[Row]) -> list[Check]:
+    """The targets of the largest cluster."""
     return [
-        Bar(
+        Check(
             name=f"{row.mode}: payload at {row.nodes:,} nodes, GiB (simulated)",
             value=round(row.payload, 4),
             bar=f"< {MOST[row.mode]:.4g}",
@@ -142,27 +116,20 @@ def bars(measured: Sequence[Row]) -> list[Bar]:
     ]
 
 
-def columns(row: Row) -> tuple[str, ...]:
-    """A row in words, under `HEAD`."""
-    return (
-        row.mode,
-        f"{row.nodes:,}",
-        f"{row.increments}",
-        f"{row.payload:.4g}",
-        "" if row.published is None else f"{row.published:g}",
-        f"{row.control:.2g}",
-        f"{row.frames:.4g}",
-        f"{least(row.nodes):.2g}",
-        f"{row.seconds_behind:.1f}",
-        f"{row.seconds_to_converge:.1f}",
-    )
+COLUMNS: tuple[Column[Row], ...] = (
+    ("mode", lambda row: row.mode),
+    ("nodes", lambda row: f"{row.nodes:,}"),
+    ("simulated increments", lambda row: f"{row.increments}"),
+    ("payload", lambda row: f"{row.payload:.4g}"),
+    ("published", lambda row: "" if row.published is None else f"{row.published:g}"),
+    ("control", lambda row: f"{row.control:.2g}"),
+    ("frames", lambda row: f"{row.frames:.4g}"),
+    ("least", lambda row: f"{least(row.nodes):.2g}"),
+    ("seconds behind", lambda row: f"{row.seconds_behind:.1f}"),
+    ("seconds to converge", lambda row: f"{row.seconds_to_converge:.1f}"),
+)
 
 
 def table(measured: Sequence[Row]) -> Table:
-    """The rows as a table for the terminal."""
-    drawn = Table(title="simulated: transmission of the ad counter, GiB", title_justify="left")
-    for column in HEAD:
-        drawn.add_column(column, justify="left" if column == HEAD[0] else "right")
-    for row in measured:
-        drawn.add_row(*columns(row))
-    return drawn
+    """The rows in words."""
+    return tabulated(COLUMNS, measured)

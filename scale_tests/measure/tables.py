@@ -1,13 +1,13 @@
-"""What a person reads of a measurement on the terminal."""
+"""Tables for the terminal."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from rich.console import Console
+from rich import table as rich
 
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.page import Table
 
 
 def spread(figures: Iterable[float]) -> str:
@@ -16,9 +16,13 @@ def spread(figures: Iterable[float]) -> str:
     return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
 
 
-def show_bars(console: Console, bars: Sequence[Bar]) -> bool:
-    """Prints a line for each bar and returns whether none is missed."""
-    for bar in bars:
-        line = f"{bar.verdict}: {bar.name}: {bar.found} ({bar.bar})"
-        console.print(line, markup=False, soft_wrap=True)
-    return all(bar.ok is not False for bar in bars)
+def terminal_table(title: str, table: Table) -> rich.Table:
+    """A table of a page for the terminal: the first column is text, figures are aligned right."""
+    shown = rich.Table(
+        title=title, title_justify="left", show_header=any(table.head), caption=table.caption
+    )
+    for index, name in enumerate(table.head):
+        shown.add_column(name, justify="right" if index else "left")
+    for row in table.rows:
+        shown.add_row(*row)
+    return shown

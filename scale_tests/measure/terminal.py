@@ -11,10 +11,10 @@ INTERRUPTED = 130
 
 
 def run(command: Callable[[], int], *expected: type[Exception], interrupted: str) -> int:
-    """Runs a command and returns its exit status.
+    """Runs a command; returns its exit status.
 
-    An `expected` error is one line and status 1; any other is a defect, and shows where it is.
-    `interrupted` tells the user what the interruption has left.
+    An `expected` error is one line and status 1; others are defects, with a traceback.
+    `interrupted` says what an interruption leaves.
     """
     try:
         return command()

@@ -15,13 +15,13 @@ def of_cluster(cluster: Cluster, nodes: Sequence[NodeStatus]) -> dict[str, str]:
     """Where a cluster took part, as its parts report them. Raises ApiError."""
     machines = [item["status"]["nodeInfo"] for item in cluster.list("api/v1/nodes")]
 
-    def told(field: str) -> str:
+    def reported(field: str) -> str:
         return ", ".join(sorted({machine[field] for machine in machines}))
 
     found = {
         "kubernetes": cluster.version(),
-        "container_runtime": told("containerRuntimeVersion"),
-        "os": told("osImage"),
+        "container_runtime": reported("containerRuntimeVersion"),
+        "os": reported("osImage"),
     }
     for pod in operator_pods(cluster):
         found["operator"] = pod["metadata"]["labels"].get("app.kubernetes.io/version", "")
@@ -46,10 +46,7 @@ def of_repository() -> dict[str, str]:
 
 
 def _source() -> str:
-    """The commit, and whether anything but the documentation differs from it.
-
-    A run that writes its page under docs/ after each of its parts has measured no other source.
-    """
+    """The commit, and whether anything but docs/, where pages are written, differs from it."""
     changed = ["git", "status", "--porcelain", "-uno", "--", ":/", ":(exclude,top)docs"]
     dirty = "-dirty" if _said(changed) else ""
     return _said(["git", "describe", "--always"]) + dirty

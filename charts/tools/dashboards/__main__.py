@@ -1,7 +1,6 @@
 """`python -m charts.tools.dashboards [--check]`: writes the dashboards, or only compares.
 
-Either way the status is 1 when the committed files were not what they should be, so that nobody
-commits a dashboard that was changed by hand.
+Either way the status is 1 when the committed files differ: no dashboard is changed by hand.
 """
 
 from __future__ import annotations
@@ -10,16 +9,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from charts.tools.dashboards import cluster, operator, scalability
+from charts.tools.dashboards.boards import NAMES, build
 from charts.tools.dashboards.files import DIRECTORY, as_json
 from scale_tests.host.commands import relative
-
-DASHBOARDS = {
-    "cluster": cluster.build,
-    "scalability": scalability.build,
-    "operator": operator.build,
-}
-"""Each dashboard's builder by the name of its file."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -28,8 +20,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
     check = parser.parse_args(arguments).check
     differs = 0
-    for name, build in DASHBOARDS.items():
-        path, text = DIRECTORY / f"{name}.json", as_json(build())
+    for name in NAMES:
+        path, text = DIRECTORY / f"{name}.json", as_json(build(name))
         if path.exists() and path.read_text() == text:
             continue
         differs = 1

@@ -35,10 +35,8 @@ class Query:
     """Of its column, where its answer is one of a table."""
 
     title: str = ""
-    """What stands above that column instead of its name."""
-
     unit: str = ""
-    """Of that column, where it is not the panel's."""
+    """Of that column, where they are not its name and the panel's unit."""
 
     legend: str
     instant: bool
@@ -64,11 +62,7 @@ class Panel:
 
 
 def resolved(expression: str, variables: Mapping[str, str]) -> str:
-    """The expression with Grafana's variables replaced, as Grafana does before it asks.
-
-    Raises:
-        KeyError: a variable has no value; with its name.
-    """
+    """The expression with Grafana's variables replaced. Raises KeyError: one has no value."""
     return _VARIABLE.sub(lambda found: variables[found[1]], expression)
 
 

@@ -12,12 +12,12 @@ from images.builder.catalogue import (
     EXAMPLES,
     IMAGES,
     OWN_WORKLOAD,
-    ROOT,
     Base,
     Image,
     own,
 )
 from images.builder.tools import ImageError
+from scale_tests.host.commands import ROOT
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_a_directory_anywhere_is_an_image_of_its_name(image: Image, tmp_path: Pa
 
 
 def test_no_mirror_is_named() -> None:
-    for path in (ROOT / "scale_tests" / "images").glob("*.py"):
+    for path in (ROOT / "images" / "builder").glob("*.py"):
         assert not re.search(r"https?://", path.read_text()), path
 
 

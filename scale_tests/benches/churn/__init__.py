@@ -1,5 +1,5 @@
-"""What failures do to a running cluster: killed nodes, constant churn, a network cut in two.
+"""The effect of faults on a running cluster: killed nodes, constant churn, a partitioned network.
 
-`faults` does it, `recorder` looks on, `programme` puts both in order; `result` and `report` make
-figures, claims, pictures and a page of it.
+`faults` injects them, `scenario` puts them in order, `timeline` has the samples; `result`,
+`pictures` and `report` make figures, checks and a page of them.
 """

@@ -1,8 +1,7 @@
-"""Failures that are done to a running PartisanCluster.
+"""Faults that are injected into a running PartisanCluster.
 
-On a cluster of this machine processes are killed and packets dropped by the kernel. On one
-elsewhere pods are deleted without grace, which gives them a second to say goodbye, and the network
-cannot be cut.
+Locally processes are killed and packets dropped by the kernel. On a cluster elsewhere pods are
+deleted without grace, which leaves them a second to shut down, and the network cannot be cut.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import math
 import os
 import random
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -19,6 +17,7 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, core
 from scale_tests.cluster.local_nodes import processes
 from scale_tests.cluster.partisan import read_addresses
+from scale_tests.cluster.wait import repeating
 from scale_tests.localkube import partition
 
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
@@ -29,7 +28,7 @@ class FaultError(Exception):
 
 
 class Faults:
-    """Does faults to one cluster. Who is hit follows from the seed and the order of the calls."""
+    """Injects faults into one cluster; the victims follow from the seed and the order of calls."""
 
     def __init__(
         self, environment: Environment, cluster: Cluster, namespace: str, name: str, *, seed: int
@@ -41,27 +40,17 @@ class Faults:
         self._random = random.Random(seed)
 
     def draw(self, share: float) -> tuple[str, ...]:
-        """Chooses victims: this share of the pods, at least one.
-
-        Raises:
-            FaultError: the share is not above 0 and at most 1; or there are no pods.
-            ApiError: the API server refuses.
-        """
+        """Chooses victims: this share of the pods, at least one. Raises FaultError, ApiError."""
         if not 0 < share <= 1:
             raise FaultError(f"share is {share}: choose one above 0 and at most 1")
         pods = self._pods()
         return tuple(sorted(self._random.sample(pods, max(1, math.floor(share * len(pods))))))
 
     def kill(self, victims: tuple[str, ...]) -> None:
-        """Kills pods in one moment as failed machines would: without a word, their storage lost.
+        """Kills pods at once as failed machines would, with their storage.
 
-        Their StatefulSets make successors. On this machine the processes are frozen until the API
-        server has deleted the pods, and killed then, so that none is restarted in its pod or gets
-        to handle SIGTERM.
-
-        Raises:
-            ApiError: the API server refuses.
-            PermissionError: processes of this machine may not be killed; be root.
+        On this machine the processes are frozen until the API server has deleted the pods, so that
+        none is restarted in its pod or handles SIGTERM. Raises ApiError; PermissionError: not root.
         """
         running = processes(self._namespace) if self._environment.local else {}
         doomed = [running[victim] for victim in victims if victim in running]
@@ -81,37 +70,22 @@ class Faults:
     ) -> Iterator[None]:
         """Kills one pod after the other, evenly spaced, for as long as the context lasts.
 
-        `killed` is told of each, on another thread. Raises on the way out what a kill raised.
+        `killed` is called with each, on another thread. Raises on the way out what a kill raised.
         """
-        stop, failures = threading.Event(), list[Exception]()
 
-        def go_on() -> None:
-            try:
-                while not stop.wait(60 / nodes_per_minute):
-                    victim = self._random.choice(self._pods())
-                    self.kill((victim,))
-                    killed(victim)
-            except Exception as error:  # Raised again by the thread that waits for the end.
-                failures.append(error)
+        def strike() -> None:
+            victim = self._random.choice(self._pods())
+            self.kill((victim,))
+            killed(victim)
 
-        thread = threading.Thread(target=go_on, name="churn")
-        thread.start()
-        try:
+        with repeating(strike, 60 / nodes_per_minute):
             yield
-        finally:
-            stop.set()
-            thread.join()
-        if failures:
-            raise failures[0]
 
     @contextmanager
     def partition(self) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
         """Cuts the network between two halves, for as long as the context lasts; yields them.
 
-        Raises:
-            FaultError: the cluster is elsewhere, or has fewer than two pods.
-            LocalkubeError: this machine's packet filter refuses.
-            ApiError: the API server refuses.
+        Raises FaultError: the cluster is elsewhere, or has one pod; LocalkubeError, ApiError.
         """
         if not self._environment.local:
             raise FaultError(

@@ -4,64 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scale_tests.benches.churn.result import Outcome
-from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, rates, sent
-from scale_tests.measure.page import Picture
-from scale_tests.measure.pictures import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    STYLE,
-    VERMILION,
-    save,
-)
+from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, rates
+from scale_tests.measure.drawing import Picture
+from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 
 SHADES = {"kill": VERMILION, "churn": ORANGE, "partition": PURPLE}
 """The colour behind the time of each kind of fault."""
 
+Series = Sequence[tuple[str, str, Callable[[Outcome], float | None]]]
+"""Name, colour and figure of what is drawn for each fault."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """All that pictures are made of."""
+    """A recording, and its outcomes."""
 
     phases: Sequence[Phase]
     samples: Sequence[Sample]
     outcomes: Sequence[Outcome]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plot:
-    """One picture: its file, its title, its height in inches, what plots it, what it shows."""
-
-    name: str
-    title: str
-    height: float
-    plot: Callable[[Figure, Material], None]
-    caption: str
-
-
-def draw(material: Material, directory: Path, subtitle: str) -> list[Picture]:
-    """Draws every picture into `directory`."""
-    drawn = []
-    for picture in PLOTS:
-        with mpl.rc_context(STYLE):
-            figure = Figure(figsize=(8, picture.height), layout="tight")
-            picture.plot(figure, material)
-            figure.suptitle(picture.title, x=0.02, ha="left", fontweight="bold", fontsize=12)
-            figure.text(0.02, 0.005, subtitle, fontsize=7.5, color=GREY)
-            figure.tight_layout(rect=(0, 0.02, 1, 0.99))
-            svg, _png = save(figure, directory, picture.name)
-        drawn.append(Picture(title=picture.title, file=svg, caption=picture.caption))
-    return drawn
 
 
 def plot_timeline(figure: Figure, material: Material) -> None:
@@ -69,7 +34,7 @@ def plot_timeline(figure: Figure, material: Material) -> None:
     reach, account, traffic = figure.subplots(3, sharex=True, height_ratios=(3, 3, 2))
     _plot_reach(reach, material)
     _plot_account(account, material)
-    line = list(rates(sent(material.samples)))
+    line = list(rates(material.samples))
     nodes = material.samples[-1].cluster.replicas_wanted
     traffic.plot([t for t, _ in line], [r / nodes / 1024 for _, r in line], color=BLUE, linewidth=1)
     traffic.set_ylabel("KiB/s sent\nper node")
@@ -116,7 +81,7 @@ def _plot_account(axes: Axes, material: Material) -> None:
     )
     # A node that has just come back holds nothing for a moment; it joins in with its first message.
     holding = [(s.seconds, [n.value for n in s.nodes if n.value]) for s in material.samples]
-    for which, extreme, style in (("foremost", max, "-"), ("last", min, "--")):
+    for which, extreme, style in (("first", max, "-"), ("last", min, "--")):
         axes.plot(
             [t for t, values in holding if values],
             [extreme(values) for _, values in holding if values],
@@ -151,59 +116,58 @@ def _shade(axes: Axes, phases: Sequence[Phase], *, named: bool) -> None:
 
 def plot_recovery(figure: Figure, material: Material) -> None:
     """Seconds from the end of each fault until survivors, all nodes and the counter are well."""
-    axes = figure.subplots()
     faults = [o for o in material.outcomes if o.kind != "calm"]
-    figures: tuple[tuple[str, str, Callable[[Outcome], float | None]], ...] = (
+    figures: Series = (
         ("the survivors one component", SKY, lambda o: o.survivors_connected),
         ("all nodes back, one component", BLUE, lambda o: o.one_component),
         ("all that was counted in every replica", GREEN, lambda o: o.accounted),
     )
-    for row, (label, colour, of) in enumerate(figures):
-        places = [index + 0.26 * (row - 1) for index in range(len(faults))]
-        values = [of(o) or 0.0 for o in faults]
-        bars = axes.bar(places, values, 0.24, color=colour, label=label)
-        axes.bar_label(bars, [f"{v:.1f}" for v in values], fontsize=8)
-    axes.set_xticks(range(len(faults)), [o.name for o in faults])
-    axes.set_ylabel("seconds after the end of the fault")
-    axes.grid(axis="x", visible=False)
-    axes.legend(fontsize=9)
+    _plot_bars(figure, faults, figures, "seconds after the end of the fault", "{:.1f}")
 
 
 def plot_traffic(figure: Figure, material: Material) -> None:
     """Bytes per second and node during each fault, until all were one component again."""
-    axes = figure.subplots()
-    figures: tuple[tuple[str, str, Callable[[Outcome], float]], ...] = (
+    figures: Series = (
         ("frames, on all channels", BLUE, lambda o: o.bytes_per_second_and_node),
         ("of which counters", GREEN, lambda o: o.payload_per_second_and_node),
     )
-    for row, (label, colour, of) in enumerate(figures):
-        places = [index + 0.4 * (row - 0.5) for index in range(len(material.outcomes))]
-        bars = axes.bar(places, [of(o) for o in material.outcomes], 0.38, color=colour, label=label)
-        axes.bar_label(bars, fmt="{:,.0f}", fontsize=8)
-    axes.set_xticks(range(len(material.outcomes)), [o.name for o in material.outcomes])
-    axes.set_ylabel("bytes per second and node")
+    _plot_bars(figure, material.outcomes, figures, "bytes per second and node", "{:,.0f}")
+
+
+def _plot_bars(
+    figure: Figure, outcomes: Sequence[Outcome], series: Series, label: str, form: str
+) -> None:
+    """For each fault a bar of each series, with its figure."""
+    axes, width = figure.subplots(), 0.8 / len(series)
+    for row, (name, colour, of) in enumerate(series):
+        places = [index + width * (row - (len(series) - 1) / 2) for index in range(len(outcomes))]
+        values = [of(outcome) or 0.0 for outcome in outcomes]
+        bars = axes.bar(places, values, 0.94 * width, color=colour, label=name)
+        axes.bar_label(bars, [form.format(value) for value in values], fontsize=8)
+    axes.set_xticks(range(len(outcomes)), [outcome.name for outcome in outcomes])
+    axes.set_ylabel(label)
     axes.grid(axis="x", visible=False)
     axes.legend(fontsize=9)
 
 
-PLOTS = (
-    Plot(
+PICTURES = (
+    Picture(
         name="churn",
-        title="Killed, churned and cut in two while it counts",
-        height=6,
+        title="Killed, churned and partitioned while it counts",
+        size=(8, 6),
         plot=plot_timeline,
         caption=(
             "Against seconds since the apply; each fault is shaded from its beginning until all "
             "nodes are one component again. Above, how many of all nodes are joined, and the share "
             "of the survivors that is connected over links that carry; in the middle, what nodes "
-            "have counted, what the foremost and the last replica hold of it, and what is lost; "
+            "have counted, what the first and the last replica hold of it, and what is lost; "
             "below, frames sent by all nodes, over five seconds."
         ),
     ),
-    Plot(
+    Picture(
         name="churn-recovery",
-        title="How long each fault lasts on",
-        height=4,
+        title="Recovery after each fault",
+        size=(8, 4),
         plot=plot_recovery,
         caption=(
             "From the end of the fault (the kill, the last of the churn's, the healing) until the "
@@ -211,13 +175,13 @@ PLOTS = (
             "every replica holds all that had been counted but what is lost."
         ),
     ),
-    Plot(
+    Picture(
         name="churn-bytes",
-        title="What the nodes send meanwhile",
-        height=4,
+        title="Traffic during each fault",
+        size=(8, 4),
         plot=plot_traffic,
         caption=(
-            "From the beginning of each fault until all nodes are one component again, beside a "
+            "From the beginning of each fault until all nodes are one component again, next to a "
             "while without any. Frames are all messages as channels write them, counters the part "
             "of them that is the ad counter's own."
         ),

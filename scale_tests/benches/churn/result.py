@@ -1,4 +1,4 @@
-"""From a time line to figures and claims."""
+"""From a time line to figures, accounts and checks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scale_tests.benches.churn.timeline import Phase, Sample, sent, within
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check, equal
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What one fault did. Times are in seconds; None where the thing did not come to pass."""
+    """The effect of one fault. Times are in seconds; None where it did not come to that."""
 
     name: str
     kind: str
@@ -20,23 +20,21 @@ class Outcome:
     """From the beginning of the fault to its own end: to the last kill, or to the healing."""
     killed: int
     least_reach_percent: float
-    """The least share of the survivors in one component, over all looks; while the network is cut,
-    links across the cut do not count."""
+    """The least share of the survivors in one component; links across a cut do not count."""
     told: float | None
-    """Of a partition: from its beginning until the status said `Partitioned`."""
+    """Of a partition: from its beginning until the status reported `Partitioned`."""
     survivors_connected: float | None
     """From the fault's end until the survivors alone were one component, for good."""
     one_component: float | None
     """From the fault's end until all nodes were there again and joined, in one component."""
     accounted: float | None
-    """From the fault's end until all replicas held all that had been counted when the overlay was
-    whole again, and not more than there was."""
+    """From the fault's end until all replicas held what had been counted at `one_component`."""
     increments: int
     """Made between the beginning and the end of the account."""
     lost: int
-    """Of those, and of earlier ones: counted by nodes that were killed before they could tell."""
+    """Of those, and of earlier ones: counted by nodes that were killed before they synchronised."""
     restarted: tuple[str, ...]
-    """Nodes that nobody killed and that have another life."""
+    """Nodes that were not killed and have another incarnation."""
     bytes_per_second_and_node: float
     """Frames on all channels, from the beginning until one component."""
     payload_per_second_and_node: float
@@ -44,7 +42,7 @@ class Outcome:
 
 def outcome(phase: Phase, samples: Sequence[Sample]) -> Outcome:
     """The figures of one phase; `samples` are those of the whole recording."""
-    nodes = len(phase.lives)
+    nodes = len(phase.incarnations)
     end = phase.whole_at
     seen = within(samples, phase.at, end)
     before = [s for s in samples if s.seconds <= phase.at][-1]
@@ -71,41 +69,73 @@ def outcome(phase: Phase, samples: Sequence[Sample]) -> Outcome:
     )
 
 
-def bars(outcomes: Sequence[Outcome], last: Sample | None, *, planned: int) -> list[Bar]:
-    """What a recording is held to.
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """What the replicas held when the account of a fault was right: all due, and none unmade."""
 
-    `last` is the sample that ended the count, None if nothing has; `planned` the faults that the
-    programme has.
-    """
+    name: str
+    due: int
+    """Increments made until all nodes were one component again, without those lost by then."""
+    least: int
+    """What the last of the replicas held."""
+    largest: int
+    """What the first of them held."""
+    made: int
+    """Increments made by then."""
+    lost: int
+    """Of those: counted by nodes that were killed before they synchronised."""
+
+
+def accounts(
+    phases: Sequence[Phase], samples: Sequence[Sample], last: Sample | None
+) -> list[Account]:
+    """The accounts of the phases that came to one, and that of the end, `last`, if it came."""
+    at = {sample.seconds: sample for sample in samples}
+    found = [
+        _account(phase.name, due=at[phase.whole_at].accounted, held=at[phase.accounted_at])
+        for phase in phases
+        if phase.whole_at is not None and phase.accounted_at is not None
+    ]
+    if last is not None:
+        found.append(_account("end of the count", due=last.accounted, held=last))
+    return found
+
+
+def _account(name: str, *, due: int, held: Sample) -> Account:
+    run = held.cluster.workload
+    least, largest = held.values
+    return Account(
+        name=name,
+        due=due,
+        least=least,
+        largest=largest,
+        made=run.increments_sum,
+        lost=run.lost_increments,
+    )
+
+
+def checks(outcomes: Sequence[Outcome], last: Sample | None, *, planned: int) -> list[Check]:
+    """The targets of a recording with so many planned faults; `last` ended the count, if any."""
     faults = [o for o in outcomes if o.kind != "calm"]
-    healed = sum(o.one_component is not None for o in faults)
-    settled = sum(o.accounted is not None for o in faults)
-    restarted = sorted({name for o in outcomes for name in o.restarted})
+    restarted = {name for o in outcomes for name in o.restarted}
     return [
-        Bar(
-            name="faults after which the overlay was one component again, of all nodes",
-            value=healed,
-            bar=f"= {planned}",
-            ok=healed == planned,
+        equal(
+            "faults after which the overlay was one component again, of all nodes",
+            sum(o.one_component is not None for o in faults),
+            planned,
         ),
-        Bar(
-            name="faults after which every replica held all that had been counted, once",
-            value=settled,
-            bar=f"= {planned}",
-            ok=settled == planned,
+        equal(
+            "faults after which every replica held all that had been counted, once",
+            sum(o.accounted is not None for o in faults),
+            planned,
         ),
-        *_bars_of_the_end(last, killed=sum(o.killed for o in faults)),
-        Bar(
-            name="survivors that were restarted",
-            value=len(restarted),
-            bar="= 0",
-            ok=not restarted,
-        ),
+        *_checks_of_the_end(last, killed=sum(o.killed for o in faults)),
+        equal("survivors that were restarted", len(restarted), 0),
         *(
-            Bar(
-                name="seconds of the partition until the status told of it",
+            Check(
+                name="seconds of the partition until the status reported it",
                 value=cut.told,
-                bar="told",
+                bar="reported",
                 ok=cut.told is not None,
             )
             for cut in faults
@@ -114,23 +144,25 @@ def bars(outcomes: Sequence[Outcome], last: Sample | None, *, planned: int) -> l
     ]
 
 
-def _bars_of_the_end(last: Sample | None, *, killed: int) -> list[Bar]:
-    """What the end of the count is held to, which misses both where there was none."""
-    run = None if last is None else last.cluster.workload
+def _checks_of_the_end(last: Sample | None, *, killed: int) -> list[Check]:
+    """The targets of the end of the count, which are missed where there was none."""
+    total = replaced = None
+    if last is not None:
+        run = last.cluster.workload
+        total = f"{run.value} + {run.lost_increments} = {run.increments_sum}"
+        replaced = f"{run.replaced_nodes} of {killed}"
     return [
-        Bar(
+        Check(
             name="value + lost = increments, in every replica, when the count had ended",
-            value=None
-            if run is None
-            else f"{run.value} + {run.lost_increments} = {run.increments_sum}",
+            value=total,
             bar="equal, in all replicas",
             ok=last is not None and exact(last),
         ),
-        Bar(
+        Check(
             name="nodes replaced, of those that were killed",
-            value=None if run is None else f"{run.replaced_nodes} of {killed}",
+            value=replaced,
             bar="all, and no other",
-            ok=run is not None and run.replaced_nodes == killed,
+            ok=last is not None and last.cluster.workload.replaced_nodes == killed,
         ),
     ]
 
@@ -149,20 +181,22 @@ def _connected(phase: Phase, seen: Sequence[Sample]) -> float | None:
     """When the survivors were one component for good, from the end of the fault."""
     if phase.until is None or phase.whole_at is None:
         return None
-    told = [(s.seconds, phase.reach(s)) for s in seen if s.seconds >= phase.until]
-    apart = [seconds for seconds, reach in told if reach is not None and reach < 1]
-    later = [seconds for seconds, _ in told if not apart or seconds > apart[-1]]
+    reached = [(s.seconds, phase.reach(s)) for s in seen if s.seconds >= phase.until]
+    apart = [seconds for seconds, reach in reached if reach is not None and reach < 1]
+    later = [seconds for seconds, _ in reached if not apart or seconds > apart[-1]]
     return round(max(0.0, min(later, default=phase.whole_at) - phase.until), 1) if apart else 0.0
 
 
 def _traffic(samples: Sequence[Sample], start: float, end: float | None) -> tuple[float, float]:
     """Bytes per second of all nodes together: frames, and payload."""
-    line = [p for p in sent(samples) if start <= p.seconds and (end is None or p.seconds <= end)]
+    line = [(t, total) for t, total in sent(samples) if start <= t and (end is None or t <= end)]
     if len(line) < 2:
         return 0.0, 0.0
-    first, last = line[0], line[-1]
-    seconds = last.seconds - first.seconds
-    return (last.frames - first.frames) / seconds, (last.payload - first.payload) / seconds
+    (began, first), (ended, last) = line[0], line[-1]
+    frames, payload = (
+        (last[kind] - first[kind]) / (ended - began) for kind in ("frames", "payload")
+    )
+    return frames, payload
 
 
 def _made(sample: Sample) -> int:
@@ -172,7 +206,7 @@ def _made(sample: Sample) -> int:
 def _told(phase: Phase, seen: Sequence[Sample]) -> float | None:
     if phase.sides is None:
         return None
-    return next((_between(phase.at, s.seconds) for s in seen if s.told_partitioned), None)
+    return next((_between(phase.at, s.seconds) for s in seen if s.reported_partitioned), None)
 
 
 def _between(start: float | None, end: float | None) -> float | None:

@@ -25,7 +25,7 @@ _CLIENTS_ASKED = 8
 _SAMPLE_SECONDS = 1.0
 
 _BOUNDED = "[#{name => default}, #{name => gossip, monotonic => true}]"
-# No newer state takes the place of one that waits, and nobody waits for room.
+# No newer state takes the place of one that waits, and no sender waits for room.
 _UNBOUNDED = "[#{name => default}]"
 NO_BOUNDS = (
     "-partisan settings #{lane_queue_bytes=>1000000000000,mailbox_messages=>1000000000}"
@@ -71,7 +71,7 @@ class Run:
         return f"{self.clients:,} clients, {servers}, {'' if self.bounded else 'no '}bounds"
 
     def plan(self) -> Plan:
-        """What its nodes are told."""
+        """The configuration of its nodes."""
         servers = ", ".join(f'<<"{name(index)}">>' for index in range(self.servers))
         return Plan(
             nodes=self.nodes,
@@ -90,11 +90,10 @@ class Run:
 
 
 def measure(run: Run, release: Path, say: Callable[[str], None]) -> Cell:
-    """Runs it to its end, or to that of a server, and tells what came of it.
+    """Runs to the end of the run or of a server; returns the cell.
 
-    Raises:
-        FleetError: a node ended by itself, or a server cannot be given its processor time.
-        StalledError: the nodes did not join.
+    Raises FleetError: a node ended, or a server cannot have its CPU; StalledError: nodes did not
+    join.
     """
     with (
         tempfile.TemporaryDirectory(prefix="client-server-") as directory,
@@ -108,7 +107,7 @@ def measure(run: Run, release: Path, say: Callable[[str], None]) -> Cell:
         [otp] = nodes.otp()
         nodes.start_run(0)
         # From here on only: a thousand that join are another matter, and one that is overloaded
-        # does not answer when it is told to start.
+        # does not answer a request to start.
         for index in range(run.servers):
             take(nodes.processes[index].pid)
         samples, outcome = _watch(nodes, run, say)
@@ -176,7 +175,7 @@ def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dic
 
 
 def _killed(nodes: Fleet, run: Run) -> bool:
-    """Has a server been killed, as the kernel does for want of memory? Nobody else does."""
+    """Whether a server was killed, which only the kernel does, for want of memory."""
     servers = [nodes.processes[index] for index in range(run.servers)]
     return any(server.poll() == -signal.SIGKILL for server in servers)
 
@@ -187,10 +186,7 @@ def _steps(sample: dict[str, Any], run: Run) -> int:
 
 
 def _sample(nodes: Fleet, run: Run, second: float) -> dict[str, Any]:
-    """The largest server's memory, and what the servers and some clients say that answer.
-
-    A server that is behind answers late, when it comes to the question.
-    """
+    """The largest server's memory, and the answers of servers and some clients."""
     servers = range(run.servers)
     memory = max(procfs.memory(nodes.processes[index].pid)["Pss"] for index in servers)
     clients = range(run.servers, run.nodes, max(1, run.clients // _CLIENTS_ASKED))

@@ -36,7 +36,7 @@ def growth(cell: Cell) -> float:
 
 
 def is_exact(cell: Cell) -> bool:
-    """Did all nodes end with the same counter, to the last increment?"""
+    """Whether all nodes ended with the same counter, to the last increment."""
     return cell["outcome"] == "finished" and (
         (cell["digests"], cell["values"]) == (1, [cell["increments_sum"]])
     )
@@ -45,13 +45,13 @@ def is_exact(cell: Cell) -> bool:
 def dropped(cell: Cell) -> int:
     """Messages that were not delivered, above all states that a newer one replaced in a lane.
 
-    Of all nodes, or, where the run did not come to its end, of the servers while they answered.
+    Of all nodes; of the servers while they answered, where the run did not end by itself.
     """
     return int(cell.get("dropped", max(sample["dropped"] for sample in cell["samples"])))
 
 
 def answered_percent(cell: Cell) -> float:
-    """The share of the looks at which every server answered."""
+    """The share of the samples at which every server answered."""
     looks = cell["samples"]
     answered = [look for look in looks if look["servers_answering"] == cell["servers"]]
     return 100 * len(answered) / len(looks)

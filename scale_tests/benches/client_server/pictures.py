@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from scale_tests.benches.client_server.experiment import Cell, Run
 from scale_tests.benches.client_server.figures import lasted, peak, run_of
-from scale_tests.measure.page import Picture
-from scale_tests.measure.pictures import BLUE, GREEN, GREY, STYLE, VERMILION, save
+from scale_tests.measure import drawing, page
+from scale_tests.measure.drawing import legend_below, panels
+from scale_tests.measure.pictures import BLUE, GREEN, GREY, VERMILION
 
 _PASSED = 1.2
 """How far beyond the end of the run without bounds the closer look goes, as a factor."""
 
 _SHORT = 0.5
-"""Of what share of the longest run a closer look at the beginning shows more."""
+"""The share of the longest run up to which its beginning is shown enlarged."""
 
 
-def draw(cells: Sequence[Cell], directory: Path) -> list[Picture]:
+def draw(cells: Sequence[Cell], directory: Path) -> list[page.Picture]:
     """Draws the runs, of which there is at least one, into `directory`."""
     closer = " On the right the same until a while after that." if _collapse(cells) else ""
     speed = f"Speedup {cells[0]['speedup']:g}. Nodes are processes of one machine."
@@ -45,15 +45,16 @@ def draw(cells: Sequence[Cell], directory: Path) -> list[Picture]:
             "counted themselves or heard before.",
         ),
     )
-    drawn = []
-    for name, title, plot, caption in pictures:
-        with mpl.rc_context(STYLE):
-            figure = Figure(figsize=(9, 4.5), layout="constrained")
-            plot(figure, cells)
-            figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=12)
-            svg, _png = save(figure, directory, name)
-        drawn.append(Picture(title=title, file=svg, caption=f"{caption} {speed}"))
-    return drawn
+    return drawing.draw(
+        [
+            drawing.Picture(
+                name=name, title=title, plot=plot, caption=f"{caption} {speed}", size=(9, 4.5)
+            )
+            for name, title, plot, caption in pictures
+        ],
+        cells,
+        directory,
+    )
 
 
 def colour(run: Run) -> str:
@@ -65,18 +66,16 @@ def colour(run: Run) -> str:
 
 def _plot_memory(figure: Figure, cells: Sequence[Cell]) -> None:
     collapse = _collapse(cells)
-    panels = figure.subplots(1, 1 if collapse is None else 2, sharey=True, squeeze=False)[0]
-    for axes in panels:
+    whole, *closer = panels(figure, 1 if collapse is None else 2, share_y=True)
+    for axes in (whole, *closer):
         _plot_servers(axes, cells)
         axes.set_xlabel("seconds of the run")
-    whole = panels[0]
-    if collapse is not None:
+    for axes in closer:
         whole.set_title("the whole runs", loc="left", fontsize=10)
-        panels[1].set_title("until the end without bounds", loc="left", fontsize=10)
-        panels[1].set_xlim(0, _PASSED * collapse)
+        axes.set_title("until the end without bounds", loc="left", fontsize=10)
+        axes.set_xlim(0, _PASSED * (collapse or 0))
     whole.set_ylabel("memory of the largest server, MiB")
-    handles, labels = whole.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    legend_below(figure, columns=2)
 
 
 def _collapse(cells: Sequence[Cell]) -> float | None:
@@ -89,16 +88,10 @@ def _collapse(cells: Sequence[Cell]) -> float | None:
 def _plot_servers(axes: Axes, cells: Sequence[Cell]) -> None:
     limit = max(float(cell["memory_limit"]) for cell in cells)
     for cell in cells:
-        run = run_of(cell)
-        axes.plot(
-            [sample["second"] for sample in cell["samples"]],
-            [sample["memory_mib"] for sample in cell["samples"]],
-            color=colour(run),
-            linewidth=2,
-            label=f"{run.title}: {cell['outcome']}",
-        )
+        _line(axes, cell, "memory_mib")
         if cell["outcome"] != "finished":
-            axes.plot(lasted(cell), peak(cell), color=colour(run), marker="X", markersize=9)
+            end = colour(run_of(cell))
+            axes.plot(lasted(cell), peak(cell), color=end, marker="X", markersize=9)
     axes.axhline(limit, color=GREY, linestyle="--", label=f"limit: {limit:,.0f} MiB")
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_locator(LogLocator(base=2, numticks=16))
@@ -113,18 +106,23 @@ def _plot_count(figure: Figure, cells: Sequence[Cell]) -> None:
     axes = figure.subplots()
     for cell in cells:
         run = run_of(cell)
-        threshold = run.nodes * run.increments
-        axes.plot(
-            [sample["second"] for sample in cell["samples"]],
-            [100 * sample["value"] / threshold for sample in cell["samples"]],
-            color=colour(run),
-            linewidth=2,
-            # Runs that keep up lie upon one another.
-            linestyle="-" if run.servers == 1 else "--",
-            label=f"{run.title}: {cell['outcome']}",
-        )
+        # Runs that keep up lie upon one another.
+        style = "-" if run.servers == 1 else "--"
+        _line(axes, cell, "value", 100 / (run.nodes * run.increments), style)
     axes.set_xlabel("seconds of the run")
     axes.set_ylabel("counted, % of the threshold")
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.legend(loc="lower right")
+
+
+def _line(axes: Axes, cell: Cell, key: str, times: float = 1, style: str = "-") -> None:
+    run = run_of(cell)
+    axes.plot(
+        [sample["second"] for sample in cell["samples"]],
+        [times * sample[key] for sample in cell["samples"]],
+        color=colour(run),
+        linewidth=2,
+        linestyle=style,
+        label=f"{run.title}: {cell['outcome']}",
+    )

@@ -1,8 +1,6 @@
-"""Processor time of a server: a quarter of a CPU for itself, say, and no more.
+"""A server's processor time: a guaranteed and limited share of a CPU.
 
-Elsewhere a server has a machine of its own, or a CPU limit of Kubernetes. Here it would be one of a
-thousand processes, with as much processor time as their load happens to leave for it. A control
-group of its own fixes that from both sides.
+Otherwise it would be one of a thousand processes that compete for this machine.
 """
 
 from __future__ import annotations

@@ -1,119 +1,213 @@
-"""What the runs are held to, and the directory that they leave: JSON, pictures and a page."""
+"""From the runs to targets, tables and the page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from datetime import datetime
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rich.table import Table
-
-from scale_tests.benches.client_server import page, pictures
-from scale_tests.benches.client_server.experiment import Cell, Run
+from scale_tests.benches.client_server.experiment import (
+    INCREMENT_MS,
+    NO_BOUNDS,
+    PROPAGATION_MS,
+    Cell,
+    Run,
+)
 from scale_tests.benches.client_server.figures import (
+    answered_percent,
     dropped,
+    ending,
     growth,
     is_exact,
     lasted,
     peak,
     run_of,
+    settled,
 )
-from scale_tests.measure import document as documents
-from scale_tests.measure.bars import Bar
-from scale_tests.measure.page import write as write_page
-
-NAME = "client_server"
-"""Of the measurement: its JSON's, and that of the directory where none is given."""
+from scale_tests.host.units import GIB
+from scale_tests.measure.checks import Check, at_least, at_most
+from scale_tests.measure.columns import tabulated
+from scale_tests.measure.page import (
+    Page,
+    Picture,
+    Section,
+    Table,
+    hardware,
+    listed,
+    targets_section,
+)
 
 MOST_GROWTH = 1.25
 """By how much a bounded server's memory may grow from the second quarter of a run to its last."""
 
 COLLAPSE = 4.0
-"""How many times the memory of the bounded server the one without bounds must at least take."""
+"""How many times the memory of the bounded server the one without bounds must at least use."""
+
+_BOUNDS = (
+    "With bounds a node does not read a connection while 1,000 messages wait for their receiver, "
+    "so that TCP holds back the sender; a lane takes 8 MiB; the channel is monotonic, so that a "
+    "newer state replaces one that still waits in the lane, and the kernel is given 32 KiB at "
+    "either end, for what waits there is replaced by nothing; and of the states of one client that "
+    "wait at a server it reads the last one only."
+)
+
+_NO_BOUNDS = (
+    "In the run without bounds this is removed from every node, and nothing else is changed: the "
+    "channel is not monotonic, and with `ERL_FLAGS` of "
+    f"`{NO_BOUNDS}` lanes and the receiver take whatever comes and every state is read, as the "
+    "published system had it."
+)
 
 
-def document(
-    cells: Sequence[Cell],
-    runs: Sequence[Run],
-    *,
-    started: datetime,
-    versions: Mapping[str, str],
-    quick: bool,
-) -> dict[str, Any]:
-    """What `client_server.json` holds of the runs that were made, out of all that were planned."""
-    return documents.document(
-        NAME,
-        started=started,
-        versions=versions,
-        cells=cells,
-        bars=bars(cells),
-        config={"runs": [asdict(run) for run in runs], "nodes_are": "processes, not pods"},
-        quick=quick,
-    )
-
-
-def write(measured: Mapping[str, Any], directory: Path) -> None:
-    """Writes such a document, with at least one cell, its pictures and its page."""
-    cells: Sequence[Cell] = measured["cells"]
-    documents.write(measured, directory)
-    drawn = pictures.draw(cells, directory)
-    write_page(page.page(measured["meta"], cells, bars(cells), drawn), directory)
-
-
-def bars(cells: Sequence[Cell]) -> list[Bar]:
-    """What is asked of the runs that were made."""
+def checks(cells: Sequence[Cell]) -> list[Check]:
+    """The targets of the runs that were made."""
     found = []
-    for cell in cells:
-        run = run_of(cell)
-        if not run.bounded:
-            continue
+    bounded = [cell for cell in cells if cell["bounded"]]
+    for cell in bounded:
+        title, grown = run_of(cell).title, growth(cell)
         found += [
-            Bar(
-                name=f"{run.title}: every node ends with the exact counter",
+            Check(
+                name=f"{title}: every node ends with the exact counter",
                 value=cell["outcome"],
                 bar="finished",
                 ok=is_exact(cell),
             ),
-            Bar(
-                name=f"{run.title}: growth of the server's memory, last over second quarter",
-                value=round(growth(cell), 2),
-                bar=f"<= {MOST_GROWTH:g}",
-                ok=growth(cell) <= MOST_GROWTH,
+            at_most(
+                f"{title}: growth of the server's memory, last over second quarter",
+                grown,
+                MOST_GROWTH,
+                shown=round(grown, 2),
             ),
         ]
-    bounded = [cell for cell in cells if cell["bounded"] and cell["servers"] == 1]
+    single = next((cell for cell in bounded if cell["servers"] == 1), None)
     for cell in cells:
-        if not cell["bounded"] and bounded:
-            times = peak(cell) / peak(bounded[0])
-            found.append(
-                Bar(
-                    name=f"{run_of(cell).title}: the server's memory over that with bounds",
-                    value=round(times, 1),
-                    bar=f">= {COLLAPSE:g}",
-                    ok=times >= COLLAPSE,
-                )
-            )
+        if not cell["bounded"] and single:
+            times = peak(cell) / peak(single)
+            name = f"{run_of(cell).title}: the server's memory over that with bounds"
+            found.append(at_least(name, times, COLLAPSE, shown=round(times, 1)))
     return found
 
 
-def table(cells: Sequence[Cell]) -> Table:
-    """The runs as a table for the terminal."""
-    shown = Table(
-        title="Client-server, nodes as processes of one machine (no pods)", title_justify="left"
+def tables(cells: Sequence[Cell]) -> dict[str, Table]:
+    """The runs in short, for the terminal."""
+    columns: dict[str, Callable[[Cell], str]] = {
+        "run": lambda cell: run_of(cell).title,
+        "speedup": lambda cell: f"{cell['speedup']:g}",
+        "outcome": lambda cell: str(cell["outcome"]),
+        "seconds": lambda cell: f"{lasted(cell):.0f}",
+        "peak MiB": lambda cell: f"{peak(cell):.0f}",
+        "growth": lambda cell: f"{growth(cell):.2f}",
+        "dropped": lambda cell: f"{dropped(cell):,}",
+    }
+    title = "Client-server, nodes as processes of one machine (no pods)"
+    return {title: tabulated(list(columns.items()), cells)}
+
+
+def page(meta: Mapping[str, Any], cells: Sequence[Cell], drawn: Sequence[Picture]) -> Page:
+    """The page of some runs, of which there is at least one, with their pictures."""
+    planned = [Run(**run) for run in meta["config"]["runs"]]
+    caption = (
+        f"Speedup {cells[0]['speedup']:g}; nodes are processes. Growth is the median of the last "
+        "quarter of the samples over that of the second quarter."
     )
-    shown.add_column("run")
-    for column in ("speedup", "outcome", "seconds", "peak MiB", "growth", "dropped"):
-        shown.add_column(column, justify="right")
-    for cell in cells:
-        shown.add_row(
-            run_of(cell).title,
-            f"{cell['speedup']:g}",
-            cell["outcome"],
-            f"{lasted(cell):.0f}",
-            f"{peak(cell):.0f}",
-            f"{growth(cell):.2f}",
-            f"{dropped(cell):,}",
-        )
-    return shown
+    return Page(
+        title=f"Client-server, {cells[0]['clients']:,} clients, {meta['started'][:10]}",
+        sections=[
+            Section(text=_introduction(meta, cells[0])),
+            Section(title="How it ended", text=_endings(cells, planned), parts=[*drawn]),
+            targets_section(checks(cells), caption),
+            Section(title="Figures", parts=[_runs_table(cells), _servers_table(cells)]),
+            Section(title="What was removed", text=[_BOUNDS, _NO_BOUNDS]),
+            Section(title="Again", text=_again(meta, planned[0])),
+        ],
+    )
+
+
+def _introduction(meta: Mapping[str, Any], cell: Cell) -> list[str]:
+    run = run_of(cell)
+    return [
+        f"{hardware(meta['machine'])}. {listed(meta['versions'])}."
+        + (" Shortened (`QUICK=1`)." if meta["quick"] else ""),
+        "Nodes are processes of this one machine, not pods: each is a release as the image has it, "
+        "on a loopback address of its own, with one scheduler. Each run has "
+        f"{run.clients:,} clients, which are linked to one server each, and one server or four, "
+        f"which are linked to each other. While they count, each server has {run.server_cpus:g} of "
+        "a CPU for itself, and no more, as with a CPU limit of Kubernetes.",
+        f"The ad counter runs with full states (`State`): every node counts {run.increments:,} "
+        f"times in the mean, once every {INCREMENT_MS / 1000:g} s, and is sent and sends the whole "
+        f"counter every {PROPAGATION_MS / 1000:g} s, both divided by the speedup of "
+        f"{run.speedup:g}. A server is sent a state of as many counters as there are nodes by each "
+        "of its clients, so that its work grows with the square of the clients and with the "
+        "speedup.",
+    ]
+
+
+def _endings(cells: Sequence[Cell], planned: Sequence[Run]) -> list[str]:
+    said = [f"{run_of(cell).title}: {ending(cell)}." for cell in cells]
+    if len(cells) < len(planned):
+        missing = "; ".join(run.title for run in planned[len(cells) :])
+        said.append(f"Not run, or not to its end: {missing}.")
+    return said
+
+
+def _runs_table(cells: Sequence[Cell]) -> Table:
+    columns: dict[str, Callable[[Cell], str]] = {
+        "run": lambda cell: run_of(cell).title,
+        "servers": lambda cell: f"{run_of(cell).servers}",
+        "clients": lambda cell: f"{run_of(cell).clients:,}",
+        "speedup": lambda cell: f"{run_of(cell).speedup:g}",
+        "bounds": lambda cell: "yes" if cell["bounded"] else "removed",
+        "increments": lambda cell: f"{cell['increments_sum']:,}" if _ended(cell) else "-",
+        "per node": lambda cell: f"{run_of(cell).increments:,}",
+        "joining, s": lambda cell: f"{cell['seconds_joining']:,.0f}",
+        "run, s": lambda cell: f"{lasted(cell):,.0f}",
+        "value": lambda cell: ", ".join(f"{v:,}" for v in cell.get("values", [])) or "-",
+        "different replicas": lambda cell: f"{cell['digests'] - 1}" if _ended(cell) else "-",
+        "payload, GiB": lambda cell: f"{cell['bytes_payload'] / GIB:.2f}" if _ended(cell) else "-",
+    }
+    return tabulated(
+        list(columns.items()),
+        cells,
+        "Increments are those of all nodes together, and how often each counts in the mean. "
+        "Joining is from the start of the first node until the last has joined. Payload is what "
+        "all nodes have sent of encoded counters; it, the value and the replicas that differ are "
+        "known of runs that came to their end.",
+    )
+
+
+def _servers_table(cells: Sequence[Cell]) -> Table:
+    columns: dict[str, Callable[[Cell], str]] = {
+        "run": lambda cell: run_of(cell).title,
+        "outcome": lambda cell: str(cell["outcome"]),
+        "median of the last quarter, MiB": lambda cell: f"{settled(cell):,.0f}",
+        "peak, MiB": lambda cell: f"{peak(cell):,.0f}",
+        "limit, MiB": lambda cell: f"{cell['memory_limit']:,.0f}",
+        "growth": lambda cell: f"{growth(cell):.2f}",
+        "answered, %": lambda cell: f"{answered_percent(cell):.0f}",
+        "dropped": lambda cell: f"{dropped(cell):,}",
+    }
+    return tabulated(
+        list(columns.items()),
+        cells,
+        "Memory of the largest server, as proportional set size. Answered: the samples, a second "
+        "apart or as long as answers take, at which every server answered what it was asked over "
+        "HTTP within five seconds. Dropped: messages that were not delivered, above all states "
+        "whose place in a lane a newer one took.",
+    )
+
+
+def _ended(cell: Cell) -> bool:
+    """Whether the run came to its end, and all nodes said what they hold."""
+    return "digests" in cell
+
+
+def _again(meta: Mapping[str, Any], run: Run) -> list[str]:
+    settings = (
+        f"CLIENTS={run.clients} SPEEDUP={run.speedup:g} INCREMENTS={run.increments} "
+        f"SERVER_CPUS={run.server_cpus:g} MEMORY_LIMIT={run.memory_limit:g}"
+    )
+    quick = "QUICK=1 " if meta["quick"] else ""
+    return [
+        f"`{quick}{settings} make bench-client-server OUT=DIRECTORY`. `{meta['name']}.json` has "
+        "every sample; `python -m scale_tests client-server report --out DIRECTORY` writes this "
+        "page again from it."
+    ]

@@ -3,94 +3,96 @@
 Every query of every dashboard has to return data of it, every alert has to be evaluated, and those
 that a lasting fault calls for have to fire and to end. Writes the pictures of the dashboards into
 DIRECTORY and build/results/staging.json. `QUICK=1` takes fewer and smaller clusters.
+`--of NAMESPACE/CLUSTER` draws the last ten minutes of a cluster that is there instead.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import time
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import Console
-
 from charts.tools.dashboards.files import committed
-from scale_tests.benches.dashboards.findings import Ranges, bars, cells, findings, ranges
-from scale_tests.benches.dashboards.pictures import asking, draw
+from scale_tests.benches.dashboards.findings import findings, ranges
+from scale_tests.benches.dashboards.pictures import Range, asking, draw, range_of
 from scale_tests.benches.dashboards.plan import FULL, QUICK
 from scale_tests.benches.dashboards.run import CHAIN_NAMESPACE, FAULTY, NAMESPACE, Stage, perform
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import ConfigurationError
-from scale_tests.cluster.kube import ApiError, Cluster
+from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.monitoring import prometheus
+from scale_tests.cluster.monitoring.prometheus import Prometheus
 from scale_tests.cluster.nodes import read_nodes
-from scale_tests.cluster.wait import StalledError
-from scale_tests.host.commands import CommandError, relative
-from scale_tests.localkube.toolset import BuildError
-from scale_tests.measure import terminal, versions
-from scale_tests.measure.document import RESULTS, document, write
-from scale_tests.measure.tables import show_bars
+from scale_tests.measure import versions
+from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.document import RESULTS
+
+RECENT_SECONDS = 600.0
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Runs it; returns 1 if something was not to be seen."""
-    parser = argparse.ArgumentParser(prog="python -m scale_tests dashboards", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """The options that are its own."""
     parser.add_argument("directory", type=Path, nargs="?", default=RESULTS / "staging")
-    directory = parser.parse_args(arguments).directory
-    return terminal.run(
-        lambda: _run(Console(), directory),
-        ApiError,
-        BuildError,
-        CommandError,
-        ConfigurationError,
-        ConnectionError,
-        StalledError,
-        interrupted=f". Its clusters are in the namespaces {NAMESPACE} and {CHAIN_NAMESPACE}.",
-    )
+    parser.add_argument("--of", metavar="NAMESPACE/CLUSTER", help="draw this cluster alone")
 
 
-def _run(console: Console, directory: Path) -> int:
-    quick = os.environ.get("QUICK") == "1"
-    started = datetime.now(UTC)
-    environment = environments.bring_up()
-    operator.install(environment)
+def _run(session: Session) -> int:
+    if session.options.of:
+        return _draw_one(session, *session.options.of.split("/", 1))
+    environment = operator.ready_cluster()
     cluster = Cluster(environment.kubeconfig)
     stage = Stage(
         environment=environment,
         cluster=cluster,
         prometheus=prometheus.install(environment),
-        say=lambda text: console.print(f"{time.strftime('%H:%M:%S')}  {text}", highlight=False),
+        say=lambda text: session.say(f"{time.strftime('%H:%M:%S')}  {text}"),
     )
     stage.reset()
-    perform(stage, QUICK if quick else FULL)
-    stage.say("looking at what there is to see")
+    perform(stage, QUICK if session.quick else FULL)
+    stage.say("asking Prometheus")
     found = findings(stage)
-    _draw(stage, ranges(stage, found.end), directory)
-    checked = bars(found, stage)
-    held = show_bars(console, checked)
+    _draw(session, stage.prometheus, ranges(stage, found.end))
     nodes = read_nodes(cluster, NAMESPACE, [f"{FAULTY}-0"])
-    file = write(
-        document(
-            "staging",
-            started=started,
-            versions=versions.of_cluster(cluster, nodes),
-            cells=cells(found, stage),
-            bars=checked,
-            quick=quick,
-            local_cluster=environment.local,
-        )
+    status = session.reported(found).conclude(
+        found.cells(),
+        versions=versions.of_cluster(cluster, nodes),
+        local_cluster=environment.local,
     )
     stage.remove()
-    console.print(f"{relative(file)}\n{relative(directory)}/dashboard-*.svg", highlight=False)
-    return 0 if held else 1
+    return status
 
 
-def _draw(stage: Stage, shown: Ranges, directory: Path) -> None:
-    """Draws each dashboard as it shows the part of the run that it is made for."""
+def _draw_one(session: Session, namespace: str, name: str) -> int:
+    """Draws the last minutes of one cluster."""
+    environment = environments.existing()
+    if environment is None:
+        raise ConfigurationError("there is no cluster: make demo")
+    end = time.time()
+    shown = range_of(namespace, name, end - RECENT_SECONDS, end)
+    asked = Prometheus(Cluster(environment.kubeconfig))
+    _draw(session, asked, lambda _title: shown)
+    return 0
+
+
+def _draw(session: Session, asked: Prometheus, shown: Callable[[str], Range]) -> None:
+    """Draws each dashboard with the range that it shows, by its title."""
     for name, dashboard in committed().items():
-        title = dashboard["title"]
-        ask = asking(stage.prometheus, shown.of(title))
-        draw(dashboard, ask, directory, shown.subtitle(title), file=f"dashboard-{name}")
+        of = shown(dashboard["title"])
+        subtitle = "  ".join(of.variables[variable] for variable in ("namespace", "cluster"))
+        directory = session.options.directory
+        for file in draw(dashboard, asking(asked, of), directory, subtitle, f"dashboard-{name}"):
+            session.say(str(file))
+
+
+BENCH = Bench(
+    name="dashboards",
+    document="staging",
+    about=__doc__,
+    measure=_run,
+    options=options,
+    expected=(ConnectionError,),
+    interrupted=f". Its clusters are in the namespaces {NAMESPACE} and {CHAIN_NAMESPACE}.",
+)
+main = BENCH.main

@@ -20,11 +20,7 @@ def answered(
     dashboards: Iterable[dict[str, Any]],
     shown: Callable[[Panel], Range],
 ) -> dict[str, int]:
-    """How many series with numbers in them each query gives, by its panel and expression.
-
-    Raises:
-        ApiError: Prometheus refuses a query.
-    """
+    """How many series with numbers each query gives, by panel and expression. Raises ApiError."""
     return {
         f"{panel.dashboard} / {panel.title}: {query.expression}": sum(
             bool(numbers([series])) for series in answer(prometheus, query, shown(panel))

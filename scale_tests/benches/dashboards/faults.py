@@ -21,12 +21,9 @@ def chain(name: str) -> Json:
 
 @contextmanager
 def kept_away(subject: Subject, pod: str) -> Iterator[None]:
-    """Kills a pod, and lets no other take its place until the end.
+    """Kills a pod, and prevents its replacement until the end. Raises ApiError.
 
-    The quota that does so counts all pods of the namespace: nothing else can start there either.
-
-    Raises:
-        ApiError: the API server refused a step.
+    It takes a quota for all pods of the namespace: nothing else can start there either.
     """
     quotas = core(subject.namespace, "resourcequotas")
     present = len(subject.cluster.list(core(subject.namespace, "pods")))

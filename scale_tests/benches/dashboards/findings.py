@@ -1,9 +1,9 @@
-"""What Prometheus shows of a staging run, and whether that is all there is to see."""
+"""What Prometheus has of a staging run, and whether that is all there is to see."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -28,16 +28,17 @@ from scale_tests.benches.dashboards.run import (
     Stage,
 )
 from scale_tests.benches.dashboards.watched import labels_of
-from scale_tests.cluster.monitoring.cardinality import NODES, Load, bound, measure
-from scale_tests.measure.bars import Bar
+from scale_tests.cluster.monitoring.cardinality import NODES, Load, NodeSeries, bound, measure
+from scale_tests.measure.checks import Check, at_most
+from scale_tests.measure.page import Table
 
-LIFE = ["pending", "firing", "inactive"]
+STATES = ["pending", "firing", "inactive"]
 """Of an alert whose cause comes and goes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What there is to see of a run."""
+    """What there is to see of a run; the report of its benchmark."""
 
     end: float
     """Of the time range, in seconds since 1970."""
@@ -53,40 +54,78 @@ class Findings:
     """The alerts that fire for the cluster whose nodes were killed, in the end."""
 
     load: Load
+    series: Mapping[str, NodeSeries]
+    """Of a node of each cluster, by the cluster's name."""
+
+    def cells(self) -> list[dict[str, Any]]:
+        """The raw figures."""
+        return [
+            {"figure": "queries", "series": dict(self.queries)},
+            *(
+                {"figure": "alert", "alert": alert, "changes": changes}
+                for alert, changes in self.histories.items()
+            ),
+            *(
+                {"figure": "series", "cluster": name, **asdict(series), "total": series.total}
+                for name, series in self.series.items()
+            ),
+            {"figure": "load", "nodes": NODES, **asdict(self.load)},
+        ]
+
+    def checks(self, _cells: Sequence[Any]) -> list[Check]:
+        """The targets of a run."""
+        silent = [query for query, series in self.queries.items() if series == 0]
+        crowded = [query for query, series in self.queries.items() if series > MOST_SERIES]
+        wanted = {alert.name for alert in chart_alerts()}
+        healthy = {rule["name"] for rule in self.rules if rule["health"] == "ok"}
+        channels = len(self.series[FAULTY].channels)
+        allowed = bound(channels)
+        return [
+            _none("queries of the dashboards without data", silent),
+            _none(f"queries with more than {MOST_SERIES} series", crowded),
+            _none("alerts that Prometheus has not evaluated", sorted(wanted - healthy)),
+            _none("alerts that fire for the cluster that healed", sorted(self.firing)),
+            *(
+                Check(
+                    name=f"states of {alert} while the chain was partitioned",
+                    value=", ".join(state for _, state in changes),
+                    bar=", ".join(STATES),
+                    ok=[state for _, state in changes] == STATES,
+                )
+                for alert, changes in self.histories.items()
+            ),
+            *(
+                at_most(
+                    f"series of a node of {name}, {len(series.channels)} channels",
+                    series.total,
+                    bound(len(series.channels)),
+                )
+                for name, series in self.series.items()
+            ),
+            Check(
+                name=f"series of {NODES} nodes in a Prometheus, {channels} channels",
+                value=self.load.series,
+                bar=f"<= {NODES * allowed}",
+                ok=self.load.scraped_nodes * allowed >= self.load.series > 0,
+            ),
+        ]
+
+    def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
+        """Series of a node of each cluster."""
+        rows = [(name, f"{series.total}") for name, series in self.series.items()]
+        return {"Series of a node": Table(head=("cluster", "series"), rows=rows)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ranges:
-    """What each dashboard shows."""
-
-    whole: Range
-    """The whole run."""
-
-    compared: Range
-    """The clusters of the comparison, while that lasted."""
-
-    faulty: Range
-    """The cluster with the faults, since it was made."""
-
-    def of(self, title: str) -> Range:
-        """The range of the dashboard of this title."""
-        by_title = {"Partisan / Cluster": self.faulty, "Partisan / Scalability": self.compared}
-        return by_title.get(title, self.whole)
-
-    def subtitle(self, title: str) -> str:
-        """What the picture of the dashboard of this title says that it shows."""
-        return "  ".join(self.of(title).variables[name] for name in ("namespace", "cluster"))
-
-
-def ranges(stage: Stage, end: float) -> Ranges:
-    """The time ranges of a run that has ended. Raises ApiError."""
+def ranges(stage: Stage, end: float) -> Callable[[str], Range]:
+    """What each dashboard shows, by its title, of a run that has ended. Raises ApiError."""
     created = stage.subject(FAULTY).json()["metadata"]["creationTimestamp"]
     began = datetime.fromisoformat(created).timestamp()
-    return Ranges(
-        whole=range_of(NAMESPACE, ".+", stage.started, end),
-        compared=range_of(NAMESPACE, COMPARED, stage.started, stage.compared),
-        faulty=range_of(NAMESPACE, FAULTY, began, end),
-    )
+    by_title = {
+        "Partisan / Scalability": range_of(NAMESPACE, COMPARED, stage.started, stage.compared),
+        "Partisan / Cluster": range_of(NAMESPACE, FAULTY, began, end),
+    }
+    whole = range_of(NAMESPACE, ".+", stage.started, end)
+    return lambda title: by_title.get(title, whole)
 
 
 def findings(stage: Stage) -> Findings:
@@ -97,7 +136,7 @@ def findings(stage: Stage) -> Findings:
     return Findings(
         end=end,
         queries=answered(
-            stage.prometheus, committed().values(), lambda panel: shown.of(panel.dashboard)
+            stage.prometheus, committed().values(), lambda panel: shown(panel.dashboard)
         ),
         rules=evaluated_rules(stage.prometheus),
         histories={
@@ -106,64 +145,9 @@ def findings(stage: Stage) -> Findings:
         },
         firing=firing(stage.prometheus, labels_of(stage.subject(FAULTY))),
         load=measure(stage.page),
+        series=stage.series,
     )
 
 
-def bars(found: Findings, stage: Stage) -> list[Bar]:
-    """What a run is held to."""
-    silent = [query for query, series in found.queries.items() if series == 0]
-    crowded = [query for query, series in found.queries.items() if series > MOST_SERIES]
-    wanted = {alert.name for alert in chart_alerts()}
-    healthy = {rule["name"] for rule in found.rules if rule["health"] == "ok"}
-    page = stage.series[FAULTY]
-    allowed = bound(len(page.channels))
-    return [
-        _none("queries of the dashboards without data", silent),
-        _none(f"queries with more than {MOST_SERIES} series", crowded),
-        _none("alerts that Prometheus has not evaluated", sorted(wanted - healthy)),
-        _none("alerts that fire for the cluster that healed", sorted(found.firing)),
-        *(
-            Bar(
-                name=f"life of {alert} while the chain was in pieces",
-                value=", ".join(state for _, state in changes),
-                bar=", ".join(LIFE),
-                ok=[state for _, state in changes] == LIFE,
-            )
-            for alert, changes in found.histories.items()
-        ),
-        *(
-            Bar(
-                name=f"series of a node of {name}, {len(series.channels)} channels",
-                value=series.total,
-                bar=f"at most {bound(len(series.channels))}",
-                ok=series.total <= bound(len(series.channels)),
-            )
-            for name, series in stage.series.items()
-        ),
-        Bar(
-            name=f"series of {NODES} nodes in a Prometheus, {len(page.channels)} channels",
-            value=found.load.series,
-            bar=f"at most {NODES * allowed}",
-            ok=found.load.scraped_nodes * allowed >= found.load.series > 0,
-        ),
-    ]
-
-
-def cells(found: Findings, stage: Stage) -> list[dict[str, Any]]:
-    """The raw figures."""
-    return [
-        {"figure": "queries", "series": dict(found.queries)},
-        *(
-            {"figure": "alert", "alert": alert, "changes": changes}
-            for alert, changes in found.histories.items()
-        ),
-        *(
-            {"figure": "series", "cluster": name, **asdict(series), "total": series.total}
-            for name, series in stage.series.items()
-        ),
-        {"figure": "load", "nodes": NODES, **asdict(found.load)},
-    ]
-
-
-def _none(name: str, found: list[str]) -> Bar:
-    return Bar(name=name, value="; ".join(found) or "none", bar="none", ok=not found)
+def _none(name: str, found: list[str]) -> Check:
+    return Check(name=name, value="; ".join(found) or "none", bar="none", ok=not found)

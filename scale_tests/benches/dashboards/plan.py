@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scale_tests.cluster.kube import Json
-from scale_tests.cluster.subject import manifest
+from scale_tests.cluster.subject import counter, manifest
 
 IMPRESSIONS = 20
 """Of each node, one a second: so long does a run count."""
@@ -46,12 +46,3 @@ def compared(overlay: str, nodes: int) -> Json:
         overlay={"kind": overlay},
         workload={"adCounter": counter(nodes, IMPRESSIONS)},
     )
-
-
-def counter(nodes: int, impressions: int) -> Json:
-    """An ad counter that each of the nodes increments so often, once a second."""
-    return {
-        "impressions": nodes * impressions,
-        "incrementInterval": "1s",
-        "propagationInterval": "500ms",
-    }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scale_tests.benches.dashboards.faults import chain, kept_away
-from scale_tests.benches.dashboards.plan import IMPRESSIONS, Plan, compared, counter
+from scale_tests.benches.dashboards.plan import IMPRESSIONS, Plan, compared
 from scale_tests.benches.dashboards.watched import (
     knock,
     wait_firing,
@@ -24,7 +24,7 @@ from scale_tests.cluster.monitoring.cardinality import NodeSeries, node_series
 from scale_tests.cluster.monitoring.prometheus import Prometheus
 from scale_tests.cluster.removal import remove_namespace
 from scale_tests.cluster.sealing import sealed, secret
-from scale_tests.cluster.subject import Subject, kill_pod
+from scale_tests.cluster.subject import Subject, counter, kill_pod
 from scale_tests.localkube.certificates import issue_authority
 
 NAMESPACE = "partisan-staging"
@@ -76,12 +76,7 @@ class Stage:
 
 
 def perform(stage: Stage, plan: Plan) -> None:
-    """All of a staging run.
-
-    Raises:
-        ApiError: the API server refused a step.
-        StalledError: a cluster does not get on.
-    """
+    """All of a staging run. Raises ApiError, StalledError."""
     wait_operator_scraped(stage.prometheus)
     compare(stage, plan)
     broken = stage.subject(CHAIN, CHAIN_NAMESPACE)
@@ -89,7 +84,7 @@ def perform(stage: Stage, plan: Plan) -> None:
     wait_scraped(stage.prometheus, broken, "sum(up{%s})", broken.status().replicas_wanted)
     stage.say(f"{CHAIN}: the node in the middle is kept away")
     with kept_away(broken, f"{CHAIN}-1"):
-        trouble(stage, plan)
+        inject_faults(stage, plan)
         for alert in CHAIN_ALERTS:
             stage.say(f"{CHAIN}: waiting until {alert} fires")
             wait_firing(stage.prometheus, broken, alert)
@@ -109,12 +104,10 @@ def compare(stage: Stage, plan: Plan) -> None:
         subject.delete()
 
 
-def trouble(stage: Stage, plan: Plan) -> None:
-    """A run with TLS in which nodes are killed and a stranger is turned away.
+def inject_faults(stage: Stage, plan: Plan) -> None:
+    """A run with TLS in which nodes are killed, and an unauthenticated peer is refused.
 
-    Raises:
-        ApiError: the API server refused a step.
-        StalledError: the cluster does not get over it.
+    Raises ApiError, StalledError.
     """
     subject, nodes = stage.subject(FAULTY), plan.faulty_nodes
     with tempfile.TemporaryDirectory() as directory:
@@ -128,7 +121,7 @@ def trouble(stage: Stage, plan: Plan) -> None:
         subject.wait_counted(nodes * IMPRESSIONS)
         wait_scraped(stage.prometheus, subject, "sum(up{%s})", nodes)
         victims = [f"{FAULTY}-{ordinal * nodes // plan.killed}" for ordinal in range(plan.killed)]
-        stage.say(f"{FAULTY}: a stranger knocks, and {', '.join(victims)} are killed")
+        stage.say(f"{FAULTY}: an unauthenticated peer connects, {', '.join(victims)} are killed")
         knock(subject, f"{FAULTY}-{nodes - 1}")
         for victim in victims:
             kill_pod(subject, victim)

@@ -7,7 +7,7 @@ from scale_tests.cluster.monitoring.prometheus import Prometheus
 from scale_tests.cluster.subject import Subject
 from scale_tests.cluster.wait import wait_for
 
-PATIENCE = 300.0
+PENDING_SECONDS = 300.0
 """Seconds for which an alert may be pending: the chart's wait for minutes."""
 
 
@@ -55,7 +55,7 @@ def wait_firing(prometheus: Prometheus, subject: Subject, alert: str) -> None:
         f"{alert} to fire",
         lambda: [item["metric"]["alertstate"] for item in prometheus.query(f"ALERTS{{{labels}}}")],
         lambda states: "firing" in states,
-        stall_seconds=PATIENCE,
+        stall_seconds=PENDING_SECONDS,
     )
 
 
@@ -70,13 +70,9 @@ def wait_quiet(prometheus: Prometheus, subject: Subject, *alerts: str) -> None:
 
 
 def knock(subject: Subject, pod: str) -> None:
-    """Says to the port that nodes talk on what a web client says, which a node must refuse.
-
-    Raises:
-        ConnectionError: it was let in.
-    """
+    """Sends HTTP to the port of nodes, as no peer does. Raises ConnectionError: it was accepted."""
     try:
         subject.cluster.text(core(subject.namespace, "pods", f"{pod}:7946/proxy/"))
     except ApiError:
         return
-    raise ConnectionError(f"{pod} has answered a stranger")
+    raise ConnectionError(f"{pod} has answered an unauthenticated peer")

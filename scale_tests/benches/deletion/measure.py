@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +16,7 @@ from scale_tests.cluster.local_nodes import processes
 from scale_tests.cluster.nodes import read_nodes
 from scale_tests.cluster.partisan import cluster_status
 from scale_tests.cluster.removal import remove_namespace
-from scale_tests.cluster.wait import StallClock, StalledError, wait_for
+from scale_tests.cluster.wait import StallClock, StalledError, repeating, wait_for
 from scale_tests.host import procfs
 
 NAMESPACE = "bench-deletion"
@@ -39,35 +38,21 @@ class Probe:
     cluster: Cluster
     slowest: float = 0.0
     asked: int = 0
-    _ending: threading.Event = field(default_factory=threading.Event)
 
-    def run(self) -> None:
-        """Asks until the end."""
-        while not self._ending.wait(_PROBE_SECONDS):
-            began = time.monotonic()
-            with suppress(ApiError):  # Out of reach: the time until that is known counts.
-                self.cluster.request("GET", core("default", "configmaps"), timeout=60.0)
-            self.slowest = max(self.slowest, time.monotonic() - began)
-            self.asked += 1
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Asks while the block runs."""
-        thread = threading.Thread(target=self.run, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._ending.set()
-            thread.join()
+    def ask(self) -> None:
+        """Asks once."""
+        began = time.monotonic()
+        with suppress(ApiError):  # Out of reach: the time until that is known counts.
+            self.cluster.request("GET", core("default", "configmaps"), timeout=60.0)
+        self.slowest = max(self.slowest, time.monotonic() - began)
+        self.asked += 1
 
 
 @dataclass
 class Meter:
     """The processor time of all nodes, the ended ones included.
 
-    The node agent, this process's parent, has waited for those that have ended: the kernel adds
-    their time to that of its children.
+    The kernel adds that of children which the agent, this process's parent, has waited for.
     """
 
     agent: int = field(default_factory=os.getppid)
@@ -86,12 +71,7 @@ class Meter:
 
 
 def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
-    """Runs a cell.
-
-    Raises:
-        ApiError: the API server refuses the cluster, or is out of reach.
-        StalledError: it does not form, or what was there before does not go.
-    """
+    """Runs a cell. Raises ApiError, StalledError: the cluster does not form."""
     remove_namespace(cluster, NAMESPACE)
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": labels}})
@@ -105,7 +85,7 @@ def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
     time.sleep(SETTLE_SECONDS)
     before, calls_before = meter.seconds(), api_calls(cluster)
     probe = Probe(cluster)
-    with probe.running():
+    with repeating(probe.ask, _PROBE_SECONDS):
         deleting = time.monotonic()
         cluster.delete(_path(point))
         left, looks = _await_end(cluster, say)

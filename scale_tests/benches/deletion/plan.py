@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scale_tests.cluster import crd
 from scale_tests.cluster.agent import machine
-from scale_tests.cluster.kube import Json
+from scale_tests.cluster.kube import Json, manifest
 
 SIZES = (64, 256, 1024)
 LARGEST_MESH = 64
@@ -34,33 +34,29 @@ class Point:
     def manifest(self) -> Json:
         """The cluster, which counts for as long as it is there."""
         large = self.nodes > SIZES[0]
-        return {
-            "apiVersion": "partisan.dev/v1alpha1",
-            "kind": "PartisanCluster",
-            "metadata": {"name": CLUSTER},
-            "spec": {
-                "replicas": self.nodes,
-                "overlay": _overlay(self.overlay),
-                # Two CPUs have two milliseconds of each second for one of a thousand nodes, and a
-                # mesh of 256 has 32,640 links to keep alive and to gossip over.
-                "heartbeatInterval": "30s" if large else "5s",
-                "workload": {
-                    "adCounter": {
-                        "impressions": 1_000_000,
-                        "incrementInterval": "10s",
-                        "propagationInterval": "15s" if large else "5s",
-                    },
-                    "synchronization": "Aggregate" if large else "Delta",
+        return manifest(
+            CLUSTER,
+            replicas=self.nodes,
+            overlay=_overlay(self.overlay),
+            # Two CPUs have two milliseconds of each second for one of a thousand nodes, and a
+            # mesh of 256 has 32,640 links to keep alive and to gossip over.
+            heartbeatInterval="30s" if large else "5s",
+            workload={
+                "adCounter": {
+                    "impressions": 1_000_000,
+                    "incrementInterval": "10s",
+                    "propagationInterval": "15s" if large else "5s",
                 },
-                "channels": [
-                    {"name": "default", "parallelism": 1},
-                    {"name": "gossip", "parallelism": 1, "monotonic": True},
-                ],
-                "resources": {"requests": {"cpu": "1m", "memory": "18Mi"}},
-                "nodeSelector": {machine.LABEL: machine.NAME},
-                "tolerations": [{"key": machine.LABEL, "operator": "Exists"}],
+                "synchronization": "Aggregate" if large else "Delta",
             },
-        }
+            channels=[
+                {"name": "default", "parallelism": 1},
+                {"name": "gossip", "parallelism": 1, "monotonic": True},
+            ],
+            resources={"requests": {"cpu": "1m", "memory": "18Mi"}},
+            nodeSelector={machine.LABEL: machine.NAME},
+            tolerations=[{"key": machine.LABEL, "operator": "Exists"}],
+        )
 
 
 def points(

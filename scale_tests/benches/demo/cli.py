@@ -1,4 +1,4 @@
-"""`python -m scale_tests demo run|down`."""
+"""`python -m scale_tests demo run|down`: a cluster from nothing to its end, and nothing again."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from pathlib import Path
 from rich.console import Console
 
 from scale_tests.benches.demo import flow
-from scale_tests.cluster.environment import ConfigurationError
-from scale_tests.cluster.kube import ApiError
-from scale_tests.cluster.wait import STALL_SECONDS, StalledError
-from scale_tests.host.commands import CommandError
+from scale_tests.cluster.wait import STALL_SECONDS
+from scale_tests.host.commands import ROOT
 from scale_tests.measure import terminal
+from scale_tests.measure.bench import EXPECTED
 
 
 def parser() -> argparse.ArgumentParser:
@@ -24,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--manifest",
         type=Path,
-        default=flow.Options.manifest,
+        default=ROOT / "examples" / "cluster.yaml",
         help="a PartisanCluster with an ad counter (default: examples/cluster.yaml)",
     )
     run.add_argument(
@@ -39,25 +38,15 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str]) -> int:
     """Runs a command; returns the exit status."""
-    options = parser().parse_args(arguments)
+    options, console = parser().parse_args(arguments), Console()
     return terminal.run(
-        lambda: _run(Console(), options),
-        CommandError,
-        ConfigurationError,
-        ApiError,
-        StalledError,
+        lambda: (
+            flow.down(console)
+            if options.command == "down"
+            else flow.run(console, options.manifest, stall_seconds=options.stall_seconds)
+        ),
+        *EXPECTED,
         OSError,
         ValueError,
         interrupted=". What runs, runs on: `make down` removes it.",
     )
-
-
-def _run(console: Console, options: argparse.Namespace) -> int:
-    if options.command == "down":
-        flow.down(console)
-        return 0
-    done = flow.run(
-        console,
-        flow.Options(manifest=options.manifest, stall_seconds=options.stall_seconds),
-    )
-    return 0 if done else 1

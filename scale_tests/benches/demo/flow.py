@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
 from rich.console import Console
-from rich.table import Table
 
 from scale_tests.benches.demo import programs, report
 from scale_tests.benches.demo.live import View
-from scale_tests.benches.demo.sampler import follow
-from scale_tests.benches.demo.samples import Sample
+from scale_tests.benches.demo.sample import Sample, sampling
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.diagnosis import explain
@@ -23,8 +18,10 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster, Json, partisan_cluster
 from scale_tests.cluster.monitoring import prometheus
 from scale_tests.cluster.removal import remove_cluster
+from scale_tests.cluster.sampler import Sampler
 from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import ROOT, relative
+from scale_tests.measure.tables import terminal_table
 
 NAMESPACE = "default"
 """Where the demo's cluster lives, so that `kubectl get pcl` shows it without a flag."""
@@ -35,21 +32,12 @@ DEMO_LABEL = "partisan.dev/demo"
 """On the clusters that the demo made: `down` leaves others alone."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What the user may choose."""
+def run(console: Console, file: Path, *, stall_seconds: float) -> int:
+    """Goes from nothing to a report on the cluster of a manifest; 1 when a target is missed.
 
-    manifest: Path = ROOT / "examples" / "cluster.yaml"
-    stall_seconds: float = 120.0
-
-
-def run(console: Console, options: Options) -> bool:
-    """Goes from nothing to a report; returns whether the run held all that it is held to.
-
-    Raises:
-        CommandError, ConfigurationError, ApiError: a step before the run failed.
+    Raises CommandError, ConfigurationError, ApiError: a step before the run failed.
     """
-    manifest = load(options.manifest)
+    manifest = load(file)
     _headline(console, "Kubernetes and images")
     environment = environments.bring_up()
     cluster = Cluster(environment.kubeconfig)
@@ -58,41 +46,41 @@ def run(console: Console, options: Options) -> bool:
     _headline(console, "Prometheus")
     prometheus.install(environment)
     name = manifest["metadata"]["name"]
-    _headline(console, f"kubectl apply -f {relative(options.manifest)}")
+    _headline(console, f"kubectl apply -f {relative(file)}")
     remove_cluster(cluster, NAMESPACE, name)
-    started_at = datetime.now(UTC)
-    started = time.monotonic()
-    operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(options.manifest))
+    started = datetime.now(UTC)
+    sampler = Sampler(sampling(cluster, NAMESPACE, name))
+    operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(file))
     operator.kubectl(environment, "label", "-n", NAMESPACE, f"pcl/{name}", f"{DEMO_LABEL}=true")
-    samples: list[Sample] = []
     try:
-        with View(console) as view:
-            for sample in follow(
-                cluster, NAMESPACE, name, started, stall_seconds=options.stall_seconds
-            ):
-                samples.append(sample)
-                view.show(sample)
-            view.show(samples[-1], last=True)
+        with View(console) as view, sampler:
+            last = sampler.wait(
+                "the run",
+                lambda sample: sample.finished,
+                progress=Sample.progress,
+                stall_seconds=stall_seconds,
+                seen=view.show,
+            )
+            view.show(last, last=True)
     except (StalledError, ApiError) as error:
         console.print(f"\n[bold red]The run did not finish: {error}[/bold red]", highlight=False)
         explain(console, cluster, NAMESPACE, name, MUST_GATHER)
-    if not samples:
-        return False
-    written = report.write(environment, cluster, manifest, samples, started_at)
-    _conclude(console, environment, written, samples)
-    _tell_prometheus(console, environment, cluster, name)
-    return written.ok
+    if not sampler.samples:
+        return 1
+    written = report.write(environment, cluster, manifest, sampler.samples, started)
+    _conclude(console, environment, cluster, written, name)
+    return 0 if written.ok else 1
 
 
-def down(console: Console) -> None:
+def down(console: Console) -> int:
     """Removes all that `run` made, whatever of it is there. Raises CommandError, ApiError."""
     environment = environments.existing()
     if environment is None or environment.local:
-        # The whole cluster goes; what is in it needs no farewell.
+        # The whole cluster goes, with all that is in it.
         environments.take_down()
         console.print("Removed.")
-        return
-    _headline(console, "Clusters, operator and definition")
+        return 0
+    _headline(console, "Clusters, operator and CRD")
     cluster = Cluster(environment.kubeconfig)
     if cluster.find(operator.CRD):
         for item in cluster.list(partisan_cluster(NAMESPACE), f"{DEMO_LABEL}=true"):
@@ -103,14 +91,11 @@ def down(console: Console) -> None:
         console.print(f"The operator stays, for there are other clusters: {', '.join(left)}")
     else:
         console.print("Removed.")
+    return 0
 
 
 def load(path: Path) -> Json:
-    """Reads a manifest of one PartisanCluster.
-
-    Raises:
-        ValueError: it is something else.
-    """
+    """Reads a manifest of one PartisanCluster. Raises ValueError: it is something else."""
     manifest = yaml.safe_load(path.read_text())
     if not isinstance(manifest, dict) or manifest.get("kind") != "PartisanCluster":
         raise ValueError(f"{path} is no manifest of one PartisanCluster")
@@ -118,42 +103,29 @@ def load(path: Path) -> Json:
 
 
 def _conclude(
-    console: Console, environment: Environment, written: report.Report, samples: Sequence[Sample]
+    console: Console, environment: Environment, cluster: Cluster, written: report.Report, name: str
 ) -> None:
-    name = samples[-1].cluster.name
-    table = Table(title=f"Cluster {name}", show_header=False)
-    for key, value in report.rows(written.result):
-        table.add_row(key, value)
-    console.print(table)
-    for bar in written.bars:
-        if not bar.ok:
-            console.print(f"[red]FAILED[/red] {bar.name}: {bar.value}, should be {bar.bar}")
-    directory = relative(written.directory)
-    console.print(f"\nResults and pictures: {directory}/", highlight=False, soft_wrap=True)
-    console.print("\nThe cluster is still there:")
-    if environment.local:
-        console.print(f"  export KUBECONFIG={environment.kubeconfig}", soft_wrap=True)
-    console.print(f"  export PATH={programs.provide()}:$PATH", soft_wrap=True, highlight=False)
-    for command in (
-        "kubectl get pcl",
-        f"kubectl partisan status {name}",
-        f"kubectl scale pcl/{name} --replicas={written.result.nodes + 8}",
-        f"kubectl delete pcl/{name}",
-        "make down",
-    ):
-        console.print(f"  {command}", highlight=False)
-
-
-def _tell_prometheus(
-    console: Console, environment: Environment, cluster: Cluster, name: str
-) -> None:
-    """Says where Prometheus is, and how to draw what the dashboards show of this cluster."""
-    console.print("\nPrometheus has scraped the run, for a Grafana data source or by hand:")
+    """Prints the result, and what can be done with cluster and Prometheus next."""
+    console.print(terminal_table(f"Cluster {name}", report.figures(written.result)))
+    for check in written.checks:
+        if not check.ok:
+            console.print(f"[red]FAILED[/red] {check.name}: {check.value}, should be {check.bar}")
+    kubeconfig = [f"  export KUBECONFIG={environment.kubeconfig}"] if environment.local else []
     for line in (
-        prometheus.address(environment, cluster),
-        f".venv/bin/python -m scale_tests.benches.dashboards.pictures {NAMESPACE} {name}",
+        f"\nResults and pictures: {relative(written.directory)}/",
+        "\nThe cluster is still there:",
+        *kubeconfig,
+        f"  export PATH={programs.provide()}:$PATH",
+        "  kubectl get pcl",
+        f"  kubectl partisan status {name}",
+        f"  kubectl scale pcl/{name} --replicas={written.result.nodes + 8}",
+        f"  kubectl delete pcl/{name}",
+        "  make down",
+        "\nPrometheus has scraped the run, for a Grafana data source or by hand:",
+        f"  {prometheus.address(environment, cluster)}",
+        f"  .venv/bin/python -m scale_tests dashboards --of {NAMESPACE}/{name}",
     ):
-        console.print(f"  {line}", highlight=False, soft_wrap=True)
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def _headline(console: Console, title: str) -> None:

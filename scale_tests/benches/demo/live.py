@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
@@ -11,7 +9,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from scale_tests.benches.demo.samples import Sample
+from scale_tests.benches.demo.sample import Sample
 from scale_tests.host.units import size
 
 LINE_SECONDS = 5.0
@@ -57,7 +55,7 @@ def table(sample: Sample) -> RenderableType:
     spread = f"[dim]replicas hold {low} to {high}[/dim]" if sample.nodes else ""
     rows.add_row("impressions", _bar(high, threshold), f"{high}/{threshold or '-'}  {spread}")
     parts: list[RenderableType] = [rows, Text(), _channels(sample)]
-    condition = sample.cluster.trouble
+    condition = sample.cluster.degraded
     if condition:
         parts += [Text(), Text(f"{condition.reason}: {condition.message}", style="bold red")]
     title = f"{status.name}  {wanted} nodes  {status.overlay}  {status.phase}"
@@ -74,19 +72,14 @@ class View:
         self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
         self._next_line = 0.0
         self._shown: Sample | None = None
-        self._trouble = ""
+        self._degraded = ""
 
     def __enter__(self) -> View:
         if self._live:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         if self._live:
             self._live.stop()
 
@@ -95,19 +88,19 @@ class View:
         if self._live:
             self._live.update(table(sample), refresh=last)
             return
-        self._tell_trouble(sample)
+        self._show_condition(sample)
         if sample is not self._shown and (last or sample.seconds >= self._next_line):
             self._line(plain_line(sample))
             self._shown = sample
             self._next_line = sample.seconds + LINE_SECONDS
 
-    def _tell_trouble(self, sample: Sample) -> None:
+    def _show_condition(self, sample: Sample) -> None:
         """Says what is wrong once, and again when it is something else."""
-        condition = sample.cluster.trouble
+        condition = sample.cluster.degraded
         reason = condition.reason if condition else ""
-        if condition and reason != self._trouble:
+        if condition and reason != self._degraded:
             self._line(f"{sample.seconds:6.1f} s  {condition.reason}: {condition.message}")
-        self._trouble = reason
+        self._degraded = reason
 
     def _line(self, text: str) -> None:
         self._console.print(text, soft_wrap=True, highlight=False, markup=False)

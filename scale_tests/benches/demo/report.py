@@ -12,15 +12,15 @@ from typing import Any
 import yaml
 
 from scale_tests.benches.demo import pictures
-from scale_tests.benches.demo.result import Result, bars, compute
-from scale_tests.benches.demo.samples import Sample
+from scale_tests.benches.demo.result import Result, checks, compute
+from scale_tests.benches.demo.sample import Sample
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json
 from scale_tests.host.commands import relative
 from scale_tests.host.units import size
 from scale_tests.measure import document as documents
 from scale_tests.measure import versions
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check
 from scale_tests.measure.document import RESULTS
 from scale_tests.measure.page import (
     Page,
@@ -36,16 +36,16 @@ from scale_tests.measure.page import (
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What was written, and whether the run held all that it is held to."""
+    """What was written, and whether the run met its targets."""
 
     directory: Path
     result: Result
-    bars: list[Bar]
+    checks: list[Check]
 
     @property
     def ok(self) -> bool:
-        """Whether all bars hold."""
-        return all(bar.ok for bar in self.bars)
+        """Whether all targets are met."""
+        return all(check.ok for check in self.checks)
 
 
 def write(
@@ -58,7 +58,7 @@ def write(
     """Writes everything about a run, finished or not, of which there is at least one sample."""
     found = versions.of_cluster(cluster, samples[-1].nodes)
     result = compute(samples, found)
-    checked = bars(result, samples[-1].nodes)
+    checked = checks(result, samples[-1].nodes)
     directory = RESULTS / f"demo-{started:%Y%m%d-%H%M%S}"
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "cluster.yaml").write_text(yaml.safe_dump(manifest, sort_keys=False))
@@ -80,7 +80,7 @@ def write(
     pictures.draw(samples, directory, subtitle(manifest, found))
     page = summary(manifest, measured, result, checked, directory)
     (directory / "README.md").write_text(markdown(page, directory))
-    return Report(directory=directory, result=result, bars=checked)
+    return Report(directory=directory, result=result, checks=checked)
 
 
 def subtitle(manifest: Json, found: dict[str, str]) -> str:
@@ -95,13 +95,13 @@ def subtitle(manifest: Json, found: dict[str, str]) -> str:
     )
 
 
-def rows(result: Result) -> list[tuple[str, str]]:
-    """The result as the summary table shows it."""
+def figures(result: Result) -> Table:
+    """The result as a table."""
 
     def after(elapsed: float | None) -> str:
         return "not reached" if elapsed is None else f"{elapsed:.1f} s"
 
-    return [
+    rows = [
         ("nodes ready", f"{result.ready} of {result.nodes}"),
         ("nodes joined", f"{result.joined} of {result.nodes}"),
         ("components of the overlay", str(result.components)),
@@ -123,13 +123,14 @@ def rows(result: Result) -> list[tuple[str, str]]:
             for name, totals in result.channels.items()
         ),
     ]
+    return Table(head=("", ""), rows=rows)
 
 
 def summary(
     manifest: Json,
     document: dict[str, Any],
     result: Result,
-    checked: Sequence[Bar],
+    checked: Sequence[Check],
     directory: Path,
 ) -> Page:
     """The page of the result directory, in which the pictures are."""
@@ -143,11 +144,10 @@ def summary(
         Picture(title=picture.title, file=directory / f"{picture.name}.png")
         for picture in pictures.PICTURES
     ]
-    figures = Table(head=("", ""), rows=rows(result))
     return Page(
         title=f"Run of cluster `{manifest['metadata']['name']}`, {meta['started']}",
         sections=[
-            Section(text=[circumstances], parts=[figures, bars_table(checked), *drawn]),
+            Section(text=[circumstances], parts=[figures(result), bars_table(checked), *drawn]),
             Section(text=[files, "Again: `make demo`."]),
         ],
     )

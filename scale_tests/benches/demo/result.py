@@ -1,14 +1,15 @@
-"""What came out of a run, computed from the last sample and the cluster's own times."""
+"""The result of a run, computed from the last sample and the cluster's own times."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from scale_tests.benches.demo.samples import Sample, sent_bytes
+from scale_tests.benches.demo.sample import Sample, sent_bytes
 from scale_tests.cluster.milestones import Seconds, seconds
 from scale_tests.cluster.nodes import NodeStatus, components
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check, equal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,52 +70,49 @@ def compute(samples: Sequence[Sample], versions: dict[str, str]) -> Result:
 
 
 def channel_totals(samples: Sequence[Sample]) -> dict[str, ChannelTotals]:
-    """Totals of each channel: bytes over all incarnations, the rest of the processes that live."""
-    bytes_ = {channel: int(line[-1].value) for channel, line in sent_bytes(samples).items()}
-    messages: dict[str, int] = {}
-    dropped: dict[str, int] = {}
+    """Totals of each channel: bytes over all incarnations, the rest of those that run."""
+    messages, dropped = Counter[str](), Counter[str]()
     for node in samples[-1].nodes:
         for channel, counters in node.channels:
-            messages[channel] = messages.get(channel, 0) + counters.sent_messages
-            dropped[channel] = dropped.get(channel, 0) + counters.dropped
+            messages[channel] += counters.sent_messages
+            dropped[channel] += counters.dropped
     return {
         channel: ChannelTotals(
-            messages=messages.get(channel, 0), bytes=total, dropped=dropped.get(channel, 0)
+            messages=messages[channel], bytes=int(line[-1][1]), dropped=dropped[channel]
         )
-        for channel, total in sorted(bytes_.items())
+        for channel, line in sorted(sent_bytes(samples).items())
     }
 
 
-def bars(result: Result, nodes: Sequence[NodeStatus]) -> list[Bar]:
-    """The claims of the demo. Those about `nodes` take the nodes' own word, not the operator's."""
+def checks(result: Result, nodes: Sequence[NodeStatus]) -> list[Check]:
+    """The targets of the demo. Those about `nodes` take the nodes' reports, not the operator's."""
     wanted = result.nodes
     values = {node.value for node in nodes}
-    digests = {node.digest for node in nodes}
     islands = components(nodes)
     accounted = result.value + result.lost_increments
     return [
-        Bar(name="ready", value=result.ready, bar=f"= {wanted}", ok=result.ready == wanted),
-        Bar(name="joined", value=result.joined, bar=f"= {wanted}", ok=result.joined == wanted),
-        Bar(
+        equal("ready", result.ready, wanted),
+        equal("joined", result.joined, wanted),
+        Check(
             name="components of the nodes' own views",
             value=islands,
             bar="= 1",
             ok=islands == 1 and len(nodes) == wanted,
         ),
-        Bar(name="converged", value=result.converged, bar="= true", ok=result.converged),
-        Bar(
+        equal("converged", result.converged, True),
+        Check(
             name="different values among the replicas",
             value=len(values),
             bar=f"= 1, the value {result.value}",
-            ok=values == {result.value} and len(digests) == 1,
+            ok=values == {result.value} and len({node.digest for node in nodes}) == 1,
         ),
-        Bar(
+        Check(
             name="value + lost increments",
             value=accounted,
             bar=f"= increments that the nodes made, {result.increments_sum}",
             ok=accounted == result.increments_sum,
         ),
-        Bar(
+        Check(
             name="value",
             value=result.value,
             bar=f">= threshold {result.threshold}",

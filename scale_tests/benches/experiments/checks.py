@@ -1,83 +1,74 @@
-"""What an experiment's cells are held to."""
+"""The targets of an experiment's cells."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from scale_tests.benches.experiments import simulated
 from scale_tests.benches.experiments.experiment import Experiment
 from scale_tests.benches.experiments.parts import Threshold
 from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.host.units import GIB, MIB
-from scale_tests.measure.bars import Bar
 from scale_tests.measure.cells import Result
+from scale_tests.measure.checks import Check, equal
 
 
-def bars(
+def checks(
     experiment: Experiment, results: Sequence[Result], rows: Sequence[Simulated] = ()
-) -> list[Bar]:
+) -> list[Check]:
     """The claims on all cells that were run, then every threshold of the experiment.
 
-    One that selects no cell that was run is held to simulated ones, which its name says, or to
-    nothing. `rows` are simulated cells that may stand beside the experiment's.
+    A threshold that selects no cell that was run is checked against simulated ones, which its name
+    says, or not at all. `rows` are simulated cells that may stand next to the experiment's.
     """
-    return [
-        _all("cells that came to their end with equal counters everywhere", results, _converged),
-        _all("cells in which every increment counts once, or is known to be lost", results, _sound),
-        _all("cells whose deletion left nothing", results, lambda cell: not cell.left),
-        *(
-            bar
-            for threshold in experiment.thresholds
-            for bar in _held(threshold, experiment, results, rows)
-        ),
+    claims = {
+        "cells that came to their end with equal counters everywhere": [
+            cell.converged and cell.error is None for cell in results
+        ],
+        "cells in which every increment counts once, or is known to be lost": [
+            cell.value + cell.lost == cell.increments_sum and cell.exact is not False
+            for cell in results
+        ],
+        "cells whose deletion left nothing": [not cell.left for cell in results],
+    }
+    return [equal(name, sum(held), len(results)) for name, held in claims.items()] + [
+        check
+        for threshold in experiment.thresholds
+        for check in _checks(threshold, experiment, results, rows)
     ]
 
 
-def _all(name: str, results: Sequence[Result], holds: Callable[[Result], bool]) -> Bar:
-    good = sum(holds(cell) for cell in results)
-    return Bar(name=name, value=good, bar=f"= {len(results)}", ok=good == len(results))
-
-
-def _converged(cell: Result) -> bool:
-    return cell.converged and cell.error is None
-
-
-def _sound(cell: Result) -> bool:
-    """Every increment is in the value or known to be lost; no node's own count differs."""
-    return cell.value + cell.lost == cell.increments_sum and cell.exact is not False
-
-
-def _held(
+def _checks(
     threshold: Threshold,
     experiment: Experiment,
     results: Sequence[Result],
     rows: Sequence[Simulated],
-) -> list[Bar]:
-    """A bar for each bound, of the worst of the cells that a threshold selects."""
-    cells: Sequence[Result | Simulated] = [cell for cell in results if _selects(threshold, cell)]
+) -> list[Check]:
+    """A check for each bound, of the worst of the cells that a threshold selects."""
+    cells: list[Result | Simulated] = [cell for cell in results if _selects(threshold, cell)]
     part = _part(threshold, experiment, len(cells))
     if not cells and threshold.figure in simulated.FIGURES:
         cells = [row for row in rows if _selects(threshold, row)]
         part = "; ".join(dict.fromkeys(row.label for row in rows if row in cells))
     values = [getattr(cell, threshold.figure) for cell in cells]
     known = [float(value) for value in values if value is not None]
-    bounds = (
+    found = []
+    for bound, sign, worst, holds in (
         (threshold.most, "<=", max(known, default=0.0), operator.le),
         (threshold.least, ">=", min(known, default=0.0), operator.ge),
-    )
-    bars = []
-    for bound, sign, worst, holds in bounds:
-        if bound is not None:
-            value: str | None = None
-            ok: bool | None = None
-            if cells:
-                complete = len(known) == len(values)
-                value = _shown(threshold.figure, worst) if complete else "not reached"
-                ok = complete and holds(worst, bound)
-            name, held_to = _name(threshold, part), f"{sign} {_shown(threshold.figure, bound)}"
-            bars.append(Bar(name=name, value=value, bar=held_to, ok=ok))
-    return bars
+    ):
+        if bound is None:
+            continue
+        value: str | None = None
+        ok: bool | None = None
+        if cells:
+            complete = len(known) == len(values)
+            value = _shown(threshold.figure, worst) if complete else "not reached"
+            ok = complete and holds(worst, bound)
+        target = f"{sign} {_shown(threshold.figure, bound)}"
+        found.append(Check(name=_name(threshold, part), value=value, bar=target, ok=ok))
+    return found
 
 
 def _selects(threshold: Threshold, cell: Result | Simulated) -> bool:
@@ -85,7 +76,7 @@ def _selects(threshold: Threshold, cell: Result | Simulated) -> bool:
 
 
 def _part(threshold: Threshold, experiment: Experiment, run: int) -> str:
-    """Which part of the cells that a threshold selects was run; nothing where all or none were."""
+    """Which part of the cells that a threshold selects was run; empty where all or none were."""
     wanted = sum(
         threshold.selects(point.nodes, point.overlay.name, point.synchronization)
         for point in experiment.points()
@@ -94,16 +85,8 @@ def _part(threshold: Threshold, experiment: Experiment, run: int) -> str:
 
 
 def _name(threshold: Threshold, part: str) -> str:
-    where = [
-        word
-        for word in (
-            threshold.overlay,
-            threshold.synchronization,
-            threshold.nodes and f"{threshold.nodes:,} nodes",
-            part,
-        )
-        if word
-    ]
+    nodes = f"{threshold.nodes:,} nodes" if threshold.nodes else ""
+    where = filter(None, (threshold.overlay, threshold.synchronization, nodes, part))
     return f"{threshold.figure} ({', '.join(where) or 'all cells'})"
 
 

@@ -1,12 +1,11 @@
-"""What a run has taken: asked of its nodes, of the kernel, and of the control plane."""
+"""Usage and times of a run: from its nodes, the kernel, and the control plane."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
@@ -22,19 +21,21 @@ from scale_tests.measure.cells import Component, Member
 SHIM = "containerd-shim"
 """The program that stands by each pod; one component for all of them."""
 
+SHIMS = "containerd-shims"
+
 AT_ONCE = 16
-PATIENCE_SECONDS = 10.0
+ANSWER_SECONDS = 10.0
 TCP_SENT = 'partisan_tcp_bytes_total{direction="sent"}'
 JOINED = "partisan_overlay_joined_timestamp_seconds"
 CPU = "process_cpu_seconds_total"
 RESIDENT = "process_resident_memory_bytes"
 
-
 T = TypeVar("T")
+Metrics = Mapping[str, Mapping[str, float]]
+"""The metrics of nodes, by their names."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Usage:
+class Usage(NamedTuple):
     """Processor time since the process's start, and memory."""
 
     cpu_seconds: float
@@ -42,10 +43,10 @@ class Usage:
 
 
 def ask(names: Sequence[str], question: Callable[[str], T]) -> dict[str, T]:
-    """What each of these nodes answers, many asked at once; those that do not are asked again.
+    """The answers of these nodes, many asked at once; those that do not answer are asked again.
 
-    `question` raises ApiError where it gets no answer. Of a node that gives none for
-    `PATIENCE_SECONDS`, while no other does, there is none.
+    `question` raises ApiError where it gets no answer. A node that gives none for `ANSWER_SECONDS`,
+    while no other does, is left out.
     """
     answers: dict[str, T] = {}
 
@@ -59,13 +60,13 @@ def ask(names: Sequence[str], question: Callable[[str], T]) -> dict[str, T]:
         return len(answers)
 
     with suppress(StalledError):
-        wait_for("answers", go_on, lambda n: n == len(names), stall_seconds=PATIENCE_SECONDS)
+        wait_for("answers", go_on, lambda n: n == len(names), stall_seconds=ANSWER_SECONDS)
     return {name: answers[name] for name in names if name in answers}
 
 
 def members(
     nodes: Iterable[NodeStatus],
-    measured: Mapping[str, Mapping[str, float]],
+    metrics: Metrics,
     usage: Mapping[str, Usage],
     *,
     applied: float,
@@ -73,51 +74,40 @@ def members(
 ) -> tuple[Member, ...]:
     """The nodes that answered; `applied` is in seconds since 1970, `ready` since then."""
 
-    def since(moment: float | None) -> float | None:
-        return None if moment is None else round(moment - applied, 3)
-
-    return tuple(
-        Member(
+    def member(node: NodeStatus) -> Member:
+        own = metrics.get(node.name, {})
+        joined, sent = own.get(JOINED), own.get(TCP_SENT)
+        return Member(
             name=node.name,
-            seconds_to_boot=since(node.incarnation / 1e6),
-            seconds_to_joined=since(measured.get(node.name, {}).get(JOINED)),
+            seconds_to_boot=round(node.incarnation / 1e6 - applied, 3),
+            seconds_to_joined=None if joined is None else round(joined - applied, 3),
             seconds_to_ready=ready.get(node.name),
             increments=node.increments,
             bytes_payload=node.sync_payload_bytes,
             bytes_frames=sum(channel.sent_bytes for _, channel in node.channels),
-            bytes_tcp=_whole(measured.get(node.name, {}).get(TCP_SENT)),
-            cpu_seconds=usage[node.name].cpu_seconds,
-            memory_bytes=usage[node.name].memory_bytes,
+            bytes_tcp=None if sent is None else int(sent),
+            **usage[node.name]._asdict(),
         )
-        for node in nodes
-    )
+
+    return tuple(map(member, nodes))
 
 
 def usage_of_nodes(
-    environment: Environment,
-    namespace: str,
-    nodes: Iterable[NodeStatus],
-    measured: Mapping[str, Mapping[str, float]],
+    environment: Environment, namespace: str, nodes: Iterable[NodeStatus], metrics: Metrics
 ) -> tuple[str, dict[str, Usage]]:
     """The kind of memory that is meant, and each node's usage.
 
-    On this machine the kernel tells each process's proportional share; elsewhere the nodes tell
+    On this machine the kernel reports each process's proportional share; elsewhere the nodes report
     what is resident, in which pages that several share count with each.
     """
-    told = {
-        node.name: Usage(
-            cpu_seconds=measured.get(node.name, {}).get(CPU, 0.0),
-            memory_bytes=node.memory_bytes,
-        )
+    reported = {
+        node.name: Usage(metrics.get(node.name, {}).get(CPU, 0.0), node.memory_bytes)
         for node in nodes
     }
     if not environment.local:
-        return "resident", told
-    found = {
-        footprint.pod: Usage(cpu_seconds=footprint.cpu_seconds, memory_bytes=footprint.pss)
-        for footprint in footprints(namespace)
-    }
-    return "pss", told | found
+        return "resident", reported
+    found = {each.pod: Usage(each.cpu_seconds, each.pss) for each in footprints(namespace)}
+    return "pss", reported | found
 
 
 def control_plane(environment: Environment, cluster: Cluster) -> dict[str, Usage]:
@@ -126,12 +116,12 @@ def control_plane(environment: Environment, cluster: Cluster) -> dict[str, Usage
     if environment.local:
         for name, record in processes.recorded(Settings()).items():
             found[name] = _usage([record.pid])
-        found["containerd-shims"] = _usage(_named(SHIM))
+        found[SHIMS] = _usage(procfs.named(SHIM))
     return found | _operator(cluster)
 
 
 def _operator(cluster: Cluster) -> dict[str, Usage]:
-    """The operator by its replicas' own word; nothing while none answers, as in an upgrade."""
+    """The operator, as its replicas report; empty while none answers, as in an upgrade."""
     cpu_seconds, memory_bytes = 0.0, 0.0
     for pod in operator.operator_pods(cluster):
         path = f"http:{pod['metadata']['name']}:9090/proxy/metrics"
@@ -139,61 +129,35 @@ def _operator(cluster: Cluster) -> dict[str, Usage]:
             samples = cluster.text(core(operator.NAMESPACE, "pods", path)).splitlines()
         except ApiError:
             continue
-        told = dict(line.split()[:2] for line in samples if line.startswith("process_"))
-        cpu_seconds += float(told.get(CPU, 0.0))
-        memory_bytes += float(told.get(RESIDENT, 0.0))
-    if not memory_bytes:
-        return {}
-    return {"operator": Usage(cpu_seconds=cpu_seconds, memory_bytes=int(memory_bytes))}
+        reported = dict(line.split()[:2] for line in samples if line.startswith("process_"))
+        cpu_seconds += float(reported.get(CPU, 0.0))
+        memory_bytes += float(reported.get(RESIDENT, 0.0))
+    return {"operator": Usage(cpu_seconds, int(memory_bytes))} if memory_bytes else {}
 
 
 def between(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> tuple[Component, ...]:
-    """What the parts of the control plane have taken from one look to the other.
+    """The usage of the parts of the control plane from one reading to the other.
 
-    One that was restarted in between has taken what it has since; the shims are those of the cell.
+    One that was restarted in between has used what it has since; the shims are those of the cell.
     """
-    return tuple(
-        Component(
+
+    def component(name: str, usage: Usage) -> Component:
+        was = before.get(name, Usage(0.0, 0))
+        is_same = usage.cpu_seconds >= was.cpu_seconds
+        return Component(
             name=name,
-            cpu_seconds=round(_grown(usage.cpu_seconds, before.get(name)), 2),
-            memory_bytes=usage.memory_bytes
-            - (before[name].memory_bytes if name == "containerd-shims" and name in before else 0),
+            cpu_seconds=round(usage.cpu_seconds - (was.cpu_seconds if is_same else 0), 2),
+            memory_bytes=usage.memory_bytes - (was.memory_bytes if name == SHIMS else 0),
         )
-        for name, usage in sorted(after.items())
-    )
 
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
-
-
-def _grown(seconds: float, before: Usage | None) -> float:
-    if before is None or seconds < before.cpu_seconds:
-        return seconds
-    return seconds - before.cpu_seconds
+    return tuple(component(name, usage) for name, usage in sorted(after.items()))
 
 
 def _usage(pids: Iterable[int]) -> Usage:
     cpu_seconds, memory_bytes = 0.0, 0
     for pid in pids:
-        try:
+        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended meanwhile.
             memory = procfs.memory(pid)["Pss"]
             cpu_seconds += procfs.cpu_seconds(pid)
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # It has ended meanwhile.
-        memory_bytes += memory
-    return Usage(cpu_seconds=cpu_seconds, memory_bytes=memory_bytes)
-
-
-def _named(name: str) -> list[int]:
-    """The processes of this machine that run a program of this name, as far as names are kept."""
-    found = []
-    for entry in procfs.PROC.iterdir():
-        if entry.name.isdigit():
-            try:
-                comm = (entry / "comm").read_text().strip()
-            except (FileNotFoundError, ProcessLookupError):
-                continue  # It has ended meanwhile.
-            if comm.startswith(name):
-                found.append(int(entry.name))
-    return found
+            memory_bytes += memory
+    return Usage(cpu_seconds, memory_bytes)

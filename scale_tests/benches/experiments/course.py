@@ -1,4 +1,4 @@
-"""What becomes known of a cell while it runs."""
+"""The course of a cell: what becomes known while it runs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from scale_tests.benches.experiments.experiment import CLUSTER
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.kube import ApiError, Cluster, Json
-from scale_tests.cluster.partisan import ClusterStatus, read_cluster
+from scale_tests.cluster.kube import ApiError, Cluster
+from scale_tests.cluster.partisan import ClusterStatus, read_cluster, read_ready_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,16 +25,15 @@ class Place:
 
 @dataclass(kw_only=True)
 class Course:
-    """What has become known of a cell while it ran."""
+    """The knowledge of a cell so far."""
 
     applied: float
     """Seconds since 1970."""
     status: ClusterStatus | None = None
     ready: dict[str, float] = field(default_factory=dict)
     """When each node was first seen ready, in seconds since the apply."""
-    trouble: str = ""
+    error: str = ""
     """Why the API server did not answer the last time."""
-    faults: Json | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -47,36 +46,20 @@ class Course:
         return self.status is not None and self.status.steady and self.is_ready
 
 
-def look(place: Place, course: Course) -> ClusterStatus:
+def observe(place: Place, course: Course) -> ClusterStatus:
     """Reads the cluster's status and, until all are, which nodes are ready.
 
-    An API server that is too busy to answer is asked again the next time, as by anybody else: until
-    then the last status holds. Raises ApiError where there is none.
+    While an API server is too busy to answer, the last status holds. Raises ApiError where there is
+    none.
     """
     try:
         if not course.is_whole:
-            for name in _ready_names(place):
+            for name in read_ready_names(place.cluster, place.namespace, CLUSTER):
                 course.ready.setdefault(name, round(time.time() - course.applied, 3))
         course.status = read_cluster(place.cluster, place.namespace, CLUSTER)
-        course.trouble = ""
+        course.error = ""
     except ApiError as error:
         if course.status is None:
             raise
-        course.trouble = str(error)
+        course.error = str(error)
     return course.status
-
-
-def _ready_names(place: Place) -> list[str]:
-    """The ready pods, of the EndpointSlices: a few objects, however many pods there are.
-
-    These Services publish pods that are not ready too: `serving` tells which are.
-    """
-    slices = place.cluster.list(
-        f"apis/discovery.k8s.io/v1/namespaces/{place.namespace}/endpointslices"
-    )
-    return [
-        endpoint["targetRef"]["name"]
-        for item in slices
-        for endpoint in item.get("endpoints") or ()
-        if endpoint.get("conditions", {}).get("serving") and "targetRef" in endpoint
-    ]

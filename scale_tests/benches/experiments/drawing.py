@@ -1,95 +1,119 @@
-"""How figures are drawn against the number of nodes.
+"""Drawing against the number of nodes.
 
-Colours tell the ways to synchronise apart, lines and marks the overlays. What is published is a
-cross of the same colour; what is simulated is dashed and hollow, and says so.
+Colours distinguish the ways to synchronise, lines and marks the overlays. Published values are
+crosses of the same colour; simulated ones are dashed and hollow, and the legend says so.
 """
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from scale_tests.benches.experiments.series import At, Series
 from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.measure.cells import Result
-from scale_tests.measure.pictures import COLOURS, GREY
+from scale_tests.measure.pictures import COLOURS, GREY, HOLLOW
 
-LineStyle = str | tuple[int, tuple[float, ...]]
+Of = Callable[[Result], float | None]
+"""A figure of a cell, where it is known."""
 
-OVERLAYS: tuple[tuple[LineStyle, str], ...] = (
-    ("-", "o"),
-    ((0, (1, 1.2)), "s"),
-    ("-.", "^"),
-    ((0, (5, 1, 1, 1)), "v"),
+OVERLAYS: tuple[dict[str, Any], ...] = (
+    {"linestyle": "-", "marker": "o"},
+    {"linestyle": (0, (1, 1.2)), "marker": "s"},
+    {"linestyle": "-.", "marker": "^"},
+    {"linestyle": (0, (5, 1, 1, 1)), "marker": "v"},
 )
+
+
+class At(NamedTuple):
+    """A figure at one size: the median of the trials, and the extremes."""
+
+    nodes: int
+    median: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """What there is to draw."""
+    """The cells to draw."""
 
-    rows: Sequence[Series]
+    cells: Sequence[Result]
+    """Those that came to their end."""
     simulated: Sequence[Simulated]
     is_published: bool
     """Whether nodes count as often as in the published evaluation."""
 
-    @property
+    @cached_property
     def overlays(self) -> list[str]:
         """In the order in which they first occur."""
-        return list(dict.fromkeys(row.overlay for row in self.rows))
+        return list(dict.fromkeys(cell.overlay for cell in self.cells))
 
-    @property
-    def cells(self) -> list[Result]:
-        """Of all rows."""
-        return [cell for row in self.rows for cell in row.cells]
+    @cached_property
+    def rows(self) -> dict[tuple[str, str], list[Result]]:
+        """Cells that differ in their size and trial alone, by overlay and synchronization."""
+        found: dict[tuple[str, str], list[Result]] = {}
+        for cell in self.cells:
+            found.setdefault((cell.overlay, cell.synchronization), []).append(cell)
+        return found
+
+    def style(self, overlay: str) -> dict[str, Any]:
+        """The line and the mark of an overlay."""
+        return OVERLAYS[self.overlays.index(overlay) % len(OVERLAYS)]
 
 
-def line(axes: Axes, material: Material, row: Series, of: Callable[[Result], float | None]) -> None:
-    """A figure of a row's cells at each size, with the spread of the trials."""
-    points = row.figure(of)
-    linestyle, marker = style(material, row.overlay)
+def by_size(cells: Iterable[Result], of: Of) -> list[At]:
+    """A figure of each size's cells; sizes at which it is known of none are left out."""
+    known: dict[int, list[float]] = {}
+    for cell in cells:
+        if (value := of(cell)) is not None:
+            known.setdefault(cell.nodes, []).append(value)
+    return [
+        At(nodes, statistics.median(values), min(values), max(values))
+        for nodes, values in sorted(known.items())
+    ]
+
+
+def rows(axes: Axes, material: Material, of: Of) -> None:
+    """A figure of each row at each size."""
+    for (overlay, mode), cells in material.rows.items():
+        style = material.style(overlay) | {"color": colour(mode), "markersize": 4.5}
+        line(axes, by_size(cells, of), label=f"{overlay}, {mode}", **style)
+
+
+def line(axes: Axes, points: Sequence[At], **style: Any) -> None:
+    """Medians, with the spread of the trials unless all sizes have one trial alone."""
+    spread = [[at.median - at.low for at in points], [at.high - at.median for at in points]]
     axes.errorbar(
         [at.nodes for at in points],
         [at.median for at in points],
-        yerr=spread(points),
-        color=colour(row.synchronization),
-        linestyle=linestyle,
-        marker=marker,
-        markersize=4.5,
+        yerr=spread if any(map(any, spread)) else None,
         capsize=2,
-        label=row.name,
+        **style,
     )
 
 
 def simulated(axes: Axes, cells: Iterable[Simulated], of: Callable[[Simulated], float]) -> None:
     """A figure of simulated cells, which the legend says that they are."""
-    rows: dict[tuple[str, str], list[Simulated]] = {}
+    found: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for cell in cells:
-        rows.setdefault((cell.overlay, cell.synchronization), []).append(cell)
-    for (overlay, mode), own in rows.items():
+        points = found.setdefault((cell.overlay, cell.synchronization), [])
+        points.append((cell.nodes, of(cell)))
+    for (overlay, mode), points in found.items():
         axes.plot(
-            [cell.nodes for cell in own],
-            [of(cell) for cell in own],
+            *zip(*points, strict=True),
             color=colour(mode),
             linestyle="--",
             linewidth=0.9,
-            marker="o",
-            markersize=8,
-            markerfacecolor="none",
             label=f"{overlay}, {mode}, simulated",
+            **HOLLOW,
         )
-
-
-def spread(points: Sequence[At]) -> list[list[float]] | None:
-    """The error bars; none where all sizes have one trial alone."""
-    if all(at.low == at.high for at in points):
-        return None
-    return [[at.median - at.low for at in points], [at.high - at.median for at in points]]
 
 
 def colour(mode: str) -> str:
@@ -97,18 +121,21 @@ def colour(mode: str) -> str:
     return COLOURS.get(mode, GREY)
 
 
-def style(material: Material, overlay: str) -> tuple[LineStyle, str]:
-    """The line and the mark of an overlay."""
-    return OVERLAYS[material.overlays.index(overlay) % len(OVERLAYS)]
-
-
 def drawn(axes: Axes) -> list[float]:
     """The numbers of nodes at which something is drawn."""
     return sorted({float(x) for line in axes.get_lines() for x in np.asarray(line.get_xdata())})
 
 
-def against_nodes(axes: Axes) -> None:
-    """The number of nodes as the horizontal axis, of all that is drawn."""
+def against_nodes(axes: Axes, *, title: str = "", label: str = "", log: bool = False) -> None:
+    """The axes of all that is drawn: nodes, and a figure from 0 or in powers of ten."""
+    axes.set_title(title, loc="left", fontsize=10)
+    if label:
+        axes.set_ylabel(label)
+    if log:
+        axes.set_yscale("log")
+    else:
+        axes.autoscale_view()
+        axes.set_ylim(0, 1.06 * max(axes.dataLim.ymax, 0.01))
     shown = drawn(axes)
     axes.set_xscale("log", base=2)
     axes.set_xticks(shown, [f"{nodes:,.0f}" for nodes in shown])
@@ -116,20 +143,3 @@ def against_nodes(axes: Axes) -> None:
     axes.set_xlabel("nodes")
     if len(shown) > 5:
         axes.tick_params(axis="x", labelsize=8)
-
-
-def from_zero(axes: Axes) -> None:
-    """The vertical axis, from 0 to a little above all that is drawn."""
-    axes.autoscale_view()
-    axes.set_ylim(0, 1.06 * max(axes.dataLim.ymax, 0.01))
-
-
-def legend(figure: Figure) -> None:
-    """One legend below for all panels, each name once."""
-    named = {
-        label: handle
-        for axes in figure.axes
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
-    if named:
-        figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=3, fontsize=8)

@@ -1,4 +1,4 @@
-"""An experiment as data: which clusters are run, what they do, and what they are held to.
+"""An experiment as data: which clusters are run, their workload, and its targets.
 
 A file such as `experiments/paper.yaml` is one `Experiment`. Its matrix, sizes x overlays x
 synchronizations x trials, is a list of `Point`s; every point is one PartisanCluster.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -16,7 +17,6 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from scale_tests.benches.experiments.parts import (
     AdCounter,
-    Faults,
     Overlay,
     Part,
     Synchronization,
@@ -51,35 +51,31 @@ class Experiment(Part):
     synchronizations: Annotated[list[Synchronization], Field(min_length=1)]
     trials: Annotated[int, Field(ge=1)] = 1
     seed: int = 1
-    """Decides what faults choose; nodes draw their own randomness."""
+    """Written with each cell; nodes draw their own randomness."""
 
     ad_counter: AdCounter = AdCounter()
     speedup: Annotated[float, Field(ge=1)] = 1.0
-    """How many times as fast as configured the ad counter counts and propagates. The overlay's
-    own timers stay as they are."""
+    """Time compression of counting and propagation. The overlay's own timers stay as they are."""
 
     speedup_from: dict[int, Annotated[float, Field(ge=1)]] = Field(default_factory=dict)
-    """By the number of nodes from which on it holds: a lower speedup of larger clusters, which
-    have more to do in the same time."""
+    """Lower speedups of larger clusters, by the number of nodes from which on they hold."""
 
     stall_seconds: Annotated[float, Field(gt=0)] = 120.0
     """A cell fails when nothing of it has moved for so long."""
 
     settle_seconds: Annotated[float, Field(ge=0)] = 10.0
-    """How long at most a cell waits for the machine to be at rest before it begins."""
+    """The longest wait for the machine to be at rest before a cell."""
 
     rest_seconds: Annotated[float, Field(ge=0)] = 0.0
-    """For how long the machine is watched with the cluster at rest, after its run; 0: not at all.
-    A cluster elsewhere is not watched."""
+    """How long the machine is watched with the cluster at rest after its run, if it is this one."""
 
     spec: Json = Field(default_factory=dict)
     """Further members of each cluster's spec, such as `resources` or `nodeSelector`."""
 
     spec_from: dict[int, Json] = Field(default_factory=dict)
-    """By the number of nodes from which on they hold: members of larger clusters' specs, which
-    may have to request less of each machine. Those of the largest such number come first."""
+    """Members of larger clusters' specs, by the number of nodes from which on they hold: such
+    clusters may have to request less of each machine."""
 
-    faults: Faults | None = None
     thresholds: list[Threshold] = Field(default_factory=list)
 
     @model_validator(mode="after")
@@ -104,19 +100,9 @@ class Experiment(Part):
 
     def points(self) -> list[Point]:
         """All points of the matrix, small clusters first."""
-        return [
-            Point(
-                experiment=self,
-                nodes=nodes,
-                overlay=overlay,
-                synchronization=synchronization,
-                trial=trial,
-            )
-            for nodes in sorted(self.sizes)
-            for overlay in self.overlays
-            for synchronization in self.synchronizations
-            for trial in range(1, self.trials + 1)
-        ]
+        trials = range(1, self.trials + 1)
+        axes = (sorted(self.sizes), self.overlays, self.synchronizations, trials)
+        return [Point(self, *members) for members in product(*axes)]
 
     def speedup_of(self, nodes: int) -> float:
         """The speedup of a cluster of so many nodes."""
@@ -129,7 +115,7 @@ class Experiment(Part):
         return {name: value for spec in (self.spec, *larger) for name, value in spec.items()}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Point:
     """One cluster of an experiment's matrix."""
 
@@ -141,12 +127,12 @@ class Point:
 
     @property
     def name(self) -> str:
-        """How progress calls it."""
+        """Its name for people."""
         return f"{self.nodes} nodes, {self.overlay.name}, {self.synchronization}, #{self.trial}"
 
     @property
     def slug(self) -> str:
-        """How its files are called."""
+        """The name of its files."""
         overlay = "-".join(self.overlay.name.lower().split())
         return f"{self.nodes:04}-{overlay}-{self.synchronization.lower()}-{self.trial}"
 
@@ -157,7 +143,7 @@ class Point:
 
     @property
     def speedup(self) -> float:
-        """How many times as fast as configured its nodes count and propagate."""
+        """Its time compression."""
         return self.experiment.speedup_of(self.nodes)
 
     def counting_seconds(self) -> float:
@@ -172,7 +158,11 @@ class Point:
 
     def manifest(self) -> Json:
         """Its PartisanCluster."""
-        counter, speedup = self.experiment.ad_counter, self.speedup
+        counter = self.experiment.ad_counter
+
+        def compressed(interval: str) -> str:
+            return duration(seconds(interval) / self.speedup)
+
         return {
             "apiVersion": "partisan.dev/v1alpha1",
             "kind": "PartisanCluster",
@@ -185,12 +175,8 @@ class Point:
                     "adCounter": {
                         "ads": 1,
                         "impressions": self.threshold,
-                        "incrementInterval": duration(
-                            seconds(counter.increment_interval) / speedup
-                        ),
-                        "propagationInterval": duration(
-                            seconds(counter.propagation_interval) / speedup
-                        ),
+                        "incrementInterval": compressed(counter.increment_interval),
+                        "propagationInterval": compressed(counter.propagation_interval),
                     },
                     "synchronization": self.synchronization,
                 },
@@ -201,8 +187,7 @@ class Point:
 def load(path: Path, **changes: Any) -> Experiment:
     """Reads an experiment; `changes` replace fields of the file, where they are not None.
 
-    Raises:
-        ExperimentError: it cannot be run.
+    Raises ExperimentError where it cannot be run.
     """
     try:
         document = yaml.safe_load(path.read_text())

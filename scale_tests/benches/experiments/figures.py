@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
+from collections import Counter
 from collections.abc import Sequence
 
 from scale_tests.benches.experiments import collect
@@ -14,14 +14,14 @@ from scale_tests.cluster.milestones import seconds as milestones
 from scale_tests.cluster.nodes import NodeStatus, read_metrics, read_node
 from scale_tests.cluster.partisan import read_cluster, read_pods
 from scale_tests.measure import versions
-from scale_tests.measure.cells import mean
+from scale_tests.measure.cells import mean, median
 from scale_tests.measure.document import machine
 
 
 def read(place: Place, point: Point, course: Course, before: dict[str, Usage]) -> Json:
     """All figures of a cell but those of its end, as `Result` has them. Raises ApiError.
 
-    `before` is what the control plane had taken when the cell began.
+    `before` is the usage of the control plane when the cell began.
     """
     pods = read_pods(place.cluster, place.namespace, CLUSTER)
     names, where = pods.names_running, (place.cluster, place.namespace)
@@ -60,13 +60,13 @@ def read(place: Place, point: Point, course: Course, before: dict[str, Usage]) -
         "mean_degree": round(mean([len(node.active) for node in nodes]), 3),
         "restarts": pods.restarts,
         "memory_kind": kind,
-        "memory_bytes_per_node": round(_median([m.memory_bytes for m in members])),
+        "memory_bytes_per_node": round(median([m.memory_bytes for m in members])),
         "cpu_seconds_per_node": round(mean([m.cpu_seconds for m in members]), 3),
         "control_plane": collect.between(
             before, collect.control_plane(place.environment, place.cluster)
         ),
         "members": members,
-        "faults": course.faults,
+        "faults": None,
         "versions": versions.of_cluster(place.cluster, nodes),
         "machine": machine() if place.environment.local else {},
         "config": point.manifest(),
@@ -91,18 +91,13 @@ def _are_exact(nodes: Sequence[NodeStatus]) -> bool | None:
 
 
 def _by_channel(nodes: Sequence[NodeStatus]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    found: Counter[str] = Counter()
     for node in nodes:
-        for name, channel in node.channels:
-            found[name] = found.get(name, 0) + channel.sent_bytes
-    return found
+        found.update({name: channel.sent_bytes for name, channel in node.channels})
+    return dict(found)
 
 
 def _sum(values: Sequence[int | None]) -> int | None:
     """The sum, unless a part is not known."""
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None
-
-
-def _median(values: Sequence[float]) -> float:
-    return statistics.median(values) if values else 0.0

@@ -1,4 +1,4 @@
-"""The parts of an experiment's file: overlay, workload, thresholds, faults."""
+"""The parts of an experiment's file: overlay, workload, thresholds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from scale_tests.benches.experiments import faults
 from scale_tests.cluster import crd
 from scale_tests.cluster.kube import Json
 from scale_tests.cluster.quantities import amount, seconds
@@ -26,7 +25,7 @@ Figure = Literal[
     "cpu_seconds_per_node",
     "busy_at_rest",
 ]
-"""What a threshold may speak of: a figure of `result.Result`."""
+"""A figure of `cells.Result` that may have a threshold."""
 
 
 class Part(BaseModel):
@@ -43,10 +42,6 @@ def _one_of(known: Sequence[str], what: str, value: str) -> str:
     return value
 
 
-def _synchronization(value: str) -> str:
-    return _one_of(crd.synchronizations(), "synchronization", value)
-
-
 def _duration(value: str) -> str:
     seconds(value)
     return value
@@ -58,7 +53,9 @@ def spelled_out(value: Any) -> Any:
 
 
 Duration = Annotated[str, AfterValidator(_duration)]
-Synchronization = Annotated[str, AfterValidator(_synchronization)]
+Synchronization = Annotated[
+    str, AfterValidator(lambda value: _one_of(crd.synchronizations(), "synchronization", value))
+]
 
 
 class Overlay(BaseModel):
@@ -81,7 +78,7 @@ class Overlay(BaseModel):
 
     @property
     def name(self) -> str:
-        """The label, or what tells this overlay from others of its kind."""
+        """The label, or the kind with the parameters."""
         parameters = [
             f"{key} {value}"
             for member in (self.model_extra or {}).values()
@@ -103,7 +100,7 @@ class AdCounter(Part):
 
 
 class Threshold(Part):
-    """What a figure is held to, in all cells that the other members select."""
+    """The bounds of a figure, in all cells that the other members select."""
 
     figure: Figure
     most: Annotated[float, BeforeValidator(amount)] | None = None
@@ -125,17 +122,3 @@ class Threshold(Part):
             and self.overlay in (None, overlay)
             and self.synchronization in (None, synchronization)
         )
-
-
-class Faults(Part):
-    """What a cell suffers while it runs."""
-
-    hook: str
-    """`package.module:function`, a `faults.Fault`."""
-
-    parameters: dict[str, Any] = {}
-
-    @model_validator(mode="after")
-    def _importable(self) -> Self:
-        faults.load(self.hook)
-        return self

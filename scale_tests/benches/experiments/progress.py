@@ -1,4 +1,4 @@
-"""How far a cell is, and how long it and those after it will take."""
+"""Progress of a run: lines of a cell, and the time that is left."""
 
 from __future__ import annotations
 
@@ -16,58 +16,26 @@ LINE_SECONDS = 10.0
 """How often a line of progress is written while a cell runs."""
 
 FIRST_SECONDS, SECONDS_PER_NODE = 15.0, 0.5
-"""What a cell is taken to need beside its counting, until the first has told."""
+"""The assumed time of a cell next to its counting, until the first is done."""
 
 
-class Pace:
-    """Tells when something will have come to its end by how it has gone on so far."""
+def progress(console: Console, now: Callable[[], float] = time.monotonic) -> Callable[[str], None]:
+    """Writes the lines that it is called with, one in `LINE_SECONDS`."""
+    started, due = now(), 0.0
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
-        self._first: tuple[float, float] | None = None
+    def say(line: str) -> None:
+        nonlocal due
+        elapsed = now() - started
+        if elapsed >= due:
+            text = f"  {elapsed:5.0f} s  {line}"
+            console.print(text, highlight=False, markup=False, soft_wrap=True)
+            due = elapsed + LINE_SECONDS
 
-    def left(self, share: float) -> float | None:
-        """Seconds until the share that is done is 1; None as long as it has not grown."""
-        now = self._now()
-        if self._first is None:
-            self._first = (now, share)
-        since, done_then = self._first
-        grown = share - done_then
-        return max(0.0, 1 - share) * (now - since) / grown if grown > 0 else None
-
-
-class Progress:
-    """Writes what a cell tells, but not more often than somebody wants to read."""
-
-    def __init__(
-        self, console: Console, later: float, now: Callable[[], float] = time.monotonic
-    ) -> None:
-        """`later` is how many seconds the cells after this one will take."""
-        self._console = console
-        self._later = later
-        self._now = now
-        self._pace = Pace(now)
-        self._started = now()
-        self._next = 0.0
-
-    def __call__(self, line: str, counted: float | None = None) -> None:
-        """Takes a line, and the share of its impressions that a cell has counted while it does."""
-        left = None if counted is None else self._pace.left(counted)
-        elapsed = self._now() - self._started
-        if elapsed >= self._next:
-            text = f"  {elapsed:5.0f} s  {line}{self._estimate(left)}"
-            self._console.print(text, highlight=False, markup=False, soft_wrap=True)
-            self._next = elapsed + LINE_SECONDS
-
-    def _estimate(self, left: float | None) -> str:
-        if not left:
-            return ""
-        in_all = f", {minutes(left + self._later)} in all" if self._later else ""
-        return f"; about {minutes(left)} of counting left{in_all}"
+    return say
 
 
 def estimate(todo: Sequence[Point], finished: Sequence[Result]) -> float:
-    """Seconds that the cells yet to run will take, from what those before took beside counting."""
+    """Seconds that the cells yet to run will take, by the time of those before next to counting."""
     if not todo:
         return 0.0
     per_node = SECONDS_PER_NODE
@@ -81,7 +49,7 @@ def estimate(todo: Sequence[Point], finished: Sequence[Result]) -> float:
 
 
 def minutes(seconds: float) -> str:
-    """A duration as people say it."""
+    """A duration in words."""
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 

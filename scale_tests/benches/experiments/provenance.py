@@ -1,4 +1,4 @@
-"""Under which circumstances the cells of a run came about: speedups, versions, machines.
+"""Circumstances of the cells of a run: speedups, versions, machines.
 
 A run goes on where it was interrupted, days later and with another version if need be, so that
 none of them need be the same for all cells.
@@ -6,8 +6,7 @@ none of them need be the same for all cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from scale_tests.benches.experiments.experiment import Experiment
 from scale_tests.cluster.kube import Json
@@ -18,37 +17,18 @@ ELSEWHERE = "a cluster elsewhere"
 
 
 def speedups(results: Sequence[Result]) -> dict[int, float]:
-    """By the number of nodes, small clusters first: how many times as fast as configured."""
-    return {cell.nodes: cell.speedup for cell in sorted(results, key=lambda cell: cell.nodes)}
-
-
-def speedup_text(by_size: Mapping[int, float]) -> str:
-    """Speedups, small clusters first, such as "30, from 256 nodes on 10"."""
-    parts: list[str] = []
-    last = None
-    for nodes, speedup in by_size.items():
-        if speedup != last:
-            parts.append(f"from {nodes:,} nodes on {speedup:g}" if parts else f"{speedup:g}")
-        last = speedup
-    return ", ".join(parts)
+    """The time compression by the number of nodes, small clusters first."""
+    return {cell.nodes: cell.speedup for cell in _by_nodes(results)}
 
 
 def speed(results: Sequence[Result]) -> str:
-    """The time-compression, as each table and caption states it."""
-    by_size = speedups(results)
-    if is_real_time(by_size):
-        return "Real time."
-    return f"Speedup {speedup_text(by_size)}."
-
-
-def is_real_time(by_size: Mapping[int, float]) -> bool:
-    """Whether no cluster counted faster than configured."""
-    return all(speedup == 1 for speedup in by_size.values())
+    """The time compression, as each table and caption states it."""
+    return "Real time." if _is_real_time(results) else f"Speedup {_speedups(results)}."
 
 
 def compression(results: Sequence[Result]) -> list[str]:
-    """What the speedup means, once for the whole page."""
-    if is_real_time(speedups(results)):
+    """The meaning of the speedup, once for the whole page."""
+    if _is_real_time(results):
         return []
     return [
         f"{speed(results)} Nodes count and propagate so many times as often as configured, in as "
@@ -59,15 +39,15 @@ def compression(results: Sequence[Result]) -> list[str]:
 
 
 def versions(results: Sequence[Result]) -> dict[str, str]:
-    """What took part, by name: its version, or each of several with the sizes of its cells."""
+    """Versions by name; where there are several, each with the sizes of its cells."""
     names = dict.fromkeys(name for cell in results for name in cell.versions)
     return {name: _by_size(results, _version_of(name)) for name in names}
 
 
 def machines(results: Sequence[Result]) -> list[Json]:
     """The machines of the cluster with the sizes of their cells; None for one elsewhere."""
-    found: list[dict[str, Any]] = []
-    for cell in sorted(results, key=lambda cell: cell.nodes):
+    found: list[Json] = []
+    for cell in _by_nodes(results):
         machine = dict(cell.machine) or None
         same = next((entry for entry in found if entry["machine"] == machine), None)
         if same is None:
@@ -82,22 +62,40 @@ def machines_text(results: Sequence[Result]) -> str:
     return _by_size(results, lambda cell: hardware(cell.machine) if cell.machine else ELSEWHERE)
 
 
-def circumstances(experiment: Experiment, results: Sequence[Result]) -> list[str]:
-    """What stands under each picture's title, in two lines: workload and speedup; what ran it."""
+def circumstances(experiment: Experiment, results: Sequence[Result]) -> str:
+    """Two lines under each picture's title: workload and speedup; machines and versions."""
     counter = experiment.ad_counter
     where = {
         f"one machine of {cell.machine['cpus']} CPUs" if cell.machine else ELSEWHERE
         for cell in results
     }
-    by_name = {
-        name: ", ".join(dict.fromkeys(map(_version_of(name), results)))
-        for name in ("otp", "source")
-    }
-    return [
-        f"speedup {speedup_text(speedups(results))} · increment {counter.increment_interval}, "
-        f"propagation {counter.propagation_interval} · {counter.increments} increments per node",
-        f"{'; '.join(sorted(where))} · OTP {by_name['otp']}, partisan {by_name['source']}",
-    ]
+    otp, source = (
+        ", ".join(dict.fromkeys(map(_version_of(n), results))) for n in ("otp", "source")
+    )
+    return (
+        f"speedup {_speedups(results)} · increment {counter.increment_interval}, "
+        f"propagation {counter.propagation_interval} · {counter.increments} increments per node\n"
+        f"{'; '.join(sorted(where))} · OTP {otp}, partisan {source}"
+    )
+
+
+def _is_real_time(results: Sequence[Result]) -> bool:
+    return all(cell.speedup == 1 for cell in results)
+
+
+def _speedups(results: Sequence[Result]) -> str:
+    """Small clusters first, such as "30, from 256 nodes on 10"."""
+    parts: list[str] = []
+    last = None
+    for nodes, speedup in speedups(results).items():
+        if speedup != last:
+            parts.append(f"from {nodes:,} nodes on {speedup:g}" if parts else f"{speedup:g}")
+        last = speedup
+    return ", ".join(parts)
+
+
+def _by_nodes(results: Sequence[Result]) -> list[Result]:
+    return sorted(results, key=lambda cell: cell.nodes)
 
 
 def _version_of(name: str) -> Callable[[Result], str]:
@@ -105,13 +103,10 @@ def _version_of(name: str) -> Callable[[Result], str]:
 
 
 def _by_size(results: Sequence[Result], of: Callable[[Result], str]) -> str:
-    """What `of` says of all cells; where they differ, each with the sizes of which it says it."""
-    sizes: dict[str, set[int]] = {}
-    for cell in sorted(results, key=lambda cell: cell.nodes):
-        sizes.setdefault(of(cell), set()).add(cell.nodes)
+    """The text of all cells; where they differ, each with the sizes of its cells."""
+    sizes: dict[str, dict[str, None]] = {}
+    for cell in _by_nodes(results):
+        sizes.setdefault(of(cell), {})[f"{cell.nodes:,}"] = None
     if len(sizes) == 1:
         return next(iter(sizes))
-    return "; ".join(
-        f"{value} ({', '.join(f'{nodes:,}' for nodes in sorted(of_value))} nodes)"
-        for value, of_value in sizes.items()
-    )
+    return "; ".join(f"{value} ({', '.join(nodes)} nodes)" for value, nodes in sizes.items())

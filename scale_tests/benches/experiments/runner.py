@@ -1,4 +1,4 @@
-"""Going through the cells of an experiment, those that are done left out."""
+"""Runs the cells of an experiment that are not done."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.console import Console
 from scale_tests.benches.experiments import cell
 from scale_tests.benches.experiments.course import Place
 from scale_tests.benches.experiments.experiment import Experiment, Point
-from scale_tests.benches.experiments.progress import Progress, estimate, minutes, outcome
+from scale_tests.benches.experiments.progress import estimate, minutes, outcome, progress
 from scale_tests.benches.experiments.selection import EVERYTHING, Selection
 from scale_tests.benches.experiments.store import Store
 from scale_tests.cluster.capacity import capacity, shortage
@@ -31,13 +31,12 @@ def run(
 ) -> list[Result]:
     """Runs every selected cell that is not done; returns all that are, in the matrix's order.
 
-    Cells of more nodes than the cluster has room for are left out, which is said; the store keeps
-    why a cell was left out. What an interrupted run has left in the cluster is removed first. With
-    `again` cells that did not come to their end are run anew.
+    Cells of more nodes than the cluster has room for are left out, with the reason in the store.
+    Remains of an interrupted run are removed from the cluster first. With `again` cells that did
+    not come to their end are run anew.
 
-    Raises:
-        StoreError: the directory holds another experiment.
-        ApiError, StalledError: the cluster cannot be reached, or does not get rid of what is left.
+    Raises StoreError where the directory holds another experiment; ApiError or StalledError where
+    the cluster cannot be reached, or keeps such remains.
     """
     points = experiment.points()
     done = store.results(points)
@@ -109,16 +108,10 @@ def _run_all(
         too_large = _too_large(console, place, {point.nodes for point in todo})
         fitting = [point for point in todo if point.nodes not in too_large]
         for index, point in enumerate(fitting):
-            results = list(done.values())
-            left = estimate(fitting[index:], results)
-            console.print(
-                f"[bold]\\[{index + 1}/{len(fitting)}][/bold] {point.name}; "
-                f"about {minutes(left)} left",
-                highlight=False,
-            )
-            later = estimate(fitting[index + 1 :], results)
-            found = cell.run(place, point, Progress(console, later))
-            done[point.slug] = found
+            left = minutes(estimate(fitting[index:], list(done.values())))
+            count = f"[bold]\\[{index + 1}/{len(fitting)}][/bold]"
+            console.print(f"{count} {point.name}; about {left} left", highlight=False)
+            done[point.slug] = found = cell.run(place, point, progress(console))
             store.save(point, found)
             console.print(f"  {outcome(found)}", highlight=False, markup=False, soft_wrap=True)
     finally:

@@ -1,67 +1,67 @@
-"""What one run does of an experiment's matrix."""
+"""The part of an experiment's matrix that one run goes through."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scale_tests.benches.experiments.experiment import Experiment, ExperimentError, Point
+
+Members = Mapping[str, Sequence[int | str]]
+"""Sizes, overlays and synchronizations, by the options that name them."""
+
+
+def _of(point: Point) -> Members:
+    return {
+        "--sizes": (point.nodes,),
+        "--overlays": (point.overlay.kind, point.overlay.name),
+        "--synchronizations": (point.synchronization,),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
     """The points that have one of the members that are named; where none is, all of them.
 
-    What is not selected is part of the experiment nevertheless, and of its report.
+    The others remain part of the experiment, and of its report.
     """
 
     sizes: Sequence[int] = ()
     overlays: Sequence[str] = ()
-    """Their kinds, or what tables call them."""
+    """Their kinds, or their names in tables."""
     synchronizations: Sequence[str] = ()
+
+    @property
+    def _named(self) -> Members:
+        return {
+            "--sizes": self.sizes,
+            "--overlays": self.overlays,
+            "--synchronizations": self.synchronizations,
+        }
 
     def takes(self, point: Point) -> bool:
         """Whether a point is selected."""
-        overlay = {point.overlay.kind, point.overlay.name}
-        return (
-            (not self.sizes or point.nodes in self.sizes)
-            and (not self.overlays or not overlay.isdisjoint(self.overlays))
-            and (not self.synchronizations or point.synchronization in self.synchronizations)
+        own = _of(point)
+        return all(
+            not named or not set(named).isdisjoint(own[option])
+            for option, named in self._named.items()
         )
 
     @property
     def text(self) -> str:
         """As it is written on the command line."""
-        named = {
-            "--sizes": self.sizes,
-            "--overlays": self.overlays,
-            "--synchronizations": self.synchronizations,
-        }
-        return " ".join(
-            f"{option} {','.join(map(str, members))}"
-            for option, members in named.items()
-            if members
-        )
+        named = self._named.items()
+        return " ".join(f"{option} {','.join(map(str, own))}" for option, own in named if own)
 
     def check(self, experiment: Experiment) -> None:
         """Raises ExperimentError if a member that is named is none of the experiment's."""
-        overlays = experiment.overlays
-        known: tuple[tuple[str, Sequence[int | str], Sequence[int | str]], ...] = (
-            ("--sizes", self.sizes, experiment.sizes),
-            (
-                "--overlays",
-                self.overlays,
-                [name for overlay in overlays for name in (overlay.kind, overlay.name)],
-            ),
-            ("--synchronizations", self.synchronizations, experiment.synchronizations),
-        )
-        for option, named, members in known:
+        for option, named in self._named.items():
+            known = dict.fromkeys(m for point in experiment.points() for m in _of(point)[option])
             for member in named:
-                if member not in members:
-                    choices = ", ".join(map(str, dict.fromkeys(members)))
+                if member not in known:
                     raise ExperimentError(
-                        f"{option}: {member} is none of the experiment's: choose of {choices}, or "
-                        "add it to a copy of the file"
+                        f"{option}: {member} is none of the experiment's: choose of "
+                        f"{', '.join(map(str, known))}, or add it to a copy of the file"
                     )
 
 

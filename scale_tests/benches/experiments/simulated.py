@@ -1,4 +1,4 @@
-"""What `make simulate` found for the same experiment, to stand beside real cells."""
+"""Cells of `make simulate` for the same experiment, to stand next to real ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OVERLAY = "HyParView"
 """On the links of this overlay the ad counter is simulated."""
 
 FIGURES = ("bytes_payload", "bytes_frames")
-"""What a threshold may be held to in a simulated cell. Its seconds know no machine."""
+"""Figures of a simulated cell that may have a threshold. Its seconds know no machine."""
 
 
 class SimulatedError(ValueError):
@@ -27,7 +27,7 @@ class SimulatedError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Simulated:
-    """A simulated cell in the names of a real one; what a simulation does not know is None."""
+    """A simulated cell in the names of a real one; figures that it does not have are None."""
 
     nodes: int
     overlay: str = OVERLAY
@@ -58,7 +58,7 @@ class Simulated:
 
     @property
     def label(self) -> str:
-        """What tells it from a real cell."""
+        """The mark that distinguishes it from a real cell."""
         if self.is_extrapolated:
             return f"simulated, {self.increments} of {synchronization.INCREMENTS} increments"
         return "simulated"
@@ -85,24 +85,24 @@ def simulated(row: Row) -> Simulated:
 
 
 def note(cells: Iterable[Simulated]) -> str:
-    """What to know where such cells are shown; nothing where there are none."""
-    shown = list(cells)
-    if not shown:
-        return ""
-    if not any(cell.is_extrapolated for cell in shown):
-        return " What is simulated is in real time."
-    return (
-        " What is simulated is in real time; where fewer increments were simulated, the rest are "
-        "taken to be as the intervals after the first minute."
-    )
+    """A note where such cells are shown; empty where there are none."""
+    extrapolated = [cell.is_extrapolated for cell in cells]
+    text = " What is simulated is in real time"
+    if any(extrapolated):
+        return (
+            f"{text}; where fewer increments were simulated, the rest are taken to be as the "
+            "intervals after the first minute."
+        )
+    return f"{text}." if extrapolated else ""
 
 
-def load(file: Path) -> list[Simulated]:
-    """The simulated ad counters of a `simulate.json`.
+def load(file: Path | None) -> list[Simulated]:
+    """The simulated ad counters of a `simulate.json`; none without one.
 
-    Raises:
-        SimulatedError: it is something else.
+    Raises SimulatedError where it is something else.
     """
+    if file is None:
+        return []
     try:
         cells = [Cell(**cell) for cell in json.loads(file.read_text())["cells"]]
         return [simulated(row) for row in synchronization.rows(cells)]

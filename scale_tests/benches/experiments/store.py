@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scale_tests.benches.experiments.experiment import Point
+from scale_tests.host import files
 from scale_tests.measure.cells import Result, result
 
 
@@ -28,8 +29,7 @@ class Store:
     def find(self, point: Point) -> Result | None:
         """The cell of a point, if it is done.
 
-        Raises:
-            StoreError: it was made by another configuration, or cannot be read.
+        Raises StoreError where it was made by another configuration, or cannot be read.
         """
         file = self.file(point)
         if not file.exists():
@@ -51,27 +51,20 @@ class Store:
         """The cells of those points that are done, by the points' slugs. Raises StoreError."""
         return {point.slug: found for point in points if (found := self.find(point))}
 
-    def save(self, point: Point, cell: Result) -> Path:
+    def save(self, point: Point, cell: Result) -> None:
         """Keeps a cell, whole or not at all."""
         file = self.file(point)
         file.parent.mkdir(parents=True, exist_ok=True)
-        partial = file.with_suffix(".partial")
-        partial.write_text(json.dumps(cell.json(), indent=1) + "\n")
-        return partial.rename(file)
+        files.replace(file, json.dumps(cell.json(), indent=1) + "\n")
 
     def left_out(self) -> dict[str, str]:
-        """Why points were not run when they could have been, by their slugs.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
+        """Why points were not run when they could have been, by their slugs. Raises StoreError."""
         try:
-            found = json.loads(self._reasons.read_text())
+            return dict(json.loads(self._reasons.read_text()))
         except FileNotFoundError:
             return {}
         except ValueError as error:
             raise StoreError(f"{self._reasons} cannot be read ({error}): remove it") from error
-        return dict(found)
 
     def save_left_out(self, reasons: Mapping[str, str]) -> None:
         """Keeps why points were not run."""

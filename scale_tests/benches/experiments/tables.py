@@ -1,8 +1,8 @@
-"""The tables of a report. Each states the time-compression of what it shows."""
+"""The tables of a report. Each states the time compression of what it shows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from scale_tests.benches.experiments import published, simulated
 from scale_tests.benches.experiments.experiment import Experiment
@@ -10,12 +10,70 @@ from scale_tests.benches.experiments.provenance import speed
 from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.host.units import GIB, MIB, seconds
 from scale_tests.measure import synchronization
-from scale_tests.measure.cells import Result
+from scale_tests.measure.cells import Rest, Result
+from scale_tests.measure.columns import Column, tabulated
 from scale_tests.measure.page import Table
 
+Cell = Result | Simulated
 
-def less(cells: Iterable[Result | Simulated]) -> str:
-    """What to know where one way to synchronise does less than the others."""
+
+def _known(value: float | None, form: str, times: float = 1) -> str:
+    return "-" if value is None else format(times * value, form)
+
+
+def _at_rest(of: Callable[[Rest], float], form: str) -> Callable[[Result], str]:
+    return lambda cell: format(of(cell.at_rest), form) if cell.at_rest else "-"
+
+
+KEY: tuple[Column[Cell], ...] = (
+    ("overlay", lambda cell: cell.overlay),
+    ("synchronization", lambda cell: cell.synchronization),
+    ("nodes", lambda cell: f"{cell.nodes:,}"),
+    ("trial", lambda cell: cell.label if isinstance(cell, Simulated) else str(cell.trial)),
+)
+
+TIMES: tuple[Column[Result], ...] = (
+    *KEY,
+    ("ready", lambda cell: seconds(cell.seconds_to_ready)),
+    ("joined", lambda cell: seconds(cell.seconds_to_joined)),
+    ("running", lambda cell: seconds(cell.seconds_running)),
+    ("converging", lambda cell: seconds(cell.seconds_to_converge)),
+    ("converging, intervals", lambda cell: seconds(cell.intervals_to_converge)),
+    ("running / counting", lambda cell: _known(cell.slowdown, ".2f")),
+    ("overcounting, %", lambda cell: f"{cell.overcounting_percent:.2f}"),
+    ("deleting", lambda cell: seconds(cell.seconds_to_delete)),
+    ("whole cell", lambda cell: seconds(cell.seconds_in_all)),
+)
+
+RESOURCES: tuple[Column[Result], ...] = (
+    *KEY,
+    ("memory per node, MiB", lambda cell: f"{cell.memory_bytes_per_node / MIB:.1f}"),
+    ("which", lambda cell: cell.memory_kind),
+    ("CPU per node, s", lambda cell: f"{cell.cpu_seconds_per_node:.2f}"),
+    ("mean degree", lambda cell: f"{cell.mean_degree:.2f}"),
+    (
+        "control plane, MiB",
+        lambda cell: f"{sum(part.memory_bytes for part in cell.control_plane) / MIB:.0f}",
+    ),
+    (
+        "control plane, CPU s",
+        lambda cell: f"{sum(part.cpu_seconds for part in cell.control_plane):.1f}",
+    ),
+    ("machine busy before, %", lambda cell: _known(cell.busy_before, ".0f", 100)),
+    ("restarts", lambda cell: str(cell.restarts)),
+)
+
+REST: tuple[Column[Result], ...] = (
+    *KEY,
+    ("processors busy, %", _at_rest(lambda rest: 100 * rest.busy, ".0f")),
+    ("memory in use, GiB", _at_rest(lambda rest: rest.memory_bytes / GIB, ".1f")),
+    ("swapped out, GiB", _at_rest(lambda rest: rest.swapped_bytes / GIB, ".1f")),
+    ("watched for, s", _at_rest(lambda rest: rest.seconds, ".0f")),
+)
+
+
+def less(cells: Iterable[Cell]) -> str:
+    """A note where one way to synchronise does less than the others."""
     if all(cell.synchronization != "Aggregate" for cell in cells):
         return ""
     return "Aggregate carries less information: nodes learn the sums, not each other's counts. "
@@ -24,152 +82,68 @@ def less(cells: Iterable[Result | Simulated]) -> str:
 def transmission(
     experiment: Experiment, results: Sequence[Result], rows: Sequence[Simulated]
 ) -> Table:
-    """What was sent, counted three ways, beside what is published, simulated, and the least."""
+    """Bytes sent, counted three ways; with what is published, simulated, and the least."""
     comparable = published.is_repeated_by(experiment.ad_counter)
-    shown: list[Result | Simulated] = [*_sorted(experiment, results), *rows]
-    return Table(
-        caption="Transmission of all nodes in GiB, counted three ways; the least is what the "
-        f"final counts once to every node take. {less(shown)}{speed(results)}"
-        f"{simulated.note(rows)}",
-        head=(
-            "overlay",
-            "synchronization",
-            "nodes",
-            "trial",
-            "payload",
-            "published",
-            "published / ours",
+    shown: list[Cell] = [*_sorted(experiment, results), *rows]
+
+    def theirs(cell: Cell) -> float | None:
+        by_nodes = published.transmission(cell.overlay, cell.synchronization)
+        return by_nodes.get(cell.nodes) if comparable else None
+
+    def gain(cell: Cell) -> str:
+        payload, value = cell.bytes_payload / GIB, theirs(cell)
+        return f"{value / payload:.1f}" if value and payload else ""
+
+    columns: tuple[Column[Cell], ...] = (
+        *KEY,
+        ("payload", lambda cell: f"{cell.bytes_payload / GIB:.4g}"),
+        ("published", lambda cell: f"{value:g}" if (value := theirs(cell)) else ""),
+        ("published / ours", gain),
+        (
             "least",
-            "frames",
-            "TCP",
-            "payload per node, MiB",
-            "converged",
+            lambda cell: f"{synchronization.least(cell.nodes):.2g}" if comparable else "",
         ),
-        rows=[[*_key(cell), *_transmitted(cell, comparable=comparable)] for cell in shown],
+        ("frames", lambda cell: f"{cell.bytes_frames / GIB:.4g}"),
+        ("TCP", lambda cell: _known(cell.bytes_tcp, ".4g", 1 / GIB)),
+        ("payload per node, MiB", lambda cell: f"{cell.bytes_payload / cell.nodes / MIB:.3g}"),
+        ("converged", lambda cell: "yes" if cell.converged else "NO"),
     )
+    caption = (
+        "Transmission of all nodes in GiB, counted three ways; the least is what the final counts "
+        f"once to every node take. {less(shown)}{speed(results)}{simulated.note(rows)}"
+    )
+    return tabulated(columns, shown, caption)
 
 
-def _transmitted(cell: Result | Simulated, *, comparable: bool) -> list[str]:
-    payload = cell.bytes_payload / GIB
-    value = published.transmission(cell.overlay, cell.synchronization, cell.nodes)
-    beside = value if comparable else None
+def others(experiment: Experiment, results: Sequence[Result]) -> list[Table]:
+    """Times and resources of the cells; the machine at rest, where it was watched."""
+    shown = _sorted(experiment, results)
+    watched = [cell for cell in shown if cell.at_rest is not None]
     return [
-        f"{payload:.4g}",
-        f"{beside:g}" if beside else "",
-        f"{beside / payload:.1f}" if beside and payload else "",
-        f"{synchronization.least(cell.nodes):.2g}" if comparable else "",
-        f"{cell.bytes_frames / GIB:.4g}",
-        "-" if cell.bytes_tcp is None else f"{cell.bytes_tcp / GIB:.4g}",
-        f"{cell.bytes_payload / cell.nodes / MIB:.3g}",
-        "yes" if cell.converged else "NO",
+        tabulated(columns, rows, f"{caption} {speed(results)}")
+        for caption, columns, rows in (
+            (
+                "Seconds. Ready and joined are from the apply, joined is one connected component; "
+                "converging begins where counting ends by its interval. Intervals are those of "
+                "propagation.",
+                TIMES,
+                shown,
+            ),
+            (
+                "Memory and processor time: of a node, and of the control plane while the cell "
+                "was run.",
+                RESOURCES,
+                shown,
+            ),
+            (
+                "The whole machine with the cluster at rest, its run ended: pods, the control "
+                "plane, the operator and what is watching them.",
+                REST,
+                watched,
+            ),
+        )
+        if rows
     ]
-
-
-def times(experiment: Experiment, results: Sequence[Result]) -> Table:
-    """From the apply to the end."""
-    return Table(
-        caption="Seconds. Ready and joined are from the apply, joined is one connected component; "
-        "converging begins where counting ends by its interval. Intervals are those of "
-        "propagation. "
-        f"{speed(results)}",
-        head=(
-            "overlay",
-            "synchronization",
-            "nodes",
-            "trial",
-            "ready",
-            "joined",
-            "running",
-            "converging",
-            "converging, intervals",
-            "running / counting",
-            "overcounting, %",
-            "deleting",
-            "whole cell",
-        ),
-        rows=[
-            [
-                *_key(cell),
-                seconds(cell.seconds_to_ready),
-                seconds(cell.seconds_to_joined),
-                seconds(cell.seconds_running),
-                seconds(cell.seconds_to_converge),
-                seconds(cell.intervals_to_converge),
-                "-" if cell.slowdown is None else f"{cell.slowdown:.2f}",
-                f"{cell.overcounting_percent:.2f}",
-                seconds(cell.seconds_to_delete),
-                seconds(cell.seconds_in_all),
-            ]
-            for cell in _sorted(experiment, results)
-        ],
-    )
-
-
-def resources(experiment: Experiment, results: Sequence[Result]) -> Table:
-    """What nodes and the control plane took."""
-    return Table(
-        caption="Memory and processor time: of a node, and of the control plane while the cell "
-        f"was run. {speed(results)}",
-        head=(
-            "overlay",
-            "synchronization",
-            "nodes",
-            "trial",
-            "memory per node, MiB",
-            "which",
-            "CPU per node, s",
-            "mean degree",
-            "control plane, MiB",
-            "control plane, CPU s",
-            "machine busy before, %",
-            "restarts",
-        ),
-        rows=[
-            [
-                *_key(cell),
-                f"{cell.memory_bytes_per_node / MIB:.1f}",
-                cell.memory_kind,
-                f"{cell.cpu_seconds_per_node:.2f}",
-                f"{cell.mean_degree:.2f}",
-                f"{sum(part.memory_bytes for part in cell.control_plane) / MIB:.0f}",
-                f"{sum(part.cpu_seconds for part in cell.control_plane):.1f}",
-                "-" if cell.busy_before is None else f"{100 * cell.busy_before:.0f}",
-                str(cell.restarts),
-            ]
-            for cell in _sorted(experiment, results)
-        ],
-    )
-
-
-def rest(experiment: Experiment, results: Sequence[Result]) -> list[Table]:
-    """The machine with a cluster at rest on it; no table where no cell was watched."""
-    rows = [
-        [
-            *_key(cell),
-            f"{100 * cell.at_rest.busy:.0f}",
-            f"{cell.at_rest.memory_bytes / GIB:.1f}",
-            f"{cell.at_rest.swapped_bytes / GIB:.1f}",
-            f"{cell.at_rest.seconds:.0f}",
-        ]
-        for cell in _sorted(experiment, results)
-        if cell.at_rest is not None
-    ]
-    table = Table(
-        caption="The whole machine with the cluster at rest, its run ended: pods, the control "
-        f"plane, the operator and what is watching them. {speed(results)}",
-        head=(
-            "overlay",
-            "synchronization",
-            "nodes",
-            "trial",
-            "processors busy, %",
-            "memory in use, GiB",
-            "swapped out, GiB",
-            "watched for, s",
-        ),
-        rows=rows,
-    )
-    return [table] if rows else []
 
 
 def _sorted(experiment: Experiment, results: Sequence[Result]) -> list[Result]:
@@ -185,8 +159,3 @@ def _sorted(experiment: Experiment, results: Sequence[Result]) -> list[Result]:
             cell.trial,
         ),
     )
-
-
-def _key(cell: Result | Simulated) -> list[str]:
-    trial = cell.label if isinstance(cell, Simulated) else str(cell.trial)
-    return [cell.overlay, cell.synchronization, f"{cell.nodes:,}", trial]

@@ -49,21 +49,14 @@ def formation(lab: Lab, *, nodes: int, runs: int) -> list[Cell]:
     """All nodes start at once over one seed: do they become one component of symmetric links?"""
     cells = []
     for run in range(runs):
-        began = time.monotonic()
-        with lab.fleet(Plan(nodes=nodes)) as started:
-            views, whole = _await(started, lambda views: _is_whole(views, nodes))
-            cell = {
-                "experiment": "formation",
-                "overlay": "hyparview",
-                "nodes": nodes,
-                "run": run,
-                "whole": whole,
-                "components": len(components(views)) + nodes - len(views),
-                "one_sided": len(one_sided(views)),
-                "links": links(views),
-                "seconds": time.monotonic() - began,
-                "cpu_seconds": started.cpu_seconds(),
-            }
+        views, cell = _form(lab, Plan(nodes=nodes), lambda views: _is_whole(views, nodes))
+        cell |= {
+            "experiment": "formation",
+            "overlay": "hyparview",
+            "run": run,
+            "components": len(components(views)) + nodes - len(views),
+            "one_sided": len(one_sided(views)),
+        }
         lab.say(
             f"formation {run + 1} of {runs}: {cell['components']} component(s), "
             f"{cell['one_sided']} one-sided, {cell['seconds']:.1f} s"
@@ -76,26 +69,29 @@ def mesh(lab: Lab, *, sizes: list[int]) -> list[Cell]:
     """Full meshes of growing size, started at once: processor time against links."""
     cells = []
     for nodes in sizes:
-        began = time.monotonic()
-        overlay = "{full_mesh, #{}}"
-        with lab.fleet(Plan(nodes=nodes, overlay=overlay)) as started:
-            wanted = nodes * (nodes - 1) // 2
-            views, whole = _await(started, _mesh_of(wanted))
-            cell = {
-                "experiment": "mesh",
-                "overlay": "full_mesh",
-                "nodes": nodes,
-                "whole": whole,
-                "links": links(views),
-                "seconds": time.monotonic() - began,
-                "cpu_seconds": started.cpu_seconds(),
-            }
+        wanted = nodes * (nodes - 1) // 2
+        _, cell = _form(lab, Plan(nodes=nodes, overlay="{full_mesh, #{}}"), _mesh_of(wanted))
+        cell |= {"experiment": "mesh", "overlay": "full_mesh"}
         lab.say(
             f"full mesh of {nodes}: {cell['links']} of {wanted} links, {cell['seconds']:.1f} s, "
             f"{cell['cpu_seconds']:.1f} s of processor time"
         )
         cells.append(cell)
     return cells
+
+
+def _form(lab: Lab, plan: Plan, done: Callable[[Views], bool]) -> tuple[Views, Cell]:
+    """The views of a fleet that has formed, or has stopped forming, and what that took."""
+    began = time.monotonic()
+    with lab.fleet(plan) as started:
+        views, whole = _await(started, done)
+        return views, {
+            "nodes": plan.nodes,
+            "whole": whole,
+            "links": links(views),
+            "seconds": time.monotonic() - began,
+            "cpu_seconds": started.cpu_seconds(),
+        }
 
 
 def lanes(lab: Lab, *, parallelism: int, runs: int) -> list[Cell]:
@@ -114,7 +110,7 @@ def lanes(lab: Lab, *, parallelism: int, runs: int) -> list[Cell]:
 
 
 def failures(lab: Lab, *, runs: int) -> list[Cell]:
-    """One of eight nodes is killed, or frozen: from then until nobody lists it as a neighbour."""
+    """One of eight nodes is killed, or frozen: from then until no node lists it as a neighbour."""
     cells = []
     for kind, number in (("killed", signal.SIGKILL), ("frozen", signal.SIGSTOP)):
         for run in range(runs):

@@ -1,17 +1,16 @@
-"""From cells to bars, a table and a picture."""
+"""From cells to checks, a table and a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
-from rich.table import Table
 
 from scale_tests.benches.formation.experiments import Cell
-from scale_tests.measure.bars import Bar
-from scale_tests.measure.pictures import BLUE, GREY, STYLE, VERMILION, save
+from scale_tests.measure.checks import Check, at_most
+from scale_tests.measure.drawing import Picture
+from scale_tests.measure.page import Table
+from scale_tests.measure.pictures import BLUE, GREY, VERMILION
 from scale_tests.measure.tables import spread
 
 LANES_SECONDS = 1.0
@@ -22,13 +21,13 @@ UPSTREAM_MESH = {4: 0.14, 8: 0.65, 12: 4.6, 16: 38.0}
 not converge. OTP 25, one virtual machine per node, another machine of two cores."""
 
 
-def bars(cells: Sequence[Cell]) -> list[Bar]:
-    """What is asked of the figures that were measured."""
+def checks(cells: Sequence[Cell]) -> list[Check]:
+    """The targets of what was measured."""
     found = []
     if runs := _of(cells, "formation"):
         whole = sum(cell["whole"] for cell in runs)
         found.append(
-            Bar(
+            Check(
                 name=f"{runs[0]['nodes']} nodes at once: one component, all links symmetric",
                 value=f"{whole} of {len(runs)} runs",
                 bar="all",
@@ -39,85 +38,79 @@ def bars(cells: Sequence[Cell]) -> list[Bar]:
         first, last = meshes[0], meshes[-1]
         growth = _per_link(last) / _per_link(first)
         found.append(
-            Bar(
-                name=f"processor time a link, mesh of {last['nodes']} over {first['nodes']}",
-                value=f"{growth:.2f}",
-                bar="<= 1",
-                ok=growth <= 1 and all(cell["whole"] for cell in meshes),
+            at_most(
+                f"processor time a link, mesh of {last['nodes']} over {first['nodes']}",
+                growth,
+                1,
+                shown=f"{growth:.2f}",
+                met=all(cell["whole"] for cell in meshes),
             )
         )
-    if openings := _of(cells, "lanes"):
-        slowest = max(cell["seconds"] for cell in openings)
-        found.append(
-            Bar(
-                name=f"seconds until {openings[0]['parallelism']} lanes are up, slowest run",
-                value=f"{slowest:.2f}",
-                bar=f"<= {LANES_SECONDS:g}",
-                ok=slowest <= LANES_SECONDS,
-            )
-        )
-    frozen = [c["seconds"] for c in _of(cells, "failure") if c["failure"] == "frozen"]
-    if frozen:
-        found.append(
-            Bar(
-                name="seconds until a frozen node is noticed by all, slowest run",
-                value=f"{max(frozen):.2f}",
-                bar=f"<= {FROZEN_SECONDS:g}",
-                ok=max(frozen) <= FROZEN_SECONDS,
-            )
-        )
+    frozen = [c for c in _of(cells, "failure") if c["failure"] == "frozen"]
+    for slow, name, limit in (
+        (_of(cells, "lanes"), "until {parallelism} lanes are up", LANES_SECONDS),
+        (frozen, "until a frozen node is noticed by all", FROZEN_SECONDS),
+    ):
+        if slow:
+            slowest = max(cell["seconds"] for cell in slow)
+            name = f"seconds {name}, slowest run".format(**slow[0])
+            found.append(at_most(name, slowest, limit, shown=f"{slowest:.2f}"))
     return found
 
 
-def table(cells: Sequence[Cell]) -> Table:
-    """What a person wants to read: medians with their spread."""
-    shown = Table(title="Formation and failure, one virtual machine per node", show_header=False)
+def tables(cells: Sequence[Cell]) -> dict[str, Table]:
+    """Medians with their spread."""
+    rows = []
     if runs := _of(cells, "formation"):
-        shown.add_row(f"{runs[0]['nodes']} nodes at once to one component, s", _seconds(runs))
         per_node = spread(c["cpu_seconds"] / c["nodes"] for c in runs)
-        shown.add_row("processor time of a node until then, s", per_node)
-    for cell in _of(cells, "mesh"):
-        shown.add_row(
+        rows += [
+            (f"{runs[0]['nodes']} nodes at once to one component, s", _seconds(runs)),
+            ("processor time of a node until then, s", per_node),
+        ]
+    rows += [
+        (
             f"full mesh of {cell['nodes']}: {cell['links']} links",
             f"{cell['seconds']:.1f} s, {cell['cpu_seconds']:.1f} s of processor time, "
             f"{1000 * _per_link(cell):.0f} ms a link",
         )
+        for cell in _of(cells, "mesh")
+    ]
     if openings := _of(cells, "lanes"):
-        shown.add_row(f"{openings[0]['parallelism']} lanes up, s", _seconds(openings))
+        rows.append((f"{openings[0]['parallelism']} lanes up, s", _seconds(openings)))
     for kind in ("killed", "frozen"):
         if of_kind := [c for c in _of(cells, "failure") if c["failure"] == kind]:
-            shown.add_row(f"a {kind} node noticed by all, s", _seconds(of_kind))
-    return shown
+            rows.append((f"a {kind} node noticed by all, s", _seconds(of_kind)))
+    return {"Formation and failure, one virtual machine per node": Table(head=("", ""), rows=rows)}
 
 
-def draw(cells: Sequence[Cell], directory: Path) -> list[Path]:
-    """Draws processor time against nodes of a full mesh, and returns the files."""
+def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
+    """Processor time against nodes of a full mesh."""
     meshes = _of(cells, "mesh")
     if not meshes:
-        return []
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(8, 4.5), layout="constrained")
-        axes = figure.subplots()
-        sizes = [cell["nodes"] for cell in meshes]
-        seconds = [cell["cpu_seconds"] for cell in meshes]
-        axes.loglog(sizes, seconds, "o-", color=BLUE, label="this runtime")
-        axes.loglog(
-            list(UPSTREAM_MESH),
-            list(UPSTREAM_MESH.values()),
-            "s--",
-            color=VERMILION,
-            markerfacecolor="none",
-            label="Partisan 5.0.3 (did not form 24)",
-        )
-        slope = [seconds[0] * cell["links"] / meshes[0]["links"] for cell in meshes]
-        axes.loglog(sizes, slope, ":", color=GREY, label="as the number of links")
-        axes.set_xticks(sizes, [str(size) for size in sizes], minor=False)
-        axes.set_xticks([], minor=True)
-        axes.set_xlabel("nodes in a full mesh, all started at once")
-        axes.set_ylabel("processor time until formed, s")
-        axes.set_title("Processor time to form a full mesh", loc="left", fontweight="bold")
-        axes.legend()
-        return save(figure, directory, "mesh")
+        return False
+    axes = figure.subplots()
+    sizes = [cell["nodes"] for cell in meshes]
+    seconds = [cell["cpu_seconds"] for cell in meshes]
+    axes.loglog(sizes, seconds, "o-", color=BLUE, label="this runtime")
+    axes.loglog(
+        list(UPSTREAM_MESH),
+        list(UPSTREAM_MESH.values()),
+        "s--",
+        color=VERMILION,
+        markerfacecolor="none",
+        label="Partisan 5.0.3 (did not form 24)",
+    )
+    slope = [seconds[0] * cell["links"] / meshes[0]["links"] for cell in meshes]
+    axes.loglog(sizes, slope, ":", color=GREY, label="as the number of links")
+    axes.set_xticks(sizes, [str(size) for size in sizes], minor=False)
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel("nodes in a full mesh, all started at once")
+    axes.set_ylabel("processor time until formed, s")
+    axes.legend()
+    return True
+
+
+PICTURE = Picture(name="mesh", title="Processor time to form a full mesh", plot=_plot)
 
 
 def _of(cells: Sequence[Cell], experiment: str) -> list[Cell]:

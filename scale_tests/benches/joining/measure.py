@@ -1,34 +1,31 @@
-"""The measurements, each on a cluster that is there for it alone."""
+"""The measurements, each on a cluster of its own."""
 
 from __future__ import annotations
 
 import json
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from scale_tests.benches.joining import manifests
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.kube import ApiError, Cluster, core
+from scale_tests.cluster.kube import ApiError, Cluster, Json, core
 from scale_tests.cluster.nodes import read_node
 from scale_tests.cluster.partisan import read_cluster, read_pods
+from scale_tests.cluster.subject import manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host import procfs
 
 NAMESPACE = "partisan-bench"
 _AT_REST = 0.2
-"""The share of busy processors below which a machine counts as at rest: Kubernetes itself takes a
-tenth of two."""
+"""The share of busy processors of a machine at rest: Kubernetes itself uses a tenth of two."""
 
+BASELINE = "baseline"
+CLUSTER = "bench"
 READS = frozenset({"get", "list", "watch"})
-SECURITY = {
-    "runAsNonRoot": True,
-    "runAsUser": 65532,
-    "runAsGroup": 65532,
-    "seccompProfile": {"type": "RuntimeDefault"},
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +38,7 @@ class Overhead:
 
 
 def settle(environment: Environment) -> None:
-    """Waits until the machine has done what the measurement before has left it to do.
-
-    Pods are gone from the API server before the container runtime has taken them down. Nothing is
-    known of machines elsewhere.
-    """
+    """Waits until this machine is at rest: pods leave the API server before they have ended."""
     if environment.local:
         wait_for(
             "the machine to be at rest",
@@ -56,10 +49,10 @@ def settle(environment: Environment) -> None:
 
 
 def baseline_seconds(environment: Environment, cluster: Cluster, nodes: int) -> float:
-    """From applying a StatefulSet of bare Erlang machines to all of its pods running."""
-    manifest = manifests.baseline(nodes, environment.node_image, SECURITY)
+    """From applying a StatefulSet of bare Erlang VMs to all of its pods running."""
+    body = baseline(nodes, environment.node_image)
     started = time.monotonic()
-    _apply(environment, json.dumps(manifest))
+    _apply(environment, body)
     wait_for(
         f"{nodes} bare pods",
         lambda: _stateful_set_ready(cluster),
@@ -68,10 +61,10 @@ def baseline_seconds(environment: Environment, cluster: Cluster, nodes: int) -> 
     )
     elapsed = time.monotonic() - started
     kinds = "statefulset,configmap,secret"
-    operator.kubectl(environment, "delete", "-n", NAMESPACE, kinds, manifests.BASELINE)
+    operator.kubectl(environment, "delete", "-n", NAMESPACE, kinds, BASELINE)
     wait_for(
         "the bare pods to be gone",
-        lambda: len(cluster.list(core(NAMESPACE, "pods"), f"app={manifests.BASELINE}")),
+        lambda: len(cluster.list(core(NAMESPACE, "pods"), f"app={BASELINE}")),
         lambda left: left == 0,
     )
     return elapsed
@@ -80,10 +73,10 @@ def baseline_seconds(environment: Environment, cluster: Cluster, nodes: int) -> 
 def cluster_seconds(environment: Environment, cluster: Cluster, nodes: int) -> float:
     """From applying a PartisanCluster to all of its nodes ready and joined, as its status says."""
     started = time.monotonic()
-    _apply(environment, json.dumps(manifests.partisan_cluster(nodes)))
+    _apply(environment, partisan_cluster(nodes))
     wait_for(
         f"{nodes} nodes in one overlay",
-        lambda: read_cluster(cluster, NAMESPACE, manifests.CLUSTER),
+        lambda: read_cluster(cluster, NAMESPACE, CLUSTER),
         lambda status: status.steady,
         progress=lambda status: (status.replicas, status.ready, status.joined),
         period_seconds=0.2,
@@ -105,12 +98,12 @@ def overhead(cluster: Cluster, seconds: float) -> Overhead:
 
 
 def boot_to_joined(environment: Environment, cluster: Cluster) -> float:
-    """Replaces one node; returns the time from its successor's boot to its being joined.
+    """Replaces one node; returns the time from its successor's boot until it has joined.
 
     The node's incarnation is the time of its boot by the same clock.
     """
-    pod = f"{manifests.CLUSTER}-{read_pods(cluster, NAMESPACE, manifests.CLUSTER).created - 1}"
-    former = read_node(cluster, NAMESPACE, pod).incarnation
+    pod = f"{CLUSTER}-{read_pods(cluster, NAMESPACE, CLUSTER).created - 1}"
+    previous = read_node(cluster, NAMESPACE, pod).incarnation
     operator.kubectl(environment, "delete", "-n", NAMESPACE, "pod", pod, "--wait=false")
 
     def boot() -> int:
@@ -118,32 +111,45 @@ def boot_to_joined(environment: Environment, cluster: Cluster) -> float:
             node = read_node(cluster, NAMESPACE, pod)
         except ApiError:
             return 0
-        return node.incarnation if node.joined and node.incarnation != former else 0
+        return node.incarnation if node.joined and node.incarnation != previous else 0
 
     booted = wait_for(f"the successor of {pod}", boot, bool, period_seconds=0.02)
     joined = time.time() - booted / 1e6
     wait_for(
         "the cluster to be whole",
-        lambda: read_cluster(cluster, NAMESPACE, manifests.CLUSTER),
+        lambda: read_cluster(cluster, NAMESPACE, CLUSTER),
         lambda status: status.steady,
     )
     return joined
 
 
-def _apply(environment: Environment, manifest: str) -> None:
-    operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", "-", stdin=manifest)
+def baseline(nodes: int, image: str) -> Json:
+    """`baseline.yaml`, with so many pods of an image."""
+    items = list(yaml.safe_load_all(Path(__file__).with_name("baseline.yaml").read_text()))
+    stateful_set = items[-1]["spec"]
+    stateful_set["replicas"] = nodes
+    stateful_set["template"]["spec"]["containers"][0]["image"] = image
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def partisan_cluster(nodes: int) -> Json:
+    """A HyParView cluster without a workload."""
+    body = manifest(CLUSTER, nodes)
+    del body["spec"]["workload"]
+    return body
+
+
+def _apply(environment: Environment, body: Json) -> None:
+    operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", "-", stdin=json.dumps(body))
 
 
 def _stateful_set_ready(cluster: Cluster) -> int:
-    path = f"apis/apps/v1/namespaces/{NAMESPACE}/statefulsets/{manifests.BASELINE}"
+    path = f"apis/apps/v1/namespaces/{NAMESPACE}/statefulsets/{BASELINE}"
     return int(cluster.get(path).get("status", {}).get("readyReplicas", 0))
 
 
 def _calls(cluster: Cluster) -> dict[str, float]:
-    """The operator's requests for its clusters so far, by verb.
-
-    Those for its Lease and for what is served are left out: they are made without any cluster.
-    """
+    """The operator's requests so far, by verb, but for those that it makes without any cluster."""
     calls: dict[str, float] = {}
     for family in text_string_to_metric_families(operator.metrics(cluster)):
         for sample in family.samples:

@@ -1,19 +1,18 @@
-"""From scenarios to bars, a table and a picture."""
+"""From scenarios to checks, a table and a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
-from rich.table import Table
 
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check, at_most, equal
+from scale_tests.measure.drawing import Picture
 from scale_tests.measure.kwok.experiment import Cell, peak_mib, scenario_of
-from scale_tests.measure.pictures import BLUE, STYLE, VERMILION, save
+from scale_tests.measure.page import Table
+from scale_tests.measure.pictures import BLUE, VERMILION
 
 MOST_MEMORY_MIB = 250
 MOST_RECONCILE_SECONDS = 1.0
@@ -28,7 +27,7 @@ CHILDREN = (
     "podmonitors",
     "endpointslices",
 )
-"""The kinds whose lists are held to a bar: children, and what publishes their pods."""
+"""The kinds whose lists have a target: children, and what publishes their pods."""
 
 
 def most_lists(cell: Cell) -> int:
@@ -37,42 +36,33 @@ def most_lists(cell: Cell) -> int:
     return max((found.get(kind, 0) for kind in CHILDREN), default=0)
 
 
-def bars(cells: Sequence[Cell]) -> list[Bar]:
-    """What is asked of each scenario."""
-    return [bar for cell in cells for bar in _bars(cell)]
+def checks(cells: Sequence[Cell]) -> list[Check]:
+    """The targets of each scenario."""
+    return [check for cell in cells for check in _checks(cell)]
 
 
-def _bars(cell: Cell) -> list[Bar]:
+def _checks(cell: Cell) -> list[Check]:
     title = scenario_of(cell).title
-    reconciles = cell["storm"]["reconciles"]
-    ready, count = cell["clusters_ready_at_end"], scenario_of(cell).clusters
     return [
-        Bar(
-            name=f"{title}: clusters that are ready when all is over",
-            value=ready,
-            bar=f"= {count}",
-            ok=ready == count,
+        equal(
+            f"{title}: clusters that are ready at the end",
+            cell["clusters_ready_at_end"],
+            scenario_of(cell).clusters,
         ),
-        Bar(
-            name=f"{title}: writes at rest",
-            value=cell["at_rest"]["writes"],
-            bar="= 0",
-            ok=cell["at_rest"]["writes"] == 0,
+        equal(f"{title}: writes at rest", cell["at_rest"]["writes"], 0),
+        at_most(
+            f"{title}: lists of a kind of child, per cluster and resync, at rest",
+            most_lists(cell),
+            MOST_LISTS,
         ),
-        Bar(
-            name=f"{title}: lists of a kind of child, per cluster and resync, at rest",
-            value=most_lists(cell),
-            bar=f"<= {MOST_LISTS}",
-            ok=most_lists(cell) <= MOST_LISTS,
-        ),
-        Bar(
+        Check(
             name=f"{title}: the operator's memory at its peak, MiB",
             value=round(peak_mib(cell), 1),
             bar=f"< {MOST_MEMORY_MIB}",
             ok=peak_mib(cell) < MOST_MEMORY_MIB,
         ),
         *(
-            Bar(
+            Check(
                 name=f"{title}: p99 of a reconcile {when}, s",
                 value=cell[phase]["reconcile_p99"],
                 bar=f"< {MOST_RECONCILE_SECONDS:g}",
@@ -81,61 +71,60 @@ def _bars(cell: Cell) -> list[Bar]:
             )
             for phase, when in (("at_rest", "at rest"), ("in_all", "from first to last"))
         ),
-        Bar(
-            name=f"{title}: reconciles in a storm of {cell['storm_changes']} changes of pods",
-            value=reconciles,
-            bar=f"<= {cell['storm_bound']}, four a second and cluster",
-            ok=reconciles <= cell["storm_bound"],
+        at_most(
+            f"{title}: reconciles in a storm of {cell['storm_changes']} changes of pods",
+            cell["storm"]["reconciles"],
+            cell["storm_bound"],
+            also="four a second and cluster",
         ),
     ]
 
 
-def table(cells: Sequence[Cell]) -> Table:
-    """The scenarios as a table for the terminal, a column each."""
-    shown = Table(
-        title="The operator with simulated pods (KWOK): no pod runs, a stand-in answers for it",
-        title_justify="left",
-    )
-    shown.add_column("")
-    for cell in cells:
-        shown.add_column(scenario_of(cell).title, justify="right")
-
-    def row(name: str, figure: Callable[[Cell], str]) -> None:
-        shown.add_row(name, *map(figure, cells))
-
-    row("apply to Ready, s: median, last", _ready)
-    row("memory at its peak, MiB", lambda cell: f"{peak_mib(cell):.1f}")
+def tables(cells: Sequence[Cell]) -> dict[str, Table]:
+    """The scenarios, a column each."""
+    figures: dict[str, Callable[[Cell], str]] = {
+        "apply to Ready, s: median, last": _ready,
+        "memory at its peak, MiB": lambda cell: f"{peak_mib(cell):.1f}",
+    }
     for phase, title in (("forming", "forming"), ("at_rest", "at rest"), ("storm", "storm")):
-        row(f"{title}: seconds", _figure(phase, "seconds", ".0f"))
-        row(f"{title}: % of the time on a processor, waiting for one", _cpu(phase))
-        row(f"{title}: reconciles", _figure(phase, "reconciles", "d"))
-        row(f"{title}: reconcile p50, p99, s", _reconcile(phase))
-        row(f"{title}: writes", _figure(phase, "writes", "d"))
-        row(f"{title}: API calls by verb", _calls(phase))
-    row("at rest: lists of a kind per cluster and resync", lambda cell: str(most_lists(cell)))
-    row("storm: reconciles at most", lambda cell: str(cell["storm_bound"]))
-    return shown
+        figures |= {
+            f"{title}: seconds": _figure(phase, "seconds", ".0f"),
+            f"{title}: % of the time on a processor, waiting for one": _cpu(phase),
+            f"{title}: reconciles": _figure(phase, "reconciles", "d"),
+            f"{title}: reconcile p50, p99, s": _reconcile(phase),
+            f"{title}: writes": _figure(phase, "writes", "d"),
+            f"{title}: API calls by verb": _calls(phase),
+        }
+    figures["at rest: lists of a kind per cluster and resync"] = lambda c: str(most_lists(c))
+    figures["storm: reconciles at most"] = lambda cell: str(cell["storm_bound"])
+    table = Table(
+        head=["", *(scenario_of(cell).title for cell in cells)],
+        rows=[[name, *map(figure, cells)] for name, figure in figures.items()],
+        caption="No pod runs, a stand-in answers for it.",
+    )
+    return {"The operator with simulated pods (KWOK)": table}
 
 
-def draw(cells: Sequence[Cell], directory: Path) -> list[Path]:
-    """Draws memory and processor time against time, a column for each scenario; the files."""
+def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
+    """Memory and pods against time, a column for each scenario."""
+    figure.set_size_inches(5 * max(1, len(cells)), 6)
     if not cells:
-        return []
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5 * len(cells), 6), layout="constrained")
-        columns = figure.subplots(2, len(cells), squeeze=False, sharex="col").T
-        for cell, (upper, lower) in zip(cells, columns, strict=True):
-            seconds = [sample["second"] for sample in cell["samples"]]
-            upper.plot(seconds, [sample["ready"] for sample in cell["samples"]], color=BLUE)
-            upper.set_title(scenario_of(cell).title, loc="left", fontsize="medium")
-            upper.set_ylabel("pods ready (simulated)")
-            lower.plot(seconds, [s["memory_mib"] for s in cell["samples"]], color=VERMILION)
-            lower.axhline(MOST_MEMORY_MIB, color=VERMILION, linestyle=":")
-            lower.set_ylim(bottom=0)
-            lower.set_ylabel("operator's memory, MiB")
-            lower.set_xlabel("seconds")
-        figure.suptitle("The operator with simulated pods", x=0.01, ha="left", fontweight="bold")
-        return save(figure, directory, "bench-operator")
+        return False
+    columns = figure.subplots(2, len(cells), squeeze=False, sharex="col").T
+    for cell, (upper, lower) in zip(cells, columns, strict=True):
+        seconds = [sample["second"] for sample in cell["samples"]]
+        upper.plot(seconds, [sample["ready"] for sample in cell["samples"]], color=BLUE)
+        upper.set_title(scenario_of(cell).title, loc="left", fontsize="medium")
+        upper.set_ylabel("pods ready (simulated)")
+        lower.plot(seconds, [s["memory_mib"] for s in cell["samples"]], color=VERMILION)
+        lower.axhline(MOST_MEMORY_MIB, color=VERMILION, linestyle=":")
+        lower.set_ylim(bottom=0)
+        lower.set_ylabel("operator's memory, MiB")
+        lower.set_xlabel("seconds")
+    return True
+
+
+PICTURE = Picture(name="bench-operator", title="The operator with simulated pods", plot=_plot)
 
 
 def _ready(cell: Cell) -> str:

@@ -1,4 +1,4 @@
-"""`python -m scale_tests prediction CELLS ...`: predictions beside real cells."""
+"""`python -m scale_tests prediction CELLS ...`: predictions next to real cells."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from scale_tests import otp
 from scale_tests.benches.prediction import report
 from scale_tests.benches.prediction.compare import CellError, cells, compare
 from scale_tests.host.commands import CommandError, relative
-from scale_tests.measure import terminal
+from scale_tests.measure import checks, terminal
 from scale_tests.measure.document import RESULTS
-from scale_tests.measure.tables import show_bars
+from scale_tests.measure.tables import terminal_table
 
 
 def parser() -> argparse.ArgumentParser:
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compares; returns the exit status, 1 when a bar is missed."""
+    """Compares; returns the exit status, 1 when a check is missed."""
     options = parser().parse_args(arguments)
     return terminal.run(
         lambda: _run(Console(), options),
@@ -54,39 +54,27 @@ def main(arguments: Sequence[str]) -> int:
     )
 
 
-def own_simulator() -> Simulator:
-    """The simulator of this repository, compiled. Raises CommandError."""
-    otp.compile_runtime()
-    return Simulator((str(otp.RUNTIME / "scripts" / simulator.PROGRAM),))
-
-
 def _run(console: Console, options: argparse.Namespace) -> int:
-    started = datetime.now(UTC)
-    found = cells(options.cells)
-    program = own_simulator()
-    comparisons = []
+    started, found, comparisons = datetime.now(UTC), cells(options.cells), []
+    otp.compile_runtime()
     for cell in found.whole:
-        comparisons.append(
-            compare(
-                cell,
-                program,
-                seed=options.seed,
-                budget=options.budget,
-                timeout=options.timeout,
-                tell=lambda line: console.print(line, style="dim", markup=False),
-            )
-        )
-        console.print(report.table(comparisons[-1]))
-    written = report.write(
-        report.Held(
-            sources=options.cells,
-            cells=found,
-            comparisons=comparisons,
+        comparison = compare(
+            cell,
+            Simulator((str(otp.RUNTIME / "scripts" / simulator.PROGRAM),)),
             seed=options.seed,
-            started=started,
-        ),
-        options.out,
+            budget=options.budget,
+            timeout=options.timeout,
+            tell=lambda line: console.print(line, style="dim", markup=False),
+        )
+        comparisons.append(comparison)
+        console.print(terminal_table(comparison.name, report.table(comparison)))
+    run = report.Run(
+        sources=options.cells,
+        cells=found,
+        comparisons=comparisons,
+        seed=options.seed,
+        started=started,
     )
-    held = show_bars(console, written.bars)
-    console.print(f"Written: {relative(written.page)}, pictures and JSON beside it")
+    held = checks.show(console, report.write(run, options.out))
+    console.print(f"Written: page, pictures and JSON in {relative(options.out)}")
     return 0 if held else 1

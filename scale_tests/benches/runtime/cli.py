@@ -1,36 +1,26 @@
-"""`python -m scale_tests runtime [PART ...]`: the runtime beside its rivals; its weight.
+"""`python -m scale_tests runtime [PART ...]`: throughput, latency and memory of the runtime.
 
-The parts are `throughput`, `ping`, `dispatch`, `replies` and `footprint`; all of them by default.
-Prints tables, writes build/results/bench-runtime.json and footprint.json, a page and pictures; ends
+Prints tables, writes build/results/bench-runtime.json, footprint.json, a page and pictures; ends
 with 1 when a target is missed. One that is missed by less than 0.05 is measured again, with more
-repetitions; both are kept, and the second counts. `QUICK=1` takes fewer points and says so in the
-result.
+repetitions; both are kept, and the second counts. `QUICK=1` takes fewer points.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-from rich.console import Console
-
 from scale_tests import otp
-from scale_tests.benches.runtime import driver, footprint, memory, page, pictures, report
+from scale_tests.benches.runtime import driver, footprint, memory, pictures, report
 from scale_tests.benches.runtime import plan as plans
 from scale_tests.benches.runtime.wire import Wire, WireError, congestion_controls, wire
-from scale_tests.cluster.fleet import FleetError
-from scale_tests.cluster.wait import StalledError
 from scale_tests.host import procfs
-from scale_tests.host.commands import CommandError, relative
-from scale_tests.measure import terminal, versions
-from scale_tests.measure.bars import Bar
-from scale_tests.measure.document import RESULTS, document, write
-from scale_tests.measure.page import markdown
-from scale_tests.measure.tables import show_bars
+from scale_tests.measure import drawing, versions
+from scale_tests.measure.bench import Bench, Session, add_names
 
 Cell = dict[str, Any]
 
@@ -40,70 +30,43 @@ _SETTLED = 0.75
 PARTS = ("throughput", "ping", "dispatch", "replies", "footprint")
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    root = argparse.ArgumentParser(prog="python -m scale_tests runtime", description=__doc__)
-    root.add_argument("names", nargs="*", metavar="PART", help="default: all")
-    return root
+def options(parser: argparse.ArgumentParser) -> None:
+    """The options that are its own."""
+    add_names(parser, "PART", PARTS)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Measures the parts that are named, or all."""
-    names = parser().parse_args(arguments).names
-    quick = os.environ.get("QUICK") == "1"
-    console = Console()
-    if unknown := [name for name in names if name not in PARTS]:
-        console.print(f"unknown part {unknown[0]}; there are {', '.join(PARTS)}")
-        return 2
-    return terminal.run(
-        lambda: _run(console, set(names or PARTS), quick=quick),
-        CommandError,
-        FleetError,
-        StalledError,
-        WireError,
-        interrupted=": nothing was written.",
+def _measure(session: Session) -> int:
+    chosen = plans.plan(quick=session.quick, controls=congestion_controls())
+    parts = set(session.options.names or PARTS)
+    otp.compile_runtime()
+    touched = memory.settle(int(_SETTLED * procfs.memory_available()))
+    session.say(f"touched {touched >> 20:,} MiB of memory, so that no measurement is the first to")
+    cells = _cells(chosen, parts, session.say)
+    weights = footprint.measure(chosen.nodes, session.say) if "footprint" in parts else []
+    return session.conclude(
+        cells,
+        also={"footprint": weights} if weights else None,
+        versions=versions.of_machine(c["otp"] for c in (*cells, *weights) if "otp" in c),
+        config=asdict(chosen),
+        seconds=round((datetime.now(UTC) - session.started).total_seconds()),
     )
 
 
-def _run(console: Console, parts: set[str], *, quick: bool) -> int:
-    started = datetime.now(UTC)
-    chosen = plans.plan(quick=quick, controls=congestion_controls())
-    otp.compile_runtime()
-    touched = memory.settle(int(_SETTLED * procfs.memory_available()))
-    console.print(f"touched {touched >> 20:,} MiB of memory, so that nobody is the first to do so")
-    cells = _measure(chosen, parts, console)
-    weights = footprint.measure(chosen.nodes, console.print) if "footprint" in parts else []
-    bars = report.bars(cells)
-    light = report.footprint_bars(weights) if weights else []
-
-    def measured(name: str, found: Sequence[Cell], held: Sequence[Bar]) -> Cell:
-        return document(
-            name,
-            started=started,
-            versions=versions.of_machine(cell["otp"] for cell in found if "otp" in cell),
-            cells=found,
-            bars=held,
-            config=asdict(chosen),
-            quick=quick,
-            seconds=round((datetime.now(UTC) - started).total_seconds()),
-        )
-
-    written = measured("bench-runtime", cells, bars)
-    directory = RESULTS / "bench-runtime"
-    files = [write(written), *pictures.draw(cells, directory)]
-    if weights:
-        files.append(write(measured("footprint", weights, light)))
-    files.append(directory / "README.md")
-    files[-1].parent.mkdir(exist_ok=True)
-    shown = page.page(written["meta"], cells, weights, [*bars, *light])
-    files[-1].write_text(markdown(shown, directory))
-    page.show(console, cells, weights)
-    held = show_bars(console, [*bars, *light])
-    console.print(f"Written: {', '.join(str(relative(file)) for file in files)}")
-    return 0 if held else 1
+BENCH = Bench(
+    name="runtime",
+    document="bench-runtime",
+    about=__doc__,
+    measure=_measure,
+    report=report,
+    draw=partial(drawing.draw, pictures.PICTURES),
+    page=report.page,
+    options=options,
+    expected=(WireError,),
+)
+main = BENCH.main
 
 
-def _measure(chosen: plans.Plan, parts: set[str], console: Console) -> list[Cell]:
+def _cells(chosen: plans.Plan, parts: set[str], say: Callable[[str], None]) -> list[Cell]:
     cells: list[Cell] = []
     for rtt_ms, congestion in chosen.wires:
         jobs = []
@@ -116,8 +79,8 @@ def _measure(chosen: plans.Plan, parts: set[str], console: Console) -> list[Cell
             jobs += plans.replies(chosen) if "replies" in parts else []
         if jobs:
             with wire(rtt_ms, congestion) as line:
-                cells += driver.run(line, jobs, console.print)
-                cells += driver.run(line, _again(chosen, cells, line), console.print)
+                cells += driver.run(line, jobs, say)
+                cells += driver.run(line, _again(chosen, cells, line), say)
     return cells
 
 

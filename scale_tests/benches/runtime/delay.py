@@ -1,9 +1,7 @@
 """A delay between two network namespaces: `python -m scale_tests.benches.runtime.delay`.
 
-Each end is a TUN device; what one end's kernel sends is handed to the other end's after a while.
-There is no limit of bandwidth but this process's own speed, and no loss: the devices' queues are
-long. A process for each direction, so that one's data does not wait for the other's
-acknowledgements.
+Packets from one end's TUN device reach the other after a while, without loss, as fast as this
+process is. Each direction has a process, so that data do not delay acknowledgements.
 """
 
 from __future__ import annotations
@@ -36,11 +34,7 @@ _READ_AT_ONCE = 64
 
 
 def open_device(namespace: str) -> int:
-    """Creates the device in a network namespace and returns its descriptor. Needs to be root.
-
-    Raises:
-        OSError: the namespace cannot be entered, or the device cannot be made.
-    """
+    """Creates the device in a network namespace; returns its descriptor. Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     with Path("/run/netns", namespace).open() as file:
         if libc.setns(file.fileno(), _CLONE_NEWNET) != 0:
@@ -64,9 +58,9 @@ def configure(namespace: str, address: str) -> None:
 
 
 class Line:
-    """One direction: packets in their order, each due a fixed time after it came.
+    """One direction: packets in order, each due a fixed time after it came.
 
-    `write` takes a packet. The clock, in seconds, is the caller's.
+    `write` sends a packet. The clock, in seconds, is the caller's.
     """
 
     def __init__(self, delay: float, write: Callable[[bytes], object]) -> None:

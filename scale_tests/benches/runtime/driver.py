@@ -19,10 +19,9 @@ Cell = dict[str, Any]
 
 
 def run(line: Wire, jobs: Sequence[Job], say: Callable[[str], None]) -> Iterator[Cell]:
-    """Runs the jobs in their order and yields a cell for each, as they are measured.
+    """Runs the jobs in order; yields a cell for each. Raises CommandError.
 
-    Raises:
-        CommandError: a measurement failed, or found a message missing, doubled or damaged.
+    That is also for messages that are missing, doubled or damaged.
     """
     if not jobs:
         return

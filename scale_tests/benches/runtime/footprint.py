@@ -1,7 +1,6 @@
-"""What an idle node costs, and of what: `build/results/footprint.json`.
+"""Memory of an idle node, by its parts: `build/results/footprint.json`.
 
-As many nodes as run at a time share the pages of the emulator's program; a page that several
-processes share counts as a share of each (PSS).
+As proportional set size (PSS): the nodes share the pages of the emulator's program.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from scale_tests.benches.runtime.flags import STOCK, Flags, release
+from scale_tests.benches.runtime.plan import STOCK, Flags, release
 from scale_tests.cluster.fleet import Plan, build_release, end, fleet
 from scale_tests.cluster.views import components
 from scale_tests.cluster.wait import wait_for
@@ -46,18 +45,12 @@ class Weight:
 def measure(nodes: int, say: Callable[[str], None]) -> list[Cell]:
     """Bare emulators with growing sets of the release's settings, then nodes of the release.
 
-    Raises:
-        CommandError: the release cannot be built.
-        FleetError: a node ended by itself.
-        StalledError: the nodes do not form one cluster.
+    Raises CommandError: no release; FleetError: a node ended; StalledError: no cluster formed.
     """
     tuned = release()
     ladder = (
         ("bare emulator, stock", STOCK),
-        (
-            "bare emulator, the release's flags",
-            Flags(name="flags", arguments=tuned.arguments),
-        ),
+        ("bare emulator, the release's flags", Flags(name="flags", arguments=tuned.arguments)),
         ("bare emulator, the release's flags and malloc settings", tuned),
     )
     cells = []
@@ -75,14 +68,11 @@ def measure(nodes: int, say: Callable[[str], None]) -> list[Cell]:
 def bare(count: int, flags: Flags) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Emulators that run nothing but themselves; ended when the block is left."""
     argv = ["erl", "-noshell", "-noinput", *ONE_SCHEDULER.split(), *flags.arguments]
+    variables = {**os.environ, **dict(flags.environment)}
     processes: list[subprocess.Popen[bytes]] = []
     try:
         for _ in range(count):
-            processes.append(
-                subprocess.Popen(
-                    argv, env={**os.environ, **dict(flags.environment)}, stdin=subprocess.DEVNULL
-                )
-            )
+            processes.append(subprocess.Popen(argv, env=variables, stdin=subprocess.DEVNULL))
         yield processes
     finally:
         end(processes)

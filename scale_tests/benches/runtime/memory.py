@@ -8,10 +8,9 @@ _BLOCK = 256 * 1024 * 1024
 
 
 def settle(size: int) -> int:
-    """Touches so many bytes of memory, once, in whole blocks; returns how many.
+    """Touches so many bytes in whole blocks; returns how many.
 
-    A hypervisor gives a virtual machine its pages when they are touched for the first time, which
-    takes several times what a page fault takes after that. Whoever is measured first would pay.
+    A hypervisor provides pages when they are first touched, which slows what is measured first.
     """
     blocks = [
         mmap.mmap(-1, _BLOCK, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE)

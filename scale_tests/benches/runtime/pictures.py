@@ -1,18 +1,17 @@
-"""The pictures, as SVG for pages and PNG for people."""
+"""The pictures of a run."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from scale_tests.benches.runtime import report
 from scale_tests.benches.runtime.plan import KB, MB
-from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, VERMILION, save
+from scale_tests.measure.drawing import Picture, legend_below, panels
+from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION
 
 Cell = dict[str, Any]
 
@@ -24,29 +23,12 @@ _COLOURS = {"ours": BLUE, "raw": GREY, "disterl": VERMILION}
 _NAMES = {"ours": "this runtime", "raw": "raw sockets", "disterl": "Distributed Erlang"}
 
 
-def draw(cells: Sequence[Cell], directory: Path) -> list[Path]:
-    """Draws what was measured into `directory` and returns the files."""
-    files: list[Path] = []
-    with mpl.rc_context(STYLE):
-        for name, plot in (
-            ("microbenchmarks", _microbenchmarks),
-            ("throughput", _throughput),
-            ("head-of-line", _head_of_line),
-            ("dispatch", _dispatch),
-            ("replies", _replies),
-        ):
-            figure = Figure(figsize=(9, 4.2), layout="constrained")
-            if plot(figure, cells):
-                files += save(figure, directory, name)
-    return files
-
-
 def _microbenchmarks(figure: Figure, cells: Sequence[Cell]) -> bool:
     """Throughput over that of Distributed Erlang against pairs, where there are published ones."""
     places = [p for p in PUBLISHED if any(_at(point, p) for point in report.points(cells))]
     if not places:
         return False
-    for axes, place in zip(figure.subplots(1, len(places), squeeze=False)[0], places, strict=True):
+    for axes, place in zip(panels(figure, len(places)), places, strict=True):
         for system, lanes, style in (("ours", 16, "-"), ("ours", 1, "--"), ("raw", 16, ":")):
             ratios = [
                 (point.pairs, spread)
@@ -58,10 +40,7 @@ def _microbenchmarks(figure: Figure, cells: Sequence[Cell]) -> bool:
             axes.errorbar(
                 [pairs for pairs, _ in ratios],
                 [spread.median for _, spread in ratios],
-                yerr=[
-                    [spread.median - spread.low for _, spread in ratios],
-                    [spread.high - spread.median for _, spread in ratios],
-                ],
+                yerr=_error_bars([spread for _, spread in ratios]),
                 fmt="o" + style,
                 capsize=3,
                 color=_COLOURS[system],
@@ -74,7 +53,7 @@ def _microbenchmarks(figure: Figure, cells: Sequence[Cell]) -> bool:
         axes.set_ylim(bottom=0)
         axes.set_title(f"{report.size(place[1])}, RTT {place[0]:g} ms", loc="left")
     figure.axes[0].set_ylabel("throughput over that of\nDistributed Erlang in the same run")
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend_below(figure)
     return True
 
 
@@ -85,8 +64,7 @@ def _throughput(figure: Figure, cells: Sequence[Cell]) -> bool:
         return False
     most = max(point.pairs for point in points)
     delays = sorted({point.rtt_ms for point in points})
-    subplots = figure.subplots(1, len(delays), squeeze=False)[0]
-    for axes, rtt_ms in zip(subplots, delays, strict=True):
+    for axes, rtt_ms in zip(panels(figure, len(delays)), delays, strict=True):
         for system, lanes, style in (
             ("ours", 16, "-"),
             ("ours", 1, "--"),
@@ -114,7 +92,7 @@ def _throughput(figure: Figure, cells: Sequence[Cell]) -> bool:
         axes.set_xticks([], minor=True)
         axes.set_title(f"RTT {rtt_ms:g} ms", loc="left")
     figure.axes[0].set_ylabel(f"MB/s, {most} pairs")
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend_below(figure)
     return True
 
 
@@ -132,11 +110,9 @@ def _head_of_line(figure: Figure, cells: Sequence[Cell]) -> bool:
                 spread.median,
                 0.34,
                 color=colour,
-                yerr=[[spread.median - spread.low], [spread.high - spread.median]],
+                yerr=_error_bars([spread]),
                 capsize=3,
-                label=("idle" if load == "idle" else "beside a stream of 8 MB messages")
-                if index == 0
-                else None,
+                label="idle" if load == "idle" else "beside a stream of 8 MB messages",
             )
     axes.set_yscale("log")
     axes.set_xticks(
@@ -145,14 +121,13 @@ def _head_of_line(figure: Figure, cells: Sequence[Cell]) -> bool:
         fontsize=8,
     )
     axes.set_ylabel("p99 of a 100-byte ping, there and back, ms")
-    axes.set_title("A ping beside bulk on another channel", loc="left", fontweight="bold")
-    figure.legend(loc="outside lower center", ncols=2)
+    legend_below(figure)
     return True
 
 
 def _dispatch(figure: Figure, cells: Sequence[Cell]) -> bool:
     """What a send costs its caller against the number of connections."""
-    runs = [cell for cell in cells if cell["experiment"] == "dispatch"]
+    runs = report.of(cells, "dispatch")
     if not runs:
         return False
     axes = figure.subplots()
@@ -174,20 +149,19 @@ def _dispatch(figure: Figure, cells: Sequence[Cell]) -> bool:
     axes.set_ylim(bottom=0)
     axes.set_xlabel("connections of the node")
     axes.set_ylabel("ns a send, for the caller")
-    axes.set_title("The cost of a send", loc="left", fontweight="bold")
     axes.legend()
     return True
 
 
 def _replies(figure: Figure, cells: Sequence[Cell]) -> bool:
     """Requests a second of the ways to answer, over answering inline."""
-    runs = [cell for cell in cells if cell["experiment"] == "reply"]
+    runs = report.of(cells, "reply")
     if not runs:
         return False
     costs = sorted({run["cost_us"] for run in runs})
     callers = max(run["callers"] for run in runs)
     colours = {"spawn_state": VERMILION, "spawn_minimal": BLUE, "pool": GREEN, "read": ORANGE}
-    for axes, cost in zip(figure.subplots(1, len(costs), squeeze=False)[0], costs, strict=True):
+    for axes, cost in zip(panels(figure, len(costs)), costs, strict=True):
         for many, style in ((1, "--"), (callers, "-")):
             inline = _by_state(runs, "inline", cost, many)
             for way, colour in colours.items():
@@ -205,10 +179,12 @@ def _replies(figure: Figure, cells: Sequence[Cell]) -> bool:
         axes.set_xlabel("words of state")
         axes.set_title(f"answering takes {cost / 1000:g} ms", loc="left")
     figure.axes[0].set_ylabel("requests a second\nover those of answering inline")
-    figure.legend(
-        *figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8
-    )
+    legend_below(figure, columns=4)
     return True
+
+
+def _error_bars(spreads: Sequence[report.Spread]) -> list[list[float]]:
+    return [[s.median - s.low for s in spreads], [s.high - s.median for s in spreads]]
 
 
 def _by_state(runs: Sequence[Cell], way: str, cost: int, callers: int) -> dict[int, float]:
@@ -225,3 +201,15 @@ def _at(point: report.Point, place: tuple[float, int]) -> bool:
 
 def _over_disterl(cells: Sequence[Cell], point: report.Point, system: str) -> report.Spread | None:
     return report.ratio(report.select(cells, point, system), report.select(cells, point, "disterl"))
+
+
+PICTURES = tuple(
+    Picture(name=name, title=title, plot=plot, size=(9, 4.2))
+    for name, title, plot in (
+        ("microbenchmarks", "Throughput over that of Distributed Erlang", _microbenchmarks),
+        ("throughput", "Throughput by payload", _throughput),
+        ("head-of-line", "A ping beside bulk on another channel", _head_of_line),
+        ("dispatch", "The cost of a send", _dispatch),
+        ("replies", "Ways to answer a call", _replies),
+    )
+)

@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
-from scale_tests.benches.runtime.flags import STOCK, Flags, release
+from scale_tests.host.commands import ROOT
+
+VM_ARGS = ROOT / "erlang_node" / "config" / "vm.args"
+START_SCRIPT = ROOT / "erlang_node" / "scripts" / "partisan_node"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    """A named set of emulator arguments and environment variables."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+STOCK = Flags(name="stock")
+
+
+def release() -> Flags:
+    """What the release is started with, as far as it is about speed and memory."""
+    return parse(VM_ARGS.read_text(), START_SCRIPT.read_text())
+
+
+def parse(vm_args: str, start_script: str) -> Flags:
+    """The emulator flags of a vm.args file, and the settings of malloc of a start script."""
+    lines = (line.strip() for line in vm_args.splitlines())
+    arguments = [word for line in lines if line.startswith("+") for word in line.split()]
+    exports = re.findall(r'^export (MALLOC_\w+)="\$\{\w+-(\d+)\}"$', start_script, re.MULTILINE)
+    return Flags(name="release", arguments=tuple(arguments), environment=tuple(exports))
+
 
 KB = 1024
 MB = 1024 * KB
@@ -35,7 +65,7 @@ class System:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One measurement: what the Erlang side is told, and what the result is labelled with."""
+    """One measurement: the settings of the Erlang side, and labels of the result."""
 
     system: System
     settings: Settings
@@ -44,23 +74,18 @@ class Job:
     """1 where a near miss is measured again, with more repetitions."""
 
 
-OURS = System(name="ours", module="bench_ours", flags=release())
-OURS_STOCK = System(name="ours", module="bench_ours", flags=STOCK)
-OURS_CROWDED = System(
-    name="ours",
-    module="bench_ours",
-    flags=Flags(
-        name="crowded",
-        arguments=(*OURS.flags.arguments, "+P", "65536"),
-        environment=OURS.flags.environment,
-    ),
+OURS, DISTERL, RAW = (
+    System(name=name, module=f"bench_{name}", flags=release())
+    for name in ("ours", "disterl", "raw")
+)
+OURS_STOCK, DISTERL_STOCK, RAW_STOCK = (
+    replace(system, flags=STOCK) for system in (OURS, DISTERL, RAW)
+)
+OURS_CROWDED = replace(
+    OURS,
+    flags=replace(OURS.flags, name="crowded", arguments=(*OURS.flags.arguments, "+P", "65536")),
 )
 """With room for as many processes as the most connections need."""
-
-DISTERL = System(name="disterl", module="bench_disterl", flags=release())
-RAW = System(name="raw", module="bench_raw", flags=release())
-DISTERL_STOCK = System(name="disterl", module="bench_disterl", flags=STOCK)
-RAW_STOCK = System(name="raw", module="bench_raw", flags=STOCK)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +131,7 @@ def plan(*, quick: bool, controls: list[str]) -> Plan:
 
 
 ROUND_TRIPS = 100
-"""Beside `milliseconds`, how many attempt trips a throughput is measured for: windows take some to
-grow."""
+"""So many round trips are added to the time of a throughput: windows take some to grow."""
 
 SWEPT = 512 * KB
 """From this payload on, all numbers of pairs are measured on a line with a delay, as published;
@@ -115,23 +139,20 @@ elsewhere the fewest and the most."""
 
 
 def throughput(chosen: Plan, *, rtt_ms: float, congestion: str) -> list[Job]:
-    """All systems in turn at every point, and that again for each repetition.
+    """All systems in turn at every point, for each repetition.
 
-    The control beside the pinned one is measured where many connections compete for the line.
+    The other congestion control is measured where many connections compete for the line.
     """
     fewest, most = chosen.pairs[0], chosen.pairs[-1]
-    if congestion != "reno":
-        return [
-            job
-            for repetition in range(chosen.others)
-            for job in turn(chosen, 512 * KB, (1, 16), rtt_ms, repetition)
-        ]
+    pinned = congestion == "reno"
     jobs = [
         job
-        for repetition in range(chosen.repetitions)
-        for payload in chosen.payloads
+        for repetition in range(chosen.repetitions if pinned else chosen.others)
+        for payload in (chosen.payloads if pinned else (512 * KB,))
         for job in turn(chosen, payload, (1, 16), rtt_ms, repetition)
     ]
+    if not pinned:
+        return jobs
     for payload in chosen.payloads:
         swept = chosen.pairs if rtt_ms > 0 and payload >= SWEPT else (fewest,)
         for repetition, count in product(range(chosen.others), swept):
@@ -168,22 +189,16 @@ def turn(
 
 def _crowded(chosen: Plan, payload: int, rtt_ms: float, repetitions: int) -> list[Job]:
     """Sixteen lanes with the emulator's stock flags, and without affinity, at the most pairs."""
-    variants = [(OURS_STOCK, True), (DISTERL_STOCK, True), (RAW_STOCK, True)]
-    variants += [(OURS, False), (RAW, False)]
+    most = chosen.pairs[-1]
+    variants = [(OURS_STOCK, 16, True), (DISTERL_STOCK, 1, True), (RAW_STOCK, 16, True)]
+    variants += [(OURS, 16, False), (RAW, 16, False)]
     return [
         Job(
             system=system,
-            settings=_load(
-                chosen,
-                payload,
-                chosen.pairs[-1],
-                1 if system.name == "disterl" else 16,
-                rtt_ms,
-                affinity=affinity,
-            ),
+            settings=_load(chosen, payload, most, lanes, rtt_ms, affinity=affinity),
             repetition=repetition,
         )
-        for repetition, (system, affinity) in product(range(repetitions), variants)
+        for repetition, (system, lanes, affinity) in product(range(repetitions), variants)
     ]
 
 
@@ -227,7 +242,7 @@ def _ping_ms(chosen: Plan, rtt_ms: float) -> int:
 def pings(
     systems: Sequence[System], milliseconds: int, repetitions: int, *, attempt: int = 0
 ) -> list[Job]:
-    """A ping without and with bulk beside it, each for so long, of these systems in turn."""
+    """A ping without and with concurrent bulk, each for so long, of these systems in turn."""
     settings: Settings = {
         "experiment": "ping",
         "payload": PING,
@@ -243,41 +258,29 @@ def pings(
 
 def dispatch(chosen: Plan) -> list[Job]:
     """The cost of a send by the number of lanes, to sixteen of them and to all."""
-    points = dict.fromkeys(
-        (connections, destinations)
-        for connections in chosen.connections
-        for destinations in (16, connections)
-    )
-    return [
-        Job(
-            system=OURS_CROWDED,
-            settings={
-                "experiment": "dispatch",
-                "connections": connections,
-                "destinations": destinations,
-            },
-            repetition=repetition,
-        )
-        for repetition, (connections, destinations) in product(range(chosen.repetitions), points)
+    points = dict.fromkeys((count, few or count) for count in chosen.connections for few in (16, 0))
+    settings: list[Settings] = [
+        {"experiment": "dispatch", "connections": connections, "destinations": destinations}
+        for connections, destinations in points
     ]
+    return _repeated(OURS_CROWDED, settings, chosen.repetitions)
 
 
 def replies(chosen: Plan) -> list[Job]:
     """The ways in which a `gen_server` may answer."""
     ways = ("inline", "spawn_state", "spawn_minimal", "pool", "read")
+    names = ("state_words", "callers", "cost_us", "way")
     points = product(chosen.state_words, chosen.callers, chosen.costs_us, ways)
+    settings: list[Settings] = [
+        {"experiment": "reply", **dict(zip(names, point, strict=True)), "milliseconds": 250}
+        for point in points
+    ]
+    return _repeated(OURS, settings, chosen.others)
+
+
+def _repeated(system: System, settings: Sequence[Settings], repetitions: int) -> list[Job]:
     return [
-        Job(
-            system=OURS,
-            settings={
-                "experiment": "reply",
-                "way": way,
-                "state_words": words,
-                "callers": callers,
-                "cost_us": cost,
-                "milliseconds": 250,
-            },
-            repetition=repetition,
-        )
-        for repetition, (words, callers, cost, way) in product(range(chosen.others), points)
+        Job(system=system, settings=own, repetition=repetition)
+        for repetition in range(repetitions)
+        for own in settings
     ]

@@ -1,16 +1,26 @@
-"""From cells to ratios, bars, tables, a page."""
+"""From cells to ratios, targets, tables and a page.
+
+Cells without an `experiment` are those of the footprint, which have a document of their own.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.table import Table
-
 from scale_tests.benches.runtime.plan import KB, MB
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check, at_most
+from scale_tests.measure.page import (
+    Page,
+    Picture,
+    Section,
+    Table,
+    circumstances,
+    run_title,
+    targets_section,
+)
 
 Cell = dict[str, Any]
 
@@ -61,7 +71,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A ratio of ours to another system's, and the least or the most that it is to be.
+    """A limit of the ratio of ours to another system's.
 
     `point` is None for the p99 of a ping beside bulk.
     """
@@ -77,23 +87,16 @@ class Target:
         return found.median - self.value if self.point is None else self.value - found.median
 
     def found(self, cells: Sequence[Cell], attempt: int) -> Spread | None:
-        """The ratios of the repetitions of a attempt; None where it was not measured."""
-        if self.point is not None:
-            ours, other = (
-                select(cells, self.point, system, attempt=attempt)
-                for system in ("ours", self.other)
+        """The ratios of the repetitions of an attempt; None where it was not measured."""
+        point = self.point
+        if point is not None:
+            return ratio(
+                select(cells, point, "ours", attempt=attempt),
+                select(cells, point, self.other, attempt=attempt),
             )
-            return ratio(ours, other)
-        ours, other = (
-            pings(cells, attempt=attempt).get((self.rtt_ms, system), [])
-            for system in ("ours", self.other)
-        )
-        both = list(zip(ours, other, strict=False))
-        return (
-            Spread.of(a["loaded"]["p99_ms"] / b["loaded"]["p99_ms"] for a, b in both)
-            if both
-            else None
-        )
+        found = pings(cells, attempt=attempt)
+        ours, other = (found.get((self.rtt_ms, system), []) for system in ("ours", self.other))
+        return ratio(ours, other, lambda run: float(run["loaded"]["p99_ms"]))
 
 
 def select(
@@ -108,27 +111,24 @@ def select(
     return sorted(found, key=lambda cell: int(cell["repetition"]))
 
 
-def ratio(over: Sequence[Cell], under: Sequence[Cell], key: str = "mb_per_s") -> Spread | None:
+def ratio(
+    over: Sequence[Cell],
+    under: Sequence[Cell],
+    figure: Callable[[Cell], float] = lambda cell: float(cell["mb_per_s"]),
+) -> Spread | None:
     """The ratio of each repetition; None where one side was not measured."""
     pairs = list(zip(over, under, strict=False))
-    return Spread.of(a[key] / b[key] for a, b in pairs) if pairs else None
+    return Spread.of(figure(a) / figure(b) for a, b in pairs) if pairs else None
 
 
 def points(cells: Sequence[Cell]) -> list[Point]:
     """Where our system was measured, in order."""
     keys = ("rtt_ms", "payload", "pairs", "lanes", "affinity", "congestion")
-    ours = [c for c in cells if c["experiment"] == "throughput" and c["system"] == "ours"]
+    ours = [c for c in of(cells, "throughput") if c["system"] == "ours"]
     found = dict.fromkeys(Point(**{key: cell[key] for key in keys}) for cell in ours)
     return sorted(
         found,
-        key=lambda p: (
-            p.congestion != "reno",
-            p.rtt_ms,
-            p.payload,
-            p.pairs,
-            p.lanes,
-            not p.affinity,
-        ),
+        key=lambda p: (p.congestion != "reno", *(getattr(p, key) for key in keys[:4]), -p.affinity),
     )
 
 
@@ -168,32 +168,102 @@ def near_misses(cells: Sequence[Cell]) -> list[Target]:
     ]
 
 
-def bars(cells: Sequence[Cell]) -> list[Bar]:
+def checks(cells: Sequence[Cell]) -> list[Check]:
     """Whether the targets are met; by the second measurement where there is one."""
-    return [_bar(target, cells) for target in targets(cells)] + _dispatch(cells)
-
-
-def footprint_bars(cells: Sequence[Cell]) -> list[Bar]:
-    """What is asked of a node's memory and of its start."""
-    node = cells[-1]
+    nodes = of(cells, None)[-1:]
     return [
-        Bar(
-            name=f"PSS of an idle joined node, {node['processes']} of them, MiB",
-            value=f"{node['pss_mib']:.1f}",
-            bar=f"<= {PSS_MIB:g}",
-            ok=node["pss_mib"] <= PSS_MIB,
+        *(_check(target, cells) for target in targets(cells)),
+        *_dispatch_checks(of(cells, "dispatch")),
+        *(check for node in nodes for check in _footprint_checks(node)),
+    ]
+
+
+def _footprint_checks(node: Cell) -> list[Check]:
+    pss, seconds = node["pss_mib"], node["cpu_seconds_to_joined"]
+    return [
+        at_most(
+            f"PSS of an idle joined node, {node['processes']} of them, MiB",
+            pss,
+            PSS_MIB,
+            shown=f"{pss:.1f}",
         ),
-        Bar(
-            name="processor time of a node from boot to joined, s",
-            value=f"{node['cpu_seconds_to_joined']:.2f}",
-            bar=f"<= {BOOT_CPU_SECONDS:g}",
-            ok=node["cpu_seconds_to_joined"] <= BOOT_CPU_SECONDS,
+        at_most(
+            "processor time of a node from boot to joined, s",
+            seconds,
+            BOOT_CPU_SECONDS,
+            shown=f"{seconds:.2f}",
         ),
     ]
 
 
-def throughput_rows(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]]]:
-    """The head and the rows of the table of throughputs: medians, and ratios with their spread."""
+def tables(cells: Sequence[Cell]) -> dict[str, Table]:
+    """All tables that have rows, by their titles."""
+    sends, ways = ("connections", "destinations"), ("state_words", "callers", "cost_us", "way")
+    weights = of(cells, None)
+    found = {
+        "Throughput: ours / raw / disterl": throughput_table(cells),
+        "The release's flags, 16 lanes: throughput over that with stock flags": Table(
+            head=("RTT", "payload", "ratio"), rows=flag_rows(cells)
+        ),
+        "A 100-byte ping beside 8 MB messages on another channel": Table(
+            head=("RTT", "system", "p99 idle, ms", "p99 loaded, ms", "growth", "bulk, MB/s"),
+            rows=ping_rows(cells),
+        ),
+        "The cost of a send": Table(
+            head=(*sends, "ns"), rows=_medians(of(cells, "dispatch"), sends, "ns_per_send")
+        ),
+        "Ways to answer a call, requests a second": Table(
+            head=("state, words", "callers", "cost, us", "way", "requests/s"),
+            rows=_medians(of(cells, "reply"), ways, "requests_per_s"),
+        ),
+        "Footprint, MiB": Table(
+            head=("process", "how many", "PSS", "private"),
+            rows=[
+                [w["what"], str(w["processes"]), f"{w['pss_mib']:.1f}", f"{w['private_mib']:.1f}"]
+                for w in weights
+            ],
+        ),
+        "Of what a node consists, MiB of PSS": Table(
+            head=("part", "MiB"),
+            rows=[
+                [part, f"{mib:.1f}"] for w in weights[-1:] for part, mib in w["parts_mib"].items()
+            ],
+        ),
+    }
+    return {title: table for title, table in found.items() if table.rows}
+
+
+def page(meta: Mapping[str, Any], cells: Sequence[Cell], drawn: Sequence[Picture]) -> Page:
+    """The page of a run."""
+    text = (
+        f"{circumstances(meta, quick='fewer points and repetitions')} "
+        f"{meta['config']['repetitions']} repetitions, {meta['seconds']} s."
+    )
+    caption = "What was found is a median, with the least and the largest value."
+    return Page(
+        title=run_title("make bench-runtime", meta),
+        sections=[
+            Section(text=[text], parts=drawn),
+            targets_section(checks(cells), caption),
+            *(Section(title=title, parts=[table]) for title, table in tables(cells).items()),
+        ],
+    )
+
+
+def of(cells: Sequence[Cell], experiment: str | None) -> list[Cell]:
+    """The cells of one experiment, in their order."""
+    return [cell for cell in cells if cell.get("experiment") == experiment]
+
+
+def _medians(runs: Sequence[Cell], keys: Sequence[str], figure: str) -> list[list[str]]:
+    found: dict[tuple[Any, ...], list[float]] = {}
+    for run in runs:
+        found.setdefault(tuple(run[key] for key in keys), []).append(run[figure])
+    return [[*map(str, key), f"{statistics.median(values):.0f}"] for key, values in found.items()]
+
+
+def throughput_table(cells: Sequence[Cell]) -> Table:
+    """The throughputs: medians, and ratios with their spread."""
     head = ["RTT", "payload", "pairs", "lanes", "MB/s", "of raw", "over disterl", "p50 / p99 ms"]
     head += ["CPU a message, us", "memory, MB"]
     rows = []
@@ -217,7 +287,7 @@ def throughput_rows(cells: Sequence[Cell]) -> tuple[list[str], list[list[str]]]:
                 _beside(all_three, "memory_mb"),
             ]
         )
-    return head, rows
+    return Table(head=head, rows=rows)
 
 
 def flag_rows(cells: Sequence[Cell]) -> list[list[str]]:
@@ -234,41 +304,21 @@ def ping_rows(cells: Sequence[Cell]) -> list[list[str]]:
     """p99 of the ping, idle and loaded, and the bulk's throughput, by RTT and system."""
     rows = []
     for (rtt_ms, system), found in pings(cells).items():
-        rows.append(
-            [
-                f"{rtt_ms:g} ms",
-                system,
-                str(Spread.of(c["idle"]["p99_ms"] for c in found)),
-                str(Spread.of(c["loaded"]["p99_ms"] for c in found)),
-                f"{growth(found).median:.2f}",
-                f"{statistics.median(c['bulk_mb_per_s'] for c in found):.0f}",
-            ]
-        )
+        idle, loaded = ([c[load]["p99_ms"] for c in found] for load in ("idle", "loaded"))
+        growth = statistics.median(b / a for a, b in zip(idle, loaded, strict=True))
+        bulk = statistics.median(c["bulk_mb_per_s"] for c in found)
+        spreads = (str(Spread.of(idle)), str(Spread.of(loaded)))
+        rows.append([f"{rtt_ms:g} ms", system, *spreads, f"{growth:.2f}", f"{bulk:.0f}"])
     return rows
 
 
 def pings(cells: Sequence[Cell], *, attempt: int = 0) -> dict[tuple[float, str], list[Cell]]:
     """The cells of the experiment with the ping, by RTT and system, in order."""
     found: dict[tuple[float, str], list[Cell]] = {}
-    for cell in cells:
-        if cell["experiment"] == "ping" and cell["attempt"] == attempt:
+    for cell in of(cells, "ping"):
+        if cell["attempt"] == attempt:
             found.setdefault((cell["rtt_ms"], cell["system"]), []).append(cell)
     return found
-
-
-def growth(found: Sequence[Cell]) -> Spread:
-    """By how much the p99 of the ping grows beside the bulk."""
-    return Spread.of(c["loaded"]["p99_ms"] / c["idle"]["p99_ms"] for c in found)
-
-
-def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table for the terminal."""
-    shown = Table(title=title)
-    for column in head:
-        shown.add_column(column)
-    for row in rows:
-        shown.add_row(*row)
-    return shown
 
 
 def size(payload: int) -> str:
@@ -287,10 +337,10 @@ def _target(point: Point, other: str, value: float) -> Target:
     )
 
 
-def _bar(target: Target, cells: Sequence[Cell]) -> Bar:
+def _check(target: Target, cells: Sequence[Cell]) -> Check:
     first, again = (target.found(cells, number) for number in (0, 1))
     assert first is not None
-    return Bar(
+    return Check(
         name=target.name,
         value=f"{first}, again {again}" if again else str(first),
         bar=f"{'<=' if target.point is None else '>='} {target.value:g}",
@@ -298,27 +348,16 @@ def _bar(target: Target, cells: Sequence[Cell]) -> Bar:
     )
 
 
-def _dispatch(cells: Sequence[Cell]) -> list[Bar]:
-    runs = [c for c in cells if c["experiment"] == "dispatch" and c["destinations"] == 16]
+def _dispatch_checks(cells: Sequence[Cell]) -> list[Check]:
+    runs = [cell for cell in cells if cell["destinations"] == 16]
     if not runs:
         return []
     few, many = (pick(c["connections"] for c in runs) for pick in (min, max))
-    spread = Spread.of(
-        a["ns_per_send"] / b["ns_per_send"]
-        for a, b in zip(
-            (c for c in runs if c["connections"] == many),
-            (c for c in runs if c["connections"] == few),
-            strict=True,
-        )
-    )
-    return [
-        Bar(
-            name=f"cost of a send at {many} connections over that at {few}",
-            value=str(spread),
-            bar=f"<= {DISPATCH_GROWTH:g}",
-            ok=spread.median <= DISPATCH_GROWTH,
-        )
-    ]
+    over, under = ([c for c in runs if c["connections"] == count] for count in (many, few))
+    spread = ratio(over, under, lambda run: float(run["ns_per_send"]))
+    assert spread is not None
+    name = f"cost of a send at {many} connections over that at {few}"
+    return [at_most(name, spread.median, DISPATCH_GROWTH, shown=str(spread))]
 
 
 def _where(point: Point) -> str:

@@ -1,8 +1,7 @@
 """`python -m scale_tests.benches.runtime.waits`: what slow pings beside bulk wait for.
 
-Runs the ping beside bulk while perf records the kernel's scheduler, and says how much of the time
-that slow pings took some thread of the two virtual machines was ready to run and had no processor.
-What remains is spent in the machines themselves. Needs root, and `perf` (Debian: linux-perf).
+perf records the kernel's scheduler: how much of the slow pings' time was a thread of the two
+emulators ready without a processor? Needs root, and `perf` (Debian: linux-perf).
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Explained:
-    """A slow ping: how long it took, and for which share of that a thread waited for a processor.
+    """A slow ping, and the share of its time in which a thread waited for a processor.
 
     `longest_ms` is the longest of these waits.
     """
@@ -60,9 +59,9 @@ class Explained:
 
 
 def waits(events: Iterable[str]) -> Iterator[Span]:
-    """The times in which a thread of an emulator was ready and not running, as `perf script` tells.
+    """The times in which an emulator's thread was ready and not running, from `perf script`.
 
-    They come in the order of their ends, and those of different threads overlap.
+    Ordered by their ends; those of different threads overlap.
     """
     ready: dict[str, int] = {}
     for line in events:
@@ -158,15 +157,8 @@ def _pings(trace: Path, console: Console) -> list[driver.Cell]:
 
 
 def _events(trace: Path) -> Iterator[str]:
-    argv = [
-        "perf",
-        "script",
-        "--input",
-        str(trace),
-        "--ns",
-        "--fields",
-        "comm,tid,time,event,trace",
-    ]
+    argv = ["perf", "script", "--input", str(trace), "--ns"]
+    argv += ["--fields", "comm,tid,time,event,trace"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         yield from process.stdout

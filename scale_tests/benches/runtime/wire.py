@@ -45,12 +45,7 @@ def congestion_controls() -> list[str]:
 
 @contextmanager
 def wire(rtt_ms: float, congestion: str) -> Iterator[Wire]:
-    """A network that is gone when the block is left. `rtt_ms` 0 is a loopback device.
-
-    Raises:
-        WireError: this user may not make one.
-        CommandError: `ip` failed.
-    """
+    """A network while the block runs; `rtt_ms` 0 is loopback. Raises WireError, CommandError."""
     if os.geteuid() != 0:
         raise WireError("network namespaces and TUN devices need root: run this as root")
     with ExitStack() as stack:

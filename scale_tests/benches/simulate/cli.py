@@ -1,7 +1,6 @@
 """`python -m scale_tests simulate run` and `draw`: experiments in virtual time, and their pictures.
 
-`run [--quick] [--seed N] [--only EXPERIMENT ...] [--most NODES] [--out DIRECTORY]` writes
-`simulate.json`, and pictures and a page beside it. `draw [RESULT] [--into DIRECTORY]` draws the
+`run` writes `simulate.json`, and pictures and a page in a directory next to it. `draw` draws the
 figures of such a file as the documents show them, `simulated-NAME.svg` in docs/pictures.
 """
 
@@ -19,10 +18,10 @@ from scale_tests import otp
 from scale_tests.benches.simulate import page, pictures, report, runner
 from scale_tests.benches.simulate.plan import plan
 from scale_tests.host.commands import ROOT, CommandError, relative
-from scale_tests.measure import terminal, versions
+from scale_tests.measure import checks, terminal, versions
 from scale_tests.measure.document import RESULTS, write
 from scale_tests.measure.figure import Cell
-from scale_tests.measure.tables import show_bars
+from scale_tests.measure.tables import terminal_table
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,12 +33,14 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = root.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run the experiments and compare with the papers'")
+    run.set_defaults(command=_run)
     run.add_argument("--quick", action="store_true", help="clusters of a tenth of the size")
     run.add_argument("--seed", type=int, default=1, help="the same seed is the same run")
     run.add_argument("--only", nargs="+", default=[], metavar="EXPERIMENT")
     run.add_argument("--most", type=int, metavar="NODES", help="leave out what is larger")
     run.add_argument("--out", type=Path, default=RESULTS, help="where results go")
     draw = commands.add_parser("draw", help="draw a run's figures for the documents")
+    draw.set_defaults(command=_draw)
     draw.add_argument(
         "result", nargs="?", type=Path, default=RESULTS / "simulate.json", metavar="RESULT"
     )
@@ -48,11 +49,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs a command; returns the exit status, 1 when something measured misses its bar."""
+    """Runs a command; returns the exit status, 1 when a check is missed."""
     options = parser().parse_args(arguments)
-    command = _draw if options.command == "draw" else _run
     return terminal.run(
-        lambda: command(Console(), options),
+        lambda: int(options.command(Console(), options)),
         CommandError,
         OSError,
         ValueError,
@@ -66,22 +66,22 @@ def _run(console: Console, options: argparse.Namespace) -> int:
     otp.compile_runtime()
     outcomes = runner.run_all(jobs)
     figures = report.cells(outcomes)
-    report.show(console, figures, outcomes)
-    bars = report.bars(figures, outcomes)
-    held = show_bars(console, bars)
+    found = report.checks(figures, outcomes)
     document = report.document(
         figures,
         outcomes,
-        bars,
+        found,
         versions=versions.of_machine(outcome.otp for outcome in outcomes),
         quick=options.quick,
         started=started,
     )
+    for title, table in report.tables(figures, document["meta"]).items():
+        console.print(terminal_table(title, table))
+    held = checks.show(console, found)
     file = write(document, options.out)
     pictured = file.with_suffix("")
-    drawn = pictures.draw(figures, pictured)
-    page.write(figures, document["meta"], bars, drawn, pictured)
-    console.print(f"Written: {relative(file)} and {len(drawn)} pictures in {relative(pictured)}")
+    page.write(figures, document["meta"], found, pictures.draw(figures, pictured), pictured)
+    console.print(f"Written: {relative(file)}, page and pictures in {relative(pictured)}")
     return 0 if held else 1
 
 

@@ -1,66 +1,38 @@
-"""How figures are drawn: ours as lines, the papers' as hollow marks of the same colour."""
+"""Lines, marks and names of the pictures: ours filled, the papers' hollow in the same colour."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from scale_tests.benches.simulate.churn import FAULTS
+from scale_tests.benches.simulate import faults
 from scale_tests.measure.figure import Cell
-from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+from scale_tests.measure.pictures import BLUE, GREEN, GREY, HOLLOW, ORANGE, PURPLE, SKY, VERMILION
 
-COLOURS = {
-    "hyparview": BLUE,
-    "hyparview_one_contact": SKY,
-    "hyparview_burst": GREEN,
-    "plumtree": PURPLE,
-    "xbot": GREEN,
-    "cyclon": ORANGE,
-    "cyclon_acked": SKY,
-    "scamp": VERMILION,
-    "eager": GREY,
-    "state": VERMILION,
-    "delta": BLUE,
-    "tree": GREEN,
-    "aggregate": ORANGE,
-    "kill_10": SKY,
-    "kill_30": BLUE,
-    "kill_50": PURPLE,
-    "churn": ORANGE,
-    "partition": VERMILION,
+OVERLAYS = {
+    "hyparview": ("HyParView", BLUE),
+    "hyparview_one_contact": ("HyParView, one contact", SKY),
+    "hyparview_burst": ("HyParView, all at once", GREEN),
+    "plumtree": ("Plumtree", PURPLE),
+    "xbot": ("X-BOT", GREEN),
+    "cyclon": ("Cyclon", ORANGE),
+    "cyclon_acked": ("Cyclon, acknowledged", SKY),
+    "scamp": ("SCAMP", VERMILION),
+    "eager": ("eager gossip", GREY),
+    "kill_10": (faults.NAMES["kill_10"], SKY),
+    "kill_30": (faults.NAMES["kill_30"], BLUE),
+    "kill_50": (faults.NAMES["kill_50"], PURPLE),
+    "churn": (faults.NAMES["churn"], ORANGE),
+    "partition": (faults.NAMES["partition"], VERMILION),
 }
+"""Names and colours of overlays, and of the faults that stand in their place."""
 
-NAMES = {
-    "hyparview": "HyParView",
-    "hyparview_one_contact": "HyParView, one contact",
-    "hyparview_burst": "HyParView, all at once",
-    "plumtree": "Plumtree",
-    "xbot": "X-BOT",
-    "cyclon": "Cyclon",
-    "cyclon_acked": "Cyclon, acknowledged",
-    "scamp": "SCAMP",
-    "eager": "eager gossip",
-    **FAULTS,
-}
+MODES = {"state": VERMILION, "delta": BLUE, "tree": GREEN, "aggregate": ORANGE}
+"""Colours of the ways to synchronise."""
 
 Figures = Sequence[Cell]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Picture:
-    """One picture: the experiment without whose cells there is nothing to draw, and its plot."""
-
-    name: str
-    title: str
-    experiment: str
-    plot: Callable[[Figure, Figures], None]
-    overlays: tuple[str, ...] = ()
-    """The overlays that are drawn; all that were measured where there are none."""
-    every_size: bool = False
-    """Whether clusters of every size are drawn, not the largest only."""
 
 
 def line(axes: Axes, figures: Figures, overlay: str) -> None:
@@ -72,19 +44,13 @@ def line(axes: Axes, figures: Figures, overlay: str) -> None:
     )
     if not shown:
         return
-    colour = COLOURS[overlay]
     sizes = {c.nodes for c in figures}
     own = {c.nodes for c in figures if c.overlay == overlay}
-    label = NAMES[overlay] + "".join(f", {size:,} nodes" for size in own if len(sizes) > 1)
-    axes.plot(
-        [x for x, _, _ in shown],
-        [y for _, y, _ in shown],
-        color=colour,
-        marker=".",
-        label=label,
-    )
-    if paper := [(x, p) for x, _, p in shown if p is not None]:
-        published(axes, paper, colour)
+    name, colour = OVERLAYS[overlay]
+    label = name + "".join(f", {size:,} nodes" for size in own if len(sizes) > 1)
+    points = [(x, y) for x, y, _ in shown]
+    axes.plot(*zip(*points, strict=True), color=colour, marker=".", label=label)
+    published(axes, [(x, p) for x, _, p in shown if p is not None], colour)
 
 
 def lines(axes: Axes, figures: Figures, overlays: Sequence[str]) -> None:
@@ -96,41 +62,26 @@ def lines(axes: Axes, figures: Figures, overlays: Sequence[str]) -> None:
 
 def published(axes: Axes, points: Sequence[tuple[float, float]], colour: str) -> None:
     """The papers' values, which nothing joins."""
-    axes.plot(
-        [x for x, _ in points],
-        [y for _, y in points],
-        color=colour,
-        linestyle="none",
-        marker="o",
-        markersize=8,
-        markerfacecolor="none",
-    )
+    if points:
+        axes.plot(*zip(*points, strict=True), color=colour, linestyle="none", **HOLLOW)
 
 
 def bars(axes: Axes, figures: Figures, labels: Sequence[str] | None = None) -> None:
-    """Ours filled, and the paper's hollow beside it."""
+    """Ours filled, and the paper's hollow next to it."""
     places = range(len(figures))
-    colours = [COLOURS[c.overlay] for c in figures]
+    colours = [OVERLAYS[c.overlay][1] for c in figures]
+    hollow: Any = {"facecolor": "none", "edgecolor": colours, "linewidth": 1.5}
     axes.bar([p - 0.2 for p in places], [c.value for c in figures], 0.38, color=colours)
-    axes.bar(
-        [p + 0.2 for p in places],
-        [c.paper_value or 0 for c in figures],
-        0.38,
-        facecolor="none",
-        edgecolor=colours,
-        linewidth=1.5,
-    )
+    axes.bar([p + 0.2 for p in places], [c.paper_value or 0 for c in figures], 0.38, **hollow)
     axes.set_xticks(list(places), labels or [str(c.parameter) for c in figures])
-    axes.plot([], [], color=GREY, marker="s", linestyle="none", label="ours")
-    axes.plot(
-        [], [], color=GREY, marker="s", linestyle="none", markerfacecolor="none", label="paper"
-    )
+    mark: Any = {"color": GREY, "marker": "s", "linestyle": "none"}
+    axes.plot([], [], label="ours", **mark)
+    axes.plot([], [], label="paper", markerfacecolor="none", **mark)
     axes.legend()
 
 
 def legend(axes: Axes) -> None:
-    """The legend, which says what the hollow marks are."""
-    axes.plot(
-        [], [], color=GREY, marker="o", markerfacecolor="none", linestyle="none", label="paper"
-    )
+    """The legend, with the hollow marks."""
+    mark: Any = {"color": GREY, "marker": "o", "markerfacecolor": "none", "linestyle": "none"}
+    axes.plot([], [], label="paper", **mark)
     axes.legend()

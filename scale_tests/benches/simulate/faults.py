@@ -1,24 +1,51 @@
-"""What a page shows of simulated faults: tables of the overlay and of the counter, and pictures."""
+"""Simulated faults: kills, churn, a partition; what the overlay and the ad counter make of them.
+
+The cells have the fault in the place of the overlay. No paper reports the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from scale_tests.benches.simulate import churn
-from scale_tests.measure.figure import Cell
+from scale_tests.measure.checks import Check
+from scale_tests.measure.columns import tabulated
+from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Picture, Section, Table
 
-_OVERLAY = (
-    "Simulated: how the overlay took each fault. A node that was killed comes back as another life "
-    "10 to 30 s later (10 s in the churn). Survivors are those that the fault has not killed; "
-    "while the network is cut, links across do not count. Seconds are from the kill, or the "
-    "healing, for the survivors, and from the start of the last successor, or the healing, for all "
-    "nodes; looks are 50 ms apart. Messages and bytes are the overlay's own, as pods' frames, from "
-    "the fault until all nodes are one component again."
+OVERLAY = "churn"
+"""The experiment of the overlay's figures."""
+
+REACH = "churn_reach"
+"""Of the share of the survivors that is connected, against seconds."""
+
+COUNTERS = {"churn_counter_delta": "Delta", "churn_counter_tree": "Tree"}
+"""Of what was counted, with the synchronization."""
+
+BEHIND = "churn_behind"
+"""Of how far replicas are behind, against seconds; the mode follows."""
+
+NAMES = {
+    "calm": "no fault",
+    "kill_10": "10 % killed at once",
+    "kill_30": "30 % killed at once",
+    "kill_50": "50 % killed at once",
+    "churn": "1 % a minute",
+    "partition": "in two for a minute",
+}
+"""Faults, in the order in which they are shown."""
+
+OVERLAY_NOTE = (
+    "Simulated: how the overlay took each fault. A node that was killed comes back as another "
+    "incarnation 10 to 30 s later (10 s in the churn). Survivors are those that the fault has not "
+    "killed; while the network is cut, links across do not count. Seconds are from the kill, or "
+    "the healing, for the survivors, and from the start of the last successor, or the healing, for "
+    "all nodes; samples are 50 ms apart. Messages and bytes are the overlay's own, as pods' "
+    "frames, from the fault until all nodes are one component again."
 )
 
-_COUNTER = (
+COUNTER_NOTE = (
     "Simulated: the account of the ad counter, which counts every 10 s and propagates every 5 s, "
     "on the traces of such faults. When nobody counts any more and all replicas are equal, value + "
     "lost = increments; lost is what nodes had counted and told nobody when they were killed. "
@@ -26,86 +53,101 @@ _COUNTER = (
     "replicas converge from the last count until all are equal."
 )
 
-PICTURES = {"churn_reach": "Survivors of faults", "churn_behind": "The ad counter under faults"}
-"""The pictures of faults, and what they are called."""
+PICTURES = {REACH: "Survivors of faults", BEHIND: "The ad counter under faults"}
+"""The pictures of faults, with their titles."""
 
 
-def section(figures: Sequence[Cell], svgs: Mapping[str, Path]) -> Section | None:
-    """The part of a page that is about faults; None where none was simulated."""
-    tables = [*_overlay(figures), *_counter(figures)]
-    if not tables:
-        return None
+class Fault(NamedTuple):
+    """The figures of one fault, by the simulator's names."""
+
+    name: str
+    nodes: int
+    values: Mapping[str, float]
+
+    def shown(self, figure: str, form: str, missing: str = "") -> str:
+        """A figure in a format such as `.2f`."""
+        return format(self.values[figure], form) if figure in self.values else missing
+
+
+def faults(figures: Iterable[Cell], experiment: str) -> list[Fault]:
+    """The faults that an experiment has simulated."""
+    order = list(NAMES)
+    found = [Fault(*key, values) for key, values in grouped(figures, experiment).items()]
+    return sorted(found, key=lambda fault: (order.index(fault.name), fault.nodes))
+
+
+def checks(figures: Sequence[Cell]) -> list[Check]:
+    """One component again, and an exact account, after every fault that was simulated."""
+    overlay = [fault.values for fault in faults(figures, OVERLAY)]
+    claims = [
+        (
+            "faults after which all nodes were one component again (simulated)",
+            ["one_component" in values for values in overlay],
+        )
+    ]
+    for experiment, mode in COUNTERS.items():
+        counted = [f.values for f in faults(figures, experiment) if "increments" in f.values]
+        claims.append(
+            (
+                f"{mode.lower()}: faults after which value + lost = increments (simulated)",
+                [v["value"] + v["lost"] == v["increments"] for v in counted],
+            )
+        )
+    return [
+        Check(name=name, value=f"{sum(held)} of {len(held)}", bar="all", ok=all(held))
+        for name, held in claims
+        if held
+    ]
+
+
+def section(figures: Sequence[Cell], svgs: Mapping[str, Path]) -> Section:
+    """The part of a page that is about faults; empty where none was simulated."""
+    overlay = faults(figures, OVERLAY)
+    counted = [(mode, fault) for name, mode in COUNTERS.items() for fault in faults(figures, name)]
+    tables = [_overlay(overlay)] if overlay else []
+    tables += [_counter(counted)] if counted else []
     drawn = [
         Picture(title=f"Simulated: {title}", file=svgs[name])
         for name, title in PICTURES.items()
         if name in svgs
     ]
-    return Section(title="Faults", parts=[*tables, *drawn])
+    return Section(title="Faults", parts=[*tables, *drawn] if tables else [])
 
 
-def _overlay(figures: Sequence[Cell]) -> list[Table]:
-    rows = [
+def _overlay(found: Sequence[Fault]) -> Table:
+    return tabulated(
         (
-            churn.FAULTS[fault.name],
-            f"{fault.nodes:,}",
-            f"{fault.values['killed']:,.0f}",
-            f"{fault.values['least_reach']:.4g}",
-            f"{fault.values['most_components']:,.0f}",
-            _after(fault.values.get("survivors_connected")),
-            _after(fault.values.get("one_component")),
-            f"{fault.values['messages_per_node_second']:.2f}",
-            f"{fault.values['frame_bytes_per_node_second']:,.0f}",
-        )
-        for fault in churn.faults(figures, churn.OVERLAY)
-    ]
-    head = (
-        "fault",
-        "nodes",
-        "killed",
-        "survivors in one component, least, %",
-        "most components",
-        "survivors one component after, s",
-        "all nodes after, s",
-        "messages/s a node",
-        "bytes/s a node",
-    )
-    return [Table(head=head, rows=rows, caption=_OVERLAY)] if rows else []
-
-
-def _after(seconds: float | None) -> str:
-    return "never" if seconds is None else f"{seconds:.2f}"
-
-
-def _counter(figures: Sequence[Cell]) -> list[Table]:
-    rows = [
-        (
-            mode.capitalize(),
-            churn.FAULTS[fault.name],
-            f"{fault.nodes:,}",
-            *(
-                f"{fault.values[name]:,.0f}" if name in fault.values else ""
-                for name in (
-                    "increments",
-                    "value",
-                    "lost",
-                    "frame_bytes_per_node_second",
-                    "payload_bytes_per_node_second",
-                    "seconds_to_converge",
-                )
+            ("fault", lambda f: NAMES[f.name]),
+            ("nodes", lambda f: f"{f.nodes:,}"),
+            ("killed", lambda f: f.shown("killed", ",.0f")),
+            ("survivors in one component, least, %", lambda f: f.shown("least_reach", ".4g")),
+            ("most components", lambda f: f.shown("most_components", ",.0f")),
+            (
+                "survivors one component after, s",
+                lambda f: f.shown("survivors_connected", ".2f", "never"),
             ),
-        )
-        for experiment, mode in churn.COUNTERS.items()
-        for fault in churn.faults(figures, experiment)
-    ]
-    head = (
-        "synchronization",
-        "fault",
-        "nodes",
-        "increments",
-        "value",
-        "lost",
-        "bytes/s a node",
-        "counters",
-        "converge, s",
+            ("all nodes after, s", lambda f: f.shown("one_component", ".2f", "never")),
+            ("messages/s a node", lambda f: f.shown("messages_per_node_second", ".2f")),
+            ("bytes/s a node", lambda f: f.shown("frame_bytes_per_node_second", ",.0f")),
+        ),
+        found,
+        OVERLAY_NOTE,
     )
-    return [Table(head=head, rows=rows, caption=_COUNTER)] if rows else []
+
+
+def _counter(found: Sequence[tuple[str, Fault]]) -> Table:
+    return tabulated(
+        (
+            ("synchronization", lambda row: row[0]),
+            ("fault", lambda row: NAMES[row[1].name]),
+            ("nodes", lambda row: f"{row[1].nodes:,}"),
+            ("increments", lambda row: row[1].shown("increments", ",.0f")),
+            ("value", lambda row: row[1].shown("value", ",.0f")),
+            ("lost", lambda row: row[1].shown("lost", ",.0f")),
+            ("bytes/s a node", lambda row: row[1].shown("frame_bytes_per_node_second", ",.0f")),
+            ("counters", lambda row: row[1].shown("payload_bytes_per_node_second", ",.0f")),
+            ("converge, s", lambda row: row[1].shown("seconds_to_converge", ",.0f")),
+        ),
+        found,
+        COUNTER_NOTE,
+    )

@@ -1,4 +1,4 @@
-"""The page of a run: its bars, how clusters grew, faults, the ad counter, the papers' pictures."""
+"""The page of a run: targets, growth of clusters, faults, the ad counter, the papers' pictures."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scale_tests.benches.simulate import curves, faults
-from scale_tests.benches.simulate.pictures import PICTURES
+from scale_tests.benches.simulate import curves, faults, report
 from scale_tests.benches.simulate.plan import FULL, plan
+from scale_tests.benches.simulate.plots import PLOTS
 from scale_tests.measure import synchronization
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check
 from scale_tests.measure.figure import Cell
-from scale_tests.measure.page import Page, Picture, Section, Table, bars_table, hardware, listed
+from scale_tests.measure.page import Page, Picture, Section, bars_table, hardware, listed
 from scale_tests.measure.page import write as write_page
 
 NOT_SIMULATED = (
@@ -27,102 +27,85 @@ NOT_SIMULATED = (
 def write(
     figures: Sequence[Cell],
     meta: Mapping[str, Any],
-    bars: Sequence[Bar],
-    pictures: Sequence[Path],
+    checks: Sequence[Check],
+    svgs: Mapping[str, Path],
     directory: Path,
 ) -> Path:
-    """Writes the page of a run beside its pictures, and returns it in its Markdown form.
+    """Writes the page of a run with the pictures in `directory`; returns its Markdown file.
 
-    `meta` is a document's, `pictures` are all that were drawn.
+    `meta` is a document's.
     """
-    svgs = {file.stem: file for file in pictures if file.suffix == ".svg"}
     sections = (
-        _held(meta, bars),
+        _targets(meta, checks),
         _overlay(figures, svgs),
         faults.section(figures, svgs),
         _counter(figures, svgs),
         _others(svgs),
-        _took(meta),
+        Section(title="What it took", parts=[report.took(meta)]),
         Section(title="Again", text=[_again(meta)]),
     )
-    title = f"Simulated, {meta['started'][:10]}"
-    page = Page(title=title, sections=[section for section in sections if section is not None])
+    page = Page(
+        title=f"Simulated, {meta['started'][:10]}",
+        sections=[section for section in sections if section.text or section.parts],
+    )
     directory.mkdir(parents=True, exist_ok=True)
     readme, _html = write_page(page, directory)
     return readme
 
 
-def _held(meta: Mapping[str, Any], bars: Sequence[Bar]) -> Section:
-    """The circumstances, and what the run is held to."""
+def _targets(meta: Mapping[str, Any], checks: Sequence[Check]) -> Section:
+    """The circumstances, and the targets."""
+    tenth = " Clusters of a tenth of the size." if meta["quick"] else ""
     return Section(
-        title="Bars",
+        title="Targets",
         text=[
             f"All figures are simulated, seed {meta['seed']}. {listed(meta['versions'])}; on "
-            f"{hardware(meta['machine'])}, {meta['started'][:10]}."
-            + (" Clusters of a tenth of the size." if meta["quick"] else "")
+            f"{hardware(meta['machine'])}, {meta['started'][:10]}.{tenth}"
         ],
-        parts=[bars_table(bars)] if bars else [],
+        parts=[bars_table(checks)] if checks else [],
     )
 
 
-def _overlay(figures: Sequence[Cell], svgs: Mapping[str, Path]) -> Section | None:
-    """The overlay against its size; None where none was grown."""
+def _overlay(figures: Sequence[Cell], svgs: Mapping[str, Path]) -> Section:
+    """The overlay against its size."""
     grown = curves.rows(figures)
     if not grown:
-        return None
+        return Section()
+    picture = Picture(title="The overlay against its size", file=svgs[curves.EXPERIMENT])
     return Section(
         title="The overlay",
         text=[curves.NOTE, "Bandwidth, queues and processor time are not simulated."],
-        parts=[
-            Picture(title="The overlay against its size", file=svgs[curves.EXPERIMENT]),
-            Table(head=curves.head(grown), rows=curves.lines(grown)),
-        ],
+        parts=[picture, curves.table(grown)],
     )
 
 
-def _counter(figures: Sequence[Cell], svgs: Mapping[str, Path]) -> Section | None:
-    """What the ad counter transmits; None where none ran."""
+def _counter(figures: Sequence[Cell], svgs: Mapping[str, Path]) -> Section:
+    """The transmission of the ad counter."""
     transmitted = synchronization.rows(figures)
     if not transmitted:
-        return None
+        return Section()
     beyond = any(row.nodes > synchronization.LARGEST for row in transmitted)
+    picture = Picture(title="Transmission of the ad counter", file=svgs[synchronization.EXPERIMENT])
     return Section(
         title="The ad counter",
         text=[synchronization.NOTE, *([NOT_SIMULATED] if beyond else [])],
-        parts=[
-            Picture(title="Transmission of the ad counter", file=svgs[synchronization.EXPERIMENT]),
-            Table(
-                head=synchronization.HEAD,
-                rows=[synchronization.columns(row) for row in transmitted],
-            ),
-        ],
+        parts=[picture, synchronization.table(transmitted)],
     )
 
 
-def _others(svgs: Mapping[str, Path]) -> Section | None:
-    """The pictures that no other section has, of the papers' experiments."""
+def _others(svgs: Mapping[str, Path]) -> Section:
+    """The pictures of the papers' experiments: those that no other section has."""
     elsewhere = {curves.EXPERIMENT, synchronization.EXPERIMENT, *faults.PICTURES}
     drawn = [
-        Picture(title=f"Simulated: {picture.title}", file=svgs[picture.name])
-        for picture in PICTURES
-        if picture.name in svgs and picture.name not in elsewhere
+        Picture(title=f"Simulated: {plot.title}", file=svgs[plot.name])
+        for plot in PLOTS
+        if plot.name in svgs and plot.name not in elsewhere
     ]
-    return Section(title="The papers' experiments", parts=drawn) if drawn else None
-
-
-def _took(meta: Mapping[str, Any]) -> Section:
-    """The processor time of each experiment."""
-    rows = [
-        (each["experiment"], f"{each['nodes']:,}", f"{each['cpu_seconds']:,.0f}")
-        for each in meta["seconds"]
-    ]
-    return Section(
-        title="What it took", parts=[Table(head=("experiment", "nodes", "CPU seconds"), rows=rows)]
-    )
+    return Section(title="The papers' experiments", parts=drawn)
 
 
 def _again(meta: Mapping[str, Any]) -> str:
-    """How the run is repeated. `config` has its jobs, of which `--most` has left out some."""
+    """The command that repeats the run; `config` has its jobs, without those beyond `--most`."""
     jobs = meta["config"]
     experiments = list(dict.fromkeys(job["experiment"] for job in jobs))
     every = {job.experiment for job in FULL}

@@ -3,70 +3,50 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
-
 from scale_tests.benches.simulate.drawing import Figures
-from scale_tests.benches.simulate.plots import broadcasts, growth, overlays, replicas
-from scale_tests.measure.figure import Cell
-from scale_tests.measure.pictures import STYLE, save
-
-PICTURES = (
-    *broadcasts.PICTURES,
-    *overlays.PICTURES,
-    *replicas.PICTURES,
-    *growth.PICTURES,
-)
+from scale_tests.benches.simulate.plots import PLOTS, Plot
+from scale_tests.measure import drawing
+from scale_tests.measure.drawing import Picture
 
 
-def draw(figures: Figures, directory: Path) -> list[Path]:
-    """Draws what there are figures for into `directory` and returns the files."""
-    files: list[Path] = []
-    for picture in PICTURES:
-        wanted = [
-            c
-            for c in figures
-            if c.experiment.startswith(picture.experiment)
-            and (not picture.overlays or c.overlay in picture.overlays)
-        ]
-        shown = wanted if picture.every_size else _largest(wanted)
-        if not shown:
-            continue
-        with mpl.rc_context(STYLE):
-            figure = Figure(figsize=(8, 4.5), layout="constrained")
-            picture.plot(figure, shown)
-            sizes = sorted({c.nodes for c in shown})
-            nodes = (
-                f"{sizes[0]:,} to {sizes[-1]:,}"
-                if len(sizes) > 2
-                else " and ".join(f"{size:,}" for size in sizes)
-            )
-            figure.suptitle(
-                f"Simulated: {picture.title} ({nodes} nodes)",
-                x=0.01,
-                ha="left",
-                fontweight="bold",
-                fontsize=11,
-            )
-            files += save(figure, directory, picture.name)
-    return files
+def draw(figures: Figures, directory: Path) -> dict[str, Path]:
+    """Draws the plots with figures into `directory`; returns the SVG files by plots' names."""
+    pictures = [_picture(plot, shown) for plot in PLOTS if (shown := _shown(plot, figures))]
+    drawn = drawing.draw(pictures, figures, directory)
+    return {picture.file.stem: picture.file for picture in drawn}
 
 
 def illustrate(figures: Figures, directory: Path) -> list[Path]:
-    """Draws what there are figures for as the documents have it, `simulated-NAME.svg`."""
+    """Draws them as the documents have them, `simulated-NAME.svg`."""
     with TemporaryDirectory() as drawn:
-        svgs = [file for file in draw(figures, Path(drawn)) if file.suffix == ".svg"]
+        svgs = draw(figures, Path(drawn)).values()
         return [Path(shutil.copy(svg, directory / f"simulated-{svg.name}")) for svg in svgs]
 
 
-def _largest(cells: Iterable[Cell]) -> list[Cell]:
-    """Of each overlay what was measured in the largest cluster."""
-    figures = list(cells)
-    sizes = dict.fromkeys({c.overlay for c in figures}, 0)
-    for cell in figures:
-        sizes[cell.overlay] = max(sizes[cell.overlay], cell.nodes)
-    return [c for c in figures if c.nodes == sizes[c.overlay]]
+def _picture(plot: Plot, shown: Figures) -> Picture[Figures]:
+    sizes = [f"{size:,}" for size in sorted({c.nodes for c in shown})]
+    nodes = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 2 else " and ".join(sizes)
+    return Picture(
+        name=plot.name,
+        title=f"Simulated: {plot.title} ({nodes} nodes)",
+        plot=lambda figure, _figures: plot.draw(figure, shown),
+    )
+
+
+def _shown(plot: Plot, figures: Figures) -> Figures:
+    """The cells of a plot; of each overlay those of the largest cluster, or of every size."""
+    wanted = [
+        c
+        for c in figures
+        if c.experiment.startswith(plot.experiment or plot.name)
+        and (not plot.overlays or c.overlay in plot.overlays)
+    ]
+    if plot.every_size:
+        return wanted
+    largest: dict[str, int] = {}
+    for cell in wanted:
+        largest[cell.overlay] = max(cell.nodes, largest.get(cell.overlay, 0))
+    return [c for c in wanted if c.nodes == largest[c.overlay]]

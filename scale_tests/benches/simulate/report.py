@@ -1,35 +1,39 @@
-"""The result of a run: cells with the papers' values beside ours, as JSON and as tables."""
+"""The result of a run: cells with the papers' values, checks, tables, and the document."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
-from scale_tests.benches.simulate import churn, curves, published
-from scale_tests.benches.simulate.plan import PAPER_NODES, Job
+from scale_tests.benches.simulate import curves, faults, published
+from scale_tests.benches.simulate.plan import PAPER_NODES
 from scale_tests.benches.simulate.runner import Outcome
 from scale_tests.measure import document as documents
 from scale_tests.measure import synchronization
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check
+from scale_tests.measure.columns import tabulated
 from scale_tests.measure.figure import Cell, Measured
+from scale_tests.measure.page import Table
 
-CURVES = (
-    churn.BEHIND,
-    churn.REACH,
-    "in_degree",
-    "last_delivery_hop",
-    "link_cost",
-    "recovery",
-    "relative_message_redundancy",
-    "view_size_distribution",
+HOLDS = {">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq}
+
+RMR, STEADY, BURST = "relative_message_redundancy", "steady_failures", "hyparview_burst"
+
+TARGETS: tuple[tuple[str, str, str, str | float, str, float], ...] = (
+    ("HyParView: reliability after 50 % failures", "reliability", "hyparview", 50, ">=", 99.0),
+    ("HyParView: reliability after 80 % failures", "reliability", "hyparview", 80, ">=", 98.0),
+    ("HyParView: reliability after 90 % failures", "reliability", "hyparview", 90, ">=", 95.0),
+    ("HyParView: components", "shape", "hyparview", "components", "=", 1),
+    ("Plumtree: RMR in the end", RMR, "plumtree", "steady", "<", 0.1),
+    ("Plumtree: reliability under failures", STEADY, "plumtree", "reliability", ">=", 99.9),
+    ("X-BOT: link cost saved, %", "link_cost_reduction", "xbot", "percent", ">", 25),
+    ("X-BOT: components", "shape", "xbot", "components", "=", 1),
+    ("HyParView joined in a burst: components", "shape", BURST, "components", "=", 1),
 )
-"""Experiments whose cells with numbers as parameters are points of a picture, not of a table."""
+"""Claims: name, experiment, overlay, parameter, and the limit of the value."""
 
 
 def cells(outcomes: Iterable[Outcome]) -> list[Cell]:
@@ -38,97 +42,70 @@ def cells(outcomes: Iterable[Outcome]) -> list[Cell]:
 
 
 def _cell(measured: Measured) -> Cell:
-    value = published.paper_value(measured.experiment, measured.overlay, measured.parameter)
+    key = (measured.experiment, measured.overlay)
+    value = published.paper_value(*key, measured.parameter)
+    other_size = measured.nodes != PAPER_NODES
     return Cell(
         **asdict(measured),
         paper_value=value,
         explanation=None
         if value is None
-        else published.explanation(
-            measured.experiment,
-            measured.overlay,
-            measured.value,
-            value,
-            other_size=measured.nodes != PAPER_NODES,
-        ),
+        else published.explanation(*key, measured.value, value, other_size=other_size),
     )
 
 
-def find(
-    figures: Sequence[Cell], experiment: str, overlay: str, parameter: str | float
-) -> float | None:
-    """The value of one cell, if it was measured."""
-    wanted = (experiment, overlay, parameter)
-    values = [c.value for c in figures if (c.experiment, c.overlay, c.parameter) == wanted]
-    return values[0] if values else None
+def checks(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Check]:
+    """The targets of what a run measured."""
+    values = {(c.experiment, c.overlay, c.parameter): c.value for c in reversed(figures)}
+    found: list[Check] = []
 
+    def check(name: str, value: float, bar: str, *, ok: bool) -> None:
+        found.append(Check(name=name, value=round(value, 4), bar=bar, ok=ok))
 
-def bars(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Bar]:
-    """What a run is held to, of what it measured."""
-    held: list[Bar] = []
+    def ratio(parameter: str, overlay: str, to: str) -> float | None:
+        ours, theirs = (values.get(("shape", each, parameter)) for each in (overlay, to))
+        return None if ours is None or theirs is None else ours / theirs
 
-    def hold(name: str, value: float | None, bar: str, *, ok: bool) -> None:
+    for name, experiment, overlay, parameter, sign, limit in TARGETS:
+        value = values.get((experiment, overlay, parameter))
         if value is not None:
-            held.append(Bar(name=name, value=round(value, 4), bar=bar, ok=ok))
-
-    def at(experiment: str, overlay: str, parameter: str | float) -> float | None:
-        return find(figures, experiment, overlay, parameter)
-
-    for failures, least in ((50, 99.0), (80, 98.0), (90, 95.0)):
-        value = at("reliability", "hyparview", failures)
-        name = f"HyParView: reliability after {failures} % failures"
-        hold(name, value, f">= {least}", ok=value is not None and value >= least)
-    value = at("shape", "hyparview", "components")
-    hold("HyParView: components", value, "1", ok=value == 1)
-    value = at("relative_message_redundancy", "plumtree", "steady")
-    hold("Plumtree: RMR in the end", value, "< 0.1", ok=value is not None and value < 0.1)
-    value = at("steady_failures", "plumtree", "reliability")
-    hold("Plumtree: reliability under failures", value, ">= 99.9", ok=(value or 0) >= 99.9)
-    value = at("link_cost_reduction", "xbot", "percent")
-    hold("X-BOT: link cost saved, %", value, "> 25", ok=value is not None and value > 25)
-    value = at("shape", "xbot", "components")
-    hold("X-BOT: components", value, "1", ok=value == 1)
-    before = at("shape", "hyparview_on_a_plane", "mean_degree")
-    after = at("shape", "xbot", "mean_degree")
-    if before is not None and after is not None:
-        kept = after / before
-        hold("X-BOT: mean degree kept", kept, "within 1 %", ok=abs(kept - 1) < 0.01)
-    calm = at("shape", "hyparview", "shortest_path")
-    burst = at("shape", "hyparview_burst", "shortest_path")
-    if calm is not None and burst is not None:
-        stretch = burst / calm
+            bar = f"{sign} {limit}".removeprefix("= ")
+            check(name, value, bar, ok=HOLDS[sign](value, limit))
+    kept = ratio("mean_degree", "xbot", "hyparview_on_a_plane")
+    if kept is not None:
+        check("X-BOT: mean degree kept", kept, "within 1 %", ok=abs(kept - 1) < 0.01)
+    stretch = ratio("shortest_path", "hyparview_burst", "hyparview")
+    if stretch is not None:
         name = "HyParView joined in a burst: shortest path, to that of a calm formation"
-        hold(name, stretch, "< 1.1", ok=stretch < 1.1)
-    value = at("shape", "hyparview_burst", "components")
-    hold("HyParView joined in a burst: components", value, "1", ok=value == 1)
+        check(name, stretch, "< 1.1", ok=stretch < 1.1)
     for outcome in outcomes:
         if outcome.job.experiment == "hyparview" and outcome.job.nodes == PAPER_NODES:
             name = "CPU seconds for HyParView's experiment at 10,000 nodes"
-            hold(name, outcome.cpu_seconds, "< 120", ok=outcome.cpu_seconds < 120)
+            check(name, outcome.cpu_seconds, "< 120", ok=outcome.cpu_seconds < 120)
     return [
-        *held,
-        *curves.bars(curves.rows(figures)),
-        *synchronization.bars(synchronization.rows(figures)),
-        *churn.bars(figures),
+        *found,
+        *curves.checks(curves.rows(figures)),
+        *synchronization.checks(synchronization.rows(figures)),
+        *faults.checks(figures),
     ]
 
 
 def document(
     figures: Sequence[Cell],
     outcomes: Sequence[Outcome],
-    held: Sequence[Bar],
+    found: Sequence[Check],
     *,
     versions: Mapping[str, str],
     quick: bool,
     started: datetime,
 ) -> dict[str, Any]:
-    """What `simulate.json` holds."""
+    """The contents of `simulate.json`."""
     return documents.document(
         "simulate",
         started=started,
         versions=versions,
         cells=[asdict(cell) for cell in figures],
-        bars=held,
+        bars=found,
         config=[asdict(outcome.job) for outcome in outcomes],
         seed=outcomes[0].job.seed,
         quick=quick,
@@ -145,60 +122,54 @@ def document(
     )
 
 
-def show(console: Console, figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> None:
-    """Prints the tables."""
-    tabled = [
-        c
-        for c in figures
-        if c.experiment not in (synchronization.EXPERIMENT, curves.EXPERIMENT)
-        and (isinstance(c.parameter, str) or not c.experiment.startswith(CURVES))
-    ]
-    for experiment, group in groupby(
-        sorted(tabled, key=lambda c: c.experiment), key=lambda c: c.experiment
-    ):
-        console.print(_table(experiment, list(group)))
-    for reason in dict.fromkeys(
-        f"{c.experiment}, {c.overlay}: {c.explanation}" for c in tabled if c.explanation
-    ):
-        console.print(f"* {reason}", style="dim", markup=False)
-    transmitted = synchronization.rows(figures)
-    if transmitted:
-        console.print(synchronization.table(transmitted))
-        console.print(f"* {synchronization.NOTE}", style="dim", markup=False)
-    grown = curves.rows(figures)
-    if grown:
-        console.print(curves.table(grown))
-        console.print(f"* {curves.NOTE}", style="dim", markup=False)
-    took = Table(title="simulated: what it took", title_justify="left")
-    for column in ("experiment", "nodes", "seconds", "CPU seconds"):
-        took.add_column(column, justify="left" if column == "experiment" else "right")
-    for outcome in outcomes:
-        job: Job = outcome.job
-        took.add_row(
-            job.experiment, f"{job.nodes:,}", f"{outcome.seconds:.0f}", f"{outcome.cpu_seconds:.0f}"
-        )
-    console.print(took)
+def tables(figures: Sequence[Cell], meta: Mapping[str, Any]) -> dict[str, Table]:
+    """The figures for the terminal, by titles: the papers' and ours, and what all of it took."""
+    found = {"the papers' experiments": _compared(figures)}
+    if transmitted := synchronization.rows(figures):
+        found["transmission of the ad counter, GiB"] = synchronization.table(transmitted)
+    if grown := curves.rows(figures):
+        found["the overlay against its size"] = curves.table(grown)
+    found["what it took"] = took(meta)
+    return {f"simulated: {title}": table for title, table in found.items() if table.rows}
 
 
-def _table(experiment: str, figures: Sequence[Cell]) -> Table:
-    table = Table(title=f"simulated: {experiment.replace('_', ' ')}", title_justify="left")
-    for column in ("overlay", "nodes", "parameter", "ours", "paper", ""):
-        justify: Literal["left", "right"] = "left" if column in ("overlay", "") else "right"
-        table.add_column(column, justify=justify, no_wrap=True)
-    for cell in figures:
-        table.add_row(
-            cell.overlay,
-            f"{cell.nodes:,}",
-            str(cell.parameter),
-            number(cell.value),
-            "" if cell.paper_value is None else number(cell.paper_value),
-            "*" if cell.explanation else "",
-        )
-    return table
+def took(meta: Mapping[str, Any]) -> Table:
+    """The processor time of each experiment."""
+    return tabulated(
+        (
+            ("experiment", lambda each: each["experiment"]),
+            ("nodes", lambda each: f"{each['nodes']:,}"),
+            ("CPU seconds", lambda each: f"{each['cpu_seconds']:,.0f}"),
+        ),
+        meta["seconds"],
+    )
 
 
-def number(value: float) -> str:
+def _compared(figures: Sequence[Cell]) -> Table:
+    """Our values with the papers', and why they differ. Points of pictures are left out."""
+    has_own = (synchronization.EXPERIMENT, curves.EXPERIMENT)
+    why = (f"* {c.experiment}, {c.overlay}: {c.explanation}" for c in figures if c.explanation)
+    return tabulated(
+        (
+            ("experiment", lambda c: c.experiment.replace("_", " ")),
+            ("overlay", lambda c: c.overlay),
+            ("nodes", lambda c: f"{c.nodes:,}"),
+            ("parameter", lambda c: str(c.parameter)),
+            ("ours", lambda c: _number(c.value)),
+            ("paper", lambda c: "" if c.paper_value is None else _number(c.paper_value)),
+            ("", lambda c: "*" if c.explanation else ""),
+        ),
+        [
+            cell
+            for cell in sorted(figures, key=lambda cell: cell.experiment)
+            if cell.experiment not in has_own
+            and (isinstance(cell.parameter, str) or cell.paper_value is not None)
+        ],
+        "\n".join(dict.fromkeys(why)),
+    )
+
+
+def _number(value: float) -> str:
     """A figure with as many digits as say something."""
-    if value == int(value) or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
+    is_whole = value == int(value) or abs(value) >= 1000
+    return f"{value:,.0f}" if is_whole else f"{value:.4g}"

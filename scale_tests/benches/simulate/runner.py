@@ -1,4 +1,4 @@
-"""Running experiments: each in a virtual machine of its own, as many at once as there are CPUs."""
+"""Runs experiments: each in a virtual machine of its own, as many at once as there are CPUs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import IO, Any
+from dataclasses import dataclass
+from tempfile import TemporaryFile
+from typing import Any
 
 from scale_tests import otp
 from scale_tests.benches.simulate.plan import Job
@@ -19,15 +19,13 @@ from scale_tests.measure.figure import Measured
 
 SCRIPT = otp.RUNTIME / "scripts" / "simulate.escript"
 
-_progress = threading.Lock()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came out of one job, and what it took."""
+    """The figures of one job, and its time."""
 
     job: Job
-    cells: list[Measured] = field(default_factory=list)
+    cells: list[Measured]
     seconds: float
     cpu_seconds: float
     otp: str
@@ -37,8 +35,7 @@ class Outcome:
 def run_all(jobs: Sequence[Job]) -> list[Outcome]:
     """Runs the jobs and returns their outcomes in the same order; progress goes to stderr.
 
-    Raises:
-        CommandError: an experiment failed, with what it wrote.
+    Raises CommandError where an experiment failed, with what it wrote.
     """
     with ThreadPoolExecutor(max_workers=max(1, os.cpu_count() or 1)) as pool:
         return list(pool.map(run, jobs))
@@ -46,29 +43,27 @@ def run_all(jobs: Sequence[Job]) -> list[Outcome]:
 
 def run(job: Job) -> Outcome:
     """Runs one job. Raises CommandError if it fails."""
-    argv = [str(SCRIPT), *job.arguments()]
-    with subprocess.Popen(
-        argv,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        written: list[str] = []
-        pump = threading.Thread(target=_pump, args=(process.stderr, written))
-        pump.start()
-        # Of one that fails the last lines are Erlang's report of it, and no JSON.
-        lines = list(process.stdout)
-        pump.join()
-    if process.returncode != 0 or not lines or "finished" not in lines[-1]:
-        raise CommandError(argv, process.returncode, "\n".join(written))
+    argv, written = [str(SCRIPT), *job.arguments()], []
+    with (
+        TemporaryFile("w+") as output,
+        subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True
+        ) as process,
+    ):
+        for line in process.stderr or ():
+            written.append(line.rstrip())
+            sys.stderr.write(line)
+        status = process.wait()
+        output.seek(0)
+        lines = list(output)
+    # Of one that fails the last lines are Erlang's report of it, and no JSON.
+    if status != 0 or not lines or "finished" not in lines[-1]:
+        raise CommandError(argv, status, "\n".join(written))
     return outcome(job, [json.loads(line) for line in lines])
 
 
 def outcome(job: Job, lines: Sequence[dict[str, Any]]) -> Outcome:
-    """The outcome that an experiment's lines amount to; the last of them says what it took."""
+    """The outcome of an experiment's lines; the last of them has its time."""
     *cells, finished = lines
     return Outcome(
         job=job,
@@ -77,11 +72,3 @@ def outcome(job: Job, lines: Sequence[dict[str, Any]]) -> Outcome:
         cpu_seconds=finished["cpu_seconds"],
         otp=finished["otp"],
     )
-
-
-def _pump(stream: IO[str], written: list[str]) -> None:
-    """Shows what an experiment says, line by line, and keeps it for an error's message."""
-    for line in stream:
-        written.append(line.rstrip())
-        with _progress:
-            sys.stderr.write(line)

@@ -20,11 +20,7 @@ _IMAGES = ("erlang-node", "operator")
 
 
 def prepare(environment: Environment, revision: str) -> tuple[Environment, str]:
-    """The environment with that revision's images, and the directory of its chart.
-
-    Raises:
-        CommandError: git does not know the revision, or its images cannot be built.
-    """
+    """The environment with its images, and the directory of its chart. Raises CommandError."""
     commit = capture(["git", "rev-parse", "--short=12", f"{revision}^{{commit}}"]).strip()
     source = _source(commit)
     repository = environment.node_image.rpartition("/")[0]

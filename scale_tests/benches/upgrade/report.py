@@ -1,30 +1,36 @@
-"""From an upgrade to its cells and targets."""
+"""From an upgrade to its cells, targets and table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
 from images.builder.catalogue import IMAGE_OTP
-from scale_tests.benches.upgrade.rolling import Sample, Upgraded
-from scale_tests.measure.bars import Bar
+from scale_tests.benches.upgrade.rolling import Upgraded
+from scale_tests.measure.checks import Check, equal
+from scale_tests.measure.page import Table
 
 PARTED_SAMPLES = 3
 """Neighbours of a pod that ends repair their views within this many samples."""
 
+Cell = Mapping[str, Any]
 
-def cells(done: Upgraded) -> list[dict[str, Any]]:
-    """The samples, and the end of the run."""
+
+def cells(done: Upgraded) -> list[Cell]:
+    """The samples, and the end of the run, which is the last cell."""
     run = done.status.workload
     ended = {
         "what": "end",
+        "wanted": done.status.replicas_wanted,
         "nodes": len(done.nodes),
+        "components": done.status.components,
         "value": run.value,
         "values": sorted({node.value for node in done.nodes}),
         "digests": len({node.digest for node in done.nodes}),
         "increments_sum": run.increments_sum,
+        "threshold": run.threshold,
         "lost_increments": run.lost_increments,
         "replaced_nodes": run.replaced_nodes,
         "restarts": done.restarts,
@@ -36,47 +42,48 @@ def cells(done: Upgraded) -> list[dict[str, Any]]:
     return [*({"what": "sample", **asdict(sample)} for sample in done.samples), ended]
 
 
-def parted(samples: Sequence[Sample]) -> int:
+def parted(samples: Sequence[Cell]) -> int:
     """The most samples in a row in which the nodes that had joined were in several components."""
-    runs = groupby(samples, key=lambda sample: sample.components > 1)
+    runs = groupby(samples, key=lambda sample: sample["components"] > 1)
     return max((len(list(run)) for apart, run in runs if apart), default=0)
 
 
-def bars(done: Upgraded, nodes: int) -> list[Bar]:
+def checks(cells_: Sequence[Cell]) -> list[Check]:
     """The targets of an upgrade."""
-    run = done.status.workload
-    values = {node.value for node in done.nodes}
-    both = sum(len(sample.otp) > 1 for sample in done.samples)
-    fewest = min((sample.joined for sample in done.samples), default=0)
-    longest = parted(done.samples)
+    *samples, end = cells_
+    both = sum(len(sample["otp"]) > 1 for sample in samples)
+    fewest = min((sample["joined"] for sample in samples), default=0)
+    longest, half = parted(samples), end["wanted"] // 2
     return [
-        Bar(
+        Check(
             name="every count, on every node",
-            value=f"{run.value} of {run.increments_sum} increments, {run.lost_increments} lost",
+            value="{value} of {increments_sum} increments, {lost_increments} lost".format(**end),
             bar="all counted once, none lost, all replicas equal",
-            ok=len(done.nodes) == nodes
-            and values == {run.value}
-            and run.value == run.increments_sum >= run.threshold
-            and run.lost_increments == 0
-            and len({node.digest for node in done.nodes}) == 1,
+            ok=end["nodes"] == end["wanted"]
+            and end["values"] == [end["value"]]
+            and end["value"] == end["increments_sum"] >= end["threshold"]
+            and end["lost_increments"] == 0
+            and end["digests"] == 1,
         ),
-        Bar(
+        Check(
             name="samples in a row with several components",
             value=longest,
             bar=f"<= {PARTED_SAMPLES}, and one component at the end",
-            ok=longest <= PARTED_SAMPLES and done.status.components == 1,
+            ok=longest <= PARTED_SAMPLES and end["components"] == 1,
         ),
-        Bar(
+        Check(
             name="samples with nodes of both releases, at least half of the nodes joined",
             value=f"{both}, {fewest} joined",
-            bar=f">= 1, >= {nodes // 2}",
-            ok=both >= 1 and fewest >= nodes // 2,
+            bar=f">= 1, >= {half}",
+            ok=both >= 1 and fewest >= half,
         ),
-        Bar(
-            name="OTP of the nodes at the end",
-            value=", ".join(sorted({node.otp for node in done.nodes})),
-            bar=IMAGE_OTP,
-            ok={node.otp for node in done.nodes} == {IMAGE_OTP},
-        ),
-        Bar(name="restarts of containers", value=done.restarts, bar="0", ok=done.restarts == 0),
+        equal("OTP of the nodes at the end", ", ".join(end["otp"]), IMAGE_OTP),
+        equal("restarts of containers", end["restarts"], 0),
     ]
+
+
+def tables(cells_: Sequence[Cell]) -> dict[str, Table]:
+    """The end of the run."""
+    shown = ("seconds_operator", "seconds_nodes", "value", "increments_sum", "replaced_nodes")
+    rows = [(name.replace("_", " "), str(cells_[-1][name])) for name in shown]
+    return {"Upgrade": Table(head=("", ""), rows=rows)}

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.kube import ApiError, Json
+from scale_tests.cluster.kube import ApiError
 from scale_tests.cluster.nodes import NodeStatus, components
 from scale_tests.cluster.partisan import ClusterStatus
-from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.subject import Subject, counter, manifest
+from scale_tests.cluster.wait import repeating
 
 _PERIOD_SECONDS = 1.0
 
 
 def increments(nodes: int) -> int:
-    """How often each node counts, in the mean: once a second, so that the run outlasts the upgrade.
-
-    A node takes six seconds to be replaced, more on a busy machine.
-    """
+    """How often each node counts: once a second, for longer than the upgrade of so many takes."""
     return 60 + 15 * nodes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """What the nodes that answered reported at one time.
-
-    `components` counts those among nodes that have joined.
-    """
+    """What the nodes that answered reported at one time; `components` of those that had joined."""
 
     seconds: float
     step: str
@@ -46,7 +40,7 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Upgraded:
-    """What came of an upgrade: all samples, and the state after the run's end."""
+    """The result of an upgrade: all samples, and the state after the run's end."""
 
     before: list[NodeStatus]
     samples: list[Sample]
@@ -57,31 +51,22 @@ class Upgraded:
     seconds_nodes: float
 
 
-def counting(name: str, nodes: int) -> Json:
-    """The manifest of the cluster that is upgraded."""
-    counter = {
-        "impressions": nodes * increments(nodes),
-        "incrementInterval": "1s",
-        "propagationInterval": "500ms",
-    }
-    return manifest(name, nodes, workload={"adCounter": counter})
-
-
 def upgrade(
     subject: Subject, earlier: Environment, chart: str, nodes: int, say: Callable[[str], None]
 ) -> Upgraded:
     """Forms the cluster with the earlier revision, upgrades all parts, and follows the run.
 
-    Raises:
-        ApiError, CommandError, StalledError: a step failed, or did not come to its end.
+    Raises ApiError, CommandError, StalledError.
     """
     say(f"{nodes} nodes with the earlier revision")
     operator.install(earlier, chart=chart)
-    subject.apply(counting(subject.name, nodes))
+    workload = {"adCounter": counter(nodes, increments(nodes))}
+    subject.apply(manifest(subject.name, nodes, workload=workload))
     subject.wait_steady()
     subject.wait_counted(2 * nodes)
     old, before = subject.uids(), subject.nodes()
-    with _sampling(subject) as samples:
+    samples = _Samples(subject)
+    with repeating(samples.take, _PERIOD_SECONDS):
         say("operator, chart and CRD")
         samples.step = "operator"
         began = time.monotonic()
@@ -111,40 +96,25 @@ def upgrade(
 
 @dataclass
 class _Samples:
+    subject: Subject
     step: str = "before"
     found: list[Sample] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
 
-
-@contextmanager
-def _sampling(subject: Subject) -> Iterator[_Samples]:
-    samples, over, began = _Samples(), threading.Event(), time.monotonic()
-
-    def sample() -> None:
-        while not over.wait(_PERIOD_SECONDS):
-            try:
-                nodes = subject.nodes()
-            except ApiError:
-                continue
-            samples.found.append(_sample(time.monotonic() - began, samples.step, nodes))
-
-    thread = threading.Thread(target=sample)
-    thread.start()
-    try:
-        yield samples
-    finally:
-        over.set()
-        thread.join()
-
-
-def _sample(seconds: float, step: str, nodes: list[NodeStatus]) -> Sample:
-    joined = [node for node in nodes if node.joined]
-    return Sample(
-        seconds=round(seconds, 1),
-        step=step,
-        answering=len(nodes),
-        joined=len(joined),
-        components=components(joined),
-        otp=dict(Counter(node.otp for node in nodes)),
-        lowest=min((node.value for node in joined), default=0),
-        highest=max((node.value for node in joined), default=0),
-    )
+    def take(self) -> None:
+        """Adds a sample, unless the API server does not answer."""
+        with suppress(ApiError):
+            nodes = self.subject.nodes()
+            joined = [node for node in nodes if node.joined]
+            self.found.append(
+                Sample(
+                    seconds=round(time.monotonic() - self.began, 1),
+                    step=self.step,
+                    answering=len(nodes),
+                    joined=len(joined),
+                    components=components(joined),
+                    otp=dict(Counter(node.otp for node in nodes)),
+                    lowest=min((node.value for node in joined), default=0),
+                    highest=max((node.value for node in joined), default=0),
+                )
+            )

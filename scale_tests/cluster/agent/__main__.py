@@ -1,4 +1,4 @@
-"""`python -m scale_tests.cluster.agent [--pods N] -- COMMAND`: runs a command beside the agent."""
+"""`python -m scale_tests.cluster.agent [--pods N] -- COMMAND`: runs a command with the agent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import aiohttp
 
 from scale_tests.cluster.agent import machine, sandbox
-from scale_tests.cluster.agent.keeper import Ground, Keeper
+from scale_tests.cluster.agent.pod_manager import Ground, PodManager
 from scale_tests.cluster.async_kube import APPLY, AsyncCluster
 from scale_tests.cluster.fleet import build_release
 from scale_tests.localkube.settings import Settings
@@ -61,7 +61,7 @@ def _end(command: asyncio.subprocess.Process) -> None:
 
 
 async def renew(api: AsyncCluster) -> None:
-    """Says that the agent lives, for ever."""
+    """Renews the Lease, for ever."""
     while True:
         try:
             await api.request(
@@ -77,16 +77,16 @@ async def renew(api: AsyncCluster) -> None:
         await asyncio.sleep(_RENEW_SECONDS)
 
 
-async def follow(api: AsyncCluster, keeper: Keeper) -> None:
-    """Gives the keeper the pods of the agent's Node, for ever."""
+async def follow(api: AsyncCluster, manager: PodManager) -> None:
+    """Gives the manager the pods of the agent's Node, for ever."""
     where = {"fieldSelector": f"spec.nodeName={machine.NAME}"}
     while True:
         try:
             async for kind, pod in api.watch("api/v1/pods", **where):
                 if kind in ("ADDED", "MODIFIED"):
-                    keeper.see(pod)
+                    manager.see(pod)
                 elif kind == "DELETED":
-                    keeper.gone(pod)
+                    manager.gone(pod)
         except (aiohttp.ClientError, TimeoutError) as error:
             print(f"node agent: the watch ended: {error}", file=sys.stderr)
         await asyncio.sleep(_AGAIN_SECONDS)
@@ -110,8 +110,8 @@ async def run(arguments: argparse.Namespace, release: Path) -> int:
             aiohttp.ClientSession(connector=connector) as probes,
             registered(api, arguments.pods, settings.node_address),
         ):
-            keeper = Keeper(api, ground, probes)
-            tasks = [asyncio.create_task(renew(api)), asyncio.create_task(follow(api, keeper))]
+            manager = PodManager(api, ground, probes)
+            tasks = [asyncio.create_task(renew(api)), asyncio.create_task(follow(api, manager))]
             command = await asyncio.create_subprocess_exec(*arguments.command)
             # What ends the agent ends the command, and then the agent with all pods.
             for number in (signal.SIGINT, signal.SIGTERM):
@@ -121,7 +121,7 @@ async def run(arguments: argparse.Namespace, release: Path) -> int:
             finally:
                 for task in tasks:
                     task.cancel()
-                keeper.end()
+                manager.end()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import platform
 from datetime import UTC, datetime
+from pathlib import Path
+
+import yaml
 
 from scale_tests.cluster.kube import Json, moment
+from scale_tests.host.templates import filled
 
 NAME = "processes"
 """The Node's name, and the value of its label and taint."""
@@ -13,8 +17,7 @@ NAME = "processes"
 LABEL = "partisan.dev/agent"
 """Label and taint of the Node: only pods that ask for both come to it."""
 
-RUNTIME = "process://plain"
-"""What stands where a Node names its container runtime."""
+_MANIFEST = Path(__file__).with_suffix(".yaml")
 
 LEASES = "apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 LEASE_SECONDS = 40
@@ -22,51 +25,19 @@ LEASE_SECONDS = 40
 
 def node(*, pods: int, version: str, address: str) -> Json:
     """The Node with room for so many pods; `address` is the machine's."""
-    room = {"cpu": "64", "memory": "256Gi", "pods": str(pods)}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": NAME,
-            "labels": {
-                LABEL: NAME,
-                "kubernetes.io/hostname": NAME,
-                "kubernetes.io/os": "linux",
-            },
-        },
-        "spec": {"taints": [{"key": LABEL, "value": NAME, "effect": "NoSchedule"}]},
-        "status": {
-            "capacity": room,
-            "allocatable": room,
-            "addresses": [{"type": "InternalIP", "address": address}],
-            "conditions": [
-                {
-                    "type": "Ready",
-                    "status": "True",
-                    "reason": "AgentReady",
-                    "message": "pods run as plain processes",
-                    "lastHeartbeatTime": moment(),
-                    "lastTransitionTime": moment(),
-                }
-            ],
-            "nodeInfo": {
-                "architecture": "amd64",
-                "bootID": "",
-                "containerRuntimeVersion": RUNTIME,
-                "kernelVersion": platform.release(),
-                "kubeProxyVersion": "",
-                "kubeletVersion": version,
-                "machineID": "",
-                "operatingSystem": "linux",
-                "osImage": "plain processes",
-                "systemUUID": "",
-            },
-        },
-    }
+    found: Json = filled(
+        yaml.safe_load(_MANIFEST.read_text()),
+        pods=str(pods),
+        version=version,
+        address=address,
+        kernel=platform.release(),
+        now=moment(),
+    )
+    return found
 
 
 def lease() -> Json:
-    """The Lease whose renewal tells that the agent lives."""
+    """The Lease that the agent renews."""
     return {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",

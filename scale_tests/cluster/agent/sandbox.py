@@ -51,11 +51,7 @@ class Sandbox:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def environment(self, pod: Json, address: str, dns: str) -> dict[str, str]:
-        """The process's environment: the pod's, and where the files are.
-
-        Raises:
-            UnsupportedError: the pod takes a variable from somewhere else.
-        """
+        """The process's environment: the pod's variables and paths. Raises UnsupportedError."""
         resolver, rules = self.directory / "resolv.conf", self.directory / "inetrc"
         resolver.write_text(_resolver(pod["metadata"]["namespace"], dns))
         rules.write_text(f'{{resolv_conf, "{resolver}"}}.\n{{lookup, [dns]}}.\n')
@@ -79,13 +75,12 @@ class Sandbox:
 
 
 def sources(pod: Json) -> dict[str, tuple[str, str]]:
-    """The volumes of a pod, and where their files come from: a resource and its name, or nothing.
+    """The volumes of a pod, with the resource and the name of their source, if they have one.
 
     >>> sources({"spec": {"volumes": [{"name": "config", "configMap": {"name": "ads-config"}}]}})
     {'config': ('configmaps', 'ads-config')}
 
-    Raises:
-        UnsupportedError: a volume is of another kind.
+    Raises UnsupportedError: a volume is of another kind.
     """
     found = {}
     for volume in pod["spec"].get("volumes", []):

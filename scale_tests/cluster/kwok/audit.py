@@ -40,10 +40,7 @@ class Request:
 
 
 def requests(lines: Iterable[str]) -> Iterator[Request]:
-    """The requests that an audit log tells of, in its order.
-
-    A line that is cut off is left out: the API server is writing it.
-    """
+    """The requests of an audit log, in order, without a last line that is cut off."""
     for line in lines:
         if line.endswith("\n"):
             entry = json.loads(line)
@@ -68,7 +65,7 @@ def by_verb(found: Iterable[Request]) -> dict[str, int]:
 
 
 def most_lists(found: Iterable[Request], seconds: float) -> dict[str, int]:
-    """By kind, the most lists of one cluster's objects that fell into so many seconds.
+    """By kind, the most lists of one cluster's objects within so many seconds.
 
     Lists without a selector, with which a watch begins, count as one cluster's.
     """

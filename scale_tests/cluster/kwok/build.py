@@ -20,9 +20,5 @@ def version() -> str:
 
 
 def ensure_built() -> Path:
-    """Builds the program unless it is cached, and returns the directory that it is in.
-
-    Raises:
-        BuildError: Go is missing or the module does not compile.
-    """
+    """Builds the program unless cached; returns its directory. Raises BuildError."""
     return TOOLSET.ensure_built()

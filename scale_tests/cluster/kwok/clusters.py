@@ -6,7 +6,16 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from scale_tests.cluster.kube import PARTISAN, Cluster, Json, core, holds, moment, partisan_cluster
+from scale_tests.cluster.kube import (
+    PARTISAN,
+    Cluster,
+    Json,
+    core,
+    holds,
+    manifest,
+    moment,
+    partisan_cluster,
+)
 from scale_tests.cluster.partisan import CLUSTER_LABEL
 from scale_tests.cluster.wait import wait_for
 
@@ -15,20 +24,15 @@ _PATCHING_AT_ONCE = 8
 _STALL_SECONDS = 300.0
 
 
-def manifest(name: str, pods: int) -> Json:
+def hyparview(name: str, pods: int) -> Json:
     """A HyParView cluster without a workload."""
-    return {
-        "apiVersion": "partisan.dev/v1alpha1",
-        "kind": "PartisanCluster",
-        "metadata": {"name": name},
-        "spec": {"replicas": pods, "overlay": {"kind": "HyParView"}},
-    }
+    return manifest(name, replicas=pods, overlay={"kind": "HyParView"})
 
 
 def prepare(cluster: Cluster) -> None:
-    """Makes the namespace, and waits until pods may be made there. Raises ApiError, StalledError.
+    """Makes the namespace and waits for its service account, which pods need.
 
-    Pods that come before the account that they run as are refused, and tried again later.
+    Raises ApiError, StalledError.
     """
     cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     wait_for(
@@ -39,19 +43,15 @@ def prepare(cluster: Cluster) -> None:
 
 
 def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]) -> list[float]:
-    """Applies so many clusters of so many pods each; returns when all of them are ready.
+    """Applies clusters; returns the seconds from apply to Ready of each, ascending.
 
-    The figures are seconds from the apply of each until it was seen ready, the soonest first.
-
-    Raises:
-        ApiError: a manifest is refused.
-        StalledError: nothing has moved for a while.
+    Raises ApiError: a manifest is refused; StalledError: nothing has moved for a while.
     """
     applied: dict[str, float] = {}
     for index in range(count):
         name = f"c{index}"
         applied[name] = time.monotonic()
-        cluster.create(partisan_cluster(NAMESPACE), manifest(name, pods))
+        cluster.create(partisan_cluster(NAMESPACE), hyparview(name, pods))
     stood: dict[str, float] = {}
 
     def look() -> int:
@@ -85,11 +85,7 @@ def is_ready(item: Json) -> bool:
 
 
 def disturb(cluster: Cluster, pods: int, changes: int) -> None:
-    """Makes so many pods, of all clusters in turn, unready and ready again, over and over.
-
-    Raises:
-        ApiError: the API server refuses.
-    """
+    """Makes pods of all clusters in turn unready and ready again. Raises ApiError."""
     names = some_pods(
         [
             (item["metadata"]["labels"][CLUSTER_LABEL], item["metadata"]["name"])
@@ -114,10 +110,9 @@ def some_pods(pods: Sequence[tuple[str, str]], count: int) -> list[str]:
 
 
 def states(pods: int, changes: int) -> list[bool]:
-    """What each of some pods becomes, one after the other, for so many changes in all.
+    """The successive states of each pod for so many changes in all.
 
-    Raises:
-        ValueError: they would not all end ready.
+    Raises ValueError: they would not all end ready.
     """
     rounds, rest = divmod(changes, pods)
     if rest or rounds % 2:

@@ -1,11 +1,8 @@
-"""A network and processes of one's own, that end with the one who began them.
+"""Namespaces of a measurement's own, for network and processes.
 
-A measurement runs as the first process of a new PID namespace: when it ends, however it ends, the
-kernel ends every program that it has started, and their network namespace goes with them. Addresses
-and ports are free, whatever else runs on the machine.
-
-Outside, the process that the user began waits for it. Asked to end, that one asks the measurement
-to, which cleans up; killed, it takes the measurement with it.
+The measurement is the first process of a PID namespace: when it ends, so does every program that it
+started, and addresses and ports are free whatever else runs. The outer process waits, passes on
+signals, and takes the measurement with it when it is killed.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ import sys
 from collections.abc import Sequence
 
 from scale_tests.host import procfs
-from scale_tests.localkube.commands import run
+from scale_tests.host.commands import capture
 from scale_tests.localkube.errors import LocalkubeError
 
 FIRST_PROCESS = 1
@@ -40,11 +37,7 @@ def command(module: str, arguments: Sequence[str]) -> list[str]:
 
 
 def confine(module: str, *arguments: str) -> int:
-    """Runs `module` confined; returns the status that it exits with.
-
-    Raises:
-        ConfinementError: this user may not, or `unshare` is missing.
-    """
+    """Runs `module` confined; returns its exit status. Raises ConfinementError."""
     if os.geteuid() != 0:
         raise ConfinementError("network and PID namespaces need root: run this with sudo")
     if shutil.which("unshare") is None:
@@ -54,12 +47,12 @@ def confine(module: str, *arguments: str) -> int:
 
 
 def attend(argv: Sequence[str]) -> int:
-    """Runs a program that waits for its only child; returns the status that it exits with.
+    """Runs a program that waits for its only child; returns its exit status.
 
-    SIGINT and SIGTERM are for the child, as SIGTERM: the program, as `unshare`, heeds neither. The
-    child has to call `heed`. The program is killed when this process ends before it.
+    SIGINT and SIGTERM reach the child as SIGTERM, which it handles by `heed`. The program is killed
+    when this process ends first.
     """
-    # Blocked until there is somebody to pass them on to, and in the child until it heeds them.
+    # Blocked until there is a process to pass them on to, and in the child until it heeds them.
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     # In a process group of its own, for no key of the terminal to interrupt what the child runs.
     with subprocess.Popen(
@@ -81,24 +74,19 @@ def attend(argv: Sequence[str]) -> int:
 
 
 def heed() -> None:
-    """Makes of SIGTERM, which `attend` passes on, what Ctrl-C is elsewhere: KeyboardInterrupt.
-
-    The first process of a PID namespace would not hear of it otherwise.
-    """
+    """Turns SIGTERM into KeyboardInterrupt, which a PID namespace's first process would ignore."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
 
 
 def prepare(address: str, networks: Sequence[ipaddress.IPv4Network]) -> None:
-    """Gives the loopback interface an address, and every address of some networks.
+    """Gives the loopback interface an address and some networks.
 
-    Raises:
-        ConfinementError: this process is not confined, and would change the machine's network.
-        CommandError: `ip` refuses.
+    Raises ConfinementError: this process is not confined; CommandError: `ip` refuses.
     """
     if os.getpid() != FIRST_PROCESS:
         raise ConfinementError("not confined: begin with `confinement.confine`")
-    run(["ip", "link", "set", "lo", "up"])
-    run(["ip", "address", "replace", f"{address}/32", "dev", "lo"])
+    capture(["ip", "link", "set", "lo", "up"])
+    capture(["ip", "address", "replace", f"{address}/32", "dev", "lo"])
     for network in networks:
-        run(["ip", "route", "replace", "local", str(network), "dev", "lo"])
+        capture(["ip", "route", "replace", "local", str(network), "dev", "lo"])

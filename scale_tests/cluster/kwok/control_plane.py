@@ -1,7 +1,6 @@
-"""etcd, API server, controller-manager and scheduler of the local cluster, without its machine.
+"""The local cluster's control plane without its machine.
 
-The command lines are `localkube`'s. Added is an audit log, in which the API server writes down what
-some users ask of it; and the rate limits of the controllers may be Kubernetes' own.
+Adds an audit log of some users' requests; controllers may have Kubernetes' own rate limits.
 """
 
 from __future__ import annotations
@@ -13,9 +12,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from scale_tests.cluster import programs
 from scale_tests.cluster.kube import Cluster
-from scale_tests.cluster.kwok import confinement, programs
-from scale_tests.localkube import build, kubeconfig, processes
+from scale_tests.cluster.kwok import confinement
+from scale_tests.host import files
+from scale_tests.localkube import build, configs, processes
 from scale_tests.localkube.api import Client
 from scale_tests.localkube.certificates import Identity, ensure_certificates, issue
 from scale_tests.localkube.components import Component, components
@@ -51,7 +52,7 @@ class ControlPlane:
         if not (self.settings.certificates / f"{user}.crt").exists():
             issue(self.settings.certificates, identity)
         path = self.settings.configs / f"{user}.kubeconfig"
-        kubeconfig.write_secret(path, kubeconfig.render(self.settings, user))
+        files.replace(path, configs.kubeconfig(self.settings, user), mode=0o600)
         return path
 
 
@@ -66,19 +67,15 @@ def control_plane(
 ) -> Iterator[ControlPlane]:
     """A control plane that is gone when the block is left.
 
-    `audited` are the users whose requests are logged. With `default_limits` the controllers ask at
-    the rates that Kubernetes gives them, else at those of the local cluster, which are higher.
-
-    Raises:
-        ConfinementError: this process is not confined.
-        LocalkubeError: a program does not start.
+    `audited` are the users whose requests are logged. `default_limits` are Kubernetes' own, else
+    the local cluster's higher ones. Raises ConfinementError, LocalkubeError.
     """
     settings = settings_in(directory)
     for path in (settings.configs, settings.logs):
         path.mkdir(parents=True)
     confinement.prepare(settings.node_address, [PODS])
     ensure_certificates(settings)
-    kubeconfig.write_secret(settings.kubeconfig, kubeconfig.render(settings, "admin"))
+    files.replace(settings.kubeconfig, configs.kubeconfig(settings, "admin"), mode=0o600)
     client, log = Client(settings), settings.logs / "audit.log"
     with ExitStack() as stack:
         for component in _components(settings, log, audited, default_limits=default_limits):
@@ -109,10 +106,9 @@ def audited(component: Component, policy: Path, log: Path, users: Sequence[str])
 
 
 def at_default_limits(component: Component) -> Component:
-    """A controller at the rates that Kubernetes gives it.
+    """A controller at Kubernetes' own rate limits.
 
-    That is 20 requests per second and 30 at once for each of the controller-manager's, 50 and 100
-    for the scheduler.
+    20 requests per second, bursts of 30; for the scheduler 50 and 100.
     """
     kept = [argument for argument in component.argv if not argument.startswith(LIMITS)]
     return replace(component, argv=kept)

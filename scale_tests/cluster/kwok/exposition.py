@@ -43,10 +43,9 @@ class Page:
 
 
 def quantile(share: float, earlier: Page, later: Page, histogram: str) -> float:
-    """The quantile of what a histogram has counted between two pages, as Prometheus estimates it.
+    """The quantile of a histogram's growth between two pages, as Prometheus estimates it.
 
-    Within a bucket values are taken to be spread evenly. What lies above the last finite bound is
-    given as infinite, for nothing is known of it; NaN when nothing was counted.
+    Linear within a bucket; infinite above the last finite bound; NaN without observations.
     """
     before = earlier.buckets(histogram)
     counts = {

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from scale_tests.cluster import programs
 from scale_tests.cluster.kube import Json, holds
-from scale_tests.cluster.kwok import build, programs
+from scale_tests.cluster.kwok import build
 from scale_tests.cluster.kwok.control_plane import PODS, ControlPlane
 from scale_tests.cluster.wait import wait_for
 from scale_tests.localkube.api import Client
@@ -62,12 +63,7 @@ def machine(index: int) -> Json:
 
 @contextmanager
 def machines(plane: ControlPlane, count: int) -> Iterator[None]:
-    """So many machines, ready for pods.
-
-    Raises:
-        LocalkubeError: KWOK cannot be built, or does not start.
-        ApiError, StalledError: the machines do not become ready.
-    """
+    """So many simulated machines that are ready. Raises LocalkubeError, ApiError, StalledError."""
     program = build.ensure_built() / "kwok"
     argv = [
         *(str(program), f"--config={STAGES}", f"--kubeconfig={plane.kubeconfig_of(USER)}"),

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import yaml
 
-from scale_tests.cluster import operator
+from scale_tests.cluster import operator, programs
 from scale_tests.cluster.kube import core, holds
-from scale_tests.cluster.kwok import programs
 from scale_tests.cluster.kwok.control_plane import ControlPlane
 from scale_tests.cluster.kwok.exposition import Page
 from scale_tests.cluster.monitoring.prometheus import chart_objects
 from scale_tests.cluster.wait import wait_for
+from scale_tests.host import files
 from scale_tests.host.commands import ROOT, capture
-from scale_tests.localkube import kubeconfig
+from scale_tests.localkube import configs
 from scale_tests.localkube.api import Client
 
 USER = f"system:serviceaccount:{operator.NAMESPACE}:{operator.RELEASE}"
@@ -43,7 +43,7 @@ RESYNC_SECONDS = 60.0
 """The operator's `RESYNC_INTERVAL`, left as it is by default."""
 
 LEAST_PAUSE = 0.25
-"""Seconds between two looks at a cluster, however many events come: the operator's own rule."""
+"""Seconds between two reconciles of a cluster, at least: the operator's own rule."""
 
 _TOKEN_SECONDS = 86400
 
@@ -73,11 +73,9 @@ class OperatorProcess:
 
 @contextmanager
 def operator_process(plane: ControlPlane) -> Iterator[OperatorProcess]:
-    """An operator of all namespaces that holds the Lease, until the block is left.
+    """An operator of all namespaces that leads, until the block is left.
 
-    Raises:
-        LocalkubeError, CommandError, ApiError: it cannot be installed, or does not start.
-        StalledError: its definition is not established.
+    Raises LocalkubeError, CommandError, ApiError, or StalledError: the CRD is not established.
     """
     _install(plane)
     variables = {
@@ -129,8 +127,8 @@ def _kubeconfig(plane: ControlPlane) -> Path:
     """The kubeconfig of the operator's service account: what a pod of it would be given."""
     path = f"{core(operator.NAMESPACE, 'serviceaccounts', operator.RELEASE)}/token"
     answer = plane.cluster.create(path, {"spec": {"expirationSeconds": _TOKEN_SECONDS}})
-    document = json.loads(kubeconfig.render(plane.settings, "admin"))
+    document = json.loads(configs.kubeconfig(plane.settings, "admin"))
     document["users"][0]["user"] = {"token": answer["status"]["token"]}
     file = plane.settings.configs / "operator.kubeconfig"
-    kubeconfig.write_secret(file, json.dumps(document))
+    files.replace(file, json.dumps(document), mode=0o600)
     return file

@@ -1,8 +1,7 @@
-"""What a simulated pod answers: `GET /status` of a node that is in the overlay and has no workload.
+"""A simulated pod's `GET /status`: joined, without a workload, as large as a node's own.
 
-The answers are made up, and as large as a node's own. The overlay is one component at any number of
-nodes: each one's active view holds the ordinals before and after its own and its places in a binary
-tree, of which those that do not exist are nobody's.
+The overlay is one component of any size: neighbours are the ordinals before and after, and those of
+a binary tree.
 """
 
 from __future__ import annotations
@@ -99,10 +98,9 @@ def status(pod: Pod, now: float) -> str:
 
 
 def answer(pod: Pod | None, request: bytes, now: Callable[[], float]) -> bytes | None:
-    """The answer to a request as far as it has come; None while more of it has to come.
+    """The answer to a request; None while more of the request has to arrive.
 
-    `pod` is who is asked, None where there is nobody. A configuration that is sent is followed, as
-    far as its revision goes; tokens are not looked at.
+    Without a `pod` it is an error. A configuration's revision is adopted; tokens are not checked.
     """
     head, found, body = request.partition(_END_OF_HEAD)
     if not found:

@@ -1,9 +1,6 @@
-"""Answers in the place of all simulated pods.
+"""Answers for all simulated pods: `python -m scale_tests.cluster.kwok.stand_in KUBECONFIG`.
 
-Run as `python -m scale_tests.cluster.kwok.stand_in KUBECONFIG`.
-
-One process listens at the addresses of all of them, and knows by the address it is asked at who is
-meant: it watches which pods run. What it says is `reports`' to decide.
+One process listens on all their addresses and watches which pods run; `reports` has the answers.
 """
 
 from __future__ import annotations
@@ -16,9 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from scale_tests.cluster import programs
 from scale_tests.cluster.async_kube import AsyncCluster
 from scale_tests.cluster.kube import core
-from scale_tests.cluster.kwok import programs, reports
+from scale_tests.cluster.kwok import reports
 from scale_tests.cluster.kwok.control_plane import ControlPlane
 from scale_tests.cluster.kwok.reports import Pod
 from scale_tests.cluster.nodes import HTTP_PORT
@@ -54,9 +52,9 @@ class Directory:
                     await self._put(pod)
 
     async def _put(self, pod: dict[str, Any]) -> None:
-        """Puts a pod at its address: whoever had it before is gone.
+        """Puts a pod at its address, where it replaces any other.
 
-        KWOK under load says more than once that a pod runs, each time at another address.
+        KWOK under load reports a pod as running more than once, each time at another address.
         """
         metadata, address = pod["metadata"], pod["status"]["podIP"]
         cluster = metadata["labels"][CLUSTER_LABEL]

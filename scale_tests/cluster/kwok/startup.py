@@ -1,7 +1,6 @@
-"""How long pods take to start, and how long the rate limit of who makes them allows.
+"""The time that pods take to start, and what the creator's rate limit allows.
 
-Both are read out of the API server's audit log: when the pod's making was answered, and when the
-report that it runs was.
+Both come from the API server's audit log: from a pod's creation to its first report as running.
 """
 
 from __future__ import annotations

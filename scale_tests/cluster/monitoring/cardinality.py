@@ -1,15 +1,13 @@
-"""How many series a cluster makes, and what they cost a Prometheus at full size.
+"""The number of series of a cluster, and their cost to a Prometheus at full size.
 
-A node has no label with a peer's name, so that its series depend on its channels and on nothing
-that grows with the cluster. What 1,024 nodes make is measured all the same: a Prometheus scrapes
-1,024 addresses of this machine, each of which answers with a page that a node has written.
+Series depend on channels, not on the size of the cluster. For 1,024 nodes a Prometheus scrapes as
+many addresses of this machine, each with a page of a real node.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
 import tempfile
 import threading
 from collections import Counter
@@ -25,6 +23,7 @@ from urllib.request import urlopen
 import yaml
 
 from images.builder.prometheus import ensure_built
+from scale_tests.cluster import programs
 from scale_tests.cluster.wait import wait_for
 
 NODES = 1024
@@ -81,13 +80,9 @@ def node_series(page: str) -> NodeSeries:
 
 
 def measure(page: str, *, nodes: int = NODES, interval: str = "15s") -> Load:
-    """Lets a Prometheus of its own scrape `nodes` targets that answer with `page`.
+    """Scrapes `nodes` targets that answer with `page`, by a Prometheus of its own.
 
-    The default of `interval` is the chart's.
-
-    Raises:
-        BuildError: there is no Prometheus, and it cannot be built.
-        StalledError: it does not get around.
+    The default of `interval` is the chart's. Raises BuildError, StalledError.
     """
     with tempfile.TemporaryDirectory() as directory, _answering(page) as port:
         # All of 127.0.0.0/8 is this machine.
@@ -148,34 +143,25 @@ def _answering(page: str) -> Iterator[int]:
 
 @contextmanager
 def _prometheus(config: Path) -> Iterator[str]:
-    """A Prometheus with this configuration and an empty store beside it; gives its address."""
-    port = _free_port()
+    """A Prometheus with this configuration and an empty store; yields its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        address = f"127.0.0.1:{server.server_address[1]}"
     argv = [
         *(str(ensure_built() / "prometheus"), f"--config.file={config}"),
         *(f"--storage.tsdb.path={config.parent / 'data'}", "--log.level=error"),
-        f"--web.listen-address=127.0.0.1:{port}",
+        f"--web.listen-address={address}",
     ]
-    address = f"http://127.0.0.1:{port}"
-    with subprocess.Popen(argv, stdin=subprocess.DEVNULL) as process:
-        try:
-            wait_for("Prometheus ready", lambda: _ready(process, address), lambda ready: ready)
-            yield address
-        finally:
-            process.terminate()
+    url = f"http://{address}"
+    with programs.running("prometheus", argv, config.parent, obstacle=lambda: _obstacle(url)):
+        yield url
 
 
-def _free_port() -> int:
-    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
-        return int(server.server_address[1])
-
-
-def _ready(process: subprocess.Popen[bytes], address: str) -> bool:
-    if process.poll() is not None:
-        raise ChildProcessError(f"Prometheus ended with status {process.returncode}")
+def _obstacle(address: str) -> str:
     try:
-        return bool(_page(f"{address}/-/ready"))
-    except URLError:
-        return False
+        _page(f"{address}/-/ready")
+    except URLError as error:
+        return str(error)
+    return ""
 
 
 def _value(address: str, expression: str) -> float:

@@ -1,13 +1,13 @@
-"""Prometheus as a pod: installed, removed, asked through the API server.
+"""Prometheus as a pod: installed, removed, queried through the API server.
 
-It keeps its data in the pod, for as long as that lives: it is there to look at a run.
+Its data live as long as the pod.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import yaml
@@ -18,6 +18,7 @@ from scale_tests.cluster.kube import ApiError, Cluster, Json, core
 from scale_tests.cluster.monitoring.scrape import configuration
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host.commands import capture
+from scale_tests.host.templates import filled
 
 NAMESPACE = "partisan-monitoring"
 NAME = "prometheus"
@@ -25,7 +26,7 @@ PORT = 9090
 INTERVAL = "5s"
 """How often targets are scraped: demo and tests last a minute or two."""
 
-_LABELS = {"app.kubernetes.io/name": NAME}
+_MANIFESTS = Path(__file__).with_suffix(".yaml")
 _DEPLOYMENT = f"apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
 
 
@@ -36,10 +37,7 @@ class Prometheus:
     cluster: Cluster
 
     def query(self, expression: str, *, at: float | None = None) -> list[Json]:
-        """The samples of an instant query, now or at a time in seconds since 1970.
-
-        Raises ApiError with Prometheus's own words.
-        """
+        """The samples of an instant query, now or at a Unix time. Raises ApiError."""
         when = {} if at is None else {"time": f"{at:.3f}"}
         return self._result("query", query=expression, **when)
 
@@ -76,11 +74,9 @@ def _page(path: str) -> str:
 
 
 def install(environment: Environment) -> Prometheus:
-    """Makes Prometheus scrape what the chart's monitors say, and waits until it is ready.
+    """Makes Prometheus scrape what the chart's monitors select, and waits until it is ready.
 
-    Raises:
-        CommandError, ApiError: it could not be made.
-        StalledError: it does not become ready.
+    Raises CommandError, ApiError, StalledError.
     """
     manifests = objects(chart_objects(), environment.prometheus_image)
     operator.kubectl(
@@ -94,10 +90,10 @@ def install(environment: Environment) -> Prometheus:
 
 
 def obstacle(prometheus: Prometheus) -> str:
-    """Why it cannot be asked yet; empty when it can. Raises ApiError.
+    """What keeps it from answering; empty if nothing. Raises ApiError.
 
-    Its Deployment alone does not tell: of a machine that has just started again, pods count as
-    ready until its kubelet has looked at them.
+    The Deployment is not enough: after a restart of the machine pods count as ready until their
+    kubelet has checked them.
     """
     if not _current(prometheus.cluster.get(_DEPLOYMENT)):
         return "its pod is not ready, or not the one that was asked for last"
@@ -125,11 +121,7 @@ def address(environment: Environment, cluster: Cluster) -> str:
 
 
 def chart_objects(*values: str) -> list[Json]:
-    """What the chart renders where the Prometheus operator's kinds are known, with these values.
-
-    Raises:
-        CommandError: helm failed; with what it wrote.
-    """
+    """The chart's objects where the Prometheus operator's kinds are known. Raises CommandError."""
     rendered = capture(
         [
             *(operator.tool("helm"), "template", operator.RELEASE, operator.CHART),
@@ -150,112 +142,12 @@ def objects(chart: list[Json], image: str) -> list[Json]:
         "prometheus.yml": yaml.safe_dump(configuration(chart, "/etc/prometheus/alerts.yaml")),
         "alerts.yaml": yaml.safe_dump(rules),
     }
-    metadata = {"name": NAME, "namespace": NAMESPACE, "labels": _LABELS}
-    return [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata},
-        *_rights(),
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": files},
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": metadata,
-            "spec": {"selector": _LABELS, "ports": [{"name": "http", "port": PORT}]},
-        },
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": metadata,
-            "spec": {
-                "replicas": 1,
-                "strategy": {"type": "Recreate"},
-                "selector": {"matchLabels": _LABELS},
-                "template": _pod(files, image),
-            },
-        },
-    ]
-
-
-def _rights() -> list[Json]:
-    """Discovery reads pods, Services and their endpoints, in all namespaces."""
-    group = "rbac.authorization.k8s.io"
-    verbs = ["list", "watch"]
-    subject = {"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}
-    return [
-        {
-            "apiVersion": f"{group}/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": NAMESPACE},
-            "rules": [
-                {"apiGroups": [""], "resources": ["pods", "services"], "verbs": verbs},
-                {
-                    "apiGroups": ["discovery.k8s.io"],
-                    "resources": ["endpointslices"],
-                    "verbs": verbs,
-                },
-            ],
-        },
-        {
-            "apiVersion": f"{group}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": NAMESPACE},
-            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": NAMESPACE},
-            "subjects": [subject],
-        },
-    ]
-
-
-def _pod(files: Mapping[str, str], image: str) -> Json:
-    # Prometheus reads its files when it starts, so that other files make another pod.
     digest = hashlib.sha256("\0".join(files.values()).encode()).hexdigest()
-    container = {
-        "name": NAME,
-        "image": image,
-        "imagePullPolicy": "IfNotPresent",
-        "args": [
-            "--config.file=/etc/prometheus/prometheus.yml",
-            "--storage.tsdb.path=/data",
-            "--storage.tsdb.retention.time=1d",
-            f"--web.listen-address=:{PORT}",
-        ],
-        "ports": [{"name": "http", "containerPort": PORT}],
-        "readinessProbe": {"httpGet": {"path": "/-/ready", "port": "http"}, "periodSeconds": 1},
-        "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
-        "volumeMounts": [
-            {"name": "files", "mountPath": "/etc/prometheus"},
-            {"name": "data", "mountPath": "/data"},
-        ],
-    }
-    return {
-        "metadata": {
-            "labels": _LABELS,
-            "annotations": {
-                "partisan.dev/files": digest,
-                "partisan.dev/image-digest": image_digest(NAME),
-            },
-        },
-        "spec": {
-            "serviceAccountName": NAME,
-            "enableServiceLinks": False,
-            "securityContext": {
-                "runAsNonRoot": True,
-                "runAsUser": 65532,
-                "runAsGroup": 65532,
-                "fsGroup": 65532,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "containers": [container],
-            "volumes": [
-                {"name": "files", "configMap": {"name": NAME}},
-                {"name": "data", "emptyDir": {}},
-            ],
-        },
-    }
+    own = list(yaml.safe_load_all(_MANIFESTS.read_text()))
+    found: list[Json] = filled(
+        own, files=files, image=image, digest=digest, image_digest=image_digest(NAME)
+    )
+    return found
 
 
 def _current(deployment: Json) -> bool:

@@ -1,7 +1,6 @@
-"""From the chart's monitors to the configuration of a Prometheus without the Prometheus operator.
+"""Translates the chart's monitors into a configuration for Prometheus without its operator.
 
-The demo and the tests scrape what the chart's PodMonitor and ServiceMonitor say, in the way in
-which the Prometheus operator would: what is wrong with a monitor shows in the data.
+What is wrong with a monitor then shows in the data of demo and tests.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ _TARGET = {
 def configuration(objects: list[Json], rule_file: str) -> Json:
     """The configuration that scrapes what the monitors among `objects` select.
 
-    Raises:
-        KeyError: a monitor uses what is not translated here.
+    Raises KeyError: a monitor has a member that is not translated.
     """
     jobs = [
         _job(item, endpoint)

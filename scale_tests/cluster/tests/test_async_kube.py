@@ -103,7 +103,7 @@ async def test_a_refusal_is_told_at_once(certificates: Path) -> None:
 async def test_patience_ends(
     certificates: Path, busy: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(async_kube, "_PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr(async_kube, "_RETRY_SECONDS", -1.0)
     async with answering(certificates, busy) as cluster:
         with pytest.raises(aiohttp.ClientError):
             await cluster.request("GET", PATH)

@@ -55,7 +55,6 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Api:
 def test_there_is_room_for_the_pods_that_machines_accept_and_do_not_run() -> None:
     found = capacity(cast(Cluster, Api()))
     assert (found.limit, found.taken, found.free) == (500, 2, 498)
-    assert "--max-pods 502`" in found.advice(500)
 
 
 def test_a_namespace_may_be_left_out() -> None:

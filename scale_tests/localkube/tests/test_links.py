@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from scale_tests.host.commands import CommandError
 from scale_tests.localkube import links
-from scale_tests.localkube.commands import CommandError
 from scale_tests.localkube.nodes import nodes
 from scale_tests.localkube.settings import Settings
 
@@ -38,7 +38,7 @@ def test_a_node_that_is_connected_is_told_again_and_not_made_again(
 ) -> None:
     node = nodes(Settings(nodes=2, run=tmp_path))[1]
     commands: list[list[str]] = []
-    monkeypatch.setattr(links, "run", lambda argv, **_stdin: commands.append(list(argv)))
+    monkeypatch.setattr(links, "capture", lambda argv, **_stdin: commands.append(list(argv)))
     links.connect(node, FIRST.address)
     made = [argv for argv in commands if argv[0] == "unshare" or "add" in argv]
     assert [argv[0] for argv in made] == ["unshare", "ip"]
@@ -60,18 +60,18 @@ def test_a_link_that_the_kernel_has_removed_meanwhile_is_gone(
 
     def run(_argv: list[str], stdin: str) -> str:
         batches.append(stdin)
-        raise CommandError(words)
+        raise CommandError(["ip"], 1, words)
 
     monkeypatch.setattr(links, "present", lambda _node: next(present))
-    monkeypatch.setattr(links, "run", run)
+    monkeypatch.setattr(links, "capture", run)
     links.disconnect(SECOND)
     assert batches == ["link delete partisan1\n"]
 
 
 def test_an_interface_that_may_not_be_deleted_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(_argv: list[str], stdin: str) -> str:
-        raise CommandError(f"{stdin}: Operation not permitted")
+        raise CommandError(["ip"], 1, f"{stdin}: Operation not permitted")
 
-    monkeypatch.setattr(links, "run", run)
+    monkeypatch.setattr(links, "capture", run)
     with pytest.raises(CommandError, match="not permitted"):
         links.delete(["partisan1"])

@@ -110,7 +110,7 @@ def test_rules_are_put_in_place_once_and_again_when_one_is_missing(
             scripts.append(stdin)
         return saved
 
-    monkeypatch.setattr(firewall, "run", run)
+    monkeypatch.setattr(firewall, "capture", run)
     firewall.install(settings)
     assert scripts == []
     saved = saved.replace(f"-A FORWARD -j {firewall.CHAIN}-FORWARD\n", "")

@@ -35,7 +35,7 @@ def test_advice_is_a_command_that_makes_room() -> None:
     machine = Memory(machine_mib=MACHINE, zram_mib=0)
     assert machine.advice(600) == "`python -m scale_tests.localkube up --max-pods 600` makes more"
     assert machine.advice(1100) == (
-        "the 24.0 GiB of this machine hold 1,000 pods of 22 MiB beside 2.5 GiB for the rest; "
+        "the 24.0 GiB of this machine hold 1,000 pods of 22 MiB next to 2.5 GiB for the rest; "
         "`python -m scale_tests.localkube up --max-pods 1100 --zram-mib 5120` adds compressed swap"
     )
     assert machine.advice(1300).endswith("for the rest")

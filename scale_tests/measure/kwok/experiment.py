@@ -70,19 +70,14 @@ def peak_mib(cell: Cell) -> float:
 
 
 def storm_bound(clusters_: int, seconds: float) -> int:
-    """The most looks at so many clusters within a time, whatever comes.
-
-    The operator pauses between two looks at one.
-    """
+    """The most reconciles of so many clusters within a time: the operator pauses between two."""
     return round(clusters_ * (seconds / LEAST_PAUSE + 1))
 
 
 def measure(scenario: Scenario, directory: Path, say: Callable[[str], None]) -> Cell:
     """Measures a scenario on a control plane of its own, kept in a directory.
 
-    Raises:
-        LocalkubeError, CommandError, ApiError: something does not start, or refuses.
-        StalledError: clusters do not form, or do not recover.
+    Raises LocalkubeError, CommandError, ApiError, StalledError.
     """
     say(f"{scenario.title}: starting")
     total = scenario.clusters * scenario.pods
@@ -136,10 +131,9 @@ def _storm(scenario: Scenario, start: Mark, end: Mark, found: Sequence[Request])
 
 
 def _calm(operator: OperatorProcess) -> Mark:
-    """Waits until the operator has written nothing for a while, and returns when it last had.
+    """Waits until the operator has stopped writing; returns the time of its last write.
 
-    One that does not come to rest is waited for no longer than a while either: what it writes is
-    then found in the measurement.
+    After a while it returns anyway: the writes then show in the measurement.
     """
     clock, began = StallClock(), time.monotonic()
     last, count = mark(operator), -1

@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from scale_tests.measure import document as documents
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check, at_least, at_most, equal, show
 from scale_tests.measure.pictures import save
-from scale_tests.measure.tables import show_bars, spread
+from scale_tests.measure.tables import spread
 
-HELD = Bar(name="links [of all]", value=7, bar="= 7", ok=True)
-MISSED = Bar(name="seconds", value=1.5, bar="<= 1", ok=False)
-NOT_RUN = Bar(name="bytes", value=None, bar="<= 1", ok=None)
+HELD = Check(name="links [of all]", value=7, bar="= 7", ok=True)
+MISSED = Check(name="seconds", value=1.5, bar="<= 1", ok=False)
+NOT_RUN = Check(name="bytes", value=None, bar="<= 1", ok=None)
 
 
 def test_a_document_is_written_under_its_name(tmp_path: Path) -> None:
@@ -41,16 +41,16 @@ def test_a_document_is_written_under_its_name(tmp_path: Path) -> None:
     assert read["bars"] == [{"name": "seconds", "value": 1.5, "bar": "<= 1", "ok": False}]
 
 
-def test_bars_are_told_one_a_line_and_must_all_hold() -> None:
+def test_checks_are_shown_one_a_line_and_must_all_hold() -> None:
     written = io.StringIO()
-    assert not show_bars(Console(file=written, width=100), [HELD, MISSED])
+    assert not show(Console(file=written, width=100), [HELD, MISSED])
     assert written.getvalue() == "ok: links [of all]: 7 (= 7)\nMISSED: seconds: 1.5 (<= 1)\n"
-    assert show_bars(Console(file=io.StringIO()), [HELD])
+    assert show(Console(file=io.StringIO()), [HELD])
 
 
-def test_a_bar_of_which_nothing_was_run_is_told_and_not_missed() -> None:
+def test_a_check_of_which_nothing_was_run_is_shown_and_not_missed() -> None:
     written = io.StringIO()
-    assert show_bars(Console(file=written, width=100), [HELD, NOT_RUN])
+    assert show(Console(file=written, width=100), [HELD, NOT_RUN])
     assert written.getvalue().endswith("not run: bytes: - (<= 1)\n")
 
 
@@ -63,3 +63,12 @@ def test_a_figure_is_saved_as_svg_without_a_date_and_as_png(tmp_path: Path) -> N
     assert (svg.name, png.name) == ("dot.svg", "dot.png")
     assert "<dc:date>" not in svg.read_text()
     assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_limit_is_a_check() -> None:
+    assert at_most("s", 2.5, 2, shown="2.50") == Check(name="s", value="2.50", bar="<= 2", ok=False)
+    assert at_least("s", 2.5, 2).ok
+    assert at_most("s", None, 2, also="none left").bar == "<= 2, none left"
+    assert at_most("s", None, 2).ok is None
+    assert at_most("s", 1, 2, also="none left", met=False).ok is False
+    assert equal("nodes", 3, 3) == Check(name="nodes", value=3, bar="= 3", ok=True)

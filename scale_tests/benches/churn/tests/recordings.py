@@ -10,14 +10,14 @@ from scale_tests.cluster.partisan import ClusterStatus, Condition, WorkloadStatu
 
 NODES = 4
 NAMES = tuple(f"churn-{index}" for index in range(NODES))
-LIVES = {name: index + 1 for index, name in enumerate(NAMES)}
+INCARNATIONS = {name: index + 1 for index, name in enumerate(NAMES)}
 
 
 def node(
     name: str,
     active: Iterable[str],
     *,
-    life: int | None = None,
+    incarnation: int | None = None,
     value: int = 10,
     sent: int = 0,
     joined: bool = True,
@@ -28,7 +28,7 @@ def node(
     )
     return NodeStatus(
         name=name,
-        incarnation=LIVES[name] if life is None else life,
+        incarnation=INCARNATIONS[name] if incarnation is None else incarnation,
         joined=joined,
         active=tuple(active),
         increments=0,
@@ -96,4 +96,6 @@ def sample(
 
 def kill(*victims: str, at: float = 10.0) -> Phase:
     """These nodes killed at this time."""
-    return Phase(name="kill", kind="kill", at=at, lives=LIVES, victims=list(victims), until=at)
+    return Phase(
+        name="kill", kind="kill", at=at, incarnations=INCARNATIONS, victims=list(victims), until=at
+    )

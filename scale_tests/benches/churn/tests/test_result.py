@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from scale_tests.benches.churn import report
-from scale_tests.benches.churn.account import Account, accounts
-from scale_tests.benches.churn.programme import Programme
-from scale_tests.benches.churn.result import Outcome, bars, exact, outcome
-from scale_tests.benches.churn.tests.recordings import LIVES, NAMES, kill, node, ring, sample
+from scale_tests.benches.churn.cli import BENCH
+from scale_tests.benches.churn.report import Recording
+from scale_tests.benches.churn.result import Account, Outcome, accounts, checks, exact, outcome
+from scale_tests.benches.churn.scenario import Scenario
+from scale_tests.benches.churn.tests.recordings import INCARNATIONS, NAMES, kill, node, ring, sample
 from scale_tests.benches.churn.timeline import Phase, Sample
-from scale_tests.measure.bars import Bar
+from scale_tests.measure import document
+from scale_tests.measure.bench import Session
+from scale_tests.measure.checks import Check
 
 
 def recording() -> tuple[Phase, list[Sample]]:
@@ -23,7 +26,7 @@ def recording() -> tuple[Phase, list[Sample]]:
     phase.whole_at, phase.accounted_at = 14.0, 15.0
     survivors = (node("churn-1", ["churn-2"]), node("churn-2", []), node("churn-3", ["churn-0"]))
     mended = (*survivors[:2], node("churn-3", ["churn-2"]))
-    back = (node("churn-0", ["churn-1"], life=99), *mended)
+    back = (node("churn-0", ["churn-1"], incarnation=99), *mended)
     return phase, [
         sample(9, ring(), increments=20),
         sample(11, survivors, increments=22),
@@ -41,12 +44,12 @@ def test_times_count_from_the_end_of_the_fault() -> None:
     assert found.told is None
 
 
-def test_a_partition_is_told_from_its_beginning() -> None:
+def test_a_partition_is_reported_from_its_beginning() -> None:
     phase = Phase(
         name="partition",
         kind="partition",
         at=10,
-        lives=LIVES,
+        incarnations=INCARNATIONS,
         sides=(frozenset(NAMES[:2]), frozenset(NAMES[2:])),
         until=70,
         whole_at=75,
@@ -62,17 +65,17 @@ def test_a_partition_is_told_from_its_beginning() -> None:
     assert found.least_reach_percent == 50
 
 
-def test_what_never_came_misses_its_bar() -> None:
+def test_what_never_came_misses_its_target() -> None:
     phase, looks = recording()
     phase.whole_at = phase.accounted_at = None
     held = checked([outcome(phase, looks)], None)
-    assert [bar.ok for bar in held] == [False, False, False, False, True]
+    assert [check.ok for check in held] == [False, False, False, False, True]
 
 
-def test_all_bars_hold_of_a_recording_without_fault() -> None:
+def test_all_targets_are_met_by_a_recording_without_fault() -> None:
     phase, looks = recording()
     last = sample(20, ring(value=31), increments=32, lost=1, replaced=1)
-    assert all(bar.ok for bar in checked([outcome(phase, looks)], last))
+    assert all(check.ok for check in checked([outcome(phase, looks)], last))
 
 
 def test_the_account_is_exact_or_it_is_not() -> None:
@@ -81,12 +84,14 @@ def test_the_account_is_exact_or_it_is_not() -> None:
     assert not exact(sample(1, (*ring(value=10)[:3], node("churn-3", [], value=9)), increments=10))
 
 
-def test_a_survivor_that_was_restarted_misses_the_bar() -> None:
+def test_a_survivor_that_was_restarted_misses_its_target() -> None:
     phase, looks = recording()
-    looks.insert(3, sample(13, (node("churn-1", [], life=99),)))
+    looks.insert(3, sample(13, (node("churn-1", [], incarnation=99),)))
     found = outcome(phase, looks)
     assert found.restarted == ("churn-1",)
-    assert [bar.name for bar in checked([found], None) if not bar.ok][-1].startswith("survivors")
+    assert [check.name for check in checked([found], None) if not check.ok][-1].startswith(
+        "survivors"
+    )
 
 
 def test_an_account_is_what_replicas_held_of_what_was_due() -> None:
@@ -105,36 +110,31 @@ def test_what_never_came_has_no_account() -> None:
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Path:
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory of a recording that did not come to its end."""
-    phase, looks = recording()
-    directory = tmp_path / "out" / "churn"
-    held = report.write(
-        report.Recorded(
-            programme=Programme(nodes=4, kills=(0.25,)),
-            started=datetime.now(UTC),
-            versions={"kubernetes": "v1"},
-            local=True,
-            quick=True,
-            phases=[phase],
-            samples=looks,
-            missed=0,
-            last=None,
-        ),
-        directory,
-        latest=tmp_path,
+    phase, samples = recording()
+    found = Recording(
+        scenario=Scenario(nodes=4, kills=(0.25,)), phases=[phase], samples=samples, last=None
     )
-    assert not all(bar.ok for bar in held)
+    monkeypatch.setattr(document, "RESULTS", tmp_path)
+    directory = tmp_path / "out" / "churn"
+    session = Session(bench=BENCH, options=argparse.Namespace(out=directory), quick=True).reported(
+        found,
+        draw=lambda _cells, directory: found.draw({"kubernetes": "v1"}, directory),
+        page=found.page,
+    )
+    assert session.conclude(found.cells(), versions={"kubernetes": "v1"}) == 1
     return directory
 
 
-def test_the_result_is_written_where_it_is_asked_for(written: Path, tmp_path: Path) -> None:
-    assert (tmp_path / "churn.json").read_text() == (written / "churn.json").read_text()
+def test_the_result_is_written_where_it_is_asked_for(written: Path) -> None:
+    figures = [cell["figure"] for cell in json.loads((written / "churn.json").read_text())["cells"]]
+    assert figures == ["fault", "account", *["sample"] * 5]
     page = (written / "README.md").read_text()
     assert "| kill | 1 | 66.7 | 2.0 | 4.0 | 5.0 |  | 12 | 1 |" in page
     assert "| kill | 29 | 10 | 10 | 1 | 32 |" in page
     assert "Every node is a pod" in page
-    assert "Shortened" in page
+    assert "shorter faults" in page
 
 
 def test_every_picture_is_in_the_html_and_beside_the_markdown(written: Path) -> None:
@@ -145,5 +145,5 @@ def test_every_picture_is_in_the_html_and_beside_the_markdown(written: Path) -> 
     assert html.count("<figure><svg") == len(pictures)
 
 
-def checked(outcomes: Sequence[Outcome], last: Sample | None) -> list[Bar]:
-    return bars(outcomes, last, planned=1)
+def checked(outcomes: Sequence[Outcome], last: Sample | None) -> list[Check]:
+    return checks(outcomes, last, planned=1)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from scale_tests.benches.churn.tests.recordings import LIVES, NAMES, kill, node, ring, sample
+from scale_tests.benches.churn.tests.recordings import INCARNATIONS, NAMES, kill, node, ring, sample
 from scale_tests.benches.churn.timeline import Phase, rates, sent
 
 
 def test_survivors_are_those_that_live_as_they_did_and_were_not_killed() -> None:
     phase = kill("churn-0")
-    back = node("churn-0", ["churn-1"], life=99)
-    restarted = node("churn-1", ["churn-2"], life=99)
+    back = node("churn-0", ["churn-1"], incarnation=99)
+    restarted = node("churn-1", ["churn-2"], incarnation=99)
     look = sample(11, [back, restarted, *ring()[2:]])
     assert sorted(phase.survivors(look)) == ["churn-2", "churn-3"]
     assert phase.restarted(look) == ("churn-1",)
@@ -20,7 +20,7 @@ def test_survivors_reach_each_other_over_whoever_is_there() -> None:
     # 1 and 3 were linked over the dead only.
     dead = sample(11, [node("churn-1", ["churn-2"]), node("churn-3", ["churn-0"])])
     assert phase.reach(dead) == 0.5
-    successor = node("churn-2", ["churn-3"], life=99)
+    successor = node("churn-2", ["churn-3"], incarnation=99)
     back = sample(12, [node("churn-1", ["churn-2"]), successor, node("churn-3", [])])
     assert phase.reach(back) == 1
 
@@ -31,7 +31,7 @@ def test_a_look_that_too_few_answered_tells_nothing_of_links() -> None:
 
 def test_links_across_a_cut_do_not_count_until_it_is_healed() -> None:
     sides = (frozenset(NAMES[:2]), frozenset(NAMES[2:]))
-    phase = Phase(name="partition", kind="partition", at=10, lives=LIVES, sides=sides)
+    phase = Phase(name="partition", kind="partition", at=10, incarnations=INCARNATIONS, sides=sides)
     assert phase.reach(sample(11, ring())) == 0.5
     phase.until = 20
     assert phase.reach(sample(19, ring())) == 0.5
@@ -51,11 +51,16 @@ def test_what_a_node_had_sent_before_it_was_killed_stays_counted() -> None:
         sample(0, [node("churn-0", [], sent=100)]),
         sample(1, [node("churn-0", [], sent=300)]),
         sample(2, []),
-        sample(3, [node("churn-0", [], sent=50, life=99)]),
+        sample(3, [node("churn-0", [], sent=50, incarnation=99)]),
     ]
-    assert [(s.frames, s.payload) for s in sent(looks)] == [(0, 0), (200, 20), (200, 20), (250, 25)]
+    assert [(total["frames"], total["payload"]) for _, total in sent(looks)] == [
+        (100, 10),
+        (300, 30),
+        (300, 30),
+        (350, 35),
+    ]
 
 
 def test_rates_are_slopes() -> None:
     looks = [sample(t, [node("churn-0", [], sent=100 * t)]) for t in range(4)]
-    assert [rate for _, rate in rates(sent(looks))] == [100, 100, 100]
+    assert [rate for _, rate in rates(looks)] == [100, 100, 100]

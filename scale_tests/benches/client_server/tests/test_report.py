@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scale_tests.benches.client_server import figures, report
-from scale_tests.benches.client_server.cli import main, plan
+from scale_tests.benches.client_server.cli import BENCH, circumstances, main, plan
 from scale_tests.benches.client_server.experiment import NO_BOUNDS, Cell, Run
+from scale_tests.measure import document
+from scale_tests.measure.bench import Session
 
 
 def cell(memory: Sequence[float], *, bounded: bool = True, servers: int = 1) -> Cell:
@@ -28,6 +30,7 @@ def cell(memory: Sequence[float], *, bounded: bool = True, servers: int = 1) -> 
     }
     return {
         **asdict(run),
+        "otp": "27",
         **(ended if bounded else {}),
         "seconds_joining": 2.5,
         "outcome": "finished" if bounded else "collapsed",
@@ -48,18 +51,22 @@ FLAT = cell([20, 30, 30, 30, 31, 30, 30, 31])
 COLLAPSED = cell([20, 60, 100, 130], bounded=False)
 
 
+@pytest.fixture(autouse=True)
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stands for build/results."""
+    monkeypatch.setattr(document, "RESULTS", tmp_path / "results")
+
+
 def written(cells: Sequence[Cell], directory: Path) -> str:
     """The page of such runs, out of the three that were planned."""
     runs = [figures.run_of(c) for c in (FLAT, cell([1], servers=4), COLLAPSED)]
-    measured = report.document(
-        cells, runs, started=datetime.now(UTC), versions={"otp": "25"}, quick=True
-    )
-    report.write(measured, directory)
+    session = Session(bench=BENCH, options=Namespace(out=directory), quick=True)
+    session.save(cells, **circumstances(cells, runs))
     return (directory / "README.md").read_text()
 
 
 def held(*cells: Cell) -> list[bool | None]:
-    return [bar.ok for bar in report.bars(cells)]
+    return [check.ok for check in report.checks(cells)]
 
 
 def test_a_bounded_server_finishes_and_stays_flat() -> None:

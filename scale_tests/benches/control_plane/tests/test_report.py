@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from scale_tests.benches.control_plane import report
-from scale_tests.benches.control_plane.scenarios import plan
+from scale_tests.benches.control_plane.cli import plan
 from scale_tests.cluster.kwok.startup import Startup
+from scale_tests.measure.drawing import draw
 from scale_tests.measure.kwok.experiment import Cell, Scenario
 
 STARTUP = Startup(
@@ -35,14 +35,14 @@ def cell(pods: int = 100, clusters: int = 1, **changes: Mapping[str, Any] | list
 
 
 def held(*cells: Cell) -> list[bool | None]:
-    return [bar.ok for bar in report.bars(cells)]
+    return [check.ok for check in report.checks(cells)]
 
 
 def test_limits_and_starts_hold() -> None:
     assert held(cell()) == [True, True]
 
 
-def test_each_bar_can_be_missed() -> None:
+def test_each_target_can_be_missed() -> None:
     assert held(cell(startup={"p99_seconds": 5.1})) == [False, True]
     assert held(cell(startup={"p99_seconds": None})) == [False, True]
     assert held(cell(ready_seconds=[11.1])) == [True, False]
@@ -67,9 +67,7 @@ def test_controllers_are_at_kubernetes_own_limits(quick: bool) -> None:
 
 
 def test_table_and_picture_say_that_pods_are_simulated(tmp_path: Path) -> None:
-    console = Console(width=200, record=True)
-    console.print(report.table([cell()]))
-    assert "simulated pods" in console.export_text()
-    files = report.draw([cell(), cell(pods=200)], tmp_path)
-    assert "simulated" in files[0].read_text()
-    assert report.draw([], tmp_path) == []
+    assert "simulated pods" in str(report.tables([cell()]))
+    (drawn,) = draw([report.PICTURE], [cell(), cell(pods=200)], tmp_path)
+    assert "simulated" in drawn.file.read_text()
+    assert draw([report.PICTURE], [], tmp_path) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scale_tests.benches.demo.samples import Sample
+from scale_tests.benches.demo.sample import Sample
 from scale_tests.cluster.partisan import (
     ChannelRates,
     ClusterStatus,

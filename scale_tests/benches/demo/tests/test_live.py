@@ -22,13 +22,13 @@ def test_a_plain_line_says_how_far_the_run_is() -> None:
         assert words in line
 
 
-def test_trouble_is_shown_in_the_table() -> None:
+def test_a_condition_is_shown_in_the_table() -> None:
     console = Console(file=io.StringIO(), record=True, width=120)
     console.print(table(runs.sample(2, condition=PULL)))
     assert PULL.message in console.export_text()
 
 
-def test_trouble_is_told_once_where_there_is_no_terminal() -> None:
+def test_a_condition_is_shown_once_where_there_is_no_terminal() -> None:
     output = io.StringIO()
     with View(Console(file=output, width=300)) as view:
         for second in range(1, 9):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scale_tests.benches.demo import pictures
-from scale_tests.benches.demo.samples import Sample
+from scale_tests.benches.demo.sample import Sample
 from scale_tests.benches.demo.tests import runs
 
 
@@ -17,7 +17,8 @@ from scale_tests.benches.demo.tests import runs
     ids=["finished", "interrupted while forming", "before any node answered"],
 )
 def test_every_picture_is_written_as_svg_and_png(tmp_path: Path, samples: list[Sample]) -> None:
-    files = pictures.draw(samples, tmp_path, "4 nodes")
+    pictures.draw(samples, tmp_path, "4 nodes")
+    files = list(tmp_path.iterdir())
     assert {file.name for file in files} == {
         f"{name}.{suffix}"
         for name in ("formation", "impressions", "channels")

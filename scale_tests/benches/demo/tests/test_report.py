@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from scale_tests.benches.demo.report import subtitle, summary
-from scale_tests.benches.demo.result import bars, compute
+from scale_tests.benches.demo.result import checks, compute
 from scale_tests.benches.demo.tests import runs
 from scale_tests.measure.page import markdown
 
@@ -16,7 +16,7 @@ DOCUMENT = {"meta": {"machine": MACHINE, "started": "2026-01-01", "versions": ru
 def test_the_summary_shows_figures_machine_bars_and_pictures(tmp_path: Path) -> None:
     samples = runs.run()
     result = compute(samples, runs.VERSIONS)
-    held = bars(result, samples[-1].nodes)
+    held = checks(result, samples[-1].nodes)
     page = markdown(summary(runs.MANIFEST, DOCUMENT, result, held, tmp_path), tmp_path)
     for words in (
         "| nodes joined | 4 of 4 |",

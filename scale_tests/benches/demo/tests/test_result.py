@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from scale_tests.benches.demo.result import bars, compute
-from scale_tests.benches.demo.samples import Sample
+from scale_tests.benches.demo.result import checks, compute
+from scale_tests.benches.demo.sample import Sample
 from scale_tests.benches.demo.tests import runs
 from scale_tests.cluster.milestones import Seconds, seconds
 from scale_tests.cluster.tests.nodes import NODES
 
 
 def failed(samples: list[Sample]) -> list[str]:
-    return [bar.name for bar in bars(compute(samples, {}), samples[-1].nodes) if not bar.ok]
+    return [check.name for check in checks(compute(samples, {}), samples[-1].nodes) if not check.ok]
 
 
-def test_a_good_run_holds_every_bar() -> None:
+def test_a_good_run_meets_every_target() -> None:
     assert failed(runs.run()) == []
 
 
@@ -37,7 +37,7 @@ def test_lost_increments_are_part_of_the_account() -> None:
     assert failed(runs.run(lost=3)) == []
 
 
-def test_an_increment_that_nobody_accounts_for_fails() -> None:
+def test_an_increment_that_no_node_accounts_for_fails() -> None:
     last = runs.run()[-1]
     workload = replace(last.cluster.workload, increments_sum=41)
     wrong = replace(last, cluster=replace(last.cluster, workload=workload))

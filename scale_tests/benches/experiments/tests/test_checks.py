@@ -1,4 +1,4 @@
-"""What cells are held to."""
+"""Targets of cells."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import pytest
 from scale_tests.benches.experiments import checks
 from scale_tests.benches.experiments.experiment import Experiment
 from scale_tests.benches.experiments.tests.cells import experiment, result, simulated_cell
-from scale_tests.measure.bars import Bar
+from scale_tests.measure.checks import Check
 
 
-def _bars(chosen: Experiment, **changes: Any) -> list[Bar]:
+def _checks(chosen: Experiment, **changes: Any) -> list[Check]:
     points = chosen.points()
     results = [result(points[0], **changes), *(result(point) for point in points[1:])]
-    return checks.bars(chosen, results)
+    return checks.checks(chosen, results)
 
 
 def test_cells_that_went_well_hold_all_claims() -> None:
-    assert all(bar.ok for bar in _bars(experiment()))
+    assert all(check.ok for check in _checks(experiment()))
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ def test_cells_that_went_well_hold_all_claims() -> None:
     ],
 )
 def test_a_cell_that_did_not_misses_its_claim(changes: dict[str, Any], missed: int) -> None:
-    assert [bar.ok for bar in _bars(experiment(), **changes)].index(False) == missed
+    assert [check.ok for check in _checks(experiment(), **changes)].index(False) == missed
 
 
 def test_increments_that_are_known_to_be_lost_are_accounted_for() -> None:
-    bars = _bars(experiment(), value=1430, increments_sum=1440, lost=10)
-    assert all(bar.ok for bar in bars)
+    found = _checks(experiment(), value=1430, increments_sum=1440, lost=10)
+    assert all(check.ok for check in found)
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_increments_that_are_known_to_be_lost_are_accounted_for() -> None:
 def test_a_threshold_holds_the_worst_of_the_cells_it_selects(
     threshold: dict[str, Any], ok: bool, value: str
 ) -> None:
-    bar = _bars(experiment(thresholds=[threshold]))[-1]
-    assert (bar.ok, bar.value) == (ok, value)
+    check = _checks(experiment(thresholds=[threshold]))[-1]
+    assert (check.ok, check.value) == (ok, value)
 
 
 def test_a_threshold_without_a_cell_is_neither_held_nor_missed() -> None:
     chosen = experiment(thresholds=[{"figure": "bytes_tcp", "most": 1, "nodes": 1024}])
-    bar = _bars(chosen)[-1]
-    assert (bar.name, bar.value, bar.ok) == ("bytes_tcp (1,024 nodes)", None, None)
+    check = _checks(chosen)[-1]
+    assert (check.name, check.value, check.ok) == ("bytes_tcp (1,024 nodes)", None, None)
 
 
 def test_a_threshold_without_a_real_cell_is_held_to_a_simulated_one() -> None:
@@ -79,19 +79,19 @@ def test_a_threshold_without_a_real_cell_is_held_to_a_simulated_one() -> None:
         ]
     )
     results = [result(point) for point in chosen.points()]
-    held = checks.bars(chosen, results, [simulated_cell(), simulated_cell(nodes=8)])[3:]
-    assert [bar.ok for bar in held] == [True, False, None, True]
+    held = checks.checks(chosen, results, [simulated_cell(), simulated_cell(nodes=8)])[3:]
+    assert [check.ok for check in held] == [True, False, None, True]
     assert held[0].name == "bytes_payload (Tree, 1,024 nodes, simulated, 9 of 180 increments)"
     assert "simulated" not in held[3].name
 
 
 def test_a_threshold_of_which_not_all_cells_were_run_says_of_how_many() -> None:
     chosen = experiment(thresholds=[{"figure": "bytes_tcp", "most": "1GiB"}])
-    bar = checks.bars(chosen, [result(chosen.points()[0])])[-1]
-    assert (bar.name, bar.ok) == ("bytes_tcp (1 of 8 cells)", True)
+    check = checks.checks(chosen, [result(chosen.points()[0])])[-1]
+    assert (check.name, check.ok) == ("bytes_tcp (1 of 8 cells)", True)
 
 
 def test_a_figure_that_was_not_reached_misses_its_threshold() -> None:
     chosen = experiment(thresholds=[{"figure": "seconds_to_joined", "most": 100}])
-    bar = _bars(chosen, seconds_to_joined=None)[-1]
-    assert (bar.ok, bar.value) == (False, "not reached")
+    check = _checks(chosen, seconds_to_joined=None)[-1]
+    assert (check.ok, check.value) == (False, "not reached")

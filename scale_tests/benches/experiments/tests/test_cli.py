@@ -1,4 +1,4 @@
-"""A run from its command line to its report, on a cluster that does as it is told."""
+"""A run from its command line to its report, on a scripted cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from scale_tests.benches.experiments import cell, cli, pictures, runner
-from scale_tests.benches.experiments.cell import Tell
+from scale_tests.benches.experiments.cell import Say
 from scale_tests.benches.experiments.course import Place
 from scale_tests.benches.experiments.experiment import Point
 from scale_tests.benches.experiments.tests.cells import DOCUMENT, result, write
@@ -44,7 +44,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """The cells that are run, each of which goes well, where there is room for ten pods."""
     slugs: list[str] = []
 
-    def run(_place: Place, point: Point, _tell: Tell) -> Result:
+    def run(_place: Place, point: Point, _say: Say) -> Result:
         slugs.append(point.slug)
         return result(point)
 

@@ -57,7 +57,7 @@ def test_a_node_that_is_too_busy_to_answer_is_asked_again() -> None:
 
 
 def test_a_node_that_never_answers_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collect, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(collect, "ANSWER_SECONDS", 0.0)
 
     def question(name: str) -> str:
         raise ApiError(0, "Unreachable", name)

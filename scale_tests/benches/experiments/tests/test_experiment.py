@@ -104,7 +104,7 @@ def test_a_run_may_change_what_its_file_says(tmp_path: Path) -> None:
         ({"spec": {"replicas": 3}}, "spec.replicas", "remove it"),
         ({"spec": {"colour": 3}}, "spec.colour", "no member"),
         ({"specFrom": {16: {"colour": 3}}}, "spec.colour", "no member"),
-        ({"faults": {"hook": "scale_tests:none"}}, "hook", "write package.module:function"),
+        ({"faults": {"hook": "scale_tests:none"}}, "faults", "remove it"),
         ({"thresholds": [{"figure": "bytes_tcp"}]}, "thresholds.0", "set most or least"),
         (
             {"thresholds": [{"figure": "bytes_tcp", "most": "1 GB"}]},

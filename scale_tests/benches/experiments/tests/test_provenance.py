@@ -58,5 +58,5 @@ def test_real_time_is_no_speedup() -> None:
 
 
 def test_pictures_name_every_source() -> None:
-    _workload, ran = provenance.circumstances(experiment(), _results())
+    _workload, ran = provenance.circumstances(experiment(), _results()).splitlines()
     assert ran == "one machine of 2 CPUs; one machine of 4 CPUs · OTP 25, partisan abc, def"

@@ -11,7 +11,6 @@ import pytest
 
 from scale_tests.benches.experiments import pictures, report
 from scale_tests.benches.experiments.experiment import Experiment
-from scale_tests.benches.experiments.report import Report
 from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.benches.experiments.tests.cells import experiment, result, simulated_cell
 from scale_tests.measure.cells import Rest, Result
@@ -24,13 +23,14 @@ def _write(
     *,
     beside: Sequence[Simulated] = (),
     left_out: Mapping[str, str] | None = None,
-) -> Report:
+) -> Path:
     reasons = left_out or {}
-    return report.write(chosen, results, beside, directory, left_out=reasons, latest=directory)
+    report.write(chosen, results, beside, directory, left_out=reasons, latest=directory)
+    return directory
 
 
 def _page(chosen: Experiment, results: Sequence[Result], directory: Path, **more: Any) -> str:
-    return (_write(chosen, results, directory, **more).directory / "README.md").read_text()
+    return (_write(chosen, results, directory, **more) / "README.md").read_text()
 
 
 @pytest.fixture
@@ -39,13 +39,13 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "PICTURES", ())
 
 
-def _json(written: Report) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((written.directory / "scale.json").read_text())
+def _json(written: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((written / "scale.json").read_text())
     return found
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Report:
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("report")
     chosen = experiment(trials=2)
     points = chosen.points()
@@ -54,7 +54,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return _write(chosen, results, directory / "run", beside=[simulated_cell()])
 
 
-def test_scripts_find_every_cell_and_the_simulated_ones_marked(written: Report) -> None:
+def test_scripts_find_every_cell_and_the_simulated_ones_marked(written: Path) -> None:
     measured = _json(written)
     cells = measured["cells"]
     assert [cell["simulated"] for cell in cells] == [False] * 16 + [True]
@@ -63,7 +63,7 @@ def test_scripts_find_every_cell_and_the_simulated_ones_marked(written: Report) 
     assert {bar["ok"] for bar in measured["bars"]} == {True, False}
 
 
-def test_a_simulated_cell_has_the_names_of_a_real_one(written: Report) -> None:
+def test_a_simulated_cell_has_the_names_of_a_real_one(written: Path) -> None:
     real, *_, beside = _json(written)["cells"]
     assert (beside["speedup"], beside["increments"], beside["bytes_tcp"]) == (1, 9, None)
     assert beside["value"] == beside["increments_sum"] == 9 * 1024
@@ -71,17 +71,17 @@ def test_a_simulated_cell_has_the_names_of_a_real_one(written: Report) -> None:
     assert beside.keys() - real.keys() == {"increments"}
 
 
-def test_the_speedup_is_in_every_table_and_caption(written: Report) -> None:
-    text = (written.directory / "README.md").read_text()
+def test_the_speedup_is_in_every_table_and_caption(written: Path) -> None:
+    text = (written / "README.md").read_text()
     assert text.count("Speedup 30") >= 4 + len(pictures.PICTURES)
     for picture in pictures.PICTURES:
-        svg = (written.directory / "pictures" / f"{picture.name}.svg").read_text()
+        svg = (written / "pictures" / f"{picture.name}.svg").read_text()
         assert "speedup 30" in svg, picture.name
 
 
-def test_what_is_simulated_says_so_and_how_much_of_it(written: Report) -> None:
-    assert "simulated" in (written.directory / "pictures" / "transmission.svg").read_text()
-    text = (written.directory / "README.md").read_text()
+def test_what_is_simulated_says_so_and_how_much_of_it(written: Path) -> None:
+    assert "simulated" in (written / "pictures" / "transmission.svg").read_text()
+    text = (written / "README.md").read_text()
     assert "| HyParView | Tree | 1,024 | simulated, 9 of 180 increments |" in text
     assert "What is simulated is in real time; where fewer increments were simulated" in text
 
@@ -102,15 +102,15 @@ def test_what_is_simulated_stands_beside_no_other_workload(tmp_path: Path) -> No
     assert "simulated" not in _page(chosen, cells, tmp_path, beside=[simulated_cell()])
 
 
-def test_the_page_needs_nothing_beside_itself(written: Report) -> None:
-    page = (written.directory / "report.html").read_text()
+def test_the_page_needs_nothing_beside_itself(written: Path) -> None:
+    page = (written / "report.html").read_text()
     assert page.count("<svg") == len(pictures.PICTURES)
     assert "<img" not in page
     assert "<?xml" not in page
 
 
-def test_a_cell_that_failed_is_named_with_its_reason(written: Report) -> None:
-    text = (written.directory / "README.md").read_text()
+def test_a_cell_that_failed_is_named_with_its_reason(written: Path) -> None:
+    text = (written / "README.md").read_text()
     assert "ClientServer servers 2, Tree, 16 nodes, trial 2: StalledError: stood still" in text
     assert "MISSED" in text
 

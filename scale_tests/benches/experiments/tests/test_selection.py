@@ -34,7 +34,7 @@ def test_an_overlay_is_named_by_its_kind_or_as_in_tables(name: str) -> None:
 @pytest.mark.parametrize(
     ("selection", "message"),
     [
-        (Selection(sizes=[9]), "--sizes: 9 is none of the experiment's: choose of 16, 8"),
+        (Selection(sizes=[9]), "--sizes: 9 is none of the experiment's: choose of 8, 16"),
         (Selection(overlays=["XBot"]), "--overlays: XBot .*HyParView, ClientServer"),
         (Selection(synchronizations=["Delta"]), "--synchronizations: Delta .*State, Tree"),
     ],

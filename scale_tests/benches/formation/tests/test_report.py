@@ -7,6 +7,7 @@ from pathlib import Path
 from scale_tests.benches.formation import report
 from scale_tests.benches.formation.experiments import Cell
 from scale_tests.cluster.fleet import Plan
+from scale_tests.measure.drawing import draw
 
 
 def mesh(nodes: int, cpu_seconds: float, *, whole: bool = True) -> Cell:
@@ -21,7 +22,7 @@ def mesh(nodes: int, cpu_seconds: float, *, whole: bool = True) -> Cell:
 
 
 def held(cells: list[Cell]) -> list[bool | None]:
-    return [bar.ok for bar in report.bars(cells)]
+    return [check.ok for check in report.checks(cells)]
 
 
 def test_a_mesh_may_cost_no_more_a_link_when_it_grows() -> None:
@@ -37,7 +38,7 @@ def test_every_run_must_become_whole() -> None:
 
 
 def test_only_what_was_measured_is_judged() -> None:
-    assert report.bars([]) == []
+    assert report.checks([]) == []
 
 
 def test_a_frozen_node_must_be_noticed_in_time() -> None:
@@ -48,9 +49,9 @@ def test_a_frozen_node_must_be_noticed_in_time() -> None:
 
 
 def test_the_picture_of_a_mesh(tmp_path: Path) -> None:
-    files = report.draw([mesh(4, 0.6), mesh(8, 1.2)], tmp_path)
-    assert [file.name for file in files] == ["mesh.svg", "mesh.png"]
-    assert "<svg" in files[0].read_text()
+    (drawn,) = draw([report.PICTURE], [mesh(4, 0.6), mesh(8, 1.2)], tmp_path)
+    assert drawn.file.name == "mesh.svg"
+    assert "<svg" in drawn.file.read_text()
 
 
 def test_seeds_are_spread_over_the_nodes() -> None:

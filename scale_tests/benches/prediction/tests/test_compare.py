@@ -16,9 +16,8 @@ from scale_tests.benches.prediction.compare import (
     CellError,
     Cells,
     Comparison,
-    bars,
-    beside,
     cells,
+    checks,
     pods_per_second,
 )
 from scale_tests.measure.cells import Result
@@ -56,16 +55,16 @@ def prediction(payload: float) -> Prediction:
 
 
 def test_errors_are_in_percent_of_what_was_measured() -> None:
-    comparison = beside(cell(), prediction(1.1 * (8 << 20)))
-    assert comparison.figure("payload").error_percent == pytest.approx(10)
-    assert comparison.figure("frames").error_percent == pytest.approx(0)
-    assert comparison.figure("start to convergence").error_percent == pytest.approx(20 / 62)
-    assert comparison.figure("frames on gossip").predicted == 8 << 21
+    comparison = Comparison(cell(), prediction(1.1 * (8 << 20)))
+    assert comparison.figures["payload"].error_percent == pytest.approx(10)
+    assert comparison.figures["frames"].error_percent == pytest.approx(0)
+    assert comparison.figures["start to convergence"].error_percent == pytest.approx(20 / 62)
+    assert comparison.figures["frames on gossip"].predicted == 8 << 21
 
 
 def test_the_worst_error_of_each_figure_is_held_to_the_bar() -> None:
-    good, bad = beside(cell(), prediction(8 << 20)), beside(cell(), prediction(4 << 20))
-    held = {bar.name.split(":")[0]: bar for bar in bars([good, bad])}
+    good, bad = Comparison(cell(), prediction(8 << 20)), Comparison(cell(), prediction(4 << 20))
+    held = {bar.name.split(":")[0]: bar for bar in checks([good, bad])}
     assert held["payload"].value == -50
     assert not held["payload"].ok
     assert held["frames"].ok
@@ -73,8 +72,8 @@ def test_the_worst_error_of_each_figure_is_held_to_the_bar() -> None:
 
 
 def test_what_was_not_measured_has_no_error() -> None:
-    comparison = beside(replace(cell(), seconds_running=None), prediction(1.0))
-    assert comparison.figure("start to convergence").error_percent is None
+    comparison = Comparison(replace(cell(), seconds_running=None), prediction(1.0))
+    assert comparison.figures["start to convergence"].error_percent is None
 
 
 def test_pods_start_as_fast_as_they_did() -> None:
@@ -105,32 +104,32 @@ def test_only_cells_that_came_to_their_end_are_compared(tmp_path: Path) -> None:
 def slow() -> Comparison:
     """Of a run that took half as long again as its counting."""
     late = replace(cell(), seconds_running=90.0, seconds_to_converge=30.0)
-    return beside(late, prediction(4 << 20))
+    return Comparison(late, prediction(4 << 20))
 
 
 def test_a_cell_whose_machine_did_not_keep_up_is_held_to_nothing() -> None:
-    good = beside(cell(), prediction(8 << 20))
+    good = Comparison(cell(), prediction(8 << 20))
     assert (good.is_held, slow().is_held) == (True, False)
-    held = {bar.name.split(":")[0]: bar for bar in bars([good, slow()])}
+    held = {bar.name.split(":")[0]: bar for bar in checks([good, slow()])}
     assert held["payload"].value == 0
     assert held["sizes of which there is a cell whose machine kept up"].ok
 
 
 def test_a_size_without_a_cell_that_is_held_misses_its_bar() -> None:
-    larger = replace(slow(), nodes=16)
-    [sizes, *_] = bars([beside(cell(), prediction(8 << 20)), larger])
+    larger = Comparison(replace(slow().cell, nodes=16), slow().prediction)
+    [sizes, *_] = checks([Comparison(cell(), prediction(8 << 20)), larger])
     assert (sizes.value, sizes.bar, sizes.ok) == ("8", "8, 16", False)
-    [alone] = bars([slow()])
+    [alone] = checks([slow()])
     assert (alone.value, alone.ok) == ("none", False)
 
 
 def test_how_busy_the_processors_were_is_known_where_the_machine_is() -> None:
     assert slow().busy == pytest.approx((8 * 1.0 + 2.0) / 2 / 80)
-    assert beside(replace(cell(), machine={}), prediction(1.0)).busy is None
+    assert Comparison(replace(cell(), machine={}), prediction(1.0)).busy is None
 
 
-def held(*comparisons: Comparison, others: list[Result]) -> report.Held:
-    return report.Held(
+def run(*comparisons: Comparison, others: list[Result]) -> report.Run:
+    return report.Run(
         sources=[Path("scale")],
         cells=Cells(whole=[cell()], others=others),
         comparisons=comparisons,
@@ -141,10 +140,10 @@ def held(*comparisons: Comparison, others: list[Result]) -> report.Held:
 
 def test_the_page_has_every_cell_and_says_what_is_simulated(tmp_path: Path) -> None:
     failed = replace(cell(), converged=False, error="no pod was ready in time")
-    made = held(beside(cell(), prediction(8 << 20)), slow(), others=[failed])
+    made = run(Comparison(cell(), prediction(8 << 20)), slow(), others=[failed])
     out, latest = tmp_path / "out", tmp_path / "latest"
-    written = report.write(made, out, latest=latest)
-    text = written.page.read_text()
+    report.write(made, out, latest=latest)
+    text = (out / "README.md").read_text()
     assert "predicted (simulated)" in text
     assert "payload *" in text
     assert "1.50 times, 6 % of all processors" in text
@@ -157,7 +156,8 @@ def test_the_page_has_every_cell_and_says_what_is_simulated(tmp_path: Path) -> N
 
 
 def test_the_page_of_runs_that_all_kept_up_has_no_word_on_others(tmp_path: Path) -> None:
-    made = held(beside(cell(), prediction(8 << 20)), others=[])
-    text = report.write(made, tmp_path, latest=tmp_path).page.read_text()
+    made = run(Comparison(cell(), prediction(8 << 20)), others=[])
+    report.write(made, tmp_path, latest=tmp_path)
+    text = (tmp_path / "README.md").read_text()
     assert "did not keep up" not in text
     assert "not compared" not in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from scale_tests.benches.runtime import driver, plan
-from scale_tests.benches.runtime.flags import parse, release
+from scale_tests.benches.runtime.plan import parse, release
 from scale_tests.benches.runtime.wire import Host, Wire
 
 LINE = Wire(

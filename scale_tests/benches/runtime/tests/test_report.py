@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from scale_tests.benches.runtime import page, pictures, report
+from scale_tests.benches.runtime import pictures, report
 from scale_tests.benches.runtime.plan import KB, MB
+from scale_tests.measure.drawing import draw
 from scale_tests.measure.page import markdown
 
 Cell = dict[str, Any]
@@ -78,10 +79,10 @@ ALL = [
 
 
 def held(cells: list[Cell]) -> list[bool | None]:
-    return [bar.ok for bar in report.bars(cells)]
+    return [check.ok for check in report.checks(cells)]
 
 
-def test_all_bars_of_a_good_run() -> None:
+def test_all_checks_of_a_good_run() -> None:
     assert held(ALL) == [True, True, True, True]
 
 
@@ -97,8 +98,8 @@ def test_the_ratio_is_of_repetitions_and_its_median_counts() -> None:
         for repetition, (ours, raw) in enumerate(rates)
         for system, rate in (("ours", ours), ("raw", raw))
     ]
-    (bar,) = report.bars(runs)
-    assert (bar.value, bar.ok) == ("0.9 (0.5 to 0.95)", True)
+    (check,) = report.checks(runs)
+    assert (check.value, check.ok) == ("0.9 (0.5 to 0.95)", True)
 
 
 def test_small_messages_are_compared_with_distributed_erlang_alone() -> None:
@@ -129,8 +130,8 @@ def test_a_near_miss_is_measured_again_and_the_second_measurement_counts() -> No
     assert missed.point is not None
     assert (missed.point.payload, missed.point.lanes, missed.other) == (512 * KB, 16, "raw")
     both = [*first, cell("ours", 920, attempt=1), cell("raw", 1000, attempt=1)]
-    (bar,) = report.bars(both)
-    assert (bar.value, bar.ok) == ("0.88 (0.88 to 0.88), again 0.92 (0.92 to 0.92)", True)
+    (check,) = report.checks(both)
+    assert (check.value, check.ok) == ("0.88 (0.88 to 0.88), again 0.92 (0.92 to 0.92)", True)
     assert report.near_misses(both) == []
 
 
@@ -169,12 +170,12 @@ def test_a_send_may_not_cost_more_where_there_are_more_connections() -> None:
 )
 def test_a_node_is_small(pss: float, cpu: float, ok: list[bool]) -> None:
     node = {"processes": 32, "pss_mib": pss, "cpu_seconds_to_joined": cpu}
-    assert [bar.ok for bar in report.footprint_bars([node])] == ok
+    assert [check.ok for check in report.checks([node])] == ok
 
 
 def test_the_pictures_and_the_page(tmp_path: Path) -> None:
-    files = pictures.draw(ALL, tmp_path)
-    assert [file.stem for file in files if file.suffix == ".svg"] == [
+    drawn = draw(pictures.PICTURES, ALL, tmp_path)
+    assert [picture.file.stem for picture in drawn] == [
         "microbenchmarks",
         "throughput",
         "head-of-line",
@@ -187,9 +188,9 @@ def test_the_pictures_and_the_page(tmp_path: Path) -> None:
         "quick": True,
         "config": {"repetitions": 1},
         "versions": {"otp": "25", "source": "0" * 7},
-        "machine": {"cpus": 2, "cpu_model": "", "kernel": ""},
+        "machine": {"cpus": 2, "cpu_model": "", "kernel": "", "memory_bytes": 0},
     }
-    text = markdown(page.page(meta, ALL, [], report.bars(ALL)), tmp_path)
+    text = markdown(report.page(meta, ALL, drawn), tmp_path)
     assert "| 20 ms | 512 KB | 128 | 16 | 950 / 1000 / 100 | 0.95 (0.95 to 0.95) |" in text
     assert "full" not in text.splitlines()[2]
 

@@ -73,7 +73,7 @@ def written(tmp_path: Path) -> Path:
     """The directory of a run."""
     outcomes = done()
     figures: Sequence[Cell] = report.cells(outcomes)
-    held = report.bars(figures, outcomes)
+    held = report.checks(figures, outcomes)
     measured = report.document(
         figures, outcomes, held, versions={"otp": "25"}, quick=False, started=datetime.now(UTC)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scale_tests.cluster.kwok.clusters import is_ready, manifest, some_pods, states
+from scale_tests.cluster.kwok.clusters import hyparview, is_ready, some_pods, states
 
 
 def test_clusters_take_turns() -> None:
@@ -22,6 +22,6 @@ def test_every_pod_ends_as_it_began() -> None:
 
 
 def test_a_cluster_is_ready_when_its_condition_says_so() -> None:
-    assert not is_ready(manifest("a", 3))
+    assert not is_ready(hyparview("a", 3))
     assert is_ready({"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
     assert not is_ready({"status": {"conditions": [{"type": "Ready", "status": "False"}]}})

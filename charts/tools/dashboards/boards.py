@@ -1,0 +1,106 @@
+"""Dashboards, made from their definitions: NAME.yaml next to this module.
+
+A definition's `words` stand for parts of queries, and may stand in later words. The rest is what
+`panels.Definition` says, under the kind and title of each panel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from grafana_foundation_sdk.builders import dashboard
+from grafana_foundation_sdk.models.dashboard import (
+    DashboardCursorSync,
+    DashboardLinkType,
+    VariableOption,
+    VariableRefresh,
+    VariableSort,
+)
+
+from charts.tools.dashboards.panels import DATASOURCE, KINDS, Definition
+
+NAMES = ("cluster", "scalability", "operator")
+TAG = "partisan"
+
+
+def build(name: str) -> dashboard.Dashboard:
+    """The dashboard of this name. Raises ValueError, TypeError: an unknown kind, or field."""
+    text = Path(__file__).with_name(f"{name}.yaml").read_text()
+    definition = yaml.safe_load(text)
+    written = _written(definition, definition["words"])
+    board = _base(written["title"], written["uid"], written["description"])
+    for variable in written["variables"]:
+        board.with_variable(_variable(**variable))
+    for row in written["rows"]:
+        board.with_row(dashboard.Row(row["row"]))
+        for panel in row["panels"]:
+            (kind,) = panel.keys() & KINDS.keys()
+            board.with_panel(KINDS[kind](Definition(title=panel.pop(kind), **panel)))
+    return board
+
+
+def _written(part: Any, words: Mapping[str, str]) -> Any:
+    """A part of a definition with the words written out, each of which may hold earlier ones."""
+    match part:
+        case str():
+            for word in reversed([*words]):
+                part = re.sub(rf"\b{word}\b", words[word], part)
+            return part
+        case list():
+            return [_written(item, words) for item in part]
+        case dict():
+            return {key: _written(item, words) for key, item in part.items()}
+    return part
+
+
+def _base(title: str, uid: str, description: str) -> dashboard.Dashboard:
+    """A dashboard without panels, with the data source to choose and links to the others."""
+    others = (
+        dashboard.DashboardLink("Partisan")
+        .type(DashboardLinkType.DASHBOARDS)
+        .tags([TAG])
+        .as_dropdown(True)
+        .include_vars(True)
+        .keep_time(True)
+    )
+    source = (
+        dashboard.DatasourceVariable("datasource")
+        .label("Data source")
+        .description("The Prometheus that scrapes the nodes and the operator.")
+        .type("prometheus")
+    )
+    return (
+        dashboard.Dashboard(title)
+        .uid(uid)
+        .description(description)
+        .tags([TAG])
+        .link(others)
+        .readonly()
+        .timezone("browser")
+        .time("now-30m", "now")
+        .refresh("30s")
+        .tooltip(DashboardCursorSync.CROSSHAIR)
+        .with_variable(source)
+    )
+
+
+def _variable(name: str, label: str, query: str, several: bool = False) -> dashboard.QueryVariable:
+    """A variable that Prometheus knows the values of; with `several`, any number of them."""
+    made = (
+        dashboard.QueryVariable(name)
+        .label(label)
+        .description(f"{label} to show.")
+        .datasource(DATASOURCE)
+        .query({"query": query, "refId": name})
+        .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(VariableSort.NATURAL_ASC)
+        .multi(several)
+        .include_all(several)
+    )
+    if several:
+        made.all_value(".+").current(VariableOption(selected=True, text="All", value="$__all"))
+    return made

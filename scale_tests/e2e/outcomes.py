@@ -1,0 +1,37 @@
+"""What tests ask of a cluster after faults, and during a partition."""
+
+from __future__ import annotations
+
+from scale_tests.cluster.nodes import components
+from scale_tests.cluster.partisan import ClusterStatus
+from scale_tests.cluster.subject import Subject
+
+
+def wait_partitioned(subject: Subject) -> ClusterStatus:
+    """Waits until it reports its overlay as partitioned in two, with all nodes healthy."""
+    status = subject.wait("partition reported", lambda s: s.components == 2)
+    connected = status.condition("OverlayConnected")
+    assert connected is not None
+    assert (connected.status, connected.reason) == ("False", "Partitioned")
+    assert connected.message.startswith("2 components")
+    # Each half goes on by itself, and its nodes are not reported as lost.
+    assert status.joined == status.ready == status.replicas_wanted
+    return status
+
+
+def assert_accounted(subject: Subject, status: ClusterStatus) -> None:
+    """One overlay, equal counters, and every increment either counted once or reported lost.
+
+    `status` is that of the finished run.
+    """
+    nodes = subject.nodes()
+    run = status.workload
+    assert components(nodes) == 1
+    assert {node.value for node in nodes} == {run.value}
+    assert len({node.digest for node in nodes}) == 1
+    assert run.value >= run.threshold
+    assert run.value + run.lost_increments == run.increments_sum
+    # What the living say they made is in the counter, under their own names.
+    for pod in subject.pods():
+        workload = subject.node_json(pod)["workload"]
+        assert workload["entry_of"].get(workload["actor"], 0) == workload["increments"]

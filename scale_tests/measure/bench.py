@@ -1,0 +1,244 @@
+"""The protocol of a benchmark, from its command line to its exit status.
+
+A benchmark measures and returns cells. The rest is the same for all: `QUICK=1`, the document
+`build/results/NAME.json`, tables and checks on the terminal, a page with pictures, and status 1
+when a check is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from rich.console import Console
+
+from scale_tests.cluster.environment import ConfigurationError
+from scale_tests.cluster.fleet import FleetError
+from scale_tests.cluster.kube import ApiError
+from scale_tests.cluster.wait import StalledError
+from scale_tests.host.commands import CommandError, relative
+from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.localkube.toolset import BuildError
+from scale_tests.measure import checks, document, terminal
+from scale_tests.measure import page as pages
+from scale_tests.measure.checks import Check
+from scale_tests.measure.page import Page, Picture, Section, Table
+from scale_tests.measure.tables import terminal_table
+
+EXPECTED = (
+    ApiError,
+    BuildError,
+    CommandError,
+    ConfigurationError,
+    FleetError,
+    LocalkubeError,
+    StalledError,
+)
+"""Errors that a benchmark may end with, whatever it measures: one line, and no traceback."""
+
+Cell = dict[str, Any]
+Meta = Mapping[str, Any]
+
+
+class Report(Protocol):
+    """What is made of cells: usually a module."""
+
+    def checks(self, cells: Sequence[Any], /) -> list[Check]:
+        """The targets, with what was found."""
+
+    def tables(self, cells: Sequence[Any], /) -> Mapping[str, Table]:
+        """The figures by the titles of their tables, for terminal and page."""
+
+
+class NoReport:
+    """The report of a benchmark whose runs make one of their own: see `Session.reported`."""
+
+    def checks(self, _cells: Sequence[Any]) -> list[Check]:
+        """None."""
+        return []
+
+    def tables(self, _cells: Sequence[Any]) -> Mapping[str, Table]:
+        """None."""
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """A benchmark. `main` is its command."""
+
+    name: str
+    """`python -m scale_tests NAME`."""
+
+    about: str | None
+    """The description on its command line."""
+
+    measure: Callable[[Session], int]
+    """Measures, and returns the exit status, that of `Session.conclude`."""
+
+    report: Report = field(default_factory=NoReport)
+    document: str = ""
+    """The name of the document and of the directory; `name` where it is empty."""
+
+    options: Callable[[argparse.ArgumentParser], object] = lambda _parser: None
+    """Adds the options that are its own."""
+
+    draw: Callable[[Sequence[Any], Path], Sequence[Picture]] = lambda _cells, _directory: ()
+    """Draws the cells into a directory; often `functools.partial(drawing.draw, PICTURES)`."""
+
+    page: Callable[[Meta, Sequence[Any], Sequence[Picture]], Page] | None = None
+    """The page, from meta, cells and pictures; None for a plain one."""
+
+    expected: tuple[type[Exception], ...] = ()
+    """Errors to end with next to `EXPECTED`."""
+
+    interrupted: str = ": nothing was written."
+    """What an interruption leaves."""
+
+    @property
+    def kept_as(self) -> str:
+        """The name of the document and of the directory."""
+        return self.document or self.name
+
+    def parser(self) -> argparse.ArgumentParser:
+        """The command line."""
+        root = argparse.ArgumentParser(
+            prog=f"python -m scale_tests {self.name}",
+            description=self.about,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        root.add_argument(
+            "--out",
+            type=Path,
+            default=document.RESULTS / self.kept_as,
+            metavar="DIRECTORY",
+            help="where the page, its pictures and the document go",
+        )
+        self.options(root)
+        return root
+
+    def main(self, arguments: Sequence[str]) -> int:
+        """Runs the benchmark; returns the exit status, 1 when a check is missed."""
+        session = Session(bench=self, options=self.parser().parse_args(arguments))
+        return terminal.run(
+            lambda: self.measure(session),
+            *EXPECTED,
+            *self.expected,
+            interrupted=self.interrupted,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """One run of a benchmark."""
+
+    bench: Bench
+    options: argparse.Namespace
+    console: Console = field(default_factory=Console)
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    quick: bool = field(default_factory=lambda: os.environ.get("QUICK") == "1")
+
+    @property
+    def directory(self) -> Path:
+        """Where the page goes."""
+        directory: Path = self.options.out
+        return directory.resolve()
+
+    def say(self, text: str) -> None:
+        """Prints a line of progress as it is."""
+        self.console.print(text, markup=False, highlight=False)
+
+    def reported(self, report: Report, **changes: Any) -> Session:
+        """The session with a report of this run, and other fields of its benchmark changed."""
+        return replace(self, bench=replace(self.bench, report=report, **changes))
+
+    def save(
+        self,
+        cells: Sequence[Any],
+        *,
+        versions: Mapping[str, str],
+        also: Mapping[str, Sequence[Any]] | None = None,
+        **meta: Any,
+    ) -> None:
+        """Writes documents, pictures and page of the cells so far.
+
+        `also` are further documents by name; the page is of all cells. `meta` is as of `document`.
+        """
+        written = [
+            document.document(
+                name,
+                started=self.started,
+                versions=versions,
+                cells=own,
+                bars=self.bench.report.checks(own),
+                quick=self.quick,
+                **meta,
+            )
+            for name, own in {self.bench.kept_as: cells, **(also or {})}.items()
+        ]
+        for measured in written:
+            document.write(measured)
+            document.write(measured, self.directory)
+        self.publish(written[0]["meta"], [cell for one in written for cell in one["cells"]])
+
+    def conclude(
+        self,
+        cells: Sequence[Any],
+        *,
+        versions: Mapping[str, str],
+        also: Mapping[str, Sequence[Any]] | None = None,
+        **meta: Any,
+    ) -> int:
+        """As `save`; prints tables and checks, too, and returns the exit status."""
+        self.save(cells, versions=versions, also=also, **meta)
+        return self.show([*cells, *(cell for own in (also or {}).values() for cell in own)])
+
+    def again(self) -> int:
+        """Writes and shows the page of a document again. Raises ConfigurationError: none there."""
+        file = self.directory / f"{self.bench.kept_as}.json"
+        if not file.exists():
+            raise ConfigurationError(f"there is no {file}: measure first")
+        measured = json.loads(file.read_text())
+        self.publish(measured["meta"], measured["cells"])
+        return self.show(measured["cells"])
+
+    def publish(self, meta: Meta, cells: Sequence[Any]) -> None:
+        """Draws the pictures and writes the page."""
+        drawn = self.bench.draw(cells, self.directory)
+        page = self.bench.page or self._plain_page
+        pages.write(page(meta, cells, drawn), self.directory)
+
+    def show(self, cells: Sequence[Any]) -> int:
+        """Prints tables and checks; returns the exit status, 1 when a check is missed."""
+        for title, table in self.bench.report.tables(cells).items():
+            self.console.print(terminal_table(title, table))
+        held = checks.show(self.console, self.bench.report.checks(cells))
+        self.console.print(f"Written: {relative(self.directory)}")
+        return 0 if held else 1
+
+    def _plain_page(self, meta: Meta, cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
+        tables = self.bench.report.tables(cells)
+        return Page(
+            title=pages.run_title(f"python -m scale_tests {self.bench.name}", meta),
+            sections=[
+                Section(text=[pages.circumstances(meta)], parts=drawn),
+                pages.targets_section(self.bench.report.checks(cells)),
+                *(Section(title=title, parts=[table]) for title, table in tables.items()),
+            ],
+        )
+
+
+def add_names(parser: argparse.ArgumentParser, metavar: str, known: Collection[str]) -> None:
+    """Adds the positional option `names`: which parts are measured; none for all."""
+
+    def one(text: str) -> str:
+        if text not in known:
+            raise argparse.ArgumentTypeError(f"no {text}; there are {', '.join(known)}")
+        return text
+
+    parser.add_argument("names", nargs="*", metavar=metavar, type=one, help=", ".join(known))
