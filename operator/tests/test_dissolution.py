@@ -119,7 +119,7 @@ async def test_nodes_that_do_not_answer_hold_up_nothing(
 
     rig.nodes.dissolve = silence  # type: ignore[method-assign]
     rig.loop.dissolve()
-    await until(lambda: "0 of 3 nodes answered" in caplog.text)
+    await until(lambda: "0 of 3 nodes accepted" in caplog.text)
     assert len(asked) == 3 * ATTEMPTS
 
 
@@ -151,7 +151,7 @@ async def test_an_order_that_is_not_authorized_is_not_counted_as_answered(
 
     rig.nodes.dissolve = refuse  # type: ignore[method-assign]
     rig.loop.dissolve()
-    await until(lambda: "0 of 3 nodes answered" in caplog.text)
+    await until(lambda: "0 of 3 nodes accepted" in caplog.text)
 
 
 async def test_a_cluster_without_a_loop_is_ignored(rig: Rig) -> None:

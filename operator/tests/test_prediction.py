@@ -98,7 +98,7 @@ def simulated(nodes: int, *, counting: float = 120.0, warm: bool = True) -> dict
         ("name: ads", "namespace: here", "metadata.name: give the cluster a name"),
         ("v1alpha1", "v9", "apiVersion: 'partisan.dev/v9' is not partisan.dev/v1alpha1"),
         ("PartisanCluster", "Pod", "there are 0 objects of kind PartisanCluster"),
-        ("replicas: 8", "replicas: [", "no YAML"),
+        ("replicas: 8", "replicas: [", "not YAML"),
     ],
 )
 def test_what_is_wrong_with_a_manifest_is_named(before: str, after: str, problem: str) -> None:
@@ -307,7 +307,7 @@ def test_the_plan_as_a_page_with_a_picture(file: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--latency", "fast"), "--latency: 'fast' is no range"),
+        (("--latency", "fast"), "--latency: 'fast' is not a range"),
         (("--latency", "9-2"), "the larger one last"),
         (("--pods-per-second", "0"), "--pods-per-second: must be above 0"),
         (("--simulator", "/nowhere/at-all"), "/nowhere/at-all cannot be run"),

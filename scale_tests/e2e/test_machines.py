@@ -129,7 +129,9 @@ def test_a_machine_that_fails_is_told_of_and_costs_no_count(new_subject: NewSubj
         subject.wait("the rest by itself", counts_the_rest)
         subject.wait_counted(status.workload.value + left * 10)
         subject.wait("missed by Kubernetes", lambda s: s.ready == left)
-        assert f"its Kubernetes node {failing.name} sends no heartbeats" in subject.wait_degraded("MachineLost")
+        assert f"its Kubernetes node {failing.name} sends no heartbeats" in subject.wait_degraded(
+            "MachineLost"
+        )
         assert counts_the_rest(subject.status())
     status = subject.wait_finished()
     assert status.degraded is None
