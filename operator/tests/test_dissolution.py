@@ -136,7 +136,7 @@ async def test_nodes_of_an_image_of_before_are_asked_once(
 
     rig.nodes.dissolve = refuse  # type: ignore[method-assign]
     rig.loop.dissolve()
-    await until(lambda: "nodes answered" in caplog.text)
+    await until(lambda: "nodes accepted" in caplog.text)
     assert len(asked) == 3
 
 
