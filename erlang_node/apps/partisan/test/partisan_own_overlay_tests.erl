@@ -36,6 +36,9 @@ start() ->
      || I <- [1, 2, 3]
     ],
     Nodes = [partisan_test_cluster:start_bare(Net, C) || C <- Configurations],
+    % The page simulates the overlay too.
+    Simulator = filename:dirname(code:which(simulator)),
+    [true = call(Node, code, add_path, [Simulator]) || Node <- Nodes],
     {[Source], _} = partisan_test_page:blocks("own-overlay.md"),
     [ok = call(Node, partisan_test_page, load, [Source]) || Node <- Nodes],
     [_, #{self := Seed} | _] = Nodes,

@@ -247,7 +247,7 @@ mixed(Directory) ->
             ?assertEqual([], call(Third, partisan, neighbours, [])),
             ?assertEqual([<<"node-2">>], call(One, partisan, neighbours, [])),
             [Line | _] = call(One, partisan_test_log, lines, []),
-            ?assertNotEqual(nomatch, string:find(Line, "give tls to all nodes of the cluster")),
+            ?assertNotEqual(nomatch, string:find(Line, "configure tls on all nodes of the cluster")),
             ok = partisan_test_cluster:stop([Third])
         end)
      || {OfBoth, OfThird, Reason} <- [
@@ -402,9 +402,9 @@ refused_files(Directory) ->
             {fun() -> Write(certificate(Authority, #{validity => ?FUTURE}), [Root]) end,
                 "is the clock right?"},
             {fun() -> Write(certificate(authority(), #{}), [Root]) end,
-                "is not of an authority in"},
+                "is not signed by an authority in"},
             {fun() -> Write(certificate(Between, #{}), [BetweenCertificate]) end,
-                "put the root of its issuer there"},
+                "add its issuer's root there"},
             {fun() -> Write(Good#{key := maps:get(key, authority())}, [Root]) end,
                 "is not that of"},
             {fun() -> Replace("tls.key", "") end, "holds no private key"},
