@@ -267,8 +267,8 @@ send_pending(Name, Link, #deltas{replica = Replica, next = Number, numbers = Num
     {Flying, group(Number, Acks, Bytes, Name, Flying)}.
 
 group(Number, Acks, Bytes, Name, #deltas{replica = Replica}) ->
-    Told = << <<Ack:?NUMBER_BITS>> || Ack <- Acks >>,
-    Payload = <<Number:?NUMBER_BITS, (length(Acks)), Told/binary, Bytes/binary>>,
+    Acknowledged = << <<Ack:?NUMBER_BITS>> || Ack <- Acks >>,
+    Payload = <<Number:?NUMBER_BITS, (length(Acks)), Acknowledged/binary, Bytes/binary>>,
     lasp_replica:send(delta, Name, Payload, Replica).
 
 acknowledged(Numbers, From, #deltas{links = Links} = D) ->

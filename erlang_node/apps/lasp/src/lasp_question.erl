@@ -30,7 +30,7 @@
 -export([tick/1]).
 
 %% Intervals that a root waits.
--define(PATIENCE, 3).
+-define(ROOT_TIMEOUT, 3).
 %% Size of the hash that stands for an asker; collisions are not to be expected.
 -define(ASKER_BYTES, 6).
 
@@ -68,7 +68,7 @@ new(Name, Incarnation) ->
 
 %% @doc Asks these nodes a question of this node's own, unless an open one may still be answered.
 -spec ask([lasp_sync:name()], t()) -> {asked, id(), t()} | waiting.
-ask(_Children, #questions{open = #open{from = self, age = Age}}) when Age < ?PATIENCE ->
+ask(_Children, #questions{open = #open{from = self, age = Age}}) when Age < ?ROOT_TIMEOUT ->
     waiting;
 ask(Children, #questions{self = Self, asked = Asked} = Q) ->
     Id = {Self, Asked + 1},

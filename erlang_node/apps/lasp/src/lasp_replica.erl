@@ -152,7 +152,7 @@ send(Kind, Name, Payload, #replica{scope = Scope}) ->
         case Kind of
             state -> latest;
             digest -> latest;
-            handover -> patient;
+            handover -> blocking;
             _ -> each
         end,
     [{send, Name, Class, {Kind, Scope, Payload}}, {count, Kind, sent, byte_size(Payload)}].
@@ -177,7 +177,7 @@ take(handover, _From, Bytes, #replica{handover = done} = Replica) ->
 take(handover, From, Bytes, #replica{scope = Scope} = Replica) ->
     Digest = lasp_lattice:digest(Bytes),
     Answer = [
-        {send, From, patient, {handed_over, Scope, Digest}},
+        {send, From, blocking, {handed_over, Scope, Digest}},
         {count, digest, sent, byte_size(Digest)}
     ],
     take_state(handover, From, Bytes, Answer, Replica);

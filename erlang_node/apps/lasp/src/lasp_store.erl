@@ -42,7 +42,7 @@
     neighbours = [] :: [lasp_sync:name()],
     timers = #{} :: #{term() => reference()},
     % Whether the subscriber has read since its last notification.
-    subscribers = #{} :: #{pid() => read | told},
+    subscribers = #{} :: #{pid() => read | notified},
     handover = none :: none | gen_server:from(),
     % Whether states are skipped for newer ones. Disabled by `-lasp newest_only false' in the
     % experiment that measures its effect.
@@ -224,7 +224,7 @@ effect({start_timer, Name, Milliseconds}, #store{timers = Timers} = Store) ->
     Store#store{timers = Timers#{Name => Ref}};
 effect(changed, #store{subscribers = Subscribers} = Store) ->
     _ = [Pid ! {?MODULE, changed} || {Pid, read} <- maps:to_list(Subscribers)],
-    Store#store{subscribers = maps:map(fun(_, _) -> told end, Subscribers)};
+    Store#store{subscribers = maps:map(fun(_, _) -> notified end, Subscribers)};
 effect({count, Kind, Direction, Bytes}, Store) ->
     ok = partisan_metrics:inc(lasp_sync_bytes_total, [Kind, Direction], Bytes),
     ok = partisan_metrics:inc(lasp_sync_messages_total, [Kind, Direction]),
@@ -247,7 +247,7 @@ via(latest, #store{channel = Channel}) ->
     #{channel => Channel, on_busy => drop, ttl => 0, ack => false};
 via(each, _Store) ->
     #{channel => default, on_busy => drop, ttl => 0, ack => false};
-via(patient, _Store) ->
+via(blocking, _Store) ->
     #{
         channel => default,
         on_busy => block,
