@@ -1,6 +1,6 @@
 %%% @doc Failure detection: which watched nodes are alive, and in which incarnation.
 %%%
-%%% Membership does not tell: in a partial view most members are no neighbours, and a previous
+%%% Membership does not suffice: in a partial view most members are no neighbours, and a previous
 %%% neighbour may only have been replaced. So a watched node is asked for its incarnation every
 %%% interval. It is lost when it answers with a later one, or has been silent for two intervals. A
 %%% present neighbour does not count as silent, since the overlay checks its links by heartbeats

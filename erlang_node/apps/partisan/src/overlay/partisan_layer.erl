@@ -127,8 +127,8 @@ neighbour_down(Name, Reason, S) ->
 part(Neighbours, Goodbye, S0) ->
     lists:foldl(
         fun(#{name := Name} = Peer, S) ->
-            Told = emit({send, Peer, Goodbye}, S),
-            emit({disconnect, Name}, emit({neighbour_down, Name}, Told))
+            Sent = emit({send, Peer, Goodbye}, S),
+            emit({disconnect, Name}, emit({neighbour_down, Name}, Sent))
         end,
         S0,
         Neighbours
