@@ -160,13 +160,17 @@ change({UpOrDown, Index, Peer}, _Seed, R) ->
 
 start(Index, Seed, R) ->
     Name = simulator_peer:name(Index),
-    Life = simulator_replicas:starts(Name, R) + 1,
+    Incarnation = simulator_replicas:starts(Name, R) + 1,
     Started = experiments_counter:start(
-        #{name => Name, started => 1000 * simulator_replicas:now(R), seed => {Seed, Index, Life}},
+        #{
+            name => Name,
+            started => 1000 * simulator_replicas:now(R),
+            seed => {Seed, Index, Incarnation}
+        },
         R
     ),
     {Phase, _} = rand:uniform_s(
-        experiments_counter:increment_interval(), rand:seed_s(exsss, {Seed, Index, -Life})
+        experiments_counter:increment_interval(), rand:seed_s(exsss, {Seed, Index, -Incarnation})
     ),
     experiments_counter:begin_counting(Phase, Name, Started).
 

@@ -88,7 +88,7 @@ crash(Indices, Sim) ->
 leave(Index, Sim) ->
     simulator_interpreter:stop(Index, simulator_interpreter:step(Index, leave, Sim)).
 
-%% @doc Tells a node that the cluster is being deleted.
+%% @doc Announces to a node that the cluster is being deleted.
 -spec dissolve(index(), t()) -> t().
 dissolve(Index, Sim) ->
     simulator_interpreter:step(Index, {dissolve, 0}, Sim).
