@@ -162,7 +162,7 @@ in_child_specs(Dir) ->
 
 outside() ->
     true = os:putenv("PARTISAN_TERMINATION_LOG", "/no/such/file"),
-    ?assertEqual(ok, node_last_words:say("nobody hears it")).
+    ?assertEqual(ok, node_last_words:say("not recorded")).
 
 start(Fails) ->
     _ = process_flag(trap_exit, true),

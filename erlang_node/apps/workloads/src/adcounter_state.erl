@@ -7,9 +7,9 @@
 %%% sums     0 -> 640                                   of each ad, whichever node has counted it
 %%% '''
 %%%
-%%% The start is part of the value, so that it suffices to tell one node, and a late node learns of
-%%% the start together with the counts: it cannot know of the start without the counts known to its
-%%% informant.
+%%% The start is part of the value: it suffices to inform one node, and a late node learns of the
+%%% start together with the counts. It cannot know of the start without the counts that its source
+%%% knows.
 %%%
 %%% The barrier identifies the present incarnation of each node; the entries of previous ones stay
 %%% in the counters, where they count, and are listed by `superseded/1'.

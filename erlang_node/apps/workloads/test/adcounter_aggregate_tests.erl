@@ -122,7 +122,7 @@ begun(Size, Chords) ->
 
 %% Announces a new actor.
 present(Name, #run{cluster = Cluster, actors = Actors} = Run) ->
-    Actor = {Name, 1000000 * ?T:life(Name, Cluster)},
+    Actor = {Name, 1000000 * ?T:starts(Name, Cluster)},
     reported(false, Name, Run#run{actors = Actors#{Name => Actor}}).
 
 reported(Done, Name, #run{actors = Actors} = Run) ->
