@@ -49,7 +49,7 @@
     encoded = stale :: stale | {binary(), lasp_lattice:digest()},
     % The form of the value when it was last encoded.
     form = none :: lasp_form:t() | none,
-    % The digest last heard from each neighbour.
+    % The last digest from each neighbour.
     heard = #{} :: #{lasp_sync:name() => lasp_lattice:digest() | unknown},
     % During a handover: the confirmed ones among the present neighbours.
     handover = no :: no | {waiting, [lasp_sync:name()]} | done
@@ -107,7 +107,7 @@ encoded(Replica) ->
 neighbours(#replica{heard = Heard}) ->
     lists:sort(maps:keys(Heard)).
 
-%% @doc Whether every neighbour was last heard to be equal.
+%% @doc Whether every neighbour last reported an equal replica.
 -spec agreed(t()) -> boolean().
 agreed(#replica{heard = Heard} = Replica) ->
     Digest = digest(Replica),

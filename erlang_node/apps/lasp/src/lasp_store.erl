@@ -73,7 +73,7 @@ update(Delta) ->
 read(Fun) ->
     call({read, Fun}).
 
-%% @doc Whether every neighbour, when last heard of, was equal to the present replica.
+%% @doc Whether every neighbour last reported a replica equal to the present one.
 -spec agreed() -> boolean().
 agreed() ->
     call(agreed).
@@ -235,12 +235,12 @@ effect({handed_over, Names}, #store{handover = From} = Store) ->
     gen_server:reply(From, {ok, Names}),
     Store#store{handover = none}.
 
-%% The store is local: it answers or it is dead, and its readers must not crash because the machine
-%% is short of processor time.
+%% The store is local: it answers unless it is dead, and its readers must not crash because the
+%% processors are overloaded.
 call(Request) ->
     gen_server:call(?MODULE, Request, infinity).
 
-%% To neighbours only: a previous one, whose loss the store has not heard of, is not worth a search
+%% To neighbours only: a previous one, whose loss the store does not know yet, is not worth a search
 %% through the cluster. Never acknowledged, whatever the channel: the protocol repairs losses, by
 %% then with something newer.
 via(latest, #store{channel = Channel}) ->

@@ -80,7 +80,7 @@
 -callback init(options()) -> {State :: term(), [effect()]}.
 -callback handle(event(), State :: term()) -> {State :: term(), [effect()]}.
 -callback value(State :: term()) -> Value :: term().
-%% Whether every neighbour, when last heard of, was equal to the present replica.
+%% Whether every neighbour last reported a replica equal to the present one.
 -callback agreed(State :: term()) -> boolean().
 
 %% @doc All modes.

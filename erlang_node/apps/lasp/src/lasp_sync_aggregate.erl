@@ -1,6 +1,6 @@
 %%% @doc Synchronisation of sums only, over a spanning tree of the overlay.
 %%%
-%%% A node holds its own counts and the totals of all nodes, and not who has counted what: it
+%%% A node holds its own counts and the totals of all nodes, not the counts of each: it
 %%% receives a few bytes, however many nodes there are. The type implements {@link lasp_aggregate}.
 %%%
 %%% Once per interval the root of the tree asks all nodes ({@link lasp_question}), and the sum goes
@@ -19,7 +19,7 @@
 %%% == A node that dies ==
 %%% A node sends its counts to its parent, the root to its children. When the node goes, they share
 %%% these counts under the name of its incarnation. They are added to the sums when that incarnation
-%%% is known to have ended: the node comes back as another one, or has left. An answer includes only
+%%% is known to have ended: the node restarts as another one, or has left. An answer includes only
 %%% what was shared when the question was asked: a node that has answered was alive then, so its
 %%% incarnation was not known to have ended.
 %%%

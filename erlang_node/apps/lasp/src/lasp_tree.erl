@@ -8,9 +8,9 @@
 %%% based on.
 %%%
 %%% == No loops ==
-%%% A node only chooses a parent that has heard a later number of a root than itself, or has heard
-%%% the same and is no further from the root than the node has ever been on that number. None of its
-%%% descendants is: they are further, and have heard no later one. The node remembers both for every
+%%% A node only chooses a parent that knows a later number of a root than itself, or knows the same
+%%% and is no further from the root than the node has ever been on that number. Its descendants do
+%%% not qualify: they are further, and know no later one. The node remembers both for every
 %%% root that it has followed. If no neighbour qualifies the node is a root itself, with its
 %%% descendants, until the next number arrives.
 %%%
@@ -53,7 +53,7 @@
     own :: non_neg_integer(),
     distance = 0 :: non_neg_integer(),
     parent = none :: none | lasp_sync:name(),
-    % The parent and the children, in order; a hub has a thousand, and hears from all of them.
+    % The parent and the children, in order; a hub has a thousand, and receives from all of them.
     links = [] :: stale | [lasp_sync:name()],
     % Intervals since the number changed.
     age = 0 :: non_neg_integer(),

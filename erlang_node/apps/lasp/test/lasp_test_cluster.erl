@@ -230,7 +230,7 @@ replicas(#cluster{replicas = Replicas}) ->
 names(#cluster{replicas = Replicas}) ->
     lists:sort(maps:keys(Replicas)).
 
-%% @doc How often a node has started.
+%% @doc The number of starts of a node.
 starts(Name, #cluster{starts = Starts}) ->
     maps:get(Name, Starts).
 
