@@ -161,7 +161,7 @@ links(Sim) ->
 stats(Sim) ->
     simulator_monitor:stats(simulator_interpreter:monitor(Sim)).
 
-%% @doc How often each broadcast payload arrived, and where.
+%% @doc The arrivals of each broadcast payload.
 -spec delivered(t()) -> #{Payload :: term() => arrivals()}.
 delivered(Sim) ->
     simulator_monitor:deliveries(simulator_interpreter:monitor(Sim)).

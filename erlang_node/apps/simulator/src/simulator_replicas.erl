@@ -15,7 +15,7 @@
 -export([new/1]).
 -export([start/2]).
 -export([stop/2]).
--export([tell/3]).
+-export([deliver/3]).
 -export([schedule/4]).
 -export([later/3]).
 -export([cut/2]).
@@ -118,8 +118,8 @@ stop(Name, #replicas{nodes = Nodes} = R) ->
     R#replicas{nodes = Others}.
 
 %% @doc Passes an event to a node, which may be dead.
--spec tell(name(), lasp_sync:event(), t()) -> t().
-tell(Name, Event, #replicas{nodes = Nodes} = R) ->
+-spec deliver(name(), lasp_sync:event(), t()) -> t().
+deliver(Name, Event, #replicas{nodes = Nodes} = R) ->
     case is_map_key(Name, Nodes) of
         true -> step(Name, Event, R);
         false -> R
