@@ -253,7 +253,7 @@ heard(Message, Peer, #state{stack = Stack0} = State) ->
         error:Reason:Stacktrace ->
             {ok, Channel} = partisan_channel:find(overlay),
             ok = partisan_channel:dropped(Channel, undecodable),
-            ok = partisan_refusals:tell(message, "invalid message from ~ts: ~0tP in ~0tP", [
+            ok = partisan_refusals:warn(message, "invalid message from ~ts: ~0tP in ~0tP", [
                 maps:get(name, Peer), Reason, 8, hd(Stacktrace), 12
             ]),
             State

@@ -202,7 +202,7 @@ heard(Origin, Message, State) ->
         heard(Message, State)
     catch
         error:Reason:Stacktrace ->
-            ok = partisan_refusals:tell(message, "invalid message from ~ts: ~0tP in ~0tP", [
+            ok = partisan_refusals:warn(message, "invalid message from ~ts: ~0tP in ~0tP", [
                 Origin, Reason, 8, hd(Stacktrace), 12
             ]),
             next(State)

@@ -48,7 +48,7 @@ watch(Name, _Now, #watch{nodes = Nodes} = W) when is_map_key(Name, Nodes) ->
 watch(Name, Now, #watch{nodes = Nodes} = W) ->
     {W#watch{nodes = Nodes#{Name => {unknown, deadline(Now, W)}}}, [{ask, Name}]}.
 
-%% @doc Starts watching a node that has just been heard of.
+%% @doc Starts watching a node whose message has just arrived.
 -spec present(name(), partisan_peer:incarnation(), milliseconds(), t()) -> t().
 present(Name, _Incarnation, _Now, #watch{nodes = Nodes} = W) when is_map_key(Name, Nodes) ->
     W;

@@ -150,7 +150,7 @@ pick(List, #{rand := Rand0} = S) ->
     {Element, Rand} = partisan_random:pick(List, Rand0),
     {Element, S#{rand := Rand}}.
 
-%% @doc That many elements in random order, or all if there are fewer.
+%% @doc Picks that many elements in random order, or all if there are fewer.
 -spec sample(non_neg_integer(), [Element], State) -> {[Element], State} when State :: t().
 sample(Size, List, #{rand := Rand0} = S) ->
     {Sample, Rand} = partisan_random:sample(Size, List, Rand0),

@@ -298,7 +298,7 @@ beacon(Kind, Self, Seeds, Rand) ->
     end.
 
 beacon_tick(#{beacon := none, contacts := Contacts} = S) ->
-    % Members that gave one another up during a long partition find back through the seeds.
+    % Members that gave one another up during a long partition rejoin through the seeds.
     Lost = partisan_peer:without(neighbours(S), partisan_contacts:peers(Contacts)),
     beacon_restart(lists:foldl(fun(C, Acc) -> overlay({join, C}, Acc) end, S, Lost));
 beacon_tick(#{beacon := Beacon0} = S) ->

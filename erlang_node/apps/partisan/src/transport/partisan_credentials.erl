@@ -103,7 +103,7 @@ replace(_Former, {ok, Credentials}) ->
     logger:notice("partisan: new TLS credentials read; new connections use them"),
     Credentials;
 replace(Previous, {error, Text}) ->
-    ok = partisan_refusals:tell(credentials, "~ts; the previous credentials stay in use", [Text]),
+    ok = partisan_refusals:warn(credentials, "~ts; the previous credentials stay in use", [Text]),
     Previous.
 
 stamp(Config) ->

@@ -201,7 +201,7 @@ loop(#inbound{socket = Socket, doze = Doze} = Inbound) ->
 broken(Reason, #inbound{socket = Socket, peer = #{name := Name}}) ->
     % The member allows larger messages than we do.
     Reason =:= too_large andalso
-        partisan_refusals:tell(message, "a message of ~ts exceeds message_bytes", [Name]),
+        partisan_refusals:warn(message, "a message of ~ts exceeds message_bytes", [Name]),
     partisan_socket:close(Socket).
 
 data(Data, #inbound{inflow = Inflow} = Inbound) ->
