@@ -197,7 +197,7 @@ cleaned_up([A, B, C]) ->
 frozen([A, B, _]) ->
     Waiting = start_waiting(A, B),
     ok = partisan_test_cluster:freeze(B),
-    ok = await(fun() -> told(A, Waiting) end),
+    ok = await(fun() -> notified(A, Waiting) end),
     ok = partisan_test_cluster:thaw(B),
     ?assertEqual([noconnection, {nodedown, name(B)}, {nodedown, name(B)}], heard(A, Waiting)),
     % The server still has to end the call, as for a local caller.
@@ -209,7 +209,7 @@ killed([A, _, C]) ->
     ok = server(C),
     Waiting = start_waiting(A, C),
     ok = partisan_test_cluster:kill(C),
-    ok = await(fun() -> told(A, Waiting) end, 60000),
+    ok = await(fun() -> notified(A, Waiting) end, 60000),
     ?assertEqual([noconnection, {nodedown, name(C)}, {nodedown, name(C)}], heard(A, Waiting)),
     ok = await(fun() -> idle(A) end).
 
@@ -253,7 +253,7 @@ results(Pids) ->
         proplists:get_value(result, Dictionary, none)
     end || P <- Pids].
 
-told(A, Pids) ->
+notified(A, Pids) ->
     not lists:member(none, on(A, fun() -> results(Pids) end)).
 
 heard(A, Pids) ->

@@ -1,4 +1,4 @@
-%%% @doc When watched nodes are considered lost.
+%%% @doc Conditions under which watched nodes are considered lost.
 -module(partisan_failure_detector_tests).
 
 -include_lib("eunit/include/eunit.hrl").

@@ -28,7 +28,7 @@ unauthenticated_test_() ->
              || {Title, Test} <- [
                     {"an endless handshake ends in time", fun() -> slow(Node) end},
                     {"a flood is bounded, and members still get in", fun() -> flood(Setup) end},
-                    {"the log says what to fix, once", fun() -> told(Node) end},
+                    {"the log says what to fix, once", fun() -> is_logged_once(Node) end},
                     {"nothing has crashed or is left behind",
                         fun() -> nothing_left(Setup) end}
                 ]
@@ -182,7 +182,7 @@ crowd(#{node := Node, overrides := Overrides}) ->
     ok = partisan_test_cluster:stop([Member]),
     ok = await(fun() -> call(Node, partisan, neighbours, []) =:= [] end).
 
-told(Node) ->
+is_logged_once(Node) ->
     Lines = call(Node, partisan_test_log, lines, []),
     [
         ?assertMatch({_, [_]}, {Fix, [Line || Line <- Lines, string:find(Line, Fix) =/= nomatch]})
