@@ -4,7 +4,7 @@
 %%% start    1795224000123456                           the moment the run was started, or nothing
 %%% counters 0 -> #{{<<"ads-0">>, 17} => 20, ...}       of each ad ({@link adcounter_counters})
 %%% barrier  <<"ads-0">> -> {17, 1, 20}                 of each node ({@link adcounter_barrier})
-%%% sums     0 -> 640                                   of each ad, whichever node has counted it
+%%% sums     0 -> 640                                   of each ad, counted by any node
 %%% '''
 %%%
 %%% The start is part of the value: it suffices to inform one node, and a late node learns of the

@@ -30,7 +30,7 @@ never_more_than_counted_test_() ->
     ),
     holds(Property, 200).
 
-%% Nodes that come back unchanged: in the end everything is counted once.
+%% Nodes that restart unchanged: eventually everything is counted once.
 exact_test_() ->
     Property = ?FORALL(
         {Size, Chords, Steps},
