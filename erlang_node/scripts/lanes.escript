@@ -8,7 +8,7 @@
 -mode(compile).
 
 -define(PORT, 7946).
--define(PATIENCE_MS, 60000).
+-define(TIMEOUT_MS, 60000).
 -define(LOOK_MS, 5).
 %% So many that each lane has one, whatever the hash.
 -define(KEYS_PER_LANE, 32).
@@ -57,17 +57,17 @@ start(Name, Host, Lanes, Release) ->
     Node.
 
 send(Node, Key) ->
-    Target = {nobody, <<"lanes-a">>},
+    Target = {absent, <<"lanes-a">>},
     call(Node, partisan, forward, [Target, Key, #{partition_key => Key}]).
 
 connected(Node) ->
     proplists:get_value([default], call(Node, partisan_transport, connections, []), 0).
 
 call(Node, Module, Function, Arguments) ->
-    peer:call(Node, Module, Function, Arguments, ?PATIENCE_MS).
+    peer:call(Node, Module, Function, Arguments, ?TIMEOUT_MS).
 
 await(Condition) ->
-    await(Condition, erlang:monotonic_time(millisecond) + ?PATIENCE_MS).
+    await(Condition, erlang:monotonic_time(millisecond) + ?TIMEOUT_MS).
 
 await(Condition, Deadline) ->
     case Condition() of

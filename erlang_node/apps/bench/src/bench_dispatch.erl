@@ -78,7 +78,7 @@ await_empty(Queue) ->
     end.
 
 send(Name) ->
-    ok = partisan:forward(Name, nobody, message, #{channel => ?CHANNEL, partition_key => 0}).
+    ok = partisan:forward(Name, absent, message, #{channel => ?CHANNEL, partition_key => 0}).
 
 every(Step, Names) ->
     [Name || {I, Name} <- lists:zip(lists:seq(0, length(Names) - 1), Names), I rem Step =:= 0].

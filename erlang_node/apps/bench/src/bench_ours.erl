@@ -6,7 +6,7 @@
 -export([connect/0]).
 -export([send/4]).
 
--define(PATIENCE_MS, 30000).
+-define(TIMEOUT_MS, 30000).
 -define(LOOK_MS, 5).
 
 -spec start(bench_system:address(), bench_system:address()) -> ok.
@@ -31,7 +31,7 @@ start(#{name := Self, ip := Ip, port := Port}, #{name := Peer, ip := PeerIp, por
 
 -spec connect() -> ok.
 connect() ->
-    connect(erlang:monotonic_time(millisecond) + ?PATIENCE_MS).
+    connect(erlang:monotonic_time(millisecond) + ?TIMEOUT_MS).
 
 connect(Deadline) ->
     case partisan:neighbours() =:= [bench_system:peer()] of

@@ -5,7 +5,7 @@
 -export([measure/3]).
 
 -define(PAUSE_MS, 1).
--define(PATIENCE_MS, 60000).
+-define(TIMEOUT_MS, 60000).
 %% From this time on, the begin and end of a ping are recorded.
 -define(SLOW_NS, 2_000_000).
 
@@ -55,7 +55,7 @@ ping(System, Payload, Histogram, {Seq, Slow}, Until) ->
     ok = System:send(ping, 0, bench_echo, {bench, Seq, SentAt, Payload}),
     receive
         {bench, Seq, SentAt, Payload} -> ok
-    after ?PATIENCE_MS -> error({lost_ping, Seq})
+    after ?TIMEOUT_MS -> error({lost_ping, Seq})
     end,
     Now = bench_system:now(),
     ok = bench_histogram:add(Histogram, Now - SentAt),

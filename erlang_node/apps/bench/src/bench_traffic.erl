@@ -113,7 +113,7 @@ send(System, #{pairs := Pairs, payload := Size, milliseconds := Milliseconds} = 
     Sent = [bench_worker:await(Sender) || Sender <- Senders],
     #{started_at => StartedAt, messages => lists:sum(Sent)}.
 
-%% @doc That many bytes without a pattern, equal in every virtual machine.
+%% @doc Returns that many bytes without a pattern, equal in every virtual machine.
 -spec payload(pos_integer()) -> binary().
 payload(Size) ->
     crypto:crypto_one_time(aes_128_ctr, <<"not a secret key">>, <<0:128>>, <<0:Size/unit:8>>, true).

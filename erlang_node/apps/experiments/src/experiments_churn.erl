@@ -1,7 +1,7 @@
 %%% @doc Effects of faults on the overlay of a cluster with the runtime's settings, in virtual time.
 %%%
 %%% Experiments like those of {@link experiments_papers}, without counterparts in the papers: the
-%%% runtime's own parameters, with seeds and beacons, and nodes that come back. Cells have the fault
+%%% runtime's own parameters, with seeds and beacons, and nodes that restart. Cells have the fault
 %%% in place of the overlay.
 -module(experiments_churn).
 

@@ -153,7 +153,7 @@ count(Name, #counting{living = Living, increments = Increments} = C, R) ->
     Counted = Before + 1,
     Own = simulator_replicas:put_state(C#counting{living = Living#{Name := {Actor, Counted}}}, R),
     Update = {update, adcounter_state:counted(0, Actor, Counted)},
-    Shown = simulator_replicas:tell(Name, Update, Own),
+    Shown = simulator_replicas:deliver(Name, Update, Own),
     case Counted of
         Increments -> report(true, Name, Shown);
         _ -> simulator_replicas:schedule(?INCREMENT_MS, Name, count, Shown)
@@ -162,7 +162,7 @@ count(Name, #counting{living = Living, increments = Increments} = C, R) ->
 report(Done, Name, R) ->
     #counting{living = #{Name := {{Name, Incarnation}, Counted}}} = simulator_replicas:state(R),
     Report = adcounter_state:report(Name, Incarnation, Done, Counted),
-    simulator_replicas:tell(Name, {update, Report}, R).
+    simulator_replicas:deliver(Name, {update, Report}, R).
 
 of_dead(Value, R) ->
     lists:sum([adcounter_state:count(Actor, Value) || {Actor, _} <- dead(R)]).

@@ -3,7 +3,7 @@
 %%% {@link experiments_faults} injects a fault into a cluster and records a trace of its nodes and
 %%% links, on which the replicas ({@link experiments_counter}) run. They count before the fault and
 %%% throughout, until the overlay has been whole again for a minute; then the run waits until all
-%%% are equal. A killed node comes back as a new actor with an empty replica, and counts it had not
+%%% are equal. A killed node restarts as a new actor with an empty replica, and counts it had not
 %%% propagated are lost.
 %%%
 %%% A run is only valid if the balance is exact, which is checked: all replicas are equal; each
@@ -156,17 +156,21 @@ change(heal, _Seed, R) ->
     simulator_replicas:heal(R);
 change({UpOrDown, Index, Peer}, _Seed, R) ->
     [Name, PeerName] = names([Index, Peer]),
-    simulator_replicas:tell(Name, {UpOrDown, PeerName}, R).
+    simulator_replicas:deliver(Name, {UpOrDown, PeerName}, R).
 
 start(Index, Seed, R) ->
     Name = simulator_peer:name(Index),
-    Life = simulator_replicas:starts(Name, R) + 1,
+    Incarnation = simulator_replicas:starts(Name, R) + 1,
     Started = experiments_counter:start(
-        #{name => Name, started => 1000 * simulator_replicas:now(R), seed => {Seed, Index, Life}},
+        #{
+            name => Name,
+            started => 1000 * simulator_replicas:now(R),
+            seed => {Seed, Index, Incarnation}
+        },
         R
     ),
     {Phase, _} = rand:uniform_s(
-        experiments_counter:increment_interval(), rand:seed_s(exsss, {Seed, Index, -Life})
+        experiments_counter:increment_interval(), rand:seed_s(exsss, {Seed, Index, -Incarnation})
     ),
     experiments_counter:begin_counting(Phase, Name, Started).
 
@@ -174,7 +178,8 @@ meet(Index, Neighbours, Replicas) ->
     Name = simulator_peer:name(Index),
     lists:foldl(
         fun(Neighbour, R) ->
-            Met = fun(Then) -> simulator_replicas:tell(Name, {neighbour_up, Neighbour}, Then) end,
+            Event = {neighbour_up, Neighbour},
+            Met = fun(Then) -> simulator_replicas:deliver(Name, Event, Then) end,
             simulator_replicas:later(0, Met, R)
         end,
         Replicas,

@@ -1,7 +1,7 @@
 %%% @doc Faults injected into a simulated cluster, and the reaction of its overlay.
 %%%
 %%% The cluster has the runtime's settings: HyParView with its defaults, seeds and beacons. A killed
-%%% node comes back a while later as another incarnation, as the pod of a StatefulSet does. A fault
+%%% node restarts a while later as another incarnation, as the pod of a StatefulSet does. A fault
 %%% is a script of timed actions, drawn from the cluster's own generator; it is played until all
 %%% nodes are one component again and no link is half made.
 %%%

@@ -114,7 +114,7 @@ begin_node(Index, Neighbours, #{seed := Seed}, R) ->
         #{name => Name, started => Microseconds, seed => {Seed, Index, 2}}, R
     ),
     Met = lists:foldl(
-        fun(N, Acc) -> simulator_replicas:tell(Name, {neighbour_up, node_name(N)}, Acc) end,
+        fun(N, Acc) -> simulator_replicas:deliver(Name, {neighbour_up, node_name(N)}, Acc) end,
         Started,
         Neighbours
     ),

@@ -130,7 +130,7 @@ crash(Count, Trial) ->
     {Victims, #trial{sim = Sim} = T} = draw(Count, Trial),
     T#trial{sim = simulator:crash(Victims, Sim)}.
 
-%% @doc That many random living nodes.
+%% @doc Picks that many random living nodes.
 -spec draw(non_neg_integer(), t()) -> {[simulator:index()], t()}.
 draw(Count, #trial{rand = Rand0} = T) ->
     {Drawn, Rand} = partisan_random:sample(Count, alive(T), Rand0),

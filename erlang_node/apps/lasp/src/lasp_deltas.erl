@@ -24,10 +24,10 @@
 %%% Each neighbour gets a digest each interval, linked or not. If it differs from that of an equally
 %%% quiet replica, the states are exchanged, whatever went wrong before: over a link at once, since
 %%% everything in flight there is known. Changes between unlinked neighbours may be in flight over
-%%% others, one interval for each, so these wait for sixteen. A node that has heard all its
-%%% neighbours to be equal continues for two intervals and then repeats itself every eighth, until
-%%% something grows, comes or differs: a node that has not heard it asks by its own digests, and
-%%% gets it late at worst.
+%%% others, one interval for each, so these wait for sixteen. A node whose
+%%% neighbours all report equality continues for two intervals and then repeats its digest every
+%%% eighth, until something grows, arrives or differs: a node that missed it asks by its own
+%%% digests, and gets it late at worst.
 %%%
 %%% The caller decides which neighbours are linked: all of them ({@link lasp_sync_delta}), or those
 %%% connected by a tree ({@link lasp_sync_tree}). Messages of any neighbour are understood.
@@ -54,7 +54,7 @@
     replica :: lasp_replica:t(),
     % Intervals since the replica has grown.
     quiet = 1 :: non_neg_integer(),
-    % Consecutive quiet intervals in which all neighbours were last heard to be equal.
+    % Consecutive quiet intervals in which all neighbours reported equal replicas.
     calm = 0 :: non_neg_integer(),
     next :: lasp_link:id(),
     numbers :: lasp_dictionary:numbers(),
@@ -267,8 +267,8 @@ send_pending(Name, Link, #deltas{replica = Replica, next = Number, numbers = Num
     {Flying, group(Number, Acks, Bytes, Name, Flying)}.
 
 group(Number, Acks, Bytes, Name, #deltas{replica = Replica}) ->
-    Told = << <<Ack:?NUMBER_BITS>> || Ack <- Acks >>,
-    Payload = <<Number:?NUMBER_BITS, (length(Acks)), Told/binary, Bytes/binary>>,
+    Acknowledged = << <<Ack:?NUMBER_BITS>> || Ack <- Acks >>,
+    Payload = <<Number:?NUMBER_BITS, (length(Acks)), Acknowledged/binary, Bytes/binary>>,
     lasp_replica:send(delta, Name, Payload, Replica).
 
 acknowledged(Numbers, From, #deltas{links = Links} = D) ->

@@ -26,15 +26,15 @@
 -export([acknowledged/2]).
 -export([decode/3]).
 
--define(LIFE_BITS, 32).
+-define(INCARNATION_BITS, 32).
 
 -type id() :: non_neg_integer().
 %% Drawn at random.
--type life() :: non_neg_integer().
+-type incarnation() :: non_neg_integer().
 -type shape() :: {lasp_lattice:key(), Length :: non_neg_integer()}.
 
 -record(numbers, {
-    life :: life(),
+    incarnation :: incarnation(),
     next = 0 :: id(),
     % With the leaf length it was given for: another length has another number.
     of_keys = #{} :: #{lasp_lattice:key() => {id(), Length :: non_neg_integer()}}
@@ -42,16 +42,16 @@
 -opaque numbers() :: #numbers{}.
 %% The numbers that the neighbour knows.
 -opaque sender() :: #{id() => []}.
--opaque receiver() :: {none | life(), #{id() => shape()}}.
+-opaque receiver() :: {none | incarnation(), #{id() => shape()}}.
 %% The numbers defined by a message.
 -type definitions() :: [id()].
 
--export_type([numbers/0, sender/0, receiver/0, life/0, definitions/0]).
+-export_type([numbers/0, sender/0, receiver/0, incarnation/0, definitions/0]).
 
 %% @doc No numbers yet, in this incarnation.
--spec new_numbers(life()) -> numbers().
-new_numbers(Life) ->
-    #numbers{life = Life}.
+-spec new_numbers(incarnation()) -> numbers().
+new_numbers(Incarnation) ->
+    #numbers{incarnation = Incarnation}.
 
 %% @doc The sender's state for a neighbour that knows nothing.
 -spec new_sender() -> sender().
@@ -67,13 +67,13 @@ new_receiver() ->
 -spec encode(lasp_lattice:type(), [lasp_lattice:keyed()], sender(), numbers()) ->
     {binary(), definitions(), numbers()}.
 encode(Type, Parts, Sender, Numbers0) ->
-    {Numbered, #numbers{life = Life} = Numbers} = numbered(Type, Parts, Numbers0),
+    {Numbered, #numbers{incarnation = Incarnation} = Numbers} = numbered(Type, Parts, Numbers0),
     {Known, Unknown} = lists:partition(fun({Id, _}) -> is_map_key(Id, Sender) end, Numbered),
     New = lists:sort([{Type:path(Key), Leaf, Id} || {Id, {Key, Leaf}} <- Unknown]),
     Block = lasp_parts:encode([{Path, Leaf} || {Path, Leaf, _} <- New]),
     Definitions = [Id || {_, _, Id} <- New],
     Bytes = iolist_to_binary([
-        <<Life:?LIFE_BITS>>,
+        <<Incarnation:?INCARNATION_BITS>>,
         lasp_varint:encode(byte_size(Block)),
         Block,
         ids(Definitions, 0),
@@ -90,13 +90,13 @@ acknowledged(Definitions, Sender) ->
 %% to this receiver.
 -spec decode(lasp_lattice:type(), binary(), receiver()) ->
     {ok, [lasp_lattice:keyed()], receiver()} | {error, unknown | malformed}.
-decode(Type, <<Life:?LIFE_BITS, Bytes/binary>>, Receiver) ->
+decode(Type, <<Incarnation:?INCARNATION_BITS, Bytes/binary>>, Receiver) ->
     try
         {Size, AfterSize} = varint(Bytes),
         {Block, AfterBlock} = take(Size, AfterSize),
         New = parts(Type, Block),
-        {Known, References} = define(New, 0, AfterBlock, in_life(Life, Receiver)),
-        {ok, referred(References, -1, #{}, Known, New), {Life, Known}}
+        {Known, References} = define(New, 0, AfterBlock, of_incarnation(Incarnation, Receiver)),
+        {ok, referred(References, -1, #{}, Known, New), {Incarnation, Known}}
     catch
         throw:Reason -> {error, Reason}
     end;
@@ -147,8 +147,8 @@ differences([], []) ->
 
 %% Internals: reading.
 
-in_life(Life, {Life, Known}) -> Known;
-in_life(_, _) -> #{}.
+of_incarnation(Incarnation, {Incarnation, Known}) -> Known;
+of_incarnation(_, _) -> #{}.
 
 parts(Type, Block) ->
     case lasp_parts:decode(Block) of

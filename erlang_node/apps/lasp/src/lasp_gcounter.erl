@@ -5,8 +5,8 @@
 %%% '''
 %%%
 %%% Merging takes the larger count of each actor. An actor's count is a sequence that only it
-%%% extends, so the larger count includes the smaller. An actor must therefore never come back with
-%%% a lower count than it has shown; the caller that names the actors ensures that.
+%%% extends, so the larger count includes the smaller. An actor must therefore never restart with
+%%% a lower count than it has published; the caller that names the actors ensures that.
 %%%
 %%% Source: Shapiro et al., "A comprehensive study of convergent and commutative replicated data
 %%% types" (2011), specification 6, with a map in place of the vector.

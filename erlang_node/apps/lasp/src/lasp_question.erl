@@ -10,15 +10,15 @@
 %%% to the answer to a question at most once, and an answer is added at most once. What is missing
 %%% from a sum is corrected by the next question.
 %%% <ul>
-%%% <li>A node that hears a question again, over another link, answers with nothing: it remembers
+%%% <li>A node that receives a question again, over another link, answers with nothing: it remembers
 %%%     the last number of every asker.</li>
 %%% <li>A restarted node does not know whether its previous incarnation has been counted: to the
 %%%     first question of an asker it adds its descendants and not itself.</li>
-%%% <li>An asker has one open question at a time. A node that has heard the next one knows that
-%%%     answers to the previous one are no longer awaited, so the last number is memory enough.</li>
+%%% <li>An asker has one open question at a time. A node that has received the next one knows that
+%%%     answers to the previous one are no longer awaited: it remembers only the last number.</li>
 %%% </ul>
 %%% An unanswered question is given up for the next one: by the root after a while, by the others
-%%% when they hear it.
+%%% when they receive it.
 -module(lasp_question).
 
 -export([new/2]).
@@ -30,7 +30,7 @@
 -export([tick/1]).
 
 %% Intervals that a root waits.
--define(PATIENCE, 3).
+-define(ROOT_TIMEOUT, 3).
 %% Size of the hash that stands for an asker; collisions are not to be expected.
 -define(ASKER_BYTES, 6).
 
@@ -68,7 +68,7 @@ new(Name, Incarnation) ->
 
 %% @doc Asks these nodes a question of this node's own, unless an open one may still be answered.
 -spec ask([lasp_sync:name()], t()) -> {asked, id(), t()} | waiting.
-ask(_Children, #questions{open = #open{from = self, age = Age}}) when Age < ?PATIENCE ->
+ask(_Children, #questions{open = #open{from = self, age = Age}}) when Age < ?ROOT_TIMEOUT ->
     waiting;
 ask(Children, #questions{self = Self, asked = Asked} = Q) ->
     Id = {Self, Asked + 1},

@@ -49,7 +49,7 @@
     encoded = stale :: stale | {binary(), lasp_lattice:digest()},
     % The form of the value when it was last encoded.
     form = none :: lasp_form:t() | none,
-    % The digest last heard from each neighbour.
+    % The last digest from each neighbour.
     heard = #{} :: #{lasp_sync:name() => lasp_lattice:digest() | unknown},
     % During a handover: the confirmed ones among the present neighbours.
     handover = no :: no | {waiting, [lasp_sync:name()]} | done
@@ -107,7 +107,7 @@ encoded(Replica) ->
 neighbours(#replica{heard = Heard}) ->
     lists:sort(maps:keys(Heard)).
 
-%% @doc Whether every neighbour was last heard to be equal.
+%% @doc Whether every neighbour last reported an equal replica.
 -spec agreed(t()) -> boolean().
 agreed(#replica{heard = Heard} = Replica) ->
     Digest = digest(Replica),
@@ -152,7 +152,7 @@ send(Kind, Name, Payload, #replica{scope = Scope}) ->
         case Kind of
             state -> latest;
             digest -> latest;
-            handover -> patient;
+            handover -> blocking;
             _ -> each
         end,
     [{send, Name, Class, {Kind, Scope, Payload}}, {count, Kind, sent, byte_size(Payload)}].
@@ -177,7 +177,7 @@ take(handover, _From, Bytes, #replica{handover = done} = Replica) ->
 take(handover, From, Bytes, #replica{scope = Scope} = Replica) ->
     Digest = lasp_lattice:digest(Bytes),
     Answer = [
-        {send, From, patient, {handed_over, Scope, Digest}},
+        {send, From, blocking, {handed_over, Scope, Digest}},
         {count, digest, sent, byte_size(Digest)}
     ],
     take_state(handover, From, Bytes, Answer, Replica);

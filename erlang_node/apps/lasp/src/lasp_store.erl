@@ -42,7 +42,7 @@
     neighbours = [] :: [lasp_sync:name()],
     timers = #{} :: #{term() => reference()},
     % Whether the subscriber has read since its last notification.
-    subscribers = #{} :: #{pid() => read | told},
+    subscribers = #{} :: #{pid() => read | notified},
     handover = none :: none | gen_server:from(),
     % Whether states are skipped for newer ones. Disabled by `-lasp newest_only false' in the
     % experiment that measures its effect.
@@ -73,7 +73,7 @@ update(Delta) ->
 read(Fun) ->
     call({read, Fun}).
 
-%% @doc Whether every neighbour, when last heard of, was equal to the present replica.
+%% @doc Whether every neighbour last reported a replica equal to the present one.
 -spec agreed() -> boolean().
 agreed() ->
     call(agreed).
@@ -224,7 +224,7 @@ effect({start_timer, Name, Milliseconds}, #store{timers = Timers} = Store) ->
     Store#store{timers = Timers#{Name => Ref}};
 effect(changed, #store{subscribers = Subscribers} = Store) ->
     _ = [Pid ! {?MODULE, changed} || {Pid, read} <- maps:to_list(Subscribers)],
-    Store#store{subscribers = maps:map(fun(_, _) -> told end, Subscribers)};
+    Store#store{subscribers = maps:map(fun(_, _) -> notified end, Subscribers)};
 effect({count, Kind, Direction, Bytes}, Store) ->
     ok = partisan_metrics:inc(lasp_sync_bytes_total, [Kind, Direction], Bytes),
     ok = partisan_metrics:inc(lasp_sync_messages_total, [Kind, Direction]),
@@ -235,19 +235,19 @@ effect({handed_over, Names}, #store{handover = From} = Store) ->
     gen_server:reply(From, {ok, Names}),
     Store#store{handover = none}.
 
-%% The store is local: it answers or it is dead, and its readers must not crash because the machine
-%% is short of processor time.
+%% The store is local: it answers unless it is dead, and its readers must not crash because the
+%% processors are overloaded.
 call(Request) ->
     gen_server:call(?MODULE, Request, infinity).
 
-%% To neighbours only: a previous one, whose loss the store has not heard of, is not worth a search
+%% To neighbours only: a previous one, whose loss the store does not know yet, is not worth a search
 %% through the cluster. Never acknowledged, whatever the channel: the protocol repairs losses, by
 %% then with something newer.
 via(latest, #store{channel = Channel}) ->
     #{channel => Channel, on_busy => drop, ttl => 0, ack => false};
 via(each, _Store) ->
     #{channel => default, on_busy => drop, ttl => 0, ack => false};
-via(patient, _Store) ->
+via(blocking, _Store) ->
     #{
         channel => default,
         on_busy => block,

@@ -11,7 +11,7 @@
 %%% <ul>
 %%% <li>`{send, Name, latest, Msg}' may be lost, and may be replaced by a later `latest' message to
 %%%     the same node; `{send, Name, each, Msg}' is not replaced, but lost if there is no room for
-%%%     it; `{send, Name, patient, Msg}' waits a moment for room.</li>
+%%%     it; `{send, Name, blocking, Msg}' waits a moment for room.</li>
 %%% <li>`{neighbour_up, Name}' comes again when a neighbour has been replaced by its next
 %%%     incarnation; after that no message of the previous one comes.</li>
 %%% <li>A timer fires once; starting it again restarts it.</li>
@@ -51,7 +51,7 @@
     | malformed.
 
 -type effect() ::
-    {send, name(), latest | each | patient, Msg :: term()}
+    {send, name(), latest | each | blocking, Msg :: term()}
     | {start_timer, Name :: term(), Milliseconds :: non_neg_integer()}
     % The replica has grown.
     | changed
@@ -80,7 +80,7 @@
 -callback init(options()) -> {State :: term(), [effect()]}.
 -callback handle(event(), State :: term()) -> {State :: term(), [effect()]}.
 -callback value(State :: term()) -> Value :: term().
-%% Whether every neighbour, when last heard of, was equal to the present replica.
+%% Whether every neighbour last reported a replica equal to the present one.
 -callback agreed(State :: term()) -> boolean().
 
 %% @doc All modes.

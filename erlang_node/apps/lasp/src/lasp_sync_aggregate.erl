@@ -1,6 +1,6 @@
 %%% @doc Synchronisation of sums only, over a spanning tree of the overlay.
 %%%
-%%% A node holds its own counts and the totals of all nodes, and not who has counted what: it
+%%% A node holds its own counts and the totals of all nodes, not the counts of each: it
 %%% receives a few bytes, however many nodes there are. The type implements {@link lasp_aggregate}.
 %%%
 %%% Once per interval the root of the tree asks all nodes ({@link lasp_question}), and the sum goes
@@ -19,7 +19,7 @@
 %%% == A node that dies ==
 %%% A node sends its counts to its parent, the root to its children. When the node goes, they share
 %%% these counts under the name of its incarnation. They are added to the sums when that incarnation
-%%% is known to have ended: the node comes back as another one, or has left. An answer includes only
+%%% is known to have ended: the node restarts as another one, or has left. An answer includes only
 %%% what was shared when the question was asked: a node that has answered was alive then, so its
 %%% incarnation was not known to have ended.
 %%%
@@ -166,10 +166,10 @@ ask(#sync{shared = Shared, questions = Questions} = State) ->
     Children = lasp_sync_tree:links(Shared),
     case lasp_sync_tree:parent(Shared) =:= none andalso lasp_question:ask(Children, Questions) of
         {asked, Id, Asked} ->
-            {Told, Own} = told(Id, Children, State#sync{
+            {Entrusted, Own} = to_keep(Id, Children, State#sync{
                 questions = Asked, asked_with = shared(State)
             }),
-            {Next, Effects} = contribute(Told),
+            {Next, Effects} = contribute(Entrusted),
             {Next, questions(Id, Children, Own, Next) ++ Effects};
         _ ->
             {State, []}
@@ -187,12 +187,12 @@ asked(Id, From, true, #sync{shared = Shared, questions = Questions} = State) ->
         {Kind, Heard} ->
             Next = State#sync{questions = Heard},
             Onwards = questions(Id, Children, <<>>, Next),
-            {Told, Effects} =
+            {Contributed, Effects} =
                 case Kind of
                     next -> contribute(Next);
                     first -> outcome(lasp_question:contribute(#{}, Heard), Next)
                 end,
-            {Told, Onwards ++ Effects}
+            {Contributed, Onwards ++ Effects}
     end;
 asked(Id, From, false, State) ->
     % From a node other than the parent, or repeated.
@@ -211,8 +211,8 @@ outcome({pending, Questions}, State) ->
 outcome({{complete, _Id, self, Sums}, Questions}, #sync{type = Type, asked_with = With} = State) ->
     learn(Type:total(Sums, With), State#sync{questions = Questions});
 outcome({{complete, Id, Parent, Sums}, Questions}, State) ->
-    {Told, Own} = told(Id, [Parent], State#sync{questions = Questions}),
-    {Told, reply(Id, Parent, Sums, Own, Told)}.
+    {Entrusted, Own} = to_keep(Id, [Parent], State#sync{questions = Questions}),
+    {Entrusted, reply(Id, Parent, Sums, Own, Entrusted)}.
 
 reply(Id, To, Sums, Own, State) ->
     Payload = lasp_question_message:encode(Id, lasp_aggregate:encode(Sums), Own),
@@ -227,7 +227,7 @@ learn(Value, #sync{type = Type, sums = Sums} = State) ->
 %% Internals: values kept by neighbours.
 
 %% The value for these nodes to keep, if they do not have it.
-told({_, Number}, Names, #sync{type = Type, own = Own, keepers = Keepers} = State) ->
+to_keep({_, Number}, Names, #sync{type = Type, own = Own, keepers = Keepers} = State) ->
     Kept = Type:kept(Own),
     case Keepers of
         {Names, Kept} when Number rem ?REPEAT =/= 0 ->

@@ -38,7 +38,7 @@ handle(Event, #sync{deltas = Deltas} = State) ->
 value(#sync{deltas = Deltas}) ->
     lasp_replica:value(lasp_deltas:replica(Deltas)).
 
-%% @doc Whether every neighbour was last heard to be equal.
+%% @doc Whether every neighbour last reported an equal replica.
 -spec agreed(state()) -> boolean().
 agreed(#sync{deltas = Deltas}) ->
     lasp_replica:agreed(lasp_deltas:replica(Deltas)).

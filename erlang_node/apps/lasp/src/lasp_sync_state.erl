@@ -67,7 +67,7 @@ handle(handover, #sync{replica = Replica} = State) ->
 value(#sync{replica = Replica}) ->
     lasp_replica:value(Replica).
 
-%% @doc Whether every neighbour was last heard to be equal.
+%% @doc Whether every neighbour last reported an equal replica.
 -spec agreed(state()) -> boolean().
 agreed(#sync{replica = Replica}) ->
     lasp_replica:agreed(Replica).

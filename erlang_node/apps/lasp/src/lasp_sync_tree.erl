@@ -70,7 +70,7 @@ handle(handover, #sync{deltas = Deltas} = State) ->
 value(#sync{deltas = Deltas}) ->
     lasp_replica:value(lasp_deltas:replica(Deltas)).
 
-%% @doc Whether every neighbour was last heard to be equal.
+%% @doc Whether every neighbour last reported an equal replica.
 -spec agreed(state()) -> boolean().
 agreed(#sync{deltas = Deltas}) ->
     lasp_replica:agreed(lasp_deltas:replica(Deltas)).
@@ -91,11 +91,11 @@ with_deltas({Deltas, Effects}, State) ->
     {State#sync{deltas = Deltas}, Effects}.
 
 %% Sends adverts of the tree, and links the neighbours in it.
-grown({Tree, Tell}, #sync{tree = Before, deltas = Deltas} = State) ->
+grown({Tree, Recipients}, #sync{tree = Before, deltas = Deltas} = State) ->
     Replica = lasp_deltas:replica(Deltas),
     Adverts = [
         lasp_replica:send(tree, Name, lasp_tree:advert(Name, Tree), Replica)
-     || Name <- Tell
+     || Name <- Recipients
     ],
     {Next, Greetings} = relinked(lasp_tree:links(Before), lasp_tree:links(Tree), Deltas),
     {State#sync{tree = Tree, deltas = Next}, lists:append(Adverts) ++ Greetings}.

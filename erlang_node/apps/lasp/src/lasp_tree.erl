@@ -8,9 +8,9 @@
 %%% based on.
 %%%
 %%% == No loops ==
-%%% A node only chooses a parent that has heard a later number of a root than itself, or has heard
-%%% the same and is no further from the root than the node has ever been on that number. None of its
-%%% descendants is: they are further, and have heard no later one. The node remembers both for every
+%%% A node only chooses a parent that knows a later number of a root than itself, or knows the same
+%%% and is no further from the root than the node has ever been on that number. Its descendants do
+%%% not qualify: they are further, and know no later one. The node remembers both for every
 %%% root that it has followed. If no neighbour qualifies the node is a root itself, with its
 %%% descendants, until the next number arrives.
 %%%
@@ -33,7 +33,7 @@
 
 %% Intervals between the root's numbers, and intervals without one after which it is given up.
 -define(HEARTBEAT, 4).
--define(PATIENCE, 14).
+-define(ROOT_TIMEOUT, 14).
 
 %% A neighbour's advert: its root, the number, its distance from the root, and whether its parent is
 %% this node.
@@ -53,7 +53,7 @@
     own :: non_neg_integer(),
     distance = 0 :: non_neg_integer(),
     parent = none :: none | lasp_sync:name(),
-    % The parent and the children, in order; a hub has a thousand, and hears from all of them.
+    % The parent and the children, in order; a hub has a thousand, and receives from all of them.
     links = [] :: stale | [lasp_sync:name()],
     % Intervals since the number changed.
     age = 0 :: non_neg_integer(),
@@ -67,7 +67,7 @@
 -export_type([t/0]).
 
 %% The neighbours to send an advert to.
--type result() :: {t(), Tell :: [lasp_sync:name()]}.
+-type result() :: {t(), Recipients :: [lasp_sync:name()]}.
 
 %% @doc A lone node whose incarnation began then (microseconds).
 -spec new(lasp_sync:name(), partisan_peer:incarnation()) -> t().
@@ -78,8 +78,8 @@ new(Self, Incarnation) ->
 %% @doc Adds a neighbour, or its next incarnation.
 -spec up(lasp_sync:name(), t()) -> result().
 up(Name, #tree{neighbours = Neighbours} = Tree) ->
-    {Next, Tell} = choose(Tree#tree{neighbours = Neighbours#{Name => none}, links = stale}),
-    {Next, lists:usort([Name | Tell])}.
+    {Next, Recipients} = choose(Tree#tree{neighbours = Neighbours#{Name => none}, links = stale}),
+    {Next, lists:usort([Name | Recipients])}.
 
 %% @doc Removes a neighbour.
 -spec down(lasp_sync:name(), t()) -> result().
@@ -96,7 +96,7 @@ tick(#tree{age = Age} = Tree) ->
     case Tree#tree{age = Age + 1} of
         #tree{parent = none, own = Own, age = ?HEARTBEAT} = Due ->
             {Due#tree{number = Own + 1, own = Own + 1, age = 0}, neighbours(Due)};
-        #tree{age = ?PATIENCE} = Silent ->
+        #tree{age = ?ROOT_TIMEOUT} = Silent ->
             choose(given_up(Silent));
         Older ->
             {Older, []}

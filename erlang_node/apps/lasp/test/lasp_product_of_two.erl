@@ -1,4 +1,4 @@
-%%% @doc A counter and a register as one type: what a product looks like.
+%%% @doc A counter and a register as one type: an example of a product.
 -module(lasp_product_of_two).
 -behaviour(lasp_lattice).
 

@@ -53,8 +53,8 @@ a_question_of_its_own_is_not_answered_test() ->
 each_incarnation_is_another_asker_test() ->
     [{A, 1}, {B, 1}, {C, 1}] = [
         Id
-     || {Name, Life} <- [{<<"a">>, 1}, {<<"a">>, 2}, {<<"b">>, 1}],
-        {asked, Id, _} <- [?Q:ask([], ?Q:new(Name, Life))]
+     || {Name, Incarnation} <- [{<<"a">>, 1}, {<<"a">>, 2}, {<<"b">>, 1}],
+        {asked, Id, _} <- [?Q:ask([], ?Q:new(Name, Incarnation))]
     ],
     ?assertEqual(3, length(lists:usort([A, B, C]))).
 

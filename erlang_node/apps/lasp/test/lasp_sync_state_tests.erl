@@ -94,7 +94,7 @@ a_handover_is_merged_and_answered_test() ->
     {Bytes, Digest} = state_of(update(<<"b">>, 9, replica())),
     {A, Effects} = ?S:handle({message, <<"b">>, {handover, ?SCOPE, Bytes}}, replica()),
     ?assertEqual(9, lasp_gcounter:value(?S:value(A))),
-    ?assert(lists:member({send, <<"b">>, patient, {handed_over, ?SCOPE, Digest}}, Effects)).
+    ?assert(lists:member({send, <<"b">>, blocking, {handed_over, ?SCOPE, Digest}}, Effects)).
 
 a_node_that_has_handed_over_confirms_nothing_test() ->
     {Bytes, _} = state_of(update(<<"b">>, 9, replica())),

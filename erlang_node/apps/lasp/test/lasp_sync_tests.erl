@@ -158,7 +158,7 @@ run(Steps, Cluster) ->
 
 step({update, I}, {Cluster, Counts}) ->
     Name = ?T:pick(I, Cluster),
-    Actor = <<Name/binary, $/, (integer_to_binary(?T:life(Name, Cluster)))/binary>>,
+    Actor = <<Name/binary, $/, (integer_to_binary(?T:starts(Name, Cluster)))/binary>>,
     % Some steps are larger than others.
     Count = maps:get(Actor, Counts, 0) + 1 + I * I,
     Updated = ?T:event(Name, {update, lasp_gcounter:entry(Actor, Count)}, Cluster),

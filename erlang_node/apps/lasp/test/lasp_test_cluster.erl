@@ -15,7 +15,7 @@
 -export([tick_all/1]).
 -export([pick/2]).
 -export([names/1]).
--export([life/2]).
+-export([starts/2]).
 -export([replica/2]).
 -export([replicas/1]).
 -export([neighbours/2]).
@@ -28,14 +28,14 @@
 %% Within one round, including the messages of the previous steps.
 -define(MOST_MESSAGES, 20000).
 
-%% `links': pairs of names in order, each linked or cut. `lives': how often a node has started.
+%% `links': pairs of names in order, each linked or cut. `starts': how often a node has started.
 -record(cluster, {
     protocol :: module(),
     type :: lasp_lattice:type(),
     replicas = #{} :: #{binary() => term()},
     links = #{} :: #{{binary(), binary()} => linked | cut},
     wire = [] :: [{binary(), binary(), term()}],
-    lives = #{} :: #{binary() => pos_integer()},
+    starts = #{} :: #{binary() => pos_integer()},
     handed_over = [] :: [binary()]
 }).
 
@@ -127,17 +127,17 @@ leave(Name, Cluster) ->
 broken(Name, #cluster{links = Links}) ->
     [Link || Link = {A, B} <- linked(Links), A =:= Name orelse B =:= Name].
 
-boot(Name, #cluster{protocol = Protocol, lives = Lives, replicas = Replicas} = Cluster) ->
-    Life = maps:get(Name, Lives, 0) + 1,
+boot(Name, #cluster{protocol = Protocol, starts = Starts, replicas = Replicas} = Cluster) ->
+    Incarnation = maps:get(Name, Starts, 0) + 1,
     {Replica, _} = Protocol:init(#{
         name => Name,
-        incarnation => 1000000 * Life,
+        incarnation => 1000000 * Incarnation,
         type => Cluster#cluster.type,
         scope => ?SCOPE,
         interval => 100,
-        seed => {erlang:phash2(Name), Life, 17}
+        seed => {erlang:phash2(Name), Incarnation, 17}
     }),
-    Cluster#cluster{replicas = Replicas#{Name => Replica}, lives = Lives#{Name => Life}}.
+    Cluster#cluster{replicas = Replicas#{Name => Replica}, starts = Starts#{Name => Incarnation}}.
 
 %% Both ends notice, one after the other, and messages in flight are lost.
 cut({A, B} = Link, #cluster{links = Links, wire = Wire} = Cluster) ->
@@ -230,9 +230,9 @@ replicas(#cluster{replicas = Replicas}) ->
 names(#cluster{replicas = Replicas}) ->
     lists:sort(maps:keys(Replicas)).
 
-%% @doc How often a node has started.
-life(Name, #cluster{lives = Lives}) ->
-    maps:get(Name, Lives).
+%% @doc The number of starts of a node.
+starts(Name, #cluster{starts = Starts}) ->
+    maps:get(Name, Starts).
 
 %% @doc The nodes that have finished handing over, last one first.
 handed_over(#cluster{handed_over = Names}) ->

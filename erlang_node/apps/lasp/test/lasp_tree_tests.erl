@@ -14,7 +14,7 @@
     trees = #{} :: #{binary() => lasp_tree:t()},
     links = [] :: [{binary(), binary()}],
     wire = [] :: [{binary(), binary(), binary()}],
-    lives = 0 :: non_neg_integer()
+    starts = 0 :: non_neg_integer()
 }).
 
 one_tree_test_() ->
@@ -85,9 +85,9 @@ net(Size, Chords) ->
     Booted = lists:foldl(fun boot/2, #net{links = Links}, [name(I) || I <- lists:seq(0, Size - 1)]),
     lists:foldl(fun up/2, Booted, Links).
 
-boot(Name, #net{trees = Trees, lives = Lives} = Net) ->
-    Tree = lasp_tree:new(Name, 1000000 * (Lives + 1)),
-    Net#net{trees = Trees#{Name => Tree}, lives = Lives + 1}.
+boot(Name, #net{trees = Trees, starts = Starts} = Net) ->
+    Tree = lasp_tree:new(Name, 1000000 * (Starts + 1)),
+    Net#net{trees = Trees#{Name => Tree}, starts = Starts + 1}.
 
 up({A, B}, Net) ->
     Half = event(A, fun(Tree) -> lasp_tree:up(B, Tree) end, Net),
@@ -113,8 +113,8 @@ heard(From, To, Advert, Net) ->
     event(To, fun(Tree) -> lasp_tree:heard(From, Advert, Tree) end, Net).
 
 event(Name, Fun, #net{trees = Trees, wire = Wire} = Net) ->
-    {Tree, Tell} = Fun(maps:get(Name, Trees)),
-    Sent = [{Name, To, lasp_tree:advert(To, Tree)} || To <- Tell],
+    {Tree, Recipients} = Fun(maps:get(Name, Trees)),
+    Sent = [{Name, To, lasp_tree:advert(To, Tree)} || To <- Recipients],
     Net#net{trees = Trees#{Name := Tree}, wire = Wire ++ Sent}.
 
 reached([], _Links, Reached) ->

@@ -16,7 +16,7 @@
 -include_lib("kernel/include/logger.hrl").
 
 %% Several times the deletion time of the largest cluster.
--define(PATIENCE_MS, 1800000).
+-define(FORGET_AFTER_MS, 1800000).
 
 %% @doc Starts the process.
 -spec start_link() -> {ok, pid()} | {error, term()}.
@@ -46,7 +46,7 @@ handle_cast(Unknown, State) ->
 -spec handle_info(term(), none) -> {noreply, none}.
 handle_info({partisan, dissolved}, none) ->
     ?LOG_NOTICE(#{event => dissolved}),
-    _ = erlang:send_after(?PATIENCE_MS, self(), forgotten),
+    _ = erlang:send_after(?FORGET_AFTER_MS, self(), forgotten),
     _ = supervisor:terminate_child(node_sup, workload_sup),
     {noreply, none};
 handle_info(forgotten, none) ->

@@ -71,7 +71,7 @@ handle_info(Unknown, Config) ->
 follow({ok, #{revision := Revision, partisan := Settings, members := Members}}, Config) ->
     case partisan:reconfigure(Settings) of
         ok ->
-            ok = tell(Members, Config),
+            ok = set_members(Members, Config),
             ok = followed(Revision),
             #{overlay := {Kind, _}} = Settings,
             ?LOG_NOTICE(#{event => reconfigured, revision => Revision, overlay => Kind});
@@ -81,8 +81,8 @@ follow({ok, #{revision := Revision, partisan := Settings, members := Members}}, 
 follow({error, _} = Error, _Config) ->
     Error.
 
-tell(_Members, #{workload := none}) -> ok;
-tell(Members, #{workload := {Module, _}}) -> Module:members(Members).
+set_members(_Members, #{workload := none}) -> ok;
+set_members(Members, #{workload := {Module, _}}) -> Module:members(Members).
 
 followed(Revision) ->
     application:set_env(node, ?REVISION, Revision).

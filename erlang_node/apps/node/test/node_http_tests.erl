@@ -26,7 +26,7 @@ http_test_() ->
                 {"another overlay, and other lanes", fun configuration/1},
                 {"a configuration that is wrong changes nothing", fun bad_configurations/1},
                 {"settings survive a crash of their process", fun survival/1},
-                {"crash reports cannot contain the token", fun told/1}
+                {"crash reports cannot contain the token", fun crash_reports/1}
             ]
         ]}
     end}.
@@ -204,7 +204,7 @@ hanging(Cluster) ->
     Sockets = [connect(Cluster) || _ <- lists:seq(1, 20)],
     _ = [ok = gen_tcp:send(Socket, "GET /sta") || Socket <- lists:sublist(Sockets, 10)],
     ?assertMatch({200, _, _}, ?T:get(0, "/livez", Cluster)),
-    % They are closed in the end.
+    % They are closed eventually.
     _ = [?assertEqual(closed, drain(Socket)) || Socket <- Sockets].
 
 scaling(Cluster) ->
@@ -258,7 +258,7 @@ survival(Cluster) ->
     ?assertMatch(#{<<"revision">> := <<"2">>}, ?T:status(0, Cluster)).
 
 %% Crash reports contain the states of processes, and the arguments of their start.
-told(Cluster) ->
+crash_reports(Cluster) ->
     Supervisors = [node_sup, workload_sup, partisan_sup],
     Processes = [
         Pid

@@ -24,12 +24,12 @@ example() ->
         ?assertMatch({409, _, _}, Refused),
         {202, _, _} = ?T:post(0, "/workload/start", ?T:authorized("r1", First), First),
         ok = ?T:await(fun() -> value(0, First) =:= 2 andalso value(1, First) =:= 2 end),
-        ?assertMatch(#{<<"phase">> := <<"running">>, <<"converged">> := false}, told(0, First)),
+        ?assertMatch(#{<<"phase">> := <<"running">>, <<"converged">> := false}, reported(0, First)),
         Whole = ?T:start(2, First),
         ok = await_finished(Whole),
         Again = ?T:start(1, ?T:forget(1, ?T:kill(1, Whole))),
         ok = await_finished(Again),
-        Reports = [told(I, Again) || I <- ?T:names(Again)],
+        Reports = [reported(I, Again) || I <- ?T:names(Again)],
         [
             ?assertMatch(#{<<"kind">> := <<"rumours">>, <<"value">> := Size}, Report)
          || Report <- Reports
@@ -46,15 +46,15 @@ example() ->
 await_finished(Cluster) ->
     ?T:await(fun() ->
         lists:all(
-            fun(I) -> maps:get(<<"phase">>, told(I, Cluster)) =:= <<"finished">> end,
+            fun(I) -> maps:get(<<"phase">>, reported(I, Cluster)) =:= <<"finished">> end,
             ?T:names(Cluster)
         )
     end).
 
 value(I, Cluster) ->
-    maps:get(<<"value">>, told(I, Cluster)).
+    maps:get(<<"value">>, reported(I, Cluster)).
 
-told(I, Cluster) ->
+reported(I, Cluster) ->
     #{<<"workload">> := Workload} = ?T:status(I, Cluster),
     Workload.
 
@@ -162,7 +162,7 @@ in_child_specs(Dir) ->
 
 outside() ->
     true = os:putenv("PARTISAN_TERMINATION_LOG", "/no/such/file"),
-    ?assertEqual(ok, node_last_words:say("nobody hears it")).
+    ?assertEqual(ok, node_last_words:say("not recorded")).
 
 start(Fails) ->
     _ = process_flag(trap_exit, true),

@@ -14,7 +14,7 @@ start(_Type, _Arguments) ->
         {error, _} = Error -> Error
     end.
 
-%% @doc Tells the neighbours at once that this node leaves, and flushes the queues.
+%% @doc Announces at once to the neighbours that this node leaves, and flushes the queues.
 -spec prep_stop(State) -> State.
 prep_stop(State) ->
     ok = partisan_manager:leave(),

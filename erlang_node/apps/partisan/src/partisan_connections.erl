@@ -137,7 +137,7 @@ idle(Name, Pid, #links{links = Links} = S) ->
 neighbour_up(#{name := Name} = Peer, #links{neighbours = Neighbours} = S0) ->
     S =
         case Neighbours of
-            #{Name := Former} when Former =/= Peer -> stop_data(Name, S0);
+            #{Name := Previous} when Previous =/= Peer -> stop_data(Name, S0);
             #{} -> S0
         end,
     S#links{neighbours = Neighbours#{Name => Peer}}.
@@ -152,11 +152,11 @@ neighbour_down(Name, #links{neighbours = Neighbours} = S) ->
 %% (`partisan_channel:set_parallelism/2'), once their contents have been delivered.
 -spec renumbered(Channel :: atom(), t()) -> t().
 renumbered(ChannelName, #links{data = Data} = S) ->
-    Former = [Key || {_, C, _} = Key <- maps:keys(Data), C =:= ChannelName],
+    Previous = [Key || {_, C, _} = Key <- maps:keys(Data), C =:= ChannelName],
     lists:foldl(
         fun(Key, Acc) -> retire(Key, maps:get(Key, Data), fun partisan_lane:drain/1, Acc) end,
         S,
-        Former
+        Previous
     ).
 
 %% @doc Opens a data lane. `wait': the lane it replaces is still sending its contents; the caller is
@@ -164,13 +164,13 @@ renumbered(ChannelName, #links{data = Data} = S) ->
 %% channel's lanes have other numbers now.
 -spec open(partisan_transport:key(), wait | no_wait, gen_server:from(), t()) ->
     {{ok, partisan_lane:t()} | {error, not_connected | moved | busy} | wait, t()}.
-open({Name, ChannelName, Index} = Key, Patience, From, #links{data = Data} = S) ->
+open({Name, ChannelName, Index} = Key, Wait, From, #links{data = Data} = S) ->
     {ok, Channel} = partisan_channel:find(ChannelName),
     case {Data, S#links.neighbours, partisan_channel:has_lane(Channel, Index)} of
         {#{Key := Lane}, _, _} ->
             {{ok, Lane}, S};
         {#{}, #{Name := Peer}, true} ->
-            case {is_succeeding(Key, Channel, S), Patience} of
+            case {is_succeeding(Key, Channel, S), Wait} of
                 {true, wait} ->
                     {wait, await({Name, ChannelName}, {Key, From}, S)};
                 {true, no_wait} ->

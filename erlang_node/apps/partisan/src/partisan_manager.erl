@@ -67,7 +67,7 @@ reconfigure(Changes) ->
 leave() ->
     gen_server:call(?MODULE, leave, infinity).
 
-%% @doc Tells every node that the cluster is being deleted.
+%% @doc Announces to every node that the cluster is being deleted.
 -spec dissolve() -> ok.
 dissolve() ->
     gen_server:call(?MODULE, dissolve, infinity).
@@ -93,9 +93,9 @@ subscribe(Pid) ->
 %% milliseconds, for another lane to end; with `no_wait' the answer is then `busy'.
 -spec open_lane(partisan_transport:key(), timeout() | no_wait) ->
     {ok, partisan_lane:t()} | {error, not_connected | moved | busy | timeout}.
-open_lane({Node, _, _} = Key, Patience) ->
+open_lane({Node, _, _} = Key, Wait) ->
     % A sender in a loop to an unknown node must not keep the manager busy.
-    case {lists:member(Node, partisan_view:neighbours()), Patience} of
+    case {lists:member(Node, partisan_view:neighbours()), Wait} of
         {false, _} -> {error, not_connected};
         {true, no_wait} -> gen_server:call(?MODULE, {open_lane, Key, no_wait}, infinity);
         {true, Timeout} -> open_in_time(Key, Timeout)
@@ -145,8 +145,8 @@ init([]) ->
 
 -spec handle_call(term(), gen_server:from(), #state{}) ->
     {reply, term(), #state{}} | {noreply, #state{}}.
-handle_call({open_lane, Key, Patience}, From, #state{links = Links0} = State) ->
-    case partisan_connections:open(Key, Patience, From, Links0) of
+handle_call({open_lane, Key, Wait}, From, #state{links = Links0} = State) ->
+    case partisan_connections:open(Key, Wait, From, Links0) of
         {wait, Links} -> {noreply, State#state{links = Links}};
         {Answer, Links} -> {reply, Answer, State#state{links = Links}}
     end;
@@ -253,7 +253,7 @@ heard(Message, Peer, #state{stack = Stack0} = State) ->
         error:Reason:Stacktrace ->
             {ok, Channel} = partisan_channel:find(overlay),
             ok = partisan_channel:dropped(Channel, undecodable),
-            ok = partisan_refusals:tell(message, "invalid message from ~ts: ~0tP in ~0tP", [
+            ok = partisan_refusals:warn(message, "invalid message from ~ts: ~0tP in ~0tP", [
                 maps:get(name, Peer), Reason, 8, hd(Stacktrace), 12
             ]),
             State

@@ -96,7 +96,7 @@ known_route(Name) ->
 publish(Members, #{joined := Joined} = Info) ->
     #{joined := Before} = info(),
     ok = write(Members, Info),
-    _ = Joined =:= Before orelse tell(Info),
+    _ = Joined =:= Before orelse log_change(Info),
     ok.
 
 %% @doc Publishes the neighbour that messages to a node go through.
@@ -158,8 +158,8 @@ write(Members, #{active := Neighbours} = Info) ->
     ok.
 
 %% The two events that a reader of a node's log looks for first.
-tell(#{joined := true, kind := Kind, active := Neighbours}) ->
+log_change(#{joined := true, kind := Kind, active := Neighbours}) ->
     _ = ets:insert_new(?VIEW, {joined_at, erlang:system_time(microsecond)}),
     logger:notice(#{event => joined, overlay => Kind, neighbours => length(Neighbours)});
-tell(#{joined := false, kind := Kind}) ->
+log_change(#{joined := false, kind := Kind}) ->
     logger:notice(#{event => left_overlay, overlay => Kind}).

@@ -131,7 +131,9 @@ send_causal(Deadline, Sender, Labels) ->
     send(Deadline, {label, story}, Sender, Labels).
 
 send(Deadline, Causal, Sender, Labels) when not is_tuple(Deadline) ->
-    Changes = #{causal => Causal, patience => Deadline, deadline => Deadline, outcome => reply},
+    Changes = #{
+        causal => Causal, room_deadline => Deadline, deadline => Deadline, outcome => reply
+    },
     send({self(), make_ref()}, Changes, Sender, Labels);
 send(From, Changes, Sender, Labels) ->
     Request = #{
@@ -141,7 +143,7 @@ send(From, Changes, Sender, Labels) ->
         bytes => 100,
         causal => none,
         order => try order() catch _:_ -> none end,
-        patience => infinity,
+        room_deadline => infinity,
         on_busy => block,
         outcome => count
     },

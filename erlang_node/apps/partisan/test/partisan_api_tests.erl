@@ -12,7 +12,7 @@
 mesh_test_() ->
     suite("mesh", fun() -> form(3, #{}) end, [
         {"a reference means the same process everywhere", fun references/1},
-        {"a reference to a previous incarnation leads nowhere", fun former_life/1},
+        {"a reference to a previous incarnation leads nowhere", fun previous_incarnation/1},
         {"an ordinary server is called", fun calls/1},
         {"a call fails as it does in OTP", fun failures/1},
         {"a late answer is not the answer to the next call", fun late_answer/1},
@@ -53,14 +53,14 @@ references([A, B, _]) ->
     ok = call(B, partisan, forward, [Ref, at_home]),
     ok = await(fun() -> lists:member(at_home, seen(B)) end).
 
-former_life([A, B, _]) ->
+previous_incarnation([A, B, _]) ->
     Ref = call(B, gen_server, call, [server, ref]),
-    Former = setelement(3, Ref, element(3, Ref) - 1),
-    ok = call(A, partisan, forward, [Former, nobody]),
-    ok = call(A, partisan, forward, [{server, name(B)}, somebody]),
-    ok = await(fun() -> seen(B) =:= [somebody] end),
-    ?assertMatch({noproc, _}, exit_of(A, [Former, hello])),
-    ?assertEqual(noproc, on(A, fun() -> down(partisan:monitor(process, Former)) end)).
+    Previous = setelement(3, Ref, element(3, Ref) - 1),
+    ok = call(A, partisan, forward, [Previous, previous]),
+    ok = call(A, partisan, forward, [{server, name(B)}, current]),
+    ok = await(fun() -> seen(B) =:= [current] end),
+    ?assertMatch({noproc, _}, exit_of(A, [Previous, hello])),
+    ?assertEqual(noproc, on(A, fun() -> down(partisan:monitor(process, Previous)) end)).
 
 %% Calls.
 
@@ -75,12 +75,12 @@ calls([A, B, _]) ->
 
 failures([A, B, _]) ->
     Server = {server, name(B)},
-    ?assertMatch({noproc, {partisan, call, _}}, exit_of(A, [{nobody, name(B)}, hello])),
-    ?assertMatch({noproc, {partisan, call, _}}, exit_of(B, [{nobody, name(B)}, hello])),
+    ?assertMatch({noproc, {partisan, call, _}}, exit_of(A, [{absent, name(B)}, hello])),
+    ?assertMatch({noproc, {partisan, call, _}}, exit_of(B, [{absent, name(B)}, hello])),
     ?assertMatch({timeout, {partisan, call, _}}, exit_of(A, [Server, keep, 50])),
     ?assertMatch({oops, {partisan, call, _}}, exit_of(A, [Server, {stop, oops}])),
     ?assertMatch({noproc, {partisan, call, _}}, exit_of(A, [Server, {echo, again}])),
-    ?assertMatch({{nodedown, <<"nobody">>}, _}, exit_of(A, [{server, <<"nobody">>}, hi, infinity])),
+    ?assertMatch({{nodedown, <<"absent">>}, _}, exit_of(A, [{server, <<"absent">>}, hi, infinity])),
     Unknown = [Server, hi, 5000, #{channel => nope}],
     ?assertMatch({{unknown_channel, nope}, _}, exit_of(A, Unknown)),
     Monotonic = [Server, hi, 5000, #{channel => gossip}],
@@ -134,10 +134,10 @@ via([A, B, _]) ->
         gen_server:call(Server, seen)
     end),
     ?assertEqual(lists:seq(1, 100), Seen),
-    Nobody = {via, partisan, {nobody, name(B)}},
+    Absent = {via, partisan, {absent, name(B)}},
     ?assertMatch(
         {noproc, {gen_server, call, _}},
-        on(A, fun() -> exit_of(fun() -> gen_server:call(Nobody, hello) end) end)
+        on(A, fun() -> exit_of(fun() -> gen_server:call(Absent, hello) end) end)
     ),
     ?assertMatch(
         {oops, {gen_server, call, _}},
@@ -197,7 +197,7 @@ cleaned_up([A, B, C]) ->
 frozen([A, B, _]) ->
     Waiting = start_waiting(A, B),
     ok = partisan_test_cluster:freeze(B),
-    ok = await(fun() -> told(A, Waiting) end),
+    ok = await(fun() -> notified(A, Waiting) end),
     ok = partisan_test_cluster:thaw(B),
     ?assertEqual([noconnection, {nodedown, name(B)}, {nodedown, name(B)}], heard(A, Waiting)),
     % The server still has to end the call, as for a local caller.
@@ -209,7 +209,7 @@ killed([A, _, C]) ->
     ok = server(C),
     Waiting = start_waiting(A, C),
     ok = partisan_test_cluster:kill(C),
-    ok = await(fun() -> told(A, Waiting) end, 60000),
+    ok = await(fun() -> notified(A, Waiting) end, 60000),
     ?assertEqual([noconnection, {nodedown, name(C)}, {nodedown, name(C)}], heard(A, Waiting)),
     ok = await(fun() -> idle(A) end).
 
@@ -253,7 +253,7 @@ results(Pids) ->
         proplists:get_value(result, Dictionary, none)
     end || P <- Pids].
 
-told(A, Pids) ->
+notified(A, Pids) ->
     not lists:member(none, on(A, fun() -> results(Pids) end)).
 
 heard(A, Pids) ->

@@ -6,7 +6,7 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
 
 %% On the nodes.
--export([start_callers/3, outcomes/0, kill_callers/0, proxies/0, patience/1]).
+-export([start_callers/3, outcomes/0, kill_callers/0, proxies/0, room_timeout/1]).
 
 %% A quarter of these processes serves calls.
 -define(PROCESSES, 2048).
@@ -72,10 +72,10 @@ ended([A, B]) ->
 bounded([A, B]) ->
     Target = {server, name(B)},
     [
-        ?assertEqual({Way, 60000}, {Way, call(A, ?MODULE, patience, [[Way, Target]])})
+        ?assertEqual({Way, 60000}, {Way, call(A, ?MODULE, room_timeout, [[Way, Target]])})
      || Way <- [otp_call, otp_message, call]
     ],
-    ?assertEqual(2000, call(A, ?MODULE, patience, [[short_call, Target]])).
+    ?assertEqual(2000, call(A, ?MODULE, room_timeout, [[short_call, Target]])).
 
 flood([A, B]) ->
     Before = call(B, erlang, whereis, [partisan_remote]),
@@ -105,19 +105,19 @@ call({via, _, _} = Target, Timeout) -> gen_server:call(Target, keep, Timeout);
 call(Target, Timeout) -> partisan:call(Target, keep, Timeout).
 
 %% How long a message sent that way may wait for room. The sending process is blocked for that time.
-patience([Way, Target]) ->
+room_timeout([Way, Target]) ->
     Sends = [{partisan_acks, send, 5}, {partisan_transport, send, 5}],
     _ = [1 = erlang:trace_pattern(Send, true, []) || Send <- Sends],
     _ = erlang:trace(new_processes, true, [call]),
     Sender = spawn(fun() -> send(Way, Target) end),
-    Patience = receive {trace, _, call, {_, send, [_, _, _, _, Options]}} ->
+    Timeout = receive {trace, _, call, {_, send, [_, _, _, _, Options]}} ->
         maps:get(timeout, Options, infinity)
     end,
     _ = erlang:trace(all, false, [call]),
     _ = [erlang:trace_pattern(Send, false, []) || Send <- Sends],
     true = exit(Sender, kill),
     flush(),
-    Patience.
+    Timeout.
 
 send(otp_call, Target) -> gen_server:call({via, partisan, Target}, keep, infinity);
 send(otp_message, Target) -> partisan:whereis_name(Target) ! hello, receive never -> ok end;

@@ -1,4 +1,4 @@
-%%% @doc Causal order against its definition: what happened before is delivered before.
+%%% @doc Causal order: a message that happened before another is delivered before it.
 -module(partisan_causal_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -8,24 +8,24 @@
 
 triangle_test() ->
     % A -> C m1 is slow; A -> B m2, B -> C m3 overtakes it.
-    {Stamp1, A1} = partisan_causal:send(life(c), start(a)),
-    {Stamp2, _} = partisan_causal:send(life(b), A1),
-    {[m2], B1} = partisan_causal:receive_message(life(a), Stamp2, m2, start(b)),
-    {Stamp3, _} = partisan_causal:send(life(c), B1),
-    {[], C1} = partisan_causal:receive_message(life(b), Stamp3, m3, start(c)),
+    {Stamp1, A1} = partisan_causal:send(instance(c), start(a)),
+    {Stamp2, _} = partisan_causal:send(instance(b), A1),
+    {[m2], B1} = partisan_causal:receive_message(instance(a), Stamp2, m2, start(b)),
+    {Stamp3, _} = partisan_causal:send(instance(c), B1),
+    {[], C1} = partisan_causal:receive_message(instance(b), Stamp3, m3, start(c)),
     ?assertEqual(1, partisan_causal:waiting(C1)),
-    {Delivered, C2} = partisan_causal:receive_message(life(a), Stamp1, m1, C1),
+    {Delivered, C2} = partisan_causal:receive_message(instance(a), Stamp1, m1, C1),
     ?assertEqual([m1, m3], Delivered),
     ?assertEqual(0, partisan_causal:waiting(C2)).
 
 lost_predecessor_test() ->
     % As above, but A dies and m1 with it: m3 is released when A is known to be gone.
-    {_, A1} = partisan_causal:send(life(c), start(a)),
-    {Stamp2, _} = partisan_causal:send(life(b), A1),
-    {[m2], B1} = partisan_causal:receive_message(life(a), Stamp2, m2, start(b)),
-    {Stamp3, _} = partisan_causal:send(life(c), B1),
-    {[], C1} = partisan_causal:receive_message(life(b), Stamp3, m3, start(c)),
-    ?assertMatch({[m3], _}, partisan_causal:forget(life(a), C1)).
+    {_, A1} = partisan_causal:send(instance(c), start(a)),
+    {Stamp2, _} = partisan_causal:send(instance(b), A1),
+    {[m2], B1} = partisan_causal:receive_message(instance(a), Stamp2, m2, start(b)),
+    {Stamp3, _} = partisan_causal:send(instance(c), B1),
+    {[], C1} = partisan_causal:receive_message(instance(b), Stamp3, m3, start(c)),
+    ?assertMatch({[m3], _}, partisan_causal:forget(instance(a), C1)).
 
 successor_starts_afresh_test() ->
     % Messages to C's previous incarnation do not hold up the next one.
@@ -33,17 +33,17 @@ successor_starts_afresh_test() ->
     {Stamp, _} = partisan_causal:send({<<"c">>, 2}, A1),
     ?assertMatch(
         {[m], _},
-        partisan_causal:receive_message(life(a), Stamp, m, partisan_causal:new({<<"c">>, 2}))
+        partisan_causal:receive_message(instance(a), Stamp, m, partisan_causal:new({<<"c">>, 2}))
     ).
 
 conversation_stays_small_test() ->
     % Two nodes in conversation prune what each knows the other has seen.
     {A, B} = lists:foldl(
         fun(N, {A0, B0}) ->
-            {StampA, A1} = partisan_causal:send(life(b), A0),
-            {[N], B1} = partisan_causal:receive_message(life(a), StampA, N, B0),
-            {StampB, B2} = partisan_causal:send(life(a), B1),
-            {[N], A2} = partisan_causal:receive_message(life(b), StampB, N, A1),
+            {StampA, A1} = partisan_causal:send(instance(b), A0),
+            {[N], B1} = partisan_causal:receive_message(instance(a), StampA, N, B0),
+            {StampB, B2} = partisan_causal:send(instance(a), B1),
+            {[N], A2} = partisan_causal:receive_message(instance(b), StampB, N, A1),
             {A2, B2}
         end,
         {start(a), start(b)},
@@ -79,7 +79,7 @@ step({From, To, Pick}, World) ->
 send(From, From, World) ->
     World;
 send(From, To, #{nodes := Nodes, flight := Flight, seen := Seen} = World) ->
-    {Stamp, C} = partisan_causal:send(life(To), maps:get(From, Nodes)),
+    {Stamp, C} = partisan_causal:send(instance(To), maps:get(From, Nodes)),
     % The past of a message: all its sender had sent or delivered, and the past of that.
     Id = make_ref(),
     Past = maps:get(From, Seen, []),
@@ -95,7 +95,7 @@ arrive(_Pick, #{flight := []} = World) ->
 arrive(Pick, #{flight := Flight, nodes := Nodes} = World) ->
     {From, To, Stamp, Message} = Entry = lists:nth(Pick rem length(Flight) + 1, Flight),
     {Delivered, C} = partisan_causal:receive_message(
-        life(From), Stamp, Message, maps:get(To, Nodes)
+        instance(From), Stamp, Message, maps:get(To, Nodes)
     ),
     lists:foldl(
         fun(M, W) -> delivered(To, M, W) end,
@@ -123,7 +123,7 @@ in_order([{_, At, Past} | Later]) ->
         in_order(Later).
 
 start(Name) ->
-    partisan_causal:new(life(Name)).
+    partisan_causal:new(instance(Name)).
 
-life(Name) ->
+instance(Name) ->
     {atom_to_binary(Name), 1}.

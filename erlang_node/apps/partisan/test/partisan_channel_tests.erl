@@ -52,7 +52,7 @@ a_key_has_one_of_the_lanes() ->
     ?assertEqual([0, 1, 2, 3], lanes()).
 
 another_number_means_other_lanes() ->
-    {ok, Former} = partisan_channel:find(bulk),
+    {ok, Previous} = partisan_channel:find(bulk),
     ?assertNot(partisan_channel:set_parallelism(bulk, 4)),
     ?assert(partisan_channel:set_parallelism(bulk, 1)),
     ?assertEqual([4], lanes()),
@@ -61,7 +61,7 @@ another_number_means_other_lanes() ->
     {ok, Channel} = partisan_channel:find(<<"bulk">>),
     ?assertEqual([5, 6, 7], [L || L <- lists:seq(0, 9), partisan_channel:has_lane(Channel, L)]),
     % A sender with the previous channel uses lanes that are gone, never one of another key.
-    ?assertNot(partisan_channel:has_lane(Channel, partisan_channel:lane(Former, key))).
+    ?assertNot(partisan_channel:has_lane(Channel, partisan_channel:lane(Previous, key))).
 
 numbers_come_round() ->
     Lanes = [

@@ -82,7 +82,7 @@ a_token_is_never_shown_test() ->
 
 a_refused_configuration_changes_nothing_test() ->
     ok = partisan_config:set(valid()),
-    {error, _} = partisan_config:set((valid())#{name => nobody}),
+    {error, _} = partisan_config:set((valid())#{name => an_atom}),
     ?assertEqual(<<"ads-0">>, partisan_config:get(name)).
 
 mentions(Field, {error, Text}) ->

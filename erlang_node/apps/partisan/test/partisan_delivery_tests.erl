@@ -135,7 +135,7 @@ frozen([A, B, _]) ->
     ?assertEqual(later, lists:last(Arrived)).
 
 causal([A, B, C]) ->
-    % A tells C, does not wait for it to arrive, and tells B; B, having heard, tells C.
+    % A sends to C and, without waiting for its arrival, to B, which on receipt sends to C.
     Options = #{causal => story},
     lists:foreach(
         fun(N) ->
@@ -156,7 +156,7 @@ dead([A, B, C]) ->
     ?assertMatch({error, _}, forward(A, C, anyone, #{ack => true, timeout => 2000})),
     % Without an owner it is counted.
     Before = dropped(sure, A),
-    ?assertEqual(ok, forward(A, C, nobody, #{channel => sure, timeout => 300})),
+    ?assertEqual(ok, forward(A, C, absent, #{channel => sure, timeout => 300})),
     ok = await(fun() -> dropped(sure, A) > Before end),
     % It holds up no other message.
     ?assertEqual(ok, forward(A, B, still_here, #{ack => true})).

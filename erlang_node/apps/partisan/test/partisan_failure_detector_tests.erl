@@ -1,4 +1,4 @@
-%%% @doc When watched nodes are considered lost.
+%%% @doc Conditions under which watched nodes are considered lost.
 -module(partisan_failure_detector_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -44,5 +44,5 @@ an_unwatched_node_is_ignored_test() ->
     Watch = partisan_failure_detector:new(10),
     ?assertEqual({Watch, []}, partisan_failure_detector:heard(?NODE, 1, 0, Watch)),
     ?assertEqual({Watch, []}, partisan_failure_detector:suspect(?NODE, 0, Watch)),
-    Nobody = partisan_failure_detector:unwatch(?NODE, watched()),
-    ?assertEqual({Watch, []}, partisan_failure_detector:tick(99, [], Nobody)).
+    Unwatched = partisan_failure_detector:unwatch(?NODE, watched()),
+    ?assertEqual({Watch, []}, partisan_failure_detector:tick(99, [], Unwatched)).

@@ -64,7 +64,7 @@ a_destination_is_an_atom_test() ->
     ).
 
 unknown_atoms_are_made_test() ->
-    Name = <<"an_atom_nobody_has_made_", (integer_to_binary(rand:uniform(1 bsl 60)))/binary>>,
+    Name = <<"an_unknown_atom_", (integer_to_binary(rand:uniform(1 bsl 60)))/binary>>,
     ?assertError(badarg, binary_to_existing_atom(Name)),
     % A pair of the atom `sink' and an atom of that name, in the external format.
     Pair = <<131, 104, 2, 119, 4, "sink", 119, (byte_size(Name)), Name/binary>>,

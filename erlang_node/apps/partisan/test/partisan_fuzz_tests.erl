@@ -11,7 +11,7 @@
 -define(PORT, 7946).
 %% Heap that decoding one frame of some kilobytes may use, in words.
 -define(HEAP_WORDS, 500000).
--define(STRANGERS, 16).
+-define(PEERS, 16).
 %% Connections silent for this many milliseconds are closed. A member may take longer to greet.
 -define(SILENCE, 300).
 
@@ -20,7 +20,7 @@ fuzz_test_() ->
         {"decoding any bytes returns, with bounded memory",
             fuzz(fun decoder/1)},
         {"unauthenticated peers", fuzz(fun(Until) ->
-            with_pair(#{handshake_timeout => ?SILENCE}, fun strangers/2, Until)
+            with_pair(#{handshake_timeout => ?SILENCE}, fun unauthenticated/2, Until)
         end)},
         {"unauthenticated peers over TLS", fuzz(fun over_tls/1)},
         {"members with a damaged stream",
@@ -202,7 +202,7 @@ over_tls(Until) ->
         Certificate = partisan_test_pki:certificate(partisan_test_pki:authority(), #{}),
         ok = partisan_test_pki:write(Directory, Certificate),
         Tls = partisan_test_pki:files(Directory),
-        with_pair(#{tls => Tls, handshake_timeout => ?SILENCE}, fun strangers/2, Until)
+        with_pair(#{tls => Tls, handshake_timeout => ?SILENCE}, fun unauthenticated/2, Until)
     after
         ok = file:del_dir_r(Directory)
     end.
@@ -217,22 +217,22 @@ refused_once(Node) ->
     await(fun() -> refused(Node) > Before end).
 
 %% Several at a time; members are served throughout, and nothing is left in the end.
-strangers([A, B], Until) ->
+unauthenticated([A, B], Until) ->
     Before = usage(A),
     Refused = refused(A),
     Rounds = repeat(Until, fun() ->
-        Seeds = [rand:uniform(1 bsl 32) || _ <- lists:seq(1, ?STRANGERS)],
-        Strangers = [spawn_monitor(fun() -> stranger(Seed, A) end) || Seed <- Seeds],
+        Seeds = [rand:uniform(1 bsl 32) || _ <- lists:seq(1, ?PEERS)],
+        Peers = [spawn_monitor(fun() -> unauthenticated_peer(Seed, A) end) || Seed <- Seeds],
         ok = exchange(B, A),
-        [receive {'DOWN', Monitor, _, _, normal} -> ok end || {_, Monitor} <- Strangers]
+        [receive {'DOWN', Monitor, _, _, normal} -> ok end || {_, Monitor} <- Peers]
     end),
-    ok = await(fun() -> refused(A) - Refused >= Rounds * ?STRANGERS end),
+    ok = await(fun() -> refused(A) - Refused >= Rounds * ?PEERS end),
     ok = nothing_left(A, Before),
     % Nothing from an unauthenticated peer becomes an atom.
     ?assertEqual(maps:get(atoms, Before), maps:get(atoms, usage(A))),
     ?assertEqual([name(B)], call(A, partisan, neighbours, [])).
 
-stranger(Seed, Node) ->
+unauthenticated_peer(Seed, Node) ->
     _ = rand:seed(exsss, Seed),
     Socket = connect(Node),
     pick([

@@ -10,7 +10,7 @@ with_server_test_() ->
         fun(Pid) -> try gen_server:stop(Pid) catch exit:_ -> ok end end, [
             fun(_) -> {"adding is idempotent", fun twice/0} end,
             fun(_) -> {"the full list replaces what was known", fun replaced/0} end,
-            fun(_) -> {"a new incarnation starts with nothing", fun later_life/0} end,
+            fun(_) -> {"a new incarnation starts with nothing", fun later_incarnation/0} end,
             fun(Pid) -> {"an end is reported once", fun() -> ends(Pid) end} end
         ]}.
 
@@ -43,7 +43,7 @@ replaced() ->
     ?assertEqual(0, partisan_held:digest(?NODE, 2, Replaced)),
     ?assertEqual({[], partisan_held:new()}, partisan_held:replace(?NODE, 1, #{}, Replaced)).
 
-later_life() ->
+later_incarnation() ->
     Later = add(1, 2, add(1, 1, add(2, 1, partisan_held:new()))),
     ?assertEqual(1, partisan_held:size(Later)),
     % Late messages of the previous incarnation change nothing.

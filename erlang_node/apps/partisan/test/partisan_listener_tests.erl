@@ -10,7 +10,7 @@
 
 -define(HEARTBEAT, 1000).
 %% Many times the expected time, and a small part of the kernel's default of two hours.
--define(PATIENCE, 90000).
+-define(TIMEOUT, 90000).
 %% From linux/tcp.h.
 -define(IPPROTO_TCP, 6).
 -define(TCP_KEEPIDLE, 4).
@@ -37,7 +37,7 @@ behind() ->
     [ok = call(B, partisan_liveness_tests, deafen, [C]) || C <- Connections],
     ok = partisan_test_cluster:kill(A),
     Again = Start(2, 1500),
-    ok = await(fun() -> connections(A, 1501, B) =/= [] end, ?PATIENCE),
+    ok = await(fun() -> connections(A, 1501, B) =/= [] end, ?TIMEOUT),
     % Those of the previous incarnation had ended before.
     ?assertEqual(connections(A, 1501, B), connections(A, infinity, B)),
     partisan_test_cluster:stop([Again, B]).

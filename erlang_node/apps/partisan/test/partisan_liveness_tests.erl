@@ -13,7 +13,7 @@
 
 -define(HEARTBEAT, 2000).
 %% Many times the expected time, and a small part of the kernel's default.
--define(PATIENCE, 90000).
+-define(TIMEOUT, 90000).
 -define(IPPROTO_IP, 0).
 -define(IP_MINTTL, 21).
 
@@ -68,7 +68,7 @@ dead(A, B) ->
             Open = [Channel || {Channel, C} <- Connections, call(A, ?MODULE, is_open, [C])],
             Open =:= [] orelse Open
         end,
-        ?PATIENCE
+        ?TIMEOUT
     ),
     [ok = arrives_again(Channel, A, B) || {Channel, _} <- Connections].
 
@@ -92,7 +92,7 @@ closed(A, B) ->
     ok = call(B, partisan_test_sink, pause, [sink]),
     ok = flood(closed, A, B),
     ok = call(B, ?MODULE, deafen, [Connection]),
-    ok = await(fun() -> not call(A, ?MODULE, is_open, [Connection]) end, ?PATIENCE),
+    ok = await(fun() -> not call(A, ?MODULE, is_open, [Connection]) end, ?TIMEOUT),
     ok = call(B, partisan_test_sink, resume, [sink]),
     arrives_again(closed, A, B).
 
@@ -117,7 +117,7 @@ arrives_again(Channel, A, B) ->
             _ = call(A, partisan, forward, [name(B), sink, Message, Options]),
             call(B, partisan_test_sink, has, [sink, [Message]])
         end,
-        ?PATIENCE
+        ?TIMEOUT
     ).
 
 flood(Channel, A, B) ->

@@ -118,7 +118,7 @@ slow_loris(Node) ->
 
 flood(Node) ->
     Sockets = [connect(Node) || _ <- lists:seq(1, 40)],
-    ok = await(fun() -> strangers(Node) =:= 4 end),
+    ok = await(fun() -> handshakes(Node) =:= 4 end),
     Member = join_as(Node, 2, #{}),
     ok = await(fun() -> call(Node, partisan, neighbours, []) =:= [name(Member)] end),
     [gen_tcp:close(Socket) || Socket <- Sockets],
@@ -126,8 +126,8 @@ flood(Node) ->
     ok = await(fun() -> call(Node, partisan, neighbours, []) =:= [] end).
 
 impostors(Node) ->
-    Patient = #{handshake_timeout => partisan_config:default(handshake_timeout)},
-    ok = partisan_test_cluster:change(Node, Patient),
+    Default = #{handshake_timeout => partisan_config:default(handshake_timeout)},
+    ok = partisan_test_cluster:change(Node, Default),
     [
         begin
             Before = refused(Node, Reason),
@@ -140,7 +140,7 @@ impostors(Node) ->
      || {Reason, Overrides} <- [
             {token, #{token => <<"0123456789abcdef-another">>}},
             {cluster, #{cluster => <<"another">>}},
-            {name, #{seeds => [(partisan_test_cluster:peer(Node))#{name => <<"somebody">>}]}}
+            {name, #{seeds => [(partisan_test_cluster:peer(Node))#{name => <<"another">>}]}}
         ]
     ].
 
@@ -264,6 +264,6 @@ connect(Node) ->
 refused(Node, Reason) ->
     call(Node, partisan_metrics, value, [partisan_refused_connections_total, [Reason]]).
 
-strangers(Node) ->
+handshakes(Node) ->
     State = call(Node, sys, get_state, [partisan_listener]),
     map_size(element(5, State)).

@@ -1,4 +1,4 @@
-%%% @doc What a member of the cluster may reach on another node.
+%%% @doc Services of a node within reach of another member.
 -module(partisan_reach_tests).
 -behaviour(supervisor).
 
@@ -154,10 +154,10 @@ impersonation([A, B, C]) ->
     works(A, B),
     ?assertNot(lists:member(<<"ghost">>, call(B, partisan, members, []))),
     % The runtime's own protocols: by the API, and as a faulty node would send them.
-    Life = call(C, partisan, incarnation, []),
+    Incarnation = call(C, partisan, incarnation, []),
     Before = dropped(B),
-    Alive = {partisan_remote, name(C), Life + 1, {alive, 0, false}},
-    Topics = {partisan_pubsub, name(C), {entries, #{name(C) => {{Life + 1, 1}, [forged]}}}},
+    Alive = {partisan_remote, name(C), Incarnation + 1, {alive, 0, false}},
+    Topics = {partisan_pubsub, name(C), {entries, #{name(C) => {{Incarnation + 1, 1}, [forged]}}}},
     [
         ok = call(A, partisan, Function, [name(B), Service, Message, #{ack => Ack}])
      || Function <- [forward, transmit],
@@ -167,7 +167,7 @@ impersonation([A, B, C]) ->
     ok = await(fun() -> dropped(B) =:= Before + 4 end),
     ?assertEqual([], call(B, partisan_pubsub, subscribers, [forged])),
     % A stream of C's, opened by A.
-    Stream = {name(C), Life + 1, 1},
+    Stream = {name(C), Incarnation + 1, 1},
     Open = {open, Stream, {name(C), default, 0}},
     ok = call(A, partisan, transmit, [name(B), partisan_acks, Open, #{ack => false}]),
     Skip = {data, Stream, 1, {message, {plain, sink, forged}}, {name(C), default, 0}},

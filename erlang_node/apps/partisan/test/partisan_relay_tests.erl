@@ -19,7 +19,7 @@ star_test_() ->
                 {timeout, 60, fun() -> through_the_server(Nodes) end}},
             {"messages of one key stay in order on the way",
                 {timeout, 60, fun() -> in_order(Nodes) end}},
-            {"no route to an absent node is found", {timeout, 60, fun() -> stranger(Nodes) end}},
+            {"no route to an absent node is found", {timeout, 60, fun() -> absent_node(Nodes) end}},
             {"neighbours only", {timeout, 60, fun() -> neighbours_only(Nodes) end}},
             {"a message takes at most its number of hops", {timeout, 60, fun() -> hops(Nodes) end}},
             {"a frozen client does not delay messages to others",
@@ -43,8 +43,8 @@ in_order([_Server, A, B]) ->
     ok = send_in_background(A, B, key, Last, bulk),
     ?assertEqual([{key, N} || N <- lists:seq(1, Last)], take(B, Last)).
 
-stranger([_Server, A, _B]) ->
-    ?assertEqual({error, no_route}, call(A, partisan, forward, [<<"nobody">>, sink, hello])).
+absent_node([_Server, A, _B]) ->
+    ?assertEqual({error, no_route}, call(A, partisan, forward, [<<"absent">>, sink, hello])).
 
 neighbours_only([Server, A, B]) ->
     ?assertEqual({error, not_connected}, forward(A, B, too_far, #{ttl => 0})),

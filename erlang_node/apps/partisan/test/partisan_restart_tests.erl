@@ -113,7 +113,7 @@ connected(Nodes) ->
 answers(Node, Other) ->
     Options = #{ack => true, timeout => 1000},
     try
-        ok =:= call(Node, partisan, forward, [name(Other), nobody, hello, Options])
+        ok =:= call(Node, partisan, forward, [name(Other), absent, hello, Options])
     catch
         _:_ -> false
     end.

@@ -60,8 +60,8 @@ from_elsewhere([A, B]) ->
 %% In the shapes of the runtime's own messages.
 made_up([A, B]) ->
     Before = processes_of(B),
-    {Name, Life} = {name(A), call(A, partisan, incarnation, [])},
-    ok = held_back(A, B, {Name, Life, 2}),
+    {Name, Incarnation} = {name(A), call(A, partisan, incarnation, [])},
+    ok = held_back(A, B, {Name, Incarnation, 2}),
     Call = #{
         reply_to => call(A, partisan, self, []), destination => absent, request => hello,
         timeout => 1000, options => #{}
@@ -76,7 +76,7 @@ made_up([A, B]) ->
         {entries, x}, {entries, #{1 => 2}}, {entries, #{<<"x">> => {{1, 1}, x}}}, {compare, x},
         {publish, a, b, c, d}, {publish, {a, b, c}, t, p, rest}, {publish, {Name, 1, x}, t, p, [1]}
     ],
-    Stream = {Name, Life, 1},
+    Stream = {Name, Incarnation, 1},
     Path = {Name, default, 0},
     Streams = [
         {open, Stream, {Name, default, x}}, {open, Stream, Path},
@@ -84,7 +84,7 @@ made_up([A, B]) ->
         {data, Stream, x, skip, Path}, {data, Stream, 1, x, Path}, {ack, Stream, 1}, {unknown, x}
     ],
     Messages =
-        [{partisan_remote, {partisan_remote, Name, Life, Body}} || Body <- Bodies] ++
+        [{partisan_remote, {partisan_remote, Name, Incarnation, Body}} || Body <- Bodies] ++
             [{partisan_pubsub, {partisan_pubsub, Name, Body}} || Body <- Topics] ++
             [{partisan_acks, Body} || Body <- Streams],
     [

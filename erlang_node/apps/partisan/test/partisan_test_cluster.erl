@@ -129,12 +129,12 @@ close_connections() ->
     length(Sockets).
 
 %% Closes the connections once those closed before are back: a node whose connection breaks
-%% repeatedly before it is up is taken for lost.
+%% repeatedly before it is up is treated as lost.
 break_connections() ->
-    Former = persistent_term:get(?MODULE, #{}),
+    Previous = persistent_term:get(?MODULE, #{}),
     ok = await(fun() ->
         Links = links(),
-        lists:all(fun(Key) -> is_renewed(Key, Former, Links) end, maps:keys(Links))
+        lists:all(fun(Key) -> is_renewed(Key, Previous, Links) end, maps:keys(Links))
     end),
     ok = persistent_term:put(?MODULE, links()),
     _ = close_connections(),
@@ -155,8 +155,8 @@ link_to(Peer) ->
         [] -> none
     end.
 
-is_renewed(Key, Former, Links) ->
-    case {maps:get(Key, Former, none), maps:get(Key, Links)} of
+is_renewed(Key, Previous, Links) ->
+    case {maps:get(Key, Previous, none), maps:get(Key, Links)} of
         {none, _} -> true;
         {_, none} -> false;
         {Before, Now} -> Before =/= Now

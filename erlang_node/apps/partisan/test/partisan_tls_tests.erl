@@ -16,21 +16,21 @@
 
 %% One node of a cluster over TLS, and connection attempts to it.
 unauthenticated_test_() ->
-    {setup, fun door/0, fun shut/1, fun(#{node := Node} = Door) ->
+    {setup, fun setup/0, fun shut/1, fun(#{node := Node} = Setup) ->
         [
             [
                 {"refused: " ++ atom_to_list(Reason) ++ ", " ++ Title,
-                    {timeout, 90, fun() -> is_refused(Reason, knock(Who), Node) end}}
-             || {Reason, Title, Who} <- knocks(Door)
+                    {timeout, 90, fun() -> is_refused(Reason, attempt(Who), Node) end}}
+             || {Reason, Title, Who} <- attempts(Setup)
             ],
             [
                 {Title, {timeout, 90, Test}}
              || {Title, Test} <- [
                     {"an endless handshake ends in time", fun() -> slow(Node) end},
-                    {"a flood is bounded, and members still get in", fun() -> flood(Door) end},
-                    {"the log says what to fix, once", fun() -> told(Node) end},
+                    {"a flood is bounded, and members still get in", fun() -> flood(Setup) end},
+                    {"the log says what to fix, once", fun() -> is_logged_once(Node) end},
                     {"nothing has crashed or is left behind",
-                        fun() -> nothing_left(Door) end}
+                        fun() -> nothing_left(Setup) end}
                 ]
             ]
         ]
@@ -54,7 +54,7 @@ pair_test_() ->
 
 %% Unauthenticated peers.
 
-door() ->
+setup() ->
     Directory = partisan_test_pki:directory(),
     Authority = authority(),
     ok = partisan_test_pki:write(Directory, certificate(Authority, #{})),
@@ -63,7 +63,7 @@ door() ->
     },
     [Node] = partisan_test_cluster:start(1, Overrides),
     ok = call(Node, partisan_test_log, start, [warning]),
-    ok = is_refused(plaintext, knock({tcp, <<"warm up">>}), Node),
+    ok = is_refused(plaintext, attempt({tcp, <<"warm up">>}), Node),
     #{
         node => Node,
         directory => Directory,
@@ -76,7 +76,7 @@ shut(#{node := Node, directory := Directory}) ->
     ok = partisan_test_cluster:stop([Node]),
     ok = file:del_dir_r(Directory).
 
-knocks(#{authority := Authority}) ->
+attempts(#{authority := Authority}) ->
     Tls = fun(Options) -> {tls, options(certificate(Authority, Options))} end,
     Good = options(certificate(Authority, #{})),
     [
@@ -98,14 +98,14 @@ knocks(#{authority := Authority}) ->
         {timeout, "silence", silence},
         {timeout, "half a greeting", {tcp, <<22, 3, 1, 2, 0, 1>>}},
         {timeout, "silence within TLS", {tls_silence, Good}},
-        {closed, "who leaves at once", leave},
-        {closed, "who leaves in the middle", {tcp_leave, <<22, 3, 1, 2, 0, 1>>}}
+        {closed, "a peer that leaves at once", leave},
+        {closed, "a peer that leaves in the middle", {tcp_leave, <<22, 3, 1, 2, 0, 1>>}}
     ].
 
-is_refused(timeout, Knock, Node) ->
-    in_short(Node, fun() -> is_counted(timeout, Knock, Node) end);
-is_refused(Reason, Knock, Node) ->
-    is_counted(Reason, Knock, Node).
+is_refused(timeout, Attempt, Node) ->
+    in_short(Node, fun() -> is_counted(timeout, Attempt, Node) end);
+is_refused(Reason, Attempt, Node) ->
+    is_counted(Reason, Attempt, Node).
 
 %% For tests in which the timeout ends the handshake.
 in_short(Node, Test) ->
@@ -116,29 +116,29 @@ in_short(Node, Test) ->
         ok = partisan_test_cluster:change(Node, #{handshake_timeout => ?HANDSHAKE})
     end.
 
-is_counted(Reason, Knock, Node) ->
+is_counted(Reason, Attempt, Node) ->
     Before = refused(Node, Reason),
-    Knock(Node),
+    Attempt(Node),
     await(fun() -> refused(Node, Reason) > Before end).
 
 %% Returns when the node has ended the connection, if it does.
-knock({tcp, Bytes}) ->
+attempt({tcp, Bytes}) ->
     fun(Node) ->
         Socket = connect(Node),
         ok = gen_tcp:send(Socket, Bytes),
         ok = until_closed(Socket)
     end;
-knock({tcp_leave, Bytes}) ->
+attempt({tcp_leave, Bytes}) ->
     fun(Node) ->
         Socket = connect(Node),
         ok = gen_tcp:send(Socket, Bytes),
         ok = gen_tcp:close(Socket)
     end;
-knock(silence) ->
+attempt(silence) ->
     fun(Node) -> ok = until_closed(connect(Node)) end;
-knock(leave) ->
+attempt(leave) ->
     fun(Node) -> ok = gen_tcp:close(connect(Node)) end;
-knock({Kind, Given}) ->
+attempt({Kind, Given}) ->
     fun(Node) ->
         {ok, _} = application:ensure_all_started(ssl),
         Defaults = [{verify, verify_none}, {server_name_indication, disable}, {log_level, none}],
@@ -167,8 +167,8 @@ drip(Node) ->
     end,
     ?assertEqual(closed, Drip()).
 
-flood(#{node := Node} = Door) ->
-    in_short(Node, fun() -> crowd(Door) end).
+flood(#{node := Node} = Setup) ->
+    in_short(Node, fun() -> crowd(Setup) end).
 
 crowd(#{node := Node, overrides := Overrides}) ->
     Sockets = [connect(Node) || _ <- lists:seq(1, 40)],
@@ -182,7 +182,7 @@ crowd(#{node := Node, overrides := Overrides}) ->
     ok = partisan_test_cluster:stop([Member]),
     ok = await(fun() -> call(Node, partisan, neighbours, []) =:= [] end).
 
-told(Node) ->
+is_logged_once(Node) ->
     Lines = call(Node, partisan_test_log, lines, []),
     [
         ?assertMatch({_, [_]}, {Fix, [Line || Line <- Lines, string:find(Line, Fix) =/= nomatch]})
@@ -283,7 +283,7 @@ rotation(Directory) ->
         ],
         ok = await(fun() -> are_neighbours(Nodes) end),
         % A peer with the old certificate is no longer authenticated.
-        ok = is_refused(unknown_ca, knock({tls, options(OldCertificate)}), A)
+        ok = is_refused(unknown_ca, attempt({tls, options(OldCertificate)}), A)
     end).
 
 summary(#{certificate := Certificate}, Believed) ->

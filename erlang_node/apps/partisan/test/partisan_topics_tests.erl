@@ -62,8 +62,8 @@ a_second_copy_is_dropped_test() ->
     % Another incarnation numbers from 1; messages of a previous one are too late.
     Later = setelement(2, Message, {<<"b">>, 8, 1}),
     {T2, [{deliver, news, hello}]} = partisan_topics:message(<<"b">>, Later, T1),
-    Former = setelement(2, Message, {<<"b">>, 7, 2}),
-    ?assertEqual({T2, []}, partisan_topics:message(<<"b">>, Former, T2)).
+    Previous = setelement(2, Message, {<<"b">>, 7, 2}),
+    ?assertEqual({T2, []}, partisan_topics:message(<<"b">>, Previous, T2)).
 
 %% On real sockets, in views smaller than the cluster.
 cluster_test_() ->

@@ -290,7 +290,7 @@ little_that_is_old(A, B) ->
 
 no_process(A, B) ->
     Before = dropped(B, default),
-    ok = call(A, partisan, forward, [name(B), nobody, hi]),
+    ok = call(A, partisan, forward, [name(B), absent, hi]),
     ok = await(fun() -> dropped(B, default) =:= Before + 1 end).
 
 kernel_count(A, B) ->
@@ -319,9 +319,9 @@ leave(A, B) ->
     ok = call(B, partisan, leave, []),
     ok = await(fun() -> not call(B, erlang, is_process_alive, [Endless]) end),
     Arrived = call(A, partisan_test_sink, take, [sink, 5000 + 2]),
-    {Told, Sent} = lists:partition(fun(Message) -> element(1, Message) =:= partisan end, Arrived),
+    {Notices, Sent} = lists:partition(fun(M) -> element(1, M) =:= partisan end, Arrived),
     ?assertEqual(
-        [{partisan, {neighbour_up, name(B)}}, {partisan, {neighbour_down, name(B)}}], Told
+        [{partisan, {neighbour_up, name(B)}}, {partisan, {neighbour_down, name(B)}}], Notices
     ),
     ?assertEqual([{leaving, N} || N <- lists:seq(1, 5000)], Sent),
     ?assertEqual([], call(B, partisan, neighbours, [])),
@@ -330,7 +330,7 @@ leave(A, B) ->
 %% Internals.
 
 send_until_refused(To) ->
-    case partisan:forward(To, nobody, hi, #{channel => first}) of
+    case partisan:forward(To, absent, hi, #{channel => first}) of
         ok -> send_until_refused(To);
         {error, _} -> refused
     end.

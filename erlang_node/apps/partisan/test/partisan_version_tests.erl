@@ -162,7 +162,7 @@ altered([Node | _]) ->
 known([A, B]) ->
     ok = await(fun() -> call(A, partisan, neighbours, []) =:= [name(B)] end),
     ?assertEqual(2, call(A, partisan_transport, version, [name(B)])),
-    ?assertEqual(unknown, call(A, partisan_transport, version, [<<"nobody">>])).
+    ?assertEqual(unknown, call(A, partisan_transport, version, [<<"absent">>])).
 
 challenged(Nonce, Node) ->
     {Socket, Hello} = greeted(Nonce, Node),

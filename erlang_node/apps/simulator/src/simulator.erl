@@ -88,7 +88,7 @@ crash(Indices, Sim) ->
 leave(Index, Sim) ->
     simulator_interpreter:stop(Index, simulator_interpreter:step(Index, leave, Sim)).
 
-%% @doc Tells a node that the cluster is being deleted.
+%% @doc Announces to a node that the cluster is being deleted.
 -spec dissolve(index(), t()) -> t().
 dissolve(Index, Sim) ->
     simulator_interpreter:step(Index, {dissolve, 0}, Sim).
@@ -161,7 +161,7 @@ links(Sim) ->
 stats(Sim) ->
     simulator_monitor:stats(simulator_interpreter:monitor(Sim)).
 
-%% @doc How often each broadcast payload arrived, and where.
+%% @doc The arrivals of each broadcast payload.
 -spec delivered(t()) -> #{Payload :: term() => arrivals()}.
 delivered(Sim) ->
     simulator_monitor:deliveries(simulator_interpreter:monitor(Sim)).

@@ -52,11 +52,11 @@ set(Changes, #sim{options = Options0, network = Network} = Sim) ->
 %% @doc Starts the next incarnation of a node.
 -spec start(index(), t()) -> t().
 start(Index, #sim{nodes = Nodes, options = Options} = Sim) ->
-    Life = simulator_nodes:life(Index, Nodes) + 1,
-    Peer = simulator_peer:new(Index, Life),
+    Incarnation = simulator_nodes:incarnation(Index, Nodes) + 1,
+    Peer = simulator_peer:new(Index, Incarnation),
     {Stack, Effects} = partisan_stack:init((maps:get(stack, Options))#{
         self => Peer,
-        seed => {maps:get(seed, Options), Index, Life},
+        seed => {maps:get(seed, Options), Index, Incarnation},
         overlay => overlay(Index, maps:get(overlay, Options)),
         seeds => [simulator_peer:new(I, 0) || I <- lists:seq(1, maps:get(seeds, Options))]
     }),
@@ -131,15 +131,16 @@ watch(Watcher, Acc, #sim{monitor = Monitor} = Sim) ->
 %% Internals: time.
 
 schedule(Delay, Index, Event, #sim{events = Events, nodes = Nodes} = Sim) ->
-    Entry = {Index, simulator_nodes:life(Index, Nodes), Event},
+    Entry = {Index, simulator_nodes:incarnation(Index, Nodes), Event},
     Sim#sim{events = simulator_clock:schedule(Delay, Entry, Events)}.
 
 %% An event of a previous incarnation dies with it, except for a message, which goes to the next
 %% one; if there is none, it is answered as by a closed socket.
-occur({Index, Life, Event}, #sim{nodes = Nodes} = Sim) ->
+occur({Index, Incarnation, Event}, #sim{nodes = Nodes} = Sim) ->
     IsTaken =
         simulator_nodes:is_alive(Index, Nodes) andalso
-            (element(1, Event) =:= message orelse simulator_nodes:life(Index, Nodes) =:= Life),
+            (element(1, Event) =:= message orelse
+                simulator_nodes:incarnation(Index, Nodes) =:= Incarnation),
     case IsTaken of
         true -> deliver(Event, Index, Sim);
         false -> undeliverable(Event, Index, Sim)
@@ -199,9 +200,9 @@ effect({send, Peer, Msg}, Index, #sim{nodes = Nodes, network = Network} = Sim0) 
 effect({measure, Peer}, Index, Sim) ->
     To = index(Peer),
     schedule(round_trip(Index, To, Sim), Index, {measured, To}, Sim);
-effect({connect, #{incarnation := Life} = Peer}, Index, #sim{network = Network0} = Sim) ->
+effect({connect, #{incarnation := Incarnation} = Peer}, Index, #sim{network = Network0} = Sim) ->
     To = index(Peer),
-    case simulator_network:pin(Index, To, Life, Network0) of
+    case simulator_network:pin(Index, To, Incarnation, Network0) of
         known ->
             Sim;
         {pinned, Network} ->
@@ -214,7 +215,7 @@ effect({start_timer, Name, Delay}, Index, #sim{nodes = Before} = Sim) ->
     {Serial, Nodes} = simulator_nodes:start_timer(Index, Name, Before),
     schedule(Delay, Index, {timer, Name, Serial}, Sim#sim{nodes = Nodes});
 effect({deliver, Payload}, Index, #sim{nodes = Nodes, monitor = Monitor} = Sim) ->
-    Where = {Index, simulator_nodes:life(Index, Nodes)},
+    Where = {Index, simulator_nodes:incarnation(Index, Nodes)},
     Sim#sim{monitor = simulator_monitor:delivered(Payload, Where, Monitor)};
 effect({route, Name, Via}, Index, #sim{routes = Routes} = Sim) ->
     Sim#sim{routes = simulator_routes:learn(Index, index(Name), index(Via), Routes)};

@@ -69,7 +69,7 @@ delivered(Payload, Where, #monitor{deliveries = Deliveries} = M) ->
 stats(#monitor{counts = Counts, events = Events, sent = Sent}) ->
     Counts#{events => Events, sent => Sent}.
 
-%% @doc How often each broadcast arrived, and where, until a watcher was installed.
+%% @doc The arrivals of each broadcast, until a watcher was installed.
 -spec deliveries(t()) -> #{Payload :: term() => arrivals()}.
 deliveries(#monitor{deliveries = Deliveries}) ->
     Deliveries.

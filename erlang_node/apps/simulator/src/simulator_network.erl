@@ -95,15 +95,15 @@ same_side(From, To, #network{side = Side}) ->
 %% @doc Pins a link to this incarnation of a node, unless pinned.
 -spec pin(From :: index(), To :: index(), partisan_peer:incarnation(), t()) ->
     {pinned, t()} | known.
-pin(From, To, Life, #network{pins = Pins, pinned_by = PinnedBy} = N) ->
+pin(From, To, Incarnation, #network{pins = Pins, pinned_by = PinnedBy} = N) ->
     case Pins of
-        #{From := #{To := Life}} ->
+        #{From := #{To := Incarnation}} ->
             known;
         #{} ->
             Tos = maps:get(From, Pins, #{}),
             By = maps:get(To, PinnedBy, #{}),
             {pinned, N#network{
-                pins = Pins#{From => Tos#{To => Life}},
+                pins = Pins#{From => Tos#{To => Incarnation}},
                 pinned_by = PinnedBy#{To => By#{From => true}}
             }}
     end.

@@ -9,7 +9,7 @@
 -export([stop/2]).
 -export([alive/1]).
 -export([is_alive/2]).
--export([life/2]).
+-export([incarnation/2]).
 -export([peer/2]).
 -export([stack/2]).
 -export([put_stack/3]).
@@ -31,7 +31,7 @@
 
 -record(nodes, {
     alive = #{} :: #{index() => #node{}},
-    lives = #{} :: #{index() => partisan_peer:incarnation()},
+    incarnations = #{} :: #{index() => partisan_peer:incarnation()},
     serial = 0 :: non_neg_integer()
 }).
 
@@ -45,10 +45,12 @@ new() ->
 
 %% @doc Starts an incarnation of a node, given by the peer, with this stack.
 -spec start(partisan_peer:t(), partisan_stack:t(), t()) -> t().
-start(#{incarnation := Life} = Peer, Stack, #nodes{alive = Alive, lives = Lives} = N) ->
+start(#{incarnation := Incarnation} = Peer, Stack, #nodes{} = N) ->
+    #nodes{alive = Alive, incarnations = Incarnations} = N,
     Index = simulator_peer:index(Peer),
     N#nodes{
-        alive = Alive#{Index => #node{stack = Stack, peer = Peer}}, lives = Lives#{Index => Life}
+        alive = Alive#{Index => #node{stack = Stack, peer = Peer}},
+        incarnations = Incarnations#{Index => Incarnation}
     }.
 
 %% @doc A node stops.
@@ -67,9 +69,9 @@ is_alive(Index, #nodes{alive = Alive}) ->
     is_map_key(Index, Alive).
 
 %% @doc The number of a node's newest incarnation, whether alive or not; 0 without any.
--spec life(index(), t()) -> partisan_peer:incarnation().
-life(Index, #nodes{lives = Lives}) ->
-    maps:get(Index, Lives, 0).
+-spec incarnation(index(), t()) -> partisan_peer:incarnation().
+incarnation(Index, #nodes{incarnations = Incarnations}) ->
+    maps:get(Index, Incarnations, 0).
 
 %% @doc The description of a living node for others.
 -spec peer(index(), t()) -> partisan_peer:t().

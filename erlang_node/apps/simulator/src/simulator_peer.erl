@@ -10,10 +10,10 @@
 
 %% @doc An incarnation of a node. The address is its number too, which is quicker to read than its
 %% name.
--spec new(index(), Life :: partisan_peer:incarnation()) -> partisan_peer:t().
-new(Index, Life) ->
+-spec new(index(), Incarnation :: partisan_peer:incarnation()) -> partisan_peer:t().
+new(Index, Incarnation) ->
     <<High, Middle, Low>> = <<Index:24>>,
-    partisan_peer:new(name(Index), {10, High, Middle, Low}, 1, Life).
+    partisan_peer:new(name(Index), {10, High, Middle, Low}, 1, Incarnation).
 
 %% @doc The name of a node.
 -spec name(index()) -> partisan_peer:name().

@@ -15,7 +15,7 @@
 -export([new/1]).
 -export([start/2]).
 -export([stop/2]).
--export([tell/3]).
+-export([deliver/3]).
 -export([schedule/4]).
 -export([later/3]).
 -export([cut/2]).
@@ -35,7 +35,7 @@
 -type milliseconds() :: simulator_clock:milliseconds().
 -type name() :: lasp_sync:name().
 %% Treatment of a message without room: see {@link lasp_sync}.
--type class() :: latest | each | patient.
+-type class() :: latest | each | blocking.
 
 -type options() :: #{
     mode := lasp_sync:mode(),
@@ -59,7 +59,7 @@
 
 -record(node, {
     % The number of this start.
-    life :: pos_integer(),
+    incarnation :: pos_integer(),
     sync :: term(),
     % The newest start of each timer of the protocol; events of older ones are stale.
     timers = #{} :: #{term() => pos_integer()},
@@ -107,9 +107,9 @@ start(#{name := Name} = Identity, #replicas{protocol = Protocol, options = Optio
             maps:with([type, scope, interval], Options)
         )
     ),
-    Life = starts(Name, R) + 1,
-    Begun = R#replicas{starts = (R#replicas.starts)#{Name => Life}},
-    interpret(Name, #node{life = Life, sync = Sync}, Effects, Begun).
+    Incarnation = starts(Name, R) + 1,
+    Begun = R#replicas{starts = (R#replicas.starts)#{Name => Incarnation}},
+    interpret(Name, #node{incarnation = Incarnation, sync = Sync}, Effects, Begun).
 
 %% @doc Stops a living node at once.
 -spec stop(name(), t()) -> t().
@@ -118,8 +118,8 @@ stop(Name, #replicas{nodes = Nodes} = R) ->
     R#replicas{nodes = Others}.
 
 %% @doc Passes an event to a node, which may be dead.
--spec tell(name(), lasp_sync:event(), t()) -> t().
-tell(Name, Event, #replicas{nodes = Nodes} = R) ->
+-spec deliver(name(), lasp_sync:event(), t()) -> t().
+deliver(Name, Event, #replicas{nodes = Nodes} = R) ->
     case is_map_key(Name, Nodes) of
         true -> step(Name, Event, R);
         false -> R
@@ -128,8 +128,8 @@ tell(Name, Event, #replicas{nodes = Nodes} = R) ->
 %% @doc Schedules an event of the workload for a living node. It is void once the node stops.
 -spec schedule(Delay :: milliseconds(), name(), Event :: term(), t()) -> t().
 schedule(Delay, Name, Event, #replicas{nodes = Nodes} = R) ->
-    #{Name := #node{life = Life}} = Nodes,
-    enqueue(Delay, {due, {Name, Life}, Event}, R).
+    #{Name := #node{incarnation = Incarnation}} = Nodes,
+    enqueue(Delay, {due, {Name, Incarnation}, Event}, R).
 
 %% @doc Schedules an action.
 -spec later(Delay :: milliseconds(), fun((t()) -> t()), t()) -> t().
@@ -221,9 +221,9 @@ enqueue(Delay, Event, #replicas{clock = Clock} = R) ->
 
 occur({act, Action}, R) ->
     Action(R);
-occur({due, {Name, Life}, Event}, #replicas{nodes = Nodes, workload = Workload} = R) ->
+occur({due, {Name, Incarnation}, Event}, #replicas{nodes = Nodes, workload = Workload} = R) ->
     case Nodes of
-        #{Name := #node{life = Life}} -> Workload:due(Name, Event, R);
+        #{Name := #node{incarnation = Incarnation}} -> Workload:due(Name, Event, R);
         #{} -> R
     end;
 occur({timer, Name, Timer, Serial}, #replicas{nodes = Nodes} = R) ->
@@ -233,10 +233,10 @@ occur({timer, Name, Timer, Serial}, #replicas{nodes = Nodes} = R) ->
     end;
 %% A message reaches only the incarnation it was sent to, and is dropped once its sender has
 %% restarted.
-occur({message, {From, FromLife}, {To, ToLife}, Message}, R) ->
+occur({message, {From, FromIncarnation}, {To, ToIncarnation}, Message}, R) ->
     #replicas{nodes = Nodes, starts = Starts, side = Side} = R,
     case {Nodes, Starts} of
-        {#{To := #node{life = ToLife}}, #{From := FromLife}} ->
+        {#{To := #node{incarnation = ToIncarnation}}, #{From := FromIncarnation}} ->
             case Side(From) =:= Side(To) of
                 true -> step(To, {message, From, Message}, R);
                 false -> R
@@ -269,10 +269,10 @@ interpret(Name, Node, Effects, #replicas{nodes = Nodes} = R) ->
     ).
 
 effect({send, To, Class, Message}, Name, R) ->
-    #replicas{starts = #{Name := Life} = Starts, options = #{latency := Latency}} = R,
+    #replicas{starts = #{Name := Incarnation} = Starts, options = #{latency := Latency}} = R,
     {Bytes, _} = partisan_frame:message(lasp_store, {lasp_sync, Name, Message}),
     % A neighbour that has not started yet gets it in its first incarnation.
-    Arrival = {message, {Name, Life}, {To, maps:get(To, Starts, 1)}, Message},
+    Arrival = {message, {Name, Incarnation}, {To, maps:get(To, Starts, 1)}, Message},
     enqueue(Latency(Name, To), Arrival, frame(Class, Bytes, R));
 effect({start_timer, Timer, Delay}, Name, #replicas{nodes = Nodes, serial = Before} = R) ->
     #{Name := #node{timers = Timers} = Node} = Nodes,

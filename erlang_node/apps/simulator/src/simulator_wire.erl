@@ -33,11 +33,11 @@ new(Names, Host) ->
 
 %% @doc A message as pods would send it.
 -spec real(term(), t()) -> term().
-real(#{name := Simulated, host := Host, port := _, incarnation := Life}, W) ->
+real(#{name := Simulated, host := Host, port := _, incarnation := Incarnation}, W) ->
     Name = map_get(Simulated, W#wire.names),
-    case Life of
+    case Incarnation of
         0 -> partisan_peer:new(Name, (W#wire.host)(Name), ?PORT);
-        _ -> partisan_peer:new(Name, Host, ?PORT, incarnation(Life))
+        _ -> partisan_peer:new(Name, Host, ?PORT, incarnation(Incarnation))
     end;
 real(Map, W) when is_map(Map) ->
     maps:from_list([{real(Key, W), real(Value, W)} || {Key, Value} <- maps:to_list(Map)]);

@@ -4,12 +4,12 @@
 %%% start    1795224000123456                           the moment the run was started, or nothing
 %%% counters 0 -> #{{<<"ads-0">>, 17} => 20, ...}       of each ad ({@link adcounter_counters})
 %%% barrier  <<"ads-0">> -> {17, 1, 20}                 of each node ({@link adcounter_barrier})
-%%% sums     0 -> 640                                   of each ad, whichever node has counted it
+%%% sums     0 -> 640                                   of each ad, counted by any node
 %%% '''
 %%%
-%%% The start is part of the value, so that it suffices to tell one node, and a late node learns of
-%%% the start together with the counts: it cannot know of the start without the counts known to its
-%%% informant.
+%%% The start is part of the value: it suffices to inform one node, and a late node learns of the
+%%% start together with the counts. It cannot know of the start without the counts that its source
+%%% knows.
 %%%
 %%% The barrier identifies the present incarnation of each node; the entries of previous ones stay
 %%% in the counters, where they count, and are listed by `superseded/1'.

@@ -30,7 +30,7 @@ never_more_than_counted_test_() ->
     ),
     holds(Property, 200).
 
-%% Nodes that come back unchanged: in the end everything is counted once.
+%% Nodes that restart unchanged: eventually everything is counted once.
 exact_test_() ->
     Property = ?FORALL(
         {Size, Chords, Steps},
@@ -122,7 +122,7 @@ begun(Size, Chords) ->
 
 %% Announces a new actor.
 present(Name, #run{cluster = Cluster, actors = Actors} = Run) ->
-    Actor = {Name, 1000000 * ?T:life(Name, Cluster)},
+    Actor = {Name, 1000000 * ?T:starts(Name, Cluster)},
     reported(false, Name, Run#run{actors = Actors#{Name => Actor}}).
 
 reported(Done, Name, #run{actors = Actors} = Run) ->

@@ -26,7 +26,7 @@
     counted = #{} :: #{binary() => non_neg_integer()},
     left = #{} :: #{binary() => non_neg_integer()},
     handed_over = [] :: [binary()],
-    life = 0 :: non_neg_integer()
+    incarnation = 0 :: non_neg_integer()
 }).
 %% `store' survives a restart of the process, not of the pod.
 -record(node, {
@@ -171,29 +171,30 @@ start(Name, Cluster) ->
     {ok, Effects} = adcounter_core:start(?RUN, 1, Node#node.core),
     observe(Name, core_effects(Name, Effects, Cluster)).
 
-boot(Name, Store, Ads, #cluster{names = Names, life = Life, nodes = Nodes} = Cluster) ->
+boot(Name, Store, Ads, Cluster) ->
+    #cluster{names = Names, incarnation = Incarnation, nodes = Nodes} = Cluster,
     Protocol = Cluster#cluster.protocol,
     {Sync, _} = Protocol:init(#{
         name => Name,
-        incarnation => 1000000 * (Life + 1),
+        incarnation => 1000000 * (Incarnation + 1),
         type => adcounter_state,
         scope => ?RUN,
         interval => 100,
-        seed => {1, 2, Life}
+        seed => {1, 2, Incarnation}
     }),
     {Core, Effects} = adcounter_core:init(#{
         name => Name,
-        incarnation => Life + 1,
+        incarnation => Incarnation + 1,
         run => ?RUN,
         members => Names,
         ads => Ads,
         impressions => ?IMPRESSIONS,
         increment_interval => 1000,
-        seed => {1, 2, Life},
+        seed => {1, 2, Incarnation},
         record => Store
     }),
     Node = #node{core = Core, sync = Sync, store = Store},
-    Started = Cluster#cluster{nodes = Nodes#{Name => Node}, life = Life + 1},
+    Started = Cluster#cluster{nodes = Nodes#{Name => Node}, incarnation = Incarnation + 1},
     Ready = observe(Name, core_effects(Name, Effects, Started)),
     % Its neighbours see it come, and it sees them.
     lists:foldl(
@@ -359,9 +360,9 @@ core_effects(Name, Effects, Cluster) ->
     lists:foldl(fun(Effect, C) -> core_effect(Name, Effect, C) end, Cluster, Effects).
 
 core_effect(Name, {persist, Record}, #cluster{nodes = Nodes, counted = Counted} = Cluster) ->
-    #{name := Name, incarnation := Life, counts := Counts} = Record,
+    #{name := Name, incarnation := Incarnation, counts := Counts} = Record,
     Node = maps:get(Name, Nodes),
-    Actor = {Name, Life},
+    Actor = {Name, Incarnation},
     Cluster#cluster{
         nodes = Nodes#{Name := Node#node{store = Record}},
         counted = Counted#{Actor => lists:sum(maps:values(Counts))}

@@ -122,9 +122,9 @@ state() ->
                 ?LET({Ad, Actor, N}, {integer(0, 2), actor(), nat()}, ?S:counted(Ad, Actor, N)),
                 ?LET({What, N}, {integer(-1, 2), pos_integer()}, ?S:total(#{What => N}, ?S:new())),
                 ?LET(
-                    {Name, Life, Done, N},
+                    {Name, Incarnation, Done, N},
                     {name(), integer(1, 3), boolean(), nat()},
-                    ?S:report(Name, Life, Done, N)
+                    ?S:report(Name, Incarnation, Done, N)
                 )
             ])
         ),

@@ -98,8 +98,8 @@ join(Peers) ->
 leave() ->
     partisan_manager:leave().
 
-%% @doc Tells every node that the cluster is being deleted. From then on nodes repair nothing and
-%% send nothing; subscribers ({@link subscribe/1}) get `{partisan, dissolved}'. Only a restart
+%% @doc Announces to every node that the cluster is being deleted. From then on nodes repair nothing
+%% and send nothing; subscribers ({@link subscribe/1}) get `{partisan, dissolved}'. Only a restart
 %% brings a node back.
 -spec dissolve() -> ok.
 dissolve() ->

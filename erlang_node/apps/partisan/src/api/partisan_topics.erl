@@ -84,8 +84,8 @@ unsubscribe(Topic, T) ->
 
 %% @doc Publishes to all known subscribers, including this node.
 -spec publish(topic(), Payload :: term(), t()) -> {t(), [effect()]}.
-publish(Topic, Payload, #topics{self = Self, incarnation = Life, published = Last} = T0) ->
-    Id = {Self, Life, Last + 1},
+publish(Topic, Payload, #topics{self = Self, incarnation = Incarnation, published = Last} = T0) ->
+    Id = {Self, Incarnation, Last + 1},
     All = subscribers(Topic, T0),
     Ranked = lists:sort([{erlang:phash2({Topic, Name}), Name} || Name <- All, Name =/= Self]),
     Here = [{deliver, Topic, Payload} || lists:member(Self, All)],
@@ -97,8 +97,8 @@ publish(Topic, Payload, #topics{self = Self, incarnation = Life, published = Las
 %% @doc Adds a neighbour, which gets all entries.
 -spec neighbour_up(name(), t()) -> {t(), [effect()]}.
 neighbour_up(Name, #topics{neighbours = Neighbours, entries = Entries} = T) ->
-    Told = [{send, Name, {entries, Entries}} || map_size(Entries) > 0],
-    {T#topics{neighbours = lists:usort([Name | Neighbours])}, Told}.
+    Greeting = [{send, Name, {entries, Entries}} || map_size(Entries) > 0],
+    {T#topics{neighbours = lists:usort([Name | Neighbours])}, Greeting}.
 
 %% @doc Removes a neighbour.
 -spec neighbour_down(name(), t()) -> t().
@@ -141,8 +141,8 @@ outcome(Tag, Outcome, #topics{pending = Pending} = T0) ->
             {T1, Sends} = spread(Id, Topic, Payload, Rest, T0#topics{pending = Others}),
             case Outcome of
                 failed ->
-                    {T, Told} = give_up(Name, T1),
-                    {T, Sends ++ Told};
+                    {T, News} = give_up(Name, T1),
+                    {T, Sends ++ News};
                 refused ->
                     {T1, Sends}
             end;
@@ -176,17 +176,18 @@ own(#topics{self = Self, entries = Entries}) ->
     {_, Topics} = maps:get(Self, Entries, {none, []}),
     Topics.
 
-write(Topics, #topics{self = Self, incarnation = Life, entries = Entries} = T) ->
+write(Topics, #topics{self = Self, incarnation = Incarnation, entries = Entries} = T) ->
     Number =
         case Entries of
-            #{Self := {{Life, Last}, _}} -> Last + 1;
+            #{Self := {{Incarnation, Last}, _}} -> Last + 1;
             #{} -> 1
         end,
-    learn(Self, #{Self => {{Life, Number}, Topics}}, T).
+    learn(Self, #{Self => {{Incarnation, Number}, Topics}}, T).
 
 %% Entries made up by a faulty member must not be forwarded.
-is_entry(Name, {{Life, Number}, Topics}) ->
-    is_binary(Name) andalso is_integer(Life) andalso is_integer(Number) andalso is_list(Topics);
+is_entry(Name, {{Incarnation, Number}, Topics}) ->
+    is_binary(Name) andalso is_integer(Incarnation) andalso is_integer(Number) andalso
+        is_list(Topics);
 is_entry(_Name, _Entry) ->
     false.
 
@@ -198,20 +199,20 @@ is_newer({Version, _}, Name, Known) ->
 
 learn(_From, News, T) when map_size(News) =:= 0 ->
     {T, []};
-learn(From, News0, #topics{self = Self, incarnation = Life, entries = Known} = T0) ->
+learn(From, News0, #topics{self = Self, incarnation = Incarnation, entries = Known} = T0) ->
     Topics = own(T0),
     Entries = bound(Self, maps:merge(Known, News0)),
     News = maps:with(maps:keys(Entries), News0),
     T1 = T0#topics{entries = Entries},
     Others = [Name || Name <- T0#topics.neighbours, Name =/= From, map_size(News) > 0],
-    Told = [{send, Name, {entries, News}} || Name <- Others],
+    Forwards = [{send, Name, {entries, News}} || Name <- Others],
     case News of
-        #{Self := {{Life, _}, Claimed}} when From =/= Self, Claimed =/= Topics ->
-            % Another node took this one for dead.
+        #{Self := {{Incarnation, _}, Claimed}} when From =/= Self, Claimed =/= Topics ->
+            % Another node treats this one as dead.
             {T, Objection} = write(Topics, T1),
-            {T, Told ++ Objection};
+            {T, Forwards ++ Objection};
         #{} ->
-            {T1, Told}
+            {T1, Forwards}
     end.
 
 %% All nodes keep the same ones; otherwise they would send each other those that they have dropped.
@@ -227,8 +228,8 @@ bound(Self, Entries) ->
 %% Assumes that incarnation dead until it objects.
 give_up(Name, #topics{self = Self, entries = Entries} = T) ->
     case Entries of
-        #{Name := {{Life, Number}, [_ | _]}} ->
-            learn(Self, #{Name => {{Life, Number + 1}, []}}, T);
+        #{Name := {{Incarnation, Number}, [_ | _]}} ->
+            learn(Self, #{Name => {{Incarnation, Number + 1}, []}}, T);
         #{} ->
             {T, []}
     end.

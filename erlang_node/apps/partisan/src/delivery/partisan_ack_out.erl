@@ -128,19 +128,19 @@ reconnected(Now, S) ->
 %% @doc Settles messages that timed out, and retransmits if due.
 -spec tick(milliseconds(), t()) -> {t(), [action()]}.
 tick(Now, S0) ->
-    {S1, Told} = expire(Now, S0),
+    {S1, Outcomes} = expire(Now, S0),
     case S1#stream.retransmit_at =< Now of
         true ->
             {S2, Actions} = retransmit(Now, S1),
-            {S2, Told ++ Actions};
+            {S2, Outcomes ++ Actions};
         false ->
-            {S1, Told}
+            {S1, Outcomes}
     end.
 
 %% @doc A message can never be accepted: settles it, and the stream goes on without it.
 -spec refuse(sequence(), refusal(), t()) -> {t(), [action()]}.
 refuse(Number, Why, #stream{entries = Entries0} = S) ->
-    {Entries, {Freed, Told}} = lists:mapfoldl(
+    {Entries, {Freed, Outcomes}} = lists:mapfoldl(
         fun
             (#entry{number = N, owner = {owner, Owner}} = E, _) when N =:= Number ->
                 {skipped(E, S), {E#entry.bytes, [{settle, Owner, {error, Why}}]}};
@@ -150,7 +150,7 @@ refuse(Number, Why, #stream{entries = Entries0} = S) ->
         {0, []},
         queue:to_list(Entries0)
     ),
-    {S#stream{entries = queue:from_list(Entries), bytes = S#stream.bytes - Freed}, Told}.
+    {S#stream{entries = queue:from_list(Entries), bytes = S#stream.bytes - Freed}, Outcomes}.
 
 %% @doc Ends the stream: the peer is another incarnation, or this node leaves.
 -spec abandon(restarted | left, t()) -> [action()].
@@ -180,7 +180,7 @@ has_room(Bytes, #stream{options = Options, messages = Messages, bytes = Held}) -
 settle_to(Number, #stream{entries = Entries0} = S, Actions) ->
     case queue:out(Entries0) of
         {{value, #entry{number = N, bytes = Bytes, owner = Owner}}, Entries} when N =< Number ->
-            Told =
+            Outcomes =
                 case Owner of
                     {owner, Who} -> [{settle, Who, ok}];
                     none -> []
@@ -190,7 +190,7 @@ settle_to(Number, #stream{entries = Entries0} = S, Actions) ->
                 messages = S#stream.messages - 1,
                 bytes = S#stream.bytes - Bytes
             },
-            settle_to(Number, Left, Told ++ Actions);
+            settle_to(Number, Left, Outcomes ++ Actions);
         {_, _} ->
             {S, lists:reverse(Actions)}
     end.
@@ -198,7 +198,7 @@ settle_to(Number, #stream{entries = Entries0} = S, Actions) ->
 expire(Now, #stream{deadline_at = At} = S) when Now < At ->
     {S, []};
 expire(Now, #stream{entries = Entries0} = S) ->
-    {Entries, {Freed, Told, Next}} = lists:mapfoldl(
+    {Entries, {Freed, Outcomes, Next}} = lists:mapfoldl(
         fun
             (#entry{owner = {owner, Owner}, deadline = At} = E, {B, T, N}) when At =< Now ->
                 {skipped(E, S), {B + E#entry.bytes, [{settle, Owner, {error, timeout}} | T], N}};
@@ -213,7 +213,7 @@ expire(Now, #stream{entries = Entries0} = S) ->
     Expired = S#stream{
         entries = queue:from_list(Entries), bytes = S#stream.bytes - Freed, deadline_at = Next
     },
-    {Expired, lists:reverse(Told)}.
+    {Expired, lists:reverse(Outcomes)}.
 
 skipped(#entry{content = {message, Message}} = Entry, #stream{options = #{skip := Skip}}) ->
     Entry#entry{content = Skip(Message), bytes = 0, owner = none}.

@@ -49,7 +49,7 @@
     % Its order among messages without acknowledgement.
     order := partisan_ack_order:key(),
     % When its sender stops waiting for room, and when it is given up.
-    patience := integer() | infinity,
+    room_deadline := integer() | infinity,
     deadline := integer() | infinity,
     % If it cannot be accepted at once.
     on_busy := block | error | drop,
@@ -130,8 +130,8 @@ reachable(Out) ->
 
 %% @doc The receiver has opened the stream and named its incarnation.
 -spec opened(partisan_peer:incarnation(), partisan_labels:t(), t()) -> result().
-opened(Life, Labels, #out{state = opening} = Out) ->
-    resume(Labels, Out#out{state = {open, Life}});
+opened(Incarnation, Labels, #out{state = opening} = Out) ->
+    resume(Labels, Out#out{state = {open, Incarnation}});
 opened(_Life, Labels, Out) ->
     {Out, Labels}.
 
@@ -233,9 +233,9 @@ add(From, #{bytes := Bytes, deadline := Deadline, order := Order} = Request, Lab
 
 content(#{causal := none, destination := Destination, message := Message}, _Out, Labels) ->
     {{plain, Destination, Message}, Labels};
-content(#{causal := {label, Label}} = Request, #out{state = {open, Life}}, Labels0) ->
+content(#{causal := {label, Label}} = Request, #out{state = {open, Incarnation}}, Labels0) ->
     #{path := {Node, _, _}, destination := Destination, message := Message} = Request,
-    {Stamp, Labels} = partisan_labels:stamp(Label, {Node, Life}, Labels0),
+    {Stamp, Labels} = partisan_labels:stamp(Label, {Node, Incarnation}, Labels0),
     {{causal, Label, Stamp, Destination, Message}, Labels}.
 
 %% What replaces a message that is given up: the causal order counts each one.
@@ -347,8 +347,8 @@ expire_blocked(Now, #out{blocked = Blocked} = Out) ->
     Out#out{blocked = queue:from_list(Waiting)}.
 
 %% While it waits for room.
-given_up_at(#{patience := Patience, deadline := Deadline}) ->
-    min(Patience, Deadline).
+given_up_at(#{room_deadline := RoomDeadline, deadline := Deadline}) ->
+    min(RoomDeadline, Deadline).
 
 %% A stream with messages is due when they are.
 idle_at(#out{entries = Entries, used = Used}) ->

@@ -11,7 +11,7 @@
 -export([new/1]).
 -export([opened/4]).
 -export([arrived/6]).
--export([former/4]).
+-export([end_previous/4]).
 -export([deliver_held/2]).
 -export([deliver_held/3]).
 -export([is_behind/1]).
@@ -24,7 +24,7 @@
 -type arrival() :: partisan_ack_stream:arrival().
 
 %% A stream without arrivals for this long is idle: its sender has closed it, or is unreachable with
-%% messages whose timeout is `infinity'. The receiver cannot tell which, so many are kept.
+%% messages whose timeout is `infinity'. The receiver cannot distinguish them, so many are kept.
 -define(IDLE, 3600000).
 -define(MAX_IDLE, 8192).
 
@@ -38,7 +38,7 @@
 }).
 
 -record(receiver, {
-    self :: partisan_causal:life(),
+    self :: partisan_causal:instance(),
     in = #{} :: #{stream() => #in{}},
     % Streams whose acknowledgement is due.
     unacknowledged = #{} :: #{stream() => true},
@@ -53,7 +53,7 @@
 
 %% API.
 
--spec new(Self :: partisan_causal:life()) -> t().
+-spec new(Self :: partisan_causal:instance()) -> t().
 new(Self) ->
     #receiver{self = Self}.
 
@@ -61,8 +61,8 @@ new(Self) ->
 %% idle ones if there are too many, and the stream that this one replaces, which its sender has
 %% forgotten: a late message that opened it again would be delivered again.
 -spec opened(stream(), ReplyTo :: path(), partisan_labels:t(), t()) -> result().
-opened({Sender, Life, _} = Stream, ReplyTo, Labels0, #receiver{self = {_, Own}} = R0) ->
-    {R1, Labels1} = former(Sender, Life, Labels0, R0),
+opened({Sender, Incarnation, _} = Stream, ReplyTo, Labels0, #receiver{self = {_, Own}} = R0) ->
+    {R1, Labels1} = end_previous(Sender, Incarnation, Labels0, R0),
     case is_replaced(Stream, ReplyTo, R1) of
         true ->
             {R1, Labels1};
@@ -75,15 +75,15 @@ opened({Sender, Life, _} = Stream, ReplyTo, Labels0, #receiver{self = {_, Own}} 
 
 %% @doc Ends the streams of all earlier incarnations of a node: their held messages are delivered
 %% before any of the next incarnation, and messages that depend causally on theirs wait no longer.
--spec former(partisan_peer:name(), partisan_peer:incarnation(), partisan_labels:t(), t()) ->
+-spec end_previous(partisan_peer:name(), partisan_peer:incarnation(), partisan_labels:t(), t()) ->
     result().
-former(Sender, Life, Labels0, #receiver{in = Ins} = R0) ->
-    case [S || {Name, L, _} = S <- maps:keys(Ins), Name =:= Sender, L < Life] of
+end_previous(Sender, Incarnation, Labels0, #receiver{in = Ins} = R0) ->
+    case [S || {Name, L, _} = S <- maps:keys(Ins), Name =:= Sender, L < Incarnation] of
         [] ->
             {R0, Labels0};
-        Former ->
-            {R, Labels1} = finish(Former, Labels0, R0),
-            Lost = lists:max([L || {_, L, _} <- Former]),
+        Previous ->
+            {R, Labels1} = finish(Previous, Labels0, R0),
+            Lost = lists:max([L || {_, L, _} <- Previous]),
             {Released, Labels} = partisan_labels:forget({Sender, Lost}, Labels1),
             ok = deliver_all(Released),
             {R, Labels}
@@ -178,12 +178,12 @@ take(Arrival, _Number, Stream, #in{held = Held, held_count = Count} = In, Labels
 
 %% Whether its sender has since opened another stream on the same path. A sender of the first
 %% version forgets none, and counts from 1 again when its runtime restarts.
-is_replaced({Sender, Life, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
+is_replaced({Sender, Incarnation, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
     Number = partisan_ack_stream:number(Stream),
     partisan_ack_stream:understands_refusals(Stream) andalso
         lists:any(
             fun({{Name, L, _} = S, #in{reply_to = Path}}) ->
-                Name =:= Sender andalso L =:= Life andalso Path =:= ReplyTo andalso
+                Name =:= Sender andalso L =:= Incarnation andalso Path =:= ReplyTo andalso
                     partisan_ack_stream:number(S) > Number
             end,
             maps:to_list(Ins)
@@ -197,12 +197,12 @@ obsolete(Stream, ReplyTo, #receiver{in = Ins} = R) ->
             false -> []
         end.
 
-older({Sender, Life, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
+older({Sender, Incarnation, _} = Stream, ReplyTo, #receiver{in = Ins}) ->
     Number = partisan_ack_stream:number(Stream),
     [
         S
      || {{Name, L, _} = S, #in{reply_to = Path}} <- maps:to_list(Ins),
-        Name =:= Sender andalso L =:= Life andalso Path =:= ReplyTo andalso
+        Name =:= Sender andalso L =:= Incarnation andalso Path =:= ReplyTo andalso
             partisan_ack_stream:number(S) < Number
     ].
 
@@ -268,9 +268,11 @@ deliver(_Stream, skip, Labels) ->
 deliver({Sender, _, _}, {message, {plain, Destination, Message}}, Labels) ->
     ok = partisan:deliver(Sender, Destination, Message, default),
     Labels;
-deliver({Sender, Life, _}, {message, {causal, Label, Stamp, Destination, Message}}, Labels0) ->
+deliver(Stream, {message, {causal, Label, Stamp, Destination, Message}}, Labels0) ->
+    {Sender, Incarnation, _} = Stream,
+    From = {Sender, Incarnation},
     Sent = {Destination, Message},
-    {Released, Labels} = partisan_labels:take(Label, {Sender, Life}, Stamp, Sent, Labels0),
+    {Released, Labels} = partisan_labels:take(Label, From, Stamp, Sent, Labels0),
     ok = deliver_all(Released),
     Labels.
 

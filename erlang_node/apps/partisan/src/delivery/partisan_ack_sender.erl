@@ -22,7 +22,7 @@
 -type request() :: partisan_ack_outgoing:request().
 
 -record(sender, {
-    self :: partisan_causal:life(),
+    self :: partisan_causal:instance(),
     out = #{} :: #{path() => partisan_ack_outgoing:t()},
     paths = #{} :: #{stream() => path()}
 }).
@@ -34,7 +34,7 @@
 
 %% API.
 
--spec new(Self :: partisan_causal:life()) -> t().
+-spec new(Self :: partisan_causal:instance()) -> t().
 new(Self) ->
     #sender{self = Self}.
 
@@ -74,8 +74,9 @@ reachable(Node, #sender{out = Outs} = S) ->
 
 %% @doc The receiver has opened the stream and named its incarnation.
 -spec opened(stream(), partisan_peer:incarnation(), partisan_labels:t(), t()) -> result().
-opened(Stream, Life, Labels, S) ->
-    on_stream(Stream, fun(Out) -> partisan_ack_outgoing:opened(Life, Labels, Out) end, Labels, S).
+opened(Stream, Incarnation, Labels, S) ->
+    Open = fun(Out) -> partisan_ack_outgoing:opened(Incarnation, Labels, Out) end,
+    on_stream(Stream, Open, Labels, S).
 
 %% @doc The receiver holds everything up to this number.
 -spec acknowledged(stream(), non_neg_integer(), partisan_labels:t(), t()) -> result().

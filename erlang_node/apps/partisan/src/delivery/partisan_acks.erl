@@ -26,7 +26,7 @@
 -export([start_link/0]).
 -export([send/5]).
 -export([reconnected/2]).
--export([former/2]).
+-export([end_previous/2]).
 -export([init/1]).
 -export([handle_call/3]).
 -export([handle_cast/2]).
@@ -72,7 +72,7 @@ send(Node, Destination, Message, Channel, Options) ->
             {error, {too_large, Bytes}};
         false ->
             Outcome = outcome(Options),
-            Patience = maps:get(timeout, Options, infinity),
+            Timeout = maps:get(timeout, Options, infinity),
             Request = #{
                 path => Path,
                 destination => Destination,
@@ -84,8 +84,8 @@ send(Node, Destination, Message, Channel, Options) ->
                         #{} -> none
                     end,
                 order => partisan_ack_order:key(Node, partisan_channel:name(Channel), Key),
-                patience => deadline(Patience),
-                deadline => deadline(given_up_after(Outcome, Patience, Options)),
+                room_deadline => deadline(Timeout),
+                deadline => deadline(given_up_after(Outcome, Timeout, Options)),
                 on_busy => maps:get(on_busy, Options, block),
                 outcome => Outcome
             },
@@ -100,12 +100,12 @@ reconnected(Node, ChannelName) ->
 %% @doc Delivers what has arrived of this node's incarnations before that one, before this returns,
 %% and nothing of them afterwards. With `infinity' it is unknown whether the node has restarted, and
 %% its streams go on.
--spec former(partisan_peer:name(), partisan_peer:incarnation() | infinity) -> ok.
-former(Node, Before) ->
+-spec end_previous(partisan_peer:name(), partisan_peer:incarnation() | infinity) -> ok.
+end_previous(Node, Before) ->
     case whereis(?MODULE) of
         % It is about to start, and holds nothing yet.
         undefined -> ok;
-        Pid -> gen_server:call(Pid, {former, Node, Before}, infinity)
+        Pid -> gen_server:call(Pid, {end_previous, Node, Before}, infinity)
     end.
 
 %% gen_server.
@@ -125,15 +125,15 @@ init([]) ->
 -spec handle_call(term(), gen_server:from(), #state{}) -> {noreply, #state{}, timeout()}.
 handle_call({send, Request}, From, #state{sender = Sender, labels = Labels} = State) ->
     sent(partisan_ack_sender:send(From, Request, Labels, Sender), State);
-handle_call({former, Node, Before}, From, State) ->
+handle_call({end_previous, Node, Before}, From, State) ->
     #state{receiver = Receiver, labels = Labels} = State,
-    Former =
+    Ended =
         case Before of
             infinity -> partisan_ack_receiver:deliver_held(Node, Labels, Receiver);
-            _ -> partisan_ack_receiver:former(Node, Before, Labels, Receiver)
+            _ -> partisan_ack_receiver:end_previous(Node, Before, Labels, Receiver)
         end,
     ok = gen_server:reply(From, ok),
-    received(Former, State);
+    received(Ended, State);
 handle_call(Unknown, From, State) ->
     ok = gen_server:reply(From, partisan_stray:call(Unknown)),
     next(State).
@@ -202,7 +202,7 @@ heard(Origin, Message, State) ->
         heard(Message, State)
     catch
         error:Reason:Stacktrace ->
-            ok = partisan_refusals:tell(message, "invalid message from ~ts: ~0tP in ~0tP", [
+            ok = partisan_refusals:warn(message, "invalid message from ~ts: ~0tP in ~0tP", [
                 Origin, Reason, 8, hd(Stacktrace), 12
             ]),
             next(State)
@@ -217,8 +217,8 @@ heard({data, Stream, Number, Arrival, ReplyTo}, State) ->
     #state{receiver = Receiver, labels = Labels} = State,
     Taken = partisan_ack_receiver:arrived(Stream, Number, Arrival, ReplyTo, Labels, Receiver),
     received(Taken, State);
-heard({opened, Stream, Life}, #state{sender = Sender, labels = Labels} = State) ->
-    sent(partisan_ack_sender:opened(Stream, Life, Labels, Sender), State);
+heard({opened, Stream, Incarnation}, #state{sender = Sender, labels = Labels} = State) ->
+    sent(partisan_ack_sender:opened(Stream, Incarnation, Labels, Sender), State);
 heard({ack, Stream, Holds}, #state{sender = Sender, labels = Labels} = State) ->
     sent(partisan_ack_sender:acknowledged(Stream, Holds, Labels, Sender), State);
 heard({missing, Stream, Holds}, #state{sender = Sender, labels = Labels} = State) ->
@@ -267,9 +267,9 @@ outcome(#{causal := _}) -> reply;
 outcome(#{}) -> count.
 
 %% A message that only keeps its place behind acknowledged ones waits for room as on a lane.
-given_up_after(count, _Patience, #{ack := false}) -> ?GIVEN_UP_AFTER;
+given_up_after(count, _Timeout, #{ack := false}) -> ?GIVEN_UP_AFTER;
 given_up_after(count, infinity, _Options) -> ?GIVEN_UP_AFTER;
-given_up_after(_Outcome, Patience, _Options) -> Patience.
+given_up_after(_Outcome, Timeout, _Options) -> Timeout.
 
 deadline(infinity) -> infinity;
 deadline(Timeout) -> partisan_ack_stream:now_ms() + Timeout.

@@ -28,22 +28,23 @@
 -export([is_empty/1]).
 -export([is_stamp/1]).
 
--type life() :: {partisan_peer:name(), partisan_peer:incarnation()}.
--type counts() :: #{life() => pos_integer()}.
--type matrix() :: #{{From :: life(), To :: life()} => pos_integer()}.
+%% An incarnation of a node.
+-type instance() :: {partisan_peer:name(), partisan_peer:incarnation()}.
+-type counts() :: #{instance() => pos_integer()}.
+-type matrix() :: #{{From :: instance(), To :: instance()} => pos_integer()}.
 %% Travels with a message: sent before it, and delivered by its sender so far.
 -type stamp() :: {matrix(), counts()}.
 
--export_type([life/0, stamp/0]).
+-export_type([instance/0, stamp/0]).
 
 -record(causal, {
-    self :: life(),
+    self :: instance(),
     % Messages this node has ever sent, by receiver; and the contents of stamps, which are pruned.
     numbered = #{} :: counts(),
     sent = #{} :: matrix(),
     delivered = #{} :: counts(),
     % Arrived, not deliverable yet, in order of arrival.
-    waiting = [] :: [{From :: life(), stamp(), Message :: term()}],
+    waiting = [] :: [{From :: instance(), stamp(), Message :: term()}],
     % The newest ended incarnation of each name.
     gone = #{} :: #{partisan_peer:name() => partisan_peer:incarnation()}
 }).
@@ -51,12 +52,12 @@
 -opaque t() :: #causal{}.
 -export_type([t/0]).
 
--spec new(life()) -> t().
+-spec new(instance()) -> t().
 new(Self) ->
     #causal{self = Self}.
 
 %% @doc The stamp that the next message to this peer must carry.
--spec send(To :: life(), t()) -> {stamp(), t()}.
+-spec send(To :: instance(), t()) -> {stamp(), t()}.
 send(To, #causal{self = Self, numbered = Numbered, sent = Sent, delivered = Delivered} = C) ->
     Count = maps:get(To, Numbered, 0) + 1,
     {
@@ -65,17 +66,17 @@ send(To, #causal{self = Self, numbered = Numbered, sent = Sent, delivered = Deli
     }.
 
 %% @doc Handles a message. Returns the messages that may be delivered now, in order.
--spec receive_message(From :: life(), stamp(), Message, t()) -> {[Message], t()} when
+-spec receive_message(From :: instance(), stamp(), Message, t()) -> {[Message], t()} when
     Message :: term().
 receive_message(From, Stamp, Message, #causal{waiting = Waiting} = C) ->
     release(C#causal{waiting = Waiting ++ [{From, Stamp, Message}]}, []).
 
 %% @doc An incarnation of a node and those before it have ended: nothing more comes from them, and
 %% messages to them no longer matter.
--spec forget(life(), t()) -> {[Message :: term()], t()}.
+-spec forget(instance(), t()) -> {[Message :: term()], t()}.
 forget({Name, Incarnation}, #causal{gone = Gone0} = C) ->
     Gone = maps:update_with(Name, fun(I) -> max(I, Incarnation) end, Incarnation, Gone0),
-    Over = fun(Life, _) -> not is_gone(Life, Gone) end,
+    Over = fun(Instance, _) -> not is_gone(Instance, Gone) end,
     release(
         C#causal{
             numbered = maps:filter(Over, C#causal.numbered),

@@ -15,25 +15,25 @@
 -type label() :: term().
 
 -record(labels, {
-    self :: partisan_causal:life(),
+    self :: partisan_causal:instance(),
     orders = #{} :: #{label() => partisan_causal:t()}
 }).
 
 -opaque t() :: #labels{}.
 -export_type([t/0, label/0]).
 
--spec new(Self :: partisan_causal:life()) -> t().
+-spec new(Self :: partisan_causal:instance()) -> t().
 new(Self) ->
     #labels{self = Self}.
 
 %% @doc The stamp of the next message of this label to that incarnation of a node.
--spec stamp(label(), To :: partisan_causal:life(), t()) -> {partisan_causal:stamp(), t()}.
+-spec stamp(label(), To :: partisan_causal:instance(), t()) -> {partisan_causal:stamp(), t()}.
 stamp(Label, To, L) ->
     {Stamp, Order} = partisan_causal:send(To, order(Label, L)),
     {Stamp, store(Label, Order, L)}.
 
 %% @doc Handles a message. Returns the messages that may be delivered now, in order.
--spec take(label(), From :: partisan_causal:life(), partisan_causal:stamp(), Message, t()) ->
+-spec take(label(), From :: partisan_causal:instance(), partisan_causal:stamp(), Message, t()) ->
     {[Message], t()}
 when
     Message :: term().
@@ -42,11 +42,11 @@ take(Label, From, Stamp, Message, L) ->
     {Released, store(Label, Order, L)}.
 
 %% @doc This incarnation of a node has ended: releases what waited for its messages.
--spec forget(partisan_causal:life(), t()) -> {[Message :: term()], t()}.
-forget(Life, #labels{orders = Orders} = L0) ->
+-spec forget(partisan_causal:instance(), t()) -> {[Message :: term()], t()}.
+forget(Instance, #labels{orders = Orders} = L0) ->
     maps:fold(
         fun(Label, Order0, {Released, L}) ->
-            {More, Order} = partisan_causal:forget(Life, Order0),
+            {More, Order} = partisan_causal:forget(Instance, Order0),
             {Released ++ More, keep(Label, Order, L)}
         end,
         {[], L0},

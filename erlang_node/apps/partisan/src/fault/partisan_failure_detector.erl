@@ -1,6 +1,6 @@
 %%% @doc Failure detection: which watched nodes are alive, and in which incarnation.
 %%%
-%%% Membership does not tell: in a partial view most members are no neighbours, and a previous
+%%% Membership does not suffice: in a partial view most members are no neighbours, and a previous
 %%% neighbour may only have been replaced. So a watched node is asked for its incarnation every
 %%% interval. It is lost when it answers with a later one, or has been silent for two intervals. A
 %%% present neighbour does not count as silent, since the overlay checks its links by heartbeats
@@ -48,7 +48,7 @@ watch(Name, _Now, #watch{nodes = Nodes} = W) when is_map_key(Name, Nodes) ->
 watch(Name, Now, #watch{nodes = Nodes} = W) ->
     {W#watch{nodes = Nodes#{Name => {unknown, deadline(Now, W)}}}, [{ask, Name}]}.
 
-%% @doc Starts watching a node that has just been heard of.
+%% @doc Starts watching a node whose message has just arrived.
 -spec present(name(), partisan_peer:incarnation(), milliseconds(), t()) -> t().
 present(Name, _Incarnation, _Now, #watch{nodes = Nodes} = W) when is_map_key(Name, Nodes) ->
     W;

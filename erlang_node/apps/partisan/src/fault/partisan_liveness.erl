@@ -1,7 +1,7 @@
 %%% @doc Ends silently dead connections; their owners dial again.
 %%%
 %%% A data lane has no heartbeat: a ping would wait behind frames that its receivers, however slow,
-%%% have not read. The kernel can tell the difference: a slow receiver acknowledges every window
+%%% have not read. The kernel distinguishes the two: a slow receiver acknowledges every window
 %%% probe, a dead connection nothing. Its own timeout is a quarter of an hour; TCP_USER_TIMEOUT is
 %%% shorter, but also ends connections whose receiver answers with a closed window.
 %%%

@@ -21,7 +21,7 @@
     seeds := [partisan_peer:t()],
     rand := rand:state(),
     % Periods of silence after which a seed is considered lost.
-    patience => pos_integer(),
+    lost_after => pos_integer(),
     % The longest wait between two attempts to rejoin a silent seed, in periods.
     slowest => pos_integer()
 }.
@@ -41,7 +41,7 @@
     emits :: boolean(),
     number = 0 :: non_neg_integer(),
     seeds :: #{partisan_peer:name() => #seed{}},
-    patience :: pos_integer(),
+    lost_after :: pos_integer(),
     slowest :: pos_integer(),
     rand :: rand:state()
 }).
@@ -51,15 +51,15 @@
 
 -spec init(options()) -> t().
 init(#{self := #{name := Name} = Self, seeds := Seeds, rand := Rand} = Options) ->
-    Patience = maps:get(patience, Options, 3),
+    LostAfter = maps:get(lost_after, Options, 3),
     #beacon{
         self = Self,
         emits = lists:any(fun(#{name := N}) -> N =:= Name end, Seeds),
         seeds = maps:from_list([
-            {N, #seed{peer = S, attempt_at = Patience}}
+            {N, #seed{peer = S, attempt_at = LostAfter}}
          || #{name := N} = S <- Seeds, N =/= Name
         ]),
-        patience = Patience,
+        lost_after = LostAfter,
         slowest = maps:get(slowest, Options, 12),
         rand = Rand
     }.
@@ -67,10 +67,10 @@ init(#{self := #{name := Name} = Self, seeds := Seeds, rand := Rand} = Options) 
 %% @doc Handles a beacon: forwards a new one to every neighbour except the sender.
 -spec heard(msg(), partisan_peer:t(), [partisan_peer:t()], t()) -> {t(), [action()]}.
 heard({beacon, Name, Incarnation, Number} = Beacon, #{name := From}, Neighbours, B) ->
-    #beacon{seeds = Seeds, patience = Patience} = B,
+    #beacon{seeds = Seeds, lost_after = LostAfter} = B,
     case Seeds of
         #{Name := #seed{newest = Newest} = Seed} when {Incarnation, Number} > Newest ->
-            Heard = Seed#seed{newest = {Incarnation, Number}, silence = 0, attempt_at = Patience},
+            Heard = Seed#seed{newest = {Incarnation, Number}, silence = 0, attempt_at = LostAfter},
             Others = [Peer || #{name := N} = Peer <- Neighbours, N =/= From, N =/= Name],
             {B#beacon{seeds = Seeds#{Name := Heard}}, [{send, Peer, Beacon} || Peer <- Others]};
         #{} ->

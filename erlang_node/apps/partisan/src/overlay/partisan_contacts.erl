@@ -16,7 +16,7 @@
 -export([peers/1]).
 
 %% Attempts after which the interval doubles, and the maximum number of doublings.
--define(PATIENCE, 4).
+-define(ATTEMPTS, 4).
 -define(DOUBLINGS, 16).
 
 -record(contacts, {
@@ -73,7 +73,7 @@ next(true, #contacts{unmet = []} = C) ->
 -spec delay({Shortest :: pos_integer(), Longest :: pos_integer()}, t(), rand:state()) ->
     {pos_integer(), t(), rand:state()}.
 delay({Shortest, Longest}, #contacts{attempts = Attempts} = C, Rand0) ->
-    Interval = min(Shortest bsl min(Attempts div ?PATIENCE, ?DOUBLINGS), Longest),
+    Interval = min(Shortest bsl min(Attempts div ?ATTEMPTS, ?DOUBLINGS), Longest),
     {Chance, Rand} = rand:uniform_s(Interval, Rand0),
     {(Interval + Chance) div 2, C#contacts{attempts = Attempts + 1}, Rand}.
 

@@ -127,8 +127,8 @@ neighbour_down(Name, Reason, S) ->
 part(Neighbours, Goodbye, S0) ->
     lists:foldl(
         fun(#{name := Name} = Peer, S) ->
-            Told = emit({send, Peer, Goodbye}, S),
-            emit({disconnect, Name}, emit({neighbour_down, Name}, Told))
+            Sent = emit({send, Peer, Goodbye}, S),
+            emit({disconnect, Name}, emit({neighbour_down, Name}, Sent))
         end,
         S0,
         Neighbours
@@ -150,7 +150,7 @@ pick(List, #{rand := Rand0} = S) ->
     {Element, Rand} = partisan_random:pick(List, Rand0),
     {Element, S#{rand := Rand}}.
 
-%% @doc That many elements in random order, or all if there are fewer.
+%% @doc Picks that many elements in random order, or all if there are fewer.
 -spec sample(non_neg_integer(), [Element], State) -> {[Element], State} when State :: t().
 sample(Size, List, #{rand := Rand0} = S) ->
     {Sample, Rand} = partisan_random:sample(Size, List, Rand0),

@@ -1,4 +1,4 @@
-%%% @doc The behaviour of an overlay: a pure protocol that decides who is whose neighbour.
+%%% @doc The behaviour of an overlay: a pure protocol that selects a node's neighbours.
 %%%
 %%% An overlay is a value. It takes an event and returns its next state and a list of effects; it
 %%% opens no socket, reads no clock and draws no random number from outside (its generator is seeded

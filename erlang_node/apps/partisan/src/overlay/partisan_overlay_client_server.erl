@@ -175,10 +175,10 @@ heard(Name, #{servers := Servers, silence := Silence} = S) ->
 
 drop_silent(#{silence := Silence0} = S0) ->
     Silence = maps:map(fun(_, Periods) -> Periods + 1 end, Silence0),
-    Patience = option(patience, S0),
+    Allowed = option(patience, S0),
     maps:fold(
         fun
-            (Name, Periods, S) when Periods > Patience ->
+            (Name, Periods, S) when Periods > Allowed ->
                 lost(Name, neighbour_left, emit({disconnect, Name}, S));
             (_, _, S) ->
                 S

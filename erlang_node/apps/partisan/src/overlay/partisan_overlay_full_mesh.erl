@@ -1,14 +1,14 @@
-%%% @doc Full mesh: everyone is everyone's neighbour.
+%%% @doc Full mesh: every node is a neighbour of every other.
 %%%
 %%% Forming costs one hello per link and direction: a joiner asks one member for the list of all and
 %%% greets each; a greeted member links back. After that, two random neighbours compare a hash once
 %%% per period and exchange lists only if these differ (anti-entropy). Gossiping every change would
 %%% be quadratic per join and cubic in total, which stops such a mesh at two dozen nodes.
 %%%
-%%% An unreachable member is redialled with back-off, since a restarted pod usually comes back, and
-%%% then forgotten. A list names only members its sender has met, by a link or a message. So hearsay
-%%% about a dead member does not circulate, while the two sides of a partition that forgot each
-%%% other find back as soon as one link joins them.
+%%% An unreachable member is redialled with back-off, since a restarted pod usually returns, and
+%%% then forgotten. A list names only members its sender has met, by a link or a message. So rumours
+%%% about a dead member do not circulate, while the two sides of a partition that forgot each other
+%%% merge as soon as one link joins them.
 %%%
 %%% Departures are remembered by incarnation and spread with the lists: a late list cannot bring a
 %%% departed member back, but a restarted one is welcome. They are forgotten once no member can
@@ -164,7 +164,7 @@ met(#member{met = true}, S) ->
 met(#member{peer = #{name := Name}} = Member, #{members := Members} = S) ->
     hurry(S#{members := Members#{Name := Member#member{met = true}}}).
 
-%% A description of a member, from itself or hearsay: dial it if new.
+%% A description of a member, from itself or another: dial it if new.
 learn(#{name := Name, incarnation := Incarnation} = Peer, #{departed := Departed} = S) ->
     case map_get(members, S) of
         _ when Incarnation =< map_get(Name, Departed) ->

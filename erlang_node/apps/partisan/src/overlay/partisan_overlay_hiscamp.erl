@@ -6,7 +6,7 @@
 %%% Here clusters are zones: the `level' option names the node's own, for example its availability
 %%% zone or Kubernetes node. Each level is a separate {@link partisan_overlay_scamp}.
 %%%
-%%% A joiner tells its contact its zone. A contact in the same zone becomes its contact there. A
+%%% A joiner sends its zone to its contact. A contact in the same zone becomes its contact there. A
 %%% contact in another zone names nodes of the joiner's zone that it has met, and if those are few,
 %%% asks the joiner to represent its zone, that is, to join the second level too. A node that has to
 %%% ask again has lost its zone or the other zones, and becomes a representative in any case.
@@ -155,18 +155,20 @@ level_effect({send, Peer, Msg}, Level, S) ->
     emit({send, Peer, {level, Level, Msg}}, S);
 level_effect({start_timer, Name, Delay}, Level, S) ->
     emit({start_timer, {Level, Name}, Delay}, S);
-level_effect({connect, #{name := Name, incarnation := Life} = Peer}, Level, S) ->
+level_effect({connect, #{name := Name, incarnation := Incarnation} = Peer}, Level, S) ->
     #{pins := Pins} = S1 = emit({connect, Peer}, S),
     case Pins of
-        #{Name := #pin{incarnation = Known, levels = Levels, up = true}} when Known >= Life ->
+        #{Name := #pin{incarnation = Known, levels = Levels, up = true}} when
+            Known >= Incarnation
+        ->
             % It is up already, and the interpreter will not say so again.
             Shared = #pin{incarnation = Known, levels = lists:usort([Level | Levels]), up = true},
             level(Level, {peer_up, Peer}, S1#{pins := Pins#{Name := Shared}});
         #{Name := #pin{levels = Levels}} ->
-            Pin = #pin{incarnation = Life, levels = lists:usort([Level | Levels])},
+            Pin = #pin{incarnation = Incarnation, levels = lists:usort([Level | Levels])},
             S1#{pins := Pins#{Name := Pin}};
         #{} ->
-            S1#{pins := Pins#{Name => #pin{incarnation = Life, levels = [Level]}}}
+            S1#{pins := Pins#{Name => #pin{incarnation = Incarnation, levels = [Level]}}}
     end;
 level_effect({disconnect, Name}, Level, #{pins := Pins} = S) ->
     case Pins of

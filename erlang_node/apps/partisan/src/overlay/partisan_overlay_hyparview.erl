@@ -125,7 +125,7 @@ exchange(#{name := Name} = Old, New, S) ->
 event({join, Contact}, S) ->
     emit({send, Contact, join}, S);
 event({message, From, Msg}, S) ->
-    message(Msg, From, new_life(From, S));
+    message(Msg, From, new_incarnation(From, S));
 event({peer_up, Peer}, S) ->
     refresh(Peer, S);
 event({peer_down, Name, _Reason}, S0) ->
@@ -194,7 +194,7 @@ message(keep, From, S) ->
     end;
 message(disconnect, #{name := Name} = From, S0) ->
     case is_active(From, S0) of
-        true -> promote(add_passive(From, [], drop_active(Name, told, S0)));
+        true -> promote(add_passive(From, [], drop_active(Name, left, S0)));
         false -> promote(answered(Name, S0))
     end;
 %% Messages: refreshing the passive view (section 4.4).
@@ -257,7 +257,7 @@ drop_active(Name, Why, #{active := Active} = S) when is_map_key(Name, Active) ->
     case Why of
         % The interpreter has forgotten the link already.
         failed -> partisan_layer:neighbour_down(Name, neighbour_failed, Dropped);
-        told -> unlink(Name, neighbour_left, Dropped);
+        left -> unlink(Name, neighbour_left, Dropped);
         evicted -> unlink(Name, neighbour_evicted, Dropped)
     end;
 drop_active(_Name, _Why, S) ->
@@ -332,11 +332,11 @@ sample_for(#{name := Name}, S) ->
 %% Internals: identity.
 
 %% A newer incarnation of a neighbour: the old link is gone, whatever the socket says.
-new_life(#{name := Name} = From, #{active := Active} = S) ->
+new_incarnation(#{name := Name} = From, #{active := Active} = S) ->
     case Active of
         #{Name := #{incarnation := Known}} when Known > 0 ->
             case partisan_peer:supersedes(From, map_get(Name, Active)) of
-                true -> drop_active(Name, told, S);
+                true -> drop_active(Name, left, S);
                 false -> S
             end;
         #{} ->

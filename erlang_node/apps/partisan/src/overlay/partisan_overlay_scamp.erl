@@ -15,7 +15,7 @@
 %%% <li>`lease': periods after which an entry expires, and within which a member resubscribes, so
 %%%     that errors do not persist.</li>
 %%% </ul>
-%%% A member held by no other hears no heartbeat and resubscribes ("recovery from isolation").
+%%% A member held by no other receives no heartbeat and resubscribes ("recovery from isolation").
 %%% {@link partisan_symmetric_view} provides the heartbeats and the links back.
 %%%
 %%% The kinds `scamp_v1' and `scamp_v2' are two sets of options of this module ({@link

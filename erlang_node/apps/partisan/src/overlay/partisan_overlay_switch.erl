@@ -8,7 +8,7 @@
 %%% Nodes switch at different times. Messages and timers carry a tag, a hash of the overlay's kind
 %%% and parameters; those of an overlay that this node does not run (yet, or any more) are dropped,
 %%% which the protocols tolerate. An overlay is retired silently, since the node has not left: it
-%%% may return to that overlay while others still run it, and must not be taken for departed.
+%%% may return to that overlay while others still run it, and must not be treated as departed.
 %%%
 %%% A link pinned by both overlays is one link to the interpreter: the first pin makes it and the
 %%% last release ends it. A neighbour of both comes up once and goes down once.
@@ -24,7 +24,7 @@
 -export([present_neighbours/1]).
 -export([passive/1]).
 -export([kind/1]).
--export([former/1]).
+-export([previous/1]).
 
 -type spec() :: {partisan_overlay_registry:kind(), Parameters :: map()}.
 -type tag() :: non_neg_integer().
@@ -41,7 +41,7 @@
     % Options given to every overlay: self, seed, seeds.
     common :: map(),
     present :: #overlay{},
-    former = none :: none | #overlay{},
+    previous = none :: none | #overlay{},
     % Overlays that pin a link, and those that count the peer as a neighbour.
     pins = #{} :: #{name() => [tag()]},
     ups = #{} :: #{name() => [tag()]},
@@ -91,26 +91,26 @@ switch(Spec, #overlays{present = #overlay{tag = Tag} = Present, common = Common}
         Tag ->
             {O0, []};
         _ ->
-            O1 = end_former(O0),
+            O1 = end_previous(O0),
             {Overlay, Effects} = start(Spec, Common),
-            O2 = O1#overlays{present = Overlay, former = Present},
+            O2 = O1#overlays{present = Overlay, previous = Present},
             flush(effects(Effects, Overlay#overlay.tag, O2))
     end.
 
 %% @doc Retires the previous overlay, if any.
 -spec retire(t()) -> {t(), [partisan_overlay:effect()]}.
 retire(O) ->
-    flush(end_former(O)).
+    flush(end_previous(O)).
 
 %% @doc The neighbours in either overlay.
 -spec neighbours(t()) -> [partisan_peer:t()].
-neighbours(#overlays{former = none} = O) ->
+neighbours(#overlays{previous = none} = O) ->
     present_neighbours(O);
-neighbours(#overlays{former = #overlay{module = Module, state = State}} = O) ->
+neighbours(#overlays{previous = #overlay{module = Module, state = State}} = O) ->
     Present = present_neighbours(O),
     Names = [Name || #{name := Name} <- Present],
-    Former = Module:neighbours(State),
-    Present ++ [Peer || #{name := Name} = Peer <- Former, not lists:member(Name, Names)].
+    Previous = Module:neighbours(State),
+    Present ++ [Peer || #{name := Name} = Peer <- Previous, not lists:member(Name, Names)].
 
 %% @doc The neighbours in the present overlay.
 -spec present_neighbours(t()) -> [partisan_peer:t()].
@@ -126,9 +126,9 @@ kind(#overlays{present = #overlay{kind = Kind}}) ->
     Kind.
 
 %% @doc The kind of the overlay that is yet to be retired.
--spec former(t()) -> none | partisan_overlay_registry:kind().
-former(#overlays{former = none}) -> none;
-former(#overlays{former = #overlay{kind = Kind}}) -> Kind.
+-spec previous(t()) -> none | partisan_overlay_registry:kind().
+previous(#overlays{previous = none}) -> none;
+previous(#overlays{previous = #overlay{kind = Kind}}) -> Kind.
 
 %% Internals: events.
 
@@ -156,9 +156,9 @@ to_each(Tags, Event, O) ->
 dispatch(Tag, Event, #overlays{present = #overlay{tag = Tag} = Overlay} = O) ->
     {Next, Effects} = step(Event, Overlay),
     effects(Effects, Tag, O#overlays{present = Next});
-dispatch(Tag, Event, #overlays{former = #overlay{tag = Tag} = Overlay} = O) ->
+dispatch(Tag, Event, #overlays{previous = #overlay{tag = Tag} = Overlay} = O) ->
     {Next, Effects} = step(Event, Overlay),
-    effects(Effects, Tag, O#overlays{former = Next});
+    effects(Effects, Tag, O#overlays{previous = Next});
 dispatch(_Other, _Event, O) ->
     O.
 
@@ -166,8 +166,8 @@ step(Event, #overlay{module = Module, state = State0} = Overlay) ->
     {State, Effects} = Module:handle(Event, State0),
     {Overlay#overlay{state = State}, Effects}.
 
-tags(#overlays{present = #overlay{tag = Tag}, former = none}) -> [Tag];
-tags(#overlays{present = #overlay{tag = A}, former = #overlay{tag = B}}) -> [A, B].
+tags(#overlays{present = #overlay{tag = Tag}, previous = none}) -> [Tag];
+tags(#overlays{present = #overlay{tag = A}, previous = #overlay{tag = B}}) -> [A, B].
 
 %% Internals: effects.
 
@@ -239,12 +239,12 @@ with_peers(Options) ->
 tag({Kind, Parameters}) ->
     erlang:phash2({Kind, maps:without([level, peers], Parameters)}).
 
-end_former(#overlays{former = none} = O) ->
+end_previous(#overlays{previous = none} = O) ->
     O;
-end_former(#overlays{former = #overlay{tag = Tag}, pins = Pins, ups = Ups} = O0) ->
+end_previous(#overlays{previous = #overlay{tag = Tag}, pins = Pins, ups = Ups} = O0) ->
     Lost = [{neighbour_down, Name} || {Name, Tags} <- maps:to_list(Ups), lists:member(Tag, Tags)],
     Free = [{disconnect, Name} || {Name, Tags} <- maps:to_list(Pins), lists:member(Tag, Tags)],
-    effects(Lost ++ Free, Tag, O0#overlays{former = none}).
+    effects(Lost ++ Free, Tag, O0#overlays{previous = none}).
 
 emit(Effect, #overlays{out = Out} = O) ->
     O#overlays{out = [Effect | Out]}.

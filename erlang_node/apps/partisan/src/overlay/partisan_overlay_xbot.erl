@@ -116,7 +116,7 @@ consider(Name, #{scanned := Scanned, costs := Costs} = S) ->
         {#{Name := Candidate}, {Cost, Old}} when Full, map_get(Name, Costs) < Cost ->
             case is_neighbour(Candidate, S) of
                 true -> S;
-                false -> tell(Candidate, {optimise, Old}, S#{scanned := #{}})
+                false -> send(Candidate, {optimise, Old}, S#{scanned := #{}})
             end;
         _ ->
             S
@@ -128,10 +128,10 @@ consider(Name, #{scanned := Scanned, costs := Costs} = S) ->
 message({optimise, Old}, From, S) ->
     Room = length(neighbours(S)) < option(active_max, S),
     case {is_neighbour(From, S), costliest([Old, From], S)} of
-        {true, _} -> tell(From, {optimised, false, Old, pair}, S);
-        {false, _} when Room -> tell(From, {optimised, true, Old, free}, take(From, S));
-        {false, {_, Replaced}} -> tell(Replaced, {replace, Old, From}, S);
-        {false, none} -> tell(From, {optimised, false, Old, pair}, S)
+        {true, _} -> send(From, {optimised, false, Old, pair}, S);
+        {false, _} when Room -> send(From, {optimised, true, Old, free}, take(From, S));
+        {false, {_, Replaced}} -> send(Replaced, {replace, Old, From}, S);
+        {false, none} -> send(From, {optimised, false, Old, pair}, S)
     end;
 %% At d: measures o first if its cost is unknown.
 message({replace, Old, Initiator}, From, #{costs := Costs} = S0) ->
@@ -140,7 +140,7 @@ message({replace, Old, Initiator}, From, #{costs := Costs} = S0) ->
     #{name := OldName} = Old,
     case Possible of
         false ->
-            tell(From, {replaced, false, Old, Initiator}, S0);
+            send(From, {replaced, false, Old, Initiator}, S0);
         true when is_map_key(OldName, Costs) ->
             weigh(OldName, S0#{weighing := {Old, Initiator, From}});
         true ->
@@ -149,18 +149,18 @@ message({replace, Old, Initiator}, From, #{costs := Costs} = S0) ->
 %% At o: the first to change its view. It drops i, which learns of it when the chain returns.
 message({switch, Initiator, Candidate}, From, S) ->
     case is_neighbour(Initiator, S) andalso not is_neighbour(From, S) of
-        true -> tell(From, {switched, true, Initiator, Candidate}, exchange(Initiator, From, S));
-        false -> tell(From, {switched, false, Initiator, Candidate}, S)
+        true -> send(From, {switched, true, Initiator, Candidate}, exchange(Initiator, From, S));
+        false -> send(From, {switched, false, Initiator, Candidate}, S)
     end;
 %% At d, c and i: the next in the chain has switched, or declined.
 message({switched, true, Initiator, Candidate}, From, S) ->
-    tell(Candidate, {replaced, true, From, Initiator}, exchange(Candidate, From, S));
+    send(Candidate, {replaced, true, From, Initiator}, exchange(Candidate, From, S));
 message({switched, false, Initiator, Candidate}, From, S) ->
-    tell(Candidate, {replaced, false, From, Initiator}, S);
+    send(Candidate, {replaced, false, From, Initiator}, S);
 message({replaced, true, Old, Initiator}, From, S) ->
-    tell(Initiator, {optimised, true, Old, pair}, exchange(From, Initiator, S));
+    send(Initiator, {optimised, true, Old, pair}, exchange(From, Initiator, S));
 message({replaced, false, Old, Initiator}, _From, S) ->
-    tell(Initiator, {optimised, false, Old, pair}, S);
+    send(Initiator, {optimised, false, Old, pair}, S);
 message({optimised, true, Old, pair}, From, S) ->
     emit({count, optimised}, exchange(Old, From, S));
 message({optimised, true, Old, free}, From, S) ->
@@ -177,9 +177,9 @@ weigh(Name, #{weighing := {#{name := Name} = Old, Initiator, Candidate}, costs :
     #{name := CandidateName} = Candidate,
     case Costs of
         #{CandidateName := Present} when Cost < Present ->
-            tell(Old, {switch, Initiator, Candidate}, S1);
+            send(Old, {switch, Initiator, Candidate}, S1);
         #{} ->
-            tell(Candidate, {replaced, false, Old, Initiator}, S1)
+            send(Candidate, {replaced, false, Old, Initiator}, S1)
     end;
 weigh(_Name, S) ->
     S.
@@ -220,7 +220,7 @@ hyparview(Event, #{hyparview := HyParView} = S) ->
 
 %% Internals: options, effects.
 
-tell(Peer, Msg, S) ->
+send(Peer, Msg, S) ->
     emit({send, Peer, {xbot, Msg}}, S).
 
 %% Optimisation is slower than repair, so that it works on a settled overlay.

@@ -10,7 +10,7 @@ pick(List, Rand0) ->
     {N, Rand} = rand:uniform_s(length(List), Rand0),
     {lists:nth(N, List), Rand}.
 
-%% @doc That many elements in random order, or all if there are fewer.
+%% @doc Picks that many elements in random order, or all if there are fewer.
 -spec sample(non_neg_integer(), [Element], rand:state()) -> {[Element], rand:state()}.
 sample(Size, List, Rand) ->
     Elements = list_to_tuple(List),

@@ -42,7 +42,7 @@
 -define(AT_ONCE, 8).
 -define(WAITING, 256).
 -define(ATTEMPTS, 3).
--define(PATIENCE, 1000).
+-define(FIRST_TIMEOUT, 1000).
 
 -record(routes, {
     self :: name(),
@@ -113,10 +113,10 @@ forget_neighbour(Neighbour, #routes{via = Via} = R) ->
 %% Internals.
 
 seek(Sought, Attempt, #routes{seeking = Seeking} = R) ->
-    Wait = ?PATIENCE bsl (Attempt - 1),
+    Timeout = ?FIRST_TIMEOUT bsl (Attempt - 1),
     {R#routes{seeking = Seeking#{Sought => Attempt}}, [
         {seek, Sought},
-        {start_timer, Sought, Wait}
+        {start_timer, Sought, Timeout}
     ]}.
 
 learn(Self, _Via, #routes{self = Self} = R) ->

@@ -151,7 +151,7 @@ view(#{overlay := Overlay, options := Options, leaving := Leaving}) ->
 info(#{overlay := Overlay} = Stack) ->
     #{
         kind => partisan_overlay_switch:kind(Overlay),
-        former => partisan_overlay_switch:former(Overlay),
+        former => partisan_overlay_switch:previous(Overlay),
         joined => joined(Stack),
         active => [Name || #{name := Name} <- neighbours(Stack)],
         passive => [Name || #{name := Name} <- partisan_overlay_switch:passive(Overlay)]
@@ -232,11 +232,11 @@ has_neighbours(#{overlay := Overlay}) ->
 %% Internals: other settings, another overlay.
 
 reconfigure(Changes, #{options := Options} = S0) ->
-    #{seeds := Former} = Options,
+    #{seeds := Previous} = Options,
     S1 = S0#{options := maps:merge(Options, maps:with([seeds, replicas], Changes))},
     S2 =
         case Changes of
-            #{seeds := Seeds} when Seeds =/= Former -> reseed(S1);
+            #{seeds := Seeds} when Seeds =/= Previous -> reseed(S1);
             #{} -> S1
         end,
     case Changes of
@@ -247,15 +247,15 @@ reconfigure(Changes, #{options := Options} = S0) ->
 %% A node with neighbours asks seeds when beacons fail or the last neighbour is lost; one without is
 %% asking already and finds the new seeds on its list, unless it had no seed to ask.
 reseed(#{self := Self, options := #{seeds := Seeds}, overlay := Overlay} = S0) ->
-    #{contacts := Former, rand := Rand0} = S0,
-    {Contacts, Rand} = partisan_contacts:replace(Self, Seeds, Former, Rand0),
+    #{contacts := Previous, rand := Rand0} = S0,
+    {Contacts, Rand} = partisan_contacts:replace(Self, Seeds, Previous, Rand0),
     S1 = S0#{
         contacts := Contacts,
         rand := Rand,
         overlay := partisan_overlay_switch:set_seeds(Seeds, Overlay)
     },
     S2 = with_beacon(partisan_overlay_switch:kind(Overlay), S1),
-    case partisan_contacts:peers(Former) of
+    case partisan_contacts:peers(Previous) of
         [] -> seek(S2);
         _ -> S2
     end.
@@ -298,7 +298,7 @@ beacon(Kind, Self, Seeds, Rand) ->
     end.
 
 beacon_tick(#{beacon := none, contacts := Contacts} = S) ->
-    % Members that gave one another up during a long partition find back through the seeds.
+    % Members that gave one another up during a long partition rejoin through the seeds.
     Lost = partisan_peer:without(neighbours(S), partisan_contacts:peers(Contacts)),
     beacon_restart(lists:foldl(fun(C, Acc) -> overlay({join, C}, Acc) end, S, Lost));
 beacon_tick(#{beacon := Beacon0} = S) ->

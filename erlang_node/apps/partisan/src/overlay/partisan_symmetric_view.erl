@@ -35,7 +35,7 @@
 -export_type([sides/0, msg/0]).
 
 %% Periods without a `hold' after which a holder is considered gone.
--define(PATIENCE, 3).
+-define(HOLDER_TIMEOUT, 3).
 
 -record(link, {
     peer :: partisan_peer:t(),
@@ -106,7 +106,7 @@ message({links, hold}, #{name := Name} = From, #links{all = All} = L) ->
     case All of
         #{Name := #link{peer = Known} = Link} ->
             case partisan_peer:supersedes(From, Known) of
-                true when map_get(incarnation, Known) > 0 -> new_life(From, L);
+                true when map_get(incarnation, Known) > 0 -> new_incarnation(From, L);
                 _ -> {L#links{all = All#{Name := Link#link{silence = 0}}}, []}
             end;
         #{} ->
@@ -215,7 +215,7 @@ replace(Name, Peer, Chosen) ->
 
 age(_Name, #link{silence = none}, L) ->
     {L, []};
-age(Name, #link{silence = Silence} = Link, #links{all = All} = L) when Silence < ?PATIENCE ->
+age(Name, #link{silence = Silence} = Link, #links{all = All} = L) when Silence < ?HOLDER_TIMEOUT ->
     {L#links{all = All#{Name := Link#link{silence = Silence + 1}}}, []};
 age(Name, Link, #links{all = All} = L) ->
     unlink_unused(Name, L#links{all = All#{Name := Link#link{silence = none}}}).
@@ -231,7 +231,7 @@ unlink_unused(Name, #links{all = All} = L) ->
 
 %% A newer incarnation of a linked peer holds us: the old link is gone, whatever the socket says,
 %% and the new one knows nothing of us.
-new_life(#{name := Name} = From, #links{chosen = Chosen, all = All} = L) ->
+new_incarnation(#{name := Name} = From, #links{chosen = Chosen, all = All} = L) ->
     #{Name := #link{chosen = IsChosen, up = Up}} = All,
     L1 = L#links{
         all = All#{Name := #link{peer = From, chosen = IsChosen, silence = 0}},

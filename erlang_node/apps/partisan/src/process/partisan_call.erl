@@ -79,13 +79,13 @@ cast(Target, Request, Options) ->
 %% @doc Whether this is a valid call, from any sender.
 -spec is_request(term()) -> boolean().
 is_request(#{
-    reply_to := {partisan_ref, Node, Life, process, Identity},
+    reply_to := {partisan_ref, Node, Incarnation, process, Identity},
     destination := _,
     request := _,
     timeout := Timeout,
     options := Options
 }) ->
-    is_binary(Node) andalso is_integer(Life) andalso is_binary(Identity) andalso
+    is_binary(Node) andalso is_integer(Incarnation) andalso is_binary(Identity) andalso
         is_timeout(Timeout) andalso is_map(Options) andalso
         lists:all(fun is_option/1, maps:to_list(Options));
 is_request(_) ->
@@ -99,7 +99,7 @@ serve(Request) ->
         answer(local(Callee, Call, Timeout), Request)
     end).
 
-%% @doc Tells the caller that the call will not be made. Starts no process and does not wait, since
+%% @doc Reports to the caller that the call is refused. Starts no process and does not wait, since
 %% there are too many calls already; if there is no room for that either, the caller times out.
 -spec refuse(request(), Reason :: term()) -> ok.
 refuse(#{reply_to := Caller} = Request, Reason) ->

@@ -42,7 +42,7 @@ new() ->
 %% @doc Adds a node's monitor of a process here. `full' if there are too many already.
 -spec add(name(), incarnation(), id(), partisan_ref:destination(), t()) -> {ok, t()} | full.
 add(Node, Incarnation, Id, Destination, Held0) ->
-    #held{holders = Holders, monitors = Monitors} = Held = life(Node, Incarnation, Held0),
+    #held{holders = Holders, monitors = Monitors} = Held = current(Node, Incarnation, Held0),
     case maps:get(Node, Holders, {Incarnation, #{}}) of
         {Incarnation, #{Id := _}} ->
             {ok, Held};
@@ -75,7 +75,7 @@ remove(Node, Incarnation, Id, #held{holders = Holders, monitors = Monitors} = He
 %% @doc Replaces all monitors of a node. Returns those that found no room.
 -spec replace(name(), incarnation(), #{id() => partisan_ref:destination()}, t()) -> {[id()], t()}.
 replace(Node, Incarnation, Wanted, Held0) ->
-    #held{holders = Holders} = Held1 = life(Node, Incarnation, Held0),
+    #held{holders = Holders} = Held1 = current(Node, Incarnation, Held0),
     {_, Present} = maps:get(Node, Holders, {Incarnation, #{}}),
     Stale = maps:keys(maps:without(maps:keys(Wanted), Present)),
     Held2 = lists:foldl(fun(Id, H) -> remove(Node, Incarnation, Id, H) end, Held1, Stale),
@@ -103,14 +103,14 @@ forget(Node, #held{holders = Holders, monitors = Monitors} = Held) ->
             Held
     end.
 
-%% @doc A process has ended: returns who must be notified. `error' if the monitor is not one of
+%% @doc A process has ended: returns the node to notify. `error' if the monitor is not one of
 %% these.
 -spec down(reference(), t()) -> {{name(), id()}, t()} | error.
 down(Monitor, #held{holders = Holders, monitors = Monitors} = Held) ->
     case maps:take(Monitor, Monitors) of
-        {{Node, Id} = Told, Others} ->
+        {{Node, Id} = Ended, Others} ->
             #{Node := {Incarnation, Ids}} = Holders,
-            {Told, Held#held{
+            {Ended, Held#held{
                 holders = without(Node, Incarnation, Id, Ids, Holders), monitors = Others
             }};
         error ->
@@ -143,7 +143,7 @@ size(#held{monitors = Monitors}) ->
 %% Internals.
 
 %% A new incarnation holds none of the previous one's monitors.
-life(Node, Incarnation, #held{holders = Holders} = Held) ->
+current(Node, Incarnation, #held{holders = Holders} = Held) ->
     case Holders of
         #{Node := {Known, _}} when Known < Incarnation -> forget(Node, Held);
         #{} -> Held

@@ -159,7 +159,7 @@ is_offered(Name, Process) ->
     end.
 
 refused(Name) ->
-    ok = partisan_refusals:tell(
+    ok = partisan_refusals:warn(
         message, "message to ~tp refused: this node does not offer it", [Name]
     ),
     {error, unreachable}.

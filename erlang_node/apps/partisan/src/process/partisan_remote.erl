@@ -1,6 +1,6 @@
 %%% @doc Monitors of processes and nodes elsewhere, and the entry point for remote calls.
 %%%
-%%% One process per node. Nodes tell one another which remote processes they monitor, and which of
+%%% One process per node. Nodes inform one another which remote processes they monitor, and which of
 %%% these have ended. None of these messages is sent reliably: a node that watches another ({@link
 %%% partisan_failure_detector}) asks for its incarnation every `heartbeat_interval', and in that
 %%% exchange both send digests of their monitors on each other. If the digests differ, all monitors
@@ -200,10 +200,10 @@ said({monitor, Id, Destination}, Node, Incarnation, #state{held = Held0} = State
     end;
 said({monitors, Wanted}, Node, Incarnation, #state{held = Held0} = State) when is_map(Wanted) ->
     {Refused, Held} = partisan_held:replace(Node, Incarnation, Wanted, Held0),
-    Told = lists:foldl(
+    Answered = lists:foldl(
         fun(Id, S) -> say(Node, {down, Id, system_limit}, S) end, State#state{held = Held}, Refused
     ),
-    unwatch(Node, watch_present(Node, Incarnation, Told));
+    unwatch(Node, watch_present(Node, Incarnation, Answered));
 said({demonitor, Id}, Node, Incarnation, #state{held = Held} = State) ->
     unwatch(Node, State#state{held = partisan_held:remove(Node, Incarnation, Id, Held)});
 said({down, Id, Reason}, Node, _Incarnation, #state{wanted = Wanted} = State) ->
@@ -287,7 +287,7 @@ ask(Node, State) ->
 lost(Node, Before, #state{wanted = Wanted, held = Held, served = Served} = State0) ->
     % Messages that have arrived from there come before the news of its loss.
     ok = partisan_inbound:finish(partisan_listener:of_peer(Node, Before), ?FINISH),
-    ok = partisan_acks:former(Node, Before),
+    ok = partisan_acks:end_previous(Node, Before),
     ok = partisan_served:lost(Node, Served),
     State1 = lists:foldl(
         fun({Reference, _}, S) -> tell_down(Reference, noconnection, S) end,

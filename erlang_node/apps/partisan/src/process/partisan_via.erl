@@ -17,7 +17,7 @@
 -export([send/2]).
 
 %% Milliseconds to wait for the message. OTP sends it at once.
--define(PATIENCE, 5000).
+-define(TIMEOUT, 5000).
 %% Milliseconds between checks whether the caller still waits.
 -define(CHECK, 1000).
 
@@ -93,7 +93,7 @@ pass_on(Target, Asker, Monitor) ->
                     partition_key => Asker, timeout => partisan_call:delivery_timeout(infinity)
                 })
             )
-    after ?PATIENCE -> ok
+    after ?TIMEOUT -> ok
     end.
 
 passed({error, timeout}) ->

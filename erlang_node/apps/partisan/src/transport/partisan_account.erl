@@ -83,7 +83,7 @@ credit(#{owed := Messages, charged := Charged}, #account{queue = Queue} = A) ->
     wake(A).
 
 %% @doc The lane is idle. The remaining balance belongs to senders that have not sent yet, or were
-%% killed before they could; `{timeout, Timer, settle}' tells which.
+%% killed before they could; `{timeout, Timer, settle}' distinguishes them.
 -spec suspect(t()) -> t().
 suspect(#account{queue = Queue, stale = none} = A) ->
     case partisan_queue:balance(Queue) of

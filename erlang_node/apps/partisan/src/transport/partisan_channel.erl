@@ -5,7 +5,7 @@
 %%%
 %%% == Lanes and their numbers ==
 %%% Lanes have consecutive numbers. When their number changes, keys move to other lanes, and the new
-%%% lanes get numbers that no previous lane has. A sender can thus tell that the lane it looked up
+%%% lanes get numbers that no previous lane has. A sender can thus detect that the lane it looked up
 %%% is gone, and a new lane can wait until the previous ones have delivered their contents, so the
 %%% order of each key survives the change.
 -module(partisan_channel).
@@ -147,9 +147,9 @@ set_parallelism(Name, Parallelism) ->
     case find(Name) of
         {ok, #channel{parallelism = Parallelism}} ->
             false;
-        {ok, #channel{parallelism = Former, first = First} = Channel} ->
+        {ok, #channel{parallelism = Previous, first = First} = Channel} ->
             ok = put(Channel#channel{
-                parallelism = Parallelism, first = first(First + Former, Parallelism)
+                parallelism = Parallelism, first = first(First + Previous, Parallelism)
             }),
             true
     end.

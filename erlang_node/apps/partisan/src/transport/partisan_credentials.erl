@@ -69,10 +69,10 @@ init(Config) ->
 %% change at once, which does no harm.
 -spec current(config()) -> t().
 current(Config) ->
-    Former = persistent_term:get(?MODULE),
+    Previous = persistent_term:get(?MODULE),
     case stamp(Config) of
-        Stamp when Stamp =:= Former#credentials.stamp -> Former;
-        _ -> replace(Former, read(Config))
+        Stamp when Stamp =:= Previous#credentials.stamp -> Previous;
+        _ -> replace(Previous, read(Config))
     end.
 
 %% @doc Options of a TLS socket with these credentials.
@@ -102,9 +102,9 @@ replace(_Former, {ok, Credentials}) ->
     ok = persistent_term:put(?MODULE, Credentials),
     logger:notice("partisan: new TLS credentials read; new connections use them"),
     Credentials;
-replace(Former, {error, Text}) ->
-    ok = partisan_refusals:tell(credentials, "~ts; the previous credentials stay in use", [Text]),
-    Former.
+replace(Previous, {error, Text}) ->
+    ok = partisan_refusals:warn(credentials, "~ts; the previous credentials stay in use", [Text]),
+    Previous.
 
 stamp(Config) ->
     [stamp_of(maps:get(Key, Config)) || Key <- [certfile, keyfile, cacertfile]].

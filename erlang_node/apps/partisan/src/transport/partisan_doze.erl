@@ -7,12 +7,12 @@
 -module(partisan_doze).
 
 -export([new/0]).
--export([patience/1]).
+-export([hibernate_after/1]).
 -export([asleep/2]).
 -export([woken/2]).
 
 %% Milliseconds a busy process waits for more; also the bound of "quick succession".
--define(PATIENCE, 1000).
+-define(AWAKE, 1000).
 %% Wake-ups in a row that make it busy: a heartbeat, its answer and a message do not.
 -define(IN_DEMAND, 4).
 
@@ -31,11 +31,11 @@ new() ->
     #doze{}.
 
 %% @doc Milliseconds of silence after which the process hibernates.
--spec patience(t()) -> non_neg_integer().
-patience(#doze{disturbed = Disturbed}) when Disturbed >= ?IN_DEMAND -> ?PATIENCE;
-patience(#doze{}) -> 0.
+-spec hibernate_after(t()) -> non_neg_integer().
+hibernate_after(#doze{disturbed = Disturbed}) when Disturbed >= ?IN_DEMAND -> ?AWAKE;
+hibernate_after(#doze{}) -> 0.
 
-%% @doc The process hibernates now (milliseconds), after the silence of `patience/1'.
+%% @doc The process hibernates now (milliseconds), after the silence of `hibernate_after/1'.
 -spec asleep(Now :: integer(), t()) -> t().
 asleep(Now, #doze{disturbed = Disturbed}) when Disturbed >= ?IN_DEMAND ->
     #doze{asleep = Now};
@@ -44,7 +44,7 @@ asleep(Now, Doze) ->
 
 %% @doc A message arrived now (milliseconds).
 -spec woken(Now :: integer(), t()) -> t().
-woken(Now, #doze{disturbed = Disturbed, asleep = Asleep} = Doze) when Now - Asleep < ?PATIENCE ->
+woken(Now, #doze{disturbed = Disturbed, asleep = Asleep} = Doze) when Now - Asleep < ?AWAKE ->
     Doze#doze{disturbed = Disturbed + 1};
 woken(_Now, Doze) ->
     Doze#doze{disturbed = 0}.

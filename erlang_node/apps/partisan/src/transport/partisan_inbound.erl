@@ -127,12 +127,12 @@ welcome(Socket, Link, Welcome, From) ->
             Welcomed = partisan_handshake:welcome(Socket, Welcome),
             % Their messages are delivered before any of this connection.
             ok = finish(Predecessors, infinity),
-            ok = partisan_acks:former(Name, Incarnation),
+            ok = partisan_acks:end_previous(Name, Incarnation),
             case Welcomed of
                 ok -> established(Socket, Link);
                 {error, _} -> partisan_socket:close(Socket)
             end;
-        former ->
+        outdated ->
             ok = partisan_refusals:incoming(name, From),
             partisan_socket:close(Socket)
     end.
@@ -193,7 +193,7 @@ loop(#inbound{socket = Socket, doze = Doze} = Inbound) ->
                 closed -> partisan_socket:close(Socket);
                 {error, Reason} -> broken(Reason, Inbound)
             end
-    after partisan_doze:patience(Doze) ->
+    after partisan_doze:hibernate_after(Doze) ->
         Asleep = partisan_doze:asleep(erlang:monotonic_time(millisecond), Doze),
         proc_lib:hibernate(?MODULE, resume, [Inbound#inbound{doze = Asleep}])
     end.
@@ -201,7 +201,7 @@ loop(#inbound{socket = Socket, doze = Doze} = Inbound) ->
 broken(Reason, #inbound{socket = Socket, peer = #{name := Name}}) ->
     % The member allows larger messages than we do.
     Reason =:= too_large andalso
-        partisan_refusals:tell(message, "a message of ~ts exceeds message_bytes", [Name]),
+        partisan_refusals:warn(message, "a message of ~ts exceeds message_bytes", [Name]),
     partisan_socket:close(Socket).
 
 data(Data, #inbound{inflow = Inflow} = Inbound) ->

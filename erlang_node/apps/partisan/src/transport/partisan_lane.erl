@@ -210,8 +210,8 @@ reserve(#lane{queue = Queue} = Lane, Channel, #{frame := {Bytes, _}} = Item) ->
             end
     end.
 
-%% The lane charges the account and wakes the sender. A sender that gives up tells the lane, which
-%% knows whether it charged for it meanwhile.
+%% The lane charges the account and wakes the sender. A sender that gives up notifies the lane,
+%% which knows whether it charged for it meanwhile.
 await_room(#lane{pid = Pid} = Lane, Bytes, Timeout) ->
     Alias = monitor(process, Pid, [{alias, reply_demonitor}]),
     Pid ! {await_room, {Alias, self(), Bytes}},

@@ -49,7 +49,7 @@
     limit :: pos_integer(),
     acceptor = none :: none | pid(),
     % Accepted, not authenticated yet.
-    strangers = #{} :: #{pid() => []},
+    handshakes = #{} :: #{pid() => []},
     members = #{} :: #{pid() => key()},
     peers = #{} :: #{partisan_peer:name() => connections()},
     lanes = #{} :: #{key() => pid()}
@@ -80,7 +80,7 @@ accepted() ->
     gen_server:cast(?MODULE, {accepted, self()}).
 
 %% @doc The caller's peer is authenticated; returns the connections that it replaces.
--spec established(key()) -> {ok, Predecessors :: [pid()]} | former.
+-spec established(key()) -> {ok, Predecessors :: [pid()]} | outdated.
 established(Key) ->
     gen_server:call(?MODULE, {established, Key}, infinity).
 
@@ -112,14 +112,14 @@ init([]) ->
     end.
 
 -spec handle_call(term(), gen_server:from(), #state{}) ->
-    {reply, {ok, [pid()]} | former | [pid()] | {error, unknown_request}, #state{}}.
+    {reply, {ok, [pid()]} | outdated | [pid()] | {error, unknown_request}, #state{}}.
 handle_call({established, {Name, Incarnation, _, _} = Key}, {Pid, _}, State) ->
-    #state{strangers = Strangers, members = Members, peers = Peers, lanes = Lanes} = State,
+    #state{handshakes = Handshakes, members = Members, peers = Peers, lanes = Lanes} = State,
     Theirs = maps:get(Name, Peers, #{}),
     case lists:any(fun(I) -> I > Incarnation end, maps:values(Theirs)) of
         false ->
             State1 = State#state{
-                strangers = maps:remove(Pid, Strangers),
+                handshakes = maps:remove(Pid, Handshakes),
                 members = Members#{Pid => Key},
                 peers = Peers#{Name => Theirs#{Pid => Incarnation}},
                 lanes = Lanes#{Key => Pid}
@@ -128,7 +128,7 @@ handle_call({established, {Name, Incarnation, _, _} = Key}, {Pid, _}, State) ->
             Predecessors = Replaced ++ before(Incarnation, Theirs),
             {reply, {ok, Predecessors}, next_acceptor(counted(State1))};
         true ->
-            {reply, former, State}
+            {reply, outdated, State}
     end;
 handle_call({of_peer, Name, Before}, _From, #state{peers = Peers} = State) ->
     {reply, before(Before, maps:get(Name, Peers, #{})), State};
@@ -138,8 +138,8 @@ handle_call(Unknown, _From, State) ->
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
 handle_cast(accept, State) ->
     {noreply, next_acceptor(State)};
-handle_cast({accepted, Pid}, #state{acceptor = Pid, strangers = Strangers} = State) ->
-    {noreply, next_acceptor(State#state{acceptor = none, strangers = Strangers#{Pid => []}})};
+handle_cast({accepted, Pid}, #state{acceptor = Pid, handshakes = Handshakes} = State) ->
+    {noreply, next_acceptor(State#state{acceptor = none, handshakes = Handshakes#{Pid => []}})};
 handle_cast(Unknown, State) ->
     ok = partisan_stray:cast(Unknown),
     {noreply, State}.
@@ -149,10 +149,10 @@ handle_info({'EXIT', Pid, Reason}, #state{acceptor = Pid} = State) ->
     logger:error("partisan: cannot accept connections: ~0p", [Reason]),
     _ = erlang:send_after(?ACCEPT_RETRY, self(), accept_again),
     {noreply, State#state{acceptor = none}};
-handle_info({'EXIT', Pid, _}, #state{strangers = Strangers} = State) when
-    is_map_key(Pid, Strangers)
+handle_info({'EXIT', Pid, _}, #state{handshakes = Handshakes} = State) when
+    is_map_key(Pid, Handshakes)
 ->
-    {noreply, next_acceptor(State#state{strangers = maps:remove(Pid, Strangers)})};
+    {noreply, next_acceptor(State#state{handshakes = maps:remove(Pid, Handshakes)})};
 handle_info({'EXIT', Pid, _}, #state{members = Members} = State) when is_map_key(Pid, Members) ->
     {noreply, counted(ended(Pid, State))};
 handle_info(accept_again, State) ->
@@ -194,8 +194,8 @@ counted(#state{members = Members} = State) ->
     ok = counters:put(persistent_term:get(?CONNECTIONS), 1, map_size(Members)),
     State.
 
-next_acceptor(#state{acceptor = none, strangers = Strangers, limit = Limit} = State) when
-    map_size(Strangers) < Limit
+next_acceptor(#state{acceptor = none, handshakes = Handshakes, limit = Limit} = State) when
+    map_size(Handshakes) < Limit
 ->
     State#state{acceptor = partisan_inbound:start_link(State#state.socket)};
 next_acceptor(State) ->

@@ -285,7 +285,7 @@ idle(_Writing) ->
 
 idle_without(#outbound{closing = no, account = Account, doze = Doze}) ->
     case partisan_account:is_awaited(Account) of
-        false -> partisan_doze:patience(Doze);
+        false -> partisan_doze:hibernate_after(Doze);
         true -> ?RECHECK
     end;
 idle_without(#outbound{account = Account}) ->
@@ -377,11 +377,11 @@ linger(#outbound{socket = Socket} = Outbound) ->
                 _Ended ->
                     exit(normal)
             end
-    after patience(Outbound) -> exit(normal)
+    after linger_timeout(Outbound) -> exit(normal)
     end.
 
-patience(#outbound{closing = close}) -> ?LINGER;
-patience(#outbound{closing = drain}) -> infinity.
+linger_timeout(#outbound{closing = close}) -> ?LINGER;
+linger_timeout(#outbound{closing = drain}) -> infinity.
 
 %% Internals: system messages ({@link sys}).
 

@@ -9,7 +9,7 @@
 -export([init/0]).
 -export([incoming/2]).
 -export([outgoing/2]).
--export([tell/3]).
+-export([warn/3]).
 
 -type reason() ::
     partisan_handshake:refusal() | partisan_tls:failure().
@@ -39,7 +39,7 @@ incoming(Reason, From) ->
     case fixes() of
         #{Reason := Fix} ->
             Arguments = [text(From), Fix],
-            tell({incoming, Reason}, "connection from ~ts refused: ~ts", Arguments);
+            warn({incoming, Reason}, "connection from ~ts refused: ~ts", Arguments);
         #{} ->
             ok
     end,
@@ -49,15 +49,15 @@ incoming(Reason, From) ->
 -spec outgoing(partisan_peer:t(), term()) -> ok.
 outgoing(#{name := Name}, {Kind, Reason}) when Kind =:= refused; Kind =:= tls ->
     case fixes() of
-        #{Reason := Fix} -> tell({outgoing, Reason}, "cannot connect to ~ts: ~ts", [Name, Fix]);
+        #{Reason := Fix} -> warn({outgoing, Reason}, "cannot connect to ~ts: ~ts", [Name, Fix]);
         #{} -> ok
     end;
 outgoing(_Peer, _Reason) ->
     ok.
 
 %% @doc Logs a warning, at most one per subject and minute.
--spec tell(credentials | message | {incoming | outgoing, reason()}, io:format(), [term()]) -> ok.
-tell(Subject, Format, Arguments) ->
+-spec warn(credentials | message | {incoming | outgoing, reason()}, io:format(), [term()]) -> ok.
+warn(Subject, Format, Arguments) ->
     #{Subject := Slot} = persistent_term:get(?MODULE),
     Last = atomics:get(Slot, 1),
     Now = erlang:monotonic_time(millisecond),

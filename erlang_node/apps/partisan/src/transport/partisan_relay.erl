@@ -18,9 +18,9 @@
 
 -define(HOPS, 32).
 %% Milliseconds that a forwarded message may wait for room.
--define(PATIENCE, 1000).
+-define(ROOM_TIMEOUT, 1000).
 %% Milliseconds after that in which no other message waits for room to the same neighbour.
--define(NO_PATIENCE, 10000).
+-define(NO_WAIT, 10000).
 
 %% What a hop needs to know. The key is a hash of the partition key. The destination, the name of
 %% the process or the contents of its reference, is a binary: only the target needs the atom.
@@ -104,9 +104,9 @@ pass_on({Target, _, _, _, _} = Header, Payload, AtConnection, Busy) ->
     case partisan_view:known_route(Target) of
         {ok, Neighbour} ->
             Frame = partisan_frame:relay(Header, Payload),
-            case hand_over(Neighbour, Header, Frame, Channel, patience(Neighbour, Busy)) of
+            case hand_over(Neighbour, Header, Frame, Channel, on_busy(Neighbour, Busy)) of
                 ok -> {passed, Busy};
-                {error, timeout} -> {{dropped, busy}, Busy#{Neighbour => now_ms() + ?NO_PATIENCE}};
+                {error, timeout} -> {{dropped, busy}, Busy#{Neighbour => now_ms() + ?NO_WAIT}};
                 {error, busy} -> {{dropped, busy}, Busy};
                 {error, _} -> {{dropped, no_route}, Busy}
             end;
@@ -116,15 +116,15 @@ pass_on({Target, _, _, _, _} = Header, Payload, AtConnection, Busy) ->
             {{dropped, no_route}, Busy}
     end.
 
-patience(Neighbour, Busy) ->
+on_busy(Neighbour, Busy) ->
     case Busy of
         #{Neighbour := Until} ->
             case now_ms() < Until of
                 true -> #{on_busy => error};
-                false -> #{on_busy => block, timeout => ?PATIENCE}
+                false -> #{on_busy => block, timeout => ?ROOM_TIMEOUT}
             end;
         #{} ->
-            #{on_busy => block, timeout => ?PATIENCE}
+            #{on_busy => block, timeout => ?ROOM_TIMEOUT}
     end.
 
 now_ms() ->

@@ -125,7 +125,7 @@ event({ssl_error, Tls, {invalid_packet, _}}, #tls{tls = Tls}) -> {error, too_lar
 event({ssl_error, Tls, Reason}, #tls{tls = Tls}) -> partisan_tls:result({error, Reason});
 event(_, _) -> other.
 
-%% @doc Flushes the port, then tells the peer that nothing more comes.
+%% @doc Flushes the port, then closes it for writing.
 -spec half_close(t()) -> ok | {error, error()}.
 half_close(Port) when is_port(Port) ->
     ok = partisan_tcp:ends(Port),

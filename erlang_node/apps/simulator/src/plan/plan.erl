@@ -10,7 +10,7 @@
 
 -export([main/0]).
 
--define(TELL_MS, 2000).
+-define(REPORT_MS, 2000).
 
 %% @doc Runs the program with the emulator's plain arguments, and ends the emulator.
 -spec main() -> no_return().
@@ -49,18 +49,18 @@ defaults() ->
     }.
 
 options(#{latency_least_ms := Least, latency_most_ms := Most} = Numbers) ->
-    Told = atomics:new(1, []),
-    ok = atomics:put(Told, 1, erlang:monotonic_time(millisecond)),
+    Last = atomics:new(1, []),
+    ok = atomics:put(Last, 1, erlang:monotonic_time(millisecond)),
     (maps:without([latency_least_ms, latency_most_ms], Numbers))#{
         latency => {Least, max(Least, Most)},
-        progress => fun(Line) -> tell(Line, Told) end
+        progress => fun(Line) -> report(Line, Last) end
     }.
 
-tell(Line, Told) ->
+report(Line, Last) ->
     Now = erlang:monotonic_time(millisecond),
-    case Now - atomics:get(Told, 1) >= ?TELL_MS of
+    case Now - atomics:get(Last, 1) >= ?REPORT_MS of
         true ->
-            ok = atomics:put(Told, 1, Now),
+            ok = atomics:put(Last, 1, Now),
             io:format(standard_error, "~ts~n", [Line]);
         false ->
             ok

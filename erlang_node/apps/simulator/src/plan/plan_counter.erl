@@ -112,7 +112,7 @@ boot(Ordinal, At, R) ->
 neighbour(What, Ordinal, Peer, R) ->
     #counter{names = Names} = state(R),
     Event = {What, plan_names:name(Peer, Names)},
-    simulator_replicas:tell(plan_names:name(Ordinal, Names), Event, R).
+    simulator_replicas:deliver(plan_names:name(Ordinal, Names), Event, R).
 
 %% @doc Asks one node to start the run; the others learn of it.
 -spec start(ordinal(), t()) -> t().
@@ -232,7 +232,7 @@ core_effects(Effects, Name, R) ->
     lists:foldl(fun(Effect, Acc) -> core_effect(Effect, Name, Acc) end, R, Effects).
 
 core_effect({update, Delta}, Name, R) ->
-    simulator_replicas:tell(Name, {update, Delta}, R);
+    simulator_replicas:deliver(Name, {update, Delta}, R);
 core_effect(impression, _Name, R) ->
     #counter{counted = Counted} = C = state(R),
     put_state(C#counter{counted = Counted + 1}, R);
