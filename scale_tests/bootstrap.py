@@ -34,7 +34,7 @@ FOREIGN_PROGRAMS = {
     "buildah": "buildah",
     "skopeo": "skopeo",
 }
-"""What to look for on a system without Debian's packages, with what to install."""
+"""Programs to look for on a system without Debian's packages, with the packages that have them."""
 
 
 class BootstrapError(Exception):

@@ -1,4 +1,4 @@
-"""How many pods a cluster takes."""
+"""The number of pods that a cluster accepts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from scale_tests.localkube import memory
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """Of all machines of a cluster together, in pods."""
+    """The sum over all nodes of a Kubernetes cluster, in pods."""
 
     limit: int
-    """As many as they accept."""
+    """Pods that the nodes accept."""
     taken: int
-    """As many as there are that have not ended."""
+    """Pods that have not ended."""
 
     @property
     def free(self) -> int:
@@ -27,7 +27,7 @@ class Capacity:
 
 
 def capacity(cluster: Cluster, *, besides: str | None = None) -> Capacity:
-    """What a cluster takes; pods of the namespace `besides` do not count. Raises ApiError."""
+    """The capacity of a cluster, without the pods of the namespace `besides`. Raises ApiError."""
     limits = [int(item["status"]["allocatable"]["pods"]) for item in cluster.list("api/v1/nodes")]
     return Capacity(
         limit=sum(limits),

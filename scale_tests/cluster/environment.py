@@ -34,7 +34,7 @@ class Environment:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What helm and kubectl need to find the cluster."""
+        """The environment variables by which helm and kubectl find the cluster."""
         return {"KUBECONFIG": str(self.kubeconfig)}
 
 

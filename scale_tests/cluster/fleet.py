@@ -165,7 +165,7 @@ class Fleet:
         return sum(procfs.cpu_seconds(process.pid) for process in self.processes.values())
 
     def ask(self, indices: Sequence[int], path: str) -> dict[int, Any]:
-        """What those of these nodes answer that do. Raises FleetError: a node has ended."""
+        """The answers of those of these nodes that answer. Raises FleetError: a node has ended."""
         self._check()
         with ThreadPoolExecutor(_ASKING_AT_ONCE) as pool:
             answers = pool.map(lambda index: _ask(index, path), indices)

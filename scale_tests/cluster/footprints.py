@@ -1,4 +1,4 @@
-"""What the kernel says of the Erlang machines in pods; for a cluster on this very machine."""
+"""The memory of the Erlang nodes in pods, from the kernel; for a cluster on this machine."""
 
 from __future__ import annotations
 

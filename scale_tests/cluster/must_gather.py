@@ -22,7 +22,7 @@ KINDS = {
     "endpointslices": "apis/discovery.k8s.io/v1/namespaces/{}/endpointslices",
     "resourcequotas": "api/v1/namespaces/{}/resourcequotas",
 }
-"""What is saved of a namespace. Not Secrets."""
+"""Kinds that are saved of a namespace, by the names of their files. Not Secrets."""
 
 
 def must_gather(cluster: Cluster, namespace: str, directory: Path) -> Path:

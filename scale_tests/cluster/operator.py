@@ -98,7 +98,7 @@ def uninstall(environment: Environment) -> list[str]:
 
 
 def clusters(cluster: Cluster) -> list[str]:
-    """All PartisanClusters, as `namespace/name`; none without a definition. Raises ApiError."""
+    """All PartisanClusters, as `namespace/name`; none without a CRD. Raises ApiError."""
     if cluster.find(CRD) is None:
         return []
     items = cluster.list(f"{PARTISAN}/partisanclusters")
@@ -106,7 +106,7 @@ def clusters(cluster: Cluster) -> list[str]:
 
 
 def uninstall_release(environment: Environment) -> None:
-    """Removes the release alone; the definition and the clusters stay. Raises CommandError."""
+    """Removes the release alone; the CRD and the clusters stay. Raises CommandError."""
     _uninstall(environment, RELEASE, NAMESPACE)
 
 

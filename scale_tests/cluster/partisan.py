@@ -68,7 +68,7 @@ class WorkloadStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterStatus:
-    """What a PartisanCluster says of itself, at one time."""
+    """The status of a PartisanCluster at one time."""
 
     name: str
     uid: str
@@ -103,7 +103,7 @@ class ClusterStatus:
 
     @property
     def degraded(self) -> Condition | None:
-        """What a user should read now: the condition Degraded, while it is True."""
+        """The condition Degraded while it is True, which a user should read."""
         return self.condition("Degraded") if self.is_true("Degraded") else None
 
     @property
@@ -135,7 +135,7 @@ class ClusterStatus:
 
     @property
     def progress(self) -> Hashable:
-        """What moves while a cluster forms or counts; traffic and messages do not count."""
+        """The figures that change while a cluster forms or counts, without traffic and messages."""
         return (
             self.observed_generation,
             self.replicas,

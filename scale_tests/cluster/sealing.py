@@ -11,7 +11,7 @@ from scale_tests.localkube.certificates import Identity, issue
 
 
 def secret(subject: Subject, authority: Path) -> Json:
-    """What cert-manager would write for a cluster: one certificate for all nodes."""
+    """The Secret that cert-manager would write for a cluster: one certificate for all nodes."""
     name = f"{subject.name}.{subject.namespace}.svc"
     issue(authority, Identity(file=subject.name, user=name, addresses=(f"DNS:{name}",)))
     files = {

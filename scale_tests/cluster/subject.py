@@ -1,4 +1,4 @@
-"""A PartisanCluster under test: what a test does to it and waits for."""
+"""A PartisanCluster under test: the actions of a test, and its waits."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Subject:
         return operator.kubectl(self.environment, "-n", self.namespace, *arguments)
 
     def status(self) -> ClusterStatus:
-        """What the operator says. Raises ApiError."""
+        """The status that the operator reports. Raises ApiError."""
         return read_cluster(self.cluster, self.namespace, self.name)
 
     def json(self) -> Json:
@@ -77,7 +77,7 @@ class Subject:
         return self.cluster.get(self.path)
 
     def nodes(self) -> list[NodeStatus]:
-        """What the nodes that answer say. Raises ApiError."""
+        """The reports of the nodes that answer. Raises ApiError."""
         running = read_pods(self.cluster, self.namespace, self.name).names_running
         return read_nodes(self.cluster, self.namespace, running)
 
@@ -156,5 +156,5 @@ class Subject:
 
 
 def kill_pod(subject: Subject, pod: str) -> None:
-    """Kills a pod at once, as a failed machine would: its state is lost, nothing is told."""
+    """Kills a pod at once, as a failed node would: its state is lost, without a notice."""
     subject.cluster.delete(core(subject.namespace, "pods", pod), gracePeriodSeconds="0")

@@ -1,4 +1,4 @@
-"""What many nodes' views say together."""
+"""The graph that the views of many nodes form."""
 
 from __future__ import annotations
 

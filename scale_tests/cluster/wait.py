@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class StalledError(Exception):
-    """What was waited for did not come, and nothing has moved for a while."""
+    """A condition that was waited for did not come, and nothing has changed for a while."""
 
 
 class StallClock:

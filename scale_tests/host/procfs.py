@@ -1,4 +1,4 @@
-"""What the kernel says of a process of this machine, and of the machine."""
+"""Figures of the kernel for a process of this machine, and for the machine."""
 
 from __future__ import annotations
 

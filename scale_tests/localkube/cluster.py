@@ -215,7 +215,7 @@ def _wait_ready(settings: Settings, client: Client, component: Component) -> Non
 
 
 def _cluster_obstacle(settings: Settings, client: Client) -> str:
-    """What stands in the way of running pods; empty when nothing does."""
+    """The reason why the cluster does not run pods; empty if it does."""
     try:
         for node in nodes(settings):
             if obstacle := membership.obstacle(client, node):

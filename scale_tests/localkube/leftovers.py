@@ -1,4 +1,4 @@
-"""What the cluster leaves on the machine outside its own directories, and its removal."""
+"""Leftovers of the cluster on the machine outside its own directories, and their removal."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from scale_tests.localkube import waiting
 from scale_tests.localkube.nodes import PORT, Node
 
 GONE = ("Cannot find device", "No such device")
-"""What `ip` says of an interface that is not there, or is gone before it can be deleted."""
+"""Errors of `ip` for an interface that is not there, or is gone before it can be deleted."""
 
 FORWARDING = "echo 1 > /proc/sys/net/ipv4/ip_forward"
 

@@ -79,7 +79,7 @@ class Node:
 
     @property
     def entrance(self) -> tuple[str, ...]:
-        """What a command line begins with that is to run in the node's network."""
+        """The beginning of a command line that is to run in the node's network."""
         return () if self.first else ("nsenter", f"--net={self.namespace}", "--")
 
     @property

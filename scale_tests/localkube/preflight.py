@@ -79,7 +79,7 @@ def check_ports(components: Iterable[Component]) -> None:
 
 
 def boot_id() -> str:
-    """Tells one boot of the machine from another."""
+    """The identifier of this boot of the machine."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 

@@ -25,7 +25,7 @@ CGROUP = "partisan-localkube"
 
 
 MOST_PODS, MOST_ZRAM_MIB = 1200, 65536
-"""What may be chosen at most."""
+"""The largest settings that may be chosen."""
 
 
 class SettingsError(LocalkubeError):
@@ -60,7 +60,7 @@ class Settings:
     """Sockets, process records, mounts. Gone after `down` and after a reboot."""
 
     interfaces: str = "partisan"
-    """What the names of the nodes' network interfaces begin with."""
+    """The prefix of the names of the nodes' network interfaces."""
 
     pod_network: ipaddress.IPv4Network = field(
         default_factory=lambda: ipaddress.IPv4Network("10.203.0.0/17")

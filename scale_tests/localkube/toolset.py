@@ -23,7 +23,7 @@ from scale_tests.localkube.progress import Progress
 from scale_tests.localkube.settings import cache_directory
 
 LINK_WEIGHT = 1_000_000
-"""What linking one program costs, in bytes of source that compile in the same time."""
+"""The cost of linking one program, in bytes of source that compile in the same time."""
 
 
 class BuildError(LocalkubeError):
@@ -35,7 +35,7 @@ class Toolset:
     """Programs that are built together, so that they share the packages they are compiled from."""
 
     name: str
-    """What the name of their directory in the cache begins with."""
+    """The prefix of the name of their directory in the cache."""
 
     directory: Path
     """Holds go.mod, go.sum and, in directories below, the Go packages that are our own."""

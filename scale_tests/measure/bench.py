@@ -47,7 +47,7 @@ Meta = Mapping[str, Any]
 
 
 class Report(Protocol):
-    """What is made of cells: usually a module."""
+    """The reading of cells: usually a module."""
 
     def checks(self, cells: Sequence[Any], /) -> list[Check]:
         """The targets, with what was found."""
@@ -98,7 +98,7 @@ class Bench:
     """Errors to end with next to `EXPECTED`."""
 
     interrupted: str = ": nothing was written."
-    """What an interruption leaves."""
+    """The message on an interruption: the state it leaves."""
 
     @property
     def kept_as(self) -> str:
@@ -175,7 +175,7 @@ class Session:
                 started=self.started,
                 versions=versions,
                 cells=own,
-                bars=self.bench.report.checks(own),
+                checks=self.bench.report.checks(own),
                 quick=self.quick,
                 **meta,
             )

@@ -52,7 +52,7 @@ class Rest:
     memory_bytes: int
     """Memory in use that is not reclaimable."""
     swapped_bytes: int
-    """What is swapped out, before compression."""
+    """Swapped memory, before compression."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ class Result:
     """Every node's own count is what it has counted. None where no node keeps counts by actor;
     with Aggregate a node keeps its own alone."""
     value: int
-    """What every node counts; the operator's last value where they differ."""
+    """The value that every node holds; the operator's last one where they differ."""
     increments_sum: int
     """The increments that the nodes report."""
     lost: int
@@ -129,7 +129,7 @@ class Result:
 
     @property
     def intervals_to_converge(self) -> float | None:
-        """`seconds_to_converge` in intervals of propagation, which compare at any speedup."""
+        """`seconds_to_converge` in propagation intervals, which compare at any time compression."""
         if self.seconds_to_converge is None:
             return None
         counter = self.config["spec"]["workload"]["adCounter"]

@@ -109,7 +109,7 @@ def hardware(machine: Mapping[str, Any]) -> str:
 
 
 def listed(versions: Mapping[str, str]) -> str:
-    """What took part, each with its version."""
+    """The parts of a run, each with its version."""
     return ", ".join(f"{part} {version}" for part, version in versions.items())
 
 

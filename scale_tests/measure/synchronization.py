@@ -63,7 +63,7 @@ class Row:
 
 
 def rows(figures: Iterable[Cell]) -> list[Row]:
-    """What was measured, by mode and size."""
+    """The figures by mode and size."""
     order = list(MOST)
     return sorted(
         (

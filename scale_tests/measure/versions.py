@@ -53,7 +53,7 @@ def _source() -> str:
 
 
 def _said(argv: Sequence[str]) -> str:
-    """What a program answers; why it does not, where figures must not be lost over it."""
+    """The output of a program; its error instead where figures must not be lost over it."""
     try:
         return capture(argv).strip()
     except (CommandError, FileNotFoundError) as error:

@@ -70,7 +70,7 @@ def write(
         started=started,
         versions=found,
         cells=[{"seconds": s.seconds, **_cell(s)} for s in samples],
-        bars=checked,
+        checks=checked,
         local_cluster=environment.local,
         config=manifest,
         directory=str(relative(directory)),

@@ -82,7 +82,7 @@ def write(
         started=contents.started,
         versions=provenance.versions(results),
         cells=[cell.brief() for cell in results] + [cell.json() for cell in comparable],
-        bars=contents.checks,
+        checks=contents.checks,
         config=experiment.model_dump(by_alias=True, mode="json"),
         seed=experiment.seed,
         speedup_by_nodes=provenance.speedups(results),

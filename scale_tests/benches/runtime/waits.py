@@ -128,7 +128,7 @@ def _run(console: Console) -> int:
             started=started,
             versions=versions.of_machine(cell["otp"] for cell in cells),
             cells=[asdict(ping) for ping in found],
-            bars=[],
+            checks=[],
             config={"repetitions": _REPETITIONS, "bulk": plan.BULK, "rtt_ms": 0},
         )
     )

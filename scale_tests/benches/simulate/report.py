@@ -105,7 +105,7 @@ def document(
         started=started,
         versions=versions,
         cells=[asdict(cell) for cell in figures],
-        bars=found,
+        checks=found,
         config=[asdict(outcome.job) for outcome in outcomes],
         seed=outcomes[0].job.seed,
         quick=quick,

@@ -39,7 +39,7 @@ _KEPT_SECONDS = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """What all pods stand on: the release that is run, and this machine's address and resolver."""
+    """The ground of all pods: the release that is run, and this machine's address and resolver."""
 
     release: Path
     directory: Path

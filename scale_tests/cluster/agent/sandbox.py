@@ -1,4 +1,4 @@
-"""What a pod's process finds: its address, its environment and its files."""
+"""The surroundings of a pod's process: its address, its environment and its files."""
 
 from __future__ import annotations
 

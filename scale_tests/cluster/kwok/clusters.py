@@ -36,7 +36,7 @@ def prepare(cluster: Cluster) -> None:
     """
     cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     wait_for(
-        "the service account of pods",
+        "the ServiceAccount of the pods",
         lambda: cluster.find(core(NAMESPACE, "serviceaccounts", "default")),
         bool,
     )
@@ -95,7 +95,7 @@ def disturb(cluster: Cluster, pods: int, changes: int) -> None:
     )
     with ThreadPoolExecutor(_PATCHING_AT_ONCE) as pool:
         for ready in states(len(names), changes):
-            # `list` waits, and tells of what went wrong.
+            # `list` waits, and raises the errors.
             list(pool.map(lambda name, ready=ready: _patch(cluster, name, ready=ready), names))
 
 

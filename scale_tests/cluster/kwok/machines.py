@@ -21,7 +21,7 @@ PODS_PER_MACHINE = 110
 """Kubernetes' own limit."""
 
 STAGES = Path(__file__).with_name("stages.yaml")
-"""What KWOK does to machines and pods."""
+"""The actions of KWOK on nodes and pods."""
 
 ZONES = 3
 _ROOM = 1.1

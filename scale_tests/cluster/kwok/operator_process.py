@@ -36,7 +36,8 @@ KINDS = frozenset(
         "RoleBinding",
     }
 )
-"""What of the chart is installed: all but what runs the operator in a pod, and watches it there."""
+"""Kinds of the chart that are installed: all but those that run the operator in a pod or watch it
+there."""
 
 METRICS = "http://127.0.0.1:9090"
 RESYNC_SECONDS = 60.0
@@ -116,7 +117,7 @@ def _install(plane: ControlPlane) -> None:
         stdin=yaml.safe_dump_all(objects),
     )
     wait_for(
-        "the definition of PartisanCluster",
+        "the CRD of PartisanCluster",
         lambda: plane.cluster.get(operator.CRD),
         lambda definition: holds(definition, "Established"),
         progress=lambda _: None,

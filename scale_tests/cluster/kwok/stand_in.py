@@ -30,7 +30,7 @@ _WAITING_CONNECTIONS = 8192
 
 
 class Directory:
-    """Who is at which address."""
+    """The pods by their addresses."""
 
     def __init__(self, cluster: AsyncCluster) -> None:
         self._cluster = cluster

@@ -90,7 +90,7 @@ def install(environment: Environment) -> Prometheus:
 
 
 def obstacle(prometheus: Prometheus) -> str:
-    """What keeps it from answering; empty if nothing. Raises ApiError.
+    """The reason why Prometheus does not answer; empty if it does. Raises ApiError.
 
     The Deployment is not enough: after a restart of the machine pods count as ready until their
     kubelet has checked them.

@@ -22,7 +22,7 @@ ELSEWHERE = from_variables({"KUBECONFIG": "own"}, "local", pushing=False)
 
 @dataclass
 class Api:
-    """Two machines, of 250 pods each unless somebody lets them take others, and a few pods."""
+    """Two nodes, of 250 pods each unless a test sets other limits, and a few pods."""
 
     limits: list[int] = field(default_factory=lambda: [250, 250])
 

@@ -1,4 +1,4 @@
-"""What is saved when something goes wrong."""
+"""The files that are saved when something goes wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kernel says of a process."""
+"""Figures of the kernel for a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is chosen on the command line, and what is kept of what was chosen before."""
+"""Options of the command line, and those that are kept from the run before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scale_tests.localkube.settings import Settings
 
 @pytest.fixture
 def brought_up(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
-    """What clusters are brought up with; the one that is up has 300 pods on each of 2 nodes."""
+    """Settings of the clusters brought up; the one that is up has 300 pods on each of 2 nodes."""
     found: list[Settings] = []
     monkeypatch.setattr(cluster, "stored", lambda _: Settings(max_pods=300, nodes=2))
     monkeypatch.setattr(cluster, "up", found.append)

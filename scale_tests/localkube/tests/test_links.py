@@ -1,4 +1,4 @@
-"""What the machine and a further node are told of each other, and how one is found to be gone."""
+"""Routes between the machine and a further node, and how a missing interface is recognized."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each node has for its own."""
+"""The parts that each node has for itself."""
 
 from __future__ import annotations
 

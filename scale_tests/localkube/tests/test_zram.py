@@ -1,4 +1,4 @@
-"""Compressed swap: what is told from the machine's own files, and what cannot be."""
+"""Compressed swap, as the machine's own files show it, and as they do not."""
 
 from __future__ import annotations
 

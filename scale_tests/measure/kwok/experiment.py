@@ -36,7 +36,7 @@ Cell = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """What is measured."""
+    """The plan of one measurement."""
 
     clusters: int
     pods: int
@@ -54,13 +54,13 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """What a caption says of it."""
+        """The scenario, as captions name it."""
         one = self.clusters == 1
         return f"{self.clusters} cluster{'' if one else 's'} of {self.pods:,} simulated pods"
 
 
 def scenario_of(cell: Cell) -> Scenario:
-    """What was measured."""
+    """The scenario that was measured."""
     return Scenario(**{key: cell[key] for key in Scenario.__dataclass_fields__})
 
 

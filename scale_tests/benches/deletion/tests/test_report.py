@@ -58,7 +58,7 @@ def test_the_page_has_a_row_for_each_cell() -> None:
     cells = [cell(), cell(overlay="Cyclon", nodes=256)]
     checks = report.checks(cells)
     meta = document(
-        "deletion", started=datetime.now(UTC), versions={}, cells=cells, bars=checks, quick=True
+        "deletion", started=datetime.now(UTC), versions={}, cells=cells, checks=checks, quick=True
     )["meta"]
     text = markdown(report.page(meta, cells, []), RESULTS)
     assert "| HyParView | 64 |" in text

@@ -1,4 +1,4 @@
-"""What is read out of an audit log."""
+"""Requests read from an audit log."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_leader_election_and_other_users_are_left_out() -> None:
     log = [line("update", "/x", resource="leases"), line("get", "/x", resource="pods")]
     found = list(audit.requests(log))
     assert [entry.resource for entry in audit.of_clusters(found, OPERATOR)] == ["pods"]
-    assert audit.of_clusters(found, "somebody") == []
+    assert audit.of_clusters(found, "unknown") == []
 
 
 def test_between_takes_the_start_and_leaves_the_end() -> None:

@@ -1,4 +1,4 @@
-"""What simulated pods answer."""
+"""The answers of simulated pods."""
 
 from __future__ import annotations
 
