@@ -21,7 +21,7 @@ from scale_tests.benches.dashboards.evaluation import (
 from scale_tests.benches.dashboards.faults import chain, kept_away
 from scale_tests.benches.dashboards.pictures import Range, asking, draw, range_of
 from scale_tests.benches.dashboards.watched import (
-    knock,
+    connect_unauthenticated,
     labels_of,
     wait_firing,
     wait_operator_scraped,
@@ -101,7 +101,7 @@ def subject(
     body["spec"]["workload"] = {"adCounter": COUNTER}
     made.apply(body).wait_counted(NODES * 5)
     wait_scraped(prometheus, made, "sum(up{%s})", NODES)
-    knock(made, "watched-0")
+    connect_unauthenticated(made, "watched-0")
     kill_pod(made, "watched-3")
     made.wait_finished()
     wait_run_scraped(prometheus, made, NODES)

@@ -28,7 +28,7 @@ PATH = {"link_open": "href", "image": "src"}
 
 @cache
 def tokens(document: Path) -> list[Token]:
-    """What a document consists of."""
+    """The tokens of a document."""
     return MarkdownIt("commonmark").enable("table").parse((ROOT / document).read_text())
 
 

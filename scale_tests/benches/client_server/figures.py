@@ -1,4 +1,4 @@
-"""What is read off the samples of a run."""
+"""Figures read off the samples of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scale_tests.benches.client_server.experiment import Cell, Run
 
 
 def run_of(cell: Cell) -> Run:
-    """What was run."""
+    """The plan of a cell's run."""
     return Run(**{key: cell[key] for key in Run.__dataclass_fields__})
 
 

@@ -25,7 +25,7 @@ _SHORT = 0.5
 def draw(cells: Sequence[Cell], directory: Path) -> list[page.Picture]:
     """Draws the runs, of which there is at least one, into `directory`."""
     closer = " On the right the same until a while after that." if _collapse(cells) else ""
-    speed = f"Speedup {cells[0]['speedup']:g}. Nodes are processes of one machine."
+    speed = f"Time compression {cells[0]['speedup']:g}. Nodes are processes of one machine."
     pictures = (
         (
             "client-server",

@@ -11,7 +11,7 @@ from pathlib import Path
 from scale_tests.benches.dashboards.faults import chain, kept_away
 from scale_tests.benches.dashboards.plan import IMPRESSIONS, Plan, compared
 from scale_tests.benches.dashboards.watched import (
-    knock,
+    connect_unauthenticated,
     wait_firing,
     wait_operator_scraped,
     wait_quiet,
@@ -35,7 +35,7 @@ FAULTY = "ads"
 CHAIN = "chain"
 
 CHAIN_ALERTS = ("PartisanFixedOverlayPartitioned", "PartisanNodesIsolated")
-"""What has to fire while the chain is in two pieces, in this order."""
+"""Alerts that must fire while the chain is partitioned, in this order."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Stage:
     """Of a node of each cluster, by the cluster's name."""
 
     page: str = ""
-    """What a node of the cluster with faults says at `/metrics` in the end."""
+    """The page `/metrics` of a node of the cluster with faults in the end."""
 
     def subject(self, name: str, namespace: str = NAMESPACE) -> Subject:
         """A cluster that may not exist yet."""
@@ -122,7 +122,7 @@ def inject_faults(stage: Stage, plan: Plan) -> None:
         wait_scraped(stage.prometheus, subject, "sum(up{%s})", nodes)
         victims = [f"{FAULTY}-{ordinal * nodes // plan.killed}" for ordinal in range(plan.killed)]
         stage.say(f"{FAULTY}: an unauthenticated peer connects, {', '.join(victims)} are killed")
-        knock(subject, f"{FAULTY}-{nodes - 1}")
+        connect_unauthenticated(subject, f"{FAULTY}-{nodes - 1}")
         for victim in victims:
             kill_pod(subject, victim)
 

@@ -36,7 +36,7 @@ from scale_tests.measure.page import (
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What was written, and whether the run met its targets."""
+    """The files that were written, and whether the run met its targets."""
 
     directory: Path
     result: Result

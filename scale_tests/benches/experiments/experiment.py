@@ -58,10 +58,10 @@ class Experiment(Part):
     """Time compression of counting and propagation. The overlay's own timers stay as they are."""
 
     speedup_from: dict[int, Annotated[float, Field(ge=1)]] = Field(default_factory=dict)
-    """Lower speedups of larger clusters, by the number of nodes from which on they hold."""
+    """Lower time compression of larger clusters, by the minimum number of nodes."""
 
     stall_seconds: Annotated[float, Field(gt=0)] = 120.0
-    """A cell fails when nothing of it has moved for so long."""
+    """A cell fails when nothing of it has changed for so long."""
 
     settle_seconds: Annotated[float, Field(ge=0)] = 10.0
     """The longest wait for the machine to be at rest before a cell."""
@@ -105,8 +105,8 @@ class Experiment(Part):
         return [Point(self, *members) for members in product(*axes)]
 
     def speedup_of(self, nodes: int) -> float:
-        """The speedup of a cluster of so many nodes."""
-        slower = (speedup for least, speedup in self.speedup_from.items() if nodes >= least)
+        """The time compression of a cluster of so many nodes."""
+        slower = (factor for least, factor in self.speedup_from.items() if nodes >= least)
         return min([self.speedup, *slower])
 
     def spec_of(self, nodes: int) -> Json:

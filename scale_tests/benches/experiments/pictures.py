@@ -100,7 +100,7 @@ def _bytes(figure: Figure, material: Material) -> None:
     "convergence",
     "Convergence",
     "From the moment at which counting would end by its interval until the last node knew that all "
-    "had counted to the end. Sizes that ran at different speedups compare in intervals, not in "
+    "had counted to the end. Sizes of different time compression compare in intervals, not in "
     "seconds.",
 )
 def _convergence(figure: Figure, material: Material) -> None:

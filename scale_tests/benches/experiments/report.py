@@ -85,7 +85,7 @@ def write(
         checks=contents.checks,
         config=experiment.model_dump(by_alias=True, mode="json"),
         seed=experiment.seed,
-        speedup_by_nodes=provenance.speedups(results),
+        speedup_by_nodes=provenance.compressions(results),
         quick=experiment.quick,
         cluster_machines=provenance.machines(results),
         not_run=contents.missing,
@@ -196,9 +196,9 @@ def _slow(results: Sequence[Result]) -> list[str]:
     if not names:
         return []
     return [
-        f"{'; '.join(names)}. Nodes go on to exchange until the run ends, so that these have sent "
-        "more than in the time that is configured. Where the machine was too busy, a lower speedup "
-        "gives it more time."
+        f"{'; '.join(names)}. Nodes exchange until the run ends, so that these have sent more than "
+        "in the configured time. Where the machine was too busy, a lower time compression gives it "
+        "more time."
     ]
 
 

@@ -25,7 +25,7 @@ _VICTIM = 7
 
 @dataclass(frozen=True, kw_only=True)
 class Lab:
-    """What every experiment needs."""
+    """The release and the output of every experiment."""
 
     release: Path
     say: Callable[[str], None]

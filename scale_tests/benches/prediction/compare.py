@@ -166,7 +166,7 @@ def compare(
     seed: int,
     budget: float,
     timeout: float,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Comparison:
     """Plans the cluster of a cell. Raises SimulatorError, ManifestError."""
     prediction = predict(
@@ -175,7 +175,7 @@ def compare(
         Assumptions(seed=seed, latency_ms=LATENCY_MS, pods_per_second=pods_per_second(cell)),
         budget=budget,
         timeout=timeout,
-        progress=lambda line: tell(f"{cell.nodes} {cell.overlay} {cell.synchronization}: {line}"),
+        progress=lambda line: report(f"{cell.nodes} {cell.overlay} {cell.synchronization}: {line}"),
     )
     return Comparison(cell, prediction)
 

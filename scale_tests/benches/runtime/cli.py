@@ -85,7 +85,7 @@ def _cells(chosen: plans.Plan, parts: set[str], say: Callable[[str], None]) -> l
 
 
 def _again(chosen: plans.Plan, cells: Sequence[Cell], line: Wire) -> list[plans.Job]:
-    """What was nearly met on this line, to be measured with more repetitions."""
+    """Near misses on this line, to be measured with more repetitions."""
     if line.congestion != "reno":
         return []
     missed = [target for target in report.near_misses(cells) if target.rtt_ms == line.rtt_ms]

@@ -105,7 +105,7 @@ def _progress(cell: Cell) -> str:
         case "ping":
             idle, loaded = cell["idle"]["p99_ms"], cell["loaded"]["p99_ms"]
             bulk = cell["bulk_mb_per_s"]
-            return f"{where}: ping p99 {idle:.2f} ms, {loaded:.2f} ms beside {bulk:.0f} MB/s"
+            return f"{where}: ping p99 {idle:.2f} ms, {loaded:.2f} ms next to {bulk:.0f} MB/s"
         case "dispatch":
             return (
                 f"{cell['connections']} connections, {cell['destinations']} destinations: "

@@ -79,7 +79,7 @@ def bare(count: int, flags: Flags) -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def weigh(pid: int) -> Weight:
-    """What the kernel says of a process. Needs to be root, or its owner."""
+    """The memory of a process, from the kernel. Needs to be root, or its owner."""
     return parse((Path("/proc") / str(pid) / "smaps").read_text())
 
 

@@ -1,4 +1,4 @@
-"""What is measured, in which order."""
+"""The measurements, in their order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STOCK = Flags(name="stock")
 
 
 def release() -> Flags:
-    """What the release is started with, as far as it is about speed and memory."""
+    """The flags of the release that concern speed and memory."""
     return parse(VM_ARGS.read_text(), START_SCRIPT.read_text())
 
 
@@ -51,7 +51,7 @@ Settings = dict[str, Setting]
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """What is compared: a module of the application `bench` and the flags it runs with."""
+    """One of the systems compared: a module of the application `bench`, and its flags."""
 
     name: str
     module: str

@@ -1,4 +1,4 @@
-"""`python -m scale_tests.benches.runtime.waits`: what slow pings beside bulk wait for.
+"""`python -m scale_tests.benches.runtime.waits`: what slow pings next to bulk wait for.
 
 perf records the kernel's scheduler: how much of the slow pings' time was a thread of the two
 emulators ready without a processor? Needs root, and `perf` (Debian: linux-perf).

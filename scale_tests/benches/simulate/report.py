@@ -59,8 +59,8 @@ def checks(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Check]:
     values = {(c.experiment, c.overlay, c.parameter): c.value for c in reversed(figures)}
     found: list[Check] = []
 
-    def check(name: str, value: float, bar: str, *, ok: bool) -> None:
-        found.append(Check(name=name, value=round(value, 4), bar=bar, ok=ok))
+    def check(name: str, value: float, target: str, *, ok: bool) -> None:
+        found.append(Check(name=name, value=round(value, 4), bar=target, ok=ok))
 
     def ratio(parameter: str, overlay: str, to: str) -> float | None:
         ours, theirs = (values.get(("shape", each, parameter)) for each in (overlay, to))
@@ -69,8 +69,8 @@ def checks(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Check]:
     for name, experiment, overlay, parameter, sign, limit in TARGETS:
         value = values.get((experiment, overlay, parameter))
         if value is not None:
-            bar = f"{sign} {limit}".removeprefix("= ")
-            check(name, value, bar, ok=HOLDS[sign](value, limit))
+            target = f"{sign} {limit}".removeprefix("= ")
+            check(name, value, target, ok=HOLDS[sign](value, limit))
     kept = ratio("mean_degree", "xbot", "hyparview_on_a_plane")
     if kept is not None:
         check("X-BOT: mean degree kept", kept, "within 1 %", ok=abs(kept - 1) < 0.01)

@@ -26,7 +26,7 @@ def increments(nodes: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """What the nodes that answered reported at one time; `components` of those that had joined."""
+    """The reports of the nodes that answered at one time; `components` of those that had joined."""
 
     seconds: float
     step: str

@@ -1,4 +1,4 @@
-"""What is done to a cluster, of which size, for how long; and what is refused."""
+"""Faults of a scenario, its size and duration, and scenarios that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who survives, whom they reach, what was sent."""
+"""Survivors, their reach, and the traffic."""
 
 from __future__ import annotations
 

@@ -26,10 +26,10 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]
 
 
 def watched(
-    server: subprocess.Popen[bytes], looks: list[float], monkeypatch: pytest.MonkeyPatch
+    server: subprocess.Popen[bytes], sizes: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[dict[str, Any]], str]:
-    """What comes of a run whose server is seen with so many MiB, and then no more."""
-    memory = iter(looks)
+    """Samples and outcome of a run whose server is seen with these MiB in turn, and then gone."""
+    memory = iter(sizes)
 
     def sample(_nodes: Fleet, _run: Run, second: float) -> dict[str, Any]:
         for mib in memory:

@@ -1,4 +1,4 @@
-"""What the plan tells the nodes, which figures hold, and what the page says of them."""
+"""The configuration of the nodes, the checks of their figures, and the page."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_the_page_says_what_was_run_and_what_was_removed(tmp_path: Path) -> None
     assert "Not run" not in page
 
 
-def test_every_picture_is_in_the_html_and_beside_the_markdown(tmp_path: Path) -> None:
+def test_every_picture_is_in_the_html_and_next_to_the_markdown(tmp_path: Path) -> None:
     page = written([FLAT, COLLAPSED], tmp_path)
     report_html = (tmp_path / "report.html").read_text()
     assert report_html.count("<figure><svg") == page.count(".svg)") == 2

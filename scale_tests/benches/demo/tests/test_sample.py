@@ -1,4 +1,4 @@
-"""What follows from samples."""
+"""Figures that follow from samples."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def _run(file: Path, *options: str) -> Path:
-    """Runs it without a missed bar, and returns its directory."""
+    """Runs it without a missed target, and returns its directory."""
     out = file.parent / "out"
     assert cli.main(["run", str(file), "--installed", "--out", str(out), *options]) == 0
     return out

@@ -24,7 +24,7 @@ def test_the_matrix_has_every_combination_small_clusters_first() -> None:
     assert points[4].slug == "0008-clientserver-servers-2-state-1"
 
 
-def test_a_cluster_is_what_the_matrix_and_the_speedup_say() -> None:
+def test_a_cluster_follows_from_the_matrix_and_the_time_compression() -> None:
     point = experiment(spec={"discovery": {"seeds": 2}}).points()[-1]
     spec = point.manifest()["spec"]
     assert spec["replicas"] == 16

@@ -1,4 +1,4 @@
-"""What pictures draw of many nodes."""
+"""Distributions over many nodes, as pictures draw them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How progress is told."""
+"""Progress, as it is printed."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def test_later_estimates_are_of_what_finished_cells_took() -> None:
 
 def test_not_every_line_is_written() -> None:
     written, moments = io.StringIO(), iter([0.0, 0.0, 5.0, 10.0])
-    tell = progress(Console(file=written), lambda: next(moments))
+    report = progress(Console(file=written), lambda: next(moments))
     for line in ("a", "b", "c"):
-        tell(line)
+        report(line)
     assert written.getvalue().splitlines() == ["      0 s  a", "     10 s  c"]
 
 

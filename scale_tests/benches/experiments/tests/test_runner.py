@@ -1,4 +1,4 @@
-"""What is left to run, and why the rest is not."""
+"""Cells that are left to run, and why the others are not."""
 
 from __future__ import annotations
 

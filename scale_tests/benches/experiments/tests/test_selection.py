@@ -1,4 +1,4 @@
-"""What of a matrix is run now."""
+"""The part of a matrix that is run now."""
 
 from __future__ import annotations
 

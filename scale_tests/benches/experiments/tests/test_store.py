@@ -1,4 +1,4 @@
-"""What makes a run go on where it was interrupted."""
+"""Stored cells, from which an interrupted run resumes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process consists of, as the kernel tells."""
+"""The parts of a process's memory, as the kernel reports them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run consists of, and how the Erlang side is told."""
+"""The jobs of a run, and their plan for the Erlang side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page of a run shows, and what the documents' pictures are drawn from."""
+"""The page of a run, and the figures of the documents' pictures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CALM = {"frame_bytes_per_node_second": 149, "payload_bytes_per_node_second": 70}
 
 
 def done() -> list[Outcome]:
-    """A kill whose overlay never was whole again, and an account of another."""
+    """A kill after which the overlay was never whole again, and the counts of another."""
     kill = Job(experiment="churn_kill", seed=3)
     counter = Job(experiment="churn_counter_delta", nodes=128, seed=3)
     took = {"finished": "x", "seconds": 2.0, "cpu_seconds": 1.0, "otp": "27"}

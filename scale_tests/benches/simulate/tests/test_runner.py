@@ -1,4 +1,4 @@
-"""What the runner makes of an experiment's process."""
+"""The runner's reading of an experiment's process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_it_has_the_lines_of_an_experiment(program: Path) -> None:
     assert (outcome.seconds, outcome.cpu_seconds) == (2.0, 3.0)
 
 
-def test_one_that_fails_is_told_in_its_own_words(program: Path) -> None:
+def test_one_that_fails_is_reported_with_its_output(program: Path) -> None:
     """Erlang reports a crash on the standard output, where only JSON is else."""
     program.write_text(
         """#!/bin/sh
