@@ -33,7 +33,7 @@ BAD_NAMES = (
     "%2e%2e",
     LONG,
 )
-"""What is no name of an object."""
+"""Strings that are no name of an object."""
 
 BAD_KEYS = (
     "",
@@ -48,10 +48,10 @@ BAD_KEYS = (
     "ä",
     "x/" + "a" * 64,
 )
-"""What is no key of a label."""
+"""Strings that are no key of a label."""
 
 BAD_LABEL_VALUES = ("a b", "-a", "a-", "a/b", "a" * 64, "ü", "a\n")
-"""What is no value of a label."""
+"""Strings that are no value of a label."""
 
 BAD_IMAGES = (
     "Upper/case",
@@ -899,4 +899,4 @@ UNUSUAL: list[Spec] = [
     tls(clusterCa={"duration": "48h", "certificateDuration": "24h", "renewBefore": "12h"}),
     {"metrics": {"podMonitor": "Disabled", "interval": "15s"}},
 ]
-"""What is rare, large, or close to a bound, and has to be accepted."""
+"""Specs that are rare, large, or close to a bound, and must be accepted."""

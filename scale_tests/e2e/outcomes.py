@@ -1,4 +1,4 @@
-"""What tests ask of a cluster after faults, and during a partition."""
+"""Checks of a cluster after faults, and during a partition."""
 
 from __future__ import annotations
 

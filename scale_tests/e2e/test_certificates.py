@@ -26,19 +26,19 @@ def rotation(subject: Subject) -> Json:
     return found
 
 
-def look_now(subject: Subject) -> None:
+def sync_now(subject: Subject) -> None:
     """Has the kubelet bring changed Secrets into the pods.
 
-    It does when it looks at a pod, which is once a minute or so, and when the pod changes.
+    It does when it syncs a pod, which is about once a minute, and when the pod changes.
     """
     for name in subject.pods():
         path = core(subject.namespace, "pods", name)
-        annotations = {"partisan.dev/looked-at": str(time.monotonic())}
+        annotations = {"partisan.dev/synced-at": str(time.monotonic())}
         subject.cluster.patch(path, {"metadata": {"annotations": annotations}})
 
 
 def refused(subject: Subject) -> int:
-    """Connections that nodes have turned away for the sake of a certificate."""
+    """Connections that nodes have refused because of a certificate."""
     pattern = r'partisan_refused_connections_total\{reason="(?!closed|timeout)\w+"\} (\d+)'
     texts = [subject.metrics(pod) for pod in subject.pods()]
     return sum(int(count) for text in texts for count in re.findall(pattern, text))
@@ -60,12 +60,12 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
     (first,) = used(subject)
     before = refused(subject)
 
-    # As for an authority that nears its end, for which nobody wants to wait here.
+    # As for an authority that nears its end, without the wait.
     cluster.delete(core(subject.namespace, "secrets", "vault-ca"))
     seen: list[tuple[str, int]] = []
 
     def state() -> tuple[str, int]:
-        look_now(subject)
+        sync_now(subject)
         found = rotation(subject)
         now = (found["rotation"], found["loaded"])
         if now not in seen:
@@ -88,7 +88,7 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
         "AuthorityRotated",
     }
 
-    # Nobody was cut off, restarted or refused.
+    # No node was cut off, restarted or refused.
     status = subject.wait_steady()
     assert status.joined == NODES
     assert {name: pod["metadata"]["uid"] for name, pod in pods.items()} == subject.uids()
@@ -102,7 +102,7 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
     )
 
     def looked() -> Json:
-        look_now(subject)
+        sync_now(subject)
         return rotation(subject)
 
     wait_for(

@@ -80,7 +80,7 @@ def test_bytes_are_counted_three_ways(results: list[Result]) -> None:
         assert cell.bytes_tcp < 3 * cell.bytes_frames
 
 
-def test_every_node_tells_when_it_joined_and_what_it_took(results: list[Result]) -> None:
+def test_every_node_reports_when_it_joined_and_what_it_used(results: list[Result]) -> None:
     for cell in results:
         assert len(cell.members) == cell.nodes
         for member in cell.members:
@@ -101,6 +101,6 @@ def test_nothing_of_a_cell_is_left(results: list[Result], cluster: Cluster) -> N
 @pytest.mark.usefixtures("written")
 def test_the_report_has_pictures_for_people_and_figures_for_scripts(store: Store) -> None:
     page = (store.directory / "report.html").read_text()
-    assert "Speedup 100" in page
+    assert "Time compression 100" in page
     assert page.count("<svg") == 7
     assert (store.directory / "scale.json").exists()

@@ -70,7 +70,7 @@ def test_a_local_cluster_takes_more_pods_as_far_as_memory_holds_them(
 
 
 @pytest.mark.parametrize("environment", [LOCAL, ELSEWHERE], ids=["local", "elsewhere"])
-def test_what_somebody_has_chosen_is_not_lowered_nor_another_cluster_changed(
+def test_a_chosen_limit_is_not_lowered_nor_another_cluster_changed(
     api: Api, environment: Environment
 ) -> None:
     api.limits = [1100] if environment.local else [250]

@@ -105,7 +105,7 @@ def test_a_node_without_a_workload_counts_nothing() -> None:
     assert dict(node.channels)["gossip"].sent_bytes == 2
 
 
-def test_components_take_links_of_either_end_and_ignore_strangers() -> None:
+def test_components_use_links_of_either_end_and_ignore_unknown_nodes() -> None:
     nodes = [named("a", "b"), named("b"), named("c", "gone"), named("d", "c")]
     assert components(nodes) == 2
     assert components([]) == 0

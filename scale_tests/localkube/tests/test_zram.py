@@ -22,7 +22,7 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(run=tmp_path, zram_mib=64)
 
 
-def test_a_device_is_told_from_another_whose_name_begins_alike() -> None:
+def test_a_device_differs_from_another_with_the_same_prefix() -> None:
     assert zram.is_swap(SWAPS, "/dev/zram10")
     assert not zram.is_swap(SWAPS, "/dev/zram1")
 

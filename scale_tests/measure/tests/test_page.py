@@ -46,7 +46,7 @@ def test_hypertext_holds_its_pictures_and_escapes_the_rest(tmp_path: Path) -> No
     assert "<?xml" not in text
 
 
-def test_both_forms_are_written_beside_the_pictures(tmp_path: Path) -> None:
+def test_both_forms_are_written_next_to_the_pictures(tmp_path: Path) -> None:
     readme, report = write(_page(tmp_path), tmp_path)
     assert (readme.name, report.name) == ("README.md", "report.html")
     assert "(pictures/a.svg)" in readme.read_text()

@@ -78,7 +78,7 @@ def test_all_targets_are_met_by_a_recording_without_fault() -> None:
     assert all(check.ok for check in checked([outcome(phase, looks)], last))
 
 
-def test_the_account_is_exact_or_it_is_not() -> None:
+def test_the_count_is_exact_or_it_is_not() -> None:
     assert exact(sample(1, ring(value=10), increments=12, lost=2))
     assert not exact(sample(1, ring(value=10), increments=11))
     assert not exact(sample(1, (*ring(value=10)[:3], node("churn-3", [], value=9)), increments=10))
@@ -94,7 +94,7 @@ def test_a_survivor_that_was_restarted_misses_its_target() -> None:
     )
 
 
-def test_an_account_is_what_replicas_held_of_what_was_due() -> None:
+def test_counts_are_the_replicas_values_and_the_due_increments() -> None:
     phase, looks = recording()
     last = sample(20, ring(value=31), increments=32, lost=1, replaced=1)
     fault, end = accounts([phase], looks, last)

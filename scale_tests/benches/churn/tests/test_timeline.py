@@ -25,7 +25,7 @@ def test_survivors_reach_each_other_over_whoever_is_there() -> None:
     assert phase.reach(back) == 1
 
 
-def test_a_look_that_too_few_answered_tells_nothing_of_links() -> None:
+def test_a_sample_that_too_few_answered_says_nothing_of_links() -> None:
     assert kill("churn-0").reach(sample(11, ring()[2:])) is None
 
 

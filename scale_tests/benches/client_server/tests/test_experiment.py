@@ -64,7 +64,7 @@ def test_a_server_that_the_kernel_has_killed_keeps_its_samples(
     assert ([sample["memory_mib"] for sample in samples], outcome) == ([50, 99], "killed")
 
 
-def test_a_server_that_cannot_be_looked_at_is_an_error(
+def test_a_server_that_cannot_be_sampled_is_an_error(
     server: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ProcessLookupError):

@@ -121,7 +121,7 @@ def test_an_ending_says_what_became_of_the_server() -> None:
 def test_the_page_says_what_was_run_and_what_was_removed(tmp_path: Path) -> None:
     page = written([FLAT, cell([20, 22], servers=4), COLLAPSED], tmp_path)
     assert "processes of this one machine, not pods" in page
-    assert "Speedup 1" in page
+    assert "Time compression 1" in page
     assert "8 clients, 1 server, no bounds: collapsed: ended after 3 s" in page
     assert f"`{NO_BOUNDS}`" in page
     assert "| 8 clients, 1 server, bounds | 1 | 8 | 1 | yes | 1,440 | 180 | 2 | 7 |" in page

@@ -135,7 +135,7 @@ def test_an_experiment_is_found_by_the_path_in_the_package() -> None:
         find(Path("experiments/none.yaml"))
 
 
-def test_the_definition_says_what_may_be_asked_for() -> None:
+def test_the_crd_bounds_the_options() -> None:
     assert {"HyParView", "ClientServer"} <= set(crd.overlays())
     assert {"State", "Delta", "Tree"} <= set(crd.synchronizations())
     assert crd.largest() >= 1024

@@ -32,7 +32,7 @@ def test_not_every_line_is_written() -> None:
     assert written.getvalue().splitlines() == ["      0 s  a", "     10 s  c"]
 
 
-def test_a_finished_cell_is_told_in_a_line() -> None:
+def test_a_finished_cell_is_reported_in_a_line() -> None:
     point = experiment().points()[0]
     assert "converged: 1440 impressions" in outcome(result(point))
     assert "NOT CONVERGED" in outcome(result(point, converged=False))

@@ -151,7 +151,7 @@ def test_only_the_most_pairs_and_the_pinned_congestion_control_are_held() -> Non
     assert held([*ALL, *few, *other]) == [True, True, True, True]
 
 
-def test_stock_flags_are_told_apart() -> None:
+def test_flags_are_compared_with_stock_ones() -> None:
     cells = [cell("ours", 100), cell("ours", 200, flags="stock")]
     assert report.flag_rows(cells) == [["20 ms", "512 KB", "0.5 (0.5 to 0.5)"]]
 

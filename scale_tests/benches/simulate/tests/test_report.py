@@ -116,7 +116,7 @@ def transmission(mode: str, nodes: int, increments: int = 180) -> list[dict[str,
 
 
 @pytest.mark.parametrize("increments", [180, 18])
-def test_a_tenth_of_a_run_is_taken_for_the_whole(increments: int) -> None:
+def test_a_tenth_of_a_run_stands_for_the_whole(increments: int) -> None:
     lines = transmission("delta", 1024, increments)
     figures = report.cells([hyparview(*lines, nodes=1024)])
     [row] = synchronization.rows(figures)

@@ -39,7 +39,7 @@ def listed(at: float, *, resource: str = "services", selector: str = "cluster=a"
     )
 
 
-def test_a_request_is_told_with_what_it_is_about() -> None:
+def test_a_request_is_reported_with_its_subject() -> None:
     uri = "/apis/apps/v1/namespaces/n/statefulsets?labelSelector=partisan.dev%2Fcluster%3Da"
     (found,) = audit.requests([line("list", uri, resource="statefulsets", namespace="n")])
     assert (found.at, found.user, found.verb) == (START, OPERATOR, "list")
