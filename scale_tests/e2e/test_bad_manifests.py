@@ -90,7 +90,7 @@ ISSUER: Json = {"tls": {"issuerRef": {"name": "a"}}}
         ({}, {"tls": {"clusterCa": {}}}, "spec.security"),
     ],
 )
-def test_what_nodes_trust_cannot_change(
+def test_the_trust_of_nodes_cannot_change(
     cluster: Cluster, namespace: str, security: Json, changed: Json, field: str
 ) -> None:
     with _created(cluster, namespace, security=security) as name:
@@ -117,7 +117,9 @@ def test_nothing_is_created_of_a_bad_manifest(new_subject: NewSubject) -> None:
     assert subject.children() == []
 
 
-def test_what_cannot_change_is_refused_and_the_cluster_runs_on(new_subject: NewSubject) -> None:
+def test_a_change_of_an_immutable_field_is_refused_and_the_cluster_runs_on(
+    new_subject: NewSubject,
+) -> None:
     subject = new_subject("fixed")
     subject.apply(manifest("fixed", 3, workload=None))
     with pytest.raises(ApiError, match=r"spec\.replicas"):

@@ -63,7 +63,7 @@ def test_another_annotation_rolls_the_pods(new_subject: NewSubject) -> None:
     assert annotations["example.org/restarted"] == "once"
 
 
-def test_what_a_channel_holds_is_in_force_and_its_run_is_counted_in_full(
+def test_the_limits_of_a_channel_are_in_force_and_the_count_is_complete(
     new_subject: NewSubject,
 ) -> None:
     subject = new_subject("bounded-channels")

@@ -132,7 +132,7 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
         ({"clusterCa": {"renewBefore": "1m"}}, "between 10m and 87600h"),
     ],
 )
-def test_what_cannot_be_is_refused_with_the_fix(
+def test_impossible_settings_are_refused_with_the_fix(
     new_subject: NewSubject, tls: Json, expected: str
 ) -> None:
     subject = new_subject("wrong")

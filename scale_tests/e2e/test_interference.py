@@ -8,7 +8,7 @@ from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 
 
-def test_what_others_write_is_kept_where_it_is_theirs_and_repaired_where_it_is_ours(
+def test_fields_of_others_are_kept_and_our_own_are_repaired(
     new_subject: NewSubject, cluster: Cluster
 ) -> None:
     subject = new_subject("disputed")

@@ -63,9 +63,7 @@ def test_a_cell_that_was_done_is_not_run_again(first: Result, results: list[Resu
     assert [cell.nodes for cell in results] == [4, 6]
 
 
-def test_what_was_left_out_is_no_longer_once_it_is_done(
-    results: list[Result], store: Store
-) -> None:
+def test_a_cell_that_is_done_is_no_longer_left_out(results: list[Result], store: Store) -> None:
     assert len(results) == 2
     assert store.left_out() == {}
 

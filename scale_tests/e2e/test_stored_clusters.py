@@ -160,7 +160,7 @@ def test_a_new_cluster_like_it_is_refused(cluster: Cluster, namespace: str, name
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_what_is_stored_can_be_paused_scaled_and_reported_on(
+def test_a_stored_cluster_can_be_paused_scaled_and_reported_on(
     cluster: Cluster, namespace: str, name: str
 ) -> None:
     for change in ({"paused": True}, {"metrics": {"interval": "30s"}, "paused": True}):
@@ -173,7 +173,7 @@ def test_what_is_stored_can_be_paused_scaled_and_reported_on(
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_what_is_stored_can_be_repaired_in_steps_and_not_made_worse(
+def test_a_stored_cluster_can_be_repaired_in_steps_and_not_made_worse(
     cluster: Cluster, namespace: str, name: str
 ) -> None:
     stored = STORED[name]

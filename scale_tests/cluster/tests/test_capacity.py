@@ -80,7 +80,7 @@ def test_a_chosen_limit_is_not_lowered_nor_another_cluster_changed(
 
 
 @pytest.mark.usefixtures("api")
-def test_a_shortage_says_what_would_end_it() -> None:
+def test_a_shortage_names_its_remedy() -> None:
     found = capacity(cast(Cluster, Api(limits=[250])))
     assert shortage(ELSEWHERE, found, 256) == "the cluster has room for 248 more pods"
     assert shortage(LOCAL, found, 256).endswith("--max-pods 258` makes more")

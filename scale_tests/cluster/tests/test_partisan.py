@@ -86,7 +86,7 @@ def test_a_finished_run_in_a_torn_overlay_is_not_finished() -> None:
     assert not cluster_status({**CLUSTER, "status": torn}).finished
 
 
-def test_pods_are_counted_by_what_their_status_says() -> None:
+def test_pods_are_counted_by_their_status() -> None:
     counted = pods(
         [
             pod("ads-1", "Running", ready=True),

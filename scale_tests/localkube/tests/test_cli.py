@@ -29,7 +29,7 @@ def brought_up(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         (["--nodes", "1", "--max-pods", "250"], 250, 1),
     ],
 )
-def test_what_is_not_chosen_stays_as_it_is(
+def test_options_that_are_not_given_keep_their_values(
     brought_up: list[Settings], options: list[str], max_pods: int, nodes: int
 ) -> None:
     assert cli.main(["up", *options]) == 0

@@ -120,7 +120,7 @@ def test_rules_are_put_in_place_once_and_again_when_one_is_missing(
     assert installed == firewall.rules(settings)
 
 
-def test_our_rules_are_what_removal_finds() -> None:
+def test_removal_finds_our_rules() -> None:
     rules = firewall.rules(Settings()).replace("-I ", "-A ")
     removal = firewall.removal(rules, (firewall.CHAIN,))
     declared = [line for line in rules.splitlines() if line.startswith(":")]

@@ -39,7 +39,7 @@ def test_the_machine_itself_cannot_fail() -> None:
         outage.rules(FIRST)
 
 
-def test_a_node_that_is_away_is_left_to_whoever_took_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outage_of_another_process_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[list[str]] = []
 
     def run(argv: list[str], **_stdin: str) -> str:
@@ -52,7 +52,7 @@ def test_a_node_that_is_away_is_left_to_whoever_took_it(monkeypatch: pytest.Monk
     assert commands == [["iptables-save", "-t", "filter"]]
 
 
-def test_a_node_comes_back_when_what_was_done_meanwhile_fails(
+def test_a_node_comes_back_after_an_error_in_the_meantime(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     steps: list[tuple[str, object]] = []

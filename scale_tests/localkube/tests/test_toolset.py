@@ -46,7 +46,7 @@ def test_the_directory_changes_with_whatever_goes_into_the_programs(toolset: Too
     assert toolset.bin_directory != first
 
 
-def test_what_does_not_compile_leaves_nothing_but_the_compilers_words(toolset: Toolset) -> None:
+def test_a_failed_build_leaves_only_the_message_of_the_compiler(toolset: Toolset) -> None:
     (toolset.directory / "greet" / "main.go").write_text("package main\n\nfunc main() { absent() }")
     with pytest.raises(BuildError, match="undefined: absent"):
         toolset.ensure_built()

@@ -27,7 +27,7 @@ def test_a_device_differs_from_another_with_the_same_prefix() -> None:
     assert not zram.is_swap(SWAPS, "/dev/zram1")
 
 
-def test_what_was_not_made_is_not_removed(settings: Settings) -> None:
+def test_removal_without_a_device_does_nothing(settings: Settings) -> None:
     zram.remove(settings)
 
 

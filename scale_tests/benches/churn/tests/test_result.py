@@ -65,7 +65,7 @@ def test_a_partition_is_reported_from_its_beginning() -> None:
     assert found.least_reach_percent == 50
 
 
-def test_what_never_came_misses_its_target() -> None:
+def test_a_recovery_that_never_came_misses_its_target() -> None:
     phase, looks = recording()
     phase.whole_at = phase.accounted_at = None
     held = checked([outcome(phase, looks)], None)
@@ -103,7 +103,7 @@ def test_counts_are_the_replicas_values_and_the_due_increments() -> None:
     assert end == Account(name="end of the count", due=31, least=31, largest=31, made=32, lost=1)
 
 
-def test_what_never_came_has_no_account() -> None:
+def test_a_recovery_that_never_came_has_no_counts() -> None:
     phase, looks = recording()
     phase.accounted_at = None
     assert accounts([phase], looks, None) == []

@@ -15,7 +15,7 @@ def test_survivors_are_those_that_live_as_they_did_and_were_not_killed() -> None
     assert phase.restarted(look) == ("churn-1",)
 
 
-def test_survivors_reach_each_other_over_whoever_is_there() -> None:
+def test_survivors_reach_each_other_over_all_nodes() -> None:
     phase = kill("churn-0", "churn-2")
     # 1 and 3 were linked over the dead only.
     dead = sample(11, [node("churn-1", ["churn-2"]), node("churn-3", ["churn-0"])])
@@ -46,7 +46,7 @@ def test_the_cluster_is_whole_when_operator_and_nodes_agree() -> None:
     assert not sample(1, apart).whole
 
 
-def test_what_a_node_had_sent_before_it_was_killed_stays_counted() -> None:
+def test_traffic_of_a_killed_node_stays_counted() -> None:
     looks = [
         sample(0, [node("churn-0", [], sent=100)]),
         sample(1, [node("churn-0", [], sent=300)]),

@@ -32,7 +32,7 @@ def verdicts(*cells: dict[str, Any]) -> list[bool | None]:
     return [check.ok for check in report.checks(cells)]
 
 
-def test_what_was_not_run_is_neither_held_nor_missed() -> None:
+def test_a_check_without_a_run_is_neither_met_nor_missed() -> None:
     assert verdicts() == [None] * 5
     assert verdicts(cell()) == [True, None, None, None, True]
 

@@ -82,7 +82,7 @@ def test_our_own_experiments_can_be_run(file: Path) -> None:
     assert chosen.points()
 
 
-def test_a_run_may_change_what_its_file_says(tmp_path: Path) -> None:
+def test_a_run_may_override_its_file(tmp_path: Path) -> None:
     file = write(tmp_path, yaml.safe_dump(DOCUMENT))
     assert load(file, speedup=1.0, sizes=[4], trials=None).sizes == [4]
 
@@ -124,7 +124,7 @@ def test_an_error_names_the_field_and_the_fix(
 
 
 @pytest.mark.parametrize("text", ["- a", "a: [", ""])
-def test_what_is_no_experiment_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_experiment_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ExperimentError, match=r"small\.yaml"):
         load(write(tmp_path, text))
 

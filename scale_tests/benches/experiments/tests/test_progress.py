@@ -18,7 +18,7 @@ def test_the_first_estimate_is_of_counting_and_of_starting_pods() -> None:
     assert estimate([], []) == 0
 
 
-def test_later_estimates_are_of_what_finished_cells_took() -> None:
+def test_later_estimates_use_the_time_of_finished_cells() -> None:
     points = experiment().points()
     finished = [result(points[0], seconds_in_all=60 + 15 + 2 * 8.0)]
     assert estimate(points[1:2], finished) == pytest.approx(15 + 60 + 2 * 8)

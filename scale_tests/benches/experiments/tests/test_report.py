@@ -80,7 +80,7 @@ def test_the_time_compression_is_in_every_table_and_caption(written: Path) -> No
         assert "time compression 30" in svg, picture.name
 
 
-def test_what_is_simulated_says_so_and_how_much_of_it(written: Path) -> None:
+def test_simulated_cells_are_marked_with_their_share(written: Path) -> None:
     assert "simulated" in (written / "pictures" / "transmission.svg").read_text()
     text = (written / "README.md").read_text()
     assert "| HyParView | Tree | 1,024 | simulated, 9 of 180 increments |" in text

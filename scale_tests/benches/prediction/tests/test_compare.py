@@ -54,7 +54,7 @@ def prediction(payload: float) -> Prediction:
     )
 
 
-def test_errors_are_in_percent_of_what_was_measured() -> None:
+def test_errors_are_in_percent_of_the_measurement() -> None:
     comparison = Comparison(cell(), prediction(1.1 * (8 << 20)))
     assert comparison.figures["payload"].error_percent == pytest.approx(10)
     assert comparison.figures["frames"].error_percent == pytest.approx(0)
@@ -71,7 +71,7 @@ def test_the_target_applies_to_the_worst_error_of_each_figure() -> None:
     assert "degree" not in held
 
 
-def test_what_was_not_measured_has_no_error() -> None:
+def test_a_missing_measurement_has_no_error() -> None:
     comparison = Comparison(replace(cell(), seconds_running=None), prediction(1.0))
     assert comparison.figures["start to convergence"].error_percent is None
 

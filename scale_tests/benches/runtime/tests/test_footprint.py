@@ -20,7 +20,7 @@ Private_Dirty:        16 kB
 """
 
 
-def test_pages_are_counted_by_what_they_are() -> None:
+def test_pages_are_counted_by_their_kind() -> None:
     weight = parse(SMAPS)
     assert weight.pss == 152 * 1024
     assert weight.private == 120 * 1024

@@ -135,7 +135,7 @@ def test_a_near_miss_is_measured_again_and_the_second_measurement_counts() -> No
     assert report.near_misses(both) == []
 
 
-def test_what_is_missed_by_far_is_not_measured_again() -> None:
+def test_only_near_misses_are_measured_again() -> None:
     assert report.near_misses([cell("ours", 840), cell("raw", 1000)]) == []
     assert report.near_misses([cell("ours", 900), cell("raw", 1000)]) == []
 

@@ -107,6 +107,6 @@ def test_the_documents_pictures_are_drawn_from_a_result(written: Path, tmp_path:
     assert [file.name for file in tmp_path.glob("*.svg")] == ["simulated-churn_reach.svg"]
 
 
-def test_what_is_no_result_is_not_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_result_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["draw", str(tmp_path / "none.json")]) == 1
     assert "none.json" in capsys.readouterr().err

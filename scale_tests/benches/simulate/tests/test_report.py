@@ -48,7 +48,7 @@ def test_a_difference_at_another_size_says_so() -> None:
     assert cell.explanation.startswith(published.OTHER_SIZE)
 
 
-def test_what_no_paper_has_is_not_compared() -> None:
+def test_figures_without_a_published_value_are_not_compared() -> None:
     [cell] = report.cells([hyparview(line("churn", "kill_10", "killed", 1e3))])
     assert cell.paper_value is None
     assert cell.explanation is None
@@ -136,7 +136,7 @@ def test_quick_plans_are_a_tenth() -> None:
     assert {job.seed for job in quick} == {3}
 
 
-def test_what_is_larger_is_left_out() -> None:
+def test_larger_sizes_are_left_out() -> None:
     jobs = plan(quick=False, seed=1, only=["scale_curves"], most=1024)
     assert [job.nodes for job in jobs] == [1024, 128]
     with pytest.raises(ValueError, match="nothing has so few nodes as 2: raise --most"):

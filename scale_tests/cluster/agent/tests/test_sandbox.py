@@ -93,7 +93,7 @@ def test_volumes_come_from_where_the_pod_says() -> None:
         sandbox.sources({"spec": {"volumes": [{"name": "disk", "hostPath": {"path": "/"}}]}})
 
 
-def test_files_are_what_the_object_holds() -> None:
+def test_files_have_the_contents_of_the_object() -> None:
     assert sandbox.files("configmaps", {"data": {"node.config": "#{}."}}) == {
         "node.config": b"#{}."
     }

@@ -47,7 +47,7 @@ def test_a_request_is_reported_with_its_subject() -> None:
     assert not found.writes
 
 
-def test_a_subresource_is_part_of_what_is_written() -> None:
+def test_a_subresource_is_part_of_the_resource() -> None:
     target = {"resource": "partisanclusters", "subresource": "status", "name": "a"}
     (found,) = audit.requests([line("patch", "/x", **target)])
     assert (found.resource, found.name, found.writes) == ("partisanclusters/status", "a", True)

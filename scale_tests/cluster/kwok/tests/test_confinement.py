@@ -80,7 +80,7 @@ def test_a_measurement_that_is_to_end_ends_in_order(
     assert said(attendant) == ""
 
 
-def test_a_measurement_ends_with_who_attends_it(attendant: subprocess.Popen[str]) -> None:
+def test_a_measurement_ends_with_its_attendant(attendant: subprocess.Popen[str]) -> None:
     wait_for(attendant, "heeds")
     attendant.kill()
     assert said(attendant) == ""
