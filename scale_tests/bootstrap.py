@@ -38,7 +38,7 @@ FOREIGN_PROGRAMS = {
 
 
 class BootstrapError(Exception):
-    """Something is missing that cannot be installed from here; the message says what."""
+    """A missing program cannot be installed from here; the message names it."""
 
 
 def parse_packages(text: str) -> list[str]:
@@ -48,7 +48,7 @@ def parse_packages(text: str) -> list[str]:
 
 
 def not_installed(packages: list[str], dpkg_query: str) -> list[str]:
-    """Those of `packages` that are not installed.
+    """Packages of `packages` that are not installed.
 
     `dpkg_query` has a line `PACKAGE STATUS` for each package that dpkg knows of.
     """
@@ -92,7 +92,7 @@ def ensure_packages() -> None:
 
 
 def ensure_environment() -> None:
-    """Makes `.venv`, or brings it to what `requirements.txt` says now.
+    """Creates `.venv`, or updates it to `requirements.txt`.
 
     Raises:
         BootstrapError: this Python is too old, or a requirement cannot be installed.

@@ -22,7 +22,7 @@ class Capacity:
 
     @property
     def free(self) -> int:
-        """How many more they accept."""
+        """Further pods that they accept."""
         return self.limit - self.taken
 
 
@@ -52,12 +52,12 @@ def make_room(environment: Environment, pods: int, *, besides: str) -> None:
     wanted = min(found.taken + pods, memory.of_machine().pods)
     if wanted > found.limit:
         environments.let_local_cluster_take(wanted)
-        # The node says so when its kubelet, started anew, has first reported.
+        # The node has the new limit after the first report of its restarted kubelet.
         wait_for("room", lambda: capacity(cluster).limit, lambda limit: limit >= wanted)
 
 
 def shortage(environment: Environment, found: Capacity, pods: int) -> str:
-    """Why a cluster does not take so many more pods, and how a local one would."""
+    """The reason why a cluster cannot hold so many more pods, and the remedy for a local one."""
     short = f"the cluster has room for {found.free:,} more pods"
     if not environment.local:
         return short

@@ -180,7 +180,7 @@ class Fleet:
 
 
 def _ask(index: int, path: str) -> Any:
-    # A node whose workload does not answer in time says so, in another status.
+    # A node whose workload does not answer in time answers with another status.
     status, body = _request(index, "GET", path)
     return json.loads(body) if status == HTTPStatus.OK else None
 

@@ -12,7 +12,7 @@ from scale_tests.cluster.kube import ApiError, Cluster, Json, core, partisan_clu
 from scale_tests.cluster.nodes import read_page
 
 LOG_LINES = 400
-"""How many lines of each node's log are kept."""
+"""Lines of each node's log that are kept."""
 
 KINDS = {
     "statefulsets": "apis/apps/v1/namespaces/{}/statefulsets",

@@ -130,7 +130,7 @@ def leader(cluster: Cluster) -> str:
 
 
 def readiness(cluster: Cluster, pod: str, *, namespace: str = NAMESPACE) -> tuple[bool, str]:
-    """Whether an operator's pod says on /readyz that it is ready, and what it says."""
+    """Whether an operator's pod is ready according to /readyz, and the text of the answer."""
     try:
         return True, cluster.text(core(namespace, "pods", f"http:{pod}:9090/proxy/readyz"))
     except ApiError as error:
@@ -190,7 +190,7 @@ def _helm(environment: Environment, *arguments: str) -> str:
     except CommandError as error:
         if "context deadline exceeded" not in error.output:
             raise
-        # Helm does not say why a pod is not ready; its status does.
+        # Helm does not report why a pod is not ready; the pod's status does.
         states = kubectl(environment, "get", "pods", "-n", NAMESPACE, "-o", "wide")
         raise CommandError(
             ["helm", *arguments], error.status, f"{error.output}\n{states}"

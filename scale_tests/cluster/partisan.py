@@ -123,7 +123,7 @@ class ClusterStatus:
 
     @property
     def reconfigured(self) -> bool:
-        """Whether all nodes run what the spec asks for, and nothing of the previous spec."""
+        """Whether all nodes run the current spec, and nothing of the previous one."""
         return self.steady and self.configured == self.replicas_wanted and not self.also_running
 
     @property
@@ -152,7 +152,7 @@ class ClusterStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class Pods:
-    """How far the pods of a cluster are, and what keeps one from starting."""
+    """The progress of a cluster's pods, and an obstacle to the start of one."""
 
     created: int
     ready: int
@@ -235,7 +235,7 @@ def _endpoints(cluster: Cluster, namespace: str, name: str) -> list[Json]:
 
 
 def pods(items: Iterable[Json]) -> Pods:
-    """Counts pods by what their status says."""
+    """Counts pods by their status."""
     items = list(items)
     running = [item for item in items if item["status"].get("phase") == "Running"]
     statuses = [c for item in items for c in item["status"].get("containerStatuses") or ()]

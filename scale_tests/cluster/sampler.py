@@ -21,7 +21,7 @@ class Timed(Protocol):
 
     @property
     def seconds(self) -> float:
-        """When it was begun, since the sampler was made."""
+        """Its beginning, in seconds since the sampler was made."""
 
 
 Sample = TypeVar("Sample", bound=Timed)

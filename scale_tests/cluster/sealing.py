@@ -32,7 +32,7 @@ def sealed(subject: Subject, replicas: int) -> Json:
 
 
 def certified(subject: Subject, replicas: int, tls: Json) -> Json:
-    """A cluster that counts nothing; `tls` says where its certificate comes from."""
+    """A cluster that counts nothing; `tls` names the source of its certificate."""
     return manifest(subject.name, replicas, security={"tls": tls}, workload=None)
 
 

@@ -91,7 +91,7 @@ class Subject:
         return {name: pod["metadata"]["uid"] for name, pod in self.pods().items()}
 
     def restarts(self) -> dict[str, int]:
-        """How often each pod's container was restarted in place."""
+        """The number of restarts in place of each pod's container."""
         return {
             name: sum(c["restartCount"] for c in pod["status"].get("containerStatuses") or ())
             for name, pod in self.pods().items()
@@ -131,7 +131,7 @@ class Subject:
         self.wait(f"{impressions} impressions", lambda status: status.workload.value >= impressions)
 
     def wait_degraded(self, reason: str) -> str:
-        """Waits until it says that something is wrong for this reason; returns its words."""
+        """Waits until it is Degraded for this reason; returns the message."""
 
         def is_reported(status: ClusterStatus) -> bool:
             return status.degraded is not None and status.degraded.reason == reason

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 STALL_SECONDS = 120.0
-"""How long nothing may change before a wait is given up."""
+"""Seconds without a change after which a wait fails."""
 
 T = TypeVar("T")
 

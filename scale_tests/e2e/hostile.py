@@ -503,7 +503,7 @@ RESOURCES: list[Row] = [
     (resources(limits={"ephemeral-storage": 1}), "limits"),
     *((resources(limits={"cpu": amount}), "limits") for amount in (-1, 0, "5m", "0.5m", 10000)),
     *((resources(limits={"memory": amount}), "limits") for amount in (0, "1Mi", "99999999999Ti")),
-    # Above what the operator requests where the spec does not say.
+    # Below the operator's default request.
     (resources(limits={"memory": "32Mi"}), "spec.resources.limits"),
     (resources(limits={"memory": "40000k"}), "spec.resources.limits"),
     (resources(requests={"cpu": 2}, limits={"cpu": 1}), "spec.resources.requests"),

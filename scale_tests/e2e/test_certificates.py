@@ -16,7 +16,7 @@ from scale_tests.host.commands import ROOT
 
 NODES = 3
 KUBELET_SECONDS = 240.0
-"""How long a kubelet may take to bring a changed Secret into a pod, on a busy machine."""
+"""Timeout of a kubelet that brings a changed Secret into a pod, on a busy machine."""
 
 LIFETIMES = {"duration": "240h", "certificateDuration": "1h", "renewBefore": "10m"}
 

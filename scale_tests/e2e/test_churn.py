@@ -13,7 +13,7 @@ from scale_tests.e2e.shapes import views_of
 
 NODES = 8
 COUNTER = {
-    # A minute of counting: half of the cluster alone does not get to the end of it meanwhile.
+    # A minute of counting: half of the cluster alone does not finish it within the partition.
     "impressions": NODES * 120,
     "incrementInterval": "500ms",
     "propagationInterval": "250ms",

@@ -100,7 +100,7 @@ def _kill_if_running(subject: Subject, pod: str) -> None:
     victim = subject.pods()[pod]
     for status in victim["status"].get("containerStatuses") or ():
         if "running" in status["state"]:
-            with contextlib.suppress(CommandError):  # it has ended by itself meanwhile
+            with contextlib.suppress(CommandError):  # it may have ended before
                 _kill_task(victim, status["containerID"])
 
 

@@ -30,7 +30,7 @@ def test_fields_of_others_are_kept_and_our_own_are_repaired(
     cluster.delete(core(subject.namespace, "services", "disputed"))
     wait_for("the configuration repaired", lambda: cluster.get(config)["data"], wanted.__eq__)
     wait_for(
-        "the Service made anew",
+        "the Service created again",
         lambda: cluster.find(core(subject.namespace, "services", "disputed")),
         bool,
     )

@@ -26,7 +26,7 @@ NODES = 4
 NAMES = {f"ads-{ordinal}" for ordinal in range(NODES)}
 
 Plugin = Callable[..., str]
-"""Runs `kubectl partisan` with these words in the file's namespace; returns what it wrote."""
+"""Runs `kubectl partisan` with these arguments in the file's namespace; returns its output."""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def partisan(
 
 
 def error(partisan: Plugin, *words: str) -> tuple[int, str]:
-    """Runs what must fail; returns its exit status and words."""
+    """Runs a command that must fail; returns its exit status and output."""
     with pytest.raises(CommandError) as caught:
         partisan(*words)
     return caught.value.status, caught.value.output

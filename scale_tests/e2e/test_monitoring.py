@@ -49,7 +49,7 @@ from scale_tests.localkube.certificates import issue_authority
 from scale_tests.measure.document import RESULTS
 
 pytestmark = pytest.mark.alone
-"""Counts what the operator does, and what it says of all clusters together."""
+"""Counts the operator's actions, and its totals over all clusters."""
 
 NODES = 8
 COUNTER = {"impressions": NODES * 60, "incrementInterval": "500ms", "propagationInterval": "250ms"}

@@ -81,7 +81,7 @@ def test_a_seed_that_never_starts(
     message = degraded(subject, "Unschedulable")
     assert "seedless-0" in message
     assert "seed" in message
-    # The other seeds bring the others together meanwhile.
+    # The other seeds connect the other nodes.
     subject.wait("the others joined", lambda status: status.joined == 4)
     cluster.delete(blocker, gracePeriodSeconds="0")
     recovered(subject)

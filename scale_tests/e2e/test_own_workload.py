@@ -1,4 +1,4 @@
-"""A module of one's own, in an image built on ours: what docs/own-workload.md says."""
+"""A user's module in an image built on ours, as in docs/own-workload.md."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def test_the_example_runs_to_its_end_and_reports_its_result(
     assert subject.kubectl("wait", "--for=condition=WorkloadConverged", "pcl/village")
     for pod in subject.pods():
         assert "\nrumours_heard 3\n" in subject.metrics(pod)
-    # One more, which hears everything and is heard of.
+    # One more node, which receives all rumours, and whose rumour all receive.
     subject.patch(replicas=4)
-    subject.wait("the fourth heard of", lambda s: s.finished and s.joined == 4)
+    subject.wait("the fourth node counted", lambda s: s.finished and s.joined == 4)
     assert "\nrumours_heard 4\n" in subject.metrics("village-0")
 
 

@@ -1,4 +1,4 @@
-"""A cluster that insists on a PodMonitor says that there can be none, and gets one when it can."""
+"""A cluster with PodMonitor Enabled reports a missing CRD, and gets one once the CRD exists."""
 
 from __future__ import annotations
 

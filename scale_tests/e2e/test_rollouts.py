@@ -1,4 +1,4 @@
-"""A rollout goes in batches, loses no count, stops by itself, says why, and can be undone."""
+"""A rollout runs in batches, loses no count, halts with a reason, and can be undone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def partisan(environment: Environment, namespace: str) -> Plugin:
 
 
 def available(subject: Subject) -> int:
-    """How many pods are ready and not going away."""
+    """The number of ready pods that are not terminating."""
     return sum(ready(pod) for pod in subject.pods().values())
 
 

@@ -55,7 +55,7 @@ def readiness(subject: Subject) -> tuple[str, str]:
 
 
 def displaced(subject: Subject) -> int:
-    """How many connections the node has ended for others."""
+    """The number of connections that the node has closed in favour of others."""
     pattern = r'^partisan_http_refused_total\{reason="displaced"\} (\d+)$'
     found = re.search(pattern, subject.metrics(VICTIM), re.MULTILINE)
     return 0 if found is None else int(found[1])
@@ -72,7 +72,7 @@ def test_slow_clients_keep_no_probe_out_and_show_in_metrics_and_log(subject: Sub
             lambda: subject.node_json(VICTIM)["uptime_seconds"],
             lambda uptime: uptime - began > PROBES_SECONDS,
         )
-        # The operator is heard too.
+        # The operator gets answers, too.
         subject.patch(overlay={"kind": "FullMesh"})
         subject.wait_reconfigured()
         assert readiness(subject) == before

@@ -15,7 +15,7 @@ _CHILDREN_USER_TICKS, _CHILDREN_SYSTEM_TICKS = 13, 14
 
 
 def started(pid: int) -> int | None:
-    """When a process started, in ticks since boot; None if it has ended, reaped or not."""
+    """The start of a process, in ticks since boot; None if it has ended, reaped or not."""
     try:
         fields = _stat(pid)
     except (FileNotFoundError, ProcessLookupError):
@@ -77,7 +77,7 @@ def environment(pid: int) -> dict[str, str]:
 
 
 def busy_share(seconds: float) -> float:
-    """Waits so long, and returns the share of the processors' time that was not idle meanwhile."""
+    """Waits so long, and returns the share of the processors' time that was not idle."""
     total, idle = _machine_ticks()
     time.sleep(seconds)
     later, idle_later = _machine_ticks()

@@ -38,7 +38,7 @@ from scale_tests.localkube.progress import duration
 from scale_tests.localkube.settings import CGROUP, CLUSTER_DOMAIN, Settings, cache_directory
 
 CHOICES = ("max_pods", "nodes", "zram_mib")
-"""The settings that `up` lets people choose, and that a cluster keeps."""
+"""The settings that are options of `up`, and that a cluster keeps."""
 
 START_LIMIT = 120.0
 """Seconds that a component may take until it is ready, on a busy machine."""
@@ -46,7 +46,7 @@ START_LIMIT = 120.0
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentStatus:
-    """How one component is."""
+    """The state of one component."""
 
     name: str
     pid: int | None
@@ -56,7 +56,7 @@ class ComponentStatus:
     """Its resident memory."""
 
     obstacle: str
-    """Why it is not ready; empty when it is."""
+    """The reason why it is not ready; empty when it is."""
 
 
 def up(settings: Settings) -> None:
@@ -189,7 +189,7 @@ def _ensure(settings: Settings, component: Component) -> bool:
         return False
     if record:
         print(f"  {component.name}: its configuration has changed, stopping it", flush=True)
-        # The API server lets watches go on for a minute, which are of no use here.
+        # The API server keeps watches open for a minute, which are of no use here.
         processes.stop(record, seconds=10)
     print(f"  {component.name}: starting", flush=True)
     processes.write_files(settings, component)

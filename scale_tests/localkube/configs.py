@@ -22,7 +22,7 @@ CNI_NETWORK = "partisan-localkube"
 """The name of the pod network, which also begins the names of CNI's own records."""
 
 CNI_PLUGINS = Path("/usr/lib/cni")
-"""Where Debian's containernetworking-plugins are."""
+"""The directory of Debian's containernetworking-plugins."""
 
 
 def containerd(node: Node) -> str:

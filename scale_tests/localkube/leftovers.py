@@ -16,16 +16,16 @@ from scale_tests.localkube.settings import Settings
 MNT_DETACH = 2
 
 CNI_RESULTS = Path("/var/lib/cni/results")
-"""Where containerd's CNI library keeps what plugins answered; the place is fixed."""
+"""The directory in which containerd's CNI library caches answers of plugins; it is fixed."""
 
 SHIM_SOCKETS = Path("/run/containerd/s")
-"""Where every containerd's shims put their sockets; the place is fixed."""
+"""The directory of the sockets of every containerd's shims; it is fixed."""
 
 CONTAINER_LOGS = Path("/var/log/containers")
-"""Where the kubelet puts links to the logs of containers; the place is fixed."""
+"""The directory of the kubelet's links to the logs of containers; it is fixed."""
 
 DEVICE_PLUGINS = Path("/var/lib/kubelet/device-plugins")
-"""Where the kubelet listens for device plugins; the place is fixed."""
+"""The directory in which the kubelet listens for device plugins; it is fixed."""
 
 
 def mount_points(mountinfo: str, below: tuple[Path, ...]) -> list[str]:

@@ -33,7 +33,7 @@ class Memory:
 
     @property
     def pods(self) -> int:
-        """How many pods it holds, at most as many as the cluster can be made to accept."""
+        """The number of pods it holds, at most the largest limit of the cluster."""
         gained = self.zram_mib * (1 - 1 / COMPRESSION)
         return min(MOST_PODS, max(0, int((self.machine_mib + gained - ELSE_MIB) / POD_MIB)))
 
@@ -48,7 +48,7 @@ class Memory:
         return max(0, wanted) if pods <= MOST_PODS and wanted <= most else None
 
     def advice(self, pods: int) -> str:
-        """How the local cluster takes so many pods in all."""
+        """The command by which the local cluster accepts so many pods in all."""
         command = f"`python -m scale_tests.localkube up --max-pods {pods}"
         if pods <= self.pods:
             return f"{command}` makes more"

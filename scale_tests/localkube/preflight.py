@@ -33,7 +33,7 @@ PACKAGES = {
 
 
 class UnfitError(LocalkubeError):
-    """The machine cannot run the cluster; the message says what to change."""
+    """The machine cannot run the cluster; the message names the remedy."""
 
 
 def check_machine() -> None:

@@ -1,4 +1,4 @@
-"""Where the local cluster lives on the machine: directories, addresses, ports, limits."""
+"""The local cluster's place on the machine: directories, addresses, ports, limits."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ class Settings:
     """Virtual addresses of Services; the first one is the API server's."""
 
     max_pods: int = 250
-    """How many pods each kubelet accepts; 10 to 1,200."""
+    """Pods that each kubelet accepts; 10 to 1,200."""
 
     nodes: int = 1
-    """How many nodes there are; 1 to 8. The first is the machine itself."""
+    """Number of nodes; 1 to 8. The first is the machine itself."""
 
     zram_mib: int = 0
     """Compressed swap in memory, in MiB before compression; 0 is none."""

@@ -27,7 +27,7 @@ LINK_WEIGHT = 1_000_000
 
 
 class BuildError(LocalkubeError):
-    """Programs could not be built; the message holds the compiler's last words."""
+    """Programs could not be built; the message holds the end of the compiler's output."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class Toolset:
 
     @property
     def bin_directory(self) -> Path:
-        """Where the programs are, or will be once they are built."""
+        """The directory of the programs, built or not."""
         digest = hashlib.sha256(" ".join(filter(None, (platform.machine(), self.tags))).encode())
         own = sorted(self.directory.glob("*/*.go"))
         for source in (self.directory / "go.mod", self.directory / "go.sum", *own):
@@ -140,7 +140,7 @@ class Toolset:
 
     def _go(self, argv: list[str], *, stdout: object, stderr: int) -> subprocess.Popen[str]:
         flags = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -buildvcs=false"}
-        # Compiling takes every core for minutes: anything else on the machine goes first.
+        # Compiling uses every core for minutes: all other processes have priority.
         return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
             ["nice", "-n", "5", *argv],
             cwd=self.directory,

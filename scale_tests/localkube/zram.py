@@ -80,5 +80,5 @@ def _number(settings: Settings) -> str | None:
 
 
 def _note(settings: Settings) -> Path:
-    """Where the device's number is kept: a reboot removes both."""
+    """The file with the device's number: a reboot removes both."""
     return settings.run / "zram"

@@ -145,7 +145,7 @@ class Session:
 
     @property
     def directory(self) -> Path:
-        """Where the page goes."""
+        """The directory of the page."""
         directory: Path = self.options.out
         return directory.resolve()
 

@@ -96,7 +96,7 @@ class Result:
     mean_degree: float
     restarts: int
     memory_kind: str
-    """`pss`: the kernel's proportional set size; `resident`: what the nodes say of themselves."""
+    """`pss`: the kernel's proportional set size; `resident`: as the nodes report it."""
     memory_bytes_per_node: float
     cpu_seconds_per_node: float
     control_plane: tuple[Component, ...]
@@ -105,11 +105,11 @@ class Result:
     busy_before: float | None
     """The share of the machine's processors that was busy before the cell began."""
     at_rest: Rest | None = None
-    """None where the experiment does not ask for it."""
+    """None where the experiment does not measure it."""
     left: tuple[str, ...]
     """Objects that its deletion has left."""
     error: str | None
-    """Why it did not come to its end."""
+    """The reason why it is incomplete."""
     faults: Json | None
     started: str
     versions: Mapping[str, str] = field(default_factory=dict)

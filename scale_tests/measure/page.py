@@ -90,7 +90,7 @@ def targets_section(checks: Sequence[Check], caption: str = "") -> Section:
 
 
 def circumstances(meta: Mapping[str, Any], *, quick: str = "fewer and smaller runs") -> str:
-    """How much was run, on what machine and with which versions, from a document's `meta`."""
+    """The size of a run, its machine and its versions, from a document's `meta`."""
     extent = f"`QUICK=1`: {quick}" if meta["quick"] else "full"
     return f"{extent}; {hardware(meta['machine'])}; {listed(meta['versions'])}."
 

@@ -33,7 +33,7 @@ def tokens(document: Path) -> list[Token]:
 
 
 def targets(document: Path) -> Iterator[str]:
-    """Where links and pictures lead, but for other sites."""
+    """The targets of links and pictures, without other sites."""
     for block in tokens(document):
         for token in block.children or ():
             if token.type in PATH:

@@ -24,7 +24,7 @@ POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 
 
 class FaultError(Exception):
-    """A fault cannot be done to this cluster; the message says why."""
+    """A fault cannot be injected into this cluster; the message names the reason."""
 
 
 class Faults:

@@ -20,7 +20,7 @@ from scale_tests.cluster.partisan import read_addresses, read_cluster
 from scale_tests.measure.slopes import slopes
 
 _ENOUGH = 0.9
-"""The share of the survivors that has to answer for a sample to say something of their links."""
+"""The share of the survivors that must answer for a sample to count for their links."""
 
 
 class Sample(Observation):

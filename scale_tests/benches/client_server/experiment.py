@@ -46,7 +46,7 @@ class Run:
     """Time compression: the published intervals are divided by it."""
 
     increments: int = INCREMENTS
-    """How often each node counts, in the mean: the threshold is so many times the nodes."""
+    """Increments of each node in the mean: the threshold is this times the number of nodes."""
 
     bounded: bool = True
     """With bounded queues; otherwise any number of states wait for a slow server, which reads them
@@ -181,7 +181,7 @@ def _killed(nodes: Fleet, run: Run) -> bool:
 
 
 def _steps(sample: dict[str, Any], run: Run) -> int:
-    """How far a server's memory has come towards the limit, in hundredths."""
+    """A server's memory, in percent of the limit."""
     return int(100 * sample["memory_mib"] / run.memory_limit)
 
 

@@ -64,7 +64,7 @@ def last_answer(cell: Cell) -> float | None:
 
 
 def ending(cell: Cell) -> str:
-    """How a run ended, as a sentence without a full stop."""
+    """The ending of a run, as a sentence without a full stop."""
     seconds = f"{lasted(cell):,.0f} s"
     match cell["outcome"]:
         case "finished" if is_exact(cell):

@@ -37,12 +37,12 @@ def draw(cells: Sequence[Cell], directory: Path) -> list[page.Picture]:
         ),
         (
             "client-server-count",
-            "What the nodes had counted meanwhile",
+            "Values of the nodes over time",
             _plot_count,
             "The most that any server or one of eight clients that were asked, and answered, held "
             "of the counter; the run is over where it meets the threshold and all replicas are "
             "equal. Where a server is too busy to answer, what is left is what clients have "
-            "counted themselves or heard before.",
+            "counted themselves or received before.",
         ),
     )
     return drawing.draw(

@@ -37,10 +37,10 @@ from scale_tests.measure.page import (
 )
 
 MOST_GROWTH = 1.25
-"""By how much a bounded server's memory may grow from the second quarter of a run to its last."""
+"""Growth of a bounded server's memory from the second quarter of a run to its last, at most."""
 
 COLLAPSE = 4.0
-"""How many times the memory of the bounded server the one without bounds must at least use."""
+"""Memory of the server without bounds over that of the bounded one, at least."""
 
 _BOUNDS = (
     "With bounds a node does not read a connection while 1,000 messages wait for their receiver, "
@@ -144,7 +144,7 @@ def _endings(cells: Sequence[Cell], planned: Sequence[Run]) -> list[str]:
     said = [f"{run_of(cell).title}: {ending(cell)}." for cell in cells]
     if len(cells) < len(planned):
         missing = "; ".join(run.title for run in planned[len(cells) :])
-        said.append(f"Not run, or not to its end: {missing}.")
+        said.append(f"Not run, or incomplete: {missing}.")
     return said
 
 
@@ -195,7 +195,7 @@ def _servers_table(cells: Sequence[Cell]) -> Table:
 
 
 def _ended(cell: Cell) -> bool:
-    """Whether the run came to its end, and all nodes said what they hold."""
+    """Whether the run is complete, and all nodes reported their values."""
     return "digests" in cell
 
 

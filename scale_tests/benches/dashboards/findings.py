@@ -48,7 +48,7 @@ class Findings:
 
     rules: list[dict[str, Any]]
     histories: Mapping[str, list[tuple[float, str]]]
-    """Of each alert of the chain of nodes: what it became, and when."""
+    """The states and their times, by alert of the chain of nodes."""
 
     firing: set[str]
     """The alerts that fire for the cluster whose nodes were killed, in the end."""

@@ -1,4 +1,4 @@
-"""How each type of panel is drawn."""
+"""The drawing of each type of panel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEP = 5.0
 """Seconds between the points of a line."""
 
 TICKS = 9
-"""At most so many bounds are written next to a heatmap."""
+"""Bounds written next to a heatmap, at most."""
 
 LEGEND_WIDTH = 90
 """Characters that fit below a panel of a third of the width."""
@@ -205,7 +205,7 @@ def _finish_y(axes: Axes, panel: Panel) -> None:
 
 
 def _writer(unit: str) -> Callable[[float], str]:
-    """How Grafana writes a number of that unit, more or less."""
+    """A number of that unit, approximately as Grafana writes it."""
     return _WRITERS.get(unit, lambda value: f"{value:,.3g}/s")
 
 

@@ -27,7 +27,7 @@ HEADING = 1
 """Units that the heading of a row is high."""
 
 WINDOW = "30s"
-"""Six scrapes: what Grafana takes for `$__rate_interval` at most steps, for a scrape each 5 s."""
+"""Six scrapes of 5 s: Grafana's `$__rate_interval` at most steps."""
 
 
 @dataclass(frozen=True, kw_only=True)

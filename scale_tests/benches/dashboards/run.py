@@ -63,7 +63,7 @@ class Stage:
         return Subject(self.environment, self.cluster, namespace, name)
 
     def reset(self) -> None:
-        """Makes the namespaces anew, and begins there. Raises ApiError, StalledError."""
+        """Creates the namespaces again, and begins there. Raises ApiError, StalledError."""
         self.remove()
         for namespace in (NAMESPACE, CHAIN_NAMESPACE):
             self.cluster.create("api/v1/namespaces", {"metadata": {"name": namespace}})

@@ -23,7 +23,7 @@ NAMESPACE = "bench-deletion"
 FORMATION_STALL_SECONDS = 600.0
 GONE_STALL_SECONDS = 300.0
 SETTLE_SECONDS = 10.0
-"""How long a cluster runs after it has formed, so that formation is over when deletion begins."""
+"""Pause between formation and deletion, so that formation is over when deletion begins."""
 
 _PROBE_SECONDS = 0.25
 _LOOK_SECONDS = 1.0
@@ -151,7 +151,7 @@ def _await_end(cluster: Cluster, say: Callable[[str], None]) -> tuple[int, int]:
 
 
 def _pods(cluster: Cluster) -> int | None:
-    """How many pods there are, by one of them; None where there is no answer."""
+    """The number of pods in the report of one of them; None without an answer."""
     try:
         found = cluster.get(core(NAMESPACE, "pods"), limit="1", timeout=60.0)
     except ApiError:

@@ -15,7 +15,7 @@ LARGEST_MESH = 64
 
 CLUSTER = "ads"
 WHERE = "processes"
-"""Where the nodes run: plain processes of a node agent."""
+"""The place of the nodes: plain processes of a node agent."""
 
 
 @dataclass(frozen=True, kw_only=True)

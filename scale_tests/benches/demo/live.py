@@ -13,7 +13,7 @@ from scale_tests.benches.demo.sample import Sample
 from scale_tests.host.units import size
 
 LINE_SECONDS = 5.0
-"""How often a plain line is written where there is no terminal."""
+"""The interval between plain lines where there is no terminal."""
 
 
 def plain_line(sample: Sample) -> str:

@@ -44,7 +44,7 @@ class Experiment(Part):
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
     title: str
     quick: bool = False
-    """Whether this is a short form of another experiment, which its results then say."""
+    """Whether this is a short form of another experiment; its results are marked as such."""
 
     sizes: Annotated[list[int], Field(min_length=1)]
     overlays: Annotated[list[Annotated[Overlay, BeforeValidator(spelled_out)]], Field(min_length=1)]
@@ -67,7 +67,7 @@ class Experiment(Part):
     """The longest wait for the machine to be at rest before a cell."""
 
     rest_seconds: Annotated[float, Field(ge=0)] = 0.0
-    """How long the machine is watched with the cluster at rest after its run, if it is this one."""
+    """Duration of the sampling of this machine with the cluster at rest after its run."""
 
     spec: Json = Field(default_factory=dict)
     """Further members of each cluster's spec, such as `resources` or `nodeSelector`."""
@@ -147,7 +147,7 @@ class Point:
         return self.experiment.speedup_of(self.nodes)
 
     def counting_seconds(self) -> float:
-        """How long each node counts, by its interval."""
+        """Seconds for which each node counts, by its interval."""
         counter = self.experiment.ad_counter
         return counter.increments * seconds(counter.increment_interval) / self.speedup
 

@@ -27,7 +27,7 @@ def transmission(overlay: str, synchronization: str) -> dict[int, float]:
 
 
 def is_repeated_by(counter: AdCounter) -> bool:
-    """Whether nodes count as often as there, and exchange as often meanwhile.
+    """Whether nodes count and exchange as often as there.
 
     The speed of both does not matter to what is transmitted.
     """

@@ -99,7 +99,7 @@ def write(
 
 
 def _draw(contents: Contents, directory: Path) -> list[Picture]:
-    """Every picture; none where no cell came to its end."""
+    """Every picture; none where no cell is complete."""
     experiment, results = contents.experiment, contents.results
     material = Material(
         cells=[cell for cell in results if cell.converged],
@@ -139,7 +139,7 @@ def _page(contents: Contents, drawn: Sequence[Picture], directory: Path) -> Page
         Section(title="Pictures", parts=drawn),
         Section(title="Figures", parts=figures),
         Section(
-            title="Cells that did not come to their end",
+            title="Incomplete cells",
             text=[
                 f"{_name(cell)}: {cell.error or 'the counters of the nodes differ'}"
                 for cell in results
@@ -187,7 +187,7 @@ def _name(cell: Result) -> str:
 
 
 def _slow(results: Sequence[Result]) -> list[str]:
-    """The cells in which more was exchanged than the experiment asks for."""
+    """The cells in which nodes exchanged more than configured."""
     names = [
         f"{cell.overlay}, {cell.synchronization}, {cell.nodes:,} nodes ({cell.slowdown:.1f} times)"
         for cell in results

@@ -68,7 +68,7 @@ def to_do(
 def unselected(
     points: Sequence[Point], selection: Selection, before: Mapping[str, str]
 ) -> dict[str, str]:
-    """Why points are left out that are not selected, by slugs: what was said before, or that."""
+    """Reasons why unselected points are left out, by slugs: the previous one, or the selection."""
     return {
         point.slug: before.get(point.slug, f"not asked for: {selection.text}")
         for point in points
@@ -77,7 +77,7 @@ def unselected(
 
 
 def namespace_of(experiment: Experiment) -> str:
-    """Where its clusters are."""
+    """The place of its clusters."""
     return f"scale-{experiment.name}"
 
 
@@ -122,7 +122,7 @@ def _run_all(
 
 
 def _too_large(console: Console, place: Place, sizes: set[int]) -> dict[int, str]:
-    """The sizes for which there is no room, and why; says so."""
+    """The sizes for which there is no room, with the reasons, which are printed."""
     pods = capacity(place.cluster)
     found = {
         nodes: shortage(place.environment, pods, nodes)

@@ -1,7 +1,7 @@
 """One real cell with the prediction for its manifest.
 
-The prediction is given the cell's manifest, and how fast its pods started: that is the speed of the
-machines, which no simulation of nodes knows. All else is predicted.
+The prediction gets the cell's manifest and the rate at which its pods started, which depends on the
+machine and is not simulated. All else is predicted.
 """
 
 from __future__ import annotations
@@ -130,14 +130,14 @@ class Cells:
     """The cells of some runs, small ones first."""
 
     whole: list[Result]
-    """Those that have come to their end, without faults."""
+    """Cells that are complete, without faults."""
     others: list[Result]
 
 
 def cells(paths: Iterable[Path]) -> Cells:
     """The cells of files and of runs' directories.
 
-    Raises CellError where a path holds none, or none of all has come to its end.
+    Raises CellError where a path holds none, or none is complete.
     """
     found: list[Result] = []
     for path in paths:

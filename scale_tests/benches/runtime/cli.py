@@ -25,7 +25,7 @@ from scale_tests.measure.bench import Bench, Session, add_names
 Cell = dict[str, Any]
 
 _SETTLED = 0.75
-"""Of the memory that is free, what is touched before anything is measured."""
+"""The share of the free memory that is touched before the measurements."""
 
 PARTS = ("throughput", "ping", "dispatch", "replies", "footprint")
 

@@ -1,4 +1,4 @@
-"""Runs measurements on the Erlang side and reads what they say."""
+"""Runs measurements on the Erlang side and reads their results."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from scale_tests.host.units import MIB
 Cell = dict[str, Any]
 
 ONE_SCHEDULER = "+S 1:1"
-"""As the operator starts a node that asks for less than two CPUs."""
+"""The arguments with which the operator starts a node that requests less than two CPUs."""
 
 SETTLE_SECONDS = 5.0
 """Processes that have nothing to do give their memory back within a second; and some to spare."""

@@ -59,7 +59,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """Where systems are compared: all that a throughput depends on but the system."""
+    """A point of comparison: everything a throughput depends on except the system."""
 
     rtt_ms: float
     payload: int

@@ -1,6 +1,6 @@
 """Simulated faults: kills, churn, a partition; what the overlay and the ad counter make of them.
 
-The cells have the fault in the place of the overlay. No paper reports the same.
+The cells have the fault instead of the overlay. No paper reports the same.
 """
 
 from __future__ import annotations

@@ -170,6 +170,6 @@ def _compared(figures: Sequence[Cell]) -> Table:
 
 
 def _number(value: float) -> str:
-    """A figure with as many digits as say something."""
+    """A figure with its significant digits."""
     is_whole = value == int(value) or abs(value) >= 1000
     return f"{value:,.0f}" if is_whole else f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""Runs experiments: each in a virtual machine of its own, as many at once as there are CPUs."""
+"""Runs experiments: each in a virtual machine of its own, one per CPU at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The upgrade itself, and what the nodes report meanwhile."""
+"""The upgrade itself, and the reports of the nodes during it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PERIOD_SECONDS = 1.0
 
 
 def increments(nodes: int) -> int:
-    """How often each node counts: once a second, for longer than the upgrade of so many takes."""
+    """Increments of each node: one a second, for longer than the upgrade of so many takes."""
     return 60 + 15 * nodes
 
 

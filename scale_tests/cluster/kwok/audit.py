@@ -31,11 +31,11 @@ class Request:
     name: str
     code: int
     selector: str
-    """The labels that a list or a watch selects by, as they were asked for."""
+    """The label selector of a list or a watch."""
 
     @property
     def writes(self) -> bool:
-        """Whether it asks for a change."""
+        """Whether it is a write."""
         return self.verb not in READS
 
 
@@ -60,7 +60,7 @@ def between(found: Iterable[Request], start: float, end: float) -> list[Request]
 
 
 def by_verb(found: Iterable[Request]) -> dict[str, int]:
-    """How many requests there were of each verb."""
+    """The number of requests of each verb."""
     return dict(sorted(Counter(entry.verb for entry in found).items()))
 
 

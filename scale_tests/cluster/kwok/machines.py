@@ -1,4 +1,4 @@
-"""Simulated machines, and KWOK's controller, which says of their pods that they run."""
+"""Simulated nodes, and KWOK's controller, which reports their pods as running."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scale_tests.cluster.wait import wait_for
 from scale_tests.localkube.api import Client
 
 USER = "kwok"
-"""As whom KWOK's controller speaks to the API server."""
+"""The user of KWOK's controller at the API server."""
 
 PODS_PER_MACHINE = 110
 """Kubernetes' own limit."""

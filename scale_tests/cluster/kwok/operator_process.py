@@ -24,7 +24,7 @@ from scale_tests.localkube import configs
 from scale_tests.localkube.api import Client
 
 USER = f"system:serviceaccount:{operator.NAMESPACE}:{operator.RELEASE}"
-"""As whom it speaks to the API server."""
+"""The operator's user at the API server."""
 
 KINDS = frozenset(
     {
@@ -125,7 +125,7 @@ def _install(plane: ControlPlane) -> None:
 
 
 def _kubeconfig(plane: ControlPlane) -> Path:
-    """The kubeconfig of the operator's service account: what a pod of it would be given."""
+    """The kubeconfig of the operator's service account, as in its pods."""
     path = f"{core(operator.NAMESPACE, 'serviceaccounts', operator.RELEASE)}/token"
     answer = plane.cluster.create(path, {"spec": {"expirationSeconds": _TOKEN_SECONDS}})
     document = json.loads(configs.kubeconfig(plane.settings, "admin"))

@@ -37,7 +37,7 @@ class Startup:
 
 
 def measure(found: Sequence[Request]) -> Startup:
-    """Reads the starts out of what was asked for while pods were made."""
+    """Reads the starts out of the requests during the creation of pods."""
     made: dict[tuple[str, str], float] = {}
     seconds: dict[tuple[str, str], float] = {}
     for entry in found:

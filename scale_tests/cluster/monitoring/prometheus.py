@@ -24,7 +24,7 @@ NAMESPACE = "partisan-monitoring"
 NAME = "prometheus"
 PORT = 9090
 INTERVAL = "5s"
-"""How often targets are scraped: demo and tests last a minute or two."""
+"""The scrape interval: demo and tests last a minute or two."""
 
 _MANIFESTS = Path(__file__).with_suffix(".yaml")
 _DEPLOYMENT = f"apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
@@ -96,7 +96,7 @@ def obstacle(prometheus: Prometheus) -> str:
     kubelet has checked them.
     """
     if not _current(prometheus.cluster.get(_DEPLOYMENT)):
-        return "its pod is not ready, or not the one that was asked for last"
+        return "its pod is not ready, or not of the current template"
     try:
         prometheus.cluster.text(_page("-/ready"))
     except ApiError as error:
@@ -151,7 +151,7 @@ def objects(chart: list[Json], image: str) -> list[Json]:
 
 
 def _current(deployment: Json) -> bool:
-    """Whether the pod that runs is the one that was asked for last."""
+    """Whether the running pod is of the current template."""
     status = deployment["status"]
     seen = bool(status.get("observedGeneration") == deployment["metadata"]["generation"])
     return seen and status.get("updatedReplicas") == status.get("readyReplicas") == 1

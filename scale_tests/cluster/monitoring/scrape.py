@@ -11,7 +11,7 @@ from typing import Any
 from scale_tests.cluster.kube import Json
 
 _ENDPOINTS = {"PodMonitor": "podMetricsEndpoints", "ServiceMonitor": "endpoints"}
-"""The kinds of monitors, and where each one says what it scrapes."""
+"""The kinds of monitors, and the field of each one's endpoints."""
 
 _TARGET = {
     "namespace": "__meta_kubernetes_namespace",

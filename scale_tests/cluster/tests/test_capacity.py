@@ -1,4 +1,4 @@
-"""How many pods there is room for."""
+"""The number of pods for which there is room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration files say what the cluster relies on."""
+"""The settings in configuration files on which the cluster relies."""
 
 import json
 import tomllib

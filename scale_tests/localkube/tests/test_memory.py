@@ -1,4 +1,4 @@
-"""How many pods a machine's memory holds."""
+"""The number of pods that a machine's memory holds."""
 
 from __future__ import annotations
 

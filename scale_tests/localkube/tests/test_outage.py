@@ -96,6 +96,6 @@ def test_processes_that_are_started_while_others_are_stopped_are_stopped_too(
 
 
 def _states(pids: set[int]) -> set[str]:
-    """The letters by which the kernel says what processes do; `T` for one that is stopped."""
+    """The kernel's letters for the states of processes; `T` for a stopped one."""
     stats = [(procfs.PROC / str(pid) / "stat").read_text() for pid in pids]
     return {stat.rpartition(") ")[2].split()[0] for stat in stats}

@@ -13,7 +13,7 @@ from scale_tests.localkube.toolset import BuildError, Toolset, default_name
 
 @pytest.fixture
 def toolset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toolset:
-    """A program that says whether it was built with the tag `polite`, and an empty cache."""
+    """A program that prints whether it was built with the tag `polite`, and an empty cache."""
     # The compiler's own cache stays where it is.
     monkeypatch.setenv("GOCACHE", capture(["go", "env", "GOCACHE"]).strip())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -43,10 +43,10 @@ class Scenario:
     """Of each cluster."""
 
     rest_seconds: float
-    """How long the operator is measured at rest."""
+    """Duration of the measurement at rest."""
 
     storm_pods: int = 0
-    """How many pods the storm's changes are spread over; 0 for no storm."""
+    """The pods over which the storm's changes are spread; 0 for no storm."""
 
     default_limits: bool = False
     """Whether controllers ask the API server at the rates that Kubernetes gives them, or at the

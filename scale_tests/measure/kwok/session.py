@@ -77,7 +77,7 @@ def _measure(session: Session, scenarios: Sequence[Scenario]) -> int:
         },
         config={
             "scenarios": [asdict(scenario) for scenario in scenarios],
-            "pods_are": "simulated: KWOK says that they run, and a stand-in answers for them",
+            "pods_are": "simulated: KWOK reports them as running, and a stand-in answers for them",
         },
     )
 

@@ -1,4 +1,4 @@
-"""How a command ends."""
+"""The end of a command."""
 
 from __future__ import annotations
 

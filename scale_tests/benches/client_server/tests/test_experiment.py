@@ -1,4 +1,4 @@
-"""How a run that is watched comes to its end."""
+"""The endings of a run."""
 
 from __future__ import annotations
 

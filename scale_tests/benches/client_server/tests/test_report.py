@@ -139,9 +139,7 @@ def test_every_picture_is_in_the_html_and_next_to_the_markdown(tmp_path: Path) -
 
 def test_ended_runs_are_written_before_the_last_one(tmp_path: Path) -> None:
     page = written([FLAT], tmp_path)
-    assert (
-        "Not run, or not to its end: 8 clients, 4 servers, bounds; 8 clients, 1 server, no" in page
-    )
+    assert "Not run, or incomplete: 8 clients, 4 servers, bounds; 8 clients, 1 server, no" in page
     assert len(json.loads((tmp_path / "client_server.json").read_text())["cells"]) == 1
 
 

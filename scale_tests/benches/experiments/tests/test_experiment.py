@@ -1,4 +1,4 @@
-"""Experiments as data: what a file means, and what is said of one that cannot be run."""
+"""Experiments as data: the contents of a file, and the errors of an invalid one."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_a_cell_that_was_not_run_is_listed_with_the_reason(tmp_path: Path) -> No
     text = (tmp_path / "README.md").read_text()
     assert "1 of 8 cells, every one a PartisanCluster" in text
     assert "| HyParView | State, Tree | 16 | there is no room |" in text
-    assert "| HyParView | Tree | 8 | the run has not come to it" in text
+    assert "| HyParView | Tree | 8 | the run has not reached it" in text
     missing = _json(written)["meta"]["not_run"]
     assert len(missing) == 7
     assert missing[-1] == {

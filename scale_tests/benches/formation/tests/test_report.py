@@ -1,4 +1,4 @@
-"""Which figures hold."""
+"""The checks of the figures."""
 
 from __future__ import annotations
 

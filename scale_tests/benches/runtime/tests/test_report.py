@@ -1,4 +1,4 @@
-"""Which figures hold, and what is drawn and written of them."""
+"""Checks, pictures and tables of the runtime's figures."""
 
 from __future__ import annotations
 
