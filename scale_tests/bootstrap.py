@@ -1,7 +1,7 @@
-"""Installs what the Makefile's targets need: `python3 -m scale_tests.bootstrap`.
+"""Installs the dependencies of the Makefile's targets: `python3 -m scale_tests.bootstrap`.
 
-On Debian as root it installs the missing packages of `.ci/apt-packages.txt`, saying which; on any
-other system it names what is missing and stops. Then it makes the virtual environment `.venv` from
+On Debian as root it names and installs the missing packages of `.ci/apt-packages.txt`; on any other
+system it names them and stops. Then it creates the virtual environment `.venv` from
 `requirements.txt`. With nothing to do it takes a fraction of a second. Standard library only.
 """
 

@@ -33,7 +33,7 @@ _LAST_WORDS = 2000
 
 
 class FleetError(Exception):
-    """A node ended by itself; the message holds the end of what it wrote."""
+    """A node exited; the message holds the end of its output."""
 
 
 @dataclass(frozen=True, kw_only=True)

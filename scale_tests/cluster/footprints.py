@@ -32,7 +32,7 @@ def _footprint(pod: str, pid: int) -> Footprint | None:
         memory = procfs.memory(pid)
         cpu_seconds = procfs.cpu_seconds(pid)
     except (FileNotFoundError, ProcessLookupError):
-        return None  # It has ended meanwhile.
+        return None  # It has ended in between.
     return Footprint(
         pod=pod,
         pss=memory["Pss"],

@@ -111,7 +111,7 @@ def uninstall_release(environment: Environment) -> None:
 
 
 def kubectl(environment: Environment, *arguments: str, stdin: str | None = None) -> str:
-    """Runs kubectl and returns what it wrote. Raises CommandError."""
+    """Runs kubectl and returns its output. Raises CommandError."""
     return capture([tool("kubectl"), *arguments], env=environment.variables, stdin=stdin)
 
 

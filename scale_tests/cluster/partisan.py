@@ -108,7 +108,7 @@ class ClusterStatus:
 
     @property
     def current(self) -> bool:
-        """Whether the status speaks of the spec as it is now."""
+        """Whether the status is of the current spec."""
         return self.observed_generation >= self.generation
 
     @property

@@ -1,4 +1,4 @@
-"""Samples of a cluster, taken on a thread of their own, and waits for one as wanted."""
+"""Samples of a cluster, taken on a thread of their own, and waits for a condition on them."""
 
 from __future__ import annotations
 

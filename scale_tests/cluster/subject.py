@@ -61,7 +61,7 @@ class Subject:
         return self
 
     def patch(self, **spec: Any) -> None:
-        """Merges into its spec, as a user who edits. Raises ApiError."""
+        """Merges changes into its spec, as a user's edit does. Raises ApiError."""
         self.cluster.patch(self.path, {"spec": spec})
 
     def kubectl(self, *arguments: str) -> str:
@@ -119,11 +119,11 @@ class Subject:
         return self.wait("all nodes ready and joined", lambda status: status.steady)
 
     def wait_reconfigured(self) -> ClusterStatus:
-        """Waits until, besides, they run the overlay of the spec and no other."""
+        """Waits until they also run the overlay of the spec and no other."""
         return self.wait("nodes reconfigured", lambda status: status.reconfigured)
 
     def wait_finished(self) -> ClusterStatus:
-        """Waits until, besides, the run has ended with the same counter everywhere."""
+        """Waits until the run has also ended with the same counter everywhere."""
         return self.wait("run finished", lambda status: status.finished)
 
     def wait_counted(self, impressions: int) -> None:

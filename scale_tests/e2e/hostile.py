@@ -1,6 +1,6 @@
-"""Manifests that must be refused: a spec, and what the refusal names.
+"""Manifests that must be refused: a spec, and the text that the refusal names.
 
-By what is wrong with them. Each is a small valid cluster with some fields replaced.
+By the kind of error. Each is a small valid cluster with some fields replaced.
 """
 
 from __future__ import annotations

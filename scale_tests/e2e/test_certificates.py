@@ -101,13 +101,13 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
         security={"tls": {"clusterCa": {"certificateDuration": "48h", "renewBefore": "24h"}}}
     )
 
-    def looked() -> Json:
+    def synced() -> Json:
         sync_now(subject)
         return rotation(subject)
 
     wait_for(
         "the certificate's renewal",
-        looked,
+        synced,
         lambda now: now["loaded"] == NODES and now["certificateExpiresAt"] > expires,
         stall_seconds=KUBELET_SECONDS,
     )

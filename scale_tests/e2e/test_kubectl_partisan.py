@@ -1,4 +1,4 @@
-"""The plugin of kubectl on a real cluster of four nodes: what it shows is so, what it sets is."""
+"""The plugin of kubectl on a real cluster of four nodes: its output and its actions."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.host.commands import ROOT
 
 pytestmark = pytest.mark.alone
-"""Counts what the operator asks of the API server."""
+"""Counts the operator's requests to the API server."""
 
 NODES = 32
 

@@ -72,7 +72,7 @@ def test_bytes_are_counted_three_ways(results: list[Result]) -> None:
     for cell in results:
         assert cell.bytes_tcp is not None
         assert 0 < cell.bytes_payload < cell.bytes_frames
-        # The kernel's count has handshakes and heartbeats besides; both counts are of all nodes,
+        # The kernel's count includes handshakes and heartbeats; both counts are of all nodes,
         # which are read one after the other while they talk on.
         assert cell.bytes_frames < 1.05 * cell.bytes_tcp
         assert cell.bytes_tcp < 3 * cell.bytes_frames

@@ -30,7 +30,7 @@ def children(pid: int) -> list[int]:
         try:
             parent = int(_stat(int(directory.name))[_PARENT])
         except (FileNotFoundError, ProcessLookupError):
-            continue  # It has ended meanwhile.
+            continue  # It has ended in between.
         if parent == pid:
             found.append(int(directory.name))
     return found
@@ -40,7 +40,7 @@ def named(program: str) -> list[int]:
     """The processes that run a program whose name begins so, as far as names are kept."""
     found = []
     for directory in PROC.glob("[0-9]*"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended meanwhile.
+        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended in between.
             if (directory / "comm").read_text().startswith(program):
                 found.append(int(directory.name))
     return found

@@ -60,11 +60,11 @@ class ComponentStatus:
 
 
 def up(settings: Settings) -> None:
-    """Brings up the cluster, or what is missing of it; returns once pods can run.
+    """Brings up the cluster, or its missing parts; returns once pods can run.
 
-    Idempotent: restarts what has ended or whose configuration has changed, removes nodes that are
-    no longer asked for, and brings failed ones back. Prints progress. Raises LocalkubeError: a step
-    failed; what was started stays, for its logs.
+    Idempotent: restarts processes that have ended or whose configuration has changed, removes
+    surplus nodes, and brings failed ones back. Prints progress. Raises LocalkubeError: a step
+    failed; started processes stay, for their logs.
     """
     preflight.check_machine()
     binaries = build.ensure_built()

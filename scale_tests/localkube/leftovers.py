@@ -46,7 +46,7 @@ def unmount_all(*directories: Path) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     mountinfo = Path("/proc/self/mountinfo").read_text()
     for point in mount_points(mountinfo, directories):
-        # Detached: a program of the user's that looks into one does not hold up the rest.
+        # Detached: a user's program that has one open does not hold up the rest.
         if libc.umount2(os.fsencode(point), MNT_DETACH) != 0:
             raise LocalkubeError(f"cannot unmount {point}: {os.strerror(ctypes.get_errno())}")
 

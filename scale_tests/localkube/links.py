@@ -49,7 +49,7 @@ route replace blackhole {node.pods}
 
 
 def connect(node: Node, gateway: str) -> None:
-    """Makes what is missing of a further node's namespace and link. Raises CommandError."""
+    """Creates the missing parts of a further node's namespace and link. Raises CommandError."""
     node.run.mkdir(parents=True, exist_ok=True)
     if not os.path.ismount(node.namespace):
         node.namespace.touch()

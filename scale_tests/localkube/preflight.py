@@ -57,7 +57,7 @@ def check_user() -> None:
 
 
 def missing_packages() -> list[str]:
-    """The Debian packages of what is not on this machine."""
+    """The Debian packages of programs that are missing on this machine."""
     missing = {package for program, package in PACKAGES.items() if shutil.which(program) is None}
     if not (CNI_PLUGINS / "ptp").exists():
         missing.add("containernetworking-plugins")

@@ -10,7 +10,7 @@ from pathlib import Path
 from scale_tests.localkube.errors import LocalkubeError
 
 NODE_NAME = "localkube"
-"""The name of the first node, and what the names of the others begin with."""
+"""The name of the first node, and the prefix of the names of the others."""
 
 MAX_NODES = 8
 """A power of two: the pod network is split in equal parts."""
@@ -136,6 +136,6 @@ class Settings:
 
 
 def cache_directory() -> Path:
-    """The user's cache of what is expensive to make: binaries and images, shared by checkouts."""
+    """The user's cache of binaries and images, shared by checkouts."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "partisan"

@@ -64,7 +64,7 @@ class Toolset:
         if target.is_dir():
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Two who want them at once build them once.
+        # Two processes that need them at once build them once.
         with _only_one(target.parent / f".{self.name}.lock"):
             if not target.is_dir():
                 self._build(target)

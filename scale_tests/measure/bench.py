@@ -50,7 +50,7 @@ class Report(Protocol):
     """The reading of cells: usually a module."""
 
     def checks(self, cells: Sequence[Any], /) -> list[Check]:
-        """The targets, with what was found."""
+        """The targets, with the values found."""
 
     def tables(self, cells: Sequence[Any], /) -> Mapping[str, Table]:
         """The figures by the titles of their tables, for terminal and page."""

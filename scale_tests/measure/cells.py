@@ -70,8 +70,8 @@ class Result:
     converged: bool
     """Every node knows that all have counted to the end, and all hold the same counters."""
     exact: bool | None
-    """Every node's own count is what it has counted. None where no node keeps counts by actor;
-    with Aggregate a node keeps its own alone."""
+    """Whether each replica's count of its own actor equals the node's increments. None where no
+    node keeps counts by actor; with Aggregate a node keeps its own alone."""
     value: int
     """The value that every node holds; the operator's last one where they differ."""
     increments_sum: int
@@ -145,7 +145,7 @@ class Result:
         return asdict(self)
 
     def brief(self) -> Json:
-        """Without the nodes one by one, and what is much the same in all cells."""
+        """Without the single nodes, and fields that hardly differ between cells."""
         return {
             key: value
             for key, value in self.json().items()

@@ -1,4 +1,4 @@
-"""Claims about what was measured, and their targets."""
+"""Claims about measurements, and their targets."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Faults:
     ) -> Iterator[None]:
         """Kills one pod after the other, evenly spaced, for as long as the context lasts.
 
-        `killed` is called with each, on another thread. Raises on the way out what a kill raised.
+        `killed` is called with each, on another thread. Raises the error of a kill on exit.
         """
 
         def strike() -> None:

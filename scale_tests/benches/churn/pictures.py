@@ -17,7 +17,7 @@ SHADES = {"kill": VERMILION, "churn": ORANGE, "partition": PURPLE}
 """The colour behind the time of each kind of fault."""
 
 Series = Sequence[tuple[str, str, Callable[[Outcome], float | None]]]
-"""Name, colour and figure of what is drawn for each fault."""
+"""Name, colour and figure of each series; a series has a value for each fault."""
 
 
 @dataclass(frozen=True, kw_only=True)

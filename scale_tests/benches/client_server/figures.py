@@ -45,21 +45,21 @@ def is_exact(cell: Cell) -> bool:
 def dropped(cell: Cell) -> int:
     """Messages that were not delivered, above all states that a newer one replaced in a lane.
 
-    Of all nodes; of the servers while they answered, where the run did not end by itself.
+    Of all nodes; of the servers while they answered, where the run was ended early.
     """
     return int(cell.get("dropped", max(sample["dropped"] for sample in cell["samples"])))
 
 
 def answered_percent(cell: Cell) -> float:
     """The share of the samples at which every server answered."""
-    looks = cell["samples"]
-    answered = [look for look in looks if look["servers_answering"] == cell["servers"]]
-    return 100 * len(answered) / len(looks)
+    samples = cell["samples"]
+    answered = [sample for sample in samples if sample["servers_answering"] == cell["servers"]]
+    return 100 * len(answered) / len(samples)
 
 
 def last_answer(cell: Cell) -> float | None:
     """The second of the run at which a server answered last; None if none ever has."""
-    answered = [look["second"] for look in cell["samples"] if look["servers_answering"]]
+    answered = [sample["second"] for sample in cell["samples"] if sample["servers_answering"]]
     return float(answered[-1]) if answered else None
 
 

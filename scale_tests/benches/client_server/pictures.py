@@ -16,7 +16,7 @@ from scale_tests.measure.drawing import legend_below, panels
 from scale_tests.measure.pictures import BLUE, GREEN, GREY, VERMILION
 
 _PASSED = 1.2
-"""How far beyond the end of the run without bounds the closer look goes, as a factor."""
+"""The end of the zoomed picture, as a multiple of the duration of the run without bounds."""
 
 _SHORT = 0.5
 """The share of the longest run up to which its beginning is shown enlarged."""

@@ -38,7 +38,7 @@ def pods_of(cell: Cell) -> int:
 
 
 def beyond_limits(cell: Cell) -> float:
-    """From applying to the last cluster's Ready, over what the rate limits allow."""
+    """Time from applying to the last cluster's Ready, over the least time at the rate limits."""
     return float(cell["ready_seconds"][-1] / cell["startup"]["allowed_seconds"])
 
 

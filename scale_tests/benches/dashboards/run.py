@@ -1,4 +1,4 @@
-"""The steps of a staging run; what they leave behind is in Prometheus."""
+"""The steps of a staging run, whose results are in Prometheus."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CHAIN_ALERTS = ("PartisanFixedOverlayPartitioned", "PartisanNodesIsolated")
 
 @dataclass
 class Stage:
-    """A cluster with operator and Prometheus, and what has been seen of the run so far."""
+    """A cluster with operator and Prometheus, and the observations of the run so far."""
 
     environment: Environment
     cluster: Cluster

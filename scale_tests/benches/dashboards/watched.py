@@ -29,7 +29,7 @@ def wait_operator_scraped(prometheus: Prometheus) -> None:
 
 
 def wait_scraped(prometheus: Prometheus, subject: Subject, expression: str, wanted: float) -> None:
-    """Waits until what has been scraped makes an expression so large.
+    """Waits until the scraped series make an expression so large.
 
     The cluster's labels stand where the expression has `%s`. Raises StalledError, ApiError.
     """

@@ -95,7 +95,7 @@ class View:
             self._next_line = sample.seconds + LINE_SECONDS
 
     def _show_condition(self, sample: Sample) -> None:
-        """Says what is wrong once, and again when it is something else."""
+        """Prints an error once, and again when it changes."""
         condition = sample.cluster.degraded
         reason = condition.reason if condition else ""
         if condition and reason != self._degraded:

@@ -1,4 +1,4 @@
-"""The experiments: each returns cells with what it measured."""
+"""The experiments: each returns cells with its measurements."""
 
 from __future__ import annotations
 

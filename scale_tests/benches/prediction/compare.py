@@ -37,7 +37,7 @@ class CellError(ValueError):
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a cell, predicted and measured; None for what was not measured."""
+    """One figure of a cell, predicted and measured; None where it was not measured."""
 
     name: str
     unit: str
@@ -48,7 +48,7 @@ class Figure:
 
     @property
     def error_percent(self) -> float | None:
-        """The error of the prediction, of what was measured; above 0 where it is more."""
+        """The error of the prediction, in percent of the measurement; above 0 where it is more."""
         if self.predicted is None or not self.measured:
             return None
         return 100 * (self.predicted - self.measured) / self.measured

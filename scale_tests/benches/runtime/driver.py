@@ -21,7 +21,7 @@ Cell = dict[str, Any]
 def run(line: Wire, jobs: Sequence[Job], say: Callable[[str], None]) -> Iterator[Cell]:
     """Runs the jobs in order; yields a cell for each. Raises CommandError.
 
-    That is also for messages that are missing, doubled or damaged.
+    CommandError also reports messages that are missing, doubled or damaged.
     """
     if not jobs:
         return

@@ -35,7 +35,7 @@ SETTLE_SECONDS = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Weight:
-    """A process, in bytes. `parts` is the PSS by what the pages are."""
+    """A process, in bytes. `parts` is the PSS by the kind of pages."""
 
     pss: int
     private: int

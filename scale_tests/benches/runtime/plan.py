@@ -98,7 +98,7 @@ class Plan:
     milliseconds: int
     repetitions: int
     others: int
-    """Repetitions of what no target speaks of."""
+    """Repetitions of measurements without a target."""
     again: int
     """Repetitions of a near miss."""
     connections: tuple[int, ...]
@@ -172,7 +172,7 @@ def turn(
     pairs: int | None = None,
     attempt: int = 0,
 ) -> list[Job]:
-    """All systems, one after the other: what is compared is measured within seconds."""
+    """All systems, one after the other: compared figures are measured within seconds."""
     count = pairs or chosen.pairs[-1]
     variants = [(OURS, lanes[0]), (DISTERL, 1), (RAW, lanes[0])]
     variants += [(system, number) for number in lanes[1:] for system in (OURS, RAW)]

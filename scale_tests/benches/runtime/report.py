@@ -122,7 +122,7 @@ def ratio(
 
 
 def points(cells: Sequence[Cell]) -> list[Point]:
-    """Where our system was measured, in order."""
+    """The points at which our system was measured, in order."""
     keys = ("rtt_ms", "payload", "pairs", "lanes", "affinity", "congestion")
     ours = [c for c in of(cells, "throughput") if c["system"] == "ours"]
     found = dict.fromkeys(Point(**{key: cell[key] for key in keys}) for cell in ours)

@@ -1,4 +1,4 @@
-"""Simulated faults: kills, churn, a partition; what the overlay and the ad counter make of them.
+"""Simulated faults: kills, churn, a partition; the effects on the overlay and the ad counter.
 
 The cells have the fault instead of the overlay. No paper reports the same.
 """

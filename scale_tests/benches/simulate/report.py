@@ -37,7 +37,7 @@ TARGETS: tuple[tuple[str, str, str, str | float, str, float], ...] = (
 
 
 def cells(outcomes: Iterable[Outcome]) -> list[Cell]:
-    """All that was measured, in order, with the papers' values."""
+    """All figures in order, with the papers' values."""
     return [_cell(measured) for outcome in outcomes for measured in outcome.cells]
 
 
@@ -55,7 +55,7 @@ def _cell(measured: Measured) -> Cell:
 
 
 def checks(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Check]:
-    """The targets of what a run measured."""
+    """The targets of a run's figures."""
     values = {(c.experiment, c.overlay, c.parameter): c.value for c in reversed(figures)}
     found: list[Check] = []
 

@@ -1,4 +1,4 @@
-"""The agent's Node: what the scheduler and the node controller see of it."""
+"""The agent's Node, as the scheduler and the node controller see it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _LAST = ("choom", "-n", "1000", "--", "chrt", "--idle", "0")
 first, and is killed last. Niceness is not enough: several hundred nodes that are nice together
 outweigh an API server that is not."""
 
-_LOOK_SECONDS = 0.25
+_POLL_SECONDS = 0.25
 _RESTART_SECONDS, _LONGEST_RESTART_SECONDS = 1.0, 300.0
 _KEPT_SECONDS = 10.0
 """The time for which the contents of a ConfigMap or a Secret are cached."""
@@ -49,7 +49,7 @@ class Ground:
 
 @dataclass
 class ManagedPod:
-    """One pod that the agent has taken on."""
+    """One pod that the agent runs."""
 
     pod: Json
     address: str
@@ -180,7 +180,7 @@ class PodManager:
             alive = managed.pod["spec"]["containers"][0]["livenessProbe"]
             if await self._passes(managed, alive | {"timeoutSeconds": 1}):
                 return
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _probe(self, managed: ManagedPod, process: subprocess.Popen[bytes]) -> None:
         """Asks as a kubelet does: whether it has started, is ready, and is alive."""

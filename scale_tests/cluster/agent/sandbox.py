@@ -47,7 +47,7 @@ class Sandbox:
         os.chown(place, user, user)
 
     def remove(self) -> None:
-        """Removes what the pod had."""
+        """Removes the files of the pod."""
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def environment(self, pod: Json, address: str, dns: str) -> dict[str, str]:

@@ -54,7 +54,7 @@ def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]
         cluster.create(partisan_cluster(NAMESPACE), hyparview(name, pods))
     stood: dict[str, float] = {}
 
-    def look() -> int:
+    def read() -> int:
         now, found = time.monotonic(), statuses(cluster)
         for item in found:
             name = item["metadata"]["name"]
@@ -66,7 +66,7 @@ def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]
 
     wait_for(
         f"{count} clusters of {pods} simulated pods",
-        look,
+        read,
         lambda _: len(stood) == count,
         stall_seconds=_STALL_SECONDS,
         period_seconds=0.25,

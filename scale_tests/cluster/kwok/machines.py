@@ -31,8 +31,8 @@ fill machine by machine."""
 _HEALTH = "127.0.0.1:10247"
 
 _LEASE_SECONDS = 40
-"""A kubelet's default. Without a Lease that is renewed a machine is taken for dead after a while,
-and all of its pods for not ready."""
+"""A kubelet's default. Without renewals of its Lease a node and all of its pods become not ready
+after a while."""
 
 
 def count_for(pods: int) -> int:

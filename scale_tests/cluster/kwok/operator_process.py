@@ -41,7 +41,7 @@ there."""
 
 METRICS = "http://127.0.0.1:9090"
 RESYNC_SECONDS = 60.0
-"""The operator's `RESYNC_INTERVAL`, left as it is by default."""
+"""The default of the operator's `RESYNC_INTERVAL`."""
 
 LEAST_PAUSE = 0.25
 """Seconds between two reconciles of a cluster, at least: the operator's own rule."""

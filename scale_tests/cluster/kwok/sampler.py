@@ -26,7 +26,7 @@ class Sample:
     """Pods of all clusters."""
 
     memory_mib: float
-    """The operator's, of what is resident."""
+    """The operator's resident memory."""
 
     cpu_seconds: float
     """The operator's, since its start."""

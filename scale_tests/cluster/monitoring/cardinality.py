@@ -33,7 +33,7 @@ PER_CHANNEL = 34
 """The most series that a channel of a node makes; eleven of them are reasons to drop a message."""
 
 FIXED = 80
-"""The most series that a node makes besides, those included that Prometheus makes of a target."""
+"""All other series of a node, at most, including those that Prometheus adds for a target."""
 
 OF_TARGET = 5
 """Series that Prometheus itself writes of each target: `up` and the duration of a scrape."""

@@ -74,7 +74,7 @@ def _page(path: str) -> str:
 
 
 def install(environment: Environment) -> Prometheus:
-    """Makes Prometheus scrape what the chart's monitors select, and waits until it is ready.
+    """Has Prometheus scrape the targets of the chart's monitors, and waits until it is ready.
 
     Raises CommandError, ApiError, StalledError.
     """

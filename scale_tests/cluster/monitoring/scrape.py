@@ -22,7 +22,7 @@ _TARGET = {
 
 
 def configuration(objects: list[Json], rule_file: str) -> Json:
-    """The configuration that scrapes what the monitors among `objects` select.
+    """The configuration that scrapes the targets of the monitors among `objects`.
 
     Raises KeyError: a monitor has a member that is not translated.
     """

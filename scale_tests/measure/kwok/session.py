@@ -55,7 +55,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 
 def _confine(session: Session) -> int:
-    """Builds what is needed, with the network that this takes, and runs the bench confined."""
+    """Builds the programs, which needs the network, and runs the bench confined."""
     localkube_build.ensure_built()
     build.ensure_built()
     own = (session.bench.name, _CONFINED, "--out", str(session.directory))

@@ -15,7 +15,7 @@ from scale_tests.cluster.kube import Cluster, Json
 
 
 class Pods(Cluster):
-    """An API server with some pods, which notes what is deleted."""
+    """An API server with some pods, which records deletions."""
 
     def __init__(self, count: int) -> None:
         self.names = [f"churn-{index}" for index in range(count)]

@@ -10,9 +10,9 @@ def test_survivors_are_those_that_live_as_they_did_and_were_not_killed() -> None
     phase = kill("churn-0")
     back = node("churn-0", ["churn-1"], incarnation=99)
     restarted = node("churn-1", ["churn-2"], incarnation=99)
-    look = sample(11, [back, restarted, *ring()[2:]])
-    assert sorted(phase.survivors(look)) == ["churn-2", "churn-3"]
-    assert phase.restarted(look) == ("churn-1",)
+    seen = sample(11, [back, restarted, *ring()[2:]])
+    assert sorted(phase.survivors(seen)) == ["churn-2", "churn-3"]
+    assert phase.restarted(seen) == ("churn-1",)
 
 
 def test_survivors_reach_each_other_over_all_nodes() -> None:
@@ -47,13 +47,13 @@ def test_the_cluster_is_whole_when_operator_and_nodes_agree() -> None:
 
 
 def test_traffic_of_a_killed_node_stays_counted() -> None:
-    looks = [
+    samples = [
         sample(0, [node("churn-0", [], sent=100)]),
         sample(1, [node("churn-0", [], sent=300)]),
         sample(2, []),
         sample(3, [node("churn-0", [], sent=50, incarnation=99)]),
     ]
-    assert [(total["frames"], total["payload"]) for _, total in sent(looks)] == [
+    assert [(total["frames"], total["payload"]) for _, total in sent(samples)] == [
         (100, 10),
         (300, 30),
         (300, 30),
@@ -62,5 +62,5 @@ def test_traffic_of_a_killed_node_stays_counted() -> None:
 
 
 def test_rates_are_slopes() -> None:
-    looks = [sample(t, [node("churn-0", [], sent=100 * t)]) for t in range(4)]
-    assert [rate for _, rate in rates(looks)] == [100, 100, 100]
+    samples = [sample(t, [node("churn-0", [], sent=100 * t)]) for t in range(4)]
+    assert [rate for _, rate in rates(samples)] == [100, 100, 100]

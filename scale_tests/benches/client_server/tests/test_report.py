@@ -19,7 +19,7 @@ from scale_tests.measure.bench import Session
 
 
 def cell(memory: Sequence[float], *, bounded: bool = True, servers: int = 1) -> Cell:
-    """A run of 8 clients; without bounds its server answers nothing from the second look on."""
+    """A run of 8 clients; without bounds its server stops answering at the second sample."""
     run = Run(clients=8, servers=servers, bounded=bounded, memory_limit=100)
     ended = {
         "values": [1440],

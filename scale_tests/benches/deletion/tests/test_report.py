@@ -1,4 +1,4 @@
-"""The targets of a deletion, and what is run for them."""
+"""The targets of a deletion, and the runs for them."""
 
 from __future__ import annotations
 
