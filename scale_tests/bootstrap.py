@@ -1,7 +1,7 @@
-"""Installs what the Makefile's targets need: `python3 -m scale_tests.bootstrap`.
+"""Installs the dependencies of the Makefile's targets: `python3 -m scale_tests.bootstrap`.
 
-On Debian as root it installs the missing packages of `.ci/apt-packages.txt`, saying which; on any
-other system it names what is missing and stops. Then it makes the virtual environment `.venv` from
+On Debian as root it names and installs the missing packages of `.ci/apt-packages.txt`; on any other
+system it names them and stops. Then it creates the virtual environment `.venv` from
 `requirements.txt`. With nothing to do it takes a fraction of a second. Standard library only.
 """
 
@@ -34,11 +34,11 @@ FOREIGN_PROGRAMS = {
     "buildah": "buildah",
     "skopeo": "skopeo",
 }
-"""What to look for on a system without Debian's packages, with what to install."""
+"""Programs to look for on a system without Debian's packages, with the packages that have them."""
 
 
 class BootstrapError(Exception):
-    """Something is missing that cannot be installed from here; the message says what."""
+    """A missing program cannot be installed from here; the message names it."""
 
 
 def parse_packages(text: str) -> list[str]:
@@ -48,7 +48,7 @@ def parse_packages(text: str) -> list[str]:
 
 
 def not_installed(packages: list[str], dpkg_query: str) -> list[str]:
-    """Those of `packages` that are not installed.
+    """Packages of `packages` that are not installed.
 
     `dpkg_query` has a line `PACKAGE STATUS` for each package that dpkg knows of.
     """
@@ -92,7 +92,7 @@ def ensure_packages() -> None:
 
 
 def ensure_environment() -> None:
-    """Makes `.venv`, or brings it to what `requirements.txt` says now.
+    """Creates `.venv`, or updates it to `requirements.txt`.
 
     Raises:
         BootstrapError: this Python is too old, or a requirement cannot be installed.

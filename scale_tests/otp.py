@@ -32,7 +32,7 @@ _ELF = b"\x7fELF"
 def use(release: str = IMAGE_OTP) -> None:
     """Makes this process, and those it starts, find that release's programs first.
 
-    Raises CommandError: it cannot be made; the message says why.
+    Raises CommandError: it cannot be made; the message names the reason.
     """
     try:
         os.environ.update(environment(ensure(release), release))
@@ -60,7 +60,7 @@ def environment(root: Path, release: str) -> dict[str, str]:
 def ensure(release: str) -> Path:
     """Unpacks a release unless it is there, and returns where.
 
-    Raises ImageError: it cannot be made; the message says why.
+    Raises ImageError: it cannot be made; the message names the reason.
     """
     base = erlang_builder(release)
     target = ROOT / "build" / "otp" / f"{release}-{bases.fingerprint(base)}"

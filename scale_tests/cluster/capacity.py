@@ -1,4 +1,4 @@
-"""How many pods a cluster takes."""
+"""The number of pods that a cluster accepts."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from scale_tests.localkube import memory
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """Of all machines of a cluster together, in pods."""
+    """The sum over all nodes of a Kubernetes cluster, in pods."""
 
     limit: int
-    """As many as they accept."""
+    """Pods that the nodes accept."""
     taken: int
-    """As many as there are that have not ended."""
+    """Pods that have not ended."""
 
     @property
     def free(self) -> int:
-        """How many more they accept."""
+        """Further pods that they accept."""
         return self.limit - self.taken
 
 
 def capacity(cluster: Cluster, *, besides: str | None = None) -> Capacity:
-    """What a cluster takes; pods of the namespace `besides` do not count. Raises ApiError."""
+    """The capacity of a cluster, without the pods of the namespace `besides`. Raises ApiError."""
     limits = [int(item["status"]["allocatable"]["pods"]) for item in cluster.list("api/v1/nodes")]
     return Capacity(
         limit=sum(limits),
@@ -52,12 +52,12 @@ def make_room(environment: Environment, pods: int, *, besides: str) -> None:
     wanted = min(found.taken + pods, memory.of_machine().pods)
     if wanted > found.limit:
         environments.let_local_cluster_take(wanted)
-        # The node says so when its kubelet, started anew, has first reported.
+        # The node has the new limit after the first report of its restarted kubelet.
         wait_for("room", lambda: capacity(cluster).limit, lambda limit: limit >= wanted)
 
 
 def shortage(environment: Environment, found: Capacity, pods: int) -> str:
-    """Why a cluster does not take so many more pods, and how a local one would."""
+    """The reason why a cluster cannot hold so many more pods, and the remedy for a local one."""
     short = f"the cluster has room for {found.free:,} more pods"
     if not environment.local:
         return short

@@ -1,4 +1,4 @@
-"""What a PartisanCluster may ask for, read from its definition."""
+"""The values that a PartisanCluster may have, read from its CRD."""
 
 from __future__ import annotations
 

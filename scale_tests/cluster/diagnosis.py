@@ -1,4 +1,4 @@
-"""Why a run does not go on: what the cluster says, in the order in which a person would look."""
+"""Reasons why a run stalls, from the cluster's objects, in the order in which a user checks."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from scale_tests.localkube.settings import Settings
 
 
 class ConfigurationError(Exception):
-    """The environment variables contradict each other; the message says what to set."""
+    """The environment variables contradict each other; the message names the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Environment:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What helm and kubectl need to find the cluster."""
+        """The environment variables by which helm and kubectl find the cluster."""
         return {"KUBECONFIG": str(self.kubeconfig)}
 
 
@@ -82,7 +82,7 @@ def bring_up() -> Environment:
 
 
 def let_local_cluster_take(pods: int) -> None:
-    """Lets the local cluster take so many pods in all. Raises CommandError."""
+    """Raises the limit of the local cluster to so many pods in all. Raises CommandError."""
     _module("scale_tests.localkube", "up", "--max-pods", str(pods))
 
 

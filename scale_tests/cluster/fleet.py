@@ -33,7 +33,7 @@ _LAST_WORDS = 2000
 
 
 class FleetError(Exception):
-    """A node ended by itself; the message holds the end of what it wrote."""
+    """A node exited; the message holds the end of its output."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +165,7 @@ class Fleet:
         return sum(procfs.cpu_seconds(process.pid) for process in self.processes.values())
 
     def ask(self, indices: Sequence[int], path: str) -> dict[int, Any]:
-        """What those of these nodes answer that do. Raises FleetError: a node has ended."""
+        """The answers of those of these nodes that answer. Raises FleetError: a node has ended."""
         self._check()
         with ThreadPoolExecutor(_ASKING_AT_ONCE) as pool:
             answers = pool.map(lambda index: _ask(index, path), indices)
@@ -180,7 +180,7 @@ class Fleet:
 
 
 def _ask(index: int, path: str) -> Any:
-    # A node whose workload does not answer in time says so, in another status.
+    # A node whose workload does not answer in time answers with another status.
     status, body = _request(index, "GET", path)
     return json.loads(body) if status == HTTPStatus.OK else None
 

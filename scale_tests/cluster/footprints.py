@@ -1,4 +1,4 @@
-"""What the kernel says of the Erlang machines in pods; for a cluster on this very machine."""
+"""The memory of the Erlang nodes in pods, from the kernel; for a cluster on this machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _footprint(pod: str, pid: int) -> Footprint | None:
         memory = procfs.memory(pid)
         cpu_seconds = procfs.cpu_seconds(pid)
     except (FileNotFoundError, ProcessLookupError):
-        return None  # It has ended meanwhile.
+        return None  # It has ended in between.
     return Footprint(
         pod=pod,
         pss=memory["Pss"],

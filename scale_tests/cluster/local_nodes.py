@@ -15,7 +15,7 @@ def processes(namespace: str) -> dict[str, int]:
     """The Erlang machine of each pod of a namespace, by its name: its process. Needs to be root."""
     found: dict[str, int] = {}
     for pid in procfs.named("beam.smp"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended meanwhile.
+        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended in between.
             environment = procfs.environment(pid)
             if environment.get("POD_NAMESPACE") == namespace:
                 found[environment["POD_NAME"]] = pid

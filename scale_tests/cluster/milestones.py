@@ -1,4 +1,4 @@
-"""When a cluster has reached its milestones, by its own clock."""
+"""The times of a cluster's milestones, by its own clock."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from scale_tests.cluster.kube import ApiError, Cluster, Json, core, partisan_clu
 from scale_tests.cluster.nodes import read_page
 
 LOG_LINES = 400
-"""How many lines of each node's log are kept."""
+"""Lines of each node's log that are kept."""
 
 KINDS = {
     "statefulsets": "apis/apps/v1/namespaces/{}/statefulsets",
@@ -22,7 +22,7 @@ KINDS = {
     "endpointslices": "apis/discovery.k8s.io/v1/namespaces/{}/endpointslices",
     "resourcequotas": "api/v1/namespaces/{}/resourcequotas",
 }
-"""What is saved of a namespace. Not Secrets."""
+"""Kinds that are saved of a namespace, by the names of their files. Not Secrets."""
 
 
 def must_gather(cluster: Cluster, namespace: str, directory: Path) -> Path:

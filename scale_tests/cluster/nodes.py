@@ -1,4 +1,4 @@
-"""What the nodes of a cluster say of themselves, each one asked through the API server."""
+"""The reports of the nodes of a cluster, each read through the API server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ChannelCounters:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeStatus:
-    """What one node says of itself at one time (`GET /status`)."""
+    """The report of one node at one time (`GET /status`)."""
 
     name: str
     incarnation: int
@@ -47,8 +47,8 @@ class NodeStatus:
     version: str
     otp: str
     counted: int | None = None
-    """What its replica holds of its own actor, whose count of itself is `increments`; None where
-    a replica keeps no counts by actor."""
+    """The count of its own actor in its replica, while `increments` is the node's own; None where a
+    replica keeps no counts by actor."""
     started_at: float | None = None
     finished_at: float | None = None
     """When it learnt that all were done, in seconds since 1970, as `started_at`."""

@@ -98,7 +98,7 @@ def uninstall(environment: Environment) -> list[str]:
 
 
 def clusters(cluster: Cluster) -> list[str]:
-    """All PartisanClusters, as `namespace/name`; none without a definition. Raises ApiError."""
+    """All PartisanClusters, as `namespace/name`; none without a CRD. Raises ApiError."""
     if cluster.find(CRD) is None:
         return []
     items = cluster.list(f"{PARTISAN}/partisanclusters")
@@ -106,12 +106,12 @@ def clusters(cluster: Cluster) -> list[str]:
 
 
 def uninstall_release(environment: Environment) -> None:
-    """Removes the release alone; the definition and the clusters stay. Raises CommandError."""
+    """Removes the release alone; the CRD and the clusters stay. Raises CommandError."""
     _uninstall(environment, RELEASE, NAMESPACE)
 
 
 def kubectl(environment: Environment, *arguments: str, stdin: str | None = None) -> str:
-    """Runs kubectl and returns what it wrote. Raises CommandError."""
+    """Runs kubectl and returns its output. Raises CommandError."""
     return capture([tool("kubectl"), *arguments], env=environment.variables, stdin=stdin)
 
 
@@ -130,7 +130,7 @@ def leader(cluster: Cluster) -> str:
 
 
 def readiness(cluster: Cluster, pod: str, *, namespace: str = NAMESPACE) -> tuple[bool, str]:
-    """Whether an operator's pod says on /readyz that it is ready, and what it says."""
+    """Whether an operator's pod is ready according to /readyz, and the text of the answer."""
     try:
         return True, cluster.text(core(namespace, "pods", f"http:{pod}:9090/proxy/readyz"))
     except ApiError as error:
@@ -190,7 +190,7 @@ def _helm(environment: Environment, *arguments: str) -> str:
     except CommandError as error:
         if "context deadline exceeded" not in error.output:
             raise
-        # Helm does not say why a pod is not ready; its status does.
+        # Helm does not report why a pod is not ready; the pod's status does.
         states = kubectl(environment, "get", "pods", "-n", NAMESPACE, "-o", "wide")
         raise CommandError(
             ["helm", *arguments], error.status, f"{error.output}\n{states}"

@@ -68,7 +68,7 @@ class WorkloadStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterStatus:
-    """What a PartisanCluster says of itself, at one time."""
+    """The status of a PartisanCluster at one time."""
 
     name: str
     uid: str
@@ -103,12 +103,12 @@ class ClusterStatus:
 
     @property
     def degraded(self) -> Condition | None:
-        """What a user should read now: the condition Degraded, while it is True."""
+        """The condition Degraded while it is True, which a user should read."""
         return self.condition("Degraded") if self.is_true("Degraded") else None
 
     @property
     def current(self) -> bool:
-        """Whether the status speaks of the spec as it is now."""
+        """Whether the status is of the current spec."""
         return self.observed_generation >= self.generation
 
     @property
@@ -123,7 +123,7 @@ class ClusterStatus:
 
     @property
     def reconfigured(self) -> bool:
-        """Whether all nodes run what the spec asks for, and nothing of the previous spec."""
+        """Whether all nodes run the current spec, and nothing of the previous one."""
         return self.steady and self.configured == self.replicas_wanted and not self.also_running
 
     @property
@@ -135,7 +135,7 @@ class ClusterStatus:
 
     @property
     def progress(self) -> Hashable:
-        """What moves while a cluster forms or counts; traffic and messages do not count."""
+        """The figures that change while a cluster forms or counts, without traffic and messages."""
         return (
             self.observed_generation,
             self.replicas,
@@ -152,7 +152,7 @@ class ClusterStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class Pods:
-    """How far the pods of a cluster are, and what keeps one from starting."""
+    """The progress of a cluster's pods, and an obstacle to the start of one."""
 
     created: int
     ready: int
@@ -235,7 +235,7 @@ def _endpoints(cluster: Cluster, namespace: str, name: str) -> list[Json]:
 
 
 def pods(items: Iterable[Json]) -> Pods:
-    """Counts pods by what their status says."""
+    """Counts pods by their status."""
     items = list(items)
     running = [item for item in items if item["status"].get("phase") == "Running"]
     statuses = [c for item in items for c in item["status"].get("containerStatuses") or ()]

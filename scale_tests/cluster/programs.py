@@ -19,7 +19,7 @@ _LAST_WORDS = 2000
 
 
 class ProgramError(LocalkubeError):
-    """A program ended by itself, or does not become ready; with the end of its log."""
+    """A program exited, or does not become ready; with the end of its log."""
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def running(
 ) -> Iterator[int]:
     """Runs a program while the block runs; waits for no `obstacle`, and yields the process id.
 
-    It is killed in the end. Raises ProgramError: it is not ready in time, or ends by itself.
+    It is killed in the end. Raises ProgramError: it is not ready in time, or exits.
     """
     log = logs / f"{name}.log"
     with (

@@ -1,4 +1,4 @@
-"""Samples of a cluster, taken on a thread of their own, and waits for one as wanted."""
+"""Samples of a cluster, taken on a thread of their own, and waits for a condition on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Timed(Protocol):
 
     @property
     def seconds(self) -> float:
-        """When it was begun, since the sampler was made."""
+        """Its beginning, in seconds since the sampler was made."""
 
 
 Sample = TypeVar("Sample", bound=Timed)

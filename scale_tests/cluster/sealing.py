@@ -11,7 +11,7 @@ from scale_tests.localkube.certificates import Identity, issue
 
 
 def secret(subject: Subject, authority: Path) -> Json:
-    """What cert-manager would write for a cluster: one certificate for all nodes."""
+    """The Secret that cert-manager would write for a cluster: one certificate for all nodes."""
     name = f"{subject.name}.{subject.namespace}.svc"
     issue(authority, Identity(file=subject.name, user=name, addresses=(f"DNS:{name}",)))
     files = {
@@ -32,7 +32,7 @@ def sealed(subject: Subject, replicas: int) -> Json:
 
 
 def certified(subject: Subject, replicas: int, tls: Json) -> Json:
-    """A cluster that counts nothing; `tls` says where its certificate comes from."""
+    """A cluster that counts nothing; `tls` names the source of its certificate."""
     return manifest(subject.name, replicas, security={"tls": tls}, workload=None)
 
 

@@ -1,4 +1,4 @@
-"""A PartisanCluster under test: what a test does to it and waits for."""
+"""A PartisanCluster under test: the actions of a test, and its waits."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Subject:
         return self
 
     def patch(self, **spec: Any) -> None:
-        """Merges into its spec, as a user who edits. Raises ApiError."""
+        """Merges changes into its spec, as a user's edit does. Raises ApiError."""
         self.cluster.patch(self.path, {"spec": spec})
 
     def kubectl(self, *arguments: str) -> str:
@@ -69,7 +69,7 @@ class Subject:
         return operator.kubectl(self.environment, "-n", self.namespace, *arguments)
 
     def status(self) -> ClusterStatus:
-        """What the operator says. Raises ApiError."""
+        """The status that the operator reports. Raises ApiError."""
         return read_cluster(self.cluster, self.namespace, self.name)
 
     def json(self) -> Json:
@@ -77,7 +77,7 @@ class Subject:
         return self.cluster.get(self.path)
 
     def nodes(self) -> list[NodeStatus]:
-        """What the nodes that answer say. Raises ApiError."""
+        """The reports of the nodes that answer. Raises ApiError."""
         running = read_pods(self.cluster, self.namespace, self.name).names_running
         return read_nodes(self.cluster, self.namespace, running)
 
@@ -91,7 +91,7 @@ class Subject:
         return {name: pod["metadata"]["uid"] for name, pod in self.pods().items()}
 
     def restarts(self) -> dict[str, int]:
-        """How often each pod's container was restarted in place."""
+        """The number of restarts in place of each pod's container."""
         return {
             name: sum(c["restartCount"] for c in pod["status"].get("containerStatuses") or ())
             for name, pod in self.pods().items()
@@ -119,11 +119,11 @@ class Subject:
         return self.wait("all nodes ready and joined", lambda status: status.steady)
 
     def wait_reconfigured(self) -> ClusterStatus:
-        """Waits until, besides, they run the overlay of the spec and no other."""
+        """Waits until they also run the overlay of the spec and no other."""
         return self.wait("nodes reconfigured", lambda status: status.reconfigured)
 
     def wait_finished(self) -> ClusterStatus:
-        """Waits until, besides, the run has ended with the same counter everywhere."""
+        """Waits until the run has also ended with the same counter everywhere."""
         return self.wait("run finished", lambda status: status.finished)
 
     def wait_counted(self, impressions: int) -> None:
@@ -131,7 +131,7 @@ class Subject:
         self.wait(f"{impressions} impressions", lambda status: status.workload.value >= impressions)
 
     def wait_degraded(self, reason: str) -> str:
-        """Waits until it says that something is wrong for this reason; returns its words."""
+        """Waits until it is Degraded for this reason; returns the message."""
 
         def is_reported(status: ClusterStatus) -> bool:
             return status.degraded is not None and status.degraded.reason == reason
@@ -156,5 +156,5 @@ class Subject:
 
 
 def kill_pod(subject: Subject, pod: str) -> None:
-    """Kills a pod at once, as a failed machine would: its state is lost, nothing is told."""
+    """Kills a pod at once, as a failed node would: its state is lost, without a notice."""
     subject.cluster.delete(core(subject.namespace, "pods", pod), gracePeriodSeconds="0")

@@ -1,4 +1,4 @@
-"""What many nodes' views say together."""
+"""The graph that the views of many nodes form."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def one_sided(views: Views) -> set[tuple[str, str]]:
 
 
 def links(views: Views) -> int:
-    """How many pairs of nodes are linked, from either side."""
+    """The number of linked pairs of nodes, from either side."""
     return len({frozenset((name, other)) for name, view in views.items() for other in view})

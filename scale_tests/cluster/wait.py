@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 STALL_SECONDS = 120.0
-"""How long nothing may change before a wait is given up."""
+"""Seconds without a change after which a wait fails."""
 
 T = TypeVar("T")
 
 
 class StalledError(Exception):
-    """What was waited for did not come, and nothing has moved for a while."""
+    """A condition that was waited for did not come, and nothing has changed for a while."""
 
 
 class StallClock:

@@ -21,7 +21,7 @@ from scale_tests.host.commands import ROOT
 MUST_GATHER = ROOT / "build" / "must-gather"
 
 LONGEST = (
-    "test_liars",
+    "test_faulty_nodes",
     "test_overlays",
     "test_reconfiguration",
     "test_faults",
@@ -33,8 +33,8 @@ LONGEST = (
     "test_interference",
     "test_walkthrough",
 )
-"""The files that take minutes, begun with, so that those beside each other end together: the short
-ones fill what is left."""
+"""The files that take minutes. They start first, so that all workers end together: the short files
+fill the gaps."""
 
 NewSubject = Callable[..., Subject]
 """Takes a cluster's name and returns the subject, which does not exist yet."""
@@ -42,7 +42,7 @@ NewSubject = Callable[..., Subject]
 
 @dataclass(frozen=True)
 class Prepared:
-    """What was there before the tests came."""
+    """Whether parts were there before the tests."""
 
     cluster: bool
 
@@ -51,7 +51,7 @@ _PREPARED = pytest.StashKey[Prepared]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the marks by which `make e2e` runs most files beside each other, and some alone.
+    """Declares the marks by which `make e2e` runs most files in parallel, and some alone.
 
     Those that wait for minutes are left to `make e2e-slow`.
     """
@@ -75,7 +75,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         return
     config.stash[_PREPARED] = Prepared(cluster=environments.existing() is not None)
     capture = config.pluginmanager.getplugin("capturemanager")
-    # The first time builds Kubernetes for some minutes: somebody wants to see it advance.
+    # The first time builds Kubernetes for some minutes: show the progress.
     with capture.global_and_fixture_disabled():
         environment = environments.bring_up()
     if not environment.local and Cluster(environment.kubeconfig).find(operator.CRD):

@@ -1,8 +1,8 @@
-"""The definitions of other operators' kinds, as their projects publish them.
+"""CRDs of other operators, as their projects publish them.
 
 With them an API server knows PodMonitors, ServiceMonitors, PrometheusRules and ScaledObjects, and
-refuses those that are wrong: the chart and the examples are held to what a cluster with the
-Prometheus operator or KEDA would say.
+refuses invalid ones: the chart and the examples are checked as in a cluster with the Prometheus
+operator or KEDA.
 """
 
 from __future__ import annotations

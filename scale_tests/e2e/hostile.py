@@ -1,6 +1,6 @@
-"""Manifests that must be refused: a spec, and what the refusal names.
+"""Manifests that must be refused: a spec, and the text that the refusal names.
 
-By what is wrong with them. Each is a small valid cluster with some fields replaced.
+By the kind of error. Each is a small valid cluster with some fields replaced.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BAD_NAMES = (
     "%2e%2e",
     LONG,
 )
-"""What is no name of an object."""
+"""Strings that are no name of an object."""
 
 BAD_KEYS = (
     "",
@@ -48,10 +48,10 @@ BAD_KEYS = (
     "ä",
     "x/" + "a" * 64,
 )
-"""What is no key of a label."""
+"""Strings that are no key of a label."""
 
 BAD_LABEL_VALUES = ("a b", "-a", "a-", "a/b", "a" * 64, "ü", "a\n")
-"""What is no value of a label."""
+"""Strings that are no value of a label."""
 
 BAD_IMAGES = (
     "Upper/case",
@@ -503,7 +503,7 @@ RESOURCES: list[Row] = [
     (resources(limits={"ephemeral-storage": 1}), "limits"),
     *((resources(limits={"cpu": amount}), "limits") for amount in (-1, 0, "5m", "0.5m", 10000)),
     *((resources(limits={"memory": amount}), "limits") for amount in (0, "1Mi", "99999999999Ti")),
-    # Above what the operator requests where the spec does not say.
+    # Below the operator's default request.
     (resources(limits={"memory": "32Mi"}), "spec.resources.limits"),
     (resources(limits={"memory": "40000k"}), "spec.resources.limits"),
     (resources(requests={"cpu": 2}, limits={"cpu": 1}), "spec.resources.requests"),
@@ -899,4 +899,4 @@ UNUSUAL: list[Spec] = [
     tls(clusterCa={"duration": "48h", "certificateDuration": "24h", "renewBefore": "12h"}),
     {"metrics": {"podMonitor": "Disabled", "interval": "15s"}},
 ]
-"""What is rare, large, or close to a bound, and has to be accepted."""
+"""Specs that are rare, large, or close to a bound, and must be accepted."""

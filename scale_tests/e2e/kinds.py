@@ -1,4 +1,4 @@
-"""Kinds of other operators, which the cluster knows for the time of a test."""
+"""Kinds of other operators, which the cluster knows during a test."""
 
 from __future__ import annotations
 
@@ -15,37 +15,36 @@ _DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def find(cluster: Cluster, name: str) -> Json | None:
-    """The definition of a kind, such as `podmonitors.monitoring.coreos.com`."""
+    """The CRD of a kind, such as `podmonitors.monitoring.coreos.com`."""
     return cluster.find(f"{_DEFINITIONS}/{name}")
 
 
-def define(environment: Environment, cluster: Cluster, definitions: Sequence[Json]) -> None:
-    """Makes definitions, and waits until the API server serves them.
+def define(environment: Environment, cluster: Cluster, crds: Sequence[Json]) -> None:
+    """Creates CRDs, and waits until the API server serves them.
 
-    It is asked here, and not by `kubectl wait`, which fails on a definition that has no conditions
-    yet.
+    Not with `kubectl wait`, which fails on a CRD that has no conditions yet.
     """
     apply = ("apply", "--server-side", "-f", "-")
-    operator.kubectl(environment, *apply, stdin=yaml.safe_dump_all(definitions))
-    names = _names(definitions)
+    operator.kubectl(environment, *apply, stdin=yaml.safe_dump_all(crds))
+    names = _names(crds)
     wait_for(
-        "the definitions to be established",
+        "the CRDs to be established",
         lambda: [name for name in names if not holds(find(cluster, name) or {}, "Established")],
         lambda left: not left,
     )
 
 
-def forget(cluster: Cluster, definitions: Sequence[Json]) -> None:
-    """Deletes definitions, and waits until they are gone."""
-    names = _names(definitions)
+def forget(cluster: Cluster, crds: Sequence[Json]) -> None:
+    """Deletes CRDs, and waits until they are gone."""
+    names = _names(crds)
     for name in names:
         cluster.delete(f"{_DEFINITIONS}/{name}")
     wait_for(
-        "the end of the definitions",
+        "the CRDs gone",
         lambda: [name for name in names if find(cluster, name)],
         lambda left: not left,
     )
 
 
-def _names(definitions: Sequence[Json]) -> list[str]:
-    return [item["metadata"]["name"] for item in definitions]
+def _names(crds: Sequence[Json]) -> list[str]:
+    return [item["metadata"]["name"] for item in crds]

@@ -1,4 +1,4 @@
-"""What tests ask of a cluster after faults, and during a partition."""
+"""Checks of a cluster after faults, and during a partition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def wait_partitioned(subject: Subject) -> ClusterStatus:
     assert connected is not None
     assert (connected.status, connected.reason) == ("False", "Partitioned")
     assert connected.message.startswith("2 components")
-    # Each half goes on by itself, and its nodes are not reported as lost.
+    # Each half runs on, and its nodes are not reported as lost.
     assert status.joined == status.ready == status.replicas_wanted
     return status
 
@@ -31,7 +31,7 @@ def assert_accounted(subject: Subject, status: ClusterStatus) -> None:
     assert len({node.digest for node in nodes}) == 1
     assert run.value >= run.threshold
     assert run.value + run.lost_increments == run.increments_sum
-    # What the living say they made is in the counter, under their own names.
+    # The counter holds the increments that running nodes report, under their own names.
     for pod in subject.pods():
         workload = subject.node_json(pod)["workload"]
         assert workload["entry_of"].get(workload["actor"], 0) == workload["increments"]

@@ -1,4 +1,4 @@
-"""Faults in the network of one pod, made from outside with the machine's own programs.
+"""Faults in the network of one pod, injected from outside with the machine's own programs.
 
 The pod and its processes are left as they are: rules and processes are put into its network
 namespace, which any process of root may enter. Of the local cluster only.
@@ -17,8 +17,8 @@ from scale_tests.cluster.local_nodes import containerd_socket
 from scale_tests.cluster.nodes import HTTP_PORT
 from scale_tests.host.commands import ROOT, capture
 
-LIAR_PORT = 18080
-"""Where a liar listens in its pod."""
+FAULTY_PORT = 18080
+"""The port of `faulty_node` in a pod."""
 
 
 def process_of(pod: Json) -> int:
@@ -45,29 +45,29 @@ def connect(pod: Json, host: str, port: int) -> None:
 
 
 @contextmanager
-def lying(pod: Json, *, path: str, manner: str) -> Iterator[None]:
-    """Has a pod's requests for one path answered by a liar, in that manner, for a while.
+def faulty(pod: Json, *, path: str, manner: str) -> Iterator[None]:
+    """Has `faulty_node` answer a pod's requests for one path, in that manner, for a while.
 
     All other requests reach the node. Raises CommandError.
     """
     with ExitStack() as stack:
         process = process_of(pod)
-        liar = subprocess.Popen(
+        proxy = subprocess.Popen(
             [
                 *_inside(process),
-                *(sys.executable, "-m", "scale_tests.e2e.liar"),
-                *(str(LIAR_PORT), str(HTTP_PORT), path, manner),
+                *(sys.executable, "-m", "scale_tests.e2e.faulty_node"),
+                *(str(FAULTY_PORT), str(HTTP_PORT), path, manner),
             ],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
         )
-        stack.callback(_end, liar)
-        assert liar.stdout is not None
-        assert liar.stdout.readline() == "listening\n"
+        stack.callback(_end, proxy)
+        assert proxy.stdout is not None
+        assert proxy.stdout.readline() == "listening\n"
         redirect = ["-p", "tcp", "--dport", str(HTTP_PORT), "-j", "REDIRECT"]
-        _rule(stack, process, "nat", "PREROUTING", [*redirect, "--to-ports", str(LIAR_PORT)])
+        _rule(stack, process, "nat", "PREROUTING", [*redirect, "--to-ports", str(FAULTY_PORT)])
         yield
 
 

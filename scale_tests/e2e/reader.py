@@ -1,8 +1,8 @@
-"""Somebody who types what a page of docs/ says, and compares what comes with what it shows.
+"""A reader of a page of docs/: types its commands, and compares their output with the page's.
 
 A page has its commands in blocks of the language `sh`. One that is meant to fail bears its exit
-status, which no reader sees: "```sh exit=1". A block of the language `text` right after one of
-commands is an excerpt of what they write.
+status, which the rendered page hides: "```sh exit=1". A block of the language `text` right after
+one of commands is an excerpt of their output.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.host.commands import ROOT, CommandError, capture
 
 REGISTRY = "registry.example.com/partisan"
-"""What stands on the pages for the reader's registry."""
+"""The pages' placeholder for the reader's registry."""
 
 _BLOCK = re.compile(
     r"^```sh(?: exit=(?P<status>\d+))?\n(?P<commands>.*?)^```$"
@@ -64,9 +64,9 @@ def unseen(shown: str, written: str) -> list[str]:
 
 
 class Reader:
-    """Somebody with helm, kubectl and its plugin in a directory of his own.
+    """A user with helm, kubectl and its plugin, in a directory of their own.
 
-    `replacing` says what he writes in the place of the page's own words.
+    `replacing` holds the replacements for texts of the page.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The shapes that an overlay may have, told from who is whose neighbour."""
+"""The shapes that an overlay may have, recognized from the nodes' neighbours."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ Views = dict[str, set[str]]
 
 
 def views_of(nodes: Iterable[NodeStatus]) -> Views:
-    """What these nodes say."""
+    """The neighbours that these nodes report."""
     return {node.name: set(node.active) for node in nodes}
 
 
 def is_mesh(views: Views) -> bool:
-    """Everybody is everybody's neighbour."""
+    """Every node is a neighbour of every other."""
     return all(view == views.keys() - {node} for node, view in views.items())
 
 
 def is_star(views: Views) -> bool:
-    """The first node is everybody's only neighbour."""
+    """The first node is the only neighbour of every other."""
     (server,) = (node for node in views if node.endswith("-0"))
     return all(view == {server} for node, view in views.items() if node != server)
 
 
 def is_ring(views: Views) -> bool:
-    """Everybody has the nodes before and after as neighbours, and no other."""
+    """Every node has the nodes before and after it as neighbours, and no other."""
     names = sorted(views, key=lambda name: int(name.rpartition("-")[2]))
     return all(
         views[name] == {names[index - 1], names[(index + 1) % len(names)]}
@@ -36,14 +36,14 @@ def is_ring(views: Views) -> bool:
 
 
 def is_partial(views: Views) -> bool:
-    """Somebody leaves somebody out; how full views are is chance."""
+    """Not every view is full; how full views are is chance."""
     return any(view < views.keys() - {node} for node, view in views.items())
 
 
 def is_inhabited(views: Views) -> bool:
-    """Everybody has a neighbour.
+    """Every node has a neighbour.
 
-    SCAMP's views have no bound: nodes that had no word of others for a while, on a machine that is
-    short of time, subscribe anew, and may end with all of them.
+    SCAMP's views have no bound: on a busy machine, nodes that received nothing for a while
+    subscribe again, and may end with full views.
     """
     return all(views.values())

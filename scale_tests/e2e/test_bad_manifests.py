@@ -1,6 +1,6 @@
-"""What can never work is refused by the API server, with a message that names the field.
+"""The API server refuses manifests that can never work, with a message that names the field.
 
-Most of it is asked of a copy of the definition that no operator knows, without making anything.
+Most are dry runs against a copy of the CRD that no operator knows.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import yaml
 
 from scale_tests.cluster.kube import ApiError, Cluster, Json
 from scale_tests.cluster.subject import manifest
-from scale_tests.e2e import definition, hostile
+from scale_tests.e2e import crd_copy, hostile
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.host.commands import ROOT
 
 
 @pytest.fixture(scope="module", autouse=True)
 def copied(cluster: Cluster) -> Iterator[None]:
-    with definition.copied(cluster):
+    with crd_copy.copied(cluster):
         yield
 
 
@@ -35,7 +35,7 @@ def test_a_bad_manifest_is_refused_by_the_name_of_the_field(
     for spec, field in hostile.HOSTILE[kind]:
         body = manifest("bad", 3)
         body["spec"].update(spec)
-        message = definition.refusal(cluster, namespace, body)
+        message = crd_copy.refusal(cluster, namespace, body)
         if not message:
             accepted.append(spec)
         elif field not in message:
@@ -49,7 +49,7 @@ def test_a_bad_manifest_is_refused_by_the_name_of_the_field(
 def test_a_name_that_cannot_be_part_of_a_pods_is_refused(
     cluster: Cluster, namespace: str, name: str
 ) -> None:
-    assert "name" in definition.refusal(cluster, namespace, manifest(name, 3))
+    assert "name" in crd_copy.refusal(cluster, namespace, manifest(name, 3))
 
 
 def test_every_example_and_every_manifest_of_the_documents_is_accepted(
@@ -58,7 +58,7 @@ def test_every_example_and_every_manifest_of_the_documents_is_accepted(
     refused = {
         str(file): message
         for file, body in _published()
-        if (message := definition.refusal(cluster, namespace, body))
+        if (message := crd_copy.refusal(cluster, namespace, body))
     }
     assert refused == {}
 
@@ -69,7 +69,7 @@ def test_an_unusual_manifest_is_accepted(
 ) -> None:
     body = manifest("unusual", 3)
     body["spec"].update(spec)
-    assert definition.refusal(cluster, namespace, body) == ""
+    assert crd_copy.refusal(cluster, namespace, body) == ""
 
 
 SECRET: Json = {"tls": {"secretName": "a", "serverName": "a.example.org"}}
@@ -90,13 +90,13 @@ ISSUER: Json = {"tls": {"issuerRef": {"name": "a"}}}
         ({}, {"tls": {"clusterCa": {}}}, "spec.security"),
     ],
 )
-def test_what_nodes_trust_cannot_change(
+def test_the_trust_of_nodes_cannot_change(
     cluster: Cluster, namespace: str, security: Json, changed: Json, field: str
 ) -> None:
     with _created(cluster, namespace, security=security) as name:
-        refusal = definition.update_refusal(cluster, namespace, name, {"security": changed})
+        refusal = crd_copy.update_refusal(cluster, namespace, name, {"security": changed})
         assert field in refusal
-        assert definition.update_refusal(cluster, namespace, name, {"paused": True}) == ""
+        assert crd_copy.update_refusal(cluster, namespace, name, {"paused": True}) == ""
 
 
 @pytest.mark.parametrize("replicas", [0, -1, 1025])
@@ -104,7 +104,7 @@ def test_the_scale_subresource_is_no_way_round(
     cluster: Cluster, namespace: str, replicas: int
 ) -> None:
     with _created(cluster, namespace) as name:
-        scale = definition.path(namespace, name) + "/scale"
+        scale = crd_copy.path(namespace, name) + "/scale"
         with pytest.raises(ApiError, match="replicas"):
             cluster.patch(scale, {"spec": {"replicas": replicas}})
 
@@ -117,7 +117,9 @@ def test_nothing_is_created_of_a_bad_manifest(new_subject: NewSubject) -> None:
     assert subject.children() == []
 
 
-def test_what_cannot_change_is_refused_and_the_cluster_runs_on(new_subject: NewSubject) -> None:
+def test_a_change_of_an_immutable_field_is_refused_and_the_cluster_runs_on(
+    new_subject: NewSubject,
+) -> None:
     subject = new_subject("fixed")
     subject.apply(manifest("fixed", 3, workload=None))
     with pytest.raises(ApiError, match=r"spec\.replicas"):
@@ -128,12 +130,12 @@ def test_what_cannot_change_is_refused_and_the_cluster_runs_on(new_subject: NewS
 @contextmanager
 def _created(cluster: Cluster, namespace: str, **spec: Any) -> Iterator[str]:
     """A manifest of the copy while the block runs; its name."""
-    body = definition.of(manifest("changing", 3, **spec))
-    cluster.create(definition.path(namespace), body)
+    body = crd_copy.of(manifest("changing", 3, **spec))
+    cluster.create(crd_copy.path(namespace), body)
     try:
         yield "changing"
     finally:
-        cluster.delete(definition.path(namespace, "changing"))
+        cluster.delete(crd_copy.path(namespace, "changing"))
 
 
 def _published() -> Iterator[tuple[Path, Json]]:

@@ -1,4 +1,4 @@
-"""What pods carry for their users, and what channels hold, is in force in the running nodes."""
+"""Users' additions to pods, and limits of channels, are in force in the running nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scale_tests.host.commands import ROOT
 PASSWORD = {"secretKeyRef": {"name": "carrying-extra", "key": "password"}}
 CARRIED = {
     "labels": {"example.org/team": "ads"},
-    "annotations": {"example.org/owner": "somebody"},
+    "annotations": {"example.org/owner": "team-a"},
     "env": [{"name": "REGION", "value": "eu-1"}, {"name": "API_PASSWORD", "valueFrom": PASSWORD}],
     "envFrom": [{"prefix": "MORE_", "secretRef": {"name": "carrying-extra"}}],
 }
@@ -25,16 +25,16 @@ def variables(subject: Subject, pod: str) -> dict[str, str]:
     return dict(line.partition("=")[::2] for line in lines)
 
 
-def test_a_missing_secret_is_told_and_what_it_holds_reaches_the_nodes_when_it_comes(
+def test_a_missing_secret_is_reported_and_reaches_the_nodes_when_it_is_created(
     new_subject: NewSubject, cluster: Cluster
 ) -> None:
     subject = new_subject("carrying")
     subject.apply(manifest("carrying", 2, workload=None, pods=CARRIED))
-    trouble = subject.wait("Degraded", lambda s: s.degraded is not None).degraded
-    assert trouble is not None
-    assert trouble.reason == "ContainerConfigError"
-    assert "carrying-extra" in trouble.message
-    assert "spec.pods" in trouble.message
+    degraded = subject.wait("Degraded", lambda s: s.degraded is not None).degraded
+    assert degraded is not None
+    assert degraded.reason == "ContainerConfigError"
+    assert "carrying-extra" in degraded.message
+    assert "spec.pods" in degraded.message
     secret = {"metadata": {"name": "carrying-extra"}, "stringData": {"password": "open sesame"}}
     cluster.create(core(subject.namespace, "secrets"), secret)
     subject.wait_steady()
@@ -44,7 +44,7 @@ def test_a_missing_secret_is_told_and_what_it_holds_reaches_the_nodes_when_it_co
     assert found["POD_NAME"] == "carrying-1"
     metadata = subject.pods()["carrying-1"]["metadata"]
     assert metadata["labels"]["example.org/team"] == "ads"
-    assert metadata["annotations"]["example.org/owner"] == "somebody"
+    assert metadata["annotations"]["example.org/owner"] == "team-a"
 
 
 def test_another_annotation_rolls_the_pods(new_subject: NewSubject) -> None:
@@ -63,7 +63,7 @@ def test_another_annotation_rolls_the_pods(new_subject: NewSubject) -> None:
     assert annotations["example.org/restarted"] == "once"
 
 
-def test_what_a_channel_holds_is_in_force_and_its_run_is_counted_in_full(
+def test_the_limits_of_a_channel_are_in_force_and_the_count_is_complete(
     new_subject: NewSubject,
 ) -> None:
     subject = new_subject("bounded-channels")

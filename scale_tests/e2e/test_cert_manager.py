@@ -1,6 +1,6 @@
 """cert-manager keeps a cluster's certificate.
 
-It is not there itself: its definition of Certificates is a minimal stand-in, and the test plays its
+It is not there itself: the CRD of Certificates is a minimal stand-in, and the test plays the
 controller by writing the Secret that a Certificate asks for.
 """
 
@@ -19,7 +19,7 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.localkube.certificates import issue_authority
 
 pytestmark = pytest.mark.alone
-"""Another test's operator must not find Certificates defined, and then not."""
+"""The operator of another test must not see Certificates come and go."""
 
 DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CERTIFICATES = "certificates.cert-manager.io"
@@ -48,7 +48,7 @@ DEFINITION: Json = {
         ],
     },
 }
-"""What the operator needs to be served of cert-manager: a stand-in without its schema."""
+"""The CRD of cert-manager that the operator needs: a stand-in without its schema."""
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from scale_tests.host.commands import ROOT
 
 NODES = 3
 KUBELET_SECONDS = 240.0
-"""How long a kubelet may take to bring a changed Secret into a pod, on a busy machine."""
+"""Timeout of a kubelet that brings a changed Secret into a pod, on a busy machine."""
 
 LIFETIMES = {"duration": "240h", "certificateDuration": "1h", "renewBefore": "10m"}
 
@@ -26,19 +26,19 @@ def rotation(subject: Subject) -> Json:
     return found
 
 
-def look_now(subject: Subject) -> None:
+def sync_now(subject: Subject) -> None:
     """Has the kubelet bring changed Secrets into the pods.
 
-    It does when it looks at a pod, which is once a minute or so, and when the pod changes.
+    It does when it syncs a pod, which is about once a minute, and when the pod changes.
     """
     for name in subject.pods():
         path = core(subject.namespace, "pods", name)
-        annotations = {"partisan.dev/looked-at": str(time.monotonic())}
+        annotations = {"partisan.dev/synced-at": str(time.monotonic())}
         subject.cluster.patch(path, {"metadata": {"annotations": annotations}})
 
 
 def refused(subject: Subject) -> int:
-    """Connections that nodes have turned away for the sake of a certificate."""
+    """Connections that nodes have refused because of a certificate."""
     pattern = r'partisan_refused_connections_total\{reason="(?!closed|timeout)\w+"\} (\d+)'
     texts = [subject.metrics(pod) for pod in subject.pods()]
     return sum(int(count) for text in texts for count in re.findall(pattern, text))
@@ -60,12 +60,12 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
     (first,) = used(subject)
     before = refused(subject)
 
-    # As for an authority that nears its end, for which nobody wants to wait here.
+    # As for an authority that nears its end, without the wait.
     cluster.delete(core(subject.namespace, "secrets", "vault-ca"))
     seen: list[tuple[str, int]] = []
 
     def state() -> tuple[str, int]:
-        look_now(subject)
+        sync_now(subject)
         found = rotation(subject)
         now = (found["rotation"], found["loaded"])
         if now not in seen:
@@ -88,7 +88,7 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
         "AuthorityRotated",
     }
 
-    # Nobody was cut off, restarted or refused.
+    # No node was cut off, restarted or refused.
     status = subject.wait_steady()
     assert status.joined == NODES
     assert {name: pod["metadata"]["uid"] for name, pod in pods.items()} == subject.uids()
@@ -101,13 +101,13 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
         security={"tls": {"clusterCa": {"certificateDuration": "48h", "renewBefore": "24h"}}}
     )
 
-    def looked() -> Json:
-        look_now(subject)
+    def synced() -> Json:
+        sync_now(subject)
         return rotation(subject)
 
     wait_for(
         "the certificate's renewal",
-        looked,
+        synced,
         lambda now: now["loaded"] == NODES and now["certificateExpiresAt"] > expires,
         stall_seconds=KUBELET_SECONDS,
     )
@@ -132,7 +132,7 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
         ({"clusterCa": {"renewBefore": "1m"}}, "between 10m and 87600h"),
     ],
 )
-def test_what_cannot_be_is_refused_with_the_fix(
+def test_impossible_settings_are_refused_with_the_fix(
     new_subject: NewSubject, tls: Json, expected: str
 ) -> None:
     subject = new_subject("wrong")

@@ -1,4 +1,4 @@
-"""The chart on a real cluster: its own test, its releases, and a life without the operator."""
+"""The chart on a real cluster: its own test, its releases, and clusters without the operator."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Lives:
 
 
 def installed(cluster: Cluster) -> str:
-    """The version of the chart that the operator and the definition come from."""
+    """The version of the chart that the operator and the CRD come from."""
     path = f"apis/apps/v1/namespaces/{operator.NAMESPACE}/deployments/{operator.RELEASE}"
     charts = {cluster.get(of)["metadata"]["labels"]["helm.sh/chart"] for of in (path, operator.CRD)}
     (chart,) = charts
@@ -86,12 +86,12 @@ def installed(cluster: Cluster) -> str:
 
 
 def interval(cluster: Cluster) -> str:
-    """The interval that the container of the operator that acts is told."""
+    """The interval in the environment of the leading operator's container."""
     name = wait_for("an operator that acts", lambda: operator.leader(cluster), bool)
     pod = cluster.get(core(operator.NAMESPACE, "pods", name))
     (container,) = pod["spec"]["containers"]
-    told = {variable["name"]: variable.get("value", "") for variable in container["env"]}
-    return str(told["PARTISAN_OPERATOR_INTERVAL"])
+    given = {variable["name"]: variable.get("value", "") for variable in container["env"]}
+    return str(given["PARTISAN_OPERATOR_INTERVAL"])
 
 
 @pytest.fixture

@@ -13,14 +13,14 @@ from scale_tests.e2e.shapes import views_of
 
 NODES = 8
 COUNTER = {
-    # A minute of counting: half of the cluster alone does not get to the end of it meanwhile.
+    # A minute of counting: half of the cluster alone does not finish it within the partition.
     "impressions": NODES * 120,
     "incrementInterval": "500ms",
     "propagationInterval": "250ms",
 }
 
 
-def test_two_halves_that_cannot_reach_each_other_are_told_of_and_become_one_again(
+def test_two_halves_that_cannot_reach_each_other_are_reported_and_become_one_again(
     new_subject: NewSubject, environment: Environment
 ) -> None:
     if not environment.local:
@@ -33,9 +33,9 @@ def test_two_halves_that_cannot_reach_each_other_are_told_of_and_become_one_agai
         wait_partitioned(subject)
         views = views_of(subject.nodes())
         assert all(views[name] <= side for side in sides for name in side)
-        trouble = subject.wait("advice", lambda s: s.degraded is not None).degraded
-        assert trouble is not None
-        assert trouble.reason == "OverlayPartitioned"
+        degraded = subject.wait("advice", lambda s: s.degraded is not None).degraded
+        assert degraded is not None
+        assert degraded.reason == "OverlayPartitioned"
     subject.wait("one component again", lambda s: s.steady and s.degraded is None)
     status = subject.wait_finished()
     assert subject.incarnations() == before
@@ -43,7 +43,7 @@ def test_two_halves_that_cannot_reach_each_other_are_told_of_and_become_one_agai
     assert_accounted(subject, status)
 
 
-def test_half_of_the_nodes_killed_at_once_come_back_and_the_account_holds(
+def test_half_of_the_nodes_killed_at_once_come_back_and_the_count_is_exact(
     new_subject: NewSubject,
 ) -> None:
     subject = new_subject("halved")

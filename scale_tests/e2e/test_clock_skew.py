@@ -99,7 +99,7 @@ def test_an_operator_with_a_wrong_clock_does_as_any_other(
     operator.install(environment, values=["--set", "replicas=0"])
     try:
         with skewed_operator(environment, SKEWS[skew], tmp_path / "operator.log"):
-            former = wait_for("an operator that acts", lambda: holder(cluster), bool)
+            previous = wait_for("an operator that acts", lambda: holder(cluster), bool)
             ended = subject.wait_finished()
             assert ended.degraded is None
             assert_accounted(subject, ended)
@@ -110,7 +110,7 @@ def test_an_operator_with_a_wrong_clock_does_as_any_other(
     finally:
         # The Lease was renewed at a time that is not the others', and is not given back.
         operator.install(environment)
-    wait_for("another operator that acts", lambda: holder(cluster), lambda now: now != former)
+    wait_for("another operator that acts", lambda: holder(cluster), lambda now: now != previous)
     subject.patch(replicas=NODES)
     status = subject.wait("scaled down", lambda s: s.steady and s.joined == NODES)
     assert status.degraded is None

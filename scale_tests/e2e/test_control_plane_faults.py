@@ -71,7 +71,7 @@ def test_an_operator_killed_while_all_is_well_changes_nothing(
     assert subject.status().workload == status.workload
 
 
-def test_an_operator_killed_at_each_turn_of_a_life_leaves_it_as_it_should_be(
+def test_an_operator_killed_at_each_stage_of_a_cluster_leaves_it_in_order(
     new_subject: NewSubject, cluster: Cluster
 ) -> None:
     """After every single write it is killed in the operator's own tests; here for real."""
@@ -107,7 +107,7 @@ def test_an_api_server_that_is_away_for_half_a_minute_costs_no_restart(
     operators = {pod["metadata"]["name"] for pod in operator.operator_pods(cluster)}
     record = processes.find(Settings(), "kube-apiserver")
     assert record is not None
-    os.kill(record.pid, signal.SIGSTOP)  # connections stay open, and nobody answers
+    os.kill(record.pid, signal.SIGSTOP)  # connections stay open, without an answer
     try:
         time.sleep(AWAY_SECONDS)
     finally:

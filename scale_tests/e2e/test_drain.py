@@ -1,4 +1,4 @@
-"""`kubectl drain` of the machine, the operator on it included."""
+"""`kubectl drain` of the node, the operator on it included."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scale_tests.host.commands import CommandError
 from scale_tests.localkube.settings import NODE_NAME
 
 pytestmark = pytest.mark.alone
-"""Takes the only machine away, from the operator too."""
+"""Takes the only node away, from the operator too."""
 
 NODES = 6
 COUNTER = {
@@ -30,14 +30,14 @@ COUNTER = {
 
 
 @pytest.fixture(autouse=True)
-def the_only_machine(environment: Environment, cluster: Cluster) -> None:
+def the_only_node(environment: Environment, cluster: Cluster) -> None:
     if not environment.local or len(cluster.list("api/v1/nodes")) > 1:
-        pytest.skip("drains the only machine of a local cluster")
+        pytest.skip("drains the only node of a local cluster")
 
 
 @contextmanager
 def drained(environment: Environment, *arguments: str) -> Iterator[str]:
-    """Drains the machine, with what kubectl said of it, and gives it back."""
+    """Drains the node, yields kubectl's output, and uncordons the node."""
     options = ("--ignore-daemonsets", "--delete-emptydir-data", *arguments)
     try:
         try:
@@ -52,7 +52,7 @@ def drained(environment: Environment, *arguments: str) -> Iterator[str]:
 def test_a_drain_stops_at_the_budget_and_costs_no_count(
     new_subject: NewSubject, environment: Environment, cluster: Cluster
 ) -> None:
-    """There is no other machine: pods that have gone wait, so the budget lets no more go."""
+    """There is no other node: evicted pods stay pending, so the budget allows no more evictions."""
     subject = new_subject("drained")
     rollout = {"maxUnavailable": 2}
     subject.apply(manifest("drained", NODES, workload={"adCounter": COUNTER}, rollout=rollout))

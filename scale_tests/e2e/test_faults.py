@@ -23,7 +23,7 @@ COUNTER = {
 }
 
 
-def test_three_pods_killed_mid_run_rejoin_and_the_account_holds(new_subject: NewSubject) -> None:
+def test_three_pods_killed_mid_run_rejoin_and_the_count_is_exact(new_subject: NewSubject) -> None:
     subject = new_subject("killed")
     subject.apply(manifest("killed", NODES, workload={"adCounter": COUNTER}))
     subject.wait_counted(NODES * 10)
@@ -58,7 +58,7 @@ def test_a_container_killed_mid_run_continues_as_the_same_actor(
     assert_accounted(subject, status)
 
 
-def test_a_node_that_crashes_again_and_again_holds_nobody_up(
+def test_a_node_in_a_crash_loop_holds_up_no_other(
     new_subject: NewSubject, environment: Environment
 ) -> None:
     if not environment.local:
@@ -69,11 +69,11 @@ def test_a_node_that_crashes_again_and_again_holds_nobody_up(
     before = subject.uids()
 
     def loops() -> str:
-        trouble = subject.status().degraded
-        if trouble is None or trouble.reason != "CrashLooping":
+        degraded = subject.status().degraded
+        if degraded is None or degraded.reason != "CrashLooping":
             _kill_if_running(subject, "looping-5")
             return ""
-        return trouble.message
+        return degraded.message
 
     message = wait_for("CrashLooping", loops, bool)
     assert "looping-5" in message
@@ -100,7 +100,7 @@ def _kill_if_running(subject: Subject, pod: str) -> None:
     victim = subject.pods()[pod]
     for status in victim["status"].get("containerStatuses") or ():
         if "running" in status["state"]:
-            with contextlib.suppress(CommandError):  # it has ended by itself meanwhile
+            with contextlib.suppress(CommandError):  # it may have ended before
                 _kill_task(victim, status["containerID"])
 
 

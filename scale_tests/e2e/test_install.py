@@ -1,4 +1,4 @@
-"""Where the Prometheus operator is: the chart's monitoring, and docs/install.md to the letter."""
+"""With the Prometheus operator: the chart's monitoring, and docs/install.md to the letter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from scale_tests.e2e.reader import Reader, blocks
 from scale_tests.host.commands import ROOT
 
 pytestmark = pytest.mark.alone
-"""Installs the operator anew, as the page says."""
+"""Installs the operator again, as on the page."""
 
 PAGE = ROOT / "docs" / "install.md"
 

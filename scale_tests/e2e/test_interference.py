@@ -8,7 +8,7 @@ from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 
 
-def test_what_others_write_is_kept_where_it_is_theirs_and_repaired_where_it_is_ours(
+def test_fields_of_others_are_kept_and_our_own_are_repaired(
     new_subject: NewSubject, cluster: Cluster
 ) -> None:
     subject = new_subject("disputed")
@@ -18,7 +18,7 @@ def test_what_others_write_is_kept_where_it_is_theirs_and_repaired_where_it_is_o
     shard = f"apis/apps/v1/namespaces/{subject.namespace}/statefulsets/disputed"
     config = core(subject.namespace, "configmaps", "disputed-config")
     wanted = cluster.get(config)["data"]
-    mine = {"metadata": {"annotations": {"example.com/owner": "somebody"}}}
+    mine = {"metadata": {"annotations": {"example.com/owner": "team-a"}}}
     for _ in range(3):
         cluster.patch(shard, {**mine, "spec": {"replicas": 5}})
         wait_for(
@@ -30,12 +30,12 @@ def test_what_others_write_is_kept_where_it_is_theirs_and_repaired_where_it_is_o
     cluster.delete(core(subject.namespace, "services", "disputed"))
     wait_for("the configuration repaired", lambda: cluster.get(config)["data"], wanted.__eq__)
     wait_for(
-        "the Service made anew",
+        "the Service created again",
         lambda: cluster.find(core(subject.namespace, "services", "disputed")),
         bool,
     )
     for path in (shard, config):
-        assert cluster.get(path)["metadata"]["annotations"]["example.com/owner"] == "somebody"
+        assert cluster.get(path)["metadata"]["annotations"]["example.com/owner"] == "team-a"
     subject.wait_steady()
     assert {name: subject.uids()[name] for name in before} == before
     assert sorted(subject.pods()) == sorted(before)
@@ -44,7 +44,7 @@ def test_what_others_write_is_kept_where_it_is_theirs_and_repaired_where_it_is_o
 def test_pods_that_are_evicted_go_no_faster_than_the_budget_lets_them(
     new_subject: NewSubject, cluster: Cluster
 ) -> None:
-    """What `kubectl drain` does, to the pods of one cluster."""
+    """Evicts the pods of one cluster, as `kubectl drain` does."""
     subject = new_subject("drained")
     subject.apply(manifest("drained", 5, workload=None, rollout={"maxUnavailable": 1}))
     subject.wait_steady()

@@ -1,4 +1,4 @@
-"""The plugin of kubectl on a real cluster of four nodes: what it shows is so, what it sets is."""
+"""The plugin of kubectl on a real cluster of four nodes: its output and its actions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NODES = 4
 NAMES = {f"ads-{ordinal}" for ordinal in range(NODES)}
 
 Plugin = Callable[..., str]
-"""Runs `kubectl partisan` with these words in the file's namespace; returns what it wrote."""
+"""Runs `kubectl partisan` with these arguments in the file's namespace; returns its output."""
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +55,13 @@ def partisan(
 
 
 def error(partisan: Plugin, *words: str) -> tuple[int, str]:
-    """Runs what must fail; returns its exit status and words."""
+    """Runs a command that must fail; returns its exit status and output."""
     with pytest.raises(CommandError) as caught:
         partisan(*words)
     return caught.value.status, caught.value.output
 
 
-def test_what_the_page_installs_is_all_that_plan_needs(tmp_path: Path) -> None:
+def test_plan_needs_only_the_installation_of_the_page(tmp_path: Path) -> None:
     """In a home of its own, with no other way to the simulator."""
     (install,) = blocks(ROOT / "docs" / "kubectl-partisan.md", "Install")
     programs = tmp_path / "programs"
@@ -87,7 +87,7 @@ def test_status_of_a_finished_run_has_nothing_wrong(ads: Subject, partisan: Plug
     assert "report ads" in text
 
 
-def test_status_of_a_broken_cluster_says_what_to_do(
+def test_status_of_a_broken_cluster_names_the_remedy(
     new_subject: NewSubject, partisan: Plugin
 ) -> None:
     image = "registry.invalid/nobody/nothing:1"

@@ -14,10 +14,10 @@ from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 
 pytestmark = pytest.mark.alone
-"""Kills the operator that acts, and installs others beside it."""
+"""Kills the leading operator, and installs others next to it."""
 
 SECOND = "second-operator"
-"""A release that somebody installed by mistake."""
+"""A release that was installed by mistake."""
 
 
 @pytest.fixture
@@ -25,12 +25,12 @@ def subject(new_subject: NewSubject) -> Subject:
     return new_subject("led")
 
 
-def other(cluster: Cluster, former: str) -> str:
+def other(cluster: Cluster, previous: str) -> str:
     """Waits until another operator acts; returns its pod's name."""
     return wait_for(
         "another operator that acts",
         lambda: operator.leader(cluster),
-        lambda name: name not in ("", former),
+        lambda name: name not in ("", previous),
     )
 
 
@@ -71,13 +71,13 @@ def test_an_operator_that_is_killed_is_followed_and_no_pod_is_restarted(
 def test_an_operator_that_ends_in_order_gives_the_lease_back(
     environment: Environment, cluster: Cluster
 ) -> None:
-    former = other(cluster, "")
-    # Nobody takes a Lease while no other operator runs, so that it can be seen.
+    previous = other(cluster, "")
+    # No operator runs that would take the Lease, so that its release can be seen.
     operator.install(environment, values=["--set", "replicas=0"])
     given_back = wait_for("the Lease given back", lambda: lease(cluster), _is_free)
     assert given_back["leaseDurationSeconds"] == 1
     operator.install(environment)
-    assert other(cluster, former)
+    assert other(cluster, previous)
 
 
 def _is_free(spec: Json) -> bool:
@@ -155,9 +155,9 @@ def test_two_operators_that_both_act_do_each_thing_once(
 
 
 def ready(cluster: Cluster, pod: str, *, namespace: str = operator.NAMESPACE) -> str:
-    """What an operator's readiness probe is told, once it is that the operator is ready.
+    """The answer to an operator's readiness probe, once the operator is ready.
 
-    It is not while its watches begin again, which they do when kinds come and go.
+    It is not ready while its watches restart, which they do when kinds come and go.
     """
     return wait_for(
         f"{pod} is ready",

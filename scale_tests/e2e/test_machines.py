@@ -104,7 +104,7 @@ def test_machines_that_cannot_reach_each_other_make_two_overlays_that_become_one
 
 
 @pytest.mark.slow  # Kubernetes misses a machine after the better part of a minute.
-def test_a_machine_that_fails_is_told_of_and_costs_no_count(new_subject: NewSubject) -> None:
+def test_a_machine_that_fails_is_reported_and_costs_no_count(new_subject: NewSubject) -> None:
     subject = new_subject("failing")
     spec = {
         "workload": {"adCounter": _counter(impressions=NODES * 180)},
@@ -122,7 +122,7 @@ def test_a_machine_that_fails_is_told_of_and_costs_no_count(new_subject: NewSubj
         return (status.replicas, status.joined, status.components) == (NODES, left, 1)
 
     with outage(failing):
-        status = subject.wait("told of silent nodes", lambda s: bool(s.degraded))
+        status = subject.wait("silent nodes reported", lambda s: bool(s.degraded))
         assert status.degraded is not None
         assert any(name in status.degraded.message for name in gone)
         assert not status.is_true("Ready")

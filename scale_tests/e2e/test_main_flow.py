@@ -1,4 +1,4 @@
-"""The main flow: 32 nodes join, count, converge; are looked at, scaled, and deleted."""
+"""The main flow: 32 nodes join, count, converge; are inspected, scaled, and deleted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.host.commands import ROOT
 
 pytestmark = pytest.mark.alone
-"""Counts what the operator asks of the API server."""
+"""Counts the operator's requests to the API server."""
 
 NODES = 32
 
@@ -30,7 +30,7 @@ def ads(new_subject: NewSubject) -> Subject:
 
 @pytest.fixture(scope="module")
 def nodes(ads: Subject) -> list[NodeStatus]:
-    """What every node says after the run."""
+    """The reports of all nodes after the run."""
     return ads.nodes()
 
 
@@ -93,9 +93,9 @@ def test_metrics_are_scraped_for_every_channel(ads: Subject, nodes: list[NodeSta
         if sample.labels["direction"] == "sent"
     }
     assert sent["gossip"] > 0
-    told = {channel.name: channel for channel in ads.status().channels}
-    assert told.keys() >= {"default", "gossip", "overlay"}
-    assert told["gossip"].bytes > 0
+    reported = {channel.name: channel for channel in ads.status().channels}
+    assert reported.keys() >= {"default", "gossip", "overlay"}
+    assert reported["gossip"].bytes > 0
 
 
 def test_no_metric_carries_the_name_of_a_peer(ads: Subject, nodes: list[NodeStatus]) -> None:
@@ -117,7 +117,7 @@ def test_describe_shows_the_conditions_and_the_events(ads: Subject) -> None:
 
 
 def test_a_settled_cluster_is_left_alone(ads: Subject, cluster: Cluster) -> None:
-    """Several looks of the operator make no write, and no watch on pods is open."""
+    """Several reconciles make no write, and no watch on pods is open."""
 
     def reads() -> float:
         return _calls(cluster, reads=True)
@@ -126,11 +126,11 @@ def test_a_settled_cluster_is_left_alone(ads: Subject, cluster: Cluster) -> None
         return _calls(cluster, reads=False)
 
     wait_for("settled", ads.status, lambda status: status.phase == "Converged")
-    # The last write of the run may still be under way: looks without one are what is waited for.
+    # The last write of the run may still be under way, so that reconciles without one are awaited.
     before = writes()
     version = ads.json()["metadata"]["resourceVersion"]
     start = reads()
-    wait_for("two looks of the operator", reads, lambda count: count >= start + 4)
+    wait_for("two more reconciles", reads, lambda count: count >= start + 4)
     assert writes() == before
     assert ads.json()["metadata"]["resourceVersion"] == version
 

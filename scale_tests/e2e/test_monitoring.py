@@ -21,7 +21,7 @@ from scale_tests.benches.dashboards.evaluation import (
 from scale_tests.benches.dashboards.faults import chain, kept_away
 from scale_tests.benches.dashboards.pictures import Range, asking, draw, range_of
 from scale_tests.benches.dashboards.watched import (
-    knock,
+    connect_unauthenticated,
     labels_of,
     wait_firing,
     wait_operator_scraped,
@@ -49,7 +49,7 @@ from scale_tests.localkube.certificates import issue_authority
 from scale_tests.measure.document import RESULTS
 
 pytestmark = pytest.mark.alone
-"""Counts what the operator does, and what it says of all clusters together."""
+"""Counts the operator's actions, and its totals over all clusters."""
 
 NODES = 8
 COUNTER = {"impressions": NODES * 60, "incrementInterval": "500ms", "propagationInterval": "250ms"}
@@ -69,7 +69,7 @@ def prometheus(environment: Environment) -> Iterator[Prometheus]:
 def broken(
     environment: Environment, cluster: Cluster, prometheus: Prometheus
 ) -> Iterator[tuple[Subject, ExitStack]]:
-    """A cluster in pieces, and what ends that: alerts are patient, and other tests go on meanwhile.
+    """A partitioned cluster, and the stack that heals it: alerts take minutes, other tests go on.
 
     It has a namespace of its own, in which no other pod can start.
     """
@@ -92,7 +92,7 @@ def subject(
     cluster: Cluster,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Subject:
-    """A cluster with TLS whose run ended, after a node was killed and a stranger turned away."""
+    """A cluster with TLS after its run, with a killed node and a refused unauthenticated peer."""
     made = new_subject("watched")
     authority = tmp_path_factory.mktemp("authority")
     issue_authority(authority)
@@ -101,7 +101,7 @@ def subject(
     body["spec"]["workload"] = {"adCounter": COUNTER}
     made.apply(body).wait_counted(NODES * 5)
     wait_scraped(prometheus, made, "sum(up{%s})", NODES)
-    knock(made, "watched-0")
+    connect_unauthenticated(made, "watched-0")
     kill_pod(made, "watched-3")
     made.wait_finished()
     wait_run_scraped(prometheus, made, NODES)
@@ -170,7 +170,7 @@ def test_a_node_makes_a_bounded_number_of_series(
         series = node_series(made.metrics(f"{made.name}-0"))
         assert max(series.channels.values()) <= PER_CHANNEL
         assert series.fixed <= FIXED
-        # Nodes are the pods; what the operator tells of a cluster is scraped from a Service.
+        # Nodes are the pods; the operator's series of a cluster are scraped from a Service.
         nodes = f'{{job=~".*-nodes", {labels_of(made)}}}'
         most = prometheus.value(f"max(count by (pod) ({nodes}))")
         assert most is not None

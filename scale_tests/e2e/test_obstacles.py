@@ -1,4 +1,4 @@
-"""What keeps pods from starting is told in one readable condition, and passes when it is fixed."""
+"""One readable condition reports why pods do not start, and clears when the cause is fixed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from scale_tests.e2e.conftest import NewSubject
 
 
 def degraded(subject: Subject, reason: str) -> str:
-    """Waits until the cluster says that something is wrong, and what, in one line."""
+    """Waits until the cluster is Degraded for a reason; returns the message, which is one line."""
     message = subject.wait_degraded(reason)
     assert "\n" not in message
     return message
 
 
 def recovered(subject: Subject) -> None:
-    """Waits until all nodes have joined and nothing is wrong any more."""
+    """Waits until all nodes have joined and the cluster is not Degraded."""
     subject.wait("recovered", lambda s: s.steady and not s.degraded)
 
 
@@ -81,7 +81,7 @@ def test_a_seed_that_never_starts(
     message = degraded(subject, "Unschedulable")
     assert "seedless-0" in message
     assert "seed" in message
-    # The other seeds bring the others together meanwhile.
+    # The other seeds connect the other nodes.
     subject.wait("the others joined", lambda status: status.joined == 4)
     cluster.delete(blocker, gracePeriodSeconds="0")
     recovered(subject)

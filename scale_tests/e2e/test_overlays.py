@@ -45,7 +45,7 @@ def plain(kind: str, **overlay: Any) -> Json:
 
 
 def run(subject: Subject, body: Json) -> Views:
-    """Runs the counter of a new cluster to its end, checks the account and the overlay."""
+    """Runs the counter of a new cluster to its end, checks the count and the overlay."""
     status = subject.apply(body).wait_finished()
     nodes = subject.nodes()
     assert (status.overlay, len(nodes)) == (body["spec"]["overlay"]["kind"], NODES)

@@ -1,4 +1,4 @@
-"""A module of one's own, in an image built on ours: what docs/own-workload.md says."""
+"""A user's module in an image built on ours, as in docs/own-workload.md."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def example(name: str, image: str, **custom: Any) -> Json:
 
 
 def run_of(subject: Subject) -> Json:
-    """The run, as the operator tells it."""
+    """The run, as the operator reports it."""
     run: Json = subject.json()["status"]["workload"]
     return run
 
 
-def test_the_example_runs_to_its_end_and_tells_its_result(
+def test_the_example_runs_to_its_end_and_reports_its_result(
     new_subject: NewSubject, image: str
 ) -> None:
     subject = new_subject("village")
@@ -48,13 +48,13 @@ def test_the_example_runs_to_its_end_and_tells_its_result(
     assert subject.kubectl("wait", "--for=condition=WorkloadConverged", "pcl/village")
     for pod in subject.pods():
         assert "\nrumours_heard 3\n" in subject.metrics(pod)
-    # One more, which hears everything and is heard of.
+    # One more node, which receives all rumours, and whose rumour all receive.
     subject.patch(replicas=4)
-    subject.wait("the fourth heard of", lambda s: s.finished and s.joined == 4)
+    subject.wait("the fourth node counted", lambda s: s.finished and s.joined == 4)
     assert "\nrumours_heard 4\n" in subject.metrics("village-0")
 
 
-def test_a_module_that_the_image_lacks_is_told_and_another_one_runs(
+def test_a_module_that_the_image_lacks_is_reported_and_another_one_runs(
     new_subject: NewSubject, image: str
 ) -> None:
     subject = new_subject("misspelt")
@@ -67,7 +67,7 @@ def test_a_module_that_the_image_lacks_is_told_and_another_one_runs(
     assert run_of(subject)["value"] == 3
 
 
-def test_an_argument_that_does_not_fit_is_told(new_subject: NewSubject, image: str) -> None:
+def test_an_argument_that_does_not_fit_is_reported(new_subject: NewSubject, image: str) -> None:
     subject = new_subject("hasty")
     subject.apply(example("hasty", image, arguments=[{"name": "interval", "value": "soon"}]))
     message = subject.wait_degraded("CrashLooping")

@@ -1,4 +1,4 @@
-"""A cluster that insists on a PodMonitor says that there can be none, and gets one when it can."""
+"""A cluster with PodMonitor Enabled reports a missing CRD, and gets one once the CRD exists."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.foreign_crds import GROUP, definitions
 
 pytestmark = pytest.mark.alone
-"""Defines a kind that the operator looks for in all namespaces."""
+"""Defines a kind that the operator discovers for all namespaces."""
 
 NAME = f"podmonitors.{GROUP}"
 
 
 @pytest.fixture
 def define(environment: Environment, cluster: Cluster) -> Iterator[Callable[[], None]]:
-    """Makes the Prometheus operator's definition; the test began without one."""
+    """Creates the Prometheus operator's CRD; the test began without it."""
     if kinds.find(cluster, NAME) is not None:
-        pytest.skip("somebody's Prometheus operator is here")
+        pytest.skip("the cluster has a Prometheus operator of its own")
     wanted = [item for item in definitions() if item["metadata"]["name"] == NAME]
     yield partial(kinds.define, environment, cluster, wanted)
     kinds.forget(cluster, wanted)
 
 
-def test_a_pod_monitor_that_cannot_be_is_told_and_made_when_it_can(
+def test_a_pod_monitor_without_its_crd_is_reported_and_created_once_it_exists(
     new_subject: NewSubject, cluster: Cluster, define: Callable[[], None]
 ) -> None:
     subject = new_subject("watched")
     labels = {"release": "stack"}
     metrics = {"podMonitor": "Enabled", "interval": "1m30s", "labels": labels}
     subject.apply(manifest("watched", 2, workload=None, metrics=metrics))
-    trouble = subject.wait("Degraded", lambda s: s.degraded is not None and s.steady).degraded
-    assert trouble is not None
-    assert trouble.reason == "PodMonitorUnavailable"
+    degraded = subject.wait("Degraded", lambda s: s.degraded is not None and s.steady).degraded
+    assert degraded is not None
+    assert degraded.reason == "PodMonitorUnavailable"
     before = subject.uids()
 
     define()

@@ -1,4 +1,4 @@
-"""A rollout goes in batches, loses no count, stops by itself, says why, and can be undone."""
+"""A rollout runs in batches, loses no count, halts with a reason, and can be undone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def partisan(environment: Environment, namespace: str) -> Plugin:
 
 
 def available(subject: Subject) -> int:
-    """How many pods are ready and not going away."""
+    """The number of ready pods that are not terminating."""
     return sum(ready(pod) for pod in subject.pods().values())
 
 
@@ -91,7 +91,7 @@ def test_a_rollout_that_does_not_come_back_stops_says_why_and_is_undone(
     assert "spec.image: registry.invalid/nobody/nothing:1 -> " in said
     status = subject.wait("undone", lambda s: s.steady and not s.degraded)
     assert status.components == 1
-    # Those that the rollout had not come to are of the former template, and stay.
+    # Pods that the rollout had not reached are of the previous template, and stay.
     after = subject.uids()
     assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
 

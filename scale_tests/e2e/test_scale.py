@@ -63,9 +63,7 @@ def test_a_cell_that_was_done_is_not_run_again(first: Result, results: list[Resu
     assert [cell.nodes for cell in results] == [4, 6]
 
 
-def test_what_was_left_out_is_no_longer_once_it_is_done(
-    results: list[Result], store: Store
-) -> None:
+def test_a_cell_that_is_done_is_no_longer_left_out(results: list[Result], store: Store) -> None:
     assert len(results) == 2
     assert store.left_out() == {}
 
@@ -74,13 +72,13 @@ def test_bytes_are_counted_three_ways(results: list[Result]) -> None:
     for cell in results:
         assert cell.bytes_tcp is not None
         assert 0 < cell.bytes_payload < cell.bytes_frames
-        # The kernel's count has handshakes and heartbeats besides; both counts are of all nodes,
+        # The kernel's count includes handshakes and heartbeats; both counts are of all nodes,
         # which are read one after the other while they talk on.
         assert cell.bytes_frames < 1.05 * cell.bytes_tcp
         assert cell.bytes_tcp < 3 * cell.bytes_frames
 
 
-def test_every_node_tells_when_it_joined_and_what_it_took(results: list[Result]) -> None:
+def test_every_node_reports_when_it_joined_and_what_it_used(results: list[Result]) -> None:
     for cell in results:
         assert len(cell.members) == cell.nodes
         for member in cell.members:
@@ -101,6 +99,6 @@ def test_nothing_of_a_cell_is_left(results: list[Result], cluster: Cluster) -> N
 @pytest.mark.usefixtures("written")
 def test_the_report_has_pictures_for_people_and_figures_for_scripts(store: Store) -> None:
     page = (store.directory / "report.html").read_text()
-    assert "Speedup 100" in page
+    assert "Time compression 100" in page
     assert page.count("<svg") == 7
     assert (store.directory / "scale.json").exists()

@@ -69,11 +69,11 @@ def test_a_scale_down_that_would_cut_the_overlay_is_refused_until_it_would_not(
     edges = [(0, 1), (1, 3), (3, 2)]
     subject.apply(manifest("bounded", 4, workload=None, overlay=static(*edges)))
     subject.wait_steady()
-    pods, told = subject.uids(), revisions(subject)
+    pods, before = subject.uids(), revisions(subject)
     # Ordinal 3, which goes, is the only way from 2 to the others.
     with pytest.raises(ApiError, match="must connect all nodes"):
         subject.patch(replicas=3, overlay=static((0, 1), (1, 0)))
-    assert (subject.uids(), revisions(subject)) == (pods, told)
+    assert (subject.uids(), revisions(subject)) == (pods, before)
     subject.patch(replicas=3, overlay=static((0, 1), (1, 2)))
     subject.wait("scaled once it is safe", lambda s: s.steady and s.joined == 3)
     assert subject.uids() == {name: pods[name] for name in pods if name != "bounded-3"}
@@ -92,7 +92,7 @@ def test_the_last_servers_cannot_be_scaled_away(new_subject: NewSubject) -> None
     assert subject.uids() == pods
 
 
-def test_the_example_of_an_autoscaler_is_taken_by_the_api_server(new_subject: NewSubject) -> None:
+def test_the_api_server_accepts_the_example_of_an_autoscaler(new_subject: NewSubject) -> None:
     path = str(ROOT / "examples" / "autoscaler.yaml")
     dry_run = ("create", "--dry-run=server", "--validate=strict", "-f", path)
     assert "created" in new_subject("ads").kubectl(*dry_run)
@@ -100,7 +100,7 @@ def test_the_example_of_an_autoscaler_is_taken_by_the_api_server(new_subject: Ne
 
 @pytest.fixture
 def scaled_objects(environment: Environment, cluster: Cluster) -> Iterator[None]:
-    """KEDA's definition of a ScaledObject, for a while."""
+    """KEDA's CRD of ScaledObjects, for a while."""
     wanted = [scaled_object()]
     kinds.define(environment, cluster, wanted)
     yield
@@ -108,13 +108,11 @@ def scaled_objects(environment: Environment, cluster: Cluster) -> Iterator[None]
 
 
 @pytest.mark.usefixtures("scaled_objects")
-def test_the_example_for_keda_is_as_its_definition_asks(
-    new_subject: NewSubject, cluster: Cluster
-) -> None:
+def test_the_example_for_keda_matches_its_crd(new_subject: NewSubject, cluster: Cluster) -> None:
     path = ROOT / "examples" / "keda.yaml"
     dry_run = ("create", "--dry-run=server", "--validate=strict", "-f", str(path))
     assert "created" in new_subject("ads").kubectl(*dry_run)
-    # KEDA reads the scale subresource of whatever it is told to scale.
+    # KEDA reads the scale subresource of its target.
     target = yaml.safe_load(path.read_text())["spec"]["scaleTargetRef"]
     versions = cluster.get(operator.CRD)["spec"]["versions"]
     (version,) = (v for v in versions if target["apiVersion"] == f"partisan.dev/{v['name']}")

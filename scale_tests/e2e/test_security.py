@@ -1,4 +1,4 @@
-"""Connections between nodes over TLS: who gets in, who does not, and what is missing is told."""
+"""Connections between nodes over TLS: accepted and refused peers, and missing Secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scale_tests.localkube.certificates import issue_authority
 NODES = 16
 PARTISAN_PORT = 7946
 
-STRANGER = """
+PLAINTEXT_PEER = """
 import socket, sys
 with socket.create_connection((sys.argv[1], int(sys.argv[2])), 30) as plain:
     plain.sendall(bytes([0, 0, 0, 4]) + b"PRTN")
@@ -48,12 +48,12 @@ def test_nodes_with_tls_run_the_counter_and_let_no_plain_socket_in(
     assert {node.value for node in nodes} == {status.workload.value}
     name, pod = sorted(subject.pods().items())[0]
     assert "partisan_tls_certificate_expiration_timestamp_seconds " in subject.metrics(name)
-    assert said_to_stranger(subject, pod["status"]["podIP"], environment) == TLS_ALERT
+    assert answer_to_plaintext(subject, pod["status"]["podIP"], environment) == TLS_ALERT
     refused = 'partisan_refused_connections_total{reason="plaintext"} 1'
     assert refused in subject.metrics(name)
 
 
-def test_a_missing_secret_is_told_and_nodes_start_when_it_comes(
+def test_a_missing_secret_is_reported_and_nodes_start_when_it_is_created(
     new_subject: NewSubject, cluster: Cluster, authority: Path
 ) -> None:
     subject = new_subject("unsealed")
@@ -70,14 +70,14 @@ def test_a_missing_secret_is_told_and_nodes_start_when_it_comes(
     subject.wait_steady()
 
 
-def said_to_stranger(subject: Subject, address: str, environment: Environment) -> str:
-    """What a node answers to a pod that speaks without TLS."""
+def answer_to_plaintext(subject: Subject, address: str, environment: Environment) -> str:
+    """The first byte that a node sends to a pod that speaks without TLS."""
     pods = core(subject.namespace, "pods")
     container = {
         "name": "python",
         "image": environment.operator_image,
         "imagePullPolicy": "IfNotPresent",
-        "command": ["python3", "-c", STRANGER, address, str(PARTISAN_PORT)],
+        "command": ["python3", "-c", PLAINTEXT_PEER, address, str(PARTISAN_PORT)],
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
@@ -92,10 +92,10 @@ def said_to_stranger(subject: Subject, address: str, environment: Environment) -
         },
         "containers": [container],
     }
-    subject.cluster.create(pods, {"metadata": {"name": "stranger"}, "spec": spec})
-    path = f"{pods}/stranger"
+    subject.cluster.create(pods, {"metadata": {"name": "plaintext-peer"}, "spec": spec})
+    path = f"{pods}/plaintext-peer"
     phase = wait_for(
-        "the stranger's end",
+        "the end of the plaintext peer",
         lambda: str(subject.cluster.get(path)["status"].get("phase")),
         lambda found: found in ("Succeeded", "Failed"),
     )

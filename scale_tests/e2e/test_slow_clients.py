@@ -56,7 +56,7 @@ def readiness(subject: Subject) -> tuple[str, str]:
 
 
 def displaced(subject: Subject) -> int | None:
-    """Connections that the node has ended for others; None if this one was among them."""
+    """The number of connections closed in favour of others; None if this one was among them."""
     pattern = r'^partisan_http_refused_total\{reason="displaced"\} (\d+)$'
     try:
         found = re.search(pattern, subject.metrics(VICTIM), re.MULTILINE)
@@ -73,7 +73,7 @@ def test_slow_clients_keep_no_probe_out_and_show_in_metrics_and_log(subject: Sub
         wait_for("the clients", lambda: displaced(subject), lambda count: (count or 0) >= 200)
         began = time.monotonic()
         wait_for("some probes", time.monotonic, lambda now: now > began + PROBES_SECONDS)
-        # The operator is heard too.
+        # The operator gets answers, too.
         subject.patch(overlay={"kind": "FullMesh"})
         subject.wait_reconfigured()
         assert readiness(subject) == before

@@ -16,7 +16,7 @@ import yaml
 from scale_tests.cluster.kube import Cluster, Json
 from scale_tests.cluster.subject import manifest
 from scale_tests.cluster.wait import wait_for
-from scale_tests.e2e import definition
+from scale_tests.e2e import crd_copy
 from scale_tests.host.commands import ROOT
 
 
@@ -26,7 +26,7 @@ class Stored:
 
     spec: Json
     named: str
-    """What the refusal of a new one names."""
+    """The field that the refusal of a new one names."""
 
     steps: tuple[Json, ...] = ()
     """Updates that leave it broken, though no more than before."""
@@ -38,7 +38,7 @@ class Stored:
     """Updates after which it breaks no rule."""
 
     scaled: int | None = 5
-    """What it can be scaled to before it is fixed."""
+    """A number of replicas to which it can be scaled before it is fixed."""
 
 
 def _default(**channel: Any) -> Json:
@@ -135,16 +135,16 @@ def _without_rules(node: Any) -> Any:
 def upgraded(cluster: Cluster, namespace: str) -> Iterator[None]:
     """Clusters that were stored by an earlier CRD, under the current one."""
     current = yaml.safe_load((ROOT / "crds" / "partisanclusters.yaml").read_text())
-    with definition.copied(cluster, _earlier(current)):
+    with crd_copy.copied(cluster, _earlier(current)):
         for name, stored in STORED.items():
-            body = definition.of(manifest(name, stored.spec.get("replicas", 3)))
+            body = crd_copy.of(manifest(name, stored.spec.get("replicas", 3)))
             body["spec"].update(stored.spec)
-            cluster.create(definition.path(namespace), body)
-        definition.replace(cluster, current)
+            cluster.create(crd_copy.path(namespace), body)
+        crd_copy.replace(cluster, current)
         probe = manifest("probe", 3, image="Upper/Case:1")
         wait_for(
             "the current CRD in force",
-            lambda: definition.refusal(cluster, namespace, probe),
+            lambda: crd_copy.refusal(cluster, namespace, probe),
             bool,
         )
         yield
@@ -156,28 +156,28 @@ def test_a_new_cluster_like_it_is_refused(cluster: Cluster, namespace: str, name
     body["spec"].update(STORED[name].spec)
     if name == "token":
         body["metadata"]["name"] = name
-    assert STORED[name].named in definition.refusal(cluster, namespace, body)
+    assert STORED[name].named in crd_copy.refusal(cluster, namespace, body)
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_what_is_stored_can_be_paused_scaled_and_reported_on(
+def test_a_stored_cluster_can_be_paused_scaled_and_reported_on(
     cluster: Cluster, namespace: str, name: str
 ) -> None:
     for change in ({"paused": True}, {"metrics": {"interval": "30s"}, "paused": True}):
-        assert definition.update_refusal(cluster, namespace, name, change) == ""
+        assert crd_copy.update_refusal(cluster, namespace, name, change) == ""
     if (replicas := STORED[name].scaled) is not None:
-        assert definition.scale_refusal(cluster, namespace, name, replicas) == ""
-    path = definition.path(namespace, name)
+        assert crd_copy.scale_refusal(cluster, namespace, name, replicas) == ""
+    path = crd_copy.path(namespace, name)
     cluster.patch(f"{path}/status", {"status": {"phase": "Paused"}})
     assert cluster.get(path)["status"]["phase"] == "Paused"
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_what_is_stored_can_be_repaired_in_steps_and_not_made_worse(
+def test_a_stored_cluster_can_be_repaired_in_steps_and_not_made_worse(
     cluster: Cluster, namespace: str, name: str
 ) -> None:
     stored = STORED[name]
     for change in (*stored.steps, *stored.fixes):
-        assert definition.update_refusal(cluster, namespace, name, change) == ""
+        assert crd_copy.update_refusal(cluster, namespace, name, change) == ""
     for change in stored.worse:
-        assert definition.update_refusal(cluster, namespace, name, change) != ""
+        assert crd_copy.update_refusal(cluster, namespace, name, change) != ""

@@ -1,4 +1,4 @@
-"""docs/walkthrough.md to the letter, typed by somebody with kubectl and its plugin."""
+"""docs/walkthrough.md to the letter, typed by a user with kubectl and its plugin."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from scale_tests.host.commands import ROOT
 PAGE = ROOT / "docs" / "walkthrough.md"
 NODES = 6
 SHORTER = {"impressions: 3000": "impressions: 480"}
-"""Who reads meanwhile has a load for eight minutes; a test types faster."""
+"""A user who reads along needs a load for eight minutes; a test types faster."""
 
 PLACES = (("-n ", " "), ("ads in ", ","), ("partisan-", "-ads-"))
-"""What is before and after the name of the page's namespace where the plugin shows it."""
+"""The texts before and after the page's namespace where the plugin shows it."""
 
 
 @pytest.fixture
 def reader(environment: Environment, namespace: str, tmp_path: Path) -> Reader:
-    """He has a place already, which step 1 of the page makes, and it is called otherwise."""
+    """A user with a namespace already, which step 1 of the page creates under another name."""
     place = {f"{before}walk{after}": f"{before}{namespace}{after}" for before, after in PLACES}
     return Reader(environment, tmp_path, namespace=namespace, replacing=SHORTER | place)
 

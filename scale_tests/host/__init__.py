@@ -1,1 +1,1 @@
-"""What is known of this host: its commands, its processes, and units."""
+"""This host: its commands, its processes, and units."""

@@ -18,7 +18,7 @@ def relative(path: Path) -> Path:
 
 
 class CommandError(Exception):
-    """A command ended with an error; the message holds what it wrote."""
+    """A command ended with an error; the message holds its output."""
 
     def __init__(self, argv: Sequence[str], status: int, output: str) -> None:
         self.status = status

@@ -1,4 +1,4 @@
-"""What the kernel says of a process of this machine, and of the machine."""
+"""Figures of the kernel for a process of this machine, and for the machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHILDREN_USER_TICKS, _CHILDREN_SYSTEM_TICKS = 13, 14
 
 
 def started(pid: int) -> int | None:
-    """When a process started, in ticks since boot; None if it has ended, reaped or not."""
+    """The start of a process, in ticks since boot; None if it has ended, reaped or not."""
     try:
         fields = _stat(pid)
     except (FileNotFoundError, ProcessLookupError):
@@ -30,7 +30,7 @@ def children(pid: int) -> list[int]:
         try:
             parent = int(_stat(int(directory.name))[_PARENT])
         except (FileNotFoundError, ProcessLookupError):
-            continue  # It has ended meanwhile.
+            continue  # It has ended in between.
         if parent == pid:
             found.append(int(directory.name))
     return found
@@ -40,7 +40,7 @@ def named(program: str) -> list[int]:
     """The processes that run a program whose name begins so, as far as names are kept."""
     found = []
     for directory in PROC.glob("[0-9]*"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended meanwhile.
+        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended in between.
             if (directory / "comm").read_text().startswith(program):
                 found.append(int(directory.name))
     return found
@@ -77,7 +77,7 @@ def environment(pid: int) -> dict[str, str]:
 
 
 def busy_share(seconds: float) -> float:
-    """Waits so long, and returns the share of the processors' time that was not idle meanwhile."""
+    """Waits so long, and returns the share of the processors' time that was not idle."""
     total, idle = _machine_ticks()
     time.sleep(seconds)
     later, idle_later = _machine_ticks()

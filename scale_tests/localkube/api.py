@@ -16,7 +16,7 @@ FIELD_MANAGER = "partisan-localkube"
 
 
 class ApiError(LocalkubeError):
-    """An endpoint does not answer, or refuses; the message says which and why."""
+    """An endpoint does not answer, or refuses; the message names it and the reason."""
 
 
 class Client:
@@ -43,7 +43,7 @@ class Client:
         self._request("DELETE", self._server + path)
 
     def obstacle(self, url: str) -> str:
-        """Why a component's `ready` URL does not say that it is; empty when it does."""
+        """The reason why a component's `ready` URL reports it as not ready; empty when it is."""
         try:
             if url.startswith("unix://"):
                 with socket.socket(socket.AF_UNIX) as connection:

@@ -49,7 +49,7 @@ def toolset() -> Toolset:
 
 
 def bin_directory() -> Path:
-    """Where the programs of this checkout's version are, or will be once they are built."""
+    """The directory of the programs of this checkout's version, built or not."""
     return toolset().bin_directory
 
 

@@ -23,7 +23,7 @@ TABLE = TEMPLATES / "identities.toml"
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """Who a certificate speaks for."""
+    """The subject of a certificate."""
 
     file: str
     """The name of the certificate and key files, without their endings."""

@@ -28,7 +28,7 @@ class Hierarchy:
     """Of version 1: the controllers, among flags such as `rw`."""
 
     def directory(self, group: str) -> Path:
-        """Where a group is."""
+        """The directory of a group."""
         return self.mount / group
 
 
@@ -102,7 +102,7 @@ def kill_all(group: str, *, first: Iterable[int] = ()) -> None:
 
 
 def freeze(group: str) -> None:
-    """Stops every process of a node where it is, and those that are started meanwhile."""
+    """Stops every process of a node, and those that they start in between."""
     stopped: set[int] = set()
     while running := members(group) - stopped:
         _signal(running, signal.SIGSTOP)
@@ -110,7 +110,7 @@ def freeze(group: str) -> None:
 
 
 def thaw(group: str) -> None:
-    """Lets every process of a node go on; nothing happens to those that do."""
+    """Resumes every process of a node; running ones are not affected."""
     _signal(members(group), signal.SIGCONT)
 
 

@@ -38,7 +38,7 @@ from scale_tests.localkube.progress import duration
 from scale_tests.localkube.settings import CGROUP, CLUSTER_DOMAIN, Settings, cache_directory
 
 CHOICES = ("max_pods", "nodes", "zram_mib")
-"""The settings that `up` lets people choose, and that a cluster keeps."""
+"""The settings that are options of `up`, and that a cluster keeps."""
 
 START_LIMIT = 120.0
 """Seconds that a component may take until it is ready, on a busy machine."""
@@ -46,7 +46,7 @@ START_LIMIT = 120.0
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentStatus:
-    """How one component is."""
+    """The state of one component."""
 
     name: str
     pid: int | None
@@ -56,15 +56,15 @@ class ComponentStatus:
     """Its resident memory."""
 
     obstacle: str
-    """Why it is not ready; empty when it is."""
+    """The reason why it is not ready; empty when it is."""
 
 
 def up(settings: Settings) -> None:
-    """Brings up the cluster, or what is missing of it; returns once pods can run.
+    """Brings up the cluster, or its missing parts; returns once pods can run.
 
-    Idempotent: restarts what has ended or whose configuration has changed, removes nodes that are
-    no longer asked for, and brings failed ones back. Prints progress. Raises LocalkubeError: a step
-    failed; what was started stays, for its logs.
+    Idempotent: restarts processes that have ended or whose configuration has changed, removes
+    surplus nodes, and brings failed ones back. Prints progress. Raises LocalkubeError: a step
+    failed; started processes stay, for their logs.
     """
     preflight.check_machine()
     binaries = build.ensure_built()
@@ -189,7 +189,7 @@ def _ensure(settings: Settings, component: Component) -> bool:
         return False
     if record:
         print(f"  {component.name}: its configuration has changed, stopping it", flush=True)
-        # The API server lets watches go on for a minute, which are of no use here.
+        # The API server keeps watches open for a minute, which are of no use here.
         processes.stop(record, seconds=10)
     print(f"  {component.name}: starting", flush=True)
     processes.write_files(settings, component)
@@ -215,7 +215,7 @@ def _wait_ready(settings: Settings, client: Client, component: Component) -> Non
 
 
 def _cluster_obstacle(settings: Settings, client: Client) -> str:
-    """What stands in the way of running pods; empty when nothing does."""
+    """The reason why the cluster does not run pods; empty if it does."""
     try:
         for node in nodes(settings):
             if obstacle := membership.obstacle(client, node):

@@ -19,7 +19,7 @@ from scale_tests.localkube.settings import CGROUP, Settings
 TABLE = configs.TEMPLATES / "components.toml"
 
 AT_ONCE = 250
-"""Up to so many pods a machine starts at once without harm."""
+"""Pods that a machine can start at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Component:
     """The program's absolute path and its arguments."""
 
     stage: int
-    """When it starts: 0 needs nothing, 1 needs etcd, 2 needs the API server and containerd."""
+    """Its turn to start: 0 needs nothing, 1 needs etcd, 2 needs the API server and containerd."""
 
     ready: str
     """The URL that answers 200 once it works: `https://`, `http://`, or `unix://` for a socket

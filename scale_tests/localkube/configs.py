@@ -22,7 +22,7 @@ CNI_NETWORK = "partisan-localkube"
 """The name of the pod network, which also begins the names of CNI's own records."""
 
 CNI_PLUGINS = Path("/usr/lib/cni")
-"""Where Debian's containernetworking-plugins are."""
+"""The directory of Debian's containernetworking-plugins."""
 
 
 def containerd(node: Node) -> str:
@@ -38,8 +38,8 @@ def cni(node: Node) -> str:
 def kubelet(settings: Settings, node: Node) -> str:
     """The kubelet's configuration.
 
-    With swap the kubelet takes memory for full that could be swapped out, and it is the kernel that
-    knows when there is none left: nothing is evicted then.
+    With swap, the kubelet regards memory as full that could be swapped out. It therefore evicts
+    nothing: the kernel knows when no memory is left.
     """
     return _json(
         "kubelet.toml",

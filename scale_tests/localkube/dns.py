@@ -18,7 +18,7 @@ def query(name: str, identifier: int) -> bytes:
 
 
 def obstacle(server: str, name: str) -> str:
-    """Why `server` (an address) does not resolve `name`; empty when it does."""
+    """The reason why `server` (an address) does not resolve `name`; empty when it does."""
     identifier = secrets.randbelow(1 << 16)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
         connection.settimeout(1)

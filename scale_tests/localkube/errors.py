@@ -2,4 +2,4 @@
 
 
 class LocalkubeError(Exception):
-    """The cluster cannot do what was asked; the message says why and what to do."""
+    """The request failed; the message names the reason and the remedy."""

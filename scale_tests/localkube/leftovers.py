@@ -1,4 +1,4 @@
-"""What the cluster leaves on the machine outside its own directories, and its removal."""
+"""Leftovers of the cluster on the machine outside its own directories, and their removal."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from scale_tests.localkube.settings import Settings
 MNT_DETACH = 2
 
 CNI_RESULTS = Path("/var/lib/cni/results")
-"""Where containerd's CNI library keeps what plugins answered; the place is fixed."""
+"""The directory in which containerd's CNI library caches answers of plugins; it is fixed."""
 
 SHIM_SOCKETS = Path("/run/containerd/s")
-"""Where every containerd's shims put their sockets; the place is fixed."""
+"""The directory of the sockets of every containerd's shims; it is fixed."""
 
 CONTAINER_LOGS = Path("/var/log/containers")
-"""Where the kubelet puts links to the logs of containers; the place is fixed."""
+"""The directory of the kubelet's links to the logs of containers; it is fixed."""
 
 DEVICE_PLUGINS = Path("/var/lib/kubelet/device-plugins")
-"""Where the kubelet listens for device plugins; the place is fixed."""
+"""The directory in which the kubelet listens for device plugins; it is fixed."""
 
 
 def mount_points(mountinfo: str, below: tuple[Path, ...]) -> list[str]:
@@ -46,7 +46,7 @@ def unmount_all(*directories: Path) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     mountinfo = Path("/proc/self/mountinfo").read_text()
     for point in mount_points(mountinfo, directories):
-        # Detached: a program of the user's that looks into one does not hold up the rest.
+        # Detached: a user's program that has one open does not hold up the rest.
         if libc.umount2(os.fsencode(point), MNT_DETACH) != 0:
             raise LocalkubeError(f"cannot unmount {point}: {os.strerror(ctypes.get_errno())}")
 

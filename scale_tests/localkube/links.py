@@ -15,7 +15,7 @@ from scale_tests.localkube import waiting
 from scale_tests.localkube.nodes import PORT, Node
 
 GONE = ("Cannot find device", "No such device")
-"""What `ip` says of an interface that is not there, or is gone before it can be deleted."""
+"""Errors of `ip` for an interface that is not there, or is gone before it can be deleted."""
 
 FORWARDING = "echo 1 > /proc/sys/net/ipv4/ip_forward"
 
@@ -49,7 +49,7 @@ route replace blackhole {node.pods}
 
 
 def connect(node: Node, gateway: str) -> None:
-    """Makes what is missing of a further node's namespace and link. Raises CommandError."""
+    """Creates the missing parts of a further node's namespace and link. Raises CommandError."""
     node.run.mkdir(parents=True, exist_ok=True)
     if not os.path.ismount(node.namespace):
         node.namespace.touch()

@@ -54,7 +54,7 @@ def forget(settings: Settings, client: Client) -> None:
 
 
 def obstacle(client: Client, node: Node) -> str:
-    """What keeps pods from a node; empty when nothing does. Raises ApiError."""
+    """The reason why a node runs no pods; empty if it does. Raises ApiError."""
     known = client.get(f"/api/v1/nodes/{node.name}")
     ready = [c for c in known["status"].get("conditions", []) if c["type"] == "Ready"]
     if not ready or ready[0]["status"] != "True":

@@ -1,4 +1,4 @@
-"""How many pods this machine's memory holds."""
+"""The number of pods that this machine's memory holds."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from scale_tests.localkube import cluster
 from scale_tests.localkube.settings import MOST_PODS, MOST_ZRAM_MIB, Settings
 
 POD_MIB = 22.0
-"""What a pod with a node takes in all, measured with 128 of them: its process 14.7 MiB (the
-proportional share), the shim 3.0, pause 0.6, what resolves its name 0.4, the kernel about 3."""
+"""Memory that a pod with an Erlang node uses, measured with 128 of them: its process 14.7 MiB (the
+proportional share), the shim 3.0, pause 0.6, the resolver of its name 0.4, the kernel about 3."""
 
 ELSE_MIB = 2560.0
-"""What the control plane takes, the operator, and the machine itself."""
+"""Memory that the control plane, the operator and the machine itself use."""
 
 COMPRESSION = 2.0
-"""How many times as much fits into compressed swap as it takes of memory. Idle heaps compress
-better than that; so much is counted on."""
+"""Swapped bytes per byte of memory that compressed swap uses: a lower bound, as idle heaps compress
+better."""
 
 ZRAM_STEP_MIB = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """What there is for pods."""
+    """The memory that is left for pods."""
 
     machine_mib: float
     zram_mib: int
@@ -33,7 +33,7 @@ class Memory:
 
     @property
     def pods(self) -> int:
-        """How many pods it holds, at most as many as the cluster can be made to accept."""
+        """The number of pods it holds, at most the largest limit of the cluster."""
         gained = self.zram_mib * (1 - 1 / COMPRESSION)
         return min(MOST_PODS, max(0, int((self.machine_mib + gained - ELSE_MIB) / POD_MIB)))
 
@@ -48,7 +48,7 @@ class Memory:
         return max(0, wanted) if pods <= MOST_PODS and wanted <= most else None
 
     def advice(self, pods: int) -> str:
-        """How the local cluster takes so many pods in all."""
+        """The command by which the local cluster accepts so many pods in all."""
         command = f"`python -m scale_tests.localkube up --max-pods {pods}"
         if pods <= self.pods:
             return f"{command}` makes more"

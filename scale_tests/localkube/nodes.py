@@ -24,7 +24,7 @@ PORT = "eth0"
 
 
 class NodeError(LocalkubeError):
-    """There can be no such node; the message says which there may be."""
+    """No such node; the message names the possible ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class Node:
 
     @property
     def health_address(self) -> str:
-        """Where its components say how they are: on loopback, where the machine reaches that."""
+        """The address of its components' health checks: loopback, where the machine reaches it."""
         return "127.0.0.1" if self.first else self.address
 
     @property
@@ -79,7 +79,7 @@ class Node:
 
     @property
     def entrance(self) -> tuple[str, ...]:
-        """What a command line begins with that is to run in the node's network."""
+        """The beginning of a command line that is to run in the node's network."""
         return () if self.first else ("nsenter", f"--net={self.namespace}", "--")
 
     @property

@@ -89,7 +89,7 @@ def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
 
 
 def cut_nodes(one: Iterable[Node], other: Iterable[Node]) -> AbstractContextManager[None]:
-    """As `cut`, with all pods that are, or come to be, on these nodes and on those."""
+    """As `cut`, between all present and future pods on these nodes and on those."""
     return cut([str(node.pods) for node in one], [str(node.pods) for node in other])
 
 

@@ -33,7 +33,7 @@ PACKAGES = {
 
 
 class UnfitError(LocalkubeError):
-    """The machine cannot run the cluster; the message says what to change."""
+    """The machine cannot run the cluster; the message names the remedy."""
 
 
 def check_machine() -> None:
@@ -57,7 +57,7 @@ def check_user() -> None:
 
 
 def missing_packages() -> list[str]:
-    """The Debian packages of what is not on this machine."""
+    """The Debian packages of programs that are missing on this machine."""
     missing = {package for program, package in PACKAGES.items() if shutil.which(program) is None}
     if not (CNI_PLUGINS / "ptp").exists():
         missing.add("containernetworking-plugins")
@@ -79,7 +79,7 @@ def check_ports(components: Iterable[Component]) -> None:
 
 
 def boot_id() -> str:
-    """Tells one boot of the machine from another."""
+    """The identifier of this boot of the machine."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 

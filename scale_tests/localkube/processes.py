@@ -42,7 +42,7 @@ def digest(component: Component) -> str:
 
 
 def write_files(settings: Settings, component: Component) -> None:
-    """Writes what a component reads when it starts: its configuration, and its kubeconfig."""
+    """Writes the files that a component reads at its start: configuration and kubeconfig."""
     for path, text in component.files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

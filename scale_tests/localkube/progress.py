@@ -1,4 +1,4 @@
-"""A line that says how far a long step is and how long it will still take."""
+"""A line with the progress of a long step and its remaining time."""
 
 from __future__ import annotations
 

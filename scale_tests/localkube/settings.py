@@ -1,4 +1,4 @@
-"""Where the local cluster lives on the machine: directories, addresses, ports, limits."""
+"""The local cluster's place on the machine: directories, addresses, ports, limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from scale_tests.localkube.errors import LocalkubeError
 
 NODE_NAME = "localkube"
-"""The name of the first node, and what the names of the others begin with."""
+"""The name of the first node, and the prefix of the names of the others."""
 
 MAX_NODES = 8
 """A power of two: the pod network is split in equal parts."""
@@ -25,7 +25,7 @@ CGROUP = "partisan-localkube"
 
 
 MOST_PODS, MOST_ZRAM_MIB = 1200, 65536
-"""What may be chosen at most."""
+"""The largest settings that may be chosen."""
 
 
 class SettingsError(LocalkubeError):
@@ -60,7 +60,7 @@ class Settings:
     """Sockets, process records, mounts. Gone after `down` and after a reboot."""
 
     interfaces: str = "partisan"
-    """What the names of the nodes' network interfaces begin with."""
+    """The prefix of the names of the nodes' network interfaces."""
 
     pod_network: ipaddress.IPv4Network = field(
         default_factory=lambda: ipaddress.IPv4Network("10.203.0.0/17")
@@ -73,10 +73,10 @@ class Settings:
     """Virtual addresses of Services; the first one is the API server's."""
 
     max_pods: int = 250
-    """How many pods each kubelet accepts; 10 to 1,200."""
+    """Pods that each kubelet accepts; 10 to 1,200."""
 
     nodes: int = 1
-    """How many nodes there are; 1 to 8. The first is the machine itself."""
+    """Number of nodes; 1 to 8. The first is the machine itself."""
 
     zram_mib: int = 0
     """Compressed swap in memory, in MiB before compression; 0 is none."""
@@ -136,6 +136,6 @@ class Settings:
 
 
 def cache_directory() -> Path:
-    """The user's cache of what is expensive to make: binaries and images, shared by checkouts."""
+    """The user's cache of binaries and images, shared by checkouts."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "partisan"

@@ -23,11 +23,11 @@ from scale_tests.localkube.progress import Progress
 from scale_tests.localkube.settings import cache_directory
 
 LINK_WEIGHT = 1_000_000
-"""What linking one program costs, in bytes of source that compile in the same time."""
+"""The cost of linking one program, in bytes of source that compile in the same time."""
 
 
 class BuildError(LocalkubeError):
-    """Programs could not be built; the message holds the compiler's last words."""
+    """Programs could not be built; the message holds the end of the compiler's output."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class Toolset:
     """Programs that are built together, so that they share the packages they are compiled from."""
 
     name: str
-    """What the name of their directory in the cache begins with."""
+    """The prefix of the name of their directory in the cache."""
 
     directory: Path
     """Holds go.mod, go.sum and, in directories below, the Go packages that are our own."""
@@ -51,7 +51,7 @@ class Toolset:
 
     @property
     def bin_directory(self) -> Path:
-        """Where the programs are, or will be once they are built."""
+        """The directory of the programs, built or not."""
         digest = hashlib.sha256(" ".join(filter(None, (platform.machine(), self.tags))).encode())
         own = sorted(self.directory.glob("*/*.go"))
         for source in (self.directory / "go.mod", self.directory / "go.sum", *own):
@@ -64,7 +64,7 @@ class Toolset:
         if target.is_dir():
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Two who want them at once build them once.
+        # Two processes that need them at once build them once.
         with _only_one(target.parent / f".{self.name}.lock"):
             if not target.is_dir():
                 self._build(target)
@@ -140,7 +140,7 @@ class Toolset:
 
     def _go(self, argv: list[str], *, stdout: object, stderr: int) -> subprocess.Popen[str]:
         flags = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -buildvcs=false"}
-        # Compiling takes every core for minutes: anything else on the machine goes first.
+        # Compiling uses every core for minutes: all other processes have priority.
         return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
             ["nice", "-n", "5", *argv],
             cwd=self.directory,

@@ -9,7 +9,7 @@ from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.settings import Settings
 
 CONTROL = Path("/sys/class/zram-control")
-"""Where the kernel adds and removes devices; reading `hot_add` makes one and tells its number."""
+"""The kernel's control directory; reading `hot_add` makes a device and returns its number."""
 
 BLOCK = Path("/sys/block")
 SWAPS = Path("/proc/swaps")
@@ -80,5 +80,5 @@ def _number(settings: Settings) -> str | None:
 
 
 def _note(settings: Settings) -> Path:
-    """Where the device's number is kept: a reboot removes both."""
+    """The file with the device's number: a reboot removes both."""
     return settings.run / "zram"

@@ -1,1 +1,1 @@
-"""What all benchmarks share: protocol, document, checks, page, pictures."""
+"""Parts that all benchmarks share: protocol, document, checks, page, pictures."""

@@ -47,10 +47,10 @@ Meta = Mapping[str, Any]
 
 
 class Report(Protocol):
-    """What is made of cells: usually a module."""
+    """The reading of cells: usually a module."""
 
     def checks(self, cells: Sequence[Any], /) -> list[Check]:
-        """The targets, with what was found."""
+        """The targets, with the values found."""
 
     def tables(self, cells: Sequence[Any], /) -> Mapping[str, Table]:
         """The figures by the titles of their tables, for terminal and page."""
@@ -98,7 +98,7 @@ class Bench:
     """Errors to end with next to `EXPECTED`."""
 
     interrupted: str = ": nothing was written."
-    """What an interruption leaves."""
+    """The message on an interruption: the state it leaves."""
 
     @property
     def kept_as(self) -> str:
@@ -145,7 +145,7 @@ class Session:
 
     @property
     def directory(self) -> Path:
-        """Where the page goes."""
+        """The directory of the page."""
         directory: Path = self.options.out
         return directory.resolve()
 
@@ -175,7 +175,7 @@ class Session:
                 started=self.started,
                 versions=versions,
                 cells=own,
-                bars=self.bench.report.checks(own),
+                checks=self.bench.report.checks(own),
                 quick=self.quick,
                 **meta,
             )

@@ -52,7 +52,7 @@ class Rest:
     memory_bytes: int
     """Memory in use that is not reclaimable."""
     swapped_bytes: int
-    """What is swapped out, before compression."""
+    """Swapped memory, before compression."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +70,10 @@ class Result:
     converged: bool
     """Every node knows that all have counted to the end, and all hold the same counters."""
     exact: bool | None
-    """Every node's own count is what it has counted. None where no node keeps counts by actor;
-    with Aggregate a node keeps its own alone."""
+    """Whether each replica's count of its own actor equals the node's increments. None where no
+    node keeps counts by actor; with Aggregate a node keeps its own alone."""
     value: int
-    """What every node counts; the operator's last value where they differ."""
+    """The value that every node holds; the operator's last one where they differ."""
     increments_sum: int
     """The increments that the nodes report."""
     lost: int
@@ -96,7 +96,7 @@ class Result:
     mean_degree: float
     restarts: int
     memory_kind: str
-    """`pss`: the kernel's proportional set size; `resident`: what the nodes say of themselves."""
+    """`pss`: the kernel's proportional set size; `resident`: as the nodes report it."""
     memory_bytes_per_node: float
     cpu_seconds_per_node: float
     control_plane: tuple[Component, ...]
@@ -105,11 +105,11 @@ class Result:
     busy_before: float | None
     """The share of the machine's processors that was busy before the cell began."""
     at_rest: Rest | None = None
-    """None where the experiment does not ask for it."""
+    """None where the experiment does not measure it."""
     left: tuple[str, ...]
     """Objects that its deletion has left."""
     error: str | None
-    """Why it did not come to its end."""
+    """The reason why it is incomplete."""
     faults: Json | None
     started: str
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -129,7 +129,7 @@ class Result:
 
     @property
     def intervals_to_converge(self) -> float | None:
-        """`seconds_to_converge` in intervals of propagation, which compare at any speedup."""
+        """`seconds_to_converge` in propagation intervals, which compare at any time compression."""
         if self.seconds_to_converge is None:
             return None
         counter = self.config["spec"]["workload"]["adCounter"]
@@ -145,7 +145,7 @@ class Result:
         return asdict(self)
 
     def brief(self) -> Json:
-        """Without the nodes one by one, and what is much the same in all cells."""
+        """Without the single nodes, and fields that hardly differ between cells."""
         return {
             key: value
             for key, value in self.json().items()

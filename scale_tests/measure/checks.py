@@ -1,4 +1,4 @@
-"""Claims about what was measured, and their targets."""
+"""Claims about measurements, and their targets."""
 
 from __future__ import annotations
 
@@ -44,11 +44,12 @@ def _limited(
     also: str = "",
     met: bool = True,
 ) -> Check:
-    bar = f"{sign} {limit:g}" + (f", {also}" if also else "")
+    threshold = f"{sign} {limit:g}" + (f", {also}" if also else "")
     if value is None:
-        return Check(name=name, value=None, bar=bar, ok=None)
+        return Check(name=name, value=None, bar=threshold, ok=None)
     within = value <= limit if sign == "<=" else value >= limit
-    return Check(name=name, value=value if shown is None else shown, bar=bar, ok=within and met)
+    found = value if shown is None else shown
+    return Check(name=name, value=found, bar=threshold, ok=within and met)
 
 
 at_most = partial(_limited, "<=")

@@ -36,7 +36,7 @@ def document(
     started: datetime,
     versions: Mapping[str, str],
     cells: Sequence[Mapping[str, Any]],
-    bars: Sequence[Check],
+    checks: Sequence[Check],
     **meta: Any,
 ) -> dict[str, Any]:
     """A measurement as it is written: circumstances, raw figures (cells), and checks.
@@ -52,7 +52,7 @@ def document(
             **meta,
         },
         "cells": list(cells),
-        "bars": [asdict(check) for check in bars],
+        "bars": [asdict(check) for check in checks],
     }
 
 

@@ -15,7 +15,7 @@ from scale_tests.measure import page
 from scale_tests.measure.pictures import GREY, STYLE, save
 
 Material = TypeVar("Material")
-"""What a benchmark draws: its cells, samples or rows."""
+"""The material that a benchmark draws: its cells, samples or rows."""
 
 _NOTE_INCHES = 0.27
 """From the upper edge of a figure to the note, below a title of one line."""

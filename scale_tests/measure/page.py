@@ -31,7 +31,7 @@ _IMAGE = re.compile(r'<p><img src="([^"]+)"[^>]*></p>')
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table: its head, its rows; what it shows and how that came about, where no text says."""
+    """A table: its head, its rows, and a caption where no text explains it."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -40,7 +40,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """An SVG, and what it shows. A page that is Markdown alone may link a PNG instead."""
+    """An SVG and its caption. A page that is Markdown alone may link a PNG instead."""
 
     title: str
     file: Path
@@ -90,13 +90,13 @@ def targets_section(checks: Sequence[Check], caption: str = "") -> Section:
 
 
 def circumstances(meta: Mapping[str, Any], *, quick: str = "fewer and smaller runs") -> str:
-    """How much was run, on what machine and with which versions, from a document's `meta`."""
+    """The size of a run, its machine and its versions, from a document's `meta`."""
     extent = f"`QUICK=1`: {quick}" if meta["quick"] else "full"
     return f"{extent}; {hardware(meta['machine'])}; {listed(meta['versions'])}."
 
 
 def run_title(command: str, meta: Mapping[str, Any]) -> str:
-    """The title of a page: what was run, and when."""
+    """The title of a page: the run, and its date."""
     return f"`{command}`, {meta['started'][:16]} UTC"
 
 
@@ -109,7 +109,7 @@ def hardware(machine: Mapping[str, Any]) -> str:
 
 
 def listed(versions: Mapping[str, str]) -> str:
-    """What took part, each with its version."""
+    """The parts of a run, each with its version."""
     return ", ".join(f"{part} {version}" for part, version in versions.items())
 
 

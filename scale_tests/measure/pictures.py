@@ -1,4 +1,4 @@
-"""What all pictures have in common: how they look, and their files."""
+"""The style that all pictures share, and their files."""
 
 from __future__ import annotations
 

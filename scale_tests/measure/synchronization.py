@@ -18,7 +18,7 @@ from scale_tests.measure.page import Table
 
 EXPERIMENT = "synchronization"
 INCREMENTS = 180
-"""How often each node counts in the published run."""
+"""Increments of each node in the published run."""
 
 PUBLISHED = {
     "state": {32: 0.090, 64: 0.254, 128: 0.825, 256: 2.90, 512: 10.9, 1024: 41.8},
@@ -34,9 +34,9 @@ LARGEST = 1024
 NOTE = (
     "GiB for 180 increments per node. Where fewer were simulated the rest is taken to be as the "
     "intervals after the first minute. Payload is what the paper counted: counters and parts of "
-    "them, once per peer that they are sent to. Control is what the protocols say besides, frames "
-    "are all messages as the transport writes them. The least: the final counts once to every "
-    "node. Aggregate carries less information: every node learns the sums, not the counts."
+    "them, once per peer that they are sent to. Control are all other messages of the protocols, "
+    "frames are all messages as the transport writes them. The least: the final counts once to "
+    "every node. Aggregate carries less information: every node learns the sums, not the counts."
 )
 
 
@@ -47,12 +47,12 @@ class Row:
     mode: str
     nodes: int
     increments: int
-    """How many increments per node were simulated."""
+    """Increments per node that were simulated."""
     payload: float
     control: float
     frames: float
     seconds_behind: float
-    """By how many seconds of counting the mean replica is behind while all count."""
+    """Seconds of counting by which the mean replica is behind while all count."""
     seconds_to_converge: float
     """From the end of the counting to equal replicas everywhere."""
 
@@ -63,7 +63,7 @@ class Row:
 
 
 def rows(figures: Iterable[Cell]) -> list[Row]:
-    """What was measured, by mode and size."""
+    """The figures by mode and size."""
     order = list(MOST)
     return sorted(
         (

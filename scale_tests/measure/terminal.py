@@ -1,4 +1,4 @@
-"""How a command ends on the terminal."""
+"""The end of a command on the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def run(command: Callable[[], int], *expected: type[Exception], interrupted: str
     """Runs a command; returns its exit status.
 
     An `expected` error is one line and status 1; others are defects, with a traceback.
-    `interrupted` says what an interruption leaves.
+    `interrupted` describes the state after an interruption.
     """
     try:
         return command()

@@ -12,7 +12,7 @@ from scale_tests.host.commands import CommandError, capture
 
 
 def of_cluster(cluster: Cluster, nodes: Sequence[NodeStatus]) -> dict[str, str]:
-    """Where a cluster took part, as its parts report them. Raises ApiError."""
+    """The versions of a run with a cluster, as its parts report them. Raises ApiError."""
     machines = [item["status"]["nodeInfo"] for item in cluster.list("api/v1/nodes")]
 
     def reported(field: str) -> str:
@@ -33,12 +33,12 @@ def of_cluster(cluster: Cluster, nodes: Sequence[NodeStatus]) -> dict[str, str]:
 
 
 def of_machine(otp: Iterable[str]) -> dict[str, str]:
-    """Where everything ran on this machine, on the OTP releases that the measured VMs reported."""
+    """The versions of a run on this machine, with the OTP releases that the VMs reported."""
     return {"otp": ", ".join(sorted(set(otp)))} | of_repository()
 
 
 def of_repository() -> dict[str, str]:
-    """Of what is run from this checkout."""
+    """The version of this checkout."""
     return {
         "python": platform.python_version(),
         "source": _source(),
@@ -53,7 +53,7 @@ def _source() -> str:
 
 
 def _said(argv: Sequence[str]) -> str:
-    """What a program answers; why it does not, where figures must not be lost over it."""
+    """The output of a program; its error instead where figures must not be lost over it."""
     try:
         return capture(argv).strip()
     except (CommandError, FileNotFoundError) as error:

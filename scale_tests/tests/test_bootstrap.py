@@ -1,4 +1,4 @@
-"""Reading the package list, and finding what is not installed."""
+"""Reading the package list, and finding missing packages."""
 
 import pytest
 

@@ -18,22 +18,22 @@ from scale_tests.host.commands import ROOT, capture
 
 _LISTED = capture(["git", "ls-files", "--cached", "--others", "--exclude-standard"])
 FILES = [Path(name) for name in _LISTED.splitlines()]
-"""All but what is built, from the root."""
+"""Files of the repository, without built ones, from the root."""
 
 THERE = {*FILES, *(directory for file in FILES for directory in file.parents)}
 DOCUMENTS = [file for file in FILES if file.suffix == ".md"]
 PATH = {"link_open": "href", "image": "src"}
-"""The attribute that says where something leads, by the kind of token."""
+"""The attribute with the target, by the kind of token."""
 
 
 @cache
 def tokens(document: Path) -> list[Token]:
-    """What a document consists of."""
+    """The tokens of a document."""
     return MarkdownIt("commonmark").enable("table").parse((ROOT / document).read_text())
 
 
 def targets(document: Path) -> Iterator[str]:
-    """Where links and pictures lead, but for other sites."""
+    """The targets of links and pictures, without other sites."""
     for block in tokens(document):
         for token in block.children or ():
             if token.type in PATH:
@@ -58,7 +58,7 @@ def anchors(document: Path) -> frozenset[str]:
 
 
 def leads_somewhere(document: Path, target: str) -> bool:
-    """Whether a link of a document leads to what is there."""
+    """Whether the target of a document's link exists."""
     path, _, anchor = target.partition("#")
     resolved = (ROOT / document.parent / path).resolve() if path else ROOT / document
     if not resolved.is_relative_to(ROOT) or (file := resolved.relative_to(ROOT)) not in THERE:

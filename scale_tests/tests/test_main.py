@@ -21,6 +21,6 @@ def test_each_benchmark_says_how_it_is_used(name: str, capsys: pytest.CaptureFix
     assert f"usage: python -m scale_tests {name}" in capsys.readouterr().out
 
 
-def test_what_is_no_benchmark_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_benchmark_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["no-bench"]) == 2
     assert "there are churn, " in capsys.readouterr().err

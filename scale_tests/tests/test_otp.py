@@ -17,7 +17,7 @@ def test_its_programs_come_first_and_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert found["PATH"] == "/otp/usr/lib/erlang/bin:/otp/usr/bin:/usr/bin"
 
 
-def test_what_it_compiles_stays_apart() -> None:
+def test_its_compiled_files_stay_apart() -> None:
     older, newer = (otp.environment(Path("/otp"), release) for release in ("27", "29"))
     assert older["REBAR_BASE_DIR"] != newer["REBAR_BASE_DIR"]
 

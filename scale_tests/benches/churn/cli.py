@@ -1,10 +1,10 @@
 """`python -m scale_tests churn [run] --nodes N`: injects faults into a cluster that counts.
 
 Applies a PartisanCluster, kills a tenth, a third and half of its nodes at once, churns it, cuts its
-network in two, and waits after each for one component and an exact account. Prints a table, writes
+network in two, and waits after each for one component and an exact count. Prints a table, writes
 JSON, pictures and a page into the directory of `--out` (build/results/churn); ends with 1 when a
 target is missed. `QUICK=1`: 16 nodes and shorter faults. `python -m scale_tests churn heal` removes
-what a killed run has left in this machine's packet filter.
+the rules of a killed run from this machine's packet filter.
 """
 
 from __future__ import annotations

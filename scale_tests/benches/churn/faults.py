@@ -24,7 +24,7 @@ POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 
 
 class FaultError(Exception):
-    """A fault cannot be done to this cluster; the message says why."""
+    """A fault cannot be injected into this cluster; the message names the reason."""
 
 
 class Faults:
@@ -70,7 +70,7 @@ class Faults:
     ) -> Iterator[None]:
         """Kills one pod after the other, evenly spaced, for as long as the context lasts.
 
-        `killed` is called with each, on another thread. Raises on the way out what a kill raised.
+        `killed` is called with each, on another thread. Raises the error of a kill on exit.
         """
 
         def strike() -> None:

@@ -17,7 +17,7 @@ SHADES = {"kill": VERMILION, "churn": ORANGE, "partition": PURPLE}
 """The colour behind the time of each kind of fault."""
 
 Series = Sequence[tuple[str, str, Callable[[Outcome], float | None]]]
-"""Name, colour and figure of what is drawn for each fault."""
+"""Name, colour and figure of each series; a series has a value for each fault."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,19 +30,19 @@ class Material:
 
 
 def plot_timeline(figure: Figure, material: Material) -> None:
-    """Reachability, the account and the traffic, one above the other, on one axis of time."""
-    reach, account, traffic = figure.subplots(3, sharex=True, height_ratios=(3, 3, 2))
+    """Reachability, counts and traffic, one above the other, on one axis of time."""
+    reach, counts, traffic = figure.subplots(3, sharex=True, height_ratios=(3, 3, 2))
     _plot_reach(reach, material)
-    _plot_account(account, material)
+    _plot_counts(counts, material)
     line = list(rates(material.samples))
     nodes = material.samples[-1].cluster.replicas_wanted
     traffic.plot([t for t, _ in line], [r / nodes / 1024 for _, r in line], color=BLUE, linewidth=1)
     traffic.set_ylabel("KiB/s sent\nper node")
     traffic.set_ylim(bottom=0)
     traffic.set_xlabel("seconds since the apply")
-    for axes in (reach, account, traffic):
+    for axes in (reach, counts, traffic):
         _shade(axes, material.phases, named=axes is reach)
-    account.legend(loc="upper left", fontsize=8)
+    counts.legend(loc="upper left", fontsize=8)
     reach.legend(loc="lower right", fontsize=8)
 
 
@@ -71,7 +71,7 @@ def _plot_reach(axes: Axes, material: Material) -> None:
     axes.set_ylim(0, 104)
 
 
-def _plot_account(axes: Axes, material: Material) -> None:
+def _plot_counts(axes: Axes, material: Material) -> None:
     seconds = [s.seconds for s in material.samples]
     axes.plot(
         seconds,
@@ -137,13 +137,13 @@ def plot_traffic(figure: Figure, material: Material) -> None:
 def _plot_bars(
     figure: Figure, outcomes: Sequence[Outcome], series: Series, label: str, form: str
 ) -> None:
-    """For each fault a bar of each series, with its figure."""
+    """A bar chart: one bar per fault and series, with its figure."""
     axes, width = figure.subplots(), 0.8 / len(series)
     for row, (name, colour, of) in enumerate(series):
         places = [index + width * (row - (len(series) - 1) / 2) for index in range(len(outcomes))]
         values = [of(outcome) or 0.0 for outcome in outcomes]
-        bars = axes.bar(places, values, 0.94 * width, color=colour, label=name)
-        axes.bar_label(bars, [form.format(value) for value in values], fontsize=8)
+        drawn = axes.bar(places, values, 0.94 * width, color=colour, label=name)
+        axes.bar_label(drawn, [form.format(value) for value in values], fontsize=8)
     axes.set_xticks(range(len(outcomes)), [outcome.name for outcome in outcomes])
     axes.set_ylabel(label)
     axes.grid(axis="x", visible=False)

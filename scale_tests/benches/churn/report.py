@@ -50,9 +50,9 @@ _FAULTS = (
 
 _ACCOUNTS = (
     "Due are the increments made until all nodes were one component again, without those lost. "
-    "The account is right when every replica holds what is due, and none more than has been made "
-    "without the lost. While nodes count, replicas are behind by what is on its way; when the "
-    "count has ended value + lost = increments in every one of them."
+    "The count is exact when every replica holds all due increments, and none holds more than were "
+    "made and not lost. While nodes count, replicas are behind by the updates on their way; after "
+    "the count, value + lost = increments in every replica."
 )
 
 
@@ -73,10 +73,10 @@ class Recording:
 
     def cells(self) -> list[dict[str, Any]]:
         """The raw figures."""
-        told = accounts(self.phases, self.samples, self.last)
+        settled = accounts(self.phases, self.samples, self.last)
         return [
             *({"figure": "fault", **asdict(outcome)} for outcome in self.outcomes),
-            *({"figure": "account", **asdict(account)} for account in told),
+            *({"figure": "account", **asdict(account)} for account in settled),
             *({"figure": "sample", **cell} for cell in self._samples()),
         ]
 
@@ -92,7 +92,7 @@ class Recording:
                 rows=[[figure(o) for figure in COLUMNS.values()] for o in self.outcomes],
                 caption=_FAULTS,
             ),
-            "The account": Table(
+            "Counts": Table(
                 caption=_ACCOUNTS,
                 head=("after", "due", "least value", "largest value", "lost", "increments"),
                 rows=[
@@ -127,7 +127,7 @@ class Recording:
                 Section(text=[circumstances(meta, quick="shorter faults"), self._faults()]),
                 targets_section(self.checks(cells)),
                 Section(title="Faults", parts=[tables["Faults"], *drawn]),
-                Section(title="The account", text=[self._sent()], parts=[tables["The account"]]),
+                Section(title="Counts", text=[self._sent()], parts=[tables["Counts"]]),
                 Section(
                     title="Again",
                     text=[f"{again}. The same seed kills the same pods; `churn.json` has samples."],

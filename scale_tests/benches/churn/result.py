@@ -1,4 +1,4 @@
-"""From a time line to figures, accounts and checks."""
+"""From a time line to figures, counts and checks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Outcome:
     accounted: float | None
     """From the fault's end until all replicas held what had been counted at `one_component`."""
     increments: int
-    """Made between the beginning and the end of the account."""
+    """Made from the beginning of the fault until `accounted`."""
     lost: int
     """Of those, and of earlier ones: counted by nodes that were killed before they synchronised."""
     restarted: tuple[str, ...]
@@ -71,15 +71,15 @@ def outcome(phase: Phase, samples: Sequence[Sample]) -> Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """What the replicas held when the account of a fault was right: all due, and none unmade."""
+    """The replicas' values when the count was exact after a fault: all due, and none unmade."""
 
     name: str
     due: int
     """Increments made until all nodes were one component again, without those lost by then."""
     least: int
-    """What the last of the replicas held."""
+    """The least value of a replica."""
     largest: int
-    """What the first of them held."""
+    """The largest value of a replica."""
     made: int
     """Increments made by then."""
     lost: int
@@ -89,7 +89,7 @@ class Account:
 def accounts(
     phases: Sequence[Phase], samples: Sequence[Sample], last: Sample | None
 ) -> list[Account]:
-    """The accounts of the phases that came to one, and that of the end, `last`, if it came."""
+    """One for each phase whose count became exact, and one for `last`, the end, if it came."""
     at = {sample.seconds: sample for sample in samples}
     found = [
         _account(phase.name, due=at[phase.whole_at].accounted, held=at[phase.accounted_at])

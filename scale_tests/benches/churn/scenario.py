@@ -1,4 +1,4 @@
-"""The faults, one after the other, on a cluster that counts meanwhile."""
+"""The faults, one after the other, on a cluster that counts."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class Scenario:
     """Nodes killed per minute where the share of a small cluster is less: it would see none."""
     churn_seconds: float = 180.0
     partition_seconds: float = 60.0
-    """How long the network is cut; 0: not at all."""
+    """Duration of the partition; 0 for none."""
     calm_seconds: float = 20.0
-    """How long nothing is done at first, for the traffic to be compared with."""
+    """Duration without faults at first, whose traffic is the baseline."""
     rest_seconds: float = 10.0
-    """How long nothing is done after each fault, so that none begins in what another has left."""
+    """Pause after each fault, so that the next one begins in a settled cluster."""
 
     @property
     def increment_seconds(self) -> int:
-        """How often each node counts."""
+        """The interval at which each node counts."""
         return 10 if self.nodes >= PUBLISHED_FROM else 2
 
     @property
     def propagation_seconds(self) -> int:
-        """How often it synchronises with its neighbours."""
+        """The interval at which it synchronises with its neighbours."""
         return 5 if self.nodes >= PUBLISHED_FROM else 1
 
     @property
@@ -53,7 +53,7 @@ class Scenario:
 
     @property
     def faults(self) -> int:
-        """How many faults are done."""
+        """The number of faults."""
         return len(self.kills) + 1 + bool(self.partition_seconds)
 
     @property

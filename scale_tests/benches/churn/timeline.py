@@ -1,4 +1,4 @@
-"""What was sampled while faults were injected, and what follows from it.
+"""Samples taken while faults were injected, and figures that follow from them.
 
 Times are in seconds since the sampler was made.
 """
@@ -20,7 +20,7 @@ from scale_tests.cluster.partisan import read_addresses, read_cluster
 from scale_tests.measure.slopes import slopes
 
 _ENOUGH = 0.9
-"""The share of the survivors that has to answer for a sample to say something of their links."""
+"""The share of the survivors that must answer for a sample to count for their links."""
 
 
 class Sample(Observation):
@@ -54,7 +54,7 @@ class Sample(Observation):
 
     @property
     def recovery(self) -> Hashable:
-        """What moves while a cluster recovers; the counter always does, and is no recovery."""
+        """The figures that change while a cluster recovers; the counter changes all the time."""
         status = self.cluster
         return (
             (status.replicas, status.ready, status.joined, status.components, status.isolated),
@@ -66,7 +66,7 @@ class Sample(Observation):
 def sampling(
     environment: Environment, cluster: Cluster, namespace: str, name: str
 ) -> Callable[[float], Sample]:
-    """What takes samples of a cluster: from its pods' addresses where this machine reaches them."""
+    """A function that samples a cluster, at its pods' addresses where this machine reaches them."""
     pool = urllib3.PoolManager(
         num_pools=1,
         retries=False,
@@ -89,7 +89,7 @@ def sampling(
 
 @dataclass(kw_only=True)
 class Phase:
-    """One fault, from its beginning until the account is right; filled in on the way."""
+    """One fault, from its beginning until the count is exact; filled in on the way."""
 
     name: str
     kind: str

@@ -5,8 +5,8 @@
 `SPEEDUP`, `INCREMENTS`, `SERVER_CPUS` and `MEMORY_LIMIT` (MiB) set what they name.
 
 Each of N clients sends a state of N counters per interval: the server's work grows with the square
-of N and with the speedup. 128 clients at 64 times the speed are as much as 1,024. It has a quarter
-of a CPU (root is needed).
+of N and with the time compression. 128 clients at 64 times the speed are as much as 1,024. It has a
+quarter of a CPU (root is needed).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def plan(*, quick: bool) -> list[Run]:
         return float(os.environ.get(name, short if quick else full))
 
     clients = int(setting("CLIENTS", _FULL_CLIENTS, _QUICK_CLIENTS))
-    speedup = setting("SPEEDUP", _FULL_SPEEDUP, _QUICK_SPEEDUP)
+    compression = setting("SPEEDUP", _FULL_SPEEDUP, _QUICK_SPEEDUP)
     increments = int(setting("INCREMENTS", INCREMENTS, INCREMENTS))
     limit = setting("MEMORY_LIMIT", _FULL_LIMIT, _QUICK_LIMIT)
     cpus = setting("SERVER_CPUS", Run.server_cpus, Run.server_cpus)
@@ -42,7 +42,7 @@ def plan(*, quick: bool) -> list[Run]:
         Run(
             clients=clients,
             servers=servers,
-            speedup=speedup,
+            speedup=compression,
             increments=increments,
             bounded=bounded,
             server_cpus=cpus,
@@ -66,7 +66,7 @@ def _run(session: Session) -> int:
 
 
 def circumstances(cells: Sequence[Cell], runs: Sequence[Run]) -> dict[str, Any]:
-    """What the document says of the runs that were made, out of all that were planned."""
+    """The circumstances of the runs that were made, out of all that were planned."""
     return {
         "versions": versions.of_machine(cell["otp"] for cell in cells),
         "config": {"runs": [asdict(run) for run in runs], "nodes_are": "processes, not pods"},

@@ -31,33 +31,33 @@ NO_BOUNDS = (
     "-partisan settings #{lane_queue_bytes=>1000000000000,mailbox_messages=>1000000000}"
     " -lasp newest_only false"
 )
-"""What removes the bounds of a node: flags of its emulator."""
+"""Emulator flags that remove the bounds of a node."""
 
 Cell = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What is run."""
+    """The plan of one run."""
 
     clients: int
     servers: int = 1
     speedup: float = 1.0
-    """By how much the published intervals are shortened."""
+    """Time compression: the published intervals are divided by it."""
 
     increments: int = INCREMENTS
-    """How often each node counts, in the mean: the threshold is so many times the nodes."""
+    """Increments of each node in the mean: the threshold is this times the number of nodes."""
 
     bounded: bool = True
-    """With bounded queues; else states wait for a server that is behind, as many as come, and it
-    reads all of them."""
+    """With bounded queues; otherwise any number of states wait for a slow server, which reads them
+    all."""
 
     server_cpus: float = 0.25
-    """What a server has of a CPU, for itself and no more."""
+    """CPUs of a server: its share and its limit."""
 
     memory_limit: float = 4096.0
-    """MiB at which a server is taken to have collapsed, and the run is ended: what the published
-    run gave it."""
+    """MiB at which a server counts as collapsed, and the run ends: its memory in the published
+    run."""
 
     @property
     def nodes(self) -> int:
@@ -66,7 +66,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        """What a caption says of it."""
+        """The run, as captions name it."""
         servers = "1 server" if self.servers == 1 else f"{self.servers} servers"
         return f"{self.clients:,} clients, {servers}, {'' if self.bounded else 'no '}bounds"
 
@@ -181,7 +181,7 @@ def _killed(nodes: Fleet, run: Run) -> bool:
 
 
 def _steps(sample: dict[str, Any], run: Run) -> int:
-    """How far a server's memory has come towards the limit, in hundredths."""
+    """A server's memory, in percent of the limit."""
     return int(100 * sample["memory_mib"] / run.memory_limit)
 
 
@@ -218,7 +218,7 @@ def _all_converged(nodes: Fleet) -> bool:
 
 
 def _agreement(nodes: Fleet) -> Cell:
-    """What all nodes hold at the end."""
+    """The values of all nodes at the end."""
     statuses = list(nodes.ask(list(nodes.processes), "/status").values())
     workloads = [status["workload"] for status in statuses]
     return {

@@ -1,4 +1,4 @@
-"""What is read off the samples of a run."""
+"""Figures read off the samples of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scale_tests.benches.client_server.experiment import Cell, Run
 
 
 def run_of(cell: Cell) -> Run:
-    """What was run."""
+    """The plan of a cell's run."""
     return Run(**{key: cell[key] for key in Run.__dataclass_fields__})
 
 
@@ -45,26 +45,26 @@ def is_exact(cell: Cell) -> bool:
 def dropped(cell: Cell) -> int:
     """Messages that were not delivered, above all states that a newer one replaced in a lane.
 
-    Of all nodes; of the servers while they answered, where the run did not end by itself.
+    Of all nodes; of the servers while they answered, where the run was ended early.
     """
     return int(cell.get("dropped", max(sample["dropped"] for sample in cell["samples"])))
 
 
 def answered_percent(cell: Cell) -> float:
     """The share of the samples at which every server answered."""
-    looks = cell["samples"]
-    answered = [look for look in looks if look["servers_answering"] == cell["servers"]]
-    return 100 * len(answered) / len(looks)
+    samples = cell["samples"]
+    answered = [sample for sample in samples if sample["servers_answering"] == cell["servers"]]
+    return 100 * len(answered) / len(samples)
 
 
 def last_answer(cell: Cell) -> float | None:
     """The second of the run at which a server answered last; None if none ever has."""
-    answered = [look["second"] for look in cell["samples"] if look["servers_answering"]]
+    answered = [sample["second"] for sample in cell["samples"] if sample["servers_answering"]]
     return float(answered[-1]) if answered else None
 
 
 def ending(cell: Cell) -> str:
-    """How a run ended, as a sentence without a full stop."""
+    """The ending of a run, as a sentence without a full stop."""
     seconds = f"{lasted(cell):,.0f} s"
     match cell["outcome"]:
         case "finished" if is_exact(cell):

@@ -16,7 +16,7 @@ from scale_tests.measure.drawing import legend_below, panels
 from scale_tests.measure.pictures import BLUE, GREEN, GREY, VERMILION
 
 _PASSED = 1.2
-"""How far beyond the end of the run without bounds the closer look goes, as a factor."""
+"""The end of the zoomed picture, as a multiple of the duration of the run without bounds."""
 
 _SHORT = 0.5
 """The share of the longest run up to which its beginning is shown enlarged."""
@@ -25,7 +25,7 @@ _SHORT = 0.5
 def draw(cells: Sequence[Cell], directory: Path) -> list[page.Picture]:
     """Draws the runs, of which there is at least one, into `directory`."""
     closer = " On the right the same until a while after that." if _collapse(cells) else ""
-    speed = f"Speedup {cells[0]['speedup']:g}. Nodes are processes of one machine."
+    speed = f"Time compression {cells[0]['speedup']:g}. Nodes are processes of one machine."
     pictures = (
         (
             "client-server",
@@ -37,12 +37,12 @@ def draw(cells: Sequence[Cell], directory: Path) -> list[page.Picture]:
         ),
         (
             "client-server-count",
-            "What the nodes had counted meanwhile",
+            "Values of the nodes over time",
             _plot_count,
             "The most that any server or one of eight clients that were asked, and answered, held "
             "of the counter; the run is over where it meets the threshold and all replicas are "
             "equal. Where a server is too busy to answer, what is left is what clients have "
-            "counted themselves or heard before.",
+            "counted themselves or received before.",
         ),
     )
     return drawing.draw(

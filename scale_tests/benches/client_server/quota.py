@@ -22,7 +22,7 @@ Take = Callable[[int], None]
 
 @contextmanager
 def quota(cpus: float) -> Iterator[Take]:
-    """A way to give each of some processes so many CPUs. They have to end within the block."""
+    """Limits each of some processes to so many CPUs. They have to end within the block."""
     with ExitStack() as groups:
 
         def take(pid: int) -> None:
@@ -44,7 +44,7 @@ def quota(cpus: float) -> Iterator[Take]:
 
 
 def _settings(hierarchy: Hierarchy, cpus: float) -> dict[str, str]:
-    """The files of a control group that hold a process to so many CPUs, and give it those first."""
+    """The files of a control group that limit a process to so many CPUs, with priority for them."""
     quota = round(cpus * _PERIOD)
     if hierarchy.version == 1:
         return {

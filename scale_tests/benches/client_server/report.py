@@ -37,24 +37,23 @@ from scale_tests.measure.page import (
 )
 
 MOST_GROWTH = 1.25
-"""By how much a bounded server's memory may grow from the second quarter of a run to its last."""
+"""Growth of a bounded server's memory from the second quarter of a run to its last, at most."""
 
 COLLAPSE = 4.0
-"""How many times the memory of the bounded server the one without bounds must at least use."""
+"""Memory of the server without bounds over that of the bounded one, at least."""
 
 _BOUNDS = (
     "With bounds a node does not read a connection while 1,000 messages wait for their receiver, "
-    "so that TCP holds back the sender; a lane takes 8 MiB; the channel is monotonic, so that a "
-    "newer state replaces one that still waits in the lane, and the kernel is given 32 KiB at "
-    "either end, for what waits there is replaced by nothing; and of the states of one client that "
-    "wait at a server it reads the last one only."
+    "so that TCP holds back the sender. A lane holds at most 8 MiB. The channel is monotonic: a "
+    "newer state replaces one that still waits in the lane. The kernel has 32 KiB at either end, "
+    "as nothing replaces a state that waits there. A server reads only the last of the waiting "
+    "states of a client."
 )
 
 _NO_BOUNDS = (
-    "In the run without bounds this is removed from every node, and nothing else is changed: the "
-    "channel is not monotonic, and with `ERL_FLAGS` of "
-    f"`{NO_BOUNDS}` lanes and the receiver take whatever comes and every state is read, as the "
-    "published system had it."
+    "The run without bounds removes this from every node, and changes nothing else: the channel "
+    f"is not monotonic, and with `ERL_FLAGS` of `{NO_BOUNDS}` lanes and the receiver accept every "
+    "message and every state is read, as in the published system."
 )
 
 
@@ -91,7 +90,7 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """The runs in short, for the terminal."""
     columns: dict[str, Callable[[Cell], str]] = {
         "run": lambda cell: run_of(cell).title,
-        "speedup": lambda cell: f"{cell['speedup']:g}",
+        "time compression": lambda cell: f"{cell['speedup']:g}",
         "outcome": lambda cell: str(cell["outcome"]),
         "seconds": lambda cell: f"{lasted(cell):.0f}",
         "peak MiB": lambda cell: f"{peak(cell):.0f}",
@@ -106,8 +105,8 @@ def page(meta: Mapping[str, Any], cells: Sequence[Cell], drawn: Sequence[Picture
     """The page of some runs, of which there is at least one, with their pictures."""
     planned = [Run(**run) for run in meta["config"]["runs"]]
     caption = (
-        f"Speedup {cells[0]['speedup']:g}; nodes are processes. Growth is the median of the last "
-        "quarter of the samples over that of the second quarter."
+        f"Time compression {cells[0]['speedup']:g}; nodes are processes. Growth is the median of "
+        "the last quarter of the samples over that of the second quarter."
     )
     return Page(
         title=f"Client-server, {cells[0]['clients']:,} clients, {meta['started'][:10]}",
@@ -134,10 +133,10 @@ def _introduction(meta: Mapping[str, Any], cell: Cell) -> list[str]:
         "a CPU for itself, and no more, as with a CPU limit of Kubernetes.",
         f"The ad counter runs with full states (`State`): every node counts {run.increments:,} "
         f"times in the mean, once every {INCREMENT_MS / 1000:g} s, and is sent and sends the whole "
-        f"counter every {PROPAGATION_MS / 1000:g} s, both divided by the speedup of "
-        f"{run.speedup:g}. A server is sent a state of as many counters as there are nodes by each "
-        "of its clients, so that its work grows with the square of the clients and with the "
-        "speedup.",
+        f"counter every {PROPAGATION_MS / 1000:g} s, both divided by the time compression of "
+        f"{run.speedup:g}. Each client sends its server a state of as many counters as there are "
+        "nodes, so that the server's work grows with the square of the clients and with the time "
+        "compression.",
     ]
 
 
@@ -145,7 +144,7 @@ def _endings(cells: Sequence[Cell], planned: Sequence[Run]) -> list[str]:
     said = [f"{run_of(cell).title}: {ending(cell)}." for cell in cells]
     if len(cells) < len(planned):
         missing = "; ".join(run.title for run in planned[len(cells) :])
-        said.append(f"Not run, or not to its end: {missing}.")
+        said.append(f"Not run, or incomplete: {missing}.")
     return said
 
 
@@ -154,7 +153,7 @@ def _runs_table(cells: Sequence[Cell]) -> Table:
         "run": lambda cell: run_of(cell).title,
         "servers": lambda cell: f"{run_of(cell).servers}",
         "clients": lambda cell: f"{run_of(cell).clients:,}",
-        "speedup": lambda cell: f"{run_of(cell).speedup:g}",
+        "time compression": lambda cell: f"{run_of(cell).speedup:g}",
         "bounds": lambda cell: "yes" if cell["bounded"] else "removed",
         "increments": lambda cell: f"{cell['increments_sum']:,}" if _ended(cell) else "-",
         "per node": lambda cell: f"{run_of(cell).increments:,}",
@@ -196,7 +195,7 @@ def _servers_table(cells: Sequence[Cell]) -> Table:
 
 
 def _ended(cell: Cell) -> bool:
-    """Whether the run came to its end, and all nodes said what they hold."""
+    """Whether the run is complete, and all nodes reported their values."""
     return "digests" in cell
 
 

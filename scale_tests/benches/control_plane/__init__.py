@@ -1,1 +1,1 @@
-"""What one real control plane carries, with simulated pods: `make bench-control-plane`."""
+"""Capacity of one real control plane, with simulated pods: `make bench-control-plane`."""

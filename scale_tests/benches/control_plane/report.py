@@ -13,7 +13,7 @@ from scale_tests.measure.page import Table
 from scale_tests.measure.pictures import BLUE, GREY, ORANGE, VERMILION
 
 MOST_BEYOND_LIMITS = 1.1
-"""How many times what the rate limits allow applying to Ready may take, in one large cluster."""
+"""From apply to Ready in one large cluster: a multiple of the least time at the rate limits."""
 
 MOST_STARTUP_SECONDS = 5.0
 """Kubernetes' own objective for the start of a pod, at its 99th percentile."""
@@ -38,7 +38,7 @@ def pods_of(cell: Cell) -> int:
 
 
 def beyond_limits(cell: Cell) -> float:
-    """From applying to the last cluster's Ready, over what the rate limits allow."""
+    """Time from applying to the last cluster's Ready, over the least time at the rate limits."""
     return float(cell["ready_seconds"][-1] / cell["startup"]["allowed_seconds"])
 
 
@@ -85,7 +85,7 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
         head=[*COLUMNS],
         rows=[[figure(cell) for figure in COLUMNS.values()] for cell in cells],
         caption=(
-            "No pod runs, a stand-in answers for it; controllers at Kubernetes' own rate limits."
+            "No pod runs: a stand-in answers for it. Controllers have Kubernetes' own rate limits."
         ),
     )
     return {"One control plane with simulated pods (KWOK)": table}

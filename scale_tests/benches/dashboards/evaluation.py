@@ -1,4 +1,4 @@
-"""What a Prometheus makes of dashboards and alerts: whether queries answer, what alerts did."""
+"""Dashboards and alerts in a Prometheus: whether queries answer, and the history of alerts."""
 
 from __future__ import annotations
 

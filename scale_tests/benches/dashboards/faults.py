@@ -9,11 +9,11 @@ from scale_tests.cluster.kube import Json, core
 from scale_tests.cluster.subject import Subject, kill_pod, manifest
 
 CHAIN = 3
-"""Nodes of the chain: without the one in the middle, the two others hear nothing."""
+"""Nodes of the chain: without the one in the middle, the two others are isolated."""
 
 
 def chain(name: str) -> Json:
-    """A cluster whose overlay falls apart with one node: its links are given, and have no spare."""
+    """A cluster whose overlay one node can partition: its links are fixed and not redundant."""
     edges = [[ordinal, ordinal + 1] for ordinal in range(CHAIN - 1)]
     overlay = {"kind": "Static", "static": {"edges": edges}}
     return manifest(name, CHAIN, overlay=overlay, workload=None)

@@ -1,4 +1,4 @@
-"""What Prometheus has of a staging run, and whether that is all there is to see."""
+"""Prometheus' series of a staging run, and whether they are complete."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STATES = ["pending", "firing", "inactive"]
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What there is to see of a run; the report of its benchmark."""
+    """The results of a staging run; the report of its benchmark."""
 
     end: float
     """Of the time range, in seconds since 1970."""
@@ -48,7 +48,7 @@ class Findings:
 
     rules: list[dict[str, Any]]
     histories: Mapping[str, list[tuple[float, str]]]
-    """Of each alert of the chain of nodes: what it became, and when."""
+    """The states and their times, by alert of the chain of nodes."""
 
     firing: set[str]
     """The alerts that fire for the cluster whose nodes were killed, in the end."""
@@ -117,7 +117,7 @@ class Findings:
 
 
 def ranges(stage: Stage, end: float) -> Callable[[str], Range]:
-    """What each dashboard shows, by its title, of a run that has ended. Raises ApiError."""
+    """The range that each dashboard shows, by its title, of an ended run. Raises ApiError."""
     created = stage.subject(FAULTY).json()["metadata"]["creationTimestamp"]
     began = datetime.fromisoformat(created).timestamp()
     by_title = {

@@ -1,4 +1,4 @@
-"""How each type of panel is drawn."""
+"""The drawing of each type of panel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEP = 5.0
 """Seconds between the points of a line."""
 
 TICKS = 9
-"""At most so many bounds are written next to a heatmap."""
+"""Bounds written next to a heatmap, at most."""
 
 LEGEND_WIDTH = 90
 """Characters that fit below a panel of a third of the width."""
@@ -49,7 +49,7 @@ def _time_series(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> Non
 
 
 def _heatmap(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
-    """The buckets are cumulative: what is drawn is the difference to the one below."""
+    """The difference of each bucket to the one below: buckets are cumulative."""
     (series,) = answers
     columns: dict[float, dict[float, float]] = {}
     for item in series:
@@ -199,13 +199,13 @@ def _finish_x(axes: Axes) -> None:
 def _finish_y(axes: Axes, panel: Panel) -> None:
     in_unit = _writer(panel.unit)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: in_unit(value)))
-    # Room for a line at the top; what is 0 all the time is at the bottom of an axis all the same.
+    # Room for a line at the top; a series that is always 0 stays at the bottom of the axis.
     most = axes.dataLim.ymax
     axes.set_ylim(0, 1.1 * most if math.isfinite(most) and most > 0 else 1)
 
 
 def _writer(unit: str) -> Callable[[float], str]:
-    """How Grafana writes a number of that unit, more or less."""
+    """A number of that unit, approximately as Grafana writes it."""
     return _WRITERS.get(unit, lambda value: f"{value:,.3g}/s")
 
 

@@ -27,12 +27,12 @@ HEADING = 1
 """Units that the heading of a row is high."""
 
 WINDOW = "30s"
-"""Six scrapes: what Grafana takes for `$__rate_interval` at most steps, for a scrape each 5 s."""
+"""Six scrapes of 5 s: Grafana's `$__rate_interval` at most steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """What the time picker and the variables of a dashboard say."""
+    """The settings of a dashboard's time picker and variables."""
 
     start: float
     """Seconds since 1970, as is `end`."""
@@ -53,7 +53,7 @@ def range_of(namespace: str, cluster: str, start: float, end: float) -> Range:
 
 
 def answer(prometheus: Prometheus, query: Query, shown: Range) -> list[Json]:
-    """What Prometheus answers to a query of a panel. Raises ApiError."""
+    """Prometheus' answer to a query of a panel. Raises ApiError."""
     expression = shown.expression(query)
     if query.instant:
         return prometheus.query(expression, at=shown.end)
@@ -61,7 +61,7 @@ def answer(prometheus: Prometheus, query: Query, shown: Range) -> list[Json]:
 
 
 def asking(prometheus: Prometheus, shown: Range) -> Callable[[Query], list[Json]]:
-    """What `draw` asks with: `answer` of one Prometheus and range."""
+    """The function with which `draw` asks: `answer` of one Prometheus and range."""
     return lambda query: answer(prometheus, query, shown)
 
 

@@ -1,4 +1,4 @@
-"""Which clusters there are in a staging run."""
+"""The clusters of a staging run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of a staging run; what they leave behind is in Prometheus."""
+"""The steps of a staging run, whose results are in Prometheus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from scale_tests.benches.dashboards.faults import chain, kept_away
 from scale_tests.benches.dashboards.plan import IMPRESSIONS, Plan, compared
 from scale_tests.benches.dashboards.watched import (
-    knock,
+    connect_unauthenticated,
     wait_firing,
     wait_operator_scraped,
     wait_quiet,
@@ -35,12 +35,12 @@ FAULTY = "ads"
 CHAIN = "chain"
 
 CHAIN_ALERTS = ("PartisanFixedOverlayPartitioned", "PartisanNodesIsolated")
-"""What has to fire while the chain is in two pieces, in this order."""
+"""Alerts that must fire while the chain is partitioned, in this order."""
 
 
 @dataclass
 class Stage:
-    """A cluster with operator and Prometheus, and what has been seen of the run so far."""
+    """A cluster with operator and Prometheus, and the observations of the run so far."""
 
     environment: Environment
     cluster: Cluster
@@ -56,14 +56,14 @@ class Stage:
     """Of a node of each cluster, by the cluster's name."""
 
     page: str = ""
-    """What a node of the cluster with faults says at `/metrics` in the end."""
+    """The page `/metrics` of a node of the cluster with faults in the end."""
 
     def subject(self, name: str, namespace: str = NAMESPACE) -> Subject:
         """A cluster that may not exist yet."""
         return Subject(self.environment, self.cluster, namespace, name)
 
     def reset(self) -> None:
-        """Makes the namespaces anew, and begins there. Raises ApiError, StalledError."""
+        """Creates the namespaces again, and begins there. Raises ApiError, StalledError."""
         self.remove()
         for namespace in (NAMESPACE, CHAIN_NAMESPACE):
             self.cluster.create("api/v1/namespaces", {"metadata": {"name": namespace}})
@@ -122,7 +122,7 @@ def inject_faults(stage: Stage, plan: Plan) -> None:
         wait_scraped(stage.prometheus, subject, "sum(up{%s})", nodes)
         victims = [f"{FAULTY}-{ordinal * nodes // plan.killed}" for ordinal in range(plan.killed)]
         stage.say(f"{FAULTY}: an unauthenticated peer connects, {', '.join(victims)} are killed")
-        knock(subject, f"{FAULTY}-{nodes - 1}")
+        connect_unauthenticated(subject, f"{FAULTY}-{nodes - 1}")
         for victim in victims:
             kill_pod(subject, victim)
 

@@ -12,7 +12,7 @@ PENDING_SECONDS = 300.0
 
 
 def labels_of(subject: Subject) -> str:
-    """What selects a cluster's series."""
+    """The selector of a cluster's series."""
     return f'namespace="{subject.namespace}", partisan_cluster="{subject.name}"'
 
 
@@ -29,7 +29,7 @@ def wait_operator_scraped(prometheus: Prometheus) -> None:
 
 
 def wait_scraped(prometheus: Prometheus, subject: Subject, expression: str, wanted: float) -> None:
-    """Waits until what has been scraped makes an expression so large.
+    """Waits until the scraped series make an expression so large.
 
     The cluster's labels stand where the expression has `%s`. Raises StalledError, ApiError.
     """
@@ -69,7 +69,7 @@ def wait_quiet(prometheus: Prometheus, subject: Subject, *alerts: str) -> None:
     )
 
 
-def knock(subject: Subject, pod: str) -> None:
+def connect_unauthenticated(subject: Subject, pod: str) -> None:
     """Sends HTTP to the port of nodes, as no peer does. Raises ConnectionError: it was accepted."""
     try:
         subject.cluster.text(core(subject.namespace, "pods", f"{pod}:7946/proxy/"))

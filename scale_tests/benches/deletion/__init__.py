@@ -1,1 +1,1 @@
-"""What the deletion of a cluster costs its nodes and the API server, next to its formation."""
+"""The cost of deleting a cluster, for its nodes and the API server, next to its formation."""

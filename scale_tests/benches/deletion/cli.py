@@ -66,7 +66,7 @@ BENCH = Bench(
     report=report,
     page=report.page,
     options=options,
-    interrupted=": the same command goes on with the cells that are not done.",
+    interrupted=": the same command continues with the cells that are not done.",
 )
 main = BENCH.main
 

@@ -23,10 +23,10 @@ NAMESPACE = "bench-deletion"
 FORMATION_STALL_SECONDS = 600.0
 GONE_STALL_SECONDS = 300.0
 SETTLE_SECONDS = 10.0
-"""How long a cluster runs after it has formed, so that formation is over when deletion begins."""
+"""Pause between formation and deletion, so that formation is over when deletion begins."""
 
 _PROBE_SECONDS = 0.25
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 Cell = dict[str, Any]
 
@@ -88,7 +88,7 @@ def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
     with repeating(probe.ask, _PROBE_SECONDS):
         deleting = time.monotonic()
         cluster.delete(_path(point))
-        left, looks = _await_end(cluster, say)
+        left, polls = _await_end(cluster, say)
         seconds = time.monotonic() - deleting
     # The agent has yet to wait for the last processes.
     with suppress(StalledError):
@@ -102,7 +102,7 @@ def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
         "nodes_cpu_s": round(meter.seconds() - before, 2),
         "formation_cpu_s": round(formed - at_start, 2),
         "formation_seconds": round(formation_seconds, 2),
-        "api_calls": round(api_calls(cluster) - calls_before) - probe.asked - looks,
+        "api_calls": round(api_calls(cluster) - calls_before) - probe.asked - polls,
         "slowest_answer_s": round(probe.slowest, 3),
         "left": left,
         "otp": ", ".join(sorted(otp)),
@@ -123,35 +123,35 @@ def _path(point: Point) -> str:
 
 
 def _await_formation(cluster: Cluster, say: Callable[[str], None]) -> None:
-    def look() -> Any:
+    def read() -> Any:
         status = cluster_status(cluster.get(partisan_cluster(NAMESPACE, CLUSTER), timeout=60.0))
         say(f"{status.ready} ready, {status.joined} joined, {status.components} components")
         return status
 
     wait_for(
         "the formation",
-        look,
+        read,
         lambda status: status.steady,
         progress=lambda status: status.progress,
         stall_seconds=FORMATION_STALL_SECONDS,
-        period_seconds=_LOOK_SECONDS,
+        period_seconds=_POLL_SECONDS,
     )
 
 
 def _await_end(cluster: Cluster, say: Callable[[str], None]) -> tuple[int, int]:
-    """Waits until no pod is left, or none goes any more; returns how many are, and looks taken."""
-    clock, looks = StallClock(), 0
+    """Waits until no pod is left, or none goes any more; returns how many are, and polls."""
+    clock, polls = StallClock(), 0
     while True:
-        looks += 1
+        polls += 1
         left = _pods(cluster)
         say(f"{'?' if left is None else left} pods left")
         if left == 0 or clock.observe(left) > GONE_STALL_SECONDS:
-            return left or 0, looks
-        time.sleep(_LOOK_SECONDS)
+            return left or 0, polls
+        time.sleep(_POLL_SECONDS)
 
 
 def _pods(cluster: Cluster) -> int | None:
-    """How many pods there are, by one of them; None where there is no answer."""
+    """The number of pods in the report of one of them; None without an answer."""
     try:
         found = cluster.get(core(NAMESPACE, "pods"), limit="1", timeout=60.0)
     except ApiError:

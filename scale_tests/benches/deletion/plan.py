@@ -15,12 +15,12 @@ LARGEST_MESH = 64
 
 CLUSTER = "ads"
 WHERE = "processes"
-"""Where the nodes run: plain processes of a node agent."""
+"""The place of the nodes: plain processes of a node agent."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One cluster. `deleted` is what is deleted: the cluster itself, or its namespace."""
+    """One cluster. `deleted` is the deleted object: the cluster itself, or its namespace."""
 
     nodes: int
     overlay: str
@@ -32,7 +32,7 @@ class Point:
         return f"{self.overlay.lower()}-{self.nodes}-{self.deleted}"
 
     def manifest(self) -> Json:
-        """The cluster, which counts for as long as it is there."""
+        """The cluster, which counts until it is deleted."""
         large = self.nodes > SIZES[0]
         return manifest(
             CLUSTER,

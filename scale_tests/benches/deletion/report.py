@@ -58,7 +58,7 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
             met=_none_left(largest),
         ),
         at_most(
-            "seconds for an answer of the API server meanwhile, slowest",
+            "slowest answer of the API server during a deletion, seconds",
             max((float(cell["slowest_answer_s"]) for cell in cells), default=None),
             ANSWER_SECONDS,
         ),

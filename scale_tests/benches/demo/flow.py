@@ -24,7 +24,7 @@ from scale_tests.host.commands import ROOT, relative
 from scale_tests.measure.tables import terminal_table
 
 NAMESPACE = "default"
-"""Where the demo's cluster lives, so that `kubectl get pcl` shows it without a flag."""
+"""The namespace of the demo's cluster, so that `kubectl get pcl` shows it without a flag."""
 
 MUST_GATHER = ROOT / "build" / "must-gather" / "demo"
 

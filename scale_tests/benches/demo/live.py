@@ -13,7 +13,7 @@ from scale_tests.benches.demo.sample import Sample
 from scale_tests.host.units import size
 
 LINE_SECONDS = 5.0
-"""How often a plain line is written where there is no terminal."""
+"""The interval between plain lines where there is no terminal."""
 
 
 def plain_line(sample: Sample) -> str:
@@ -95,7 +95,7 @@ class View:
             self._next_line = sample.seconds + LINE_SECONDS
 
     def _show_condition(self, sample: Sample) -> None:
-        """Says what is wrong once, and again when it is something else."""
+        """Prints an error once, and again when it changes."""
         condition = sample.cluster.degraded
         reason = condition.reason if condition else ""
         if condition and reason != self._degraded:

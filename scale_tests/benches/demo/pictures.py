@@ -97,7 +97,7 @@ def _plot(axes: Axes, line: Line, **style: Any) -> None:
 
 
 def _finish(figure: Figure) -> None:
-    """What all pictures have in common."""
+    """Apply the settings that all pictures share."""
     figure.axes[-1].set_xlabel("seconds since kubectl apply")
     figure.axes[-1].set_xlim(left=0)
     for axes in figure.axes:

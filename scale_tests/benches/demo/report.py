@@ -36,7 +36,7 @@ from scale_tests.measure.page import (
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What was written, and whether the run met its targets."""
+    """The files that were written, and whether the run met its targets."""
 
     directory: Path
     result: Result
@@ -70,7 +70,7 @@ def write(
         started=started,
         versions=found,
         cells=[{"seconds": s.seconds, **_cell(s)} for s in samples],
-        bars=checked,
+        checks=checked,
         local_cluster=environment.local,
         config=manifest,
         directory=str(relative(directory)),

@@ -14,7 +14,7 @@ from scale_tests.measure.checks import Check, equal
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelTotals:
-    """What all nodes sent on one channel in the run."""
+    """Totals over all nodes, sent on one channel in the run."""
 
     messages: int
     bytes: int

@@ -32,7 +32,7 @@ class Sample(Observation):
         return self.cluster.finished and self.converged == self.cluster.replicas_wanted
 
     def progress(self) -> Hashable:
-        """What must not stand still for long while a run goes on."""
+        """Figures that change all the time while a run goes on."""
         status = self.cluster
         counted = (self.pods.created, self.pods.ready, self.joined, self.converged, self.values)
         reported = (status.ready, status.joined, status.components, status.workload, status.phase)
@@ -40,7 +40,7 @@ class Sample(Observation):
 
 
 def sampling(cluster: Cluster, namespace: str, name: str) -> Callable[[float], Sample]:
-    """What takes samples of a cluster, through the API server alone."""
+    """A function that samples a cluster, through the API server alone."""
 
     def take(seconds: float) -> Sample:
         pods = read_pods(cluster, namespace, name)

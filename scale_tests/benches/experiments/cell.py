@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 
 
 def run(place: Place, point: Point, say: Say) -> Result:
-    """Runs a cell; one that does not come to its end is a result with an error.
+    """Runs a cell; an incomplete one is a result with an error.
 
     Raises ApiError where the manifest is refused, or the cluster cannot be reached.
     """
@@ -37,7 +37,7 @@ def run(place: Place, point: Point, say: Say) -> Result:
     busy = _settle(place.environment, point.experiment.settle_seconds)
     before = collect.control_plane(place.environment, place.cluster)
     course = Course(applied=time.time())
-    # A manifest that the API server rejects is no result: the experiment asks for the impossible.
+    # A manifest that the API server rejects is no result: the experiment is invalid.
     place.cluster.create(partisan_cluster(place.namespace), point.manifest())
     error = None
     try:

@@ -57,9 +57,7 @@ def parser() -> argparse.ArgumentParser:
     ):
         such_as = f"those of the experiment to run now, as {such}"
         run.add_argument(option, type=split, default=(), help=such_as)
-    run.add_argument(
-        "--retry", action="store_true", help="run cells again that did not come to their end"
-    )
+    run.add_argument("--retry", action="store_true", help="run incomplete cells again")
     run.add_argument(
         "--installed",
         action="store_true",
@@ -96,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
         OSError,
         SimulatedError,
         StoreError,
-        interrupted=": the same command goes on with the cells that are not done.",
+        interrupted=": the same command continues with the cells that are not done.",
     )
 
 

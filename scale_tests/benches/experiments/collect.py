@@ -98,7 +98,7 @@ def usage_of_nodes(
     """The kind of memory that is meant, and each node's usage.
 
     On this machine the kernel reports each process's proportional share; elsewhere the nodes report
-    what is resident, in which pages that several share count with each.
+    their resident memory, in which each counts shared pages in full.
     """
     reported = {
         node.name: Usage(metrics.get(node.name, {}).get(CPU, 0.0), node.memory_bytes)
@@ -156,7 +156,7 @@ def between(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> tuple[Co
 def _usage(pids: Iterable[int]) -> Usage:
     cpu_seconds, memory_bytes = 0.0, 0
     for pid in pids:
-        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended meanwhile.
+        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended in between.
             memory = procfs.memory(pid)["Pss"]
             cpu_seconds += procfs.cpu_seconds(pid)
             memory_bytes += memory

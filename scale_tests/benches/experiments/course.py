@@ -14,13 +14,13 @@ from scale_tests.cluster.partisan import ClusterStatus, read_cluster, read_ready
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where cells run."""
+    """The place where cells run."""
 
     environment: Environment
     cluster: Cluster
     namespace: str
     evidence: Path
-    """Where the state of a cell that fails is saved."""
+    """The directory for the state of a failed cell."""
 
 
 @dataclass(kw_only=True)
@@ -33,7 +33,7 @@ class Course:
     ready: dict[str, float] = field(default_factory=dict)
     """When each node was first seen ready, in seconds since the apply."""
     error: str = ""
-    """Why the API server did not answer the last time."""
+    """The last error of the API server."""
 
     @property
     def is_ready(self) -> bool:

@@ -45,14 +45,14 @@ class Material:
     """The cells to draw."""
 
     cells: Sequence[Result]
-    """Those that came to their end."""
+    """Complete cells."""
     simulated: Sequence[Simulated]
     is_published: bool
     """Whether nodes count as often as in the published evaluation."""
 
     @cached_property
     def overlays(self) -> list[str]:
-        """In the order in which they first occur."""
+        """Their names in the order of their first occurrence."""
         return list(dict.fromkeys(cell.overlay for cell in self.cells))
 
     @cached_property
@@ -100,7 +100,7 @@ def line(axes: Axes, points: Sequence[At], **style: Any) -> None:
 
 
 def simulated(axes: Axes, cells: Iterable[Simulated], of: Callable[[Simulated], float]) -> None:
-    """A figure of simulated cells, which the legend says that they are."""
+    """A figure of simulated cells, marked as such in the legend."""
     found: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for cell in cells:
         points = found.setdefault((cell.overlay, cell.synchronization), [])

@@ -44,7 +44,7 @@ class Experiment(Part):
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
     title: str
     quick: bool = False
-    """Whether this is a short form of another experiment, which its results then say."""
+    """Whether this is a short form of another experiment; its results are marked as such."""
 
     sizes: Annotated[list[int], Field(min_length=1)]
     overlays: Annotated[list[Annotated[Overlay, BeforeValidator(spelled_out)]], Field(min_length=1)]
@@ -58,16 +58,16 @@ class Experiment(Part):
     """Time compression of counting and propagation. The overlay's own timers stay as they are."""
 
     speedup_from: dict[int, Annotated[float, Field(ge=1)]] = Field(default_factory=dict)
-    """Lower speedups of larger clusters, by the number of nodes from which on they hold."""
+    """Lower time compression of larger clusters, by the minimum number of nodes."""
 
     stall_seconds: Annotated[float, Field(gt=0)] = 120.0
-    """A cell fails when nothing of it has moved for so long."""
+    """A cell fails when nothing of it has changed for so long."""
 
     settle_seconds: Annotated[float, Field(ge=0)] = 10.0
     """The longest wait for the machine to be at rest before a cell."""
 
     rest_seconds: Annotated[float, Field(ge=0)] = 0.0
-    """How long the machine is watched with the cluster at rest after its run, if it is this one."""
+    """Duration of the sampling of this machine with the cluster at rest after its run."""
 
     spec: Json = Field(default_factory=dict)
     """Further members of each cluster's spec, such as `resources` or `nodeSelector`."""
@@ -105,8 +105,8 @@ class Experiment(Part):
         return [Point(self, *members) for members in product(*axes)]
 
     def speedup_of(self, nodes: int) -> float:
-        """The speedup of a cluster of so many nodes."""
-        slower = (speedup for least, speedup in self.speedup_from.items() if nodes >= least)
+        """The time compression of a cluster of so many nodes."""
+        slower = (factor for least, factor in self.speedup_from.items() if nodes >= least)
         return min([self.speedup, *slower])
 
     def spec_of(self, nodes: int) -> Json:
@@ -147,7 +147,7 @@ class Point:
         return self.experiment.speedup_of(self.nodes)
 
     def counting_seconds(self) -> float:
-        """How long each node counts, by its interval."""
+        """Seconds for which each node counts, by its interval."""
         counter = self.experiment.ad_counter
         return counter.increments * seconds(counter.increment_interval) / self.speedup
 

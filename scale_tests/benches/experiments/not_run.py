@@ -9,7 +9,7 @@ from scale_tests.cluster.kube import Json
 from scale_tests.measure.cells import Result
 from scale_tests.measure.page import Table
 
-NOT_YET = "the run has not come to it: the same command goes on"
+NOT_YET = "the run has not reached it: the same command continues"
 
 
 def cells(

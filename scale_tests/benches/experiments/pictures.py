@@ -16,7 +16,7 @@ from scale_tests.measure.drawing import Picture, legend_below, panels
 from scale_tests.measure.pictures import CYCLE, GREY
 
 CDF_STEPS = 200
-"""At most so many steps of a distribution are drawn: a page that holds it stays small."""
+"""Steps of a distribution, at most: a page that holds it stays small."""
 
 PICTURES: list[Picture[Material]] = []
 """All pictures, in the order of a page."""
@@ -100,7 +100,7 @@ def _bytes(figure: Figure, material: Material) -> None:
     "convergence",
     "Convergence",
     "From the moment at which counting would end by its interval until the last node knew that all "
-    "had counted to the end. Sizes that ran at different speedups compare in intervals, not in "
+    "had counted to the end. Sizes of different time compression compare in intervals, not in "
     "seconds.",
 )
 def _convergence(figure: Figure, material: Material) -> None:
@@ -163,7 +163,8 @@ def _cdf(figure: Figure, material: Material) -> None:
 def distribution(times: Sequence[float]) -> list[tuple[float, float]]:
     """Sorted times, each with the percentage of them that are not later.
 
-    Of thousands there are as many as a picture can show, evenly over the percentages.
+    Thousands of values are reduced to the steps that a picture can show, evenly over the
+    percentages.
     """
     count = len(times)
     steps = min(count, CDF_STEPS)

@@ -13,7 +13,7 @@ from scale_tests.host.units import MIB
 from scale_tests.measure.cells import Result
 
 LINE_SECONDS = 10.0
-"""How often a line of progress is written while a cell runs."""
+"""The interval between lines of progress while a cell runs."""
 
 FIRST_SECONDS, SECONDS_PER_NODE = 15.0, 0.5
 """The assumed time of a cell next to its counting, until the first is done."""

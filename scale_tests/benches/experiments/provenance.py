@@ -1,7 +1,7 @@
-"""Circumstances of the cells of a run: speedups, versions, machines.
+"""Circumstances of the cells of a run: time compression, versions, machines.
 
-A run goes on where it was interrupted, days later and with another version if need be, so that
-none of them need be the same for all cells.
+A run resumes where it was interrupted, days later and with another version if need be, so that none
+of them need be the same for all cells.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from scale_tests.measure.page import hardware
 ELSEWHERE = "a cluster elsewhere"
 
 
-def speedups(results: Sequence[Result]) -> dict[int, float]:
+def compressions(results: Sequence[Result]) -> dict[int, float]:
     """The time compression by the number of nodes, small clusters first."""
     return {cell.nodes: cell.speedup for cell in _by_nodes(results)}
 
 
 def speed(results: Sequence[Result]) -> str:
     """The time compression, as each table and caption states it."""
-    return "Real time." if _is_real_time(results) else f"Speedup {_speedups(results)}."
+    return "Real time." if _is_real_time(results) else f"Time compression {_factors(results)}."
 
 
 def compression(results: Sequence[Result]) -> list[str]:
-    """The meaning of the speedup, once for the whole page."""
+    """The meaning of the time compression, once for the whole page."""
     if _is_real_time(results):
         return []
     return [
         f"{speed(results)} Nodes count and propagate so many times as often as configured, in as "
         "much less time. The overlay's own timers are as they are, so that its share of the "
-        "frames is that of the shortened time. Seconds at different speedups do not compare, "
-        "propagation intervals do."
+        "frames is that of the shortened time. Seconds at different time compressions do not "
+        "compare, propagation intervals do."
     ]
 
 
@@ -45,7 +45,7 @@ def versions(results: Sequence[Result]) -> dict[str, str]:
 
 
 def machines(results: Sequence[Result]) -> list[Json]:
-    """The machines of the cluster with the sizes of their cells; None for one elsewhere."""
+    """The machines of the runs, with the sizes of their cells; None for one elsewhere."""
     found: list[Json] = []
     for cell in _by_nodes(results):
         machine = dict(cell.machine) or None
@@ -63,7 +63,7 @@ def machines_text(results: Sequence[Result]) -> str:
 
 
 def circumstances(experiment: Experiment, results: Sequence[Result]) -> str:
-    """Two lines under each picture's title: workload and speedup; machines and versions."""
+    """Two lines below a picture's title: workload and time compression; machines and versions."""
     counter = experiment.ad_counter
     where = {
         f"one machine of {cell.machine['cpus']} CPUs" if cell.machine else ELSEWHERE
@@ -73,7 +73,7 @@ def circumstances(experiment: Experiment, results: Sequence[Result]) -> str:
         ", ".join(dict.fromkeys(map(_version_of(n), results))) for n in ("otp", "source")
     )
     return (
-        f"speedup {_speedups(results)} · increment {counter.increment_interval}, "
+        f"time compression {_factors(results)} · increment {counter.increment_interval}, "
         f"propagation {counter.propagation_interval} · {counter.increments} increments per node\n"
         f"{'; '.join(sorted(where))} · OTP {otp}, partisan {source}"
     )
@@ -83,14 +83,14 @@ def _is_real_time(results: Sequence[Result]) -> bool:
     return all(cell.speedup == 1 for cell in results)
 
 
-def _speedups(results: Sequence[Result]) -> str:
+def _factors(results: Sequence[Result]) -> str:
     """Small clusters first, such as "30, from 256 nodes on 10"."""
     parts: list[str] = []
     last = None
-    for nodes, speedup in speedups(results).items():
-        if speedup != last:
-            parts.append(f"from {nodes:,} nodes on {speedup:g}" if parts else f"{speedup:g}")
-        last = speedup
+    for nodes, factor in compressions(results).items():
+        if factor != last:
+            parts.append(f"from {nodes:,} nodes on {factor:g}" if parts else f"{factor:g}")
+        last = factor
     return ", ".join(parts)
 
 

@@ -14,8 +14,8 @@ INCREMENT_SECONDS, PROPAGATION_SECONDS = 10.0, 5.0
 """The published intervals."""
 
 CLIENT_SERVER = {32: 0.043, 64: 0.125, 128: 0.42, 256: 1.44}
-"""Transmission of full state through one server in GiB, read off the paper's figure. It did not
-come to its end with more nodes."""
+"""Transmission of full state through one server in GiB, read off the paper's figure. The run with
+more nodes did not complete."""
 
 
 def transmission(overlay: str, synchronization: str) -> dict[int, float]:
@@ -27,9 +27,9 @@ def transmission(overlay: str, synchronization: str) -> dict[int, float]:
 
 
 def is_repeated_by(counter: AdCounter) -> bool:
-    """Whether nodes count as often as there, and exchange as often meanwhile.
+    """Whether nodes count and exchange as often as there.
 
-    The speed of both does not matter to what is transmitted.
+    The speed of both does not matter to the transmission.
     """
     exchanges = seconds(counter.increment_interval) / seconds(counter.propagation_interval)
     return counter.increments == INCREMENTS and exchanges == INCREMENT_SECONDS / PROPAGATION_SECONDS

@@ -82,10 +82,10 @@ def write(
         started=contents.started,
         versions=provenance.versions(results),
         cells=[cell.brief() for cell in results] + [cell.json() for cell in comparable],
-        bars=contents.checks,
+        checks=contents.checks,
         config=experiment.model_dump(by_alias=True, mode="json"),
         seed=experiment.seed,
-        speedup_by_nodes=provenance.speedups(results),
+        speedup_by_nodes=provenance.compressions(results),
         quick=experiment.quick,
         cluster_machines=provenance.machines(results),
         not_run=contents.missing,
@@ -99,7 +99,7 @@ def write(
 
 
 def _draw(contents: Contents, directory: Path) -> list[Picture]:
-    """Every picture; none where no cell came to its end."""
+    """Every picture; none where no cell is complete."""
     experiment, results = contents.experiment, contents.results
     material = Material(
         cells=[cell for cell in results if cell.converged],
@@ -139,7 +139,7 @@ def _page(contents: Contents, drawn: Sequence[Picture], directory: Path) -> Page
         Section(title="Pictures", parts=drawn),
         Section(title="Figures", parts=figures),
         Section(
-            title="Cells that did not come to their end",
+            title="Incomplete cells",
             text=[
                 f"{_name(cell)}: {cell.error or 'the counters of the nodes differ'}"
                 for cell in results
@@ -187,7 +187,7 @@ def _name(cell: Result) -> str:
 
 
 def _slow(results: Sequence[Result]) -> list[str]:
-    """The cells in which more was exchanged than the experiment asks for."""
+    """The cells in which nodes exchanged more than configured."""
     names = [
         f"{cell.overlay}, {cell.synchronization}, {cell.nodes:,} nodes ({cell.slowdown:.1f} times)"
         for cell in results
@@ -196,9 +196,9 @@ def _slow(results: Sequence[Result]) -> list[str]:
     if not names:
         return []
     return [
-        f"{'; '.join(names)}. Nodes go on to exchange until the run ends, so that these have sent "
-        "more than in the time that is configured. Where the machine was too busy, a lower speedup "
-        "gives it more time."
+        f"{'; '.join(names)}. Nodes exchange until the run ends, so that these have sent more than "
+        "in the configured time. Where the machine was too busy, a lower time compression gives it "
+        "more time."
     ]
 
 

@@ -32,8 +32,8 @@ def run(
     """Runs every selected cell that is not done; returns all that are, in the matrix's order.
 
     Cells of more nodes than the cluster has room for are left out, with the reason in the store.
-    Remains of an interrupted run are removed from the cluster first. With `again` cells that did
-    not come to their end are run anew.
+    Remains of an interrupted run are removed from the cluster first. With `again` incomplete cells
+    are run again.
 
     Raises StoreError where the directory holds another experiment; ApiError or StalledError where
     the cluster cannot be reached, or keeps such remains.
@@ -48,7 +48,7 @@ def run(
         if todo:
             reasons |= _run_all(console, experiment, store, environment, todo, done)
     finally:
-        # Not before: what a checkout has changed is in the version of what runs from it.
+        # Not before: the version of a checkout includes its changes.
         store.save_left_out({slug: why for slug, why in reasons.items() if slug not in done})
     return [done[point.slug] for point in points if point.slug in done]
 
@@ -68,7 +68,7 @@ def to_do(
 def unselected(
     points: Sequence[Point], selection: Selection, before: Mapping[str, str]
 ) -> dict[str, str]:
-    """Why points are left out that are not selected, by slugs: what was said before, or that."""
+    """Reasons why unselected points are left out, by slugs: the previous one, or the selection."""
     return {
         point.slug: before.get(point.slug, f"not asked for: {selection.text}")
         for point in points
@@ -77,7 +77,7 @@ def unselected(
 
 
 def namespace_of(experiment: Experiment) -> str:
-    """Where its clusters are."""
+    """The place of its clusters."""
     return f"scale-{experiment.name}"
 
 
@@ -122,7 +122,7 @@ def _run_all(
 
 
 def _too_large(console: Console, place: Place, sizes: set[int]) -> dict[int, str]:
-    """The sizes for which there is no room, and why; says so."""
+    """The sizes for which there is no room, with the reasons, which are printed."""
     pods = capacity(place.cluster)
     found = {
         nodes: shortage(place.environment, pods, nodes)

@@ -1,4 +1,4 @@
-"""The directory of a run: which of its cells are done, so that a run goes on where it ended."""
+"""The directory of a run: its cells that are done, so that an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scale_tests.measure.cells import Result, result
 
 
 class StoreError(Exception):
-    """The directory holds another experiment; the text says what to do."""
+    """The directory holds another experiment; the text names the remedy."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Store:
     directory: Path
 
     def file(self, point: Point) -> Path:
-        """Where a point's cell is kept."""
+        """The file of a point's cell."""
         return self.directory / "cells" / f"{point.slug}.json"
 
     def find(self, point: Point) -> Result | None:
@@ -58,7 +58,7 @@ class Store:
         files.replace(file, json.dumps(cell.json(), indent=1) + "\n")
 
     def left_out(self) -> dict[str, str]:
-        """Why points were not run when they could have been, by their slugs. Raises StoreError."""
+        """Reasons why points were not run, by their slugs. Raises StoreError."""
         try:
             return dict(json.loads(self._reasons.read_text()))
         except FileNotFoundError:

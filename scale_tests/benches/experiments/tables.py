@@ -1,4 +1,4 @@
-"""The tables of a report. Each states the time compression of what it shows."""
+"""The tables of a report. Each states the time compression of its cells."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def less(cells: Iterable[Cell]) -> str:
 def transmission(
     experiment: Experiment, results: Sequence[Result], rows: Sequence[Simulated]
 ) -> Table:
-    """Bytes sent, counted three ways; with what is published, simulated, and the least."""
+    """Bytes sent, counted three ways; with the published and simulated ones, and the least."""
     comparable = published.is_repeated_by(experiment.ad_counter)
     shown: list[Cell] = [*_sorted(experiment, results), *rows]
 

@@ -1,4 +1,4 @@
-"""The experiments: each returns cells with what it measured."""
+"""The experiments: each returns cells with its measurements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VICTIM = 7
 
 @dataclass(frozen=True, kw_only=True)
 class Lab:
-    """What every experiment needs."""
+    """The release and the output of every experiment."""
 
     release: Path
     say: Callable[[str], None]

@@ -22,7 +22,7 @@ not converge. OTP 25, one virtual machine per node, another machine of two cores
 
 
 def checks(cells: Sequence[Cell]) -> list[Check]:
-    """The targets of what was measured."""
+    """The targets of the measured figures."""
     found = []
     if runs := _of(cells, "formation"):
         whole = sum(cell["whole"] for cell in runs)

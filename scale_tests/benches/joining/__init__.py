@@ -1,1 +1,1 @@
-"""What starting a cluster, watching it and being one of its nodes cost: `make bench`."""
+"""The cost of starting a cluster, of watching it, and of each of its nodes: `make bench`."""

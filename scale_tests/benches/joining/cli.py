@@ -1,4 +1,4 @@
-"""`python -m scale_tests joining`: measures how a cluster starts, and what it takes at rest.
+"""`python -m scale_tests joining`: measures the start of a cluster, and its use at rest.
 
 Prints a table, writes build/results/bench.json and a page; ends with 1 when a target is missed.
 `QUICK=1` takes fewer repetitions and says so in the result.

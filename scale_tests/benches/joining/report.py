@@ -12,7 +12,7 @@ from scale_tests.measure.page import Table
 from scale_tests.measure.tables import spread
 
 MORE_THAN_THE_RUNTIME = 5.0
-"""How many seconds joining may take beyond what the same pods take without an overlay."""
+"""Seconds that joining may take in addition to the start of the same pods without an overlay."""
 
 Cell = dict[str, Any]
 

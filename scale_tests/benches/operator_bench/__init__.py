@@ -1,1 +1,1 @@
-"""What the operator costs with thousands of pods, which are simulated: `make bench-operator`."""
+"""The cost of the operator with thousands of simulated pods: `make bench-operator`."""

@@ -100,7 +100,7 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     table = Table(
         head=["", *(scenario_of(cell).title for cell in cells)],
         rows=[[name, *map(figure, cells)] for name, figure in figures.items()],
-        caption="No pod runs, a stand-in answers for it.",
+        caption="No pod runs: a stand-in answers for it.",
     )
     return {"The operator with simulated pods (KWOK)": table}
 

@@ -64,7 +64,7 @@ def _run(console: Console, options: argparse.Namespace) -> int:
             seed=options.seed,
             budget=options.budget,
             timeout=options.timeout,
-            tell=lambda line: console.print(line, style="dim", markup=False),
+            report=lambda line: console.print(line, style="dim", markup=False),
         )
         comparisons.append(comparison)
         console.print(terminal_table(comparison.name, report.table(comparison)))

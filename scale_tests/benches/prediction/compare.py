@@ -1,7 +1,7 @@
 """One real cell with the prediction for its manifest.
 
-The prediction is given the cell's manifest, and how fast its pods started: that is the speed of the
-machines, which no simulation of nodes knows. All else is predicted.
+The prediction gets the cell's manifest and the rate at which its pods started, which depends on the
+machine and is not simulated. All else is predicted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CellError(ValueError):
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a cell, predicted and measured; None for what was not measured."""
+    """One figure of a cell, predicted and measured; None where it was not measured."""
 
     name: str
     unit: str
@@ -48,7 +48,7 @@ class Figure:
 
     @property
     def error_percent(self) -> float | None:
-        """The error of the prediction, of what was measured; above 0 where it is more."""
+        """The error of the prediction, in percent of the measurement; above 0 where it is more."""
         if self.predicted is None or not self.measured:
             return None
         return 100 * (self.predicted - self.measured) / self.measured
@@ -130,14 +130,14 @@ class Cells:
     """The cells of some runs, small ones first."""
 
     whole: list[Result]
-    """Those that have come to their end, without faults."""
+    """Cells that are complete, without faults."""
     others: list[Result]
 
 
 def cells(paths: Iterable[Path]) -> Cells:
     """The cells of files and of runs' directories.
 
-    Raises CellError where a path holds none, or none of all has come to its end.
+    Raises CellError where a path holds none, or none is complete.
     """
     found: list[Result] = []
     for path in paths:
@@ -166,7 +166,7 @@ def compare(
     seed: int,
     budget: float,
     timeout: float,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Comparison:
     """Plans the cluster of a cell. Raises SimulatorError, ManifestError."""
     prediction = predict(
@@ -175,7 +175,7 @@ def compare(
         Assumptions(seed=seed, latency_ms=LATENCY_MS, pods_per_second=pods_per_second(cell)),
         budget=budget,
         timeout=timeout,
-        progress=lambda line: tell(f"{cell.nodes} {cell.overlay} {cell.synchronization}: {line}"),
+        progress=lambda line: report(f"{cell.nodes} {cell.overlay} {cell.synchronization}: {line}"),
     )
     return Comparison(cell, prediction)
 

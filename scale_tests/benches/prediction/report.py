@@ -69,7 +69,7 @@ def write(run: Run, directory: Path, *, latest: Path = RESULTS) -> list[Check]:
         started=run.started,
         versions=run.cells.whole[-1].versions,
         cells=[comparison.json() for comparison in run.comparisons],
-        bars=checked,
+        checks=checked,
         config={"cells": [source.name for source in run.sources]},
         seed=run.seed,
         simulated=True,
@@ -154,8 +154,8 @@ def _why_slow(slow: Sequence[Comparison]) -> list[str]:
         f"These took more than {SLOW:g} times as long as their counting: {named}. Processor time "
         "is not simulated. On so busy a machine increments are counted late, the run lasts longer, "
         "and nodes go on exchanging meanwhile, so that both bytes and seconds are more than the "
-        "protocols ask for. The figures are reported and have no target; a lower speedup gives the "
-        "same machine more time."
+        "protocols ask for. The figures are reported and have no target; a lower time compression "
+        "gives the same machine more time."
     ]
 
 

@@ -25,7 +25,7 @@ from scale_tests.measure.bench import Bench, Session, add_names
 Cell = dict[str, Any]
 
 _SETTLED = 0.75
-"""Of the memory that is free, what is touched before anything is measured."""
+"""The share of the free memory that is touched before the measurements."""
 
 PARTS = ("throughput", "ping", "dispatch", "replies", "footprint")
 
@@ -85,7 +85,7 @@ def _cells(chosen: plans.Plan, parts: set[str], say: Callable[[str], None]) -> l
 
 
 def _again(chosen: plans.Plan, cells: Sequence[Cell], line: Wire) -> list[plans.Job]:
-    """What was nearly met on this line, to be measured with more repetitions."""
+    """Near misses on this line, to be measured with more repetitions."""
     if line.congestion != "reno":
         return []
     missed = [target for target in report.near_misses(cells) if target.rtt_ms == line.rtt_ms]

@@ -23,7 +23,7 @@ MTU = 65000
 """As large as an IP packet may be, nearly: a packet costs more than its bytes, as on loopback."""
 
 QUEUE_PACKETS = 20000
-"""How many packets wait in a device before its kernel drops some; no window is that large."""
+"""Packets that wait in a device before the kernel drops some; no window is that large."""
 
 _CLONE_NEWNET = 0x40000000
 _TUNSETIFF, _TUNSETOFFLOAD = 0x400454CA, 0x400454D0
@@ -78,7 +78,7 @@ class Line:
             self._write(self._waiting.popleft()[1])
 
     def seconds_to_next(self, now: float) -> float | None:
-        """How long until a packet is due; None when none waits."""
+        """Seconds until a packet is due; None when none waits."""
         return max(0.0, self._waiting[0][0] - now) if self._waiting else None
 
 

@@ -1,4 +1,4 @@
-"""Runs measurements on the Erlang side and reads what they say."""
+"""Runs measurements on the Erlang side and reads their results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Cell = dict[str, Any]
 def run(line: Wire, jobs: Sequence[Job], say: Callable[[str], None]) -> Iterator[Cell]:
     """Runs the jobs in order; yields a cell for each. Raises CommandError.
 
-    That is also for messages that are missing, doubled or damaged.
+    CommandError also reports messages that are missing, doubled or damaged.
     """
     if not jobs:
         return
@@ -105,7 +105,7 @@ def _progress(cell: Cell) -> str:
         case "ping":
             idle, loaded = cell["idle"]["p99_ms"], cell["loaded"]["p99_ms"]
             bulk = cell["bulk_mb_per_s"]
-            return f"{where}: ping p99 {idle:.2f} ms, {loaded:.2f} ms beside {bulk:.0f} MB/s"
+            return f"{where}: ping p99 {idle:.2f} ms, {loaded:.2f} ms next to {bulk:.0f} MB/s"
         case "dispatch":
             return (
                 f"{cell['connections']} connections, {cell['destinations']} destinations: "

@@ -27,7 +27,7 @@ from scale_tests.host.units import MIB
 Cell = dict[str, Any]
 
 ONE_SCHEDULER = "+S 1:1"
-"""As the operator starts a node that asks for less than two CPUs."""
+"""The arguments with which the operator starts a node that requests less than two CPUs."""
 
 SETTLE_SECONDS = 5.0
 """Processes that have nothing to do give their memory back within a second; and some to spare."""
@@ -35,7 +35,7 @@ SETTLE_SECONDS = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Weight:
-    """A process, in bytes. `parts` is the PSS by what the pages are."""
+    """A process, in bytes. `parts` is the PSS by the kind of pages."""
 
     pss: int
     private: int
@@ -79,7 +79,7 @@ def bare(count: int, flags: Flags) -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def weigh(pid: int) -> Weight:
-    """What the kernel says of a process. Needs to be root, or its owner."""
+    """The memory of a process, from the kernel. Needs to be root, or its owner."""
     return parse((Path("/proc") / str(pid) / "smaps").read_text())
 
 

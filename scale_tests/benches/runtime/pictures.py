@@ -16,8 +16,8 @@ from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, VERM
 Cell = dict[str, Any]
 
 PUBLISHED = {(1.0, 512 * KB): 1.9, (20.0, 512 * KB): 13.4, (1.0, 8 * MB): 3.7}
-"""What Partisan's authors published: how many times faster than Distributed Erlang it is with 128
-pairs and 16 connections, by RTT in milliseconds and payload; OTP of 2018, on another machine."""
+"""Throughput over that of Distributed Erlang as Partisan's authors published it, with 128 pairs and
+16 connections, by RTT in milliseconds and payload; OTP of 2018, on another machine."""
 
 _COLOURS = {"ours": BLUE, "raw": GREY, "disterl": VERMILION}
 _NAMES = {"ours": "this runtime", "raw": "raw sockets", "disterl": "Distributed Erlang"}
@@ -97,7 +97,7 @@ def _throughput(figure: Figure, cells: Sequence[Cell]) -> bool:
 
 
 def _head_of_line(figure: Figure, cells: Sequence[Cell]) -> bool:
-    """p99 of a ping, idle and beside bulk."""
+    """p99 of a ping, idle and next to bulk."""
     found = report.pings(cells)
     if not found:
         return False
@@ -112,7 +112,7 @@ def _head_of_line(figure: Figure, cells: Sequence[Cell]) -> bool:
                 color=colour,
                 yerr=_error_bars([spread]),
                 capsize=3,
-                label="idle" if load == "idle" else "beside a stream of 8 MB messages",
+                label="idle" if load == "idle" else "next to a stream of 8 MB messages",
             )
     axes.set_yscale("log")
     axes.set_xticks(
@@ -126,7 +126,7 @@ def _head_of_line(figure: Figure, cells: Sequence[Cell]) -> bool:
 
 
 def _dispatch(figure: Figure, cells: Sequence[Cell]) -> bool:
-    """What a send costs its caller against the number of connections."""
+    """The cost of a send for its caller against the number of connections."""
     runs = report.of(cells, "dispatch")
     if not runs:
         return False
@@ -208,7 +208,7 @@ PICTURES = tuple(
     for name, title, plot in (
         ("microbenchmarks", "Throughput over that of Distributed Erlang", _microbenchmarks),
         ("throughput", "Throughput by payload", _throughput),
-        ("head-of-line", "A ping beside bulk on another channel", _head_of_line),
+        ("head-of-line", "A ping next to bulk on another channel", _head_of_line),
         ("dispatch", "The cost of a send", _dispatch),
         ("replies", "Ways to answer a call", _replies),
     )

@@ -1,4 +1,4 @@
-"""What is measured, in which order."""
+"""The measurements, in their order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STOCK = Flags(name="stock")
 
 
 def release() -> Flags:
-    """What the release is started with, as far as it is about speed and memory."""
+    """The flags of the release that concern speed and memory."""
     return parse(VM_ARGS.read_text(), START_SCRIPT.read_text())
 
 
@@ -51,7 +51,7 @@ Settings = dict[str, Setting]
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """What is compared: a module of the application `bench` and the flags it runs with."""
+    """One of the systems compared: a module of the application `bench`, and its flags."""
 
     name: str
     module: str
@@ -98,7 +98,7 @@ class Plan:
     milliseconds: int
     repetitions: int
     others: int
-    """Repetitions of what no target speaks of."""
+    """Repetitions of measurements without a target."""
     again: int
     """Repetitions of a near miss."""
     connections: tuple[int, ...]
@@ -172,7 +172,7 @@ def turn(
     pairs: int | None = None,
     attempt: int = 0,
 ) -> list[Job]:
-    """All systems, one after the other: what is compared is measured within seconds."""
+    """All systems, one after the other: compared figures are measured within seconds."""
     count = pairs or chosen.pairs[-1]
     variants = [(OURS, lanes[0]), (DISTERL, 1), (RAW, lanes[0])]
     variants += [(system, number) for number in lanes[1:] for system in (OURS, RAW)]

@@ -59,7 +59,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """Where systems are compared: all that a throughput depends on but the system."""
+    """A point of comparison: everything a throughput depends on except the system."""
 
     rtt_ms: float
     payload: int
@@ -73,7 +73,7 @@ class Point:
 class Target:
     """A limit of the ratio of ours to another system's.
 
-    `point` is None for the p99 of a ping beside bulk.
+    `point` is None for the p99 of a ping next to bulk.
     """
 
     name: str
@@ -122,7 +122,7 @@ def ratio(
 
 
 def points(cells: Sequence[Cell]) -> list[Point]:
-    """Where our system was measured, in order."""
+    """The points at which our system was measured, in order."""
     keys = ("rtt_ms", "payload", "pairs", "lanes", "affinity", "congestion")
     ours = [c for c in of(cells, "throughput") if c["system"] == "ours"]
     found = dict.fromkeys(Point(**{key: cell[key] for key in keys}) for cell in ours)
@@ -133,7 +133,7 @@ def points(cells: Sequence[Cell]) -> list[Point]:
 
 
 def targets(cells: Sequence[Cell]) -> list[Target]:
-    """What is asked of the figures that were measured; throughput at the most pairs."""
+    """The targets of the figures that were measured; throughput at the most pairs."""
     measured = [point for point in points(cells) if point.congestion == "reno" and point.affinity]
     most = max((point.pairs for point in measured), default=0)
     found = []
@@ -146,7 +146,7 @@ def targets(cells: Sequence[Cell]) -> list[Target]:
         found.append(_target(point, "disterl", FAR_OVER_DISTERL if far else OVER_DISTERL))
     found += [
         Target(
-            name=f"{rtt_ms:g} ms: p99 of a ping beside bulk, of raw sockets",
+            name=f"{rtt_ms:g} ms: p99 of a ping next to bulk, of raw sockets",
             rtt_ms=rtt_ms,
             other="raw",
             value=PING_OF_RAW,
@@ -205,7 +205,7 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
         "The release's flags, 16 lanes: throughput over that with stock flags": Table(
             head=("RTT", "payload", "ratio"), rows=flag_rows(cells)
         ),
-        "A 100-byte ping beside 8 MB messages on another channel": Table(
+        "A 100-byte ping next to 8 MB messages on another channel": Table(
             head=("RTT", "system", "p99 idle, ms", "p99 loaded, ms", "growth", "bulk, MB/s"),
             rows=ping_rows(cells),
         ),
@@ -280,18 +280,18 @@ def throughput_table(cells: Sequence[Cell]) -> Table:
                 size(point.payload),
                 str(point.pairs),
                 f"{point.lanes}" + ("" if point.affinity else ", any"),
-                _beside(all_three, "mb_per_s"),
+                _side_by_side(all_three, "mb_per_s"),
                 *(str(ratio(ours, other) or "-") for other in others),
                 f"{_median(ours, 'p50_ms')} / {_median(ours, 'p99_ms')}",
-                _beside(all_three, "cpu_us_per_message"),
-                _beside(all_three, "memory_mb"),
+                _side_by_side(all_three, "cpu_us_per_message"),
+                _side_by_side(all_three, "memory_mb"),
             ]
         )
     return Table(head=head, rows=rows)
 
 
 def flag_rows(cells: Sequence[Cell]) -> list[list[str]]:
-    """What the release's flags cost: the throughput with them over that with stock flags."""
+    """The effect of the release's flags: the throughput with them over that with stock flags."""
     rows = []
     for point in points(cells):
         stock = select(cells, point, "ours", flags="stock")
@@ -365,7 +365,7 @@ def _where(point: Point) -> str:
     return f"{point.rtt_ms:g} ms, {size(point.payload)}, {lanes}"
 
 
-def _beside(systems: Sequence[Sequence[Cell]], key: str) -> str:
+def _side_by_side(systems: Sequence[Sequence[Cell]], key: str) -> str:
     return " / ".join(_median(cells, key) for cells in systems)
 
 

@@ -1,4 +1,4 @@
-"""`python -m scale_tests.benches.runtime.waits`: what slow pings beside bulk wait for.
+"""`python -m scale_tests.benches.runtime.waits`: what slow pings next to bulk wait for.
 
 perf records the kernel's scheduler: how much of the slow pings' time was a thread of the two
 emulators ready without a processor? Needs root, and `perf` (Debian: linux-perf).
@@ -128,7 +128,7 @@ def _run(console: Console) -> int:
             started=started,
             versions=versions.of_machine(cell["otp"] for cell in cells),
             cells=[asdict(ping) for ping in found],
-            bars=[],
+            checks=[],
             config={"repetitions": _REPETITIONS, "bulk": plan.BULK, "rtt_ms": 0},
         )
     )

@@ -46,7 +46,7 @@ FIGURES = (
 
 
 def rows(figures: Iterable[Cell]) -> list[Row]:
-    """What was measured, small clusters first."""
+    """The figures by size, small clusters first."""
     return [
         {
             "nodes": nodes,

@@ -1,6 +1,6 @@
-"""Simulated faults: kills, churn, a partition; what the overlay and the ad counter make of them.
+"""Simulated faults: kills, churn, a partition; the effects on the overlay and the ad counter.
 
-The cells have the fault in the place of the overlay. No paper reports the same.
+The cells have the fault instead of the overlay. No paper reports the same.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ OVERLAY_NOTE = (
 )
 
 COUNTER_NOTE = (
-    "Simulated: the account of the ad counter, which counts every 10 s and propagates every 5 s, "
-    "on the traces of such faults. When nobody counts any more and all replicas are equal, value + "
-    "lost = increments; lost is what nodes had counted and told nobody when they were killed. "
-    "Bytes are frames and, of them, counters, until a minute after the overlay is whole again; "
-    "replicas converge from the last count until all are equal."
+    "Simulated: the ad counter, which counts every 10 s and propagates every 5 s, on the traces of "
+    "such faults. When no node counts any more and all replicas are equal, value + lost = "
+    "increments; lost are the increments of killed nodes that had reached no other node. Bytes are "
+    "frames and, of them, counters, until a minute after the overlay is whole again; convergence "
+    "is from the last count until all replicas are equal."
 )
 
 PICTURES = {REACH: "Survivors of faults", BEHIND: "The ad counter under faults"}

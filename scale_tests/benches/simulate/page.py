@@ -18,9 +18,9 @@ from scale_tests.measure.page import write as write_page
 NOT_SIMULATED = (
     "Only Aggregate is run beyond 1,024 nodes. In the other modes every replica has an entry for "
     "every node, so that 10,000 replicas have 10,000 x 10,000 of them: at some 160 bytes each "
-    "16 GB, and, by the square of the nodes, a hundred times the CPU seconds that 1,024 take. What "
-    "they transmit grows with the square of the nodes as long as all tell all, which the sizes up "
-    "to 1,024 show."
+    "16 GB, and, by the square of the nodes, a hundred times the CPU seconds that 1,024 take. "
+    "Their traffic grows with the square of the nodes as long as every node sends to every other, "
+    "which the sizes up to 1,024 show."
 )
 
 

@@ -1,4 +1,4 @@
-"""Which experiments run, and how large."""
+"""The experiments to run, and their sizes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Job:
     failure_cycles: int = 20
     """Cycles with steady failures. The paper has 100, and nothing changes after the first few."""
     healing_cycles: int = 20
-    """How many cycles healing is waited for."""
+    """Cycles of healing, at most."""
     increments: int = 180
-    """How often each node counts in the ad counter experiment; the paper's number."""
+    """Increments of each node in the ad counter experiment; the paper's number."""
 
     def arguments(self) -> list[str]:
         """The command line of `simulate.escript`."""

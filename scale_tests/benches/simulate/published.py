@@ -23,7 +23,7 @@ def paper_value(experiment: str, overlay: str, parameter: str | float) -> float 
 def explanation(
     experiment: str, overlay: str, value: float, published: float, *, other_size: bool
 ) -> str | None:
-    """Why a value differs from the published one; None within the tolerance."""
+    """The reason why a value differs from the published one; None within the tolerance."""
     tolerance = EXPERIMENTS.get(experiment, {}).get("tolerance", 0.1 * abs(published))
     if abs(value - published) <= tolerance:
         return None

@@ -37,7 +37,7 @@ TARGETS: tuple[tuple[str, str, str, str | float, str, float], ...] = (
 
 
 def cells(outcomes: Iterable[Outcome]) -> list[Cell]:
-    """All that was measured, in order, with the papers' values."""
+    """All figures in order, with the papers' values."""
     return [_cell(measured) for outcome in outcomes for measured in outcome.cells]
 
 
@@ -55,12 +55,12 @@ def _cell(measured: Measured) -> Cell:
 
 
 def checks(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Check]:
-    """The targets of what a run measured."""
+    """The targets of a run's figures."""
     values = {(c.experiment, c.overlay, c.parameter): c.value for c in reversed(figures)}
     found: list[Check] = []
 
-    def check(name: str, value: float, bar: str, *, ok: bool) -> None:
-        found.append(Check(name=name, value=round(value, 4), bar=bar, ok=ok))
+    def check(name: str, value: float, target: str, *, ok: bool) -> None:
+        found.append(Check(name=name, value=round(value, 4), bar=target, ok=ok))
 
     def ratio(parameter: str, overlay: str, to: str) -> float | None:
         ours, theirs = (values.get(("shape", each, parameter)) for each in (overlay, to))
@@ -69,8 +69,8 @@ def checks(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Check]:
     for name, experiment, overlay, parameter, sign, limit in TARGETS:
         value = values.get((experiment, overlay, parameter))
         if value is not None:
-            bar = f"{sign} {limit}".removeprefix("= ")
-            check(name, value, bar, ok=HOLDS[sign](value, limit))
+            target = f"{sign} {limit}".removeprefix("= ")
+            check(name, value, target, ok=HOLDS[sign](value, limit))
     kept = ratio("mean_degree", "xbot", "hyparview_on_a_plane")
     if kept is not None:
         check("X-BOT: mean degree kept", kept, "within 1 %", ok=abs(kept - 1) < 0.01)
@@ -105,7 +105,7 @@ def document(
         started=started,
         versions=versions,
         cells=[asdict(cell) for cell in figures],
-        bars=found,
+        checks=found,
         config=[asdict(outcome.job) for outcome in outcomes],
         seed=outcomes[0].job.seed,
         quick=quick,
@@ -170,6 +170,6 @@ def _compared(figures: Sequence[Cell]) -> Table:
 
 
 def _number(value: float) -> str:
-    """A figure with as many digits as say something."""
+    """A figure with its significant digits."""
     is_whole = value == int(value) or abs(value) >= 1000
     return f"{value:,.0f}" if is_whole else f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""Runs experiments: each in a virtual machine of its own, as many at once as there are CPUs."""
+"""Runs experiments: each in a virtual machine of its own, one per CPU at a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Outcome:
 def run_all(jobs: Sequence[Job]) -> list[Outcome]:
     """Runs the jobs and returns their outcomes in the same order; progress goes to stderr.
 
-    Raises CommandError where an experiment failed, with what it wrote.
+    Raises CommandError where an experiment failed, with its output.
     """
     with ThreadPoolExecutor(max_workers=max(1, os.cpu_count() or 1)) as pool:
         return list(pool.map(run, jobs))

@@ -1,4 +1,4 @@
-"""The upgrade itself, and what the nodes report meanwhile."""
+"""The upgrade itself, and the reports of the nodes during it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _PERIOD_SECONDS = 1.0
 
 
 def increments(nodes: int) -> int:
-    """How often each node counts: once a second, for longer than the upgrade of so many takes."""
+    """Increments of each node: one a second, for longer than the upgrade of so many takes."""
     return 60 + 15 * nodes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """What the nodes that answered reported at one time; `components` of those that had joined."""
+    """The reports of the nodes that answered at one time; `components` of those that had joined."""
 
     seconds: float
     step: str

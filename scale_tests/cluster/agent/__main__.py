@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument(
         "--pods", type=int, default=1100, help="for how many there is room (default: %(default)s)"
     )
-    root.add_argument("command", nargs="+", help="what to run meanwhile, after --")
+    root.add_argument("command", nargs="+", help="the command to run, after --")
     return root
 
 

@@ -1,4 +1,4 @@
-"""The agent's Node: what the scheduler and the node controller see of it."""
+"""The agent's Node, as the scheduler and the node controller see it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = "processes"
 """The Node's name, and the value of its label and taint."""
 
 LABEL = "partisan.dev/agent"
-"""Label and taint of the Node: only pods that ask for both come to it."""
+"""Label and taint of the Node: only pods that select and tolerate both are scheduled there."""
 
 _MANIFEST = Path(__file__).with_suffix(".yaml")
 

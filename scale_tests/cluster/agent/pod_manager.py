@@ -24,22 +24,22 @@ from scale_tests.cluster.kube import Json, core, moment
 from scale_tests.cluster.nodes import HTTP_PORT
 
 STARTING = 4
-"""How many processes boot at a time: more only wait for each other's processors."""
+"""Processes that boot at a time: more would only wait for each other's processors."""
 
 _LAST = ("choom", "-n", "1000", "--", "chrt", "--idle", "0")
-"""In place of a cgroup's few shares and of its place in the kernel's choice when memory is full:
-what keeps the cluster has the processors first, and is ended last. Niceness is not enough: several
-hundred nodes that are nice together outweigh an API server that is not."""
+"""Instead of a cgroup's small share of CPU and its OOM score: the control plane has the processors
+first, and is killed last. Niceness is not enough: several hundred nodes that are nice together
+outweigh an API server that is not."""
 
-_LOOK_SECONDS = 0.25
+_POLL_SECONDS = 0.25
 _RESTART_SECONDS, _LONGEST_RESTART_SECONDS = 1.0, 300.0
 _KEPT_SECONDS = 10.0
-"""How long what a ConfigMap or a Secret holds is taken for what it holds."""
+"""The time for which the contents of a ConfigMap or a Secret are cached."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """What all pods stand on: the release that is run, and this machine's address and resolver."""
+    """The ground of all pods: the release that is run, and this machine's address and resolver."""
 
     release: Path
     directory: Path
@@ -49,7 +49,7 @@ class Ground:
 
 @dataclass
 class ManagedPod:
-    """One pod that the agent has taken on."""
+    """One pod that the agent runs."""
 
     pod: Json
     address: str
@@ -151,7 +151,7 @@ class PodManager:
             managed.room.write(volume, content, _user(managed.pod))
 
     async def _document(self, path: str) -> Json:
-        """An object that many pods read, asked for once in a while."""
+        """An object that many pods read, from a cache."""
         if path not in self._documents:
             self._documents[path] = asyncio.create_task(self._api.request("GET", path))
             asyncio.get_running_loop().call_later(_KEPT_SECONDS, self._documents.pop, path, None)
@@ -180,7 +180,7 @@ class PodManager:
             alive = managed.pod["spec"]["containers"][0]["livenessProbe"]
             if await self._passes(managed, alive | {"timeoutSeconds": 1}):
                 return
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _probe(self, managed: ManagedPod, process: subprocess.Popen[bytes]) -> None:
         """Asks as a kubelet does: whether it has started, is ready, and is alive."""
@@ -260,7 +260,7 @@ class PodManager:
 
 
 def _user(pod: Json) -> int:
-    """As whom a pod runs."""
+    """The user of a pod's process."""
     return int(pod["spec"]["securityContext"]["runAsUser"])
 
 

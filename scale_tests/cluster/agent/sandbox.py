@@ -1,4 +1,4 @@
-"""What a pod's process finds: its address, its environment and its files."""
+"""The surroundings of a pod's process: its address, its environment and its files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LABEL = re.compile(r"metadata\.labels\['(.+)'\]")
 
 
 class UnsupportedError(Exception):
-    """A pod asks for something that a plain process is not given."""
+    """A pod has a field that a plain process does not support."""
 
 
 def addresses() -> Iterator[str]:
@@ -47,7 +47,7 @@ class Sandbox:
         os.chown(place, user, user)
 
     def remove(self) -> None:
-        """Removes what the pod had."""
+        """Removes the files of the pod."""
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def environment(self, pod: Json, address: str, dns: str) -> dict[str, str]:
@@ -69,7 +69,7 @@ class Sandbox:
         }
 
     def _bearer(self) -> dict[str, str]:
-        """Where the bearer is: a pod of an operator of before has none."""
+        """The file of the bearer: a pod of a previous operator has none."""
         file = self.directory / "bearer" / "bearer"
         return {"PARTISAN_BEARER_FILE": str(file)} if file.exists() else {}
 

@@ -1,4 +1,4 @@
-"""The status of a pod, as the agent tells it."""
+"""The status of a pod, as the agent reports it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scale_tests.cluster.kube import Json, moment
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What is so of a pod's process; times are as the API server has them."""
+    """The state of a pod's process; times are in the API server's format."""
 
     address: str
     host: str

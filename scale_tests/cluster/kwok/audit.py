@@ -1,4 +1,4 @@
-"""What users asked of the API server, from its own audit log."""
+"""The requests of users to the API server, from its audit log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 READS = frozenset({"get", "list", "watch"})
 LEASES = "leases"
-"""What leader election writes, settled or not: no part of what a cluster costs."""
+"""The kind that leader election writes all the time: no part of the cost of a cluster."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +31,11 @@ class Request:
     name: str
     code: int
     selector: str
-    """The labels that a list or a watch selects by, as they were asked for."""
+    """The label selector of a list or a watch."""
 
     @property
     def writes(self) -> bool:
-        """Whether it asks for a change."""
+        """Whether it is a write."""
         return self.verb not in READS
 
 
@@ -50,7 +50,7 @@ def requests(lines: Iterable[str]) -> Iterator[Request]:
 
 
 def of_clusters(found: Iterable[Request], user: str) -> list[Request]:
-    """What a user asked for, but for leader election."""
+    """The requests of a user without those of leader election."""
     return [entry for entry in found if entry.user == user and entry.resource != LEASES]
 
 
@@ -60,7 +60,7 @@ def between(found: Iterable[Request], start: float, end: float) -> list[Request]
 
 
 def by_verb(found: Iterable[Request]) -> dict[str, int]:
-    """How many requests there were of each verb."""
+    """The number of requests of each verb."""
     return dict(sorted(Counter(entry.verb for entry in found).items()))
 
 

@@ -36,7 +36,7 @@ def prepare(cluster: Cluster) -> None:
     """
     cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     wait_for(
-        "the service account of pods",
+        "the ServiceAccount of the pods",
         lambda: cluster.find(core(NAMESPACE, "serviceaccounts", "default")),
         bool,
     )
@@ -54,7 +54,7 @@ def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]
         cluster.create(partisan_cluster(NAMESPACE), hyparview(name, pods))
     stood: dict[str, float] = {}
 
-    def look() -> int:
+    def read() -> int:
         now, found = time.monotonic(), statuses(cluster)
         for item in found:
             name = item["metadata"]["name"]
@@ -66,7 +66,7 @@ def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]
 
     wait_for(
         f"{count} clusters of {pods} simulated pods",
-        look,
+        read,
         lambda _: len(stood) == count,
         stall_seconds=_STALL_SECONDS,
         period_seconds=0.25,
@@ -95,7 +95,7 @@ def disturb(cluster: Cluster, pods: int, changes: int) -> None:
     )
     with ThreadPoolExecutor(_PATCHING_AT_ONCE) as pool:
         for ready in states(len(names), changes):
-            # `list` waits, and tells of what went wrong.
+            # `list` waits, and raises the errors.
             list(pool.map(lambda name, ready=ready: _patch(cluster, name, ready=ready), names))
 
 

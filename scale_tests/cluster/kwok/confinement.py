@@ -25,7 +25,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 class ConfinementError(LocalkubeError):
-    """No namespaces can be made, or none have been; the message says what to do."""
+    """No namespaces can be made, or none have been; the message names the remedy."""
 
 
 def command(module: str, arguments: Sequence[str]) -> list[str]:

@@ -28,7 +28,7 @@ PODS = ipaddress.IPv4Network("10.204.0.0/16")
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 CONTROLLERS = ("kube-controller-manager", "kube-scheduler")
 LIMITS = "--kube-api-"
-"""How the flags begin that set a controller's rate limits."""
+"""The prefix of the flags that set a controller's rate limits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class ControlPlane:
 
 
 def settings_in(directory: Path) -> Settings:
-    """Where things are of a control plane that is kept in a directory."""
+    """The paths of a control plane in its directory."""
     return Settings(state=directory / "state", run=directory / "run")
 
 

@@ -1,4 +1,4 @@
-"""Simulated machines, and KWOK's controller, which says of their pods that they run."""
+"""Simulated nodes, and KWOK's controller, which reports their pods as running."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from scale_tests.cluster.wait import wait_for
 from scale_tests.localkube.api import Client
 
 USER = "kwok"
-"""As whom KWOK's controller speaks to the API server."""
+"""The user of KWOK's controller at the API server."""
 
 PODS_PER_MACHINE = 110
 """Kubernetes' own limit."""
 
 STAGES = Path(__file__).with_name("stages.yaml")
-"""What KWOK does to machines and pods."""
+"""The actions of KWOK on nodes and pods."""
 
 ZONES = 3
 _ROOM = 1.1
@@ -31,8 +31,8 @@ fill machine by machine."""
 _HEALTH = "127.0.0.1:10247"
 
 _LEASE_SECONDS = 40
-"""A kubelet's default. Without a Lease that is renewed a machine is taken for dead after a while,
-and all of its pods for not ready."""
+"""A kubelet's default. Without renewals of its Lease a node and all of its pods become not ready
+after a while."""
 
 
 def count_for(pods: int) -> int:

@@ -24,7 +24,7 @@ from scale_tests.localkube import configs
 from scale_tests.localkube.api import Client
 
 USER = f"system:serviceaccount:{operator.NAMESPACE}:{operator.RELEASE}"
-"""As whom it speaks to the API server."""
+"""The operator's user at the API server."""
 
 KINDS = frozenset(
     {
@@ -36,11 +36,12 @@ KINDS = frozenset(
         "RoleBinding",
     }
 )
-"""What of the chart is installed: all but what runs the operator in a pod, and watches it there."""
+"""Kinds of the chart that are installed: all but those that run the operator in a pod or watch it
+there."""
 
 METRICS = "http://127.0.0.1:9090"
 RESYNC_SECONDS = 60.0
-"""The operator's `RESYNC_INTERVAL`, left as it is by default."""
+"""The default of the operator's `RESYNC_INTERVAL`."""
 
 LEAST_PAUSE = 0.25
 """Seconds between two reconciles of a cluster, at least: the operator's own rule."""
@@ -116,7 +117,7 @@ def _install(plane: ControlPlane) -> None:
         stdin=yaml.safe_dump_all(objects),
     )
     wait_for(
-        "the definition of PartisanCluster",
+        "the CRD of PartisanCluster",
         lambda: plane.cluster.get(operator.CRD),
         lambda definition: holds(definition, "Established"),
         progress=lambda _: None,
@@ -124,7 +125,7 @@ def _install(plane: ControlPlane) -> None:
 
 
 def _kubeconfig(plane: ControlPlane) -> Path:
-    """The kubeconfig of the operator's service account: what a pod of it would be given."""
+    """The kubeconfig of the operator's service account, as in its pods."""
     path = f"{core(operator.NAMESPACE, 'serviceaccounts', operator.RELEASE)}/token"
     answer = plane.cluster.create(path, {"spec": {"expirationSeconds": _TOKEN_SECONDS}})
     document = json.loads(configs.kubeconfig(plane.settings, "admin"))

@@ -1,4 +1,4 @@
-"""What the operator did in a while: by its own metrics, and by the API server's account."""
+"""The work of the operator over a time: from its metrics, and from the API server's audit log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Phase:
-    """What happened between two marks. Leader election is left out."""
+    """The work between two marks, without leader election."""
 
     seconds: float
     cpu_seconds: float
@@ -44,7 +44,7 @@ class Phase:
     reconciles: int
     reconcile_p50: float | None
     reconcile_p99: float | None
-    """In seconds, as the operator's histogram tells; None beyond its last bound."""
+    """In seconds, from the operator's histogram; None beyond its last bound."""
 
     calls: dict[str, int]
     """The operator's requests to the API server by verb."""
@@ -73,7 +73,7 @@ def writes_so_far(page: Page) -> int:
 
 
 def phase(start: Mark, end: Mark, found: Sequence[Request]) -> Phase:
-    """What happened from one mark to another, of all the requests that were found."""
+    """The work from one mark to another, out of all the requests that were found."""
     mine = audit.between(audit.of_clusters(found, USER), start.at, end.at)
 
     def grown(name: str) -> float:

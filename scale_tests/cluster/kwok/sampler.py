@@ -1,4 +1,4 @@
-"""What an operator's process takes, second by second, and how many pods its clusters have ready."""
+"""CPU and memory of an operator, second by second, and the ready pods of its clusters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Sample:
     """Pods of all clusters."""
 
     memory_mib: float
-    """The operator's, of what is resident."""
+    """The operator's resident memory."""
 
     cpu_seconds: float
     """The operator's, since its start."""
@@ -39,7 +39,7 @@ def sampling(cluster: Cluster, operator: OperatorProcess) -> Iterator[list[Sampl
     began = time.monotonic()
 
     def take() -> None:
-        with suppress(ApiError):  # A busy API server: the next second tells again.
+        with suppress(ApiError):  # A busy API server: the next second has another sample.
             found = statuses(cluster)
             samples.append(
                 Sample(

@@ -24,13 +24,13 @@ from scale_tests.cluster.partisan import CLUSTER_LABEL
 from scale_tests.localkube.api import Client
 
 USER = "stand-in"
-"""As whom it speaks to the API server."""
+"""The stand-in's user at the API server."""
 
 _WAITING_CONNECTIONS = 8192
 
 
 class Directory:
-    """Who is at which address."""
+    """The pods by their addresses."""
 
     def __init__(self, cluster: AsyncCluster) -> None:
         self._cluster = cluster
@@ -115,7 +115,7 @@ def stand_in(plane: ControlPlane) -> Iterator[None]:
 
     def obstacle() -> str:
         found = probe.obstacle(address)
-        # At this address there is no pod, and it says so.
+        # There is no pod at this address: an error says so.
         return "" if "no such pod" in found else found
 
     with programs.running("stand-in", argv, plane.logs, obstacle=obstacle):

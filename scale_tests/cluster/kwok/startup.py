@@ -13,7 +13,7 @@ from scale_tests.cluster.kwok.audit import Request
 from scale_tests.cluster.kwok.machines import USER as KWOK
 
 CREATOR = "system:serviceaccount:kube-system:statefulset-controller"
-"""Who makes pods. All that it asks for, events included, goes through one rate limiter."""
+"""The user that creates pods. All its requests, events included, pass one rate limiter."""
 
 REQUESTS_PER_SECOND, BURST = 20.0, 30
 """Kubernetes' own limits of a controller: a bucket of tokens, full when a cluster is applied."""
@@ -30,14 +30,14 @@ class Startup:
 
     p99_seconds: float | None
     creator_requests: int
-    """What the controller asked for until the last pod was made, events included."""
+    """The controller's requests until the last pod was created, events included."""
 
     allowed_seconds: float
-    """The least time that so many requests take at Kubernetes' own limits."""
+    """The least time for so many requests at Kubernetes' own limits."""
 
 
 def measure(found: Sequence[Request]) -> Startup:
-    """Reads the starts out of what was asked for while pods were made."""
+    """Reads the starts out of the requests during the creation of pods."""
     made: dict[tuple[str, str], float] = {}
     seconds: dict[tuple[str, str], float] = {}
     for entry in found:

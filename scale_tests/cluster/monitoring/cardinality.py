@@ -33,10 +33,10 @@ PER_CHANNEL = 34
 """The most series that a channel of a node makes; eleven of them are reasons to drop a message."""
 
 FIXED = 80
-"""The most series that a node makes besides, those included that Prometheus makes of a target."""
+"""All other series of a node, at most, including those that Prometheus adds for a target."""
 
 OF_TARGET = 5
-"""What Prometheus itself writes of each target: `up` and what a scrape took."""
+"""Series that Prometheus itself writes of each target: `up` and the duration of a scrape."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class NodeSeries:
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """What a cluster of the largest size costs a Prometheus that scrapes nothing else."""
+    """The cost of a cluster of the largest size to a Prometheus that scrapes nothing else."""
 
     series: int
     memory_bytes: int
@@ -173,7 +173,7 @@ def _value(address: str, expression: str) -> float:
 def _sample(page: str, name: str) -> float:
     """The value of a metric without labels."""
     found = re.search(rf"^{name} (\S+)$", page, re.MULTILINE)
-    assert found, f"Prometheus tells no {name}"
+    assert found, f"Prometheus reports no {name}"
     return float(found[1])
 
 

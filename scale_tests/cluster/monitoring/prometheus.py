@@ -24,7 +24,7 @@ NAMESPACE = "partisan-monitoring"
 NAME = "prometheus"
 PORT = 9090
 INTERVAL = "5s"
-"""How often targets are scraped: demo and tests last a minute or two."""
+"""The scrape interval: demo and tests last a minute or two."""
 
 _MANIFESTS = Path(__file__).with_suffix(".yaml")
 _DEPLOYMENT = f"apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
@@ -74,7 +74,7 @@ def _page(path: str) -> str:
 
 
 def install(environment: Environment) -> Prometheus:
-    """Makes Prometheus scrape what the chart's monitors select, and waits until it is ready.
+    """Has Prometheus scrape the targets of the chart's monitors, and waits until it is ready.
 
     Raises CommandError, ApiError, StalledError.
     """
@@ -90,13 +90,13 @@ def install(environment: Environment) -> Prometheus:
 
 
 def obstacle(prometheus: Prometheus) -> str:
-    """What keeps it from answering; empty if nothing. Raises ApiError.
+    """The reason why Prometheus does not answer; empty if it does. Raises ApiError.
 
     The Deployment is not enough: after a restart of the machine pods count as ready until their
     kubelet has checked them.
     """
     if not _current(prometheus.cluster.get(_DEPLOYMENT)):
-        return "its pod is not ready, or not the one that was asked for last"
+        return "its pod is not ready, or not of the current template"
     try:
         prometheus.cluster.text(_page("-/ready"))
     except ApiError as error:
@@ -151,7 +151,7 @@ def objects(chart: list[Json], image: str) -> list[Json]:
 
 
 def _current(deployment: Json) -> bool:
-    """Whether the pod that runs is the one that was asked for last."""
+    """Whether the running pod is of the current template."""
     status = deployment["status"]
     seen = bool(status.get("observedGeneration") == deployment["metadata"]["generation"])
     return seen and status.get("updatedReplicas") == status.get("readyReplicas") == 1

@@ -11,7 +11,7 @@ from typing import Any
 from scale_tests.cluster.kube import Json
 
 _ENDPOINTS = {"PodMonitor": "podMetricsEndpoints", "ServiceMonitor": "endpoints"}
-"""The kinds of monitors, and where each one says what it scrapes."""
+"""The kinds of monitors, and the field of each one's endpoints."""
 
 _TARGET = {
     "namespace": "__meta_kubernetes_namespace",
@@ -22,7 +22,7 @@ _TARGET = {
 
 
 def configuration(objects: list[Json], rule_file: str) -> Json:
-    """The configuration that scrapes what the monitors among `objects` select.
+    """The configuration that scrapes the targets of the monitors among `objects`.
 
     Raises KeyError: a monitor has a member that is not translated.
     """

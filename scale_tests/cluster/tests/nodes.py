@@ -9,7 +9,7 @@ THRESHOLD = 40
 
 
 def node(index: int, second: int, *, incarnation: int = 1, sent: int | None = None) -> NodeStatus:
-    """Node `index` of the ring at this second; it hears of increments `index` seconds late."""
+    """Node `index` of the ring at this second; it receives increments `index` seconds late."""
     value = max(0, min(THRESHOLD, (second - 4 - index) * NODES))
     return NodeStatus(
         name=f"ads-{index}",

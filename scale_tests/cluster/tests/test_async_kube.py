@@ -93,7 +93,7 @@ async def test_a_busy_server_is_asked_again(certificates: Path, busy: int) -> No
         assert await cluster.request("GET", PATH) == {"left": 1}
 
 
-async def test_a_refusal_is_told_at_once(certificates: Path) -> None:
+async def test_a_refusal_is_reported_at_once(certificates: Path) -> None:
     async with answering(certificates, 403, 200) as cluster:
         with pytest.raises(aiohttp.ClientResponseError, match="403"):
             await cluster.request("GET", PATH)

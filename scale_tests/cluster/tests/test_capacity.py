@@ -1,4 +1,4 @@
-"""How many pods there is room for."""
+"""The number of pods for which there is room."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ELSEWHERE = from_variables({"KUBECONFIG": "own"}, "local", pushing=False)
 
 @dataclass
 class Api:
-    """Two machines, of 250 pods each unless somebody lets them take others, and a few pods."""
+    """Two nodes, of 250 pods each unless a test sets other limits, and a few pods."""
 
     limits: list[int] = field(default_factory=lambda: [250, 250])
 
@@ -70,7 +70,7 @@ def test_a_local_cluster_takes_more_pods_as_far_as_memory_holds_them(
 
 
 @pytest.mark.parametrize("environment", [LOCAL, ELSEWHERE], ids=["local", "elsewhere"])
-def test_what_somebody_has_chosen_is_not_lowered_nor_another_cluster_changed(
+def test_a_chosen_limit_is_not_lowered_nor_another_cluster_changed(
     api: Api, environment: Environment
 ) -> None:
     api.limits = [1100] if environment.local else [250]
@@ -80,7 +80,7 @@ def test_what_somebody_has_chosen_is_not_lowered_nor_another_cluster_changed(
 
 
 @pytest.mark.usefixtures("api")
-def test_a_shortage_says_what_would_end_it() -> None:
+def test_a_shortage_names_its_remedy() -> None:
     found = capacity(cast(Cluster, Api(limits=[250])))
     assert shortage(ELSEWHERE, found, 256) == "the cluster has room for 248 more pods"
     assert shortage(LOCAL, found, 256).endswith("--max-pods 258` makes more")

@@ -1,4 +1,4 @@
-"""Which cluster and which images the variables ask for."""
+"""The cluster and the images that the variables select."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the nodes of a fleet are told."""
+"""The configuration of the nodes of a fleet."""
 
 from __future__ import annotations
 

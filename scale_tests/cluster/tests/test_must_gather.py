@@ -1,4 +1,4 @@
-"""What is saved when something goes wrong."""
+"""The files that are saved when something goes wrong."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Canned(Cluster):
         return b'{"items": []}'
 
 
-def test_objects_events_and_logs_are_saved_and_what_cannot_be_read_is_noted(
+def test_objects_events_logs_and_read_errors_are_saved(
     tmp_path: Path,
 ) -> None:
     must_gather(Canned(), "default", tmp_path)

@@ -86,7 +86,7 @@ def test_a_finished_run_in_a_torn_overlay_is_not_finished() -> None:
     assert not cluster_status({**CLUSTER, "status": torn}).finished
 
 
-def test_pods_are_counted_by_what_their_status_says() -> None:
+def test_pods_are_counted_by_their_status() -> None:
     counted = pods(
         [
             pod("ads-1", "Running", ready=True),
@@ -105,7 +105,7 @@ def test_a_node_without_a_workload_counts_nothing() -> None:
     assert dict(node.channels)["gossip"].sent_bytes == 2
 
 
-def test_components_take_links_of_either_end_and_ignore_strangers() -> None:
+def test_components_use_links_of_either_end_and_ignore_unknown_nodes() -> None:
     nodes = [named("a", "b"), named("b"), named("c", "gone"), named("d", "c")]
     assert components(nodes) == 2
     assert components([]) == 0

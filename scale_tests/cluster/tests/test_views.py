@@ -1,4 +1,4 @@
-"""What views say together."""
+"""The graph that views form."""
 
 from __future__ import annotations
 

@@ -22,6 +22,6 @@ def test_a_wait_returns_the_value_that_is_done() -> None:
     assert wait_for("three", lambda: next(values), lambda v: v == 3, period_seconds=0.0) == 3
 
 
-def test_a_wait_without_progress_says_what_it_saw_last() -> None:
+def test_a_wait_without_progress_reports_the_last_state() -> None:
     with pytest.raises(StalledError, match=r"a miracle: no progress .* the last I saw: 7"):
         wait_for("a miracle", lambda: 7, lambda _: False, stall_seconds=0.0, period_seconds=0.0)

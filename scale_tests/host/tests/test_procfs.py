@@ -1,4 +1,4 @@
-"""What the kernel says of a process."""
+"""Figures of the kernel for a process."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_the_share_of_a_machine_that_is_busy() -> None:
     assert 0 <= procfs.busy_share(0.05) <= 1
 
 
-def test_memory_in_use_is_some_of_what_the_machine_has() -> None:
+def test_memory_in_use_is_less_than_the_machine_has() -> None:
     used, swapped = procfs.memory_used()
     assert 0 < used < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert swapped >= 0
 
 
-def test_what_is_available_is_read_from_meminfo(
+def test_available_memory_is_read_from_meminfo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "MemTotal:       24000000 kB\nMemAvailable:    1000 kB\nHugePages_Total:       0\n"

@@ -1,4 +1,4 @@
-"""What the cluster's endpoints say, in a line."""
+"""The answers of the cluster's endpoints, in a line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is chosen on the command line, and what is kept of what was chosen before."""
+"""Options of the command line, and those that are kept from the run before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scale_tests.localkube.settings import Settings
 
 @pytest.fixture
 def brought_up(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
-    """What clusters are brought up with; the one that is up has 300 pods on each of 2 nodes."""
+    """Settings of the clusters brought up; the one that is up has 300 pods on each of 2 nodes."""
     found: list[Settings] = []
     monkeypatch.setattr(cluster, "stored", lambda _: Settings(max_pods=300, nodes=2))
     monkeypatch.setattr(cluster, "up", found.append)
@@ -29,7 +29,7 @@ def brought_up(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         (["--nodes", "1", "--max-pods", "250"], 250, 1),
     ],
 )
-def test_what_is_not_chosen_stays_as_it_is(
+def test_options_that_are_not_given_keep_their_values(
     brought_up: list[Settings], options: list[str], max_pods: int, nodes: int
 ) -> None:
     assert cli.main(["up", *options]) == 0

@@ -46,7 +46,7 @@ def test_a_kubelet_says_which_node_it_is_and_in_which_zone() -> None:
     assert "--node-labels=topology.kubernetes.io/zone=zone-b" in arguments
 
 
-def test_further_nodes_change_nothing_of_what_runs() -> None:
+def test_further_nodes_do_not_change_running_components() -> None:
     alone = components(Settings(), Path("/bin-of-version"), Path("/usr/bin/containerd"), [])
     now = components(SETTINGS, Path("/bin-of-version"), Path("/usr/bin/containerd"), [])
     digests = {component.name: digest(component) for component in now}

@@ -1,4 +1,4 @@
-"""The configuration files say what the cluster relies on."""
+"""The settings in configuration files on which the cluster relies."""
 
 import json
 import tomllib
@@ -92,7 +92,7 @@ def test_name_servers_are_read_from_resolv_conf(resolv_conf: str, expected: list
     assert configs.name_servers(resolv_conf) == expected
 
 
-def test_the_kubelet_evicts_nobody_while_there_is_swap() -> None:
+def test_the_kubelet_evicts_no_pod_while_there_is_swap() -> None:
     def evicts(settings: Settings) -> str:
         return str(json.loads(configs.kubelet(settings, FIRST))["evictionHard"]["memory.available"])
 

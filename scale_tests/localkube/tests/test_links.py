@@ -1,4 +1,4 @@
-"""What the machine and a further node are told of each other, and how one is found to be gone."""
+"""Routes between the machine and a further node, and how a missing interface is recognized."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_node_finds_everything_but_its_own_pods_behind_the_machine() -> None:
     )
 
 
-def test_a_node_that_is_connected_is_told_again_and_not_made_again(
+def test_a_connected_node_is_configured_again_but_not_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = nodes(Settings(nodes=2, run=tmp_path))[1]

@@ -120,7 +120,7 @@ def test_rules_are_put_in_place_once_and_again_when_one_is_missing(
     assert installed == firewall.rules(settings)
 
 
-def test_our_rules_are_what_removal_finds() -> None:
+def test_removal_finds_our_rules() -> None:
     rules = firewall.rules(Settings()).replace("-I ", "-A ")
     removal = firewall.removal(rules, (firewall.CHAIN,))
     declared = [line for line in rules.splitlines() if line.startswith(":")]
@@ -128,13 +128,13 @@ def test_our_rules_are_what_removal_finds() -> None:
     assert len([line for line in removal.splitlines() if line.startswith("-D")]) == 3
 
 
-def test_another_system_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_system_gets_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "darwin")
     with pytest.raises(preflight.UnfitError, match=r"needs Linux, this is darwin; set KUBECONFIG"):
         preflight.check_machine()
 
 
-def test_another_user_is_told_to_use_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_user_is_advised_to_use_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(preflight.UnfitError, match="needs root: run it with sudo"):
         preflight.check_machine()

@@ -83,9 +83,7 @@ def test_only_nodes_that_are_there_are_taken_away(
         ({"conditions": [{"type": "Ready", "status": "True"}]}, {}, ""),
     ],
 )
-def test_what_keeps_pods_from_a_node(
-    status: dict[str, Any], spec: dict[str, Any], expected: str
-) -> None:
+def test_obstacles_of_a_node(status: dict[str, Any], spec: dict[str, Any], expected: str) -> None:
     (first,) = nodes(Settings())
     client = Known(localkube={"status": status, "spec": spec})
     assert membership.obstacle(client, first) == expected

@@ -1,4 +1,4 @@
-"""How many pods a machine's memory holds."""
+"""The number of pods that a machine's memory holds."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from scale_tests.localkube.memory import Memory, of_machine
 MACHINE = 24 * 1024
 
 
-def test_pods_share_what_the_rest_leaves() -> None:
+def test_pods_share_the_remaining_memory() -> None:
     assert Memory(machine_mib=MACHINE, zram_mib=0).pods == (24 * 1024 - 2560) // 22
     assert Memory(machine_mib=1024, zram_mib=0).pods == 0
     assert Memory(machine_mib=1 << 20, zram_mib=0).pods == 1200
 
 
-def test_compressed_swap_adds_half_of_what_it_holds() -> None:
+def test_compressed_swap_adds_half_of_its_size() -> None:
     few, many = (Memory(machine_mib=8192, zram_mib=mib).pods for mib in (0, 2200))
     assert many - few == 50
 

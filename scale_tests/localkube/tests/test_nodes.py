@@ -1,4 +1,4 @@
-"""What each node has for its own."""
+"""The parts that each node has for itself."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_nodes_share_no_address_and_no_interface() -> None:
     assert not any(node.pods.overlaps(THREE.service_network) for node in found)
 
 
-def test_everything_of_a_further_node_is_below_what_down_removes() -> None:
+def test_all_files_of_a_further_node_are_in_directories_that_down_removes() -> None:
     for node in nodes(THREE)[1:]:
         assert THREE.state in node.configs.parents
         assert THREE.run in node.namespace.parents

@@ -39,7 +39,7 @@ def test_the_machine_itself_cannot_fail() -> None:
         outage.rules(FIRST)
 
 
-def test_a_node_that_is_away_is_left_to_whoever_took_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outage_of_another_process_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[list[str]] = []
 
     def run(argv: list[str], **_stdin: str) -> str:
@@ -52,7 +52,7 @@ def test_a_node_that_is_away_is_left_to_whoever_took_it(monkeypatch: pytest.Monk
     assert commands == [["iptables-save", "-t", "filter"]]
 
 
-def test_a_node_comes_back_when_what_was_done_meanwhile_fails(
+def test_a_node_comes_back_after_an_error_in_the_meantime(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     steps: list[tuple[str, object]] = []
@@ -96,6 +96,6 @@ def test_processes_that_are_started_while_others_are_stopped_are_stopped_too(
 
 
 def _states(pids: set[int]) -> set[str]:
-    """The letters by which the kernel says what processes do; `T` for one that is stopped."""
+    """The kernel's letters for the states of processes; `T` for a stopped one."""
     stats = [(procfs.PROC / str(pid) / "stat").read_text() for pid in pids]
     return {stat.rpartition(") ")[2].split()[0] for stat in stats}

@@ -13,7 +13,7 @@ from scale_tests.localkube.toolset import BuildError, Toolset, default_name
 
 @pytest.fixture
 def toolset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toolset:
-    """A program that says whether it was built with the tag `polite`, and an empty cache."""
+    """A program that prints whether it was built with the tag `polite`, and an empty cache."""
     # The compiler's own cache stays where it is.
     monkeypatch.setenv("GOCACHE", capture(["go", "env", "GOCACHE"]).strip())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -46,7 +46,7 @@ def test_the_directory_changes_with_whatever_goes_into_the_programs(toolset: Too
     assert toolset.bin_directory != first
 
 
-def test_what_does_not_compile_leaves_nothing_but_the_compilers_words(toolset: Toolset) -> None:
+def test_a_failed_build_leaves_only_the_message_of_the_compiler(toolset: Toolset) -> None:
     (toolset.directory / "greet" / "main.go").write_text("package main\n\nfunc main() { absent() }")
     with pytest.raises(BuildError, match="undefined: absent"):
         toolset.ensure_built()

@@ -1,4 +1,4 @@
-"""Compressed swap: what is told from the machine's own files, and what cannot be."""
+"""Compressed swap, as the machine's own files show it, and as they do not."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(run=tmp_path, zram_mib=64)
 
 
-def test_a_device_is_told_from_another_whose_name_begins_alike() -> None:
+def test_a_device_differs_from_another_with_the_same_prefix() -> None:
     assert zram.is_swap(SWAPS, "/dev/zram10")
     assert not zram.is_swap(SWAPS, "/dev/zram1")
 
 
-def test_what_was_not_made_is_not_removed(settings: Settings) -> None:
+def test_removal_without_a_device_does_nothing(settings: Settings) -> None:
     zram.remove(settings)
 
 

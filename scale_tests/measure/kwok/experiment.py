@@ -36,17 +36,17 @@ Cell = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """What is measured."""
+    """The plan of one measurement."""
 
     clusters: int
     pods: int
     """Of each cluster."""
 
     rest_seconds: float
-    """How long the operator is measured at rest."""
+    """Duration of the measurement at rest."""
 
     storm_pods: int = 0
-    """How many pods the storm's changes are spread over; 0 for no storm."""
+    """The pods over which the storm's changes are spread; 0 for no storm."""
 
     default_limits: bool = False
     """Whether controllers ask the API server at the rates that Kubernetes gives them, or at the
@@ -54,13 +54,13 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """What a caption says of it."""
+        """The scenario, as captions name it."""
         one = self.clusters == 1
         return f"{self.clusters} cluster{'' if one else 's'} of {self.pods:,} simulated pods"
 
 
 def scenario_of(cell: Cell) -> Scenario:
-    """What was measured."""
+    """The scenario that was measured."""
     return Scenario(**{key: cell[key] for key in Scenario.__dataclass_fields__})
 
 

@@ -55,7 +55,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 
 def _confine(session: Session) -> int:
-    """Builds what is needed, with the network that this takes, and runs the bench confined."""
+    """Builds the programs, which needs the network, and runs the bench confined."""
     localkube_build.ensure_built()
     build.ensure_built()
     own = (session.bench.name, _CONFINED, "--out", str(session.directory))
@@ -77,7 +77,7 @@ def _measure(session: Session, scenarios: Sequence[Scenario]) -> int:
         },
         config={
             "scenarios": [asdict(scenario) for scenario in scenarios],
-            "pods_are": "simulated: KWOK says that they run, and a stand-in answers for them",
+            "pods_are": "simulated: KWOK reports them as running, and a stand-in answers for them",
         },
     )
 

@@ -77,11 +77,11 @@ def test_documents_page_and_pictures_are_written(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert BENCH.main([]) == 0
-    [kept, beside] = (
+    [kept, copy] = (
         json.loads((results / name).read_text())
         for name in ("bench-idle.json", "bench-idle/bench-idle.json")
     )
-    assert kept == beside
+    assert kept == copy
     assert kept["meta"]["name"] == "bench-idle"
     assert kept["meta"]["quick"] is False
     assert kept["meta"]["config"] == {"runs": 1}

@@ -1,4 +1,4 @@
-"""What is kept of a measurement."""
+"""The document of a measurement."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_document_is_written_under_its_name(tmp_path: Path) -> None:
         started=datetime(2026, 1, 1, 12, 0, 0, 5, east),
         versions={"otp": "25"},
         cells=[{"seconds": 1.5}],
-        bars=[MISSED],
+        checks=[MISSED],
         quick=True,
     )
     file = documents.write(measured, tmp_path / "results")

@@ -35,6 +35,6 @@ def test_a_name_is_in_the_legend_once() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["a line"]
 
 
-def test_what_has_no_material_is_not_drawn(tmp_path: Path) -> None:
+def test_a_picture_without_material_is_not_drawn(tmp_path: Path) -> None:
     assert draw([LINES], [], tmp_path) == []
     assert list(tmp_path.iterdir()) == []

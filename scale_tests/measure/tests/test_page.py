@@ -46,14 +46,14 @@ def test_hypertext_holds_its_pictures_and_escapes_the_rest(tmp_path: Path) -> No
     assert "<?xml" not in text
 
 
-def test_both_forms_are_written_beside_the_pictures(tmp_path: Path) -> None:
+def test_both_forms_are_written_next_to_the_pictures(tmp_path: Path) -> None:
     readme, report = write(_page(tmp_path), tmp_path)
     assert (readme.name, report.name) == ("README.md", "report.html")
     assert "(pictures/a.svg)" in readme.read_text()
     assert "<svg>" in report.read_text()
 
 
-def test_what_needs_no_words_has_no_empty_ones(tmp_path: Path) -> None:
+def test_empty_titles_and_captions_are_left_out(tmp_path: Path) -> None:
     table = Table(head=("a",), rows=[("1",)])
     page = Page(title="Title", sections=[Section(text=["First."], parts=[table])])
     assert markdown(page, tmp_path) == "# Title\n\nFirst.\n\n| a |\n| --- |\n| 1 |\n"

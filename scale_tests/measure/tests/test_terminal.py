@@ -1,4 +1,4 @@
-"""How a command ends."""
+"""The end of a command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_any_other_error_is_a_defect() -> None:
         terminal.run(lambda: raising(KeyError("x")), OSError, interrupted=".")
 
 
-def test_an_interruption_tells_what_it_leaves(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interruption_reports_what_it_leaves(capsys: pytest.CaptureFixture[str]) -> None:
     status = terminal.run(lambda: raising(KeyboardInterrupt()), interrupted=": it runs on.")
     assert status == terminal.INTERRUPTED
     assert capsys.readouterr().out == "\nInterrupted: it runs on.\n"

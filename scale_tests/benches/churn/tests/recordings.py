@@ -60,12 +60,12 @@ def sample(
     replaced: int = 0,
     components: int = 1,
 ) -> Sample:
-    """A look at these nodes, with the operator's word on them."""
-    told = tuple(nodes)
+    """A sample of these nodes, with the status that the operator reports."""
+    seen = tuple(nodes)
     reason = "OneComponent" if components == 1 else "Partitioned"
     return Sample(
         seconds=seconds,
-        nodes=told,
+        nodes=seen,
         cluster=ClusterStatus(
             name="churn",
             uid="u",
@@ -74,7 +74,7 @@ def sample(
             replicas_wanted=NODES,
             replicas=NODES,
             ready=NODES,
-            joined=sum(n.joined for n in told),
+            joined=sum(n.joined for n in seen),
             components=components,
             conditions=(
                 Condition(
@@ -85,7 +85,7 @@ def sample(
                 ),
             ),
             workload=WorkloadStatus(
-                value=max((n.value for n in told), default=0),
+                value=max((n.value for n in seen), default=0),
                 increments_sum=increments,
                 lost_increments=lost,
                 replaced_nodes=replaced,

@@ -54,59 +54,59 @@ def test_a_partition_is_reported_from_its_beginning() -> None:
         until=70,
         whole_at=75,
     )
-    looks = [
+    samples = [
         sample(9, ring()),
         sample(30, ring(), components=2),
         sample(72, ring(), components=2),
         sample(75, ring()),
     ]
-    found = outcome(phase, looks)
+    found = outcome(phase, samples)
     assert (found.told, found.lasted, found.one_component) == (20, 60, 5)
     assert found.least_reach_percent == 50
 
 
-def test_what_never_came_misses_its_target() -> None:
-    phase, looks = recording()
+def test_a_recovery_that_never_came_misses_its_target() -> None:
+    phase, samples = recording()
     phase.whole_at = phase.accounted_at = None
-    held = checked([outcome(phase, looks)], None)
+    held = checked([outcome(phase, samples)], None)
     assert [check.ok for check in held] == [False, False, False, False, True]
 
 
 def test_all_targets_are_met_by_a_recording_without_fault() -> None:
-    phase, looks = recording()
+    phase, samples = recording()
     last = sample(20, ring(value=31), increments=32, lost=1, replaced=1)
-    assert all(check.ok for check in checked([outcome(phase, looks)], last))
+    assert all(check.ok for check in checked([outcome(phase, samples)], last))
 
 
-def test_the_account_is_exact_or_it_is_not() -> None:
+def test_the_count_is_exact_or_it_is_not() -> None:
     assert exact(sample(1, ring(value=10), increments=12, lost=2))
     assert not exact(sample(1, ring(value=10), increments=11))
     assert not exact(sample(1, (*ring(value=10)[:3], node("churn-3", [], value=9)), increments=10))
 
 
 def test_a_survivor_that_was_restarted_misses_its_target() -> None:
-    phase, looks = recording()
-    looks.insert(3, sample(13, (node("churn-1", [], incarnation=99),)))
-    found = outcome(phase, looks)
+    phase, samples = recording()
+    samples.insert(3, sample(13, (node("churn-1", [], incarnation=99),)))
+    found = outcome(phase, samples)
     assert found.restarted == ("churn-1",)
     assert [check.name for check in checked([found], None) if not check.ok][-1].startswith(
         "survivors"
     )
 
 
-def test_an_account_is_what_replicas_held_of_what_was_due() -> None:
-    phase, looks = recording()
+def test_counts_are_the_replicas_values_and_the_due_increments() -> None:
+    phase, samples = recording()
     last = sample(20, ring(value=31), increments=32, lost=1, replaced=1)
-    fault, end = accounts([phase], looks, last)
+    fault, end = accounts([phase], samples, last)
     # At 14 s 30 had been made and one of them lost; at 15 s all replicas held 10.
     assert fault == Account(name="kill", due=29, least=10, largest=10, made=32, lost=1)
     assert end == Account(name="end of the count", due=31, least=31, largest=31, made=32, lost=1)
 
 
-def test_what_never_came_has_no_account() -> None:
-    phase, looks = recording()
+def test_a_recovery_that_never_came_has_no_counts() -> None:
+    phase, samples = recording()
     phase.accounted_at = None
-    assert accounts([phase], looks, None) == []
+    assert accounts([phase], samples, None) == []
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is done to a cluster, of which size, for how long; and what is refused."""
+"""Faults of a scenario, its size and duration, and scenarios that are refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scale_tests.cluster.kube import Cluster, Json
 
 
 class Pods(Cluster):
-    """An API server with some pods, which notes what is deleted."""
+    """An API server with some pods, which records deletions."""
 
     def __init__(self, count: int) -> None:
         self.names = [f"churn-{index}" for index in range(count)]

@@ -1,4 +1,4 @@
-"""Who survives, whom they reach, what was sent."""
+"""Survivors, their reach, and the traffic."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ def test_survivors_are_those_that_live_as_they_did_and_were_not_killed() -> None
     phase = kill("churn-0")
     back = node("churn-0", ["churn-1"], incarnation=99)
     restarted = node("churn-1", ["churn-2"], incarnation=99)
-    look = sample(11, [back, restarted, *ring()[2:]])
-    assert sorted(phase.survivors(look)) == ["churn-2", "churn-3"]
-    assert phase.restarted(look) == ("churn-1",)
+    seen = sample(11, [back, restarted, *ring()[2:]])
+    assert sorted(phase.survivors(seen)) == ["churn-2", "churn-3"]
+    assert phase.restarted(seen) == ("churn-1",)
 
 
-def test_survivors_reach_each_other_over_whoever_is_there() -> None:
+def test_survivors_reach_each_other_over_all_nodes() -> None:
     phase = kill("churn-0", "churn-2")
     # 1 and 3 were linked over the dead only.
     dead = sample(11, [node("churn-1", ["churn-2"]), node("churn-3", ["churn-0"])])
@@ -25,7 +25,7 @@ def test_survivors_reach_each_other_over_whoever_is_there() -> None:
     assert phase.reach(back) == 1
 
 
-def test_a_look_that_too_few_answered_tells_nothing_of_links() -> None:
+def test_a_sample_that_too_few_answered_says_nothing_of_links() -> None:
     assert kill("churn-0").reach(sample(11, ring()[2:])) is None
 
 
@@ -46,14 +46,14 @@ def test_the_cluster_is_whole_when_operator_and_nodes_agree() -> None:
     assert not sample(1, apart).whole
 
 
-def test_what_a_node_had_sent_before_it_was_killed_stays_counted() -> None:
-    looks = [
+def test_traffic_of_a_killed_node_stays_counted() -> None:
+    samples = [
         sample(0, [node("churn-0", [], sent=100)]),
         sample(1, [node("churn-0", [], sent=300)]),
         sample(2, []),
         sample(3, [node("churn-0", [], sent=50, incarnation=99)]),
     ]
-    assert [(total["frames"], total["payload"]) for _, total in sent(looks)] == [
+    assert [(total["frames"], total["payload"]) for _, total in sent(samples)] == [
         (100, 10),
         (300, 30),
         (300, 30),
@@ -62,5 +62,5 @@ def test_what_a_node_had_sent_before_it_was_killed_stays_counted() -> None:
 
 
 def test_rates_are_slopes() -> None:
-    looks = [sample(t, [node("churn-0", [], sent=100 * t)]) for t in range(4)]
-    assert [rate for _, rate in rates(looks)] == [100, 100, 100]
+    samples = [sample(t, [node("churn-0", [], sent=100 * t)]) for t in range(4)]
+    assert [rate for _, rate in rates(samples)] == [100, 100, 100]

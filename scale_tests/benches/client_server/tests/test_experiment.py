@@ -1,4 +1,4 @@
-"""How a run that is watched comes to its end."""
+"""The endings of a run."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]
 
 
 def watched(
-    server: subprocess.Popen[bytes], looks: list[float], monkeypatch: pytest.MonkeyPatch
+    server: subprocess.Popen[bytes], sizes: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[dict[str, Any]], str]:
-    """What comes of a run whose server is seen with so many MiB, and then no more."""
-    memory = iter(looks)
+    """Samples and outcome of a run whose server is seen with these MiB in turn, and then gone."""
+    memory = iter(sizes)
 
     def sample(_nodes: Fleet, _run: Run, second: float) -> dict[str, Any]:
         for mib in memory:
@@ -64,7 +64,7 @@ def test_a_server_that_the_kernel_has_killed_keeps_its_samples(
     assert ([sample["memory_mib"] for sample in samples], outcome) == ([50, 99], "killed")
 
 
-def test_a_server_that_cannot_be_looked_at_is_an_error(
+def test_a_server_that_cannot_be_sampled_is_an_error(
     server: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ProcessLookupError):

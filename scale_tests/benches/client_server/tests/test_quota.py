@@ -1,4 +1,4 @@
-"""What is written into a server's control group, on machines with either version of them."""
+"""The limits of a server's control group, on machines with either version of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the plan tells the nodes, which figures hold, and what the page says of them."""
+"""The configuration of the nodes, the checks of their figures, and the page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scale_tests.measure.bench import Session
 
 
 def cell(memory: Sequence[float], *, bounded: bool = True, servers: int = 1) -> Cell:
-    """A run of 8 clients; without bounds its server answers nothing from the second look on."""
+    """A run of 8 clients; without bounds its server stops answering at the second sample."""
     run = Run(clients=8, servers=servers, bounded=bounded, memory_limit=100)
     ended = {
         "values": [1440],
@@ -93,7 +93,7 @@ def test_the_first_nodes_are_the_servers_and_the_seeds() -> None:
     assert "127.0.3.3" not in text
 
 
-def test_without_bounds_nothing_newer_replaces_what_waits() -> None:
+def test_without_bounds_no_state_replaces_a_waiting_one() -> None:
     assert "monotonic => true" in Run(clients=8).plan().channels
     unbounded = Run(clients=8, bounded=False).plan()
     assert "monotonic" not in unbounded.channels
@@ -106,7 +106,7 @@ def test_a_quick_plan_is_as_much_work_for_the_server_each_second() -> None:
     assert full.clients**2 * full.speedup == short.clients**2 * short.speedup
 
 
-def test_an_ending_says_what_became_of_the_server() -> None:
+def test_an_ending_reports_the_fate_of_the_server() -> None:
     assert figures.ending(FLAT) == "finished after 7 s: every node holds 1,440"
     assert figures.ending(COLLAPSED) == (
         "collapsed: ended after 3 s, when a server held 130 MiB of the 100 it was given; "
@@ -118,10 +118,10 @@ def test_an_ending_says_what_became_of_the_server() -> None:
     assert figures.answered_percent(COLLAPSED) == 25
 
 
-def test_the_page_says_what_was_run_and_what_was_removed(tmp_path: Path) -> None:
+def test_the_page_names_the_runs_and_the_removed_bounds(tmp_path: Path) -> None:
     page = written([FLAT, cell([20, 22], servers=4), COLLAPSED], tmp_path)
     assert "processes of this one machine, not pods" in page
-    assert "Speedup 1" in page
+    assert "Time compression 1" in page
     assert "8 clients, 1 server, no bounds: collapsed: ended after 3 s" in page
     assert f"`{NO_BOUNDS}`" in page
     assert "| 8 clients, 1 server, bounds | 1 | 8 | 1 | yes | 1,440 | 180 | 2 | 7 |" in page
@@ -130,18 +130,16 @@ def test_the_page_says_what_was_run_and_what_was_removed(tmp_path: Path) -> None
     assert "Not run" not in page
 
 
-def test_every_picture_is_in_the_html_and_beside_the_markdown(tmp_path: Path) -> None:
+def test_every_picture_is_in_the_html_and_next_to_the_markdown(tmp_path: Path) -> None:
     page = written([FLAT, COLLAPSED], tmp_path)
     report_html = (tmp_path / "report.html").read_text()
     assert report_html.count("<figure><svg") == page.count(".svg)") == 2
     assert "limit: 100 MiB" in (tmp_path / "client-server.svg").read_text()
 
 
-def test_what_has_ended_is_kept_before_the_last_run(tmp_path: Path) -> None:
+def test_ended_runs_are_written_before_the_last_one(tmp_path: Path) -> None:
     page = written([FLAT], tmp_path)
-    assert (
-        "Not run, or not to its end: 8 clients, 4 servers, bounds; 8 clients, 1 server, no" in page
-    )
+    assert "Not run, or incomplete: 8 clients, 4 servers, bounds; 8 clients, 1 server, no" in page
     assert len(json.loads((tmp_path / "client_server.json").read_text())["cells"]) == 1
 
 

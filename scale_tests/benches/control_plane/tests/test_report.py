@@ -1,4 +1,4 @@
-"""What is measured, and which figures hold."""
+"""The plan of the measurement, and the checks of its figures."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_each_target_can_be_missed() -> None:
     assert held(cell(ready_seconds=[11.1])) == [True, False]
 
 
-def test_the_limits_are_held_to_in_the_largest_single_cluster() -> None:
+def test_the_limits_apply_to_the_largest_single_cluster() -> None:
     small = cell(pods=10, ready_seconds=[99.0])
     many = cell(clusters=20, ready_seconds=[99.0])
     assert held(small, cell(), many) == [True] * 4

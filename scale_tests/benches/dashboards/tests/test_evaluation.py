@@ -1,4 +1,4 @@
-"""What Prometheus's answers are taken for."""
+"""The reading of Prometheus' answers."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_a_dashboard_is_drawn_with_and_without_data(name: str, empty: bool, tmp_
     assert all(file.stat().st_size > 10_000 for file in files)
 
 
-def test_what_is_not_finite_is_no_data() -> None:
+def test_infinite_values_are_no_data() -> None:
     series: list[Json] = [
         {"metric": {}, "values": [[1.0, "NaN"], [2.0, "+Inf"], [3.0, "4"]]},
         {"metric": {}, "value": [1.0, "5"]},

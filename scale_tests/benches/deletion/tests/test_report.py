@@ -1,4 +1,4 @@
-"""The targets of a deletion, and what is run for them."""
+"""The targets of a deletion, and the runs for them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def verdicts(*cells: dict[str, Any]) -> list[bool | None]:
     return [check.ok for check in report.checks(cells)]
 
 
-def test_what_was_not_run_is_neither_held_nor_missed() -> None:
+def test_a_check_without_a_run_is_neither_met_nor_missed() -> None:
     assert verdicts() == [None] * 5
     assert verdicts(cell()) == [True, None, None, None, True]
 
@@ -58,7 +58,7 @@ def test_the_page_has_a_row_for_each_cell() -> None:
     cells = [cell(), cell(overlay="Cyclon", nodes=256)]
     checks = report.checks(cells)
     meta = document(
-        "deletion", started=datetime.now(UTC), versions={}, cells=cells, bars=checks, quick=True
+        "deletion", started=datetime.now(UTC), versions={}, cells=cells, checks=checks, quick=True
     )["meta"]
     text = markdown(report.page(meta, cells, []), RESULTS)
     assert "| HyParView | 64 |" in text

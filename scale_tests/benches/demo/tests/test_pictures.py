@@ -27,7 +27,7 @@ def test_every_picture_is_written_as_svg_and_png(tmp_path: Path, samples: list[S
     assert all(file.stat().st_size > 1000 for file in files)
 
 
-def test_a_picture_says_what_it_shows(tmp_path: Path) -> None:
+def test_a_picture_has_a_caption(tmp_path: Path) -> None:
     pictures.draw(runs.run(), tmp_path, "4 nodes, HyParView")
     text = (tmp_path / "impressions.svg").read_text()
     for words in ("4 nodes, HyParView", "threshold 40", "seconds since kubectl apply"):

@@ -13,7 +13,7 @@ MACHINE = {"cpus": 2, "cpu_model": "a processor", "memory_bytes": 24_000_000_000
 DOCUMENT = {"meta": {"machine": MACHINE, "started": "2026-01-01", "versions": runs.VERSIONS}}
 
 
-def test_the_summary_shows_figures_machine_bars_and_pictures(tmp_path: Path) -> None:
+def test_the_summary_shows_figures_machine_targets_and_pictures(tmp_path: Path) -> None:
     samples = runs.run()
     result = compute(samples, runs.VERSIONS)
     held = checks(result, samples[-1].nodes)

@@ -1,4 +1,4 @@
-"""What follows from samples."""
+"""Figures that follow from samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_sent_bytes_are_summed_over_nodes() -> None:
     assert sent_bytes(runs.run())["gossip"][-1] == (18.0, 18 * 100 * NODES)
 
 
-def test_what_a_node_sent_before_its_restart_stays_counted() -> None:
+def test_traffic_before_a_restart_stays_counted() -> None:
     def only(second: int, incarnation: int, sent: int) -> Sample:
         one = node(0, second, incarnation=incarnation, sent=sent)
         return replace(runs.sample(second), nodes=(one,))

@@ -68,7 +68,7 @@ def test_a_threshold_without_a_cell_is_neither_held_nor_missed() -> None:
     assert (check.name, check.value, check.ok) == ("bytes_tcp (1,024 nodes)", None, None)
 
 
-def test_a_threshold_without_a_real_cell_is_held_to_a_simulated_one() -> None:
+def test_a_threshold_without_a_real_cell_applies_to_a_simulated_one() -> None:
     payload = {"most": "600MiB", "synchronization": "Tree", "nodes": 1024}
     chosen = experiment(
         thresholds=[

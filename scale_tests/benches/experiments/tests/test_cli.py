@@ -67,7 +67,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def _run(file: Path, *options: str) -> Path:
-    """Runs it without a missed bar, and returns its directory."""
+    """Runs it without a missed target, and returns its directory."""
     out = file.parent / "out"
     assert cli.main(["run", str(file), "--installed", "--out", str(out), *options]) == 0
     return out
@@ -78,9 +78,7 @@ def _reasons(directory: Path) -> set[str]:
     return {missing["reason"] for missing in meta["not_run"]}
 
 
-def test_what_is_not_asked_for_stays_in_the_experiment_and_its_report(
-    ran: list[str], file: Path
-) -> None:
+def test_unselected_cells_stay_in_the_experiment_and_its_report(ran: list[str], file: Path) -> None:
     out = _run(file, "--sizes", "8", "--overlays", "HyParView")
     assert ran == ["0008-hyparview-state-1", "0008-hyparview-tree-1"]
     assert yaml.safe_load((out / "experiment.yaml").read_text())["sizes"] == [16, 8]
@@ -92,7 +90,7 @@ def test_what_is_not_asked_for_stays_in_the_experiment_and_its_report(
     assert "| bytes_payload (16 nodes) | - | <= 1 GiB | not run |" in page
 
 
-def test_what_there_is_no_room_for_is_left_out_and_says_so(ran: list[str], file: Path) -> None:
+def test_cells_without_room_are_left_out_with_the_reason(ran: list[str], file: Path) -> None:
     out = _run(file)
     assert len(ran) == 4
     room = "the cluster has room for 10 more pods"

@@ -1,4 +1,4 @@
-"""What a run has taken, from what its parts say."""
+"""The resources that a run used, from the reports of its parts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_node_that_never_answers_is_left_out(monkeypatch: pytest.MonkeyPatch) 
     assert collect.ask(["ads-0"], question) == {}
 
 
-def test_the_control_plane_is_held_to_what_it_took_in_the_cell() -> None:
+def test_the_control_plane_counts_with_its_use_during_the_cell() -> None:
     before = {
         "etcd": Usage(cpu_seconds=10, memory_bytes=100),
         "kubelet": Usage(cpu_seconds=10, memory_bytes=100),
@@ -87,6 +87,6 @@ def test_the_control_plane_is_held_to_what_it_took_in_the_cell() -> None:
     }
 
 
-def test_the_kernel_s_account_of_a_process() -> None:
+def test_the_kernel_s_figures_of_a_process() -> None:
     memory = procfs.memory(os.getpid())
     assert 0 < memory["Private_Dirty"] <= memory["Pss"] <= memory["Rss"]

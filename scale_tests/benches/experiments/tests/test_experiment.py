@@ -1,4 +1,4 @@
-"""Experiments as data: what a file means, and what is said of one that cannot be run."""
+"""Experiments as data: the contents of a file, and the errors of an invalid one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_matrix_has_every_combination_small_clusters_first() -> None:
     assert points[4].slug == "0008-clientserver-servers-2-state-1"
 
 
-def test_a_cluster_is_what_the_matrix_and_the_speedup_say() -> None:
+def test_a_cluster_follows_from_the_matrix_and_the_time_compression() -> None:
     point = experiment(spec={"discovery": {"seeds": 2}}).points()[-1]
     spec = point.manifest()["spec"]
     assert spec["replicas"] == 16
@@ -82,7 +82,7 @@ def test_our_own_experiments_can_be_run(file: Path) -> None:
     assert chosen.points()
 
 
-def test_a_run_may_change_what_its_file_says(tmp_path: Path) -> None:
+def test_a_run_may_override_its_file(tmp_path: Path) -> None:
     file = write(tmp_path, yaml.safe_dump(DOCUMENT))
     assert load(file, speedup=1.0, sizes=[4], trials=None).sizes == [4]
 
@@ -124,7 +124,7 @@ def test_an_error_names_the_field_and_the_fix(
 
 
 @pytest.mark.parametrize("text", ["- a", "a: [", ""])
-def test_what_is_no_experiment_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_experiment_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ExperimentError, match=r"small\.yaml"):
         load(write(tmp_path, text))
 
@@ -135,7 +135,7 @@ def test_an_experiment_is_found_by_the_path_in_the_package() -> None:
         find(Path("experiments/none.yaml"))
 
 
-def test_the_definition_says_what_may_be_asked_for() -> None:
+def test_the_crd_bounds_the_options() -> None:
     assert {"HyParView", "ClientServer"} <= set(crd.overlays())
     assert {"State", "Delta", "Tree"} <= set(crd.synchronizations())
     assert crd.largest() >= 1024

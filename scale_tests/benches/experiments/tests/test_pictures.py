@@ -1,4 +1,4 @@
-"""What pictures draw of many nodes."""
+"""Distributions over many nodes, as pictures draw them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def test_a_distribution_has_a_step_for_each_of_a_few() -> None:
     assert distribution([1.0, 2.0, 2.0, 5.0]) == [(1.0, 25), (2.0, 50), (2.0, 75), (5.0, 100)]
 
 
-def test_of_thousands_it_has_as_many_as_can_be_told_apart() -> None:
+def test_of_thousands_it_has_as_many_as_can_be_distinguished() -> None:
     found = distribution([float(number) for number in range(1, 8193)])
     assert len(found) == CDF_STEPS
     assert found[-1] == (8192, 100)

@@ -1,4 +1,4 @@
-"""How progress is told."""
+"""Progress, as it is printed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_first_estimate_is_of_counting_and_of_starting_pods() -> None:
     assert estimate([], []) == 0
 
 
-def test_later_estimates_are_of_what_finished_cells_took() -> None:
+def test_later_estimates_use_the_time_of_finished_cells() -> None:
     points = experiment().points()
     finished = [result(points[0], seconds_in_all=60 + 15 + 2 * 8.0)]
     assert estimate(points[1:2], finished) == pytest.approx(15 + 60 + 2 * 8)
@@ -26,13 +26,13 @@ def test_later_estimates_are_of_what_finished_cells_took() -> None:
 
 def test_not_every_line_is_written() -> None:
     written, moments = io.StringIO(), iter([0.0, 0.0, 5.0, 10.0])
-    tell = progress(Console(file=written), lambda: next(moments))
+    report = progress(Console(file=written), lambda: next(moments))
     for line in ("a", "b", "c"):
-        tell(line)
+        report(line)
     assert written.getvalue().splitlines() == ["      0 s  a", "     10 s  c"]
 
 
-def test_a_finished_cell_is_told_in_a_line() -> None:
+def test_a_finished_cell_is_reported_in_a_line() -> None:
     point = experiment().points()[0]
     assert "converged: 1440 impressions" in outcome(result(point))
     assert "NOT CONVERGED" in outcome(result(point, converged=False))

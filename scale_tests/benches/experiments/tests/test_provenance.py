@@ -20,7 +20,7 @@ def _results() -> list[Result]:
     ]
 
 
-def test_a_version_is_told_with_its_sizes_where_there_are_several() -> None:
+def test_a_version_has_its_sizes_where_there_are_several() -> None:
     assert provenance.versions(_results()) == {
         "otp": "25",
         "source": "abc (8, 16 nodes); def (16, 32 nodes)",
@@ -43,15 +43,15 @@ def test_a_cluster_elsewhere_has_no_machine_of_ours() -> None:
     assert provenance.machines_text([cell]) == "a cluster elsewhere"
 
 
-def test_speedups_are_those_of_the_sizes_that_were_run() -> None:
+def test_time_compression_is_that_of_the_sizes_that_were_run() -> None:
     results = _results()
-    assert provenance.speedups(results) == {8: 30, 16: 10, 32: 10}
-    assert provenance.speed(results) == "Speedup 30, from 16 nodes on 10."
-    assert provenance.speed(results[:2]) == "Speedup 30."
-    assert provenance.speed(results[2:]) == "Speedup 10."
+    assert provenance.compressions(results) == {8: 30, 16: 10, 32: 10}
+    assert provenance.speed(results) == "Time compression 30, from 16 nodes on 10."
+    assert provenance.speed(results[:2]) == "Time compression 30."
+    assert provenance.speed(results[2:]) == "Time compression 10."
 
 
-def test_real_time_is_no_speedup() -> None:
+def test_real_time_is_no_compression() -> None:
     cells = [result(experiment(speedup=1).points()[0])]
     assert provenance.speed(cells) == "Real time."
     assert provenance.compression(cells) == []

@@ -21,11 +21,11 @@ def _write(
     results: Sequence[Result],
     directory: Path,
     *,
-    beside: Sequence[Simulated] = (),
+    simulated: Sequence[Simulated] = (),
     left_out: Mapping[str, str] | None = None,
 ) -> Path:
     reasons = left_out or {}
-    report.write(chosen, results, beside, directory, left_out=reasons, latest=directory)
+    report.write(chosen, results, simulated, directory, left_out=reasons, latest=directory)
     return directory
 
 
@@ -51,7 +51,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     points = chosen.points()
     results = [result(point) for point in points[:-1]]
     results.append(result(points[-1], converged=False, error="StalledError: stood still"))
-    return _write(chosen, results, directory / "run", beside=[simulated_cell()])
+    return _write(chosen, results, directory / "run", simulated=[simulated_cell()])
 
 
 def test_scripts_find_every_cell_and_the_simulated_ones_marked(written: Path) -> None:
@@ -60,26 +60,27 @@ def test_scripts_find_every_cell_and_the_simulated_ones_marked(written: Path) ->
     assert [cell["simulated"] for cell in cells] == [False] * 16 + [True]
     assert "members" not in cells[0]
     assert measured["meta"]["speedup_by_nodes"] == {"8": 30, "16": 30}
-    assert {bar["ok"] for bar in measured["bars"]} == {True, False}
+    assert {check["ok"] for check in measured["bars"]} == {True, False}
 
 
 def test_a_simulated_cell_has_the_names_of_a_real_one(written: Path) -> None:
-    real, *_, beside = _json(written)["cells"]
-    assert (beside["speedup"], beside["increments"], beside["bytes_tcp"]) == (1, 9, None)
-    assert beside["value"] == beside["increments_sum"] == 9 * 1024
-    assert (beside["seconds_to_converge"], beside["intervals_to_converge"]) == (9, 1.8)
-    assert beside.keys() - real.keys() == {"increments"}
+    real, *_, simulated = _json(written)["cells"]
+    assert simulated["speedup"] == 1
+    assert (simulated["increments"], simulated["bytes_tcp"]) == (9, None)
+    assert simulated["value"] == simulated["increments_sum"] == 9 * 1024
+    assert (simulated["seconds_to_converge"], simulated["intervals_to_converge"]) == (9, 1.8)
+    assert simulated.keys() - real.keys() == {"increments"}
 
 
-def test_the_speedup_is_in_every_table_and_caption(written: Path) -> None:
+def test_the_time_compression_is_in_every_table_and_caption(written: Path) -> None:
     text = (written / "README.md").read_text()
-    assert text.count("Speedup 30") >= 4 + len(pictures.PICTURES)
+    assert text.count("Time compression 30") >= 4 + len(pictures.PICTURES)
     for picture in pictures.PICTURES:
         svg = (written / "pictures" / f"{picture.name}.svg").read_text()
-        assert "speedup 30" in svg, picture.name
+        assert "time compression 30" in svg, picture.name
 
 
-def test_what_is_simulated_says_so_and_how_much_of_it(written: Path) -> None:
+def test_simulated_cells_are_marked_with_their_share(written: Path) -> None:
     assert "simulated" in (written / "pictures" / "transmission.svg").read_text()
     text = (written / "README.md").read_text()
     assert "| HyParView | Tree | 1,024 | simulated, 9 of 180 increments |" in text
@@ -87,22 +88,22 @@ def test_what_is_simulated_says_so_and_how_much_of_it(written: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_what_was_simulated_whole_is_not_said_to_be_taken_for_more(tmp_path: Path) -> None:
+def test_a_whole_simulation_is_not_extrapolated(tmp_path: Path) -> None:
     chosen = experiment(sizes=[8])
     cells = [result(point) for point in chosen.points()]
-    text = _page(chosen, cells, tmp_path, beside=[simulated_cell(increments=180)])
+    text = _page(chosen, cells, tmp_path, simulated=[simulated_cell(increments=180)])
     assert "| 1,024 | simulated |" in text
     assert "fewer increments" not in text
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_what_is_simulated_stands_beside_no_other_workload(tmp_path: Path) -> None:
+def test_simulated_cells_stand_next_to_no_other_workload(tmp_path: Path) -> None:
     chosen = experiment(sizes=[8], adCounter={"increments": 40})
     cells = [result(point) for point in chosen.points()]
-    assert "simulated" not in _page(chosen, cells, tmp_path, beside=[simulated_cell()])
+    assert "simulated" not in _page(chosen, cells, tmp_path, simulated=[simulated_cell()])
 
 
-def test_the_page_needs_nothing_beside_itself(written: Path) -> None:
+def test_the_page_needs_no_other_file(written: Path) -> None:
     page = (written / "report.html").read_text()
     assert page.count("<svg") == len(pictures.PICTURES)
     assert "<img" not in page
@@ -116,7 +117,7 @@ def test_a_cell_that_failed_is_named_with_its_reason(written: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_what_a_deletion_has_left_is_told(tmp_path: Path) -> None:
+def test_leftovers_of_a_deletion_are_reported(tmp_path: Path) -> None:
     chosen = experiment(sizes=[8], synchronizations=["State"], overlays=["HyParView"])
     cell = result(chosen.points()[0], left=["pod/ads-3"])
     assert "HyParView, State, 8 nodes, trial 1: pod/ads-3" in _page(chosen, [cell], tmp_path)
@@ -131,7 +132,7 @@ def test_a_cell_that_was_not_run_is_listed_with_the_reason(tmp_path: Path) -> No
     text = (tmp_path / "README.md").read_text()
     assert "1 of 8 cells, every one a PartisanCluster" in text
     assert "| HyParView | State, Tree | 16 | there is no room |" in text
-    assert "| HyParView | Tree | 8 | the run has not come to it" in text
+    assert "| HyParView | Tree | 8 | the run has not reached it" in text
     missing = _json(written)["meta"]["not_run"]
     assert len(missing) == 7
     assert missing[-1] == {
@@ -144,9 +145,9 @@ def test_a_cell_that_was_not_run_is_listed_with_the_reason(tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_bar_of_which_no_cell_was_run_is_on_the_page(tmp_path: Path) -> None:
-    bar = {"figure": "bytes_payload", "most": "1GiB", "nodes": 1024}
-    chosen = experiment(sizes=[8, 1024], thresholds=[bar])
+def test_a_threshold_of_which_no_cell_was_run_is_on_the_page(tmp_path: Path) -> None:
+    threshold = {"figure": "bytes_payload", "most": "1GiB", "nodes": 1024}
+    chosen = experiment(sizes=[8, 1024], thresholds=[threshold])
     cells = [result(point) for point in chosen.points() if point.nodes == 8]
     text = _page(chosen, cells, tmp_path)
     assert "| bytes_payload (1,024 nodes) | - | <= 1 GiB | not run |" in text
@@ -160,7 +161,7 @@ def test_a_cell_that_took_longer_than_it_counts_is_named(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_convergence_is_told_in_propagation_intervals_too(tmp_path: Path) -> None:
+def test_convergence_is_given_in_propagation_intervals_too(tmp_path: Path) -> None:
     chosen = experiment(sizes=[8], synchronizations=["State"], overlays=["HyParView"], speedup=10)
     cell = result(chosen.points()[0], seconds_running=183.0, seconds_to_converge=3.0)
     assert "| 183.0 | 3.0 | 6.0 | 1.02 |" in _page(chosen, [cell], tmp_path)

@@ -1,4 +1,4 @@
-"""What is left to run, and why the rest is not."""
+"""Cells that are left to run, and why the others are not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_cell_that_is_done_is_not_run_again_unless_it_failed() -> None:
     assert runner.to_do(points, done, SMALL, again=True) == points[1:4]
 
 
-def test_what_is_not_asked_for_is_left_out_for_that_or_for_what_was_said_before() -> None:
+def test_unselected_cells_have_their_previous_reason_or_the_selection() -> None:
     points = experiment().points()
     first, second, *_ = (point for point in points if point.nodes == 16)
     before = {points[0].slug: "no room", first.slug: "no room"}

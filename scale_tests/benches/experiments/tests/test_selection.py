@@ -1,4 +1,4 @@
-"""What of a matrix is run now."""
+"""The part of a matrix that is run now."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def test_an_overlay_is_named_by_its_kind_or_as_in_tables(name: str) -> None:
         (Selection(synchronizations=["Delta"]), "--synchronizations: Delta .*State, Tree"),
     ],
 )
-def test_what_the_experiment_does_not_have_is_refused(selection: Selection, message: str) -> None:
+def test_a_selection_of_unknown_values_is_refused(selection: Selection, message: str) -> None:
     with pytest.raises(ExperimentError, match=message):
         selection.check(experiment())

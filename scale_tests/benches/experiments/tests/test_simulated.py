@@ -1,4 +1,4 @@
-"""What `make simulate` has found, in the names of real cells."""
+"""Results of `make simulate`, in the names of real cells."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_cell_is_of_a_whole_run_and_says_how_much_was_simulated(tmp_path: Path
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"cells": [{"a": 1}]}'])
-def test_a_file_that_nobody_simulated_is_refused(tmp_path: Path, content: Any) -> None:
+def test_a_file_that_is_no_simulation_is_refused(tmp_path: Path, content: Any) -> None:
     file = tmp_path / "simulate.json"
     file.write_text(content)
     with pytest.raises(SimulatedError, match="make simulate"):

@@ -1,4 +1,4 @@
-"""What makes a run go on where it was interrupted."""
+"""Stored cells, from which an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_finished_cell_is_found_again_as_it_was(tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "cells").iterdir()] == [f"{point.slug}.json"]
 
 
-def test_a_cell_of_another_configuration_is_not_taken_for_this_one(tmp_path: Path) -> None:
+def test_a_cell_of_another_configuration_is_refused(tmp_path: Path) -> None:
     point = experiment().points()[0]
     Store(tmp_path).save(point, result(point))
     with pytest.raises(StoreError, match="choose another directory with --out"):

@@ -1,4 +1,4 @@
-"""Which figures hold."""
+"""The checks of the figures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_every_run_must_become_whole() -> None:
     assert held([run, {**run, "whole": False}]) == [False]
 
 
-def test_only_what_was_measured_is_judged() -> None:
+def test_only_measured_figures_have_checks() -> None:
     assert report.checks([]) == []
 
 

@@ -1,4 +1,4 @@
-"""What is measured, and which figures hold."""
+"""The plan of the measurement, and the checks of its figures."""
 
 from __future__ import annotations
 

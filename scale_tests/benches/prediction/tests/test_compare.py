@@ -1,4 +1,4 @@
-"""Predictions beside cells."""
+"""Predictions compared with cells."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def prediction(payload: float) -> Prediction:
     )
 
 
-def test_errors_are_in_percent_of_what_was_measured() -> None:
+def test_errors_are_in_percent_of_the_measurement() -> None:
     comparison = Comparison(cell(), prediction(1.1 * (8 << 20)))
     assert comparison.figures["payload"].error_percent == pytest.approx(10)
     assert comparison.figures["frames"].error_percent == pytest.approx(0)
@@ -62,16 +62,16 @@ def test_errors_are_in_percent_of_what_was_measured() -> None:
     assert comparison.figures["frames on gossip"].predicted == 8 << 21
 
 
-def test_the_worst_error_of_each_figure_is_held_to_the_bar() -> None:
+def test_the_target_applies_to_the_worst_error_of_each_figure() -> None:
     good, bad = Comparison(cell(), prediction(8 << 20)), Comparison(cell(), prediction(4 << 20))
-    held = {bar.name.split(":")[0]: bar for bar in checks([good, bad])}
+    held = {check.name.split(":")[0]: check for check in checks([good, bad])}
     assert held["payload"].value == -50
     assert not held["payload"].ok
     assert held["frames"].ok
     assert "degree" not in held
 
 
-def test_what_was_not_measured_has_no_error() -> None:
+def test_a_missing_measurement_has_no_error() -> None:
     comparison = Comparison(replace(cell(), seconds_running=None), prediction(1.0))
     assert comparison.figures["start to convergence"].error_percent is None
 
@@ -107,15 +107,15 @@ def slow() -> Comparison:
     return Comparison(late, prediction(4 << 20))
 
 
-def test_a_cell_whose_machine_did_not_keep_up_is_held_to_nothing() -> None:
+def test_a_cell_whose_machine_did_not_keep_up_has_no_target() -> None:
     good = Comparison(cell(), prediction(8 << 20))
     assert (good.is_held, slow().is_held) == (True, False)
-    held = {bar.name.split(":")[0]: bar for bar in checks([good, slow()])}
+    held = {check.name.split(":")[0]: check for check in checks([good, slow()])}
     assert held["payload"].value == 0
     assert held["sizes of which there is a cell whose machine kept up"].ok
 
 
-def test_a_size_without_a_cell_that_is_held_misses_its_bar() -> None:
+def test_a_size_without_a_cell_that_kept_up_misses_its_target() -> None:
     larger = Comparison(replace(slow().cell, nodes=16), slow().prediction)
     [sizes, *_] = checks([Comparison(cell(), prediction(8 << 20)), larger])
     assert (sizes.value, sizes.bar, sizes.ok) == ("8", "8, 16", False)

@@ -20,7 +20,7 @@ def test_packets_leave_in_order_when_they_are_due() -> None:
     assert left == [b"first", b"second"]
 
 
-def test_what_is_overdue_is_due_now() -> None:
+def test_an_overdue_packet_is_due_now() -> None:
     line = Line(0.5, bytes)
     line.take(b"packet", 1.0)
     assert line.seconds_to_next(9.0) == 0.0

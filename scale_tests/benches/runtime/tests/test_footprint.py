@@ -1,4 +1,4 @@
-"""What a process consists of, as the kernel tells."""
+"""The parts of a process's memory, as the kernel reports them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Private_Dirty:        16 kB
 """
 
 
-def test_pages_are_counted_by_what_they_are() -> None:
+def test_pages_are_counted_by_their_kind() -> None:
     weight = parse(SMAPS)
     assert weight.pss == 152 * 1024
     assert weight.private == 120 * 1024

@@ -1,4 +1,4 @@
-"""What a run consists of, and how the Erlang side is told."""
+"""The jobs of a run, and their plan for the Erlang side."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINE = Wire(
 )
 
 
-def test_a_full_run_repeats_what_targets_speak_of_five_times() -> None:
+def test_a_full_run_repeats_jobs_with_targets_five_times() -> None:
     chosen = plan.plan(quick=False, controls=["reno"])
     jobs = plan.throughput(chosen, rtt_ms=0, congestion="reno")
     points = Counter(

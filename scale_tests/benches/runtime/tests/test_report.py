@@ -1,4 +1,4 @@
-"""Which figures hold, and what is drawn and written of them."""
+"""Checks, pictures and tables of the runtime's figures."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_near_miss_is_measured_again_and_the_second_measurement_counts() -> No
     assert report.near_misses(both) == []
 
 
-def test_what_is_missed_by_far_is_not_measured_again() -> None:
+def test_only_near_misses_are_measured_again() -> None:
     assert report.near_misses([cell("ours", 840), cell("raw", 1000)]) == []
     assert report.near_misses([cell("ours", 900), cell("raw", 1000)]) == []
 
@@ -151,7 +151,7 @@ def test_only_the_most_pairs_and_the_pinned_congestion_control_are_held() -> Non
     assert held([*ALL, *few, *other]) == [True, True, True, True]
 
 
-def test_stock_flags_are_told_apart() -> None:
+def test_flags_are_compared_with_stock_ones() -> None:
     cells = [cell("ours", 100), cell("ours", 200, flags="stock")]
     assert report.flag_rows(cells) == [["20 ms", "512 KB", "0.5 (0.5 to 0.5)"]]
 

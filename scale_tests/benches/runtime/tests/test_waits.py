@@ -1,4 +1,4 @@
-"""What is read from the kernel's scheduler, and laid beside pings."""
+"""Waits read from the kernel's scheduler, and compared with pings."""
 
 from __future__ import annotations
 

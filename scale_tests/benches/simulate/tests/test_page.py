@@ -1,4 +1,4 @@
-"""What the page of a run shows, and what the documents' pictures are drawn from."""
+"""The page of a run, and the figures of the documents' pictures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CALM = {"frame_bytes_per_node_second": 149, "payload_bytes_per_node_second": 70}
 
 
 def done() -> list[Outcome]:
-    """A kill whose overlay never was whole again, and an account of another."""
+    """A kill after which the overlay was never whole again, and the counts of another."""
     kill = Job(experiment="churn_kill", seed=3)
     counter = Job(experiment="churn_counter_delta", nodes=128, seed=3)
     took = {"finished": "x", "seconds": 2.0, "cpu_seconds": 1.0, "otp": "27"}
@@ -107,6 +107,6 @@ def test_the_documents_pictures_are_drawn_from_a_result(written: Path, tmp_path:
     assert [file.name for file in tmp_path.glob("*.svg")] == ["simulated-churn_reach.svg"]
 
 
-def test_what_is_no_result_is_not_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_result_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["draw", str(tmp_path / "none.json")]) == 1
     assert "none.json" in capsys.readouterr().err

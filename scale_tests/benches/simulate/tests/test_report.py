@@ -1,4 +1,4 @@
-"""What a run's lines become: cells beside the papers' values, bars, pictures."""
+"""The report of a run's lines: cells with the papers' values, checks, pictures."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_difference_at_another_size_says_so() -> None:
     assert cell.explanation.startswith(published.OTHER_SIZE)
 
 
-def test_what_no_paper_has_is_not_compared() -> None:
+def test_figures_without_a_published_value_are_not_compared() -> None:
     [cell] = report.cells([hyparview(line("churn", "kill_10", "killed", 1e3))])
     assert cell.paper_value is None
     assert cell.explanation is None
@@ -60,10 +60,10 @@ def test_every_published_difference_has_an_explanation() -> None:
         assert all("why" in own for own in found.values())
 
 
-def test_bars_hold_what_was_measured_only() -> None:
+def test_checks_are_of_the_measured_figures_only() -> None:
     done = hyparview(line("reliability", "hyparview", 80, 97.0))
     figures = report.cells([done])
-    held = {bar.name: bar.ok for bar in report.checks(figures, [done])}
+    held = {check.name: check.ok for check in report.checks(figures, [done])}
     assert held == {
         "HyParView: reliability after 80 % failures": False,
         "CPU seconds for HyParView's experiment at 10,000 nodes": True,
@@ -74,15 +74,15 @@ def test_the_document_has_meta_cells_and_bars() -> None:
     done = hyparview(line("reliability", "hyparview", 80, 100.0))
     figures = report.cells([done])
     started = datetime(2026, 1, 1, tzinfo=UTC)
-    bars = report.checks(figures, [done])
+    checked = report.checks(figures, [done])
     document = report.document(
-        figures, [done], bars, versions={"otp": "25"}, quick=True, started=started
+        figures, [done], checked, versions={"otp": "25"}, quick=True, started=started
     )
     assert document["meta"]["quick"] is True
     assert document["meta"]["seed"] == 7
     assert document["meta"]["versions"]["otp"] == "25"
     assert document["cells"][0]["paper_value"] == 100
-    assert all(bar["ok"] for bar in document["bars"])
+    assert all(check["ok"] for check in document["bars"])
 
 
 def test_pictures_are_titled_simulated(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def transmission(mode: str, nodes: int, increments: int = 180) -> list[dict[str,
 
 
 @pytest.mark.parametrize("increments", [180, 18])
-def test_a_tenth_of_a_run_is_taken_for_the_whole(increments: int) -> None:
+def test_a_tenth_of_a_run_stands_for_the_whole(increments: int) -> None:
     lines = transmission("delta", 1024, increments)
     figures = report.cells([hyparview(*lines, nodes=1024)])
     [row] = synchronization.rows(figures)
@@ -136,7 +136,7 @@ def test_quick_plans_are_a_tenth() -> None:
     assert {job.seed for job in quick} == {3}
 
 
-def test_what_is_larger_is_left_out() -> None:
+def test_larger_sizes_are_left_out() -> None:
     jobs = plan(quick=False, seed=1, only=["scale_curves"], most=1024)
     assert [job.nodes for job in jobs] == [1024, 128]
     with pytest.raises(ValueError, match="nothing has so few nodes as 2: raise --most"):
@@ -189,9 +189,9 @@ def test_sizes_are_rows_the_small_ones_first() -> None:
     assert ["a broadcast's last hop", "7", "12"] in table.rows
 
 
-def test_every_size_is_held_to_one_component_that_broadcasts_reach() -> None:
+def test_every_size_must_be_one_component_that_broadcasts_reach() -> None:
     figures = report.cells([hyparview(*grown(128), *grown(1024, components=2, broadcast_reach=99))])
-    assert [(bar.value, bar.ok) for bar in curves.checks(curves.rows(figures))] == [
+    assert [(check.value, check.ok) for check in curves.checks(curves.rows(figures))] == [
         (1, True),
         (100.0, True),
         (2, False),
@@ -241,16 +241,16 @@ def fault_lines(*, healed: bool, counted: float) -> list[dict[str, Any]]:
     return [
         *(line("churn", "kill_50", name, value) for name, value in overlay.items()),
         *(line("churn_counter_tree", "kill_50", name, value) for name, value in counter.items()),
-        # Traffic without a fault has no account.
+        # Without a fault there is traffic alone.
         line("churn_counter_tree", "calm", "frame_bytes_per_node_second", 60.0),
     ]
 
 
-def test_faults_are_held_to_one_component_and_an_exact_account() -> None:
+def test_faults_must_end_in_one_component_and_an_exact_count() -> None:
     good = faults.checks(report.cells([hyparview(*fault_lines(healed=True, counted=8))]))
-    assert [(bar.value, bar.ok) for bar in good] == [("1 of 1", True), ("1 of 1", True)]
+    assert [(check.value, check.ok) for check in good] == [("1 of 1", True), ("1 of 1", True)]
     bad = faults.checks(report.cells([hyparview(*fault_lines(healed=False, counted=9))]))
-    assert [(bar.value, bar.ok) for bar in bad] == [("0 of 1", False), ("0 of 1", False)]
+    assert [(check.value, check.ok) for check in bad] == [("0 of 1", False), ("0 of 1", False)]
 
 
 def test_without_faults_there_is_nothing_to_hold() -> None:

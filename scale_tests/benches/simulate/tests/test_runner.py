@@ -1,4 +1,4 @@
-"""What the runner makes of an experiment's process."""
+"""The runner's reading of an experiment's process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scale_tests.host.commands import CommandError
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """In the place of the simulator."""
+    """A script instead of the simulator."""
     path = tmp_path / "simulate"
     path.write_text("#!/bin/sh\n")
     path.chmod(0o755)
@@ -22,7 +22,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_has_the_lines_of_an_experiment(program: Path) -> None:
-    """The last of them says what it took."""
+    """The last of them has its duration."""
     program.write_text(
         """#!/bin/sh
         echo '{"experiment": "x", "overlay": "y", "nodes": 8, "parameter": "z", "value": 1.5}'
@@ -35,7 +35,7 @@ def test_it_has_the_lines_of_an_experiment(program: Path) -> None:
     assert (outcome.seconds, outcome.cpu_seconds) == (2.0, 3.0)
 
 
-def test_one_that_fails_is_told_in_its_own_words(program: Path) -> None:
+def test_one_that_fails_is_reported_with_its_output(program: Path) -> None:
     """Erlang reports a crash on the standard output, where only JSON is else."""
     program.write_text(
         """#!/bin/sh

@@ -1,4 +1,4 @@
-"""Targets of an upgrade, from what was sampled."""
+"""Targets of an upgrade, from samples."""
 
 from dataclasses import replace
 

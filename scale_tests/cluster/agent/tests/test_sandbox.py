@@ -1,4 +1,4 @@
-"""What a pod asks for, and what its process is given."""
+"""The fields of a pod, and the surroundings of its process."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ def test_a_process_finds_names_as_in_its_pod(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "message"),
     [
         (pod([field("A", "metadata.uid")]), "metadata.uid"),
         (pod([{"name": "B", "valueFrom": {"secretKeyRef": {}}}]), "B: only"),
         (pod([], envFrom=[{"secretRef": {"name": "s"}}]), "envFrom"),
     ],
 )
-def test_what_a_process_cannot_be_given_is_refused(asked: Json, told: str, tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match=told):
+def test_unsupported_fields_are_refused(asked: Json, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match=message):
         Sandbox(tmp_path).environment(asked, ADDRESS, DNS)
 
 
@@ -93,7 +93,7 @@ def test_volumes_come_from_where_the_pod_says() -> None:
         sandbox.sources({"spec": {"volumes": [{"name": "disk", "hostPath": {"path": "/"}}]}})
 
 
-def test_files_are_what_the_object_holds() -> None:
+def test_files_have_the_contents_of_the_object() -> None:
     assert sandbox.files("configmaps", {"data": {"node.config": "#{}."}}) == {
         "node.config": b"#{}."
     }

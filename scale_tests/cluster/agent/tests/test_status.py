@@ -1,4 +1,4 @@
-"""What the agent says of a pod."""
+"""The status that the agent reports of a pod."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SEEN = Seen(
 
 
 def test_a_pod_is_at_its_address_and_ready_when_its_process_is() -> None:
-    told = status(POD, SEEN)
-    assert (told["phase"], told["podIP"]) == ("Running", "10.204.0.9")
-    (container,) = told["containerStatuses"]
+    reported = status(POD, SEEN)
+    assert (reported["phase"], reported["podIP"]) == ("Running", "10.204.0.9")
+    (container,) = reported["containerStatuses"]
     assert (container["name"], container["ready"], container["restartCount"]) == ("node", True, 2)
-    assert holds({"status": told}, "Ready")
+    assert holds({"status": reported}, "Ready")
     assert not holds({"status": status(POD, replace(SEEN, ready=False))}, "Ready")
 
 

@@ -1,4 +1,4 @@
-"""What is read out of an audit log."""
+"""Requests read from an audit log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def listed(at: float, *, resource: str = "services", selector: str = "cluster=a"
     )
 
 
-def test_a_request_is_told_with_what_it_is_about() -> None:
+def test_a_request_is_reported_with_its_subject() -> None:
     uri = "/apis/apps/v1/namespaces/n/statefulsets?labelSelector=partisan.dev%2Fcluster%3Da"
     (found,) = audit.requests([line("list", uri, resource="statefulsets", namespace="n")])
     assert (found.at, found.user, found.verb) == (START, OPERATOR, "list")
@@ -47,7 +47,7 @@ def test_a_request_is_told_with_what_it_is_about() -> None:
     assert not found.writes
 
 
-def test_a_subresource_is_part_of_what_is_written() -> None:
+def test_a_subresource_is_part_of_the_resource() -> None:
     target = {"resource": "partisanclusters", "subresource": "status", "name": "a"}
     (found,) = audit.requests([line("patch", "/x", **target)])
     assert (found.resource, found.name, found.writes) == ("partisanclusters/status", "a", True)
@@ -72,7 +72,7 @@ def test_leader_election_and_other_users_are_left_out() -> None:
     log = [line("update", "/x", resource="leases"), line("get", "/x", resource="pods")]
     found = list(audit.requests(log))
     assert [entry.resource for entry in audit.of_clusters(found, OPERATOR)] == ["pods"]
-    assert audit.of_clusters(found, "somebody") == []
+    assert audit.of_clusters(found, "unknown") == []
 
 
 def test_between_takes_the_start_and_leaves_the_end() -> None:

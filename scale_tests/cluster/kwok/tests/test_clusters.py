@@ -1,4 +1,4 @@
-"""Which pods a storm changes, and what they become."""
+"""The pods that a storm changes, and their states."""
 
 from __future__ import annotations
 

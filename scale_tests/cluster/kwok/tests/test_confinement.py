@@ -1,4 +1,4 @@
-"""Who is confined ends with the one who began it, in order or not."""
+"""A confined process ends with the one that started it, in order or not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 sys.exit(subprocess.call(sys.argv[1:]))
 """
-"""What `unshare` is to signals."""
+"""A process that ignores signals, as `unshare` does."""
 
 MEASUREMENT = """
 import signal, sys
@@ -44,7 +44,7 @@ except KeyboardInterrupt:
 
 @pytest.fixture
 def attendant() -> Iterator[subprocess.Popen[str]]:
-    """Somebody who attends a measurement."""
+    """A process that attends a measurement."""
     python = (sys.executable, "-c")
     # It dies with the stubborn one, as with `unshare --kill-child`.
     measurement = ("setpriv", "--pdeathsig", "KILL", *python, MEASUREMENT)
@@ -63,7 +63,7 @@ def wait_for(process: subprocess.Popen[str], word: str) -> None:
 
 
 def said(process: subprocess.Popen[str]) -> str:
-    """The next word; empty once nobody is left who could say one."""
+    """The next word; empty once no process is left that could write one."""
     assert process.stdout is not None
     return process.stdout.readline().rstrip()
 
@@ -80,7 +80,7 @@ def test_a_measurement_that_is_to_end_ends_in_order(
     assert said(attendant) == ""
 
 
-def test_a_measurement_ends_with_who_attends_it(attendant: subprocess.Popen[str]) -> None:
+def test_a_measurement_ends_with_its_attendant(attendant: subprocess.Popen[str]) -> None:
     wait_for(attendant, "heeds")
     attendant.kill()
     assert said(attendant) == ""

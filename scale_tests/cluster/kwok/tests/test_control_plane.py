@@ -1,4 +1,4 @@
-"""How the local cluster's components are changed for a measurement."""
+"""The changes to the local cluster's components for a measurement."""
 
 from __future__ import annotations
 

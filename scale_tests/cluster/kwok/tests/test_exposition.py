@@ -20,7 +20,7 @@ def page(*counts: int) -> Page:
     return Page.parse("# TYPE r histogram\n" + "\n".join(lines) + "\n")
 
 
-def test_a_quantile_is_of_what_came_between() -> None:
+def test_a_quantile_is_of_the_difference() -> None:
     assert quantile(0.5, page(100, 100, 100), page(100, 110, 110), "r") == pytest.approx(0.75)
     assert quantile(1.0, page(0, 0, 0), page(10, 10, 10), "r") == pytest.approx(0.5)
 

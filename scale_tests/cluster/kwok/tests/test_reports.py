@@ -1,4 +1,4 @@
-"""What simulated pods answer."""
+"""The answers of simulated pods."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_request_is_waited_for_to_its_end() -> None:
     assert who.revision == "r2"
 
 
-def test_other_requests_and_nobody_are_errors() -> None:
+def test_other_requests_and_missing_pods_are_errors() -> None:
     assert b" 404 " in (ask(pod(), "GET /metrics HTTP/1.1\r\n\r\n") or b"")
     assert b" 503 " in (ask(None, "GET /status HTTP/1.1\r\n\r\n") or b"")
     assert reports.revision_in("#{}.") == ""

@@ -40,7 +40,7 @@ def test_a_pod_starts_when_it_is_first_reported_as_running() -> None:
     assert measured.allowed_seconds == pytest.approx((200 - 30) / 20)
 
 
-def test_what_was_refused_or_came_later_is_left_out() -> None:
+def test_refused_and_later_requests_are_left_out() -> None:
     found = [
         *start(0, 1.0, 2.0),
         request(1.0, startup.CREATOR, "create", "pods", "a-1", code=403),

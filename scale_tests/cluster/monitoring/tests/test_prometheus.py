@@ -1,4 +1,4 @@
-"""When Prometheus can be asked."""
+"""The obstacles to asking Prometheus."""
 
 from __future__ import annotations
 

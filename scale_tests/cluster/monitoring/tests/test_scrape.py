@@ -56,7 +56,7 @@ def test_the_labels_of_the_prometheus_operator_come_first_and_the_monitors_own_l
     assert named == ["job", "namespace", "pod", "container", "cluster"]
 
 
-def test_a_service_is_looked_for_in_the_monitors_own_namespace() -> None:
+def test_a_service_is_found_in_the_namespace_of_its_monitor() -> None:
     job = job_of(SERVICE_MONITOR)
     assert job["kubernetes_sd_configs"] == [
         {"role": "endpointslice", "namespaces": {"names": ["system"]}}

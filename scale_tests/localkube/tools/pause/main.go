@@ -1,4 +1,4 @@
-// Command pause holds a pod's namespaces open: it sleeps until it is told to end, and reaps the
+// Command pause holds a pod's namespaces open: it sleeps until a signal ends it, and reaps the
 // orphans that a pod with a shared process namespace leaves to its first process.
 package main
 

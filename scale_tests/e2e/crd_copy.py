@@ -1,4 +1,4 @@
-"""A copy of the definition in a group of its own, for manifests that no operator is to act on."""
+"""A copy of the CRD in a group of its own, for manifests on which no operator acts."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _FILE = ROOT / "crds" / "partisanclusters.yaml"
 
 
 def path(namespace: str, name: str = "") -> str:
-    """The path of a manifest of the copy, or of all of a namespace."""
+    """The path of a resource of the copy, or of all in a namespace."""
     found = f"apis/{GROUP}/{VERSION}/namespaces/{namespace}/partisanclusters"
     return found + (f"/{name}" if name else "")
 
 
 @contextmanager
-def copied(cluster: Cluster, definition: Json | None = None) -> Iterator[None]:
-    """Installs the copy, of crds/ or of another definition, and removes it. Raises ApiError."""
-    copy = definition or yaml.safe_load(_FILE.read_text())
+def copied(cluster: Cluster, crd: Json | None = None) -> Iterator[None]:
+    """Installs the copy, of crds/ or of another CRD, and removes it. Raises ApiError."""
+    copy = crd or yaml.safe_load(_FILE.read_text())
     name = f"partisanclusters.{GROUP}"
     copy["metadata"]["name"] = name
     copy["spec"]["group"] = GROUP
@@ -36,7 +36,7 @@ def copied(cluster: Cluster, definition: Json | None = None) -> Iterator[None]:
     _remove(cluster, name)
     cluster.create(_DEFINITIONS, copy)
     wait_for(
-        "the definition is served",
+        "the copy is served",
         lambda: cluster.get(f"{_DEFINITIONS}/{name}"),
         lambda found: holds(found, "Established"),
     )
@@ -47,10 +47,10 @@ def copied(cluster: Cluster, definition: Json | None = None) -> Iterator[None]:
         _remove(cluster, name)
 
 
-def replace(cluster: Cluster, definition: Json) -> None:
-    """Makes the copy another definition. Raises ApiError."""
+def replace(cluster: Cluster, crd: Json) -> None:
+    """Replaces the versions of the copy by those of another CRD. Raises ApiError."""
     name = f"partisanclusters.{GROUP}"
-    cluster.patch(f"{_DEFINITIONS}/{name}", {"spec": {"versions": definition["spec"]["versions"]}})
+    cluster.patch(f"{_DEFINITIONS}/{name}", {"spec": {"versions": crd["spec"]["versions"]}})
 
 
 def of(body: Json) -> Json:
@@ -59,20 +59,20 @@ def of(body: Json) -> Json:
 
 
 def refusal(cluster: Cluster, namespace: str, body: Json) -> str:
-    """What the API server says against a manifest; empty if it takes it. Nothing is created."""
+    """The API server's error for a manifest; empty if it accepts it. Nothing is created."""
     query = {"dryRun": "All", "fieldValidation": "Strict"}
     return _refused(cluster, "POST", path(namespace), of(body), query, "application/json")
 
 
 def update_refusal(cluster: Cluster, namespace: str, name: str, spec: dict[str, Any]) -> str:
-    """What it says against a change of the spec; empty if it takes it. Nothing is changed."""
+    """Its error for a change of the spec; empty if it accepts it. Nothing is changed."""
     query = {"dryRun": "All", "fieldValidation": "Strict"}
     kind = "application/merge-patch+json"
     return _refused(cluster, "PATCH", path(namespace, name), {"spec": spec}, query, kind)
 
 
 def scale_refusal(cluster: Cluster, namespace: str, name: str, replicas: int) -> str:
-    """What it says against `kubectl scale`; empty if it takes it. Nothing is changed."""
+    """Its error for `kubectl scale`; empty if it accepts it. Nothing is changed."""
     where, kind = f"{path(namespace, name)}/scale", "application/merge-patch+json"
     body = {"spec": {"replicas": replicas}}
     return _refused(cluster, "PATCH", where, body, {"dryRun": "All"}, kind)

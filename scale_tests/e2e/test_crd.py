@@ -1,4 +1,4 @@
-"""The definition of PartisanClusters goes and comes back, and so does what belongs to a cluster."""
+"""The CRD and the children of a cluster are deleted and come back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFINITIONS = operator.CRD.rpartition("/")[0]
 
 @pytest.fixture(scope="module", autouse=True)
 def no_resync(environment: Environment) -> Iterator[None]:
-    """An operator that sees within this test only what its watches report."""
+    """An operator that depends on its watches alone within this test."""
     operator.install(environment, values=["--set", "reconcile.resyncInterval=1h"])
     yield
     operator.install(environment)
@@ -51,19 +51,19 @@ def test_children_of_every_kind_come_back_without_a_resync(
     assert subject.uids() == before
 
 
-def test_clusters_are_served_after_their_definition_was_away(
+def test_clusters_are_served_after_their_crd_was_away(
     new_subject: NewSubject, cluster: Cluster
 ) -> None:
     old = new_subject("old")
     old.apply(manifest("old", 3, workload=None))
     old.wait_steady()
     pods = {pod["metadata"]["uid"] for pod in operator.operator_pods(cluster)}
-    definition = cluster.get(operator.CRD)
+    crd = cluster.get(operator.CRD)
     cluster.delete(operator.CRD)
-    wait_for("the definition gone", lambda: cluster.find(operator.CRD), lambda found: not found)
+    wait_for("the CRD gone", lambda: cluster.find(operator.CRD), lambda found: not found)
     wait_for("nothing left of the cluster", old.children, lambda left: not left)
     wait_for("an operator that says so", lambda: _obstacles(cluster), all)
-    cluster.create(DEFINITIONS, _fresh(definition))
+    cluster.create(DEFINITIONS, _fresh(crd))
     wait_for("operators that are ready", lambda: _obstacles(cluster), lambda said: not any(said))
     new = new_subject("new")
     new.apply(manifest("new", 3, workload=None))
@@ -86,15 +86,15 @@ def _uid(cluster: Cluster, path: str) -> str:
     return "" if found is None else str(found["metadata"]["uid"])
 
 
-def _fresh(definition: Json) -> Json:
-    """A definition as it was applied, and as it is applied again."""
-    metadata = {key: definition["metadata"][key] for key in ("name", "labels", "annotations")}
-    kept = {key: definition[key] for key in ("apiVersion", "kind", "spec")}
+def _fresh(crd: Json) -> Json:
+    """A CRD as it was applied, to be applied again."""
+    metadata = {key: crd["metadata"][key] for key in ("name", "labels", "annotations")}
+    kept = {key: crd[key] for key in ("apiVersion", "kind", "spec")}
     return {**kept, "metadata": metadata}
 
 
 def _obstacles(cluster: Cluster) -> list[str]:
-    """What each operator says on /readyz against itself; empty for one that is ready."""
+    """The reason of each operator on /readyz; empty for one that is ready."""
     pods = [pod["metadata"]["name"] for pod in operator.operator_pods(cluster)]
     answers = [operator.readiness(cluster, pod) for pod in pods]
     return ["" if is_ready else said for is_ready, said in answers]

@@ -1,6 +1,6 @@
-"""Stands before a node's HTTP port and answers one path as no node should.
+"""Proxies a node's HTTP port and answers one path as a faulty node would.
 
-    python -m scale_tests.e2e.liar PORT NODE_PORT PATH MANNER
+    python -m scale_tests.e2e.faulty_node PORT NODE_PORT PATH MANNER
 
 Requests for other paths are passed on to the node, and its answers back.
 """
@@ -19,12 +19,12 @@ _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close
 
 
 async def hang(client: Client, _asked: bytes, _node_port: int) -> None:
-    """Takes the request and says nothing, until the client gives up."""
+    """Accepts the request and sends nothing, until the client gives up."""
     await client[0].read()
 
 
 async def nonsense(client: Client, _asked: bytes, _node_port: int) -> None:
-    """Answers at once, with what is no report."""
+    """Answers at once, with invalid JSON."""
     await _say(client, _HEAD + b'<html>{"node": ')
 
 
@@ -38,11 +38,11 @@ async def endless(client: Client, _asked: bytes, _node_port: int) -> None:
 async def impostor(client: Client, asked: bytes, node_port: int) -> None:
     """Answers with the node's own report under the name of another."""
     report = await _report(asked, node_port)
-    await _say(client, _HEAD + json.dumps(report | {"node": "somebody-else"}).encode())
+    await _say(client, _HEAD + json.dumps(report | {"node": "another-node"}).encode())
 
 
 async def boast(client: Client, asked: bytes, node_port: int) -> None:
-    """Answers with the node's own report and a figure that no node can have."""
+    """Answers with the node's own report and an impossible figure."""
     report = await _report(asked, node_port)
     await _say(client, _HEAD + json.dumps(report | {"incarnation": 10**30}).encode())
 
@@ -63,7 +63,7 @@ async def serve(
         else:
             await _pass_on(reader, writer, asked, node)
     except (ConnectionError, asyncio.IncompleteReadError):
-        pass  # whoever asked has gone
+        pass  # the client has gone
     finally:
         writer.close()
 
@@ -88,7 +88,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _report(asked: bytes, node: int) -> dict[str, object]:
-    """What the node itself says."""
+    """The report of the node itself."""
     from_node, to_node = await asyncio.open_connection("127.0.0.1", node)
     to_node.write(asked)
     answer = await from_node.read()

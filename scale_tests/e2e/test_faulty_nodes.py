@@ -1,4 +1,4 @@
-"""A node that hangs or lies when it is asked spoils its own line, and nothing else."""
+"""A node that hangs or reports nonsense affects its own status, and nothing else."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from scale_tests.e2e import podnet
 from scale_tests.e2e.conftest import NewSubject
 
 NODES = 5
-LIAR = "asked-2"
+FAULTY = "asked-2"
 
 REASONS = {
     "nonsense": "Invalid JSON",
     "endless": "the answer exceeds",
-    "impostor": "it reports as 'somebody-else'",
+    "impostor": "it reports as 'another-node'",
     "boast": "incarnation: Input should be less than or equal to",
 }
-"""By the manner of the lie, what the condition says of it."""
+"""The reason in the condition, by the manner of the fault."""
 
 
 @pytest.fixture(scope="module")
 def subject(new_subject: NewSubject, environment: Environment) -> Subject:
     if not environment.local:
-        pytest.skip("a liar is put into a pod's network namespace, on this machine")
+        pytest.skip("a proxy is put into a pod's network namespace, on this machine")
     subject = new_subject("asked")
     subject.apply(manifest("asked", NODES))
     subject.wait_finished()
@@ -37,14 +37,14 @@ def subject(new_subject: NewSubject, environment: Environment) -> Subject:
 
 
 def wait_named(subject: Subject, reason: str) -> None:
-    """Waits until the cluster says which node gives no usable answer, and why."""
+    """Waits until the cluster reports which node gives no usable answer, and why."""
 
     def named() -> str:
-        trouble = subject.status().degraded
-        return trouble.message if trouble is not None and trouble.reason == "NodesSilent" else ""
+        degraded = subject.status().degraded
+        return degraded.message if degraded is not None and degraded.reason == "NodesSilent" else ""
 
     message = wait_for("NodesSilent", named, bool)
-    assert LIAR in message
+    assert FAULTY in message
     assert reason in message
 
 
@@ -56,7 +56,7 @@ def test_a_node_that_hangs_holds_up_neither_its_own_cluster_nor_another(
     subject: Subject, new_subject: NewSubject
 ) -> None:
     before, run = subject.uids(), subject.status().workload
-    with podnet.lying(subject.pods()[LIAR], path="/status", manner="hang"):
+    with podnet.faulty(subject.pods()[FAULTY], path="/status", manner="hang"):
         wait_named(subject, "Timeout")
         status = subject.status()
         assert (status.ready, status.joined) == (NODES, NODES - 1)
@@ -75,9 +75,9 @@ def test_a_node_that_hangs_holds_up_neither_its_own_cluster_nor_another(
 
 
 @pytest.mark.parametrize("manner", REASONS)
-def test_a_node_that_lies_is_not_believed(subject: Subject, manner: str) -> None:
+def test_an_invalid_report_is_ignored(subject: Subject, manner: str) -> None:
     before, status = subject.uids(), subject.status()
-    with podnet.lying(subject.pods()[LIAR], path="/status", manner=manner):
+    with podnet.faulty(subject.pods()[FAULTY], path="/status", manner=manner):
         wait_named(subject, REASONS[manner])
         during = subject.status()
         assert during.joined == status.joined - 1
@@ -88,13 +88,13 @@ def test_a_node_that_lies_is_not_believed(subject: Subject, manner: str) -> None
     assert set(subject.restarts().values()) == {0}
 
 
-def test_a_node_whose_metrics_hang_is_a_node_in_order(subject: Subject, cluster: Cluster) -> None:
+def test_a_node_whose_metrics_hang_is_healthy(subject: Subject, cluster: Cluster) -> None:
     """The operator does not read them: they are Prometheus's, which marks the node down."""
-    with podnet.lying(subject.pods()[LIAR], path="/metrics", manner="hang"):
-        began = looked_at(cluster, subject)
+    with podnet.faulty(subject.pods()[FAULTY], path="/metrics", manner="hang"):
+        began = observed_at(cluster, subject)
         wait_for(
-            "two more looks",
-            lambda: looked_at(cluster, subject),
+            "two more observations",
+            lambda: observed_at(cluster, subject),
             # An interval of settled clusters is ten seconds.
             lambda at: at > began + 15,
         )
@@ -103,8 +103,8 @@ def test_a_node_whose_metrics_hang_is_a_node_in_order(subject: Subject, cluster:
         assert status.degraded is None
 
 
-def looked_at(cluster: Cluster, subject: Subject) -> float:
-    """When the operator last looked at a cluster, in seconds since 1970."""
+def observed_at(cluster: Cluster, subject: Subject) -> float:
+    """The time of the operator's last observation of a cluster, in seconds since 1970."""
     labels = f'namespace="{subject.namespace}",partisan_cluster="{subject.name}"'
     series = f"partisan_operator_cluster_observed_timestamp_seconds{{{labels}}}"
     found = re.search(rf"^{re.escape(series)} (\S+)$", operator.metrics(cluster), re.MULTILINE)
