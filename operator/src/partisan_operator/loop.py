@@ -49,11 +49,11 @@ class ClusterLoop:
         """Monotonic time at which the reconcile in progress began; None between reconciles."""
 
     def wake(self, *, complete: bool = False) -> None:
-        """End the pause: something may have changed; `complete`: children of any kind."""
+        """End the pause; `complete`: children of any kind may have changed."""
         self._wakeups.wake(complete=complete)
 
     def dissolve(self) -> None:
-        """Tell the nodes that the cluster is being deleted."""
+        """Notify the nodes of the cluster's deletion."""
         self._dissolution.begin()
 
     def _new_reconciler(self, uid: str) -> Reconciler:

@@ -47,7 +47,7 @@ class Supervisor:
         metrics.clusters.set(len(self._entries))
 
     def dissolve(self, namespace: str, name: str) -> None:
-        """Tell the nodes of a cluster that it is being deleted, if it has a loop."""
+        """Notify the nodes of a cluster of its deletion, if it has a loop."""
         if entry := self._entries.get((namespace, name)):
             entry.loop.dissolve()
 

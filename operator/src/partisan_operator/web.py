@@ -12,7 +12,7 @@ from partisan_operator.api import metrics
 
 
 class Probed(Protocol):
-    """What the probes depend on."""
+    """A part of the operator that the probes depend on."""
 
     def faults(self) -> list[str]:
         """Return what is stuck until a restart."""
@@ -23,7 +23,7 @@ class Probed(Protocol):
 
     @property
     def standing(self) -> str:
-        """Whether it acts or stands by, in words."""
+        """Whether it acts or stands by, as text."""
 
 
 async def serve(probed: Sequence[Probed], port: int) -> web.AppRunner:

@@ -64,7 +64,7 @@ class CertificateWriter:
                 )
 
     async def _present(self, cluster: PartisanCluster) -> KeyPair:
-        """Return the pair in the nodes' Secret. The write fails if it has changed by then."""
+        """Return the pair in the nodes' Secret. The write fails if the Secret changes before it."""
         name = tls_files.made_secret_name(cluster.name)
         secret = await self._kube.get("Secret", cluster.namespace, name)
         if secret is None:

@@ -22,7 +22,7 @@ PERIOD = 5.0
 """Seconds between two checks of the served kinds, and at least between two starts of Kopf."""
 
 Served = Callable[[str, str], Awaitable[frozenset[str]]]
-"""Returns the plural names of the kinds that are served of a group and version."""
+"""Returns the plural names of the served kinds of a group and version."""
 
 
 class Watches:
@@ -59,7 +59,7 @@ class Watches:
 
     @property
     def obstacle(self) -> str:
-        """Why changes of clusters go unnoticed; empty if they do not."""
+        """Why changes of clusters go unnoticed; empty if they are watched."""
         if self._watched is None:
             return f"{CLUSTERS} are not watched: {self._error or 'the watches are starting'}"
         if str(CLUSTERS) not in self._watched:
@@ -68,7 +68,7 @@ class Watches:
 
     @property
     def standing(self) -> str:
-        """What is watched, in words."""
+        """The watched kinds, as text."""
         return f"watches {', '.join(sorted(self._watched or ()))} and their children"
 
     async def _run_once(self) -> None:

@@ -34,7 +34,7 @@ class Child:
 
     @property
     def hash(self) -> str:
-        """The hash of the manifest, which `last_applied` returns once it has been applied."""
+        """The hash of the manifest, which `last_applied` returns after the apply."""
         return last_applied(self.manifest)
 
 

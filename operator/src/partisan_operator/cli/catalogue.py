@@ -27,7 +27,7 @@ from partisan_operator.predict import Assumptions
 from partisan_operator.predict.prediction import BUDGET_SECONDS, TIMEOUT_SECONDS
 
 NAME = "name"
-"""The argument with a cluster's name: completed from the namespace."""
+"""The argument with a cluster's name, completed from the namespace."""
 
 NODE = "node"
 """The argument with a node's name."""

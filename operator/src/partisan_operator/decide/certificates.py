@@ -1,4 +1,4 @@
-"""The plan for the nodes' certificate, whoever issues it: what to write, and what prevents it."""
+"""The plan for the nodes' certificate, from any issuer: its actions, and their obstacles."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class CertificatePlan:
     """Whether the Secret exists that pods mount."""
 
     waiting: str = ""
-    """What the Secret waits for, which may resolve itself."""
+    """The reason why the Secret is missing, which may resolve itself."""
 
     problem: Problem | None = None
-    """What prevents the certificate from being issued, but no other action."""
+    """The obstacle to the certificate, but not to other actions."""
 
     conflict: Problem | None = None
-    """A foreign object that has the name of one of the cluster's."""
+    """A foreign object with the name of one of the cluster's objects."""
 
     @property
     def step(self) -> Step | None:
@@ -97,7 +97,7 @@ def _own_authority(
 
 
 def _loaded(cluster: PartisanCluster, observation: Observation) -> dict[str, Loaded | None]:
-    """Return what each pod reports to use, of all that are wanted or exist."""
+    """Return the certificate that each pod, wanted or existing, reports to use."""
     wanted = naming.pod_names(cluster.name, cluster.spec.replicas)
     names = tuple(dict.fromkeys((*wanted, *observation.endpoints)))
     reports = observation.reports(names)

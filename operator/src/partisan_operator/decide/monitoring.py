@@ -9,7 +9,7 @@ from partisan_operator.observe.observation import PodMonitors
 
 
 def wants_monitor(mode: MonitorMode, installation: Installation) -> bool:
-    """Whether a cluster is to have a PodMonitor where the kind is available."""
+    """Whether a cluster should have a PodMonitor where the kind is available."""
     match mode:
         case MonitorMode.DISABLED:
             return False

@@ -11,12 +11,12 @@ is replaced in four steps, each of which begins when every node uses what the la
     new               new  {old, new}
     new               new  {new}
 
-So at any time every node trusts the authority of any other node's certificate. The next step
-follows from the Secrets alone: an operator that fails between two steps is no special case, and
-neither is a lost NAME-ca.
+So every node always trusts the authority of any other node's certificate. The next step follows
+from the Secrets alone, so neither an operator that fails between two steps nor a lost NAME-ca is a
+special case.
 
 The first step destroys the key of the old authority. If its certificate nears its end while some
-node does not follow, it is replaced nevertheless once half of `renew_before` is over.
+node does not follow, the certificate is replaced anyway after half of `renew_before`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from partisan_operator.observe.certificates import Certificate, NodesSecret, Sto
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a node reports to use: fingerprints."""
+    """Fingerprints of the certificate and authorities that a node reports to use."""
 
     certificate: str
     believed: frozenset[str]
@@ -77,7 +77,7 @@ Step = MakeAuthority | Publish
 
 @dataclass(frozen=True)
 class Outlook:
-    """Where a rotation stands, and its next step."""
+    """The state of a rotation, and its next step."""
 
     step: Step | None
     rotation: Rotation
@@ -104,7 +104,7 @@ def _next(
         return MakeAuthority(None if authority is None else authority.version), beginning
     current = authority.certificate
     if now >= current.not_after - policy.certificate_duration:
-        # A certificate that it signed now would end early.
+        # A certificate signed by it now would end early.
         return MakeAuthority(authority.version), beginning
     if secret is None:
         return Publish((current,), current.fingerprint, None), Rotation.SETTLED
@@ -112,7 +112,7 @@ def _next(
     both = (*previous, current)
     shown = secret.certificate
     if shown is None or not _serves(shown, both, policy):
-        # No node can use it, so a new one breaks nothing.
+        # No node can use it, so replacing it breaks nothing.
         return Publish(both, current.fingerprint, secret.version), Rotation.REPLACING
     if len(both) > len(secret.believed):
         return Publish(both, None, secret.version), Rotation.DISTRIBUTING

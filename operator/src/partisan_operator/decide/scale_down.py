@@ -1,6 +1,6 @@
-"""Scale-downs that would partition the overlay, or lose what only the removed nodes know.
+"""Rejects scale-downs that would partition the overlay, or lose state of the removed nodes.
 
-Pods leave by ordinal, the highest first, whatever state the others are in. An overlay heals as long
+Pods leave by ordinal, the highest first, whatever the state of the others. An overlay heals as long
 as the remaining nodes are part of it. Three cases are rejected: edges that do not connect the
 remaining ordinals, no remaining node in the overlay, and a component that would be removed as a
 whole.
@@ -51,8 +51,8 @@ def kept(cluster: PartisanCluster, observation: Observation) -> PartisanCluster:
 def bearable(cluster: PartisanCluster, observation: Observation) -> bool:
     """Whether the nodes of a cluster can follow its overlay.
 
-    An overlay for fewer nodes may exclude those that are kept: edges for fewer ordinals, or servers
-    none of which exists.
+    An overlay for fewer nodes may exclude those that are kept: edges may cover fewer ordinals, or
+    no server may exist.
     """
     everyone = naming.pod_names(cluster.name, cluster.spec.replicas)
     present = _views(observation, everyone)
@@ -84,7 +84,7 @@ def _lost_nodes(cluster: PartisanCluster, observation: Observation, before: int)
     staying = frozenset(everyone[: cluster.spec.replicas])
     views = _views(observation, everyone)
     if not views:
-        return ""  # no overlay to partition, and no node with state
+        return ""  # no overlay to partition, no node with state
     servers = _servers(cluster, everyone)
     if not any(name in views for name in servers):
         return (
@@ -108,7 +108,7 @@ def _lost_nodes(cluster: PartisanCluster, observation: Observation, before: int)
 
 
 def _views(observation: Observation, nodes: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the views of those of the nodes that are in the overlay."""
+    """Return the views of those nodes that have joined the overlay."""
     return {
         name: report.overlay.active
         for name, report in observation.reports(nodes).items()
@@ -117,7 +117,7 @@ def _views(observation: Observation, nodes: Sequence[str]) -> dict[str, tuple[st
 
 
 def _servers(cluster: PartisanCluster, everyone: Sequence[str]) -> Sequence[str]:
-    """Return the nodes of which at least one has to exist: all, where none is a server."""
+    """Return the nodes of which at least one must exist: all if none is a server."""
     if cluster.spec.overlay.kind is not OverlayKind.CLIENT_SERVER:
         return everyone
     return everyone[: (cluster.spec.overlay.client_server or ClientServer()).servers]

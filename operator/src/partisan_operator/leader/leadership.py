@@ -96,7 +96,7 @@ class Leadership:
 
     @property
     def standing(self) -> str:
-        """Whether this operator acts, in words."""
+        """Whether this operator acts, as text."""
         return f"{'leads' if self.leading else 'stands by'} for Lease {self._lease}"
 
     async def _round(self) -> None:

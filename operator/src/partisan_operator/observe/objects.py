@@ -39,7 +39,7 @@ class ObjectReader:
     async def monitors(
         self, cluster: PartisanCluster, desired: DesiredChildren
     ) -> tuple[PodMonitors, Live]:
-        """Return whether PodMonitors are available, and those of the cluster."""
+        """Return whether PodMonitors are available, and the cluster's own."""
         try:
             live = _by_key(await self._labelled(cluster, pod_monitor.KIND))
         except KubeError as error:
@@ -82,7 +82,7 @@ class ObjectReader:
     ) -> Live:
         """Return objects with a child's name but not its labels.
 
-        They have another owner, and an apply would take them over.
+        They belong to another owner, and an apply would overwrite them.
         """
         absent = [
             child.key for child in desired.all if child.kind in kinds and child.key not in live

@@ -1,6 +1,6 @@
 """A PartisanCluster from a file, checked as far as possible without an API server.
 
-The models check types and bounds, the schema has every field. Only the API server evaluates rules
+The models check types and bounds, the schema knows every field. Only the API server evaluates rules
 across fields (CEL): `kubectl apply --dry-run=server`.
 """
 

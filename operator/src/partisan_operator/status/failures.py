@@ -1,4 +1,4 @@
-"""Problems of a reconcile that did not come to its end."""
+"""Problems of a reconcile that failed."""
 
 from __future__ import annotations
 

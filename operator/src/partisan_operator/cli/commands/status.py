@@ -79,8 +79,8 @@ def overview(context: Context, clusters: Sequence[PartisanCluster]) -> str:
 def problem_of(cluster: PartisanCluster, failures: Sequence[PodFailure]) -> Problem | None:
     """Return what is wrong: the operator's diagnosis, or else one of the pods' present state.
 
-    While the cluster forms, pods are in states that may pass by themselves, and are not diagnosed
-    here before the operator reports that the cluster is settled.
+    While the cluster forms, pods pass through transient states, so they are diagnosed only once the
+    operator reports that the cluster is settled.
     """
     degraded = cluster.status.condition(ConditionType.DEGRADED)
     if degraded and degraded.status == "True" and degraded.reason in set(Reason):
