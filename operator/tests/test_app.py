@@ -17,7 +17,7 @@ from partisan_operator.web import serve
 
 
 class Recorder:
-    """Takes the scope's place."""
+    """A fake scope."""
 
     def __init__(self) -> None:
         self.woken: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""Keys and certificates: what is made, what is read of it, and that no key shows."""
+"""Keys and certificates: creation, reading, and secrecy of the keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster whose certificate cert-manager keeps, from the lack of cert-manager to the deletion."""
+"""A cluster with a certificate of cert-manager, from its absence to the deletion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECRET: dict[str, Any] = {
     "metadata": {"name": "ads-tls", "annotations": {"cert-manager.io/certificate-name": "ads"}},
     "data": dict.fromkeys(("tls.crt", "tls.key", "ca.crt"), "eA=="),
 }
-"""What cert-manager writes; no test reads its contents."""
+"""Secret as cert-manager writes it; no test reads its contents."""
 
 
 @pytest.fixture

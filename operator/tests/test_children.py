@@ -1,4 +1,4 @@
-"""The children of a cluster, read as manifests, and how they are compared with what is there."""
+"""The manifests of a cluster's children, and their comparison with live objects."""
 
 from __future__ import annotations
 

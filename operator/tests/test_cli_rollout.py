@@ -74,7 +74,7 @@ def template(image: str, configuration: str = "c", **pod: Any) -> dict[str, Any]
 
 
 def with_templates(kubectl: FakeKubectl, *templates: dict[str, Any]) -> None:
-    """Record the templates that the StatefulSet had, the newest last, and some of another's."""
+    """Record the StatefulSet's templates, the newest last, and one of another StatefulSet."""
     kubectl.answers[SHARD] = {
         "metadata": {"uid": "set-uid"},
         "status": {"updateRevision": f"ads-{len(templates)}"},

@@ -1,4 +1,4 @@
-"""What the operator exports of each cluster."""
+"""Metrics of the operator for each cluster."""
 
 from __future__ import annotations
 

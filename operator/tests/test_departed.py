@@ -18,8 +18,8 @@ NONE: frozenset[str] = frozenset()
 incarnations = st.lists(
     st.tuples(
         st.sampled_from(["ads-0", "ads-1", "ads-2"]),
-        st.integers(0, 50),  # what it was last seen to have made
-        st.integers(0, 50),  # of which the others hold so much
+        st.integers(0, 50),  # its last observed increments
+        st.integers(0, 50),  # the part that other nodes hold
         st.booleans(),  # whether it is reported before the end
     ),
     max_size=25,
@@ -60,7 +60,7 @@ def test_the_sums_are_the_same_wherever_actors_are_folded(
 
 
 def test_two_halvings_of_the_largest_cluster_are_reported_in_full() -> None:
-    """As a status goes over the wire, and as the API server bounds it."""
+    """Serialised as on the wire, within the bounds of the API server."""
     gone = DepartedActors()
     for incarnation in (1, 2, 3):
         away = {actor(f"ads-{ordinal}", incarnation): 10 for ordinal in range(MAX_REPLICAS)}

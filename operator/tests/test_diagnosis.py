@@ -1,4 +1,4 @@
-"""Why a cluster is not well, in one sentence."""
+"""Why a cluster is degraded, in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster that is being deleted: its nodes are notified, and nothing waits for them."""
+"""Deletion of a cluster: its nodes are notified, and nothing waits for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of the Lease, in a world whose clocks, network and operators all misbehave."""
+"""The rules of the Lease, with faulty clocks, networks and operators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Lease:
         self._versions = itertools.count(1)
 
     def write(self, claim: Claim, holder: str) -> Record | None:
-        """Return the Lease as written; None when it is another version by now."""
+        """Return the Lease as written; None when its version has changed."""
         if claim.version != (self.record.version if self.record else None):
             return None
         version = str(next(self._versions))
@@ -34,14 +34,14 @@ class Lease:
 
 @dataclass
 class Operator:
-    """A process with a clock that is off, and goes at its own pace."""
+    """A process with a clock that has an offset and a drift."""
 
     candidate: Candidate
     offset: float
     pace: float
     alive: bool = True
     spells: list[tuple[float, float]] = field(default_factory=list)
-    """From when until when it might have acted, in true time."""
+    """Intervals in which it could have acted, in true time."""
 
     def clock(self, true: float) -> float:
         return self.offset + self.pace * true
@@ -84,7 +84,7 @@ class World:
         self.now = until
 
     def turn(self, operator: Operator) -> None:
-        """Read and write, as `leadership` does, with every step after a while or never."""
+        """Read and write, as `leadership` does; each step is delayed or lost."""
         if not operator.alive:
             return
         if operator.candidate.leads(operator.clock(self.now)):
@@ -136,7 +136,7 @@ class World:
         answered: Callable[[Record | None], None],
         lost: Callable[[], None],
     ) -> None:
-        """Send a request; it may be lost on the way, and so may its answer."""
+        """Send a request; it or its answer may be lost."""
 
         def arrive() -> None:
             result = at_server()
@@ -215,9 +215,9 @@ def test_a_renewal_whose_answer_was_lost_does_not_prolong_the_time() -> None:
     assert again.claim(5.0) == Claim("2", 0, acquires=False)
 
 
-def test_a_holder_lasts_as_long_as_it_says_itself() -> None:
-    patient = replace(held(Candidate("a")), duration=60.0)
-    assert Candidate("b").saw(patient, 0.0).claim(59.0) is None
+def test_a_lease_is_valid_for_the_duration_that_its_holder_wrote() -> None:
+    long = replace(held(Candidate("a")), duration=60.0)
+    assert Candidate("b").saw(long, 0.0).claim(59.0) is None
 
 
 def test_it_wakes_when_something_is_due() -> None:

@@ -1,4 +1,4 @@
-"""Two operators and one Lease at an API server in memory, with a clock that the tests turn."""
+"""Two operators and one Lease at an API server in memory, with a clock that the tests set."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHILD = {"kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
 
 
 class Clock:
-    """Time that passes when the test says so."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -33,7 +33,7 @@ class Clock:
 
 
 class Operator:
-    """An operator that does its rounds when the test says so."""
+    """An operator whose rounds a test triggers."""
 
     def __init__(self, api: FakeApi, name: str, clock: Clock) -> None:
         self.calls: list[str] = []
@@ -76,7 +76,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def pair(api: FakeApi, clock: Clock) -> tuple[Operator, Operator]:
-    """Return the one that leads, and the one that stands by."""
+    """Return the leader and the standby."""
     first, second = Operator(api, "first", clock), Operator(api, "second", clock)
     await first.round()
     await second.round()

@@ -37,9 +37,9 @@ async def test_from_a_spec_to_a_run_that_converged(rig: Rig) -> None:
     ("computed", "nodes", "settled", "seconds"),
     [
         (0.01, 3, False, LEAST_PAUSE),
-        # A large cluster that forms changes all the time; its nodes have other things to do.
+        # A large cluster changes continuously while it forms; its nodes are busy.
         (0.8, 1024, False, 5.12),
-        # The operator computes for as long, or a fifth of the time, and not for ever.
+        # The operator computes at most half of the time, a fifth if settled.
         (8.0, 1024, False, 8.0),
         (2.0, 1024, True, 8.0),
     ],

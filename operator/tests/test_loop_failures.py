@@ -1,4 +1,4 @@
-"""Whatever a reconcile fails of: the status says so, and the loop goes on with growing pauses."""
+"""Failures of a reconcile: the status reports them, and the loop retries with growing pauses."""
 
 from __future__ import annotations
 

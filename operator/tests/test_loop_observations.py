@@ -1,4 +1,4 @@
-"""What a loop observes: all children at a resync, pods during changes, else nodes alone."""
+"""Observations of a loop: all children at a resync, pods during changes, else nodes alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lists(rig: Rig) -> list[str]:
 
 
 async def settle(rig: Rig) -> None:
-    """Take a cluster to where nothing is left to be done, and forget the requests."""
+    """Bring a cluster to rest, and clear the recorded requests."""
     await rig.converge()
     while not rig.loop._reconciler.coverage.at_rest:
         await rig.reconcile()

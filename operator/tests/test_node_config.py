@@ -60,7 +60,7 @@ def test_node_config() -> None:
 def test_what_a_channel_holds_and_promises_in_the_node_config(
     channel: dict[str, Any], text: str
 ) -> None:
-    """What nodes take by themselves is left out: an operator that knows more replaces no pods."""
+    """The nodes' defaults are left out: a newer operator replaces no pods."""
     wanted = cluster({"channels": [{"name": "default"} | channel]})
     beginning = "channels => [#{name => default,parallelism => 1,monotonic => false"
     assert f"{beginning}{text}}}],\n" in render_config(wanted)
@@ -70,7 +70,7 @@ def test_what_a_channel_holds_and_promises_in_the_node_config(
 
 
 def test_the_heartbeat_interval_in_the_node_config() -> None:
-    """As often as they do by themselves is left out, however it is written."""
+    """The default interval is left out in every notation."""
     plain, same = cluster({}), cluster({"heartbeatInterval": "5000ms"})
     assert render_config(same) == render_config(plain)
     calm = cluster({"heartbeatInterval": "20s"})

@@ -146,7 +146,7 @@ def test_additional_labels_and_variables_of_pods_are_passed_on() -> None:
 
 
 def test_what_the_operator_sets_is_refused_of_users() -> None:
-    """The rules of the CRD name it all, so that nothing of theirs is overwritten."""
+    """The rules of the CRD cover all of them, so that none is overwritten."""
     names = {entry["name"] for entry in container()["env"]}
     assert names == set(OWN_VARIABLES)
     keys = {*pod()["metadata"]["labels"], *pod()["metadata"]["annotations"]}
@@ -154,7 +154,7 @@ def test_what_the_operator_sets_is_refused_of_users() -> None:
 
 
 def test_scheduling_from_before_it_had_bounds_reaches_the_pods() -> None:
-    """The API server holds new bounds against what changes; the operator serves what it stored."""
+    """The API server applies new bounds to changes only; the operator accepts stored values."""
     names = [f"n{n}" for n in range(99)]
     hosts = {"key": "kubernetes.io/hostname", "operator": "In", "values": names}
     away = {"weight": 1, "podAffinityTerm": {"labelSelector": {}, "topologyKey": "zone"}}

@@ -57,7 +57,7 @@ def moment(at: float, payload: float) -> dict[str, Any]:
 
 
 def simulated(nodes: int, *, counting: float = 120.0, warm: bool = True) -> dict[str, Any]:
-    """Return what is said of a cluster that sends the square of its nodes each second."""
+    """Return the result for a cluster whose traffic per second is the square of its size."""
     start, rate = 10.0, float(nodes**2)
     moments = {
         "whole": moment(start - 1, 0.0),
@@ -174,7 +174,7 @@ def test_the_rest_of_a_shortened_run_is_as_its_second_half() -> None:
     assert found.channels["gossip"].bytes == pytest.approx(2 * found.bytes_payload)
     assert found.seconds_running == pytest.approx(10_000_005)
     assert found.simulated_share == pytest.approx(120 / 10_000_000)
-    # What is counted too much is so at the end, however long it took.
+    # Overcounting happens at the end, however long the run is.
     assert found.overcounting_percent == pytest.approx(100 * 8 / 16_000_000)
     assert not found.extrapolated
 

@@ -45,7 +45,7 @@ def test_a_share_is_at_least_one_and_never_more_than_said(percent: int, total: i
         ("1000m", 1, True),
         ("1Gi", "1024Mi", True),
         ("64Mi", "64M", False),
-        # What the API server makes of a fraction of a thousandth, and of more than it can hold.
+        # How the API server stores fractions of a thousandth, and values out of range.
         ("500u", "0.5m", True),
         ("1n", "0.0000000001", True),
         ("9223372036854775807", "99999999999Ti", True),

@@ -1,4 +1,4 @@
-"""Plans, carried out in a small world until it is at rest.
+"""Plans, carried out in a small simulation until it is at rest.
 
 Over 300 lines: all cases are one function's, and share `settle`.
 """
@@ -45,7 +45,7 @@ def plan(
 
 
 def settle(wanted: PartisanCluster, world: World, installation: Installation = INSTALLATION) -> int:
-    """Drive the world to rest.
+    """Run the simulation until it is at rest.
 
     Return the greatest number of pods that were missing once the cluster had had all of them.
     """
@@ -208,7 +208,7 @@ def test_without_its_token_a_cluster_says_so_and_keeps_its_pods() -> None:
     assert todo.problem is not None
     assert todo.problem.reason is Reason.TOKEN_LOST
     assert "kubectl delete pod -l partisan.dev/cluster=ads" in todo.problem.message
-    # What running nodes can follow they still follow.
+    # Running nodes still follow the rest.
     other = plan(cluster({"overlay": {"kind": "XBot"}}), world)
     assert [action for action in other.actions if isinstance(action, Configure)]
 
@@ -222,7 +222,7 @@ def test_the_token_is_made_once() -> None:
 
 
 def of_an_earlier_operator(wanted: PartisanCluster) -> World:
-    """Return a world whose pods were made before there was a bearer, with an image of then."""
+    """Return a world whose pods are from before the bearer, with an image of that time."""
     world = World(interface=1)
     settle(wanted, world)
     for child in desired_children(wanted, IMAGE, bearer=False).stateful_sets:
@@ -245,7 +245,7 @@ def test_pods_of_an_earlier_operator_stay_while_their_image_knows_no_bearer() ->
     before = {pod.uid for pod in world.pods.values()}
     settle(cluster(tls), world)
     assert {pod.uid for pod in world.pods.values()} == before
-    # A change of anything but the image keeps to what the image knows.
+    # A change of anything but the image keeps the features of the image.
     settle(cluster(tls | {"resources": {"limits": {"memory": "128Mi"}}}), world)
     assert {pod.uid for pod in world.pods.values()}.isdisjoint(before)
     assert bearers(world) == {False}
@@ -262,7 +262,7 @@ def test_nodes_that_know_the_bearer_are_given_it() -> None:
     world.interface = 2
     settle(cluster(), world)
     assert bearers(world) == {True}
-    # And keep it, whatever is reported later.
+    # And keep it, whatever nodes report later.
     world.interface = 1
     assert not plan(cluster(), world).changes
 
@@ -403,7 +403,7 @@ def test_a_paused_cluster_is_not_configured() -> None:
 def test_annotations_that_are_not_allowed_reach_no_pod(
     annotations: dict[str, str], allowed: list[str] | None, named: str
 ) -> None:
-    """For a cluster that is older than the rule in the CRD."""
+    """For clusters older than the rule in the CRD."""
     wanted = cluster({"pods": {"annotations": annotations}})
     observation = World().observe()
     extra = {} if allowed is None else {"allowed_annotations": tuple(allowed)}
@@ -422,7 +422,7 @@ def test_annotations_that_are_not_allowed_reach_no_pod(
 
 
 def test_edges_that_do_not_connect_all_nodes_reach_no_node() -> None:
-    """More of them than the API server checks."""
+    """More replicas than the API server checks."""
     edges = [[n - 1, n] for n in range(1, 100) if n != 50] + [[0, 2]]
     wanted = cluster({"replicas": 100, "overlay": {"kind": "Static", "static": {"edges": edges}}})
     todo = plan(wanted, World())

@@ -124,7 +124,7 @@ def test_nothing_is_outdated_for_a_controller_that_has_not_seen_the_spec() -> No
 def test_available_pods_missing_never_exceed_the_most(
     states: list[tuple[str, bool, bool]], most: int, connected: bool
 ) -> None:
-    """Unless more are missing already, of which no available pod is to blame."""
+    """Unless more are missing already: an available pod is not the cause."""
     pods = [
         pod(name, revision, pending=pending and not up)
         for name, (revision, up, pending) in zip(NAMES, states, strict=True)

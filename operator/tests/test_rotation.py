@@ -44,7 +44,7 @@ class Cluster:
         return outlook(self.store, POLICY, self.nodes, self.now)
 
     def act(self) -> Step | None:
-        """Do what is due, as an operator that knows nothing of what was before."""
+        """Do what is due, as an operator without state."""
         seen = self.observe()
         match seen.step:
             case MakeAuthority(replaces):
@@ -74,14 +74,14 @@ class Cluster:
         return Certificate(name, issuer, end, frozenset({POLICY.name}))
 
     def load(self, node: str) -> None:
-        """Let a node read its files; it keeps what it has where they are of no use."""
+        """Let a node read its files; it keeps the previous ones if they are unusable."""
         secret = self.store.nodes
         if secret and secret.certificate and secret.certificate.not_after > self.now:
             believed = frozenset(one.fingerprint for one in secret.believed)
             self.nodes[node] = Loaded(secret.certificate.fingerprint, believed)
 
     def settle(self) -> None:
-        """Let all work until nothing is to be done."""
+        """Run rounds until nothing is due."""
         for _ in range(8):
             step = self.act()
             for node in self.nodes:
@@ -91,7 +91,7 @@ class Cluster:
         pytest.fail("it does not come to rest")
 
     def connects(self) -> bool:
-        """Whether every node believes what every other shows."""
+        """Whether every node trusts the certificate of every other."""
         up = [loaded for loaded in self.nodes.values() if loaded is not None]
         return all(self.issuers[a.certificate] in b.believed for a in up for b in up)
 
@@ -187,7 +187,7 @@ def test_a_lost_authority_is_a_replacement_like_any_other() -> None:
 
 def test_an_overdue_certificate_does_not_wait_for_ever() -> None:
     cluster = settled()
-    cluster.nodes["ads-9"] = None  # it never says what it uses
+    cluster.nodes["ads-9"] = None  # it never reports its certificate
     cluster.store = replace(cluster.store, authority=None)
     cluster.act()
     cluster.act()

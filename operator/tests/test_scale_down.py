@@ -1,4 +1,4 @@
-"""Which scale-downs are refused, and what goes on meanwhile."""
+"""Rejected scale-downs, and the changes that continue meanwhile."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ring(*ordinals: int) -> dict[int, list[int]]:
 
 
 def refused(wanted: PartisanCluster, observation: Observation) -> str:
-    """Return why a plan lets no pod go; empty when it may."""
+    """Return why a plan removes no pod; empty when it may."""
     plan = reconcile.plan(
         wanted, reconcile.desired(wanted, INSTALLATION), observation, INSTALLATION
     )
@@ -65,7 +65,7 @@ TWO = cluster({"replicas": 2})
     [
         (ring(0, 1, 2, 3, 4, 5), ""),
         (ring(0, 1, 2), ""),
-        # A node that is down hands nothing over and blocks no other.
+        # A failed node hands nothing over and blocks no other.
         (ring(1, 2, 3, 4, 5), ""),
         ({}, ""),
         (ring(2, 3, 4, 5), "none of the nodes that would remain is in the overlay"),
@@ -97,7 +97,7 @@ def test_the_last_running_server_is_not_removed() -> None:
     assert "of the servers that would remain, node ads-0, none is in the overlay" in said
     assert "kubectl describe pod ads-0" in said
     assert refused(client_server(3, 2), observation) == ""
-    # No spec asks for it: it is what the cluster has.
+    # Not from a spec: the present state of the cluster.
     assert refused(client_server(5, 2), observation) == ""
 
 

@@ -1,4 +1,4 @@
-"""The scraper against nodes that answer, hang, lie, rant and close the door."""
+"""The scraper with nodes that answer, hang, send false or endless reports, or close connections."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HERE = Endpoint("ads-0", "uid-0", "127.0.0.1", True)
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Serve]:
-    """Give a function that serves a node and returns a scraper of its port."""
+    """Yield a function that serves a node and returns a scraper of its port."""
     cleanup: list[Callable[[], Awaitable[None]]] = []
 
     async def start(handler: Handler) -> Scraper:
@@ -38,7 +38,7 @@ async def serve() -> AsyncIterator[Serve]:
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         port = runner.addresses[0][1]
-        # Short for those that never answer; the others answer however slow the host is.
+        # Short for nodes that never answer; the others answer even on a slow host.
         timeout = 0.5 if handler in (hang, drip) else 60
         scraper = Scraper(timeout=timeout, concurrency=4, clock=lambda: START, port=port)
         cleanup.extend([scraper.close, runner.cleanup])
@@ -232,7 +232,7 @@ async def test_no_redirect_is_followed(serve: Serve, status: int) -> None:
 
 @pytest.fixture
 async def over_tls(tmp_path: Path) -> AsyncIterator[tuple[Scraper, str, list[str]]]:
-    """Give a scraper of a node that serves TLS, its authority, and the orders that it got."""
+    """Yield a scraper of a node that serves TLS, its authority, and the orders that it received."""
     now, day = clock.utc_now(), timedelta(days=1)
     authority = new_authority("ads", now, day)
     own = issue(authority, "ads.default.svc", now, day)

@@ -1,4 +1,4 @@
-"""The token and the bearer: made once, owned, missed, and shown to no pod that knows better."""
+"""The token and the bearer: creation, ownership, loss, and the pods that get them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def value_of(rig: Rig, path: str) -> str:
 
 
 def add_pods(rig: Rig, *, bearer: bool = True, phase: str = "Running") -> None:
-    """Add the pods' objects, as the StatefulSet's controller would."""
+    """Add the pods' objects, as the StatefulSet controller would."""
     owner = {"uid": rig.api.objects[SET]["metadata"]["uid"], "controller": True}
     for ordinal in range(3):
         metadata: dict[str, Any] = {

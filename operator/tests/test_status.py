@@ -63,7 +63,7 @@ def reason(found: PartisanClusterStatus, kind: ConditionType) -> tuple[str, str]
 
 
 def with_overlay(seen: Seen, **fields: Any) -> Seen:
-    """Return the same report with other words about the overlay."""
+    """Return the same report with another overlay."""
     overlay = seen.report.overlay.model_copy(update=fields)
     return replace(seen, report=seen.report.model_copy(update={"overlay": overlay}))
 
@@ -242,7 +242,7 @@ def test_a_run_from_start_to_end() -> None:
 
 
 def test_a_wrong_counter_is_reported() -> None:
-    """Equal everywhere is not enough: it must be what was counted."""
+    """Equal replicas are not enough: the value must be the number of increments."""
     world = settled(COUNTER)
     found = status(cluster(COUNTER), working(world, increments=4, value=13, phase="finished"))
     assert found.converged == "False"
@@ -261,7 +261,7 @@ def test_while_no_node_answers_the_last_figures_stay_and_say_of_when_they_are() 
     assert condition is not None
     assert (condition.status, condition.reason) == ("Unknown", "NoAnswer")
     assert condition.message.endswith(f"reported at {running.workload.observed_at}")
-    # That the time goes on is nothing to write of.
+    # Time alone is no reason for a write.
     again = status(after(wanted, found), replace(silent, at=silent.at + timedelta(seconds=1)))
     assert not worth_writing(again, found)
 
@@ -347,7 +347,7 @@ def test_each_thing_is_announced_once() -> None:
 
 
 def test_a_switch_of_the_overlay_from_start_to_end() -> None:
-    """What the nodes say counts: the spec alone moves nothing."""
+    """The nodes' reports count, not the spec alone."""
     world, wanted = settled({}), cluster({"overlay": {"kind": "FullMesh"}}, generation=2)
     before = status(cluster(), world.observe())
     asked = status(after(wanted, before), world.observe())

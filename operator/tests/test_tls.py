@@ -1,4 +1,4 @@
-"""What TLS asks for: of cert-manager, of the operator, and of the plan as a whole."""
+"""TLS: the plans for cert-manager's certificates, for the operator's own, and as a whole."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_the_operators_own_steps_come_one_after_the_other() -> None:
     assert MakeAuthority(None) in planned(OWN, Store()).actions
     alone = Store(authority=STORE.authority)
     assert Publish((ROOT,), "sha256:root", None) in planned(OWN, alone).actions
-    # Without its authority a certificate is nothing to begin with, yet no reason not to start.
+    # A certificate without its authority is incomplete, but does not prevent the start.
     assert planned(OWN, Store(nodes=STORE.nodes)).tls.startable
 
 
@@ -130,7 +130,7 @@ def test_the_operators_own_steps_come_one_after_the_other() -> None:
 def test_a_pause_holds_up_certificates_and_a_refused_scale_down_does_not(paused: bool) -> None:
     made = cluster({**OWN, "replicas": 1, "paused": paused})
     observation = replace(stood().observe(), tls=Store(authority=STORE.authority))
-    # The one that is to stay is not in the overlay.
+    # The remaining one is not in the overlay.
     seen = {name: entry for name, entry in observation.seen.items() if name != "ads-0"}
     observation = replace(observation, seen=seen)
     found = plan(made, desired(made, INSTALLATION), observation, INSTALLATION)
@@ -161,7 +161,7 @@ def test_without_cert_manager_all_else_is_done_and_the_problem_reported() -> Non
     assert "Install cert-manager" in found.problem.message
     assert "Certificate" not in applied(found)
     assert "ConfigMap" in applied(found)
-    # It may have gone after it had done its work.
+    # It may be gone after it has done its work.
     later = planned(ISSUED, Issued(refusal="HTTP 404: 404 page not found", secret=SECRET))
     assert "StatefulSet" in applied(later)
 

@@ -1,4 +1,4 @@
-"""Kopf in its thread, before an API server whose kinds come and go."""
+"""Kopf in its thread, with an API server whose kinds come and go."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def world(api: WatchedApi) -> AsyncIterator[World]:
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Watches and requests that are given up soon."""
+    """Short timeouts of watches and requests."""
     monkeypatch.setattr(kopf_run, "SILENCE", 0.5)
     monkeypatch.setattr(kopf_run, "ANSWER_TIMEOUT", 0.5)
 
@@ -148,7 +148,7 @@ async def test_a_watch_whose_connection_is_dead_begins_again(api: WatchedApi, br
         await until(lambda: api.watched(CLUSTERS_PATH))
         api.hanging.add(CLUSTERS_PATH)
         api.add(CLUSTERS_PATH, name="unseen", uid="1")
-        # A watch that is accepted and never answered, and another one after it.
+        # A watch that is accepted but never answered, then another one.
         await until(lambda: api.unanswered[CLUSTERS_PATH] > 1)
         assert world.clusters() == []
         api.hanging.clear()

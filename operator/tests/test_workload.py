@@ -173,7 +173,7 @@ def test_a_run_that_no_node_reports_keeps_its_last_status() -> None:
         ledger, gone, {}, module=AD_COUNTER, threshold=10, earlier=seen, finished=False, now=900.0
     )
     assert later == seen
-    # Another operator, which has not seen any of it, leaves it at that too.
+    # Another operator, which observed none of it, keeps this result too.
     assert measure(Ledger(RUN), DepartedActors(), {}, earlier=seen) == seen
 
 

@@ -1,4 +1,4 @@
-"""Every alert has to fire in a test, and to be quiet in one."""
+"""Every alert must fire in one test and be quiet in another."""
 
 from __future__ import annotations
 
@@ -41,4 +41,4 @@ def test_every_alert_of_the_chart_says_what_it_means_and_waits() -> None:
         assert alert.name.startswith("Partisan")
         assert alert.severity in ("critical", "warning")
         assert alert.description.endswith(".")
-        assert alert.patience
+        assert alert.pending

@@ -1,4 +1,4 @@
-"""What images are made of, and when they are built again."""
+"""The inputs of images, and when they are rebuilt."""
 
 import re
 from dataclasses import replace

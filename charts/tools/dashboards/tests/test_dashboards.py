@@ -1,4 +1,4 @@
-"""What holds of every dashboard, whatever is on it."""
+"""Properties of every dashboard."""
 
 from __future__ import annotations
 
