@@ -169,12 +169,12 @@ async def test_who_resigns_ends_its_writes_first_and_is_followed_at_once(
     assert second.calls == ["gained"]
 
 
-async def test_a_write_that_does_not_end_in_time_is_given_up(
+async def test_a_write_that_does_not_end_in_time_is_aborted(
     clock: Clock, pair: tuple[Operator, Operator]
 ) -> None:
     first, _ = pair
     clock.now += 9.999
-    with pytest.raises(KubeError, match="time to act ended"):
+    with pytest.raises(KubeError, match="Lease expired"):
         async with first.kube.changing():
             await asyncio.Event().wait()
 

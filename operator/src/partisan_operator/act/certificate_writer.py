@@ -78,6 +78,6 @@ class CertificateWriter:
         authority = read_store(secret, None, cluster.uid).authority
         present = None if authority is None else authority.certificate
         if secret is None or present is None or present.fingerprint != issuer:
-            raise KubeError(409, f"Secret {name} holds another authority than a moment ago")
+            raise KubeError(409, f"Secret {name} now holds another authority")
         policy = policy_of(cluster, ca)
         return mint.issue(key_pair(secret), policy.name, self._clock(), policy.certificate_duration)

@@ -30,7 +30,7 @@ _HELP = {
     "formation_seconds": "From a generation of the spec to all its nodes joined in one overlay.",
     "convergence_seconds": "From the start of the run to the same counter on every node.",
     "authority_expiration_timestamp_seconds": "Expiry of the cluster's own authority.",
-    "certificate_renewal_timestamp_seconds": "When that authority's certificate is to be renewed.",
+    "certificate_renewal_timestamp_seconds": "Renewal time of that authority's certificate.",
     "paused": "1 while the operator observes and changes nothing.",
     "observed_timestamp_seconds": "End of the last successful observation of the cluster.",
 }

@@ -71,7 +71,7 @@ class Kube:
         except FencedError as error:
             raise KubeError(0, str(error)) from error
         except TimeoutError as error:
-            raise KubeError(0, "the time to act ended while something was being changed") from error
+            raise KubeError(0, "the Lease expired during the change") from error
 
     async def get(self, kind: str, namespace: str, name: str) -> Manifest | None:
         """Return an object; None when there is none.

@@ -111,7 +111,7 @@ class Watches:
         if served == kopf_run.watched:
             return False
         changed = ", ".join(sorted(served ^ kopf_run.watched))
-        logger.info("the watches restart: %s came or went", changed)
+        logger.info("the watches restart: %s are newly served, or no longer", changed)
         return True
 
     async def _is_served(self, kind: Kind) -> bool:

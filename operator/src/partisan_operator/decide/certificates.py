@@ -121,9 +121,9 @@ def _issued(cluster: PartisanCluster, seen: Issued) -> CertificatePlan:
             startable=startable,
             problem=Problem(
                 Reason.CERT_MANAGER_UNAVAILABLE,
-                "spec.security.tls.issuerRef needs cert-manager, and the API server does not let"
-                f" Certificates be listed: {shortened(seen.refusal)}. Install cert-manager; where"
-                " it is there, see to the operator's rights.",
+                "spec.security.tls.issuerRef needs cert-manager, but the API server does not"
+                f" list Certificates: {shortened(seen.refusal)}. Install cert-manager, or check"
+                " the operator's rights.",
             ),
         )
     if seen.live is not None and not owned_by(seen.live, cluster.uid):
@@ -150,7 +150,7 @@ def _waiting(name: str, seen: Issued) -> str:
     """Return why the Secret that pods mount does not exist yet."""
     if seen.secret is not None:
         missing = " and no ".join(seen.secret.missing)
-        return f"cert-manager's Secret has no {missing}, and the issuer has to give its root"
+        return f"cert-manager's Secret has no {missing}, and the issuer must provide its root"
     said = "" if seen.live is None else shortened(certificate.obstacle(seen.live))
     why = said or "cert-manager is about to write it"
     return f"{why}. See kubectl describe certificates.cert-manager.io {name}"

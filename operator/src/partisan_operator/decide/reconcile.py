@@ -150,9 +150,9 @@ def _refused(
     if keys:
         return Problem(
             Reason.INVALID_SPEC,
-            f"spec.pods.annotations holds {', '.join(sorted(keys)[:5])}, which is not allowed, for"
-            " annotations can take a pod out of its security profile. Nothing is changed until it"
-            " is removed, or is added to the chart's value allowedPodAnnotations.",
+            f"spec.pods.annotations holds {', '.join(sorted(keys)[:5])}, which is not allowed,"
+            " because annotations can take a pod out of its security profile. Nothing is changed"
+            " until it is removed, or is added to the chart's value allowedPodAnnotations.",
         )
     unconnected = "" if shrinks else scale_down.unconnected_ordinals(cluster)
     return Problem(Reason.INVALID_SPEC, f"{unconnected}.") if unconnected else None

@@ -101,9 +101,9 @@ def _lost_nodes(cluster: PartisanCluster, observation: Observation, before: int)
         return ""
     names = [name for name in everyone if name in lost[0]]
     return (
-        f"{_some('node', names)} would leave without handing over to any that remains, for the"
-        " overlay is partitioned. Wait until it is connected, check that the network lets pods of"
-        f" this cluster reach each other, delete pod {names[0]} if its state may be lost"
+        f"{_some('node', names)} would leave without handing over to a remaining node, because"
+        " the overlay is partitioned. Wait until it is connected, check that the network lets"
+        f" pods of this cluster reach each other, delete pod {names[0]} if its state may be lost"
     )
 
 

@@ -206,7 +206,7 @@ class PodTerm(Resource):
         json_schema_extra=rules(
             Rule(
                 "has(self.labelSelector)",
-                "labelSelector must be set, for without it no pod is selected: such as"
+                "labelSelector must be set, because without it no pod is selected: such as"
                 " {matchLabels: {partisan.dev/cluster: NAME}}, or {} for all pods",
             ),
             Rule(
@@ -290,8 +290,8 @@ class SpreadConstraint(Resource):
             ),
             Rule(
                 "has(self.labelSelector)",
-                "labelSelector must be set, for without it no pod is counted and the constraint"
-                " does nothing: such as {matchLabels: {partisan.dev/cluster: NAME}}",
+                "labelSelector must be set, because without it no pod is counted and the"
+                " constraint does nothing: such as {matchLabels: {partisan.dev/cluster: NAME}}",
             ),
             _KEYS_SELECTED,
         )

@@ -31,14 +31,14 @@ class Metrics(Resource):
         json_schema_extra=rules(
             Rule(
                 "self.podMonitor != 'Disabled' || !has(self.labels) || self.labels.size() == 0",
-                "labels are of the PodMonitor, which podMonitor Disabled does without: remove"
-                " labels or change podMonitor",
+                "labels belong to the PodMonitor, and podMonitor is Disabled: remove labels or"
+                " change podMonitor",
                 ".labels",
             ),
             Rule(
                 f"self.podMonitor != 'Disabled' || self.interval == '{DEFAULT_INTERVAL}'",
-                "interval is of the PodMonitor, which podMonitor Disabled does without: remove"
-                " interval or change podMonitor",
+                "interval belongs to the PodMonitor, and podMonitor is Disabled: remove interval"
+                " or change podMonitor",
                 ".interval",
             ),
         )

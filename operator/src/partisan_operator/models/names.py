@@ -126,8 +126,8 @@ ImageReference = Annotated[
             Rule(
                 f"!self.matches(r'{_NO_HOST}') && !self.matches('^[0-9a-f]{{64}}$')",
                 "must name a registry whose host has letters or digits at both ends of each part"
-                " and whose port is from 1 to 65535, and no name of 64 hexadecimal digits, which is"
-                " that of an image by its digest: write NAME@sha256:DIGEST",
+                " and whose port is from 1 to 65535, and no name of 64 hexadecimal digits, which"
+                " denotes an image by its digest: write NAME@sha256:DIGEST",
             ),
         ),
     ),

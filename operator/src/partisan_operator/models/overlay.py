@@ -37,7 +37,7 @@ _HY_PAR_VIEW_RULES = (
     Rule(
         "self.passiveRandomWalkLength <= self.activeRandomWalkLength",
         "passiveRandomWalkLength must not exceed activeRandomWalkLength: a join walks"
-        " activeRandomWalkLength hops in all",
+        " activeRandomWalkLength hops in total",
         ".passiveRandomWalkLength",
     ),
 )
@@ -87,8 +87,8 @@ class XBot(HyParView):
             ),
             Rule(
                 "self.scan <= self.passiveMax",
-                "scan must not exceed passiveMax, the peers that there are to measure: lower scan"
-                " or raise passiveMax",
+                "scan must not exceed passiveMax, the number of peers to measure: lower scan or"
+                " raise passiveMax",
                 ".scan",
             ),
         )

@@ -108,8 +108,8 @@ _NO_INJECTION = Rule(
     f" || {_listed(_HARMLESS_LABELS)}.exists(known, key.startsWith(known))"
     f" || !{_listed(_PLATFORM)}.exists(domain,"
     " key.startsWith(domain + '/') || key.contains('.' + domain + '/')))",
-    "holds a key by which the platform changes pods (a sidecar, an identity, a network): use a key"
-    " of your own domain, and set what is meant for the platform on the namespace",
+    "holds a key by which the platform changes pods (a sidecar, an identity, a network): use a"
+    " key of your own domain, and set the platform's keys on the namespace",
 )
 
 Labels = Annotated[
@@ -142,9 +142,9 @@ _ALLOWED_KEYS = Rule(
     " allowed == '*' || allowed == key || (allowed.endsWith('/*')"
     " && key.startsWith(allowed.substring(0, allowed.size() - 1))))"
     f" || {_SWITCHED_OFF})",
-    "holds a key that is not allowed, for annotations can take a pod out of its security profile"
-    " (AppArmor, seccomp, networks, sidecars): remove it, or have the administrator add it to the"
-    " chart's value allowedPodAnnotations",
+    "holds a key that is not allowed, because annotations can take a pod out of its security"
+    " profile (AppArmor, seccomp, networks, sidecars): remove it, or have the administrator add"
+    " it to the chart's value allowedPodAnnotations",
 )
 
 _MOST_ANNOTATED = 192 * 2**10
@@ -239,7 +239,7 @@ class Variable(Resource):
                 Rule(
                     f"!(self in {_listed(OWN_VARIABLES + SYSTEM_VARIABLES)})"
                     f" && !{_listed(RESERVED_VARIABLES)}.exists(start, self.startsWith(start))",
-                    "must be none that sets up the node, the emulator or the loader"
+                    "must not be one that configures the node, the emulator or the loader"
                     f" ({', '.join(OWN_VARIABLES + SYSTEM_VARIABLES)}, or one that starts with"
                     f" {', '.join(RESERVED_VARIABLES)}): choose another name",
                 ),
@@ -256,7 +256,7 @@ class Variable(Resource):
                 json_schema_extra=rules(
                     Rule(
                         "!self.contains('\\u0000')",
-                        "must hold no NUL character, which no environment takes: remove it",
+                        "must hold no NUL character, which no environment can contain: remove it",
                     )
                 ),
             ),
@@ -296,8 +296,8 @@ class VariablesSource(Resource):
                     Rule(
                         f"!{_listed(RESERVED_VARIABLES)}.exists(start, self.startsWith(start)"
                         " || self + '_' == start)",
-                        "must not start with what sets up the node, the emulator or the loader"
-                        f" ({', '.join(RESERVED_VARIABLES)}): choose another prefix",
+                        "must not start like a variable that configures the node, the emulator"
+                        f" or the loader ({', '.join(RESERVED_VARIABLES)}): choose another prefix",
                     ),
                 ),
             ),

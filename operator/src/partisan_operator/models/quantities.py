@@ -35,7 +35,7 @@ def _between(least: str, most: str, *, such_as: str, why: str = "") -> Any:
 Lease = Annotated[
     str,
     _between(
-        "10s", "24h", such_as="10m", why="with a shorter one nodes subscribe anew all the time"
+        "10s", "24h", such_as="10m", why="with a shorter one nodes would resubscribe constantly"
     ),
 ]
 """How long an entry of a view is valid."""

@@ -33,9 +33,9 @@ class ClusterCa(Resource):
             Rule(
                 "duration(self.certificateDuration) + duration(self.certificateDuration)"
                 " <= duration(self.duration)",
-                "certificateDuration must be at most half of duration, for an authority is"
-                " replaced while it can still issue a whole certificate: lower certificateDuration"
-                " or raise duration",
+                "certificateDuration must be at most half of duration, because an authority is"
+                " replaced while it can still issue a whole certificate: lower"
+                " certificateDuration or raise duration",
                 ".certificateDuration",
             ),
             Rule(
@@ -77,37 +77,37 @@ class Tls(Resource):
             ),
             Rule(
                 " && ".join(f"has(self.{name}) == has(oldSelf.{name})" for name in _SOURCES),
-                "security.tls cannot move between secretName, issuerRef and clusterCa, for nodes"
-                " with certificates of different authorities do not connect: delete the cluster"
-                " and create it anew",
+                "security.tls cannot move between secretName, issuerRef and clusterCa, because"
+                " nodes with certificates of different authorities do not connect: delete and"
+                " recreate the cluster",
             ),
             Rule(
                 "!has(self.clusterCa) || !has(self.serverName) || self.serverName == ''",
-                "security.tls.serverName is for certificates of others, clusterCa issues for"
-                " NAME.NAMESPACE.svc: remove serverName",
+                "security.tls.serverName is for certificates of other issuers, and clusterCa"
+                " issues for NAME.NAMESPACE.svc: remove serverName",
                 ".serverName",
             ),
             Rule(
                 "(has(self.serverName) ? self.serverName : '')"
                 " == (has(oldSelf.serverName) ? oldSelf.serverName : '')",
-                "security.tls.serverName cannot change, for nodes that expect different names do"
-                " not connect: set it back, or delete the cluster and create it anew",
+                "security.tls.serverName cannot change, because nodes that expect different"
+                " names do not connect: set it back, or delete and recreate the cluster",
                 ".serverName",
             ),
             Rule(
                 "!has(self.secretName) || !has(oldSelf.secretName)"
                 " || self.secretName == oldSelf.secretName",
-                "security.tls.secretName cannot change, for nodes with certificates of different"
-                " authorities do not connect: write the new certificate into the same Secret, or"
-                " delete the cluster and create it anew",
+                "security.tls.secretName cannot change, because nodes with certificates of"
+                " different authorities do not connect: write the new certificate into the same"
+                " Secret, or delete and recreate the cluster",
                 ".secretName",
             ),
             Rule(
                 "!has(self.issuerRef) || !has(oldSelf.issuerRef)"
                 " || self.issuerRef == oldSelf.issuerRef",
-                "security.tls.issuerRef cannot change, for nodes with certificates of different"
-                " authorities do not connect: set it back, or delete the cluster and create it"
-                " anew",
+                "security.tls.issuerRef cannot change, because nodes with certificates of"
+                " different authorities do not connect: set it back, or delete and recreate the"
+                " cluster",
                 ".issuerRef",
             ),
         )

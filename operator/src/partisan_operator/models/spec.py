@@ -163,17 +163,17 @@ _COST = (
     ),
     Rule(
         f"{_QUEUED} <= {_MEMORY}",
-        "channels may queue more for one neighbour (the sum of parallelism times queueLimit) than"
-        " resources.limits.memory, or 512Mi without that limit, so that one that is slow ends the"
-        " node: lower queueLimit or parallelism, or set the limit to what the node has",
+        "channels may queue more for one neighbour (the sum of parallelism times queueLimit)"
+        " than resources.limits.memory, or 512Mi without that limit, so that one slow neighbour"
+        " can end the node: lower queueLimit or parallelism, or set the limit to what the node"
+        " has",
         ".channels",
         f"{unchanged('channels')} && {not_raised(f'-{_MEMORY}')}",
     ),
     Rule(
         f"{_COUNTS} <= 131072",
-        "workload.adCounter.ads times replicas must be at most 131072, for every node holds what"
-        " each node has counted of each ad: lower ads, or set workload.synchronization to"
-        " Aggregate",
+        "workload.adCounter.ads times replicas must be at most 131072, because every node holds"
+        " a count for each node and ad: lower ads, or set workload.synchronization to Aggregate",
         ".workload",
         not_raised(_COUNTS),
     ),
@@ -218,8 +218,8 @@ class PartisanClusterSpec(Resource):
             Rule(
                 "(has(self.security) && has(self.security.tls))"
                 " == (has(oldSelf.security) && has(oldSelf.security.tls))",
-                "security.tls can be neither added nor removed, for nodes with TLS and nodes"
-                " without it do not connect: delete the cluster and create it anew",
+                "security.tls can be neither added nor removed, because nodes with TLS and nodes"
+                " without it do not connect: delete and recreate the cluster",
                 ".security",
             ),
         )
@@ -250,8 +250,7 @@ class PartisanClusterSpec(Resource):
                 **rules(
                     Rule(
                         "self.exists(c, c.name == 'default')",
-                        "channels must hold one named default: messages that name no channel"
-                        " travel on it",
+                        "channels must hold one named default, for messages that name no channel",
                     ),
                 ),
             },

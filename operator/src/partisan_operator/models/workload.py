@@ -41,8 +41,8 @@ class Channel(Resource):
         json_schema_extra=rules(
             Rule(
                 "!(self.monotonic && self.acknowledged)",
-                "acknowledged must be false on a monotonic channel, where a message that was lost"
-                " is not worth sending again: remove one of the two",
+                "acknowledged must be false on a monotonic channel, where a lost message is not"
+                " worth resending: remove one of the two",
                 ".acknowledged",
             )
         )
@@ -132,7 +132,7 @@ class Custom(Resource):
                 _ERLANG_NAME,
                 Rule(
                     f"self != '{AD_COUNTER}'",
-                    "adcounter is what adCounter runs: set adCounter instead of custom",
+                    "adcounter is the module of adCounter: set adCounter instead of custom",
                 ),
             ),
         ),
@@ -163,8 +163,7 @@ class Workload(Resource):
             ),
             Rule(
                 "!has(self.custom) || !has(self.synchronization)",
-                "synchronization is of adCounter alone, custom does without: remove"
-                " synchronization",
+                "synchronization applies to adCounter alone: remove synchronization",
                 ".synchronization",
                 # The first CRD set a default for it, also with custom.
                 f"has(old.custom) && {unchanged('synchronization')}",
