@@ -40,9 +40,7 @@ def events(rig: Rig) -> list[str]:
     ]
 
 
-async def test_what_cert_manager_has_to_do_is_waited_for_and_goes_with_the_cluster(
-    rig: Rig,
-) -> None:
+async def test_the_operator_waits_for_cert_manager_and_owns_its_secret(rig: Rig) -> None:
     rig.api.unserved.add("certificates")
     rig.create(ISSUED)
     await rig.settle()

@@ -148,7 +148,7 @@ def test_the_cause_is_reported_and_not_its_consequences() -> None:
     assert said(joining, quota).startswith("QuotaExceeded: Pod ads-7")
 
 
-def test_of_equal_failures_that_of_a_seed_is_reported() -> None:
+def test_among_equal_failures_a_seeds_is_reported() -> None:
     failures = [PodFailure(name, Reason.UNSCHEDULABLE, "x") for name in ("ads-4", "ads-0")]
     assert said(*failures).startswith("Unschedulable: Pod ads-0 (a seed")
 

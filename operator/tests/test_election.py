@@ -157,9 +157,7 @@ class World:
     loss=st.floats(0, 0.4),
     delay=st.floats(0, 4),
 )
-def test_two_never_act_at_once_whatever_clocks_and_network_do(
-    seed: int, count: int, loss: float, delay: float
-) -> None:
+def test_two_operators_never_act_at_once(seed: int, count: int, loss: float, delay: float) -> None:
     world = World(random.Random(seed), delay=delay, loss=loss, skew=0.15)
     operators = [world.add() for _ in range(count)]
     world.run(600)
@@ -169,7 +167,7 @@ def test_two_never_act_at_once_whatever_clocks_and_network_do(
 
 
 @given(seed=st.integers(0, 2**32), delay=st.floats(0, 0.5))
-def test_another_acts_within_twenty_seconds_of_a_death(seed: int, delay: float) -> None:
+def test_another_operator_acts_within_twenty_seconds_of_a_crash(seed: int, delay: float) -> None:
     world = World(random.Random(seed), delay=delay, loss=0.0, skew=0.01)
     operators = [world.add() for _ in range(2)]
     world.run(60)
@@ -187,7 +185,7 @@ def held(candidate: Candidate, version: str = "1") -> Record:
     return Record(version, candidate.identity, TIMING.duration)
 
 
-def test_a_lease_that_was_given_back_is_taken_at_once() -> None:
+def test_a_released_lease_is_acquired_at_once() -> None:
     candidate = Candidate("b").saw(held(Candidate("a")), 0.0)
     assert candidate.claim(1.0) is None
     given_back = candidate.saw(Record("2", "", 1.0, transitions=3), 2.0)

@@ -36,7 +36,7 @@ async def test_get(api: FakeApi, kube: Kube) -> None:
     assert await kube.get("ConfigMap", "default", "b") is None
 
 
-async def test_a_list_comes_from_the_cache_and_its_items_say_what_they_are(
+async def test_a_list_comes_from_the_cache_and_its_items_have_their_kind(
     api: FakeApi, kube: Kube
 ) -> None:
     api.put(MAP, {"metadata": {"name": "a", "labels": {"l": "v"}}})

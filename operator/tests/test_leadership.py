@@ -103,7 +103,7 @@ async def test_the_first_leads_and_the_second_stands_by(
         await second.write()
 
 
-async def test_a_leader_that_is_cut_off_writes_nothing_before_another_begins(
+async def test_a_disconnected_leader_stops_writing_before_another_begins(
     api: FakeApi, pair: tuple[Operator, Operator], clock: Clock
 ) -> None:
     first, second = pair
@@ -123,7 +123,7 @@ async def test_a_leader_that_is_cut_off_writes_nothing_before_another_begins(
     assert not first.leadership.leading
 
 
-async def test_a_leader_whose_api_server_is_away_stands_by_and_comes_back(
+async def test_a_leader_without_api_server_stands_by_and_resumes(
     api: FakeApi, clock: Clock, pair: tuple[Operator, Operator]
 ) -> None:
     first, _ = pair
@@ -143,7 +143,7 @@ async def test_a_leader_whose_api_server_is_away_stands_by_and_comes_back(
     await first.write()
 
 
-async def test_who_resigns_ends_its_writes_first_and_is_followed_at_once(
+async def test_a_resigning_leader_ends_its_writes_and_is_followed_at_once(
     api: FakeApi, pair: tuple[Operator, Operator]
 ) -> None:
     first, second = pair
@@ -179,7 +179,7 @@ async def test_a_write_that_does_not_end_in_time_is_aborted(
             await asyncio.Event().wait()
 
 
-async def test_of_two_that_take_an_expired_lease_one_gets_it(
+async def test_one_of_two_candidates_acquires_an_expired_lease(
     api: FakeApi, clock: Clock, pair: tuple[Operator, Operator]
 ) -> None:
     second, third = pair[1], Operator(api, "third", clock)

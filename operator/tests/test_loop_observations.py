@@ -28,7 +28,7 @@ async def settle(rig: Rig) -> None:
     rig.api.log.clear()
 
 
-async def test_of_a_settled_cluster_nothing_is_listed_until_a_resync(rig: Rig) -> None:
+async def test_nothing_of_a_settled_cluster_is_listed_until_a_resync(rig: Rig) -> None:
     await settle(rig)
     for _ in range(3):
         await rig.reconcile()
@@ -46,7 +46,7 @@ async def test_of_a_settled_cluster_nothing_is_listed_until_a_resync(rig: Rig) -
     ]
 
 
-async def test_a_change_of_a_child_has_the_pods_observed_once_more(rig: Rig) -> None:
+async def test_a_change_of_a_child_causes_another_observation_of_pods(rig: Rig) -> None:
     await settle(rig)
     rig.loop.wake()
     await rig.reconcile()

@@ -145,7 +145,7 @@ def test_additional_labels_and_variables_of_pods_are_passed_on() -> None:
     assert "envFrom" not in container()
 
 
-def test_what_the_operator_sets_is_refused_of_users() -> None:
+def test_fields_of_the_operator_are_rejected_from_users() -> None:
     """The rules of the CRD cover all of them, so that none is overwritten."""
     names = {entry["name"] for entry in container()["env"]}
     assert names == set(OWN_VARIABLES)
@@ -153,7 +153,7 @@ def test_what_the_operator_sets_is_refused_of_users() -> None:
     assert {key for key in keys if not key.startswith(OWN_PREFIX)} == set(OWN_LABELS)
 
 
-def test_scheduling_from_before_it_had_bounds_reaches_the_pods() -> None:
+def test_scheduling_stored_before_the_bounds_reaches_the_pods() -> None:
     """The API server applies new bounds to changes only; the operator accepts stored values."""
     names = [f"n{n}" for n in range(99)]
     hosts = {"key": "kubernetes.io/hostname", "operator": "In", "values": names}

@@ -115,7 +115,7 @@ def test_fields_in_lists_are_checked_too() -> None:
         manifest.load(text)
 
 
-def test_other_objects_beside_the_cluster_are_left_alone() -> None:
+def test_other_objects_in_the_manifest_are_ignored() -> None:
     text = "kind: Namespace\n---" + text_of(8)
     assert manifest.load(text).spec.replicas == 8
 
@@ -154,7 +154,7 @@ def test_a_large_cluster_is_predicted_from_smaller_ones_and_its_own_overlay() ->
     assert counting_seconds(small.cluster) == pytest.approx(120, rel=0.01)
 
 
-def test_a_cluster_that_cannot_be_made_smaller_is_simulated_as_it_is() -> None:
+def test_a_cluster_that_cannot_shrink_is_simulated_at_full_size() -> None:
     edges = [[ordinal, ordinal + 1] for ordinal in range(999)]
     overlay = f"  overlay: {{kind: Static, static: {{edges: {edges}}}}}\n"
     wanted = course(manifest.load(text_of(1000) + overlay), Assumptions(), budget=1)
@@ -166,7 +166,7 @@ def test_without_a_workload_there_is_one_scenario() -> None:
     assert only(course(manifest.load(text), Assumptions(), budget=1)).nodes == 1000
 
 
-def test_the_rest_of_a_shortened_run_is_as_its_second_half() -> None:
+def test_the_rest_of_a_shortened_run_is_like_its_second_half() -> None:
     many = cluster(16, increments=1_000_000)
     wanted = course(many, Assumptions(), budget=60)
     found = combined(many, Assumptions(), wanted, None, [simulated(16)])
@@ -179,7 +179,7 @@ def test_the_rest_of_a_shortened_run_is_as_its_second_half() -> None:
     assert not found.extrapolated
 
 
-def test_what_is_sent_grows_as_a_power_of_the_nodes() -> None:
+def test_traffic_grows_as_a_power_of_the_number_of_nodes() -> None:
     large = cluster(1024, increments=12)
     wanted = course(large, Assumptions(), budget=30)
     overlay = simulated(1024)

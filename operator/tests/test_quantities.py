@@ -33,7 +33,7 @@ def test_what_is_no_duration(text: str) -> None:
 
 
 @given(st.integers(1, 100), st.integers(1, 1024))
-def test_a_share_is_at_least_one_and_never_more_than_said(percent: int, total: int) -> None:
+def test_a_share_is_at_least_one_and_rounded_down(percent: int, total: int) -> None:
     count = share(f"{percent}%", total)
     assert count == 1 or count * 100 <= percent * total
 
@@ -68,7 +68,7 @@ def test_equal_quantities(left: object, right: object, same: bool) -> None:
     st.decimals("-1e6", "1e6", places=6),
     st.sampled_from(["", *"numkMGTPE", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]),
 )
-def test_quantities_mean_what_the_official_client_reads(number: Decimal, suffix: str) -> None:
+def test_quantities_are_parsed_like_the_official_client(number: Decimal, suffix: str) -> None:
     text = f"{number:f}{suffix}"
     assert _parse_quantity(text) == parse_quantity(text)
 

@@ -107,7 +107,7 @@ def test_what_pods_need_comes_before_the_pods() -> None:
     assert [action.child.kind for action in second] == ["StatefulSet"]  # type: ignore[union-attr]
 
 
-def test_what_protects_a_cluster_comes_when_it_stands_and_stays() -> None:
+def test_guards_appear_once_a_cluster_is_complete_and_stay() -> None:
     budget = ("PodDisruptionBudget", "ads")
     world = World()
     while not world.pods:
@@ -161,7 +161,7 @@ def test_an_object_of_another_owner_is_neither_changed_nor_deleted(kind: str) ->
     assert kind in todo.problem.message
 
 
-def test_a_foreign_object_without_a_conflict_stays() -> None:
+def test_a_foreign_object_without_a_conflict_is_kept() -> None:
     world = World()
     world.add_foreign("ConfigMap", "foreign")
     settle(cluster(), world)
@@ -199,7 +199,7 @@ def test_a_token_that_nothing_owns_becomes_the_clusters() -> None:
     assert "data" not in adopted
 
 
-def test_without_its_token_a_cluster_says_so_and_keeps_its_pods() -> None:
+def test_a_cluster_without_token_reports_it_and_keeps_its_pods() -> None:
     world = World()
     settle(cluster(), world)
     world.secrets["token"] = SecretState.LOST
@@ -239,7 +239,7 @@ def bearers(world: World) -> set[bool]:
     return {has_bearer(live["spec"]["template"]["metadata"]) for live in sets}
 
 
-def test_pods_of_an_earlier_operator_stay_while_their_image_knows_no_bearer() -> None:
+def test_pods_of_an_earlier_operator_stay_until_their_image_supports_the_bearer() -> None:
     tls = {"security": {"tls": {"secretName": "mine"}}}
     world = of_an_earlier_operator(cluster(tls))
     before = {pod.uid for pod in world.pods.values()}
@@ -257,7 +257,7 @@ def test_another_image_brings_the_bearer() -> None:
     assert bearers(world) == {True}
 
 
-def test_nodes_that_know_the_bearer_are_given_it() -> None:
+def test_nodes_that_support_the_bearer_get_it() -> None:
     world = of_an_earlier_operator(cluster())
     world.interface = 2
     settle(cluster(), world)
@@ -305,7 +305,7 @@ MONITOR = ("PodMonitor", "ads-nodes")
         ("Disabled", PodMonitors.AVAILABLE, False, False),
     ],
 )
-def test_a_cluster_has_a_pod_monitor_where_it_asks_for_one_and_there_can_be_one(
+def test_a_cluster_gets_a_pod_monitor_if_requested_and_available(
     mode: str, found: PodMonitors, nodes_monitored: bool, wanted: bool
 ) -> None:
     world = World(monitors=found)

@@ -122,7 +122,7 @@ def believed(cluster: Cluster) -> list[str]:
     return [one.fingerprint for one in cluster.store.nodes.believed]
 
 
-def test_it_begins_with_an_authority_and_then_a_certificate() -> None:
+def test_the_authority_is_created_before_the_certificate() -> None:
     cluster = Cluster(nodes={"ads-0": None})
     assert cluster.act() == MakeAuthority(None)
     assert isinstance(cluster.act(), Publish)
@@ -176,7 +176,7 @@ def test_an_authority_is_replaced_step_by_step_each_when_all_nodes_have_followed
     assert cluster.act() is None
 
 
-def test_a_lost_authority_is_a_replacement_like_any_other() -> None:
+def test_a_lost_authority_is_replaced_like_any_other() -> None:
     cluster = settled()
     old = authority(cluster)
     cluster.store = replace(cluster.store, authority=None)
@@ -226,7 +226,7 @@ def test_an_authority_without_its_key_is_replaced() -> None:
     assert cluster.act() == MakeAuthority("spoilt")
 
 
-def test_everything_has_ended_while_no_operator_ran() -> None:
+def test_all_certificates_ended_while_no_operator_ran() -> None:
     cluster = settled()
     cluster.now += 2 * POLICY.duration
     cluster.settle()
@@ -243,7 +243,7 @@ EVENTS = st.one_of(
 
 
 @given(st.lists(EVENTS, max_size=60))
-def test_nodes_connect_whatever_happens_and_it_comes_to_rest(events: list[object]) -> None:
+def test_nodes_always_connect_and_the_rotation_completes(events: list[object]) -> None:
     """Nodes follow in any order, and the authority is lost at any time."""
     cluster = settled(nodes=5)
     for event in events:

@@ -75,9 +75,7 @@ TWO = cluster({"replicas": 2})
         (ring(0, 2, 3) | ring(1, 4, 5), ""),
     ],
 )
-def test_a_part_of_the_overlay_does_not_go_as_a_whole(
-    views: dict[int, list[int]], why: str
-) -> None:
+def test_a_component_is_never_removed_as_a_whole(views: dict[int, list[int]], why: str) -> None:
     said = refused(TWO, observed(SIX, views))
     assert bool(said) == bool(why)
     assert why in said
@@ -119,7 +117,7 @@ def test_edges_have_to_connect_what_remains(edges: list[list[int]], why: str) ->
     st.integers(1, 8),
     st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), min_size=1, max_size=12),
 )
-def test_edges_are_refused_exactly_when_a_walk_does_not_reach_all(
+def test_edges_are_rejected_exactly_when_they_do_not_connect_all(
     replicas: int, pairs: list[tuple[int, int]]
 ) -> None:
     edges = [[a % replicas, b % replicas] for a, b in pairs]
@@ -161,9 +159,7 @@ def test_every_node_in_the_overlay_has_a_path_to_one_that_stays(
 
 @settings(max_examples=30)
 @given(specs(max_replicas=40), st.integers(1, 40))
-def test_a_cluster_that_is_one_overlay_may_always_shrink_and_does(
-    spec: dict[str, Any], after: int
-) -> None:
+def test_a_connected_cluster_may_always_shrink(spec: dict[str, Any], after: int) -> None:
     running, world = cluster(spec), World()
     settle(running, world)
     assert scale_down.refusal(running, world.observe()) is None
@@ -206,7 +202,7 @@ def test_drift_is_repaired_while_pods_have_to_stay(key: tuple[str, str]) -> None
     assert key in applied(decide(TWO, linked(world, SPLIT)))
 
 
-def test_a_refused_scale_down_holds_up_no_rollout() -> None:
+def test_a_rejected_scale_down_does_not_stop_a_rollout() -> None:
     world = World()
     settle(SIX, world)
     plan = decide(cluster({"replicas": 2, "image": "node:2"}), linked(world, SPLIT))
@@ -240,7 +236,7 @@ def test_a_shard_that_another_client_shrank_affects_no_other() -> None:
     assert (child.name, child.manifest["spec"]["replicas"]) == ("ads", 250)
 
 
-def test_what_was_refused_is_done_when_it_is_safe_or_taken_back() -> None:
+def test_a_rejected_scale_down_resumes_when_safe_or_reverted() -> None:
     unsafe, safe = observed(SIX, ring(0, 1) | ring(2, 3, 4, 5)), observed(SIX, ring(*range(6)))
     assert refused(TWO, unsafe)
     assert refused(SIX, unsafe) == ""

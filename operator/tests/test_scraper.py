@@ -75,7 +75,7 @@ async def test_a_node_that_hangs_affects_no_other(serve: Serve) -> None:
     assert set(failures) == {"ads-9"}
 
 
-async def test_a_figure_of_traffic_that_cannot_be_is_no_reason_to_lose_a_node(
+async def test_an_impossible_traffic_figure_does_not_invalidate_a_report(
     serve: Serve,
 ) -> None:
     channel = {"queue_bytes": -5, "sent_bytes": 2**70, "sent_messages": 3}
@@ -131,7 +131,7 @@ def answers(body: object, status: int = 200) -> Handler:
         answers(REPORT | {"workload": {"started_at": 1e300}}),
     ],
 )
-async def test_what_is_no_report_counts_as_none_and_says_why(
+async def test_an_invalid_report_counts_as_absent_with_a_reason(
     serve: Serve, handler: Handler
 ) -> None:
     scraper = await serve(handler)
@@ -191,7 +191,7 @@ async def test_a_configuration_is_sent_with_the_token(serve: Serve) -> None:
     assert asked == [("POST", "/configuration", "Bearer secret", "#{}.")]
 
 
-async def test_what_a_node_refuses_it_says_why(serve: Serve) -> None:
+async def test_a_refusal_contains_the_nodes_answer(serve: Serve) -> None:
     async def refuse(_: web.Request) -> web.Response:
         return web.Response(status=400, text="overlay must be x\n")
 
@@ -201,9 +201,7 @@ async def test_what_a_node_refuses_it_says_why(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("handler", [answers({}, status=503), hang, rant])
-async def test_a_node_that_does_not_take_a_configuration_is_no_refusal(
-    serve: Serve, handler: Handler
-) -> None:
+async def test_a_missing_answer_is_not_a_refusal(serve: Serve, handler: Handler) -> None:
     scraper = await serve(handler)
     with pytest.raises(ScrapeError) as failed:
         await scraper.configure(HERE, "secret", "#{}.")

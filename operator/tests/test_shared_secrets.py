@@ -44,7 +44,7 @@ async def test_the_bearer_is_a_secret_of_its_own(rig: Rig) -> None:
     assert {token for _, token, _ in rig.nodes.started} == {value_of(rig, BEARER)}
 
 
-async def test_another_bearer_is_made_for_one_that_is_gone(rig: Rig) -> None:
+async def test_a_missing_bearer_is_replaced(rig: Rig) -> None:
     await rig.converge()
     before = value_of(rig, BEARER)
     del rig.api.objects[BEARER]
@@ -93,7 +93,7 @@ async def test_pods_without_addresses_are_listed_before_another_token_is_made(ri
     assert TOKEN not in rig.api.objects
 
 
-async def test_pods_that_have_never_run_are_given_another_token(rig: Rig) -> None:
+async def test_pods_that_have_never_run_get_another_token(rig: Rig) -> None:
     await rig.converge()
     add_pods(rig, phase="Pending")
     rig.api.objects[SLICE]["endpoints"] = []
@@ -145,9 +145,7 @@ async def test_only_pods_of_an_earlier_operator_are_shown_the_token(rig: Rig) ->
 
 
 @pytest.mark.parametrize("bearer", [True, False])
-async def test_while_pods_are_replaced_each_is_spoken_to_as_it_was_made(
-    rig: Rig, bearer: bool
-) -> None:
+async def test_requests_follow_each_pods_template_during_a_rollout(rig: Rig, bearer: bool) -> None:
     ca = base64.b64encode(b"PEM").decode()
     rig.api.put(f"{SECRETS}/mine", {"metadata": {"name": "mine"}, "data": {"ca.crt": ca}})
     rig.change({"security": {"tls": {"secretName": "mine"}}})

@@ -29,9 +29,7 @@ def test_an_alert_that_fires_in_one_test_and_is_quiet_in_another_passes() -> Non
         ([], "in which Mine fires"),
     ],
 )
-def test_an_alert_without_one_of_the_two_is_named(
-    tests: list[dict[str, Any]], message: str
-) -> None:
+def test_an_alert_without_either_test_is_named(tests: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(ChartError, match=message):
         check_tested(["Mine"], tests)
 

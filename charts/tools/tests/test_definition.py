@@ -8,7 +8,7 @@ from charts.tools import definition
 from charts.tools.values import ChartError
 
 
-def test_the_definition_is_held_against_the_release_that_the_chart_names() -> None:
+def test_the_crd_is_checked_with_the_release_that_the_chart_names() -> None:
     assert definition.oldest() == "1.30"
 
 

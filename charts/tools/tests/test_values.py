@@ -50,7 +50,7 @@ def test_what_differs_is_named(values: str, message: str) -> None:
         check_values(values, SCHEMA)
 
 
-def test_the_chart_allows_the_annotations_that_the_definition_allows_without_it() -> None:
+def test_the_chart_and_the_crd_allow_the_same_annotations() -> None:
     definition = (ROOT / "crds" / "partisanclusters.yaml").read_text()
     values = yaml.safe_load((ROOT / CHART / "values.yaml").read_text())
     listed = ",".join(f"'{entry}'" for entry in values["allowedPodAnnotations"])
