@@ -89,7 +89,7 @@ class FakeCluster:
                 report(
                     pod.pod,
                     active=(pods[index - 1].pod,),
-                    tls=self._told(pod.uid),
+                    tls=self._tls_report(pod.uid),
                     **followed(self.following[pod.uid]),
                 ),
                 pod.uid,
@@ -112,11 +112,11 @@ class FakeCluster:
         self.api.written()
         self._answered()
 
-    def _told(self, uid: str) -> Json | None:
+    def _tls_report(self, uid: str) -> Json | None:
         loaded = self.loaded.get(uid)
         if loaded is None:
             return None
-        return {"certificate": loaded.certificate, "authorities": sorted(loaded.believed)}
+        return {"certificate": loaded.certificate, "authorities": sorted(loaded.trusted)}
 
     def _load(self) -> None:
         """Let starting nodes and one other read their files; check that all connect."""
@@ -124,15 +124,15 @@ class FakeCluster:
         if secret is None or secret.certificate is None:
             return
         self.issuers[secret.certificate.fingerprint] = secret.certificate.issuer
-        believed = frozenset(one.fingerprint for one in secret.believed)
-        new = Loaded(secret.certificate.fingerprint, believed)
+        trusted = frozenset(one.fingerprint for one in secret.trusted)
+        new = Loaded(secret.certificate.fingerprint, trusted)
         pods = self.pods().values()
         behind = [uid for uid in pods if self.loaded.get(uid) != new]
         for uid in {*behind[:1], *(uid for uid in behind if uid not in self.loaded)}:
             self.loaded[uid] = new
             self.loads += 1
         shown = {self.issuers[self.loaded[uid].certificate] for uid in pods}
-        assert all(shown <= self.loaded[uid].believed for uid in pods)
+        assert all(shown <= self.loaded[uid].trusted for uid in pods)
 
     def _answered(self) -> None:
         """Raise if the client has stopped listening."""

@@ -26,7 +26,7 @@ class Recorder:
         self.known: set[tuple[str, str]] = set()
         self.in_trouble: list[str] = []
         self.obstacle = ""
-        self.standing = "leads"
+        self.state = "leads"
 
     def learn(self, namespace: str, name: str, *, complete: bool = False) -> None:
         self.known.add((namespace, name))

@@ -100,7 +100,7 @@ def test_both_secrets_are_read() -> None:
     assert store.nodes.certificate.issuer == store.authority.certificate.fingerprint
     assert store.nodes.certificate.names == {NAME}
     assert store.nodes.certificate.not_after == START + 90 * DAY
-    assert store.nodes.believed == (store.authority.certificate,)
+    assert store.nodes.trusted == (store.authority.certificate,)
     assert store.authority.certificate.fingerprint.startswith("sha256:")
     assert store.foreign == ()
     assert read_store(None, None, "cluster-uid").nodes is None
@@ -162,7 +162,7 @@ async def test_the_first_steps_create_two_secrets_owned_by_the_cluster(api: Fake
     await keeper(api.kube).perform(SEALED, ClusterCa(), Publish((made,), made.fingerprint, None))
     store = read_store(api.objects[AUTHORITY], api.objects[CERTIFICATE], "cluster-uid")
     assert store.nodes is not None
-    assert store.nodes.believed == (made,)
+    assert store.nodes.trusted == (made,)
     assert not store.foreign
     assert "ca.key" not in api.objects[CERTIFICATE]["data"]
     authority, nodes = (key_pair(api.objects[path]) for path in (AUTHORITY, CERTIFICATE))

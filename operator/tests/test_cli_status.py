@@ -104,7 +104,7 @@ def test_rejections_of_the_api_server_suggest_an_edit(kubectl: FakeKubectl) -> N
     assert text.splitlines()[-1] == f"Next     kubectl -n {NAMESPACE} edit pcl ads"
 
 
-def test_figures_say_of_when_they_are(kubectl: FakeKubectl) -> None:
+def test_figures_have_their_time(kubectl: FakeKubectl) -> None:
     _, text = run(kubectl, "status", "ads")
     assert "As of    2026-01-01T00:59:30Z, 30s ago" in text
     del kubectl.status["observedAt"]
@@ -175,7 +175,7 @@ def test_an_unknown_name_lists_the_known_ones_on_one_line(kubectl: FakeKubectl) 
         run(kubectl, "status", "zebra")
 
 
-def test_a_missing_crd_asks_to_install_the_chart(kubectl: FakeKubectl) -> None:
+def test_a_missing_crd_suggests_the_chart(kubectl: FakeKubectl) -> None:
     kubectl.answers[CLUSTERS] = "Error from server (NotFound): the server could not find it"
     with pytest.raises(CommandError, match="install the operator's chart"):
         run(kubectl, "top", "nothing")
@@ -187,7 +187,7 @@ def test_a_spec_of_another_version_names_the_field(kubectl: FakeKubectl) -> None
         run(kubectl, "status", "ads")
 
 
-def test_a_refused_request_stays_what_it_is(kubectl: FakeKubectl) -> None:
+def test_the_error_of_a_refused_request_is_kept(kubectl: FakeKubectl) -> None:
     kubectl.answers[CLUSTERS] = 'Error from server (Forbidden): User "u" cannot list'
     with pytest.raises(KubectlError, match="cannot list"):
         run(kubectl, "status", "zebra")

@@ -61,7 +61,7 @@ def test_the_graph_the_sizes_and_the_times_of_a_cluster() -> None:
     }
 
 
-def test_what_is_not_known_is_not_exported() -> None:
+def test_unknown_figures_are_not_exported() -> None:
     metrics = ClusterMetrics()
     metrics.publish(cluster({"replicas": 3}), PartisanClusterStatus(), OBSERVED)
     assert exported(metrics, "overlay_components") is None

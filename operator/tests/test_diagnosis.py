@@ -157,7 +157,7 @@ def test_among_equal_failures_a_seeds_is_reported() -> None:
     ("reason", "seconds"),
     [(Reason.UNSCHEDULABLE, 4), (Reason.POD_NOT_STARTING, 40), (Reason.NODE_NOT_JOINING, 80)],
 )
-def test_what_may_pass_by_itself_gets_time(reason: Reason, seconds: float) -> None:
+def test_transient_states_get_time(reason: Reason, seconds: float) -> None:
     assert said(PodFailure("ads-1", reason, "x"), seconds=seconds) == ""
     assert said(PodFailure("ads-1", Reason.IMAGE_PULL_FAILED, "x"), seconds=0)
 

@@ -32,7 +32,7 @@ GOING = {"deletionTimestamp": "now"}
         ("MODIFIED", GOING | {"finalizers": ["example.com/backup"]}, False),
     ],
 )
-def test_when_the_nodes_go_with_their_cluster(
+def test_when_nodes_are_deleted_with_their_cluster(
     event: str | None, metadata: dict[str, Any], *, final: bool
 ) -> None:
     assert is_final(event, metadata) is final

@@ -198,7 +198,7 @@ def test_a_deleted_lease_does_not_end_the_holder_s_time() -> None:
     assert candidate.claim(15.0) == Claim(None, 0, acquires=True)
 
 
-def test_a_candidate_that_sees_another_holder_stops_at_once() -> None:
+def test_a_candidate_that_reads_another_holder_stops_at_once() -> None:
     leader = Candidate("a").wrote(held(Candidate("a")), 0.0)
     assert leader.leads(9.9)
     assert not leader.leads(10.0)

@@ -183,8 +183,8 @@ def assert_sealed(rig: Rig) -> None:
     assert store.authority is not None
     assert store.nodes is not None
     assert store.nodes.certificate is not None
-    assert store.authority.certificate in store.nodes.believed
-    assert [one.fingerprint for one in store.nodes.believed] == [store.nodes.certificate.issuer]
+    assert store.authority.certificate in store.nodes.trusted
+    assert [one.fingerprint for one in store.nodes.trusted] == [store.nodes.certificate.issuer]
     used = {rig.world.loaded[uid].certificate for uid in rig.world.pods().values()}
     assert used == {store.nodes.certificate.fingerprint}
 

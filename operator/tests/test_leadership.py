@@ -95,8 +95,8 @@ async def test_the_first_leads_and_the_second_stands_by(
     assert (first.calls, second.calls) == (["gained"], [])
     assert spec(api)["holderIdentity"] == "first"
     assert spec(api)["leaseDurationSeconds"] == 15
-    assert "leads" in first.leadership.standing
-    assert "stands by" in second.leadership.standing
+    assert "leads" in first.leadership.state
+    assert "stands by" in second.leadership.state
     assert first.leadership.obstacle == second.leadership.obstacle == ""
     await first.write()
     with pytest.raises(KubeError, match="does not hold the Lease"):

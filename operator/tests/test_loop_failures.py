@@ -71,7 +71,7 @@ async def test_pauses_between_failures_grow_and_have_an_end(rig: Rig) -> None:
     assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
 
 
-async def test_a_failure_that_goes_on_is_written_once(
+async def test_a_persistent_failure_is_written_once(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:

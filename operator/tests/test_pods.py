@@ -62,12 +62,12 @@ def test_the_pod_reads_its_configuration_and_writes_to_memory_only() -> None:
         ({"limits": {"cpu": 4}}, None),
     ],
 )
-def test_schedulers_follow_the_cpus_asked_for(resources: dict[str, Any], flags: str) -> None:
+def test_schedulers_follow_the_requested_cpus(resources: dict[str, Any], flags: str) -> None:
     values = {entry["name"]: entry.get("value") for entry in container(resources=resources)["env"]}
     assert values.get("ERL_FLAGS") == flags
 
 
-def test_without_tls_nothing_of_it_is_there() -> None:
+def test_without_tls_there_are_no_tls_files() -> None:
     assert "/etc/partisan/tls" not in {m["mountPath"] for m in container()["volumeMounts"]}
     assert "tls" not in {volume["name"] for volume in pod()["spec"]["volumes"]}
     assert "tls" not in render_config(cluster({}))

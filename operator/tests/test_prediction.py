@@ -101,7 +101,7 @@ def simulated(nodes: int, *, counting: float = 120.0, warm: bool = True) -> dict
         ("replicas: 8", "replicas: [", "not YAML"),
     ],
 )
-def test_what_is_wrong_with_a_manifest_is_named(before: str, after: str, problem: str) -> None:
+def test_errors_in_a_manifest_are_named(before: str, after: str, problem: str) -> None:
     text = text_of(8)
     assert before in text
     with pytest.raises(ManifestError, match="(?s)" + problem.replace("[", r"\[")) as error:
@@ -225,7 +225,7 @@ def test_the_simulator_reads_the_configuration_of_the_pods(tmp_path: Path) -> No
     assert "seed=7" in (tmp_path / "said").read_text()
 
 
-def test_what_the_simulator_refuses_is_said(tmp_path: Path) -> None:
+def test_a_rejection_of_the_simulator_is_reported(tmp_path: Path) -> None:
     body = "cat > /dev/null; echo 'partisan_plan: overlay: no' >&2; exit 1"
     with pytest.raises(SimulatorError, match=r"^overlay: no$"):
         predict(cluster(8), Simulator((str(program(tmp_path, body)),)))
@@ -327,8 +327,6 @@ def test_a_plan_needs_no_kubectl(
     assert "(simulated)" in capsys.readouterr().out
 
 
-def test_a_file_that_cannot_be_used_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unusable_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert entry.main(["plan", "-f", str(tmp_path / "absent.yaml")]) == 1
     assert capsys.readouterr().err.count("\n") == 1

@@ -27,7 +27,7 @@ def test_durations(text: str, expected: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "10", "s", "1 s", "10s ", "-1s", "1d"])
-def test_what_is_no_duration(text: str) -> None:
+def test_invalid_durations(text: str) -> None:
     with pytest.raises(ValueError, match="is no duration"):
         milliseconds(text)
 
@@ -80,6 +80,6 @@ def test_whole_numbers(quantity: int | str, count: int) -> None:
     assert whole(quantity) == count
 
 
-def test_what_is_no_quantity_is_refused() -> None:
+def test_invalid_quantities_are_rejected() -> None:
     with pytest.raises(ValueError, match="no quantity"):
         whole("many")

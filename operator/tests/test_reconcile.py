@@ -70,7 +70,7 @@ def names(world: World) -> list[str]:
 
 @settings(max_examples=40)
 @given(specs(max_replicas=600))
-def test_any_spec_is_reached_and_then_nothing_is_done(spec: dict[str, Any]) -> None:
+def test_any_spec_is_reached_and_then_no_action_is_left(spec: dict[str, Any]) -> None:
     wanted, world = cluster(spec), World()
     settle(wanted, world)
     assert len(world.pods) == wanted.spec.replicas
@@ -80,7 +80,7 @@ def test_any_spec_is_reached_and_then_nothing_is_done(spec: dict[str, Any]) -> N
 
 @settings(max_examples=40)
 @given(specs(max_replicas=60), specs(max_replicas=60))
-def test_any_change_is_reached_within_the_bounds_of_a_rollout(
+def test_any_change_completes_within_the_bounds_of_a_rollout(
     first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     world = World()
@@ -96,7 +96,7 @@ def test_any_change_is_reached_within_the_bounds_of_a_rollout(
     assert not plan(changed, world).changes
 
 
-def test_what_pods_need_comes_before_the_pods() -> None:
+def test_pods_are_created_after_their_dependencies() -> None:
     first, second, *_ = plan(cluster(), World()).waves
     assert all(MakeSecret(secret) in first for secret in (TOKEN, BEARER))
     assert {action.child.kind for action in first if isinstance(action, Apply)} == {
@@ -188,7 +188,7 @@ def test_the_secret_of_a_deleted_cluster_is_not_used(key: str) -> None:
     assert f"Secret ads-{key}" in todo.problem.message
 
 
-def test_a_token_that_nothing_owns_becomes_the_clusters() -> None:
+def test_a_token_without_controller_is_adopted() -> None:
     (adopted,) = (
         action.child.manifest
         for action in plan(cluster(), World(secrets={"token": SecretState.UNOWNED})).actions

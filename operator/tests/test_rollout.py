@@ -62,7 +62,7 @@ def test_a_missing_pod_counts_towards_the_batch() -> None:
     assert batch(ALL_OLD[:8]) == []
 
 
-def test_pods_that_never_ran_go_at_once_and_all() -> None:
+def test_all_pods_that_never_ran_are_replaced_at_once() -> None:
     pods = [pod(name, pending=True) for name in NAMES[:5]] + [pod(n) for n in NAMES[5:]]
     assert batch(pods) == ["ads-4", "ads-3", "ads-2", "ads-1", "ads-0"]
 
@@ -78,7 +78,7 @@ def test_an_isolated_pod_waits_for_the_missing_ones() -> None:
     assert batch(made, down={"ads-0"}, connected=False) == ["ads-0"]
 
 
-def test_a_template_that_does_not_work_takes_one_batch_down() -> None:
+def test_a_broken_template_makes_one_batch_unavailable() -> None:
     pods = [*ALL_OLD[:8], pod("ads-8", "new"), pod("ads-9", "new", pending=True)]
     assert batch(pods, down={"ads-8", "ads-9"}) == []
 

@@ -76,11 +76,11 @@ TWO = cluster({"replicas": 2})
     ],
 )
 def test_a_component_is_never_removed_as_a_whole(views: dict[int, list[int]], why: str) -> None:
-    said = refused(TWO, observed(SIX, views))
-    assert bool(said) == bool(why)
-    assert why in said
-    assert not why or "spec.replicas 2 is not followed, 6 nodes stay" in said
-    assert not why or said.endswith("or set spec.replicas to 6 again.")
+    rejection = refused(TWO, observed(SIX, views))
+    assert bool(rejection) == bool(why)
+    assert why in rejection
+    assert not why or "spec.replicas 2 is not followed, 6 nodes stay" in rejection
+    assert not why or rejection.endswith("or set spec.replicas to 6 again.")
 
 
 def client_server(replicas: int, servers: int) -> PartisanCluster:
@@ -91,9 +91,9 @@ def client_server(replicas: int, servers: int) -> PartisanCluster:
 def test_the_last_running_server_is_not_removed() -> None:
     star = {1: [2, 3, 4], 2: [1], 3: [1], 4: [1]}
     observation = observed(client_server(5, 2), star)
-    said = refused(client_server(3, 1), observation)
-    assert "of the servers that would remain, node ads-0, none is in the overlay" in said
-    assert "kubectl describe pod ads-0" in said
+    rejection = refused(client_server(3, 1), observation)
+    assert "of the servers that would remain, node ads-0, none is in the overlay" in rejection
+    assert "kubectl describe pod ads-0" in rejection
     assert refused(client_server(3, 2), observation) == ""
     # Not from a spec: the present state of the cluster.
     assert refused(client_server(5, 2), observation) == ""
@@ -106,11 +106,11 @@ def test_the_last_running_server_is_not_removed() -> None:
         ([[0, 1], [1, 0]], "would not connect ordinal 2 to ordinal 0. Add edges"),
     ],
 )
-def test_edges_have_to_connect_what_remains(edges: list[list[int]], why: str) -> None:
+def test_edges_must_connect_the_remaining_nodes(edges: list[list[int]], why: str) -> None:
     spec = {"replicas": 3, "overlay": {"kind": "Static", "static": {"edges": edges}}}
-    said = refused(cluster(spec), observed(SIX, ring(0, 1, 2, 3, 4, 5)))
-    assert bool(said) == bool(why)
-    assert why in said
+    rejection = refused(cluster(spec), observed(SIX, ring(0, 1, 2, 3, 4, 5)))
+    assert bool(rejection) == bool(why)
+    assert why in rejection
 
 
 @given(
@@ -126,8 +126,8 @@ def test_edges_are_rejected_exactly_when_they_do_not_connect_all(
         before = set(reached)
         reached |= {end for edge in edges if reached & set(edge) for end in edge}
     spec = {"replicas": replicas, "overlay": {"kind": "Static", "static": {"edges": edges}}}
-    said = refused(cluster(spec), observed(cluster({"replicas": 9}), {}))
-    assert bool(said) == (len(reached) < replicas)
+    rejection = refused(cluster(spec), observed(cluster({"replicas": 9}), {}))
+    assert bool(rejection) == (len(reached) < replicas)
 
 
 @settings(max_examples=60)
@@ -143,9 +143,9 @@ def test_every_node_in_the_overlay_has_a_path_to_one_that_stays(
     present = {node for node in joined if node < before}
     views = {node: [b for a, b in links if a == node] for node in present}
     observation = observed(cluster({"replicas": before}), views)
-    said = refused(cluster({"replicas": after}), observation)
+    rejection = refused(cluster({"replicas": after}), observation)
     if after >= before:
-        assert said == ""
+        assert rejection == ""
         return
     reached = {node for node in present if node < after}
     for _ in present:
@@ -154,7 +154,7 @@ def test_every_node_in_the_overlay_has_a_path_to_one_that_stays(
             for (a, b), node in itertools.product(links, present)
             if a in present and b in present and node in (a, b) and reached & {a, b}
         }
-    assert bool(said) == bool(present - reached)
+    assert bool(rejection) == bool(present - reached)
 
 
 @settings(max_examples=30)

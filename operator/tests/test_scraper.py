@@ -140,7 +140,7 @@ async def test_an_invalid_report_counts_as_absent_with_a_reason(
     assert failures["ads-0"]
 
 
-async def test_nodes_are_asked_a_few_at_a_time(serve: Serve) -> None:
+async def test_a_few_nodes_are_scraped_at_a_time(serve: Serve) -> None:
     present, most = 0, 0
 
     async def count(request: web.Request) -> web.Response:
@@ -158,16 +158,16 @@ async def test_nodes_are_asked_a_few_at_a_time(serve: Serve) -> None:
 
 
 async def test_a_run_is_started_with_the_token(serve: Serve) -> None:
-    asked: list[tuple[str, str, str, str]] = []
+    requests: list[tuple[str, str, str, str]] = []
 
     async def start(request: web.Request) -> web.Response:
         token = request.headers["Authorization"]
-        asked.append((request.method, request.path, token, await request.text()))
+        requests.append((request.method, request.path, token, await request.text()))
         return web.Response(status=202)
 
     scraper = await serve(start)
     await scraper.start_run(HERE, "secret", "r1")
-    assert asked == [("POST", "/workload/start", "Bearer secret", "r1")]
+    assert requests == [("POST", "/workload/start", "Bearer secret", "r1")]
 
 
 @pytest.mark.parametrize("handler", [answers({}, status=401), hang])
@@ -179,16 +179,16 @@ async def test_a_start_that_is_not_accepted_is_an_error(serve: Serve, handler: H
 
 
 async def test_a_configuration_is_sent_with_the_token(serve: Serve) -> None:
-    asked: list[tuple[str, str, str, str]] = []
+    requests: list[tuple[str, str, str, str]] = []
 
     async def take(request: web.Request) -> web.Response:
         token = request.headers["Authorization"]
-        asked.append((request.method, request.path, token, await request.text()))
+        requests.append((request.method, request.path, token, await request.text()))
         return web.Response(text="in force")
 
     scraper = await serve(take)
     await scraper.configure(HERE, "secret", "#{}.")
-    assert asked == [("POST", "/configuration", "Bearer secret", "#{}.")]
+    assert requests == [("POST", "/configuration", "Bearer secret", "#{}.")]
 
 
 async def test_a_refusal_contains_the_nodes_answer(serve: Serve) -> None:
@@ -211,10 +211,10 @@ async def test_a_missing_answer_is_not_a_refusal(serve: Serve, handler: Handler)
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_no_redirect_is_followed(serve: Serve, status: int) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
 
     async def leads_elsewhere(request: web.Request) -> web.Response:
-        asked.append(request.path)
+        requests.append(request.path)
         if request.path == "/elsewhere":
             return await ok(request)
         return web.Response(status=status, headers={"location": "/elsewhere"})
@@ -225,7 +225,7 @@ async def test_no_redirect_is_followed(serve: Serve, status: int) -> None:
     for order in (scraper.configure(HERE, "t", "c"), scraper.start_run(HERE, "t", "r")):
         with pytest.raises(ScrapeError, match=str(status)):
             await order
-    assert asked == ["/status", "/configuration", "/workload/start"]
+    assert requests == ["/status", "/configuration", "/workload/start"]
 
 
 @pytest.fixture

@@ -120,7 +120,7 @@ async def test_no_pod_is_made_with_the_token_of_a_deleted_cluster(rig: Rig) -> N
     assert value_of(rig, TOKEN) != base64.b64decode(left["data"]["token"]).decode()
 
 
-async def test_a_token_without_an_owner_becomes_the_clusters(rig: Rig) -> None:
+async def test_a_token_without_an_owner_is_adopted(rig: Rig) -> None:
     await rig.reconcile()
     kept = rig.api.objects[TOKEN]
     before = value_of(rig, TOKEN)
@@ -158,8 +158,8 @@ async def test_requests_follow_each_pods_template_during_a_rollout(rig: Rig, bea
     observation = rig.loop._reconciler.observation
     assert observation is not None
     trust = Trust("PEM", "ads.default.svc") if bearer else None
-    spoken = {(node.bearer, node.trust) for node in observation.endpoints.values()}
-    assert spoken == {(bearer, trust)}
+    access = {(node.bearer, node.trust) for node in observation.endpoints.values()}
+    assert access == {(bearer, trust)}
 
 
 @pytest.mark.parametrize(

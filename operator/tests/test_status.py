@@ -317,7 +317,7 @@ def test_a_status_from_the_future_is_overwritten() -> None:
     assert worth_writing(status(after(cluster(), first), world.observe()), first)
 
 
-def test_what_changed_is_written() -> None:
+def test_a_changed_status_is_written() -> None:
     world = settled({})
     first = status(cluster(), world.observe())
     del world.pods["ads-2"]
@@ -400,7 +400,7 @@ def overlay_of(found: PartisanClusterStatus) -> tuple[str, str | None]:
     return found.overlay.kind.value, None if also is None else also.value
 
 
-def test_the_status_survives_the_wire() -> None:
+def test_the_status_survives_serialisation() -> None:
     found = status(cluster(COUNTER), settled(COUNTER).observe())
     assert PartisanClusterStatus.model_validate(found.to_wire()) == found
 

@@ -98,7 +98,7 @@ def test_no_pod_is_made_before_its_certificate(spec: dict[str, Any], tls: Store 
 @pytest.mark.parametrize(
     ("spec", "tls"), [(OWN, STORE), (ISSUED, Issued(live=live_certificate(), secret=SECRET))]
 )
-def test_pods_are_made_when_it_is_there(spec: dict[str, Any], tls: Store | Issued) -> None:
+def test_pods_are_created_once_it_exists(spec: dict[str, Any], tls: Store | Issued) -> None:
     found = planned(spec, tls)
     assert "StatefulSet" in applied(found)
     assert not found.tls.unsettled
@@ -129,7 +129,7 @@ def test_the_operators_own_steps_follow_one_another() -> None:
 @pytest.mark.parametrize("paused", [True, False])
 def test_a_pause_stops_certificates_and_a_rejected_scale_down_does_not(paused: bool) -> None:
     made = cluster({**OWN, "replicas": 1, "paused": paused})
-    observation = replace(stood().observe(), tls=Store(authority=STORE.authority))
+    observation = replace(complete().observe(), tls=Store(authority=STORE.authority))
     # The remaining one is not in the overlay.
     seen = {name: entry for name, entry in observation.seen.items() if name != "ads-0"}
     observation = replace(observation, seen=seen)
@@ -174,7 +174,7 @@ def test_a_missing_cert_manager_blocks_nothing_else_and_is_reported() -> None:
         (ISSUED, Issued(secret=replace(SECRET, certificate="")), "Secret ads-tls"),
     ],
 )
-def test_what_belongs_to_others_is_left_alone(
+def test_foreign_objects_are_left_alone(
     spec: dict[str, Any], tls: Store | Issued, kind: str
 ) -> None:
     found = planned(spec, tls)
@@ -233,7 +233,7 @@ def viewed(store: Store, *loaded: str) -> PartisanClusterStatus:
     """Return the status of three nodes, of which some use what the Secret holds."""
     made = cluster(OWN)
     using = TlsReport(certificate=SHOWN.fingerprint, authorities=(ROOT.fingerprint,))
-    observation = replace(stood().observe(), tls=store)
+    observation = replace(complete().observe(), tls=store)
     seen = {
         name: replace(entry, report=entry.report.model_copy(update={"tls": using}))
         if name in loaded
@@ -245,7 +245,7 @@ def viewed(store: Store, *loaded: str) -> PartisanClusterStatus:
     return status_of(made, Findings(observation, todo, Ledger()))[0]
 
 
-def stood() -> World:
+def complete() -> World:
     """Return three nodes that have joined."""
     world, desired = World(), desired_children(cluster(OWN), IMAGE)
     for child in (*desired.foundations, *desired.stateful_sets):

@@ -157,7 +157,7 @@ def test_another_run_begins_with_an_empty_ledger() -> None:
     )
 
 
-def test_a_run_that_has_ended_stays_as_it_ended() -> None:
+def test_a_finished_run_keeps_its_result() -> None:
     observed = reports(finished("ads-0", 6, 11), finished("ads-1", 5, 11))
     ended = measure(*run(observed), observed)
     later = reports(node("ads-0", 0, actor="9"))

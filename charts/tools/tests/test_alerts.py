@@ -34,7 +34,7 @@ def test_an_alert_without_either_test_is_named(tests: list[dict[str, Any]], mess
         check_tested(["Mine"], tests)
 
 
-def test_every_alert_of_the_chart_says_what_it_means_and_waits() -> None:
+def test_every_alert_of_the_chart_has_a_description_and_a_delay() -> None:
     for alert in chart_alerts():
         assert alert.name.startswith("Partisan")
         assert alert.severity in ("critical", "warning")

@@ -10,7 +10,7 @@ from scale_tests.cluster.operator import CHART
 from scale_tests.host.commands import ROOT
 
 
-def test_the_chart_comes_after_the_previous_one() -> None:
+def test_the_chart_follows_the_previous_version() -> None:
     previous.check_version()
 
 

@@ -26,7 +26,7 @@ def test_a_table_replaces_only_the_text_between_its_marks() -> None:
     assert with_table(once, "values", "new \\1") == once
 
 
-def test_marks_that_are_not_there_are_told() -> None:
+def test_missing_marks_are_reported() -> None:
     with pytest.raises(ChartError, match="marks of alerts"):
         with_table(TEXT, "alerts", "new")
 

@@ -45,7 +45,7 @@ def test_values_that_the_schema_describes_pass() -> None:
         (VALUES.replace("replicas: 1", ""), "values.yaml lacks replicas"),
     ],
 )
-def test_what_differs_is_named(values: str, message: str) -> None:
+def test_differences_are_named(values: str, message: str) -> None:
     with pytest.raises(ChartError, match=message):
         check_values(values, SCHEMA)
 

@@ -103,7 +103,7 @@ def test_a_suite_makes_another_base() -> None:
     assert bases.fingerprint(base) != bases.fingerprint(replace(base, suite="sid"))
 
 
-def test_other_releases_come_from_the_archive_of_this_one() -> None:
+def test_other_releases_come_from_the_same_archive() -> None:
     targets = "s://a/security bookworm-security main\ns://a/debian bookworm main\n"
     assert bases.archive_of(targets, "bookworm") == "s://a/debian"
     with pytest.raises(ImageError, match="no source of Debian's release trixie"):

@@ -133,7 +133,11 @@ class ClusterLoop:
             return self._tools.settings.idle_period
         if cluster.uid != self._reconciler.uid:
             self._reconciler = self._new_reconciler(cluster.uid)
-        if woken and self._reconciler.coverage.stood and await self._dissolution.is_due(cluster):
+        if (
+            woken
+            and self._reconciler.coverage.was_ready
+            and await self._dissolution.is_due(cluster)
+        ):
             self.dissolve()
             return self._tools.settings.idle_period
         return await self._reconciler.reconcile(cluster, woken=woken)

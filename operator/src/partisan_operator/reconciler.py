@@ -92,7 +92,7 @@ class Reconciler:
         backoff = None if refused is None else self._retries.failed()
         if observation.complete and refused is None:
             self.coverage.completed(began)
-        if not observation.unready(cluster) and self.coverage.stands():
+        if not observation.unready(cluster) and self.coverage.record_ready():
             self._wakeups.wake()
         findings = Findings(
             observation=observation,

@@ -92,7 +92,7 @@ class Scope:
 
     def faults(self) -> list[str]:
         """Return what is stuck until a restart."""
-        election = [self._leadership.standing] if self._leadership.stuck else []
+        election = [self._leadership.state] if self._leadership.stuck else []
         return self._supervisor.stuck() + election
 
     @property
@@ -101,9 +101,9 @@ class Scope:
         return self._leadership.obstacle
 
     @property
-    def standing(self) -> str:
+    def state(self) -> str:
         """Whether this operator acts here, as text."""
-        return self._leadership.standing
+        return self._leadership.state
 
     def _begin(self) -> None:
         for namespace, name in self._known:

@@ -23,7 +23,7 @@ def test_the_committed_files_are_up_to_date() -> None:
     assert main(["--check"]) == 0
 
 
-def test_making_them_is_repeatable() -> None:
+def test_the_dashboards_are_reproducible() -> None:
     for name in NAMES:
         assert as_json(build(name)) == as_json(build(name))
 

@@ -37,13 +37,13 @@ class CertificateWriter:
                 duration = policy_of(cluster, ca).duration
                 pair = mint.new_authority(cluster.name, self._clock(), duration)
                 child = credentials.authority(cluster, pair.certificate, pair.key, replaces)
-            case Publish(believed, issuer, replaces):
+            case Publish(trusted, issuer, replaces):
                 pair = (
                     await self._present(cluster)
                     if issuer is None
                     else await self._issued(cluster, ca, issuer)
                 )
-                authorities = "".join(one.pem for one in believed)
+                authorities = "".join(one.pem for one in trusted)
                 child = credentials.nodes(
                     cluster, pair.certificate, pair.key, authorities, replaces
                 )
@@ -57,10 +57,10 @@ class CertificateWriter:
         match step:
             case MakeAuthority():
                 logger.info("made an authority: Secret %s", child.name)
-            case Publish(believed, issuer):
+            case Publish(trusted, issuer):
                 what = "the present certificate" if issuer is None else "a new certificate"
                 logger.info(
-                    "wrote %s and %d authorities: Secret %s", what, len(believed), child.name
+                    "wrote %s and %d authorities: Secret %s", what, len(trusted), child.name
                 )
 
     async def _present(self, cluster: PartisanCluster) -> KeyPair:

@@ -67,7 +67,7 @@ class Watches:
         return ""
 
     @property
-    def standing(self) -> str:
+    def state(self) -> str:
         """The watched kinds, as text."""
         return f"watches {', '.join(sorted(self._watched or ()))} and their children"
 
@@ -102,7 +102,7 @@ class Watches:
         if self._watched != kopf_run.watched:
             self._watched = kopf_run.watched
             level = logging.WARNING if self.obstacle else logging.INFO
-            logger.log(level, "%s", self.obstacle or self.standing)
+            logger.log(level, "%s", self.obstacle or self.state)
         try:
             served = {str(kind) for kind in DEFINED if await self._is_served(kind)}
         except KubeError as error:

@@ -151,6 +151,6 @@ def _waiting(name: str, seen: Issued) -> str:
     if seen.secret is not None:
         missing = " and no ".join(seen.secret.missing)
         return f"cert-manager's Secret has no {missing}, and the issuer must provide its root"
-    said = "" if seen.live is None else shortened(certificate.obstacle(seen.live))
-    why = said or "cert-manager is about to write it"
+    answer = "" if seen.live is None else shortened(certificate.obstacle(seen.live))
+    why = answer or "cert-manager is about to write it"
     return f"{why}. See kubectl describe certificates.cert-manager.io {name}"

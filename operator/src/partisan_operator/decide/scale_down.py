@@ -54,9 +54,9 @@ def bearable(cluster: PartisanCluster, observation: Observation) -> bool:
     An overlay for fewer nodes may exclude those that are kept: edges may cover fewer ordinals, or
     no server may exist.
     """
-    everyone = naming.pod_names(cluster.name, cluster.spec.replicas)
-    present = _views(observation, everyone)
-    served = not present or any(name in present for name in _servers(cluster, everyone))
+    all_nodes = naming.pod_names(cluster.name, cluster.spec.replicas)
+    present = _views(observation, all_nodes)
+    served = not present or any(name in present for name in _servers(cluster, all_nodes))
     return served and not unconnected_ordinals(cluster)
 
 
@@ -80,12 +80,12 @@ def unconnected_ordinals(cluster: PartisanCluster) -> str:
 
 def _lost_nodes(cluster: PartisanCluster, observation: Observation, before: int) -> str:
     """Return which nodes would leave together with all of their component."""
-    everyone = naming.pod_names(cluster.name, before)
-    staying = frozenset(everyone[: cluster.spec.replicas])
-    views = _views(observation, everyone)
+    all_nodes = naming.pod_names(cluster.name, before)
+    staying = frozenset(all_nodes[: cluster.spec.replicas])
+    views = _views(observation, all_nodes)
     if not views:
         return ""  # no overlay to partition, no node with state
-    servers = _servers(cluster, everyone)
+    servers = _servers(cluster, all_nodes)
     if not any(name in views for name in servers):
         return (
             f"of the servers that would remain, {_some('node', servers)}, none is in the"
@@ -94,12 +94,12 @@ def _lost_nodes(cluster: PartisanCluster, observation: Observation, before: int)
     if staying.isdisjoint(views):
         return (
             "none of the nodes that would remain is in the overlay. See why: kubectl describe pod"
-            f" {everyone[0]}"
+            f" {all_nodes[0]}"
         )
     lost = [part for part in components(views) if staying.isdisjoint(part)]
     if not lost:
         return ""
-    names = [name for name in everyone if name in lost[0]]
+    names = [name for name in all_nodes if name in lost[0]]
     return (
         f"{_some('node', names)} would leave without handing over to a remaining node, because"
         " the overlay is partitioned. Wait until it is connected, check that the network lets"
@@ -116,11 +116,11 @@ def _views(observation: Observation, nodes: Sequence[str]) -> dict[str, tuple[st
     }
 
 
-def _servers(cluster: PartisanCluster, everyone: Sequence[str]) -> Sequence[str]:
+def _servers(cluster: PartisanCluster, all_nodes: Sequence[str]) -> Sequence[str]:
     """Return the nodes of which at least one must exist: all if none is a server."""
     if cluster.spec.overlay.kind is not OverlayKind.CLIENT_SERVER:
-        return everyone
-    return everyone[: (cluster.spec.overlay.client_server or ClientServer()).servers]
+        return all_nodes
+    return all_nodes[: (cluster.spec.overlay.client_server or ClientServer()).servers]
 
 
 def _some(noun: str, names: Sequence[str]) -> str:

@@ -165,20 +165,20 @@ def _without_null(node: dict[str, Any]) -> dict[str, Any]:
 
 def _default(value: Any) -> dict[str, Any]:
     """Return the `default` entry without empty values; no entry if nothing remains."""
-    value = _said(value)
-    return {} if _is_silent(value) else {"default": value}
+    value = _without_empty(value)
+    return {} if _is_empty(value) else {"default": value}
 
 
-def _said(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     if isinstance(value, dict):
-        entries = {key: _said(item) for key, item in value.items()}
-        return {key: item for key, item in entries.items() if not _is_silent(item)}
+        entries = {key: _without_empty(item) for key, item in value.items()}
+        return {key: item for key, item in entries.items() if not _is_empty(item)}
     if isinstance(value, list):
-        return [_said(item) for item in value]
+        return [_without_empty(item) for item in value]
     return value
 
 
-def _is_silent(value: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     return value in (None, {}, [], "")
 
 

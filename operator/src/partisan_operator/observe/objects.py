@@ -58,7 +58,7 @@ class ObjectReader:
     async def pods(self, cluster: PartisanCluster) -> tuple[PodRevision, ...]:
         """Return the pods that are not terminating."""
         labels = naming.selector(cluster.name)
-        everyone, never_ran = await asyncio.gather(
+        found, never_ran = await asyncio.gather(
             self._kube.find("Pod", cluster.namespace, Query(labels=labels, metadata_only=True)),
             self._kube.find(
                 "Pod",
@@ -69,7 +69,7 @@ class ObjectReader:
         pending = {item["metadata"]["uid"] for item in never_ran}
         return tuple(
             _pod_revision(item["metadata"], pending)
-            for item in everyone
+            for item in found
             if "deletionTimestamp" not in item["metadata"]
         )
 

@@ -84,12 +84,12 @@ class Observer:
             objects = await self._addressed(cluster, replace(objects, tls=tls), known)
         endpoints = objects.endpoints
         # Nodes to be removed are scraped too: their state decides whether they may go.
-        asked = naming.pod_names(
+        scraped = naming.pod_names(
             cluster.name, max(cluster.spec.replicas, objects.ordinals(cluster))
         )
         with metrics.scrape_seconds.time():
             fresh, failures = await self._scraper.scrape(
-                endpoints[name] for name in asked if name in endpoints
+                endpoints[name] for name in scraped if name in endpoints
             )
         metrics.scrape_failures.inc(len(failures))
         now = self._clock()

@@ -18,7 +18,7 @@ class Coverage:
         self.at_rest = False
         """Whether all observed objects were as wanted, and nothing was left to do."""
 
-        self.stood = False
+        self.was_ready = False
         """Whether all pods were ready at some time."""
 
     def make_resync_due(self) -> None:
@@ -43,12 +43,12 @@ class Coverage:
         """Record that an observation of all kinds, begun at that time, was acted on."""
         self._complete_at = began
 
-    def stands(self) -> bool:
+    def record_ready(self) -> bool:
         """Record that all pods are ready; return whether they are for the first time.
 
         The guards are created then, which needs a complete observation.
         """
-        first, self.stood = not self.stood, True
+        first, self.was_ready = not self.was_ready, True
         if first:
             self.make_resync_due()
         return first

@@ -9,10 +9,10 @@ from partisan_operator.models.status import ConditionType
 
 def reconcile_failure(request: str, message: str, *, transient: bool) -> Problem:
     """Return the problem of a cluster that could not be observed."""
-    asked = f" ({request})" if request else ""
+    detail = f" ({request})" if request else ""
     return Problem(
         Reason.RECONCILE_FAILED,
-        f"The operator cannot reconcile this cluster: {shortened(message)}{asked}. It tries again"
+        f"The operator cannot reconcile this cluster: {shortened(message)}{detail}. It tries again"
         " with growing pauses.",
         transient,
     )

@@ -195,9 +195,9 @@ def _overlay(cluster: PartisanCluster) -> str:
         return f"{cluster.spec.overlay.kind} is wanted; no node has answered yet"
     previous = f" next to {overlay.previous_kind}" if overlay.previous_kind else ""
     wanted = cluster.spec.overlay.kind
-    asked = f" ({wanted} is wanted)" if overlay.kind != wanted else ""
+    note = f" ({wanted} is wanted)" if overlay.kind != wanted else ""
     return (
-        f"{overlay.kind}{previous}{asked}: {plural(overlay.components, 'component')},"
+        f"{overlay.kind}{previous}{note}: {plural(overlay.components, 'component')},"
         f" {overlay.isolated} isolated, {plural(overlay.links, 'link')},"
         f" mean degree {overlay.mean_degree:.1f}"
     )
