@@ -91,7 +91,7 @@ class Scope:
         self.wake(namespace, name)
 
     def faults(self) -> list[str]:
-        """Return what is stuck until a restart."""
+        """Return faults that only a restart resolves."""
         election = [self._leadership.state] if self._leadership.stuck else []
         return self._supervisor.stuck() + election
 

@@ -32,8 +32,7 @@ class Supervisor:
     def wake(self, namespace: str, name: str, *, complete: bool = False) -> None:
         """Wake the loop of a cluster, or start it; a new one observes all children.
 
-        A loop ends by itself when its cluster is gone, so a late wake-up starts one that ends at
-        once.
+        A loop ends with its cluster, so a late wake-up starts one that ends at once.
         """
         key = (namespace, name)
         entry = self._entries.get(key)

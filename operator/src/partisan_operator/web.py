@@ -15,7 +15,7 @@ class Probed(Protocol):
     """A part of the operator that the probes depend on."""
 
     def faults(self) -> list[str]:
-        """Return what is stuck until a restart."""
+        """Return faults that only a restart resolves."""
 
     @property
     def obstacle(self) -> str:

@@ -54,7 +54,7 @@ class Executor:
         self._observer = observer
 
     async def execute(self, cluster: PartisanCluster, plan: Plan) -> Problem | None:
-        """Carry out the waves of a plan until one fails; return what was refused."""
+        """Carry out the waves of a plan until one fails; return the problem of a refusal."""
         for wave in plan.waves:
             outcomes = await asyncio.gather(
                 *(self._attempt(cluster, action) for action in wave),

@@ -1,7 +1,7 @@
 """Watches clusters, their children and namespaces, whose events wake the loops.
 
-Kopf watches. It is restarted when it has ended, or when the kinds that are served have changed:
-CRDs may come and go while the operator runs.
+Kopf watches. It is restarted when it has ended or the served kinds have changed: CRDs may be
+installed and removed while the operator runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Served = Callable[[str, str], Awaitable[frozenset[str]]]
 
 
 class Watches:
-    """Keeps Kopf watching what is served."""
+    """Keeps Kopf watching the served kinds."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Watches:
             await asyncio.sleep(max(0.0, self._period - elapsed))
 
     def faults(self) -> list[str]:
-        """Return what is stuck: nothing, for Kopf is always restarted."""
+        """Return no faults: Kopf is always restarted."""
         return []
 
     @property

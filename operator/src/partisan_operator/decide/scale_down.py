@@ -5,7 +5,7 @@ as the remaining nodes are part of it. Three cases are rejected: edges that do n
 remaining ordinals, no remaining node in the overlay, and a component that would be removed as a
 whole.
 
-The rules of the CRD reject what does not depend on the nodes' state.
+The rules of the CRD reject the cases that do not depend on the nodes' state.
 
 A rejection keeps the pods and nothing else: `kept` is the effective spec meanwhile.
 """

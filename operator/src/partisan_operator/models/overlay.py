@@ -130,10 +130,10 @@ class ScampV2(ScampV1):
     model_config = ConfigDict(json_schema_extra=rules(*_SCAMP_V2_RULES))
 
     lease: Lease = "10m"
-    """Time after which an entry of a view expires and its node subscribes anew."""
+    """Time after which an entry of a view expires and its node resubscribes."""
 
     indirection: Annotated[int, Field(ge=0, le=64)] = 8
-    """Hops that a newcomer's request walks, lest all newcomers know the same few seeds."""
+    """Hops that a joining node's request walks, so that its contact is not always a seed."""
 
 
 class HiScamp(ScampV1):
@@ -152,10 +152,10 @@ class HiScamp(ScampV1):
     """Nodes of each zone, at least, that are members of the level between the zones."""
 
     lease: Lease = "10m"
-    """Time after which an entry of a view expires and its node subscribes anew."""
+    """Time after which an entry of a view expires and its node resubscribes."""
 
     indirection: Annotated[int, Field(ge=0, le=64)] = 4
-    """Hops that a newcomer's request walks, lest all newcomers know the same few seeds."""
+    """Hops that a joining node's request walks, so that its contact is not always a seed."""
 
 
 class Cyclon(Resource):

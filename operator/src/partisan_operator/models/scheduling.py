@@ -1,4 +1,4 @@
-"""Where the pods run and what they may use."""
+"""Placement and resources of the pods."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ async def _with_tls_secret(
 async def _creation_failures(
     kube: Kube, cluster: PartisanCluster, unready: Set[str]
 ) -> list[PodFailure]:
-    """Return what StatefulSets report about pods that they could not create.
+    """Return the StatefulSets' reports of pods that they could not create.
 
     Events stay for an hour; those from before the cluster was last ready are out of date.
     """

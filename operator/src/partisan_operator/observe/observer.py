@@ -179,7 +179,7 @@ class Observer:
     async def _addressed(
         self, cluster: PartisanCluster, objects: Observation, earlier: Observation | None
     ) -> Observation:
-        """Add how each node is contacted, from the template that its pod was made from.
+        """Add the scheme and credential of each node, from its pod's template.
 
         From the API server, not the node: a node that misreports it would be sent the token, and so
         would an attacker who alters packets.

@@ -67,7 +67,7 @@ class Prediction:
     """Counters, or parts of them, once for each neighbour that receives them."""
     channels: Mapping[str, figures.Channel]
     forming_bytes_payload: float
-    """Of the payload, what is sent before the run starts."""
+    """The part of the payload before the run starts."""
     forming_bytes_frames: float
     overlay_bytes_per_second: float
     """Of all nodes, once the overlay is whole."""

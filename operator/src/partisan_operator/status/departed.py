@@ -6,8 +6,8 @@ summed in one entry for each node, which records the last incarnation in it. So 
 still report is recognised and counted once, whether it has an entry of its own or not.
 
 Some are *reported*: their node runs under a later actor, and the other nodes report their entries.
-The rest, such as those of nodes that were scaled down, are not reported; their part is what remains
-of the counter at the end of the run.
+The rest, such as those of nodes that were scaled down, are not reported; their part is the
+remainder of the counter at the end of the run.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def overview(context: Context, clusters: Sequence[PartisanCluster]) -> str:
 
 
 def problem_of(cluster: PartisanCluster, failures: Sequence[PodFailure]) -> Problem | None:
-    """Return what is wrong: the operator's diagnosis, or else one of the pods' present state.
+    """Return the problem: the operator's diagnosis, or else one of the pods' present state.
 
     While the cluster forms, pods pass through transient states, so they are diagnosed only once the
     operator reports that the cluster is settled.
@@ -126,7 +126,7 @@ def screen(context: Context, cluster: PartisanCluster, pods: Sequence[Json]) -> 
 def verdict(
     cluster: PartisanCluster, problem: Problem | None, failures: Sequence[PodFailure] = ()
 ) -> str:
-    """Return what is wrong, and the next command."""
+    """Return the problem and the next command."""
     name, namespace = cluster.name, cluster.namespace
     own = f"kubectl partisan -n {namespace}"
     wrong, following = "Nothing is wrong.", f"{own} top {name}"

@@ -71,7 +71,7 @@ _FIELDS: Mapping[str, Callable[[_Template], Any]] = {
 
 
 def run_undo(context: Context, arguments: Namespace) -> int:
-    """Set the fields of the spec that made the newest template to what they were before."""
+    """Restore the fields of the spec that the newest template changed."""
     cluster = access.cluster_of(context, arguments.name)
     spec: Json = access.manifest_of(context, cluster.name)["spec"]
     newest, previous = _templates(context, cluster.name)
