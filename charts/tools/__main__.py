@@ -19,7 +19,7 @@ from scale_tests.localkube.toolset import BuildError
 
 TOOLS = "charts/tools/go"
 KUBE_VERSION = "1.36.3"
-"""What templates are rendered for; without a cluster, helm would assume its own default."""
+"""Version for which templates are rendered; without a cluster, helm assumes its own default."""
 
 VARIANTS: dict[str, list[str]] = {
     "defaults": [],
@@ -60,7 +60,7 @@ VARIANTS: dict[str, list[str]] = {
         "metrics.service.enabled=false",
     ],
 }
-"""Values that between them reach every branch of the templates."""
+"""Values that together reach every branch of the templates."""
 
 
 def main() -> int:
@@ -91,7 +91,7 @@ def main() -> int:
 
 
 def _helm() -> str:
-    """The path of helm, built with the local cluster's programs where there is none."""
+    """The path of helm, which is built with the local cluster's programs if it is missing."""
     try:
         return tool("helm")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The alerts of the chart: promtool reads them, and each one has a test that makes it fire."""
+"""The alerts of the chart: promtool parses them, and each one fires in a test."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _TESTED = re.compile(r'alertname="(\w+)"')
 
 @dataclass(frozen=True, kw_only=True)
 class Alert:
-    """One alert, as its reader sees it."""
+    """One alert."""
 
     name: str
     severity: str
-    patience: str
-    """How long its condition has to hold, as Prometheus writes durations."""
+    pending: str
+    """How long its condition must hold, as a Prometheus duration."""
 
     expression: str
     description: str
@@ -40,7 +40,7 @@ def alerts(content: Mapping[str, Any]) -> list[Alert]:
         Alert(
             name=rule["alert"],
             severity=rule["labels"]["severity"],
-            patience=rule["for"],
+            pending=rule["for"],
             expression=rule["expr"],
             description=" ".join(rule["annotations"]["description"].split()),
         )
@@ -55,7 +55,7 @@ def chart_alerts() -> list[Alert]:
 
 
 def check_tested(names: Iterable[str], tests: Iterable[Mapping[str, Any]]) -> None:
-    """Each alert has to fire in one of the tests, and to be quiet in one. Raises ChartError."""
+    """Check that each alert fires in one test and is quiet in another. Raises ChartError."""
     fires: set[str] = set()
     quiet: set[str] = set()
     for file in tests:
@@ -82,5 +82,5 @@ def check_alerts() -> None:
 
 
 def promtool() -> str:
-    """The path of promtool: the system's, or one that is built. Raises BuildError."""
+    """The path of promtool: the system's, or else built. Raises BuildError."""
     return shutil.which("promtool") or str(ensure_built() / "promtool")

@@ -1,7 +1,7 @@
 """Whether the oldest Kubernetes that the chart allows accepts the CRD.
 
-Until 1.33 an API server estimates several times the cost of a rule that later ones do, and rejects
-a CRD whose rules are too expensive. The end-to-end tests run on a new one.
+API servers up to 1.33 estimate several times the cost of a rule that later ones do, and reject a
+CRD whose rules are too expensive. The end-to-end tests run on a later version.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TOOLSET = Toolset(
 
 
 def oldest() -> str:
-    """The oldest Kubernetes that the chart allows, as `1.30`. Raises ChartError: it is not ours."""
+    """The oldest Kubernetes that the chart allows, as `1.30`. Raises ChartError for another one."""
     allowed = str(yaml.safe_load((ROOT / CHART / "Chart.yaml").read_text())["kubeVersion"])
     go_mod = (TOOLSET.directory / "go.mod").read_text()
     minor = module_version("k8s.io/apiextensions-apiserver", go_mod).split(".")[1]
@@ -39,7 +39,7 @@ def oldest() -> str:
 
 
 def check_definition(path: str = DEFINITION) -> str:
-    """Checks a CRD with that release, which it returns. Raises ChartError: rejected; BuildError."""
+    """Checks a CRD with that release; returns the release. Raises ChartError, BuildError."""
     release = oldest()
     validate = TOOLSET.ensure_built() / "validate"
     try:

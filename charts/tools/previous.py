@@ -1,7 +1,7 @@
-"""The chart as it was released last, which users upgrade from; `previous.tgz` holds it.
+"""The previous release of the chart, from which users upgrade: `previous.tgz`.
 
-The tests upgrade from it, in clones without history too. `python -m charts.tools.previous
-REVISION` takes it from git, whenever Chart.yaml gets the next version.
+The tests upgrade from it, also in clones without history. `python -m charts.tools.previous
+REVISION` takes it from git when Chart.yaml gets the next version.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def version(chart: str) -> str:
 
 
 def unpacked() -> str:
-    """The directory of the previous chart, for helm; unpacked into `build` unless it is there."""
+    """The directory of the previous chart, for helm; unpacked into `build` unless it exists."""
     content = ARCHIVE.read_bytes()
     target = ROOT / "build" / "previous-chart" / hashlib.sha256(content).hexdigest()[:12]
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Tests run in several processes: the first one's directory is the others', too.
+        # Tests run in several processes, which share the directory of the first one.
         partial = Path(tempfile.mkdtemp(dir=target.parent))
         with tarfile.open(fileobj=io.BytesIO(content)) as tar:
             tar.extractall(partial, filter="data")
@@ -52,14 +52,14 @@ def unpacked() -> str:
 
 
 def check_version() -> None:
-    """The chart comes after the one before it. Raises ChartError."""
+    """Checks that the chart's version follows the previous one. Raises ChartError."""
     now, before = version(CHART), version(unpacked())
     if _number(now) <= _number(before):
         raise ChartError(f"{CHART} has version {now}, the previous one {before}")
 
 
 def check_values() -> None:
-    """The chart takes the values that users have of the previous one. Raises CommandError."""
+    """Checks that the chart accepts values of the previous one. Raises CommandError."""
     values = f"{unpacked()}/values.yaml"
     capture([tool("helm"), "template", "x", CHART, "--kube-version", "1.36.0", "--values", values])
 
@@ -75,7 +75,7 @@ def take(revision: str) -> None:
 
 
 def pack(chart: Path) -> bytes:
-    """A chart's directory without what is left out; the same files are the same archive."""
+    """An archive of a chart's directory; the same files give the same archive."""
     packed = io.BytesIO()
     with (
         gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as compressed,
@@ -91,7 +91,7 @@ def pack(chart: Path) -> bytes:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Takes the revision that the command line names; returns the exit status."""
+    """Packs the revision on the command line; returns the exit status."""
     try:
         (revision,) = arguments
         take(revision)

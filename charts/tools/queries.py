@@ -1,4 +1,4 @@
-"""The queries of the dashboards: promtool parses them all."""
+"""The queries of the dashboards, all parsed by promtool."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ VARIABLES = {
     "__rate_interval": "1m",
     "__range": "30m",
 }
-"""Something for each of Grafana's variables."""
+"""A value for each of Grafana's variables."""
 
 
 def check_queries() -> int:
-    """Has promtool parse all queries; returns their number. Raises CommandError, BuildError."""
+    """Parses all queries with promtool; returns their number. Raises CommandError, BuildError."""
     rules = [
         {
             "record": f"panel:query:{number}",

@@ -27,14 +27,12 @@ def values_table(values: Sequence[Value]) -> str:
 
 def alerts_table(alerts: Sequence[Alert]) -> str:
     """The table of all alerts."""
-    rows = [
-        f"| `{a.name}` | {a.severity} | {a.patience} | {_cell(a.description)} |" for a in alerts
-    ]
+    rows = [f"| `{a.name}` | {a.severity} | {a.pending} | {_cell(a.description)} |" for a in alerts]
     return "\n".join(["| alert | severity | after | what it means |", "|---|---|---|---|", *rows])
 
 
 def with_table(text: str, name: str, table: str) -> str:
-    """A text with the part between the marks of that name replaced. Raises ChartError: no marks."""
+    """Text with the part between the marks `name` replaced. Raises ChartError without them."""
     pattern = re.compile(rf"(<!-- {name}: [^>]*-->\n).*?(<!-- end of {name} -->)", re.DOTALL)
     if not pattern.search(text):
         raise ChartError(f"README.md lacks the marks of {name}")
@@ -42,7 +40,7 @@ def with_table(text: str, name: str, table: str) -> str:
 
 
 def generated(text: str, chart: Path) -> str:
-    """The README with its tables as they should be. Raises ChartError."""
+    """The README with generated tables. Raises ChartError."""
     values = described_values(
         (chart / "values.yaml").read_text(), json.loads((chart / "values.schema.json").read_text())
     )
@@ -51,7 +49,7 @@ def generated(text: str, chart: Path) -> str:
 
 
 def check_readme() -> None:
-    """Compares the README with what it is generated from. Raises ChartError: it differs."""
+    """Compares the README with its sources. Raises ChartError when it differs."""
     if README.read_text() != generated(README.read_text(), README.parent):
         raise ChartError(f"{relative(README)} is out of date: make readme")
 

@@ -1,4 +1,4 @@
-"""values.yaml beside its schema: every value is described, and known to both."""
+"""Checks values.yaml against its schema: every value is in both, and described."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import yaml
 
 
 class ChartError(Exception):
-    """The chart breaks a rule; the message says which value."""
+    """The chart breaks a rule; the message names the value."""
 
 
 def schema_paths(schema: Mapping[str, Any]) -> set[str]:
@@ -29,7 +29,7 @@ def schema_paths(schema: Mapping[str, Any]) -> set[str]:
 
 
 def value_lines(text: str, known: set[str]) -> dict[str, int]:
-    """The line, from 0, of each value in values.yaml: a known path, or a leaf that is unknown."""
+    """The line, from 0, of each value in values.yaml: a known path or an unknown leaf."""
 
     def walk(node: yaml.Node, path: str) -> Iterator[tuple[str, int]]:
         assert isinstance(node, yaml.MappingNode)
@@ -46,7 +46,7 @@ def value_lines(text: str, known: set[str]) -> dict[str, int]:
 
 
 def check_values(text: str, schema: Mapping[str, Any]) -> None:
-    """Every value has a comment and is in the schema, and none only there. Raises ChartError."""
+    """Check that every value is commented and in the schema, and conversely. Raises ChartError."""
     known = schema_paths(schema)
     lines = value_lines(text, known)
     above = [""] + [line.strip() for line in text.splitlines()]
@@ -61,10 +61,10 @@ def check_values(text: str, schema: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """One value of the chart, as its reader sees it."""
+    """One value of the chart."""
 
     path: str
-    """With dots, such as `image.tag`."""
+    """Dotted path, such as `image.tag`."""
 
     default: Any
     description: str
@@ -72,7 +72,7 @@ class Value:
 
 
 def described_values(text: str, schema: Mapping[str, Any]) -> list[Value]:
-    """All values of values.yaml in their order, as `check_values` has them. Raises ChartError."""
+    """All values of values.yaml in their order, checked. Raises ChartError."""
     check_values(text, schema)
     lines = text.splitlines()
     content = yaml.safe_load(text)

@@ -1,4 +1,4 @@
-"""Builds the images of node and operator, with or without a registry.
+"""Builds the images of nodes and operator, with or without a registry.
 
 `python -m images.builder build` makes stand-ins for the official base images from the Debian
 packages of this machine's apt, builds the Dockerfiles of `images/` on them, and writes OCI archives

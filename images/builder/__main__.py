@@ -1,6 +1,6 @@
 """The command line: `python -m images.builder build [IMAGE...] | push REGISTRY [IMAGE...]`.
 
-An image is one of ours, by name, or a directory with a Dockerfile like that of an example.
+An image is the name of one in the catalogue, or a directory with a Dockerfile like an example's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ KNOWN = {image.name: image for image in (*IMAGES, *EXAMPLES)}
 
 
 def image(text: str) -> Image:
-    """The image that an argument means. Raises ArgumentTypeError."""
+    """The image of an argument. Raises ArgumentTypeError."""
     if found := KNOWN.get(text):
         return found
     try:
@@ -28,7 +28,7 @@ def image(text: str) -> Image:
 
 
 def add_images(command: argparse.ArgumentParser) -> None:
-    """Lets a command be given images."""
+    """Adds images as arguments of a command."""
     command.add_argument(
         "image",
         nargs="*",

@@ -16,7 +16,7 @@ from scale_tests.localkube.settings import cache_directory
 
 OPTIONS = (
     "--variant=essential",
-    # Without it, half of Perl comes along to merge directories that are merged already.
+    # Without it, half of Perl is installed to merge directories that are merged already.
     "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr",
     "--include=usr-is-merged",
     *(
@@ -31,7 +31,7 @@ APT = Path("/etc/apt")
 
 
 def ensure_base(base: Base) -> str:
-    """Makes a stand-in unless it is there; returns its name for buildah. Raises ImageError."""
+    """Makes a stand-in unless it exists; returns its name for buildah. Raises ImageError."""
     root_file_system = ensure_root_file_system(base)
     reference = f"localhost/partisan-base/{base.name}:{root_file_system.stem.rpartition('-')[2]}"
     if not buildah("images", "--quiet", "--filter", f"reference={reference}"):
@@ -46,13 +46,13 @@ def ensure_base(base: Base) -> str:
 
 
 def fingerprint(base: Base) -> str:
-    """Changes when the stand-in would: its packages, the options, or the Debian release."""
+    """Hash of the stand-in's inputs: its packages, the options, the Debian release."""
     parts = [base.packages, OPTIONS, base.suite or _suite()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
 
 def ensure_root_file_system(base: Base) -> Path:
-    """Makes a stand-in's root file system unless it is there; its archive. Raises ImageError."""
+    """Makes a stand-in's root file system unless it exists; its archive. Raises ImageError."""
     target = cache_directory() / "bases" / f"{base.name}-{fingerprint(base)}.tar"
     if target.exists():
         return target
@@ -82,7 +82,7 @@ def parse_os_release(text: str) -> dict[str, str]:
 
 
 def _sources() -> list[Path]:
-    """The files that say where apt gets its packages."""
+    """The files with apt's package sources."""
     parts = APT / "sources.list.d"
     files = [APT / "sources.list", *sorted(parts.glob("*.list")), *sorted(parts.glob("*.sources"))]
     found = [path for path in files if path.exists() and path.read_text().strip()]
@@ -92,7 +92,7 @@ def _sources() -> list[Path]:
 
 
 def archive_of(targets: str, suite: str) -> str:
-    """The archive that has a release, of lines `URI RELEASE COMPONENT`. Raises ImageError: none."""
+    """The archive with a release, from lines `URI RELEASE COMPONENT`. Raises ImageError if none."""
     for line in targets.splitlines():
         uri, release, component = line.split()
         if (release, component) == (suite, "main"):

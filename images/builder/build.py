@@ -14,14 +14,14 @@ from images.builder.tools import ImageError, buildah, run
 from scale_tests.host.commands import ROOT
 
 MAX_STORED = 100
-"""How many images, steps of earlier builds included, buildah keeps; beyond, the steps go."""
+"""Most images, including steps of earlier builds, that buildah keeps before steps are removed."""
 
 IGNORED = ("_build", "__pycache__", "tests", "test", "*.egg-info")
-"""Directories that do not end up in an image, or change with every build."""
+"""Directories that are not part of an image, or change with every build."""
 
 
 def inputs_digest(image: Image, root: Path = ROOT) -> str:
-    """Changes when anything changes that the image is made of."""
+    """Hash of all inputs of the image."""
     digest = hashlib.sha256()
     for base in image.bases.values():
         digest.update(_base_digest(base, root).encode())
@@ -34,7 +34,7 @@ def inputs_digest(image: Image, root: Path = ROOT) -> str:
 
 
 def build(image: Image) -> bool:
-    """Builds an image and its archive unless up to date; whether it did. Raises ImageError."""
+    """Builds an image unless up to date; returns whether it did. Raises ImageError."""
     if image is OPERATOR:
         wheels.ensure_wheels()
     if image is PROMETHEUS:
@@ -52,7 +52,7 @@ def build(image: Image) -> bool:
     buildah(
         *("build", "--isolation", "chroot", "--layers"),
         *(part for argument in arguments for part in ("--build-arg", argument)),
-        # The same inputs make the same image, byte for byte, where the build allows it.
+        # The same inputs give the same image, byte for byte, if the build allows it.
         *("--timestamp", "0", "--pull-never"),
         *("--file", str(image.dockerfile), "--tag", image.reference, str(image.context)),
     )
@@ -78,7 +78,7 @@ def _base_digest(base: Base | Image, root: Path) -> str:
 
 
 def _ensure_base(base: Base | Image) -> str:
-    """The name in buildah's store of what an image is built from."""
+    """The name of an image's base in buildah's store."""
     if isinstance(base, Base):
         return bases.ensure_base(base)
     # Another checkout shares the store, and may have built this name since.
@@ -95,7 +95,7 @@ def _write_archive(image: Image) -> None:
 
 
 def _bound_cache() -> None:
-    """Forgets the steps of earlier builds once there are many: each holds some of the disk."""
+    """Removes the steps of earlier builds once there are many: each uses disk space."""
     stored = buildah("images", "--all", "--quiet").splitlines()
     if len(stored) > MAX_STORED:
         buildah("rmi", "--prune", "--force")

@@ -1,4 +1,4 @@
-"""What the images and their base images are made of."""
+"""The images, their base images and their sources."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from scale_tests.host.commands import ROOT
 
 ARCHIVES = ROOT / "build" / "images"
-"""Where the OCI archives go."""
+"""Directory of the OCI archives."""
 
 REPOSITORY = "localhost/partisan"
 TAG = "dev"
@@ -22,67 +22,67 @@ class Base:
     name: str
     packages: tuple[str, ...]
     suite: str = ""
-    """The Debian release that they are taken from; empty for this machine's own."""
+    """The Debian release of the packages; empty for this machine's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """An image that a Dockerfile describes: one of `images/`, or of an example."""
+    """An image with a Dockerfile: one of `images/`, or of an example."""
 
     name: str
     base: Base | Image
-    """What it starts from: a base image, or an image of ours."""
+    """The image that it extends: a base image, or another one of the catalogue."""
 
     builder: Base | None = None
-    """What it is built on, where something is built."""
+    """The image that compiles its sources, if they are compiled."""
 
     sources: tuple[str, ...] = ()
-    """What the Dockerfile copies: files and directories of the repository."""
+    """Files and directories of the repository that the Dockerfile copies."""
 
     example: str = ""
-    """A directory with a Dockerfile that is built by itself: of the repository, or anywhere."""
+    """Directory of a self-contained Dockerfile, in the repository or elsewhere."""
 
     @property
     def bases(self) -> dict[str, Base | Image]:
-        """The images that it is built from, by the build argument that names each."""
+        """The images that it is built from, by build argument."""
         built_on = {} if self.builder is None else {"BUILDER": self.builder}
         return {**built_on, "BASE" if isinstance(self.base, Base) else "NODE": self.base}
 
     @property
     def dockerfile(self) -> Path:
-        """The file that says how it is built."""
+        """Its Dockerfile."""
         if self.example:
             return ROOT / self.example / "Dockerfile"
         return ROOT / "images" / f"{self.name}.Dockerfile"
 
     @property
     def context(self) -> Path:
-        """The directory that the Dockerfile copies from."""
+        """The build context."""
         return ROOT / self.example
 
     @property
     def reference(self) -> str:
-        """The name under which pods ask for it."""
+        """The name of the image in pods."""
         return f"{REPOSITORY}/{self.name}:{TAG}"
 
     @property
     def archive(self) -> Path:
-        """Where it is built to."""
+        """The archive that the build writes."""
         return ARCHIVES / f"{self.name}.tar"
 
 
 IMAGE_OTP = "27"
-"""The OTP release of the node's image, which demo, end-to-end tests and benchmarks run on."""
+"""The OTP release of the node's image, in the demo, end-to-end tests and benchmarks."""
 
 OTP_SUITES = {IMAGE_OTP: "trixie", "29": "sid"}
-"""OTP releases that this machine need not have, each with the Debian release that has it."""
+"""OTP releases that this machine may lack, and the Debian release with each."""
 
 _ERLANG = ("erlang-base", "erlang-crypto")
 _PYTHON = ("python3", "libpython3-stdlib")
 
 
 def erlang_builder(otp: str) -> Base:
-    """What compiles and tests the runtime on an OTP release: its applications, and rebar3."""
+    """The image that compiles and tests the runtime on an OTP release, with rebar3."""
     applications = (
         *("asn1", "common-test", "dev", "eunit", "inets", "parsetools", "proper", "proper-dev"),
         *("public-key", "runtime-tools", "ssl", "syntax-tools", "tools", "xmerl"),
@@ -115,7 +115,7 @@ PROMETHEUS = Image(
 )
 
 IMAGES = (ERLANG_NODE, OPERATOR, PROMETHEUS)
-"""What a cluster of ours needs."""
+"""The images that every cluster needs."""
 
 OWN_WORKLOAD = Image(
     name="own-workload",
@@ -129,7 +129,7 @@ OWN_WORKLOAD = Image(
 def own(directory: Path) -> Image:
     """The image of a workload in any directory with a Dockerfile like the example's.
 
-    Raises ValueError: it has none, or a name that no image can have.
+    Raises ValueError without a Dockerfile, or if the name is not valid for an image.
     """
     directory = directory.resolve()
     if not (directory / "Dockerfile").exists():
@@ -142,4 +142,4 @@ def own(directory: Path) -> Image:
 
 
 EXAMPLES = (OWN_WORKLOAD,)
-"""What users would build, which is built when it is asked for by name."""
+"""Images of users, built only by name."""

@@ -30,7 +30,7 @@ def ensure_built() -> Path:
 
 
 def provide() -> None:
-    """Puts Prometheus where its Dockerfile copies it from. Raises ImageError: not built."""
+    """Puts Prometheus where its Dockerfile copies it from. Raises ImageError if it is not built."""
     try:
         built = ensure_built() / "prometheus"
     except BuildError as error:

@@ -1,4 +1,4 @@
-"""Running the programs that images are made with."""
+"""Runs the programs that build images."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scale_tests.localkube.settings import cache_directory
 
 
 class ImageError(Exception):
-    """An image cannot be made; the message says why."""
+    """An image cannot be built; the message is the reason."""
 
 
 def run(argv: Sequence[str]) -> str:
@@ -23,7 +23,7 @@ def run(argv: Sequence[str]) -> str:
 
 
 def buildah(*arguments: str) -> str:
-    """Runs buildah on a store of our own, and returns its standard output. Raises ImageError."""
+    """Runs buildah on a store of its own; returns its standard output. Raises ImageError."""
     store = cache_directory() / "buildah"
     return run(
         [

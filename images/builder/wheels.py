@@ -1,4 +1,4 @@
-"""The operator's Python packages, fetched once, with the hashes they are locked to."""
+"""The operator's Python packages, fetched once and checked against the locked hashes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ REQUIREMENTS = ROOT / "operator" / "requirements.txt"
 WHEELS = ROOT / "build" / "wheels"
 
 PYTHON_VERSION = "3.11"
-"""Of the image, whichever Python runs here."""
+"""The image's Python version, independent of the local one."""
 
 
 def ensure_wheels() -> Path:
-    """Fetches the wheels of the operator's requirements unless there. Raises ImageError."""
+    """Fetches the wheels of the operator's requirements unless present. Raises ImageError."""
     wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
     stamp = WHEELS / ".digest"
     if stamp.exists() and stamp.read_text() == wanted:

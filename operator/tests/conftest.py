@@ -19,7 +19,7 @@ settings.load_profile("any host")
 
 @pytest.fixture
 def kubectl() -> FakeKubectl:
-    """Return a kubectl before a small cluster that is well."""
+    """Return a fake kubectl with a small healthy cluster."""
     return FakeKubectl()
 
 

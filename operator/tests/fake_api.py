@@ -1,9 +1,8 @@
-"""An API server that keeps objects in memory: enough of it for the client and the loops.
+"""An API server with objects in memory, as far as the client and the loops need it.
 
-It answers get, list, create, replace, apply and delete, counts requests by verb, and can be told
-to fail.
-Server-side apply is a deep merge, which is what it is for a manager that applies alone and takes
-nothing back; of a status, which is its own, it takes back what it leaves out.
+It answers get, list, create, replace, apply and delete, counts requests by verb, and fails on
+demand. Server-side apply is a deep merge, which is correct for a single manager that removes no
+field; from a status it removes the fields that the manifest leaves out.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ class FakeApi:
         """Fields of the workload's status that the CRD does not have."""
 
         self.refusals: dict[str, tuple[int, str]] = {}
-        """What is answered to writes, by the end of their path, in place of doing them."""
+        """Answers to writes that are refused, by the end of their path."""
 
         self.unlisted: dict[str, tuple[int, str]] = {}
-        """What is answered to lists, by the plural name of the kind, in place of them."""
+        """Answers to lists that are refused, by the plural name of the kind."""
 
         self.unserved = {"podmonitors"}
         """Plural names of kinds without a CRD."""
@@ -56,7 +55,7 @@ class FakeApi:
         self._versions = itertools.count(1)
 
     async def start(self) -> Kube:
-        """Serve on a port of its own; return a client of it."""
+        """Serve on a free port; return a client."""
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", self._answer)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1)
@@ -77,11 +76,11 @@ class FakeApi:
 
     @property
     def writes(self) -> int:
-        """Requests so far that were no reads."""
+        """Number of requests so far, without reads."""
         return sum(count for method, count in self.requests.items() if method != "GET")
 
     def put(self, path: str, manifest: Json) -> Json:
-        """Store an object, as any other client might have."""
+        """Store an object, as another client would."""
         metadata = {"uid": f"uid-{next(self._ids)}", "generation": 1} | manifest["metadata"]
         metadata.setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
         metadata["resourceVersion"] = str(next(self._versions))
@@ -89,13 +88,13 @@ class FakeApi:
         return self.objects[path]
 
     def written(self) -> None:
-        """Take note of a write that took effect."""
+        """Record a write that took effect."""
 
     async def _answer(self, request: web.Request) -> web.Response:
         answer = await self._perform(request)
         if request.method != "GET" and answer.status < 400:
             self.written()
-        # It may have been the write after which everything fails.
+        # This may be the write after which everything fails.
         return self._failed() or answer
 
     def _failed(self) -> web.Response | None:

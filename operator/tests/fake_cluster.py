@@ -1,8 +1,8 @@
-"""Controllers and nodes for the API server in memory: what makes clusters of its objects.
+"""Controllers and nodes for the API server in memory.
 
-`step` does one round of all of them: the StatefulSet controller makes and removes pods and counts
-them, the EndpointSlice controller publishes them, the garbage collector takes what has no owner,
-and nodes join. Nodes answer in the scraper's place.
+`step` is one round of all of them: the StatefulSet controller creates, removes and counts pods, the
+EndpointSlice controller publishes them, the garbage collector removes objects without an owner, and
+nodes join. The class replaces the scraper too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class FakeCluster:
     """Pods through which a run was started."""
 
     made: list[str] = field(default_factory=list)
-    """Names of pods in the order in which they were made."""
+    """Names of pods in the order of their creation."""
 
     following: dict[str, str] = field(default_factory=dict)
     """The configuration that each node follows, by the uid of its pod."""
@@ -50,14 +50,14 @@ class FakeCluster:
     """The certificate and the authorities that each node uses, by the uid of its pod."""
 
     issuers: dict[str, str] = field(default_factory=dict)
-    """Of each certificate that was ever loaded, its authority: fingerprints."""
+    """The authority of each certificate that was ever loaded, as fingerprints."""
 
     loads: int = 0
 
     _addresses: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def step(self) -> None:
-        """Let everybody do a round."""
+        """Run one round of all controllers and nodes."""
         for path, live in list(self.api.objects.items()):
             if path.startswith(SETS):
                 self._reconcile(live)
@@ -69,7 +69,7 @@ class FakeCluster:
         self._publish()
 
     def own(self) -> dict[str, Json]:
-        """Return all objects but the cluster itself, events and what controllers publish."""
+        """Return all objects except the cluster itself, events and objects of controllers."""
         hidden = (CLUSTER, SLICE, f"/api/v1{NAMESPACE}/events")
         return {p: item for p, item in self.api.objects.items() if not p.startswith(hidden)}
 
@@ -82,14 +82,14 @@ class FakeCluster:
         }
 
     async def scrape(self, endpoints: Iterable[Endpoint]) -> tuple[dict[str, Seen], dict[str, str]]:
-        """Take the scraper's place: all running nodes make a ring."""
+        """Report a ring of all running nodes, as the scraper would."""
         pods = [endpoint for endpoint in endpoints if endpoint.ready]
         return {
             pod.pod: Seen(
                 report(
                     pod.pod,
                     active=(pods[index - 1].pod,),
-                    tls=self._told(pod.uid),
+                    tls=self._tls_report(pod.uid),
                     **followed(self.following[pod.uid]),
                 ),
                 pod.uid,
@@ -99,7 +99,7 @@ class FakeCluster:
         }, {}
 
     async def configure(self, endpoint: Endpoint, token: str, text: str) -> None:
-        """Have a node follow a configuration."""
+        """Send a configuration to a node."""
         self._answered()
         self.following[endpoint.uid] = text
         self.api.written()
@@ -112,27 +112,27 @@ class FakeCluster:
         self.api.written()
         self._answered()
 
-    def _told(self, uid: str) -> Json | None:
+    def _tls_report(self, uid: str) -> Json | None:
         loaded = self.loaded.get(uid)
         if loaded is None:
             return None
-        return {"certificate": loaded.certificate, "authorities": sorted(loaded.believed)}
+        return {"certificate": loaded.certificate, "authorities": sorted(loaded.trusted)}
 
     def _load(self) -> None:
-        """Let the nodes that begin read their files, and one other; check that all connect."""
+        """Let starting nodes and one other read their files; check that all connect."""
         secret = read_store(None, self.api.objects.get(CERTIFICATE), "").nodes
         if secret is None or secret.certificate is None:
             return
         self.issuers[secret.certificate.fingerprint] = secret.certificate.issuer
-        believed = frozenset(one.fingerprint for one in secret.believed)
-        new = Loaded(secret.certificate.fingerprint, believed)
+        trusted = frozenset(one.fingerprint for one in secret.trusted)
+        new = Loaded(secret.certificate.fingerprint, trusted)
         pods = self.pods().values()
         behind = [uid for uid in pods if self.loaded.get(uid) != new]
         for uid in {*behind[:1], *(uid for uid in behind if uid not in self.loaded)}:
             self.loaded[uid] = new
             self.loads += 1
         shown = {self.issuers[self.loaded[uid].certificate] for uid in pods}
-        assert all(shown <= self.loaded[uid].believed for uid in pods)
+        assert all(shown <= self.loaded[uid].trusted for uid in pods)
 
     def _answered(self) -> None:
         """Raise if the client has stopped listening."""

@@ -1,7 +1,7 @@
-"""kubectl before a small cluster `ads` in namespace `staging`, from recorded answers.
+"""A kubectl with a small cluster `ads` in namespace `staging`, from recorded answers.
 
-It knows the paths that the plugin reads, in the form in which an API server answered them, and
-keeps what it is asked to change.
+It knows the paths that the plugin reads, with the answers of an API server, and records the
+requested changes.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def condition(kind: str, status: str, reason: str, message: str = "") -> Json:
 
 
 class FakeKubectl(Kubectl):
-    """Answers from `answers`, by path; a text is an error of the API server."""
+    """Answers from `answers`, by path; text is an error of the API server."""
 
     def __init__(self) -> None:
         super().__init__()
         self.commands: list[list[str]] = []
         self.patches: list[Json] = []
         self.refusal = ""
-        """What the API server says to a change, if it refuses it."""
+        """The API server's error for a change; empty if it accepts it."""
 
         self.log = ""
         self.cluster: Json = {
@@ -120,7 +120,7 @@ class FakeKubectl(Kubectl):
 
     @property
     def status(self) -> Json:
-        """The cluster's status, to be changed by a test."""
+        """The cluster's status, which tests change."""
         status: Json = self.cluster["status"]
         return status
 
@@ -236,7 +236,7 @@ class FakeKubectl(Kubectl):
 
 
 def _merged(live: Any, patch: Any) -> Any:
-    """Return a value with a JSON merge patch in it."""
+    """Return a value with a JSON merge patch applied."""
     if not isinstance(patch, dict):
         return patch
     result = dict(live) if isinstance(live, dict) else {}

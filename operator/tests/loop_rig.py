@@ -1,4 +1,4 @@
-"""A cluster's loop with the real client, before an API server and nodes in memory."""
+"""A cluster's loop with the real client, and an API server and nodes in memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MANIFEST: dict[str, Any] = {
 
 @dataclass
 class FakeNodes:
-    """Takes the scraper's place: nodes of a ring, each with a phase of its workload."""
+    """A scraper of nodes in a ring, each with a phase of its workload."""
 
     phase: str = "waiting"
     run: str = ""
@@ -45,7 +45,7 @@ class FakeNodes:
     """Nodes that do not answer."""
 
     configuration: str = render_config(cluster(MANIFEST["spec"]))
-    """What all of them follow."""
+    """The configuration that all of them follow."""
 
     configured: list[tuple[str, str]] = field(default_factory=list)
     """Nodes that were sent a configuration, with the credential."""
@@ -54,7 +54,7 @@ class FakeNodes:
     """Whether no node has a link."""
 
     dissolved: list[tuple[str, str]] = field(default_factory=list)
-    """Nodes that were told of the deletion by the operator, with the credential."""
+    """Nodes that the operator notified of the deletion, with the credential."""
 
     refusal: ScrapeError | None = None
     """The answer to a configuration."""
@@ -105,7 +105,7 @@ class FakeNodes:
 
 @dataclass
 class Rig:
-    """A loop with all that it needs."""
+    """A loop with its dependencies."""
 
     api: FakeApi
     nodes: FakeNodes
@@ -117,7 +117,7 @@ class Rig:
         return await self.loop._reconcile()
 
     async def round(self) -> float | None:
-        """Do one round as the loop does it: whatever happens, it goes on."""
+        """Do one round as the loop does: it continues after any error."""
         return await self.loop._attempt()
 
     async def converge(self) -> None:
@@ -131,12 +131,12 @@ class Rig:
         await self.reconcile()
 
     def set_clock(self, clock: Callable[[], float]) -> None:
-        """Have the loop measure by a clock of the test how long states last."""
+        """Let the loop measure the duration of states by a clock of the test."""
         self.tools = replace(self.tools, clock=clock)
         self.loop = ClusterLoop("default", "ads", self.tools)
 
     def make_resync_due(self) -> None:
-        """Have the next reconcile observe all kinds of children."""
+        """Make the next reconcile observe all kinds of children."""
         self.loop._reconciler.coverage.make_resync_due()
 
     def change(self, spec: dict[str, Any]) -> None:
@@ -194,7 +194,7 @@ class Rig:
 
 
 def assemble(kube: Kube, nodes: FakeNodes) -> Tools:
-    """Return what a loop acts with."""
+    """Return the dependencies of a loop."""
     settings = Settings(node_image="node:1")
     observer = Observer(kube, nodes, lambda: START)  # type: ignore[arg-type]
     executor = Executor(kube, nodes, observer)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from partisan_operator.web import serve
 
 
 class Recorder:
-    """Takes the scope's place."""
+    """A fake scope."""
 
     def __init__(self) -> None:
         self.woken: list[tuple[str, str]] = []
@@ -26,7 +26,7 @@ class Recorder:
         self.known: set[tuple[str, str]] = set()
         self.in_trouble: list[str] = []
         self.obstacle = ""
-        self.standing = "leads"
+        self.state = "leads"
 
     def learn(self, namespace: str, name: str, *, complete: bool = False) -> None:
         self.known.add((namespace, name))
@@ -80,7 +80,7 @@ def test_a_change_of_the_status_alone_wakes_no_loop(
     assert recorder.known == set()
 
 
-def test_the_end_of_a_cluster_is_passed_on_before_anything_else(
+def test_the_end_of_a_cluster_is_announced_before_anything_else(
     application: Application, recorder: Recorder
 ) -> None:
     application.cluster_event(event(), None)
@@ -89,7 +89,7 @@ def test_the_end_of_a_cluster_is_passed_on_before_anything_else(
     assert recorder.dissolved == [("default", "ads")]
 
 
-def test_the_end_of_a_namespace_is_passed_on_when_it_begins(
+def test_the_end_of_a_namespace_is_announced_when_it_begins(
     application: Application, recorder: Recorder
 ) -> None:
     namespace = {"metadata": {"name": "default"}}
@@ -100,7 +100,7 @@ def test_the_end_of_a_namespace_is_passed_on_when_it_begins(
     assert recorder.dissolved == [("default", "*")]
 
 
-def test_a_cluster_that_a_watch_begins_with_is_learnt_whatever_is_known_of_it(
+def test_a_cluster_in_the_initial_list_is_always_recorded(
     application: Application, recorder: Recorder
 ) -> None:
     application.cluster_event(event(), "ADDED")
@@ -126,7 +126,7 @@ def test_a_child_wakes_its_cluster_and_a_foreign_object_no_loop(
 
 
 @pytest.mark.parametrize("labelled", [False, True])
-def test_a_changed_or_deleted_child_has_all_children_observed(
+def test_a_changed_or_deleted_child_causes_a_complete_observation(
     application: Application, recorder: Recorder, labelled: bool
 ) -> None:
     owner = {"kind": "PartisanCluster", "name": "ads", "controller": True}

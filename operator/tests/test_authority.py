@@ -1,4 +1,4 @@
-"""Keys and certificates: what is made, what is read of it, and that no key shows."""
+"""Keys and certificates: creation, reading, and secrecy of the keys."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_certificate_is_one_for_servers_and_clients_of_its_authority() -> None
     assert leaf.not_valid_after_utc == START + 90 * DAY
 
 
-def test_an_authority_can_authorise_no_other_and_shares_its_name_with_none() -> None:
+def test_an_authority_signs_no_other_authority_and_has_a_unique_name() -> None:
     first, second = (
         x509.load_pem_x509_certificate(
             mint.new_authority("a" * 40, START, DAY).certificate.encode()
@@ -82,7 +82,7 @@ def test_an_authority_can_authorise_no_other_and_shares_its_name_with_none() -> 
     assert (limits.value.ca, limits.value.path_length) == (True, 0)
 
 
-def test_a_certificate_ends_with_its_authority_at_the_latest() -> None:
+def test_a_certificate_ends_no_later_than_its_authority() -> None:
     authority = mint.new_authority("ads", START, DAY)
     leaf = x509.load_pem_x509_certificate(
         mint.issue(authority, NAME, START, 90 * DAY).certificate.encode()
@@ -100,7 +100,7 @@ def test_both_secrets_are_read() -> None:
     assert store.nodes.certificate.issuer == store.authority.certificate.fingerprint
     assert store.nodes.certificate.names == {NAME}
     assert store.nodes.certificate.not_after == START + 90 * DAY
-    assert store.nodes.believed == (store.authority.certificate,)
+    assert store.nodes.trusted == (store.authority.certificate,)
     assert store.authority.certificate.fingerprint.startswith("sha256:")
     assert store.foreign == ()
     assert read_store(None, None, "cluster-uid").nodes is None
@@ -120,7 +120,7 @@ def test_foreign_secrets_are_reported() -> None:
         {"tls_crt": pair()[0].certificate, "tls_key": pair()[0].key},
     ],
 )
-def test_what_is_no_authority_with_its_key_is_none(data: dict[str, str]) -> None:
+def test_an_authority_without_a_matching_key_counts_as_absent(data: dict[str, str]) -> None:
     found = read_store(secret("ads-ca", **data), secret("ads-tls", **data), "cluster-uid")
     assert found.authority is not None
     assert found.authority.certificate is None
@@ -153,7 +153,7 @@ def keeper(kube: Kube) -> CertificateWriter:
     return CertificateWriter(kube, lambda: START)
 
 
-async def test_the_first_steps_make_two_secrets_that_go_with_the_cluster(api: FakeApi) -> None:
+async def test_the_first_steps_create_two_secrets_owned_by_the_cluster(api: FakeApi) -> None:
     await keeper(api.kube).perform(SEALED, ClusterCa(), MakeAuthority(None))
     store = read_store(api.objects[AUTHORITY], None, "cluster-uid")
     assert store.authority is not None
@@ -162,14 +162,14 @@ async def test_the_first_steps_make_two_secrets_that_go_with_the_cluster(api: Fa
     await keeper(api.kube).perform(SEALED, ClusterCa(), Publish((made,), made.fingerprint, None))
     store = read_store(api.objects[AUTHORITY], api.objects[CERTIFICATE], "cluster-uid")
     assert store.nodes is not None
-    assert store.nodes.believed == (made,)
+    assert store.nodes.trusted == (made,)
     assert not store.foreign
     assert "ca.key" not in api.objects[CERTIFICATE]["data"]
     authority, nodes = (key_pair(api.objects[path]) for path in (AUTHORITY, CERTIFICATE))
     assert authority.key != nodes.key
 
 
-async def test_a_step_decided_on_what_has_changed_since_is_refused(api: FakeApi) -> None:
+async def test_a_step_based_on_outdated_secrets_is_rejected(api: FakeApi) -> None:
     authority, nodes = stored()
     api.put(AUTHORITY, authority)
     api.put(CERTIFICATE, nodes)

@@ -1,4 +1,4 @@
-"""A cluster whose certificate cert-manager keeps, from the lack of cert-manager to the deletion."""
+"""A cluster with a certificate of cert-manager, from its absence to the deletion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECRET: dict[str, Any] = {
     "metadata": {"name": "ads-tls", "annotations": {"cert-manager.io/certificate-name": "ads"}},
     "data": dict.fromkeys(("tls.crt", "tls.key", "ca.crt"), "eA=="),
 }
-"""What cert-manager writes; no test reads its contents."""
+"""Secret as cert-manager writes it; no test reads its contents."""
 
 
 @pytest.fixture
@@ -40,9 +40,7 @@ def events(rig: Rig) -> list[str]:
     ]
 
 
-async def test_what_cert_manager_has_to_do_is_waited_for_and_goes_with_the_cluster(
-    rig: Rig,
-) -> None:
+async def test_the_operator_waits_for_cert_manager_and_owns_its_secret(rig: Rig) -> None:
     rig.api.unserved.add("certificates")
     rig.create(ISSUED)
     await rig.settle()

@@ -1,4 +1,4 @@
-"""The children of a cluster, read as manifests, and how they are compared with what is there."""
+"""The manifests of a cluster's children, and their comparison with live objects."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ def test_only_own_pods_reach_the_overlay_port() -> None:
     assert off.find("NetworkPolicy", "ads") is None
 
 
-def test_a_drain_takes_no_more_nodes_than_a_rollout() -> None:
+def test_a_drain_removes_no_more_nodes_than_a_rollout() -> None:
     spec = manifest("PodDisruptionBudget", rollout={"maxUnavailable": "25%"})["spec"]
     assert spec["maxUnavailable"] == "25%"
 
 
 @pytest.mark.parametrize("kind", [TOKEN, BEARER])
-def test_a_value_survives_its_secret_and_junk_does_not_pass(kind: SharedSecret) -> None:
+def test_a_value_is_read_back_and_invalid_ones_are_rejected(kind: SharedSecret) -> None:
     secret = kind.build(cluster(), "ab" * 32).manifest
     assert kind.value_in(secret) == "ab" * 32
     for value in (None, "", "!", "YWJj", "/////w=="):
@@ -113,7 +113,7 @@ def test_kubelets_see_another_bearer_and_no_token_ever_changes() -> None:
     assert names == {"ads-token", "ads-bearer"}
 
 
-def test_with_tls_the_nodes_are_scraped_over_tls_and_those_of_before_without() -> None:
+def test_with_tls_only_older_nodes_are_scraped_without() -> None:
     found = manifest("PodMonitor", "ads-nodes", security={"tls": {"secretName": "mine"}})
     plain, secure = found["spec"]["podMetricsEndpoints"]
     assert (plain["port"], secure["port"], secure["scheme"]) == ("http", "https", "https")
@@ -123,7 +123,7 @@ def test_with_tls_the_nodes_are_scraped_over_tls_and_those_of_before_without() -
     }
 
 
-def test_drift_is_seen_and_the_fields_of_others_are_not() -> None:
+def test_drift_is_detected_and_fields_of_others_are_ignored() -> None:
     wanted = {"spec": {"replicas": 3, "ports": [{"port": 1}]}, "cpu": "1000m"}
     assert contains({"spec": {"replicas": 3, "ports": [{"port": 1, "x": 2}]}, "cpu": "1"}, wanted)
     assert not contains({"spec": {"replicas": 4, "ports": [{"port": 1}]}, "cpu": "1"}, wanted)
@@ -132,7 +132,7 @@ def test_drift_is_seen_and_the_fields_of_others_are_not() -> None:
     assert not contains({}, {"replicas": 1})
 
 
-def test_a_field_that_is_no_longer_wanted_is_seen_by_the_hash() -> None:
+def test_the_hash_detects_a_field_that_is_no_longer_wanted() -> None:
     before = desired_children(cluster({"nodeSelector": {"a": "b"}}), "node:1").stateful_sets[0]
     after = desired_children(cluster(), "node:1").stateful_sets[0]
     assert not up_to_date(after, before.manifest)

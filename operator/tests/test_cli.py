@@ -37,12 +37,12 @@ from partisan_operator.models.overlay import OverlayKind
         ("", "", "kubectl failed without a message"),
     ],
 )
-def test_what_kubectl_writes_is_one_line(output: str, reason: str, message: str) -> None:
+def test_errors_of_kubectl_are_one_line(output: str, reason: str, message: str) -> None:
     error = error_in(output)
     assert (error.reason, str(error)) == (reason, message)
 
 
-def test_a_missing_kubectl_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_kubectl_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(KubectlError, match="not on the PATH"):
         Kubectl().run(["version"])

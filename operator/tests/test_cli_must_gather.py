@@ -58,7 +58,7 @@ def test_the_archive_shows_no_key_of_the_clusters_own_authority(
             assert encoded not in text, member.name
 
 
-def test_an_archive_without_the_right_to_read_secrets_is_made_and_says_so(
+def test_a_bundle_without_the_right_to_read_secrets_reports_it(
     kubectl: FakeKubectl, tmp_path: Path
 ) -> None:
     kubectl.answers[f"{CORE}/secrets"] = "Error from server (Forbidden): secrets is forbidden"
@@ -66,7 +66,7 @@ def test_an_archive_without_the_right_to_read_secrets_is_made_and_says_so(
     assert "2 things could not be read" in text
 
 
-def test_a_place_that_cannot_be_written_to_is_named(kubectl: FakeKubectl, tmp_path: Path) -> None:
+def test_an_unwritable_path_is_named(kubectl: FakeKubectl, tmp_path: Path) -> None:
     missing = tmp_path / "missing" / "file"
     for command in (("must-gather", "ads"), ("graph", "ads")):
         with pytest.raises(CommandError, match=r"cannot write .*missing/file: No such file"):

@@ -74,7 +74,7 @@ def template(image: str, configuration: str = "c", **pod: Any) -> dict[str, Any]
 
 
 def with_templates(kubectl: FakeKubectl, *templates: dict[str, Any]) -> None:
-    """Record the templates that the StatefulSet had, the newest last, and some of another's."""
+    """Record the StatefulSet's templates, the newest last, and one of another StatefulSet."""
     kubectl.answers[SHARD] = {
         "metadata": {"uid": "set-uid"},
         "status": {"updateRevision": f"ads-{len(templates)}"},
@@ -112,7 +112,7 @@ def test_an_undo_sets_the_fields_that_made_the_newest_template(kubectl: FakeKube
     assert "rollout status ads" in text
 
 
-def test_an_undo_knows_what_the_pods_carry_beside_the_operators_own(kubectl: FakeKubectl) -> None:
+def test_an_undo_restores_additions_to_the_pods(kubectl: FakeKubectl) -> None:
     def carrying(team: str, *variables: str) -> dict[str, Any]:
         found = template("node:1")
         own = {"partisan.dev/cluster": "ads", "app.kubernetes.io/name": "partisan-node"}
@@ -139,7 +139,7 @@ def test_an_undo_knows_what_the_pods_carry_beside_the_operators_own(kubectl: Fak
         ),
     ],
 )
-def test_an_undo_that_cannot_lead_back_says_what_does(
+def test_an_impossible_undo_names_the_alternative(
     kubectl: FakeKubectl, templates: list[dict[str, Any]], words: str
 ) -> None:
     with_templates(kubectl, *templates)

@@ -13,7 +13,7 @@ from partisan_operator.models.problem import Problem
 REPLACE_PODS = f"kubectl -n {NAMESPACE} delete pods -l partisan.dev/cluster=ads"
 
 
-def test_a_well_cluster_has_nothing_wrong_and_a_next_step(kubectl: FakeKubectl) -> None:
+def test_a_healthy_cluster_has_no_problem_and_a_next_step(kubectl: FakeKubectl) -> None:
     status, text = run(kubectl, "status", "ads")
     assert status == 0
     assert "ads in staging, 1h0m old" in text
@@ -83,7 +83,7 @@ def test_nodes_with_another_token_are_replaced(
         (invalid_bearer("ads-bearer"), "ads-bearer", ""),
     ],
 )
-def test_a_secret_that_is_not_usable_is_made_anew(
+def test_an_unusable_secret_is_replaced(
     kubectl: FakeKubectl, problem: Problem, secret: str, more: str
 ) -> None:
     kubectl.set_condition("Degraded", "True", problem.reason, problem.message)
@@ -92,19 +92,19 @@ def test_a_secret_that_is_not_usable_is_made_anew(
     assert text.splitlines()[-1] == f"Next     {command}"
 
 
-def test_a_bearer_that_is_refused_is_a_matter_of_the_image(kubectl: FakeKubectl) -> None:
+def test_a_rejected_bearer_is_blamed_on_the_image(kubectl: FakeKubectl) -> None:
     kubectl.set_condition("Degraded", "True", "BearerRefused", "such as ads-1: 401 no")
     _, text = run(kubectl, "status", "ads")
     assert text.splitlines()[-1] == f"Next     kubectl -n {NAMESPACE} edit pcl ads"
 
 
-def test_what_the_api_server_refuses_is_to_be_edited(kubectl: FakeKubectl) -> None:
+def test_rejections_of_the_api_server_suggest_an_edit(kubectl: FakeKubectl) -> None:
     kubectl.set_condition("Degraded", "True", "ApplyFailed", "refused to apply StatefulSet ads")
     _, text = run(kubectl, "status", "ads")
     assert text.splitlines()[-1] == f"Next     kubectl -n {NAMESPACE} edit pcl ads"
 
 
-def test_figures_say_of_when_they_are(kubectl: FakeKubectl) -> None:
+def test_figures_have_their_time(kubectl: FakeKubectl) -> None:
     _, text = run(kubectl, "status", "ads")
     assert "As of    2026-01-01T00:59:30Z, 30s ago" in text
     del kubectl.status["observedAt"]
@@ -155,19 +155,19 @@ def test_pods_that_start_are_no_problem_while_the_cluster_forms(kubectl: FakeKub
     assert "rollout status ads" in text
 
 
-def test_an_operator_that_does_not_observe_is_what_to_check(kubectl: FakeKubectl) -> None:
+def test_an_operator_that_does_not_observe_is_the_next_step(kubectl: FakeKubectl) -> None:
     kubectl.cluster["metadata"]["generation"] = 3
     _, text = run(kubectl, "status", "ads")
     assert "The operator has not observed the newest spec yet" in text
     assert "app.kubernetes.io/component=operator" in text
 
 
-def test_a_misspelt_name_is_one_line_with_the_right_one(kubectl: FakeKubectl) -> None:
+def test_a_misspelt_name_suggests_the_right_one_on_one_line(kubectl: FakeKubectl) -> None:
     with pytest.raises(CommandError, match=r"'adz' in namespace staging: did you mean ads\?$"):
         run(kubectl, "status", "adz")
 
 
-def test_an_unknown_name_is_one_line_with_those_there_are(kubectl: FakeKubectl) -> None:
+def test_an_unknown_name_lists_the_known_ones_on_one_line(kubectl: FakeKubectl) -> None:
     with pytest.raises(CommandError, match=r"there is ads$"):
         run(kubectl, "status", "zebra")
     kubectl.answers[CLUSTERS] = {"items": []}
@@ -175,7 +175,7 @@ def test_an_unknown_name_is_one_line_with_those_there_are(kubectl: FakeKubectl) 
         run(kubectl, "status", "zebra")
 
 
-def test_a_missing_crd_asks_to_install_the_chart(kubectl: FakeKubectl) -> None:
+def test_a_missing_crd_suggests_the_chart(kubectl: FakeKubectl) -> None:
     kubectl.answers[CLUSTERS] = "Error from server (NotFound): the server could not find it"
     with pytest.raises(CommandError, match="install the operator's chart"):
         run(kubectl, "top", "nothing")
@@ -187,7 +187,7 @@ def test_a_spec_of_another_version_names_the_field(kubectl: FakeKubectl) -> None
         run(kubectl, "status", "ads")
 
 
-def test_a_refused_request_stays_what_it_is(kubectl: FakeKubectl) -> None:
+def test_the_error_of_a_refused_request_is_kept(kubectl: FakeKubectl) -> None:
     kubectl.answers[CLUSTERS] = 'Error from server (Forbidden): User "u" cannot list'
     with pytest.raises(KubectlError, match="cannot list"):
         run(kubectl, "status", "zebra")

@@ -44,7 +44,7 @@ def test_no_answer_from_any_node_is_one_line(kubectl: FakeKubectl) -> None:
         run(kubectl, "graph", "ads")
 
 
-def test_a_node_that_calls_itself_by_anothers_name_is_not_believed(kubectl: FakeKubectl) -> None:
+def test_a_report_under_another_nodes_name_is_rejected(kubectl: FakeKubectl) -> None:
     kubectl.reports["ads-3"] = kubectl.reports["ads-2"]
     _, text = run(kubectl, "graph", "ads", "-o", "text")
     assert "ads-3 did not answer: it reports as 'ads-2'" in text
@@ -120,7 +120,7 @@ def test_logs_of_a_cluster_that_does_not_start_lead_to_its_status(kubectl: FakeK
     assert run(kubectl, "logs", "ads", "--since", "1s") == (0, "")
 
 
-def test_logs_of_a_node_that_is_not_there_name_those_that_are(kubectl: FakeKubectl) -> None:
+def test_logs_of_an_unknown_node_list_the_known_ones(kubectl: FakeKubectl) -> None:
     with pytest.raises(CommandError, match="no node 'ads-4': its nodes are ads-0 to ads-3"):
         run(kubectl, "logs", "ads", "--node", "ads-4")
 

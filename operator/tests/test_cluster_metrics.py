@@ -1,4 +1,4 @@
-"""What the operator exports of each cluster."""
+"""Metrics of the operator for each cluster."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_graph_the_sizes_and_the_times_of_a_cluster() -> None:
     }
 
 
-def test_what_is_not_known_is_not_exported() -> None:
+def test_unknown_figures_are_not_exported() -> None:
     metrics = ClusterMetrics()
     metrics.publish(cluster({"replicas": 3}), PartisanClusterStatus(), OBSERVED)
     assert exported(metrics, "overlay_components") is None
@@ -69,7 +69,7 @@ def test_what_is_not_known_is_not_exported() -> None:
     assert exported(metrics, "nodes_joined") == 0
 
 
-def test_the_overlay_is_the_one_asked_for_and_only_that() -> None:
+def test_the_overlay_is_only_the_requested_one() -> None:
     metrics = ClusterMetrics()
     metrics.publish(cluster({"replicas": 3}), PartisanClusterStatus(), OBSERVED)
     assert exported(metrics, "overlay_info", overlay="HyParView") == 1

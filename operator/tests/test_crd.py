@@ -1,4 +1,4 @@
-"""The CustomResourceDefinition is what the models say, and what the API server accepts."""
+"""The CustomResourceDefinition matches the models, and the API server accepts it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_every_node_is_structural_and_every_field_is_explained(path: str) -> Non
     assert not {"$ref", "title", "const", "exclusiveMinimum"} & node.keys()
     assert "type" in node or node.get("x-kubernetes-int-or-string")
     if not path.endswith("[]"):
-        assert node.get("description"), f"kubectl explain has nothing to say of {path}"
+        assert node.get("description"), f"kubectl explain has no text for {path}"
 
 
 @pytest.mark.parametrize("path", SPEC)

@@ -18,8 +18,8 @@ NONE: frozenset[str] = frozenset()
 incarnations = st.lists(
     st.tuples(
         st.sampled_from(["ads-0", "ads-1", "ads-2"]),
-        st.integers(0, 50),  # what it was last seen to have made
-        st.integers(0, 50),  # of which the others hold so much
+        st.integers(0, 50),  # its last observed increments
+        st.integers(0, 50),  # the part that other nodes hold
         st.booleans(),  # whether it is reported before the end
     ),
     max_size=25,
@@ -60,7 +60,7 @@ def test_the_sums_are_the_same_wherever_actors_are_folded(
 
 
 def test_two_halvings_of_the_largest_cluster_are_reported_in_full() -> None:
-    """As a status goes over the wire, and as the API server bounds it."""
+    """Serialised as on the wire, within the bounds of the API server."""
     gone = DepartedActors()
     for incarnation in (1, 2, 3):
         away = {actor(f"ads-{ordinal}", incarnation): 10 for ordinal in range(MAX_REPLICAS)}
@@ -76,7 +76,7 @@ def test_two_halvings_of_the_largest_cluster_are_reported_in_full() -> None:
     assert total(gone, 3 * 9 * 1024) == (3 * 1024, 3 * 10240, 3 * 1024)
 
 
-def test_what_was_added_up_is_recognised_and_counted_once() -> None:
+def test_folded_actors_are_recognised_and_counted_once() -> None:
     many = {actor("ads-7", incarnation): 3 for incarnation in range(1, MAX_RETIRED + 11)}
     gone = advance(DepartedActors(), many, dict.fromkeys(many, 3), NONE)
     assert [(entry.actors, entry.last) for entry in gone.folded] == [(10, 10)]
@@ -93,7 +93,7 @@ def test_an_unreported_actor_keeps_an_entry_of_its_own_and_may_come_back() -> No
     assert back.increments == gone.increments - 5
 
 
-def test_an_entry_that_grows_after_it_was_added_up_shrinks_the_loss() -> None:
+def test_an_entry_that_grows_after_folding_reduces_the_loss() -> None:
     many = {actor("ads-7", incarnation): 3 for incarnation in range(1, MAX_RETIRED + 3)}
     gone = advance(DepartedActors(), many, dict.fromkeys(many, 1), NONE)
     assert gone.lost == 2 * len(many)

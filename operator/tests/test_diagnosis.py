@@ -1,4 +1,4 @@
-"""Why a cluster is not well, in one sentence."""
+"""Why a cluster is degraded, in one sentence."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_the_cause_is_reported_and_not_its_consequences() -> None:
     assert said(joining, quota).startswith("QuotaExceeded: Pod ads-7")
 
 
-def test_of_equal_failures_that_of_a_seed_is_reported() -> None:
+def test_among_equal_failures_a_seeds_is_reported() -> None:
     failures = [PodFailure(name, Reason.UNSCHEDULABLE, "x") for name in ("ads-4", "ads-0")]
     assert said(*failures).startswith("Unschedulable: Pod ads-0 (a seed")
 
@@ -157,7 +157,7 @@ def test_of_equal_failures_that_of_a_seed_is_reported() -> None:
     ("reason", "seconds"),
     [(Reason.UNSCHEDULABLE, 4), (Reason.POD_NOT_STARTING, 40), (Reason.NODE_NOT_JOINING, 80)],
 )
-def test_what_may_pass_by_itself_gets_time(reason: Reason, seconds: float) -> None:
+def test_transient_states_get_time(reason: Reason, seconds: float) -> None:
     assert said(PodFailure("ads-1", reason, "x"), seconds=seconds) == ""
     assert said(PodFailure("ads-1", Reason.IMAGE_PULL_FAILED, "x"), seconds=0)
 

@@ -1,4 +1,4 @@
-"""A cluster that is being deleted: its nodes are notified, and nothing waits for them."""
+"""Deletion of a cluster: its nodes are notified, and nothing waits for them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GOING = {"deletionTimestamp": "now"}
         ("MODIFIED", GOING | {"finalizers": ["example.com/backup"]}, False),
     ],
 )
-def test_when_the_nodes_go_with_their_cluster(
+def test_when_nodes_are_deleted_with_their_cluster(
     event: str | None, metadata: dict[str, Any], *, final: bool
 ) -> None:
     assert is_final(event, metadata) is final
@@ -60,7 +60,7 @@ async def test_the_nodes_of_a_deleted_cluster_are_notified_at_once(rig: Rig) -> 
     assert await rig.reconcile() is None
 
 
-async def test_the_order_shows_the_bearer_that_was_made_last(rig: Rig) -> None:
+async def test_the_order_uses_the_newest_bearer(rig: Rig) -> None:
     await rig.converge()
     first = rig.nodes.started[0][1]
     del rig.api.objects[SECRET]
@@ -75,7 +75,7 @@ async def test_the_order_shows_the_bearer_that_was_made_last(rig: Rig) -> None:
     assert set(rig.nodes.dissolved) == {(f"ads-{n}", bearer) for n in range(3)}
 
 
-async def test_a_namespace_that_goes_takes_the_order_to_the_nodes(rig: Rig) -> None:
+async def test_a_deleted_namespace_causes_the_order_to_the_nodes(rig: Rig) -> None:
     await rig.converge()
     writes = rig.api.writes
     # The namespace controller may take the pods first, and the cluster last.
@@ -105,7 +105,7 @@ async def test_without_the_right_to_read_its_namespace_a_cluster_is_served(rig: 
     assert rig.nodes.dissolved == []
 
 
-async def test_nodes_that_do_not_answer_hold_up_nothing(
+async def test_nodes_that_do_not_answer_block_nothing(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -123,7 +123,7 @@ async def test_nodes_that_do_not_answer_hold_up_nothing(
     assert len(asked) == 3 * ATTEMPTS
 
 
-async def test_nodes_of_an_image_of_before_are_asked_once(
+async def test_nodes_of_an_older_image_are_ordered_once(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")

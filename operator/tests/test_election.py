@@ -1,4 +1,4 @@
-"""The rules of the Lease, in a world whose clocks, network and operators all misbehave."""
+"""The rules of the Lease, with faulty clocks, networks and operators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Lease:
         self._versions = itertools.count(1)
 
     def write(self, claim: Claim, holder: str) -> Record | None:
-        """Return the Lease as written; None when it is another version by now."""
+        """Return the Lease as written; None when its version has changed."""
         if claim.version != (self.record.version if self.record else None):
             return None
         version = str(next(self._versions))
@@ -34,14 +34,14 @@ class Lease:
 
 @dataclass
 class Operator:
-    """A process with a clock that is off, and goes at its own pace."""
+    """A process with a clock that has an offset and a drift."""
 
     candidate: Candidate
     offset: float
     pace: float
     alive: bool = True
     spells: list[tuple[float, float]] = field(default_factory=list)
-    """From when until when it might have acted, in true time."""
+    """Intervals in which it could have acted, in true time."""
 
     def clock(self, true: float) -> float:
         return self.offset + self.pace * true
@@ -84,7 +84,7 @@ class World:
         self.now = until
 
     def turn(self, operator: Operator) -> None:
-        """Read and write, as `leadership` does, with every step after a while or never."""
+        """Read and write, as `leadership` does; each step is delayed or lost."""
         if not operator.alive:
             return
         if operator.candidate.leads(operator.clock(self.now)):
@@ -136,7 +136,7 @@ class World:
         answered: Callable[[Record | None], None],
         lost: Callable[[], None],
     ) -> None:
-        """Send a request; it may be lost on the way, and so may its answer."""
+        """Send a request; it or its answer may be lost."""
 
         def arrive() -> None:
             result = at_server()
@@ -157,9 +157,7 @@ class World:
     loss=st.floats(0, 0.4),
     delay=st.floats(0, 4),
 )
-def test_two_never_act_at_once_whatever_clocks_and_network_do(
-    seed: int, count: int, loss: float, delay: float
-) -> None:
+def test_two_operators_never_act_at_once(seed: int, count: int, loss: float, delay: float) -> None:
     world = World(random.Random(seed), delay=delay, loss=loss, skew=0.15)
     operators = [world.add() for _ in range(count)]
     world.run(600)
@@ -169,7 +167,7 @@ def test_two_never_act_at_once_whatever_clocks_and_network_do(
 
 
 @given(seed=st.integers(0, 2**32), delay=st.floats(0, 0.5))
-def test_another_acts_within_twenty_seconds_of_a_death(seed: int, delay: float) -> None:
+def test_another_operator_acts_within_twenty_seconds_of_a_crash(seed: int, delay: float) -> None:
     world = World(random.Random(seed), delay=delay, loss=0.0, skew=0.01)
     operators = [world.add() for _ in range(2)]
     world.run(60)
@@ -187,7 +185,7 @@ def held(candidate: Candidate, version: str = "1") -> Record:
     return Record(version, candidate.identity, TIMING.duration)
 
 
-def test_a_lease_that_was_given_back_is_taken_at_once() -> None:
+def test_a_released_lease_is_acquired_at_once() -> None:
     candidate = Candidate("b").saw(held(Candidate("a")), 0.0)
     assert candidate.claim(1.0) is None
     given_back = candidate.saw(Record("2", "", 1.0, transitions=3), 2.0)
@@ -200,7 +198,7 @@ def test_a_deleted_lease_does_not_end_the_holder_s_time() -> None:
     assert candidate.claim(15.0) == Claim(None, 0, acquires=True)
 
 
-def test_a_candidate_that_sees_another_holder_stops_at_once() -> None:
+def test_a_candidate_that_reads_another_holder_stops_at_once() -> None:
     leader = Candidate("a").wrote(held(Candidate("a")), 0.0)
     assert leader.leads(9.9)
     assert not leader.leads(10.0)
@@ -215,9 +213,9 @@ def test_a_renewal_whose_answer_was_lost_does_not_prolong_the_time() -> None:
     assert again.claim(5.0) == Claim("2", 0, acquires=False)
 
 
-def test_a_holder_lasts_as_long_as_it_says_itself() -> None:
-    patient = replace(held(Candidate("a")), duration=60.0)
-    assert Candidate("b").saw(patient, 0.0).claim(59.0) is None
+def test_a_lease_is_valid_for_the_duration_that_its_holder_wrote() -> None:
+    long = replace(held(Candidate("a")), duration=60.0)
+    assert Candidate("b").saw(long, 0.0).claim(59.0) is None
 
 
 def test_it_wakes_when_something_is_due() -> None:

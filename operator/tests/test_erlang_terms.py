@@ -1,4 +1,4 @@
-"""What is rendered, Erlang reads back as it was."""
+"""Erlang reads rendered terms back unchanged."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_atom_that_erlang_cannot_hold_is_refused() -> None:
 
 @given(terms)
 def test_a_literal_never_ends_early(term: object) -> None:
-    """Whatever the strings hold, quotes pair up, and only printable ASCII is written."""
+    """For any strings, quotes pair up, and only printable ASCII is written."""
     text = render(term)  # type: ignore[arg-type]
     assert all(0x20 <= ord(character) < 0x7F for character in text)
     for quote in ('"', "'"):

@@ -1,9 +1,9 @@
 """The operator is killed after every single write of a create, a scale, a rollout and a delete.
 
-So it is while it replaces a cluster's own authority. A run without a kill counts the writes of a
-scenario. Then the scenario is repeated, once for each of them: the write takes effect, the operator
-that sent it never learns so, and another one, which knows nothing, goes on. In the end everything
-is as it is without a kill.
+The same holds for the replacement of a cluster's own authority. A run without a kill counts the
+writes of a scenario. The scenario is then repeated once for each write: the write takes effect, its
+operator gets no answer, and another operator without any state continues. The final state must
+equal that of the run without a kill.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SPEC: dict[str, Any] = {
 }
 ROUNDS = 60
 STRIDE = 5 if os.environ.get("QUICK") == "1" else 1
-"""The inner loop of development kills after every fifth write."""
+"""In the inner loop of development, only every fifth write."""
 
 SCENARIOS: dict[str, dict[str, Any] | None] = {
     "create": {},
@@ -48,11 +48,10 @@ SCENARIOS: dict[str, dict[str, Any] | None] = {
     "rotate the authority": {},
     "delete with an authority": None,
 }
-"""What is changed of the spec once the cluster stands; nothing for its creation."""
+"""Changes of the spec of a complete cluster; none for its creation."""
 
 LOST = {"rotate the authority": AUTHORITY}
-"""What is deleted then: another authority takes the place of one that is lost, as of one that
-ends."""
+"""The Secret deleted then: a lost authority is replaced like one that ends."""
 
 
 def spec_of(name: str) -> dict[str, Any]:
@@ -62,7 +61,7 @@ def spec_of(name: str) -> dict[str, Any]:
 
 
 class Kubernetes(FakeApi):
-    """An API server after one of whose writes the operator is dead: it gets no answer any more."""
+    """An API server that stops answering the operator after one of its writes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +91,7 @@ class Rig:
         self._loop = ClusterLoop("default", "ads", tools)
 
     async def settle(self) -> None:
-        """Let all work until two rounds in a row change nothing."""
+        """Run rounds until two in a row change nothing."""
         quiet = 0
         for _ in range(ROUNDS):
             before = self._state()
@@ -127,16 +126,16 @@ class Rig:
 
 
 def comparable(item: Json) -> Json:
-    """Return what two runs must agree on: not identities, not the token, not the time."""
+    """Return the state on which two runs must agree, without identities, token and time."""
     fixed = {key: value for key, value in item.items() if key not in ("metadata", "data")}
     labels = item["metadata"].get("labels")
     return fixed | {"labels": labels, "keys": sorted(item.get("data") or {})}
 
 
 async def scenario(name: str, fatal: int | None) -> tuple[Rig, dict[str, str], int]:
-    """Play a scenario, with a kill after its nth write; return the rig after it.
+    """Run a scenario with a kill after its nth write; return the rig after it.
 
-    With the pods before the change, and how many writes the change took.
+    Also the pods before the change, and its number of writes.
     """
     api = Kubernetes()
     rig = Rig(api, await api.start())
@@ -175,7 +174,7 @@ async def test_a_kill_after_any_write_changes_nothing_in_the_end(name: str) -> N
 
 
 def assert_sealed(rig: Rig) -> None:
-    """Check that all nodes use the Secret as it is, and believe the present authority alone."""
+    """Check that all nodes use the present Secret, and trust its authority alone."""
     authority, secret = (rig.api.objects.get(path) for path in (AUTHORITY, CERTIFICATE))
     if authority is None or secret is None:
         assert authority is secret
@@ -184,14 +183,14 @@ def assert_sealed(rig: Rig) -> None:
     assert store.authority is not None
     assert store.nodes is not None
     assert store.nodes.certificate is not None
-    assert store.authority.certificate in store.nodes.believed
-    assert [one.fingerprint for one in store.nodes.believed] == [store.nodes.certificate.issuer]
+    assert store.authority.certificate in store.nodes.trusted
+    assert [one.fingerprint for one in store.nodes.trusted] == [store.nodes.certificate.issuer]
     used = {rig.world.loaded[uid].certificate for uid in rig.world.pods().values()}
     assert used == {store.nodes.certificate.fingerprint}
 
 
 def status_of(rig: Rig) -> Any:
-    """Return the figures and conditions of the status, if the cluster is there."""
+    """Return the figures and conditions of the status, if the cluster exists."""
     status = (rig.api.objects.get(CLUSTER) or {}).get("status")
     if status is None:
         return None

@@ -36,7 +36,7 @@ async def test_get(api: FakeApi, kube: Kube) -> None:
     assert await kube.get("ConfigMap", "default", "b") is None
 
 
-async def test_a_list_comes_from_the_cache_and_its_items_say_what_they_are(
+async def test_a_list_comes_from_the_cache_and_its_items_have_their_kind(
     api: FakeApi, kube: Kube
 ) -> None:
     api.put(MAP, {"metadata": {"name": "a", "labels": {"l": "v"}}})
@@ -46,7 +46,7 @@ async def test_a_list_comes_from_the_cache_and_its_items_say_what_they_are(
     assert api.log[-1].query["resourceVersion"] == "0"
 
 
-async def test_metadata_can_be_asked_for_alone(api: FakeApi, kube: Kube) -> None:
+async def test_metadata_can_be_requested_alone(api: FakeApi, kube: Kube) -> None:
     await kube.find("Pod", "default", Query(fields="status.phase=Pending", metadata_only=True))
     assert "PartialObjectMetadataList" in api.log[-1].headers["Accept"]
     assert api.log[-1].query["fieldSelector"] == "status.phase=Pending"
@@ -101,7 +101,7 @@ async def test_an_object_of_a_kind_that_is_not_served_is_not_known_to_be_absent(
     assert refused.value.request == "get ConfigMap a"
 
 
-async def test_which_kinds_of_a_group_can_be_watched(api: FakeApi, kube: Kube) -> None:
+async def test_the_kinds_of_a_group_that_can_be_watched(api: FakeApi, kube: Kube) -> None:
     resources = [
         {"name": "partisanclusters", "verbs": ["get", "watch"]},
         {"name": "partisanclusters/status", "verbs": ["get"]},
@@ -111,7 +111,7 @@ async def test_which_kinds_of_a_group_can_be_watched(api: FakeApi, kube: Kube) -
     assert await kube.served("partisan.dev", "v2") == frozenset()
 
 
-async def test_what_is_served_is_counted_as_a_read(api: FakeApi, kube: Kube) -> None:
+async def test_discovery_is_counted_as_a_read(api: FakeApi, kube: Kube) -> None:
     labels = {"verb": "get", "kind": "APIResourceList", "code": "404"}
 
     def counted() -> float:

@@ -1,4 +1,4 @@
-"""Two operators and one Lease at an API server in memory, with a clock that the tests turn."""
+"""Two operators and one Lease at an API server in memory, with a clock that the tests set."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHILD = {"kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
 
 
 class Clock:
-    """Time that passes when the test says so."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -33,7 +33,7 @@ class Clock:
 
 
 class Operator:
-    """An operator that does its rounds when the test says so."""
+    """An operator whose rounds a test triggers."""
 
     def __init__(self, api: FakeApi, name: str, clock: Clock) -> None:
         self.calls: list[str] = []
@@ -76,7 +76,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def pair(api: FakeApi, clock: Clock) -> tuple[Operator, Operator]:
-    """Return the one that leads, and the one that stands by."""
+    """Return the leader and the standby."""
     first, second = Operator(api, "first", clock), Operator(api, "second", clock)
     await first.round()
     await second.round()
@@ -95,15 +95,15 @@ async def test_the_first_leads_and_the_second_stands_by(
     assert (first.calls, second.calls) == (["gained"], [])
     assert spec(api)["holderIdentity"] == "first"
     assert spec(api)["leaseDurationSeconds"] == 15
-    assert "leads" in first.leadership.standing
-    assert "stands by" in second.leadership.standing
+    assert "leads" in first.leadership.state
+    assert "stands by" in second.leadership.state
     assert first.leadership.obstacle == second.leadership.obstacle == ""
     await first.write()
     with pytest.raises(KubeError, match="does not hold the Lease"):
         await second.write()
 
 
-async def test_a_leader_that_is_cut_off_writes_nothing_before_another_begins(
+async def test_a_disconnected_leader_stops_writing_before_another_begins(
     api: FakeApi, pair: tuple[Operator, Operator], clock: Clock
 ) -> None:
     first, second = pair
@@ -123,7 +123,7 @@ async def test_a_leader_that_is_cut_off_writes_nothing_before_another_begins(
     assert not first.leadership.leading
 
 
-async def test_a_leader_whose_api_server_is_away_stands_by_and_comes_back(
+async def test_a_leader_without_api_server_stands_by_and_resumes(
     api: FakeApi, clock: Clock, pair: tuple[Operator, Operator]
 ) -> None:
     first, _ = pair
@@ -143,7 +143,7 @@ async def test_a_leader_whose_api_server_is_away_stands_by_and_comes_back(
     await first.write()
 
 
-async def test_who_resigns_ends_its_writes_first_and_is_followed_at_once(
+async def test_a_resigning_leader_ends_its_writes_and_is_followed_at_once(
     api: FakeApi, pair: tuple[Operator, Operator]
 ) -> None:
     first, second = pair
@@ -169,17 +169,17 @@ async def test_who_resigns_ends_its_writes_first_and_is_followed_at_once(
     assert second.calls == ["gained"]
 
 
-async def test_a_write_that_does_not_end_in_time_is_given_up(
+async def test_a_write_that_does_not_end_in_time_is_aborted(
     clock: Clock, pair: tuple[Operator, Operator]
 ) -> None:
     first, _ = pair
     clock.now += 9.999
-    with pytest.raises(KubeError, match="time to act ended"):
+    with pytest.raises(KubeError, match="Lease expired"):
         async with first.kube.changing():
             await asyncio.Event().wait()
 
 
-async def test_of_two_that_take_an_expired_lease_one_gets_it(
+async def test_one_of_two_candidates_acquires_an_expired_lease(
     api: FakeApi, clock: Clock, pair: tuple[Operator, Operator]
 ) -> None:
     second, third = pair[1], Operator(api, "third", clock)

@@ -37,9 +37,9 @@ async def test_from_a_spec_to_a_run_that_converged(rig: Rig) -> None:
     ("computed", "nodes", "settled", "seconds"),
     [
         (0.01, 3, False, LEAST_PAUSE),
-        # A large cluster that forms changes all the time; its nodes have other things to do.
+        # A large cluster changes continuously while it forms; its nodes are busy.
         (0.8, 1024, False, 5.12),
-        # The operator computes for as long, or a fifth of the time, and not for ever.
+        # The operator computes at most half of the time, a fifth if settled.
         (8.0, 1024, False, 8.0),
         (2.0, 1024, True, 8.0),
     ],
@@ -55,7 +55,7 @@ async def test_work_for_other_clusters_does_not_make_a_loop_sleep(
 ) -> None:
     burnt, measured = 0.5, asyncio.get_running_loop().create_future()
 
-    async def look_while_others_compute() -> float:
+    async def observe_while_others_compute() -> float:
         await asyncio.create_task(compute())
         return 1.0
 
@@ -68,7 +68,7 @@ async def test_work_for_other_clusters_does_not_make_a_loop_sleep(
         measured.set_result(computed)
         return 1000.0
 
-    monkeypatch.setattr(rig.loop, "_reconcile", look_while_others_compute)
+    monkeypatch.setattr(rig.loop, "_reconcile", observe_while_others_compute)
     monkeypatch.setattr(loop, "least_pause", record)
     task = asyncio.create_task(rig.loop.run())
     assert await measured < burnt
@@ -135,7 +135,7 @@ async def test_running_nodes_are_sent_their_configuration(rig: Rig) -> None:
         (ScrapeError("ads-1: no route to host"), "AsExpected"),
     ],
 )
-async def test_nodes_that_do_not_follow_are_sent_it_again(
+async def test_nodes_that_do_not_follow_are_sent_the_configuration_again(
     rig: Rig, error: ScrapeError, reason: str
 ) -> None:
     await rig.converge()

@@ -1,4 +1,4 @@
-"""Whatever a reconcile fails of: the status says so, and the loop goes on with growing pauses."""
+"""Failures of a reconcile: the status reports them, and the loop retries with growing pauses."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ async def test_an_apply_of_a_wrong_structure_is_reported_although_the_answer_is_
     assert rig.events() == ["ApplyFailed", "Recovered"]
 
 
-async def test_what_is_reported_stays_so_when_another_operator_takes_over(
-    rig: Rig, clock: Clock
-) -> None:
+async def test_a_reported_problem_persists_across_a_takeover(rig: Rig, clock: Clock) -> None:
     rig.api.refusals = {"/statefulsets/ads": (500, WRONG)}
     await rig.round()
     clock.now = 5.0
@@ -73,7 +71,7 @@ async def test_pauses_between_failures_grow_and_have_an_end(rig: Rig) -> None:
     assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
 
 
-async def test_a_failure_that_goes_on_is_written_once(
+async def test_a_persistent_failure_is_written_once(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:
@@ -137,14 +135,14 @@ async def test_a_spec_that_the_operator_cannot_read_is_reported(rig: Rig) -> Non
     assert rig.events() == ["InvalidSpec"]
 
 
-async def test_an_event_that_cannot_be_written_holds_nothing_up(rig: Rig) -> None:
+async def test_a_failed_write_of_an_event_blocks_nothing(rig: Rig) -> None:
     rig.api.refusals = {EVENTS: (403, "exceeded quota: events")}
     await rig.converge()
     assert rig.status["phase"] == "Converged"
     assert rig.events() == []
 
 
-async def test_a_condition_that_comes_and_goes_is_one_event_with_a_count(rig: Rig) -> None:
+async def test_a_recurring_condition_is_one_event_with_a_count(rig: Rig) -> None:
     await rig.converge()
     for generation in itertools.count(2, 2):
         rig.api.refusals = {"/statefulsets/ads": (422, f"the attempt of {generation}")}
@@ -160,9 +158,7 @@ async def test_a_condition_that_comes_and_goes_is_one_event_with_a_count(rig: Ri
     assert "the attempt of 6" in failed["message"]
 
 
-async def test_an_overlay_counts_as_partitioned_from_when_all_had_joined(
-    rig: Rig, clock: Clock
-) -> None:
+async def test_a_partition_is_timed_from_when_all_had_joined(rig: Rig, clock: Clock) -> None:
     rig.nodes.parted = True
     await rig.round()
     rig.bring_up_pods()

@@ -1,4 +1,4 @@
-"""What a loop observes: all children at a resync, pods during changes, else nodes alone."""
+"""Observations of a loop: all children at a resync, pods during changes, else nodes alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lists(rig: Rig) -> list[str]:
 
 
 async def settle(rig: Rig) -> None:
-    """Take a cluster to where nothing is left to be done, and forget the requests."""
+    """Bring a cluster to rest, and clear the recorded requests."""
     await rig.converge()
     while not rig.loop._reconciler.coverage.at_rest:
         await rig.reconcile()
@@ -28,7 +28,7 @@ async def settle(rig: Rig) -> None:
     rig.api.log.clear()
 
 
-async def test_of_a_settled_cluster_nothing_is_listed_until_a_resync(rig: Rig) -> None:
+async def test_nothing_of_a_settled_cluster_is_listed_until_a_resync(rig: Rig) -> None:
     await settle(rig)
     for _ in range(3):
         await rig.reconcile()
@@ -46,7 +46,7 @@ async def test_of_a_settled_cluster_nothing_is_listed_until_a_resync(rig: Rig) -
     ]
 
 
-async def test_a_change_of_a_child_has_the_pods_observed_once_more(rig: Rig) -> None:
+async def test_a_change_of_a_child_causes_another_observation_of_pods(rig: Rig) -> None:
     await settle(rig)
     rig.loop.wake()
     await rig.reconcile()

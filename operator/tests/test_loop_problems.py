@@ -28,7 +28,7 @@ async def test_a_rejected_scale_down_is_reported_once_and_changes_nothing(rig: R
     assert rig.events()[-2:] == ["Scaled", "Recovered"]
 
 
-async def test_drift_is_repaired_while_a_scale_down_is_refused(rig: Rig) -> None:
+async def test_drift_is_repaired_while_a_scale_down_is_rejected(rig: Rig) -> None:
     await rig.converge()
     edges = {"kind": "Static", "static": {"edges": [[0, 0], [1, 1]]}}
     rig.change({"replicas": 2, "overlay": edges})
@@ -44,7 +44,7 @@ async def test_drift_is_repaired_while_a_scale_down_is_refused(rig: Rig) -> None
     assert rig.nodes.configured == []
 
 
-async def test_a_cluster_that_insists_on_a_pod_monitor_says_that_there_can_be_none(
+async def test_a_required_pod_monitor_that_is_unavailable_is_reported(
     rig: Rig,
 ) -> None:
     await rig.converge()
@@ -74,7 +74,7 @@ async def test_a_foreign_object_is_left_alone_and_reported(rig: Rig) -> None:
     assert rig.condition("Degraded")["reason"] == "NameConflict"
 
 
-async def test_what_the_api_server_refuses_is_reported(rig: Rig) -> None:
+async def test_rejections_of_the_api_server_are_reported(rig: Rig) -> None:
     async def refuse(action: object) -> None:
         raise KubeError(422, "spec.affinity: nonsense")
 

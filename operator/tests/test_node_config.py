@@ -57,10 +57,10 @@ def test_node_config() -> None:
         ({"acknowledged": True}, ",acknowledged => true"),
     ],
 )
-def test_what_a_channel_holds_and_promises_in_the_node_config(
+def test_channel_limits_and_guarantees_in_the_node_config(
     channel: dict[str, Any], text: str
 ) -> None:
-    """What nodes take by themselves is left out: an operator that knows more replaces no pods."""
+    """The nodes' defaults are left out: a newer operator replaces no pods."""
     wanted = cluster({"channels": [{"name": "default"} | channel]})
     beginning = "channels => [#{name => default,parallelism => 1,monotonic => false"
     assert f"{beginning}{text}}}],\n" in render_config(wanted)
@@ -70,7 +70,7 @@ def test_what_a_channel_holds_and_promises_in_the_node_config(
 
 
 def test_the_heartbeat_interval_in_the_node_config() -> None:
-    """As often as they do by themselves is left out, however it is written."""
+    """The default interval is left out in every notation."""
     plain, same = cluster({}), cluster({"heartbeatInterval": "5000ms"})
     assert render_config(same) == render_config(plain)
     calm = cluster({"heartbeatInterval": "20s"})
@@ -87,7 +87,7 @@ def test_synchronization_in_the_node_config(mode: str, atom: str) -> None:
     assert f",synchronization => {atom}}}}},\n" in config
 
 
-def test_a_workload_of_ones_own_in_the_node_config() -> None:
+def test_a_custom_workload_in_the_node_config() -> None:
     arguments = [{"name": "interval", "value": 250}, {"name": "words", "value": 'the "king"'}]
     workload = {"custom": {"module": "rumours", "arguments": arguments}}
     config = render_config(cluster({"workload": workload}))
@@ -161,7 +161,7 @@ def test_a_pattern_connects_every_ordinal_and_links_none_twice(
 
 
 @given(specs(), overlays, st.integers(1, 1024), st.integers(1, 8), st.integers(1, 128))
-def test_what_running_nodes_follow_restarts_no_pod(
+def test_a_change_that_running_nodes_follow_restarts_no_pod(
     spec: dict[str, Any], overlay: dict[str, Any], replicas: int, seeds: int, parallelism: int
 ) -> None:
     changed = spec | {
@@ -184,7 +184,7 @@ def test_what_running_nodes_follow_restarts_no_pod(
         {"overlay": {"kind": "HyParView", "hyParView": {"activeMax": 7}}},
     ],
 )
-def test_what_running_nodes_follow_is_another_revision(change: dict[str, Any]) -> None:
+def test_a_change_that_running_nodes_follow_is_another_revision(change: dict[str, Any]) -> None:
     before = {"channels": [{"name": "default"}]}
     assert revision(cluster(before)) != revision(cluster(before | change))
 
@@ -199,18 +199,18 @@ def test_what_running_nodes_follow_is_another_revision(change: dict[str, Any]) -
         {"channels": [{"name": "default", "monotonic": True}]},
     ],
 )
-def test_what_only_a_start_takes_restarts_the_nodes(change: dict[str, Any]) -> None:
+def test_changes_read_only_at_the_start_restart_the_nodes(change: dict[str, Any]) -> None:
     before = {"workload": COUNTER, "channels": [{"name": "default"}]}
     assert restart_hash(cluster(before)) != restart_hash(cluster(before | change))
 
 
-def test_what_no_node_has_to_follow_changes_nothing() -> None:
+def test_fields_that_do_not_concern_nodes_change_nothing() -> None:
     """A pause or a slower rollout must not be sent to a thousand nodes."""
     change = {"paused": True, "rollout": {"maxUnavailable": 1}, "image": "node:2"}
     assert render_config(cluster()) == render_config(cluster(change))
 
 
-def test_certificates_may_bear_another_name_which_restarts_the_nodes() -> None:
+def test_another_server_name_restarts_the_nodes() -> None:
     secret = {"secretName": "ads-tls"}
     named = cluster({"security": {"tls": {**secret, "serverName": "partisan.example.org"}}})
     assert 'server_name => <<"partisan.example.org">>' in render_config(named)
@@ -218,7 +218,7 @@ def test_certificates_may_bear_another_name_which_restarts_the_nodes() -> None:
 
 
 @pytest.mark.parametrize("member", [{"adCounter": {"impressions": 9}}, {"custom": {"module": "m"}}])
-def test_leaving_out_what_an_older_crd_stored_starts_no_other_run(
+def test_omitting_a_default_of_an_older_crd_starts_no_run(
     member: dict[str, Any],
 ) -> None:
     stored = Workload.model_validate({**member, "synchronization": "Delta"})

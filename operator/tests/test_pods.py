@@ -62,12 +62,12 @@ def test_the_pod_reads_its_configuration_and_writes_to_memory_only() -> None:
         ({"limits": {"cpu": 4}}, None),
     ],
 )
-def test_schedulers_follow_the_cpus_asked_for(resources: dict[str, Any], flags: str) -> None:
+def test_schedulers_follow_the_requested_cpus(resources: dict[str, Any], flags: str) -> None:
     values = {entry["name"]: entry.get("value") for entry in container(resources=resources)["env"]}
     assert values.get("ERL_FLAGS") == flags
 
 
-def test_without_tls_nothing_of_it_is_there() -> None:
+def test_without_tls_there_are_no_tls_files() -> None:
     assert "/etc/partisan/tls" not in {m["mountPath"] for m in container()["volumeMounts"]}
     assert "tls" not in {volume["name"] for volume in pod()["spec"]["volumes"]}
     assert "tls" not in render_config(cluster({}))
@@ -145,16 +145,16 @@ def test_additional_labels_and_variables_of_pods_are_passed_on() -> None:
     assert "envFrom" not in container()
 
 
-def test_what_the_operator_sets_is_refused_of_users() -> None:
-    """The rules of the CRD name it all, so that nothing of theirs is overwritten."""
+def test_fields_of_the_operator_are_rejected_from_users() -> None:
+    """The rules of the CRD cover all of them, so that none is overwritten."""
     names = {entry["name"] for entry in container()["env"]}
     assert names == set(OWN_VARIABLES)
     keys = {*pod()["metadata"]["labels"], *pod()["metadata"]["annotations"]}
     assert {key for key in keys if not key.startswith(OWN_PREFIX)} == set(OWN_LABELS)
 
 
-def test_scheduling_from_before_it_had_bounds_reaches_the_pods() -> None:
-    """The API server holds new bounds against what changes; the operator serves what it stored."""
+def test_scheduling_stored_before_the_bounds_reaches_the_pods() -> None:
+    """The API server applies new bounds to changes only; the operator accepts stored values."""
     names = [f"n{n}" for n in range(99)]
     hosts = {"key": "kubernetes.io/hostname", "operator": "In", "values": names}
     away = {"weight": 1, "podAffinityTerm": {"labelSelector": {}, "topologyKey": "zone"}}

@@ -57,7 +57,7 @@ def moment(at: float, payload: float) -> dict[str, Any]:
 
 
 def simulated(nodes: int, *, counting: float = 120.0, warm: bool = True) -> dict[str, Any]:
-    """Return what is said of a cluster that sends the square of its nodes each second."""
+    """Return the result for a cluster whose traffic per second is the square of its size."""
     start, rate = 10.0, float(nodes**2)
     moments = {
         "whole": moment(start - 1, 0.0),
@@ -101,7 +101,7 @@ def simulated(nodes: int, *, counting: float = 120.0, warm: bool = True) -> dict
         ("replicas: 8", "replicas: [", "not YAML"),
     ],
 )
-def test_what_is_wrong_with_a_manifest_is_named(before: str, after: str, problem: str) -> None:
+def test_errors_in_a_manifest_are_named(before: str, after: str, problem: str) -> None:
     text = text_of(8)
     assert before in text
     with pytest.raises(ManifestError, match="(?s)" + problem.replace("[", r"\[")) as error:
@@ -115,7 +115,7 @@ def test_fields_in_lists_are_checked_too() -> None:
         manifest.load(text)
 
 
-def test_other_objects_beside_the_cluster_are_left_alone() -> None:
+def test_other_objects_in_the_manifest_are_ignored() -> None:
     text = "kind: Namespace\n---" + text_of(8)
     assert manifest.load(text).spec.replicas == 8
 
@@ -154,7 +154,7 @@ def test_a_large_cluster_is_predicted_from_smaller_ones_and_its_own_overlay() ->
     assert counting_seconds(small.cluster) == pytest.approx(120, rel=0.01)
 
 
-def test_a_cluster_that_cannot_be_made_smaller_is_simulated_as_it_is() -> None:
+def test_a_cluster_that_cannot_shrink_is_simulated_at_full_size() -> None:
     edges = [[ordinal, ordinal + 1] for ordinal in range(999)]
     overlay = f"  overlay: {{kind: Static, static: {{edges: {edges}}}}}\n"
     wanted = course(manifest.load(text_of(1000) + overlay), Assumptions(), budget=1)
@@ -166,7 +166,7 @@ def test_without_a_workload_there_is_one_scenario() -> None:
     assert only(course(manifest.load(text), Assumptions(), budget=1)).nodes == 1000
 
 
-def test_the_rest_of_a_shortened_run_is_as_its_second_half() -> None:
+def test_the_rest_of_a_shortened_run_is_like_its_second_half() -> None:
     many = cluster(16, increments=1_000_000)
     wanted = course(many, Assumptions(), budget=60)
     found = combined(many, Assumptions(), wanted, None, [simulated(16)])
@@ -174,12 +174,12 @@ def test_the_rest_of_a_shortened_run_is_as_its_second_half() -> None:
     assert found.channels["gossip"].bytes == pytest.approx(2 * found.bytes_payload)
     assert found.seconds_running == pytest.approx(10_000_005)
     assert found.simulated_share == pytest.approx(120 / 10_000_000)
-    # What is counted too much is so at the end, however long it took.
+    # Overcounting happens at the end, however long the run is.
     assert found.overcounting_percent == pytest.approx(100 * 8 / 16_000_000)
     assert not found.extrapolated
 
 
-def test_what_is_sent_grows_as_a_power_of_the_nodes() -> None:
+def test_traffic_grows_as_a_power_of_the_number_of_nodes() -> None:
     large = cluster(1024, increments=12)
     wanted = course(large, Assumptions(), budget=30)
     overlay = simulated(1024)
@@ -225,7 +225,7 @@ def test_the_simulator_reads_the_configuration_of_the_pods(tmp_path: Path) -> No
     assert "seed=7" in (tmp_path / "said").read_text()
 
 
-def test_what_the_simulator_refuses_is_said(tmp_path: Path) -> None:
+def test_a_rejection_of_the_simulator_is_reported(tmp_path: Path) -> None:
     body = "cat > /dev/null; echo 'partisan_plan: overlay: no' >&2; exit 1"
     with pytest.raises(SimulatorError, match=r"^overlay: no$"):
         predict(cluster(8), Simulator((str(program(tmp_path, body)),)))
@@ -327,8 +327,6 @@ def test_a_plan_needs_no_kubectl(
     assert "(simulated)" in capsys.readouterr().out
 
 
-def test_a_file_that_cannot_be_used_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unusable_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert entry.main(["plan", "-f", str(tmp_path / "absent.yaml")]) == 1
     assert capsys.readouterr().err.count("\n") == 1

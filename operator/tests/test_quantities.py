@@ -27,13 +27,13 @@ def test_durations(text: str, expected: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "10", "s", "1 s", "10s ", "-1s", "1d"])
-def test_what_is_no_duration(text: str) -> None:
+def test_invalid_durations(text: str) -> None:
     with pytest.raises(ValueError, match="is no duration"):
         milliseconds(text)
 
 
 @given(st.integers(1, 100), st.integers(1, 1024))
-def test_a_share_is_at_least_one_and_never_more_than_said(percent: int, total: int) -> None:
+def test_a_share_is_at_least_one_and_rounded_down(percent: int, total: int) -> None:
     count = share(f"{percent}%", total)
     assert count == 1 or count * 100 <= percent * total
 
@@ -45,7 +45,7 @@ def test_a_share_is_at_least_one_and_never_more_than_said(percent: int, total: i
         ("1000m", 1, True),
         ("1Gi", "1024Mi", True),
         ("64Mi", "64M", False),
-        # What the API server makes of a fraction of a thousandth, and of more than it can hold.
+        # How the API server stores fractions of a thousandth, and values out of range.
         ("500u", "0.5m", True),
         ("1n", "0.0000000001", True),
         ("9223372036854775807", "99999999999Ti", True),
@@ -68,7 +68,7 @@ def test_equal_quantities(left: object, right: object, same: bool) -> None:
     st.decimals("-1e6", "1e6", places=6),
     st.sampled_from(["", *"numkMGTPE", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]),
 )
-def test_quantities_mean_what_the_official_client_reads(number: Decimal, suffix: str) -> None:
+def test_quantities_are_parsed_like_the_official_client(number: Decimal, suffix: str) -> None:
     text = f"{number:f}{suffix}"
     assert _parse_quantity(text) == parse_quantity(text)
 
@@ -80,6 +80,6 @@ def test_whole_numbers(quantity: int | str, count: int) -> None:
     assert whole(quantity) == count
 
 
-def test_what_is_no_quantity_is_refused() -> None:
+def test_invalid_quantities_are_rejected() -> None:
     with pytest.raises(ValueError, match="no quantity"):
         whole("many")

@@ -1,4 +1,4 @@
-"""Plans, carried out in a small world until it is at rest.
+"""Plans, carried out in a small simulation until it is at rest.
 
 Over 300 lines: all cases are one function's, and share `settle`.
 """
@@ -45,7 +45,7 @@ def plan(
 
 
 def settle(wanted: PartisanCluster, world: World, installation: Installation = INSTALLATION) -> int:
-    """Drive the world to rest.
+    """Run the simulation until it is at rest.
 
     Return the greatest number of pods that were missing once the cluster had had all of them.
     """
@@ -70,7 +70,7 @@ def names(world: World) -> list[str]:
 
 @settings(max_examples=40)
 @given(specs(max_replicas=600))
-def test_any_spec_is_reached_and_then_nothing_is_done(spec: dict[str, Any]) -> None:
+def test_any_spec_is_reached_and_then_no_action_is_left(spec: dict[str, Any]) -> None:
     wanted, world = cluster(spec), World()
     settle(wanted, world)
     assert len(world.pods) == wanted.spec.replicas
@@ -80,7 +80,7 @@ def test_any_spec_is_reached_and_then_nothing_is_done(spec: dict[str, Any]) -> N
 
 @settings(max_examples=40)
 @given(specs(max_replicas=60), specs(max_replicas=60))
-def test_any_change_is_reached_within_the_bounds_of_a_rollout(
+def test_any_change_completes_within_the_bounds_of_a_rollout(
     first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     world = World()
@@ -96,7 +96,7 @@ def test_any_change_is_reached_within_the_bounds_of_a_rollout(
     assert not plan(changed, world).changes
 
 
-def test_what_pods_need_comes_before_the_pods() -> None:
+def test_pods_are_created_after_their_dependencies() -> None:
     first, second, *_ = plan(cluster(), World()).waves
     assert all(MakeSecret(secret) in first for secret in (TOKEN, BEARER))
     assert {action.child.kind for action in first if isinstance(action, Apply)} == {
@@ -107,7 +107,7 @@ def test_what_pods_need_comes_before_the_pods() -> None:
     assert [action.child.kind for action in second] == ["StatefulSet"]  # type: ignore[union-attr]
 
 
-def test_what_protects_a_cluster_comes_when_it_stands_and_stays() -> None:
+def test_guards_appear_once_a_cluster_is_complete_and_stay() -> None:
     budget = ("PodDisruptionBudget", "ads")
     world = World()
     while not world.pods:
@@ -161,7 +161,7 @@ def test_an_object_of_another_owner_is_neither_changed_nor_deleted(kind: str) ->
     assert kind in todo.problem.message
 
 
-def test_a_foreign_object_without_a_conflict_stays() -> None:
+def test_a_foreign_object_without_a_conflict_is_kept() -> None:
     world = World()
     world.add_foreign("ConfigMap", "foreign")
     settle(cluster(), world)
@@ -188,7 +188,7 @@ def test_the_secret_of_a_deleted_cluster_is_not_used(key: str) -> None:
     assert f"Secret ads-{key}" in todo.problem.message
 
 
-def test_a_token_that_nothing_owns_becomes_the_clusters() -> None:
+def test_a_token_without_controller_is_adopted() -> None:
     (adopted,) = (
         action.child.manifest
         for action in plan(cluster(), World(secrets={"token": SecretState.UNOWNED})).actions
@@ -199,7 +199,7 @@ def test_a_token_that_nothing_owns_becomes_the_clusters() -> None:
     assert "data" not in adopted
 
 
-def test_without_its_token_a_cluster_says_so_and_keeps_its_pods() -> None:
+def test_a_cluster_without_token_reports_it_and_keeps_its_pods() -> None:
     world = World()
     settle(cluster(), world)
     world.secrets["token"] = SecretState.LOST
@@ -208,7 +208,7 @@ def test_without_its_token_a_cluster_says_so_and_keeps_its_pods() -> None:
     assert todo.problem is not None
     assert todo.problem.reason is Reason.TOKEN_LOST
     assert "kubectl delete pod -l partisan.dev/cluster=ads" in todo.problem.message
-    # What running nodes can follow they still follow.
+    # Running nodes still follow the rest.
     other = plan(cluster({"overlay": {"kind": "XBot"}}), world)
     assert [action for action in other.actions if isinstance(action, Configure)]
 
@@ -222,7 +222,7 @@ def test_the_token_is_made_once() -> None:
 
 
 def of_an_earlier_operator(wanted: PartisanCluster) -> World:
-    """Return a world whose pods were made before there was a bearer, with an image of then."""
+    """Return a world whose pods are from before the bearer, with an image of that time."""
     world = World(interface=1)
     settle(wanted, world)
     for child in desired_children(wanted, IMAGE, bearer=False).stateful_sets:
@@ -239,13 +239,13 @@ def bearers(world: World) -> set[bool]:
     return {has_bearer(live["spec"]["template"]["metadata"]) for live in sets}
 
 
-def test_pods_of_an_earlier_operator_stay_while_their_image_knows_no_bearer() -> None:
+def test_pods_of_an_earlier_operator_stay_until_their_image_supports_the_bearer() -> None:
     tls = {"security": {"tls": {"secretName": "mine"}}}
     world = of_an_earlier_operator(cluster(tls))
     before = {pod.uid for pod in world.pods.values()}
     settle(cluster(tls), world)
     assert {pod.uid for pod in world.pods.values()} == before
-    # A change of anything but the image keeps to what the image knows.
+    # A change of anything but the image keeps the features of the image.
     settle(cluster(tls | {"resources": {"limits": {"memory": "128Mi"}}}), world)
     assert {pod.uid for pod in world.pods.values()}.isdisjoint(before)
     assert bearers(world) == {False}
@@ -257,12 +257,12 @@ def test_another_image_brings_the_bearer() -> None:
     assert bearers(world) == {True}
 
 
-def test_nodes_that_know_the_bearer_are_given_it() -> None:
+def test_nodes_that_support_the_bearer_get_it() -> None:
     world = of_an_earlier_operator(cluster())
     world.interface = 2
     settle(cluster(), world)
     assert bearers(world) == {True}
-    # And keep it, whatever is reported later.
+    # And keep it, whatever nodes report later.
     world.interface = 1
     assert not plan(cluster(), world).changes
 
@@ -305,7 +305,7 @@ MONITOR = ("PodMonitor", "ads-nodes")
         ("Disabled", PodMonitors.AVAILABLE, False, False),
     ],
 )
-def test_a_cluster_has_a_pod_monitor_where_it_asks_for_one_and_there_can_be_one(
+def test_a_cluster_gets_a_pod_monitor_if_requested_and_available(
     mode: str, found: PodMonitors, nodes_monitored: bool, wanted: bool
 ) -> None:
     world = World(monitors=found)
@@ -403,7 +403,7 @@ def test_a_paused_cluster_is_not_configured() -> None:
 def test_annotations_that_are_not_allowed_reach_no_pod(
     annotations: dict[str, str], allowed: list[str] | None, named: str
 ) -> None:
-    """For a cluster that is older than the rule in the CRD."""
+    """For clusters older than the rule in the CRD."""
     wanted = cluster({"pods": {"annotations": annotations}})
     observation = World().observe()
     extra = {} if allowed is None else {"allowed_annotations": tuple(allowed)}
@@ -422,7 +422,7 @@ def test_annotations_that_are_not_allowed_reach_no_pod(
 
 
 def test_edges_that_do_not_connect_all_nodes_reach_no_node() -> None:
-    """More of them than the API server checks."""
+    """More replicas than the API server checks."""
     edges = [[n - 1, n] for n in range(1, 100) if n != 50] + [[0, 2]]
     wanted = cluster({"replicas": 100, "overlay": {"kind": "Static", "static": {"edges": edges}}})
     todo = plan(wanted, World())

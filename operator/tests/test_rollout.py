@@ -57,33 +57,33 @@ def test_the_next_batch_waits_for_the_last() -> None:
     assert batch(pods) == ["ads-8", "ads-7"]
 
 
-def test_a_missing_pod_takes_its_share_of_the_batch() -> None:
+def test_a_missing_pod_counts_towards_the_batch() -> None:
     assert batch(ALL_OLD[:9]) == ["ads-8"]
     assert batch(ALL_OLD[:8]) == []
 
 
-def test_pods_that_never_ran_go_at_once_and_all() -> None:
+def test_all_pods_that_never_ran_are_replaced_at_once() -> None:
     pods = [pod(name, pending=True) for name in NAMES[:5]] + [pod(n) for n in NAMES[5:]]
     assert batch(pods) == ["ads-4", "ads-3", "ads-2", "ads-1", "ads-0"]
 
 
-def test_pods_that_are_down_go_before_those_that_are_up() -> None:
+def test_failed_pods_are_replaced_before_available_ones() -> None:
     assert batch(ALL_OLD, down={"ads-3", "ads-4", "ads-5"}, connected=False) == ["ads-5", "ads-4"]
 
 
-def test_a_pod_that_is_alone_for_want_of_the_others_waits_for_them() -> None:
+def test_an_isolated_pod_waits_for_the_missing_ones() -> None:
     assert batch(ALL_OLD[:1], down={"ads-0"}, connected=False) == []
     made = [pod("ads-0"), *(pod(name, "new") for name in NAMES[1:])]
     assert batch(made, down=set(NAMES), connected=False) == []
     assert batch(made, down={"ads-0"}, connected=False) == ["ads-0"]
 
 
-def test_a_template_that_does_not_work_takes_one_batch_down() -> None:
+def test_a_broken_template_makes_one_batch_unavailable() -> None:
     pods = [*ALL_OLD[:8], pod("ads-8", "new"), pod("ads-9", "new", pending=True)]
     assert batch(pods, down={"ads-8", "ads-9"}) == []
 
 
-def test_where_all_crash_they_go_together_for_a_node_cannot_join_alone() -> None:
+def test_pods_that_all_crash_are_replaced_together() -> None:
     pods = [*ALL_OLD[:8], pod("ads-8", "new"), pod("ads-9", "new")]
     every = {entry.name for entry in pods}
     assert batch(pods, down=every, connected=False) == []
@@ -98,7 +98,7 @@ def test_pods_of_others_and_beyond_the_spec_are_left_alone() -> None:
     assert batch([foreign, beyond]) == []
 
 
-def test_nothing_is_outdated_for_a_controller_that_has_not_seen_the_spec() -> None:
+def test_no_pod_is_outdated_before_the_controller_observes_the_spec() -> None:
     unsettled = ShardState(**{**vars(SHARD), "settled": False})
     found = rollout.next_batch(
         shards=[unsettled],
@@ -121,10 +121,10 @@ def test_nothing_is_outdated_for_a_controller_that_has_not_seen_the_spec() -> No
     st.integers(1, 10),
     st.booleans(),
 )
-def test_available_pods_missing_never_exceed_the_most(
+def test_unavailable_pods_never_exceed_the_maximum(
     states: list[tuple[str, bool, bool]], most: int, connected: bool
 ) -> None:
-    """Unless more are missing already, of which no available pod is to blame."""
+    """Unless more are missing already: an available pod is not the cause."""
     pods = [
         pod(name, revision, pending=pending and not up)
         for name, (revision, up, pending) in zip(NAMES, states, strict=True)

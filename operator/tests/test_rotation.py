@@ -44,7 +44,7 @@ class Cluster:
         return outlook(self.store, POLICY, self.nodes, self.now)
 
     def act(self) -> Step | None:
-        """Do what is due, as an operator that knows nothing of what was before."""
+        """Do what is due, as an operator without state."""
         seen = self.observe()
         match seen.step:
             case MakeAuthority(replaces):
@@ -53,15 +53,13 @@ class Cluster:
                 name = f"ca-{next(self._numbers)}"
                 made = Certificate(name, name, self.now + POLICY.duration)
                 self.store = replace(self.store, authority=AuthoritySecret(self._version(), made))
-            case Publish(believed, issuer, replaces):
+            case Publish(trusted, issuer, replaces):
                 secret = self.store.nodes
                 assert replaces == (secret and secret.version)
                 if issuer is not None and seen.behind and seen.rotation is Rotation.REPLACING:
                     self.overdue = True
                 shown = secret and secret.certificate if issuer is None else self._issued(issuer)
-                self.store = replace(
-                    self.store, nodes=NodesSecret(self._version(), shown, believed)
-                )
+                self.store = replace(self.store, nodes=NodesSecret(self._version(), shown, trusted))
         return seen.step
 
     def _issued(self, issuer: str) -> Certificate:
@@ -74,14 +72,14 @@ class Cluster:
         return Certificate(name, issuer, end, frozenset({POLICY.name}))
 
     def load(self, node: str) -> None:
-        """Let a node read its files; it keeps what it has where they are of no use."""
+        """Let a node read its files; it keeps the previous ones if they are unusable."""
         secret = self.store.nodes
         if secret and secret.certificate and secret.certificate.not_after > self.now:
-            believed = frozenset(one.fingerprint for one in secret.believed)
-            self.nodes[node] = Loaded(secret.certificate.fingerprint, believed)
+            trusted = frozenset(one.fingerprint for one in secret.trusted)
+            self.nodes[node] = Loaded(secret.certificate.fingerprint, trusted)
 
     def settle(self) -> None:
-        """Let all work until nothing is to be done."""
+        """Run rounds until nothing is due."""
         for _ in range(8):
             step = self.act()
             for node in self.nodes:
@@ -91,9 +89,9 @@ class Cluster:
         pytest.fail("it does not come to rest")
 
     def connects(self) -> bool:
-        """Whether every node believes what every other shows."""
+        """Whether every node trusts the certificate of every other."""
         up = [loaded for loaded in self.nodes.values() if loaded is not None]
-        return all(self.issuers[a.certificate] in b.believed for a in up for b in up)
+        return all(self.issuers[a.certificate] in b.trusted for a in up for b in up)
 
     def _version(self) -> str:
         return f"version-{next(self._numbers)}"
@@ -117,19 +115,19 @@ def shown(cluster: Cluster) -> Certificate:
     return cluster.store.nodes.certificate
 
 
-def believed(cluster: Cluster) -> list[str]:
+def trusted(cluster: Cluster) -> list[str]:
     assert cluster.store.nodes is not None
-    return [one.fingerprint for one in cluster.store.nodes.believed]
+    return [one.fingerprint for one in cluster.store.nodes.trusted]
 
 
-def test_it_begins_with_an_authority_and_then_a_certificate() -> None:
+def test_the_authority_is_created_before_the_certificate() -> None:
     cluster = Cluster(nodes={"ads-0": None})
     assert cluster.act() == MakeAuthority(None)
     assert isinstance(cluster.act(), Publish)
     assert cluster.act() is None
     assert cluster.observe().rotation is Rotation.SETTLED
     assert cluster.observe().behind == ("ads-0",)
-    assert believed(cluster) == [authority(cluster)] == [shown(cluster).issuer]
+    assert trusted(cluster) == [authority(cluster)] == [shown(cluster).issuer]
 
 
 def test_a_certificate_is_renewed_in_time_by_the_same_authority() -> None:
@@ -163,7 +161,7 @@ def test_an_authority_is_replaced_step_by_step_each_when_all_nodes_have_followed
         ((new, {new}), Rotation.SETTLED),
     ):
         assert isinstance(cluster.act(), Publish)
-        assert (shown(cluster).issuer, set(believed(cluster))) == expected
+        assert (shown(cluster).issuer, set(trusted(cluster))) == expected
         *first, last = cluster.nodes
         for node in first:
             cluster.load(node)
@@ -176,18 +174,18 @@ def test_an_authority_is_replaced_step_by_step_each_when_all_nodes_have_followed
     assert cluster.act() is None
 
 
-def test_a_lost_authority_is_a_replacement_like_any_other() -> None:
+def test_a_lost_authority_is_replaced_like_any_other() -> None:
     cluster = settled()
     old = authority(cluster)
     cluster.store = replace(cluster.store, authority=None)
     cluster.settle()
     assert authority(cluster) != old
-    assert believed(cluster) == [authority(cluster)]
+    assert trusted(cluster) == [authority(cluster)]
 
 
 def test_an_overdue_certificate_does_not_wait_for_ever() -> None:
     cluster = settled()
-    cluster.nodes["ads-9"] = None  # it never says what it uses
+    cluster.nodes["ads-9"] = None  # it never reports its certificate
     cluster.store = replace(cluster.store, authority=None)
     cluster.act()
     cluster.act()
@@ -196,28 +194,28 @@ def test_an_overdue_certificate_does_not_wait_for_ever() -> None:
     assert cluster.observe().behind
     cluster.now += timedelta(seconds=1)
     secret = cluster.store.nodes
-    assert cluster.act() == Publish(secret.believed, authority(cluster), secret.version)
+    assert cluster.act() == Publish(secret.trusted, authority(cluster), secret.version)
     # The previous authority is trusted until its end: some node may still use it.
     assert cluster.act() is None
-    assert len(believed(cluster)) == 2
+    assert len(trusted(cluster)) == 2
 
 
 @pytest.mark.parametrize(
     "spoilt",
     [
         {"certificate": None},
-        {"certificate": None, "believed": ()},
+        {"certificate": None, "trusted": ()},
         {"certificate": Certificate("x", "", START + 90 * DAY, frozenset({POLICY.name}))},
         {"certificate": Certificate("x", "ca-1", START + 90 * DAY, frozenset({"other"}))},
     ],
 )
-def test_what_no_node_could_use_is_replaced(spoilt: dict[str, object]) -> None:
+def test_an_unusable_certificate_is_replaced(spoilt: dict[str, object]) -> None:
     cluster = settled()
     cluster.store = replace(cluster.store, nodes=replace(cluster.store.nodes, **spoilt))
     cluster.settle()
     assert shown(cluster).issuer == authority(cluster)
     assert POLICY.name in shown(cluster).names
-    assert believed(cluster) == [authority(cluster)]
+    assert trusted(cluster) == [authority(cluster)]
 
 
 def test_an_authority_without_its_key_is_replaced() -> None:
@@ -226,12 +224,12 @@ def test_an_authority_without_its_key_is_replaced() -> None:
     assert cluster.act() == MakeAuthority("spoilt")
 
 
-def test_everything_has_ended_while_no_operator_ran() -> None:
+def test_all_certificates_ended_while_no_operator_ran() -> None:
     cluster = settled()
     cluster.now += 2 * POLICY.duration
     cluster.settle()
     assert shown(cluster).not_after > cluster.now
-    assert believed(cluster) == [authority(cluster)]
+    assert trusted(cluster) == [authority(cluster)]
 
 
 EVENTS = st.one_of(
@@ -243,7 +241,7 @@ EVENTS = st.one_of(
 
 
 @given(st.lists(EVENTS, max_size=60))
-def test_nodes_connect_whatever_happens_and_it_comes_to_rest(events: list[object]) -> None:
+def test_nodes_always_connect_and_the_rotation_completes(events: list[object]) -> None:
     """Nodes follow in any order, and the authority is lost at any time."""
     cluster = settled(nodes=5)
     for event in events:
@@ -259,7 +257,7 @@ def test_nodes_connect_whatever_happens_and_it_comes_to_rest(events: list[object
         assert cluster.overdue or cluster.connects()
     cluster.settle()
     assert cluster.connects()
-    assert believed(cluster) == [authority(cluster)]
+    assert trusted(cluster) == [authority(cluster)]
     assert shown(cluster).not_after > cluster.now
     assert cluster.observe() == Outlook(None, Rotation.SETTLED, ())
 

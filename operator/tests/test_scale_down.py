@@ -1,4 +1,4 @@
-"""Which scale-downs are refused, and what goes on meanwhile."""
+"""Rejected scale-downs, and the changes that continue meanwhile."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ring(*ordinals: int) -> dict[int, list[int]]:
 
 
 def refused(wanted: PartisanCluster, observation: Observation) -> str:
-    """Return why a plan lets no pod go; empty when it may."""
+    """Return why a plan removes no pod; empty when it may."""
     plan = reconcile.plan(
         wanted, reconcile.desired(wanted, INSTALLATION), observation, INSTALLATION
     )
@@ -65,7 +65,7 @@ TWO = cluster({"replicas": 2})
     [
         (ring(0, 1, 2, 3, 4, 5), ""),
         (ring(0, 1, 2), ""),
-        # A node that is down hands nothing over and blocks no other.
+        # A failed node hands nothing over and blocks no other.
         (ring(1, 2, 3, 4, 5), ""),
         ({}, ""),
         (ring(2, 3, 4, 5), "none of the nodes that would remain is in the overlay"),
@@ -75,14 +75,12 @@ TWO = cluster({"replicas": 2})
         (ring(0, 2, 3) | ring(1, 4, 5), ""),
     ],
 )
-def test_a_part_of_the_overlay_does_not_go_as_a_whole(
-    views: dict[int, list[int]], why: str
-) -> None:
-    said = refused(TWO, observed(SIX, views))
-    assert bool(said) == bool(why)
-    assert why in said
-    assert not why or "spec.replicas 2 is not followed, 6 nodes stay" in said
-    assert not why or said.endswith("or set spec.replicas to 6 again.")
+def test_a_component_is_never_removed_as_a_whole(views: dict[int, list[int]], why: str) -> None:
+    rejection = refused(TWO, observed(SIX, views))
+    assert bool(rejection) == bool(why)
+    assert why in rejection
+    assert not why or "spec.replicas 2 is not followed, 6 nodes stay" in rejection
+    assert not why or rejection.endswith("or set spec.replicas to 6 again.")
 
 
 def client_server(replicas: int, servers: int) -> PartisanCluster:
@@ -93,11 +91,11 @@ def client_server(replicas: int, servers: int) -> PartisanCluster:
 def test_the_last_running_server_is_not_removed() -> None:
     star = {1: [2, 3, 4], 2: [1], 3: [1], 4: [1]}
     observation = observed(client_server(5, 2), star)
-    said = refused(client_server(3, 1), observation)
-    assert "of the servers that would remain, node ads-0, none is in the overlay" in said
-    assert "kubectl describe pod ads-0" in said
+    rejection = refused(client_server(3, 1), observation)
+    assert "of the servers that would remain, node ads-0, none is in the overlay" in rejection
+    assert "kubectl describe pod ads-0" in rejection
     assert refused(client_server(3, 2), observation) == ""
-    # No spec asks for it: it is what the cluster has.
+    # Not from a spec: the present state of the cluster.
     assert refused(client_server(5, 2), observation) == ""
 
 
@@ -108,18 +106,18 @@ def test_the_last_running_server_is_not_removed() -> None:
         ([[0, 1], [1, 0]], "would not connect ordinal 2 to ordinal 0. Add edges"),
     ],
 )
-def test_edges_have_to_connect_what_remains(edges: list[list[int]], why: str) -> None:
+def test_edges_must_connect_the_remaining_nodes(edges: list[list[int]], why: str) -> None:
     spec = {"replicas": 3, "overlay": {"kind": "Static", "static": {"edges": edges}}}
-    said = refused(cluster(spec), observed(SIX, ring(0, 1, 2, 3, 4, 5)))
-    assert bool(said) == bool(why)
-    assert why in said
+    rejection = refused(cluster(spec), observed(SIX, ring(0, 1, 2, 3, 4, 5)))
+    assert bool(rejection) == bool(why)
+    assert why in rejection
 
 
 @given(
     st.integers(1, 8),
     st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), min_size=1, max_size=12),
 )
-def test_edges_are_refused_exactly_when_a_walk_does_not_reach_all(
+def test_edges_are_rejected_exactly_when_they_do_not_connect_all(
     replicas: int, pairs: list[tuple[int, int]]
 ) -> None:
     edges = [[a % replicas, b % replicas] for a, b in pairs]
@@ -128,8 +126,8 @@ def test_edges_are_refused_exactly_when_a_walk_does_not_reach_all(
         before = set(reached)
         reached |= {end for edge in edges if reached & set(edge) for end in edge}
     spec = {"replicas": replicas, "overlay": {"kind": "Static", "static": {"edges": edges}}}
-    said = refused(cluster(spec), observed(cluster({"replicas": 9}), {}))
-    assert bool(said) == (len(reached) < replicas)
+    rejection = refused(cluster(spec), observed(cluster({"replicas": 9}), {}))
+    assert bool(rejection) == (len(reached) < replicas)
 
 
 @settings(max_examples=60)
@@ -145,9 +143,9 @@ def test_every_node_in_the_overlay_has_a_path_to_one_that_stays(
     present = {node for node in joined if node < before}
     views = {node: [b for a, b in links if a == node] for node in present}
     observation = observed(cluster({"replicas": before}), views)
-    said = refused(cluster({"replicas": after}), observation)
+    rejection = refused(cluster({"replicas": after}), observation)
     if after >= before:
-        assert said == ""
+        assert rejection == ""
         return
     reached = {node for node in present if node < after}
     for _ in present:
@@ -156,14 +154,12 @@ def test_every_node_in_the_overlay_has_a_path_to_one_that_stays(
             for (a, b), node in itertools.product(links, present)
             if a in present and b in present and node in (a, b) and reached & {a, b}
         }
-    assert bool(said) == bool(present - reached)
+    assert bool(rejection) == bool(present - reached)
 
 
 @settings(max_examples=30)
 @given(specs(max_replicas=40), st.integers(1, 40))
-def test_a_cluster_that_is_one_overlay_may_always_shrink_and_does(
-    spec: dict[str, Any], after: int
-) -> None:
+def test_a_connected_cluster_may_always_shrink(spec: dict[str, Any], after: int) -> None:
     running, world = cluster(spec), World()
     settle(running, world)
     assert scale_down.refusal(running, world.observe()) is None
@@ -206,7 +202,7 @@ def test_drift_is_repaired_while_pods_have_to_stay(key: tuple[str, str]) -> None
     assert key in applied(decide(TWO, linked(world, SPLIT)))
 
 
-def test_a_refused_scale_down_holds_up_no_rollout() -> None:
+def test_a_rejected_scale_down_does_not_stop_a_rollout() -> None:
     world = World()
     settle(SIX, world)
     plan = decide(cluster({"replicas": 2, "image": "node:2"}), linked(world, SPLIT))
@@ -240,7 +236,7 @@ def test_a_shard_that_another_client_shrank_affects_no_other() -> None:
     assert (child.name, child.manifest["spec"]["replicas"]) == ("ads", 250)
 
 
-def test_what_was_refused_is_done_when_it_is_safe_or_taken_back() -> None:
+def test_a_rejected_scale_down_resumes_when_safe_or_reverted() -> None:
     unsafe, safe = observed(SIX, ring(0, 1) | ring(2, 3, 4, 5)), observed(SIX, ring(*range(6)))
     assert refused(TWO, unsafe)
     assert refused(SIX, unsafe) == ""

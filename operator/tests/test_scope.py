@@ -44,7 +44,7 @@ async def test_clusters_are_handed_over_with_the_lease(api: FakeApi) -> None:
     first.start()
     await until(lambda: "status" in api.objects[CLUSTER])
     second.start()
-    await until(lambda: "stands by" in second.standing and not second.obstacle)
+    await until(lambda: "stands by" in second.state and not second.obstacle)
     assert (first.faults(), second.faults()) == ([], [])
     await first.stop()
     assert metrics.registry.get_sample_value("partisan_operator_clusters") == 0
@@ -70,7 +70,7 @@ async def test_the_leader_alone_orders_the_nodes_of_a_deleted_cluster(api: FakeA
         one.learn("default", "ads")
         one.learn("other", "ads")
     first.start()
-    await until(lambda: first.standing.startswith("leads"))
+    await until(lambda: first.state.startswith("leads"))
     for one in (first, second):
         one.dissolve("default", "ads")
     assert dissolved == {"first": [("default", "ads")], "second": []}

@@ -1,4 +1,4 @@
-"""The scraper against nodes that answer, hang, lie, rant and close the door."""
+"""The scraper with nodes that answer, hang, send false or endless reports, or close connections."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HERE = Endpoint("ads-0", "uid-0", "127.0.0.1", True)
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Serve]:
-    """Give a function that serves a node and returns a scraper of its port."""
+    """Yield a function that serves a node and returns a scraper of its port."""
     cleanup: list[Callable[[], Awaitable[None]]] = []
 
     async def start(handler: Handler) -> Scraper:
@@ -38,7 +38,7 @@ async def serve() -> AsyncIterator[Serve]:
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         port = runner.addresses[0][1]
-        # Short for those that never answer; the others answer however slow the host is.
+        # Short for nodes that never answer; the others answer even on a slow host.
         timeout = 0.5 if handler in (hang, drip) else 60
         scraper = Scraper(timeout=timeout, concurrency=4, clock=lambda: START, port=port)
         cleanup.extend([scraper.close, runner.cleanup])
@@ -75,7 +75,7 @@ async def test_a_node_that_hangs_affects_no_other(serve: Serve) -> None:
     assert set(failures) == {"ads-9"}
 
 
-async def test_a_figure_of_traffic_that_cannot_be_is_no_reason_to_lose_a_node(
+async def test_an_impossible_traffic_figure_does_not_invalidate_a_report(
     serve: Serve,
 ) -> None:
     channel = {"queue_bytes": -5, "sent_bytes": 2**70, "sent_messages": 3}
@@ -131,7 +131,7 @@ def answers(body: object, status: int = 200) -> Handler:
         answers(REPORT | {"workload": {"started_at": 1e300}}),
     ],
 )
-async def test_what_is_no_report_counts_as_none_and_says_why(
+async def test_an_invalid_report_counts_as_absent_with_a_reason(
     serve: Serve, handler: Handler
 ) -> None:
     scraper = await serve(handler)
@@ -140,7 +140,7 @@ async def test_what_is_no_report_counts_as_none_and_says_why(
     assert failures["ads-0"]
 
 
-async def test_nodes_are_asked_a_few_at_a_time(serve: Serve) -> None:
+async def test_a_few_nodes_are_scraped_at_a_time(serve: Serve) -> None:
     present, most = 0, 0
 
     async def count(request: web.Request) -> web.Response:
@@ -158,16 +158,16 @@ async def test_nodes_are_asked_a_few_at_a_time(serve: Serve) -> None:
 
 
 async def test_a_run_is_started_with_the_token(serve: Serve) -> None:
-    asked: list[tuple[str, str, str, str]] = []
+    requests: list[tuple[str, str, str, str]] = []
 
     async def start(request: web.Request) -> web.Response:
         token = request.headers["Authorization"]
-        asked.append((request.method, request.path, token, await request.text()))
+        requests.append((request.method, request.path, token, await request.text()))
         return web.Response(status=202)
 
     scraper = await serve(start)
     await scraper.start_run(HERE, "secret", "r1")
-    assert asked == [("POST", "/workload/start", "Bearer secret", "r1")]
+    assert requests == [("POST", "/workload/start", "Bearer secret", "r1")]
 
 
 @pytest.mark.parametrize("handler", [answers({}, status=401), hang])
@@ -179,19 +179,19 @@ async def test_a_start_that_is_not_accepted_is_an_error(serve: Serve, handler: H
 
 
 async def test_a_configuration_is_sent_with_the_token(serve: Serve) -> None:
-    asked: list[tuple[str, str, str, str]] = []
+    requests: list[tuple[str, str, str, str]] = []
 
     async def take(request: web.Request) -> web.Response:
         token = request.headers["Authorization"]
-        asked.append((request.method, request.path, token, await request.text()))
+        requests.append((request.method, request.path, token, await request.text()))
         return web.Response(text="in force")
 
     scraper = await serve(take)
     await scraper.configure(HERE, "secret", "#{}.")
-    assert asked == [("POST", "/configuration", "Bearer secret", "#{}.")]
+    assert requests == [("POST", "/configuration", "Bearer secret", "#{}.")]
 
 
-async def test_what_a_node_refuses_it_says_why(serve: Serve) -> None:
+async def test_a_refusal_contains_the_nodes_answer(serve: Serve) -> None:
     async def refuse(_: web.Request) -> web.Response:
         return web.Response(status=400, text="overlay must be x\n")
 
@@ -201,9 +201,7 @@ async def test_what_a_node_refuses_it_says_why(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("handler", [answers({}, status=503), hang, rant])
-async def test_a_node_that_does_not_take_a_configuration_is_no_refusal(
-    serve: Serve, handler: Handler
-) -> None:
+async def test_a_missing_answer_is_not_a_refusal(serve: Serve, handler: Handler) -> None:
     scraper = await serve(handler)
     with pytest.raises(ScrapeError) as failed:
         await scraper.configure(HERE, "secret", "#{}.")
@@ -213,10 +211,10 @@ async def test_a_node_that_does_not_take_a_configuration_is_no_refusal(
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_no_redirect_is_followed(serve: Serve, status: int) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
 
     async def leads_elsewhere(request: web.Request) -> web.Response:
-        asked.append(request.path)
+        requests.append(request.path)
         if request.path == "/elsewhere":
             return await ok(request)
         return web.Response(status=status, headers={"location": "/elsewhere"})
@@ -227,12 +225,12 @@ async def test_no_redirect_is_followed(serve: Serve, status: int) -> None:
     for order in (scraper.configure(HERE, "t", "c"), scraper.start_run(HERE, "t", "r")):
         with pytest.raises(ScrapeError, match=str(status)):
             await order
-    assert asked == ["/status", "/configuration", "/workload/start"]
+    assert requests == ["/status", "/configuration", "/workload/start"]
 
 
 @pytest.fixture
 async def over_tls(tmp_path: Path) -> AsyncIterator[tuple[Scraper, str, list[str]]]:
-    """Give a scraper of a node that serves TLS, its authority, and the orders that it got."""
+    """Yield a scraper of a node that serves TLS, its authority, and the orders that it received."""
     now, day = clock.utc_now(), timedelta(days=1)
     authority = new_authority("ads", now, day)
     own = issue(authority, "ads.default.svc", now, day)

@@ -55,7 +55,7 @@ def test_all_variables() -> None:
         ("LOG_FORMAT", "xml"),
     ],
 )
-def test_a_value_that_cannot_be_used_is_named(name: str, value: str) -> None:
+def test_an_unusable_value_is_named(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=f"PARTISAN_OPERATOR_{name}.*{value}"):
         read(**{name: value})
 

@@ -1,4 +1,4 @@
-"""The token and the bearer: made once, owned, missed, and shown to no pod that knows better."""
+"""The token and the bearer: creation, ownership, loss, and the pods that get them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def value_of(rig: Rig, path: str) -> str:
 
 
 def add_pods(rig: Rig, *, bearer: bool = True, phase: str = "Running") -> None:
-    """Add the pods' objects, as the StatefulSet's controller would."""
+    """Add the pods' objects, as the StatefulSet controller would."""
     owner = {"uid": rig.api.objects[SET]["metadata"]["uid"], "controller": True}
     for ordinal in range(3):
         metadata: dict[str, Any] = {
@@ -44,7 +44,7 @@ async def test_the_bearer_is_a_secret_of_its_own(rig: Rig) -> None:
     assert {token for _, token, _ in rig.nodes.started} == {value_of(rig, BEARER)}
 
 
-async def test_another_bearer_is_made_for_one_that_is_gone(rig: Rig) -> None:
+async def test_a_missing_bearer_is_replaced(rig: Rig) -> None:
     await rig.converge()
     before = value_of(rig, BEARER)
     del rig.api.objects[BEARER]
@@ -93,7 +93,7 @@ async def test_pods_without_addresses_are_listed_before_another_token_is_made(ri
     assert TOKEN not in rig.api.objects
 
 
-async def test_pods_that_have_never_run_are_given_another_token(rig: Rig) -> None:
+async def test_pods_that_have_never_run_get_another_token(rig: Rig) -> None:
     await rig.converge()
     add_pods(rig, phase="Pending")
     rig.api.objects[SLICE]["endpoints"] = []
@@ -120,7 +120,7 @@ async def test_no_pod_is_made_with_the_token_of_a_deleted_cluster(rig: Rig) -> N
     assert value_of(rig, TOKEN) != base64.b64decode(left["data"]["token"]).decode()
 
 
-async def test_a_token_without_an_owner_becomes_the_clusters(rig: Rig) -> None:
+async def test_a_token_without_an_owner_is_adopted(rig: Rig) -> None:
     await rig.reconcile()
     kept = rig.api.objects[TOKEN]
     before = value_of(rig, TOKEN)
@@ -145,9 +145,7 @@ async def test_only_pods_of_an_earlier_operator_are_shown_the_token(rig: Rig) ->
 
 
 @pytest.mark.parametrize("bearer", [True, False])
-async def test_while_pods_are_replaced_each_is_spoken_to_as_it_was_made(
-    rig: Rig, bearer: bool
-) -> None:
+async def test_requests_follow_each_pods_template_during_a_rollout(rig: Rig, bearer: bool) -> None:
     ca = base64.b64encode(b"PEM").decode()
     rig.api.put(f"{SECRETS}/mine", {"metadata": {"name": "mine"}, "data": {"ca.crt": ca}})
     rig.change({"security": {"tls": {"secretName": "mine"}}})
@@ -160,8 +158,8 @@ async def test_while_pods_are_replaced_each_is_spoken_to_as_it_was_made(
     observation = rig.loop._reconciler.observation
     assert observation is not None
     trust = Trust("PEM", "ads.default.svc") if bearer else None
-    spoken = {(node.bearer, node.trust) for node in observation.endpoints.values()}
-    assert spoken == {(bearer, trust)}
+    access = {(node.bearer, node.trust) for node in observation.endpoints.values()}
+    assert access == {(bearer, trust)}
 
 
 @pytest.mark.parametrize(

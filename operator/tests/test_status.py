@@ -63,7 +63,7 @@ def reason(found: PartisanClusterStatus, kind: ConditionType) -> tuple[str, str]
 
 
 def with_overlay(seen: Seen, **fields: Any) -> Seen:
-    """Return the same report with other words about the overlay."""
+    """Return the same report with another overlay."""
     overlay = seen.report.overlay.model_copy(update=fields)
     return replace(seen, report=seen.report.model_copy(update={"overlay": overlay}))
 
@@ -119,7 +119,7 @@ def test_a_node_that_does_not_answer_has_not_joined() -> None:
     assert reason(found, ConditionType.READY) == ("False", "NodesNotJoined")
 
 
-def test_milestones_wait_until_what_was_changed_is_in_force() -> None:
+def test_milestones_wait_until_changes_are_in_force() -> None:
     observation = settled({}).observe()
     assert status(cluster(), observation, acted=True).timings.ready_at is None
 
@@ -242,14 +242,14 @@ def test_a_run_from_start_to_end() -> None:
 
 
 def test_a_wrong_counter_is_reported() -> None:
-    """Equal everywhere is not enough: it must be what was counted."""
+    """Equal replicas are not enough: the value must be the number of increments."""
     world = settled(COUNTER)
     found = status(cluster(COUNTER), working(world, increments=4, value=13, phase="finished"))
     assert found.converged == "False"
     assert reason(found, ConditionType.WORKLOAD_CONVERGED) == ("False", "CounterMismatch")
 
 
-def test_while_no_node_answers_the_last_figures_stay_and_say_of_when_they_are() -> None:
+def test_the_last_figures_and_their_time_stay_while_no_node_answers() -> None:
     world, wanted = settled(COUNTER), cluster(COUNTER)
     running = status(wanted, working(world, increments=2, value=5, phase="running"))
     silent = replace(world.observe(), seen={}, at=world.now + timedelta(minutes=1))
@@ -261,12 +261,12 @@ def test_while_no_node_answers_the_last_figures_stay_and_say_of_when_they_are() 
     assert condition is not None
     assert (condition.status, condition.reason) == ("Unknown", "NoAnswer")
     assert condition.message.endswith(f"reported at {running.workload.observed_at}")
-    # That the time goes on is nothing to write of.
+    # Time alone is no reason for a write.
     again = status(after(wanted, found), replace(silent, at=silent.at + timedelta(seconds=1)))
     assert not worth_writing(again, found)
 
 
-def test_nodes_that_a_refused_scale_down_keeps_count_on() -> None:
+def test_nodes_kept_by_a_rejected_scale_down_continue_to_count() -> None:
     world, few = settled(COUNTER), cluster(COUNTER | {"replicas": 2})
     observation = working(world, increments=4, value=12, phase="finished")
     found = status(few, observation, problem=Problem(Reason.SCALE_DOWN_REFUSED, "why"))
@@ -275,7 +275,7 @@ def test_nodes_that_a_refused_scale_down_keeps_count_on() -> None:
     assert found.converged == "True"
 
 
-def test_a_workload_of_ones_own_ends_with_its_value_which_is_no_count() -> None:
+def test_a_custom_workload_ends_with_its_own_value() -> None:
     spec = {"workload": {"custom": {"module": "rumours"}}}
     observation = working(settled(spec), increments=0, value=12, phase="finished", spec=spec)
     found = status(cluster(spec), observation)
@@ -301,7 +301,7 @@ def test_a_settled_cluster_is_not_written_to() -> None:
     assert not worth_writing(second, first)
 
 
-def test_a_cluster_at_work_shows_its_traffic_now_and_then() -> None:
+def test_the_status_of_an_active_cluster_updates_traffic_periodically() -> None:
     world = World()
     first = status(cluster(), world.observe(), acted=True)
     soon = replace(world.observe(), at=world.now + timedelta(seconds=1))
@@ -310,14 +310,14 @@ def test_a_cluster_at_work_shows_its_traffic_now_and_then() -> None:
     assert worth_writing(status(after(cluster(), first), later), first)
 
 
-def test_a_status_of_an_operator_whose_clock_was_ahead_is_written_over() -> None:
+def test_a_status_from_the_future_is_overwritten() -> None:
     world = World()
     ahead = replace(world.observe(), at=world.now + timedelta(hours=1))
     first = status(cluster(), ahead, acted=True)
     assert worth_writing(status(after(cluster(), first), world.observe()), first)
 
 
-def test_what_changed_is_written() -> None:
+def test_a_changed_status_is_written() -> None:
     world = settled({})
     first = status(cluster(), world.observe())
     del world.pods["ads-2"]
@@ -347,7 +347,7 @@ def test_each_thing_is_announced_once() -> None:
 
 
 def test_a_switch_of_the_overlay_from_start_to_end() -> None:
-    """What the nodes say counts: the spec alone moves nothing."""
+    """The nodes' reports count, not the spec alone."""
     world, wanted = settled({}), cluster({"overlay": {"kind": "FullMesh"}}, generation=2)
     before = status(cluster(), world.observe())
     asked = status(after(wanted, before), world.observe())
@@ -378,7 +378,7 @@ def test_a_switch_of_the_overlay_from_start_to_end() -> None:
     assert reasons == ["OverlayFormed", "OverlaySwitched"]
 
 
-def test_the_overlay_in_force_is_what_most_nodes_run() -> None:
+def test_the_overlay_in_force_is_the_one_that_most_nodes_run() -> None:
     def running(*kinds: tuple[str, str | None]) -> tuple[str, str | None]:
         reports = (OverlayReport(kind=kind, former=former) for kind, former in kinds)
         found = running_overlay(reports, wanted=OverlayKind.CYCLON, earlier=OverlayKind.STATIC)
@@ -400,10 +400,10 @@ def overlay_of(found: PartisanClusterStatus) -> tuple[str, str | None]:
     return found.overlay.kind.value, None if also is None else also.value
 
 
-def test_the_status_survives_the_wire() -> None:
+def test_the_status_survives_serialisation() -> None:
     found = status(cluster(COUNTER), settled(COUNTER).observe())
     assert PartisanClusterStatus.model_validate(found.to_wire()) == found
 
 
-def test_a_status_that_cannot_be_read_is_computed_anew() -> None:
+def test_an_unreadable_status_is_recomputed() -> None:
     assert cluster(status={"phase": "Nonsense"}).status == PartisanClusterStatus()

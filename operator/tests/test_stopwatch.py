@@ -18,7 +18,7 @@ class Clock:
         return self.now
 
 
-async def test_what_runs_while_it_waits_does_not_count() -> None:
+async def test_other_tasks_do_not_count() -> None:
     clock = Clock()
 
     async def work() -> str:

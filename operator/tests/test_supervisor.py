@@ -1,4 +1,4 @@
-"""The loops of all clusters: they begin and end with their clusters, and outlive errors."""
+"""The loops of all clusters: they begin and end with their clusters, and survive errors."""
 
 from __future__ import annotations
 

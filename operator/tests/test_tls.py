@@ -1,4 +1,4 @@
-"""What TLS asks for: of cert-manager, of the operator, and of the plan as a whole."""
+"""TLS: the plans for cert-manager's certificates, for the operator's own, and as a whole."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def live_certificate(owner: str = "cluster-uid", **status: Any) -> dict[str, Any
     return {**wanted.manifest, "metadata": {**metadata, "ownerReferences": owners}, **status}
 
 
-def test_the_certificate_that_cert_manager_is_asked_for() -> None:
+def test_the_certificate_requested_from_cert_manager() -> None:
     wanted = certificate.build(cluster(ISSUED))
     assert wanted is not None
     assert wanted.manifest["apiVersion"] == "cert-manager.io/v1"
@@ -98,14 +98,14 @@ def test_no_pod_is_made_before_its_certificate(spec: dict[str, Any], tls: Store 
 @pytest.mark.parametrize(
     ("spec", "tls"), [(OWN, STORE), (ISSUED, Issued(live=live_certificate(), secret=SECRET))]
 )
-def test_pods_are_made_when_it_is_there(spec: dict[str, Any], tls: Store | Issued) -> None:
+def test_pods_are_created_once_it_exists(spec: dict[str, Any], tls: Store | Issued) -> None:
     found = planned(spec, tls)
     assert "StatefulSet" in applied(found)
     assert not found.tls.unsettled
     assert found.problem is None
 
 
-def test_statefulsets_that_are_there_are_kept_up_without_it() -> None:
+def test_existing_statefulsets_are_maintained_without_it() -> None:
     world = World()
     made = cluster(OWN)
     children = desired_children(made, IMAGE)
@@ -118,19 +118,19 @@ def test_statefulsets_that_are_there_are_kept_up_without_it() -> None:
     assert "StatefulSet" in applied(found)
 
 
-def test_the_operators_own_steps_come_one_after_the_other() -> None:
+def test_the_operators_own_steps_follow_one_another() -> None:
     assert MakeAuthority(None) in planned(OWN, Store()).actions
     alone = Store(authority=STORE.authority)
     assert Publish((ROOT,), "sha256:root", None) in planned(OWN, alone).actions
-    # Without its authority a certificate is nothing to begin with, yet no reason not to start.
+    # A certificate without its authority is incomplete, but does not prevent the start.
     assert planned(OWN, Store(nodes=STORE.nodes)).tls.startable
 
 
 @pytest.mark.parametrize("paused", [True, False])
-def test_a_pause_holds_up_certificates_and_a_refused_scale_down_does_not(paused: bool) -> None:
+def test_a_pause_stops_certificates_and_a_rejected_scale_down_does_not(paused: bool) -> None:
     made = cluster({**OWN, "replicas": 1, "paused": paused})
-    observation = replace(stood().observe(), tls=Store(authority=STORE.authority))
-    # The one that is to stay is not in the overlay.
+    observation = replace(complete().observe(), tls=Store(authority=STORE.authority))
+    # The remaining one is not in the overlay.
     seen = {name: entry for name, entry in observation.seen.items() if name != "ads-0"}
     observation = replace(observation, seen=seen)
     found = plan(made, desired(made, INSTALLATION), observation, INSTALLATION)
@@ -139,7 +139,7 @@ def test_a_pause_holds_up_certificates_and_a_refused_scale_down_does_not(paused:
     assert any(isinstance(action, Publish) for action in found.actions) is not paused
 
 
-def test_cert_manager_is_asked_and_its_secret_is_made_to_go_with_the_cluster() -> None:
+def test_the_secret_of_cert_manager_is_deleted_with_the_cluster() -> None:
     first = planned(ISSUED, Issued())
     assert "Certificate" in applied(first)
     foreign = replace(SECRET, owned=False)
@@ -154,14 +154,14 @@ def test_cert_manager_is_asked_and_its_secret_is_made_to_go_with_the_cluster() -
     assert adoption.keys() == {"apiVersion", "kind", "metadata"}
 
 
-def test_without_cert_manager_all_else_is_done_and_the_problem_reported() -> None:
+def test_a_missing_cert_manager_blocks_nothing_else_and_is_reported() -> None:
     found = planned(ISSUED, Issued(refusal="HTTP 404: 404 page not found"))
     assert found.problem is not None
     assert found.problem.reason is Reason.CERT_MANAGER_UNAVAILABLE
     assert "Install cert-manager" in found.problem.message
     assert "Certificate" not in applied(found)
     assert "ConfigMap" in applied(found)
-    # It may have gone after it had done its work.
+    # It may be gone after it has done its work.
     later = planned(ISSUED, Issued(refusal="HTTP 404: 404 page not found", secret=SECRET))
     assert "StatefulSet" in applied(later)
 
@@ -174,7 +174,7 @@ def test_without_cert_manager_all_else_is_done_and_the_problem_reported() -> Non
         (ISSUED, Issued(secret=replace(SECRET, certificate="")), "Secret ads-tls"),
     ],
 )
-def test_what_belongs_to_others_is_left_alone(
+def test_foreign_objects_are_left_alone(
     spec: dict[str, Any], tls: Store | Issued, kind: str
 ) -> None:
     found = planned(spec, tls)
@@ -204,7 +204,7 @@ def test_what_belongs_to_others_is_left_alone(
         (Issued(secret=replace(SECRET, missing=("ca.crt",))), "has no ca.crt"),
     ],
 )
-def test_what_the_certificate_waits_for_is_reported(tls: Issued, said: str) -> None:
+def test_the_cause_of_a_missing_certificate_is_reported(tls: Issued, said: str) -> None:
     found = certificate_plan(cluster(ISSUED), Observation(at=START, tls=tls))
     assert not found.startable
     assert said in found.waiting
@@ -216,7 +216,7 @@ def test_what_the_certificate_waits_for_is_reported(tls: Issued, said: str) -> N
     assert not_issued("", 30.0) is None
 
 
-def test_a_secret_of_cert_managers_as_it_is_read() -> None:
+def test_the_observed_state_of_a_cert_manager_secret() -> None:
     secret = {
         "metadata": {
             "uid": "u",
@@ -233,7 +233,7 @@ def viewed(store: Store, *loaded: str) -> PartisanClusterStatus:
     """Return the status of three nodes, of which some use what the Secret holds."""
     made = cluster(OWN)
     using = TlsReport(certificate=SHOWN.fingerprint, authorities=(ROOT.fingerprint,))
-    observation = replace(stood().observe(), tls=store)
+    observation = replace(complete().observe(), tls=store)
     seen = {
         name: replace(entry, report=entry.report.model_copy(update={"tls": using}))
         if name in loaded
@@ -245,7 +245,7 @@ def viewed(store: Store, *loaded: str) -> PartisanClusterStatus:
     return status_of(made, Findings(observation, todo, Ledger()))[0]
 
 
-def stood() -> World:
+def complete() -> World:
     """Return three nodes that have joined."""
     world, desired = World(), desired_children(cluster(OWN), IMAGE)
     for child in (*desired.foundations, *desired.stateful_sets):
@@ -265,7 +265,7 @@ def test_the_status_says_how_far_nodes_follow() -> None:
     )
 
 
-def test_a_rotation_is_progress_and_names_who_is_behind() -> None:
+def test_a_rotation_is_progress_and_names_the_nodes_behind() -> None:
     new = Certificate("sha256:new", "sha256:new", YEAR)
     both = replace(STORE, authority=AuthoritySecret("3", new))
     both = replace(both, nodes=NodesSecret("4", SHOWN, (ROOT, new)))
@@ -281,7 +281,7 @@ def announced(before: ClusterCaStatus, after: ClusterCaStatus) -> list[str]:
     return [entry.reason for entry in announcements(old, new)]
 
 
-def test_what_a_person_would_want_to_know_of_certificates() -> None:
+def test_certificate_events_and_status_for_people() -> None:
     first = ClusterCaStatus(
         certificate_expires_at="2026-04-01T00:00:00Z", authority_expires_at="2027-01-01T00:00:00Z"
     )

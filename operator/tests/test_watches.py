@@ -1,4 +1,4 @@
-"""Kopf in its thread, before an API server whose kinds come and go."""
+"""Kopf in its thread, with an API server whose kinds come and go."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def world(api: WatchedApi) -> AsyncIterator[World]:
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Watches and requests that are given up soon."""
+    """Short timeouts of watches and requests."""
     monkeypatch.setattr(kopf_run, "SILENCE", 0.5)
     monkeypatch.setattr(kopf_run, "ANSWER_TIMEOUT", 0.5)
 
@@ -75,7 +75,7 @@ async def _watching(api: WatchedApi) -> AsyncIterator[World]:
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_clusters_are_served_when_their_crd_comes_after_the_operator(
+async def test_clusters_are_served_when_their_crd_is_installed_after_the_operator(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     await until(lambda: "apply the CustomResourceDefinition" in world.watches.obstacle)
@@ -87,7 +87,7 @@ async def test_clusters_are_served_when_their_crd_comes_after_the_operator(
     await until(lambda: world.watches.obstacle == "")
 
 
-async def test_clusters_are_served_again_after_their_crd_was_away(world: World) -> None:
+async def test_clusters_are_served_again_after_their_crd_returns(world: World) -> None:
     world.api.served.add(CLUSTERS_PATH)
     world.api.add(CLUSTERS_PATH, name="old", uid="1")
     await until(lambda: world.clusters() == ["old"] and world.watches.obstacle == "")
@@ -100,7 +100,7 @@ async def test_clusters_are_served_again_after_their_crd_was_away(world: World) 
     await until(lambda: world.watches.obstacle == "")
 
 
-async def test_a_crd_that_was_away_for_a_moment_is_watched_again(world: World) -> None:
+async def test_a_recreated_crd_is_watched_again(world: World) -> None:
     world.api.served.add(CLUSTERS_PATH)
     await until(lambda: world.api.watched(CLUSTERS_PATH))
     world.api.remove(CLUSTERS_PATH)
@@ -135,7 +135,7 @@ def test_only_raw_events_are_handled_so_no_finalizer_is_needed() -> None:
         assert list(others.get_all_handlers()) == []
 
 
-def test_an_api_server_that_stays_away_is_waited_for() -> None:
+def test_the_operator_waits_for_the_api_server() -> None:
     pauses = list(itertools.islice(Backoffs(), 1000))
     assert pauses == sorted(pauses)
     assert pauses[-1] == 10.0
@@ -148,16 +148,14 @@ async def test_a_watch_whose_connection_is_dead_begins_again(api: WatchedApi, br
         await until(lambda: api.watched(CLUSTERS_PATH))
         api.hanging.add(CLUSTERS_PATH)
         api.add(CLUSTERS_PATH, name="unseen", uid="1")
-        # A watch that is accepted and never answered, and another one after it.
+        # A watch that is accepted but never answered, then another one.
         await until(lambda: api.unanswered[CLUSTERS_PATH] > 1)
         assert world.clusters() == []
         api.hanging.clear()
         await until(lambda: world.clusters() == ["unseen"])
 
 
-async def test_a_list_that_is_never_answered_is_asked_for_again(
-    api: WatchedApi, brief: None
-) -> None:
+async def test_an_unanswered_list_is_repeated(api: WatchedApi, brief: None) -> None:
     api.served.add(CLUSTERS_PATH)
     api.hanging.add(CLUSTERS_PATH)
     api.add(CLUSTERS_PATH, name="unseen", uid="1")
@@ -167,7 +165,7 @@ async def test_a_list_that_is_never_answered_is_asked_for_again(
         await until(lambda: world.clusters() == ["unseen"])
 
 
-def test_a_dead_watch_is_noticed_before_the_server_would_end_it() -> None:
+def test_a_dead_watch_is_detected_before_the_server_timeout() -> None:
     settings = kopf.OperatorSettings()
     configure(settings)
     # The API server sends a bookmark every minute: without one the watch is dead.

@@ -98,19 +98,19 @@ def test_increments_after_the_last_observation_count_as_far_as_they_were_sent() 
     assert (status.increments_sum, status.lost_increments) == (12, 0)
 
 
-def test_an_operator_that_restarts_forgets_no_vanished_actor() -> None:
+def test_a_restarted_operator_keeps_departed_actors() -> None:
     _, gone = run(reports(node("ads-0", 2), node("ads-1", 5)), reports(node("ads-1", 0, actor="2")))
     again = workload.advance(Ledger(), gone, RUN, NODES, reports(node("ads-0", 3)))
     assert again[1] == gone == DepartedActors((RetiredActor(actor="ads-1/1", increments=5),))
 
 
-def test_an_operator_that_was_away_learns_of_vanished_actors_from_the_nodes() -> None:
+def test_a_new_operator_learns_departed_actors_from_the_nodes() -> None:
     observed = reports(node("ads-0", 2, superseded={"ads-1/1": 4}), node("ads-1", 0, actor="2"))
     found = run(observed)[1]
     assert found == DepartedActors((RetiredActor(actor="ads-1/1", increments=4, counted=4),))
 
 
-def test_nodes_that_were_scaled_away_keep_what_they_had_sent() -> None:
+def test_increments_sent_by_removed_nodes_are_kept() -> None:
     ledger, _ = run(reports(node("ads-0", 6), node("ads-1", 5)))
     last = reports(finished("ads-0", 7, 10))
     ledger, gone = workload.advance(ledger, DepartedActors(), RUN, ("ads-0",), last)
@@ -133,7 +133,7 @@ def test_a_restarted_container_is_the_same_actor() -> None:
     assert gone == DepartedActors()
 
 
-def test_an_actor_of_a_node_that_does_not_exist_is_made_up() -> None:
+def test_an_actor_of_an_unknown_node_is_ignored() -> None:
     assert run(reports(node("ads-0", 2, superseded={"evil-7/1": 10**18})))[1] == DepartedActors()
 
 
@@ -157,7 +157,7 @@ def test_another_run_begins_with_an_empty_ledger() -> None:
     )
 
 
-def test_a_run_that_has_ended_stays_as_it_ended() -> None:
+def test_a_finished_run_keeps_its_result() -> None:
     observed = reports(finished("ads-0", 6, 11), finished("ads-1", 5, 11))
     ended = measure(*run(observed), observed)
     later = reports(node("ads-0", 0, actor="9"))
@@ -173,11 +173,11 @@ def test_a_run_that_no_node_reports_keeps_its_last_status() -> None:
         ledger, gone, {}, module=AD_COUNTER, threshold=10, earlier=seen, finished=False, now=900.0
     )
     assert later == seen
-    # Another operator, which has not seen any of it, leaves it at that too.
+    # Another operator, which observed none of it, keeps this result too.
     assert measure(Ledger(RUN), DepartedActors(), {}, earlier=seen) == seen
 
 
-def test_a_clock_that_runs_ahead_does_not_end_a_run_in_the_future() -> None:
+def test_a_fast_clock_does_not_end_a_run_in_the_future() -> None:
     observed = reports(
         finished("ads-0", 5, 10, finished_at=5000.0), finished("ads-1", 5, 10, started_at=4000.0)
     )

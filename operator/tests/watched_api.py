@@ -28,14 +28,14 @@ class WatchedApi:
     """The server: it serves the kinds of `served`, each with some objects."""
 
     def __init__(self) -> None:
-        """Serve what every API server has."""
+        """Create a server with the kinds that every API server has."""
         self.served = set(BUILT_IN)
         self.objects: dict[str, list[Json]] = {}
         self.selectors: dict[str, str] = {}
         """The label selector of the last watch of each kind."""
 
         self.hanging: set[str] = set()
-        """Kinds of which requests are accepted and never answered, nor open watches continued."""
+        """Kinds whose requests and open watches are never answered."""
 
         self.unanswered: collections.Counter[str] = collections.Counter()
 
@@ -43,7 +43,7 @@ class WatchedApi:
         self._versions = itertools.count(1)
 
     async def start(self, directory: Path) -> Path:
-        """Serve on a port of its own; return a kubeconfig."""
+        """Serve on a free port; return a kubeconfig."""
         application = web.Application()
         application.router.add_get("/{path:.*}", self._answer)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1)
@@ -67,32 +67,32 @@ class WatchedApi:
         await self._runner.cleanup()
 
     def add(self, kind: str, **metadata: Any) -> None:
-        """Make an object, and report it to those who watch."""
+        """Create an object, and report it to the watches."""
         version = str(next(self._versions))
         item = {"metadata": {"namespace": "default", "resourceVersion": version, **metadata}}
         self.objects.setdefault(kind, []).append(item)
         self.report(kind, "ADDED", item)
 
     def report(self, kind: str, event: str, item: Json) -> None:
-        """Report an event to those who watch."""
+        """Report an event to the watches."""
         if kind in self.hanging:
             return
         for queue in self._open.get(kind, ()):
             queue.put_nowait({"type": event, "object": item})
 
     def remove(self, kind: str) -> None:
-        """Serve a kind no more: all its objects go, and its watches end."""
+        """Stop serving a kind: its objects are deleted, and its watches end."""
         self.served.discard(kind)
         for item in self.objects.pop(kind, ()):
             self.report(kind, "DELETED", item)
         self._end(kind)
 
     def watched(self, kind: str) -> bool:
-        """Whether a kind is being watched."""
+        """Whether a kind is watched."""
         return bool(self._open.get(kind))
 
     def resources(self, group: str, version: str) -> frozenset[str]:
-        """Return the plural names that are served of a group and version."""
+        """Return the served plural names of a group and version."""
         prefix = f"apis/{group}/{version}/"
         return frozenset(k.removeprefix(prefix) for k in self.served if k.startswith(prefix))
 

@@ -1,7 +1,7 @@
-"""A small world for the core: an API server's objects, a StatefulSet controller, nodes that join.
+"""A simulation for pure code: an API server's objects, a StatefulSet controller, nodes that join.
 
-It holds just what a plan can see and change. `step` lets the controllers and nodes do one round
-of their work, so that a test can drive the core to rest without a cluster.
+It holds only what a plan can observe and change. `step` runs one round of the controllers and
+nodes, so that a test can bring the core to rest without a cluster.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def report(name: str, *, active: tuple[str, ...] = (), **fields: Any) -> NodeRep
 
 
 def followed(text: str) -> dict[str, str]:
-    """Return what a node that follows a configuration reports of it."""
+    """Return the report of a node that follows a configuration."""
     revision = re.search(r'revision => <<"(\w+)">>', text)
     kind = re.search(r"overlay => {(\w+),", text)
     assert revision is not None
@@ -109,14 +109,14 @@ class World:
 
     monitors: PodMonitors = PodMonitors.UNAVAILABLE
     interface: int = 2
-    """What the nodes' image can serve."""
+    """Version of the HTTP interface of the nodes' image."""
 
     started: list[str] = field(default_factory=list)
     now: datetime = START
     _uids: itertools.count[int] = field(default_factory=itertools.count)
 
     def observe(self, *, complete: bool = True) -> Observation:
-        """Return what the operator would see."""
+        """Return the operator's observation."""
         joined = [pod.name for pod in self.pods.values() if pod.ready]
         ring = dict(zip(joined, joined[1:] + joined[:1], strict=True))
         kinds = None if complete else {"StatefulSet"}
@@ -183,7 +183,7 @@ class World:
                 self.started.append(run)
 
     def step(self) -> None:
-        """Let controllers and nodes work: missing pods appear, pods of earlier steps join."""
+        """Run one round: missing pods appear, pods of earlier steps join."""
         self.now += timedelta(seconds=1)
         for pod in self.pods.values():
             pod.ready = pod.image not in self.broken_images
@@ -216,7 +216,7 @@ class World:
         }
 
     def _configuration(self) -> str:
-        """Return what a new pod reads."""
+        """Return the configuration that a new pod reads."""
         text: str = self.objects["ConfigMap", config_map.name_of("ads")]["data"][config_map.FILE]
         return text
 

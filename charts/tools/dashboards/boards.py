@@ -1,7 +1,7 @@
-"""Dashboards, made from their definitions: NAME.yaml next to this module.
+"""Dashboards, built from NAME.yaml next to this module.
 
-A definition's `words` stand for parts of queries, and may stand in later words. The rest is what
-`panels.Definition` says, under the kind and title of each panel.
+The `words` of a file abbreviate parts of queries and of later words. Each panel has its title under
+its kind, and the fields of `panels.Definition`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TAG = "partisan"
 
 
 def build(name: str) -> dashboard.Dashboard:
-    """The dashboard of this name. Raises ValueError, TypeError: an unknown kind, or field."""
+    """The dashboard of this name. Raises ValueError or TypeError for an unknown kind or field."""
     text = Path(__file__).with_name(f"{name}.yaml").read_text()
     definition = yaml.safe_load(text)
     written = _written(definition, definition["words"])
@@ -44,7 +44,7 @@ def build(name: str) -> dashboard.Dashboard:
 
 
 def _written(part: Any, words: Mapping[str, str]) -> Any:
-    """A part of a definition with the words written out, each of which may hold earlier ones."""
+    """A part of the YAML with its words expanded. A word may contain earlier ones."""
     match part:
         case str():
             for word in reversed([*words]):
@@ -58,7 +58,7 @@ def _written(part: Any, words: Mapping[str, str]) -> Any:
 
 
 def _base(title: str, uid: str, description: str) -> dashboard.Dashboard:
-    """A dashboard without panels, with the data source to choose and links to the others."""
+    """A dashboard without panels, with a choice of data source and links to the others."""
     others = (
         dashboard.DashboardLink("Partisan")
         .type(DashboardLinkType.DASHBOARDS)
@@ -89,7 +89,7 @@ def _base(title: str, uid: str, description: str) -> dashboard.Dashboard:
 
 
 def _variable(name: str, label: str, query: str, several: bool = False) -> dashboard.QueryVariable:
-    """A variable that Prometheus knows the values of; with `several`, any number of them."""
+    """A variable with values from Prometheus; `several` allows more than one."""
     made = (
         dashboard.QueryVariable(name)
         .label(label)

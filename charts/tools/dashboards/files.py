@@ -1,4 +1,4 @@
-"""The committed dashboards: written as JSON, and read back as the panels and queries they hold."""
+"""The committed dashboards: written as JSON, and read back as panels and queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scale_tests.cluster.operator import CHART
 from scale_tests.host.commands import ROOT
 
 DIRECTORY = ROOT / CHART / "dashboards"
-"""Where the chart takes them from."""
+"""Their directory in the chart."""
 
 
 _VARIABLE = re.compile(r"\$(\w+)")
@@ -29,14 +29,14 @@ class Query:
     """One query of a panel."""
 
     expression: str
-    """PromQL with Grafana's variables in it."""
+    """PromQL with Grafana's variables."""
 
     name: str
-    """Of its column, where its answer is one of a table."""
+    """Name of its column in a table."""
 
     title: str = ""
     unit: str = ""
-    """Of that column, where they are not its name and the panel's unit."""
+    """Title and unit of that column; empty for its name and the panel's unit."""
 
     legend: str
     instant: bool
@@ -44,30 +44,30 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One panel, as its reader sees it."""
+    """One panel."""
 
     dashboard: str
     row: str
-    """The heading that it stands under."""
+    """The heading of its row."""
 
     title: str
     description: str
     type: str
     unit: str
     width: int
-    """In columns of Grafana's grid, of which there are 24."""
+    """In columns of Grafana's grid, which has 24."""
 
     height: int
     queries: tuple[Query, ...]
 
 
 def resolved(expression: str, variables: Mapping[str, str]) -> str:
-    """The expression with Grafana's variables replaced. Raises KeyError: one has no value."""
+    """The expression with Grafana's variables replaced. Raises KeyError if one has no value."""
     return _VARIABLE.sub(lambda found: variables[found[1]], expression)
 
 
 def metrics(expression: str) -> set[str]:
-    """The names of the metrics that an expression reads."""
+    """The names of the metrics in an expression."""
     return set(_METRIC.findall(expression))
 
 
@@ -102,7 +102,7 @@ def panels(dashboard: dict[str, Any]) -> Iterator[Panel]:
 
 
 def _query(target: Mapping[str, Any], fields: Mapping[str, Any]) -> Query:
-    """A query of a panel, with what the panel's overrides say of the column that it gives."""
+    """A query of a panel, with the panel's overrides of its column."""
     name = target.get("refId", "")
     column = {
         entry["id"]: entry["value"]

@@ -1,4 +1,4 @@
-"""The kinds of panels: one function each makes Grafana's panel of a definition.
+"""The kinds of panels: each is a function from a `Definition` to Grafana's panel.
 
 No panel has a line for each node, which is unreadable at 1,024 nodes: differences between nodes
 are quantiles or a heatmap, computed by Prometheus.
@@ -47,41 +47,41 @@ HEIGHT = 8
 SMALL = 4
 
 QUANTILES = {"least": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "most": 1.0}
-"""How the differences between nodes are drawn."""
+"""Lines for the differences between nodes."""
 
 Panel = TypeVar("Panel", bound=Any)
-"""A builder of any kind of panel: they share methods, and no class that has them."""
+"""A builder of any kind of panel. They share methods but no base class."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """A panel as the YAML has it; each kind reads the fields that its function names."""
+    """A panel of the YAML. Each kind reads the fields that its function's docstring names."""
 
     title: str
     about: str
     unit: str = "short"
-    """As Grafana names units."""
+    """Grafana's name of the unit."""
 
     width: str = "third"
     query: str = ""
     queries: Mapping[str, str] = field(default_factory=dict)
-    """By their legends; of `against` by the names of the axes."""
+    """By legend; for `against` by the name of the axis."""
 
     quantiles: str = ""
-    """A gauge of each node."""
+    """A gauge of every node, drawn as its quantiles."""
 
     gauge: str = ""
-    """The same for a heatmap, in whose buckets `bounds` it is counted."""
+    """A gauge of every node, counted in the buckets `bounds` of a heatmap."""
 
     bounds: Sequence[int] = ()
     by: str = ""
-    """The numeric label whose values the bars stand for."""
+    """The numeric label on the x axis of a bar chart."""
 
     columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Title, unit and query by the query's name."""
 
     wrong_from: float | None = None
-    """From where on a number is red."""
+    """Threshold from which a number is red."""
 
 
 def number(definition: Definition) -> stat.Panel:
@@ -123,7 +123,7 @@ def lines(definition: Definition) -> timeseries.Panel:
 
 
 def heat(definition: Definition) -> heatmap.Panel:
-    """A distribution over time: a histogram's `query`, or how many nodes have what `gauge`."""
+    """A distribution over time: a histogram's `query`, or the nodes by the value of `gauge`."""
     expression, gauge = definition.query, definition.gauge
     if gauge:
         counts = {f"{bound}": f"sum({gauge} <= bool {bound})" for bound in definition.bounds}
@@ -142,7 +142,7 @@ def heat(definition: Definition) -> heatmap.Panel:
 
 
 def bars(definition: Definition) -> barchart.Panel:
-    """Bars of `query`, one for each value of the numeric label `by`, in its order."""
+    """A bar chart of `query`, by the values of the numeric label `by`, in their order."""
     by = definition.by
     conversion = {"conversions": [{"targetField": by, "destinationType": "number"}]}
     return (
@@ -156,9 +156,9 @@ def bars(definition: Definition) -> barchart.Panel:
 
 
 def against(definition: Definition) -> xychart.Panel:
-    """One point for each cluster that both `queries` have: the first gives x, the second y.
+    """One point for each cluster in both `queries`: the first one is x, the second one y.
 
-    The points of an overlay have one colour, one name in the legend, and a line through them.
+    The points of an overlay share a colour, a name in the legend, and a line.
     """
     across = f"Value #{next(iter(definition.queries))}"
     panel = (
@@ -201,13 +201,13 @@ KINDS: Mapping[str, Callable[[Definition], Any]] = {
     "against": against,
     "rows": rows,
 }
-"""Each kind by its name in the YAML."""
+"""The kinds by their names in the YAML."""
 
 
 def _framed(
     panel: Panel, definition: Definition, width: int = WIDTHS["third"], height: int = HEIGHT
 ) -> Panel:
-    """What all kinds have in common."""
+    """Set the properties of every kind on a panel."""
     panel.title(definition.title).description(definition.about).unit(definition.unit)
     panel.datasource(DATASOURCE).span(width).height(height)
     return panel
@@ -220,7 +220,7 @@ def _query(expression: str, legend: str) -> prometheus.Dataquery:
 
 
 def _instant(expression: str, name: str) -> prometheus.Dataquery:
-    """A query at the end of the time range, as a table; `name` is that of its column."""
+    """A query at the end of the time range, as a table with the column `name`."""
     made = prometheus.Dataquery().datasource(DATASOURCE).expr(expression)
     return made.ref_id(name).format(PromQueryFormat.TABLE).instant()
 

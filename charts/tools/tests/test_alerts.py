@@ -1,4 +1,4 @@
-"""Every alert has to fire in a test, and to be quiet in one."""
+"""Every alert must fire in one test and be quiet in another."""
 
 from __future__ import annotations
 
@@ -29,16 +29,14 @@ def test_an_alert_that_fires_in_one_test_and_is_quiet_in_another_passes() -> Non
         ([], "in which Mine fires"),
     ],
 )
-def test_an_alert_without_one_of_the_two_is_named(
-    tests: list[dict[str, Any]], message: str
-) -> None:
+def test_an_alert_without_either_test_is_named(tests: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(ChartError, match=message):
         check_tested(["Mine"], tests)
 
 
-def test_every_alert_of_the_chart_says_what_it_means_and_waits() -> None:
+def test_every_alert_of_the_chart_has_a_description_and_a_delay() -> None:
     for alert in chart_alerts():
         assert alert.name.startswith("Partisan")
         assert alert.severity in ("critical", "warning")
         assert alert.description.endswith(".")
-        assert alert.patience
+        assert alert.pending

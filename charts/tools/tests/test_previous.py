@@ -10,17 +10,17 @@ from scale_tests.cluster.operator import CHART
 from scale_tests.host.commands import ROOT
 
 
-def test_the_chart_comes_after_the_previous_one() -> None:
+def test_the_chart_follows_the_previous_version() -> None:
     previous.check_version()
 
 
-def test_a_release_without_a_new_version_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_without_a_new_version_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(previous, "unpacked", lambda: CHART)
     with pytest.raises(ChartError, match="has version"):
         previous.check_version()
 
 
-def test_without_a_revision_the_command_says_what_it_wants(
+def test_without_a_revision_the_command_prints_its_usage(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert previous.main([]) == 1

@@ -11,7 +11,7 @@ from charts.tools.values import ChartError, described_values
 TEXT = "before\n<!-- values: by hand -->\nold\n<!-- end of values -->\nafter\n"
 
 
-def test_a_value_is_told_with_its_default_and_the_comment_above_it() -> None:
+def test_a_value_is_described_by_its_default_and_comment() -> None:
     table = values_table(described_values(VALUES, SCHEMA))
     assert table.splitlines()[2:] == [
         "| `replicas` | `1` | How many. |",
@@ -20,13 +20,13 @@ def test_a_value_is_told_with_its_default_and_the_comment_above_it() -> None:
     ]
 
 
-def test_a_table_takes_the_place_between_its_marks_and_no_other() -> None:
+def test_a_table_replaces_only_the_text_between_its_marks() -> None:
     once = with_table(TEXT, "values", "new \\1")
     assert once == TEXT.replace("old", "new \\1")
     assert with_table(once, "values", "new \\1") == once
 
 
-def test_marks_that_are_not_there_are_told() -> None:
+def test_missing_marks_are_reported() -> None:
     with pytest.raises(ChartError, match="marks of alerts"):
         with_table(TEXT, "alerts", "new")
 

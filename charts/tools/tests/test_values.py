@@ -45,12 +45,12 @@ def test_values_that_the_schema_describes_pass() -> None:
         (VALUES.replace("replicas: 1", ""), "values.yaml lacks replicas"),
     ],
 )
-def test_what_differs_is_named(values: str, message: str) -> None:
+def test_differences_are_named(values: str, message: str) -> None:
     with pytest.raises(ChartError, match=message):
         check_values(values, SCHEMA)
 
 
-def test_the_chart_allows_the_annotations_that_the_definition_allows_without_it() -> None:
+def test_the_chart_and_the_crd_allow_the_same_annotations() -> None:
     definition = (ROOT / "crds" / "partisanclusters.yaml").read_text()
     values = yaml.safe_load((ROOT / CHART / "values.yaml").read_text())
     listed = ",".join(f"'{entry}'" for entry in values["allowedPodAnnotations"])

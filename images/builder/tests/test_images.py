@@ -1,4 +1,4 @@
-"""What images are made of, and when they are built again."""
+"""The inputs of images, and when they are rebuilt."""
 
 import re
 from dataclasses import replace
@@ -54,7 +54,7 @@ def test_the_digest_changes_with_the_packages_of_a_base(image: Image, tmp_path: 
 
 
 @pytest.mark.parametrize("image", IMAGES, ids=lambda image: image.name)
-def test_a_dockerfile_takes_its_bases_as_arguments_and_runs_unprivileged(image: Image) -> None:
+def test_a_dockerfile_has_its_bases_as_arguments_and_runs_unprivileged(image: Image) -> None:
     text = image.dockerfile.read_text()
     for argument in image.bases:
         assert re.search(rf"^ARG {argument}=\S+$", text, re.MULTILINE)
@@ -63,16 +63,14 @@ def test_a_dockerfile_takes_its_bases_as_arguments_and_runs_unprivileged(image: 
 
 
 @pytest.mark.parametrize("image", EXAMPLES, ids=lambda image: image.name)
-def test_an_example_is_built_on_an_image_of_ours_and_adds_to_it(image: Image) -> None:
+def test_an_example_extends_an_image_of_the_catalogue(image: Image) -> None:
     text = image.dockerfile.read_text()
     assert re.search(r"^ARG NODE=\S+$", text, re.MULTILINE)
     assert text.rpartition("FROM ")[2].startswith("${NODE}\n")
     assert not re.search("^(USER|ENTRYPOINT)", text, re.MULTILINE)
 
 
-def test_an_example_is_built_again_when_what_it_is_built_on_changes(
-    image: Image, tmp_path: Path
-) -> None:
+def test_an_example_is_rebuilt_when_its_base_changes(image: Image, tmp_path: Path) -> None:
     (tmp_path / "examples" / "own-workload" / "src").mkdir(parents=True)
     before = build.inputs_digest(OWN_WORKLOAD, tmp_path)
     (tmp_path / image.sources[0] / "apps" / "node.erl").write_text("-module(node). % changed\n")
@@ -105,7 +103,7 @@ def test_a_suite_makes_another_base() -> None:
     assert bases.fingerprint(base) != bases.fingerprint(replace(base, suite="sid"))
 
 
-def test_other_releases_come_from_the_archive_of_this_one() -> None:
+def test_other_releases_come_from_the_same_archive() -> None:
     targets = "s://a/security bookworm-security main\ns://a/debian bookworm main\n"
     assert bases.archive_of(targets, "bookworm") == "s://a/debian"
     with pytest.raises(ImageError, match="no source of Debian's release trixie"):

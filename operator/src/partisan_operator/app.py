@@ -115,13 +115,13 @@ class Application:
             self._clusters.pop(metadata["uid"], None)
             scope.forget(namespace, name)
         elif event is None or self._clusters.get(metadata["uid"]) != state:
-            # A new watch reports all clusters. Events of their children may have been missed, so
-            # all children are observed.
+            # A new watch reports all clusters. It may have missed events of their children, so all
+            # children are observed.
             self._clusters[metadata["uid"]] = state
             scope.learn(namespace, name, complete=event is None)
 
     def namespace_event(self, manifest: Mapping[str, Any]) -> None:
-        """Tell the nodes of a namespace that is deleted: its pods go before its clusters."""
+        """Dissolve the clusters of a deleted namespace: its pods go before its clusters."""
         metadata = manifest["metadata"]
         scope = self._scope_of(metadata["name"])
         if scope is not None and "deletionTimestamp" in metadata:
@@ -132,7 +132,7 @@ class Application:
     ) -> None:
         """Wake the loop of a child's cluster when the child has changed.
 
-        The status of some kinds changes with every pod: it matters only where it counts them.
+        The status of some kinds changes with every pod. It matters only for kinds that count pods.
         """
         metadata = manifest["metadata"]
         uid, earlier = metadata["uid"], self._children.pop(metadata["uid"], None)

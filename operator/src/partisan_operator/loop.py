@@ -49,11 +49,11 @@ class ClusterLoop:
         """Monotonic time at which the reconcile in progress began; None between reconciles."""
 
     def wake(self, *, complete: bool = False) -> None:
-        """End the pause: something may have changed; `complete`: children of any kind."""
+        """End the pause; `complete`: children of any kind may have changed."""
         self._wakeups.wake(complete=complete)
 
     def dissolve(self) -> None:
-        """Tell the nodes that the cluster is being deleted."""
+        """Notify the nodes of the cluster's deletion."""
         self._dissolution.begin()
 
     def _new_reconciler(self, uid: str) -> Reconciler:
@@ -133,7 +133,11 @@ class ClusterLoop:
             return self._tools.settings.idle_period
         if cluster.uid != self._reconciler.uid:
             self._reconciler = self._new_reconciler(cluster.uid)
-        if woken and self._reconciler.coverage.stood and await self._dissolution.is_due(cluster):
+        if (
+            woken
+            and self._reconciler.coverage.was_ready
+            and await self._dissolution.is_due(cluster)
+        ):
             self.dissolve()
             return self._tools.settings.idle_period
         return await self._reconciler.reconcile(cluster, woken=woken)

@@ -35,7 +35,7 @@ from partisan_operator.status.writing import is_settled
 
 @dataclass(frozen=True)
 class Tools:
-    """What all loops share."""
+    """Dependencies that all loops share."""
 
     kube: Kube
     observer: Observer
@@ -48,10 +48,9 @@ class Tools:
 
 
 class Reconciler:
-    """Reconciles the cluster with one uid, and remembers what helps the next reconcile.
+    """Reconciles the cluster with one uid, and keeps state for the next reconcile.
 
-    What it remembers makes its answers better and is never needed for them to be right: a new one
-    takes the durable part from the status.
+    This state is an optimisation: a new reconciler restores the durable part from the status.
     """
 
     def __init__(
@@ -93,7 +92,7 @@ class Reconciler:
         backoff = None if refused is None else self._retries.failed()
         if observation.complete and refused is None:
             self.coverage.completed(began)
-        if not observation.unready(cluster) and self.coverage.stands():
+        if not observation.unready(cluster) and self.coverage.record_ready():
             self._wakeups.wake()
         findings = Findings(
             observation=observation,

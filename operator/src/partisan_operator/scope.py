@@ -1,7 +1,7 @@
 """The clusters that one Lease covers: all of them, or those of one namespace.
 
-This process reconciles them while it holds the Lease. It watches them all the time, so that it
-knows them when it takes over.
+This process reconciles them while it holds the Lease. It always watches them, so that it knows them
+when it takes over.
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ class Scope:
             self._supervisor.wake(namespace, name, complete=complete)
 
     def dissolve(self, namespace: str, name: str) -> None:
-        """Tell the nodes of a cluster that it is being deleted."""
+        """Notify the nodes of a cluster of its deletion."""
         if self._leadership.leading:
             self._supervisor.dissolve(namespace, name)
 
     def dissolve_all(self, namespace: str) -> None:
-        """Tell the nodes of all clusters in a namespace that these are being deleted."""
+        """Notify the nodes of all clusters in a namespace of their deletion."""
         for known, name in self._known:
             if known == namespace:
                 self.dissolve(namespace, name)
@@ -91,8 +91,8 @@ class Scope:
         self.wake(namespace, name)
 
     def faults(self) -> list[str]:
-        """Return what is stuck until a restart."""
-        election = [self._leadership.standing] if self._leadership.stuck else []
+        """Return faults that only a restart resolves."""
+        election = [self._leadership.state] if self._leadership.stuck else []
         return self._supervisor.stuck() + election
 
     @property
@@ -101,9 +101,9 @@ class Scope:
         return self._leadership.obstacle
 
     @property
-    def standing(self) -> str:
-        """Whether this operator acts here, in words."""
-        return self._leadership.standing
+    def state(self) -> str:
+        """Whether this operator acts here, as text."""
+        return self._leadership.state
 
     def _begin(self) -> None:
         for namespace, name in self._known:

@@ -34,15 +34,15 @@ class Settings:
 
     idle_period: float = 10.0
     """`INTERVAL`: time between two reconciles of a settled cluster, a duration such as `10s`.
-    Changes of nodes that do not change their StatefulSet are noticed after that time."""
+    Changes of nodes that do not change their StatefulSet are detected after that time."""
 
     active_period: float = 1.0
     """`ACTIVE_INTERVAL`: the same for a cluster that forms, rolls or runs its workload. Shorter
     starts the run sooner after the last node joined, and scrapes more."""
 
     resync_period: float = 60.0
-    """`RESYNC_INTERVAL`: time between two observations of children of all kinds: the delay for a
-    change that a watch missed, and for one of a Secret, since these are not watched. Otherwise
+    """`RESYNC_INTERVAL`: time between two observations of children of all kinds: the delay of a
+    change that a watch missed, and of a changed Secret, since Secrets are not watched. Otherwise
     children are observed when one of them changes; StatefulSets and the pods' addresses also in
     every reconcile of a cluster that is not settled."""
 
@@ -73,7 +73,7 @@ class Settings:
 
     @property
     def installation(self) -> Installation:
-        """The choices that hold for all clusters."""
+        """The settings that apply to all clusters."""
         return Installation(
             node_image=self.node_image,
             allowed_annotations=self.allowed_pod_annotations,

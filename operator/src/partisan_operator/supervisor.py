@@ -32,8 +32,7 @@ class Supervisor:
     def wake(self, namespace: str, name: str, *, complete: bool = False) -> None:
         """Wake the loop of a cluster, or start it; a new one observes all children.
 
-        A loop ends by itself when its cluster is gone, so a late wake-up starts one that ends at
-        once.
+        A loop ends with its cluster, so a late wake-up starts one that ends at once.
         """
         key = (namespace, name)
         entry = self._entries.get(key)
@@ -47,7 +46,7 @@ class Supervisor:
         metrics.clusters.set(len(self._entries))
 
     def dissolve(self, namespace: str, name: str) -> None:
-        """Tell the nodes of a cluster that it is being deleted, if it has a loop."""
+        """Notify the nodes of a cluster of its deletion, if it has a loop."""
         if entry := self._entries.get((namespace, name)):
             entry.loop.dissolve()
 

@@ -12,18 +12,18 @@ from partisan_operator.api import metrics
 
 
 class Probed(Protocol):
-    """What the probes depend on."""
+    """A part of the operator that the probes depend on."""
 
     def faults(self) -> list[str]:
-        """Return what is stuck until a restart."""
+        """Return faults that only a restart resolves."""
 
     @property
     def obstacle(self) -> str:
         """Why it can neither act nor take over; empty if it can."""
 
     @property
-    def standing(self) -> str:
-        """Whether it acts or stands by, in words."""
+    def state(self) -> str:
+        """Whether it acts or stands by, as text."""
 
 
 async def serve(probed: Sequence[Probed], port: int) -> web.AppRunner:
@@ -43,7 +43,7 @@ async def serve(probed: Sequence[Probed], port: int) -> web.AppRunner:
         obstacles = [part.obstacle for part in probed if part.obstacle]
         if obstacles:
             return web.Response(status=503, text="\n".join(obstacles) + "\n")
-        return web.Response(text="".join(f"{part.standing}\n" for part in probed))
+        return web.Response(text="".join(f"{part.state}\n" for part in probed))
 
     async def exposition(_: web.Request) -> web.Response:
         body = generate_latest(metrics.registry)

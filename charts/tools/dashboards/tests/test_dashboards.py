@@ -1,4 +1,4 @@
-"""What holds of every dashboard, whatever is on it."""
+"""Properties of every dashboard."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def identifier(panel: Panel) -> str:
     return f"{panel.dashboard} / {panel.title}"
 
 
-def test_the_committed_files_are_what_python_makes() -> None:
+def test_the_committed_files_are_up_to_date() -> None:
     assert main(["--check"]) == 0
 
 
-def test_making_them_is_repeatable() -> None:
+def test_the_dashboards_are_reproducible() -> None:
     for name in NAMES:
         assert as_json(build(name)) == as_json(build(name))
 
@@ -78,7 +78,7 @@ def test_titles_are_not_used_twice_in_a_row_of_panels() -> None:
             seen.add((row, item["title"]))
 
 
-def test_what_stands_against_the_size_is_told_apart_by_overlay() -> None:
+def test_panels_against_the_size_distinguish_overlays() -> None:
     drawn = [item for item in committed()["scalability"]["panels"] if item["type"] == "xychart"]
     assert len(drawn) == 5
     for item in drawn:

@@ -1,5 +1,5 @@
-// Command validate says why an API server of this module's version refuses a
-// CustomResourceDefinition, what its rules would cost included. It ends with 1 if it does.
+// Command validate prints why an API server of this module's version rejects a
+// CustomResourceDefinition, including the cost of its rules. It exits with 1 if it does.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// read returns the definition of a file as an API server has it when it is created.
+// read returns the CRD in a file as an API server has it when it is created.
 func read(path string) (*apiextensions.CustomResourceDefinition, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -37,13 +37,13 @@ class CertificateWriter:
                 duration = policy_of(cluster, ca).duration
                 pair = mint.new_authority(cluster.name, self._clock(), duration)
                 child = credentials.authority(cluster, pair.certificate, pair.key, replaces)
-            case Publish(believed, issuer, replaces):
+            case Publish(trusted, issuer, replaces):
                 pair = (
                     await self._present(cluster)
                     if issuer is None
                     else await self._issued(cluster, ca, issuer)
                 )
-                authorities = "".join(one.pem for one in believed)
+                authorities = "".join(one.pem for one in trusted)
                 child = credentials.nodes(
                     cluster, pair.certificate, pair.key, authorities, replaces
                 )
@@ -57,14 +57,14 @@ class CertificateWriter:
         match step:
             case MakeAuthority():
                 logger.info("made an authority: Secret %s", child.name)
-            case Publish(believed, issuer):
+            case Publish(trusted, issuer):
                 what = "the present certificate" if issuer is None else "a new certificate"
                 logger.info(
-                    "wrote %s and %d authorities: Secret %s", what, len(believed), child.name
+                    "wrote %s and %d authorities: Secret %s", what, len(trusted), child.name
                 )
 
     async def _present(self, cluster: PartisanCluster) -> KeyPair:
-        """Return the pair in the nodes' Secret. The write fails if it has changed by then."""
+        """Return the pair in the nodes' Secret. The write fails if the Secret changes before it."""
         name = tls_files.made_secret_name(cluster.name)
         secret = await self._kube.get("Secret", cluster.namespace, name)
         if secret is None:
@@ -78,6 +78,6 @@ class CertificateWriter:
         authority = read_store(secret, None, cluster.uid).authority
         present = None if authority is None else authority.certificate
         if secret is None or present is None or present.fingerprint != issuer:
-            raise KubeError(409, f"Secret {name} holds another authority than a moment ago")
+            raise KubeError(409, f"Secret {name} now holds another authority")
         policy = policy_of(cluster, ca)
         return mint.issue(key_pair(secret), policy.name, self._clock(), policy.certificate_duration)

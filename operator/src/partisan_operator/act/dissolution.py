@@ -1,8 +1,8 @@
-"""Tells the nodes of a cluster that is being deleted to stop repairing the overlay.
+"""Orders the nodes of a cluster that is being deleted to stop repairing the overlay.
 
 Otherwise the remaining nodes repair, redial and hand over while all of them are removed. The order
 goes to a few nodes and floods the overlay. There is no finalizer: a deletion waits neither for
-nodes nor for the operator, and one that the operator missed is only slower.
+nodes nor for the operator, and if the operator misses it, it only takes longer.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def spread(endpoints: Collection[Endpoint]) -> Sequence[Endpoint]:
 
 
 class Dissolution:
-    """Addresses and credentials of one cluster's nodes, for when its objects are gone."""
+    """Addresses and credentials of one cluster's nodes, kept until its objects are gone."""
 
     def __init__(self, kube: Kube, observer: Observer, scraper: Scraper) -> None:
         """Begin without a cluster."""

@@ -54,11 +54,11 @@ class Executor:
         self._observer = observer
 
     async def execute(self, cluster: PartisanCluster, plan: Plan) -> Problem | None:
-        """Carry out the waves of a plan until one fails; return what was refused."""
+        """Carry out the waves of a plan until one fails; return the problem of a refusal."""
         for wave in plan.waves:
             outcomes = await asyncio.gather(
                 *(self._attempt(cluster, action) for action in wave),
-                # Whatever fails, the next reconcile must not begin while this one acts.
+                # The next reconcile must not begin while this one still acts, even after a failure.
                 return_exceptions=True,
             )
             for outcome in outcomes:
@@ -66,7 +66,7 @@ class Executor:
                     raise outcome
             refusals = [entry for entry in outcomes if isinstance(entry, Problem)]
             if refusals:
-                # A permanent refusal needs a person, a transient one may pass.
+                # Only a permanent refusal needs a person.
                 return min(refusals, key=lambda problem: problem.transient)
         return None
 
@@ -104,7 +104,7 @@ class Executor:
         try:
             await self._kube.create(child.manifest)
         except KubeError as error:
-            if error.code != 409:  # else it exists: the next reconcile checks its owner
+            if error.code != 409:  # 409: the next reconcile checks its owner
                 raise
         else:
             logger.info("created %s %s", child.kind, child.name)

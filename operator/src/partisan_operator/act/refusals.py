@@ -20,13 +20,12 @@ def orders_refused(refusals: Sequence[str], *, unauthorized: bool, bearer: bool)
         return Problem(
             Reason.BEARER_REFUSED,
             f"{nodes}. A new bearer reaches running nodes within two minutes, and the order is"
-            " repeated. Where this lasts, spec.image is older than the operator: change it.",
+            " repeated. If this persists, spec.image is older than the operator: change it.",
         )
     return Problem(
         Reason.TOKEN_MISMATCH,
-        f"{nodes}. They run with another token than the Secret holds, so no new pod can join them."
-        " Restore the Secret from a backup, or delete all pods, which loses what only the nodes"
-        " know.",
+        f"{nodes}. Their token differs from the Secret's, so no new pod can join them. Restore"
+        " the Secret from a backup, or delete all pods, which loses the state of the nodes.",
     )
 
 
@@ -35,6 +34,6 @@ def apply_failure(request: str, message: str, *, transient: bool) -> Problem:
     return Problem(
         Reason.APPLY_FAILED,
         f"The API server refused to {request}: {shortened(message)}. Change the part of the spec"
-        " that it names, or the operator's rights. The operator tries again with growing pauses.",
+        " that it names, or the operator's rights. The operator retries with growing pauses.",
         transient,
     )

@@ -22,7 +22,7 @@ class Reporter:
         self._kube, self._log = kube, log
 
     async def report(self, cluster: PartisanCluster, status: PartisanClusterStatus) -> None:
-        """Write a status, if it is worth it, and the Events of its changes. Raises `KubeError`."""
+        """Write a status that differs enough, and the Events of it. Raises `KubeError`."""
         if not worth_writing(status, cluster.status):
             return
         await self._kube.apply_status(cluster, status.to_wire())

@@ -1,8 +1,8 @@
 """The metrics of each cluster, `partisan_operator_cluster_*`.
 
-Only what no single node can report: the number of wanted nodes, the overlay's graph, durations. The
-labels `namespace` and `partisan_cluster` are those that Prometheus adds to the series of the nodes,
-so that the two join. Alerts and dashboards of the chart use them.
+Only figures that no single node can report: the number of wanted nodes, the overlay's graph,
+durations. Prometheus adds the labels `namespace` and `partisan_cluster` to the series of the nodes
+too, so that queries can join both. The chart's alerts and dashboards use them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HELP = {
     "formation_seconds": "From a generation of the spec to all its nodes joined in one overlay.",
     "convergence_seconds": "From the start of the run to the same counter on every node.",
     "authority_expiration_timestamp_seconds": "Expiry of the cluster's own authority.",
-    "certificate_renewal_timestamp_seconds": "When that authority's certificate is to be renewed.",
+    "certificate_renewal_timestamp_seconds": "Renewal time of that authority's certificate.",
     "paused": "1 while the operator observes and changes nothing.",
     "observed_timestamp_seconds": "End of the last successful observation of the cluster.",
 }
@@ -68,7 +68,7 @@ def snapshot(cluster: PartisanCluster, status: PartisanClusterStatus, observed: 
 
 
 def _renewal(cluster: PartisanCluster, status: PartisanClusterStatus) -> float | None:
-    """Return when the certificate of the cluster's own authority is to be renewed."""
+    """Return when the certificate of the cluster's own authority is due for renewal."""
     tls, ca = cluster.spec.security.tls, status.cluster_ca
     end = None if ca is None else _unix(ca.certificate_expires_at)
     if tls is None or tls.cluster_ca is None or end is None:

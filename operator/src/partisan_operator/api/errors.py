@@ -19,7 +19,7 @@ class KubeError(Exception):
     def transient(self) -> bool:
         """Whether the same request may succeed a moment later.
 
-        Not certain: an apply of a wrong structure is answered with 500 too.
+        Not certain: the API server answers 500 to an apply of a wrong structure too.
         """
         return self.code in (0, 409, 429) or self.code >= 500
 

@@ -1,7 +1,7 @@
 """One run of Kopf, which watches the API server, in a thread of its own.
 
-Kopf discovers only at its start which kinds are served, and ends when one that it watches is
-removed: `watches` restarts it.
+Kopf discovers the served kinds only at its start, and ends when one that it watches is removed:
+`watches` restarts it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Backoffs:
     """
 
     def __iter__(self) -> Iterator[float]:
-        """Yield growing pauses, then the last one for ever."""
+        """Yield growing pauses, then repeat the last one."""
         yield from (1.0, 2.0, 4.0, 8.0)
         yield from itertools.repeat(10.0)
 
@@ -53,8 +53,7 @@ class Backoffs:
 def registry_of(handler: Handler, kinds: Iterable[Kind]) -> kopf.OperatorRegistry:
     """Return Kopf's registry: only raw events are handled.
 
-    They need no finalizer and write no annotation, so that clusters can be deleted without the
-    operator.
+    They need no finalizer and no annotation, so clusters can be deleted without the operator.
     """
     registry = kopf.OperatorRegistry()
 
@@ -69,7 +68,7 @@ def registry_of(handler: Handler, kinds: Iterable[Kind]) -> kopf.OperatorRegistr
         )
 
     for kind in kinds:
-        # Kopf sets the function's own parameters: the kind is bound outside.
+        # Kopf sets the function's own parameters, so the kind is bound outside.
         kopf.on.event(kind.group, kind.version, kind.plural, registry=registry)(
             _handle_with(kind, handler)
         )
@@ -88,7 +87,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     """Configure Kopf to watch and nothing else."""
     settings.posting.enabled = False
     settings.peering.standalone = True
-    # Scanning for namespaces and CRDs needs rights on the whole Kubernetes cluster.
+    # Scans for namespaces and CRDs need rights on the whole Kubernetes cluster.
     settings.scanning.disabled = True
     settings.networking.error_backoffs = Backoffs()
     # An operator must notice that its connection has died silently.

@@ -1,6 +1,6 @@
 """The operations that the operator needs of the API server.
 
-Objects stay JSON: the children's builders make it, and server-side apply compares it field by
+Objects stay JSON: the children's builders produce it, and server-side apply compares it field by
 field. The official client provides the configuration, TLS, tokens and their renewal.
 """
 
@@ -42,7 +42,7 @@ class Query:
 
 
 async def connect() -> ApiClient:
-    """Return a connection with the service account of the pod, else with the kubeconfig."""
+    """Return a connection with the pod's service account, else with the kubeconfig."""
     configuration = Configuration()
     if "KUBERNETES_SERVICE_HOST" in os.environ:
         config.load_incluster_config(client_configuration=configuration)
@@ -61,7 +61,7 @@ class Kube:
 
     @asynccontextmanager
     async def changing(self) -> AsyncIterator[None]:
-        """Change something within this context, at the API server or in the nodes.
+        """Admit changes within this context, at the API server or in the nodes.
 
         Raises `KubeError` when this operator may not act, or no longer.
         """
@@ -71,7 +71,7 @@ class Kube:
         except FencedError as error:
             raise KubeError(0, str(error)) from error
         except TimeoutError as error:
-            raise KubeError(0, "the time to act ended while something was being changed") from error
+            raise KubeError(0, "the Lease expired during the change") from error
 
     async def get(self, kind: str, namespace: str, name: str) -> Manifest | None:
         """Return an object; None when there is none.
@@ -116,7 +116,7 @@ class Kube:
         return [{**typed, **item} for item in answer.get("items") or ()]
 
     async def apply(self, manifest: Manifest) -> None:
-        """Apply an object: our fields become those of the manifest, others stay."""
+        """Apply an object: the operator's fields become those of the manifest, others stay."""
         await self._apply(manifest)
 
     async def apply_status(self, cluster: PartisanCluster, status: dict[str, Any]) -> None:

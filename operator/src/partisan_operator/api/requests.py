@@ -18,7 +18,7 @@ REQUEST_TIMEOUT = 30.0
 """Seconds."""
 
 _PATHS = {
-    # The namespace itself: an object without a name of its own in it.
+    # The namespace itself, which has no further name in its path.
     "Namespace": ("api/v1", ""),
     "StatefulSet": ("apis/apps/v1", "statefulsets"),
     "Service": ("api/v1", "services"),
@@ -36,7 +36,7 @@ _PATHS = {
 }
 
 NOT_SERVED = "404 page not found"
-"""The API server's answer where no such kind is served; for a missing object it names it."""
+"""The API server's answer for a kind that is not served; the one for a missing object names it."""
 
 
 class Requests:

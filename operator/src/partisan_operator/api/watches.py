@@ -1,7 +1,7 @@
 """Watches clusters, their children and namespaces, whose events wake the loops.
 
-Kopf watches. It is restarted when it has ended, or when the kinds that are served have changed:
-CRDs may come and go while the operator runs.
+Kopf watches. It is restarted when it has ended or the served kinds have changed: CRDs may be
+installed and removed while the operator runs.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ PERIOD = 5.0
 """Seconds between two checks of the served kinds, and at least between two starts of Kopf."""
 
 Served = Callable[[str, str], Awaitable[frozenset[str]]]
-"""Returns the plural names of the kinds that are served of a group and version."""
+"""Returns the plural names of the served kinds of a group and version."""
 
 
 class Watches:
-    """Keeps Kopf watching what is served."""
+    """Keeps Kopf watching the served kinds."""
 
     def __init__(
         self,
@@ -54,12 +54,12 @@ class Watches:
             await asyncio.sleep(max(0.0, self._period - elapsed))
 
     def faults(self) -> list[str]:
-        """Return what is stuck: nothing, for Kopf is always restarted."""
+        """Return no faults: Kopf is always restarted."""
         return []
 
     @property
     def obstacle(self) -> str:
-        """Why changes of clusters go unnoticed; empty if they do not."""
+        """Why changes of clusters go unnoticed; empty if they are watched."""
         if self._watched is None:
             return f"{CLUSTERS} are not watched: {self._error or 'the watches are starting'}"
         if str(CLUSTERS) not in self._watched:
@@ -67,8 +67,8 @@ class Watches:
         return ""
 
     @property
-    def standing(self) -> str:
-        """What is watched, in words."""
+    def state(self) -> str:
+        """The watched kinds, as text."""
         return f"watches {', '.join(sorted(self._watched or ()))} and their children"
 
     async def _run_once(self) -> None:
@@ -102,7 +102,7 @@ class Watches:
         if self._watched != kopf_run.watched:
             self._watched = kopf_run.watched
             level = logging.WARNING if self.obstacle else logging.INFO
-            logger.log(level, "%s", self.obstacle or self.standing)
+            logger.log(level, "%s", self.obstacle or self.state)
         try:
             served = {str(kind) for kind in DEFINED if await self._is_served(kind)}
         except KubeError as error:
@@ -111,7 +111,7 @@ class Watches:
         if served == kopf_run.watched:
             return False
         changed = ", ".join(sorted(served ^ kopf_run.watched))
-        logger.info("the watches restart: %s came or went", changed)
+        logger.info("the watches restart: %s are newly served, or no longer", changed)
         return True
 
     async def _is_served(self, kind: Kind) -> bool:

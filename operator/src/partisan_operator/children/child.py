@@ -15,8 +15,8 @@ from partisan_operator.models.quantities import same_quantity
 Manifest = dict[str, Any]
 
 HASH_ANNOTATION = "partisan.dev/manifest-hash"
-"""On each child: the hash of the last applied manifest. It detects what a comparison of fields
-cannot: that a field is no longer wanted."""
+"""On each child: the hash of the last applied manifest. It detects fields that are no longer
+wanted, which a comparison of fields cannot."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Child:
 
     @property
     def hash(self) -> str:
-        """The hash of the manifest, which `last_applied` returns once it has been applied."""
+        """The hash of the manifest, which `last_applied` returns after the apply."""
         return last_applied(self.manifest)
 
 

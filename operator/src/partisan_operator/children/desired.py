@@ -26,17 +26,17 @@ class DesiredChildren:
     """The children that a cluster should have, without its Secrets."""
 
     foundations: tuple[Child, ...]
-    """What pods depend on: applied first."""
+    """Children that pods depend on: applied first."""
 
     stateful_sets: tuple[Child, ...]
     """One for each shard."""
 
     guards: tuple[Child, ...]
     """Protection of a complete cluster. Before all pods were ready there is nothing to protect, and
-    the budget's status would be written with each pod that starts."""
+    each starting pod would cause a write of the budget's status."""
 
     monitors: tuple[Child, ...] = ()
-    """Discovery for Prometheus. Not every API server serves their kind, so it is not in `KINDS`."""
+    """Discovery for Prometheus. Not every API server serves the kind, so it is not in `KINDS`."""
 
     @property
     def all(self) -> tuple[Child, ...]:

@@ -1,7 +1,7 @@
 """Writes values as Erlang terms that `file:consult/1` reads back.
 
 Python strings become binaries (UTF-8), so that names never become atoms by accident; `Atom` makes
-an atom. All strings are escaped: no value can end its literal early.
+an atom. All strings are escaped, so no value can end its literal early.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Atom:
 
 
 Term = Atom | bool | int | str | tuple["Term", ...] | Sequence["Term"] | Mapping[Atom, "Term"]
-"""What can be written: atoms, booleans, integers, strings (as binaries), tuples, lists, maps."""
+"""Supported values: atoms, booleans, integers, strings (as binaries), tuples, lists, maps."""
 
 _SPECIAL = frozenset(b"\"'\\")
 _RESERVED_WORDS = (

@@ -1,7 +1,7 @@
 """The NetworkPolicy: overlay connections come from the cluster's own pods only.
 
-The HTTP port stays open to all: no selector covers the addresses of kubelets, Prometheus and the
-operator, its reports are not secret, and orders need the bearer.
+The HTTP port stays open: no selector covers the addresses of kubelets, Prometheus and the operator,
+reports are not secret, and orders need the bearer.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _LIVENESS = {"path": "/livez", "periodSeconds": 20, "timeoutSeconds": 10, "failu
 def pod_template(
     cluster: PartisanCluster, shard_labels: dict[str, str], default_image: str, *, bearer: bool
 ) -> Manifest:
-    """Return the pod template that all pods of a shard are made from.
+    """Return the template of all pods of a shard.
 
     `bearer` is whether its image supports the bearer: see `node_http`.
     """

@@ -1,4 +1,4 @@
-"""The PodMonitor: how a Prometheus of the Prometheus operator finds the nodes of one cluster.
+"""The PodMonitor, by which a Prometheus of the Prometheus operator finds the nodes of one cluster.
 
 With TLS it has an endpoint for both names of a pod's port: while pods of an earlier operator are
 replaced, both exist.

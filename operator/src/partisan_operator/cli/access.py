@@ -48,7 +48,7 @@ class Context:
 
 
 class NodeDetails(NodeReport):
-    """A node's report with the fields that only people read."""
+    """A node's report with the fields for people."""
 
     class Overlay(OverlayReport):
         """The node's place in the overlay, its spare peers included."""
@@ -64,7 +64,7 @@ class NodeDetails(NodeReport):
 
 @dataclass(frozen=True)
 class Scrape:
-    """The reports of the nodes that answered, and why the others did not, by name."""
+    """The reports of the nodes that answered, and the errors of the others, by name."""
 
     seen: Mapping[str, Seen]
     """In the form that `traffic` sums."""

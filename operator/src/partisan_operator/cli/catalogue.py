@@ -27,7 +27,7 @@ from partisan_operator.predict import Assumptions
 from partisan_operator.predict.prediction import BUDGET_SECONDS, TIMEOUT_SECONDS
 
 NAME = "name"
-"""The argument with a cluster's name: completed from the namespace."""
+"""The argument with a cluster's name, completed from the namespace."""
 
 NODE = "node"
 """The argument with a node's name."""
@@ -35,7 +35,7 @@ NODE = "node"
 COMMON = (
     ("-n", "--namespace", "namespace of the cluster; default: that of the context"),
     ("--context", "context of the kubeconfig"),
-    ("--kubeconfig", "default: as kubectl finds it"),
+    ("--kubeconfig", "default: the one that kubectl uses"),
 )
 """The options of every command: flags, and their help."""
 
@@ -88,7 +88,7 @@ COMMANDS = (
         (
             _NAME,
             _argument("-o", "--output", choices=("text", "dot", "svg"), default="text"),
-            _argument("-f", "--file", type=Path, help="write there instead of to the output"),
+            _argument("-f", "--file", type=Path, help="write to this file instead of the output"),
         ),
     ),
     Command(
@@ -109,7 +109,7 @@ COMMANDS = (
         ("report ads", "report ads -d results"),
         (
             _NAME,
-            _argument("-d", "--directory", type=Path, help="where to (NAME-report)"),
+            _argument("-d", "--directory", type=Path, help="output directory (NAME-report)"),
         ),
     ),
     Command(
@@ -122,14 +122,14 @@ COMMANDS = (
             "plan -f cluster.yaml -d plan --image registry.example/partisan/erlang-node:0.1.0",
         ),
         (
-            _argument("-f", "--filename", required=True, help="the manifest; - for the input"),
+            _argument("-f", "--filename", required=True, help="the manifest; - for standard input"),
             _argument("-o", "--output", choices=("text", "json"), default="text"),
-            _argument("-d", "--directory", type=Path, help="write a page and a picture there"),
+            _argument("-d", "--directory", type=Path, help="write a page and a picture to it"),
             _argument(
                 "--seed",
                 type=int,
                 default=_ASSUMED.seed,
-                help=f"the same one is the same plan ({_ASSUMED.seed})",
+                help=f"equal seeds give equal plans ({_ASSUMED.seed})",
             ),
             _argument(
                 "--latency",
@@ -140,19 +140,19 @@ COMMANDS = (
                 "--pods-per-second",
                 type=float,
                 default=_ASSUMED.pods_per_second,
-                help=f"how fast nodes start ({_ASSUMED.pods_per_second:g})",
+                help=f"rate at which nodes start ({_ASSUMED.pods_per_second:g})",
             ),
             _argument(
                 "--zones",
                 type=int,
                 default=_ASSUMED.zones,
-                help=f"that pods are spread over ({_ASSUMED.zones})",
+                help=f"zones that pods are spread over ({_ASSUMED.zones})",
             ),
             _argument(
                 "--budget",
                 type=float,
                 default=BUDGET_SECONDS,
-                help="CPU seconds, about; what would take more is predicted from less"
+                help="approximate CPU seconds; longer simulations are replaced by smaller ones"
                 f" ({BUDGET_SECONDS:g})",
             ),
             _argument(
@@ -203,12 +203,12 @@ COMMANDS = (
         ("rollout status ads", "rollout status ads --timeout 300"),
         (
             _NAME,
-            _argument("--timeout", type=float, default=0.0, help="seconds; 0: for ever"),
+            _argument("--timeout", type=float, default=0.0, help="seconds; 0: no timeout"),
             _argument(
                 "--watch",
                 action=argparse.BooleanOptionalAction,
                 default=True,
-                help="continue until all is settled",
+                help="follow until the cluster is settled",
             ),
         ),
     ),

@@ -23,7 +23,7 @@ from partisan_operator.models.overlay import OverlayKind
 NO_SPACE, NO_FILES = 2, 4
 
 _COMMON = {flag: flags[-1] for *flags, _ in COMMON for flag in flags}
-"""The options of every command, and their long forms."""
+"""The common options, and their long forms."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def complete(words: Sequence[str], connect: Callable[[dict[str, str]], Context])
     try:
         choices = list(_choices(before, last, connect))
     except (CommandError, KubectlError):
-        # An error must not appear in a line that is being typed.
+        # An error must not appear in an unfinished command line.
         choices = []
     matching = [
         choice for choice in dict.fromkeys(choices) if choice.partition("\t")[0].startswith(last)
@@ -112,7 +112,7 @@ def _values(
 
 
 def _without_common(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the words without the options of every command, and those by their long forms."""
+    """Return the words without the common options, and these options by their long forms."""
     rest, options, left = [], {}, iter(words)
     for word in left:
         flag, equals, value = word.partition("=")
@@ -124,7 +124,7 @@ def _without_common(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def _typed(words: Sequence[str], options: dict[str, str]) -> Typed | None:
-    """Read the finished words; None while they are no whole command."""
+    """Parse the finished words; None while they are not a complete command."""
     command = next((c for c in COMMANDS if tuple(words[: len(c.words)]) == c.words), None)
     if command is None:
         return None

@@ -42,7 +42,7 @@ class Kubectl:
         self._options = [f"{name}={value}" for name, value in options if value]
 
     def run(self, arguments: Sequence[str]) -> str:
-        """Run kubectl and return what it wrote.
+        """Run kubectl and return its output.
 
         Raises `KubectlError`.
         """

@@ -33,7 +33,7 @@ def place(nodes: Sequence[str], links: Iterable[tuple[str, str]]) -> Positions:
         forces = dict.fromkeys(nodes, 0j)
         for left, right in _near(spots):
             apart = spots[left] - spots[right]
-            # Two nodes on one spot are pushed along an axis: any direction will do.
+            # Two nodes at one place are pushed along an axis: any direction works.
             push = apart / abs(apart) ** 2 if apart else 1 + 0j
             forces[left] += push
             forces[right] -= push
@@ -67,7 +67,7 @@ def _near(spots: dict[str, complex]) -> Iterator[tuple[str, str]]:
 
 
 def _fitted(spots: dict[str, complex]) -> Positions:
-    """Return the places moved and scaled, equally in both directions, into the unit square."""
+    """Return the places, moved and scaled equally in both directions, in the unit square."""
     if not spots:
         return {}
     left, right = min(s.real for s in spots.values()), max(s.real for s in spots.values())

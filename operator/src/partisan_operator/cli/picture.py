@@ -1,4 +1,4 @@
-"""A placed graph as text of some form: SVG, DOT, or braille dots for a terminal."""
+"""A placed graph as text: SVG, DOT, or braille dots for a terminal."""
 
 from __future__ import annotations
 

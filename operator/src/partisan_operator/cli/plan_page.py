@@ -49,10 +49,10 @@ def markdown(name: str, prediction: Prediction) -> str:
 
 def svg(name: str, prediction: Prediction) -> str:
     """Return a picture of the traffic by channel, as an SVG document."""
-    bars = [("payload", prediction.bytes_payload)]
-    bars += [(f"{name} frames", channel.bytes) for name, channel in prediction.channels.items()]
-    longest = max(value for _, value in bars) or 1.0
-    height = 60 + _LINE * len(bars)
+    volumes = [("payload", prediction.bytes_payload)]
+    volumes += [(f"{name} frames", channel.bytes) for name, channel in prediction.channels.items()]
+    longest = max(value for _, value in volumes) or 1.0
+    height = 60 + _LINE * len(volumes)
     heading = escape(title(name, prediction))
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}"'
@@ -61,7 +61,7 @@ def svg(name: str, prediction: Prediction) -> str:
         f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
         f'<text x="12" y="24" font-size="15">{heading}</text>',
     ]
-    for index, (label, value) in enumerate(bars):
+    for index, (label, value) in enumerate(volumes):
         top = 44 + _LINE * index
         width = max(1.0, _BAR * value / longest)
         # Hollow and dashed, as every simulated figure of this project is drawn.

@@ -61,7 +61,7 @@ def without_secrets(item: Json) -> Json:
     """
     metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
     annotations = dict(metadata.get("annotations") or {})
-    # A copy of the object with all that is removed below.
+    # A copy of the object, redacted below.
     annotations.pop("kubectl.kubernetes.io/last-applied-configuration", None)
     if "annotations" in metadata:
         metadata["annotations"] = annotations

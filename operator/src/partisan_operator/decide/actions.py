@@ -21,7 +21,7 @@ class Apply:
 
 @dataclass(frozen=True)
 class MakeSecret:
-    """Generate the token or the bearer and create its Secret. Neither is ever overwritten."""
+    """Generate the token or the bearer and create its Secret. Never overwrites either."""
 
     secret: SharedSecret
 
@@ -55,7 +55,8 @@ class Configure:
     """Send a configuration to running nodes."""
 
     text: str
-    """As in the ConfigMap, which is applied first: a node that restarts reads it there."""
+    """The same as in the ConfigMap, which is applied first, so that a restarted node reads it
+    too."""
 
     nodes: tuple[Endpoint, ...]
 
@@ -72,17 +73,17 @@ class Plan:
     """Pods that a rollout has yet to replace."""
 
     problem: Problem | None
-    """What prevents the operator from following the whole spec."""
+    """The obstacle to following the whole spec."""
 
     kept: int
-    """Nodes that stay for now: more than the spec asks for while a scale-down is rejected, or the
-    cluster paused."""
+    """Nodes to keep for now: more than the spec asks for while a scale-down is rejected or the
+    cluster is paused."""
 
     scaling: tuple[int, int] | None
     """Requested pods before and after, when their number changes."""
 
     tls: CertificatePlan = field(default_factory=CertificatePlan)
-    """What the nodes' certificate needs. The waves contain its actions."""
+    """The plan for the nodes' certificate. The waves contain its actions."""
 
     @property
     def actions(self) -> tuple[Action, ...]:

@@ -1,4 +1,4 @@
-"""The plan for the nodes' certificate, whoever issues it: what to write, and what prevents it."""
+"""The plan for the nodes' certificate, from any issuer: its actions, and their obstacles."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class CertificatePlan:
     """Whether the Secret exists that pods mount."""
 
     waiting: str = ""
-    """What the Secret waits for, which may resolve itself."""
+    """The reason why the Secret is missing, which may resolve itself."""
 
     problem: Problem | None = None
-    """What prevents the certificate from being issued, but no other action."""
+    """The obstacle to the certificate, but not to other actions."""
 
     conflict: Problem | None = None
-    """A foreign object that has the name of one of the cluster's."""
+    """A foreign object with the name of one of the cluster's objects."""
 
     @property
     def step(self) -> Step | None:
@@ -97,7 +97,7 @@ def _own_authority(
 
 
 def _loaded(cluster: PartisanCluster, observation: Observation) -> dict[str, Loaded | None]:
-    """Return what each pod reports to use, of all that are wanted or exist."""
+    """Return the certificate that each pod, wanted or existing, reports to use."""
     wanted = naming.pod_names(cluster.name, cluster.spec.replicas)
     names = tuple(dict.fromkeys((*wanted, *observation.endpoints)))
     reports = observation.reports(names)
@@ -121,9 +121,9 @@ def _issued(cluster: PartisanCluster, seen: Issued) -> CertificatePlan:
             startable=startable,
             problem=Problem(
                 Reason.CERT_MANAGER_UNAVAILABLE,
-                "spec.security.tls.issuerRef needs cert-manager, and the API server does not let"
-                f" Certificates be listed: {shortened(seen.refusal)}. Install cert-manager; where"
-                " it is there, see to the operator's rights.",
+                "spec.security.tls.issuerRef needs cert-manager, but the API server does not"
+                f" list Certificates: {shortened(seen.refusal)}. Install cert-manager, or check"
+                " the operator's rights.",
             ),
         )
     if seen.live is not None and not owned_by(seen.live, cluster.uid):
@@ -150,7 +150,7 @@ def _waiting(name: str, seen: Issued) -> str:
     """Return why the Secret that pods mount does not exist yet."""
     if seen.secret is not None:
         missing = " and no ".join(seen.secret.missing)
-        return f"cert-manager's Secret has no {missing}, and the issuer has to give its root"
-    said = "" if seen.live is None else shortened(certificate.obstacle(seen.live))
-    why = said or "cert-manager is about to write it"
+        return f"cert-manager's Secret has no {missing}, and the issuer must provide its root"
+    answer = "" if seen.live is None else shortened(certificate.obstacle(seen.live))
+    why = answer or "cert-manager is about to write it"
     return f"{why}. See kubectl describe certificates.cert-manager.io {name}"

@@ -1,4 +1,4 @@
-"""Choices of the installation that hold for all clusters."""
+"""Settings of the installation that apply to all clusters."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from partisan_operator.models.pods import ALLOWED_ANNOTATIONS
 
 @dataclass(frozen=True)
 class Installation:
-    """What the operator's settings say about every cluster."""
+    """Settings of the operator that apply to every cluster."""
 
     node_image: str
-    """Runs where `spec.image` is empty."""
+    """The image of clusters whose `spec.image` is empty."""
 
     allowed_annotations: tuple[str, ...] = ALLOWED_ANNOTATIONS
     """Keys of annotations that clusters may give their pods: exact, `DOMAIN/*`, or `*` for all."""

@@ -9,7 +9,7 @@ from partisan_operator.observe.observation import PodMonitors
 
 
 def wants_monitor(mode: MonitorMode, installation: Installation) -> bool:
-    """Whether a cluster is to have a PodMonitor where the kind is available."""
+    """Whether a cluster should have a PodMonitor where the kind is available."""
     match mode:
         case MonitorMode.DISABLED:
             return False
@@ -25,7 +25,7 @@ def missing_kind(mode: MonitorMode, found: PodMonitors) -> Problem | None:
         return None
     return Problem(
         Reason.POD_MONITOR_UNAVAILABLE,
-        "spec.metrics.podMonitor is Enabled, and the API server serves no PodMonitors of"
-        " monitoring.coreos.com/v1, or lets the operator have none. Install the Prometheus"
-        " operator, give the operator the right to podmonitors, or set the field to Auto.",
+        "spec.metrics.podMonitor is Enabled, but the API server does not serve PodMonitors of"
+        " monitoring.coreos.com/v1, or the operator has no right to them. Install the Prometheus"
+        " operator, grant the operator the right to podmonitors, or set the field to Auto.",
     )

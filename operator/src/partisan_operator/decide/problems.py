@@ -18,8 +18,8 @@ def invalid_token(name: str) -> Problem:
     """Return the problem of a token Secret without a valid token."""
     return Problem(
         Reason.TOKEN_INVALID,
-        f"Secret {name} holds no token of 64 hexadecimal digits under the key token. Delete it,"
-        " and all pods with it, for a new one to be made.",
+        f"Secret {name} holds no token of 64 hexadecimal digits under the key token. Delete it"
+        " and all pods, so that the operator creates a new one.",
     )
 
 
@@ -27,8 +27,8 @@ def invalid_bearer(name: str) -> Problem:
     """Return the problem of a bearer Secret without a valid bearer."""
     return Problem(
         Reason.BEARER_INVALID,
-        f"Secret {name} holds no bearer of 64 hexadecimal digits under the key bearer. Delete it"
-        " for a new one to be made; no pod is replaced for it.",
+        f"Secret {name} holds no bearer of 64 hexadecimal digits under the key bearer. Delete it,"
+        " so that the operator creates a new one; no pod is replaced.",
     )
 
 
@@ -36,8 +36,8 @@ def token_lost(name: str, cluster: str) -> Problem:
     """Return the problem of a token that was deleted while pods run with it."""
     return Problem(
         Reason.TOKEN_LOST,
-        f"Secret {name} was deleted. The running nodes continue, but no pod can start, and no other"
-        " token is made, since pods with it would not connect to the running ones. Restore the"
-        f" Secret from a backup, or delete all pods for a new token: kubectl delete pod -l"
-        f" partisan.dev/cluster={cluster}. That loses what only the nodes know.",
+        f"Secret {name} was deleted. The running nodes continue, but no pod can start, and the"
+        " operator creates no other token, since pods with it would not connect to the running"
+        " ones. Restore the Secret from a backup, or delete all pods for a new token: kubectl"
+        f" delete pod -l partisan.dev/cluster={cluster}. That loses the state of the nodes.",
     )

@@ -6,8 +6,8 @@ resync.
 
 Objects are changed or deleted only when the cluster is their controller.
 
-While a scale-down is rejected, the cluster is maintained at its present size: drift is repaired,
-pods are rolled, and only what would remove nodes waits.
+While a scale-down is rejected, the cluster is maintained at its present size: drift is repaired and
+pods are rolled; only the removal of nodes waits.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from partisan_operator.observe.observation import Observation, PodMonitors
 def desired(
     cluster: PartisanCluster, installation: Installation, *, bearer: bool = True
 ) -> DesiredChildren:
-    """Return the children of a cluster; `bearer` is whether its image knows the bearer."""
+    """Return the children of a cluster; `bearer` is whether its image supports the bearer."""
     children = desired_children(cluster, installation.node_image, bearer=bearer)
     if wants_monitor(cluster.spec.metrics.pod_monitor, installation):
         return children
@@ -71,7 +71,7 @@ def plan(
     if problem is None or scale_down.bearable(cluster, observation):
         configured = tuple(_configured(cluster, observation))
     else:
-        # A configuration for fewer nodes would cut these off: they keep their last one.
+        # A configuration for fewer nodes would isolate these, so they keep their last one.
         foundations = tuple(_as_given(foundations, observation))
         stateful_sets = tuple(_as_given(stateful_sets, observation))
         configured = ()
@@ -89,7 +89,7 @@ def plan(
         tuple(_unwanted(cluster, children, observation)),
         tuple(DeletePod(pod) for pod in batch.pods),
         tuple(workload.start(cluster, observation)),
-        # Last, for a failed wave stops those after it: nodes of an image that refuses the
+        # Last, because a failed wave stops those after it: nodes whose image refuses the
         # configuration must not prevent the replacement of their pods.
         configured,
         tuple(_applied(children.monitors if observation.complete else (), observation)),
@@ -108,7 +108,7 @@ def _applied(wanted: Iterable[Child], observation: Observation) -> Iterator[Appl
 def _as_given(children: Iterable[Child], observation: Observation) -> Iterator[Child]:
     """Leave out children that would give nodes another configuration; repair the others.
 
-    Missing ones are created as the spec has them: nodes cannot do without.
+    Missing ones are created as in the spec, since nodes need them.
     """
     for child in children:
         live = observation.live.get(child.key)
@@ -132,7 +132,7 @@ def _startable(
 def _guards(
     cluster: PartisanCluster, desired: DesiredChildren, observation: Observation
 ) -> Iterator[Child]:
-    """Return the guards: from when all pods were first ready, and for good."""
+    """Return the guards: none until all pods were ready once, then always."""
     if observation.complete:
         stands = not observation.unready(cluster)
         yield from (child for child in desired.guards if stands or child.key in observation.live)
@@ -143,16 +143,16 @@ def _refused(
 ) -> Problem | None:
     """Return why a spec that the API server accepted is not followed.
 
-    The CRD has both rules: the first unless it is of an older version or of another release of the
-    chart, the second up to 64 replicas. `shrinks` is whether a scale-down is rejected already.
+    The CRD has both rules: the first unless the CRD is older or of another release of the chart,
+    the second up to 64 replicas. `shrinks` is whether a scale-down is rejected already.
     """
     keys = refused_annotations(cluster.spec.pods.annotations, allowed_annotations)
     if keys:
         return Problem(
             Reason.INVALID_SPEC,
-            f"spec.pods.annotations holds {', '.join(sorted(keys)[:5])}, which is not allowed, for"
-            " annotations can take a pod out of its security profile. Nothing is changed until it"
-            " is removed, or is added to the chart's value allowedPodAnnotations.",
+            f"spec.pods.annotations holds {', '.join(sorted(keys)[:5])}, which is not allowed,"
+            " because annotations can take a pod out of its security profile. Nothing is changed"
+            " until it is removed, or is added to the chart's value allowedPodAnnotations.",
         )
     unconnected = "" if shrinks else scale_down.unconnected_ordinals(cluster)
     return Problem(Reason.INVALID_SPEC, f"{unconnected}.") if unconnected else None
@@ -161,7 +161,7 @@ def _refused(
 def _conflict(
     cluster: PartisanCluster, desired: DesiredChildren, observation: Observation
 ) -> Problem | None:
-    """Return what forbids every action: a foreign object with a child's name, or a bad Secret."""
+    """Return the problem that forbids every action: a child's name is taken, or a Secret is bad."""
     for child in desired.all:
         live = observation.live.get(child.key)
         if live is not None and not owned_by(live, cluster.uid):

@@ -29,7 +29,7 @@ class Batch:
 
     pods: tuple[PodRevision, ...]
     outdated: int
-    """Pods that are not of the newest revision, those of the batch included."""
+    """Pods of older revisions, those of the batch included."""
 
 
 def batch_of(cluster: PartisanCluster, observation: Observation) -> Batch:
@@ -53,7 +53,7 @@ def batch_of(cluster: PartisanCluster, observation: Observation) -> Batch:
 def _all_crash(cluster: PartisanCluster, observation: Observation) -> bool:
     """Whether all pods are in a crash loop.
 
-    That none is ready is not enough: after a power failure all start again, with what they keep in
+    It is not enough that none is ready: after a power failure all start again, with the state in
     their pods.
     """
     degraded = cluster.status.condition(ConditionType.DEGRADED)
@@ -78,14 +78,12 @@ def next_batch(
     `connected` is whether the overlay is one component, `all_crash` whether all pods are in a crash
     loop.
 
-    Three rules, in this order:
-    1. A pod whose container never ran holds no state and is replaced at once.
-    2. A pod that runs but is not available is replaced while fewer than `max_unavailable` pods are
-       on their way back, those not yet created included: it may be unavailable only because these
-       are missing, and hold the only copy of what they handed over. Where all pods crash they are
-       replaced together: a single one would find no overlay to join.
-    3. An available pod is replaced only while everything else is well, and never more than
-       `max_unavailable` pods are missing.
+    Three rules, in this order: 1. A pod whose container never ran holds no state and is replaced at
+    once. 2. A pod that runs but is not available is replaced while fewer than `max_unavailable`
+    pods are starting or not yet created: it may be unavailable only because these are missing, and
+    hold the only copy of what they handed over. If all pods crash, they are replaced together: a
+    single one would find no overlay to join. 3. An available pod is replaced only while everything
+    else is well, and never more than `max_unavailable` pods are missing.
     """
     newest = {shard.uid: shard.revision for shard in shards if shard.settled}
     order = {name: rank for rank, name in enumerate(expected)}

@@ -11,12 +11,12 @@ is replaced in four steps, each of which begins when every node uses what the la
     new               new  {old, new}
     new               new  {new}
 
-So at any time every node trusts the authority of any other node's certificate. The next step
-follows from the Secrets alone: an operator that fails between two steps is no special case, and
-neither is a lost NAME-ca.
+So every node always trusts the authority of any other node's certificate. The next step follows
+from the Secrets alone, so neither an operator that fails between two steps nor a lost NAME-ca is a
+special case.
 
 The first step destroys the key of the old authority. If its certificate nears its end while some
-node does not follow, it is replaced nevertheless once half of `renew_before` is over.
+node does not follow, the certificate is replaced anyway after half of `renew_before`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from partisan_operator.observe.certificates import Certificate, NodesSecret, Sto
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a node reports to use: fingerprints."""
+    """Fingerprints of the certificate and authorities that a node reports to use."""
 
     certificate: str
-    believed: frozenset[str]
+    trusted: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class MakeAuthority:
 class Publish:
     """Write NAME-tls."""
 
-    believed: tuple[Certificate, ...]
+    trusted: tuple[Certificate, ...]
     issuer: str | None
     """Fingerprint of the authority to sign a new certificate; None: the present one stays."""
 
@@ -77,7 +77,7 @@ Step = MakeAuthority | Publish
 
 @dataclass(frozen=True)
 class Outlook:
-    """Where a rotation stands, and its next step."""
+    """The state of a rotation, and its next step."""
 
     step: Step | None
     rotation: Rotation
@@ -90,40 +90,40 @@ def outlook(
 ) -> Outlook:
     """Return the next step at `now`; `nodes` maps each pod to what it uses, None if unknown."""
     behind = tuple(nodes) if store.nodes is None else _behind(store.nodes, nodes)
-    step, rotation = _next(store, policy, everyone=not behind, now=now)
+    step, rotation = _next(store, policy, followed=not behind, now=now)
     return Outlook(step, rotation, behind)
 
 
 def _next(
-    store: Store, policy: Policy, *, everyone: bool, now: datetime
+    store: Store, policy: Policy, *, followed: bool, now: datetime
 ) -> tuple[Step | None, Rotation]:
-    """Return the step and the present state; `everyone`: all nodes use what NAME-tls holds."""
+    """Return the step and the present state; `followed`: all nodes use what NAME-tls holds."""
     authority, secret = store.authority, store.nodes
     beginning = Rotation.SETTLED if secret is None else Rotation.DISTRIBUTING
     if authority is None or authority.certificate is None:
         return MakeAuthority(None if authority is None else authority.version), beginning
     current = authority.certificate
     if now >= current.not_after - policy.certificate_duration:
-        # A certificate that it signed now would end early.
+        # A certificate signed by it now would end early.
         return MakeAuthority(authority.version), beginning
     if secret is None:
         return Publish((current,), current.fingerprint, None), Rotation.SETTLED
-    previous = tuple(one for one in secret.believed if one.fingerprint != current.fingerprint)
+    previous = tuple(one for one in secret.trusted if one.fingerprint != current.fingerprint)
     both = (*previous, current)
     shown = secret.certificate
     if shown is None or not _serves(shown, both, policy):
-        # No node can use it, so a new one breaks nothing.
+        # No node can use it, so replacing it breaks nothing.
         return Publish(both, current.fingerprint, secret.version), Rotation.REPLACING
-    if len(both) > len(secret.believed):
+    if len(both) > len(secret.trusted):
         return Publish(both, None, secret.version), Rotation.DISTRIBUTING
     if shown.issuer != current.fingerprint:
-        if everyone or now >= shown.not_after - policy.renew_before / 2:
+        if followed or now >= shown.not_after - policy.renew_before / 2:
             return Publish(both, current.fingerprint, secret.version), Rotation.REPLACING
         return None, Rotation.DISTRIBUTING
     rotation = Rotation.RETIRING if previous else Rotation.SETTLED
     if now >= shown.not_after - policy.renew_before:
-        return Publish(secret.believed, current.fingerprint, secret.version), rotation
-    if previous and (everyone or all(now >= one.not_after for one in previous)):
+        return Publish(secret.trusted, current.fingerprint, secret.version), rotation
+    if previous and (followed or all(now >= one.not_after for one in previous)):
         return Publish((current,), None, secret.version), rotation
     return None, rotation
 
@@ -138,6 +138,6 @@ def _behind(secret: NodesSecret, nodes: Mapping[str, Loaded | None]) -> tuple[st
     """Return the pods that do not use what the Secret holds."""
     if secret.certificate is None:
         return tuple(nodes)
-    believed = frozenset(one.fingerprint for one in secret.believed)
-    wanted = Loaded(secret.certificate.fingerprint, believed)
+    trusted = frozenset(one.fingerprint for one in secret.trusted)
+    wanted = Loaded(secret.certificate.fingerprint, trusted)
     return tuple(name for name, loaded in nodes.items() if loaded != wanted)

@@ -1,11 +1,11 @@
-"""Scale-downs that would partition the overlay, or lose what only the removed nodes know.
+"""Rejects scale-downs that would partition the overlay, or lose state of the removed nodes.
 
-Pods leave by ordinal, the highest first, whatever state the others are in. An overlay heals as long
+Pods leave by ordinal, the highest first, whatever the state of the others. An overlay heals as long
 as the remaining nodes are part of it. Three cases are rejected: edges that do not connect the
 remaining ordinals, no remaining node in the overlay, and a component that would be removed as a
 whole.
 
-The rules of the CRD reject what does not depend on the nodes' state.
+The rules of the CRD reject the cases that do not depend on the nodes' state.
 
 A rejection keeps the pods and nothing else: `kept` is the effective spec meanwhile.
 """
@@ -51,12 +51,12 @@ def kept(cluster: PartisanCluster, observation: Observation) -> PartisanCluster:
 def bearable(cluster: PartisanCluster, observation: Observation) -> bool:
     """Whether the nodes of a cluster can follow its overlay.
 
-    An overlay for fewer nodes may exclude those that are kept: edges for fewer ordinals, or servers
-    none of which exists.
+    An overlay for fewer nodes may exclude those that are kept: edges may cover fewer ordinals, or
+    no server may exist.
     """
-    everyone = naming.pod_names(cluster.name, cluster.spec.replicas)
-    present = _views(observation, everyone)
-    served = not present or any(name in present for name in _servers(cluster, everyone))
+    all_nodes = naming.pod_names(cluster.name, cluster.spec.replicas)
+    present = _views(observation, all_nodes)
+    served = not present or any(name in present for name in _servers(cluster, all_nodes))
     return served and not unconnected_ordinals(cluster)
 
 
@@ -80,12 +80,12 @@ def unconnected_ordinals(cluster: PartisanCluster) -> str:
 
 def _lost_nodes(cluster: PartisanCluster, observation: Observation, before: int) -> str:
     """Return which nodes would leave together with all of their component."""
-    everyone = naming.pod_names(cluster.name, before)
-    staying = frozenset(everyone[: cluster.spec.replicas])
-    views = _views(observation, everyone)
+    all_nodes = naming.pod_names(cluster.name, before)
+    staying = frozenset(all_nodes[: cluster.spec.replicas])
+    views = _views(observation, all_nodes)
     if not views:
-        return ""  # no overlay to partition, and no node with state
-    servers = _servers(cluster, everyone)
+        return ""  # no overlay to partition, no node with state
+    servers = _servers(cluster, all_nodes)
     if not any(name in views for name in servers):
         return (
             f"of the servers that would remain, {_some('node', servers)}, none is in the"
@@ -94,21 +94,21 @@ def _lost_nodes(cluster: PartisanCluster, observation: Observation, before: int)
     if staying.isdisjoint(views):
         return (
             "none of the nodes that would remain is in the overlay. See why: kubectl describe pod"
-            f" {everyone[0]}"
+            f" {all_nodes[0]}"
         )
     lost = [part for part in components(views) if staying.isdisjoint(part)]
     if not lost:
         return ""
-    names = [name for name in everyone if name in lost[0]]
+    names = [name for name in all_nodes if name in lost[0]]
     return (
-        f"{_some('node', names)} would leave without handing over to any that remains, for the"
-        " overlay is partitioned. Wait until it is connected, check that the network lets pods of"
-        f" this cluster reach each other, delete pod {names[0]} if its state may be lost"
+        f"{_some('node', names)} would leave without handing over to a remaining node, because"
+        " the overlay is partitioned. Wait until it is connected, check that the network lets"
+        f" pods of this cluster reach each other, delete pod {names[0]} if its state may be lost"
     )
 
 
 def _views(observation: Observation, nodes: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the views of those of the nodes that are in the overlay."""
+    """Return the views of those nodes that have joined the overlay."""
     return {
         name: report.overlay.active
         for name, report in observation.reports(nodes).items()
@@ -116,11 +116,11 @@ def _views(observation: Observation, nodes: Sequence[str]) -> dict[str, tuple[st
     }
 
 
-def _servers(cluster: PartisanCluster, everyone: Sequence[str]) -> Sequence[str]:
-    """Return the nodes of which at least one has to exist: all, where none is a server."""
+def _servers(cluster: PartisanCluster, all_nodes: Sequence[str]) -> Sequence[str]:
+    """Return the nodes of which at least one must exist: all if none is a server."""
     if cluster.spec.overlay.kind is not OverlayKind.CLIENT_SERVER:
-        return everyone
-    return everyone[: (cluster.spec.overlay.client_server or ClientServer()).servers]
+        return all_nodes
+    return all_nodes[: (cluster.spec.overlay.client_server or ClientServer()).servers]
 
 
 def _some(noun: str, names: Sequence[str]) -> str:

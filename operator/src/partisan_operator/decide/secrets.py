@@ -52,10 +52,10 @@ def lost(cluster: PartisanCluster, observation: Observation) -> Problem | None:
 def pods_mount_bearer(
     cluster: PartisanCluster, desired: DesiredChildren, observation: Observation
 ) -> bool:
-    """Whether pods are to mount the bearer: see `node_http`.
+    """Whether pods should mount the bearer: see `node_http`.
 
-    Pods of an earlier operator keep their template until their image is replaced, or reports that
-    it knows the bearer.
+    Pods of an earlier operator keep their template until their image is replaced or reports that it
+    supports the bearer.
     """
     before = {
         shard.name: observation.live["StatefulSet", shard.name]["spec"]["template"]

@@ -11,7 +11,7 @@ seen the Lease unchanged; the times in the Lease are for people. The holder coun
 *sent* the last successful renewal, all others from when they *saw* it, which is later. The holder
 stops `duration - deadline` seconds before another may begin: a margin for clock drift over one
 duration, and for requests in flight. A write names the version of the Lease that it replaces, so
-that of two candidates that acquire it one fails.
+one of two candidates that acquire it at once fails.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Candidate:
     """The Lease as last seen; None when there was none."""
 
     other_until: float = _NEVER
-    """Until when another candidate may act, as far as was seen. The deletion of the Lease does not
+    """Until when another candidate may act, as far as observed. The deletion of the Lease does not
     end that."""
 
     leads_until: float = _NEVER

@@ -95,8 +95,8 @@ class Leadership:
         return f"nothing is known of Lease {self._lease} for {silent:.0f} s"
 
     @property
-    def standing(self) -> str:
-        """Whether this operator acts, in words."""
+    def state(self) -> str:
+        """Whether this operator acts, as text."""
         return f"{'leads' if self.leading else 'stands by'} for Lease {self._lease}"
 
     async def _round(self) -> None:

@@ -1,8 +1,8 @@
 """Affinity and spread of the pods, as in a pod's spec, with the rules that Kubernetes has for them.
 
-Kubernetes checks the same when the pods are made, long after the manifest was applied. Fields that
-a later version of Kubernetes adds are unknown here. Over 300 lines: one declaration for each of the
-types in the Kubernetes API.
+Kubernetes applies these rules when it creates the pods, long after the manifest was applied. Fields
+of later Kubernetes versions are unknown here. Over 300 lines: one declaration for each type of the
+Kubernetes API.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_VALUES = 64
 def _at_most(entries: int, **extra: Any) -> dict[str, Any]:
     """Return the schema extension that bounds a list for the API server alone.
 
-    A cluster from before that bound has a longer one, and is still served.
+    Clusters from before the bound may have a longer list, and are still served.
     """
     return {"maxItems": entries, **extra}
 
@@ -79,7 +79,7 @@ class LabelRequirement(Resource):
 
 
 class LabelSelector(Resource):
-    """Selects objects by their labels. All that is set must hold; `{}` selects all objects."""
+    """Selects objects by their labels. All conditions must hold; `{}` selects all objects."""
 
     match_labels: SelectorLabels | None = None
     """Labels that objects must have."""
@@ -92,7 +92,7 @@ class LabelSelector(Resource):
 
 
 class NodeRequirement(Resource):
-    """One condition on the labels of a machine."""
+    """One condition on the labels of a Kubernetes node."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -117,7 +117,7 @@ class NodeRequirement(Resource):
 
 
 class NodeField(Resource):
-    """A condition on the name of a machine."""
+    """A condition on the name of a Kubernetes node."""
 
     key: Literal["metadata.name"]
     """The field: metadata.name is the only one."""
@@ -133,15 +133,15 @@ class NodeField(Resource):
 
 
 class NodeTerm(Resource):
-    """Selects machines; all its conditions must hold."""
+    """Selects Kubernetes nodes; all conditions must hold."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
             Rule(
                 "(has(self.matchExpressions) && self.matchExpressions.size() > 0)"
                 " || (has(self.matchFields) && self.matchFields.size() > 0)",
-                "a term without conditions selects no machine: set matchExpressions or matchFields,"
-                " or remove the term",
+                "a term without conditions selects no Kubernetes node: set matchExpressions or"
+                " matchFields, or remove the term",
             )
         )
     )
@@ -159,17 +159,17 @@ class NodeTerm(Resource):
 
 
 class PreferredNode(Resource):
-    """Machines that the scheduler prefers."""
+    """Kubernetes nodes that the scheduler prefers."""
 
     weight: Weight
-    """How much, from 1 to 100."""
+    """Weight of the preference, from 1 to 100."""
 
     preference: NodeTerm
-    """Which ones."""
+    """The preferred nodes."""
 
 
 class NodeSelector(Resource):
-    """Selects machines; one of its terms must hold."""
+    """Selects Kubernetes nodes; one of the terms must hold."""
 
     node_selector_terms: Annotated[
         tuple[NodeTerm, ...], Field(min_length=1, json_schema_extra=_at_most(MAX_TERMS))
@@ -178,15 +178,15 @@ class NodeSelector(Resource):
 
 
 class NodeAffinity(Resource):
-    """Which machines pods may run on, and which they prefer."""
+    """Kubernetes nodes that pods may run on, and those that they prefer."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
-    """Machines that pods may run on."""
+    """Kubernetes nodes that pods may run on."""
 
     preferred_during_scheduling_ignored_during_execution: (
         Annotated[tuple[PreferredNode, ...], Field(json_schema_extra=_at_most(MAX_TERMS))] | None
     ) = None
-    """Machines that pods prefer."""
+    """Kubernetes nodes that pods prefer."""
 
 
 _KEYS_SELECTED = Rule(
@@ -200,13 +200,13 @@ _KEYS_SELECTED = Rule(
 
 
 class PodTerm(Resource):
-    """Selects other pods, and says within what they count as near."""
+    """Selects other pods, and the topology in which they count as near."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
             Rule(
                 "has(self.labelSelector)",
-                "labelSelector must be set, for without it no pod is selected: such as"
+                "labelSelector must be set, because without it no pod is selected: such as"
                 " {matchLabels: {partisan.dev/cluster: NAME}}, or {} for all pods",
             ),
             Rule(
@@ -225,60 +225,60 @@ class PodTerm(Resource):
     namespaces: (
         Annotated[tuple[NamespaceName, ...], Field(json_schema_extra=_at_most(16))] | None
     ) = None
-    """Their namespaces; absent means that of the cluster."""
+    """The pods' namespaces; absent means that of the cluster."""
 
     namespace_selector: LabelSelector | None = None
-    """Their namespaces, by labels."""
+    """The pods' namespaces, by labels."""
 
     topology_key: LabelKey
-    """The label of machines whose value near pods have in common."""
+    """The label of Kubernetes nodes whose value near pods have in common."""
 
     match_label_keys: MatchedKeys | None = None
-    """Labels in which the selected pods equal the pod itself."""
+    """Labels whose values the selected pods share with the pod itself."""
 
     mismatch_label_keys: MatchedKeys | None = None
-    """Labels in which they differ from it."""
+    """Labels whose values the selected pods do not share with the pod itself."""
 
 
 class PreferredPod(Resource):
-    """Pods that the scheduler prefers to be near to, or far from."""
+    """Pods near to which, or far from which, the scheduler prefers to place the pods."""
 
     weight: Weight
-    """How much, from 1 to 100."""
+    """Weight of the preference, from 1 to 100."""
 
     pod_affinity_term: PodTerm
     """Which ones."""
 
 
 class PodAffinity(Resource):
-    """Which pods the pods of the cluster are to be near to, or far from."""
+    """Pods that the pods of the cluster are placed near to, or far from."""
 
     required_during_scheduling_ignored_during_execution: (
         Annotated[tuple[PodTerm, ...], Field(json_schema_extra=_at_most(MAX_TERMS))] | None
     ) = None
-    """What must hold."""
+    """Requirements for scheduling a pod."""
 
     preferred_during_scheduling_ignored_during_execution: (
         Annotated[tuple[PreferredPod, ...], Field(json_schema_extra=_at_most(MAX_TERMS))] | None
     ) = None
-    """What the scheduler prefers."""
+    """Preferences of the scheduler."""
 
 
 class Affinity(Resource):
     """Affinity of the pods, as in a pod's spec."""
 
     node_affinity: NodeAffinity | None = None
-    """Which machines the pods run on."""
+    """Kubernetes nodes that the pods run on."""
 
     pod_affinity: PodAffinity | None = None
-    """Which pods they are near to."""
+    """Pods that they are placed near to."""
 
     pod_anti_affinity: PodAffinity | None = None
-    """Which pods they are far from."""
+    """Pods that they are placed far from."""
 
 
 class SpreadConstraint(Resource):
-    """How evenly pods spread over the values of a label of the machines."""
+    """How evenly pods spread over the values of a label of Kubernetes nodes."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -290,36 +290,36 @@ class SpreadConstraint(Resource):
             ),
             Rule(
                 "has(self.labelSelector)",
-                "labelSelector must be set, for without it no pod is counted and the constraint"
-                " does nothing: such as {matchLabels: {partisan.dev/cluster: NAME}}",
+                "labelSelector must be set, because without it no pod is counted and the"
+                " constraint does nothing: such as {matchLabels: {partisan.dev/cluster: NAME}}",
             ),
             _KEYS_SELECTED,
         )
     )
 
     max_skew: Annotated[int, Field(ge=1, json_schema_extra={"maximum": 1024})]
-    """By how many pods two values may differ."""
+    """Most pods by which two values may differ."""
 
     min_domains: Annotated[int, Field(ge=1, json_schema_extra={"maximum": 1024})] | None = None
-    """Fewest values that must have a machine for the pods."""
+    """Fewest values with eligible Kubernetes nodes."""
 
     topology_key: LabelKey
-    """The label of the machines."""
+    """The label of the Kubernetes nodes."""
 
     when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"]
-    """What happens to a pod that would make the spread less even."""
+    """Whether a pod that would make the spread less even is scheduled."""
 
     label_selector: LabelSelector | None = None
     """The pods that are counted."""
 
     match_label_keys: MatchedKeys | None = None
-    """Labels in which the counted pods equal the pod itself."""
+    """Labels whose values the counted pods share with the pod itself."""
 
     node_affinity_policy: Literal["Honor", "Ignore"] | None = None
-    """Whether machines that the affinity excludes count."""
+    """Whether Kubernetes nodes that the affinity excludes count."""
 
     node_taints_policy: Literal["Honor", "Ignore"] | None = None
-    """Whether machines with taints that are not tolerated count."""
+    """Whether Kubernetes nodes with taints that are not tolerated count."""
 
 
 SpreadConstraints = Annotated[

@@ -1,9 +1,8 @@
-"""What every model of the custom resource shares.
+"""Base class and validation rules of the custom resource's models.
 
-A docstring under a field becomes the field's description in the CustomResourceDefinition, and
-so the text that `kubectl explain` prints. A `Rule` becomes an entry of
-`x-kubernetes-validations`: the API server evaluates it and is the only judge, the models do not
-repeat it in Python.
+A docstring under a field becomes the field's description in the CustomResourceDefinition, and so
+the text that `kubectl explain` prints. A `Rule` becomes an entry of `x-kubernetes-validations`: the
+API server alone evaluates it; the models do not repeat it in Python.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pydantic.alias_generators import to_camel
 
 
 class Resource(BaseModel):
-    """A part of the custom resource: camelCase outside, snake_case inside, never changed."""
+    """An immutable part of the custom resource: camelCase in JSON, snake_case in Python."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -38,23 +37,23 @@ class Rule:
     """The CEL expression that must hold; `self` is the value of the node."""
 
     message: str
-    """What the user reads when it does not hold: the field and the fix."""
+    """The error message: the field and the fix."""
 
     field_path: str | None = None
-    """The child that the error is reported on (`.servers`); None reports on the node itself."""
+    """The child that the error names (`.servers`); None for the node itself."""
 
     unless: str | None = None
-    """The CEL expression, of `self` and the stored value `old`, for updates that are accepted
-    although the rule does not hold. A rule over several fields is evaluated on every update of
-    their parent: without this, a stored cluster that breaks a rule of a later release could not
-    even be paused."""
+    """CEL expression over `self` and the stored value `old`: updates accepted although the rule
+    does not hold. A rule over several fields is evaluated on every update of their parent, so
+    without this exception a stored cluster that breaks a rule of a later release could not even be
+    paused."""
 
     def to_wire(self) -> dict[str, Any]:
         """Return the rule as an entry of `x-kubernetes-validations`."""
         entry: dict[str, Any] = {"rule": self.rule, "message": self.message}
         if self.unless is not None:
-            # Bound as the entry of a list, whose size the API server estimates; that of an
-            # optional's value it takes for unbounded.
+            # Bound as the entry of a list, whose size the API server estimates; it treats an
+            # optional's value as unbounded.
             accepted = f"oldSelf.hasValue() && [oldSelf.value()].all(old, {self.unless})"
             entry["rule"] = f"({self.rule}) || {accepted}"
             entry["optionalOldSelf"] = True
@@ -87,16 +86,16 @@ def not_raised(*amounts: str) -> str:
     return " && ".join(f"{amount} <= {amount.replace('self.', 'old.')}" for amount in amounts)
 
 
-# What all rules may cost together is bounded by the API server. Those of 1.30 to 1.33 estimate each
-# string of an integer-or-string as large as a request may be, some 300,000 units each time that a
-# rule reads it, and come to 95 of the 100 million units that there are.
+# The API server bounds the total cost of all rules at 100 million units. Versions 1.30 to 1.33
+# assume that each string of an integer-or-string is as large as a request may be, some 300,000
+# units per read by a rule, and estimate 95 million units in all.
 def rules(*entries: Rule) -> dict[str, Any]:
-    """Return the schema extension that makes the API server check the rules."""
+    """Return the schema extension with which the API server checks the rules."""
     return {"x-kubernetes-validations": [entry.to_wire() for entry in entries]}
 
 
 def keyed_by(*fields: str) -> dict[str, Any]:
-    """Return the schema extension that makes a list one of unique entries, identified by fields.
+    """Return the schema extension of a list whose entries are unique and identified by fields.
 
     The entries of such a list may have different owners in server-side apply.
     """

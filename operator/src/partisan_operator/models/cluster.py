@@ -30,15 +30,15 @@ class PartisanCluster:
     status: PartisanClusterStatus
 
     deleting: bool = False
-    """Whether the deletion has begun: children are then left to the garbage collector."""
+    """Whether the cluster is being deleted: the garbage collector then removes the children."""
 
     @classmethod
     def from_wire(cls, manifest: dict[str, Any]) -> PartisanCluster:
         """Read a cluster from its JSON form.
 
-        Raises `pydantic.ValidationError` when the spec is of a shape that these models do not
-        know, which happens only when the CustomResourceDefinition is of another version.
-        A status that cannot be read is taken as none: it is computed anew.
+        Raises `pydantic.ValidationError` for a spec that the models do not know, which
+        happens only with a CRD of another version. A status that cannot be read counts as
+        absent and is computed anew.
         """
         metadata = manifest["metadata"]
         try:

@@ -3,8 +3,8 @@
     python -m partisan_operator.models.crd                prints it
     python -m partisan_operator.models.crd --check FILE   fails when FILE differs from it
 
-Pydantic writes JSON Schema; the API server wants a *structural* schema: no references, no `null`
-alternatives, no titles, defaults without nulls. `structural` makes the one into the other.
+Pydantic writes JSON Schema; the API server needs a *structural* schema: no references, no `null`
+alternatives, no titles, defaults without nulls. `structural` converts one into the other.
 """
 
 from __future__ import annotations
@@ -144,49 +144,49 @@ def structural(node: Any, definitions: dict[str, Any]) -> Any:
 
 
 def _inlined(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Replace a reference by what it names; what stands beside the reference wins."""
+    """Replace a reference by its target; keys next to it override the target's."""
     if "$ref" not in node:
         return node
     target = definitions[node["$ref"].rsplit("/", 1)[1]]
-    beside = {key: value for key, value in node.items() if key != "$ref"}
-    return _inlined({**target, **beside}, definitions)
+    rest = {key: value for key, value in node.items() if key != "$ref"}
+    return _inlined({**target, **rest}, definitions)
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:
-    """Replace `anyOf [X, null]` by X: an absent field is how Kubernetes says null."""
+    """Replace `anyOf [X, null]` by X: Kubernetes leaves a null field out."""
     if node.get("x-kubernetes-int-or-string") or "anyOf" not in node:
         return node
     alternatives = [entry for entry in node["anyOf"] if entry.get("type") != "null"]
     if len(alternatives) != 1:
         raise ValueError(f"a structural schema cannot hold the alternatives {alternatives}")
-    beside = {key: value for key, value in node.items() if key != "anyOf"}
-    return {**alternatives[0], **beside}
+    rest = {key: value for key, value in node.items() if key != "anyOf"}
+    return {**alternatives[0], **rest}
 
 
 def _default(value: Any) -> dict[str, Any]:
-    """Return the `default` entry, without what says nothing; none where nothing else is in it."""
-    value = _said(value)
-    return {} if _is_silent(value) else {"default": value}
+    """Return the `default` entry without empty values; no entry if nothing remains."""
+    value = _without_empty(value)
+    return {} if _is_empty(value) else {"default": value}
 
 
-def _said(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     if isinstance(value, dict):
-        entries = {key: _said(item) for key, item in value.items()}
-        return {key: item for key, item in entries.items() if not _is_silent(item)}
+        entries = {key: _without_empty(item) for key, item in value.items()}
+        return {key: item for key, item in entries.items() if not _is_empty(item)}
     if isinstance(value, list):
-        return [_said(item) for item in value]
+        return [_without_empty(item) for item in value]
     return value
 
 
-def _is_silent(value: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     return value in (None, {}, [], "")
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes what occurs twice twice: anchors are for those who write YAML by hand."""
+    """Writes repeated values in full, without anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Say that nothing is to be referred to."""
+        """Return that no value gets an anchor."""
         return True
 
 
@@ -198,7 +198,7 @@ def render() -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the definition, or compare it with a file; return the exit status."""
+    """Print the CRD, or compare it with a file; return the exit status."""
     parser = argparse.ArgumentParser(description="Generate the CustomResourceDefinition.")
     parser.add_argument("--check", metavar="FILE", type=Path, help="fail when FILE differs")
     options = parser.parse_args(arguments)

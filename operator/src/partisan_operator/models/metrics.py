@@ -16,7 +16,7 @@ DEFAULT_INTERVAL = "15s"
 class MonitorMode(StrEnum):
     """Whether a cluster has a PodMonitor of its own.
 
-    Not On and Off, which YAML takes for booleans.
+    Not On and Off, which YAML reads as booleans.
     """
 
     AUTO = "Auto"
@@ -31,28 +31,27 @@ class Metrics(Resource):
         json_schema_extra=rules(
             Rule(
                 "self.podMonitor != 'Disabled' || !has(self.labels) || self.labels.size() == 0",
-                "labels are of the PodMonitor, which podMonitor Disabled does without: remove"
-                " labels or change podMonitor",
+                "labels belong to the PodMonitor, and podMonitor is Disabled: remove labels or"
+                " change podMonitor",
                 ".labels",
             ),
             Rule(
                 f"self.podMonitor != 'Disabled' || self.interval == '{DEFAULT_INTERVAL}'",
-                "interval is of the PodMonitor, which podMonitor Disabled does without: remove"
-                " interval or change podMonitor",
+                "interval belongs to the PodMonitor, and podMonitor is Disabled: remove interval"
+                " or change podMonitor",
                 ".interval",
             ),
         )
     )
 
     pod_monitor: MonitorMode = MonitorMode.AUTO
-    """A PodMonitor of the Prometheus operator for this cluster alone. Auto: where the API server
-    knows the kind and no PodMonitor of the installation scrapes the nodes of all clusters
-    already. Enabled: in any case; where the kind is missing the cluster is Degraded and says so,
-    and where the installation has one too the nodes are scraped twice. Disabled: none."""
+    """A PodMonitor of the Prometheus operator for this cluster alone. Auto: if the API server
+    serves the kind and no PodMonitor of the installation scrapes the nodes of all clusters.
+    Enabled: always; the cluster is Degraded where the kind is missing, and its nodes are scraped
+    twice where the installation has a PodMonitor too. Disabled: none."""
 
     interval: ScrapeInterval = DEFAULT_INTERVAL
     """How often Prometheus scrapes each node by that PodMonitor."""
 
     labels: Labels = Field(default_factory=dict)
-    """Further labels of the PodMonitor, by which a Prometheus finds it: what its
-    `podMonitorSelector` asks for."""
+    """Additional labels of the PodMonitor, to match the `podMonitorSelector` of a Prometheus."""

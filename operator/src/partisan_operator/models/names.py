@@ -1,7 +1,7 @@
 """Names as Kubernetes accepts them.
 
-Kubernetes checks them in the StatefulSet and in its pods, minutes after the manifest was applied.
-Here they are checked when it is applied, with a message that names the field.
+Kubernetes checks them in the StatefulSet and its pods, minutes after the manifest was applied.
+These rules check them at once, with a message that names the field.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from partisan_operator.models.base import Rule, rules
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
-# `[^\W_]` is a letter or a digit: what a rule may cost grows with the length of its expression.
+# `[^\W_]` is a letter or a digit: the estimated cost of a rule grows with the length of its
+# expression.
 NAME = r"[^\W_]([-\w.]*[^\W_])?"
 _QUALIFIED = f"({SUBDOMAIN}/)?{NAME}"
 _TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
@@ -79,7 +80,7 @@ HostName = Annotated[
         ),
     ),
 ]
-"""A DNS name that a certificate bears, or empty."""
+"""A DNS name in a certificate, or empty."""
 
 ApiGroup = Annotated[
     str, _text(SUBDOMAIN, "must be an API group such as cert-manager.io", most=253)
@@ -125,8 +126,8 @@ ImageReference = Annotated[
             Rule(
                 f"!self.matches(r'{_NO_HOST}') && !self.matches('^[0-9a-f]{{64}}$')",
                 "must name a registry whose host has letters or digits at both ends of each part"
-                " and whose port is from 1 to 65535, and no name of 64 hexadecimal digits, which is"
-                " that of an image by its digest: write NAME@sha256:DIGEST",
+                " and whose port is from 1 to 65535, and no name of 64 hexadecimal digits, which"
+                " denotes an image by its digest: write NAME@sha256:DIGEST",
             ),
         ),
     ),
@@ -160,7 +161,7 @@ LabelKey = Annotated[
 
 
 def qualified_keys(what: str) -> Rule:
-    """Return the rule that all keys of a map are keys of labels; `what` is named if not."""
+    """Return the rule that all keys of a map are label keys; `what` names them in the error."""
     return Rule(
         f"self.all(key, key.size() <= 317 && {matches('key', _QUALIFIED)}"
         " && key.matches('(^|/)[^/]{1,63}$'))",
@@ -169,7 +170,7 @@ def qualified_keys(what: str) -> Rule:
 
 
 def distinct(entry: str) -> Rule:
-    """Return the rule that a list has no entry twice; `entry` is what an entry is."""
+    """Return the rule that a list has no entry twice; `entry` names an entry in the error."""
     return Rule(
         "self.all(entry, self.exists_one(other, other == entry))",
         f"holds the same {entry} twice: remove one",

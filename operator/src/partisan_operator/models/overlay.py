@@ -37,7 +37,7 @@ _HY_PAR_VIEW_RULES = (
     Rule(
         "self.passiveRandomWalkLength <= self.activeRandomWalkLength",
         "passiveRandomWalkLength must not exceed activeRandomWalkLength: a join walks"
-        " activeRandomWalkLength hops in all",
+        " activeRandomWalkLength hops in total",
         ".passiveRandomWalkLength",
     ),
 )
@@ -87,8 +87,8 @@ class XBot(HyParView):
             ),
             Rule(
                 "self.scan <= self.passiveMax",
-                "scan must not exceed passiveMax, the peers that there are to measure: lower scan"
-                " or raise passiveMax",
+                "scan must not exceed passiveMax, the number of peers to measure: lower scan or"
+                " raise passiveMax",
                 ".scan",
             ),
         )
@@ -101,7 +101,7 @@ class XBot(HyParView):
     """Passive peers that are measured in one attempt."""
 
     unbiased: Annotated[int, Field(ge=0, le=63)] = 1
-    """Links to the farthest peers that are never given up: they keep near parts together."""
+    """Links to the farthest peers that are never replaced: they connect distant parts."""
 
 
 class ScampV1(Resource):
@@ -130,17 +130,17 @@ class ScampV2(ScampV1):
     model_config = ConfigDict(json_schema_extra=rules(*_SCAMP_V2_RULES))
 
     lease: Lease = "10m"
-    """Time after which an entry of a view expires and its node subscribes anew."""
+    """Time after which an entry of a view expires and its node resubscribes."""
 
     indirection: Annotated[int, Field(ge=0, le=64)] = 8
-    """Hops that a newcomer's request walks, lest all newcomers know the same few seeds."""
+    """Hops that a joining node's request walks, so that its contact is not always a seed."""
 
 
 class HiScamp(ScampV1):
     """Parameters of HiScamp: SCAMP within each zone, and SCAMP between some nodes of every zone.
 
-    A node's zone is the label topology.kubernetes.io/zone of its pod, which Kubernetes 1.35 and
-    later copy from the machine; without it every machine is a zone.
+    A node's zone is its pod's label topology.kubernetes.io/zone, which Kubernetes 1.35 and later
+    copy from the Kubernetes node. Without the label, each Kubernetes node is a zone.
     """
 
     model_config = ConfigDict(json_schema_extra=rules(*_SCAMP_V2_RULES))
@@ -152,10 +152,10 @@ class HiScamp(ScampV1):
     """Nodes of each zone, at least, that are members of the level between the zones."""
 
     lease: Lease = "10m"
-    """Time after which an entry of a view expires and its node subscribes anew."""
+    """Time after which an entry of a view expires and its node resubscribes."""
 
     indirection: Annotated[int, Field(ge=0, le=64)] = 4
-    """Hops that a newcomer's request walks, lest all newcomers know the same few seeds."""
+    """Hops that a joining node's request walks, so that its contact is not always a seed."""
 
 
 class Cyclon(Resource):
@@ -172,13 +172,13 @@ class Cyclon(Resource):
     )
 
     view_size: Annotated[int, Field(ge=1, le=128)] = 20
-    """Nodes in a view. A node has connections to these and to those who have it in theirs."""
+    """Nodes in a view. A node is connected to these and to the nodes that have it in their view."""
 
     shuffle_size: Annotated[int, Field(ge=1, le=128)] = 8
     """Entries that two nodes exchange at a time."""
 
     shuffle_interval: Interval = "10s"
-    """Time between two exchanges of a node with the one it has heard of longest ago."""
+    """Time between two exchanges of a node with the oldest entry of its view."""
 
     walk_length: Annotated[int, Field(ge=0, le=32)] = 5
     """Hops of the random walks that bring a joining node into the views of others."""
@@ -238,9 +238,9 @@ class Static(Resource):
     root is ordinal 0. The links follow when the cluster is scaled."""
 
     edges: Annotated[tuple[Edge, ...], Field(min_length=1, max_length=MAX_EDGES)] | None = None
-    """The links as pairs of ordinals, such as [[0, 1], [1, 2]]. They connect all nodes: edges that
-    leave some apart are refused at once where that is plain, up to 64 replicas, and otherwise by
-    the operator (Degraded, InvalidSpec)."""
+    """The links as pairs of ordinals, such as [[0, 1], [1, 2]]. They must connect all nodes: the
+    API server rejects most edges that do not, up to 64 replicas, and the operator reports the
+    others (Degraded, InvalidSpec)."""
 
 
 def _only_with(member: str, kind: OverlayKind) -> Rule:
@@ -252,10 +252,10 @@ def _only_with(member: str, kind: OverlayKind) -> Rule:
 
 
 class Overlay(Resource):
-    """How the nodes connect. `kind` says which one of the members may be set.
+    """How the nodes connect. `kind` selects the one member that may be set.
 
-    All of it can change while the cluster runs: the new overlay is built beside the old one, no pod
-    is restarted and nothing that was acknowledged is lost.
+    All of it can change while the cluster runs: the new overlay forms next to the old one, no pod
+    restarts, and no acknowledged message is lost.
     """
 
     model_config = ConfigDict(

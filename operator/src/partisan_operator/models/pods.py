@@ -15,7 +15,7 @@ from partisan_operator.models.names import DataKey, LabelValue, ObjectName, dist
 from partisan_operator.models.scheduling import LocalObjectReference
 
 OWN_PREFIX = "partisan.dev/"
-"""Of labels and annotations that are the operator's alone."""
+"""Prefix of labels and annotations that only the operator sets."""
 
 OWN_LABELS = (
     "app.kubernetes.io/name",
@@ -36,11 +36,11 @@ OWN_VARIABLES = (
     "K8S_ZONE",
     "ERL_FLAGS",
 )
-"""Variables that the operator sets. The node reads some more, all named PARTISAN_..."""
+"""Variables that the operator sets. The node reads further ones, all named PARTISAN_..."""
 
 RESERVED_VARIABLES = ("PARTISAN_", "ERL_", "RELX_", "LD_", "KUBERNETES_")
-"""What the names of variables start with that set up the node, the emulator, the start script, the
-loader, or that Kubernetes sets."""
+"""Prefixes of variables that configure the node, the emulator, the start script or the loader, or
+that Kubernetes sets."""
 
 SYSTEM_VARIABLES = (
     "BINDIR",
@@ -54,7 +54,7 @@ SYSTEM_VARIABLES = (
     "ROOTDIR",
     "VMARGS_PATH",
 )
-"""Variables with which the start script finds the emulator, or that change how programs load."""
+"""Variables by which the start script finds the emulator, or that change how programs load."""
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -108,8 +108,8 @@ _NO_INJECTION = Rule(
     f" || {_listed(_HARMLESS_LABELS)}.exists(known, key.startsWith(known))"
     f" || !{_listed(_PLATFORM)}.exists(domain,"
     " key.startsWith(domain + '/') || key.contains('.' + domain + '/')))",
-    "holds a key by which the platform changes pods (a sidecar, an identity, a network): use a key"
-    " of your own domain, and set what is meant for the platform on the namespace",
+    "holds a key by which the platform changes pods (a sidecar, an identity, a network): use a"
+    " key of your own domain, and set the platform's keys on the namespace",
 )
 
 Labels = Annotated[
@@ -119,7 +119,7 @@ Labels = Annotated[
         json_schema_extra=rules(_FOREIGN_KEYS, qualified_keys("key"), _NO_INJECTION),
     ),
 ]
-"""Labels beside the operator's."""
+"""Labels in addition to the operator's."""
 
 ALLOWED_ANNOTATIONS = (
     "checksum/*",
@@ -134,7 +134,7 @@ ALLOWED_ANNOTATIONS = (
     "prometheus.io/*",
 )
 """Keys of annotations that change nothing about a pod's privileges, exactly or as `DOMAIN/*`. The
-chart's value allowedPodAnnotations replaces the list, in the definition and in the operator."""
+chart's value allowedPodAnnotations replaces the list, in the CRD and in the operator."""
 
 _ALLOWED_KEYS = Rule(
     # Without spaces, so that YAML never folds the list: the chart replaces it as text.
@@ -142,17 +142,17 @@ _ALLOWED_KEYS = Rule(
     " allowed == '*' || allowed == key || (allowed.endsWith('/*')"
     " && key.startsWith(allowed.substring(0, allowed.size() - 1))))"
     f" || {_SWITCHED_OFF})",
-    "holds a key that is not allowed, for annotations can take a pod out of its security profile"
-    " (AppArmor, seccomp, networks, sidecars): remove it, or have the administrator add it to the"
-    " chart's value allowedPodAnnotations",
+    "holds a key that is not allowed, because annotations can take a pod out of its security"
+    " profile (AppArmor, seccomp, networks, sidecars): remove it, or have the administrator add"
+    " it to the chart's value allowedPodAnnotations",
 )
 
 _MOST_ANNOTATED = 192 * 2**10
 
 _ANNOTATED = Rule(
     f"self.map(key, key.size() + bytes(self[key]).size()).sum() <= {_MOST_ANNOTATED}",
-    "holds more than 192 KiB, and Kubernetes takes 256 KiB with the operator's and its own: put"
-    " what is long into a ConfigMap",
+    "holds more than 192 KiB, and Kubernetes accepts 256 KiB in all, with the operator's and"
+    " its own: put long values into a ConfigMap",
 )
 
 Annotations = Annotated[
@@ -162,11 +162,11 @@ Annotations = Annotated[
         json_schema_extra=rules(_FOREIGN_KEYS, qualified_keys("key"), _ALLOWED_KEYS, _ANNOTATED),
     ),
 ]
-"""Annotations beside the operator's."""
+"""Annotations in addition to the operator's."""
 
 
 def refused_annotations(annotations: Mapping[str, str], allowed: Iterable[str]) -> list[str]:
-    """Return the keys that are not allowed, by the same rule as the definition's.
+    """Return the keys that are not allowed, by the same rule as the CRD's.
 
     >>> refused_annotations({"a.io/b": "", "c.io/d": ""}, ["a.io/*", "c.io/e"])
     ['c.io/d']
@@ -188,7 +188,7 @@ class KeySelector(Resource):
     """One key of a Secret or a ConfigMap in the namespace of the cluster."""
 
     name: ObjectName
-    """Name of the object. A node starts when it is there, and has the key."""
+    """Name of the object. A node starts once it exists and has the key."""
 
     key: DataKey
     """The key."""
@@ -239,14 +239,14 @@ class Variable(Resource):
                 Rule(
                     f"!(self in {_listed(OWN_VARIABLES + SYSTEM_VARIABLES)})"
                     f" && !{_listed(RESERVED_VARIABLES)}.exists(start, self.startsWith(start))",
-                    "must be none that sets up the node, the emulator or the loader"
+                    "must not be one that configures the node, the emulator or the loader"
                     f" ({', '.join(OWN_VARIABLES + SYSTEM_VARIABLES)}, or one that starts with"
                     f" {', '.join(RESERVED_VARIABLES)}): choose another name",
                 ),
             ),
         ),
     ]
-    """The variable's name. Those that the node itself is set up with are refused."""
+    """The variable's name. Those that configure the node itself are rejected."""
 
     value: (
         Annotated[
@@ -256,22 +256,22 @@ class Variable(Resource):
                 json_schema_extra=rules(
                     Rule(
                         "!self.contains('\\u0000')",
-                        "must hold no NUL character, which no environment takes: remove it",
+                        "must hold no NUL character, which no environment can contain: remove it",
                     )
                 ),
             ),
         ]
         | None
     ) = None
-    """The value, for what is no secret."""
+    """The value, if it is not secret."""
 
     value_from: VariableSource | None = None
     """Where the value comes from. It is read when a node starts: a change of the Secret or
-    ConfigMap reaches the nodes with the next restart."""
+    ConfigMap takes effect with the next restart."""
 
 
 class VariablesSource(Resource):
-    """A Secret or a ConfigMap of which every key is a variable. One member is set."""
+    """A Secret or ConfigMap, each of whose keys becomes a variable. One member is set."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -296,15 +296,15 @@ class VariablesSource(Resource):
                     Rule(
                         f"!{_listed(RESERVED_VARIABLES)}.exists(start, self.startsWith(start)"
                         " || self + '_' == start)",
-                        "must not start with what sets up the node, the emulator or the loader"
-                        f" ({', '.join(RESERVED_VARIABLES)}): choose another prefix",
+                        "must not start like a variable that configures the node, the emulator"
+                        f" or the loader ({', '.join(RESERVED_VARIABLES)}): choose another prefix",
                     ),
                 ),
             ),
         ]
         | None
     ) = None
-    """Put before each key."""
+    """Prefix of each variable's name."""
 
     secret_ref: LocalObjectReference | None = None
     """The Secret."""
@@ -314,14 +314,14 @@ class VariablesSource(Resource):
 
 
 class Pods(Resource):
-    """What the pods carry besides what the operator gives them. A change replaces the pods."""
+    """Environment, labels and annotations added to the pods. A change replaces the pods."""
 
     labels: Labels = Field(default_factory=dict)
-    """Further labels of the pods, for instance of a cost centre. Keys that the operator sets
-    itself are refused."""
+    """Additional labels of the pods, for instance of a cost centre. Keys that the operator sets
+    itself are rejected."""
 
     annotations: Annotations = Field(default_factory=dict)
-    """Further annotations of the pods. Keys that the operator sets itself are refused."""
+    """Additional annotations of the pods. Keys that the operator sets itself are rejected."""
 
     env: Annotated[
         tuple[Variable, ...],
@@ -330,11 +330,11 @@ class Pods(Resource):
             json_schema_extra=keyed_by("name"),
         ),
     ] = ()
-    """Further environment variables of the nodes; names are unique."""
+    """Additional environment variables of the nodes; names are unique."""
 
     env_from: Annotated[
         tuple[VariablesSource, ...],
         Field(max_length=16, json_schema_extra=rules(distinct("source"))),
     ] = ()
-    """Secrets and ConfigMaps of which every key is an environment variable. Of the same name in
-    several the last one counts; those of `env` and the operator's own win over all."""
+    """Secrets and ConfigMaps, each of whose keys becomes an environment variable. The last one wins
+    if several have the same key; `env` and the operator's own variables override all of them."""

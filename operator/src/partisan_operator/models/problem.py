@@ -10,7 +10,7 @@ _MAX_DETAIL = 400
 
 
 class Reason(StrEnum):
-    """What can be wrong; the first of these that applies is what the user reads."""
+    """Reasons of a problem. The first one that applies is reported."""
 
     INVALID_SPEC = "InvalidSpec"
     RECONCILE_FAILED = "ReconcileFailed"
@@ -42,12 +42,12 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a cluster."""
+    """A problem of one cluster."""
 
     reason: Reason
     message: str
     transient: bool = False
-    """Whether it may pass by itself, and becomes a problem only when it does not."""
+    """Whether it may resolve itself; it is reported only if it persists."""
 
 
 def shortened(text: str) -> str:

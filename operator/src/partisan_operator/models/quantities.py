@@ -16,7 +16,7 @@ _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 
 
 def _between(least: str, most: str, *, such_as: str, why: str = "") -> Any:
-    """Return the field of a duration that is from one to another."""
+    """Return the field of a duration between two bounds."""
     return Field(
         max_length=24,
         json_schema_extra=rules(
@@ -35,10 +35,10 @@ def _between(least: str, most: str, *, such_as: str, why: str = "") -> Any:
 Lease = Annotated[
     str,
     _between(
-        "10s", "24h", such_as="10m", why="with a shorter one nodes subscribe anew all the time"
+        "10s", "24h", such_as="10m", why="with a shorter one nodes would resubscribe constantly"
     ),
 ]
-"""How long an entry of a view is good for."""
+"""How long an entry of a view is valid."""
 
 ScrapeInterval = Annotated[
     str,
@@ -74,7 +74,7 @@ CountingInterval = Annotated[
 """How often a node counts, or exchanges counters."""
 
 Heartbeat = Annotated[str, _between("1s", "1m", such_as="5s or 20s")]
-"""How often a sign of life is given, as a Go-style duration."""
+"""Time between two heartbeats, as a Go-style duration."""
 
 Lifetime = Annotated[str, _between("10m", "87600h", such_as="90m, 24h or 2160h")]
 """How long a certificate lasts, as a Go-style duration: hours are its longest unit."""
@@ -92,8 +92,8 @@ _FACTORS = {
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)([a-zA-Z]*)")
 _NANO = Decimal("1e-9")
 _LARGEST = Decimal(2**63 - 1)
-"""The API server stores quantities in whole billionths, rounded away from zero, and none beyond
-this."""
+"""The greatest quantity that the API server stores. It rounds to whole billionths, away from
+zero."""
 
 
 def is_bytes(value: str) -> str:
@@ -106,8 +106,8 @@ def is_bytes(value: str) -> str:
 def approximately(value: str) -> str:
     """Return the CEL expression for a quantity as a double.
 
-    API servers before 1.34 estimate each string in such a value as large as a request may be, so
-    a rule reads it once. `in [int]` because they estimate `== int` so too.
+    API servers before 1.34 assume that each string in such a value is as large as a request may be,
+    so a rule reads it once. `in [int]` because they assume the same of `== int`.
     """
     return f"(type({value}) in [int] ? double({value}) : quantity({value}).asApproximateFloat())"
 

@@ -1,4 +1,4 @@
-"""Where the pods run and what they may use."""
+"""Placement and resources of the pods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from partisan_operator.models.names import (
 from partisan_operator.models.quantities import IntOrPercent, Quantity, approximately, is_bytes
 
 DEFAULT_REQUESTS = {"cpu": "10m", "memory": "48Mi"}
-"""What a node asks for where the spec does not say."""
+"""Requests of a node for which the spec has none."""
 
 
 class ImagePullPolicy(StrEnum):
@@ -33,7 +33,7 @@ class ImagePullPolicy(StrEnum):
 
 
 class LocalObjectReference(Resource):
-    """Names an object in the namespace of the cluster."""
+    """Reference to an object in the namespace of the cluster."""
 
     name: ObjectName
     """The name of the object."""
@@ -48,7 +48,7 @@ NodeLabels = Annotated[
     dict[str, LabelValue],
     Field(max_length=32, json_schema_extra=rules(qualified_keys("key"))),
 ]
-"""Labels of machines."""
+"""Labels of Kubernetes nodes."""
 
 _BYTES = ("memory", "ephemeral-storage")
 _EXTENDED = rf"{SUBDOMAIN}/{NAME}"
@@ -169,16 +169,16 @@ class Resources(Resource):
     )
 
     requests: Annotated[dict[str, Quantity], Field(max_length=8)] | None = None
-    """What the scheduler reserves; a decimal is written in quotes: "0.1". Absent means cpu 10m and
-    memory 48Mi. A node that has no limit of cpu runs as many Erlang schedulers as it asks for CPUs,
-    at least 1."""
+    """Resources that the scheduler reserves; decimals are quoted: "0.1". Absent means cpu 10m and
+    memory 48Mi. A node without a cpu limit runs as many Erlang schedulers as it requests CPUs, at
+    least 1."""
 
     limits: Annotated[dict[str, Quantity], Field(max_length=8)] | None = None
-    """What the container may use at most; a decimal is written in quotes. Absent means no limit."""
+    """Most resources that the container may use; decimals are quoted. Absent means no limit."""
 
 
 class Toleration(Resource):
-    """Lets pods run on nodes with a matching taint."""
+    """Lets pods run on Kubernetes nodes with a matching taint."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -234,8 +234,8 @@ class Rollout(Resource):
 
 
 class NetworkPolicy(Resource):
-    """Who may connect to the nodes."""
+    """Restriction of connections to the nodes."""
 
     enabled: bool = True
-    """Makes a NetworkPolicy that admits overlay connections from the cluster's own pods only.
-    The HTTP port stays open for probes, Prometheus and the operator."""
+    """Create a NetworkPolicy that admits overlay connections from the cluster's own pods only. The
+    HTTP port stays open for probes, Prometheus and the operator."""

@@ -1,4 +1,4 @@
-"""How nodes prove to each other who they are."""
+"""How nodes authenticate each other."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ _SOURCES = ("secretName", "issuerRef", "clusterCa")
 
 
 class IssuerRef(Resource):
-    """An issuer of cert-manager's, or one that follows its interface."""
+    """An issuer of cert-manager, or one that implements its interface."""
 
     name: ObjectName
-    """Name of the issuer; an Issuer is in the namespace of the cluster. Its authority's root has
-    to reach ca.crt of the Secret that cert-manager writes, as that of a CA issuer does."""
+    """Name of the issuer; an Issuer is in the namespace of the cluster. cert-manager must write the
+    root of its authority to ca.crt of the Secret, as it does for a CA issuer."""
 
     kind: KindName = "Issuer"
-    """Kind of the issuer: Issuer, ClusterIssuer or that of an external one."""
+    """Kind of the issuer: Issuer, ClusterIssuer or the kind of an external issuer."""
 
     group: ApiGroup = "cert-manager.io"
     """API group of the issuer."""
 
 
 class ClusterCa(Resource):
-    """A certificate authority of this cluster alone, which the operator makes and replaces."""
+    """A certificate authority of this cluster alone, created and replaced by the operator."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
             Rule(
                 "duration(self.certificateDuration) + duration(self.certificateDuration)"
                 " <= duration(self.duration)",
-                "certificateDuration must be at most half of duration, for an authority is"
-                " replaced while it can still issue a whole certificate: lower certificateDuration"
-                " or raise duration",
+                "certificateDuration must be at most half of duration, because an authority is"
+                " replaced while it can still issue a whole certificate: lower"
+                " certificateDuration or raise duration",
                 ".certificateDuration",
             ),
             Rule(
@@ -49,22 +49,22 @@ class ClusterCa(Resource):
     )
 
     duration: Lifetime = "8760h"
-    """How long an authority is valid. Another takes its place certificateDuration before its end:
-    first all nodes believe both, then they show a certificate of the new one, then they believe
-    the new one alone. Takes effect with the next authority."""
+    """How long an authority is valid. It is replaced certificateDuration before its end: first all
+    nodes trust both authorities, then they use a certificate of the new one, then they trust the
+    new one alone. Takes effect with the next authority."""
 
     certificate_duration: Lifetime = "2160h"
     """How long the nodes' certificate is valid. Takes effect with the next certificate."""
 
     renew_before: Lifetime = "720h"
-    """How long before its end the certificate is renewed. Half of this time a certificate of a new
-    authority waits for nodes that do not believe that authority yet."""
+    """How long before its end the certificate is renewed. A certificate of a new authority waits up
+    to half of this time for nodes that do not trust that authority yet."""
 
 
 class Tls(Resource):
     """TLS 1.3 on every connection between nodes, each side with a certificate, and on port 8080.
 
-    A union: the one member that is set says where the certificate comes from.
+    A union: the one member that is set is the source of the certificate.
     """
 
     model_config = ConfigDict(
@@ -77,37 +77,37 @@ class Tls(Resource):
             ),
             Rule(
                 " && ".join(f"has(self.{name}) == has(oldSelf.{name})" for name in _SOURCES),
-                "security.tls cannot move between secretName, issuerRef and clusterCa, for nodes"
-                " with certificates of different authorities do not connect: delete the cluster"
-                " and create it anew",
+                "security.tls cannot move between secretName, issuerRef and clusterCa, because"
+                " nodes with certificates of different authorities do not connect: delete and"
+                " recreate the cluster",
             ),
             Rule(
                 "!has(self.clusterCa) || !has(self.serverName) || self.serverName == ''",
-                "security.tls.serverName is for certificates of others, clusterCa issues for"
-                " NAME.NAMESPACE.svc: remove serverName",
+                "security.tls.serverName is for certificates of other issuers, and clusterCa"
+                " issues for NAME.NAMESPACE.svc: remove serverName",
                 ".serverName",
             ),
             Rule(
                 "(has(self.serverName) ? self.serverName : '')"
                 " == (has(oldSelf.serverName) ? oldSelf.serverName : '')",
-                "security.tls.serverName cannot change, for nodes that expect different names do"
-                " not connect: set it back, or delete the cluster and create it anew",
+                "security.tls.serverName cannot change, because nodes that expect different"
+                " names do not connect: set it back, or delete and recreate the cluster",
                 ".serverName",
             ),
             Rule(
                 "!has(self.secretName) || !has(oldSelf.secretName)"
                 " || self.secretName == oldSelf.secretName",
-                "security.tls.secretName cannot change, for nodes with certificates of different"
-                " authorities do not connect: write the new certificate into the same Secret, or"
-                " delete the cluster and create it anew",
+                "security.tls.secretName cannot change, because nodes with certificates of"
+                " different authorities do not connect: write the new certificate into the same"
+                " Secret, or delete and recreate the cluster",
                 ".secretName",
             ),
             Rule(
                 "!has(self.issuerRef) || !has(oldSelf.issuerRef)"
                 " || self.issuerRef == oldSelf.issuerRef",
-                "security.tls.issuerRef cannot change, for nodes with certificates of different"
-                " authorities do not connect: set it back, or delete the cluster and create it"
-                " anew",
+                "security.tls.issuerRef cannot change, because nodes with certificates of"
+                " different authorities do not connect: set it back, or delete and recreate the"
+                " cluster",
                 ".issuerRef",
             ),
         )
@@ -116,31 +116,30 @@ class Tls(Resource):
     secret_name: ObjectName | None = None
     """Secret in the namespace of the cluster that holds tls.crt, tls.key and ca.crt, as
     cert-manager writes it. All nodes use it; the certificate is for server and client
-    authentication, and ca.crt holds the root that it leads to. Nodes read it anew when it changes.
-    The name itself cannot change."""
+    authentication, and ca.crt holds its root. Nodes reload it when it changes. The name itself
+    cannot change."""
 
     issuer_ref: IssuerRef | None = None
-    """The issuer of cert-manager that signs the nodes' certificate. The operator makes a
-    Certificate named like the cluster; cert-manager keeps the Secret NAME-tls. Cannot change."""
+    """The issuer of cert-manager that signs the nodes' certificate. The operator creates a
+    Certificate with the cluster's name; cert-manager maintains the Secret NAME-tls. Cannot
+    change."""
 
     cluster_ca: ClusterCa | None = None
-    """Have the operator make an authority (Secret NAME-ca, which no pod mounts) and the nodes'
-    certificate (Secret NAME-tls), and replace both in time. `{}` takes all defaults."""
+    """The operator creates an authority (Secret NAME-ca, which no pod mounts) and the nodes'
+    certificate (Secret NAME-tls), and replaces both in time. `{}` means all defaults."""
 
     server_name: HostName = ""
-    """DNS name that the certificates of all nodes bear. Empty means NAME.NAMESPACE.svc.
-    Cannot change."""
+    """DNS name in the certificates of all nodes. Empty means NAME.NAMESPACE.svc. Cannot change."""
 
 
 class Security(Resource):
-    """How nodes prove to each other who they are.
+    """How nodes authenticate each other.
 
-    That they hold the cluster's token they prove in any case.
+    The cluster's token is always required.
     """
 
     tls: Tls | None = None
     """TLS on every connection between nodes and on their port 8080; exactly one of secretName,
-    issuerRef and clusterCa says where the certificate comes from, once and for all. Absent means
-    none: connections are authenticated by the cluster's token and not encrypted. Can be neither
-    added nor removed later.
-    """
+    issuerRef and clusterCa is the source of the certificate, and cannot be changed. Absent
+    means no TLS: connections are authenticated by the cluster's token and not encrypted. TLS can be
+    neither added nor removed later."""

@@ -44,12 +44,13 @@ class Discovery(Resource):
     """How a node finds its first peers."""
 
     seeds: Annotated[int, Field(ge=1, le=8)] = 3
-    """Number of seeds: nodes, spread evenly over the ordinals, that every node joins through.
-    With fewer replicas every node is a seed."""
+    """Number of seeds: nodes, spread evenly over the ordinals, through which every node joins. With
+    fewer replicas every node is a seed."""
 
 
 _LANES = "(self.channels.map(c, c.parallelism).sum() + 1)"
-"""Connections to one neighbour: those of all channels, and one of the overlay's."""
+"""CEL expression for the connections to one neighbour: those of all channels, and one of the
+overlay."""
 
 
 def _neighbours(*kinds: str) -> str:
@@ -72,16 +73,17 @@ _NEIGHBOURS = (
     f" : {_most_neighbours('ScampV2', 'redundancy', 4)} * 7 + 7"
     f" : {_most_neighbours('HiScamp', 'redundancy', 3)} * 7 + 7 : 0)"
 )
-"""Neighbours of the node that has most. Views of SCAMP have about (c + 1) ln N entries."""
+"""CEL expression for the most neighbours of any node. Views of SCAMP have about (c + 1) ln N
+entries."""
 
 MAX_CONNECTIONS = 16_384
 
 UNLIMITED_QUEUES = 512 * 2**20
-"""Bytes that a node without a limit of memory may queue for one neighbour."""
+"""Bytes that a node without a memory limit may queue for one neighbour."""
 
 CHECKED_ORDINALS = 64
 """Most replicas for which the API server searches for unconnected nodes. The cost limit of rules
-allows no complete search: it finds no false positives, and the operator finds the rest."""
+allows no complete search: it has no false positives, and the operator finds the remaining cases."""
 
 _MOST_SEARCHED = 192
 """Most edges that the search follows: more would exceed the cost limit."""
@@ -90,7 +92,7 @@ _EDGES = "self.overlay.static.edges"
 
 
 def _unless_checked(most_edges: int) -> str:
-    """Return the CEL expression for edges that are not to be judged here."""
+    """Return the CEL expression for edges that the API server does not check."""
     return (
         f"self.replicas > {CHECKED_ORDINALS} || !has(self.overlay.static) || !has({_EDGES})"
         f" || {_EDGES}.size() > {most_edges}"
@@ -124,7 +126,7 @@ _CONNECTED = (
         MAX_EDGES,
     ),
     _connected(
-        # What two edges reach from ordinal 0 is everything, or edges lead on from there.
+        # Two edges from ordinal 0 reach everything, or further edges continue from there.
         f"[{_edges_reach('0 in e')}].all(near,"
         f" [{_edges_reach('near[e[0]] || near[e[1]]')}].all(reached,"
         f" {list(range(CHECKED_ORDINALS))}.all(n, n >= self.replicas || reached[n])"
@@ -148,30 +150,30 @@ _COUNTS = (
     " || (has(self.workload.synchronization) && self.workload.synchronization == 'Aggregate')"
     " ? 0 : self.workload.adCounter.ads * self.replicas)"
 )
-"""Counts that every node holds."""
+"""Number of counts that every node holds."""
 
 _COST = (
     Rule(
         f"{_CONNECTIONS} <= {MAX_CONNECTIONS}",
         f"a node would keep more than {MAX_CONNECTIONS} connections (neighbours times the sum of"
-        " channels[].parallelism), which costs it memory and file descriptors that no node has:"
+        " channels[].parallelism), which needs more memory and file descriptors than a node has:"
         " lower parallelism, or use an overlay with fewer neighbours",
         ".channels",
         not_raised(_CONNECTIONS),
     ),
     Rule(
         f"{_QUEUED} <= {_MEMORY}",
-        "channels may queue more for one neighbour (the sum of parallelism times queueLimit) than"
-        " resources.limits.memory, or 512Mi without that limit, so that one that is slow ends the"
-        " node: lower queueLimit or parallelism, or set the limit to what the node has",
+        "channels may queue more for one neighbour (the sum of parallelism times queueLimit)"
+        " than resources.limits.memory, or 512Mi without that limit, so that one slow neighbour"
+        " can end the node: lower queueLimit or parallelism, or set the limit to what the node"
+        " has",
         ".channels",
         f"{unchanged('channels')} && {not_raised(f'-{_MEMORY}')}",
     ),
     Rule(
         f"{_COUNTS} <= 131072",
-        "workload.adCounter.ads times replicas must be at most 131072, for every node holds what"
-        " each node has counted of each ad: lower ads, or set workload.synchronization to"
-        " Aggregate",
+        "workload.adCounter.ads times replicas must be at most 131072, because every node holds"
+        " a count for each node and ad: lower ads, or set workload.synchronization to Aggregate",
         ".workload",
         not_raised(_COUNTS),
     ),
@@ -179,7 +181,7 @@ _COST = (
 
 
 class PartisanClusterSpec(Resource):
-    """The wanted state of a cluster of overlay nodes."""
+    """The desired state of a cluster of overlay nodes."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -216,8 +218,8 @@ class PartisanClusterSpec(Resource):
             Rule(
                 "(has(self.security) && has(self.security.tls))"
                 " == (has(oldSelf.security) && has(oldSelf.security.tls))",
-                "security.tls can be neither added nor removed, for nodes with TLS and nodes"
-                " without it do not connect: delete the cluster and create it anew",
+                "security.tls can be neither added nor removed, because nodes with TLS and nodes"
+                " without it do not connect: delete and recreate the cluster",
                 ".security",
             ),
         )
@@ -227,10 +229,10 @@ class PartisanClusterSpec(Resource):
     """Number of nodes, one pod each."""
 
     image: ImageReference = ""
-    """Image of the node. Empty means the image that the operator was configured with."""
+    """Image of the node. Empty means the operator's default image."""
 
     image_pull_policy: ImagePullPolicy = ImagePullPolicy.IF_NOT_PRESENT
-    """When the image is pulled: Always, IfNotPresent or Never."""
+    """When the kubelet pulls the image: Always, IfNotPresent or Never."""
 
     image_pull_secrets: ImagePullSecrets = ()
     """Secrets with the credentials of the image's registry."""
@@ -248,8 +250,7 @@ class PartisanClusterSpec(Resource):
                 **rules(
                     Rule(
                         "self.exists(c, c.name == 'default')",
-                        "channels must hold one named default: messages that name no channel"
-                        " travel on it",
+                        "channels must hold one named default, for messages that name no channel",
                     ),
                 ),
             },
@@ -261,38 +262,38 @@ class PartisanClusterSpec(Resource):
     """How a node finds its first peers."""
 
     heartbeat_interval: Heartbeat = DEFAULT_HEARTBEAT
-    """How often a node asks each neighbour for a sign of life, and how often a seed shows all nodes
-    that it is there. A neighbour that is silent for two intervals is given up, a node that hears
-    nothing of a seed for three joins it anew; failures that close a connection are seen at once.
-    These messages are the greater part of what a node at rest costs. A change replaces the pods."""
+    """Time between two heartbeats to each neighbour, and between two announcements of a seed to all
+    nodes. A node drops a neighbour that is silent for two intervals, and rejoins through a seed
+    that is silent for three; failures that close a connection are detected at once. Heartbeats are
+    most of an idle node's traffic. A change replaces the pods."""
 
     workload: Workload | None = None
-    """What the nodes run once they are connected. Absent means nothing: the nodes only keep
-    the overlay. A change of the workload restarts the nodes and starts a new run."""
+    """Workload that the nodes run once they are connected. Absent means none: the nodes only
+    maintain the overlay. A change restarts the nodes and starts a new run."""
 
     rollout: Rollout = Rollout()
     """How a change reaches the pods."""
 
     paused: bool = False
-    """While true the operator watches and reports, but changes nothing."""
+    """While true, the operator observes and reports, but changes nothing."""
 
     security: Security = Security()
-    """How nodes prove to each other who they are."""
+    """How nodes authenticate each other."""
 
     network_policy: NetworkPolicy = NetworkPolicy()
-    """Who may connect to the nodes."""
+    """Restriction of connections to the nodes."""
 
     metrics: Metrics = Metrics()
     """How the nodes' metrics are collected."""
 
     pods: Pods = Pods()
-    """What the pods carry besides what the operator gives them."""
+    """Environment, labels and annotations added to the pods."""
 
     resources: Resources = Resources()
     """Compute resources of each node."""
 
     node_selector: NodeLabels = Field(default_factory=dict)
-    """Labels of the machines that pods may run on."""
+    """Labels of the Kubernetes nodes that pods may run on."""
 
     tolerations: Tolerations = ()
     """Taints that pods tolerate."""
@@ -301,8 +302,8 @@ class PartisanClusterSpec(Resource):
     """Affinity of the pods, as in a pod's spec."""
 
     topology_spread_constraints: SpreadConstraints | None = None
-    """How pods spread, as in a pod's spec. Absent means over zones and machines as evenly as the
-    scheduler can (ScheduleAnyway); an empty list means no constraint."""
+    """How pods spread, as in a pod's spec. Absent means over zones and Kubernetes nodes as evenly
+    as the scheduler can (ScheduleAnyway); an empty list means no constraint."""
 
     priority_class_name: OptionalObjectName = ""
     """PriorityClass of the pods. Empty means the default of the Kubernetes cluster."""

@@ -20,11 +20,11 @@ Timestamp = Annotated[str, Field(max_length=40, json_schema_extra={"format": "da
 TriState = Literal["True", "False", "Unknown"]
 
 MAX_RETIRED = 512
-"""Most departed actors with entries of their own. Those beyond are summed by node."""
+"""Most departed actors with entries of their own. Further ones are summed by node."""
 
 
 class Phase(StrEnum):
-    """The cluster's state in one word, for people; programs read the conditions."""
+    """The cluster's state in one word, for people. Programs read the conditions."""
 
     PENDING = "Pending"
     FORMING = "Forming"
@@ -37,7 +37,7 @@ class Phase(StrEnum):
 
 
 class Rotation(StrEnum):
-    """How far the replacement of a cluster's own authority is."""
+    """Progress of the replacement of a cluster's own authority."""
 
     SETTLED = "Settled"
     DISTRIBUTING = "DistributingAuthority"
@@ -46,7 +46,7 @@ class Rotation(StrEnum):
 
 
 class ConditionType(StrEnum):
-    """The conditions that every cluster has; `kubectl wait --for=condition=...` takes them."""
+    """The conditions of every cluster, for `kubectl wait --for=condition=...`."""
 
     READY = "Ready"
     PROGRESSING = "Progressing"
@@ -60,16 +60,16 @@ class Condition(Resource):
     """One aspect of the cluster's state."""
 
     type: ConditionType
-    """What the condition is about."""
+    """Type of the condition."""
 
     status: TriState
     """Whether it holds: True, False or Unknown."""
 
     reason: Annotated[str, Field(max_length=64)]
-    """Why, in one word that does not change between versions."""
+    """The cause in one word, which does not change between versions."""
 
     message: Annotated[str, Field(max_length=2048)]
-    """Why, for people: what is wrong and what to do."""
+    """The cause and its remedy, for people."""
 
     last_transition_time: Timestamp
     """When `status` last changed."""
@@ -85,14 +85,14 @@ class OverlayStatus(Resource):
     """The overlay in force: the one that most nodes run."""
 
     previous_kind: OverlayKind | None = None
-    """While the cluster moves from one overlay, or one set of parameters, to another: the overlay
-    that some nodes still run, each until it has joined the new one."""
+    """During a switch to another overlay or other parameters: the overlay that some nodes still
+    run, each until it has joined the new one."""
 
     also_running: OverlayKind | None = None
     """Deprecated: the same as `previousKind`. Not written by the next version."""
 
     components: int
-    """Connected components among the nodes that answered; 1 is what one wants."""
+    """Connected components among the nodes that answered; 1 in a healthy overlay."""
 
     isolated: int
     """Nodes without any link."""
@@ -101,7 +101,7 @@ class OverlayStatus(Resource):
     """Links per node, times two. As of `observedAt`."""
 
     links: int
-    """Links in all. As of `observedAt`."""
+    """Number of links. As of `observedAt`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -128,7 +128,7 @@ class ChannelStatus(Resource):
     """Messages dropped since the nodes started."""
 
     queue_bytes: int
-    """Bytes that wait to be sent."""
+    """Bytes queued for sending."""
 
     messages_per_second: float
     """Messages sent per second between the last two observations."""
@@ -138,38 +138,38 @@ class ChannelStatus(Resource):
 
 
 class RetiredActor(Resource):
-    """An actor that counted in this run and is gone: its pod was replaced or scaled away."""
+    """An actor that counted in this run and departed: its pod was replaced or removed."""
 
     actor: Annotated[str, Field(max_length=128)]
     """The actor's identity: node and incarnation."""
 
     increments: int
-    """Its own increments when it was last seen."""
+    """Its last observed increments."""
 
     counted: int | None = None
-    """Its entry in the counters of the others, where they report it."""
+    """Its entry in the counters of other nodes, if they report it."""
 
 
 class FoldedActors(Resource):
-    """Actors of one node that counted in this run and are gone, added up."""
+    """Sum over departed actors of one node that counted in this run."""
 
     node: Annotated[str, Field(max_length=64)]
     """The node."""
 
     actors: int
-    """How many there were."""
+    """Number of these actors."""
 
     last: int
     """The incarnation of the latest of them."""
 
     increments: int
-    """Their own increments when they were last seen, of those of which others hold entries."""
+    """Last observed increments of those whose entries other nodes hold."""
 
     counted: int
-    """Their entries in the counters of the others."""
+    """Their entries in the counters of other nodes."""
 
     unreported: int = 0
-    """Increments, when they were last seen, of those of which no node reports an entry."""
+    """Last observed increments of those whose entries no node reports."""
 
 
 class WorkloadStatus(Resource):
@@ -179,7 +179,7 @@ class WorkloadStatus(Resource):
     """Identity of the run: it changes when `spec.workload` does."""
 
     module: Annotated[str, Field(max_length=64)] = AD_COUNTER
-    """What the nodes run: adcounter, or a module of one's own."""
+    """The module that the nodes run: adcounter, or a custom one."""
 
     phase: Literal["Waiting", "Running", "Finished"]
     """Waiting for the overlay, running, or finished on every node."""
@@ -191,52 +191,53 @@ class WorkloadStatus(Resource):
     """When the last node finished."""
 
     observed_at: Timestamp | None = None
-    """When a node last told of the run: the figures are of this time, and stay while no node
-    answers. Not written by itself, as `status.observedAt`."""
+    """When a node last reported on the run. The figures are of this time, and stay while no node
+    answers. Like `status.observedAt`, it is written only together with other changes."""
 
     value: int = 0
-    """The greatest that any node reports, or last reported: of the ad counter the counter, summed
-    over ads; of a workload of one's own the figure that it calls its value."""
+    """The greatest value that any node reports, or last reported: for the ad counter the sum over
+    ads, for a custom workload its own `value`."""
 
     increments_sum: int = 0
-    """Increments that the nodes say they made, those of vanished actors included."""
+    """Increments that the nodes report to have made, those of departed actors included."""
 
     threshold: int = 0
-    """The value that ends the run: of the ad counter the impressions of all ads; of a workload of
-    one's own the greatest that any node reports, 0 where it has none."""
+    """The value that ends the run: for the ad counter the impressions of all ads, for a custom
+    workload the greatest threshold that any node reports, 0 if there is none."""
 
     overcounting_percent: float | None = None
     """By how much the final value exceeds the threshold, in percent."""
 
     lost_increments: int = 0
-    """Increments that a vanished node was seen to have made and that no other node had learnt of
-    when the run ended. While the run goes on, a provisional figure."""
+    """Increments of departed actors that had reached no other node when the run ended. Provisional
+    while the run continues."""
 
     replaced_nodes: int = 0
-    """Actors that vanished during the run."""
+    """Number of actors that departed during the run."""
 
     bytes: int = 0
     """Payload that the nodes sent to synchronise the counter."""
 
     retired: Annotated[tuple[RetiredActor, ...], Field(max_length=MAX_RETIRED)] = ()
-    """The actors that vanished, kept here so that a restart of the operator forgets none. Where
-    they are more than fit, the oldest move to `folded`."""
+    """The departed actors, so that a restart of the operator loses none. Beyond a bound, the oldest
+    move to `folded`."""
 
     folded: Annotated[tuple[FoldedActors, ...], Field(max_length=1024)] = ()
-    """The actors that vanished and are in `retired` no more, added up by node: one entry for each
-    node at the most, however long the run and however often the cluster is scaled."""
+    """The departed actors that are no longer in `retired`, summed by node: at most one entry for
+    each node, however long the run and however often the cluster is scaled."""
 
 
 class ClusterCaStatus(Resource):
-    """The authority that the operator makes for the cluster, and its certificate."""
+    """The cluster's own authority and the nodes' certificate."""
 
     rotation: Rotation = Rotation.SETTLED
-    """How far the replacement of the authority is: Settled, DistributingAuthority (nodes come to
-    believe the new one besides the old one), ReplacingCertificate, RetiringAuthority (nodes come to
-    show a certificate of the new one)."""
+    """Progress of the replacement of the authority: Settled, DistributingAuthority (nodes begin to
+    trust the new one in addition to the old one), ReplacingCertificate, RetiringAuthority (nodes
+    switch to a certificate of the new one)."""
 
     loaded: int = 0
-    """Nodes that use what the Secret NAME-tls holds. They follow it within two minutes or so."""
+    """Nodes that use the present contents of the Secret NAME-tls. They follow a change within about
+    two minutes."""
 
     certificate_expires_at: Timestamp | None = None
     """When the nodes' certificate ends; the next one comes spec.security.tls.clusterCa.renewBefore
@@ -247,10 +248,10 @@ class ClusterCaStatus(Resource):
 
 
 class Timings(Resource):
-    """When the milestones were first reached, of this generation and of this run."""
+    """When this generation and this run first reached each milestone."""
 
     applied_at: Timestamp | None = None
-    """When this generation of the spec was made (the creation) or seen (a change)."""
+    """When this generation of the spec was created, or for a change observed."""
 
     ready_at: Timestamp | None = None
     """When all pods of this generation were first seen ready."""
@@ -272,8 +273,9 @@ class PartisanClusterStatus(Resource):
     """The generation of the spec that this status was computed from."""
 
     observed_at: Timestamp | None = None
-    """When this status was written. A steady cluster is not written to: the figures that always
-    move (traffic, number of links) are as of this time, the live ones are in the metrics."""
+    """When this status was written. Figures that always move (traffic, number of links) are as of
+    this time: the status of a settled cluster is not rewritten for them. Current figures are in the
+    metrics."""
 
     replicas: int = 0
     """Pods that exist."""
@@ -282,13 +284,13 @@ class PartisanClusterStatus(Resource):
     """Pods that are ready."""
 
     joined: int = 0
-    """Nodes that say they are in the overlay."""
+    """Nodes that report that they have joined the overlay."""
 
     updated: int = 0
-    """Pods made from the current template."""
+    """Pods of the current template."""
 
     configured: int = 0
-    """Nodes that follow the overlay, the parallelism and the size that the spec asks for."""
+    """Nodes that follow the overlay, parallelism and size in the spec."""
 
     selector: Annotated[str, Field(max_length=256)] = ""
     """Label selector of the pods, for the scale subresource."""
@@ -297,7 +299,7 @@ class PartisanClusterStatus(Resource):
     """The state in one word."""
 
     converged: TriState = "Unknown"
-    """Whether every node finished the run with the same counter; Unknown without a workload, and
+    """Whether every node finished the run with the same counter; Unknown without a workload and
     while no node answers."""
 
     overlay: OverlayStatus | None = None

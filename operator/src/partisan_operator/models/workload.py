@@ -1,4 +1,4 @@
-"""What the nodes run: the channels they talk over and the workload of the experiment."""
+"""The nodes' channels and workload."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ChannelName = Annotated[
 
 
 DEFAULT_QUEUE_LIMIT = "8Mi"
-"""What a node takes for a channel that does not say."""
+"""A node's queue limit for a channel without one."""
 
 
 class Channel(Resource):
@@ -41,8 +41,8 @@ class Channel(Resource):
         json_schema_extra=rules(
             Rule(
                 "!(self.monotonic && self.acknowledged)",
-                "acknowledged must be false on a monotonic channel, where a message that was lost"
-                " is not worth sending again: remove one of the two",
+                "acknowledged must be false on a monotonic channel, where a lost message is not"
+                " worth resending: remove one of the two",
                 ".acknowledged",
             )
         )
@@ -59,18 +59,18 @@ class Channel(Resource):
     """On a monotonic channel a newer message replaces an older one that is still queued."""
 
     acknowledged: bool = False
-    """On an acknowledged channel a message is sent again until its receiver has it, and delivered
-    once, unless the application says otherwise of a single message. A change replaces the pods.
-    The replicated counter has repairs of its own and does without."""
+    """On an acknowledged channel a message is resent until its receiver has it, and delivered once,
+    unless the application opts out for a message. A change replaces the pods. The replicated
+    counter repairs losses itself and does not need it."""
 
     queue_limit: ByteSize = DEFAULT_QUEUE_LIMIT
-    """Bytes that may wait in one connection of the channel to one neighbour before its senders
-    are held back; the default is shared by the connections, down to 1Mi each. On an acknowledged
-    channel half of it may be under way unacknowledged. A change replaces the pods."""
+    """Bytes that may be queued on one connection of the channel to one neighbour before its senders
+    block; the connections share the default, down to 1Mi each. On an acknowledged channel half of
+    it may be in flight. A change replaces the pods."""
 
 
 def queued(channels: str) -> str:
-    """Return the CEL expression for what a node may queue for one neighbour, in bytes."""
+    """Return the CEL expression for the bytes that a node may queue for one neighbour."""
     return f"{channels}.map(c, double(c.parallelism) * {approximately('c.queueLimit')}).sum()"
 
 
@@ -91,7 +91,7 @@ class AdCounter(Resource):
 
 
 class Synchronization(StrEnum):
-    """How the replicas of a workload become equal."""
+    """How the replicas of a workload are synchronised."""
 
     STATE = "State"
     DELTA = "Delta"
@@ -112,17 +112,17 @@ ErlangName = Annotated[str, Field(max_length=64, json_schema_extra=rules(_ERLANG
 
 
 class Argument(Resource):
-    """One argument of a workload of one's own."""
+    """One argument of a custom workload."""
 
     name: ErlangName
-    """The parameter that the module has it for."""
+    """Name of the module's parameter."""
 
     value: IntOrText
-    """An integer, or text. Which of them, and within which limits, the module says."""
+    """An integer or text. The module defines which, and its limits."""
 
 
 class Custom(Resource):
-    """A workload of one's own: an Erlang module in the image of the nodes."""
+    """A custom workload: an Erlang module in the image of the nodes."""
 
     module: Annotated[
         str,
@@ -132,13 +132,13 @@ class Custom(Resource):
                 _ERLANG_NAME,
                 Rule(
                     f"self != '{AD_COUNTER}'",
-                    "adcounter is what adCounter runs: set adCounter instead of custom",
+                    "adcounter is the module of adCounter: set adCounter instead of custom",
                 ),
             ),
         ),
     ]
-    """The module, of the behaviour `workload`. The image that `spec.image` names has it, or the
-    pods end, and the condition Degraded says so."""
+    """The module, of the behaviour `workload`. If the image does not contain it, the pods end and
+    the condition Degraded reports it."""
 
     arguments: Annotated[
         tuple[Argument, ...],
@@ -147,12 +147,12 @@ class Custom(Resource):
             json_schema_extra=keyed_by("name"),
         ),
     ] = ()
-    """What the module is given. One that is missing has the module's default, one that does not
-    fit ends the pods as a missing module does."""
+    """Arguments of the module. An absent one has the module's default; an invalid one ends the
+    pods, as a missing module does."""
 
 
 class Workload(Resource):
-    """What the nodes do once the overlay is one connected component. One member is set."""
+    """The nodes' task once the overlay is one connected component. One member is set."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -163,10 +163,9 @@ class Workload(Resource):
             ),
             Rule(
                 "!has(self.custom) || !has(self.synchronization)",
-                "synchronization is of adCounter alone, custom does without: remove"
-                " synchronization",
+                "synchronization applies to adCounter alone: remove synchronization",
                 ".synchronization",
-                # The first CRD had a default for it, with custom too.
+                # The first CRD set a default for it, also with custom.
                 f"has(old.custom) && {unchanged('synchronization')}",
             ),
         )
@@ -176,21 +175,20 @@ class Workload(Resource):
     """The ad counter of the published experiment."""
 
     custom: Custom | None = None
-    """A workload of one's own."""
+    """A custom workload."""
 
     synchronization: Synchronization | None = None
-    """Of the ad counter: what neighbours are sent each interval; absent means Delta. State: all
-    counters, as in the published experiment. Delta: what has changed and they do not know, which
-    reaches everyone as soon and takes a small fraction of the bytes. Tree: the same over a spanning
-    tree of the overlay, once to every node: fewer bytes, and about twice the time. These three end
-    with the same counters on every node, whatever is lost. Aggregate carries less information: over
-    the tree go nothing but sums, so that every node knows its own count and the total, and not what
-    any other node has counted; the fewest bytes by far. A change replaces the pods and starts
-    another run."""
+    """Contents of the ad counter's messages to neighbours; absent means Delta. State: all counters,
+    as in the published experiment. Delta: only changes that the neighbour lacks; as fast as State,
+    with a small fraction of the bytes. Tree: changes along a spanning tree of the overlay, once to
+    every node; fewer bytes, and about twice the time. All three converge to the same counters on
+    every node, whatever is lost. Aggregate: sums along the tree, so that a node knows its own count
+    and the total but no other node's count; by far the fewest bytes. A change replaces the pods and
+    starts another run."""
 
     @property
     def mode(self) -> Synchronization:
-        """How the replicas of the ad counter become equal."""
+        """How the replicas of the ad counter are synchronised."""
         return self.synchronization or Synchronization.DELTA
 
     @property

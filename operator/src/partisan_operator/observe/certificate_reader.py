@@ -1,4 +1,4 @@
-"""Reads what exists of the nodes' certificate, where the operator is responsible for it."""
+"""Reads the state of the nodes' certificate, where the operator is responsible for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from partisan_operator.observe.certificates import Issued, IssuedSecret, Store
 
 
 async def read_certificate(kube: Kube, cluster: PartisanCluster) -> Store | Issued | None:
-    """Return the Secrets of the cluster's own authority, or what cert-manager has issued.
+    """Return the Secrets of the cluster's own authority, or the certificate of cert-manager.
 
     None without TLS, and where the user provides the Secret. Raises `KubeError`.
     """

@@ -64,14 +64,14 @@ def pem(certificate: x509.Certificate) -> str:
 
 
 def _nodes_secret(secret: Mapping[str, Any], signers: list[x509.Certificate]) -> NodesSecret:
-    believed = _certificates(_text(secret, AUTHORITIES))
+    trusted = _certificates(_text(secret, AUTHORITIES))
     pair = key_pair(secret)
     shown = next(iter(_certificates(pair.certificate)), None)
     usable = shown is not None and _fits(shown, pair.key)
     return NodesSecret(
         version=_version(secret),
-        certificate=_read(shown, [*signers, *believed]) if shown is not None and usable else None,
-        believed=tuple(_read(one, [one]) for one in believed),
+        certificate=_read(shown, [*signers, *trusted]) if shown is not None and usable else None,
+        trusted=tuple(_read(one, [one]) for one in trusted),
     )
 
 

@@ -47,7 +47,7 @@ class NodesSecret:
     certificate: Certificate | None
     """None: the Secret has no certificate with a matching key."""
 
-    believed: tuple[Certificate, ...]
+    trusted: tuple[Certificate, ...]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from partisan_operator.observe.pod_failures import (
 )
 
 SAMPLE = 8
-"""Most pods that one diagnosis reads: the fault of a thousand shows in a few."""
+"""Most pods that one diagnosis reads: a few reveal the fault of a thousand."""
 
 
 async def read_pod_failures(
@@ -43,7 +43,7 @@ async def read_pod_failures(
 async def _with_tls_secret(
     kube: Kube, cluster: PartisanCluster, failures: list[PodFailure]
 ) -> list[PodFailure]:
-    """Name the user's Secret that pods wait for: they only report that they have not started."""
+    """Name the user's Secret that pods wait for; they only report that they have not started."""
     tls = cluster.spec.security.tls
     name = None if tls is None else tls.secret_name
     if name is None or all(entry.reason != Reason.POD_NOT_STARTING for entry in failures):
@@ -60,7 +60,7 @@ async def _with_tls_secret(
 async def _creation_failures(
     kube: Kube, cluster: PartisanCluster, unready: Set[str]
 ) -> list[PodFailure]:
-    """Return what StatefulSets report about pods that they could not create.
+    """Return the StatefulSets' reports of pods that they could not create.
 
     Events stay for an hour; those from before the cluster was last ready are out of date.
     """

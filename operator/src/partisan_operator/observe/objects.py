@@ -39,7 +39,7 @@ class ObjectReader:
     async def monitors(
         self, cluster: PartisanCluster, desired: DesiredChildren
     ) -> tuple[PodMonitors, Live]:
-        """Return whether PodMonitors are available, and those of the cluster."""
+        """Return whether PodMonitors are available, and the cluster's own."""
         try:
             live = _by_key(await self._labelled(cluster, pod_monitor.KIND))
         except KubeError as error:
@@ -58,7 +58,7 @@ class ObjectReader:
     async def pods(self, cluster: PartisanCluster) -> tuple[PodRevision, ...]:
         """Return the pods that are not terminating."""
         labels = naming.selector(cluster.name)
-        everyone, never_ran = await asyncio.gather(
+        found, never_ran = await asyncio.gather(
             self._kube.find("Pod", cluster.namespace, Query(labels=labels, metadata_only=True)),
             self._kube.find(
                 "Pod",
@@ -69,7 +69,7 @@ class ObjectReader:
         pending = {item["metadata"]["uid"] for item in never_ran}
         return tuple(
             _pod_revision(item["metadata"], pending)
-            for item in everyone
+            for item in found
             if "deletionTimestamp" not in item["metadata"]
         )
 
@@ -82,7 +82,7 @@ class ObjectReader:
     ) -> Live:
         """Return objects with a child's name but not its labels.
 
-        They have another owner, and an apply would take them over.
+        They belong to another owner, and an apply would overwrite them.
         """
         absent = [
             child.key for child in desired.all if child.kind in kinds and child.key not in live

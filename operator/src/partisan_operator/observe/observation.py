@@ -123,7 +123,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class PodRevision:
-    """What a rollout needs to know of a pod that is not terminating."""
+    """The properties of a pod that matter to a rollout. The pod is not terminating."""
 
     name: str
     uid: str
@@ -151,7 +151,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Observation:
-    """What was observed of a cluster at one time."""
+    """The observed state of a cluster at one time."""
 
     at: datetime
     live: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
@@ -170,7 +170,7 @@ class Observation:
 
     tls: Store | Issued | None = None
     """State of the nodes' certificate, where the operator is responsible for it. From the previous
-    observation, unless that called for an action or this one is `complete`."""
+    observation, unless that one required an action or this one is `complete`."""
 
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
     """By pod name, without terminating pods."""
@@ -187,7 +187,7 @@ class Observation:
     _graphs: dict[int, OverlayGraph] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """By number of wanted nodes: which differs only while a scale-down is rejected."""
+    """By number of wanted nodes, which differs only while a scale-down is rejected."""
 
     def graph(self, cluster: PartisanCluster) -> OverlayGraph:
         """Return the overlay's graph among the wanted nodes that answered; computed once."""
@@ -246,7 +246,7 @@ class Observation:
     def unsettled(self, cluster: PartisanCluster) -> bool:
         """Whether some object is not as wanted, or some node did not answer.
 
-        A StatefulSet may report a pod before the EndpointSlice does: both have to.
+        A StatefulSet may report a pod before its EndpointSlice does: both must.
         """
         shards = self.shards(cluster)
         return bool(
@@ -263,7 +263,7 @@ class Observation:
     def ordinals(self, cluster: PartisanCluster) -> int:
         """Return the number of ordinals that cover all requested pods.
 
-        Equal to that of the pods, unless a StatefulSet was scaled by another client.
+        Equal to the number of pods, unless another client scaled a StatefulSet.
         """
         shards = (shard for shard in self.shards(cluster) if shard.wanted)
         return max((shard.index * naming.SHARD_SIZE + shard.wanted for shard in shards), default=0)

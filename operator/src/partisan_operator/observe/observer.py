@@ -1,6 +1,6 @@
 """Observes a cluster: its objects through the API server, its nodes over HTTP.
 
-While a cluster is settled, its objects are not read: a pod that comes, goes or changes its
+The objects of a settled cluster are not read: a pod that appears, disappears or changes its
 readiness changes the status of its StatefulSet, which is watched.
 """
 
@@ -66,9 +66,9 @@ class Observer:
     ) -> Observation:
         """Observe a cluster once.
 
-        A node that does not answer may still be known from the `earlier` observation, and what
-        `extent` leaves out is taken from there; without one, only children are left out.
-        `certificate` is whether the nodes' certificate is read too; an observation of all does.
+        The `earlier` observation provides recent reports of nodes that do not answer, and whatever
+        `extent` leaves out; without one, only children are left out. `certificate` is whether to
+        read the nodes' certificate too, as `Extent.ALL` always does.
         """
         known = None if extent is Extent.ALL else earlier
         reading = self._certificate(cluster, None if certificate else known)
@@ -83,13 +83,13 @@ class Observer:
             )
             objects = await self._addressed(cluster, replace(objects, tls=tls), known)
         endpoints = objects.endpoints
-        # Nodes to be removed are asked too: their state decides whether they may go.
-        asked = naming.pod_names(
+        # Nodes to be removed are scraped too: their state decides whether they may go.
+        scraped = naming.pod_names(
             cluster.name, max(cluster.spec.replicas, objects.ordinals(cluster))
         )
         with metrics.scrape_seconds.time():
             fresh, failures = await self._scraper.scrape(
-                endpoints[name] for name in asked if name in endpoints
+                endpoints[name] for name in scraped if name in endpoints
             )
         metrics.scrape_failures.inc(len(failures))
         now = self._clock()
@@ -104,7 +104,7 @@ class Observer:
         return await read_pod_failures(self._kube, cluster, observation)
 
     async def credentials(self, cluster: PartisanCluster, nodes: Iterable[Endpoint]) -> Credentials:
-        """Return what orders to these nodes have to present."""
+        """Return the credentials of orders to these nodes."""
         return await self._secrets.credentials(cluster, nodes)
 
     async def _observe_objects(
@@ -155,8 +155,8 @@ class Observer:
         async def running() -> bool:
             """Whether pods run that read the token when they started.
 
-            Kubernetes gives a pod its address after it has mounted the token. So while any pod has
-            one, no pods are listed, which a lost token would require every few seconds.
+            A pod gets its address after it has mounted the token. So if any pod has an address,
+            pods are not listed; a lost token would require that every few seconds.
             """
             sets = {
                 item["metadata"]["uid"]
@@ -179,10 +179,10 @@ class Observer:
     async def _addressed(
         self, cluster: PartisanCluster, objects: Observation, earlier: Observation | None
     ) -> Observation:
-        """Add how each node is contacted, from the template that its pod was made from.
+        """Add the scheme and credential of each node, from its pod's template.
 
-        The API server provides this, not the node: a node that misreports it would be sent the
-        token, and so would an attacker who alters packets.
+        From the API server, not the node: a node that misreports it would be sent the token, and so
+        would an attacker who alters packets.
         """
         pods = await self._objects.pods(cluster) if objects.rolling(cluster) else None
         trust = await self._trust(cluster, earlier)
@@ -190,7 +190,7 @@ class Observer:
         return replace(objects, endpoints=endpoints, pods=pods, trust=trust)
 
     async def _trust(self, cluster: PartisanCluster, earlier: Observation | None) -> Trust | None:
-        """Read the authorities of nodes, unless all answered to those of the last observation."""
+        """Read the nodes' authorities, unless the earlier ones verified all answers."""
         if earlier is not None and earlier.trust and earlier.seen and not earlier.failures:
             return earlier.trust
         return await self._secrets.trust(cluster)

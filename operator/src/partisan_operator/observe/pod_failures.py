@@ -26,7 +26,7 @@ _CONFIG_REASONS = frozenset(
 
 @dataclass(frozen=True)
 class PodFailure:
-    """What is wrong with one pod."""
+    """The reason why one pod is not ready."""
 
     pod: str
     reason: Reason
@@ -36,7 +36,7 @@ class PodFailure:
 def failure_of(pod: Mapping[str, Any]) -> PodFailure | None:
     """Return why a pod is not ready; None if it is ready or terminating.
 
-    A pod that terminates on a lost Kubernetes node never ends: that is a failure.
+    A pod that terminates on a lost Kubernetes node never ends; that counts as a failure.
     """
     name, status = pod["metadata"]["name"], pod.get("status") or {}
     conditions = {entry["type"]: entry for entry in status.get("conditions") or ()}
@@ -100,7 +100,7 @@ def creation_failure(event: Mapping[str, Any]) -> PodFailure | None:
 def _node_lost(conditions: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether a pod is not ready only because its Kubernetes node is lost.
 
-    A working kubelet resets both conditions together. Where the node controller resets one in its
+    A working kubelet resets both conditions together. If the node controller resets one in its
     place, the other stays as the kubelet last set it.
     """
     found = [conditions.get(kind, {}).get("status") for kind in ("ContainersReady", "Ready")]

@@ -1,4 +1,4 @@
-"""A node's answer to `GET /status`, as far as the operator reads it.
+"""The part of a node's answer to `GET /status` that the operator reads.
 
 Nodes are not trusted: figures are bounded and names are short, so that a faulty node can distort
 only the figures of its own cluster.
@@ -85,7 +85,7 @@ class TlsReport(_Report):
 
 
 class NodeReport(_Report):
-    """What the operator reads of a node."""
+    """A node's report."""
 
     node: Name
     incarnation: Count

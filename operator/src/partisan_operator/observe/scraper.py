@@ -22,7 +22,7 @@ from partisan_operator.observe.observation import Endpoint, Seen, Trust
 from partisan_operator.observe.report import NodeReport
 
 MAX_ANSWER = 512 * 1024
-"""Most bytes of an answer. A report in a cluster of 1,024 nodes has about a tenth."""
+"""Most bytes of an answer. A report in a cluster of 1,024 nodes has about a tenth of it."""
 
 
 class ScrapeError(Exception):
@@ -95,7 +95,7 @@ class Scraper:
             await self._post(endpoint, "/configuration", token, text)
 
     async def dissolve(self, endpoint: Endpoint, token: str) -> None:
-        """Tell one node that the cluster is being deleted; it floods this.
+        """Notify one node of the cluster's deletion; it floods the notice.
 
         Raises `RefusedError` if the node rejects it, and `ScrapeError` if it does not answer.
         """

@@ -5,10 +5,10 @@
     cluster = manifest.load(open("cluster.yaml").read())
     prediction = predict(cluster, simulator.find(), Assumptions(pods_per_second=3))
 
-The figures are *simulated*: the program `partisan_plan` runs the nodes' own protocol modules in
-virtual time on the configuration that the pods would read. `scenario` chooses the clusters to
-simulate, since large ones are predicted from smaller ones; `prediction` turns the results into
-figures. `kubectl partisan plan` is the command, and `cli.plan_page` its output.
+The figures are *simulated*: the program `partisan_plan` runs the nodes' protocol modules in virtual
+time, with the configuration that the pods would read. `scenario` chooses the clusters to simulate,
+since large ones are predicted from smaller ones; `prediction` turns the results into figures.
+`kubectl partisan plan` is the command, and `cli.plan_page` its output.
 """
 
 from partisan_operator.predict.prediction import Prediction, predict

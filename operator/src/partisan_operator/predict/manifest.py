@@ -1,6 +1,6 @@
 """A PartisanCluster from a file, checked as far as possible without an API server.
 
-The models check types and bounds, the schema has every field. Only the API server evaluates rules
+The models check types and bounds, the schema knows every field. Only the API server evaluates rules
 across fields (CEL): `kubectl apply --dry-run=server`.
 """
 
@@ -94,8 +94,10 @@ def _problems_of_fields(path: str, value: Any, schema: dict[str, Any]) -> Iterat
                 yield from _problems_of_fields(f"{path}.{name}", member, known[name])
             else:
                 close = difflib.get_close_matches(str(name), known, n=1)
-                hint = f": did you mean {close[0]}?" if close else f": choose of {', '.join(known)}"
-                yield f"{path}.{name}: there is no such field{hint}"
+                advice = (
+                    f"did you mean {close[0]}?" if close else f"choose one of {', '.join(known)}"
+                )
+                yield f"{path}.{name}: there is no such field: {advice}"
     elif isinstance(value, list) and "items" in schema:
         for index, member in enumerate(value):
             yield from _problems_of_fields(f"{path}[{index}]", member, schema["items"])

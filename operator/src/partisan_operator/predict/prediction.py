@@ -60,14 +60,14 @@ class Prediction:
     counting_seconds: float | None
     """How long each node counts, by its interval."""
     seconds_to_converge: float | None
-    """From there until every node knows that all are done, with equal replicas."""
+    """From there until every node knows that all have finished, with equal replicas."""
     overcounting_percent: float | None
 
     bytes_payload: float
-    """Counters, or parts of them, once for each neighbour that they are sent to."""
+    """Counters, or parts of them, once for each neighbour that receives them."""
     channels: Mapping[str, figures.Channel]
     forming_bytes_payload: float
-    """Of the payload, what is sent before the run starts."""
+    """The part of the payload before the run starts."""
     forming_bytes_frames: float
     overlay_bytes_per_second: float
     """Of all nodes, once the overlay is whole."""
@@ -141,7 +141,7 @@ def combined(
     overlay: Mapping[str, Any] | None,
     results: Sequence[Mapping[str, Any]],
 ) -> Prediction:
-    """Return the prediction that simulations amount to, which are in the order of `wanted`."""
+    """Return the prediction from simulations in the order of `wanted`."""
     nodes, sizes = cluster.spec.replicas, [run.nodes for run in wanted.runs]
     whole = overlay or results[-1]
     counting = counting_seconds(cluster) if counter_of(cluster) else None

@@ -89,9 +89,9 @@ class Simulator:
 
 
 HELP = (
-    f"the simulator is {PROGRAM}: put erlang_node/scripts/{PROGRAM} of a checkout on the PATH, "
-    "after `rebar3 compile` there (Erlang/OTP 25 or later); or install docker or podman and name "
-    "the node's image with --image"
+    f"the simulator is {PROGRAM}: put erlang_node/scripts/{PROGRAM} of a checkout on the PATH,"
+    " after `rebar3 compile` there (Erlang/OTP 25 or later); or install docker or podman and set"
+    " the node's image by --image"
 )
 
 

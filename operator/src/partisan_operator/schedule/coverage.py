@@ -9,7 +9,7 @@ _NEVER = float("-inf")
 
 
 class Coverage:
-    """What recent observations of one cluster covered, and what they found settled."""
+    """The extent of recent observations of one cluster, and whether they found it settled."""
 
     def __init__(self, resync_period: float) -> None:
         """Begin with a cluster that was never observed; `resync_period` in seconds."""
@@ -18,18 +18,18 @@ class Coverage:
         self.at_rest = False
         """Whether all observed objects were as wanted, and nothing was left to do."""
 
-        self.stood = False
+        self.was_ready = False
         """Whether all pods were ready at some time."""
 
     def make_resync_due(self) -> None:
-        """Have the next observation cover children of all kinds."""
+        """Make the next observation cover children of all kinds."""
         self._complete_at = _NEVER
 
     def begin(self, cluster: PartisanCluster, now: float, *, woken: bool) -> Extent:
-        """Return what an observation that begins now covers.
+        """Return the extent of an observation that begins now.
 
-        A cluster at rest that no event woke has not changed as far as the watches report. Events
-        that they missed are made up for by a resync.
+        According to the watches, a cluster at rest that no event woke has not changed. The resync
+        compensates for events that they missed.
         """
         resting, self.at_rest = self.at_rest, False  # unknown until the reconcile has ended
         if (
@@ -43,12 +43,12 @@ class Coverage:
         """Record that an observation of all kinds, begun at that time, was acted on."""
         self._complete_at = began
 
-    def stands(self) -> bool:
+    def record_ready(self) -> bool:
         """Record that all pods are ready; return whether they are for the first time.
 
-        A cluster gets its guards once it stands, which takes a complete observation.
+        The guards are created then, which needs a complete observation.
         """
-        first, self.stood = not self.stood, True
+        first, self.was_ready = not self.was_ready, True
         if first:
             self.make_resync_due()
         return first

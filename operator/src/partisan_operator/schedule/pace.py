@@ -1,4 +1,4 @@
-"""How long the loop of a cluster pauses at least, so that many clusters share one operator."""
+"""The least pause of a cluster's loop, so that many clusters share one operator."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ LEAST_PAUSE = 0.25
 
 _SHARE_OF_TIME = 4
 """The loop of a settled cluster pauses at least this many times as long as the operator computed,
-so that many large ones leave time for those at work; that of a cluster at work as long as that.
+so that many large clusters leave time for active ones; that of an active cluster, once as long.
 Time spent waiting for nodes or the API server does not count."""
 
 NODES_PER_SECOND = 200
-"""Most nodes of a cluster that are asked per second: an answer takes each about a millisecond, and
-while a large cluster forms, changes arrive all the time."""
+"""Most nodes of a cluster that are scraped per second: an answer takes about a millisecond each,
+and changes arrive continuously while a large cluster forms."""
 
 
 def least_pause(computed: float, *, nodes: int, settled: bool) -> float:

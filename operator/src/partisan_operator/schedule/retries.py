@@ -33,5 +33,5 @@ class Retries:
 
     @property
     def persist(self) -> bool:
-        """Whether the failures have lasted longer than transient ones do."""
+        """Whether the failures have lasted too long to be transient."""
         return self._since is not None and self._clock() - self._since >= TRANSIENT_FOR

@@ -6,7 +6,7 @@ import asyncio
 
 
 class Wakeups:
-    """What arrived since the last reconcile. An event carries no more than that."""
+    """Whether events arrived since the last reconcile. Nothing else is kept of an event."""
 
     def __init__(self) -> None:
         self._woken = asyncio.Event()
@@ -25,7 +25,7 @@ class Wakeups:
         return taken
 
     async def pause(self, seconds: float) -> None:
-        """Sleep until woken, for so many seconds at most."""
+        """Sleep until woken, at most that many seconds."""
         try:
             await asyncio.wait_for(self._woken.wait(), max(0.0, seconds))
         except TimeoutError:

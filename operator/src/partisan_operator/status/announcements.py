@@ -26,8 +26,8 @@ class Announcement:
     reason: str
     message: str
     recurs: bool = False
-    """Whether the reason alone identifies the Event, as for a condition that comes and goes: the
-    next one increments its count and replaces its message."""
+    """Whether the reason alone identifies the Event, as for a recurring condition: the next one
+    increments its count and replaces its message."""
 
     def digest(self, uid: str) -> str:
         """Return what identifies this Event among all of the cluster with that uid."""

@@ -49,11 +49,11 @@ class Facts:
     """Whether a rollout was under way at the last reconcile."""
 
     applying: bool
-    """Whether objects have just been changed, or their controllers have yet to follow."""
+    """Whether objects have just been changed, or their controllers still have to follow."""
 
     overlay: RunningOverlay
     configured: int
-    """Nodes that follow what the spec asks of running nodes."""
+    """Nodes that follow the part of the spec for running nodes."""
 
     graph: OverlayGraph
     verdict: Verdict | None
@@ -68,7 +68,7 @@ class Facts:
     problem: Problem | None
     paused: bool
     certificate: str = ""
-    """What the pods' certificate waits for; empty when it exists."""
+    """The reason why the pods' certificate is missing; empty when it exists."""
 
     changed: tuple[str, ...] = ()
     """Names of the objects that have just been changed."""

@@ -6,8 +6,8 @@ summed in one entry for each node, which records the last incarnation in it. So 
 still report is recognised and counted once, whether it has an entry of its own or not.
 
 Some are *reported*: their node runs under a later actor, and the other nodes report their entries.
-The rest, such as those of nodes that were scaled down, are not reported; their part is what remains
-of the counter at the end of the run.
+The rest, such as those of nodes that were scaled down, are not reported; their part is the
+remainder of the counter at the end of the run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DepartedActors:
 
     @property
     def increments(self) -> int:
-        """Their known increments: as observed, or as held by other nodes where that is more."""
+        """Their known increments: as observed, or as held by other nodes if that is more."""
         return sum(max(made, counted) for made, counted in self._reported()) + self.unreported
 
     @property
@@ -57,7 +57,7 @@ class DepartedActors:
 
     @property
     def nodes(self) -> frozenset[str]:
-        """The nodes that they were incarnations of."""
+        """Their nodes."""
         own = {node_of(entry.actor) for entry in self.retired}
         return frozenset(own | {entry.node for entry in self.folded})
 
@@ -79,9 +79,9 @@ def advance(
 ) -> DepartedActors:
     """Return the departed actors after another observation.
 
-    `gone` are actors that are no longer in use, with their last observed increments. `reported` are
-    those that nodes hold entries of, with the greatest entry. `alive` are the actors in use now:
-    one that seemed to have departed may be back.
+    `gone` are actors no longer in use, with their last observed increments. `reported` are actors
+    of which nodes hold entries, with the greatest entry. `alive` are the actors in use now, one of
+    which may have been counted as departed before.
     """
     folded = {entry.node: entry for entry in known.folded}
     retired = {entry.actor: entry for entry in known.retired}

@@ -1,7 +1,7 @@
-"""Why a cluster is degraded, in one sentence that says what to do.
+"""Why a cluster is degraded, in one sentence with the remedy.
 
-Pods, events and errors each show a part. `explain` picks the cause that the others follow from: a
-pod that cannot be created explains a node that has not joined, and not the other way round.
+Pods, events and errors each show a part. `explain` picks the cause of the others: a pod that cannot
+be created explains a node that has not joined, not the other way round.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _ADVICE = {
     Reason.NODE_NOT_JOINING: "Read the log: kubectl logs {pod}.",
 }
 
-# Seconds that a state may last before it is reported. States that every start passes through get
-# time, those that never pass by themselves get none.
+# Seconds that a state may last before it is reported. States of every normal start get time, those
+# that never resolve themselves get none.
 _TOLERATED = {
     Reason.UNSCHEDULABLE: 5.0,
     # It may be about to be written.
@@ -72,7 +72,7 @@ def explain(
 def partition(components: int, nodes: int, seconds: float) -> Problem | None:
     """Return the problem of an overlay that stays partitioned although all nodes have joined.
 
-    `seconds` is for how long both have been true.
+    `seconds` is how long both have been true.
     """
     if components <= 1 or seconds < _PARTITION_TOLERATED:
         return None
@@ -87,7 +87,7 @@ def partition(components: int, nodes: int, seconds: float) -> Problem | None:
 def silence(silent: Mapping[str, str], seconds: float) -> Problem | None:
     """Return the problem of pods that are ready and do not answer the operator.
 
-    `silent` maps each such pod to the reason; `seconds` is for how long there have been any.
+    `silent` maps each such pod to the reason; `seconds` is how long there have been any.
     """
     if not silent or seconds < _SILENCE_TOLERATED:
         return None
@@ -103,7 +103,7 @@ def silence(silent: Mapping[str, str], seconds: float) -> Problem | None:
 def not_issued(waiting: str, seconds: float) -> Problem | None:
     """Return the problem of a missing Secret with the nodes' certificate.
 
-    `waiting` is what it waits for, empty if it exists; `seconds` is for how long.
+    `waiting` is why it is missing, empty if it exists; `seconds` is for how long.
     """
     if not waiting or seconds < _CERTIFICATE_TOLERATED:
         return None

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from partisan_operator.models.problem import Reason
 
 State = tuple[Reason, str]
-"""What is wrong, and with which pod; empty for the cluster as a whole."""
+"""A reason and the affected pod; empty for the cluster as a whole."""
 
 
 class Durations:
-    """Since when each present state has lasted."""
+    """The time since which each present state has lasted."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Begin without a state; `clock` returns seconds."""
@@ -21,7 +21,7 @@ class Durations:
     def keep(self, present: Iterable[State], *, inherited: str = "") -> None:
         """Record the present states; all others have ended.
 
-        States with the reason `inherited` count as having always been there.
+        States with the reason `inherited` count as having lasted for ever.
         """
         now = self._clock()
         self._since = {

@@ -1,4 +1,4 @@
-"""Problems of a reconcile that did not come to its end."""
+"""Problems of a reconcile that failed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from partisan_operator.models.status import ConditionType
 
 def reconcile_failure(request: str, message: str, *, transient: bool) -> Problem:
     """Return the problem of a cluster that could not be observed."""
-    asked = f" ({request})" if request else ""
+    detail = f" ({request})" if request else ""
     return Problem(
         Reason.RECONCILE_FAILED,
-        f"The operator cannot reconcile this cluster: {shortened(message)}{asked}. It tries again"
+        f"The operator cannot reconcile this cluster: {shortened(message)}{detail}. It tries again"
         " with growing pauses.",
         transient,
     )

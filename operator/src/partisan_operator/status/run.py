@@ -7,7 +7,7 @@ those of departed actors (`departed`) into the status, which outlives the operat
 
 For a finished run of a correct counter: value = incrementsSum - lostIncrements.
 
-Custom workloads report the same figures as far as they have them; without actors they lose nothing.
+Custom workloads report the figures that they have; those without actors lose no increments.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _lost(made: int, gone: DepartedActors, value: int, *, finished: bool) -> int
     """Return the increments of departed actors that no counter holds.
 
     Nodes report the entries of actors that a later one replaced, but not those of nodes that were
-    scaled down: when the run has finished, their sum is what remains of the value.
+    scaled down: the sum of these is the remainder of the value when the run has finished.
     """
     if not finished:
         return gone.lost

@@ -45,9 +45,9 @@ class Unready:
     ) -> Problem | None:
         """Return the problem to report; None when the cluster is ready, or may soon be.
 
-        `certificate` is what the pods' certificate waits for, empty if it is there.
+        `certificate` is why the pods' certificate is missing, empty if it exists.
         """
-        # What the status reports at first was found by the operator before this one.
+        # A previous operator found what the status reports at first.
         inherited = _reported(cluster) if self._takes_over else ""
         self._takes_over = False
         if not _is_unready(cluster):

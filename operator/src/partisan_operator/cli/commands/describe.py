@@ -1,4 +1,4 @@
-"""`describe node NODE`: one node, as Kubernetes and as the node itself sees it."""
+"""`describe node NODE`: one node, as reported by Kubernetes and by itself."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _pod_rows(context: Context, pod: Json) -> list[tuple[str, str]]:
     return [
         ("Node", f"{metadata['name']} of {metadata['labels'][naming.CLUSTER_LABEL]}"),
         ("Pod", f"{status.get('phase', 'Unknown')}, {status.get('podIP', 'no address')}"),
-        ("Machine", pod["spec"].get("nodeName", "none yet")),
+        ("Runs on", pod["spec"].get("nodeName", "none yet")),
         ("Zone", metadata["labels"].get("topology.kubernetes.io/zone", "none")),
         ("Image", pod["spec"]["containers"][0]["image"]),
         ("Age", since(metadata.get("creationTimestamp"), context.now())),

@@ -1,4 +1,4 @@
-"""`logs NAME`: the logs of all nodes in one, by time, each line with its node's name."""
+"""`logs NAME`: the merged logs of all nodes, by time, each line with its node's name."""
 
 from __future__ import annotations
 

@@ -53,7 +53,8 @@ def kind_named(text: str) -> OverlayKind:
     if kind := kinds.get(text.lower()):
         return kind
     names = ", ".join(OverlayKind)
-    raise CommandError(f"there is no overlay {text!r}{_hint(text, OverlayKind)}: choose of {names}")
+    hint = _hint(text, OverlayKind)
+    raise CommandError(f"there is no overlay {text!r}{hint}: choose one of {names}")
 
 
 def members() -> dict[OverlayKind, tuple[str, type[Resource]]]:
@@ -88,7 +89,7 @@ def overlay_patch(kind: OverlayKind, assignments: Sequence[str]) -> Json:
             raise CommandError(f"{assignment!r} is not a parameter: write key=value")
         if key not in known:
             hint = _hint(key, known)
-            raise CommandError(f"{kind} has no {key!r}{hint}: choose of {', '.join(known)}")
+            raise CommandError(f"{kind} has no {key!r}{hint}: choose one of {', '.join(known)}")
         values[key] = _value(text)
     try:
         # Only the given values: the API server adds the defaults.

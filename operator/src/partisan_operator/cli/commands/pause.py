@@ -9,12 +9,12 @@ from partisan_operator.cli.access import Context
 
 
 def run_pause(context: Context, arguments: Namespace) -> int:
-    """Have the operator change nothing until `resume`."""
+    """Pause the operator's changes of the cluster until `resume`."""
     return _set(context, arguments.name, paused=True)
 
 
 def run_resume(context: Context, arguments: Namespace) -> int:
-    """Have the operator act again."""
+    """Let the operator change the cluster again."""
     return _set(context, arguments.name, paused=False)
 
 

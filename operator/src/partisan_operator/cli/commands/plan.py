@@ -59,7 +59,7 @@ def _cluster(name: str) -> PartisanCluster:
 
 
 def _check(context: Context, name: str) -> None:
-    """Have the API server check the rules across fields by a dry run."""
+    """Check the rules across fields by a dry run at the API server."""
     if name == "-":
         raise CommandError("--server needs a file: give its name with -f")
     try:

@@ -22,7 +22,7 @@ def run_status(
     sleep: Callable[[float], None] = time.sleep,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> int:
-    """Write a line on every progress, until the cluster is settled.
+    """Write a line for each progress until the cluster is settled.
 
     Raises `CommandError` after the timeout, or if the cluster is paused.
     """
@@ -45,7 +45,7 @@ def run_status(
 
 
 def progress(cluster: PartisanCluster) -> tuple[str, bool]:
-    """Return how far the change is, and whether it is done."""
+    """Return the progress of the change, and whether it is complete."""
     status, wanted = cluster.status, cluster.spec.replicas
     degraded = status.condition(ConditionType.DEGRADED)
     # A failed reconcile reports the newest spec in its condition alone.

@@ -77,10 +77,10 @@ def overview(context: Context, clusters: Sequence[PartisanCluster]) -> str:
 
 
 def problem_of(cluster: PartisanCluster, failures: Sequence[PodFailure]) -> Problem | None:
-    """Return what is wrong: the operator's diagnosis, or else one of the pods' present state.
+    """Return the problem: the operator's diagnosis, or else one of the pods' present state.
 
-    While the cluster forms, pods are in states that may pass by themselves, and are not diagnosed
-    here before the operator reports that the cluster is settled.
+    While the cluster forms, pods pass through transient states, so they are diagnosed only once the
+    operator reports that the cluster is settled.
     """
     degraded = cluster.status.condition(ConditionType.DEGRADED)
     if degraded and degraded.status == "True" and degraded.reason in set(Reason):
@@ -126,7 +126,7 @@ def screen(context: Context, cluster: PartisanCluster, pods: Sequence[Json]) -> 
 def verdict(
     cluster: PartisanCluster, problem: Problem | None, failures: Sequence[PodFailure] = ()
 ) -> str:
-    """Return what is wrong, and the next command."""
+    """Return the problem and the next command."""
     name, namespace = cluster.name, cluster.namespace
     own = f"kubectl partisan -n {namespace}"
     wrong, following = "Nothing is wrong.", f"{own} top {name}"
@@ -195,9 +195,9 @@ def _overlay(cluster: PartisanCluster) -> str:
         return f"{cluster.spec.overlay.kind} is wanted; no node has answered yet"
     previous = f" next to {overlay.previous_kind}" if overlay.previous_kind else ""
     wanted = cluster.spec.overlay.kind
-    asked = f" ({wanted} is wanted)" if overlay.kind != wanted else ""
+    note = f" ({wanted} is wanted)" if overlay.kind != wanted else ""
     return (
-        f"{overlay.kind}{previous}{asked}: {plural(overlay.components, 'component')},"
+        f"{overlay.kind}{previous}{note}: {plural(overlay.components, 'component')},"
         f" {overlay.isolated} isolated, {plural(overlay.links, 'link')},"
         f" mean degree {overlay.mean_degree:.1f}"
     )

@@ -1,4 +1,4 @@
-"""`top NAME`: what the nodes send on each channel, as it happens."""
+"""`top NAME`: live traffic of the nodes on each channel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(
     endless = itertools.repeat(None)
     for _ in range(arguments.count) if arguments.count else endless:
         sleep(arguments.interval)
-        # Pods may have come or gone.
+        # The set of pods may have changed.
         pods = access.pods_of(context, cluster.name)
         current = access.scrape(context, pods)
         clear = _CLEAR if context.out.isatty() else ""

@@ -71,7 +71,7 @@ _FIELDS: Mapping[str, Callable[[_Template], Any]] = {
 
 
 def run_undo(context: Context, arguments: Namespace) -> int:
-    """Set the fields of the spec that made the newest template to what they were before."""
+    """Restore the fields of the spec that the newest template changed."""
     cluster = access.cluster_of(context, arguments.name)
     spec: Json = access.manifest_of(context, cluster.name)["spec"]
     newest, previous = _templates(context, cluster.name)
@@ -102,8 +102,8 @@ def changed_fields(newest: _Template, previous: _Template) -> dict[str, Any]:
     """
     if _configuration(newest) != _configuration(previous):
         raise CommandError(
-            "the last change was one of the workload or the channels too, of which Kubernetes"
-            " keeps no previous state: apply the previous manifest"
+            "the last change includes the workload or the channels, whose previous state"
+            " Kubernetes does not keep: apply the previous manifest"
         )
     fields = {
         name: value(previous) for name, value in _FIELDS.items() if value(previous) != value(newest)
@@ -144,7 +144,7 @@ def _templates(context: Context, name: str) -> tuple[_Template, _Template]:
     names = [item["metadata"]["name"] for item in own]
     newest = shard["status"].get("updateRevision", "")
     if newest not in names or names.index(newest) == 0:
-        raise CommandError(f"the pods of {name} have had no template before: nothing to undo")
+        raise CommandError(f"the pods of {name} have no previous template: nothing to undo")
     index = names.index(newest)
     after, before = (own[at]["data"]["spec"]["template"] for at in (index, index - 1))
     return after, before
