@@ -9,14 +9,18 @@ from scale_tests.cluster.subject import Subject
 
 def wait_partitioned(subject: Subject) -> ClusterStatus:
     """Waits until it reports its overlay as partitioned in two, with all nodes healthy."""
-    status = subject.wait("partition reported", lambda s: s.components == 2)
+    # A node whose neighbours were all on the other side is isolated until it has found others.
+    # After that each half runs on, and its nodes are not reported as lost.
+    status = subject.wait("partition reported, all nodes joined", _halved)
     connected = status.condition("OverlayConnected")
     assert connected is not None
     assert (connected.status, connected.reason) == ("False", "Partitioned")
     assert connected.message.startswith("2 components")
-    # Each half runs on, and its nodes are not reported as lost.
-    assert status.joined == status.ready == status.replicas_wanted
     return status
+
+
+def _halved(status: ClusterStatus) -> bool:
+    return status.components == 2 and status.joined == status.ready == status.replicas_wanted
 
 
 def assert_accounted(subject: Subject, status: ClusterStatus) -> None:
