@@ -247,7 +247,8 @@ mixed(Directory) ->
             ?assertEqual([], call(Third, partisan, neighbours, [])),
             ?assertEqual([<<"node-2">>], call(One, partisan, neighbours, [])),
             [Line | _] = call(One, partisan_test_log, lines, []),
-            ?assertNotEqual(nomatch, string:find(Line, "configure tls on all nodes of the cluster")),
+            Remedy = "configure tls on all nodes of the cluster",
+            ?assertNotEqual(nomatch, string:find(Line, Remedy)),
             ok = partisan_test_cluster:stop([Third])
         end)
      || {OfBoth, OfThird, Reason} <- [
