@@ -43,7 +43,7 @@ class Cluster:
         self._base = settings.host.rstrip("/")
         # With a refresh hook, for clusters whose tokens come from a helper program.
         self._token: Callable[[], str | None] = lambda: settings.get_api_key_with_prefix(
-            "authorization"
+            "BearerToken", alias="authorization"
         )
         self._pool = urllib3.PoolManager(
             maxsize=connections,
