@@ -58,6 +58,13 @@ def of(body: Json) -> Json:
     return {**body, "apiVersion": f"{GROUP}/{VERSION}"}
 
 
+def stored(cluster: Cluster, namespace: str, body: Json) -> Json:
+    """A manifest as the API server would store it. Raises ApiError."""
+    query = {"dryRun": "All", "fieldValidation": "Strict"}
+    answer: Json = json.loads(cluster.request("POST", path(namespace), query=query, body=of(body)))
+    return answer
+
+
 def refusal(cluster: Cluster, namespace: str, body: Json) -> str:
     """The API server's error for a manifest; empty if it accepts it. Nothing is created."""
     query = {"dryRun": "All", "fieldValidation": "Strict"}

@@ -14,6 +14,8 @@ DEFAULT: Spec = {"name": "default"}
 COUNTER: Spec = {"impressions": 10, "incrementInterval": "1s", "propagationInterval": "1s"}
 ARGUMENT: Spec = {"name": "interval", "value": 500}
 LONG = "a" * 254
+LONGEST_PREFIX = ".".join(["a" * 63] * 3 + ["a" * 61])
+"""253 characters, the most before the slash of a key."""
 
 BAD_NAMES = (
     "../../kube-system/secrets/x",
@@ -47,6 +49,7 @@ BAD_KEYS = (
     "a" * 64,
     "ä",
     "x/" + "a" * 64,
+    LONGEST_PREFIX + "a/x",
 )
 """Strings that are no key of a label."""
 
@@ -79,6 +82,12 @@ BAD_IMAGES = (
     "registry.example-/node",
     "registry-:5000/node",
     "0" * 64,
+    "a..b",
+    "a___b",
+    "a_-b",
+    "a._b/c",
+    "registry.example.com/" + "/".join(["a" * 120] * 2),
+    "/".join(["a" * 85] * 3),
 )
 
 BAD_VARIABLES = (
@@ -538,6 +547,8 @@ RESOURCES: list[Row] = [
     (resources(requests={"example.com/device": "1"}), "spec.resources.requests"),
     (resources(limits={"example..com/a": 1}), "spec.resources.limits"),
     (resources(limits={"example-.com/a": 1}), "spec.resources.limits"),
+    # Kubernetes prefixes its quota by "requests.".
+    (resources(limits={LONGEST_PREFIX[9:] + "a/b": 1}), "spec.resources.limits"),
 ]
 
 PODS: list[Row] = [
@@ -843,6 +854,8 @@ UNUSUAL: list[Spec] = [
     pods(env=[{"name": f"V{n}", "value": "x" * 4096} for n in range(64)]),
     pods(envFrom=[{"secretRef": {"name": "a"}}, {"prefix": "MORE_", "secretRef": {"name": "a"}}]),
     {"nodeSelector": {"kubernetes.io/hostname": "Node.1", "beta": ""}},
+    {"nodeSelector": {f"{LONGEST_PREFIX}/{'a' * 63}": ""}},
+    resources(limits={f"{LONGEST_PREFIX[9:]}/{'b' * 63}": 1}),
     {"tolerations": [{"operator": "Exists"}]},
     {
         "tolerations": [
@@ -869,6 +882,7 @@ UNUSUAL: list[Spec] = [
     {"metrics": {"podMonitor": "Disabled"}},
     {"metrics": {"podMonitor": "Enabled", "interval": "5m", "labels": {"release": "prometheus"}}},
     {"image": "localhost:65535/a--b"},
+    {"image": f"registry.example.com/a.b__c---d/{'a' * 120}/{'a' * 102}:{'t' * 128}"},
     {"image": "xn--80ak6aa92e.com:60000/a-b/c"},
     {"image": "[fd00::0:1]:5000/a"},
     channel(queueLimit="0.5Mi"),

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 import yaml
+from partisan_operator.children.desired import desired_children
+from partisan_operator.models import PartisanCluster
 
-from scale_tests.cluster.kube import ApiError, Cluster, Json
+from scale_tests.cluster.kube import ApiError, Cluster, Json, core
 from scale_tests.cluster.subject import manifest
 from scale_tests.e2e import crd_copy, hostile
 from scale_tests.e2e.conftest import NewSubject
@@ -70,6 +72,21 @@ def test_an_unusual_manifest_is_accepted(
     body = manifest("unusual", 3)
     body["spec"].update(spec)
     assert crd_copy.refusal(cluster, namespace, body) == ""
+
+
+def test_kubernetes_accepts_the_pods_of_every_unusual_manifest(
+    cluster: Cluster, namespace: str
+) -> None:
+    for spec in hostile.UNUSUAL:
+        body = manifest("unusual", 3)
+        body["spec"].update(spec)
+        whole = PartisanCluster.from_wire(crd_copy.stored(cluster, namespace, body))
+        (shard, *_) = desired_children(whole, "localhost/node:dev").stateful_sets
+        pod = {"apiVersion": "v1", "kind": "Pod", **shard.manifest["spec"]["template"]}
+        pod["metadata"]["name"] = "unusual-0"
+        cluster.request(
+            "POST", core(namespace, "pods"), query={"dryRun": "All"}, body=pod, timeout=30.0
+        )
 
 
 SECRET: Json = {"tls": {"secretName": "a", "serverName": "a.example.org"}}

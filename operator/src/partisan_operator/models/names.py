@@ -19,7 +19,7 @@ SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 NAME = r"[^\W_]([-\w.]*[^\W_])?"
 _QUALIFIED = f"({SUBDOMAIN}/)?{NAME}"
 _TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
-_PATH = r"[a-z0-9]+([._-]+[a-z0-9]+)*"
+_PATH = "[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*"
 # With a dot, a port, localhost, or an address in brackets: other names before a slash are part of
 # the path.
 _HOST = (
@@ -117,10 +117,11 @@ ImageReference = Annotated[
         json_schema_extra=rules(
             Rule(
                 f"self == '' || ({matches('self', _IMAGE)}"
-                " && self.split('/').all(part, part.split('@')[0].split(':')[0].size() <= 128)"
-                " && self.split('@')[0].size() <= 384)",
+                " && self.split('@')[0].split('/').map(part, part.split(':')[0].size() + 1)"
+                ".sum() <= 256)",
                 "must be the reference of an image such as registry.example.com/team/node:1.2: the"
-                " path in lower case, with at most 128 characters between slashes, after it :TAG,"
+                " path in lower case, with a single dot, one or two underscores or any dashes"
+                " between its words, registry and path of at most 255 characters, after them :TAG,"
                 " @sha256:DIGEST or both, no spaces and no https://",
             ),
             Rule(
@@ -144,8 +145,11 @@ LabelValue = Annotated[str, _text(NAME, _IS_A_LABEL_VALUE, most=63, empty=True)]
 
 IS_A_KEY = (
     "must be the key of a label such as example.org/team: letters, digits, dashes, underscores and"
-    " dots, at most 63 of them, after an optional DNS name and a slash"
+    " dots, at most 63 of them, after an optional DNS name of at most 253 and a slash"
 )
+
+KEY_LENGTHS = "^([^/]{1,253}/)?[^/]{1,63}$"
+"""Regular expression for the lengths of a key's two parts."""
 
 LabelKey = Annotated[
     str,
@@ -153,7 +157,7 @@ LabelKey = Annotated[
         min_length=1,
         max_length=317,
         json_schema_extra=rules(
-            Rule(f"{matches('self', _QUALIFIED)} && self.matches('(^|/)[^/]{{1,63}}$')", IS_A_KEY)
+            Rule(f"{matches('self', _QUALIFIED)} && self.matches('{KEY_LENGTHS}')", IS_A_KEY)
         ),
     ),
 ]
@@ -164,7 +168,7 @@ def qualified_keys(what: str) -> Rule:
     """Return the rule that all keys of a map are label keys; `what` names them in the error."""
     return Rule(
         f"self.all(key, key.size() <= 317 && {matches('key', _QUALIFIED)}"
-        " && key.matches('(^|/)[^/]{1,63}$'))",
+        f" && key.matches('{KEY_LENGTHS}'))",
         f"holds a key that Kubernetes refuses: each {what} {IS_A_KEY}",
     )
 

@@ -83,8 +83,8 @@ def _amounts(of: str) -> tuple[Rule, ...]:
     return (
         Rule(
             f"!has(self.{of}) || self.{of}.all(key, key in ['cpu', {_quoted(_BYTES)}]"
-            f" || (key.size() <= 253 && {matches('key', _EXTENDED)}"
-            " && key.matches('/[^/]{1,63}$') && !key.startsWith('requests.')"
+            f" || (key.size() <= 308 && {matches('key', _EXTENDED)}"
+            " && key.matches('^[^/]{1,244}/[^/]{1,63}$') && !key.startsWith('requests.')"
             " && !key.startsWith('kubernetes.io/') && !key.contains('.kubernetes.io/')))",
             f"{of} may name cpu, memory, ephemeral-storage and extended resources such as"
             " example.com/device: remove the others, which a node does not use",
