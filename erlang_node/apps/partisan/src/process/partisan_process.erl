@@ -16,6 +16,11 @@
 %%% <li>`{persist, Term}' replaces what the process has persisted. It is durable before the effects
 %%%     after it; the next incarnation finds it in its options as `persisted'.</li>
 %%% </ul>
+%%%
+%%% == Verification ==
+%%% The optional callbacks describe how a process is verified: `scenario/1' the calls of an
+%%% execution, `verdict/1' whether its outcome is allowed, `symmetry/1' which members are
+%%% interchangeable.
 -module(partisan_process).
 
 -export([type/1]).
@@ -48,10 +53,29 @@
     _ => _
 }.
 
--export_type([name/0, seed/0, event/0, effect/0, options/0]).
+%% The end of an execution. `delivered', `states': by node, of nodes that are down too (state
+%% `undefined'). `replies': in order.
+-type outcome() :: #{
+    members := [name()],
+    up := [name()],
+    replies := [{name(), Ref :: term(), Answer :: term()}],
+    delivered := #{name() => [term()]},
+    states := #{name() => State :: term()}
+}.
+
+-export_type([name/0, seed/0, event/0, effect/0, options/0, outcome/0]).
 
 -callback init(options()) -> {State :: term(), [effect()]}.
 -callback handle(event(), State :: term()) -> {State :: term(), [effect()]}.
+
+%% Events from outside in an execution with these members, with their times in milliseconds.
+-callback scenario([name()]) -> [{Milliseconds :: non_neg_integer(), name(), event()}].
+-callback verdict(outcome()) -> ok | {violated, iodata()}.
+%% Sets of members that may swap their names: the process only compares names and sends to all of
+%% a set alike, and nothing depends on the order of messages that arrive at the same time.
+-callback symmetry([name()]) -> [[name()]].
+
+-optional_callbacks([scenario/1, verdict/1, symmetry/1]).
 
 %% @doc The type of a message, by which faults and schedules select it: the message if it is an
 %% atom, the first element if it is a tuple that begins with one, otherwise `term'.

@@ -1,0 +1,69 @@
+%%% @doc A schedule: the decisions by which one execution of a world differs from the one without
+%%% faults. Executions are deterministic, so it is all that a counterexample needs.
+%%%
+%%% Decisions are keyed by sender, receiver, type and occurrence of a message, so a schedule does
+%%% not depend on the order in which an execution happens to reach them.
+-module(verify_schedule).
+
+-export([canonical/1]).
+-export([run/2]).
+-export([start/1]).
+-export([decide/2]).
+-export([from_trace/1]).
+
+-type step() :: {verify_world:key() | verify_world:crash_key(), verify_world:decision()}.
+%% In the order of occurrence, without `deliver'.
+-type t() :: [step()].
+
+%% Decisions not yet met.
+-type open() :: #{verify_world:key() | verify_world:crash_key() => verify_world:decision()}.
+
+-export_type([t/0, step/0, open/0]).
+
+%% @doc The form in which two schedules with the same decisions are equal.
+-spec canonical(t()) -> t().
+canonical(Schedule) ->
+    lists:usort([Step || {_Key, Decision} = Step <- Schedule, Decision =/= deliver]).
+
+%% @doc Runs a world to its end under a schedule. Also returns the decisions that were not met: if
+%% there are any, the schedule belongs to another protocol or setup. Decisions `crash' need a world
+%% with `crashes'.
+-spec run(t(), verify_world:t()) -> {verify_world:t(), Unmet :: t()}.
+run(Schedule, World0) ->
+    {World, Open} = verify_world:run(fun decide/2, start(Schedule), World0),
+    {World, lists:sort(maps:to_list(Open))}.
+
+%% @doc The decisions of a schedule, for {@link decide/2}.
+-spec start(t()) -> open().
+start(Schedule) ->
+    maps:from_list(canonical(Schedule)).
+
+%% @doc The decision of a schedule at a point: a function for {@link verify_world:run/3}.
+-spec decide(verify_world:point(), open()) -> {verify_world:decision(), open()}.
+decide(Point, Open) ->
+    Key = key(Point),
+    case maps:take(Key, Open) of
+        {Decision, Rest} -> {Decision, Rest};
+        error -> {deliver, Open}
+    end.
+
+%% @doc The schedule of an execution, in the order of occurrence.
+-spec from_trace([verify_world:entry()]) -> t().
+from_trace(Trace) ->
+    lists:flatmap(fun step/1, Trace).
+
+%% Internals.
+
+key({message, Key, _Msg}) -> Key;
+key({event, Key}) -> Key.
+
+step({_At, {message, _Key, _Msg, _Sent, Fate}}) when
+    Fate =:= deliver; Fate =:= arrive; Fate =:= lost
+->
+    [];
+step({_At, {message, Key, _Msg, _Sent, Decision}}) ->
+    [{Key, Decision}];
+step({_At, {crash, _Name, _N} = Key}) ->
+    [{Key, crash}];
+step(_Entry) ->
+    [].
