@@ -78,8 +78,10 @@
 -optional_callbacks([scenario/1, verdict/1, symmetry/1]).
 
 %% @doc The type of a message, by which faults and schedules select it: the message if it is an
-%% atom, the first element if it is a tuple that begins with one, otherwise `term'.
+%% atom, the first element if it is a tuple that begins with one, otherwise `term'. The type of a
+%% cast ({@link partisan:cast/2}) is that of its request.
 -spec type(Msg :: term()) -> atom().
+type({'$gen_cast', Request}) -> type(Request);
 type(Msg) when is_atom(Msg) -> Msg;
 type(Msg) when is_tuple(Msg), tuple_size(Msg) > 0, is_atom(element(1, Msg)) -> element(1, Msg);
 type(_Msg) -> term.
