@@ -40,6 +40,12 @@ call(Module, handle, [Event, State]) ->
     catch
         Class:Reason:Stack -> {crashed, Class, Reason, Stack}
     end;
+call(Module, handle, [Event, Now, State]) ->
+    try Module:handle(Event, Now, State) of
+        Result -> result(Result)
+    catch
+        Class:Reason:Stack -> {crashed, Class, Reason, Stack}
+    end;
 call(Module, init, [Options]) ->
     try Module:init(Options) of
         Result -> result(Result)

@@ -95,6 +95,7 @@ leave() ->
     #effects{random = Random, effects = Reversed} = Effects = erase(?MODULE),
     {
         Effects#effects{
+            now = 0,
             effects = [],
             random =
                 case Random of

@@ -9,6 +9,9 @@
 -export([init/2]).
 -export([handle/2]).
 -export([handle/3]).
+-export([scenario/2]).
+-export([verdict/2]).
+-export([symmetry/2]).
 -export([state/1]).
 %% For the interpreters of behaviours.
 -export([stop/1]).
@@ -70,9 +73,26 @@ handle(Event, Now, #hosted{interpreter = Interpreter, copy = Copy} = Hosted) ->
     {Effects, Done} = verify_effects:leave(),
     {Hosted#hosted{effects = Effects, state = Next}, Done}.
 
+%% @doc The scenario that the module exports itself.
+-spec scenario(module(), [partisan_process:name()]) ->
+    [{non_neg_integer(), partisan_process:name(), partisan_process:event()}].
+scenario(Module, Members) ->
+    Module:scenario(Members).
+
+%% @doc The module's own verdict, on the states of its processes as {@link state/1} returns them.
+-spec verdict(module(), partisan_process:outcome()) -> ok | {violated, iodata()}.
+verdict(Module, #{states := States} = Outcome) ->
+    Module:verdict(Outcome#{states := maps:map(fun(_Name, State) -> state(State) end, States)}).
+
+%% @doc The symmetric roles that the module declares.
+-spec symmetry(module(), [partisan_process:name()]) -> [[partisan_process:name()]].
+symmetry(Module, Members) ->
+    Module:symmetry(Members).
+
 %% @doc The state of the process as its module knows it: of a `gen_server' its state, of a
-%% `gen_statem' `{State, Data}'; `stopped'.
--spec state(t()) -> term().
+%% `gen_statem' `{State, Data}'; `stopped'; `undefined' if the node is down.
+-spec state(t() | undefined) -> term().
+state(undefined) -> undefined;
 state(#hosted{state = stopped}) -> stopped;
 state(#hosted{interpreter = Interpreter, state = {running, State}}) -> Interpreter:state(State).
 

@@ -7,7 +7,7 @@
 
 -export([new/3]).
 -export([start/2]).
--export([handle/2]).
+-export([handle/3]).
 -export([timer/3]).
 -export([crash/1]).
 -export([mode/2]).
@@ -15,6 +15,7 @@
 -export([handled/1]).
 -export([state/1]).
 -export([incarnation/1]).
+-export([is_clocked/1]).
 -export([delivered/1]).
 -export([situation/1]).
 
@@ -31,6 +32,9 @@
     name :: name(),
     module :: module(),
     mode :: verify_callback:mode(),
+    % Whether the process reads virtual time ({@link verify_host}), and the time of its last event.
+    is_clocked :: boolean(),
+    now = 0 :: non_neg_integer(),
     state :: term(),
     up = false :: boolean(),
     incarnation = 0 :: non_neg_integer(),
@@ -55,7 +59,9 @@
 %% @doc A node that is not running yet.
 -spec new(name(), module(), verify_callback:mode()) -> t().
 new(Name, Module, Mode) ->
-    #node{name = Name, module = Module, mode = Mode}.
+    _ = code:ensure_loaded(Module),
+    IsClocked = erlang:function_exported(Module, handle, 3),
+    #node{name = Name, module = Module, mode = Mode, is_clocked = IsClocked}.
 
 %% @doc Starts the next incarnation.
 -spec start(Options :: map(), t()) -> {ok, [output()], t()} | {failed, verify_world:failure()}.
@@ -71,11 +77,11 @@ start(Options0, #node{up = false, module = Module, mode = Mode, persisted = Pers
         Failure -> failed(Failure, init, N)
     end.
 
-%% @doc Handles an event, and the messages to itself that follow from it.
--spec handle(partisan_process:event(), t()) ->
+%% @doc Handles an event at that time, and the messages to itself that follow from it.
+-spec handle(partisan_process:event(), Now :: non_neg_integer(), t()) ->
     {ok, [output()], t()} | {failed, verify_world:failure()}.
-handle(Event, #node{handled = Handled} = N) ->
-    handle(Event, [], [], N#node{handled = Handled + 1}, ?OWN).
+handle(Event, Now, #node{handled = Handled} = N) ->
+    handle(Event, [], [], N#node{handled = Handled + 1, now = Now}, ?OWN).
 
 %% @doc Whether this timer still runs; it has fired then.
 -spec timer(Timer :: term(), non_neg_integer(), t()) -> {fired, t()} | stopped.
@@ -120,7 +126,12 @@ incarnation(#node{incarnation = Incarnation}) ->
 delivered(#node{delivered = Delivered}) ->
     lists:reverse(Delivered).
 
-%% @doc All that the node's future and its outputs depend on, except its timers.
+%% @doc Whether the node's future depends on the time.
+-spec is_clocked(t()) -> boolean().
+is_clocked(#node{is_clocked = IsClocked}) ->
+    IsClocked.
+
+%% @doc All that the node's future and its outputs depend on, except its timers and the time.
 -spec situation(t()) -> term().
 situation(#node{name = Name, state = State, up = Up, incarnation = Incarnation} = N) ->
     #node{persisted = Persisted, delivered = Delivered} = N,
@@ -129,7 +140,12 @@ situation(#node{name = Name, state = State, up = Up, incarnation = Incarnation} 
 %% Internals.
 
 handle(Event, Own, Outputs, #node{module = Module, mode = Mode, state = State} = N, Left) ->
-    case verify_callback:run(Mode, Module, handle, [Event, State]) of
+    Arguments =
+        case N of
+            #node{is_clocked = false} -> [Event, State];
+            #node{now = Now} -> [Event, Now, State]
+        end,
+    case verify_callback:run(Mode, Module, handle, Arguments) of
         {ok, Next, []} when Own =:= [] ->
             {ok, lists:reverse(Outputs), N#node{state = Next}};
         {ok, Next, Effects} ->

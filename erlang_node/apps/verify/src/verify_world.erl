@@ -326,8 +326,9 @@ now(#world{now = Now}) ->
 error(#world{error = Error}) ->
     Error.
 
-%% @doc All that the future depends on, relative to the present time, and all that a property may
-%% ask except trace and time: worlds in equal situations have equal futures.
+%% @doc All that the future depends on, relative to the present time unless the process reads it,
+%% and all that a property may ask except trace and time: worlds in equal situations have equal
+%% futures.
 -spec situation(t()) -> term().
 situation(#world{nodes = Nodes, queue = Queue, now = Now, pending = Pending} = W) ->
     #world{replies = Replies, error = Error} = W,
@@ -335,15 +336,17 @@ situation(#world{nodes = Nodes, queue = Queue, now = Now, pending = Pending} = W
         {Time - Now, unkeyed(Item)}
      || {Time, _Number, Item} <- verify_queue:to_list(Queue), is_alive(Item, Nodes)
     ],
-    Situations = [verify_node:situation(map_get(Name, Nodes)) || Name <- nodes(W)],
-    {Situations, Scheduled, unkeyed(Pending), Replies, Error}.
+    Here = [map_get(Name, Nodes) || Name <- nodes(W)],
+    Time = [Now || lists:any(fun verify_node:is_clocked/1, Here)],
+    {lists:map(fun verify_node:situation/1, Here), Scheduled, unkeyed(Pending), Replies, Error,
+        Time}.
 
 %% Internals.
 
 mode(#{guard := true, reductions := Reductions}) -> {guarded, Reductions};
 mode(#{guard := false}) -> direct.
 
-start(Name, #world{nodes = Nodes, setup = Setup} = W) ->
+start(Name, #world{nodes = Nodes, setup = Setup, now = Now} = W) ->
     #{nodes := Members, options := Options, seed := Seed} = Setup,
     #{Name := Node} = Nodes,
     Own =
@@ -353,7 +356,11 @@ start(Name, #world{nodes = Nodes, setup = Setup} = W) ->
         end,
     Incarnation = verify_node:incarnation(Node) + 1,
     Given = Own#{
-        self => Name, members => Members, seed => {Seed, erlang:phash2(Name), Incarnation}
+        self => Name,
+        members => Members,
+        seed => {Seed, erlang:phash2(Name), Incarnation},
+        incarnation => Incarnation,
+        now => Now
     },
     handled(Name, verify_node:start(Given, Node), W).
 
@@ -405,9 +412,9 @@ offer(Name, Event, Happening, #world{crashes = false} = W) ->
 offer(Name, Event, Happening, W) ->
     W#world{pending = {handle, Name, Event, Happening}}.
 
-handle(Name, Event, Happening, #world{nodes = Nodes} = W) ->
+handle(Name, Event, Happening, #world{nodes = Nodes, now = Now} = W) ->
     #{Name := Node} = Nodes,
-    handled(Name, verify_node:handle(Event, Node), note(Happening, W)).
+    handled(Name, verify_node:handle(Event, Now, Node), note(Happening, W)).
 
 handled(Name, {ok, Outputs, Node}, #world{nodes = Nodes} = W) ->
     outputs(Outputs, Name, W#world{nodes = Nodes#{Name := Node}});

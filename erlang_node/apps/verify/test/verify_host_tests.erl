@@ -59,7 +59,8 @@ errors_test_() ->
             )
         end} end,
         fun(Dir) -> {"no behaviour", fun() ->
-            hosted_test_server = ?S:compile(Dir, hosted_test_server, ["-export([f/0]).", "f() -> 1."]),
+            Lines = ["-export([f/0]).", "f() -> 1."],
+            hosted_test_server = ?S:compile(Dir, hosted_test_server, Lines),
             ?assertMatch(
                 "hosted_test_server: declares none of the behaviours" ++ _,
                 failure(hosted_test_server)

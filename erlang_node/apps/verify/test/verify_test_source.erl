@@ -35,6 +35,8 @@ compile(Dir, Module, Lines, Options) ->
     ok = file:write_file(File, lists:join($\n, [Header | Lines] ++ [""])),
     {ok, Module} = compile:file(File, [{outdir, Dir}, return_errors, nowarn_unused_function |
         Options]),
+    _ = code:purge(Module),
+    {module, Module} = code:load_file(Module),
     Module.
 
 %% A file of this repository, below its root.

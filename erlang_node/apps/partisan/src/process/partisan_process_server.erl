@@ -1,5 +1,5 @@
-%%% @doc Runs a {@link partisan_process} in a node: its messages over {@link partisan:forward/4}, its
-%%% timers on the clock.
+%%% @doc Runs a {@link partisan_process} in a node: messages over {@link partisan:forward/4}, timers
+%%% on the clock.
 %%%
 %%% ```
 %%% {ok, _} = partisan_process_server:start_link(#{

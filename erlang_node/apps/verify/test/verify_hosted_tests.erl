@@ -1,0 +1,95 @@
+%%% @doc Hosted processes in a world: they do what the protocol does as a value, and what OTP does.
+-module(verify_hosted_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-define(S, verify_test_source).
+
+rumours_test_() ->
+    {setup, fun compile_rumours/0, fun ?S:remove/1, [
+        {"the example runs unmodified", fun rumours/0},
+        {"two runs are equal", fun equal_runs/0},
+        {"another seed is another run", fun other_seed/0}
+    ]}.
+
+compile_rumours() ->
+    Dir = ?S:new(),
+    Source = ?S:path(["examples", "own-workload", "src", "rumours.erl"]),
+    {ok, rumours} = compile:file(Source, [{outdir, Dir}, return_errors, debug_info]),
+    Dir.
+
+rumours() ->
+    World = finished(16, 1),
+    Reports = [verify_hosted:state(State) || State <- maps:values(verify_world:states(World))],
+    ?assertEqual([16], lists:usort([map_size(Heard) || #{heard := Heard} <- Reports])),
+    [
+        ?assert(Started >= 0 andalso Finished > Started)
+     || #{started_at := Started, finished_at := Finished} <- Reports
+    ],
+    ?assertEqual([{<<"n01">>, start, ok}], verify_world:replies(World)).
+
+equal_runs() ->
+    ?assertEqual(verify_world:digest(finished(4, 1)), verify_world:digest(finished(4, 1))).
+
+other_seed() ->
+    ?assertNotEqual(verify_world:digest(finished(4, 1)), verify_world:digest(finished(4, 2))).
+
+finished(Count, Seed) ->
+    {ok, Hosted} = verify_host:load(rumours),
+    World = world(Hosted, Count, #{seed => Seed, horizon => 60000}),
+    finish(verify_world:inject(<<"n01">>, {call, start, {start, <<"run">>}}, World)).
+
+finish(World0) ->
+    {World, _} = verify_world:run_until(
+        verify_world:now(World0) + 500, fun(_, _) -> {deliver, none} end, none, World0
+    ),
+    ?assertEqual(none, verify_world:error(World)),
+    Phases = [
+        Phase
+     || {_, State} <- maps:to_list(verify_world:states(World)),
+        #{phase := Phase} <- [verify_hosted:state(State)]
+    ],
+    case lists:usort(Phases) of
+        [finished] -> World;
+        _ -> finish(World)
+    end.
+
+world(Module, Count, Setup) ->
+    Names = [<<$n, (I div 10 + $0), (I rem 10 + $0)>> || I <- lists:seq(1, Count)],
+    verify_world:new(Setup#{module => Module, nodes => Names}).
+
+%% Of the 4,096 sets of dropped messages of two-phase commit, 56 fail, whoever runs it.
+two_phase_commit_test_() ->
+    [
+        {timeout, 60, {atom_to_list(Module), ?_assertEqual({4096, 56}, raw(Module))}}
+     || Module <- [two_phase_commit, hosted_commit_server, hosted_commit_statem]
+    ].
+
+raw(Module) ->
+    {ok, Hosted} = verify_host:load(Module),
+    World0 = world(Hosted, 4, #{trace => false}),
+    World = lists:foldl(
+        fun({At, Name, Event}, W) -> verify_world:inject_at(At, Name, Event, W) end,
+        World0,
+        Hosted:scenario(verify_world:nodes(World0))
+    ),
+    {_, Keys} = verify_world:run(
+        fun({message, Key, _}, Keys) -> {deliver, [Key | Keys]} end, [], World
+    ),
+    Subsets = lists:foldl(fun(Key, Sets) -> Sets ++ [[Key | S] || S <- Sets] end, [[]], Keys),
+    Failing = [
+        Subset
+     || Subset <- Subsets, Hosted:verdict(outcome(Subset, World)) =/= ok
+    ],
+    {length(Subsets), length(Failing)}.
+
+outcome(Dropped, World) ->
+    Decide = fun({message, Key, _}, none) ->
+        case lists:member(Key, Dropped) of
+            true -> {drop, none};
+            false -> {deliver, none}
+        end
+    end,
+    {Run, none} = verify_world:run(Decide, none, World),
+    ?assertEqual(none, verify_world:error(Run)),
+    verify_world:outcome(Run).
