@@ -21,7 +21,7 @@
 -define(MESSAGE, "send a message, and handle the answer in handle_info or as an info event").
 -define(EDGE, "do it in a process of its own, outside of the hosted one").
 
-%% @doc What becomes of a call of `Module:Function/Arity'.
+%% @doc The treatment of a call of `Module:Function/Arity'.
 -spec classify(module(), Function :: atom(), arity()) -> verdict().
 classify(Module, Function, Arity) ->
     case call(Module, Function, Arity) of

@@ -1,4 +1,4 @@
-%%% @doc What a hosted process has apart from its state: identity, timers, virtual time, random
+%%% @doc The surroundings of a hosted process: identity, timers, virtual time, random
 %%% generator, process dictionary; and the effects of the callback that runs.
 %%%
 %%% A value between callbacks. While one runs it is in the process dictionary of the explorer

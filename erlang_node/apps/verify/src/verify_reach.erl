@@ -1,4 +1,4 @@
-%%% @doc What a hosted process reaches: follows the calls of its callbacks through the code of the
+%%% @doc The code that a hosted process reaches: follows the calls of its callbacks through the code of the
 %%% module and of those that it calls, and collects what must be replaced and what is refused.
 %%%
 %%% Only functions that a callback reaches count: what clients call (`start_link', or an API of
@@ -53,7 +53,7 @@ read(Module) ->
             no_debug_info(Module)
     end.
 
-%% @doc What these functions of a module reach; or the first call that is refused, one of the module
+%% @doc The code that these functions of a module reach; or the first call that is refused, one of the module
 %% itself if there is any, and the number of the others.
 -spec search(module(), [verify_rewrite:function_name()]) ->
     {ok, reach()}

@@ -34,7 +34,7 @@
 %% Functions that are allowed in guards and depend on the process.
 -define(IS_IN_GUARD(Function), Function =:= self; Function =:= node).
 
-%% @doc What each function of a module visits, in order. Under `record': the defaults of fields.
+%% @doc The visits of each function of a module, in order. Under `record': the defaults of fields.
 -spec functions(Forms :: [erl_parse:abstract_form()]) -> #{function_name() | record => [visit()]}.
 functions(Forms) ->
     Env = env(Forms, fun collect/1),

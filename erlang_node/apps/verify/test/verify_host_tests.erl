@@ -1,4 +1,4 @@
-%%% @doc What is hosted, and what is refused in one line.
+%%% @doc Modules that are hosted, and those that are refused in one line.
 -module(verify_host_tests).
 
 -include_lib("eunit/include/eunit.hrl").

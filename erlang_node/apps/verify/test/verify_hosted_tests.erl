@@ -58,7 +58,7 @@ world(Module, Count, Setup) ->
     Names = [<<$n, (I div 10 + $0), (I rem 10 + $0)>> || I <- lists:seq(1, Count)],
     verify_world:new(Setup#{module => Module, nodes => Names}).
 
-%% Of the 4,096 sets of dropped messages of two-phase commit, 56 fail, whoever runs it.
+%% Of the 4,096 sets of dropped messages of two-phase commit, 56 fail, in each form of it.
 two_phase_commit_test_() ->
     [
         {timeout, 60, {atom_to_list(Module), ?_assertEqual({4096, 56}, raw(Module))}}
