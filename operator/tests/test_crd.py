@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from partisan_operator.models import crd
+from partisan_operator.models.spec import MAX_CONNECTIONS, MAX_TLS_CONNECTIONS
 
-COMMITTED = Path(__file__).parents[2] / "crds" / "partisanclusters.yaml"
+ROOT = Path(__file__).parents[2]
+COMMITTED = ROOT / "crds" / "partisanclusters.yaml"
 
 
 def nodes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -22,6 +24,9 @@ def nodes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[st
         if isinstance(schema.get(name), dict):
             yield from nodes(schema[name], f"{path}[]")
 
+
+FLAGS = ("+P", "+Q")
+"""The flags of the emulator that set the size of its tables of processes and ports."""
 
 VERSION = crd.custom_resource_definition()["spec"]["versions"][0]
 SCHEMA = VERSION["schema"]["openAPIV3Schema"]
@@ -73,6 +78,14 @@ def test_defaults_hold_no_nulls_and_no_empty_values() -> None:
         "minimum": 1,
         "type": "integer",
     }
+
+
+def test_an_emulator_has_room_for_the_connections_that_a_spec_may_ask_for() -> None:
+    lines = (ROOT / "erlang_node" / "config" / "vm.args").read_text().splitlines()
+    room = {flag: int(size) for flag, size in (line.split() for line in lines if line[:2] in FLAGS)}
+    # A node opens as many as it accepts; one with TLS is four processes.
+    assert min(room["+Q"], room["+P"]) > 2 * MAX_CONNECTIONS
+    assert room["+P"] > 2 * 4 * MAX_TLS_CONNECTIONS
 
 
 def test_channels_are_a_map_by_name() -> None:

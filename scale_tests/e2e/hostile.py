@@ -440,6 +440,20 @@ CHANNELS: list[Row] = [
         },
         "spec.channels",
     ),
+    # More ports than an Erlang node has, in both directions together; processes, with TLS.
+    (
+        {"replicas": 256, **overlay("FullMesh"), "channels": [{**DEFAULT, "parallelism": 32}]},
+        "spec.channels",
+    ),
+    (
+        {
+            "replicas": 256,
+            **overlay("FullMesh"),
+            "channels": [{**DEFAULT, "parallelism": 8}],
+            "security": {"tls": {"clusterCa": {}}},
+        },
+        "spec.channels",
+    ),
     # More than a node has memory.
     (channel(parallelism=128, queueLimit="1Gi"), "spec.channels"),
     (channel(parallelism=8, queueLimit="1Gi"), "spec.channels"),
@@ -818,6 +832,9 @@ UNUSUAL: list[Spec] = [
     static(3, [2, 0], [1, 0]),
     static(4, [0, 1], [1, 3], [3, 2]),
     {"replicas": 1024, **overlay("Static", "static", pattern="Ring")},
+    {**static(1024, *([n - 1, n] for n in range(1, 1024))), **tls(clusterCa={})},
+    {"replicas": 256, **overlay("FullMesh"), **tls(clusterCa={})},
+    {"replicas": 256, **overlay("FullMesh"), "channels": [{**DEFAULT, "parallelism": 30}]},
     {"channels": [DEFAULT, *({"name": f"c{n}", "parallelism": 4} for n in range(15))]},
     channel(parallelism=64),
     {**channel(parallelism=128), **resources(limits={"memory": "1Gi"})},

@@ -76,7 +76,12 @@ _NEIGHBOURS = (
 """CEL expression for the most neighbours of any node. Views of SCAMP have about (c + 1) ln N
 entries."""
 
-MAX_CONNECTIONS = 16_384
+MAX_CONNECTIONS = 8_000
+"""Most connections that a node opens. Its neighbours open as many to it, each of both is a port and
+a process, and the emulator has 16,384 of either (vm.args)."""
+
+MAX_TLS_CONNECTIONS = 2_000
+"""The same with TLS, where each connection is four processes."""
 
 UNLIMITED_QUEUES = 512 * 2**20
 """Bytes that a node without a memory limit may queue for one neighbour."""
@@ -137,6 +142,9 @@ _CONNECTED = (
 
 _CONNECTIONS = f"{_LANES} * ({_NEIGHBOURS} < self.replicas ? {_NEIGHBOURS} : self.replicas - 1)"
 
+# `edges` counts as if all were of one node, which is far too many for this limit.
+_TLS = "has(self.security) && has(self.security.tls) && self.overlay.kind != 'Static'"
+
 _QUEUED = queued("self.channels")
 
 _MEMORY = (
@@ -154,9 +162,10 @@ _COUNTS = (
 
 _COST = (
     Rule(
-        f"{_CONNECTIONS} <= {MAX_CONNECTIONS}",
-        f"a node would keep more than {MAX_CONNECTIONS} connections (neighbours times the sum of"
-        " channels[].parallelism), which needs more memory and file descriptors than a node has:"
+        f"{_CONNECTIONS} <= ({_TLS} ? {MAX_TLS_CONNECTIONS} : {MAX_CONNECTIONS})",
+        f"a node would open more than {MAX_CONNECTIONS} connections, or {MAX_TLS_CONNECTIONS} with"
+        " security.tls (neighbours times the sum of channels[].parallelism and one for the"
+        " overlay), and accept as many, for which its Erlang VM has too few ports or processes:"
         " lower parallelism, or use an overlay with fewer neighbours",
         ".channels",
         not_raised(_CONNECTIONS),
