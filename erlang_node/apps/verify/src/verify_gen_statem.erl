@@ -26,8 +26,12 @@
     postponed = [] :: [event()]
 }).
 
-%% What the actions of one transition ask for; `events' newest first.
--record(actions, {postpone = false :: boolean(), events = [] :: [event()]}).
+%% What the actions of one transition ask for; `events' and `timers' newest first.
+-record(actions, {
+    postpone = false :: boolean(),
+    events = [] :: [event()],
+    timers = [] :: [{timer(), Time :: term(), Content :: term(), Options :: list()}]
+}).
 
 -opaque t() :: #statem{}.
 -export_type([t/0]).
@@ -121,8 +125,8 @@ repeat(Data, Actions, Event, Queue, #statem{state = State} = S) ->
 %% The actions of the transition come before those of entering the state.
 entered(Previous, Actions, Asked, Event, Queue, #statem{enters = false, state = State} = S) ->
     done(Actions, Asked, Event, Queue, Previous =/= State, S);
-entered(Previous, Actions, Asked0, Event, Queue, #statem{state = State} = S0) ->
-    {Asked, S} = actions(Actions, Event, Asked0, S0),
+entered(Previous, Actions, Asked0, Event, Queue, #statem{state = State} = S) ->
+    Asked = actions(Actions, Event, Asked0),
     Changed = Previous =/= State,
     case callback({enter, Previous}, S) of
         {next_state, State, Data} -> enter(Data, [], Asked, Event, Queue, Changed, S);
@@ -143,8 +147,9 @@ enter(Data, Actions, Asked, Event, Queue, Changed, S) ->
 
 %% Inserted events come first, then postponed ones if the state has changed.
 done(Actions, Asked0, Event, Queue, Changed, S0) ->
-    {#actions{postpone = Postpone, events = Inserted}, S1} = actions(Actions, Event, Asked0, S0),
-    Postponed = [Event || Postpone] ++ S1#statem.postponed,
+    #actions{events = Inserted} = Asked = actions(Actions, Event, Asked0),
+    S1 = timers(Asked, S0),
+    Postponed = [Event || Asked#actions.postpone] ++ S1#statem.postponed,
     {Retried, S} =
         case Changed of
             true -> {lists:reverse(Postponed), S1#statem{postponed = []}};
@@ -157,39 +162,50 @@ done(Actions, Asked0, Event, Queue, Changed, S0) ->
 list(Actions) when is_list(Actions) -> Actions;
 list(Action) -> [Action].
 
-actions(Actions, Event, Asked, S) ->
-    lists:foldl(fun(Action, {A, Acc}) -> action(Action, Event, A, Acc) end, {Asked, S}, Actions).
+actions(Actions, Event, Asked) ->
+    lists:foldl(fun(Action, Acc) -> action(Action, Event, Acc) end, Asked, Actions).
 
-action(postpone, Event, Asked, S) -> action({postpone, true}, Event, Asked, S);
-action({postpone, Postpone}, _Event, Asked, S) -> {Asked#actions{postpone = Postpone}, S};
-action({next_event, Type, Content}, _Event, #actions{events = Events} = Asked, S) ->
-    {Asked#actions{events = [{Type, Content} | Events]}, S};
-action({reply, {_Client, Ref}, Answer}, _Event, Asked, S) ->
+action(postpone, Event, Asked) -> action({postpone, true}, Event, Asked);
+action({postpone, Postpone}, _Event, Asked) -> Asked#actions{postpone = Postpone};
+action({next_event, Type, Content}, _Event, #actions{events = Events} = Asked) ->
+    Asked#actions{events = [{Type, Content} | Events]};
+action({reply, {_Client, Ref}, Answer}, _Event, Asked) ->
     ok = verify_effects:effect({reply, Ref, Answer}),
-    {Asked, S};
-action(hibernate, _Event, Asked, S) -> {Asked, S};
-action({hibernate, _}, _Event, Asked, S) -> {Asked, S};
-action(Time, _Event, Asked, S) when is_integer(Time); Time =:= infinity ->
-    {Asked, timer(timeout, Time, Time, [], S)};
-action({Timer, cancel}, _Event, Asked, S) -> {Asked, cancel(Timer, S)};
-action({Timer, update, Content}, _Event, Asked, #statem{timers = Timers} = S) ->
-    case is_map_key(Timer, Timers) of
-        true -> {Asked, S#statem{timers = Timers#{Timer := Content}}};
-        false -> {Asked, timer(Timer, 0, Content, [], S)}
-    end;
-action({Timer, Time, Content}, _Event, Asked, S) ->
-    {Asked, timer(Timer, Time, Content, [], S)};
-action({Timer, Time, Content, Options}, _Event, Asked, S) ->
-    {Asked, timer(Timer, Time, Content, list(Options), S)};
-action(Action, _Event, _Asked, _S) -> error({bad_action_from_state_function, Action}).
+    Asked;
+action(hibernate, _Event, Asked) -> Asked;
+action({hibernate, _}, _Event, Asked) -> Asked;
+action(Time, _Event, Asked) when is_integer(Time); Time =:= infinity ->
+    asked({timeout, Time, Time, []}, Asked);
+action({Timer, cancel}, _Event, Asked) -> asked({Timer, infinity, none, []}, Asked);
+action({Timer, Time, Content}, _Event, Asked) -> asked({Timer, Time, Content, []}, Asked);
+action({Timer, Time, Content, Options}, _Event, Asked) ->
+    asked({Timer, Time, Content, list(Options)}, Asked);
+action(Action, _Event, _Asked) -> error({bad_action_from_state_function, Action}).
 
-timer(Timer, infinity, _Content, _Options, S) ->
+asked(Timer, #actions{timers = Timers} = Asked) ->
+    Asked#actions{timers = [Timer | Timers]}.
+
+%% Of several actions on one timer the last one counts.
+timers(#actions{timers = Timers}, S) ->
+    lists:foldr(fun timer/2, S, last_of_each(Timers)).
+
+last_of_each([]) -> [];
+last_of_each([Timer | Before]) ->
+    Others = [Other || Other <- Before, element(1, Other) =/= element(1, Timer)],
+    [Timer | last_of_each(Others)].
+
+timer({Timer, infinity, _Content, _Options}, S) ->
     cancel(Timer, S);
-timer(Timer, Time, Content, Options, S0) ->
-    S = cancel(Timer, S0),
+timer({Timer, update, Content, _Options}, #statem{timers = Timers, zero = Zero} = S) ->
+    case {is_map_key(Timer, Timers), lists:keymember(Timer, 1, Zero)} of
+        {true, _} -> S#statem{timers = Timers#{Timer := Content}};
+        {_, true} -> S#statem{zero = lists:keyreplace(Timer, 1, Zero, {Timer, Content})};
+        _ -> start(Timer, 0, Content, S)
+    end;
+timer({Timer, Time, Content, Options}, S) ->
     case proplists:get_bool(abs, Options) of
-        true -> start(Timer, max(0, Time - verify_effects:now()), Content, S);
-        false -> start(Timer, Time, Content, S)
+        true -> start(Timer, max(0, Time - verify_effects:now()), Content, cancel(Timer, S));
+        false -> start(Timer, Time, Content, cancel(Timer, S))
     end.
 
 start(Timer, 0, Content, #statem{zero = Zero} = S) ->
@@ -215,7 +231,7 @@ stop({stop_and_reply, Reason, Replies, Data}, S) ->
 stop(Other, _S) -> error({bad_return_from_state_function, Other}).
 
 stop_and_reply(Reason, Replies, S) ->
-    {_, _} = actions(list(Replies), none, #actions{}, S),
+    #actions{} = actions(list(Replies), none, #actions{}),
     terminate(Reason, S).
 
 terminate(Reason, #statem{module = Module, state = State, data = Data}) ->

@@ -1,5 +1,5 @@
-%%% @doc The code that a hosted process reaches: follows the calls of its callbacks through the code of the
-%%% module and of those that it calls, and collects what must be replaced and what is refused.
+%%% @doc The code that a hosted process reaches: follows the calls of its callbacks through the module
+%%% and those that it calls, and collects what must be replaced and what is refused.
 %%%
 %%% Only functions that a callback reaches count: what clients call (`start_link', or an API of
 %%% `gen_server:call') may do anything. Modules of OTP are not examined, nor those without debug
@@ -53,8 +53,8 @@ read(Module) ->
             no_debug_info(Module)
     end.
 
-%% @doc The code that these functions of a module reach; or the first call that is refused, one of the module
-%% itself if there is any, and the number of the others.
+%% @doc The code that these functions of a module reach; or the first call that is refused, one of
+%% the module itself if there is any, and the number of the others.
 -spec search(module(), [verify_rewrite:function_name()]) ->
     {ok, reach()}
     | {error, {module(), Line :: non_neg_integer(), verify_rewrite:target(), Others :: integer()}}

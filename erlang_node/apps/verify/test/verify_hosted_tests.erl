@@ -93,3 +93,82 @@ outcome(Dropped, World) ->
     {Run, none} = verify_world:run(Decide, none, World),
     ?assertEqual(none, verify_world:error(Run)),
     verify_world:outcome(Run).
+
+%% Events of a server, with their times, and its log and answers at the end.
+features_test_() ->
+    [
+        {Title, ?_assertEqual({Log, Answers}, features(Calls))}
+     || {Title, Calls, Log, Answers} <- [
+            {"a timer of the server's own fires", [{5, {timeout, 20}}], [{25, timeout}], [ok]},
+            {"but not after another event",
+                [{5, {timeout, 20}}, {6, log}], [], [ok, [{0, {continue, begun}}]]},
+            {"an answer may come later", [{5, {later, 7}}], [], [answer]},
+            {"intervals, until they are cancelled",
+                [{5, {tick, 10}}, {30, untick}], [{15, tick}, {25, tick}], [ok, ok]},
+            {"cancelled timers", [{0, {cancelled, 9}}], [], [{9, 9, false}]},
+            {"the process dictionary", [{0, dictionary}], [], [[{argument, given}]]},
+            {"persistent terms, of each node", [{0, {remember, 1}}, {0, {remember, 2}}], [],
+                [{none, 1}, {1, 2}]},
+            {"a thrown result", [{0, {thrown, up}}], [], [up]},
+            {"messages to oneself by name", [{1, {tell, n01, hello}}],
+                [{1, {cast, hello}}, {1, {from, n01}}, {1, seen}], [ok]},
+            {"messages to another node, whose pid is good for an answer", [{1, {tell, n02, hello}}],
+                [{3, seen}], [ok]}
+        ]
+    ].
+
+features(Calls) ->
+    World = run_features(Calls, #{}),
+    ?assertEqual(none, verify_world:error(World)),
+    [{0, {continue, begun}} | Log] = lists:reverse(
+        verify_hosted:state(verify_world:state(<<"n01">>, World))
+    ),
+    {[{At, named(Term)} || {At, Term} <- Log],
+        [Answer || {_, _, Answer} <- verify_world:replies(World)]}.
+
+named({from, Pid}) -> {from, node(Pid)};
+named(Term) -> Term.
+
+run_features(Calls, Setup) ->
+    {ok, Hosted} = verify_host:load(hosted_features),
+    World0 = world(Hosted, 2, Setup#{options => #{argument => given}, horizon => 100}),
+    World1 = lists:foldl(
+        fun({At, Request}, W) ->
+            verify_world:inject_at(At, <<"n01">>, {call, Request, Request}, W)
+        end,
+        World0,
+        Calls
+    ),
+    {World, _} = verify_world:run(fun(_, _) -> {deliver, none} end, none, World1),
+    World.
+
+identity_test() ->
+    [{_, _, {Pid, n01, [n02], Ref, Integer, Random}}] =
+        verify_world:replies(run_features([{0, identity}], #{})),
+    ?assertEqual({n01, n01}, {node(Pid), node(Ref)}),
+    ?assert(is_integer(Integer)),
+    % The same in every run.
+    [{_, _, Again}] = verify_world:replies(run_features([{0, identity}], #{})),
+    ?assertEqual({Pid, n01, [n02], Ref, Integer, Random}, Again).
+
+stopped_test() ->
+    World = run_features([{0, {stop, normal}}, {1, log}], #{}),
+    ?assertEqual([stopped], [Answer || {_, _, Answer} <- verify_world:replies(World)]),
+    ?assertEqual(stopped, verify_hosted:state(verify_world:state(<<"n01">>, World))),
+    ?assertMatch(
+        [{1, {terminated, normal}} | _], verify_hosted:state(verify_world:state(<<"n02">>, World))
+    ).
+
+failures_test_() ->
+    [
+        ?_assertMatch(
+            {crashed, <<"n01">>, {call, Request, Request}, Class, Reason, _},
+            verify_world:error(run_features([{0, Request}], #{}))
+        )
+     || {Request, Class, Reason} <- [
+            {{stop, bad}, exit, bad},
+            {nonsense, error, {bad_return_value, nonsense}},
+            {{to, other}, error, {not_hosted, {process, other}, "only the process itself is, under "
+                "its own names"}}
+        ]
+    ].
