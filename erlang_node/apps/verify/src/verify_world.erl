@@ -33,6 +33,7 @@
 -export([crash/2]).
 -export([restart/2]).
 -export([guarded/1]).
+-export([set_rules/2]).
 -export([nodes/1]).
 -export([is_up/2]).
 -export([state/2]).
@@ -57,7 +58,8 @@
 %% `{corrupt, Change}' delivers `Change(Msg)', or what `partisan_fault' makes of it.
 -type decision() :: deliver | drop | late | duplicate | {corrupt, How :: term()} | crash.
 
-%% `options': further options for `init/1', of all nodes or by name.
+%% `options': further options for `init/1', of all nodes or by name; also `members', if a node does
+%% not begin with all of them.
 %% `latency' (1), `late' (3000, what the decision `late' adds): milliseconds.
 %% `horizon' (infinity): later events do not happen.
 %% `restart' (never): milliseconds after which a crashed node starts again.
@@ -142,6 +144,7 @@
     % Newest first, both.
     replies = [] :: [{name(), Ref :: term(), Answer :: term()}],
     trace = [] :: [entry()] | off,
+    rules = none :: verify_rules:t(),
     error = none :: none | failure()
 }).
 
@@ -254,6 +257,12 @@ restart(Name, #world{} = W) ->
         false -> start(Name, note({restart, Name}, W))
     end.
 
+%% @doc Replaces the rules of faults, which decide about messages when they are sent. A message that
+%% is not dropped is still a point when it arrives. Raises `{invalid_rules, Description}'.
+-spec set_rules([partisan_fault:rule()], t()) -> t().
+set_rules(Rules, #world{} = W) ->
+    W#world{rules = verify_rules:new(Rules)}.
+
 %% @doc The same world, with each callback from now on in a process of its own.
 -spec guarded(t()) -> t().
 guarded(#world{setup = Setup0, nodes = Nodes} = W) ->
@@ -331,15 +340,15 @@ error(#world{error = Error}) ->
 %% futures.
 -spec situation(t()) -> term().
 situation(#world{nodes = Nodes, queue = Queue, now = Now, pending = Pending} = W) ->
-    #world{replies = Replies, error = Error} = W,
+    #world{replies = Replies, error = Error, rules = Rules} = W,
     Scheduled = [
         {Time - Now, unkeyed(Item)}
      || {Time, _Number, Item} <- verify_queue:to_list(Queue), is_alive(Item, Nodes)
     ],
     Here = [map_get(Name, Nodes) || Name <- nodes(W)],
-    Time = [Now || lists:any(fun verify_node:is_clocked/1, Here)],
-    {lists:map(fun verify_node:situation/1, Here), Scheduled, unkeyed(Pending), Replies, Error,
-        Time}.
+    Time = [Now || Rules =/= none orelse lists:any(fun verify_node:is_clocked/1, Here)],
+    Situations = lists:map(fun verify_node:situation/1, Here),
+    {Situations, Scheduled, unkeyed(Pending), Replies, Rules, Error, Time}.
 
 %% Internals.
 
@@ -357,7 +366,7 @@ start(Name, #world{nodes = Nodes, setup = Setup, now = Now} = W) ->
     Incarnation = verify_node:incarnation(Node) + 1,
     Given = Own#{
         self => Name,
-        members => Members,
+        members => maps:get(members, Own, Members),
         seed => {Seed, erlang:phash2(Name), Incarnation},
         incarnation => Incarnation,
         now => Now
@@ -406,10 +415,18 @@ decide({corrupt, How} = Decision, {From, To, _, _} = Key, Msg, Sent, W) ->
     Happening = {message, Key, Msg, Sent, Decision},
     offer(To, {message, From, How(Msg)}, Happening, W).
 
+offer(Name, Event, Happening, #world{rules = none} = W) ->
+    allow(Name, Event, Happening, W);
+offer(Name, Event, Happening, #world{rules = Rules, now = Now} = W) ->
+    case verify_rules:step(Name, Now, Rules) of
+        {crash, Counted} -> crash(Name, missed(Happening, W#world{rules = Counted}));
+        {pass, Counted} -> allow(Name, Event, Happening, W#world{rules = Counted})
+    end.
+
 %% Stops before an event if a crash may precede it.
-offer(Name, Event, Happening, #world{crashes = false} = W) ->
+allow(Name, Event, Happening, #world{crashes = false} = W) ->
     handle(Name, Event, Happening, W);
-offer(Name, Event, Happening, W) ->
+allow(Name, Event, Happening, W) ->
     W#world{pending = {handle, Name, Event, Happening}}.
 
 handle(Name, Event, Happening, #world{nodes = Nodes, now = Now} = W) ->
@@ -431,8 +448,14 @@ outputs([], Name, W) ->
 outputs([{send, {_, To, _, _} = Key, Msg} | Rest], Name, #world{now = Now, nodes = Nodes} = W) when
     is_map_key(To, Nodes)
 ->
-    #world{latency = Latency} = W,
-    outputs(Rest, Name, schedule(Now + Latency, {message, Key, Msg, Now}, W));
+    #world{latency = Latency, rules = Rules} = W,
+    case verify_rules:message(Key, Msg, Now, Rules) of
+        {pass, Counted} ->
+            Sent = W#world{rules = Counted},
+            outputs(Rest, Name, schedule(Now + Latency, {message, Key, Msg, Now}, Sent));
+        {Decision, Counted} ->
+            outputs(Rest, Name, ruled(Decision, Key, Msg, W#world{rules = Counted}))
+    end;
 outputs([{send, Key, Msg} | Rest], Name, #world{now = Now} = W) ->
     outputs(Rest, Name, missed({message, Key, Msg, Now}, W));
 outputs([{timer, Timer, Number, Ms} | Rest], Name, #world{now = Now} = W) ->
@@ -442,6 +465,17 @@ outputs([{reply, Ref, Answer} | Rest], Name, #world{replies = Replies} = W) ->
     outputs(Rest, Name, Noted#world{replies = [{Name, Ref, Answer} | Replies]});
 outputs([{deliver, Term} | Rest], Name, W) ->
     outputs(Rest, Name, note({deliver, Name, Term}, W)).
+
+%% A message for which a rule decides.
+ruled(drop, Key, Msg, #world{now = Now} = W) ->
+    note({message, Key, Msg, Now, drop}, W);
+ruled({delay, Ms}, Key, Msg, #world{now = Now, latency = Latency} = W) ->
+    schedule(Now + Latency + Ms, {message, Key, Msg, Now}, W);
+ruled({replace, Other}, Key, _Msg, #world{now = Now, latency = Latency} = W) ->
+    schedule(Now + Latency, {message, Key, Other, Now}, W);
+ruled(duplicate, Key, Msg, #world{now = Now, latency = Latency} = W) ->
+    Once = schedule(Now + Latency, {message, Key, Msg, Now}, W),
+    schedule(Now + Latency, {arrival, Key, Msg, Now}, Once).
 
 schedule(At, Item, #world{queue = Queue, number = Number} = W) ->
     W#world{queue = verify_queue:insert(At, Number, Item, Queue), number = Number + 1}.
