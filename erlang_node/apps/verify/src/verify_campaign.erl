@@ -1,0 +1,206 @@
+%%% @doc A campaign: random executions of a model, and a minimal counterexample of each kind that is
+%%% found.
+%%%
+%%% ```
+%%% verify_campaign:run(#{model => quorum_kv_strong, executions => 100, seed => 1}).
+%%% '''
+%%%
+%%% Each execution is drawn from the seed and its number alone, so that campaigns of the same seed
+%%% are equal, and the executions of a campaign can be divided among several (`first').
+-module(verify_campaign).
+
+-export([check/1]).
+-export([run/1]).
+-export([replay/1]).
+-export([shrink/2]).
+
+%% `model' is required; the others with their defaults:
+%% `executions' (100), `first' (1): their numbers; `seed' (1); `nodes' (3).
+%% `tolerance' (1): nodes that may be faulty at a time; `faults' (the model's): kinds of faults.
+%% `length' (24): steps of an execution at most. `options' (#{}): of the model's process.
+%% `counterexamples' (8): that many failures at most are shrunk; the rest are counted.
+%% `wait' (5,000), `settle' (30,000): milliseconds of {@link verify_execution}.
+%% `progress': called after each execution with the numbers executed and failed.
+-type configuration() :: #{
+    model := module(),
+    executions => non_neg_integer(),
+    first => pos_integer(),
+    seed => integer(),
+    nodes => pos_integer(),
+    tolerance => non_neg_integer(),
+    faults => [verify_faults:kind()],
+    length => pos_integer(),
+    options => map(),
+    counterexamples => non_neg_integer(),
+    wait => pos_integer(),
+    settle => pos_integer(),
+    progress => fun((Executed :: non_neg_integer(), Failed :: non_neg_integer()) -> term())
+}.
+
+%% All that a replay needs: small, printable data.
+-type counterexample() :: #{
+    model := module(),
+    nodes := pos_integer(),
+    tolerance := non_neg_integer(),
+    faults := [verify_faults:kind()],
+    options := map(),
+    wait := pos_integer(),
+    settle := pos_integer(),
+    % Of the nodes' random generators.
+    seed := integer(),
+    steps := [{verify_model:step(), verify_model:result()}],
+    kind := postcondition | final | crash | loop,
+    violated := binary()
+}.
+
+-type report() :: #{
+    executions := non_neg_integer(),
+    passed := non_neg_integer(),
+    failed := non_neg_integer(),
+    % Different ones, in the order of the executions in which they were found.
+    counterexamples := [counterexample()]
+}.
+
+-export_type([configuration/0, counterexample/0, report/0]).
+
+-define(DEFAULTS, #{
+    executions => 100,
+    first => 1,
+    seed => 1,
+    nodes => 3,
+    tolerance => 1,
+    length => 24,
+    options => #{},
+    counterexamples => 8,
+    wait => 5000,
+    settle => 30000,
+    progress => fun(_, _) -> ok end
+}).
+
+%% @doc Whether a campaign can run; otherwise the description names the field and the fix.
+-spec check(configuration()) -> ok | {error, Description :: string()}.
+check(#{model := Module} = Given) when is_atom(Module) ->
+    case {maps:keys(maps:without([model, faults | maps:keys(?DEFAULTS)], Given)), Given} of
+        {[Unknown | _], _} ->
+            refused("`~tp` is unknown; there are ~tp", [
+                Unknown, [model, faults | lists:sort(maps:keys(?DEFAULTS))]
+            ]);
+        {[], _} ->
+            case verify_model:check(Module) of
+                ok -> check_values(completed(Given));
+                Error -> Error
+            end
+    end;
+check(_) ->
+    refused("`model` is missing; name a module with the behaviour verify_model", []).
+
+%% @doc Runs a campaign. Raises `{invalid_campaign, Description}'.
+-spec run(configuration()) -> report().
+run(Given) ->
+    case check(Given) of
+        ok ->
+            #{first := First, executions := Executions} = Configuration = completed(Given),
+            Report = #{executions => 0, passed => 0, failed => 0, counterexamples => []},
+            Numbers = lists:seq(First, First + Executions - 1),
+            lists:foldl(fun(Number, R) -> execute(Number, Configuration, R) end, Report, Numbers);
+        {error, Description} ->
+            error({invalid_campaign, Description})
+    end.
+
+%% @doc Runs the steps of a counterexample again. Are results and violation the same? With the
+%% execution.
+-spec replay(counterexample()) -> {same | different, verify_execution:t()}.
+replay(#{steps := Steps, kind := Kind, violated := Violated} = Counterexample) ->
+    Execution = verify_execution:run(Counterexample, [Step || {Step, _} <- Steps]),
+    case {verify_execution:results(Execution), verify_execution:outcome(Execution)} of
+        {Steps, {failed, Kind, Violated}} -> {same, Execution};
+        _ -> {different, Execution}
+    end.
+
+%% @doc A minimal counterexample with the failure of this execution. 1-minimal: without any one of
+%% its steps there is no failure of its kind.
+-spec shrink(verify_execution:configuration(), verify_execution:t()) -> counterexample().
+shrink(Configuration, Failed) ->
+    {failed, Kind, _} = verify_execution:outcome(Failed),
+    Run = fun(Steps) -> verify_execution:run(Configuration, Steps) end,
+    Fails = fun(Steps) ->
+        Execution = Run(Steps),
+        case verify_execution:outcome(Execution) of
+            {failed, Kind, _} -> {true, verify_execution:steps(Execution)};
+            _ -> false
+        end
+    end,
+    Nodes = verify_execution:names(maps:get(nodes, Configuration)),
+    Simpler = fun(Steps) ->
+        verify_simplify:simpler(verify_execution:generated(Run(Steps)), Nodes)
+    end,
+    Minimal = Run(verify_shrink:minimal(Fails, Simpler, verify_execution:steps(Failed))),
+    {failed, Kind, Violated} = verify_execution:outcome(Minimal),
+    Kept = maps:with([model, nodes, tolerance, faults, options, wait, settle, seed], Configuration),
+    Kept#{steps => verify_execution:results(Minimal), kind => Kind, violated => Violated}.
+
+%% Internals.
+
+execute(Number, Configuration0, #{executions := Executed} = R) ->
+    #{passed := Passed, failed := Failed} = R,
+    #{seed := Seed, length := Length, progress := Progress} = Configuration0,
+    % Hashed, since the generator's seeding does not tell {1, 2} from some other small numbers.
+    [Drawn, Other, OfNodes] = [erlang:phash2({Seed, Number, N}, 1 bsl 32) || N <- [1, 2, 3]],
+    Random = rand:seed_s(exsss, {Drawn, Other, 0}),
+    Configuration = Configuration0#{seed := OfNodes},
+    Execution = verify_execution:generate(Configuration, Length, Random),
+    Report =
+        case verify_execution:outcome(Execution) of
+            passed -> R#{passed := Passed + 1};
+            {failed, _, _} -> found(Configuration, Execution, R#{failed := Failed + 1})
+        end,
+    #{failed := FailedNow} = Report,
+    _ = Progress(Executed + 1, FailedNow),
+    Report#{executions := Executed + 1}.
+
+found(#{counterexamples := Most}, _Execution, #{failed := Failed} = Report) when Failed > Most ->
+    Report;
+found(Configuration, Execution, #{counterexamples := Known} = Report) ->
+    #{steps := Steps} = Counterexample = shrink(Configuration, Execution),
+    case [Same || #{steps := Same} <- Known, Same =:= Steps] of
+        [] -> Report#{counterexamples := Known ++ [Counterexample]};
+        [_] -> Report
+    end.
+
+completed(#{model := Module} = Given) ->
+    maps:merge(?DEFAULTS#{faults => verify_model:default_faults(Module)}, Given).
+
+check_values(#{model := Module, nodes := Nodes, tolerance := Tolerance, faults := Faults} = C) ->
+    Custom = [Name || #{name := Name} <- verify_model:custom_faults(Module)],
+    Known = verify_faults:kinds() ++ Custom,
+    Numbers = [executions, first, nodes, tolerance, length, counterexamples, wait, settle],
+    Least = fun
+        (Name) when Name =:= executions; Name =:= tolerance; Name =:= counterexamples -> 0;
+        (_) -> 1
+    end,
+    Invalid = [
+        Name
+     || Name <- Numbers, V <- [maps:get(Name, C)], not (is_integer(V) andalso V >= Least(Name))
+    ],
+    case {Invalid, Faults} of
+        {[Name | _], _} ->
+            refused("`~ts` is ~0tp; give an integer from ~b on", [
+                Name, maps:get(Name, C), Least(Name)
+            ]);
+        {[], _} when Nodes > 64 ->
+            refused("`nodes` is ~b; give 64 at most", [Nodes]);
+        {[], _} when Tolerance >= Nodes ->
+            refused("`tolerance` is ~b of ~b nodes; give less than `nodes`", [Tolerance, Nodes]);
+        {[], [_ | _]} ->
+            case Faults -- Known of
+                [] -> ok;
+                [Kind | _] -> refused("`faults` has ~0tp; there are ~0tp", [Kind, Known])
+            end;
+        {[], []} ->
+            ok;
+        {[], _} ->
+            refused("`faults` is ~0tp; give a list of ~0tp", [Faults, Known])
+    end.
+
+refused(Format, Arguments) ->
+    {error, lists:flatten(io_lib:format(Format, Arguments))}.
