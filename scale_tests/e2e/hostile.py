@@ -461,6 +461,17 @@ CHANNELS: list[Row] = [
     ({**channel(queueLimit="1Gi"), **resources(limits={"memory": "256Mi"})}, "spec.channels"),
     ({**channel(parallelism=16), **resources(limits={"memory": "64Mi"})}, "spec.channels"),
     ({"replicas": 1024, **counter(ads=1024)}, "spec.workload"),
+    # Gigabytes a second, of whole states.
+    (
+        {
+            "replicas": 1024,
+            "workload": {
+                "adCounter": {**COUNTER, "ads": 128, "propagationInterval": "99ms"},
+                "synchronization": "State",
+            },
+        },
+        "spec.workload.adCounter.propagationInterval",
+    ),
 ]
 
 WORKLOADS: list[Row] = [
@@ -845,6 +856,14 @@ UNUSUAL: list[Spec] = [
     {**channel(queueLimit="16Mi"), **resources(limits={"memory": "64Mi"})},
     counter(incrementInterval="1m30.5s", propagationInterval="10ms"),
     counter(ads=1024),
+    {"replicas": 1024, **counter(ads=128, propagationInterval="10ms")},
+    {
+        "replicas": 1024,
+        "workload": {
+            "adCounter": {**COUNTER, "ads": 10, "propagationInterval": "10ms"},
+            "synchronization": "State",
+        },
+    },
     custom(),
     custom(arguments=[{"name": "text", "value": "Größe\n'\"\\"}, {"name": "n", "value": -(2**63)}]),
     resources(requests={}),

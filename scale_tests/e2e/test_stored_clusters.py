@@ -54,6 +54,7 @@ def _static(*edges: list[int]) -> Json:
 
 
 _CUSTOM = {"custom": {"module": "mine"}, "synchronization": "Delta"}
+_OFTEN = {"ads": 100, "impressions": 100_000, "propagationInterval": "50ms"}
 _ADS = {"adCounter": {"ads": 1024, "impressions": 100_000}}
 
 STORED = {
@@ -79,6 +80,14 @@ STORED = {
         worse=({"replicas": 257}, {"replicas": 300, "paused": True}),
         fixes=({"workload": {"synchronization": "Aggregate"}}, {"replicas": 128}),
         scaled=200,
+    ),
+    "states": Stored(
+        {"replicas": 200, "workload": {"adCounter": _OFTEN, "synchronization": "State"}},
+        "spec.workload.adCounter.propagationInterval",
+        steps=({"replicas": 180},),
+        fixes=({"workload": {"adCounter": {"propagationInterval": "100ms"}}},),
+        worse=({"workload": {"adCounter": {"propagationInterval": "99ms"}}},),
+        scaled=190,
     ),
     "edges": Stored(
         {"replicas": 4, **_static([0, 1], [2, 3], [0, 1])},

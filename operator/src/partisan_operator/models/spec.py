@@ -160,6 +160,16 @@ _COUNTS = (
 )
 """Number of counts that every node holds."""
 
+MANY_COUNTS = 10_240
+"""Counts of which a node may send a whole state more often than every 100 ms: a million of them a
+second to each neighbour."""
+
+_OFTEN = (
+    "(has(self.workload) && has(self.workload.adCounter) && has(self.workload.synchronization)"
+    " && self.workload.synchronization == 'State'"
+    " && duration(self.workload.adCounter.propagationInterval) < duration('100ms'))"
+)
+
 _COST = (
     Rule(
         f"{_CONNECTIONS} <= ({_TLS} ? {MAX_TLS_CONNECTIONS} : {MAX_CONNECTIONS})",
@@ -185,6 +195,14 @@ _COST = (
         " a count for each node and ad: lower ads, or set workload.synchronization to Aggregate",
         ".workload",
         not_raised(_COUNTS),
+    ),
+    Rule(
+        f"!{_OFTEN} || {_COUNTS} <= {MANY_COUNTS}",
+        "workload.adCounter.propagationInterval must be at least 100ms where ads times replicas is"
+        f" more than {MANY_COUNTS}, because State sends all of these counts each time: raise it, or"
+        " set workload.synchronization to Delta",
+        ".workload.adCounter.propagationInterval",
+        f"{unchanged('workload')} && {not_raised(_COUNTS)}",
     ),
 )
 
