@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--import(partisan_test_cluster, [call/4, name/1, await/1]).
+-import(partisan_test_cluster, [call/4, name/1]).
 
 %% On the nodes.
 -export([fill_atoms/0, send_new_atom/3, notify_then_plain/3, behind_acknowledged/2]).
@@ -13,7 +13,7 @@
 pair_test_() ->
     {setup, fun pair/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 60, fun() -> with_sinks(Test, Nodes) end}}
+            {Title, {timeout, 60, fun() -> partisan_test_sink:on(Nodes, [sink], Test) end}}
          || {Title, Test} <- [
                 {"messages of about message_bytes arrive or are refused", fun about_the_limit/1},
                 {"acknowledged messages are not overtaken by others", fun overtaken/1},
@@ -25,23 +25,11 @@ pair_test_() ->
     end}.
 
 pair() ->
-    Nodes = partisan_test_cluster:start(2, #{
+    partisan_test_cluster:start_connected(2, #{
         channels => [#{name => default}, #{name => bulk, parallelism => 4}],
         message_bytes => ?LIMIT,
         mailbox_messages => 100
-    }),
-    ok = await(fun() ->
-        lists:all(fun(N) -> length(call(N, partisan, neighbours, [])) =:= 1 end, Nodes)
-    end),
-    Nodes.
-
-with_sinks(Test, Nodes) ->
-    [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
-    try
-        Test(Nodes)
-    after
-        [try call(Node, partisan_test_sink, stop, [sink]) catch _:_ -> ok end || Node <- Nodes]
-    end.
+    }).
 
 about_the_limit([A, B]) ->
     Sizes = lists:seq(?LIMIT - 300, ?LIMIT + 10, 10),

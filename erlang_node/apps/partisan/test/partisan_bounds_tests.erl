@@ -46,27 +46,18 @@ receivers(Nodes) ->
     ].
 
 trio(Overrides) ->
-    Nodes = partisan_test_cluster:start(3, Overrides#{
+    partisan_test_cluster:start_connected(3, Overrides#{
         channels => [#{name => default}, #{name => bulk, parallelism => ?LANES}],
         lane_queue_bytes => ?LANE_BYTES,
         mailbox_messages => ?MAILBOX,
         % A frozen node stays a neighbour for as long as a test lasts.
         heartbeat_interval => 60000
-    }),
-    ok = await(fun() -> lists:all(fun(N) -> length(neighbours(N)) =:= 2 end, Nodes) end),
-    Nodes.
+    }).
 
 with_sinks(Test, [A | _] = Nodes) ->
-    [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
-    [ok = call(Node, partisan_test_sink, start, [other]) || Node <- Nodes],
     try
-        Test(Nodes)
+        partisan_test_sink:on(Nodes, [sink, other], Test)
     after
-        % One of them may be dead by now.
-        [
-            try call(Node, partisan_test_sink, stop, [Sink]) catch _:_ -> ok end
-         || Node <- Nodes, Sink <- [sink, other]
-        ],
         ok = call(A, ?MODULE, stop_flood, [])
     end.
 

@@ -18,7 +18,7 @@
 trio_test_() ->
     {setup, fun trio/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 60, fun() -> with_sinks(Test, Nodes) end}}
+            {Title, {timeout, 60, fun() -> partisan_test_sink:on(Nodes, [sink], Test) end}}
          || {Title, Test} <- [
                 {"the sender learns that its message has arrived", fun learns/1},
                 {"messages that cannot be acknowledged are refused", fun refused/1},
@@ -35,22 +35,9 @@ trio_test_() ->
     end}.
 
 trio() ->
-    Nodes = partisan_test_cluster:start(3, #{
+    partisan_test_cluster:start_connected(3, #{
         channels => ?CHANNELS, lane_queue_bytes => 1 bsl 21, mailbox_messages => 100
-    }),
-    ok = await(fun() ->
-        lists:all(fun(N) -> length(call(N, partisan, neighbours, [])) =:= 2 end, Nodes)
-    end),
-    Nodes.
-
-with_sinks(Test, Nodes) ->
-    [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
-    try
-        Test(Nodes)
-    after
-        % One of them may be dead by now.
-        [try call(Node, partisan_test_sink, stop, [sink]) catch _:_ -> ok end || Node <- Nodes]
-    end.
+    }).
 
 learns([A, B, _]) ->
     ?assertEqual(ok, forward(A, B, hello, #{ack => true})),

@@ -5,7 +5,7 @@
 -include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
 
--import(partisan_test_cluster, [call/4, name/1, await/1, await/2]).
+-import(partisan_test_cluster, [call/4, connected/1, name/1, await/1, await/2]).
 
 %% On the nodes.
 -export([run_script/2, run_and_end/2, flood/3]).
@@ -148,14 +148,7 @@ size() -> frequency([{4, range(1, 500)}, {1, range(10000, 100000)}]).
 %% Helpers.
 
 pair() ->
-    Nodes = partisan_test_cluster:start(2, ?SETTINGS),
-    ok = connected(Nodes),
-    Nodes.
-
-connected(Nodes) ->
-    await(fun() ->
-        lists:all(fun(N) -> length(call(N, partisan, neighbours, [])) =:= 1 end, Nodes)
-    end).
+    partisan_test_cluster:start_connected(2, ?SETTINGS).
 
 %% Sends everything, then an acknowledged message of each key, which marks its end.
 run(Script, A, B) ->

@@ -25,12 +25,9 @@ trio_test_() ->
     end}.
 
 trio() ->
-    Nodes = partisan_test_cluster:start(3, #{
+    Nodes = partisan_test_cluster:start_connected(3, #{
         message_bytes => ?LIMIT, lane_queue_bytes => 65536, mailbox_messages => 100
     }),
-    ok = await(fun() ->
-        lists:all(fun(N) -> length(call(N, partisan, neighbours, [])) =:= 2 end, Nodes)
-    end),
     [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
     [ok = call(Node, ?MODULE, subscribe, [news]) || Node <- Nodes],
     ok = await(fun() -> agreed(Nodes) end),

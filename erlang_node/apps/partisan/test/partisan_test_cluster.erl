@@ -2,7 +2,8 @@
 %%% controlled over a connection of its own, without Distributed Erlang.
 -module(partisan_test_cluster).
 
--export([start/2, start_node/2, start_node/3, start_bare/2, configuration/3, stop/1, call/4]).
+-export([start/2, start_connected/2, connected/1]).
+-export([start_node/2, start_node/3, start_bare/2, configuration/3, stop/1, call/4]).
 -export([net/0, name/1, peer/1, change/2]).
 -export([send_in_background/5, senders/1]).
 -export([kill/1, freeze/1, thaw/1, await/1, await/2, token/0]).
@@ -20,6 +21,18 @@ token() -> <<"0123456789abcdef0123456789abcdef">>.
 start(Count, Overrides) ->
     Net = net(),
     parallel(fun(I) -> start_node(Net, configuration(Net, I, Overrides)) end, lists:seq(1, Count)).
+
+%% The same, once each of them has all others as neighbours.
+start_connected(Count, Overrides) ->
+    Nodes = start(Count, Overrides),
+    ok = connected(Nodes),
+    Nodes.
+
+connected(Nodes) ->
+    Others = length(Nodes) - 1,
+    await(fun() ->
+        lists:all(fun(N) -> length(call(N, partisan, neighbours, [])) =:= Others end, Nodes)
+    end).
 
 %% The caller's own part of the loopback addresses: other suites may run at the same time.
 net() ->

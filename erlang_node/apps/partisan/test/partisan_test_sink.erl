@@ -1,7 +1,20 @@
 %%% A registered process that keeps its messages until asked for them.
 -module(partisan_test_sink).
 
--export([start/1, stop/1, take/2, count/1, has/2, pause/1, resume/1, waiting/1, run/2]).
+-export([on/3, start/1, stop/1, take/2, count/1, has/2, pause/1, resume/1, waiting/1, run/2]).
+
+%% Runs a test on nodes that have sinks of these names. At its end, nodes may be dead.
+on(Nodes, Names, Test) ->
+    Sinks = [{Node, [Name]} || Name <- Names, Node <- Nodes],
+    [ok = partisan_test_cluster:call(Node, ?MODULE, start, Args) || {Node, Args} <- Sinks],
+    try
+        Test(Nodes)
+    after
+        [
+            try partisan_test_cluster:call(Node, ?MODULE, stop, Args) catch _:_ -> ok end
+         || {Node, Args} <- Sinks
+        ]
+    end.
 
 start(Name) ->
     Starter = self(),
