@@ -32,7 +32,7 @@ start(_Type, _Arguments) ->
                     ?LOG_NOTICE(#{event => node_started, version => node_report:version()}),
                     {ok, Supervisor, Config};
                 {error, _} = Error ->
-                    ok = node_last_words:say_failure(),
+                    ok = node_exit_reason:write_failure(),
                     Error
             end;
         {error, Text} ->
@@ -58,7 +58,7 @@ hand_over(#{workload := none} = Config) ->
 hand_over(#{workload := {Module, _}} = Config) ->
     ?LOG_NOTICE(#{event => node_stopping}),
     % Without its supervisor the node is not shutting down, but has failed.
-    _ = whereis(node_sup) =:= undefined andalso node_last_words:say_failure(),
+    _ = whereis(node_sup) =:= undefined andalso node_exit_reason:write_failure(),
     try
         workload:leave(Module, ?HANDOVER_MS)
     catch
@@ -76,7 +76,7 @@ listen(Config) ->
     end.
 
 watch_workload(#{workload := none}) -> ok;
-watch_workload(#{workload := {Module, _}}) -> node_last_words:install(Module).
+watch_workload(#{workload := {Module, _}}) -> node_exit_reason:install(Module).
 
 %% Settings without a field in the configuration can be set for an experiment on the emulator's
 %% command line: `-partisan settings #{mailbox_messages=>100000}'.
@@ -95,5 +95,5 @@ start_partisan(#{partisan := Settings}) ->
 refuse(Text) ->
     Line = ["configuration: ", Text],
     io:put_chars(standard_error, ["node: ", Line, $\n]),
-    ok = node_last_words:say(Line),
+    ok = node_exit_reason:write(Line),
     erlang:halt(1, [{flush, true}]).

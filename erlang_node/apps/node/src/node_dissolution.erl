@@ -50,7 +50,7 @@ handle_info({partisan, dissolved}, none) ->
     _ = supervisor:terminate_child(node_sup, workload_sup),
     {noreply, none};
 handle_info(forgotten, none) ->
-    ok = node_last_words:say("the cluster was being deleted, but this node was not"),
+    ok = node_exit_reason:write("the cluster was being deleted, but this node was not"),
     erlang:halt(1);
 handle_info({partisan, _Neighbours}, none) ->
     {noreply, none};

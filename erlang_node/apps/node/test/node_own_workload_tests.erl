@@ -120,12 +120,12 @@ parameters(Given) ->
     workload:parameters(node_test_workload, Given).
 
 %% The pod's status after a workload's failure.
-last_words_test_() ->
+exit_reason_test_() ->
     {foreach, fun termination_log/0, fun remove_log/1, [
         fun(Dir) -> {"it fails repeatedly", fun() -> again_and_again(Dir) end} end,
         fun(Dir) -> {"it does not start", fun() -> at_once(Dir) end} end,
         fun(Dir) -> {"it has no child specifications", fun() -> in_child_specs(Dir) end} end,
-        fun(Dir) -> {"nothing has failed", fun() -> ?assertEqual(<<>>, words(Dir)) end} end,
+        fun(Dir) -> {"nothing has failed", fun() -> ?assertEqual(<<>>, reason(Dir)) end} end,
         fun(_Dir) -> {"outside of a pod", fun outside/0} end
     ]}.
 
@@ -133,7 +133,7 @@ again_and_again(Dir) ->
     {ok, Supervisor} = start(never),
     Monitor = monitor(process, Supervisor),
     fail(Monitor),
-    ?assertMatch({match, _}, re:run(words(Dir), "failed again and again, .*out_of_luck")).
+    ?assertMatch({match, _}, re:run(reason(Dir), "failed again and again, .*out_of_luck")).
 
 %% Until its supervisor gives up.
 fail(Monitor) ->
@@ -146,7 +146,7 @@ fail(Monitor) ->
 at_once(Dir) ->
     {error, _} = start(at_once),
     Pattern = "^workload: failing of the module node_test_workload does not start, .*no_luck",
-    ?assertMatch({match, _}, re:run(words(Dir), Pattern)).
+    ?assertMatch({match, _}, re:run(reason(Dir), Pattern)).
 
 %% Only the supervisor above knows.
 in_child_specs(Dir) ->
@@ -158,11 +158,11 @@ in_child_specs(Dir) ->
     Above = {{one_for_one, 0, 1}, [Child]},
     _ = process_flag(trap_exit, true),
     ?assertMatch({error, _}, supervisor:start_link({local, node_sup}, ?MODULE, Above)),
-    ?assertMatch({match, _}, re:run(words(Dir), "does not start, .*no_child_specs")).
+    ?assertMatch({match, _}, re:run(reason(Dir), "does not start, .*no_child_specs")).
 
 outside() ->
     true = os:putenv("PARTISAN_TERMINATION_LOG", "/no/such/file"),
-    ?assertEqual(ok, node_last_words:say("not recorded")).
+    ?assertEqual(ok, node_exit_reason:write("not recorded")).
 
 start(Fails) ->
     _ = process_flag(trap_exit, true),
@@ -171,8 +171,8 @@ start(Fails) ->
 options(Fails) ->
     #{parameters => #{fails => Fails}}.
 
-words(Dir) ->
-    ok = node_last_words:say_failure(),
+reason(Dir) ->
+    ok = node_exit_reason:write_failure(),
     {ok, Text} = file:read_file(filename:join(Dir, "termination-log")),
     Text.
 
@@ -184,11 +184,11 @@ termination_log() ->
     ok = file:write_file(File, <<>>),
     true = os:putenv("PARTISAN_TERMINATION_LOG", File),
     ok = application:unset_env(node, last_failure),
-    ok = node_last_words:install(node_test_workload),
+    ok = node_exit_reason:install(node_test_workload),
     Dir.
 
 remove_log(Dir) ->
-    ok = logger:remove_handler(node_last_words),
+    ok = logger:remove_handler(node_exit_reason),
     ok = logger:set_handler_config(default, level, all),
     true = os:unsetenv("PARTISAN_TERMINATION_LOG"),
     ok = file:del_dir_r(Dir).

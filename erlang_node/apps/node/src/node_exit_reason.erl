@@ -6,11 +6,11 @@
 %%% An invalid configuration is already such a line. A workload that fails repeatedly ends its
 %%% supervisor, then the node, when the original reason is long gone: this module is also a logger
 %%% handler, which keeps the reason of the last failure reported by the workload's supervisor.
--module(node_last_words).
+-module(node_exit_reason).
 
 -export([install/1]).
--export([say/1]).
--export([say_failure/0]).
+-export([write/1]).
+-export([write_failure/0]).
 %% Callback of a logger handler.
 -export([log/2]).
 
@@ -32,18 +32,18 @@ install(Kind) ->
     end.
 
 %% @doc Writes a line for the container's status.
--spec say(unicode:chardata()) -> ok.
-say(Text) ->
+-spec write(unicode:chardata()) -> ok.
+write(Text) ->
     File = os:getenv("PARTISAN_TERMINATION_LOG", ?TERMINATION_LOG),
     % Not created if missing: this is not a pod.
     _ = filelib:is_file(File) andalso write(File, unicode:characters_to_binary([Text, $\n])),
     ok.
 
 %% @doc Writes the last failure of the workload, if there was one.
--spec say_failure() -> ok.
-say_failure() ->
+-spec write_failure() -> ok.
+write_failure() ->
     case application:get_env(node, ?FAILURE) of
-        {ok, Text} -> say(Text);
+        {ok, Text} -> write(Text);
         undefined -> ok
     end.
 
@@ -89,5 +89,5 @@ failure(Kind, Context, Child, Reason) ->
 write(File, Text) ->
     case file:write_file(File, Text) of
         ok -> ok;
-        {error, Reason} -> ?LOG_WARNING(#{event => no_last_words, file => File, reason => Reason})
+        {error, Reason} -> ?LOG_WARNING(#{event => unwritten, file => File, reason => Reason})
     end.
