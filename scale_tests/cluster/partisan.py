@@ -83,7 +83,7 @@ class ClusterStatus:
     phase: str = ""
     converged: str = "Unknown"
     overlay: str = ""
-    also_running: str = ""
+    previous_kind: str = ""
     components: int | None = None
     isolated: int | None = None
     mean_degree: float = 0.0
@@ -124,7 +124,7 @@ class ClusterStatus:
     @property
     def reconfigured(self) -> bool:
         """Whether all nodes run the current spec, and nothing of the previous one."""
-        return self.steady and self.configured == self.replicas_wanted and not self.also_running
+        return self.steady and self.configured == self.replicas_wanted and not self.previous_kind
 
     @property
     def finished(self) -> bool:
@@ -142,7 +142,7 @@ class ClusterStatus:
             self.ready,
             self.joined,
             self.configured,
-            self.also_running,
+            self.previous_kind,
             self.components,
             self.phase,
             self.workload,
@@ -165,7 +165,7 @@ def cluster_status(item: Json) -> ClusterStatus:
     """The dataclass of a PartisanCluster's JSON. What the operator has not set stays default."""
     status, metadata = item.get("status") or {}, item["metadata"]
     overlay = status.get("overlay") or {}
-    of_overlay = ("alsoRunning", "components", "isolated", "meanDegree")
+    of_overlay = ("previousKind", "components", "isolated", "meanDegree")
     flat = {**status, **{key: overlay[key] for key in of_overlay if key in overlay}}
     return _filled(
         ClusterStatus,

@@ -195,7 +195,7 @@ def test_another_overlay_is_followed_until_it_is_in_force(ads: Subject, partisan
     partisan("overlay", "set", ads.name, "cyclon", "viewSize=8")
     text = partisan("rollout", "status", ads.name)
     assert text.splitlines()[-1].startswith("Settled")
-    assert (ads.status().overlay, ads.status().also_running) == ("Cyclon", "")
+    assert (ads.status().overlay, ads.status().previous_kind) == ("Cyclon", "")
     assert ads.json()["spec"]["overlay"]["cyclon"]["viewSize"] == 8
     assert ads.uids() == pods
 

@@ -40,7 +40,7 @@ def test_a_switch_under_load_loses_nothing(new_subject: NewSubject) -> None:
         ]
         subject.patch(overlay={"kind": kind, **parameters}, channels=channels)
         moving = subject.wait(f"all nodes run {kind}", all_run(kind))
-        assert moving.also_running
+        assert moving.previous_kind
         assert moving.phase == "Running"
         subject.wait_counted(moving.workload.value + NODES)
     settled = subject.wait_reconfigured()
