@@ -10,6 +10,7 @@
 -export([start/1]).
 -export([decide/2]).
 -export([from_trace/1]).
+-export([key/1]).
 
 -type step() :: {verify_world:key() | verify_world:crash_key(), verify_world:decision()}.
 %% In the order of occurrence, without `deliver'.
@@ -52,10 +53,12 @@ decide(Point, Open) ->
 from_trace(Trace) ->
     lists:flatmap(fun step/1, Trace).
 
-%% Internals.
-
+%% @doc The key of a point.
+-spec key(verify_world:point()) -> verify_world:key() | verify_world:crash_key().
 key({message, Key, _Msg}) -> Key;
 key({event, Key}) -> Key.
+
+%% Internals.
 
 step({_At, {message, _Key, _Msg, _Sent, Fate}}) when
     Fate =:= deliver; Fate =:= arrive; Fate =:= lost

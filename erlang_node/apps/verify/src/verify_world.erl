@@ -45,6 +45,7 @@
 -export([digest/1]).
 -export([now/1]).
 -export([error/1]).
+-export([effects/1]).
 -export([situation/1]).
 
 -type name() :: partisan_process:name().
@@ -334,6 +335,12 @@ now(#world{now = Now}) ->
 -spec error(t()) -> none | failure().
 error(#world{error = Error}) ->
     Error.
+
+%% @doc The number of effects so far that others may notice: messages, timers, replies, deliveries.
+-spec effects(t()) -> non_neg_integer().
+effects(#world{number = Number, replies = Replies} = W) ->
+    Delivered = [length(delivered(Name, W)) || Name <- nodes(W)],
+    Number + length(Replies) + lists:sum(Delivered).
 
 %% @doc All that the future depends on, relative to the present time unless the process reads it,
 %% and all that a property may ask except trace and time: worlds in equal situations have equal

@@ -1,0 +1,209 @@
+%%% @doc A search for violations as data: the protocol, the faults and the limits, which {@link
+%%% verify_explore} and {@link verify_order} run.
+%%%
+%%% ```
+%%% #{module => three_phase_commit, nodes => 4}
+%%% #{module => my_protocol, nodes => 3, decisions => [drop, crash], most => 3, deadline => 60000,
+%%%   property => fun(World) -> ok end}
+%%% '''
+-module(verify_search).
+
+-export([check/1]).
+-export([complete/1]).
+-export([world/1]).
+-export([violation/2]).
+-export([group/1]).
+
+-type name() :: partisan_process:name().
+-type kind() :: drop | late | duplicate | {corrupt, How :: term()} | crash.
+
+%% `nodes': names, or the number of nodes `n1', `n2' ...
+%% `scenario', `property', `symmetry': instead of the module's `scenario/1', `verdict/1' and
+%% `symmetry/1'.
+%% `world': further options of {@link verify_world:new/1}.
+%%
+%% `scope' (recursive): `recursive' decides about every message; `base' only about messages of the
+%% execution without faults; `raw' runs every subset of the decisions about these.
+%% `order' (distinct): whether symmetric executions count once.
+%% `decisions' ([drop]): what may happen to a message, and whether nodes crash.
+%% `merge' (false): whether what follows equal situations is explored once. Not if executions are
+%% to be counted, or if the property depends on time or trace.
+%% `inert' ([]): unsound. Types of messages that are never decided about; `learn': those without
+%% effect in the execution without faults.
+%%
+%% `most' (infinity): decisions in one execution. `executions' (infinity), `deadline' (infinity,
+%% milliseconds): the search stops there.
+%% `shard' ({0, 1}): explores the subtrees whose number modulo the second is the first.
+%% `examples' (64): counterexamples in the result.
+%% `progress': is called about every second.
+-type t() :: #{
+    module := module(),
+    nodes := pos_integer() | [name()],
+    options => map() | fun((name()) -> map()),
+    world => map(),
+    scenario => [{Milliseconds :: non_neg_integer(), name(), partisan_process:event()}],
+    property => fun((verify_world:t()) -> ok | {violated, iodata()}),
+    symmetry => [[name()]],
+    scope => raw | base | recursive,
+    order => distinct | symmetric,
+    decisions => [kind()],
+    merge => boolean(),
+    inert => [atom()] | learn,
+    most => non_neg_integer() | infinity,
+    executions => pos_integer() | infinity,
+    deadline => pos_integer() | infinity,
+    shard => {non_neg_integer(), pos_integer()},
+    examples => non_neg_integer(),
+    progress => fun((map()) -> term())
+}.
+
+-export_type([t/0, kind/0]).
+
+%% @doc Whether this can be searched; otherwise the description names the field and the fix.
+-spec check(t()) -> ok | {error, Description :: string()}.
+check(Search) ->
+    try complete(Search) of
+        #{} -> ok
+    catch
+        error:{invalid_search, Description} -> {error, Description}
+    end.
+
+%% @doc The search with all its fields. Raises `{invalid_search, Description}'.
+-spec complete(t()) -> map().
+complete(Search) ->
+    #{module := Module, nodes := Nodes} = required(Search),
+    loaded(Module),
+    Names = names(Nodes),
+    Defaults = #{
+        options => #{},
+        world => #{},
+        scenario => default(Module, scenario, Names, none),
+        property => property(Module),
+        symmetry => default(Module, symmetry, Names, []),
+        scope => recursive,
+        order => distinct,
+        decisions => [drop],
+        merge => false,
+        inert => [],
+        most => infinity,
+        executions => infinity,
+        deadline => infinity,
+        shard => {0, 1},
+        examples => 64,
+        progress => none
+    },
+    case maps:keys(Search) -- [module, nodes | maps:keys(Defaults)] of
+        [] -> ok;
+        [Unknown | _] -> invalid("~tp: no field of a search; remove it", [Unknown])
+    end,
+    Complete = maps:merge(Defaults, Search#{nodes := Names}),
+    lists:foreach(fun(Field) -> checked(Field, map_get(Field, Complete)) end, fields()),
+    consistent(Complete),
+    Complete.
+
+%% @doc The world of a complete search at its beginning.
+-spec world(map()) -> verify_world:t().
+world(#{module := Module, nodes := Names, options := Options} = Search) ->
+    #{world := Further, scenario := Scenario, decisions := Kinds} = Search,
+    World = verify_world:new(Further#{
+        module => Module, nodes => Names, options => Options, crashes => lists:member(crash, Kinds)
+    }),
+    lists:foldl(
+        fun({At, Name, Event}, W) -> verify_world:inject_at(At, Name, Event, W) end, World, Scenario
+    ).
+
+%% @doc Whether an execution that has ended violates the property; a callback that fails does.
+-spec violation(map(), verify_world:t()) -> ok | {violated, iodata()}.
+violation(#{property := Property}, World) ->
+    case verify_world:error(World) of
+        none -> Property(World);
+        Failure -> {violated, failure(Failure)}
+    end.
+
+%% @doc The renamings of a search: interchangeable nodes without those of the scenario.
+-spec group(map()) -> verify_symmetry:group().
+group(#{symmetry := Sets, scenario := Scenario}) ->
+    verify_symmetry:group(Sets, [Name || {_At, Name, _Event} <- Scenario]).
+
+%% Internals.
+
+required(#{module := Module, nodes := _} = Search) when is_atom(Module) -> Search;
+required(_Search) -> invalid("module, nodes: required", []).
+
+loaded(Module) ->
+    case code:ensure_loaded(Module) of
+        {module, Module} -> ok;
+        {error, _} -> invalid("module ~tp: not found; compile it and add its path", [Module])
+    end,
+    [
+        invalid("module ~tp: exports no ~tp/~b; implement partisan_process", [Module, Name, Arity])
+     || {Name, Arity} <- [{init, 1}, {handle, 2}], not erlang:function_exported(Module, Name, Arity)
+    ].
+
+names(Names) when is_list(Names), Names =/= [] ->
+    case lists:all(fun is_binary/1, Names) andalso length(lists:usort(Names)) =:= length(Names) of
+        true -> lists:sort(Names);
+        false -> invalid("nodes ~tp: must be different binaries", [Names])
+    end;
+names(Number) when is_integer(Number), Number > 0, Number < 100 ->
+    [iolist_to_binary(["n", integer_to_list(N)]) || N <- lists:seq(1, Number)];
+names(Other) ->
+    invalid("nodes ~tp: must be a number from 1 to 99, or names", [Other]).
+
+default(Module, Function, Names, Default) ->
+    case erlang:function_exported(Module, Function, 1) of
+        true -> Module:Function(Names);
+        false -> Default
+    end.
+
+property(Module) ->
+    case erlang:function_exported(Module, verdict, 1) of
+        true -> fun(World) -> Module:verdict(verify_world:outcome(World)) end;
+        false -> none
+    end.
+
+fields() ->
+    [scenario, property, scope, order, decisions, most, executions, deadline, shard].
+
+checked(scenario, [_ | _]) -> ok;
+checked(scenario, _) -> invalid("scenario: no event; export scenario/1 or give one", []);
+checked(property, Fun) when is_function(Fun, 1) -> ok;
+checked(property, _) -> invalid("property: none; export verdict/1 or give a function", []);
+checked(scope, Scope) when Scope =:= raw; Scope =:= base; Scope =:= recursive -> ok;
+checked(scope, Scope) -> invalid("scope ~tp: raw, base or recursive", [Scope]);
+checked(order, Order) when Order =:= distinct; Order =:= symmetric -> ok;
+checked(order, Order) -> invalid("order ~tp: distinct or symmetric", [Order]);
+checked(decisions, Kinds) when is_list(Kinds) -> lists:foreach(fun kind/1, Kinds);
+checked(decisions, Kinds) -> invalid("decisions ~tp: must be a list", [Kinds]);
+checked(most, Most) when Most =:= infinity; is_integer(Most), Most >= 0 -> ok;
+checked(shard, {I, N}) when is_integer(I), is_integer(N), I >= 0, I < N -> ok;
+checked(shard, Shard) -> invalid("shard ~tp: {Index, Number} with Index < Number", [Shard]);
+checked(_Limit, infinity) -> ok;
+checked(_Limit, Value) when is_integer(Value), Value > 0 -> ok;
+checked(Limit, Value) -> invalid("~tp ~tp: a positive integer or infinity", [Limit, Value]).
+
+kind(Kind) when Kind =:= drop; Kind =:= late; Kind =:= duplicate; Kind =:= crash -> ok;
+kind({corrupt, _How}) -> ok;
+kind(Kind) -> invalid("decisions ~tp: drop, late, duplicate, crash or {corrupt, How}", [Kind]).
+
+consistent(#{merge := true, scope := Scope}) when Scope =/= recursive ->
+    invalid("merge: only with scope recursive", []);
+consistent(#{merge := true, order := symmetric}) ->
+    invalid("merge: not with order symmetric", []);
+consistent(#{scope := raw, order := symmetric}) ->
+    invalid("scope raw: not with order symmetric", []);
+consistent(#{scope := raw, shard := {_, Shards}}) when Shards > 1 ->
+    invalid("scope raw: not in shards", []);
+consistent(#{scope := raw, decisions := Kinds}) ->
+    [invalid("scope raw: not with crash", []) || lists:member(crash, Kinds)];
+consistent(_Search) ->
+    ok.
+
+-spec invalid(string(), [term()]) -> no_return().
+invalid(Format, Arguments) ->
+    error({invalid_search, lists:flatten(io_lib:format(Format, Arguments))}).
+
+failure({crashed, Name, Event, Class, Reason, _Stack}) ->
+    io_lib:format("~ts crashed at ~tp: ~tp ~tp", [Name, Event, Class, Reason]);
+failure({looping, Name, Event}) ->
+    io_lib:format("~ts does not return from ~tp", [Name, Event]).
