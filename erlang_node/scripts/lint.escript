@@ -7,7 +7,8 @@
 %% begin with `%%' in the first column and with `%' further in; a pattern with a name is
 %% `#record{} = Name', and so for maps.
 %% In modules outside test directories: indentation in multiples of four, `%%% @doc' first, a -spec
-%% for every exported function, at most 300 lines or a reason in the first comment.
+%% for every exported function and above it a comment with @doc (@private for callbacks, @equiv), at
+%% most 300 lines or a reason in the first comment.
 
 -mode(compile).
 
@@ -124,6 +125,7 @@ patterns(Tree) ->
 documentation(File, Lines, Forms) ->
     Attributes = lists:flatmap(fun attribute/1, Forms),
     Specified = [FA || {spec, FA} <- Attributes],
+    Exported = [atom_to_list(F) || {export, {F, _}} <- Attributes],
     IsReasoned = lists:any(fun(Line) -> lists:prefix(?REASON, Line) end, Lines),
     [{File, 1, "no %%% @doc at the top"} || not lists:prefix("%%% @doc", hd(Lines))] ++
         [
@@ -133,7 +135,27 @@ documentation(File, Lines, Forms) ->
         [
             {File, 1, io_lib:format("~s/~b is exported without a -spec", [F, A])}
          || {export, {F, A} = FA} <- Attributes, not lists:member(FA, Specified)
+        ] ++
+        [
+            {File, 1, io_lib:format("~s is exported without a @doc", [Name])}
+         || Name <- undocumented(Lines), lists:member(Name, Exported)
         ].
+
+%% The functions whose -spec does not follow a comment with a tag of edoc.
+undocumented(Lines) ->
+    {_, Found} = lists:foldl(fun undocumented/2, {"", []}, Lines),
+    lists:reverse(Found).
+
+undocumented("%%" ++ _ = Line, {Comment, Found}) ->
+    {Comment ++ Line, Found};
+undocumented("-spec " ++ Spec, {Comment, Found}) ->
+    [Name | _] = string:split(Spec, "("),
+    case re:run(Comment, "@(doc|private|hidden|equiv)") of
+        nomatch -> {"", [Name | Found]};
+        _ -> {"", Found}
+    end;
+undocumented(_, {_, Found}) ->
+    {"", Found}.
 
 attribute(Form) ->
     case erl_syntax:type(Form) of

@@ -15,11 +15,13 @@ start(#{name := Self, ip := Ip}, #{name := Peer, ip := PeerIp}) ->
     true = erlang:set_cookie(bench),
     ok.
 
+%% @private
 -spec connect() -> ok.
 connect() ->
     true = net_kernel:connect_node(bench_system:peer()),
     ok.
 
+%% @private
 -spec send(bench_system:channel(), integer(), atom(), bench_system:message()) -> ok.
 send(_Channel, _Key, Receiver, Message) ->
     {Receiver, bench_system:peer()} ! Message,

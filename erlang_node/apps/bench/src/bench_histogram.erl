@@ -15,10 +15,12 @@
 -opaque t() :: counters:counters_ref().
 -export_type([t/0]).
 
+%% @doc An empty histogram.
 -spec new() -> t().
 new() ->
     counters:new(?SLOTS, [write_concurrency]).
 
+%% @doc Counts a value.
 -spec add(t(), Nanoseconds :: integer()) -> ok.
 add(Histogram, Nanoseconds) ->
     counters:add(Histogram, slot(max(1, Nanoseconds)), 1).

@@ -9,6 +9,7 @@
 -define(TIMEOUT_MS, 30000).
 -define(LOOK_MS, 5).
 
+%% @private
 -spec start(bench_system:address(), bench_system:address()) -> ok.
 start(#{name := Self, ip := Ip, port := Port}, #{name := Peer, ip := PeerIp, port := PeerPort}) ->
     ok = bench_system:set_peer(atom_to_binary(Peer)),
@@ -29,6 +30,7 @@ start(#{name := Self, ip := Ip, port := Port}, #{name := Peer, ip := PeerIp, por
     {ok, _} = application:ensure_all_started(partisan),
     ok.
 
+%% @private
 -spec connect() -> ok.
 connect() ->
     connect(erlang:monotonic_time(millisecond) + ?TIMEOUT_MS).
@@ -43,6 +45,7 @@ connect(Deadline) ->
             connect(Deadline)
     end.
 
+%% @private
 -spec send(bench_system:channel(), integer(), atom(), bench_system:message()) -> ok.
 send(Channel, Key, Receiver, Message) ->
     ok = partisan:forward(bench_system:peer(), Receiver, Message, #{

@@ -18,6 +18,7 @@
 -define(BACKLOG, 64).
 -define(WINDOW, 32).
 
+%% @private
 -spec start(bench_system:address(), bench_system:address()) -> ok.
 start(#{ip := Ip, port := Port}, Peer) ->
     ok = bench_system:set_peer(Peer),
@@ -29,6 +30,7 @@ start(#{ip := Ip, port := Port}, Peer) ->
         {ok, fun() -> accept(Listen, list_to_tuple(Receivers)) end}
     end).
 
+%% @private
 -spec connect() -> ok.
 connect() ->
     #{ip := Ip, port := Port} = bench_system:peer(),
@@ -43,6 +45,7 @@ connect() ->
         {ok, fun() -> timer:sleep(infinity) end}
     end).
 
+%% @private
 -spec send(bench_system:channel(), integer(), atom(), bench_system:message()) -> ok.
 send(Channel, Key, Receiver, {bench, Seq, SentAt, Payload}) ->
     Sockets = persistent_term:get({?MODULE, Channel}),

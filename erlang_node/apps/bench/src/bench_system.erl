@@ -43,6 +43,7 @@ receivers() ->
 receiver(Pair) when Pair =< ?PAIRS ->
     list_to_atom("bench_receiver_" ++ integer_to_list(Pair)).
 
+%% @doc Stores what `send/4' needs to reach the other virtual machine.
 -spec set_peer(term()) -> ok.
 set_peer(Peer) ->
     persistent_term:put({?MODULE, peer}, Peer).

@@ -8,6 +8,7 @@
 -opaque t() :: {pid(), reference()}.
 -export_type([t/0]).
 
+%% @doc Starts a worker that runs the function.
 -spec start(fun(() -> term())) -> t().
 start(Function) ->
     spawn_monitor(?MODULE, run, [Function]).

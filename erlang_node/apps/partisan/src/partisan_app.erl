@@ -7,6 +7,7 @@
 -export([prep_stop/1]).
 -export([stop/1]).
 
+%% @private
 -spec start(application:start_type(), term()) -> {ok, pid()} | {error, term()}.
 start(_Type, _Arguments) ->
     case partisan_tls:start() of
@@ -20,6 +21,7 @@ prep_stop(State) ->
     ok = partisan_manager:leave(),
     State.
 
+%% @private
 -spec stop(term()) -> ok.
 stop(_State) ->
     ok.

@@ -47,6 +47,7 @@
 
 %% API.
 
+%% @doc Starts the process that interprets the effects of the stack.
 -spec start_link() -> gen_server:start_ret().
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
@@ -124,6 +125,7 @@ seek(Name) ->
 
 %% gen_server.
 
+%% @private
 -spec init([]) -> {ok, #state{}}.
 init([]) ->
     % Lanes are linked; their exits are events.
@@ -143,6 +145,7 @@ init([]) ->
     ok = partisan_listener:accept(),
     {ok, State}.
 
+%% @private
 -spec handle_call(term(), gen_server:from(), #state{}) ->
     {reply, term(), #state{}} | {noreply, #state{}}.
 handle_call({open_lane, Key, Wait}, From, #state{links = Links0} = State) ->
@@ -182,6 +185,7 @@ handle_call(leave, From, State) ->
 handle_call(Unknown, _From, State) ->
     {reply, partisan_stray:call(Unknown), State}.
 
+%% @private
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
 handle_cast({seek, Name}, State) ->
     {noreply, run([{find_route, Name}], State)};
@@ -189,6 +193,7 @@ handle_cast(Unknown, State) ->
     ok = partisan_stray:cast(Unknown),
     {noreply, State}.
 
+%% @private
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
 handle_info({overlay, #{name := _} = Peer, {measure, {Kind, _} = Message}}, State) when
     Kind =:= ping; Kind =:= pong

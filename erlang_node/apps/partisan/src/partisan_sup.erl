@@ -12,10 +12,12 @@
 -export([start_link/0]).
 -export([init/1]).
 
+%% @doc Starts the runtime.
 -spec start_link() -> supervisor:startlink_ret().
 start_link() ->
     supervisor:start_link({local, ?MODULE}, ?MODULE, []).
 
+%% @private
 -spec init([]) -> {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
 init([]) ->
     ok = partisan_metrics:init(),

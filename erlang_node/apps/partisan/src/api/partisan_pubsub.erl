@@ -69,6 +69,7 @@ subscribers(Topic) ->
 
 %% gen_server.
 
+%% @private
 -spec init([]) -> {ok, #state{}}.
 init([]) ->
     process_flag(message_queue_data, off_heap),
@@ -77,6 +78,7 @@ init([]) ->
     Topics = partisan_topics:new(partisan_config:get(name), partisan_config:get(incarnation)),
     {ok, #state{topics = Topics}}.
 
+%% @private
 -spec handle_call(term(), gen_server:from(), #state{}) ->
     {reply, term(), #state{}} | {noreply, #state{}}.
 handle_call({subscribe, Topic, Pid}, _From, State) ->
@@ -99,11 +101,13 @@ handle_call({subscribers, Topic}, _From, #state{topics = Topics} = State) ->
 handle_call(Unknown, _From, State) ->
     {reply, partisan_stray:call(Unknown), State}.
 
+%% @private
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
 handle_cast(Unknown, State) ->
     ok = partisan_stray:cast(Unknown),
     {noreply, State}.
 
+%% @private
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
 handle_info({?MODULE, From, Message}, #state{topics = Topics} = State) ->
     try partisan_topics:message(From, Message, Topics) of

@@ -35,12 +35,14 @@
 
 -export_type([state/0]).
 
+%% @doc A node without messages.
 -spec init(options()) -> state().
 init(Options) ->
     partisan_layer:new(#{fanout => all}, Options, #{
         number => 0, neighbours => #{}, received => partisan_received:new()
     }).
 
+%% @doc Handles one event.
 -spec handle(partisan_plumtree:event(), state()) -> {state(), [partisan_plumtree:effect()]}.
 handle(Event, S) ->
     partisan_layer:handle(fun event/2, Event, S).

@@ -84,6 +84,7 @@
 
 %% API.
 
+%% @doc A node without neighbours.
 -spec init(options()) -> state().
 init(Options) ->
     partisan_layer:new(defaults(), Options, #{
@@ -97,6 +98,7 @@ init(Options) ->
         exchanged => idle
     }).
 
+%% @doc Handles one event.
 -spec handle(event(), state()) -> {state(), [effect()]}.
 handle(Event, S) ->
     partisan_layer:handle(fun event/2, Event, S).

@@ -20,10 +20,12 @@
 ).
 -export_type([id/0, t/0]).
 
+%% @doc No broadcast received.
 -spec new() -> t().
 new() ->
     partisan_recent:new(?ORIGINS).
 
+%% @doc Records a broadcast as received.
 -spec add(id(), t()) -> t().
 add({Name, Incarnation, Number}, Received) ->
     Window =
@@ -33,6 +35,7 @@ add({Name, Incarnation, Number}, Received) ->
         end,
     partisan_recent:store(Name, {Incarnation, partisan_window:add(Number, Window)}, Received).
 
+%% @doc Whether a broadcast counts as received.
 -spec contains(id(), t()) -> boolean().
 contains({Name, Incarnation, Number}, Received) ->
     case partisan_recent:find(Name, Received) of

@@ -15,10 +15,12 @@
 }.
 -export_type([t/2]).
 
+%% @doc An empty map of at most that many entries.
 -spec new(Limit :: pos_integer()) -> t(_, _).
 new(Limit) ->
     {Limit, 0, #{}}.
 
+%% @doc The value of a key, if it is kept.
 -spec find(Key, t(Key, Value)) -> {ok, Value} | error.
 find(Key, {_, _, Map}) ->
     case Map of
@@ -26,6 +28,7 @@ find(Key, {_, _, Map}) ->
         #{} -> error
     end.
 
+%% @doc Stores a value as the latest entry; the oldest half goes when the map is full.
 -spec store(Key, Value, t(Key, Value)) -> t(Key, Value).
 store(Key, Value, {Limit, Clock0, Map0}) ->
     Clock = Clock0 + 1,
@@ -36,6 +39,7 @@ store(Key, Value, {Limit, Clock0, Map0}) ->
         false -> {Limit, Clock, Map}
     end.
 
+%% @doc The number of entries.
 -spec size(t(_, _)) -> non_neg_integer().
 size({_, _, Map}) ->
     map_size(Map).

@@ -17,10 +17,12 @@
 -opaque t() :: {Watermark :: non_neg_integer(), Ahead :: [range()]}.
 -export_type([t/0]).
 
+%% @doc No number seen.
 -spec new() -> t().
 new() ->
     {0, []}.
 
+%% @doc Whether a number counts as seen.
 -spec seen(pos_integer(), t()) -> boolean().
 seen(Number, {Watermark, Ahead}) ->
     Number =< Watermark orelse within(Number, Ahead).
@@ -29,6 +31,7 @@ within(Number, [{_, Last} | Ranges]) when Number > Last -> within(Number, Ranges
 within(Number, [{First, _} | _]) -> Number >= First;
 within(_Number, []) -> false.
 
+%% @doc Records a number as seen.
 -spec add(pos_integer(), t()) -> t().
 add(Number, {Watermark, _} = Window) when Number =< Watermark ->
     Window;

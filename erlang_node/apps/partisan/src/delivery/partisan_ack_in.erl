@@ -13,6 +13,7 @@
 -opaque t() :: Next :: partisan_ack_out:sequence().
 -export_type([t/0]).
 
+%% @doc A stream without messages.
 -spec new() -> t().
 new() ->
     1.

@@ -42,11 +42,13 @@ is_under_way(Key) ->
     % Mostly there are none at all.
     counters:get(persistent_term:get(?MODULE), 1) > 0 andalso ets:member(?TABLE, Key()).
 
+%% @doc Records that an acknowledged message of this key is in flight.
 -spec begins(key()) -> ok.
 begins(Key) ->
     _ = ets:update_counter(?TABLE, Key, 1, {Key, 0}),
     counters:add(persistent_term:get(?MODULE), 1, 1).
 
+%% @doc Records that one of them is no longer in flight.
 -spec ends(key()) -> ok.
 ends(Key) ->
     case ets:update_counter(?TABLE, Key, -1) of

@@ -75,6 +75,7 @@
 -opaque t() :: #stream{}.
 -export_type([t/0]).
 
+%% @doc An empty stream.
 -spec new(options()) -> t().
 new(Given) ->
     #{retransmit_after := Interval} = Options = maps:merge(defaults(), Given),
@@ -167,6 +168,7 @@ is_settled(#stream{entries = Entries}) ->
 wake_at(#stream{deadline_at = Deadline, retransmit_at = Retransmit}) ->
     min(Deadline, Retransmit).
 
+%% @doc Messages sent and not acknowledged, and their bytes.
 -spec outstanding(t()) -> #{messages := non_neg_integer(), bytes := non_neg_integer()}.
 outstanding(#stream{messages = Messages, bytes = Bytes}) ->
     #{messages => Messages, bytes => Bytes}.

@@ -97,6 +97,7 @@ open({_, ChannelName, _} = Path, ReplyTo, Stream) ->
         used = Now
     }).
 
+%% @doc The identifier of the stream.
 -spec id(t()) -> partisan_ack_stream:id().
 id(#out{stream = Stream}) ->
     Stream.

@@ -53,6 +53,7 @@
 
 %% API.
 
+%% @doc A receiver without streams.
 -spec new(Self :: partisan_causal:instance()) -> t().
 new(Self) ->
     #receiver{self = Self}.

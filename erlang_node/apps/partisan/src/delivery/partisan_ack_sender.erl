@@ -34,6 +34,7 @@
 
 %% API.
 
+%% @doc A sender without streams.
 -spec new(Self :: partisan_causal:instance()) -> t().
 new(Self) ->
     #sender{self = Self}.

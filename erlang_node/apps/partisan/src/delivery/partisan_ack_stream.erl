@@ -54,6 +54,7 @@ id(Name, Incarnation, Number) ->
 number({_, _, {Number, _Version}}) -> Number;
 number({_, _, Number}) -> Number.
 
+%% @doc Whether the sender of a stream handles refusals; the first version does not.
 -spec understands_refusals(id()) -> boolean().
 understands_refusals({_, _, {_, _Version}}) -> true;
 understands_refusals({_, _, _}) -> false.

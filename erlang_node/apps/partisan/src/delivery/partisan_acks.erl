@@ -48,6 +48,7 @@
 
 %% API.
 
+%% @doc Starts the process that owns all acknowledged streams of the node.
 -spec start_link() -> {ok, pid()} | {error, term()}.
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
@@ -110,6 +111,7 @@ end_previous(Node, Before) ->
 
 %% gen_server.
 
+%% @private
 -spec init([]) -> {ok, #state{}}.
 init([]) ->
     process_flag(message_queue_data, off_heap),
@@ -122,6 +124,7 @@ init([]) ->
         labels = partisan_labels:new(Self)
     }}.
 
+%% @private
 -spec handle_call(term(), gen_server:from(), #state{}) -> {noreply, #state{}, timeout()}.
 handle_call({send, Request}, From, #state{sender = Sender, labels = Labels} = State) ->
     sent(partisan_ack_sender:send(From, Request, Labels, Sender), State);
@@ -138,6 +141,7 @@ handle_call(Unknown, From, State) ->
     ok = gen_server:reply(From, partisan_stray:call(Unknown)),
     next(State).
 
+%% @private
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}, timeout()}.
 handle_cast({reconnected, Node, ChannelName}, #state{sender = Sender, labels = Labels} = State) ->
     sent(partisan_ack_sender:reconnected(Node, ChannelName, Labels, Sender), State);
@@ -145,6 +149,7 @@ handle_cast(Unknown, State) ->
     ok = partisan_stray:cast(Unknown),
     next(State).
 
+%% @private
 -spec handle_info(term(), #state{}) -> {noreply, #state{}, timeout()}.
 handle_info({?MODULE, Origin, Message}, State) ->
     case is_of(Origin, Message, State) of

@@ -52,6 +52,7 @@
 -opaque t() :: #causal{}.
 -export_type([t/0]).
 
+%% @doc The order of an instance that has neither sent nor received.
 -spec new(instance()) -> t().
 new(Self) ->
     #causal{self = Self}.

@@ -22,6 +22,7 @@
 -opaque t() :: #labels{}.
 -export_type([t/0, label/0]).
 
+%% @doc No label in use.
 -spec new(Self :: partisan_causal:instance()) -> t().
 new(Self) ->
     #labels{self = Self}.

@@ -37,6 +37,7 @@
 -opaque t() :: #watch{}.
 -export_type([t/0]).
 
+%% @doc A detector that watches no node; the interval is in milliseconds.
 -spec new(Interval :: pos_integer()) -> t().
 new(Interval) ->
     #watch{interval = Interval}.
@@ -55,10 +56,12 @@ present(Name, _Incarnation, _Now, #watch{nodes = Nodes} = W) when is_map_key(Nam
 present(Name, Incarnation, Now, #watch{nodes = Nodes} = W) ->
     W#watch{nodes = Nodes#{Name => {Incarnation, deadline(Now, W)}}}.
 
+%% @doc Stops watching a node.
 -spec unwatch(name(), t()) -> t().
 unwatch(Name, #watch{nodes = Nodes} = W) ->
     W#watch{nodes = maps:remove(Name, Nodes)}.
 
+%% @doc Whether a node is watched.
 -spec is_watched(name(), t()) -> boolean().
 is_watched(Name, #watch{nodes = Nodes}) ->
     is_map_key(Name, Nodes).
@@ -106,6 +109,7 @@ tick(Now, Neighbours, #watch{nodes = Nodes} = W) ->
         Nodes
     ).
 
+%% @doc The number of watched nodes.
 -spec size(t()) -> non_neg_integer().
 size(#watch{nodes = Nodes}) ->
     map_size(Nodes).

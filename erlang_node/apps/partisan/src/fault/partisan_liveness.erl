@@ -45,6 +45,7 @@
     doubts = #{} :: #{gen_tcp:socket() => milliseconds()}
 }).
 
+%% @doc Starts the check of connections that the kernel finds dead.
 -spec start_link() -> gen_server:start_ret().
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).

@@ -49,6 +49,7 @@
 -opaque t() :: #beacon{}.
 -export_type([t/0]).
 
+%% @doc A node that has neither sent nor received a beacon.
 -spec init(options()) -> t().
 init(#{self := #{name := Name} = Self, seeds := Seeds, rand := Rand} = Options) ->
     LostAfter = maps:get(lost_after, Options, 3),

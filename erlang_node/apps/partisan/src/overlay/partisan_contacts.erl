@@ -31,6 +31,7 @@
 -opaque t() :: #contacts{}.
 -export_type([t/0]).
 
+%% @doc The other seeds, in random order.
 -spec new(Self :: partisan_peer:t(), Seeds :: [partisan_peer:t()], rand:state()) ->
     {t(), rand:state()}.
 new(#{name := Self}, Seeds, Rand0) ->
@@ -52,6 +53,7 @@ meet_all(#contacts{is_seed = true, peers = Peers} = C) ->
 meet_all(#contacts{is_seed = false} = C) ->
     C.
 
+%% @doc Records that a seed has been met.
 -spec met(partisan_peer:t(), t()) -> t().
 met(#{name := Name}, #contacts{unmet = Unmet} = C) ->
     C#contacts{unmet = lists:delete(Name, Unmet)}.

@@ -96,6 +96,7 @@ handle(Take, Event, S) ->
 
 %% Effects.
 
+%% @doc Adds an effect.
 -spec emit(Effect :: term(), State) -> State when State :: t().
 emit(Effect, #{out := Out} = S) ->
     S#{out := [Effect | Out]}.
@@ -114,10 +115,12 @@ absorb(Field, {Part, Effects}, S) ->
 
 %% Neighbours.
 
+%% @doc Reports and counts a new neighbour.
 -spec neighbour_up(partisan_peer:t(), State) -> State when State :: t().
 neighbour_up(Peer, S) ->
     emit({count, neighbour_added}, emit({neighbour_up, Peer}, S)).
 
+%% @doc Reports a lost neighbour, and counts the reason.
 -spec neighbour_down(partisan_peer:name(), reason(), State) -> State when State :: t().
 neighbour_down(Name, Reason, S) ->
     emit({count, Reason}, emit({neighbour_down, Name}, S)).
@@ -136,10 +139,12 @@ part(Neighbours, Goodbye, S0) ->
 
 %% Options, randomness and time.
 
+%% @doc The value of an option. Fails if it has none.
 -spec option(atom(), t()) -> term().
 option(Name, #{options := Options}) ->
     map_get(Name, Options).
 
+%% @doc Whether a peer is this node.
 -spec is_self(partisan_peer:t(), t()) -> boolean().
 is_self(#{name := Name}, #{self := #{name := Self}}) ->
     Name =:= Self.

@@ -50,6 +50,7 @@
 
 %% API.
 
+%% @private
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(#{self := #{name := Name}, servers := Names, seeds := Seeds} = Given) ->
     Others = [Seed || #{name := N} = Seed <- Seeds, lists:member(N, Names), N =/= Name],
@@ -66,10 +67,12 @@ init(#{self := #{name := Name}, servers := Names, seeds := Seeds} = Given) ->
     },
     partisan_layer:started(greet(partisan_layer:new(defaults(), Given, Own))).
 
+%% @private
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
 handle(Event, S) ->
     partisan_layer:handle(fun event/2, Event, S).
 
+%% @private
 -spec neighbours(state()) -> [partisan_peer:t()].
 neighbours(#{linked := Linked}) ->
     [Peer || {up, Peer} <- maps:values(Linked)].

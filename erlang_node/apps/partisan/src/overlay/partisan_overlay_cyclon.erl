@@ -64,6 +64,7 @@
 
 %% API.
 
+%% @private
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(Given) ->
     S0 = partisan_layer:new(defaults(), Given, #{ages => #{}, offered => none}),
@@ -71,14 +72,17 @@ init(Given) ->
     Interval = option(shuffle_interval, S1),
     partisan_layer:started(partisan_layer:start_timer_within(shuffle, Interval, S1)).
 
+%% @private
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
 handle(Event, S) ->
     partisan_layer:handle(fun event/2, Event, S).
 
+%% @private
 -spec neighbours(state()) -> [partisan_peer:t()].
 neighbours(#{links := Links}) ->
     partisan_symmetric_view:neighbours(Links).
 
+%% @private
 -spec passive(state()) -> [partisan_peer:t()].
 passive(#{links := Links}) ->
     partisan_symmetric_view:passive(Links).

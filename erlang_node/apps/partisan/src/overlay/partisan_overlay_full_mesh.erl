@@ -71,15 +71,18 @@
 
 %% API.
 
+%% @private
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(Given) ->
     Own = #{members => #{}, departed => #{}, hurried => false},
     partisan_layer:started(start_exchange(partisan_layer:new(defaults(), Given, Own))).
 
+%% @private
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
 handle(Event, S) ->
     partisan_layer:handle(fun event/2, Event, S).
 
+%% @private
 -spec neighbours(state()) -> [partisan_peer:t()].
 neighbours(#{members := Members}) ->
     [Peer || #member{peer = Peer, status = up} <- maps:values(Members)].

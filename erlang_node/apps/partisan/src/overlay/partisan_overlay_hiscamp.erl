@@ -69,6 +69,7 @@
 
 %% API.
 
+%% @private
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(#{seed := {A, B, C}} = Given) ->
     #{options := Options} = S = partisan_layer:new(defaults(), Given, #{
@@ -78,14 +79,17 @@ init(#{seed := {A, B, C}} = Given) ->
     Two = partisan_overlay_scamp:init(Options#{seed := {C, B, A}}),
     partisan_layer:started(level_became(2, Two, level_became(1, One, S))).
 
+%% @private
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
 handle(Event, S) ->
     partisan_layer:handle(fun event/2, Event, S).
 
+%% @private
 -spec neighbours(state()) -> [partisan_peer:t()].
 neighbours(#{neighbours := Neighbours}) ->
     [Peer || {Peer, _} <- maps:values(Neighbours)].
 
+%% @private
 -spec passive(state()) -> [partisan_peer:t()].
 passive(#{levels := Levels, neighbours := Neighbours}) ->
     Known = lists:append([partisan_overlay_scamp:passive(Scamp) || Scamp <- maps:values(Levels)]),

@@ -88,6 +88,7 @@
 
 %% API.
 
+%% @private
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(Given) ->
     Own = #{active => #{}, asked => none, tried => #{}, offered => []},
@@ -96,14 +97,17 @@ init(Given) ->
     S2 = start_timer_within(promote, option(promotion_interval, S1), S1),
     partisan_layer:started(start_timer_within(shuffle, option(shuffle_interval, S2), S2)).
 
+%% @private
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
 handle(Event, S) ->
     partisan_layer:handle(fun event/2, Event, S).
 
+%% @private
 -spec neighbours(state()) -> [partisan_peer:t()].
 neighbours(#{active := Active}) ->
     maps:values(Active).
 
+%% @private
 -spec passive(state()) -> [partisan_peer:t()].
 passive(#{passive := Passive}) ->
     partisan_passive_view:peers(Passive).

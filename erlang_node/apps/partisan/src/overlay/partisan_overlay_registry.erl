@@ -28,6 +28,7 @@
 known() ->
     [full_mesh, client_server, hyparview, xbot, cyclon, scamp_v1, scamp_v2, hiscamp, static].
 
+%% @doc The module of a kind.
 -spec module(kind()) -> module().
 module(full_mesh) -> partisan_overlay_full_mesh;
 module(client_server) -> partisan_overlay_client_server;

@@ -55,10 +55,12 @@ init(#{self := #{name := Self}, edges := Edges, peers := Peers} = Given) ->
     S = partisan_layer:new(defaults(), Given, Own),
     partisan_layer:started(lists:foldl(fun dial/2, S, Names)).
 
+%% @private
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
 handle(Event, S) ->
     partisan_layer:handle(fun event/2, Event, S).
 
+%% @private
 -spec neighbours(state()) -> [partisan_peer:t()].
 neighbours(#{edges := Edges}) ->
     [Peer || #edge{up = true, peer = Peer} <- maps:values(Edges)].

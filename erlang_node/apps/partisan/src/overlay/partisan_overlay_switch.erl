@@ -61,6 +61,7 @@ init(Spec, Common) ->
     {Overlay, Effects} = start(Spec, Common),
     flush(effects(Effects, Overlay#overlay.tag, #overlays{common = Common, present = Overlay})).
 
+%% @doc Handles one event in the overlays that it concerns.
 -spec handle(partisan_overlay:event(), t()) -> {t(), [partisan_overlay:effect()]}.
 handle(Event, O) ->
     flush(event(Event, O)).
@@ -117,10 +118,12 @@ neighbours(#overlays{previous = #overlay{module = Module, state = State}} = O) -
 present_neighbours(#overlays{present = #overlay{module = Module, state = State}}) ->
     Module:neighbours(State).
 
+%% @doc The passive view of the present overlay.
 -spec passive(t()) -> [partisan_peer:t()].
 passive(#overlays{present = #overlay{module = Module, state = State}}) ->
     Module:passive(State).
 
+%% @doc The kind of the present overlay.
 -spec kind(t()) -> partisan_overlay_registry:kind().
 kind(#overlays{present = #overlay{kind = Kind}}) ->
     Kind.

@@ -69,6 +69,7 @@
 
 %% API.
 
+%% @private
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(#{seed := {A, B, C}} = Given) ->
     Own = #{hyparview => none, costs => #{}, scanned => #{}, weighing => none},
@@ -78,14 +79,17 @@ init(#{seed := {A, B, C}} = Given) ->
     Interval = option(optimisation_interval, S1),
     partisan_layer:started(partisan_layer:start_timer_within(optimise, Interval, S1)).
 
+%% @private
 -spec handle(partisan_overlay:event(), state()) -> {state(), [partisan_overlay:effect()]}.
 handle(Event, S) ->
     partisan_layer:handle(fun event/2, Event, S).
 
+%% @private
 -spec neighbours(state()) -> [partisan_peer:t()].
 neighbours(#{hyparview := HyParView}) ->
     partisan_overlay_hyparview:neighbours(HyParView).
 
+%% @private
 -spec passive(state()) -> [partisan_peer:t()].
 passive(#{hyparview := HyParView}) ->
     partisan_overlay_hyparview:passive(HyParView).

@@ -37,10 +37,12 @@ add(#{name := Name} = Peer, GoFirst, #view{peers = Peers} = V, Rand0) ->
             {Roomy#view{peers = Others#{Name => Peer}}, Rand}
     end.
 
+%% @doc Removes a peer.
 -spec remove(partisan_peer:name(), t()) -> t().
 remove(Name, #view{peers = Peers} = V) ->
     V#view{peers = maps:remove(Name, Peers)}.
 
+%% @doc The peers in the view.
 -spec peers(t()) -> [partisan_peer:t()].
 peers(#view{peers = Peers}) ->
     maps:values(Peers).

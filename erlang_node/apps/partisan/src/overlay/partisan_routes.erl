@@ -56,6 +56,7 @@
 -opaque t() :: #routes{}.
 -export_type([t/0]).
 
+%% @doc A node without routes.
 -spec new(Self :: name()) -> t().
 new(Self) ->
     #routes{self = Self}.

@@ -89,6 +89,7 @@
 
 %% API.
 
+%% @doc The layers of a node that has not joined, and their first effects.
 -spec init(options()) -> {t(), [effect()]}.
 init(#{self := Self, seed := {A, B, C} = Seed, overlay := {Kind, _} = Spec} = Given) ->
     #{broadcast := Broadcast} = Options = maps:merge(defaults(), Given#{seed := {C, A, B}}),

@@ -58,6 +58,7 @@
 
 %% API.
 
+%% @doc An empty view.
 -spec new(sides()) -> t().
 new(Sides) ->
     #links{sides = Sides}.
@@ -169,14 +170,17 @@ leave(#links{sides = Sides} = L) ->
     Up = [{neighbour_down, Name} || #{name := Name} <- neighbours(L)],
     {new(Sides), Up ++ [{disconnect, Name} || Name <- maps:keys(L#links.all)]}.
 
+%% @doc The peers in the view.
 -spec chosen(t()) -> [partisan_peer:t()].
 chosen(#links{chosen = Chosen}) ->
     maps:values(Chosen).
 
+%% @doc The number of peers in the view.
 -spec chosen_size(t()) -> non_neg_integer().
 chosen_size(#links{chosen = Chosen}) ->
     map_size(Chosen).
 
+%% @doc Whether a peer is in the view.
 -spec is_chosen(partisan_peer:name(), t()) -> boolean().
 is_chosen(Name, #links{chosen = Chosen}) ->
     is_map_key(Name, Chosen).
@@ -186,6 +190,7 @@ is_chosen(Name, #links{chosen = Chosen}) ->
 holders(#links{all = All}) ->
     [Peer || #link{peer = Peer, silence = Silence} <- maps:values(All), Silence =/= none].
 
+%% @doc The peers whose links are up; of a one-sided view, its peers.
 -spec neighbours(t()) -> [partisan_peer:t()].
 neighbours(#links{sides = one_sided} = L) ->
     chosen(L);

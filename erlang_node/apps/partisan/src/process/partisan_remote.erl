@@ -100,6 +100,7 @@ counts() ->
 
 %% gen_server.
 
+%% @private
 -spec init([]) -> {ok, #state{}}.
 init([]) ->
     process_flag(message_queue_data, off_heap),
@@ -111,6 +112,7 @@ init([]) ->
         watch = partisan_failure_detector:new(Interval)
     }}.
 
+%% @private
 -spec handle_call(term(), gen_server:from(), #state{}) -> {reply, term(), #state{}}.
 handle_call({monitor, Owner, {Node, Destination}, Object}, _From, State) ->
     #state{wanted = Wanted0} = State,
@@ -141,11 +143,13 @@ handle_call(counts, _From, State) ->
 handle_call(Unknown, _From, State) ->
     {reply, partisan_stray:call(Unknown), State}.
 
+%% @private
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
 handle_cast(Unknown, State) ->
     ok = partisan_stray:cast(Unknown),
     {noreply, State}.
 
+%% @private
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
 handle_info({?MODULE, Node, Incarnation, Body}, State0) when
     is_binary(Node), is_integer(Incarnation)

@@ -72,6 +72,7 @@ add(Owner, Node, Destination, Object, #wanted{monitors = Monitors, ids = Ids} = 
     },
     {ok, Reference, Id, own(Owner, {monitor, Reference}, Added)}.
 
+%% @doc Whether a process owns the monitor of this reference.
 -spec is_owner(pid(), reference(), t()) -> boolean().
 is_owner(Pid, Reference, #wanted{monitors = Monitors}) ->
     case Monitors of
@@ -106,6 +107,7 @@ add_node(Pid, Node, #wanted{nodes = Nodes} = W) ->
     Watchers = maps:get(Node, Nodes, #{}),
     own(Pid, {node, Node}, W#wanted{nodes = Nodes#{Node => Watchers#{Pid => true}}}).
 
+%% @doc Removes the wish of a process to learn of the loss of a node.
 -spec remove_node(pid(), name(), t()) -> t().
 remove_node(Pid, Node, #wanted{nodes = Nodes} = W) ->
     disown(Pid, {node, Node}, W#wanted{nodes = without(Node, Pid, Nodes)}).
@@ -128,6 +130,7 @@ wishes(Pid, #wanted{owners = Owners}) ->
 is_wanted(Node, #wanted{ids = Ids, nodes = Nodes}) ->
     is_map_key(Node, Ids) orelse is_map_key(Node, Nodes).
 
+%% @doc The number of monitors, of monitored nodes and of processes with wishes.
 -spec counts(t()) -> #{monitors | node_monitors | owners => non_neg_integer()}.
 counts(#wanted{monitors = Monitors, nodes = Nodes, owners = Owners}) ->
     #{
@@ -136,6 +139,7 @@ counts(#wanted{monitors = Monitors, nodes = Nodes, owners = Owners}) ->
         owners => map_size(Owners)
     }.
 
+%% @doc Nested maps without an inner key, and without outer keys that have no other.
 -spec without(Outer, Inner, #{Outer => #{Inner => Value}}) -> #{Outer => #{Inner => Value}} when
     Outer :: term(), Inner :: term(), Value :: term().
 without(Outer, Inner, Maps) ->

@@ -85,6 +85,7 @@
 -type part() :: #part{} | {slot, partisan_lane:slot()}.
 -export_type([t/0, item/0, write/0]).
 
+%% @doc An empty batch.
 -spec new() -> t().
 new() ->
     #batch{}.
@@ -104,6 +105,7 @@ add({Since, Frame}, Batch) ->
 add_ping(Batch) ->
     Batch#batch{ping = true}.
 
+%% @doc Whether there is nothing to write.
 -spec is_empty(t()) -> boolean().
 is_empty(#batch{ping = Ping, sliced = Sliced, front = Front, back = Back, young = Young}) ->
     Front =:= [] andalso Back =:= [] andalso Young =:= none andalso Sliced =:= none andalso

@@ -60,6 +60,7 @@
 
 %% API.
 
+%% @doc Starts the listener for connections of other nodes.
 -spec start_link() -> gen_server:start_ret().
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
@@ -96,6 +97,7 @@ connections() ->
 
 %% gen_server.
 
+%% @private
 -spec init([]) -> {ok, #state{}} | {stop, term()}.
 init([]) ->
     process_flag(trap_exit, true),
@@ -111,6 +113,7 @@ init([]) ->
             {stop, {cannot_listen, Ip, Port, inet:format_error(Reason)}}
     end.
 
+%% @private
 -spec handle_call(term(), gen_server:from(), #state{}) ->
     {reply, {ok, [pid()]} | outdated | [pid()] | {error, unknown_request}, #state{}}.
 handle_call({established, {Name, Incarnation, _, _} = Key}, {Pid, _}, State) ->
@@ -135,6 +138,7 @@ handle_call({of_peer, Name, Before}, _From, #state{peers = Peers} = State) ->
 handle_call(Unknown, _From, State) ->
     {reply, partisan_stray:call(Unknown), State}.
 
+%% @private
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
 handle_cast(accept, State) ->
     {noreply, next_acceptor(State)};
@@ -144,6 +148,7 @@ handle_cast(Unknown, State) ->
     ok = partisan_stray:cast(Unknown),
     {noreply, State}.
 
+%% @private
 -spec handle_info(term(), #state{}) -> {noreply, #state{}} | {stop, term(), #state{}}.
 handle_info({'EXIT', Pid, Reason}, #state{acceptor = Pid} = State) ->
     logger:error("partisan: cannot accept connections: ~0p", [Reason]),
@@ -163,6 +168,7 @@ handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
     {noreply, State}.
 
+%% @private
 -spec terminate(term(), #state{}) -> ok.
 terminate(_Reason, #state{socket = Socket}) ->
     gen_tcp:close(Socket).

@@ -35,6 +35,7 @@
 -type balance() :: {Messages :: non_neg_integer(), Bytes :: non_neg_integer()}.
 -export_type([t/0, balance/0]).
 
+%% @doc An empty queue of at most that many bytes.
 -spec new(Limit :: pos_integer()) -> t().
 new(Limit) ->
     #queue{account = atomics:new(2, []), limit = Limit}.
@@ -74,6 +75,7 @@ is_sealed(#queue{account = Account}) ->
 hold(#queue{account = Account}) ->
     atomics:add(Account, ?BYTES, ?HOLD).
 
+%% @doc Ends a `hold/1'.
 -spec unhold(t()) -> ok.
 unhold(#queue{account = Account}) ->
     atomics:sub(Account, ?BYTES, ?HOLD).

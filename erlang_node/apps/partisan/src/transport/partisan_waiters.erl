@@ -26,6 +26,7 @@
 -opaque t() :: #waiters{}.
 -export_type([t/0, waiter/0]).
 
+%% @doc No sender waits.
 -spec new() -> t().
 new() ->
     #waiters{}.
