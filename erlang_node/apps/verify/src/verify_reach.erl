@@ -1,5 +1,5 @@
-%%% @doc The code that a hosted process reaches: follows the calls of its callbacks through the module
-%%% and those that it calls, and collects what must be replaced and what is refused.
+%%% @doc The code that a hosted process reaches: follows the calls of its callbacks through the
+%%% module and those that it calls, and collects what must be replaced and what is refused.
 %%%
 %%% Only functions that a callback reaches count: what clients call (`start_link', or an API of
 %%% `gen_server:call') may do anything. Modules of OTP are not examined, nor those without debug
