@@ -42,7 +42,7 @@ handle_call(identity, _From, Log) ->
     {reply, {Self, node(), nodes(), make_ref(), erlang:unique_integer(), rand:uniform(1000)}, Log};
 handle_call({thrown, Answer}, _From, Log) ->
     throw({reply, Answer, Log});
-handle_call({tell, Node, Request}, _From, Log) ->
+handle_call({inform, Node, Request}, _From, Log) ->
     ok = gen_server:cast({?MODULE, Node}, Request),
     {?MODULE, Node} ! {from, self()},
     {reply, ok, Log};

@@ -110,10 +110,10 @@ features_test_() ->
             {"persistent terms, of each node", [{0, {remember, 1}}, {0, {remember, 2}}], [],
                 [{none, 1}, {1, 2}]},
             {"a thrown result", [{0, {thrown, up}}], [], [up]},
-            {"messages to oneself by name", [{1, {tell, n01, hello}}],
+            {"messages to oneself by name", [{1, {inform, n01, hello}}],
                 [{1, {cast, hello}}, {1, {from, n01}}, {1, seen}], [ok]},
-            {"messages to another node, whose pid is good for an answer", [{1, {tell, n02, hello}}],
-                [{3, seen}], [ok]}
+            {"messages to another node, whose pid is good for an answer",
+                [{1, {inform, n02, hello}}], [{3, seen}], [ok]}
         ]
     ].
 

@@ -1,0 +1,114 @@
+%%% @doc The protocols as workloads of real nodes.
+-module(protocol_workload_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-import(partisan_test_cluster, [call/4, name/1, await/1]).
+
+%% On the nodes.
+-export([run/1, stop/0]).
+
+-define(OPERATIONS, 5).
+
+protocols_test_() ->
+    {one_of, Protocols, _} = maps:get(protocol, protocol_workload:parameters()),
+    {setup, fun form/0, fun release/1, fun({Nodes, Dir}) ->
+        [
+            {atom_to_list(Protocol), {timeout, 60, fun() -> finishes(Protocol, Nodes, Dir) end}}
+         || Protocol <- Protocols
+        ] ++
+            [{"a restarted node continues", {timeout, 60, fun() -> restarted(Nodes, Dir) end}}]
+    end}.
+
+finishes(Protocol, Nodes, Dir) ->
+    ok = start(Protocol, Nodes, Dir),
+    Waiting = status(hd(Nodes)),
+    ?assertMatch(#{phase := waiting, value := 0, threshold := 15, converged := false}, Waiting),
+    ?assertMatch({error, _}, call(hd(Nodes), protocol_workload, start, [<<"other">>])),
+    ok = call(hd(Nodes), protocol_workload, start, [<<"run">>]),
+    ok = await_finished(Nodes),
+    Reports = [status(Node) || Node <- Nodes],
+    [
+        ?assertMatch(#{value := 15, converged := true, protocol := Protocol, kind := _}, Report)
+     || Report <- Reports
+    ],
+    ?assertMatch([_], lists:usort([Digest || #{digest := Digest} <- Reports])),
+    [ok = call(Node, ?MODULE, stop, []) || Node <- Nodes].
+
+%% Its process and its file are found again, whatever it has missed meanwhile.
+restarted([A, B, C] = Nodes, Dir) ->
+    ok = start(two_phase_commit, Nodes, Dir),
+    ok = call(C, protocol_workload, start, [<<"run">>]),
+    ok = await(fun() -> maps:get(value, status(C)) > 0 end),
+    ok = call(C, ?MODULE, stop, []),
+    ok = start_on(C, two_phase_commit, Nodes, Dir),
+    ?assertMatch(#{phase := running}, status(C)),
+    ok = await(fun() -> maps:get(value, status(A)) =:= 15 end),
+    [ok = call(Node, ?MODULE, stop, []) || Node <- [A, B, C]].
+
+start(Protocol, Nodes, Dir) ->
+    Fresh = filename:join(Dir, atom_to_list(Protocol)),
+    [ok = start_on(Node, Protocol, Nodes, Fresh) || Node <- Nodes],
+    ok.
+
+start_on(Node, Protocol, Nodes, Dir) ->
+    Directory = filename:join(Dir, name(Node)),
+    ok = filelib:ensure_path(Directory),
+    {ok, Parameters} = workload:parameters(protocol_workload, #{
+        protocol => Protocol, operations => ?OPERATIONS, interval => 20
+    }),
+    call(Node, ?MODULE, run, [#{
+        name => name(Node),
+        incarnation => 1,
+        run => <<"run">>,
+        members => [name(N) || N <- Nodes],
+        channel => default,
+        directory => Directory,
+        parameters => Parameters
+    }]).
+
+await_finished(Nodes) ->
+    await(fun() -> lists:all(fun(Node) -> maps:get(phase, status(Node)) =:= finished end, Nodes) end).
+
+status(Node) ->
+    call(Node, protocol_workload, status, []).
+
+form() ->
+    Nodes = partisan_test_cluster:start(3, #{}),
+    Paths = [filename:dirname(code:which(M)) || M <- [?MODULE, protocol_workload, workload]],
+    [ok = call(Node, code, add_pathsa, [Paths]) || Node <- Nodes],
+    ok = await(fun() ->
+        lists:all(fun(Node) -> length(call(Node, partisan, neighbours, [])) =:= 2 end, Nodes)
+    end),
+    Unique = integer_to_list(erlang:unique_integer([positive])),
+    Dir = filename:join([
+        filename:basedir(user_cache, "partisan-tests"), os:getpid() ++ "-workload-" ++ Unique
+    ]),
+    {Nodes, Dir}.
+
+release({Nodes, Dir}) ->
+    ok = partisan_test_cluster:stop(Nodes),
+    ok = file:del_dir_r(Dir).
+
+%% On the nodes.
+
+run(Options) ->
+    Starter = self(),
+    {Pid, Monitor} = spawn_monitor(fun() ->
+        _ = process_flag(trap_exit, true),
+        {ok, Supervisor} = workload_sup:start_link(protocol_workload, Options),
+        Starter ! {self(), started},
+        receive stop -> ok end,
+        exit(Supervisor, shutdown),
+        receive {'EXIT', Supervisor, _} -> ok end
+    end),
+    true = register(?MODULE, Pid),
+    receive
+        {Pid, started} -> true = demonitor(Monitor, [flush]), ok;
+        {'DOWN', Monitor, process, Pid, Reason} -> {error, Reason}
+    end.
+
+stop() ->
+    Monitor = monitor(process, ?MODULE),
+    ?MODULE ! stop,
+    receive {'DOWN', Monitor, process, _, _} -> ok end.
