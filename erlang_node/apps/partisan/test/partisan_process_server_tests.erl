@@ -106,11 +106,7 @@ function([A, _]) ->
 %% The tests' own side.
 
 form() ->
-    Nodes = [A, B] = partisan_test_cluster:start(2, #{}),
-    ok = partisan_test_cluster:await(fun() ->
-        call(A, partisan, neighbours, []) =:= [name(B)] andalso
-            call(B, partisan, neighbours, []) =:= [name(A)]
-    end),
+    Nodes = partisan_test_cluster:start_connected(2, #{}),
     [
         begin
             ok = call(Node, partisan_test_sink, start, [sink]),

@@ -5,9 +5,8 @@
 %%% is repeated after the interval. The run ends when every node has seen the operations of all
 %%% members: has delivered the values, or has read the last ones of all keys.
 %%%
-%%% A node that has begun sends the start to a random neighbour per interval, so it is enough to
-%%% start the run on one node, and a node that is replaced takes part. What a node has done and
-%%% delivered is in a file, for a container that restarts.
+%%% A node that has begun sends the start to a random neighbour per interval, so that one start is
+%%% enough and a replaced node takes part. A file has what it has done, for a container that restarts.
 %%%
 %%% ```
 %%% workload: {custom: {module: protocol_workload, arguments: [
@@ -36,9 +35,6 @@
 
 -type name() :: partisan_peer:name().
 
-%% The number of the last operation of each node that was read, or those that were delivered.
--type seen() :: {read, #{name() => non_neg_integer()}} | {delivered, #{{name(), integer()} => []}}.
-
 -record(run, {
     run :: binary(),
     name :: name(),
@@ -53,7 +49,7 @@
     finished_at = null :: null | float(),
     done = 0 :: non_neg_integer(),
     failed = 0 :: non_neg_integer(),
-    seen :: seen(),
+    seen :: protocol_operations:t(),
     % Of the operation, or the reads of keys, that are under way.
     requests = #{} :: #{gen_server:request_id() => operation | {key, name()}}
 }).
@@ -64,12 +60,12 @@
 -spec child_specs(workload:options()) -> [supervisor:child_spec()].
 child_specs(Options) ->
     #{members := Members, channel := Channel, directory := Directory} = Options,
-    #{parameters := #{protocol := Protocol, acknowledged := Acknowledged}} = Options,
+    #{parameters := #{protocol := Protocol} = Parameters} = Options,
     Process = #{
         module => Protocol,
         name => ?PROCESS,
         members => Members,
-        options => #{acknowledged => Acknowledged},
+        options => maps:with([interval, acknowledged], Parameters),
         deliver => fun(Output) -> gen_server:cast(?MODULE, {delivered, Output}) end,
         send => #{channel => Channel, on_busy => drop},
         directory => Directory
@@ -79,8 +75,9 @@ child_specs(Options) ->
         #{id => ?MODULE, start => {?MODULE, start_link, [Options]}}
     ].
 
-%% @doc `protocol': a module of this application. `operations': of each node. `interval':
-%% milliseconds. `acknowledged': the option of {@link direct_mail}.
+%% @doc `protocol': a module of this application; a run of {@link rumor_mongering} may not end,
+%% since a rumor may die out. `operations': of each node. `interval': milliseconds, of epidemic
+%% protocols too. `acknowledged': the option of {@link direct_mail}.
 -spec parameters() -> #{atom() => workload:kind_of_parameter()}.
 parameters() ->
     #{
@@ -127,9 +124,8 @@ start_link(Options) ->
 %% @private
 -spec init(workload:options()) -> {ok, #run{}}.
 init(#{parameters := Parameters, directory := Directory} = Options) ->
-    ok = partisan_metrics:new(
-        counter, protocol_operations_total, "Operations of this node.", [outcome]
-    ),
+    Help = "Operations of this node.",
+    ok = partisan_metrics:new(counter, protocol_operations_total, Help, [outcome]),
     #{run := Run, name := Name, members := Members, channel := Channel} = Options,
     #{protocol := Protocol, operations := Operations, interval := Interval} = Parameters,
     S = #run{
@@ -141,11 +137,7 @@ init(#{parameters := Parameters, directory := Directory} = Options) ->
         protocol = Protocol,
         operations = Operations,
         interval = Interval,
-        seen =
-            case query(Protocol, Name) of
-                none -> {delivered, #{}};
-                _ -> {read, #{}}
-            end
+        seen = protocol_operations:new(Protocol)
     },
     {ok, later(recovered(partisan_record:load(file(S)), S))}.
 
@@ -165,8 +157,8 @@ handle_call(Unknown, _From, S) ->
 
 %% @private
 -spec handle_cast(term(), #run{}) -> {noreply, #run{}}.
-handle_cast({delivered, Output}, #run{seen = {delivered, Delivered}} = S) ->
-    {noreply, settled(recorded(S#run{seen = {delivered, Delivered#{value(Output) => []}}}))};
+handle_cast({delivered, Output}, #run{seen = Seen} = S) ->
+    {noreply, settled(recorded(S#run{seen = protocol_operations:delivered(Output, Seen)}))};
 handle_cast(Unknown, S) ->
     ok = partisan_stray:cast(Unknown),
     {noreply, S}.
@@ -196,18 +188,23 @@ later(#run{interval = Interval} = S) ->
     _ = erlang:send_after(Interval, self(), interval),
     S.
 
-%% The next operation, or what must still be read.
+%% The next operation, or the reads of what has not been seen.
 perform(#run{phase = running, requests = Requests} = S) when map_size(Requests) =:= 0 ->
-    #run{protocol = Protocol, name = Name, done = Done, operations = Operations} = S,
-    case Done < Operations of
-        true -> request(operation, operation(Protocol, Name, Done + 1), S);
-        false -> lists:foldl(fun read/2, S, missing(S))
+    #run{protocol = Protocol, name = Name, members = Members, operations = Operations} = S,
+    case S#run.done < Operations of
+        true ->
+            Number = S#run.done + 1,
+            request(operation, protocol_operations:request(Protocol, Name, Number), S);
+        false ->
+            Unread = protocol_operations:unread(Members, Operations, S#run.seen),
+            lists:foldl(fun read/2, S, Unread)
     end;
 perform(S) ->
     S.
 
 read(Member, #run{protocol = Protocol} = S) ->
-    request({key, Member}, query(Protocol, Member), S).
+    {ok, Query} = protocol_operations:query(Protocol, Member),
+    request({key, Member}, Query, S).
 
 request(Purpose, Request, #run{requests = Requests} = S) ->
     Id = gen_server:send_request(?PROCESS, {call, Request}),
@@ -222,13 +219,12 @@ answered([Id | Ids], Message) ->
         no_reply -> answered(Ids, Message)
     end.
 
-answer({key, Member}, {ok, N}, #run{seen = {read, Read}} = S) ->
-    settled(recorded(S#run{seen = {read, Read#{Member => N}}}));
+answer({key, Member}, {ok, Number}, #run{seen = Seen} = S) ->
+    settled(recorded(S#run{seen = protocol_operations:read(Member, Number, Seen)}));
 answer({key, _Member}, _NotYet, S) ->
     S;
 answer(operation, Answer, #run{done = Done, failed = Failed} = S) ->
-    IsDone = Answer =:= ok orelse is_tuple(Answer) andalso element(1, Answer) =:= ok,
-    case IsDone of
+    case protocol_operations:is_done(Answer) of
         true ->
             ok = partisan_metrics:inc(protocol_operations_total, [ok]),
             perform(recorded(S#run{done = Done + 1}));
@@ -236,19 +232,6 @@ answer(operation, Answer, #run{done = Done, failed = Failed} = S) ->
             ok = partisan_metrics:inc(protocol_operations_total, [failed]),
             S#run{failed = Failed + 1}
     end.
-
-%% The requests of the protocols.
-operation(quorum_kv, Name, N) -> {write, Name, N};
-operation(primary_backup, Name, N) -> {update, Name, N};
-operation(_Broadcast, Name, N) -> {broadcast, {Name, N}}.
-
-query(quorum_kv, Name) -> {read, Name};
-query(primary_backup, Name) -> {query, Name};
-query(_Broadcast, _Name) -> none.
-
-%% The value of an output; the commit protocols put an identifier in front.
-value({{_Coordinator, _Number}, {Name, N}}) -> {Name, N};
-value({Name, N}) -> {Name, N}.
 
 %% Internals: the run.
 
@@ -272,48 +255,31 @@ spread(#run{run = Run, started_at = StartedAt, channel = Channel}) ->
 
 settled(#run{phase = waiting} = S) ->
     S;
-settled(#run{members = Members, operations = Operations, phase = Phase} = S) ->
-    case count(S) =:= length(Members) * Operations of
+settled(#run{members = Members, operations = Operations, phase = Phase, seen = Seen} = S) ->
+    case protocol_operations:count(Members, Seen) =:= length(Members) * Operations of
         true when Phase =:= running -> S#run{phase = finished, finished_at = now_in_seconds()};
         true -> S;
         false -> S#run{phase = running, finished_at = null}
     end.
 
-%% The operations of members that this node has seen.
-count(#run{seen = {read, _}} = S) ->
-    lists:sum([N || {_Member, N} <- seen(S)]);
-count(#run{} = S) ->
-    length(seen(S)).
-
-%% The members whose last operation has not been read.
-missing(#run{seen = {read, Read}, members = Members, operations = Operations}) ->
-    [Member || Member <- Members, maps:get(Member, Read, 0) < Operations];
-missing(#run{seen = {delivered, _}}) ->
-    [].
-
-seen(#run{seen = Seen, members = Members}) ->
-    Operations =
-        case Seen of
-            {delivered, Delivered} -> maps:keys(Delivered);
-            {read, Read} -> maps:to_list(Read)
-        end,
-    lists:sort([Operation || {Member, _} = Operation <- Operations, lists:member(Member, Members)]).
-
-report(#run{members = Members, operations = Operations, phase = Phase} = S) ->
+report(#run{members = Members, operations = Operations, phase = Phase, seen = Seen} = S) ->
     #{
         kind => ?MODULE,
         run => S#run.run,
         protocol => S#run.protocol,
         phase => Phase,
-        value => count(S),
+        value => protocol_operations:count(Members, Seen),
         threshold => length(Members) * Operations,
         converged => Phase =:= finished,
         % Equal on two nodes exactly when they have seen the same.
-        digest => integer_to_binary(erlang:phash2(seen(S)), 16),
+        digest => digest(protocol_operations:seen(Members, Seen)),
         failed => S#run.failed,
         started_at => S#run.started_at,
         finished_at => S#run.finished_at
     }.
+
+digest(Operations) ->
+    integer_to_binary(erlang:phash2(Operations), 16).
 
 now_in_seconds() ->
     erlang:system_time(microsecond) / 1.0e6.
