@@ -6,7 +6,7 @@
 %%% members: has delivered the values, or has read the last ones of all keys.
 %%%
 %%% A node that has begun sends the start to a random neighbour per interval, so that one start is
-%%% enough and a replaced node takes part. A file has what it has done, for a container that restarts.
+%%% enough and a replaced node takes part. A file has what it has done, for restarted containers.
 %%%
 %%% ```
 %%% workload: {custom: {module: protocol_workload, arguments: [

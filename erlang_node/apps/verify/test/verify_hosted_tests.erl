@@ -58,41 +58,64 @@ world(Module, Count, Setup) ->
     Names = [<<$n, (I div 10 + $0), (I rem 10 + $0)>> || I <- lists:seq(1, Count)],
     verify_world:new(Setup#{module => Module, nodes => Names}).
 
-%% Of the 4,096 sets of dropped messages of two-phase commit, 56 fail, in each form of it.
+%% The figures of two-phase commit, in each form of it.
 two_phase_commit_test_() ->
     [
-        {timeout, 60, {atom_to_list(Module), ?_assertEqual({4096, 56}, raw(Module))}}
-     || Module <- [two_phase_commit, hosted_commit_server, hosted_commit_statem]
+        {timeout, 60, {lists:concat([Module, " ", Scope, " ", Order]), fun() ->
+            {ok, Hosted} = verify_host:load(Module),
+            #{executions := Executions, failing := Failing} = verify_explore:run(#{
+                module => Hosted, nodes => 4, scope => Scope, order => Order
+            }),
+            ?assertEqual({Ran, Failed}, {Executions, Failing})
+        end}}
+     || Module <- [two_phase_commit, hosted_commit_server, hosted_commit_statem],
+        {Scope, Order, Ran, Failed} <- [
+            {raw, distinct, 4096, 56},
+            {base, distinct, 53, 19},
+            {recursive, distinct, 729, 19},
+            {recursive, symmetric, 165, 6}
+        ]
     ].
 
-raw(Module) ->
-    {ok, Hosted} = verify_host:load(Module),
-    World0 = world(Hosted, 4, #{trace => false}),
-    World = lists:foldl(
-        fun({At, Name, Event}, W) -> verify_world:inject_at(At, Name, Event, W) end,
-        World0,
-        Hosted:scenario(verify_world:nodes(World0))
-    ),
-    {_, Keys} = verify_world:run(
-        fun({message, Key, _}, Keys) -> {deliver, [Key | Keys]} end, [], World
-    ),
-    Subsets = lists:foldl(fun(Key, Sets) -> Sets ++ [[Key | S] || S <- Sets] end, [[]], Keys),
-    Failing = [
-        Subset
-     || Subset <- Subsets, Hosted:verdict(outcome(Subset, World)) =/= ok
-    ],
-    {length(Subsets), length(Failing)}.
+late_messages_test_() ->
+    {timeout, 60, fun() ->
+        Results = [
+            begin
+                {ok, Hosted} = verify_host:load(Module),
+                Search = #{module => Hosted, nodes => 3, decisions => [drop, late]},
+                maps:with([executions, failing], verify_explore:run(Search))
+            end
+         || Module <- [two_phase_commit, hosted_commit_server, hosted_commit_statem]
+        ],
+        [#{failing := Failing}] = lists:usort(Results),
+        ?assert(Failing > 0)
+    end}.
 
-outcome(Dropped, World) ->
-    Decide = fun({message, Key, _}, none) ->
-        case lists:member(Key, Dropped) of
-            true -> {drop, none};
-            false -> {deliver, none}
-        end
-    end,
-    {Run, none} = verify_world:run(Decide, none, World),
-    ?assertEqual(none, verify_world:error(Run)),
-    verify_world:outcome(Run).
+%% The example as a search: no loss of two messages keeps a rumour from any node.
+rumours_search_test_() ->
+    {setup, fun compile_rumours/0, fun ?S:remove/1, {timeout, 60, fun() ->
+        {ok, Hosted} = verify_host:load(rumours),
+        Result = verify_explore:run(#{
+            module => Hosted,
+            nodes => 4,
+            scenario => [{0, <<"n1">>, {call, start, {start, <<"run">>}}}],
+            property => fun has_finished/1,
+            decisions => [drop],
+            most => 2,
+            world => #{horizon => 8000}
+        }),
+        ?assertMatch(#{failing := 0, complete := true, executions := 205}, Result)
+    end}}.
+
+has_finished(World) ->
+    Phases = [
+        maps:get(phase, verify_hosted:state(State))
+     || State <- maps:values(verify_world:states(World))
+    ],
+    case lists:usort(Phases) of
+        [finished] -> ok;
+        Other -> {violated, io_lib:format("phases ~tp", [Other])}
+    end.
 
 %% Events of a server, with their times, and its log and answers at the end.
 features_test_() ->
