@@ -103,7 +103,7 @@ without_subsets(#{decisions := Kinds}, Result) ->
 
 explore(#{world := Options} = Search0, Worker) ->
     Guarded = verify_watch:is_guarded(0, Worker),
-    Search = Search0#{world := Options#{guard => Guarded, trace => false}},
+    Search = Search0#{world := maps:merge(#{trace => false}, Options#{guard => Guarded})},
     World = verify_search:world(Search),
     Base = base(World),
     S = search(Search, World, Base, Worker),

@@ -7,6 +7,7 @@
 -export([new/0]).
 -export([insert/4]).
 -export([take/1]).
+-export([take_first/2]).
 -export([time/1]).
 -export([to_list/1]).
 
@@ -32,6 +33,14 @@ take(empty) ->
     empty;
 take({Time, Number, Value, Later}) ->
     {Time, Number, Value, merge_pairs(Later)}.
+
+%% @doc The first event for which the function holds, and the queue without it.
+-spec take_first(fun((term()) -> boolean()), t()) -> {term(), t()}.
+take_first(Is, Queue) ->
+    {Before, [{_Time, _Number, Value} | After]} =
+        lists:splitwith(fun({_, _, Value}) -> not Is(Value) end, to_list(Queue)),
+    Insert = fun({Time, Number, Other}, Rest) -> insert(Time, Number, Other, Rest) end,
+    {Value, lists:foldl(Insert, new(), Before ++ After)}.
 
 %% @doc The time of the first event.
 -spec time(t()) -> time() | empty.

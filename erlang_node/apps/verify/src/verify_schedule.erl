@@ -10,6 +10,8 @@
 -export([start/1]).
 -export([decide/2]).
 -export([from_trace/1]).
+-export([rules/1]).
+-export([rules/2]).
 -export([key/1]).
 
 -type step() :: {verify_world:key() | verify_world:crash_key(), verify_world:decision()}.
@@ -53,12 +55,37 @@ decide(Point, Open) ->
 from_trace(Trace) ->
     lists:flatmap(fun step/1, Trace).
 
+%% @doc The schedule as rules of faults, for a live node or for {@link verify_world:set_rules/2}, if
+%% they are in force from the first message on. A late message is 3 s late.
+-spec rules(t()) -> [partisan_fault:rule()].
+rules(Schedule) ->
+    rules(Schedule, 3000).
+
+%% @doc As {@link rules/1}, with the milliseconds of `late'.
+-spec rules(t(), Late :: pos_integer()) -> [partisan_fault:rule()].
+rules(Schedule, Late) ->
+    [
+        rule(<<"step-", (integer_to_binary(Number))/binary>>, Step, Late)
+     || {Number, Step} <- lists:zip(lists:seq(1, length(Schedule)), Schedule)
+    ].
+
 %% @doc The key of a point.
 -spec key(verify_world:point()) -> verify_world:key() | verify_world:crash_key().
 key({message, Key, _Msg}) -> Key;
 key({event, Key}) -> Key.
 
 %% Internals.
+
+rule(Name, {{crash, Node, N}, crash}, _Late) ->
+    #{name => Name, action => crash, match => #{node => Node, event => N}};
+rule(Name, {{From, To, Type, Occurrence}, Decision}, Late) ->
+    Match = #{from => From, to => To, message => Type, occurrence => Occurrence},
+    #{name => Name, action => action(Decision, Late), match => Match}.
+
+action(drop, _Late) -> drop;
+action(late, Late) -> {delay, Late};
+action(duplicate, _Late) -> duplicate;
+action({corrupt, How}, _Late) -> {corrupt, How}.
 
 step({_At, {message, _Key, _Msg, _Sent, Fate}}) when
     Fate =:= deliver; Fate =:= arrive; Fate =:= lost

@@ -20,7 +20,7 @@
 %% `nodes': names, or the number of nodes `n1', `n2' ...
 %% `scenario', `property', `symmetry': instead of the module's `scenario/1', `verdict/1' and
 %% `symmetry/1'.
-%% `world': further options of {@link verify_world:new/1}.
+%% `world': further options of {@link verify_world:new/1}; no trace is kept by default.
 %%
 %% `scope' (recursive): `recursive' decides about every message; `base' only about messages of the
 %% execution without faults; `raw' runs every subset of the decisions about these.

@@ -28,6 +28,8 @@
 -export([next/1]).
 -export([next_until/2]).
 -export([choose/2]).
+-export([in_flight/1]).
+-export([arrive/2]).
 -export([run/3]).
 -export([run_until/4]).
 -export([crash/2]).
@@ -56,7 +58,7 @@
 %% Before the Nth event that the node would handle; messages to itself do not count.
 -type crash_key() :: {crash, name(), N :: pos_integer()}.
 -type point() :: {message, key(), Msg :: term()} | {event, crash_key()}.
-%% `{corrupt, Change}' delivers `Change(Msg)', or what `partisan_fault' makes of it.
+%% `How' is a function of the message, or one of {@link partisan_fault_corruption}.
 -type decision() :: deliver | drop | late | duplicate | {corrupt, How :: term()} | crash.
 
 %% `options': further options for `init/1', of all nodes or by name; also `members', if a node does
@@ -217,6 +219,25 @@ choose(deliver, #world{pending = {handle, Name, Event, Happening}} = W) ->
     handle(Name, Event, Happening, W#world{pending = none});
 choose(crash, #world{pending = {handle, Name, _Event, Happening}} = W) ->
     crash(Name, missed(Happening, W#world{pending = none})).
+
+%% @doc Messages that have not arrived, in the order of their arrival; none in a failed world.
+-spec in_flight(t()) -> [key()].
+in_flight(#world{error = Error}) when Error =/= none ->
+    [];
+in_flight(#world{pending = Pending, queue = Queue}) ->
+    Waiting = [Key || {message, Key, _Msg, _Sent} <- [Pending]],
+    Waiting ++ [Key || {_At, _Number, {message, Key, _, _}} <- verify_queue:to_list(Queue)].
+
+%% @doc Delivers a message in flight now, before those that would arrive earlier.
+-spec arrive(key(), t()) -> t().
+arrive(Key, #world{pending = {message, Key, _Msg, _Sent}} = W) ->
+    choose(deliver, W);
+arrive(Key, #world{pending = {message, _, _, _} = Other, now = Now} = W) ->
+    arrive(Key, schedule(Now, Other, W#world{pending = none}));
+arrive(Key, #world{pending = none, queue = Queue} = W) ->
+    Is = fun(Item) -> element(1, Item) =:= message andalso element(2, Item) =:= Key end,
+    {Item, Rest} = verify_queue:take_first(Is, Queue),
+    choose(deliver, W#world{queue = Rest, pending = Item}).
 
 %% @doc Runs to the end. The function decides at each point.
 -spec run(fun((point(), Acc) -> {decision(), Acc}), Acc, t()) -> {t(), Acc}.
@@ -420,7 +441,10 @@ decide(duplicate, {From, To, _, _} = Key, Msg, Sent, #world{now = Now, latency =
     offer(To, {message, From, Msg}, {message, Key, Msg, Sent, duplicate}, Copied);
 decide({corrupt, How} = Decision, {From, To, _, _} = Key, Msg, Sent, W) ->
     Happening = {message, Key, Msg, Sent, Decision},
-    offer(To, {message, From, How(Msg)}, Happening, W).
+    offer(To, {message, From, corrupted(How, Msg)}, Happening, W).
+
+corrupted(How, Msg) when is_function(How) -> How(Msg);
+corrupted(How, Msg) -> partisan_fault_corruption:corrupt(How, Msg).
 
 offer(Name, Event, Happening, #world{rules = none} = W) ->
     allow(Name, Event, Happening, W);

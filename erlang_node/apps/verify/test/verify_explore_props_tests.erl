@@ -4,6 +4,8 @@
 -include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
 
+-export([program/0]).
+
 -define(STATES, 2).
 -define(LIMIT, 1000).
 

@@ -10,7 +10,8 @@
 
 init(#{self := Self, members := Members, program := Program} = Options) ->
     Fails = maps:get(fails, Options, none),
-    {#{others => Members -- [Self], program => Program, state => 0, left => 4, fails => Fails}, []}.
+    S = #{others => Members -- [Self], program => Program, state => 0, fails => Fails},
+    {S#{left => maps:get(events, Options, 4)}, []}.
 
 handle({message, _From, m1}, #{fails := crash}) ->
     error(asked_to);

@@ -89,6 +89,29 @@ a_schedule_repeats_an_execution_test() ->
     {_, Unmet} = Run([Foreign]),
     ?assertEqual([Foreign], Unmet).
 
+rules_inject_a_schedule_test() ->
+    Schedule = [
+        {{<<"n1">>, <<"n2">>, precommit, 1}, late},
+        {{<<"n1">>, <<"n3">>, abort, 1}, drop},
+        {{<<"n1">>, <<"n3">>, prepare, 1}, duplicate},
+        {{<<"n3">>, <<"n1">>, prepared, 1}, {corrupt, bit_flip}},
+        {{crash, <<"n2">>, 2}, crash}
+    ],
+    New = fun(Setup) ->
+        Nodes = [<<"n1">>, <<"n2">>, <<"n3">>],
+        World = verify_world:new(Setup#{module => three_phase_commit, nodes => Nodes}),
+        verify_world:inject(<<"n1">>, {call, ref, {broadcast, value}}, World)
+    end,
+    [
+        begin
+            {World, []} = verify_schedule:run(Steps, New(#{crashes => true})),
+            Ruled = finish(verify_world:set_rules(verify_schedule:rules(Steps), New(#{}))),
+            ?assertEqual(verify_world:outcome(World), verify_world:outcome(Ruled))
+        end
+     || Steps <- [[Step] || {Key, _} = Step <- Schedule, element(3, Key) =/= abort] ++
+            [lists:sublist(Schedule, 2)]
+    ].
+
 %% Order and time.
 
 a_message_to_oneself_is_the_next_event_test() ->
