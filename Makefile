@@ -155,6 +155,10 @@ bench-client-server: bootstrap ## Show that a server's memory is bounded, and wh
 bench-runtime: bootstrap ## Compare the runtime with Distributed Erlang and raw sockets; as root (QUICK=1: fewer points)
 	$(PY) -m scale_tests runtime
 
+.PHONY: bench-interposition
+bench-interposition: bootstrap ## Measure what fault injection costs when it is off, compared with an earlier revision (BASE=REVISION; QUICK=1: fewer pairs)
+	$(PY) -m scale_tests interposition $(if $(BASE),--base $(BASE))
+
 .PHONY: upgrade
 upgrade: bootstrap ## Upgrade a counting cluster of NODES (16) from an earlier revision: operator, chart, CRD, nodes (FROM=75e4a70)
 	$(PY) -m scale_tests upgrade $(or $(FROM),75e4a70) $(if $(NODES),--nodes $(NODES))

@@ -10,6 +10,7 @@ from scale_tests.benches.upgrade import earlier, report, rolling
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.host import revision
 
 pytestmark = pytest.mark.alone
 """Replaces the operator that all tests rely on."""
@@ -28,7 +29,7 @@ def replaced(environment: Environment) -> Iterator[None]:
     operator.install(environment)
 
 
-@pytest.mark.skipif(not earlier.is_known(FROM), reason="needs history: git fetch --unshallow")
+@pytest.mark.skipif(not revision.is_known(FROM), reason="needs history: git fetch --unshallow")
 @pytest.mark.usefixtures("replaced")
 def test_a_counting_cluster_is_upgraded(new_subject: NewSubject, environment: Environment) -> None:
     old, chart = earlier.prepare(environment, FROM)

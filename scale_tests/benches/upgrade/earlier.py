@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import tarfile
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
+from scale_tests.host import revision as revisions
 from scale_tests.host.commands import ROOT, CommandError, capture, stream
 
 _DIRECTORY = ROOT / "build" / "upgrade"
@@ -21,8 +19,8 @@ _IMAGES = ("erlang-node", "operator")
 
 def prepare(environment: Environment, revision: str) -> tuple[Environment, str]:
     """The environment with its images, and the directory of its chart. Raises CommandError."""
-    commit = capture(["git", "rev-parse", "--short=12", f"{revision}^{{commit}}"]).strip()
-    source = _source(commit)
+    commit = revisions.commit(revision)
+    source = revisions.unpack(commit, _DIRECTORY)
     repository = environment.node_image.rpartition("/")[0]
     named = {name: f"{repository}/{name}:{commit}" for name in _IMAGES}
     _build(source)
@@ -37,33 +35,6 @@ def prepare(environment: Environment, revision: str) -> tuple[Environment, str]:
             _copy(archive, f"docker://{reference}")
     images = replace(environment, node_image=named["erlang-node"], operator_image=named["operator"])
     return images, str(source / operator.CHART)
-
-
-def is_known(revision: str) -> bool:
-    """Whether this clone has the revision: one without history has not."""
-    try:
-        capture(["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"])
-    except (CommandError, FileNotFoundError):
-        return False
-    return True
-
-
-def _source(commit: str) -> Path:
-    target = _DIRECTORY / commit
-    if target.exists():
-        return target
-    _DIRECTORY.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=_DIRECTORY))
-    try:
-        archive = partial / "source.tar"
-        capture(["git", "archive", f"--output={archive}", commit])
-        with tarfile.open(archive) as tar:
-            tar.extractall(partial, filter="data")
-        archive.unlink()
-        partial.rename(target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return target
 
 
 def _build(source: Path) -> None:

@@ -12,10 +12,16 @@
 -define(SENDS_PER_ROUND, 1024).
 -define(CHANNEL, lanes_1).
 
-%% @doc Nanoseconds per send in the median round. The node must run the runtime.
--spec run(#{connections := pos_integer(), destinations := pos_integer(), _ => _}) ->
-    #{ns_per_send := float()}.
-run(#{connections := Connections, destinations := Destinations}) ->
+%% @doc Nanoseconds per send in the median round. The node must run the runtime. `rules': that many
+%% rules of injected faults are in force, which match nothing that is sent.
+-spec run(#{
+    connections := pos_integer(),
+    destinations := pos_integer(),
+    rules => non_neg_integer(),
+    _ => _
+}) -> #{ns_per_send := float()}.
+run(#{connections := Connections, destinations := Destinations} = Cell) ->
+    ok = partisan_interposition:set(rules(maps:get(rules, Cell, 0))),
     {ok, Channel} = partisan_channel:find(?CHANNEL),
     Names = [<<"lane-", (integer_to_binary(I))/binary>> || I <- lists:seq(1, Connections)],
     Lanes = [{Name, lane(Channel)} || Name <- Names],
@@ -24,9 +30,16 @@ run(#{connections := Connections, destinations := Destinations}) ->
     Measured = rounds(Chosen, [partisan_lane:queue(Lane) || {_, Lane} <- Lanes]),
     _ = [ok = partisan_transport:remove_lane({Name, ?CHANNEL, 0}, Lane) || {Name, Lane} <- Lanes],
     _ = [ok = partisan_lane:stop(Lane) || {_, Lane} <- Lanes],
+    ok = partisan_interposition:clear(),
     #{ns_per_send => Measured / ?SENDS_PER_ROUND}.
 
 %% Internals.
+
+rules(Count) ->
+    [
+        #{name => integer_to_binary(I), action => drop, match => #{message => other}}
+     || I <- lists:seq(1, Count)
+    ].
 
 lane(Channel) ->
     Caller = self(),

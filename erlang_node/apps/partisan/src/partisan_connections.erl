@@ -104,7 +104,7 @@ send(#{name := Name} = Peer, Message, #links{links = Links} = S) ->
                     {More, S1} = send(Peer, Message, give_up(Name, S)),
                     {Events ++ More, S1};
                 false ->
-                    ok = send_on(Link, Message),
+                    ok = send_on(Name, Link, Message),
                     {[], S#links{links = Links#{Name := Link#link{used = true}}}}
             end;
         #{} ->
@@ -281,8 +281,18 @@ give_up(Name, #links{links = Links} = S) ->
     ok = partisan_lane:stop(Lane),
     S#links{links = Others}.
 
-send_on(#link{lane = Lane}, Message) ->
+send_on(Name, #link{lane = Lane}, Message) ->
     {ok, Channel} = partisan_channel:find(overlay),
+    case partisan_channel:is_interposed(Channel) of
+        false ->
+            transmit_on(Lane, Channel, Message);
+        true ->
+            Transmit = fun(M) -> transmit_on(Lane, Channel, M) end,
+            _ = partisan_injection:send(Name, overlay, Message, Channel, Transmit),
+            ok
+    end.
+
+transmit_on(Lane, Channel, Message) ->
     {Bytes, _} = Frame = partisan_frame:overlay(Message),
     case Bytes > partisan_channel:message_limit(Channel) of
         % The peer would break the connection, and again at every retransmission.

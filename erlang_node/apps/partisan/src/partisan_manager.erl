@@ -14,6 +14,7 @@
 -export([leave/0]).
 -export([dissolve/0]).
 -export([reconfigure/1]).
+-export([interpose/1]).
 -export([broadcast/2]).
 -export([subscribe/1]).
 -export([open_lane/2]).
@@ -67,6 +68,11 @@ reconfigure(Changes) ->
 -spec leave() -> ok.
 leave() ->
     gen_server:call(?MODULE, leave, infinity).
+
+%% @doc Switches the injection of faults in all channels.
+-spec interpose(boolean()) -> ok.
+interpose(Interposed) ->
+    gen_server:call(?MODULE, {interpose, Interposed}, infinity).
 
 %% @doc Announces to every node that the cluster is being deleted.
 -spec dissolve() -> ok.
@@ -170,6 +176,8 @@ handle_call({reconfigure, Changes}, _From, State) ->
         {ok, Changed} -> {reply, ok, Changed};
         {error, _} = Error -> {reply, Error, State}
     end;
+handle_call({interpose, Interposed}, _From, State) ->
+    {reply, partisan_channel:interpose(Interposed), State};
 handle_call({join, Peers}, _From, State) ->
     {reply, ok, run([{join, Peer} || Peer <- Peers], State)};
 handle_call({subscribe, Pid}, _From, #state{subscribers = Subscribers} = State) ->

@@ -21,6 +21,7 @@ start_link() ->
 -spec init([]) -> {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
 init([]) ->
     ok = partisan_metrics:init(),
+    ok = partisan_injection:init(),
     ok = partisan_transport:init(),
     ok = partisan_view:init(),
     ok = partisan_ack_order:init(),
@@ -30,6 +31,7 @@ init([]) ->
         #{id => Module, start => {Module, start_link, []}}
      || Module <- [
             partisan_incarnation,
+            partisan_interposition,
             partisan_listener,
             partisan_manager,
             partisan_acks,

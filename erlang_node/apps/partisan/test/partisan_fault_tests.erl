@@ -167,13 +167,16 @@ chosen(Selected, Event, N) ->
 prop_partition() ->
     ?FORALL({Groups, A, B}, {groups(), name(), name()}, begin
         Faults = compile([rule({partition, Groups}, #{})]),
-        Apart = ?M:is_apart(A, B, 0, Faults),
+        Apart = is_apart(A, B, Faults),
         {Decision, _} = ?M:decide(Faults, {message, 0, A, B, default, m}, #{}),
-        Apart =:= ?M:is_apart(B, A, 0, Faults) andalso
+        Apart =:= is_apart(B, A, Faults) andalso
             Apart =:= (Decision =:= drop) andalso
-            not ?M:is_apart(A, A, 0, Faults) andalso
+            not is_apart(A, A, Faults) andalso
             Apart =:= (group(A, Groups) =/= group(B, Groups))
     end).
+
+is_apart(A, B, Faults) ->
+    ?M:partition(A, B, 0, Faults) =/= none.
 
 group(Node, Groups) ->
     [Group || Group <- Groups, lists:member(Node, Group)].

@@ -14,6 +14,7 @@
     partisan_acks,
     partisan_remote,
     partisan_pubsub,
+    partisan_interposition,
     partisan_liveness
 ]).
 

@@ -38,7 +38,7 @@
 -export([check/1]).
 -export([compile/1]).
 -export([decide/3]).
--export([is_apart/4]).
+-export([partition/4]).
 -export([is_drawn/2]).
 %% For interpreters that keep the counts themselves.
 -export([select/2]).
@@ -176,10 +176,19 @@ choose([#rule{name = Name} = Rule | Rules], Event, Occurrence) ->
         false -> choose(Rules, Event, Occurrence)
     end.
 
-%% @doc Whether a partition in force separates these nodes.
--spec is_apart(name(), name(), Now :: ms(), compiled()) -> boolean().
-is_apart(A, B, Now, #faults{partitions = Partitions}) ->
-    lists:any(fun(P) -> is_in_force(Now, P) andalso side(A, P) =/= side(B, P) end, Partitions).
+%% @doc The name of a partition in force that separates these nodes.
+-spec partition(name(), name(), Now :: ms(), compiled()) -> {ok, Name :: binary()} | none.
+partition(A, B, Now, #faults{partitions = Partitions}) ->
+    Separating = [
+        Name
+     || #rule{name = Name} = Rule <- Partitions,
+        is_in_force(Now, Rule),
+        side(A, Rule) =/= side(B, Rule)
+    ],
+    case Separating of
+        [] -> none;
+        [Name | _] -> {ok, Name}
+    end.
 
 %% @doc Whether a term is one of a share of all terms: the draw of every random fault.
 -spec is_drawn(Share :: number(), term()) -> boolean().

@@ -16,6 +16,8 @@
 -export([is_monotonic/1]).
 -export([is_acknowledged/1]).
 -export([set_parallelism/2]).
+-export([is_interposed/1]).
+-export([interpose/1]).
 -export([lane/2]).
 -export([has_lane/2]).
 -export([stream/2]).
@@ -44,6 +46,8 @@
     % Whether its lanes share that limit, or each has its own.
     shared :: boolean(),
     message_limit :: pos_integer(),
+    % Whether rules of injected faults are in force.
+    interposed = false :: boolean(),
     sent_messages :: partisan_metrics:series(),
     sent_bytes :: partisan_metrics:series(),
     received_messages :: partisan_metrics:series(),
@@ -75,6 +79,7 @@
     busy,
     disconnected,
     hops_exceeded,
+    injected,
     no_process,
     no_route,
     superseded,
@@ -153,6 +158,23 @@ set_parallelism(Name, Parallelism) ->
             }),
             true
     end.
+
+%% @doc Whether messages are subject to rules of injected faults ({@link partisan_injection}).
+-spec is_interposed(t()) -> boolean().
+is_interposed(#channel{interposed = Interposed}) ->
+    Interposed.
+
+%% @doc Switches that for all channels. In the process that changes the lanes, too: both replace the
+%% channel.
+-spec interpose(boolean()) -> ok.
+interpose(Interposed) ->
+    lists:foreach(
+        fun(#{name := Name}) ->
+            {ok, Channel} = find(Name),
+            put(Channel#channel{interposed = Interposed})
+        end,
+        partisan_config:get(channels)
+    ).
 
 %% @doc The lane of a partition key. Depends on the configured parallelism alone, never on which
 %% lanes are up; otherwise messages of one key would overtake each other while lanes come up.

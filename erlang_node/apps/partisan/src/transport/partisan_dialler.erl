@@ -13,7 +13,15 @@
 -spec dial(
     partisan_peer:t(), partisan_channel:t(), Index :: non_neg_integer(), SendTimeout :: timeout()
 ) -> {ok, partisan_socket:t(), partisan_peer:t(), partisan_version:t()} | {error, term()}.
-dial(#{host := Host} = Peer, Channel, Index, SendTimeout) ->
+dial(#{name := Name} = Peer, Channel, Index, SendTimeout) ->
+    case partisan_injection:is_apart(Name) of
+        true -> {error, injected};
+        false -> connect(Peer, Channel, Index, SendTimeout)
+    end.
+
+%% Internals.
+
+connect(#{host := Host} = Peer, Channel, Index, SendTimeout) ->
     Options = options(Host, SendTimeout) ++ buffers(partisan_channel:kernel_limit(Channel)),
     Lane = {partisan_channel:name(Channel), Index},
     Deadline = erlang:monotonic_time(millisecond) + partisan_config:get(dial_timeout),
@@ -27,8 +35,6 @@ dial(#{host := Host} = Peer, Channel, Index, SendTimeout) ->
         {error, Reason} -> ok = partisan_refusals:outgoing(Peer, Reason)
     end,
     Connected.
-
-%% Internals.
 
 shake_hands(Socket, Peer, Lane, Deadline) ->
     Options = #{local => partisan_listener:local(), deadline => Deadline},

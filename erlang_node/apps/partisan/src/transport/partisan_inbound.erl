@@ -122,7 +122,10 @@ handshake(Socket, From, Deadline) ->
 welcome(Socket, Link, Welcome, From) ->
     #{peer := #{name := Name, incarnation := Incarnation}, channel := Channel, lane := Lane} = Link,
     Key = {Name, Incarnation, partisan_channel:name(Channel), Lane},
-    case partisan_listener:established(Key) of
+    case not partisan_injection:is_apart(Name) andalso partisan_listener:established(Key) of
+        % Closed at once, so that no process waits for the end of a partition.
+        false ->
+            partisan_socket:close(Socket);
         {ok, Predecessors} ->
             Welcomed = partisan_handshake:welcome(Socket, Welcome),
             % Their messages are delivered before any of this connection.
@@ -213,9 +216,16 @@ data(Data, #inbound{inflow = Inflow} = Inbound) ->
         wait -> look_around(?POLL_MIN, Delivered)
     end.
 
-frame(Data, Inbound) ->
-    % Plus the four bytes of the length, removed by the socket.
-    deliver(partisan_frame:decode(Data), byte_size(Data) + 4, Inbound).
+frame(Data, #inbound{peer = #{name := Name}, channel = Channel} = Inbound) ->
+    Frame = partisan_frame:decode(Data),
+    case partisan_injection:admits(Name, Frame) of
+        true ->
+            % Plus the four bytes of the length, removed by the socket.
+            deliver(Frame, byte_size(Data) + 4, Inbound);
+        false ->
+            ok = partisan_channel:dropped(Channel, injected),
+            Inbound
+    end.
 
 deliver({message, Destination, Message}, Size, #inbound{peer = #{name := Origin}} = Inbound) ->
     message(Origin, Destination, Message, Size, Inbound);

@@ -262,10 +262,18 @@ at_rest(Outbound) ->
 
 %% The port has taken all; or a pong; or the end; or from a previous socket.
 heard({sent, Result}, Outbound) -> written(Result, Outbound);
-heard({data, _Pong}, #outbound{socket = Socket} = Outbound) -> awake(Socket, Outbound);
+heard({data, _Pong}, Outbound) -> pong(Outbound);
 heard(closed, Outbound) -> lost(closed, Outbound);
 heard({error, Reason}, Outbound) -> lost(Reason, Outbound);
 heard(other, Outbound) -> Outbound.
+
+%% A partition swallows it.
+pong(#outbound{socket = Socket, peer = #{name := Name}, is_alive = IsAlive} = Outbound) ->
+    #outbound{} = Awake = awake(Socket, Outbound),
+    case partisan_injection:is_apart(Name) of
+        false -> Awake;
+        true -> Awake#outbound{is_alive = IsAlive}
+    end.
 
 %% @private Woken from hibernation.
 -spec resume(#outbound{}) -> no_return().

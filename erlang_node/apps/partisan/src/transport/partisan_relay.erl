@@ -44,7 +44,7 @@ send(Target, {Destination, Term} = Message, Channel, Options) ->
         {ok, Target} ->
             % It has become a neighbour: on another lane this message might overtake, or be
             % overtaken by, direct messages of its key.
-            partisan_transport:send(Target, Destination, Term, Channel, Options#{ttl => 0});
+            partisan_transport:transmit(Target, Destination, Term, Channel, Options#{ttl => 0});
         {ok, Neighbour} ->
             Header = {
                 Target,
@@ -131,7 +131,12 @@ now_ms() ->
     erlang:monotonic_time(millisecond).
 
 hand_over(Neighbour, {Target, Source, _, Key, Destination}, Frame, Channel, Options) ->
-    partisan_transport:send_frame(Neighbour, Frame, Channel, Options#{
-        partition_key => {Source, Key},
-        slot => {relay, Target, Source, Key, Destination}
-    }).
+    case partisan_channel:is_interposed(Channel) andalso partisan_injection:is_apart(Neighbour) of
+        true ->
+            partisan_channel:dropped(Channel, injected);
+        false ->
+            partisan_transport:send_frame(Neighbour, Frame, Channel, Options#{
+                partition_key => {Source, Key},
+                slot => {relay, Target, Source, Key, Destination}
+            })
+    end.

@@ -7,6 +7,7 @@
 
 -export([init/0]).
 -export([send/5]).
+-export([transmit/5]).
 -export([send_frame/4]).
 -export([partition_key/1]).
 -export([version/1]).
@@ -105,6 +106,25 @@ init() ->
     options()
 ) -> ok | {error, send_error()}.
 send(Node, Destination, Message, Channel, Options) ->
+    case partisan_channel:is_interposed(Channel) of
+        false ->
+            transmit(Node, Destination, Message, Channel, Options);
+        true ->
+            % Another process may send it later.
+            Keyed = Options#{partition_key => partition_key(Options)},
+            Transmit = fun(M) -> transmit(Node, Destination, M, Channel, Keyed) end,
+            partisan_injection:send(Node, Destination, Message, Channel, Transmit)
+    end.
+
+%% @doc As `send/5', below the injection of faults.
+-spec transmit(
+    partisan_peer:name(),
+    partisan_ref:destination(),
+    Message :: term(),
+    partisan_channel:t(),
+    options()
+) -> ok | {error, send_error()}.
+transmit(Node, Destination, Message, Channel, Options) ->
     {Bytes, _} = Frame = partisan_frame:message(Destination, Message),
     case Bytes > partisan_channel:message_limit(Channel) of
         true ->

@@ -1,0 +1,99 @@
+"""From cells to ratios, targets, a table and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from scale_tests.measure.checks import Check, at_least, at_most
+from scale_tests.measure.page import (
+    Page,
+    Picture,
+    Section,
+    Table,
+    circumstances,
+    run_title,
+    targets_section,
+)
+
+Cell = Mapping[str, Any]
+
+DISPATCH, RULE, THROUGHPUT = "dispatch", "dispatch with one rule", "throughput"
+DISPATCH_AT_MOST, RULE_AT_MOST, THROUGHPUT_AT_LEAST = 1.03, 1.25, 0.97
+
+
+def value(cells: Sequence[Cell], metric: str, system: str, pair: int) -> float | None:
+    """The best repetition of one run, the one that was disturbed least; None: not measured."""
+    own = [
+        cell
+        for cell in cells
+        if (cell["metric"], cell["system"], cell["pair"]) == (metric, system, pair)
+    ]
+    if metric == THROUGHPUT:
+        return max((float(cell["msgs_per_s"]) for cell in own), default=None)
+    return min((float(cell["ns_per_send"]) for cell in own), default=None)
+
+
+def ratios(cells: Sequence[Cell], metric: str) -> list[float]:
+    """This checkout's value over that of the base, by pair. The base has no rules to set."""
+    found = []
+    for pair in sorted({cell["pair"] for cell in cells}):
+        base = value(cells, DISPATCH if metric == RULE else metric, "base", pair)
+        present = value(cells, metric, "present", pair)
+        if base and present:
+            found.append(present / base)
+    return found
+
+
+def checks(cells: Sequence[Cell]) -> list[Check]:
+    """The targets: medians of the pairs' ratios."""
+
+    def middle(metric: str) -> float | None:
+        found = ratios(cells, metric)
+        return round(median(found), 3) if found else None
+
+    sends, ruled, messages = middle(DISPATCH), middle(RULE), middle(THROUGHPUT)
+    return [
+        at_most("a send, over the base", sends, DISPATCH_AT_MOST),
+        at_least("messages of 1 KB per second, over the base", messages, THROUGHPUT_AT_LEAST),
+        at_most("a send with one rule that does not match, over the base", ruled, RULE_AT_MOST),
+    ]
+
+
+def tables(cells: Sequence[Cell]) -> dict[str, Table]:
+    """A row for each pair."""
+    head = (
+        *("pair", "send, base, ns", "send, ns", "ratio", "with one rule, ns", "ratio"),
+        *("base, messages/s", "messages/s", "ratio"),
+    )
+    rows = []
+    for number, pair in enumerate(sorted({cell["pair"] for cell in cells})):
+        row = [str(pair)]
+        for metric, both in ((DISPATCH, True), (RULE, False), (THROUGHPUT, True)):
+            shown = [value(cells, metric, "base", pair)] if both else []
+            shown.append(value(cells, metric, "present", pair))
+            row += ["-" if one is None else f"{one:,.0f}" for one in shown]
+            row.append(f"{ratios(cells, metric)[number]:.3f}")
+        rows.append(row)
+    return {"Pairs": Table(head=head, rows=rows)}
+
+
+def page(meta: Mapping[str, Any], cells: Sequence[Cell], _drawn: Sequence[Picture]) -> Page:
+    """The page of a run."""
+    texts = [
+        circumstances(meta, quick="three pairs"),
+        f"The base is `{meta['config']['base']}`, the revision before fault injection. Both are "
+        "measured in turns, in virtual machines that are started anew for each pair; of the "
+        f"{meta['config']['repetitions']} repetitions in one virtual machine the least disturbed "
+        "counts. A send is the caller's time of `partisan:forward/4` to one of 16 lanes without "
+        "sockets. Messages of 1 KB go from 16 senders over one lane on loopback.",
+    ]
+    return Page(
+        title=run_title("make bench-interposition", meta),
+        sections=[
+            Section(text=texts),
+            targets_section(checks(cells)),
+            *(Section(title=title, parts=[table]) for title, table in tables(cells).items()),
+        ],
+    )

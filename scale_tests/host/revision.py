@@ -1,0 +1,46 @@
+"""Earlier revisions of this repository, unpacked next to the checkout."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+
+from scale_tests.host.commands import CommandError, capture
+
+
+def commit(revision: str) -> str:
+    """The commit that git knows by this name, in twelve characters. Raises CommandError."""
+    return capture(["git", "rev-parse", "--short=12", f"{revision}^{{commit}}"]).strip()
+
+
+def is_known(revision: str) -> bool:
+    """Whether this clone has the revision: one without history has not."""
+    try:
+        capture(["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"])
+    except (CommandError, FileNotFoundError):
+        return False
+    return True
+
+
+def unpack(commit_: str, directory: Path) -> Path:
+    """Unpacks a commit's files into a directory of its own, unless they are there; returns it.
+
+    Raises CommandError.
+    """
+    target = directory / commit_
+    if target.exists():
+        return target
+    directory.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(dir=directory))
+    try:
+        archive = partial / "source.tar"
+        capture(["git", "archive", f"--output={archive}", commit_])
+        with tarfile.open(archive) as tar:
+            tar.extractall(partial, filter="data")
+        archive.unlink()
+        partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return target
