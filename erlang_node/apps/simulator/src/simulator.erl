@@ -24,6 +24,7 @@
 -export([route/3]).
 -export([cut/2]).
 -export([heal/1]).
+-export([inject/2]).
 -export([links/1]).
 -export([stats/1]).
 -export([delivered/1]).
@@ -130,6 +131,11 @@ cut(Side, Sim) ->
 -spec heal(t()) -> t().
 heal(Sim) ->
     simulator_interpreter:heal(Sim).
+
+%% @doc Replaces the rules of injected faults ({@link simulator_faults}). Their times count from now. Raises `{invalid_rules, Description}'.
+-spec inject([partisan_fault:rule()], t()) -> t().
+inject(Rules, Sim) ->
+    simulator_interpreter:inject(Rules, Sim).
 
 %% @doc Advances time by this many milliseconds.
 -spec run(milliseconds(), t()) -> t().

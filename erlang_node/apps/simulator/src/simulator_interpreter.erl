@@ -13,6 +13,7 @@
 -export([step/3]).
 -export([cut/2]).
 -export([heal/1]).
+-export([inject/2]).
 -export([advance/2]).
 -export([now/1]).
 -export([round_trip/3]).
@@ -31,6 +32,7 @@
     events = simulator_clock:new() :: simulator_clock:t(),
     nodes = simulator_nodes:new() :: simulator_nodes:t(),
     network :: simulator_network:t(),
+    faults = none :: none | simulator_faults:t(),
     routes = simulator_routes:new() :: simulator_routes:t(),
     monitor = simulator_monitor:new() :: simulator_monitor:t()
 }).
@@ -69,9 +71,17 @@ stop(Index, #sim{nodes = Nodes, network = Network0} = Sim0) ->
     Sim1 = Sim0#sim{nodes = simulator_nodes:stop(Index, Nodes), network = Network},
     lists:foldl(fun(Who, Sim) -> lose(Who, Index, Sim) end, Sim1, Losing).
 
-%% @doc Passes an event to a living node, and executes its effects.
+%% @doc Passes an event to a living node, and executes its effects, unless the node crashes first.
 -spec step(index(), partisan_stack:event(), t()) -> t().
-step(Index, Event, #sim{nodes = Nodes, monitor = Monitor} = Sim) ->
+step(Index, Event, #sim{faults = none} = Sim) ->
+    handle(Index, Event, Sim);
+step(Index, Event, #sim{faults = Faults} = Sim) ->
+    case simulator_faults:step(name(Index), now(Sim), Faults) of
+        {true, Counted} -> handle(Index, Event, Sim#sim{faults = Counted});
+        {false, Counted} -> stop(Index, Sim#sim{faults = Counted})
+    end.
+
+handle(Index, Event, #sim{nodes = Nodes, monitor = Monitor} = Sim) ->
     {Stack, Effects} = partisan_stack:handle(Event, simulator_nodes:stack(Index, Nodes)),
     interpret(Index, Effects, Sim#sim{
         nodes = simulator_nodes:put_stack(Index, Stack, Nodes),
@@ -82,13 +92,21 @@ step(Index, Event, #sim{nodes = Nodes, monitor = Monitor} = Sim) ->
 -spec cut(fun((index()) -> term()), t()) -> t().
 cut(Side, #sim{network = Network0} = Sim0) ->
     {Broken, Network} = simulator_network:cut(Side, Network0),
-    Sim1 = Sim0#sim{network = Network},
-    lists:foldl(fun({From, To}, Sim) -> lose(From, To, Sim) end, Sim1, Broken).
+    break(Broken, Sim0#sim{network = Network}).
 
 %% @doc Ends the cut.
 -spec heal(t()) -> t().
 heal(#sim{network = Network} = Sim) ->
     Sim#sim{network = simulator_network:heal(Network)}.
+
+%% @doc Replaces the rules of injected faults. Nodes notice links that a partition breaks now; one
+%% that begins later they notice by their next message.
+-spec inject([partisan_fault:rule()], t()) -> t().
+inject([], Sim) ->
+    Sim#sim{faults = none};
+inject(Rules, #sim{network = Network} = Sim0) ->
+    Sim = Sim0#sim{faults = simulator_faults:new(Rules, now(Sim0))},
+    break([{A, B} || {A, B} <- simulator_network:pinned(Network), is_apart(A, B, Sim)], Sim).
 
 %% @doc Advances time to this moment.
 -spec advance(Until :: milliseconds(), t()) -> t().
@@ -166,7 +184,9 @@ deliver({measured, To}, Index, Sim) ->
         false -> lost(Index, To, Sim)
     end;
 deliver({message, From, Msg}, Index, #sim{network = Network} = Sim) ->
-    case reachable(Index, index(From), Sim) orelse not simulator_network:is_cut(Network) of
+    Sender = index(From),
+    IsOpen = not simulator_network:is_cut(Network) andalso not is_apart(Index, Sender, Sim),
+    case IsOpen orelse reachable(Index, Sender, Sim) of
         true -> step(Index, {message, From, Msg}, Sim);
         false -> undeliverable({message, From, Msg}, Index, Sim)
     end.
@@ -195,7 +215,7 @@ effect({send, Peer, Msg}, Index, #sim{nodes = Nodes, network = Network} = Sim0) 
             count(lost, Sim);
         false ->
             Self = simulator_nodes:peer(Index, Nodes),
-            schedule(latency(Index, To, Sim), To, {message, Self, Msg}, Sim)
+            transmit(Self, To, Msg, latency(Index, To, Sim), Sim)
     end;
 effect({measure, Peer}, Index, Sim) ->
     To = index(Peer),
@@ -230,6 +250,9 @@ effect({neighbour_up, _}, _Index, Sim) ->
 effect({neighbour_down, _}, _Index, Sim) ->
     count(neighbour_down, Sim).
 
+break(Links, Sim) ->
+    lists:foldl(fun({From, To}, Acc) -> lose(From, To, Acc) end, Sim, Links).
+
 lose(_Index, _To, #sim{options = #{detection := infinity}} = Sim) ->
     Sim;
 lose(Index, To, #sim{options = #{detection := Detection}} = Sim) ->
@@ -249,9 +272,27 @@ unpin(Index, To, #sim{network = Network} = Sim) ->
 
 %% Internals: the network.
 
-reachable(From, To, #sim{nodes = Nodes, network = Network}) ->
+transmit(Self, To, Msg, Latency, #sim{faults = none} = Sim) ->
+    schedule(Latency, To, {message, Self, Msg}, Sim);
+transmit(#{name := From} = Self, To, Msg, Latency, #sim{faults = Faults} = Sim) ->
+    case simulator_faults:sent(From, name(To), Msg, now(Sim), Faults) of
+        {[], Counted} ->
+            count(lost, Sim#sim{faults = Counted});
+        {Copies, Counted} ->
+            Schedule = fun({Delay, Copy}, Acc) ->
+                schedule(Latency + Delay, To, {message, Self, Copy}, Acc)
+            end,
+            lists:foldl(Schedule, Sim#sim{faults = Counted}, Copies)
+    end.
+
+reachable(From, To, #sim{nodes = Nodes, network = Network} = Sim) ->
     simulator_nodes:is_alive(To, Nodes) andalso
-        simulator_network:same_side(From, To, Network).
+        simulator_network:same_side(From, To, Network) andalso not is_apart(From, To, Sim).
+
+is_apart(_From, _To, #sim{faults = none}) ->
+    false;
+is_apart(From, To, #sim{faults = Faults} = Sim) ->
+    simulator_faults:is_apart(name(From), name(To), now(Sim), Faults).
 
 latency(From, To, #sim{network = Network}) ->
     simulator_network:latency(From, To, Network).

@@ -15,6 +15,7 @@
 -export([heal/1]).
 -export([is_cut/1]).
 -export([same_side/3]).
+-export([pinned/1]).
 -export([pin/4]).
 -export([unpin/3]).
 -export([is_pinned/3]).
@@ -58,21 +59,20 @@ latency(From, To, #network{options = #{latency := Latency, seed := Seed}}) ->
             Least + erlang:phash2({Seed, From, To}, Most - Least + 1)
     end.
 
-%% @doc Whether the message of this number is lost.
+%% @doc Whether the message of this number is lost. The draw is that of rules
+%% ({@link simulator_faults}), from the number alone: a rule would also count each pair's messages,
+%% and published results depend on these draws.
 -spec vanishes(non_neg_integer(), t()) -> boolean().
 vanishes(_Number, #network{options = #{loss := Loss}}) when Loss =< 0 ->
     false;
 vanishes(Number, #network{options = #{loss := Loss, seed := Seed}}) ->
-    erlang:phash2({Seed, vanishes, Number}, 1 bsl 24) < Loss * (1 bsl 24).
+    partisan_fault:is_drawn(Loss, {Seed, vanishes, Number}).
 
 %% @doc Partitions the network: nodes with different results of the function cannot reach each other
 %% from now on. Returns the links broken by this.
 -spec cut(fun((index()) -> term()), t()) -> {[{From :: index(), To :: index()}], t()}.
-cut(Side, #network{pins = Pins} = N) ->
-    Broken = [
-        {From, To}
-     || {From, Tos} <- maps:to_list(Pins), To <- maps:keys(Tos), Side(To) =/= Side(From)
-    ],
+cut(Side, N) ->
+    Broken = [{From, To} || {From, To} <- pinned(N), Side(To) =/= Side(From)],
     {Broken, N#network{side = Side}}.
 
 %% @doc Ends the cut.
@@ -91,6 +91,11 @@ same_side(_From, _To, #network{side = none}) ->
     true;
 same_side(From, To, #network{side = Side}) ->
     Side(From) =:= Side(To).
+
+%% @doc All pinned links.
+-spec pinned(t()) -> [{From :: index(), To :: index()}].
+pinned(#network{pins = Pins}) ->
+    [{From, To} || {From, Tos} <- maps:to_list(Pins), To <- maps:keys(Tos)].
 
 %% @doc Pins a link to this incarnation of a node, unless pinned.
 -spec pin(From :: index(), To :: index(), partisan_peer:incarnation(), t()) ->
