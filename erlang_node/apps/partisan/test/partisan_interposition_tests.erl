@@ -1,4 +1,4 @@
-%%% Injected faults on real sockets: each action, what survives them, their end, and who may set them.
+%%% Injected faults on real sockets: each action, what survives, their end, and who may set them.
 -module(partisan_interposition_tests).
 
 -include_lib("eunit/include/eunit.hrl").

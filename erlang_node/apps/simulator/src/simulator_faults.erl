@@ -26,7 +26,7 @@
 new(Rules, Now) ->
     #faults{rules = partisan_fault:compile(Rules), set_at = Now}.
 
-%% @doc What arrives of a message: copies, each with its additional delay.
+%% @doc The copies of a message that arrive, each with its additional delay.
 -spec sent(name(), name(), Msg :: term(), milliseconds(), t()) ->
     {[{Delay :: milliseconds(), Msg :: term()}], t()}.
 sent(From, To, Msg, Now, #faults{set_at = SetAt} = F0) ->

@@ -4,6 +4,8 @@
 %%% network ({@link simulator_network}): dead and partitioned nodes refuse; the loss of a node is
 %%% noticed by those with a pinned link to it. Optionally it is a datagram network, which loses
 %%% messages silently.
+%%%
+%%% Longer than 300 lines: one value, which all effects and faults change.
 -module(simulator_interpreter).
 
 -export([new/1]).

@@ -5,11 +5,11 @@
 
 -define(NODES, 30).
 
-%% Without rules nothing changes: a rule that concerns nobody has the same outcome.
+%% Without rules nothing changes: nor do they with a rule that concerns no node.
 no_rules_test() ->
-    Nobody = [#{name => <<"r">>, action => drop, match => #{from => <<"nobody">>}}],
+    Unrelated = [#{name => <<"r">>, action => drop, match => #{from => <<"absent">>}}],
     Sim = formed(),
-    ?assertEqual(outcome(news(Sim)), outcome(news(simulator:inject(Nobody, Sim)))),
+    ?assertEqual(outcome(news(Sim)), outcome(news(simulator:inject(Unrelated, Sim)))),
     ?assertEqual(outcome(news(Sim)), outcome(news(simulator:inject([], Sim)))).
 
 equal_seeds_test() ->

@@ -1,1 +1,1 @@
-"""Tests of the measurement of deletions."""
+"""Tests of the comparison of pairs."""

@@ -1,8 +1,8 @@
 %%% @doc The user's message within a message of the transport.
 %%%
-%%% Rules of faults are about what an application sends, whatever carries it: `{put, k, v}' is of the
-%%% type `put' as a message, as the request of a call or a cast, and in an acknowledged stream, where
-%%% each retransmission is another occurrence. The streams' own messages are of the type
+%%% Rules of faults are about what an application sends, whatever carries it: `{put, k, v}' is of
+%%% type `put' as a message, as the request of a call or a cast, and in an acknowledged stream, each
+%%% retransmission of which is another occurrence. The streams' own messages are of the type
 %%% `partisan_acks', those of calls and monitors `partisan_remote', answers `partisan_reply'.
 -module(partisan_envelope).
 

@@ -209,7 +209,7 @@ survives({relay, {Self, _, _, _, _}, Payload}, #live{self = Self} = Live) ->
 survives(_Frame, _Live) ->
     true.
 
-%% Only what an application gets: how many messages the runtime's protocols exchange depends on time.
+%% Only what an application gets: how many messages the runtime exchanges depends on time.
 is_step(Destination, Message) ->
     Type = partisan_process:type(partisan_envelope:open(Destination, Message)),
     not partisan_reach:is_service(Type).

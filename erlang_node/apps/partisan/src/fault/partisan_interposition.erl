@@ -2,7 +2,7 @@
 %%%
 %%% ```
 %%% ok = partisan_interposition:set([
-%%%     #{name => <<"lost">>, action => drop, match => #{to => <<"n2">>, share => 0.1}, until => 30000}
+%%%     #{name => <<"lost">>, action => drop, match => #{share => 0.1}, until => 30000}
 %%% ]),
 %%% #{<<"lost">> := Drops} = partisan_interposition:counts(),
 %%% ok = partisan_interposition:clear().
@@ -22,8 +22,8 @@
 %%%
 %%% == Who may set rules ==
 %%% Only processes of this Erlang node. No message from the network leads here: the process is one
-%%% of the runtime, which {@link partisan_reach} offers to nobody, and the module cannot be executed
-%%% from another node, whatever `remote_execution' lists.
+%%% of the runtime, which {@link partisan_reach} never offers, and other nodes cannot execute the
+%%% module, whatever `remote_execution' lists.
 -module(partisan_interposition).
 
 -behaviour(gen_server).
@@ -41,7 +41,7 @@
 -export([handle_cast/2]).
 -export([handle_info/2]).
 
-%% The longest life of a rule, in milliseconds.
+%% Maximum duration of a rule, in milliseconds.
 -define(LONGEST, 3600000).
 
 -record(state, {

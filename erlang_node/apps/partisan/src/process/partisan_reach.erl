@@ -124,8 +124,8 @@ is_offered(Pid) ->
 is_service(Name) ->
     Name =:= partisan_acks orelse Name =:= partisan_remote orelse Name =:= partisan_pubsub.
 
-%% @doc Whether other nodes may execute functions of this module. Faults are injected from inside the
-%% node only, whatever the setting lists.
+%% @doc Whether other nodes may execute functions of this module. Faults are injected from inside
+%% the node only, whatever the setting lists.
 -spec may_execute(module()) -> boolean().
 may_execute(partisan_interposition) ->
     false;

@@ -164,17 +164,14 @@ set_parallelism(Name, Parallelism) ->
 is_interposed(#channel{interposed = Interposed}) ->
     Interposed.
 
-%% @doc Switches that for all channels. In the process that changes the lanes, too: both replace the
-%% channel.
+%% @doc Switches that for all channels. Only in the process that sets the parallelism.
 -spec interpose(boolean()) -> ok.
 interpose(Interposed) ->
-    lists:foreach(
-        fun(#{name := Name}) ->
-            {ok, Channel} = find(Name),
-            put(Channel#channel{interposed = Interposed})
-        end,
-        partisan_config:get(channels)
-    ).
+    Switch = fun(#{name := Name}) ->
+        {ok, Channel} = find(Name),
+        put(Channel#channel{interposed = Interposed})
+    end,
+    lists:foreach(Switch, partisan_config:get(channels)).
 
 %% @doc The lane of a partition key. Depends on the configured parallelism alone, never on which
 %% lanes are up; otherwise messages of one key would overtake each other while lanes come up.
