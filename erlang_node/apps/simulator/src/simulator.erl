@@ -132,8 +132,8 @@ cut(Side, Sim) ->
 heal(Sim) ->
     simulator_interpreter:heal(Sim).
 
-%% @doc Replaces the rules of injected faults ({@link simulator_faults}); times count from now. Raises
-%% `{invalid_rules, Description}'.
+%% @doc Replaces the rules of injected faults ({@link simulator_faults}); their times count from
+%% now. Raises `{invalid_rules, Description}'.
 -spec inject([partisan_fault:rule()], t()) -> t().
 inject(Rules, Sim) ->
     simulator_interpreter:inject(Rules, Sim).
