@@ -147,6 +147,8 @@ corrupt(A, B) ->
     ok = set(A, [rule({corrupt, bit_flip}, #{message => echo})]),
     ?assertEqual([{echo, -1}], through(A, B, [{echo, 1}])),
     ?assertEqual([{echo, -1}], through(A, B, [{echo, 1}], #{ack => true})),
+    Sent = {partisan_process, name(A), {echo, 1}},
+    ?assertEqual([{partisan_process, name(A), {echo, -1}}], through(A, B, [Sent])),
     {ok, _} = call(B, partisan_test_server, start, [echo]),
     Server = {echo, name(B)},
     ?assertEqual(-1, call(A, partisan, call, [Server, {echo, 1}])),

@@ -1,8 +1,9 @@
 %%% @doc The user's message within a message of the transport.
 %%%
 %%% Rules of faults are about what an application sends, whatever carries it: `{put, k, v}' is of
-%%% type `put' as a message, as the request of a call or a cast, and in an acknowledged stream, each
-%%% retransmission of which is another occurrence. The streams' own messages are of the type
+%%% type `put' as a message, as the request of a call or a cast, between instances of a
+%%% {@link partisan_process}, and in an acknowledged stream, each retransmission of which is another
+%%% occurrence. The streams' own messages are of the type
 %%% `partisan_acks', those of calls and monitors `partisan_remote', answers `partisan_reply'.
 -module(partisan_envelope).
 
@@ -21,6 +22,8 @@ open(partisan_remote, {partisan_remote, _, _, {call, #{request := Request}}}) ->
     Request;
 open(_To, {'$gen_cast', Request}) ->
     Request;
+open(_To, {partisan_process, _From, Message}) ->
+    Message;
 open(_To, Message) ->
     Message.
 
@@ -34,6 +37,8 @@ replace(partisan_remote, {partisan_remote, Origin, Incarnation, {call, Call}}, O
     {partisan_remote, Origin, Incarnation, {call, Call#{request := Other}}};
 replace(_To, {'$gen_cast', _}, Other) ->
     {'$gen_cast', Other};
+replace(_To, {partisan_process, From, _}, Other) ->
+    {partisan_process, From, Other};
 replace(_To, _Message, Other) ->
     Other.
 

@@ -57,6 +57,7 @@
 
 %% API.
 
+%% @doc Starts the process that keeps the rules of the node, without any.
 -spec start_link() -> gen_server:start_ret().
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
@@ -94,6 +95,7 @@ hold(Path, Due, Bytes, Send) ->
 
 %% gen_server.
 
+%% @private
 -spec init([]) -> {ok, #state{}}.
 init([]) ->
     ok = partisan_metrics:new(
@@ -104,6 +106,7 @@ init([]) ->
     ok = partisan_injection:reset(),
     {ok, shown(#state{})}.
 
+%% @private
 -spec handle_call(term(), gen_server:from(), #state{}) -> {reply, term(), #state{}}.
 handle_call({set, Rules}, {Pid, _}, State) when node(Pid) =:= node() ->
     {reply, ok, set(Rules, State)};
@@ -115,6 +118,7 @@ handle_call(counts, _From, #state{rules = Rules, installation = Installation} = 
 handle_call(Unknown, _From, State) ->
     {reply, partisan_stray:call(Unknown), State}.
 
+%% @private
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
 handle_cast({hold, Path, Due, Bytes, Send}, #state{delayed = Delayed} = State) ->
     case Delayed of
@@ -130,6 +134,7 @@ handle_cast(Unknown, State) ->
     ok = partisan_stray:cast(Unknown),
     {noreply, State}.
 
+%% @private
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
 handle_info({ends, Installation}, #state{installation = Installation} = State) ->
     {noreply, ended(State)};
