@@ -8,6 +8,7 @@
 
 -export([read/1]).
 -export([search/2]).
+-export([is_pure/3]).
 
 -type code() :: #{
     forms := [erl_parse:abstract_form()],
@@ -67,6 +68,13 @@ search(Module, Functions) ->
         {error, _} = Error ->
             Error
     end.
+
+%% @doc Whether a function reaches no call that must be replaced.
+-spec is_pure(module(), Function :: atom(), arity()) -> boolean().
+is_pure(Module, Function, Arity) ->
+    Root = {Module, {Function, Arity}, Module},
+    #search{effectful = Effectful, refused = Refused} = search_from([Root], #search{}),
+    Effectful =:= [] andalso Refused =:= [].
 
 %% Internals: reading.
 

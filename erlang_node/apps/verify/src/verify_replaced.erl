@@ -69,7 +69,7 @@ refused(Text) -> error({not_hosted, Text}).
 -spec external(module(), Function :: atom(), arity()) -> function().
 external(Module, Function, Arity) ->
     case verify_calls:classify(Module, Function, Arity) of
-        pure -> function(hosted(Module), Function, Arity);
+        pure -> function(computed(Module, Function, Arity), Function, Arity);
         {replaced, By, Replacement} -> function(By, Replacement, Arity);
         _ when Arity =:= 0 -> fun() -> apply(Module, Function, []) end;
         _ when Arity =:= 1 -> fun(A) -> apply(Module, Function, [A]) end;
@@ -79,8 +79,6 @@ external(Module, Function, Arity) ->
 
 function(Module, Function, Arity) -> fun Module:Function/Arity.
 
-hosted(Module) -> maps:get(Module, verify_effects:read(modules), Module).
-
 %% erlang.
 
 %% @private
@@ -88,7 +86,7 @@ hosted(Module) -> maps:get(Module, verify_effects:read(modules), Module).
 apply(Module, Function, Arguments) ->
     Arity = length(Arguments),
     case verify_calls:classify(Module, Function, Arity) of
-        pure -> erlang:apply(hosted(Module), Function, Arguments);
+        pure -> erlang:apply(computed(Module, Function, Arity), Function, Arguments);
         {replaced, By, Replacement} -> erlang:apply(By, Replacement, Arguments);
         {value, Value} -> Value;
         {refused, _} -> refused(lists:flatten(verify_calls:refusal(Module, Function, Arity)))
@@ -274,6 +272,22 @@ start_timer(Milliseconds, Destination, Msg, Message, Every) ->
     verify_effects:start_timer(Milliseconds, partisan_process:type(Msg), Message, Every).
 
 %% Internals.
+
+%% The copy of a module, or the module itself if the function is pure, which is found out once.
+computed(Module, Function, Arity) ->
+    Key = {?MODULE, Module, Function, Arity},
+    case {verify_effects:read(modules), erlang:get(Key)} of
+        {#{Module := Copy}, _} ->
+            Copy;
+        {#{}, pure} ->
+            Module;
+        {#{}, undefined} ->
+            Text = "~tp:~tp/~b has effects: call it by its name",
+            verify_reach:is_pure(Module, Function, Arity) orelse
+                refused(lists:flatten(io_lib:format(Text, [Module, Function, Arity]))),
+            _ = erlang:put(Key, pure),
+            Module
+    end.
 
 relative(Time, Options) ->
     case proplists:get_bool(abs, Options) of

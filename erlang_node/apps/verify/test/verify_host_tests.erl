@@ -135,6 +135,12 @@ dynamic(Dir) ->
     {ok, Hosted} = verify_host:load(Module),
     ?assertEqual({3, []}, call(Hosted, {erlang, length, [a, b, c]})),
     ?assertEqual({undefined, []}, call(Hosted, {erlang, whereis, init})),
+    _ = ?S:compile(Dir, hosted_test_helper, [
+        "-export([f/1, g/1]).", "f(X) -> X + 1.", "g(X) -> h(X).", "h(X) -> self() ! X."
+    ]),
+    ?assertEqual({2, []}, call(Hosted, {hosted_test_helper, f, 1})),
+    Text = "hosted_test_helper:g/1 has effects: call it by its name",
+    ?assertExit({not_hosted, Text}, call(Hosted, {hosted_test_helper, g, 1})),
     ?assertExit({not_hosted, "ets:info/1 cannot be hosted" ++ _}, call(Hosted, {ets, info, t})).
 
 records(Dir) ->
