@@ -86,11 +86,27 @@ cooperative_termination_test_() ->
      || P <- [1, 2, 3]
     ].
 
-direct_counts_of_the_published_figures_test() ->
+three_schedules_of_two_phase_commit_test() ->
     % The 3 schedules of the slides: failures of two-phase commit up to symmetry, if the loss of an
     % acknowledgement, which has no effect, is no decision.
     Search = #{scope => base, order => symmetric, inert => learn},
     ?assertMatch({_, 3}, counts(two_phase_commit, 4, Search)).
+
+%% The published pruning by annotations, emulated, finds one failing schedule in each protocol, as
+%% upstream's test vectors do. Those have 7, 11 and 25 that pass; the difference is not derived.
+annotated_test_() ->
+    [
+        {atom_to_list(Module),
+            ?_assertEqual(
+                #{passed => Passed, failed => 1},
+                verify_unsound:annotated(
+                    #{module => Module, nodes => 4}, verify_unsound:annotations(Module, 4)
+                )
+            )}
+     || {Module, Passed} <- [
+            {two_phase_commit, 6}, {cooperative_termination, 10}, {three_phase_commit, 12}
+        ]
+    ].
 
 pow(_Base, 0) -> 1;
 pow(Base, N) -> Base * pow(Base, N - 1).
