@@ -168,7 +168,8 @@ found(Configuration, Execution, #{counterexamples := Known} = Report) ->
     end.
 
 completed(#{model := Module} = Given) ->
-    maps:merge(?DEFAULTS#{faults => verify_model:default_faults(Module)}, Given).
+    Faults = #{faults => verify_model:default_faults(Module)},
+    maps:merge(maps:merge(?DEFAULTS, Faults), Given).
 
 check_values(#{model := Module, nodes := Nodes, tolerance := Tolerance, faults := Faults} = C) ->
     Custom = [Name || #{name := Name} <- verify_model:custom_faults(Module)],
