@@ -13,6 +13,7 @@ absent_test_() ->
         {"searches for an absent node become rarer", fun ever_more_rarely/0},
         {"an unused stream is forgotten", fun forgotten/0},
         {"a node that comes back is served at once", fun comes_back/0},
+        {"a message to a restarted node is no message to its previous incarnation", fun restarts/0},
         {"a waiting sender is admitted when others are given up", fun gets_in/0},
         {"a causal message that is given up does not block later ones", fun causal/0}
     ]}.
@@ -37,6 +38,27 @@ comes_back() ->
     advance(1000),
     _ = partisan_ack_sender:reachable(<<"b">>, S),
     ?assertEqual(Before + 1, opened()).
+
+%% Once its next incarnation is known, a stream to the previous one is over, also without messages.
+restarts() ->
+    Waits = #{outcome => reply, deadline => infinity},
+    {Empty, None} = new(),
+    {S0, L0} = send({self(), first}, Waits, Empty, None),
+    [{open, Stream, _}] = transmitted(),
+    {S1, L1} = partisan_ack_sender:opened(Stream, 7, L0, S0),
+    {S2, L2} = partisan_ack_sender:acknowledged(Stream, 1, L1, S1),
+    {S3, L3} = partisan_ack_sender:end_previous(<<"b">>, 7, L2, S2),
+    ?assert(partisan_ack_sender:leads_to(Stream, <<"b">>, S3)),
+    {S4, L4} = partisan_ack_sender:end_previous(<<"b">>, 8, L3, S3),
+    ?assertNot(partisan_ack_sender:leads_to(Stream, <<"b">>, S4)),
+    _ = transmitted(),
+    {S5, L5} = send({self(), second}, Waits, S4, L4),
+    [{open, Next, _}] = transmitted(),
+    {S6, L6} = partisan_ack_sender:opened(Next, 8, L5, S5),
+    ?assertEqual([{first, ok}], answers()),
+    % It may have been delivered to the incarnation that ends now.
+    {_, _} = partisan_ack_sender:end_previous(<<"b">>, 9, L6, S6),
+    ?assertEqual([{second, {error, restarted}}], answers()).
 
 gets_in() ->
     {S0, L0} = new(),

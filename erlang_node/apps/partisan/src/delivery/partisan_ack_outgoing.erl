@@ -19,6 +19,7 @@
 -export([acknowledged/3]).
 -export([missing/3]).
 -export([refused/4]).
+-export([leads_to_previous/2]).
 -export([restarted/1]).
 -export([tick/2]).
 -export([is_over/1]).
@@ -160,6 +161,11 @@ missing(Holds, Labels0, Out0) ->
 refused(Number, Why, Labels, #out{entries = Entries0} = Out) ->
     {Entries, Actions} = partisan_ack_out:refuse(Number, Why, Entries0),
     resume(Labels, act(Actions, Out#out{entries = Entries})).
+
+%% @doc Whether an incarnation of the receiver before this one has opened the stream.
+-spec leads_to_previous(partisan_peer:incarnation(), t()) -> boolean().
+leads_to_previous(Incarnation, #out{state = {open, Receiver}}) -> Receiver < Incarnation;
+leads_to_previous(_Incarnation, #out{state = opening}) -> false.
 
 %% @doc The receiver is another incarnation, which ends this stream. Returns the requests that still
 %% wait for room.

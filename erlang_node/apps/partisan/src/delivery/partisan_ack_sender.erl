@@ -13,6 +13,7 @@
 -export([missing/4]).
 -export([refused/5]).
 -export([restarted/3]).
+-export([end_previous/4]).
 -export([leads_to/3]).
 -export([tick/2]).
 -export([wake_at/1]).
@@ -116,6 +117,23 @@ restarted(Stream, Labels, #sender{paths = Paths, out = Outs} = S) ->
         #{} ->
             {S, Labels}
     end.
+
+%% @doc All incarnations of a peer before this one have ended, and the streams to them with them. A
+%% message that is sent from now on must not be taken for one that a previous one may have had.
+-spec end_previous(partisan_peer:name(), partisan_peer:incarnation(), partisan_labels:t(), t()) ->
+    result().
+end_previous(Node, Incarnation, Labels0, #sender{out = Outs} = S0) ->
+    Ended = [
+        partisan_ack_outgoing:id(Out)
+     || {{Name, _, _}, Out} <- maps:to_list(Outs),
+        Name =:= Node,
+        partisan_ack_outgoing:leads_to_previous(Incarnation, Out)
+    ],
+    lists:foldl(
+        fun(Stream, {S, Labels}) -> restarted(Stream, Labels, S) end,
+        {S0, Labels0},
+        lists:sort(Ended)
+    ).
 
 %% @doc Whether this stream leads to that node.
 -spec leads_to(stream(), partisan_peer:name(), t()) -> boolean().

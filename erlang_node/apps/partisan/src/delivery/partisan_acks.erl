@@ -25,7 +25,7 @@
 
 -export([start_link/0]).
 -export([send/5]).
--export([reconnected/2]).
+-export([reconnected/3]).
 -export([end_previous/2]).
 -export([init/1]).
 -export([handle_call/3]).
@@ -93,14 +93,15 @@ send(Node, Destination, Message, Channel, Options) ->
             gen_server:call(?MODULE, {send, Request}, infinity)
     end.
 
-%% @doc A lane to this peer has a new connection: messages on the old one may be lost.
--spec reconnected(partisan_peer:name(), Channel :: atom()) -> ok.
-reconnected(Node, ChannelName) ->
-    gen_server:cast(?MODULE, {reconnected, Node, ChannelName}).
+%% @doc A lane to this incarnation of a peer has a new connection: messages on the old one may be
+%% lost.
+-spec reconnected(partisan_peer:name(), partisan_peer:incarnation(), Channel :: atom()) -> ok.
+reconnected(Node, Incarnation, ChannelName) ->
+    gen_server:cast(?MODULE, {reconnected, Node, Incarnation, ChannelName}).
 
 %% @doc Delivers what has arrived of this node's incarnations before that one, before this returns,
-%% and nothing of them afterwards. With `infinity' it is unknown whether the node has restarted, and
-%% its streams go on.
+%% and nothing of them afterwards; ends the streams to them. With `infinity' it is unknown whether
+%% the node has restarted, and its streams go on.
 -spec end_previous(partisan_peer:name(), partisan_peer:incarnation() | infinity) -> ok.
 end_previous(Node, Before) ->
     case whereis(?MODULE) of
@@ -129,21 +130,27 @@ init([]) ->
 handle_call({send, Request}, From, #state{sender = Sender, labels = Labels} = State) ->
     sent(partisan_ack_sender:send(From, Request, Labels, Sender), State);
 handle_call({end_previous, Node, Before}, From, State) ->
-    #state{receiver = Receiver, labels = Labels} = State,
+    #state{receiver = Receiver0, labels = Labels0} = State,
     Ended =
         case Before of
-            infinity -> partisan_ack_receiver:deliver_held(Node, Labels, Receiver);
-            _ -> partisan_ack_receiver:end_previous(Node, Before, Labels, Receiver)
+            infinity ->
+                {Receiver, Labels} = partisan_ack_receiver:deliver_held(Node, Labels0, Receiver0),
+                State#state{receiver = Receiver, labels = Labels};
+            _ ->
+                {Receiver, Labels} =
+                    partisan_ack_receiver:end_previous(Node, Before, Labels0, Receiver0),
+                end_streams(Node, Before, State#state{receiver = Receiver, labels = Labels})
         end,
     ok = gen_server:reply(From, ok),
-    received(Ended, State);
+    next(poll(Ended));
 handle_call(Unknown, From, State) ->
     ok = gen_server:reply(From, partisan_stray:call(Unknown)),
     next(State).
 
 %% @private
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}, timeout()}.
-handle_cast({reconnected, Node, ChannelName}, #state{sender = Sender, labels = Labels} = State) ->
+handle_cast({reconnected, Node, Incarnation, ChannelName}, State0) ->
+    #state{sender = Sender, labels = Labels} = State = end_streams(Node, Incarnation, State0),
     sent(partisan_ack_sender:reconnected(Node, ChannelName, Labels, Sender), State);
 handle_cast(Unknown, State) ->
     ok = partisan_stray:cast(Unknown),
@@ -214,8 +221,9 @@ heard(Origin, Message, State) ->
     end.
 
 -spec heard(partisan_ack_stream:msg(), #state{}) -> {noreply, #state{}, timeout()}.
-heard({open, {Node, _, _} = Stream, ReplyTo}, State) ->
-    #state{receiver = Receiver, sender = Sender, labels = Labels} = State,
+heard({open, {Node, Incarnation, _} = Stream, ReplyTo}, State0) ->
+    #state{receiver = Receiver, sender = Sender, labels = Labels} =
+        State = end_streams(Node, Incarnation, State0),
     Opened = partisan_ack_receiver:opened(Stream, ReplyTo, Labels, Receiver),
     received(Opened, State#state{sender = partisan_ack_sender:reachable(Node, Sender)});
 heard({data, Stream, Number, Arrival, ReplyTo}, State) ->
@@ -232,6 +240,10 @@ heard({refused, Stream, Number, Why}, #state{sender = Sender, labels = Labels} =
     sent(partisan_ack_sender:refused(Stream, Number, Why, Labels, Sender), State);
 heard({unknown, Stream}, #state{sender = Sender, labels = Labels} = State) ->
     sent(partisan_ack_sender:restarted(Stream, Labels, Sender), State).
+
+end_streams(Node, Before, #state{sender = Sender0, labels = Labels0} = State) ->
+    {Sender, Labels} = partisan_ack_sender:end_previous(Node, Before, Labels0, Sender0),
+    State#state{sender = Sender, labels = Labels}.
 
 sent({Sender, Labels}, State) ->
     next(State#state{sender = Sender, labels = Labels}).

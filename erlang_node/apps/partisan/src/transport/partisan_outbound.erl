@@ -174,7 +174,7 @@ dial_data(#outbound{peer = #{incarnation := Incarnation} = Peer} = Outbound, Bac
             Connected = connected(Socket, Version, Outbound),
             % Acknowledged messages lost on a previous connection are retransmitted.
             Channel = partisan_channel:name(Outbound#outbound.channel),
-            ok = partisan_acks:reconnected(maps:get(name, Peer), Channel),
+            ok = partisan_acks:reconnected(maps:get(name, Peer), Incarnation, Channel),
             Connected;
         {ok, Socket, _Younger, _Version} ->
             % The owner has not noticed yet; the queued messages are not for this incarnation of the
