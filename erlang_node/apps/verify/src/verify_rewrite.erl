@@ -82,7 +82,12 @@ form({attribute, _, record, _} = Form, _Name, Env) -> [record(Form, Env)];
 form({attribute, Line, compile, Options}, _Name, _Env) ->
     [{attribute, Line, compile, Option} || Option <- lists:flatten([Options]), is_kept(Option)];
 form({attribute, _, Name, _} = Form, _Name, _Env) when
-    Name =:= export; Name =:= file; Name =:= import; Name =:= export_type; Name =:= type
+    Name =:= export;
+    Name =:= file;
+    Name =:= import;
+    Name =:= export_type;
+    Name =:= type;
+    Name =:= opaque
 ->
     [Form];
 form({attribute, _, _, _}, _Name, _Env) -> [];
