@@ -13,8 +13,8 @@
 %%% key is an atomic register as long as replicas keep what they have persisted and do not lie. A
 %%% request that does not reach its quorum in time is answered by `{error, timeout}', a write that
 %%% too many replicas refuse by `{error, conflict}'. Either way the write may have taken effect, or
-%%% may take effect with a later read, or never. Members change before the first write only: there
-%%% is no protocol for it.
+%%% may take effect with a later read, or never. Members may join until there are `replicas' of
+%%% them: quorums do not depend on who knows of whom. None can be replaced.
 %%%
 %%% With quorums of 1 a node reads and writes its own copy, and `repair' spreads the versions: the
 %%% store is then eventually consistent.
@@ -25,7 +25,8 @@
 %%%
 %%% == Options ==
 %%% <ul>
-%%% <li>`read_quorum', `write_quorum': a number, or `majority' of the members; `majority'</li>
+%%% <li>`replicas': how many there will be; the number of members at the start</li>
+%%% <li>`read_quorum', `write_quorum': a number, or `majority' of the replicas; `majority'</li>
 %%% <li>`write_back': whether reads are atomic; `true'</li>
 %%% <li>`timeout': milliseconds for a request; 1,000</li>
 %%% <li>`repair': milliseconds between exchanges of all versions with the next member, 0 for never;
@@ -60,6 +61,7 @@
 -record(node, {
     self :: name(),
     members :: [name()],
+    replicas :: pos_integer(),
     read_quorum :: quorum(),
     write_quorum :: quorum(),
     write_back :: boolean(),
@@ -85,6 +87,7 @@ init(#{self := Self, members := Members} = Options) ->
     Node = #node{
         self = Self,
         members = Known,
+        replicas = maps:get(replicas, Options, length(Members)),
         read_quorum = maps:get(read_quorum, Options, majority),
         write_quorum = maps:get(write_quorum, Options, majority),
         write_back = maps:get(write_back, Options, true),
@@ -242,8 +245,8 @@ stored(Id, #request{stored = Names, answer = Answer} = R, #node{} = N) ->
     end.
 
 %% Answers when too few replicas are left for a quorum.
-refused(Id, #request{refused = Names} = R, #node{members = Members} = N) ->
-    case length(Members) - length(Names) < quorum(N#node.write_quorum, N) of
+refused(Id, #request{refused = Names} = R, #node{replicas = Replicas} = N) ->
+    case Replicas - length(Names) < quorum(N#node.write_quorum, N) of
         true -> answer(Id, R, {error, conflict}, N);
         false -> {keep(Id, R, N), []}
     end.
@@ -255,7 +258,7 @@ answer(Id, #request{ref = Ref}, Answer, #node{requests = Requests} = N) ->
     Timer = [{cancel_timer, {timeout, Id}} || is_map_key(Id, Requests)],
     {N#node{requests = maps:remove(Id, Requests)}, Timer ++ [{reply, Ref, Answer}]}.
 
-quorum(majority, #node{members = Members}) -> length(Members) div 2 + 1;
+quorum(majority, #node{replicas = Replicas}) -> Replicas div 2 + 1;
 quorum(Number, #node{}) -> Number.
 
 others(#node{self = Self, members = Members}) ->

@@ -73,7 +73,7 @@ generate(Configuration, Length, Random) ->
 new(#{model := Module, nodes := Size, options := Options, seed := Seed} = Configuration) ->
     #{tolerance := Tolerance, faults := Kinds, wait := Wait, settle := Settle} = Configuration,
     Nodes = names(Size),
-    #{module := Process, options := Given} = Module:process(Options),
+    #{module := Process, options := Given} = Module:process(Nodes, Options),
     #execution{
         nodes = Nodes,
         module = Module,
@@ -82,7 +82,7 @@ new(#{model := Module, nodes := Size, options := Options, seed := Seed} = Config
         model = Module:initial(Nodes),
         faults = verify_faults:new(Nodes, Tolerance, Kinds, verify_model:custom_faults(Module)),
         world = verify_world:new(#{
-            module => Process, nodes => Nodes, options => Given, seed => Seed
+            module => Process, nodes => Nodes, options => Given, seed => Seed, guard => true
         })
     }.
 
@@ -209,9 +209,11 @@ act_one({event, Name, Event}, #execution{world = World} = E) ->
 act_one({call, Name, Request}, #execution{world = World, calls = Calls} = E0) ->
     Ref = Calls + 1,
     E = E0#execution{calls = Ref, world = verify_world:inject(Name, {call, Ref, Request}, World)},
-    E#execution{world = await(Ref, verify_world:now(World) + E#execution.wait, E)};
+    E#execution{world = await(Name, Ref, verify_world:now(World) + E#execution.wait, E)};
 act_one({crash, Name}, #execution{world = World} = E) ->
     E#execution{world = verify_world:crash(Name, World)};
+act_one({forget, Name}, #execution{world = World} = E) ->
+    E#execution{world = verify_world:forget(Name, World)};
 act_one({restart, Name}, #execution{world = World} = E) ->
     E#execution{world = verify_world:restart(Name, World)}.
 
@@ -219,11 +221,13 @@ ruled(Rules, #execution{world = World} = E) ->
     E#execution{world = verify_world:set_rules(Rules, World)}.
 
 %% Stops at the answer, so that what comes after it is under way at the next command.
-await(Ref, Deadline, #execution{world = World} = E) ->
+await(Name, Ref, Deadline, #execution{world = World} = E) ->
     Now = verify_world:now(World),
-    case is_answered(Ref, World) orelse verify_world:error(World) =/= none orelse Now >= Deadline of
+    IsOver = is_answered(Ref, World) orelse Now >= Deadline orelse
+        verify_world:error(World) =/= none orelse not verify_world:is_up(Name, World),
+    case IsOver of
         true -> World;
-        false -> await(Ref, Deadline, E#execution{world = run_until(Now + 1, E)})
+        false -> await(Name, Ref, Deadline, E#execution{world = run_until(Now + 1, E)})
     end.
 
 is_answered(Ref, World) ->

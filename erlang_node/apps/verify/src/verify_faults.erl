@@ -1,14 +1,16 @@
 %%% @doc The fault model of an execution: which faults may be injected, and the rules of those that
 %%% are active.
 %%%
-%%% | name in campaigns | step | effect |
-%%% | `partition' | `{fault, partition, [[Group, Rest]]}' | nothing passes between the groups |
-%%% | `delay' | `{fault, egress_delay, [From, To]}' | messages from one to the other are late |
-%%% | `corrupt' | `{fault, byzantine, [Node, bitflip]}' | values that a node sends are altered |
-%%% | `crash' | `{fault, crash, [Node]}' | a node keeps only what it has persisted |
-%%% | always | `{fault, resolve_all, []}' | all faults end, crashed nodes restart |
-%%%
-%%% Models add faults of their own ({@link verify_model}).
+%%% The kinds of a campaign, and their steps:
+%%% <ul>
+%%% <li>`partition': `{fault, partition, [[Group, Rest]]}', nothing passes between the groups</li>
+%%% <li>`delay': `{fault, egress_delay, [From, To]}', messages from one to the other are late</li>
+%%% <li>`corrupt': `{fault, byzantine, [Node, bitflip]}', a node's messages have altered values</li>
+%%% <li>`crash': `{fault, crash, [Node, N]}', before its Nth event from now a node loses all but
+%%%     what it has persisted</li>
+%%% <li>any: `{fault, resolve_all, []}', all faults end, nodes that are down restart</li>
+%%% </ul>
+%%% Models add kinds of their own ({@link verify_model}).
 %%%
 %%% == Tolerance ==
 %%% At most `tolerance' nodes are faulty at a time. A partition makes all groups but the largest
@@ -41,6 +43,8 @@
 
 %% Longer than any request waits, so that a late message is one that does not come in time.
 -define(DELAY, 3000).
+%% A request at a coordinator takes a few events; a crash comes before any of them.
+-define(EVENTS, 5).
 
 -define(NAMES, #{
     partition => partition, delay => egress_delay, corrupt => byzantine, crash => crash
@@ -99,7 +103,7 @@ generators(egress_delay, #faults{}) ->
 generators(byzantine, #faults{}) ->
     [node, {exactly, bitflip}];
 generators(crash, #faults{}) ->
-    [node];
+    [node, {integer, 1, ?EVENTS}];
 generators(Name, #faults{custom = Custom}) ->
     #{Name := #{arguments := Generators}} = Custom,
     Generators.
@@ -123,16 +127,14 @@ rules({egress_delay, [From, To]}, _) ->
     [#{name => <<"delay">>, match => #{from => From, to => To}, action => {delay, ?DELAY}}];
 rules({byzantine, [Name, bitflip]}, _) ->
     [#{name => <<"corrupt">>, match => #{from => Name}, action => {corrupt, bit_flip}}];
-rules({crash, [_]}, _) ->
-    [];
+rules({crash, [Name, Event]}, _) ->
+    [#{name => <<"crash">>, match => #{node => Name, event => Event}, action => crash}];
 rules({Name, Arguments}, Custom) ->
     case Custom of
         #{Name := #{rules := Rules}} -> Rules(Arguments);
         #{} -> []
     end.
 
-actions(crash, [Name], #faults{}) ->
-    [{crash, Name}];
 actions(Name, Arguments, #faults{custom = Custom}) ->
     case Custom of
         #{Name := #{actions := Actions}} -> Actions(Arguments);
@@ -151,7 +153,7 @@ faulty({egress_delay, _}, #faults{}) ->
     [];
 faulty({byzantine, [Name, _]}, #faults{}) ->
     [Name];
-faulty({crash, [Name]}, #faults{}) ->
+faulty({crash, [Name, _]}, #faults{}) ->
     [Name];
 faulty({Name, Arguments}, #faults{custom = Custom}) ->
     #{Name := #{blames := Blames}} = Custom,

@@ -10,8 +10,8 @@
 %%% A command is `{Name, Arguments}', as `{write, [<<"n1">>, x, 1]}'; a fault `{fault, Name,
 %%% Arguments}' ({@link verify_faults}). Arguments are data, drawn by {@link verify_generate}.
 %%% `precondition/2' is asked for commands, `next/3' is called for both. The result of a command is
-%%% the answer to its call, `timeout' if there is none within `wait' milliseconds, or `ok' without a
-%%% call.
+%%% the answer to its call, `timeout' if there is none within `wait' milliseconds or the node goes
+%%% down, or `ok' without a call.
 -module(verify_model).
 
 -export([check/1]).
@@ -31,6 +31,8 @@
     {event, name(), partisan_process:event()}
     | {call, name(), Request :: term()}
     | {crash, name()}
+    % A node that is down loses what it has persisted.
+    | {forget, name()}
     | {restart, name()}.
 
 %% A fault of the application: `blames' are the nodes that it makes faulty. It ends with
@@ -48,7 +50,7 @@
 
 -export_type([model/0, command/0, fault/0, step/0, result/0, action/0, custom_fault/0, process/0]).
 
--callback process(Options :: map()) -> process().
+-callback process(Nodes :: [name()], Options :: map()) -> process().
 -callback initial(Nodes :: [name()]) -> model().
 -callback commands(model()) ->
     [{Weight :: pos_integer(), {Name :: atom(), [verify_generate:generator()]}}].
@@ -67,7 +69,7 @@
 -optional_callbacks([faults/0, default_faults/0, text/3]).
 
 -define(CALLBACKS, [
-    {process, 1},
+    {process, 2},
     {initial, 1},
     {commands, 1},
     {precondition, 2},

@@ -10,6 +10,7 @@
 -export([handle/3]).
 -export([timer/3]).
 -export([crash/1]).
+-export([forget/1]).
 -export([mode/2]).
 -export([is_up/1]).
 -export([handled/1]).
@@ -95,6 +96,11 @@ timer(Timer, Number, #node{timers = Timers} = N) ->
 -spec crash(t()) -> t().
 crash(#node{} = N) ->
     N#node{up = false, state = undefined, timers = #{}}.
+
+%% @doc The node without what it has persisted.
+-spec forget(t()) -> t().
+forget(#node{up = false} = N) ->
+    N#node{persisted = none}.
 
 %% @doc Changes how callbacks are called.
 -spec mode(verify_callback:mode(), t()) -> t().

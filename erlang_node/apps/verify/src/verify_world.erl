@@ -33,6 +33,7 @@
 -export([run/3]).
 -export([run_until/4]).
 -export([crash/2]).
+-export([forget/2]).
 -export([restart/2]).
 -export([guarded/1]).
 -export([set_rules/2]).
@@ -270,6 +271,12 @@ crash(Name, #world{nodes = Nodes, now = Now, setup = #{restart := Restart}} = W)
         never -> Noted;
         Delay -> schedule(Now + Delay, {restart, Name}, Noted)
     end.
+
+%% @doc Removes what a node that is down has persisted, as the loss of its disk does.
+-spec forget(name(), t()) -> t().
+forget(Name, #world{nodes = Nodes} = W) ->
+    #{Name := Node} = Nodes,
+    W#world{nodes = Nodes#{Name := verify_node:forget(Node)}}.
 
 %% @doc Starts a node that has crashed, as its next incarnation; no-op if it runs.
 -spec restart(name(), t()) -> t().

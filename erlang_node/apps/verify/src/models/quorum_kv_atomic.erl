@@ -7,7 +7,21 @@
 %%% stored. It is injected only if a campaign names it.
 -module(quorum_kv_atomic).
 
+-export([faults/0]).
+
 -include("quorum_kv_model.hrl").
+
+%% @doc The loss of a disk.
+-spec faults() -> [verify_model:custom_fault()].
+faults() ->
+    [
+        #{
+            name => disk_loss,
+            arguments => [node],
+            blames => fun(Nodes) -> Nodes end,
+            actions => fun([Node]) -> [{crash, Node}, {forget, Node}, {restart, Node}] end
+        }
+    ].
 
 %% Internals.
 

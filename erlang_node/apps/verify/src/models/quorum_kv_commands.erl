@@ -1,8 +1,7 @@
 %%% @doc The commands of the models of the quorum store, and their notation.
 %%%
 %%% `{join, [A, B]}' makes one cluster of two nodes' clusters, `{write, [Node, Key, Value]}' and
-%%% `{read, [Node, Key]}' are a client's requests at a node. Requests begin when all nodes have
-%%% joined: the store has no protocol for a change of members.
+%%% `{read, [Node, Key]}' are a client's requests at a node. They begin when all nodes have joined.
 -module(quorum_kv_commands).
 
 -export([new/1]).

@@ -10,7 +10,7 @@
 
 -behaviour(verify_model).
 
--export([process/1]).
+-export([process/2]).
 -export([initial/1]).
 -export([commands/1]).
 -export([precondition/2]).
@@ -23,9 +23,9 @@
 -define(COMMANDS, quorum_kv_commands).
 
 %% @private
--spec process(map()) -> verify_model:process().
-process(Options) ->
-    Given = maps:merge(options(), Options),
+-spec process([partisan_process:name()], map()) -> verify_model:process().
+process(Nodes, Options) ->
+    Given = maps:merge((options())#{replicas => length(Nodes)}, Options),
     #{module => quorum_kv, options => fun(Name) -> Given#{members => [Name]} end}.
 
 %% @private
@@ -52,15 +52,19 @@ perform({Commands, _Known}, Command) ->
 -spec next(verify_model:model(), verify_model:step(), verify_model:result()) ->
     verify_model:model().
 next({Commands, Known}, Step, Result) ->
-    {?COMMANDS:next(Commands, Step, Result), learn(Step, Result, Known)}.
+    {?COMMANDS:next(Commands, Step, Result), learn(Step, answer(Result), Known)}.
 
 %% @private
 -spec postcondition(verify_model:model(), verify_model:command(), verify_model:result()) ->
     ok | {violated, iodata()}.
 postcondition({_Commands, Known}, {read, _} = Read, Result) ->
-    allows(Read, Result, Known);
+    allows(Read, answer(Result), Known);
 postcondition(_Model, _Command, _Result) ->
     ok.
+
+%% A request to a node that goes down has no answer.
+answer(timeout) -> {error, timeout};
+answer(Result) -> Result.
 
 %% @private
 -spec final(verify_model:model(), #{partisan_process:name() => term()}) ->
