@@ -216,19 +216,16 @@ queried(Id, #request{replies = Replies} = R, #node{} = N) ->
 
 decided(Id, #request{replies = Replies} = R, #node{} = N) ->
     Newest = lists:max([Version || {_, Version, _} <- Replies]),
-    Values = [Value || {_, Version, Value} <- Replies, Version =:= Newest],
-    case Values of
-        [Value | Others] ->
-            case [Other || Other <- Others, Other =/= Value] of
-                [] when Newest =:= ?NONE ->
-                    answer(Id, R, not_found, N);
-                [] when length(Values) < length(Replies), N#node.write_back ->
-                    store_at_quorum(store, Id, R#request{answer = {ok, Value}}, Newest, Value, N);
-                [] ->
-                    answer(Id, R, {ok, Value}, N);
-                [_ | _] ->
-                    answer(Id, R, {error, {disagree, Values}}, N)
-            end
+    [Value | Others] = [Value || {_, Version, Value} <- Replies, Version =:= Newest],
+    case [Other || Other <- Others, Other =/= Value] of
+        [_ | _] ->
+            answer(Id, R, {error, {disagree, [Value | Others]}}, N);
+        [] when Newest =:= ?NONE ->
+            answer(Id, R, not_found, N);
+        [] when length(Others) + 1 < length(Replies), N#node.write_back ->
+            store_at_quorum(store, Id, R#request{answer = {ok, Value}}, Newest, Value, N);
+        [] ->
+            answer(Id, R, {ok, Value}, N)
     end.
 
 %% This replica stores first: a coordinator that restarts must not give a version to two values.

@@ -13,8 +13,8 @@
 %%% == Options ==
 %%% <ul>
 %%% <li>`k': unnecessary contacts until interest is lost; 2</li>
-%%% <li>`interest': `counter' loses it after `k' of them, `coin' after each with probability 1/k;
-%%%     `counter'</li>
+%%% <li>`interest': `counter' loses it after `k' of them in a row, `coin' after each with
+%%%     probability 1/k; `counter'</li>
 %%% <li>`feedback': whether the other answers which rumors it knew. Without it (`blind' in the
 %%%     paper) every contact counts as unnecessary; `true'</li>
 %%% <li>`interval': milliseconds of a cycle; 1,000</li>
@@ -41,7 +41,7 @@
     random :: rand:state(),
     next = 1 :: pos_integer(),
     known = #{} :: #{id() => []},
-    % The infective list: unnecessary contacts of each rumor.
+    % The infective list: unnecessary contacts in a row of each rumor.
     infective = #{} :: #{id() => {Value :: term(), Unnecessary :: non_neg_integer()}}
 }).
 
@@ -70,9 +70,10 @@ handle({call, Ref, {broadcast, Value}}, #rumors{self = Self, next = Next} = R) -
 handle({message, From, {rumors, Rumors}}, #rumors{known = Known, feedback = Feedback} = R) ->
     {Old, New} = lists:partition(fun({Id, _}) -> is_map_key(Id, Known) end, Rumors),
     {Infected, Effects} = infect(New, R),
-    {Infected, [{send, From, {known, [Id || {Id, _} <- Old]}} || Feedback, Old =/= []] ++ Effects};
-handle({message, _From, {known, Ids}}, #rumors{} = R) ->
-    {lists:foldl(fun unnecessary/2, R, Ids), []};
+    Answer = {feedback, [Id || {Id, _} <- Old], [Id || {Id, _} <- New]},
+    {Infected, [{send, From, Answer} || Feedback] ++ Effects};
+handle({message, _From, {feedback, Unnecessary, Necessary}}, #rumors{} = R) ->
+    {lists:foldl(fun necessary/2, lists:foldl(fun unnecessary/2, R, Unnecessary), Necessary), []};
 handle({timer, cycle}, #rumors{infective = Infective} = R) when map_size(Infective) =:= 0 ->
     {R, []};
 handle({timer, cycle}, #rumors{others = []} = R) ->
@@ -115,7 +116,13 @@ infect(Rumors, #rumors{known = Known, infective = Infective} = R) ->
     Cycle = [{start_timer, cycle, R#rumors.interval} || map_size(Infective) =:= 0],
     {Infected, [Persist | [{deliver, Value} || {_, Value} <- Rumors]] ++ Cycle}.
 
-unnecessary(Id, #rumors{infective = Infective, random = Random0} = R) ->
+necessary(Id, #rumors{infective = Infective} = R) ->
+    case Infective of
+        #{Id := {Value, _}} -> R#rumors{infective = Infective#{Id := {Value, 0}}};
+        #{} -> R
+    end.
+
+unnecessary(Id, #rumors{infective = Infective} = R) ->
     case Infective of
         #{Id := {Value, Contacts}} ->
             {Lost, Random} = loses_interest(Contacts + 1, R),
@@ -126,7 +133,7 @@ unnecessary(Id, #rumors{infective = Infective, random = Random0} = R) ->
                 end,
             R#rumors{infective = Left, random = Random};
         #{} ->
-            R#rumors{random = Random0}
+            R
     end.
 
 loses_interest(Contacts, #rumors{interest = counter, k = K, random = Random}) ->

@@ -57,7 +57,7 @@
     executions := non_neg_integer(),
     passed := non_neg_integer(),
     failed := non_neg_integer(),
-    % Different ones, in the order of the executions in which they were found.
+    % Different ones, the shortest first.
     counterexamples := [counterexample()]
 }.
 
@@ -99,10 +99,10 @@ check(_) ->
 run(Given) ->
     case check(Given) of
         ok ->
-            #{first := First, executions := Executions} = Configuration = completed(Given),
-            Report = #{executions => 0, passed => 0, failed => 0, counterexamples => []},
-            Numbers = lists:seq(First, First + Executions - 1),
-            lists:foldl(fun(Number, R) -> execute(Number, Configuration, R) end, Report, Numbers);
+            Limits = #{progress => none, executions => infinity, deadline => infinity},
+            Configuration = completed(Given),
+            {Report, _Memory} = verify_watch:run(fun(W) -> executed(Configuration, W) end, Limits),
+            Report;
         {error, Description} ->
             error({invalid_campaign, Description})
     end.
@@ -121,8 +121,16 @@ replay(#{steps := Steps, kind := Kind, violated := Violated} = Counterexample) -
 %% its steps there is no failure of its kind.
 -spec shrink(verify_execution:configuration(), verify_execution:t()) -> counterexample().
 shrink(Configuration, Failed) ->
+    shrink(Configuration, Failed, fun() -> ok end).
+
+%% Internals.
+
+shrink(Configuration, Failed, Began) ->
     {failed, Kind, _} = verify_execution:outcome(Failed),
-    Run = fun(Steps) -> verify_execution:run(Configuration, Steps) end,
+    Run = fun(Steps) ->
+        _ = Began(),
+        verify_execution:run(Configuration, Steps)
+    end,
     Fails = fun(Steps) ->
         Execution = Run(Steps),
         case verify_execution:outcome(Execution) of
@@ -139,33 +147,42 @@ shrink(Configuration, Failed) ->
     Kept = maps:with([model, nodes, tolerance, faults, options, wait, settle, seed], Configuration),
     Kept#{steps => verify_execution:results(Minimal), kind => Kind, violated => Violated}.
 
-%% Internals.
+executed(#{first := First, executions := Executions} = Configuration, Worker) ->
+    Report = #{executions => 0, passed => 0, failed => 0, counterexamples => []},
+    Numbers = lists:seq(First, First + Executions - 1),
+    lists:foldl(fun(Number, R) -> execute(Number, Configuration, Worker, R) end, Report, Numbers).
 
-execute(Number, Configuration0, #{executions := Executed} = R) ->
+execute(Number, Configuration0, Worker, #{executions := Executed} = R) ->
     #{passed := Passed, failed := Failed} = R,
     #{seed := Seed, length := Length, progress := Progress} = Configuration0,
     % Hashed, since the generator's seeding does not tell {1, 2} from some other small numbers.
     [Drawn, Other, OfNodes] = [erlang:phash2({Seed, Number, N}, 1 bsl 32) || N <- [1, 2, 3]],
     Random = rand:seed_s(exsss, {Drawn, Other, 0}),
-    Configuration = Configuration0#{seed := OfNodes},
+    Guard = verify_watch:is_guarded(Executed, Worker),
+    Configuration = Configuration0#{seed := OfNodes, guard => Guard},
     Execution = verify_execution:generate(Configuration, Length, Random),
     Report =
         case verify_execution:outcome(Execution) of
             passed -> R#{passed := Passed + 1};
-            {failed, _, _} -> found(Configuration, Execution, R#{failed := Failed + 1})
+            {failed, _, _} -> found(Configuration, Execution, Worker, R#{failed := Failed + 1})
         end,
     #{failed := FailedNow} = Report,
+    continue = verify_watch:count(Executed + 1, FailedNow, Worker),
     _ = Progress(Executed + 1, FailedNow),
     Report#{executions := Executed + 1}.
 
-found(#{counterexamples := Most}, _Execution, #{failed := Failed} = Report) when Failed > Most ->
+found(#{counterexamples := Most}, _, _, #{failed := Failed} = Report) when Failed > Most ->
     Report;
-found(Configuration, Execution, #{counterexamples := Known} = Report) ->
-    #{steps := Steps} = Counterexample = shrink(Configuration, Execution),
+found(Configuration, Execution, Worker, #{counterexamples := Known} = Report) ->
+    Began = fun() -> verify_watch:merged(Worker) end,
+    #{steps := Steps} = Counterexample = shrink(Configuration, Execution, Began),
     case [Same || #{steps := Same} <- Known, Same =:= Steps] of
-        [] -> Report#{counterexamples := Known ++ [Counterexample]};
+        [] -> Report#{counterexamples := lists:sort(fun is_shorter/2, [Counterexample | Known])};
         [_] -> Report
     end.
+
+is_shorter(#{steps := A}, #{steps := B}) ->
+    {length(A), A} =< {length(B), B}.
 
 completed(#{model := Module} = Given) ->
     Faults = #{faults => verify_model:default_faults(Module)},

@@ -21,7 +21,8 @@
 -type name() :: partisan_process:name().
 
 %% `nodes': their number. `seed': of the nodes' random generators. `wait': milliseconds for an
-%% answer; `settle': milliseconds after the end of all faults until the final check.
+%% answer; `settle': milliseconds after the end of all faults until the final check. `guard' (true):
+%% whether a callback that loops is stopped.
 -type configuration() :: #{
     model := module(),
     nodes := pos_integer(),
@@ -31,6 +32,7 @@
     faults := [verify_faults:kind()],
     wait := pos_integer(),
     settle := pos_integer(),
+    guard => boolean(),
     _ => _
 }.
 
@@ -82,7 +84,11 @@ new(#{model := Module, nodes := Size, options := Options, seed := Seed} = Config
         model = Module:initial(Nodes),
         faults = verify_faults:new(Nodes, Tolerance, Kinds, verify_model:custom_faults(Module)),
         world = verify_world:new(#{
-            module => Process, nodes => Nodes, options => Given, seed => Seed, guard => true
+            module => Process,
+            nodes => Nodes,
+            options => Given,
+            seed => Seed,
+            guard => maps:get(guard, Configuration, true)
         })
     }.
 
@@ -208,8 +214,11 @@ act_one({event, Name, Event}, #execution{world = World} = E) ->
     E#execution{world = verify_world:inject(Name, Event, World)};
 act_one({call, Name, Request}, #execution{world = World, calls = Calls} = E0) ->
     Ref = Calls + 1,
-    E = E0#execution{calls = Ref, world = verify_world:inject(Name, {call, Ref, Request}, World)},
-    E#execution{world = await(Name, Ref, verify_world:now(World) + E#execution.wait, E)};
+    Now = verify_world:now(World),
+    % Clients have a latency as nodes have: time passes even if the node answers at once.
+    Called = verify_world:inject_at(Now + 1, Name, {call, Ref, Request}, World),
+    E = E0#execution{calls = Ref, world = Called},
+    E#execution{world = await(Name, Ref, Now + E#execution.wait, E)};
 act_one({crash, Name}, #execution{world = World} = E) ->
     E#execution{world = verify_world:crash(Name, World)};
 act_one({forget, Name}, #execution{world = World} = E) ->
@@ -223,11 +232,13 @@ ruled(Rules, #execution{world = World} = E) ->
 %% Stops at the answer, so that what comes after it is under way at the next command.
 await(Name, Ref, Deadline, #execution{world = World} = E) ->
     Now = verify_world:now(World),
+    % A number is less than any atom.
+    Next = min(Deadline, verify_world:next_at(World)),
     IsOver = is_answered(Ref, World) orelse Now >= Deadline orelse
         verify_world:error(World) =/= none orelse not verify_world:is_up(Name, World),
     case IsOver of
         true -> World;
-        false -> await(Name, Ref, Deadline, E#execution{world = run_until(Now + 1, E)})
+        false -> await(Name, Ref, Deadline, E#execution{world = run_until(Next, E)})
     end.
 
 is_answered(Ref, World) ->

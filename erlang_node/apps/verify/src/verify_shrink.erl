@@ -2,17 +2,21 @@
 %%%
 %%% First removes large parts, then smaller ones, as delta debugging does (Zeller, Hildebrandt,
 %%% "Simplifying and isolating failure-inducing input", IEEE TSE 2002, section 3), then single
-%%% elements until none can be removed. The result is 1-minimal: without any one of its elements it
-%%% does not fail. It need not be the smallest list that fails.
+%%% elements and pairs until none can be removed. The result is 1-minimal: without any one of its
+%%% elements it does not fail. It need not be the smallest list that fails.
 -module(verify_shrink).
 
 -export([minimal/2]).
 -export([minimal/3]).
 -export([is_minimal/2]).
+-export([schedule/2]).
 
 %% Whether a list fails; `{true, Used}' if the elements that it needed are a part of it.
 -type fails(Element) :: fun(([Element]) -> boolean() | {true, Used :: [Element]}).
 -export_type([fails/1]).
+
+%% Pairs are removed from lists of this length at most.
+-define(PAIRS, 16).
 
 %% @doc A 1-minimal part of a list that fails. Raises `not_failing' if it does not fail.
 -spec minimal(fails(Element), [Element]) -> [Element].
@@ -34,11 +38,25 @@ is_minimal(Fails, List) ->
     failing(Fails, List) =/= false andalso
         lists:all(fun(Part) -> failing(Fails, Part) =:= false end, without(1, List)).
 
+%% @doc A 1-minimal part of a schedule that violates the property of a search, as few omissions as
+%% can be had by removing some. Raises `not_failing' if the schedule does not violate it.
+-spec schedule(verify_search:t(), verify_schedule:t()) -> verify_schedule:t().
+schedule(Search0, Schedule) ->
+    Search = verify_search:complete(Search0),
+    Fails = fun(Steps) ->
+        {World, Unmet} = verify_schedule:run(Steps, verify_search:world(Search)),
+        case verify_search:violation(Search, World) of
+            ok -> false;
+            {violated, _} -> {true, Steps -- Unmet}
+        end
+    end,
+    minimal(Fails, Schedule).
+
 %% Internals.
 
 shrink(Fails, Simpler, List) ->
     Minimal = remove(max(1, length(List) div 2), Fails, List),
-    case first_failing(Fails, Simpler(Minimal)) of
+    case first_failing(Fails, without_pairs(Minimal) ++ Simpler(Minimal)) of
         {true, Simplified} -> shrink(Fails, Simpler, Simplified);
         false -> Minimal
     end.
@@ -62,6 +80,15 @@ without(_Size, _Before, []) ->
 without(Size, Before, List) ->
     {Part, After} = lists:split(min(Size, length(List)), List),
     [Before ++ After | without(Size, Before ++ Part, After)].
+
+%% A fault and its end, for example, can often be removed only together. There are too many pairs of
+%% a long list.
+without_pairs(List) when length(List) > ?PAIRS ->
+    [];
+without_pairs([]) ->
+    [];
+without_pairs([Head | Tail]) ->
+    without(1, Tail) ++ [[Head | Rest] || Rest <- without_pairs(Tail)].
 
 first_failing(_Fails, []) ->
     false;

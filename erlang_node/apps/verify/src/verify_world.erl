@@ -27,6 +27,7 @@
 -export([inject_at/4]).
 -export([next/1]).
 -export([next_until/2]).
+-export([next_at/1]).
 -export([choose/2]).
 -export([in_flight/1]).
 -export([arrive/2]).
@@ -209,6 +210,14 @@ next_until(Until, #world{queue = Queue} = W) ->
             next_until(Until, Happened);
         _ ->
             {quiet, W}
+    end.
+
+%% @doc The time of the next scheduled event; `infinity' if there is none.
+-spec next_at(t()) -> ms() | infinity.
+next_at(#world{queue = Queue}) ->
+    case verify_queue:time(Queue) of
+        empty -> infinity;
+        Time -> Time
     end.
 
 %% @doc Decides at the point that {@link next/1} returned. A decision that the point does not offer
