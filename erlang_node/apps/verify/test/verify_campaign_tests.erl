@@ -62,7 +62,9 @@ found_with_kinds_test_() ->
     [
         {lists:concat([Model, " seed ", Seed]), fun() ->
             #{counterexamples := [First | _]} =
-                verify_campaign:run(#{model => Model, faults => Kinds, seed => Seed}),
+                verify_campaign:run(#{
+                    model => Model, faults => Kinds, seed => Seed, counterexamples => 4
+                }),
             ?assert(length(verify_notation:lines(First)) =< Most)
         end}
      || {Model, Most, Kinds} <- [
