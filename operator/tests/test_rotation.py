@@ -2,105 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator.decide.rotation import (
-    Loaded,
-    MakeAuthority,
-    Outlook,
-    Policy,
-    Publish,
-    Step,
-    outlook,
-)
+from partisan_operator.decide.rotation import MakeAuthority, Outlook, Publish
 from partisan_operator.models.status import Rotation
-from partisan_operator.observe.certificates import AuthoritySecret, Certificate, NodesSecret, Store
+from partisan_operator.observe.certificates import AuthoritySecret, Certificate
+from rotation_cluster import DAY, POLICY, Cluster, settled
 from world import START
-
-DAY = timedelta(days=1)
-POLICY = Policy("ads.default.svc", 365 * DAY, 90 * DAY, 30 * DAY)
-
-
-@dataclass
-class Cluster:
-    """Both Secrets, and nodes that read theirs when a test says so."""
-
-    store: Store = field(default_factory=Store)
-    nodes: dict[str, Loaded | None] = field(default_factory=dict)
-    now: datetime = START
-    issuers: dict[str, str] = field(default_factory=dict)
-    overdue: bool = False
-    """Whether a certificate was ever replaced without waiting for every node."""
-
-    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
-
-    def observe(self) -> Outlook:
-        return outlook(self.store, POLICY, self.nodes, self.now)
-
-    def act(self) -> Step | None:
-        """Do what is due, as an operator without state."""
-        seen = self.observe()
-        match seen.step:
-            case MakeAuthority(replaces):
-                present = self.store.authority
-                assert replaces == (present and present.version)
-                name = f"ca-{next(self._numbers)}"
-                made = Certificate(name, name, self.now + POLICY.duration)
-                self.store = replace(self.store, authority=AuthoritySecret(self._version(), made))
-            case Publish(trusted, issuer, replaces):
-                secret = self.store.nodes
-                assert replaces == (secret and secret.version)
-                if issuer is not None and seen.behind and seen.rotation is Rotation.REPLACING:
-                    self.overdue = True
-                shown = secret and secret.certificate if issuer is None else self._issued(issuer)
-                self.store = replace(self.store, nodes=NodesSecret(self._version(), shown, trusted))
-        return seen.step
-
-    def _issued(self, issuer: str) -> Certificate:
-        authority = self.store.authority and self.store.authority.certificate
-        assert authority is not None
-        assert authority.fingerprint == issuer
-        name = f"certificate-{next(self._numbers)}"
-        self.issuers[name] = issuer
-        end = min(self.now + POLICY.certificate_duration, authority.not_after)
-        return Certificate(name, issuer, end, frozenset({POLICY.name}))
-
-    def load(self, node: str) -> None:
-        """Let a node read its files; it keeps the previous ones if they are unusable."""
-        secret = self.store.nodes
-        if secret and secret.certificate and secret.certificate.not_after > self.now:
-            trusted = frozenset(one.fingerprint for one in secret.trusted)
-            self.nodes[node] = Loaded(secret.certificate.fingerprint, trusted)
-
-    def settle(self) -> None:
-        """Run rounds until nothing is due."""
-        for _ in range(8):
-            step = self.act()
-            for node in self.nodes:
-                self.load(node)
-            if step is None and self.observe().step is None:
-                return
-        pytest.fail("it does not come to rest")
-
-    def connects(self) -> bool:
-        """Whether every node trusts the certificate of every other."""
-        up = [loaded for loaded in self.nodes.values() if loaded is not None]
-        return all(self.issuers[a.certificate] in b.trusted for a in up for b in up)
-
-    def _version(self) -> str:
-        return f"version-{next(self._numbers)}"
-
-
-def settled(nodes: int = 3) -> Cluster:
-    cluster = Cluster(nodes=dict.fromkeys((f"ads-{i}" for i in range(nodes)), None))
-    cluster.settle()
-    return cluster
 
 
 def authority(cluster: Cluster) -> str:
