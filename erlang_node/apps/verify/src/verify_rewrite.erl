@@ -31,6 +31,12 @@
     visit :: fun((visit()) -> replacement())
 }).
 
+%% Attributes that a copy does without: types, and what is for others than the compiler.
+-define(LEFT_OUT, [
+    spec, type, opaque, nominal, export_type, callback, optional_callbacks, behaviour, behavior,
+    dialyzer, deprecated, removed, on_load, doc, moduledoc
+]).
+
 %% Functions that are allowed in guards and depend on the process.
 -define(IS_IN_GUARD(Function), Function =:= self; Function =:= node).
 
@@ -81,16 +87,8 @@ form({attribute, Line, module, _}, Name, _Env) -> [{attribute, Line, module, Nam
 form({attribute, _, record, _} = Form, _Name, Env) -> [record(Form, Env)];
 form({attribute, Line, compile, Options}, _Name, _Env) ->
     [{attribute, Line, compile, Option} || Option <- lists:flatten([Options]), is_kept(Option)];
-form({attribute, _, Name, _} = Form, _Name, _Env) when
-    Name =:= export;
-    Name =:= file;
-    Name =:= import;
-    Name =:= export_type;
-    Name =:= type;
-    Name =:= opaque
-->
-    [Form];
-form({attribute, _, _, _}, _Name, _Env) -> [];
+form({attribute, _, Name, _} = Form, _Name, _Env) ->
+    [Form || not lists:member(Name, ?LEFT_OUT)];
 form({function, Line, F, A, Clauses}, _Name, Env) ->
     [{function, Line, F, A, expression(Clauses, Env)}];
 form({eof, _} = Form, _Name, _Env) -> [Form];
@@ -104,7 +102,7 @@ is_kept(Option) ->
 record({attribute, Line, record, {Name, Fields}}, Env) ->
     {attribute, Line, record, {Name, [field(Field, Env) || Field <- Fields]}}.
 
-field({typed_record_field, Field, Type}, Env) -> {typed_record_field, field(Field, Env), Type};
+field({typed_record_field, Field, _Type}, Env) -> field(Field, Env);
 field({record_field, Line, Name, Default}, Env) ->
     {record_field, Line, Name, expression(Default, Env)};
 field(Field, _Env) -> Field.

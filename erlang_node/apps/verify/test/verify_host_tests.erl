@@ -144,7 +144,11 @@ dynamic(Dir) ->
     ?assertExit({not_hosted, "ets:info/1 cannot be hosted" ++ _}, call(Hosted, {ets, info, t})).
 
 records(Dir) ->
-    Lines = ["-record(r, {ref = make_ref() :: reference(), pid = self()})."],
+    Lines = [
+        "-record(r, {ref = make_ref() :: t(), pid = self()}).",
+        "-opaque t() :: reference().",
+        "-export_type([t/0])."
+    ],
     {ok, Hosted} = verify_host:load(server(Dir, "{reply, #r{}, S}", Lines)),
     {{r, Ref, Pid}, []} = call(Hosted, q),
     ?assertEqual({n1, n1}, {node(Ref), node(Pid)}).
