@@ -191,6 +191,10 @@ scale-quick: bootstrap ## The same on three small sizes, in under ten minutes; a
 bench-churn: bootstrap ## Kill, churn and cut in two a cluster of NODES (64) that counts (OUT=DIRECTORY; QUICK=1: 16 nodes)
 	$(PY) -m scale_tests churn $(if $(NODES),--nodes $(NODES)) $(if $(OUT),--out $(OUT))
 
+.PHONY: verify
+verify: bootstrap ## Explore every protocol and model under faults; counts, counterexamples, replays (QUICK=1: fewer; PUBLISH=1: into docs)
+	$(PY) -m scale_tests verify $(if $(filter 1,$(PUBLISH)),--publish)
+
 .PHONY: simulate
 simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (ONLY=scale_curves; OUT=DIRECTORY; QUICK=1: a tenth of the size)
 	$(PY) -m scale_tests simulate run $(if $(filter 1,$(QUICK)),--quick) \

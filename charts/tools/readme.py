@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from charts.tools.alerts import Alert, chart_alerts
 from charts.tools.values import ChartError, Value, described_values
 from scale_tests.cluster.operator import CHART
 from scale_tests.host.commands import ROOT, relative
+from scale_tests.host.documents import with_part
 
 README = ROOT / CHART / "README.md"
 _DEFAULT_WIDTH = 40
@@ -31,21 +31,16 @@ def alerts_table(alerts: Sequence[Alert]) -> str:
     return "\n".join(["| alert | severity | after | what it means |", "|---|---|---|---|", *rows])
 
 
-def with_table(text: str, name: str, table: str) -> str:
-    """Text with the part between the marks `name` replaced. Raises ChartError without them."""
-    pattern = re.compile(rf"(<!-- {name}: [^>]*-->\n).*?(<!-- end of {name} -->)", re.DOTALL)
-    if not pattern.search(text):
-        raise ChartError(f"README.md lacks the marks of {name}")
-    return pattern.sub(lambda marks: f"{marks[1]}{table}\n{marks[2]}", text)
-
-
 def generated(text: str, chart: Path) -> str:
     """The README with generated tables. Raises ChartError."""
     values = described_values(
         (chart / "values.yaml").read_text(), json.loads((chart / "values.schema.json").read_text())
     )
-    text = with_table(text, "values", values_table(values))
-    return with_table(text, "alerts", alerts_table(chart_alerts()))
+    try:
+        text = with_part(text, "values", values_table(values))
+        return with_part(text, "alerts", alerts_table(chart_alerts()))
+    except ValueError as error:
+        raise ChartError(f"{relative(README)}: {error}") from error
 
 
 def check_readme() -> None:

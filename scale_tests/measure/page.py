@@ -158,8 +158,12 @@ def _marked_down(part: Part, directory: Path) -> list[str]:
         caption = ["", part.caption] if part.caption else []
         return [f"![{part.title}]({part.file.relative_to(directory)})", *caption]
     caption = [part.caption, ""] if part.caption else []
-    rule = _row(["---"] * len(part.head))
-    return [*caption, _row(part.head), rule, *map(_row, part.rows)]
+    return [*caption, *markdown_table(part)]
+
+
+def markdown_table(table: Table) -> list[str]:
+    """The lines of a table, without its caption."""
+    return [_row(table.head), _row(["---"] * len(table.head)), *map(_row, table.rows)]
 
 
 def _way(link: Link, directory: Path) -> str:

@@ -1,0 +1,60 @@
+%%% @doc The commands of `partisan_verify' for counterexamples: `replay' and `draw'.
+-module(verify_again).
+
+-export([replay/1]).
+-export([draw/1]).
+
+-import(verify_cli, [code_added/1, loaded/1, parsed/2, refused/1, report/3]).
+
+%% @doc Replays a counterexample and compares.
+-spec replay([string()]) -> verify_cli:status().
+replay(Arguments) ->
+    replay_with(parsed(Arguments, replay_options())).
+
+%% @doc Draws the space-time diagram of a counterexample.
+-spec draw([string()]) -> verify_cli:status().
+draw(Arguments) ->
+    draw_with(parsed(Arguments, #{out => {text, "."}})).
+
+%% Internals.
+
+replay_options() ->
+    #{step => flag, times => {integer, 1, infinity, 1}, code => {text, none}, json => flag}.
+
+replay_with({[File], #{times := Times} = Options}) ->
+    _ = code_added(Options),
+    Counterexample = loaded(verify_counterexample:read(File)),
+    #{code := Code, violated := Violated, digest := Digest} = Counterexample,
+    Changed = verify_fingerprint:changed(Code),
+    [verify_report:changed(Change) || Change <- Changed],
+    Results = [verify_replay:run(Counterexample) || _ <- lists:seq(1, Times)],
+    Same = length([same || #{same := true} <- Results]),
+    Cell = #{
+        file => unicode:characters_to_binary(File),
+        times => Times,
+        same => Same,
+        violated => Violated,
+        digest => Digest,
+        changed => length(Changed)
+    },
+    report(Options, Cell, fun() -> verify_report:replayed(Options, Counterexample, Results) end),
+    case Same of
+        Times -> 0;
+        _ -> 1
+    end;
+replay_with(_) ->
+    refused("replay: name one file, NAME.counterexample").
+
+draw_with({[File], #{out := Out}}) ->
+    Counterexample = loaded(verify_counterexample:read(File)),
+    Name = filename:rootname(filename:basename(File)),
+    Target = filename:join(Out, Name ++ ".svg"),
+    case file:write_file(Target, verify_report:diagram(Name, Counterexample)) of
+        ok ->
+            io:format("Written: ~ts~n", [Target]),
+            0;
+        {error, Reason} ->
+            refused([Target, ": ", file:format_error(Reason)])
+    end;
+draw_with(_) ->
+    refused("draw: name one file, NAME.counterexample").

@@ -1,0 +1,68 @@
+%% The program `partisan_verify': its options, and what it refuses, in one line each.
+-module(verify_main_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+options_test() ->
+    Kinds = #{
+        nodes => {integer, 1, 64, 4},
+        scope => {one_of, [raw, base], base},
+        decisions => {some_of, [drop, late], [drop]},
+        options => {term, fun is_map/1, "a map", #{}},
+        json => flag
+    },
+    Parse = fun(Arguments) -> verify_options:parse(Arguments, Kinds) end,
+    Refused = fun(Argument, Part) ->
+        {error, Text} = Parse([Argument]),
+        ?assertMatch({Part, [_ | _]}, {Part, string:find(unicode:characters_to_list(Text), Part)})
+    end,
+    ?assertEqual(
+        {ok, ["x"], #{
+            nodes => 5, scope => raw, decisions => [drop, late], options => #{a => 1}, json => true
+        }},
+        Parse(["nodes=5", "x", "scope=raw", "decisions=late,drop", "options=#{a => 1}", "--json"])
+    ),
+    {ok, [], #{nodes := 4, json := false}} = Parse([]),
+    Refused("nodes=65", "1 to 64"),
+    Refused("nodes=four", "1 to 64"),
+    Refused("scope=deep", "raw, base"),
+    Refused("decisions=drop,explode", "drop, late"),
+    Refused("options=[]", "a map"),
+    Refused("options=#{", "a map"),
+    Refused("node=4", "nodes="),
+    Refused("json=1", "flag"),
+    Refused("--nodes", "KEY=VALUE").
+
+refused_test() ->
+    Refused = fun(Arguments, Part) ->
+        {refused, Text} = verify_main:run(Arguments),
+        ?assertMatch({Part, [_ | _]}, {Part, string:find(unicode:characters_to_list(Text), Part)})
+    end,
+    Refused([], "explore PROTOCOL"),
+    Refused(["explore"], "name one protocol"),
+    Refused(["explore", "no_such_protocol"], "no_such_protocol"),
+    Refused(["explore", "lists"], "lists"),
+    Refused(["explore", "no_such_file.erl"], "no_such_file.erl"),
+    Refused(["explore", "two_phase_commit", "nodes=x"], "nodes=x"),
+    Refused(["explore", "two_phase_commit", "code=/nonexistent"], "no such directory"),
+    Refused(["check", "two_phase_commit"], "two_phase_commit"),
+    Refused(["check", "quorum_kv_strong", "tolerance=3"], "tolerance"),
+    Refused(["replay", "no.counterexample"], "no such file").
+
+status_test() ->
+    Directory = string:trim(os:cmd("mktemp -d")),
+    Status = fun(Arguments) -> verify_main:run(Arguments ++ ["out=" ++ Directory, "--json"]) end,
+    ?assertEqual(0, Status(["explore", "two_phase_commit", "most=0"])),
+    ?assertEqual(1, Status(["explore", "two_phase_commit"])),
+    % Not all explored and nothing violated so far: no success.
+    ?assertEqual(3, Status(["explore", "two_phase_commit", "executions=1"])),
+    ?assertEqual(1, Status(["check", "quorum_kv_strong"])),
+    ?assertEqual(0, Status(["check", "quorum_kv_atomic", "executions=20"])),
+    [Commit | _] = filelib:wildcard(filename:join(Directory, "two_phase_commit-*.counterexample")),
+    ?assertEqual(0, verify_main:run(["replay", Commit, "times=3", "--json"])),
+    ?assertEqual(0, verify_main:run(["draw", Commit, "out=" ++ Directory])),
+    ?assertMatch([_], filelib:wildcard(filename:join(Directory, "two_phase_commit-*.svg"))),
+    ok = file:del_dir_r(Directory).
+
+list_test() ->
+    ?assertEqual(0, verify_main:run(["list"])).

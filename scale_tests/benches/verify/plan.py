@@ -1,0 +1,135 @@
+"""The commands of `partisan_verify` that are run, each with the fields of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scale_tests.benches.verify.expected import (
+    EXECUTIONS_WITHIN,
+    FIGURES,
+    PRINTED,
+)
+
+SEEDS = range(1, 11)
+"""Of the models that must find their counterexample, whatever the seed."""
+
+REPLAYS = 1000
+
+MUTATED = "participants wait for ever"
+"""The mutation of three-phase commit that makes it block like two-phase commit."""
+
+HOSTED = ("hosted_commit_server", "hosted_commit_statem")
+"""Two-phase commit as a gen_server and as a gen_statem; sources of the tests."""
+
+
+OWN = {
+    "hyparview": "no_keep",
+    "acknowledged_stream": "acknowledges_arrival",
+    "delta": "early_handover",
+    "tree": "no_retransmission",
+}
+"""The runtime's own protocols, each with a mutation that must be caught."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One command."""
+
+    title: str
+    arguments: Sequence[str]
+    fields: Mapping[str, str | int | bool | None] = field(default_factory=dict)
+    """Fields of its cells that it does not write itself."""
+
+
+def explore(
+    protocol: str,
+    scope: str,
+    order: str,
+    *settings: str,
+    mutation: str | None = None,
+    source: str | None = None,
+) -> Job:
+    """An exploration with four nodes. `source` is the protocol's file if it is not ours."""
+    mutated = f", {mutation}" if mutation else ""
+    return Job(
+        title=f"{protocol}{mutated}: {scope}, {order}",
+        arguments=[
+            "explore",
+            source or protocol,
+            "nodes=4",
+            f"scope={scope}",
+            f"order={order}",
+            *settings,
+        ],
+        fields={"part": "explore", "protocol": protocol, "mutation": mutation},
+    )
+
+
+def check(model: str, seed: int, *settings: str, executions: int = EXECUTIONS_WITHIN) -> Job:
+    """A campaign of a model."""
+    return Job(
+        title=f"{model}: seed {seed}",
+        arguments=["check", model, f"seed={seed}", f"executions={executions}", *settings],
+        fields={"part": "check"},
+    )
+
+
+def replay(file: str, times: int) -> Job:
+    """Replays of a counterexample."""
+    return Job(
+        title=f"{file}: {times} replays",
+        arguments=["replay", file, f"times={times}"],
+        fields={"part": "replay"},
+    )
+
+
+def explorations(tests: str, out: str) -> list[Job]:
+    """All explorations. `tests`: the directory of the hosted ones; `out`: for counterexamples."""
+    into = f"out={out}"
+    return [
+        *(explore(protocol, scope, order, into) for protocol, scope, order in FIGURES),
+        explore(
+            "three_phase_commit",
+            "recursive",
+            "distinct",
+            "options=#{participant_timeout => infinity}",
+            into,
+            mutation=MUTATED,
+        ),
+        *(
+            explore(name, "recursive", "distinct", into, source=f"{tests}/{name}.erl")
+            for name in HOSTED
+        ),
+    ]
+
+
+def campaigns(out: str, *, quick: bool) -> list[Job]:
+    """The models with a printed counterexample, with several seeds, and one that holds."""
+    seeds = SEEDS[:2] if quick else SEEDS
+    return [
+        *(check(model, seed, f"out={out}") for model in PRINTED for seed in seeds),
+        check("quorum_kv_atomic", 1, f"out={out}", executions=200 if quick else 1000),
+    ]
+
+
+def replayed(out: str) -> list[Job]:
+    """The searches whose counterexamples are replayed: one of each."""
+    return [
+        explore("three_phase_commit", "recursive", "distinct", f"out={out}"),
+        *(check(model, 1, f"out={out}", "counterexamples=1") for model in PRINTED),
+    ]
+
+
+def own(*, quick: bool) -> list[Job]:
+    """The runtime's own protocols, and each with its mutation."""
+    size = ["--quick"] if quick else []
+    return [
+        Job(
+            title=f"{protocol}: {mutation or 'as it is'}",
+            arguments=["own", protocol, *([f"mutation={mutation}"] if mutation else []), *size],
+            fields={"part": "own"},
+        )
+        for protocol, changed in OWN.items()
+        for mutation in (None, changed)
+    ]

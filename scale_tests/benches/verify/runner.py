@@ -1,0 +1,78 @@
+"""Runs `partisan_verify`: each command in a virtual machine of its own, one per CPU at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from images.builder.catalogue import IMAGE_OTP
+from scale_tests import otp
+from scale_tests.benches.verify.plan import Job
+from scale_tests.host.commands import ROOT, CommandError, capture
+
+SCRIPT = otp.RUNTIME / "scripts" / "partisan_verify"
+
+VIOLATED = 1
+"""The exit status of a search that has found something."""
+
+Cell = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Emulator:
+    """An OTP release with our applications compiled."""
+
+    release: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """The environment that selects it; empty: this machine's."""
+
+
+def machines_own() -> Emulator:
+    """Compiles our applications on this machine's release. Raises CommandError."""
+    capture(["env", "-C", str(otp.RUNTIME), "rebar3", "compile"])
+    expression = "io:put_chars(erlang:system_info(otp_release)), halt()."
+    release = capture(["erl", "-noshell", "-eval", expression])
+    return Emulator(release=release)
+
+
+def images() -> Emulator:
+    """Compiles our applications on the images' release. Raises CommandError."""
+    variables = otp.environment(otp.ensure(IMAGE_OTP), IMAGE_OTP)
+    capture(["env", "-C", str(otp.RUNTIME), "rebar3", "compile"], env=variables)
+    return Emulator(release=IMAGE_OTP, variables=variables)
+
+
+def run_all(
+    jobs: Sequence[Job], emulator: Emulator, say: Callable[[str], None]
+) -> list[list[Cell]]:
+    """The cells of the jobs, in their order. Raises CommandError where one fails."""
+
+    def one(job: Job) -> list[Cell]:
+        cells = run(job, emulator)
+        say(f"  {job.title}, OTP {emulator.release}")
+        return cells
+
+    with ThreadPoolExecutor(max_workers=max(1, os.cpu_count() or 1)) as pool:
+        return list(pool.map(one, jobs))
+
+
+def run(job: Job, emulator: Emulator) -> list[Cell]:
+    """The cells that one command writes. Raises CommandError if it fails."""
+    argv = [str(SCRIPT), *job.arguments, "--json"]
+    done = subprocess.run(
+        argv,
+        cwd=ROOT,
+        env={**os.environ, **emulator.variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in (0, VIOLATED):
+        raise CommandError(argv, done.returncode, done.stdout + done.stderr)
+    return [json.loads(line) | job.fields for line in done.stdout.splitlines()]

@@ -1,0 +1,1 @@
+"""Tests of the verification's commands, checks and tables."""
