@@ -127,7 +127,7 @@ is_service(Name) ->
 %% @doc Whether other nodes may execute functions of this module. Faults are injected from inside
 %% the node only, whatever the setting lists.
 -spec may_execute(module()) -> boolean().
-may_execute(partisan_interposition) ->
+may_execute(Module) when Module =:= partisan_interposition; Module =:= partisan_injection ->
     false;
 may_execute(Module) ->
     lists:member(Module, partisan_config:get(remote_execution)).
