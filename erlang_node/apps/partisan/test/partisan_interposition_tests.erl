@@ -217,6 +217,10 @@ invalid(A, _B) ->
         {error, "rule r: `until` is 3600001; give at most 3600000, an hour"},
         set(A, [(rule(drop, #{}))#{until => ?HOUR + 1}])
     ),
+    ?assertEqual(
+        {error, "rule r: `until` is 3600000; give milliseconds, later than `since`"},
+        set(A, [(rule(drop, #{}))#{since => ?HOUR}])
+    ),
     ?assertMatch([#{match := #{message := m}}], call(A, ?M, rules, [])).
 
 %% Although the configuration allows to execute the module.

@@ -67,8 +67,8 @@ start_link() ->
 %% milliseconds: the emulator visits every process.
 -spec set([partisan_fault:rule()]) -> ok | {error, Description :: string()}.
 set(Rules) ->
-    case check(Rules) of
-        ok -> gen_server:call(?MODULE, {set, Rules}, infinity);
+    case limited(Rules) of
+        {ok, Limited} -> gen_server:call(?MODULE, {set, Limited}, infinity);
         {error, _} = Error -> Error
     end.
 
@@ -150,25 +150,28 @@ handle_info(Unknown, State) ->
 
 %% Internals.
 
-check(Rules) ->
+%% Valid rules, each with an end.
+limited(Rules) ->
     case partisan_fault:check(Rules) of
-        ok -> check_ends(Rules);
+        ok -> ending([maps:merge(#{until => ?LONGEST}, Rule) || Rule <- Rules]);
         {error, _} = Error -> Error
     end.
 
-check_ends([]) ->
-    ok;
-check_ends([#{name := Name, until := Until} | _]) when Until > ?LONGEST ->
-    Text = io_lib:format("rule ~ts: `until` is ~b; give at most ~b, an hour", [
-        Name, Until, ?LONGEST
-    ]),
-    {error, lists:flatten(Text)};
-check_ends([_ | Rules]) ->
-    check_ends(Rules).
+ending(Rules) ->
+    case [Rule || #{until := Until} = Rule <- Rules, Until > ?LONGEST] of
+        [#{name := Name, until := Until} | _] ->
+            Text = "rule ~ts: `until` is ~b; give at most ~b, an hour",
+            {error, lists:flatten(io_lib:format(Text, [Name, Until, ?LONGEST]))};
+        [] ->
+            % The end by default may be before `since'.
+            case partisan_fault:check(Rules) of
+                ok -> {ok, Rules};
+                {error, _} = Error -> Error
+            end
+    end.
 
-set(Given, Previous) ->
+set(Rules, Previous) ->
     #state{} = finished(Previous),
-    Rules = [maps:merge(#{until => ?LONGEST}, Rule) || Rule <- Given],
     State = #state{rules = Rules, set_at = now_ms()},
     #state{set_at = SetAt, installation = Installation} = State,
     ok = partisan_injection:install(Installation, Rules, SetAt),
