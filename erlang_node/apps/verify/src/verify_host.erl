@@ -161,21 +161,24 @@ facade(Hosted, #{module := Module} = Spec, IsClocked, Hosts) ->
             [passed(handle, 3, []) || IsClocked] ++
             [passed(F, 1, [erl_parse:abstract(Module)]) || F <- Passed] ++
             [function(hosts, [], erl_parse:abstract(Hosts))],
+    Line = erl_anno:new(0),
     [
-        {attribute, 0, module, Hosted},
-        {attribute, 0, behaviour, partisan_process},
-        {attribute, 0, export, [{F, A} || {function, _, F, A, _} <- Functions]}
+        {attribute, Line, module, Hosted},
+        {attribute, Line, behaviour, partisan_process},
+        {attribute, Line, export, [{F, A} || {function, _, F, A, _} <- Functions]}
         | Functions
     ].
 
 %% A call of the same name in verify_hosted, with these arguments first.
 passed(Name, Arity, First) ->
-    Parameters = lists:sublist([{var, 0, 'A'}, {var, 0, 'B'}, {var, 0, 'C'}], Arity),
-    Remote = {remote, 0, {atom, 0, verify_hosted}, {atom, 0, Name}},
-    function(Name, Parameters, {call, 0, Remote, First ++ Parameters}).
+    Line = erl_anno:new(0),
+    Parameters = lists:sublist([{var, Line, 'A'}, {var, Line, 'B'}, {var, Line, 'C'}], Arity),
+    Remote = {remote, Line, {atom, Line, verify_hosted}, {atom, Line, Name}},
+    function(Name, Parameters, {call, Line, Remote, First ++ Parameters}).
 
 function(Name, Parameters, Body) ->
-    {function, 0, Name, length(Parameters), [{clause, 0, Parameters, [], [Body]}]}.
+    Line = erl_anno:new(0),
+    {function, Line, Name, length(Parameters), [{clause, Line, Parameters, [], [Body]}]}.
 
 compile_and_load(Forms) ->
     {ok, Module, Beam} = compile:forms(Forms, [nowarn_unused_function, return_errors]),

@@ -176,14 +176,13 @@ external(Line, Fun, Target, Env) ->
     case {visit(Line, Target, keep, Env), Target} of
         {keep, _} ->
             Fun;
-        {{call, Module, F}, {remote, _, F, A}} when Module =/= verify_replaced ->
+        {{call, Module, F}, {remote, _, _, A}} ->
             {'fun', Line, {function, {atom, Line, Module}, {atom, Line, F}, {integer, Line, A}}};
-        {{error, _} = Error, _} ->
-            failure(Line, Error);
-        {_, {remote, M, F, A}} ->
-            invoke(Line, verify_replaced, external, [
-                {atom, Line, M}, {atom, Line, F}, {integer, Line, A}
-            ])
+        {{value, _}, {remote, M, F, A}} ->
+            Named = [{atom, Line, M}, {atom, Line, F}, {integer, Line, A}],
+            invoke(Line, verify_replaced, external, Named);
+        {Failure, _} ->
+            Failure
     end.
 
 visit(Line, Target, Kept, #env{visit = Visit}) ->
