@@ -98,7 +98,15 @@ def explorations(tests: str, out: str) -> list[Job]:
             mutation=MUTATED,
         ),
         *(
-            explore(name, "recursive", "distinct", into, source=f"{tests}/{name}.erl")
+            explore(
+                name,
+                "recursive",
+                "distinct",
+                # Where the scenario is that both share.
+                f"code={tests}/{HOSTED[0]}.erl",
+                into,
+                source=f"{tests}/{name}.erl",
+            )
             for name in HOSTED
         ),
     ]
@@ -128,7 +136,7 @@ def own(*, quick: bool) -> list[Job]:
         Job(
             title=f"{protocol}: {mutation or 'as it is'}",
             arguments=["own", protocol, *([f"mutation={mutation}"] if mutation else []), *size],
-            fields={"part": "own"},
+            fields={"part": "own", "quick": quick},
         )
         for protocol, changed in OWN.items()
         for mutation in (None, changed)

@@ -73,6 +73,6 @@ def run(job: Job, emulator: Emulator) -> list[Cell]:
         text=True,
         check=False,
     )
-    if done.returncode not in (0, VIOLATED):
+    if done.returncode not in (0, VIOLATED) or not done.stdout:
         raise CommandError(argv, done.returncode, done.stdout + done.stderr)
     return [json.loads(line) | job.fields for line in done.stdout.splitlines()]

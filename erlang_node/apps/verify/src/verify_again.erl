@@ -14,7 +14,7 @@ replay(Arguments) ->
 %% @doc Draws the space-time diagram of a counterexample.
 -spec draw([string()]) -> verify_cli:status().
 draw(Arguments) ->
-    draw_with(parsed(Arguments, #{out => {text, "."}})).
+    draw_with(parsed(Arguments, #{out => {text, "."}, code => {text, none}})).
 
 %% Internals.
 
@@ -45,7 +45,8 @@ replay_with({[File], #{times := Times} = Options}) ->
 replay_with(_) ->
     refused("replay: name one file, NAME.counterexample").
 
-draw_with({[File], #{out := Out}}) ->
+draw_with({[File], #{out := Out} = Options}) ->
+    _ = code_added(Options),
     Counterexample = loaded(verify_counterexample:read(File)),
     Name = filename:rootname(filename:basename(File)),
     Target = filename:join(Out, Name ++ ".svg"),

@@ -65,7 +65,7 @@ explore_with({[Subject], #{decisions := Kinds, out := Out} = Options}) ->
     Files = [written(Out, Counterexample) || Counterexample <- fewest(Given, Result)],
     report(Options, explored(Given, Hosted, Result, Files), fun() ->
         verify_report:explored(Given, Result),
-        [verify_report:counterexample(File) || File <- Files]
+        [verify_report:counterexample(File, Subject) || File <- Files]
     end),
     case Result of
         #{failing := Failing} when Failing > 0 -> 1;
@@ -215,7 +215,7 @@ check_with({[Subject], #{out := Out} = Options}) ->
     },
     report(Options, Cell, fun() ->
         verify_report:checked(Module, Report),
-        [verify_report:counterexample(File) || File <- Files]
+        [verify_report:counterexample(File, Subject) || File <- Files]
     end),
     min(Failed, 1);
 check_with(_) ->

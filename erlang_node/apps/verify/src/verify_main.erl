@@ -36,10 +36,17 @@ run(Arguments) ->
         error:{invalid_campaign, Text} -> {refused, Text};
         error:{search_died, killed} ->
             {refused, "out of memory: an execution has too many events; give a smaller horizon="};
-        throw:{refused, Text} -> {refused, Text}
+        throw:{refused, Text} -> {refused, Text};
+        % A function of a user's module, most likely: the place is in the stack.
+        Class:Reason:Stack -> {refused, crash(Class, Reason, Stack)}
     end.
 
 %% Internals: commands.
+
+crash(Class, Reason, Stack) ->
+    io_lib:format("~ts: ~0tp~n~ts", [
+        Class, Reason, [io_lib:format("  ~0tp~n", [Frame]) || Frame <- lists:sublist(Stack, 3)]
+    ]).
 
 command(["list"]) -> list();
 command(["explore" | Arguments]) -> verify_commands:explore(Arguments);

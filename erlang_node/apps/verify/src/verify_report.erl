@@ -5,7 +5,7 @@
 -export([ordered/2]).
 -export([checked/2]).
 -export([own/1]).
--export([counterexample/1]).
+-export([counterexample/2]).
 -export([changed/1]).
 -export([replayed/3]).
 -export([diagram/2]).
@@ -55,12 +55,13 @@ checked(Model, #{executions := Executions, failed := Failed, counterexamples := 
         Model, number(Executions), number(Failed), length(Found)
     ]).
 
-%% @doc A counterexample that has been written.
--spec counterexample(file:filename()) -> ok.
-counterexample(File) ->
+%% @doc A counterexample that has been written, and how to replay it; of a source file with its code.
+-spec counterexample(file:filename(), Subject :: string()) -> ok.
+counterexample(File, Subject) ->
     {ok, Counterexample} = verify_counterexample:read(File),
-    io:format("~n~ts~nWritten: ~ts~nAgain:   partisan_verify replay ~ts --step~n", [
-        verify_counterexample:text(Counterexample), File, File
+    Code = [[" code=", Subject] || filename:extension(Subject) =:= ".erl"],
+    io:format("~n~ts~nWritten: ~ts~nAgain:   partisan_verify replay ~ts --step~ts~n", [
+        verify_counterexample:text(Counterexample), File, File, Code
     ]).
 
 %% @doc A warning: code has changed since a counterexample was found.

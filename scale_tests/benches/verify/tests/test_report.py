@@ -48,6 +48,7 @@ def own(executions: int, failing: int, mutation: str | None = None) -> dict[str,
         "executions": executions,
         "failing": failing,
         "seconds": 1.0,
+        "quick": False,
     }
 
 
