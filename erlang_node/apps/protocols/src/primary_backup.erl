@@ -205,7 +205,8 @@ perform_next(Request, Sequence, {Id, _, _} = Update, From, #host{performed = Per
                     cooperate -> acknowledge(Id, H);
                     backup -> {H, []}
                 end,
-            {Acknowledged, ToUser ++ [{send, From, {performed, Sequence}} | PassedOn]}
+            % What was performed is durable before it is acknowledged.
+            {Acknowledged, PassedOn ++ ToUser ++ [{send, From, {performed, Sequence}}]}
     end.
 
 perform(Update, #host{confirmed = Confirmed} = H0) ->

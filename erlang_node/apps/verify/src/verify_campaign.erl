@@ -80,16 +80,11 @@
 %% @doc Whether a campaign can run; otherwise the description names the field and the fix.
 -spec check(configuration()) -> ok | {error, Description :: string()}.
 check(#{model := Module} = Given) when is_atom(Module) ->
-    case {maps:keys(maps:without([model, faults | maps:keys(?DEFAULTS)], Given)), Given} of
-        {[Unknown | _], _} ->
-            refused("`~tp` is unknown; there are ~tp", [
-                Unknown, [model, faults | lists:sort(maps:keys(?DEFAULTS))]
-            ]);
-        {[], _} ->
-            case verify_model:check(Module) of
-                ok -> check_values(completed(Given));
-                Error -> Error
-            end
+    Fields = [model, faults | lists:sort(maps:keys(?DEFAULTS))],
+    case {lists:sort(maps:keys(Given)) -- Fields, verify_model:check(Module)} of
+        {[Unknown | _], _} -> refused("`~tp` is unknown; there are ~0tp", [Unknown, Fields]);
+        {[], ok} -> check_values(completed(Given));
+        {[], Error} -> Error
     end;
 check(_) ->
     refused("`model` is missing; name a module with the behaviour verify_model", []).
@@ -190,34 +185,27 @@ completed(#{model := Module} = Given) ->
 
 check_values(#{model := Module, nodes := Nodes, tolerance := Tolerance, faults := Faults} = C) ->
     Custom = [Name || #{name := Name} <- verify_model:custom_faults(Module)],
-    Known = verify_faults:kinds() ++ Custom,
-    Numbers = [executions, first, nodes, tolerance, length, counterexamples, wait, settle],
-    Least = fun
-        (Name) when Name =:= executions; Name =:= tolerance; Name =:= counterexamples -> 0;
-        (_) -> 1
+    Kinds = verify_faults:kinds() ++ Custom,
+    Least = fun(Name, Number) ->
+        #{Name := Value} = C,
+        Wanted = io_lib:format("an integer from ~b on", [Number]),
+        {Name, is_integer(Value) andalso Value >= Number, Wanted}
     end,
-    Invalid = [
-        Name
-     || Name <- Numbers, V <- [maps:get(Name, C)], not (is_integer(V) andalso V >= Least(Name))
-    ],
-    case {Invalid, Faults} of
-        {[Name | _], _} ->
-            refused("`~ts` is ~0tp; give an integer from ~b on", [
-                Name, maps:get(Name, C), Least(Name)
-            ]);
-        {[], _} when Nodes > 64 ->
-            refused("`nodes` is ~b; give 64 at most", [Nodes]);
-        {[], _} when Tolerance >= Nodes ->
-            refused("`tolerance` is ~b of ~b nodes; give less than `nodes`", [Tolerance, Nodes]);
-        {[], [_ | _]} ->
-            case Faults -- Known of
-                [] -> ok;
-                [Kind | _] -> refused("`faults` has ~0tp; there are ~0tp", [Kind, Known])
-            end;
-        {[], []} ->
-            ok;
-        {[], _} ->
-            refused("`faults` is ~0tp; give a list of ~0tp", [Faults, Known])
+    Fields =
+        [Least(Name, 0) || Name <- [executions, tolerance, counterexamples]] ++
+            [Least(Name, 1) || Name <- [first, nodes, length, wait, settle]] ++
+            [
+                {nodes, Nodes =< 64, "64 at most"},
+                {tolerance, Tolerance < Nodes, "less than `nodes`"},
+                {faults, is_list(Faults) andalso Faults -- Kinds =:= [],
+                    io_lib:format("some of ~0tp", [Kinds])},
+                {seed, is_integer(map_get(seed, C)), "an integer"},
+                {options, is_map(map_get(options, C)), "a map"},
+                {progress, is_function(map_get(progress, C), 2), "a function of two numbers"}
+            ],
+    case [{Name, Wanted} || {Name, false, Wanted} <- Fields] of
+        [] -> ok;
+        [{Name, Wanted} | _] -> refused("`~ts` is ~0tp; give ~ts", [Name, map_get(Name, C), Wanted])
     end.
 
 refused(Format, Arguments) ->

@@ -55,7 +55,7 @@
 -opaque t() :: #execution{}.
 -export_type([t/0, configuration/0, outcome/0]).
 
-%% Draws in vain before an execution ends early: no command is possible any more.
+%% Draws in vain before an execution ends early: no step seems possible any more.
 -define(DRAWS, 30).
 %% Commands are drawn so much more often than faults.
 -define(COMMANDS, 3).
@@ -167,8 +167,8 @@ taken(Command, #execution{module = Module, model = Model} = E0) ->
     Actions = Module:perform(Model, Command),
     E1 = act(Actions, E0),
     Result =
-        case lists:last(Actions) of
-            {call, _, _} -> answer(E1);
+        case lists:reverse(Actions) of
+            [{call, _, _} | _] -> answer(E1);
             _ -> ok
         end,
     case checked(noted(Command, Result, E1)) of
@@ -262,12 +262,17 @@ draw(_Length, 0, _Random, E) ->
     E;
 draw(_Length, _Draws, _Random, #execution{outcome = {failed, _, _}} = E) ->
     E;
-draw(Length, Draws, Random0, #execution{nodes = Nodes} = E) ->
-    {Chosen, Random1} = verify_generate:weighted(choices(E), Random0),
-    {Step, Random} = drawn(Chosen, Nodes, Random1),
-    case is_allowed(Step, E) of
-        true -> draw(Length - 1, ?DRAWS, Random, taken(Step, E));
-        false -> draw(Length, Draws - 1, Random, E)
+draw(Length, Draws, Random0, #execution{} = E) ->
+    case choices(E) of
+        [] ->
+            E;
+        Choices ->
+            {Chosen, Random1} = verify_generate:weighted(Choices, Random0),
+            {Step, Random} = drawn(Chosen, E#execution.nodes, Random1),
+            case is_allowed(Step, E) of
+                true -> draw(Length - 1, ?DRAWS, Random, taken(Step, E));
+                false -> draw(Length, Draws - 1, Random, E)
+            end
     end.
 
 choices(#execution{module = Module, model = Model, faults = Faults}) ->

@@ -122,6 +122,13 @@ configuration(Model) ->
         settle => 30000
     }.
 
+%% Nothing is left to correct in the last one, with all faults.
+the_last_model_finds_nothing_test() ->
+    ?assertMatch(
+        #{executions := 1000, failed := 0},
+        verify_campaign:run(#{model => quorum_kv_atomic, executions => 1000})
+    ).
+
 %% What the store guarantees, and with which settings.
 
 consistency_test_() ->
@@ -248,12 +255,14 @@ check_test_() ->
                 #{model => no_such_model}},
             {"lists is no model: it lacks process/2; export it (behaviour verify_model)",
                 #{model => lists}},
-            {"`tolerance` is 3 of 3 nodes; give less than `nodes`", Valid#{tolerance => 3}},
+            {"`tolerance` is 3; give less than `nodes`", Valid#{tolerance => 3}},
             {"`nodes` is 65; give 64 at most", Valid#{nodes => 65}},
             {"`executions` is many; give an integer from 0 on", Valid#{executions => many}},
             {"`length` is 0; give an integer from 1 on", Valid#{length => 0}},
-            {"`faults` has rain; there are [partition,delay,corrupt,crash]",
-                Valid#{faults => [rain]}}
+            {"`faults` is [rain]; give some of [partition,delay,corrupt,crash]",
+                Valid#{faults => [rain]}},
+            {"`seed` is one; give an integer", Valid#{seed => one}},
+            {"`options` is []; give a map", Valid#{options => []}}
         ]
     ] ++
         [
