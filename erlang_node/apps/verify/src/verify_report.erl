@@ -55,7 +55,7 @@ checked(Model, #{executions := Executions, failed := Failed, counterexamples := 
         Model, number(Executions), number(Failed), length(Found)
     ]).
 
-%% @doc A counterexample that has been written, and how to replay it; of a source file with its code.
+%% @doc A counterexample that has been written, and the command that replays it.
 -spec counterexample(file:filename(), Subject :: string()) -> ok.
 counterexample(File, Subject) ->
     {ok, Counterexample} = verify_counterexample:read(File),
