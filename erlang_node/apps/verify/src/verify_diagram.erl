@@ -9,7 +9,8 @@
 
 -define(LEFT, 96).
 -define(COLUMN, 170).
--define(TOP, 86).
+-define(TOP, 96).
+-define(TEXT, 16).
 -define(ROW, 30).
 %% Between the departures of messages that one happening sends: arrows from one point to nodes in a
 %% row would lie on one line.
@@ -18,41 +19,49 @@
 %% A happening with its row.
 -type row() :: {pos_integer(), verify_world:entry()}.
 
-%% @doc Draws a trace under a title and a second line, the verdict. `nodes': the columns.
--spec svg(#{title := iodata(), verdict := iodata(), nodes := [verify_world:name()]}, [
-    verify_world:entry()
-]) -> iodata().
-svg(#{title := Title, verdict := Verdict, nodes := Nodes}, Trace) ->
+%% @doc Draws a trace below its title and text. `nodes': the columns.
+-spec svg(
+    #{
+        title := unicode:chardata(),
+        text := [unicode:chardata()],
+        nodes := [verify_world:name()]
+    },
+    [verify_world:entry()]
+) -> iodata().
+svg(#{title := Title, text := Lines, nodes := Nodes}, Trace) ->
     Rows = number(Trace),
     Width = max(?LEFT + ?COLUMN * length(Nodes) + 40, 640),
+    Shift = ?TEXT * length(Lines),
     Height = ?TOP + ?ROW * (length(Rows) + 2),
     Columns = maps:from_list(lists:zip(Nodes, lists:seq(0, length(Nodes) - 1))),
     [
         io_lib:format(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ~b ~b\" width=\"~b\" "
             "height=\"~b\" role=\"img\">~n",
-            [Width, Height, Width, Height]
+            [Width, Height + Shift, Width, Height + Shift]
         ),
         "<title>", escape(Title), "</title>\n",
         style(),
         "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
         text(16, 26, "title", start, Title),
-        text(16, 46, "bad", start, Verdict),
+        lines(Lines, 46),
+        io_lib:format("<g transform=\"translate(0 ~b)\">~n", [Shift]),
         [lifeline(Node, Columns, Rows, Height) || Node <- Nodes],
         times(Rows),
         [draw(Row, Rows, Columns) || Row <- Rows],
-        "</svg>\n"
+        "</g>\n</svg>\n"
     ].
 
 %% Internals: rows.
 
-%% Changes of the members are left out.
 -spec number([verify_world:entry()]) -> [row()].
 number(Trace) ->
     Shown = [Entry || Entry <- Trace, is_shown(Entry)],
     lists:zip(lists:seq(1, length(Shown)), Shown).
 
 is_shown({_, {event, _, {members, _}}}) -> false;
+% Its arrival is.
+is_shown({_, {message, _, _, _, late}}) -> false;
 is_shown({_, _}) -> true.
 
 %% Where a message leaves its sender: at the last happening of the sender at that time, below those
@@ -95,6 +104,19 @@ place({failed, {crashed, Name, _, _, _, _}}) -> Name;
 place({failed, {looping, Name, _}}) -> Name.
 
 %% Internals: drawing.
+
+%% Faults and the verdict in red.
+lines([], _Y) ->
+    [];
+lines([Line | Rest], Y) ->
+    Text = unicode:characters_to_list(Line),
+    IsBad = lists:any(fun(Start) -> lists:prefix(Start, Text) end, ["fault ", "final "]),
+    Class =
+        case IsBad of
+            true -> "bad";
+            false -> "plain"
+        end,
+    [text(16, Y, Class, start, Text) | lines(Rest, Y + ?TEXT)].
 
 lifeline(Node, Columns, Rows, Height) ->
     X = x(Node, Columns),
@@ -193,8 +215,7 @@ head(Class, {X1, Y1}, {X2, Y2}) ->
     ).
 
 class(deliver) -> "sent";
-class(late) -> "odd";
-class(again) -> "odd";
+class(arrive) -> "odd";
 class(duplicate) -> "odd";
 class(lost) -> "gone";
 class(drop) -> "bad";
@@ -206,9 +227,8 @@ label(Type, Occurrence, Fate) ->
 fate(deliver) -> "";
 fate(drop) -> " dropped";
 fate(lost) -> " lost";
-fate(late) -> " late";
 fate(duplicate) -> "";
-fate(again) -> " again";
+fate(arrive) -> " later";
 fate({corrupt, _}) -> " corrupted".
 
 %% Internals: elements.

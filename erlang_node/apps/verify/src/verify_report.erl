@@ -98,10 +98,11 @@ replayed(#{step := Step}, #{violated := Violated, digest := Digest}, [First | _]
 
 %% @doc The space-time diagram of a counterexample.
 -spec diagram(Title :: unicode:chardata(), verify_counterexample:t()) -> iodata().
-diagram(Title, #{violated := Violated} = Counterexample) ->
+diagram(Title, Counterexample) ->
     #{world := World} = verify_replay:run(Counterexample),
+    Lines = string:lexemes(verify_counterexample:text(Counterexample), "\n"),
     verify_diagram:svg(
-        #{title => Title, verdict => Violated, nodes => verify_world:nodes(World)},
+        #{title => Title, text => Lines, nodes => verify_world:nodes(World)},
         verify_world:trace(World)
     ).
 

@@ -72,7 +72,7 @@ fate(lost) -> "  lost, the receiver is down";
 fate(late) -> "  LATE";
 fate(duplicate) -> "  DUPLICATED";
 fate({corrupt, _}) -> "  CORRUPTED";
-fate(Arrival) -> ["  ", term(Arrival)].
+fate(arrive) -> "  arrives later".
 
 decision(drop) -> "omission";
 decision({corrupt, How}) -> ["corrupt ", term(How)];

@@ -85,13 +85,45 @@ diagram_is_well_formed_and_escapes_test() ->
     ?assertEqual(nomatch, string:find(Svg, "<a &")),
     ?assertMatch([_ | _], string:find(Svg, "precommit dropped")).
 
+%% Of every fate that a message can have, and of nodes that crash and restart.
+diagrams_of_all_faults_test_() ->
+    Draw = fun(Decisions) ->
+        Search = #{
+            module => two_phase_commit,
+            nodes => 3,
+            decisions => Decisions,
+            most => 1,
+            world => #{restart => 100},
+            property => fun(_) -> {violated, "as always"} end
+        },
+        #{examples := Examples} = verify_explore:run(Search),
+        Given = maps:remove(property, Search),
+        [
+            begin
+                {World, []} = verify_replay:schedule(Given, Schedule),
+                Trace = verify_world:trace(World),
+                About = #{title => "all", text => ["fault"], nodes => verify_world:nodes(World)},
+                Svg = verify_diagram:svg(About, Trace),
+                {_, []} = xmerl_scan:string(
+                    binary_to_list(unicode:characters_to_binary(Svg)), [{quiet, true}]
+                ),
+                length(verify_steps:lines(Trace))
+            end
+         || #{schedule := Schedule} <- Examples
+        ]
+    end,
+    [
+        {lists:flatten(io_lib:format("~p", [Decision])), ?_assertMatch([_ | _], Draw([Decision]))}
+     || Decision <- [drop, late, duplicate, {corrupt, bit_flip}, crash]
+    ].
+
 steps_have_every_fate_test() ->
     Key = {<<"n1">>, <<"n2">>, hello, 2},
     Lines = verify_steps:lines([
         {0, {message, Key, hello, 0, Fate}}
-     || Fate <- [deliver, drop, lost, late, duplicate, {corrupt, bit_flip}]
+     || Fate <- [deliver, drop, lost, late, duplicate, arrive, {corrupt, bit_flip}]
     ]),
-    ?assertEqual(6, length(lists:usort([unicode:characters_to_binary(Line) || Line <- Lines]))).
+    ?assertEqual(7, length(lists:usort([unicode:characters_to_binary(Line) || Line <- Lines]))).
 
 %% Internals.
 
