@@ -7,9 +7,6 @@ started anew for every pair; the order within a pair alternates.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +15,7 @@ from typing import Any
 from scale_tests import otp
 from scale_tests.host import revision
 from scale_tests.host.commands import ROOT, CommandError, capture
+from scale_tests.measure import emulator
 
 Cell = dict[str, Any]
 
@@ -87,7 +85,7 @@ def plan(system: str) -> str:
 
 def _systems(base: str) -> Sequence[System]:
     otp.compile_runtime()
-    build = Path(os.environ["REBAR_BASE_DIR"])
+    build = emulator.build()
     runtime = revision.unpack(base, _DIRECTORY) / otp.RUNTIME.relative_to(ROOT)
     own = runtime / "_build" / build.name
     capture(["env", "-C", str(runtime), f"REBAR_BASE_DIR={own}", "rebar3", "compile"])
@@ -99,17 +97,7 @@ def _systems(base: str) -> Sequence[System]:
 
 
 def _run(system: System) -> Iterator[Cell]:
-    with tempfile.TemporaryDirectory(prefix="interposition-") as directory:
-        file = Path(directory, "plan")
-        file.write_text(plan(system.name))
-        paths = sorted(str(path) for path in system.build.glob("default/lib/*/ebin"))
-        argv = ["erl", "-noshell", "-pa", *paths, "-run", "bench_driver", "main", str(file)]
-        done = subprocess.run(
-            argv, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False
-        )
-        if done.returncode != 0:
-            raise CommandError(argv, done.returncode, "its output is above")
-    for line in done.stdout.splitlines():
+    for line in emulator.lines("bench_driver", plan(system.name), compiled=system.build):
         cell = json.loads(line)
         yield cell | {"system": system.name, "commit": system.commit, "metric": metric(cell)}
 

@@ -17,8 +17,8 @@ from typing import Any
 from scale_tests import otp
 from scale_tests.benches.runtime import driver, footprint, memory, pictures, report
 from scale_tests.benches.runtime import plan as plans
-from scale_tests.benches.runtime.wire import Wire, WireError, congestion_controls, wire
 from scale_tests.host import procfs
+from scale_tests.host.wire import Wire, WireError, congestion_controls, wire
 from scale_tests.measure import drawing, versions
 from scale_tests.measure.bench import Bench, Session, add_names
 
@@ -27,7 +27,7 @@ Cell = dict[str, Any]
 _SETTLED = 0.75
 """The share of the free memory that is touched before the measurements."""
 
-PARTS = ("throughput", "ping", "dispatch", "replies", "footprint")
+PARTS = ("throughput", "ping", "dispatch", "footprint")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +76,6 @@ def _cells(chosen: plans.Plan, parts: set[str], say: Callable[[str], None]) -> l
             jobs += plans.head_of_line(chosen, rtt_ms=rtt_ms)
         if (rtt_ms, congestion) == chosen.wires[0]:
             jobs += plans.dispatch(chosen) if "dispatch" in parts else []
-            jobs += plans.replies(chosen) if "replies" in parts else []
         if jobs:
             with wire(rtt_ms, congestion) as line:
                 cells += driver.run(line, jobs, say)

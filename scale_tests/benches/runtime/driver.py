@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-from scale_tests import otp
 from scale_tests.benches.runtime.plan import Job, Setting, System
-from scale_tests.benches.runtime.wire import Host, Wire
-from scale_tests.host.commands import CommandError
+from scale_tests.host.wire import Host, Wire
+from scale_tests.measure import emulator
+from scale_tests.measure.emulator import term
 
 Cell = dict[str, Any]
 
@@ -25,22 +21,11 @@ def run(line: Wire, jobs: Sequence[Job], say: Callable[[str], None]) -> Iterator
     """
     if not jobs:
         return
-    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
-        file = Path(directory, "plan")
-        file.write_text(plan_text(line, jobs))
-        built = Path(os.environ.get("REBAR_BASE_DIR", otp.RUNTIME / "_build"))
-        paths = sorted(str(path) for path in built.glob("default/lib/*/ebin"))
-        argv = ["erl", "-noshell", "-pa", *paths, "-run", "bench_driver", "main", str(file)]
-        with subprocess.Popen(
-            argv, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout is not None
-            for job, text in zip(jobs, process.stdout, strict=False):
-                cell = labelled(job, line, json.loads(text))
-                say(_progress(cell))
-                yield cell
-        if process.returncode != 0:
-            raise CommandError(argv, process.returncode, "its output is above")
+    found = emulator.lines("bench_driver", plan_text(line, jobs))
+    for job, text in zip(jobs, found, strict=True):
+        cell = labelled(job, line, json.loads(text))
+        say(_progress(cell))
+        yield cell
 
 
 def labelled(job: Job, line: Wire, figures: Cell) -> Cell:
@@ -69,27 +54,19 @@ def plan_text(line: Wire, jobs: Sequence[Job]) -> str:
 
 
 def _host(host: Host) -> str:
-    return f"#{{ip => {{{host.ip.replace('.', ',')}}}, command => {_strings(host.command)}}}"
+    return f"#{{ip => {{{host.ip.replace('.', ',')}}}, command => {term(host.command)}}}"
 
 
 def _system(system: System) -> str:
     variables = ", ".join(f'{{"{name}", "{value}"}}' for name, value in system.flags.environment)
     return (
-        f"#{{module => {system.module}, arguments => {_strings(system.flags.arguments)}, "
+        f"#{{module => {system.module}, arguments => {term(system.flags.arguments)}, "
         f"environment => [{variables}]}}"
     )
 
 
-def _strings(values: Sequence[str]) -> str:
-    return "[" + ", ".join(f'"{value}"' for value in values) + "]"
-
-
 def _map(settings: dict[str, Setting]) -> str:
-    return "#{" + ", ".join(f"{key} => {_value(value)}" for key, value in settings.items()) + "}"
-
-
-def _value(value: Setting) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return "#{" + ", ".join(f"{key} => {term(value)}" for key, value in settings.items()) + "}"
 
 
 def _progress(cell: Cell) -> str:
@@ -106,13 +83,8 @@ def _progress(cell: Cell) -> str:
             idle, loaded = cell["idle"]["p99_ms"], cell["loaded"]["p99_ms"]
             bulk = cell["bulk_mb_per_s"]
             return f"{where}: ping p99 {idle:.2f} ms, {loaded:.2f} ms next to {bulk:.0f} MB/s"
-        case "dispatch":
+        case _:
             return (
                 f"{cell['connections']} connections, {cell['destinations']} destinations: "
                 f"{cell['ns_per_send']:.0f} ns a send"
-            )
-        case _:
-            return (
-                f"{cell['way']}, {cell['callers']} callers, {cell['state_words']} words, "
-                f"{cell['cost_us']} us: {cell['requests_per_s']:.0f} requests/s"
             )

@@ -18,11 +18,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from scale_tests.benches.runtime.plan import STOCK, Flags, release
 from scale_tests.cluster.fleet import Plan, build_release, end, fleet
 from scale_tests.cluster.views import components
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host.units import MIB
+from scale_tests.measure.emulator import STOCK, Flags, release
 
 Cell = dict[str, Any]
 

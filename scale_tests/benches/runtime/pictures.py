@@ -12,6 +12,7 @@ from scale_tests.benches.runtime import report
 from scale_tests.benches.runtime.plan import KB, MB
 from scale_tests.measure.drawing import Picture, legend_below, panels
 from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION
+from scale_tests.measure.spread import Spread
 
 Cell = dict[str, Any]
 
@@ -104,7 +105,7 @@ def _head_of_line(figure: Figure, cells: Sequence[Cell]) -> bool:
     axes = figure.subplots()
     for index, runs in enumerate(found.values()):
         for offset, load, colour in ((-0.18, "idle", GREEN), (0.18, "loaded", PURPLE)):
-            spread = report.Spread.of(run[load]["p99_ms"] for run in runs)
+            spread = Spread.of(run[load]["p99_ms"] for run in runs)
             axes.bar(
                 index + offset,
                 spread.median,
@@ -134,7 +135,7 @@ def _dispatch(figure: Figure, cells: Sequence[Cell]) -> bool:
     counts = sorted({run["connections"] for run in runs})
     for label, colour, few in (("to 16 of them", BLUE, 16), ("to all of them", ORANGE, None)):
         spreads = [
-            report.Spread.of(
+            Spread.of(
                 run["ns_per_send"]
                 for run in runs
                 if (run["connections"], run["destinations"]) == (count, few or count)
@@ -153,53 +154,15 @@ def _dispatch(figure: Figure, cells: Sequence[Cell]) -> bool:
     return True
 
 
-def _replies(figure: Figure, cells: Sequence[Cell]) -> bool:
-    """Requests a second of the ways to answer, over answering inline."""
-    runs = report.of(cells, "reply")
-    if not runs:
-        return False
-    costs = sorted({run["cost_us"] for run in runs})
-    callers = max(run["callers"] for run in runs)
-    colours = {"spawn_state": VERMILION, "spawn_minimal": BLUE, "pool": GREEN, "read": ORANGE}
-    for axes, cost in zip(panels(figure, len(costs)), costs, strict=True):
-        for many, style in ((1, "--"), (callers, "-")):
-            inline = _by_state(runs, "inline", cost, many)
-            for way, colour in colours.items():
-                rates = _by_state(runs, way, cost, many)
-                axes.plot(
-                    [max(1, words) for words in rates],
-                    [rate / inline[words] for words, rate in rates.items()],
-                    "o" + style,
-                    color=colour,
-                    label=f"{way.replace('_', ', closure: ')}, {many} callers",
-                )
-        axes.axhline(1, color=GREY, linewidth=1)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("words of state")
-        axes.set_title(f"answering takes {cost / 1000:g} ms", loc="left")
-    figure.axes[0].set_ylabel("requests a second\nover those of answering inline")
-    legend_below(figure, columns=4)
-    return True
-
-
-def _error_bars(spreads: Sequence[report.Spread]) -> list[list[float]]:
+def _error_bars(spreads: Sequence[Spread]) -> list[list[float]]:
     return [[s.median - s.low for s in spreads], [s.high - s.median for s in spreads]]
-
-
-def _by_state(runs: Sequence[Cell], way: str, cost: int, callers: int) -> dict[int, float]:
-    rates: dict[int, list[float]] = {}
-    for run in runs:
-        if (run["way"], run["cost_us"], run["callers"]) == (way, cost, callers):
-            rates.setdefault(run["state_words"], []).append(run["requests_per_s"])
-    return {words: statistics.median(found) for words, found in sorted(rates.items())}
 
 
 def _at(point: report.Point, place: tuple[float, int]) -> bool:
     return (point.rtt_ms, point.payload) == place and point.congestion == "reno" and point.affinity
 
 
-def _over_disterl(cells: Sequence[Cell], point: report.Point, system: str) -> report.Spread | None:
+def _over_disterl(cells: Sequence[Cell], point: report.Point, system: str) -> Spread | None:
     return report.ratio(report.select(cells, point, system), report.select(cells, point, "disterl"))
 
 
@@ -210,6 +173,5 @@ PICTURES = tuple(
         ("throughput", "Throughput by payload", _throughput),
         ("head-of-line", "A ping next to bulk on another channel", _head_of_line),
         ("dispatch", "The cost of a send", _dispatch),
-        ("replies", "Ways to answer a call", _replies),
     )
 )

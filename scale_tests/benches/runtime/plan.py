@@ -2,41 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from scale_tests.host.commands import ROOT
-
-VM_ARGS = ROOT / "erlang_node" / "config" / "vm.args"
-START_SCRIPT = ROOT / "erlang_node" / "scripts" / "partisan_node"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Flags:
-    """A named set of emulator arguments and environment variables."""
-
-    name: str
-    arguments: tuple[str, ...] = ()
-    environment: tuple[tuple[str, str], ...] = ()
-
-
-STOCK = Flags(name="stock")
-
-
-def release() -> Flags:
-    """The flags of the release that concern speed and memory."""
-    return parse(VM_ARGS.read_text(), START_SCRIPT.read_text())
-
-
-def parse(vm_args: str, start_script: str) -> Flags:
-    """The emulator flags of a vm.args file, and the settings of malloc of a start script."""
-    lines = (line.strip() for line in vm_args.splitlines())
-    arguments = [word for line in lines if line.startswith("+") for word in line.split()]
-    exports = re.findall(r'^export (MALLOC_\w+)="\$\{\w+-(\d+)\}"$', start_script, re.MULTILINE)
-    return Flags(name="release", arguments=tuple(arguments), environment=tuple(exports))
-
+from scale_tests.measure.emulator import STOCK, Flags, release
 
 KB = 1024
 MB = 1024 * KB
@@ -102,9 +72,6 @@ class Plan:
     again: int
     """Repetitions of a near miss."""
     connections: tuple[int, ...]
-    state_words: tuple[int, ...]
-    callers: tuple[int, ...]
-    costs_us: tuple[int, ...]
     nodes: int
 
 
@@ -123,9 +90,6 @@ def plan(*, quick: bool, controls: list[str]) -> Plan:
         others=1,
         again=3 if quick else 10,
         connections=(16, 1024, 16384),
-        state_words=(0, 10_000) if quick else (0, 1_000, 10_000, 100_000),
-        callers=(1, 16) if quick else (1, 16, 256),
-        costs_us=(0, 1000) if quick else (0, 1000, 10_000),
         nodes=32 if quick else 64,
     )
 
@@ -264,18 +228,6 @@ def dispatch(chosen: Plan) -> list[Job]:
         for connections, destinations in points
     ]
     return _repeated(OURS_CROWDED, settings, chosen.repetitions)
-
-
-def replies(chosen: Plan) -> list[Job]:
-    """The ways in which a `gen_server` may answer."""
-    ways = ("inline", "spawn_state", "spawn_minimal", "pool", "read")
-    names = ("state_words", "callers", "cost_us", "way")
-    points = product(chosen.state_words, chosen.callers, chosen.costs_us, ways)
-    settings: list[Settings] = [
-        {"experiment": "reply", **dict(zip(names, point, strict=True)), "milliseconds": 250}
-        for point in points
-    ]
-    return _repeated(OURS, settings, chosen.others)
 
 
 def _repeated(system: System, settings: Sequence[Settings], repetitions: int) -> list[Job]:

@@ -6,7 +6,7 @@ Cells without an `experiment` are those of the footprint, which have a document 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from scale_tests.measure.page import (
     run_title,
     targets_section,
 )
+from scale_tests.measure.spread import Spread, short
 
 Cell = dict[str, Any]
 
@@ -37,24 +38,6 @@ NEAR = 0.05
 DISPATCH_GROWTH = 1.5
 PSS_MIB = 16.0
 BOOT_CPU_SECONDS = 1.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Spread:
-    """A median and the extremes around it."""
-
-    median: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> Spread:
-        """The spread of at least one value."""
-        found = sorted(values)
-        return cls(median=statistics.median(found), low=found[0], high=found[-1])
-
-    def __str__(self) -> str:
-        return f"{_short(self.median)} ({_short(self.low)} to {_short(self.high)})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +181,7 @@ def _footprint_checks(node: Cell) -> list[Check]:
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """All tables that have rows, by their titles."""
-    sends, ways = ("connections", "destinations"), ("state_words", "callers", "cost_us", "way")
+    sends = ("connections", "destinations")
     weights = of(cells, None)
     found = {
         "Throughput: ours / raw / disterl": throughput_table(cells),
@@ -211,10 +194,6 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
         ),
         "The cost of a send": Table(
             head=(*sends, "ns"), rows=_medians(of(cells, "dispatch"), sends, "ns_per_send")
-        ),
-        "Ways to answer a call, requests a second": Table(
-            head=("state, words", "callers", "cost, us", "way", "requests/s"),
-            rows=_medians(of(cells, "reply"), ways, "requests_per_s"),
         ),
         "Footprint, MiB": Table(
             head=("process", "how many", "PSS", "private"),
@@ -370,8 +349,4 @@ def _side_by_side(systems: Sequence[Sequence[Cell]], key: str) -> str:
 
 
 def _median(cells: Sequence[Cell], key: str) -> str:
-    return _short(statistics.median(cell[key] for cell in cells)) if cells else "-"
-
-
-def _short(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    return short(statistics.median(cell[key] for cell in cells)) if cells else "-"

@@ -23,8 +23,8 @@ from rich.table import Table
 
 from scale_tests import otp
 from scale_tests.benches.runtime import driver, plan
-from scale_tests.benches.runtime.wire import WireError, wire
 from scale_tests.host.commands import CommandError, relative
+from scale_tests.host.wire import WireError, wire
 from scale_tests.measure import terminal, versions
 from scale_tests.measure.document import document, write
 

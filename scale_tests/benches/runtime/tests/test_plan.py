@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from scale_tests.benches.runtime import driver, plan
-from scale_tests.benches.runtime.plan import parse, release
-from scale_tests.benches.runtime.wire import Host, Wire
+from scale_tests.host.wire import Host, Wire
+from scale_tests.measure.emulator import release
 
 LINE = Wire(
     rtt_ms=20,
@@ -95,10 +95,3 @@ def test_a_cell_says_all_that_its_figures_depend_on() -> None:
         "repetition": 3,
         "mb_per_s": 1.5,
     }
-
-
-def test_the_flags_are_those_of_the_release() -> None:
-    found = parse("## text\n-noshell\n+sbwt none\n", 'export MALLOC_X="${MALLOC_X-16}"\n')
-    assert found.arguments == ("+sbwt", "none")
-    assert found.environment == (("MALLOC_X", "16"),)
-    assert "+sbwt" in release().arguments

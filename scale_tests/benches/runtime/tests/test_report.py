@@ -58,11 +58,6 @@ def send(connections: int, nanoseconds: float, destinations: int = 16) -> Cell:
     }
 
 
-def reply(way: str, words: int, rate: float) -> Cell:
-    settings = {"state_words": words, "callers": 16, "cost_us": 0}
-    return {"experiment": "reply", "way": way, "requests_per_s": rate, **settings}
-
-
 ALL = [
     cell("ours", 950),
     cell("raw", 1000),
@@ -73,8 +68,6 @@ ALL = [
     send(16, 1000),
     send(16384, 1400),
     send(16384, 3000, 16384),
-    reply("inline", 0, 10),
-    reply("spawn_state", 0, 5),
 ]
 
 
@@ -180,7 +173,6 @@ def test_the_pictures_and_the_page(tmp_path: Path) -> None:
         "throughput",
         "head-of-line",
         "dispatch",
-        "replies",
     ]
     meta = {
         "started": "2026-01-01T00:00:00",

@@ -1,7 +1,8 @@
-"""A delay between two network namespaces: `python -m scale_tests.benches.runtime.delay`.
+"""Network namespaces that are connected with a delay: `python -m scale_tests.host.hub`.
 
-Packets from one end's TUN device reach the other after a while, without loss, as fast as this
-process is. Each direction has a process, so that data do not delay acknowledgements.
+A packet from one namespace's TUN device reaches that of its destination after a while, without
+loss, as fast as this process is. Each namespace has a process for the packets that it sends, so
+that data do not delay acknowledgements.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import struct
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from ipaddress import IPv4Address
 from pathlib import Path
 
 DEVICE = "delay0"
@@ -30,6 +32,8 @@ _TUNSETIFF, _TUNSETOFFLOAD = 0x400454CA, 0x400454D0
 _IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
 _TUN_F_CSUM = 0x01
 _VNET_HEADER_BYTES = 10
+_VERSION_AT = _VNET_HEADER_BYTES
+_DESTINATION = slice(_VNET_HEADER_BYTES + 16, _VNET_HEADER_BYTES + 20)
 _READ_AT_ONCE = 64
 
 
@@ -49,16 +53,24 @@ def open_device(namespace: str) -> int:
 
 
 def configure(namespace: str, address: str) -> None:
-    """Gives the device of a namespace its address. Raises subprocess.CalledProcessError."""
+    """Gives the device of a namespace its address. Raises subprocess.CalledProcessError.
+
+    All namespaces of a hub are in one network of 254 addresses.
+    """
     for command in (
-        f"addr add {address}/30 dev {DEVICE}",
+        f"addr add {address}/24 dev {DEVICE}",
         f"link set {DEVICE} mtu {MTU} txqueuelen {QUEUE_PACKETS} up",
     ):
         subprocess.run(["ip", "-n", namespace, *command.split()], check=True)
 
 
+def destination(packet: bytes) -> bytes:
+    """The IPv4 address to which a packet of a device goes, four bytes; none of another protocol."""
+    return packet[_DESTINATION] if packet[_VERSION_AT] >> 4 == 4 else b""
+
+
 class Line:
-    """One direction: packets in order, each due a fixed time after it came.
+    """Packets in order, each due a fixed time after it came.
 
     `write` sends a packet. The clock, in seconds, is the caller's.
     """
@@ -82,9 +94,18 @@ class Line:
         return max(0.0, self._waiting[0][0] - now) if self._waiting else None
 
 
-def carry(source: int, sink: int, delay: float) -> None:
-    """Carries packets from one device to the other, for ever."""
-    line = Line(delay, lambda packet: os.write(sink, packet))
+def carry(source: int, sinks: Mapping[bytes, int], delay: float) -> None:
+    """Carries packets from one device to those of their destinations, for ever.
+
+    `sinks` are the devices by their addresses. Packets to other addresses are dropped.
+    """
+
+    def write(packet: bytes) -> None:
+        sink = sinks.get(destination(packet))
+        if sink is not None:
+            os.write(sink, packet)
+
+    line = Line(delay, write)
     while True:
         now = time.monotonic()
         line.deliver(now)
@@ -99,20 +120,23 @@ def carry(source: int, sink: int, delay: float) -> None:
 
 
 def main() -> None:
-    """Makes the line, says so with an empty line of output, and serves it until it is killed."""
+    """Makes the hub, says so with an empty line of output, and serves it until it is killed."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--namespaces", nargs=2, required=True)
-    parser.add_argument("--addresses", nargs=2, required=True)
+    parser.add_argument("--namespaces", nargs="+", required=True)
+    parser.add_argument("--addresses", nargs="+", required=True)
     parser.add_argument("--rtt-ms", type=float, required=True)
     options = parser.parse_args()
-    left, right = (open_device(namespace) for namespace in options.namespaces)
+    devices = [open_device(namespace) for namespace in options.namespaces]
     for namespace, address in zip(options.namespaces, options.addresses, strict=True):
         configure(namespace, address)
     print(flush=True)
+    addresses = [IPv4Address(address).packed for address in options.addresses]
+    sinks = dict(zip(addresses, devices, strict=True))
     delay = options.rtt_ms / 2000
-    if os.fork() == 0:
-        carry(left, right, delay)
-    carry(right, left, delay)
+    for device in devices[1:]:
+        if os.fork() == 0:
+            carry(device, sinks, delay)
+    carry(devices[0], sinks, delay)
 
 
 if __name__ == "__main__":

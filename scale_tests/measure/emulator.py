@@ -1,0 +1,85 @@
+"""Erlang virtual machines that measure: their flags, and how a plan reaches them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scale_tests import otp
+from scale_tests.host.commands import ROOT, CommandError
+
+VM_ARGS = ROOT / "erlang_node" / "config" / "vm.args"
+START_SCRIPT = ROOT / "erlang_node" / "scripts" / "partisan_node"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    """A named set of emulator arguments and environment variables."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+STOCK = Flags(name="stock")
+
+
+def release() -> Flags:
+    """The flags of the release that concern speed and memory."""
+    return parse(VM_ARGS.read_text(), START_SCRIPT.read_text())
+
+
+def parse(vm_args: str, start_script: str) -> Flags:
+    """The emulator flags of a vm.args file, and the settings of malloc of a start script."""
+    lines = (line.strip() for line in vm_args.splitlines())
+    arguments = [word for line in lines if line.startswith("+") for word in line.split()]
+    exports = re.findall(r'^export (MALLOC_\w+)="\$\{\w+-(\d+)\}"$', start_script, re.MULTILINE)
+    return Flags(name="release", arguments=tuple(arguments), environment=tuple(exports))
+
+
+def build() -> Path:
+    """The directory of the compiled applications, that of `otp.compile_runtime`."""
+    return Path(os.environ.get("REBAR_BASE_DIR", otp.RUNTIME / "_build"))
+
+
+def lines(
+    module: str, plan: str, *, compiled: Path | None = None, flags: Flags = STOCK
+) -> Iterator[str]:
+    """Runs `module:main/1` with a file that holds the plan; yields its lines of output.
+
+    `compiled` is as of `build`. Raises CommandError when it ends with an error, after its lines.
+    """
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+        file = Path(directory, "plan")
+        file.write_text(plan)
+        paths = sorted(str(path) for path in (compiled or build()).glob("default/lib/*/ebin"))
+        argv = ["erl", *flags.arguments, "-noshell", "-pa", *paths]
+        argv += ["-run", module, "main", str(file)]
+        with subprocess.Popen(
+            argv,
+            cwd=directory,
+            env={**os.environ, **dict(flags.environment)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            yield from process.stdout
+        if process.returncode != 0:
+            raise CommandError(argv, process.returncode, "its output is above")
+
+
+def term(value: Sequence[str] | str | float | bool) -> str:
+    """A value as an Erlang term: a string is an atom, a sequence a list of strings."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str() | int() | float():
+            return str(value)
+        case _:
+            return "[" + ", ".join(f'"{one}"' for one in value) + "]"
