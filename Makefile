@@ -155,6 +155,10 @@ bench-client-server: bootstrap ## Show that a server's memory is bounded, and wh
 bench-runtime: bootstrap ## Compare the runtime with Distributed Erlang and raw sockets; as root (QUICK=1: fewer points)
 	$(PY) -m scale_tests runtime
 
+.PHONY: bench-reply
+bench-reply: bootstrap ## Compare ways in which a server may answer a call: inline, spawned, pool, read (OUT=DIRECTORY; QUICK=1: fewer points)
+	$(PY) -m scale_tests reply $(if $(OUT),--out $(OUT))
+
 .PHONY: bench-interposition
 bench-interposition: bootstrap ## Measure what fault injection costs when it is off, compared with an earlier revision (BASE=REVISION; QUICK=1: fewer pairs)
 	$(PY) -m scale_tests interposition $(if $(BASE),--base $(BASE))

@@ -24,7 +24,7 @@
     environment := [{string(), string()}]
 }.
 -type cell() :: #{
-    experiment := throughput | ping | dispatch | reply, system := atom(), atom() => term()
+    experiment := throughput | ping | dispatch, system := atom(), atom() => term()
 }.
 -type plan() :: #{
     hosts := [host()],
@@ -131,9 +131,7 @@ measure(#{experiment := ping, milliseconds := Milliseconds, payload := Size} = C
     #{mb_per_s := Carried} = bench_worker:await(Carrying),
     #{idle => Idle, loaded => Loaded, bulk_mb_per_s => Carried};
 measure(#{experiment := dispatch} = Cell, #{a := A}) ->
-    call(A, bench_dispatch, run, [Cell]);
-measure(#{experiment := reply} = Cell, #{a := A}) ->
-    call(A, bench_reply, run, [Cell]).
+    call(A, bench_dispatch, run, [Cell]).
 
 throughput(#{payload := Size} = Cell, #{a := A, b := B, module := Module}) ->
     ok = call(B, bench_traffic, receive_start, [Cell]),

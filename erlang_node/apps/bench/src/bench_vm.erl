@@ -2,6 +2,7 @@
 -module(bench_vm).
 
 -export([cpu_seconds/0]).
+-export([machine_cpu_seconds/0]).
 -export([reset_peak/0]).
 -export([peak_mb/0]).
 
@@ -16,6 +17,16 @@ cpu_seconds() ->
     Fields = string:lexemes(lists:last(binary:split(Text, <<")">>, [global])), " "),
     [User, System] = [binary_to_integer(lists:nth(N, Fields)) || N <- [12, 13]],
     (User + System) / ?TICKS.
+
+%% @doc Time that the machine's processors were busy since its start, their sum.
+-spec machine_cpu_seconds() -> float().
+machine_cpu_seconds() ->
+    {ok, Text} = file:read_file("/proc/stat"),
+    [First | _] = binary:split(Text, <<"\n">>),
+    [<<"cpu">> | Fields] = string:lexemes(First, " "),
+    % The fourth and fifth are idle; from the ninth on, guests, whom user time includes.
+    [User, Nice, System, _, _, Irq, SoftIrq, Stolen | _] = [binary_to_integer(F) || F <- Fields],
+    (User + Nice + System + Irq + SoftIrq + Stolen) / ?TICKS.
 
 %% @doc Resets the peak of `peak_mb/0'.
 -spec reset_peak() -> ok.

@@ -1,0 +1,91 @@
+"""The cells, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scale_tests.measure.emulator import term
+
+Cell = dict[str, str | int]
+"""The settings of one measurement: a string is an Erlang atom."""
+
+STATELESS = ("spawn_minimal", "pool", "read", "ets")
+"""The ways, next to answering inline, whose cost does not depend on the state."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """One run. The cells of a repetition that are compared are measured one after the other."""
+
+    states: tuple[int, ...]
+    """Words of state next to the ring."""
+    callers: tuple[int, ...]
+    costs_us: tuple[int, ...]
+    """Processor time of an answer beyond the look-up."""
+    wait_us: int
+    """Of an answer that waits."""
+    milliseconds: int
+    """The length of a cell, at least one request of each caller."""
+    repetitions: int
+    progress: int = 100
+    """Cells from one line of progress to the next."""
+
+
+def plan(*, quick: bool) -> Plan:
+    """The plan of a run."""
+    return Plan(
+        states=(0, 1000, 10_000, 100_000),
+        callers=(1, 16, 256) if quick else (1, 4, 16, 256),
+        costs_us=(0, 10, 100, 1000) if quick else (0, 1, 3, 10, 30, 100, 300, 1000),
+        wait_us=1000,
+        milliseconds=50 if quick else 100,
+        repetitions=3 if quick else 5,
+    )
+
+
+def cells(chosen: Plan) -> list[Cell]:
+    """All cells. The ways take turns at every point, in another order in each repetition."""
+    found = []
+    for repetition in range(chosen.repetitions):
+        for point, ways in _points(chosen):
+            first = repetition % len(ways)
+            turn = [*ways[first:], *ways[:first]]
+            common = {**point, "milliseconds": chosen.milliseconds, "repetition": repetition}
+            found += [{**way, **common} for way in turn]
+    return found
+
+
+def text(chosen: Sequence[Cell]) -> str:
+    """The cells as the Erlang side reads them: a term each."""
+    lines = (", ".join(f"{key} => {term(value)}" for key, value in c.items()) for c in chosen)
+    return "".join(f"#{{{line}}}.\n" for line in lines)
+
+
+def _points(chosen: Plan) -> list[tuple[Cell, list[Cell]]]:
+    """The points of comparison (everything but the way), each with its ways."""
+    once, twice = _ways(chosen, (1,)), _ways(chosen, (1, 2))
+    points = [(_point("published", "busy", 0, 1) | {"ring": r}, twice) for r in ("strings", "six")]
+    for callers in chosen.callers:
+        points += [(_point("busy", "busy", cost, callers), once) for cost in chosen.costs_us]
+        points.append((_point("wait", "wait", chosen.wait_us, callers), once))
+    return points
+
+
+def _point(sweep: str, work: str, cost: int, callers: int) -> Cell:
+    return {"sweep": sweep, "ring": "strings", "work": work, "cost_us": cost, "callers": callers}
+
+
+def _ways(chosen: Plan, hashes: Sequence[int]) -> list[Cell]:
+    """Hashing the key twice is the control of the published comparison, inline and spawned."""
+    inline = [_way("inline", hashes=number) for number in hashes]
+    spawned = [
+        _way("spawn_state", state_words=words, hashes=number)
+        for number in hashes
+        for words in chosen.states
+    ]
+    return [*inline, *spawned, *(_way(way) for way in STATELESS)]
+
+
+def _way(way: str, *, state_words: int = 0, hashes: int = 1) -> Cell:
+    return {"way": way, "state_words": state_words, "hashes": hashes}

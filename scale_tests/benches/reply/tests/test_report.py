@@ -1,0 +1,95 @@
+"""Ratios, crossovers, checks, pictures and the page of the ways to answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scale_tests.benches.reply import pictures, plan, report
+from scale_tests.measure.drawing import draw
+from scale_tests.measure.page import markdown
+
+Cell = dict[str, Any]
+
+
+def measured(cell: Cell) -> Cell:
+    """A cell of a machine with two processors, by a simple model."""
+    copied = {"spawn_state": 300 + cell["state_words"], "spawn_minimal": 300}.get(cell["way"], 0)
+    overhead = 2 + (2 + copied / 500 if copied else 0)
+    together = 1 if cell["way"] == "inline" else cell["callers"]
+    waited = cell["cost_us"] if cell["work"] == "wait" else 0
+    cpu = overhead + cell["cost_us"] - waited
+    return {
+        **cell,
+        "requests": 1000,
+        "requests_per_s": 1e6 * min(together / (cpu + waited), min(2, together) / cpu),
+        "cpu_us": cpu,
+        "closure_words": copied,
+        "others_cpus": 0.1,
+        "iterations_per_us": 100.0,
+        "schedulers": 2,
+        "otp": "27",
+    }
+
+
+CELLS = [measured(cell) for cell in plan.cells(plan.plan(quick=True))]
+
+
+def test_targets_are_met_where_copies_cost_and_processors_are_two() -> None:
+    assert [check.ok for check in report.checks(CELLS)] == [True] * 4
+
+
+def test_targets_are_missed_where_spawning_is_free() -> None:
+    free = [{**cell, "cpu_us": 1.0, "requests_per_s": 1e6} for cell in CELLS]
+    assert [check.ok for check in report.checks(free)] == [True, False, True, False]
+
+
+def test_nothing_measured_is_not_checked() -> None:
+    assert report.checks([]) == []
+
+
+@pytest.mark.parametrize(
+    ("ratios", "found"),
+    [
+        ([(0, 0.5), (10, 1.5), (100, 2.0)], 5.0),
+        ([(0, 1.1), (10, 0.5), (100, 1.5)], 55.0),
+        ([(0, 1.0), (10, 2.0)], 0.0),
+        ([(0, 0.5), (10, 0.9)], None),
+    ],
+)
+def test_the_crossover_is_where_the_ratio_stays_at_least_one(
+    ratios: list[tuple[float, float]], found: float | None
+) -> None:
+    assert report.crossover(ratios) == found
+
+
+def test_the_crossover_of_two_processors() -> None:
+    found = report.crossover_us(report.runs(CELLS), 16, report.MINIMAL)
+    assert found is not None
+    assert 0 < found < 10
+
+
+def test_words_at_a_ratio() -> None:
+    curve = [(100.0, 2.0), (10_000.0, 8.0)]
+    assert report.words_at(curve, 4.0) == pytest.approx(1000.0)
+    assert report.words_at(curve, 9.0) is None
+
+
+def test_the_pictures_and_the_page(tmp_path: Path) -> None:
+    drawn = draw(pictures.PICTURES, CELLS, tmp_path)
+    assert [picture.file.stem for picture in drawn] == ["published", "crossover"]
+    meta = {
+        "started": "2026-01-01T00:00:00",
+        "seconds": 1,
+        "quick": True,
+        "config": {"repetitions": 3, "milliseconds": 50},
+        "versions": {"otp": "27", "source": "0" * 7},
+        "machine": {"cpus": 2, "cpu_model": "", "kernel": "", "memory_bytes": 0},
+    }
+    text = markdown(report.page(meta, CELLS, drawn), tmp_path)
+    assert "85,000 requests a second inline and 12,000 spawned, 7.08 times" in text
+    assert "7.08 is reached at" in text
+    assert "| strings | spawned with the state, 1,000 words, two hashes | 1,300 |" in text
+    assert "full" not in text.splitlines()[2]
