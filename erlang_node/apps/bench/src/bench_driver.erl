@@ -21,10 +21,12 @@
     % For example bench_ours.
     module := module(),
     arguments := [string()],
-    environment := [{string(), string()}]
+    environment := [{string(), string()}],
+    % Instead of the default channels.
+    channels => [{bench_system:channel(), Lanes :: pos_integer()}]
 }.
 -type cell() :: #{
-    experiment := throughput | ping | dispatch, system := atom(), atom() => term()
+    experiment := throughput | ack | ping | dispatch, system := atom(), atom() => term()
 }.
 -type plan() :: #{
     hosts := [host()],
@@ -77,6 +79,8 @@ start(Label, #{hosts := [HostA, HostB], systems := Systems}) ->
      || {Name, #{ip := Ip}, Offset} <- [{a, HostA, 0}, {b, HostB, 100}]
     ],
     [A, B] = [boot(Host, System, ?DISTERL_PORT + Number) || Host <- [HostA, HostB]],
+    Channels = maps:get(channels, System, bench_system:channels()),
+    _ = [ok = call(Node, bench_system, set_channels, [Channels]) || Node <- [A, B]],
     ok = call(A, Module, start, [AddressA, AddressB]),
     ok = call(B, Module, start, [AddressB, AddressA]),
     _ = [ok = call(Node, Module, connect, []) || Node <- [A, B]],
@@ -113,6 +117,8 @@ call(Node, Module, Function, Arguments) ->
 -spec measure(cell(), pair()) -> map().
 measure(#{experiment := throughput} = Cell, Pair) ->
     throughput(Cell, Pair);
+measure(#{experiment := ack} = Cell, Pair) ->
+    acknowledged(Cell, Pair);
 measure(#{experiment := ping, milliseconds := Milliseconds, payload := Size} = Cell, Pair) ->
     #{a := A, module := Module} = Pair,
     _Warm = call(A, bench_ping, measure, [Module, Size, 200]),
@@ -151,6 +157,24 @@ throughput(#{payload := Size} = Cell, #{a := A, b := B, module := Module}) ->
         cpu_s => CpuSeconds,
         cpu_us_per_message => CpuSeconds * 1.0e6 / Sent,
         memory_mb => Memory
+    }.
+
+acknowledged(#{payload := Size} = Cell, #{a := A, b := B, module := Module}) ->
+    ok = call(B, bench_ack, receive_start, [Module, Cell]),
+    Before = cpu_seconds(A, B),
+    Done = call(A, bench_ack, send, [Module, Cell]),
+    #{started_at := StartedAt, ended_at := EndedAt, sent := Sent, acknowledged := Count} = Done,
+    _LastAt = await_all(B, Sent, 0, deadline()),
+    CpuSeconds = cpu_seconds(A, B) - Before,
+    Latency = call(B, bench_traffic, receive_stop, []),
+    Seconds = (EndedAt - StartedAt) / 1.0e9,
+    Latency#{
+        sent => Sent,
+        acknowledged => Count,
+        seconds => Seconds,
+        ops_per_s => Count / Seconds,
+        mb_per_s => Count * Size / Seconds / 1.0e6,
+        cpu_s => CpuSeconds
     }.
 
 await_all(B, Sent, Before, Deadline) ->

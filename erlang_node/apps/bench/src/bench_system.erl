@@ -5,8 +5,10 @@
 -module(bench_system).
 
 -export([channels/0]).
+-export([set_channels/1]).
 -export([receivers/0]).
 -export([receiver/1]).
+-export([sender/1]).
 -export([set_peer/1]).
 -export([peer/0]).
 -export([now/0]).
@@ -14,7 +16,8 @@
 -define(PAIRS, 128).
 
 -type address() :: #{name := atom(), ip := inet:ip4_address(), port := inet:port_number()}.
--type channel() :: lanes_1 | lanes_16 | bulk | ping.
+%% For example lanes_16.
+-type channel() :: atom().
 %% When it was sent, by the machine's clock, see `now/0'.
 -type message() ::
     {bench, Seq :: pos_integer(), SentAt :: integer(), Payload :: binary()}.
@@ -31,17 +34,29 @@
 %% @doc The channels and their numbers of connections, if the system has channels.
 -spec channels() -> [{channel(), Lanes :: pos_integer()}].
 channels() ->
-    [{lanes_1, 1}, {lanes_16, 16}, {bulk, 1}, {ping, 1}].
+    persistent_term:get({?MODULE, channels}, [{lanes_1, 1}, {lanes_16, 16}, {bulk, 1}, {ping, 1}]).
 
-%% @doc The registered names of receivers.
+%% @doc Sets other channels, before `start/2'.
+-spec set_channels([{channel(), Lanes :: pos_integer()}]) -> ok.
+set_channels(Channels) ->
+    persistent_term:put({?MODULE, channels}, Channels).
+
+%% @doc The registered names of receivers, those of acknowledgements included.
 -spec receivers() -> [atom()].
 receivers() ->
-    [receiver(Pair) || Pair <- lists:seq(1, ?PAIRS)] ++ [bench_echo, bench_ping].
+    Pairs = lists:seq(1, ?PAIRS),
+    [receiver(Pair) || Pair <- Pairs] ++ [sender(Pair) || Pair <- Pairs] ++
+        [bench_echo, bench_ping].
 
 %% @doc The receiver of the pair with this number, from 1 to 128.
 -spec receiver(pos_integer()) -> atom().
 receiver(Pair) when Pair =< ?PAIRS ->
     list_to_atom("bench_receiver_" ++ integer_to_list(Pair)).
+
+%% @doc The sender of the pair with this number, where it receives acknowledgements.
+-spec sender(pos_integer()) -> atom().
+sender(Pair) when Pair =< ?PAIRS ->
+    list_to_atom("bench_sender_" ++ integer_to_list(Pair)).
 
 %% @doc Stores what `send/4' needs to reach the other virtual machine.
 -spec set_peer(term()) -> ok.

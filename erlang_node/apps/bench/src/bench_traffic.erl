@@ -2,7 +2,8 @@
 %%%
 %%% Each sender sends as fast as it may for a while. Each receiver checks that every message of its
 %%% sender arrives once, in order if the sender keeps to one key; that its length, beginning and end
-%%% are right; and, for one in sixteen, all of it.
+%%% are right; and, for one in sixteen, all of it. It acknowledges messages if asked to ({@link
+%%% bench_ack}).
 -module(bench_traffic).
 
 %% In the receiving virtual machine.
@@ -28,6 +29,8 @@
     payload := pos_integer(),
     % Whether a sender keeps to one key, so that its messages stay in order.
     affinity := boolean(),
+    % Called for each message that is received; nothing by default.
+    acknowledge => fun((Pair :: pos_integer(), Seq :: pos_integer()) -> ok),
     _ => _
 }.
 -type sent() :: #{started_at := integer(), messages := non_neg_integer()}.
@@ -44,6 +47,8 @@
     head :: binary(),
     tail :: binary(),
     affinity :: boolean(),
+    acknowledge :: fun((pos_integer(), pos_integer()) -> ok),
+    pair = 0 :: non_neg_integer(),
     next = 1 :: pos_integer(),
     % Messages received before an earlier one, if no order is kept.
     ahead = #{} :: #{pos_integer() => []}
@@ -51,7 +56,7 @@
 
 %% @doc Starts the receivers.
 -spec receive_start(load()) -> ok.
-receive_start(#{pairs := Pairs, payload := Size, affinity := Affinity}) ->
+receive_start(#{pairs := Pairs, payload := Size, affinity := Affinity} = Load) ->
     Caller = self(),
     Payload = payload(Size),
     Figures = atomics:new(3, []),
@@ -62,7 +67,8 @@ receive_start(#{pairs := Pairs, payload := Size, affinity := Affinity}) ->
         expected = Payload,
         head = binary:part(Payload, 0, ?EDGE),
         tail = binary:part(Payload, Size, -?EDGE),
-        affinity = Affinity
+        affinity = Affinity,
+        acknowledge = maps:get(acknowledge, Load, fun(_, _) -> ok end)
     },
     Owner = spawn(?MODULE, own, [Caller, Pairs, Receiver]),
     receive
@@ -122,7 +128,10 @@ payload(Size) ->
 -spec own(pid(), pos_integer(), #receiver{}) -> no_return().
 own(Caller, Pairs, Receiver) ->
     _ = [
-        true = register(bench_system:receiver(Pair), spawn_link(fun() -> loop(Receiver) end))
+        begin
+            Own = Receiver#receiver{pair = Pair},
+            true = register(bench_system:receiver(Pair), spawn_link(fun() -> loop(Own) end))
+        end
      || Pair <- lists:seq(1, Pairs)
     ],
     Caller ! {self(), ready},
@@ -154,7 +163,7 @@ send_until(Send, Seq, Until) ->
             send_until(Send, Seq + 1, Until)
     end.
 
-loop(#receiver{figures = Figures, latency = Latency} = Receiver) ->
+loop(#receiver{figures = Figures, latency = Latency, acknowledge = Acknowledge} = Receiver) ->
     receive
         {bench, Seq, SentAt, Payload} ->
             Now = bench_system:now(),
@@ -163,6 +172,7 @@ loop(#receiver{figures = Figures, latency = Latency} = Receiver) ->
             Next = in_turn(Seq, Receiver),
             ok = atomics:put(Figures, ?LAST_AT, Now),
             ok = atomics:add(Figures, ?MESSAGES, 1),
+            ok = Acknowledge(Receiver#receiver.pair, Seq),
             loop(Next)
     end.
 
