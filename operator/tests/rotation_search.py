@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -235,12 +236,17 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     return {
         "protocol": "rotation",
         "nodes": NODES,
-        "mutation": given.mutation or "none",
+        "scope": "recursive",
+        "order": "distinct",
+        "hosted": False,
+        "otp": None,
+        "mutation": given.mutation,
         "faults": len(shares),
         "executions": result.executions,
         "failing": result.failing,
         "seconds": seconds,
         "executions_per_s": result.executions / seconds,
+        "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000,
         "counterexample": [[*key, fault] for key, fault in schedule.items()],
         "violated": why,
     }

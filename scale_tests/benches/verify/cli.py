@@ -45,6 +45,9 @@ def measure(session: Session) -> int:
         *plan.own(quick=session.quick),
     ]
     cells = [cell for of in runner.run_all(jobs, newest, session.say) for cell in of]
+    for mutation in (None, plan.ROTATION):
+        cells.append(runner.rotation(mutation=mutation, quick=session.quick))
+        session.say(f"  rotation: {mutation or 'as it is'}")
     cells += _replays(session, found, emulators)
     cells.append({"part": "all", "seconds": time.monotonic() - started})
     status = session.conclude(cells, versions=versions.of_machine(e.release for e in emulators))

@@ -31,6 +31,9 @@ OWN = {
 }
 """The runtime's own protocols, each with a mutation that must be caught."""
 
+ROTATION = "does_not_wait"
+"""The mutation of the operator's rotation of authorities."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Job:

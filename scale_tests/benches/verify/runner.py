@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from scale_tests.benches.verify.plan import Job
 from scale_tests.host.commands import ROOT, CommandError, capture
 
 SCRIPT = otp.RUNTIME / "scripts" / "partisan_verify"
+
+OPERATOR = ROOT / "operator"
 
 VIOLATED = 1
 """The exit status of a search that has found something."""
@@ -76,3 +79,13 @@ def run(job: Job, emulator: Emulator) -> list[Cell]:
     if done.returncode not in (0, VIOLATED) or not done.stdout:
         raise CommandError(argv, done.returncode, done.stdout + done.stderr)
     return [json.loads(line) | job.fields for line in done.stdout.splitlines()]
+
+
+def rotation(*, mutation: str | None, quick: bool) -> Cell:
+    """The cell of the operator's rotation of authorities. Raises CommandError."""
+    changed = [f"--mutation={mutation}"] if mutation else []
+    path = f"{OPERATOR / 'src'}{os.pathsep}{OPERATOR / 'tests'}"
+    argv = [sys.executable, str(OPERATOR / "tests" / "rotation_search.py"), *changed]
+    found = capture([*argv, *(["--quick"] if quick else [])], env={"PYTHONPATH": path})
+    cell: Cell = json.loads(found)
+    return cell | {"part": "own", "quick": quick}

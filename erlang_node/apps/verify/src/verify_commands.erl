@@ -147,6 +147,9 @@ own_with({[Name], #{mutation := Mutated, quick := Quick} = Options}) ->
     #{failing := Failing, complete := Complete} = Result,
     Fields = [protocol, nodes, faults, executions, failing, complete, seconds, executions_per_s],
     Cell = (maps:with(Fields, Result))#{
+        scope => recursive,
+        order => distinct,
+        hosted => false,
         mutation =>
             case Mutation of
                 none -> null;
