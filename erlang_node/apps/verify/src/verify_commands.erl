@@ -178,7 +178,7 @@ check_options() ->
         seed => {integer, 0, infinity, 1},
         nodes => {integer, 1, 64, 3},
         tolerance => {integer, 0, 63, 1},
-        length => {integer, 1, 1000, 16},
+        length => {integer, 1, 1000, 24},
         counterexamples => {integer, 0, 64, 8},
         out => {text, "."},
         code => {text, none},
