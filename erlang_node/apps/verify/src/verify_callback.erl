@@ -6,6 +6,7 @@
 -module(verify_callback).
 
 -export([run/4]).
+-export([handle/4]).
 
 -type mode() :: direct | {guarded, Reductions :: pos_integer()}.
 -type failure() ::
@@ -23,23 +24,33 @@
 run(direct, Module, Function, Arguments) ->
     call(Module, Function, Arguments);
 run({guarded, Budget}, Module, Function, Arguments) ->
+    Reply = make_ref(),
+    Parent = self(),
     Work = fun() ->
         Result = call(Module, Function, Arguments),
         {reductions, Used} = process_info(self(), reductions),
-        exit({finished, Used, Result})
+        Parent ! {Reply, Used, Result}
     end,
     Heap = #{size => ?HEAP_WORDS, kill => true, error_logger => false},
     {Pid, Monitor} = spawn_opt(Work, [monitor, {max_heap_size, Heap}]),
-    await(Pid, Monitor, Budget).
+    await(Reply, Pid, Monitor, Budget).
 
-%% Internals.
-
-call(Module, handle, [Event, State]) ->
+%% @doc As {@link run/4} with `handle'.
+-spec handle(mode(), module(), partisan_process:event(), State :: term()) ->
+    {ok, State :: term(), Effects :: [term()]} | failure().
+handle(direct, Module, Event, State) ->
     try Module:handle(Event, State) of
         Result -> result(Result)
     catch
         Class:Reason:Stack -> {crashed, Class, Reason, Stack}
     end;
+handle(Mode, Module, Event, State) ->
+    run(Mode, Module, handle, [Event, State]).
+
+%% Internals.
+
+call(Module, handle, [Event, State]) ->
+    handle(direct, Module, Event, State);
 call(Module, handle, [Event, Now, State]) ->
     try Module:handle(Event, Now, State) of
         Result -> result(Result)
@@ -56,17 +67,30 @@ call(Module, init, [Options]) ->
 result({State, Effects}) when is_list(Effects) -> {ok, State, Effects};
 result(Other) -> {crashed, error, {bad_return_value, Other}, []}.
 
-await(Pid, Monitor, Budget) ->
+await(Reply, Pid, Monitor, Budget) ->
     receive
-        {'DOWN', Monitor, process, Pid, {finished, Used, Result}} when Used =< Budget -> Result;
-        {'DOWN', Monitor, process, Pid, _} -> looping
+        {Reply, Used, Result} ->
+            true = demonitor(Monitor, [flush]),
+            if
+                Used =< Budget -> Result;
+                true -> looping
+            end;
+        % It needs too much memory.
+        {'DOWN', Monitor, process, Pid, _} ->
+            looping
     after ?CHECK ->
         case process_info(Pid, reductions) of
-            {reductions, Used} when Used > Budget ->
-                true = demonitor(Monitor, [flush]),
-                true = exit(Pid, kill),
-                looping;
-            _ ->
-                await(Pid, Monitor, Budget)
+            {reductions, Used} when Used > Budget -> stop(Reply, Pid, Monitor);
+            _ -> await(Reply, Pid, Monitor, Budget)
         end
+    end.
+
+stop(Reply, Pid, Monitor) ->
+    true = exit(Pid, kill),
+    receive
+        {'DOWN', Monitor, process, Pid, _} -> ok
+    end,
+    receive
+        {Reply, _Used, _Result} -> looping
+    after 0 -> looping
     end.

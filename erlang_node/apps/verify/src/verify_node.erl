@@ -9,6 +9,7 @@
 -export([start/2]).
 -export([handle/3]).
 -export([timer/3]).
+-export([has_timers/1]).
 -export([crash/1]).
 -export([forget/1]).
 -export([mode/2]).
@@ -44,8 +45,8 @@
     % Timers that run.
     timers = #{} :: #{Timer :: term() => non_neg_integer()},
     started = 0 :: non_neg_integer(),
-    % Messages sent to other nodes, by receiver and type.
-    sent = #{} :: #{{name(), atom()} => pos_integer()},
+    % Messages sent to other nodes, by type and receiver.
+    sent = #{} :: #{{atom(), name()} => pos_integer()},
     persisted = none :: none | {persisted, term()},
     % Newest first.
     delivered = [] :: [term()]
@@ -82,7 +83,7 @@ start(Options0, #node{up = false, module = Module, mode = Mode, persisted = Pers
 -spec handle(partisan_process:event(), Now :: non_neg_integer(), t()) ->
     {ok, [output()], t()} | {failed, verify_world:failure()}.
 handle(Event, Now, #node{handled = Handled} = N) ->
-    handle(Event, [], [], N#node{handled = Handled + 1, now = Now}, ?OWN).
+    handle(Event, Now, Handled + 1, [], [], N, ?OWN).
 
 %% @doc Whether this timer still runs; it has fired then.
 -spec timer(Timer :: term(), non_neg_integer(), t()) -> {fired, t()} | stopped.
@@ -91,6 +92,11 @@ timer(Timer, Number, #node{timers = Timers} = N) ->
         #{Timer := Number} -> {fired, N#node{timers = maps:remove(Timer, Timers)}};
         #{} -> stopped
     end.
+
+%% @doc Whether a timer runs.
+-spec has_timers(t()) -> boolean().
+has_timers(#node{timers = Timers}) ->
+    map_size(Timers) > 0.
 
 %% @doc The node after a crash: all but what it has persisted is lost.
 -spec crash(t()) -> t().
@@ -145,17 +151,17 @@ situation(#node{name = Name, state = State, up = Up, incarnation = Incarnation} 
 
 %% Internals.
 
-handle(Event, Own, Outputs, #node{module = Module, mode = Mode, state = State} = N, Left) ->
-    Arguments =
-        case N of
-            #node{is_clocked = false} -> [Event, State];
-            #node{now = Now} -> [Event, Now, State]
+handle(Event, Now, Handled, Own, Outputs, #node{module = Module, mode = Mode} = N, Left) ->
+    #node{state = State, is_clocked = IsClocked} = N,
+    Result =
+        if
+            IsClocked -> verify_callback:run(Mode, Module, handle, [Event, Now, State]);
+            true -> verify_callback:handle(Mode, Module, Event, State)
         end,
-    case verify_callback:run(Mode, Module, handle, Arguments) of
-        {ok, Next, []} when Own =:= [] ->
-            {ok, lists:reverse(Outputs), N#node{state = Next}};
+    case Result of
         {ok, Next, Effects} ->
-            effects(Effects, Own, Outputs, N#node{state = Next}, Event, Left);
+            Handling = N#node{state = Next, now = Now, handled = Handled},
+            effects(Effects, Own, Outputs, Handling, Event, Left);
         Failure ->
             failed(Failure, Event, N)
     end.
@@ -165,21 +171,11 @@ effects([], [], Outputs, N, _Event, _Left) ->
     {ok, lists:reverse(Outputs), N};
 effects([], _Own, _Outputs, N, Event, 0) ->
     failed(looping, Event, N);
-effects([], [Msg | Own], Outputs, #node{name = Name} = N, _Event, Left) ->
-    handle({message, Name, Msg}, Own, Outputs, N, Left - 1);
-effects([{send, Name, Msg} | Rest], Own, Outputs, #node{name = Name} = N, Event, Left) ->
-    effects(Rest, Own ++ [Msg], Outputs, N, Event, Left);
-effects([{send, To, Msg} | Rest], Own, Outputs, #node{name = Name, sent = Sent} = N, Event, Left) ->
-    Type = partisan_process:type(Msg),
-    Slot = {To, Type},
-    Occurrence =
-        case Sent of
-            #{Slot := Before} -> Before + 1;
-            #{} -> 1
-        end,
-    Output = {send, {Name, To, Type, Occurrence}, Msg},
-    Counted = N#node{sent = Sent#{Slot => Occurrence}},
-    effects(Rest, Own, [Output | Outputs], Counted, Event, Left);
+effects([], [Msg | Own], Outputs, #node{name = Name, now = Now} = N, _Event, Left) ->
+    handle({message, Name, Msg}, Now, N#node.handled, Own, Outputs, N, Left - 1);
+effects([{send, _, _} | _] = Effects, Own0, Outputs0, #node{name = Name} = N, Event, Left) ->
+    {Rest, Own, Outputs, Sent} = sends(Effects, Own0, Outputs0, Name, N#node.sent),
+    effects(Rest, Own, Outputs, N#node{sent = Sent}, Event, Left);
 effects([{start_timer, Timer, Ms} | Rest], Own, Outputs, N, Event, Left) when
     is_integer(Ms), Ms >= 0
 ->
@@ -197,6 +193,21 @@ effects([{persist, Term} | Rest], Own, Outputs, N, Event, Left) ->
     effects(Rest, Own, Outputs, N#node{persisted = {persisted, Term}}, Event, Left);
 effects(Bad, _Own, _Outputs, N, Event, _Left) ->
     failed({crashed, error, {bad_effect, first(Bad)}, []}, Event, N).
+
+sends([{send, Name, Msg} | Rest], Own, Outputs, Name, Sent) ->
+    sends(Rest, Own ++ [Msg], Outputs, Name, Sent);
+sends([{send, To, Msg} | Rest], Own, Outputs, Name, Sent) ->
+    Type = partisan_process:type(Msg),
+    Slot = {Type, To},
+    Occurrence =
+        case Sent of
+            #{Slot := Before} -> Before + 1;
+            #{} -> 1
+        end,
+    Output = {send, {Name, To, Type, Occurrence}, Msg},
+    sends(Rest, Own, [Output | Outputs], Name, Sent#{Slot => Occurrence});
+sends(Rest, Own, Outputs, _Name, Sent) ->
+    {Rest, Own, Outputs, Sent}.
 
 %% An improper list of effects has no first one.
 first([Effect | _]) -> Effect;

@@ -195,7 +195,10 @@ consistent(#{scope := raw, order := symmetric}) ->
 consistent(#{scope := raw, shard := {_, Shards}}) when Shards > 1 ->
     invalid("scope raw: not in shards", []);
 consistent(#{scope := raw, decisions := Kinds}) ->
-    [invalid("scope raw: not with crash", []) || lists:member(crash, Kinds)];
+    case lists:member(crash, Kinds) of
+        true -> invalid("scope raw: not with crash", []);
+        false -> ok
+    end;
 consistent(_Search) ->
     ok.
 

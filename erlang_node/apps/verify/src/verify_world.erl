@@ -205,9 +205,14 @@ next_until(_Until, #world{error = Error} = W) when Error =/= none ->
 next_until(Until, #world{queue = Queue} = W) ->
     case verify_queue:take(Queue) of
         % Numbers are less than atoms, so no time is later than infinity.
+        {Time, _Number, {message, {_, To, _, _} = Key, Msg, _} = Item, Rest} when Time =< Until ->
+            Arriving = W#world{queue = Rest, now = Time, pending = Item},
+            case is_up(To, W) of
+                true -> {choice, {message, Key, Msg}, Arriving};
+                false -> next_until(Until, missed(Item, Arriving#world{pending = none}))
+            end;
         {Time, _Number, Item, Rest} when Time =< Until ->
-            Happened = happen(Item, W#world{queue = Rest, now = Time}),
-            next_until(Until, Happened);
+            next_until(Until, happen(Item, W#world{queue = Rest, now = Time}));
         _ ->
             {quiet, W}
     end.
@@ -224,9 +229,9 @@ next_at(#world{queue = Queue}) ->
 %% is a `function_clause'.
 -spec choose(decision(), t()) -> t().
 choose(Decision, #world{pending = {message, Key, Msg, Sent}} = W) ->
-    decide(Decision, Key, Msg, Sent, W#world{pending = none});
+    decide(Decision, Key, Msg, Sent, W);
 choose(deliver, #world{pending = {handle, Name, Event, Happening}} = W) ->
-    handle(Name, Event, Happening, W#world{pending = none});
+    handle(Name, Event, Happening, W);
 choose(crash, #world{pending = {handle, Name, _Event, Happening}} = W) ->
     crash(Name, missed(Happening, W#world{pending = none})).
 
@@ -417,11 +422,6 @@ start(Name, #world{nodes = Nodes, setup = Setup, now = Now} = W) ->
     },
     handled(Name, verify_node:start(Given, Node), W).
 
-happen({message, {_, To, _, _}, _Msg, _Sent} = Item, W) ->
-    case is_up(To, W) of
-        true -> W#world{pending = Item};
-        false -> missed(Item, W)
-    end;
 happen({arrival, {From, To, _, _} = Key, Msg, Sent}, W) ->
     Happening = {message, Key, Msg, Sent, arrive},
     case is_up(To, W) of
@@ -435,7 +435,7 @@ happen({timer, Name, Timer, Number}, #world{nodes = Nodes} = W) ->
             Event = {timer, Timer},
             offer(Name, Event, {event, Name, Event}, W#world{nodes = Nodes#{Name := Fired}});
         stopped ->
-            W
+            without_timers(W)
     end;
 happen({event, Name, Event} = Happening, W) ->
     case is_up(Name, W) of
@@ -445,12 +445,19 @@ happen({event, Name, Event} = Happening, W) ->
 happen({restart, Name}, W) ->
     restart(Name, W).
 
+%% A queue with the timers of a finished protocol only is at its end.
+without_timers(#world{nodes = Nodes, queue = Queue} = W) ->
+    case lists:any(fun verify_node:has_timers/1, maps:values(Nodes)) of
+        true -> W;
+        false -> W#world{queue = verify_queue:filter(fun(I) -> element(1, I) =/= timer end, Queue)}
+    end.
+
 decide(deliver, {From, To, _, _} = Key, Msg, Sent, W) ->
     offer(To, {message, From, Msg}, {message, Key, Msg, Sent, deliver}, W);
 decide(drop, Key, Msg, Sent, W) ->
-    note({message, Key, Msg, Sent, drop}, W);
+    note({message, Key, Msg, Sent, drop}, W#world{pending = none});
 decide(late, Key, Msg, Sent, #world{now = Now, setup = #{late := Late}} = W) ->
-    Noted = note({message, Key, Msg, Sent, late}, W),
+    Noted = note({message, Key, Msg, Sent, late}, W#world{pending = none}),
     schedule(Now + Late, {arrival, Key, Msg, Sent}, Noted);
 decide(duplicate, {From, To, _, _} = Key, Msg, Sent, #world{now = Now, latency = Latency} = W) ->
     Copied = schedule(Now + Latency, {arrival, Key, Msg, Sent}, W),
@@ -466,8 +473,10 @@ offer(Name, Event, Happening, #world{rules = none} = W) ->
     allow(Name, Event, Happening, W);
 offer(Name, Event, Happening, #world{rules = Rules, now = Now} = W) ->
     case verify_rules:step(Name, Now, Rules) of
-        {crash, Counted} -> crash(Name, missed(Happening, W#world{rules = Counted}));
-        {pass, Counted} -> allow(Name, Event, Happening, W#world{rules = Counted})
+        {crash, Counted} ->
+            crash(Name, missed(Happening, W#world{rules = Counted, pending = none}));
+        {pass, Counted} ->
+            allow(Name, Event, Happening, W#world{rules = Counted})
     end.
 
 %% Stops before an event if a crash may precede it.
@@ -481,12 +490,12 @@ handle(Name, Event, Happening, #world{nodes = Nodes, now = Now} = W) ->
     handled(Name, verify_node:handle(Event, Now, Node), note(Happening, W)).
 
 handled(Name, {ok, Outputs, Node}, #world{nodes = Nodes} = W) ->
-    outputs(Outputs, Name, W#world{nodes = Nodes#{Name := Node}});
+    outputs(Outputs, Name, W#world{nodes = Nodes#{Name := Node}, pending = none});
 handled(_Name, {failed, Failure}, W) ->
     failed(Failure, W).
 
 failed(Failure, W) ->
-    note({failed, Failure}, W#world{error = Failure}).
+    note({failed, Failure}, W#world{error = Failure, pending = none}).
 
 outputs([], _Name, #world{number = Number, setup = #{events := Most}} = W) when Number =< Most ->
     W;
@@ -495,12 +504,11 @@ outputs([], Name, W) ->
 outputs([{send, {_, To, _, _} = Key, Msg} | Rest], Name, #world{now = Now, nodes = Nodes} = W) when
     is_map_key(To, Nodes)
 ->
-    #world{latency = Latency, rules = Rules} = W,
-    case verify_rules:message(Key, Msg, Now, Rules) of
-        {pass, Counted} ->
-            Sent = W#world{rules = Counted},
-            outputs(Rest, Name, schedule(Now + Latency, {message, Key, Msg, Now}, Sent));
-        {Decision, Counted} ->
+    case W of
+        #world{rules = none} ->
+            outputs(Rest, Name, send(Key, Msg, W));
+        #world{rules = Rules} ->
+            {Decision, Counted} = verify_rules:message(Key, Msg, Now, Rules),
             outputs(Rest, Name, ruled(Decision, Key, Msg, W#world{rules = Counted}))
     end;
 outputs([{send, Key, Msg} | Rest], Name, #world{now = Now} = W) ->
@@ -514,15 +522,22 @@ outputs([{deliver, Term} | Rest], Name, W) ->
     outputs(Rest, Name, note({deliver, Name, Term}, W)).
 
 %% A message for which a rule decides.
+ruled(pass, Key, Msg, W) ->
+    send(Key, Msg, W);
 ruled(drop, Key, Msg, #world{now = Now} = W) ->
     note({message, Key, Msg, Now, drop}, W);
 ruled({delay, Ms}, Key, Msg, #world{now = Now, latency = Latency} = W) ->
     schedule(Now + Latency + Ms, {message, Key, Msg, Now}, W);
-ruled({replace, Other}, Key, _Msg, #world{now = Now, latency = Latency} = W) ->
-    schedule(Now + Latency, {message, Key, Other, Now}, W);
+ruled({replace, Other}, Key, _Msg, W) ->
+    send(Key, Other, W);
 ruled(duplicate, Key, Msg, #world{now = Now, latency = Latency} = W) ->
-    Once = schedule(Now + Latency, {message, Key, Msg, Now}, W),
-    schedule(Now + Latency, {arrival, Key, Msg, Now}, Once).
+    schedule(Now + Latency, {arrival, Key, Msg, Now}, send(Key, Msg, W)).
+
+send(Key, Msg, #world{now = Now, latency = Latency, queue = Queue, number = Number} = W) ->
+    Item = {message, Key, Msg, Now},
+    W#world{
+        queue = verify_queue:append(Now + Latency, Number, Item, Queue), number = Number + 1
+    }.
 
 schedule(At, Item, #world{queue = Queue, number = Number} = W) ->
     W#world{queue = verify_queue:insert(At, Number, Item, Queue), number = Number + 1}.
