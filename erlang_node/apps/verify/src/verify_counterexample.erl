@@ -147,11 +147,8 @@ is_subject(_) ->
     false.
 
 truncated(File, Line) ->
-    Format = "~ts: line ~0tp is no Erlang term: is it truncated?",
-    {error, io_lib:format(Format, [File, line(Line)])}.
-
-line({Line, _Column}) -> Line;
-line(Line) -> Line.
+    Format = "~ts: line ~b is no Erlang term: is it truncated?",
+    {error, io_lib:format(Format, [File, Line])}.
 
 foreign(File, Reason) ->
     {error, [File, ": not a counterexample of partisan_verify: ", Reason]}.

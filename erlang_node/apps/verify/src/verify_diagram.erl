@@ -60,7 +60,7 @@ number(Trace) ->
     lists:zip(lists:seq(1, length(Shown)), Shown).
 
 is_shown({_, {event, _, {members, _}}}) -> false;
-% Its arrival is.
+%% Its arrival is.
 is_shown({_, {message, _, _, _, late}}) -> false;
 is_shown({_, _}) -> true.
 

@@ -76,7 +76,7 @@ changed({What, Then, Now}) ->
     ok.
 replayed(#{step := Step}, #{violated := Violated, digest := Digest}, [First | _] = Results) ->
     #{world := World, verdict := Verdict, unmet := Unmet} = First,
-    [stepped(Step, Line) || Step, Line <- verify_steps:lines(verify_world:trace(World))],
+    _ = [stepped(Line) || Step, Line <- verify_steps:lines(verify_world:trace(World))],
     [
         io:format("~b decisions are about messages that this execution does not have~n", [Count])
      || Count <- [length(Unmet)], Count > 0
@@ -139,10 +139,10 @@ changed_what(used) -> "a module that it uses";
 changed_what(Module) -> atom_to_list(Module).
 
 %% With a terminal, a line at each Enter.
-stepped(true, Line) ->
+stepped(Line) ->
     io:format("~ts", [Line]),
     case io:rows() of
-        {ok, _} -> io:get_line("");
+        {ok, _} -> _ = io:get_line("");
         {error, _} -> io:nl()
     end.
 
