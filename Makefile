@@ -12,6 +12,15 @@ OTP ?= 27
 
 export PYTHONUNBUFFERED := 1
 
+# Makes $(1) and $(2) at the same time, where one mostly waits. $(2) shows as it runs, $(1) at its
+# end: three lines, or all of build/results/$(3).log when it fails.
+define together
+	@mkdir -p build/results; log=build/results/$(3).log; \
+	    $(MAKE) --no-print-directory $(1) > $$log 2>&1 & other=$$!; \
+	    ok=0; $(MAKE) --no-print-directory $(2) || ok=$$?; \
+	    wait $$other || { ok=$$?; cat $$log; }; tail -n 3 $$log; exit $$ok
+endef
+
 .PHONY: help
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +40,8 @@ test: bootstrap lint unit e2e ## Every check and every test, on a real Kubernete
 
 .PHONY: test-fast
 test-fast: export QUICK = 1
-test-fast: bootstrap lint-python lint-erlang unit-python eunit ## What needs no cluster, on the machine's OTP
+test-fast: bootstrap ## What needs no cluster, on the machine's OTP
+	$(call together,lint-erlang eunit,lint-python unit-python,test-fast-erlang)
 
 ## ---- Parts ----------------------------------------------------------------------------------
 
@@ -48,7 +58,8 @@ images: bootstrap ## Build the images of the node and the operator
 	$(PY) -m images.builder build
 
 .PHONY: lint
-lint: lint-prose lint-python lint-erlang lint-chart ## Every formatter, linter and type checker
+lint: bootstrap ## Every formatter, linter and type checker
+	$(call together,lint-erlang,lint-prose lint-python lint-chart,lint-erlang)
 
 .PHONY: lint-prose
 lint-prose: ## Check documents and messages for phrases with a better word
@@ -76,7 +87,8 @@ lint-chart: bootstrap
 	$(PY) -m charts.tools
 
 .PHONY: unit
-unit: unit-python unit-erlang ## Unit and property tests of both languages
+unit: bootstrap ## Unit and property tests of both languages
+	$(call together,unit-erlang,unit-python,unit-erlang)
 
 .PHONY: unit-python
 unit-python: bootstrap
@@ -85,11 +97,7 @@ unit-python: bootstrap
 
 .PHONY: unit-erlang
 unit-erlang: bootstrap
-	@# They mostly wait, so both at a time; the machine's OTP shows as it runs, the other one at its end.
-	@mkdir -p build/results; log=build/results/eunit-$(OTP).log; \
-	    $(MAKE) --no-print-directory test-otp > $$log 2>&1 & other=$$!; \
-	    ok=0; (cd erlang_node && rebar3 eunit) || ok=$$?; \
-	    wait $$other || { ok=$$?; cat $$log; }; tail -n 3 $$log; exit $$ok
+	$(call together,test-otp,eunit,eunit-$(OTP))
 
 .PHONY: eunit
 eunit: bootstrap
@@ -107,12 +115,8 @@ fuzz: bootstrap ## Fuzz decoder, listener and streams, FUZZ_SECONDS (60) each; F
 
 .PHONY: e2e
 e2e: bootstrap ## End-to-end tests on a real cluster: KUBECONFIG's, or the local one
-	$(PY) -m pytest scale_tests/e2e -m "not alone" -n 3 --dist loadfile --no-loadscope-reorder
-	$(PY) -m pytest scale_tests/e2e -m "alone and not slow"
-
-.PHONY: e2e-slow
-e2e-slow: bootstrap ## Those of the end-to-end tests that mostly wait: dead watches, wrong clocks
-	$(PY) -m pytest scale_tests/e2e -m slow
+	$(PY) -m pytest scale_tests/e2e -m "not alone" -n 3 --dist loadfile --no-loadscope-reorder --durations=25
+	$(PY) -m pytest scale_tests/e2e -m alone --durations=25
 
 .PHONY: crd
 crd: bootstrap ## Regenerate the CRD from the operator's models
@@ -192,7 +196,7 @@ scale-quick: bootstrap ## The same on three small sizes, in under ten minutes; a
 	$(PY) -m scale_tests experiments run experiments/quick.yaml --out build/results/scale-quick
 
 .PHONY: bench-churn
-bench-churn: bootstrap ## Kill, churn and cut in two a cluster of NODES (64) that counts (OUT=DIRECTORY; QUICK=1: 16 nodes)
+bench-churn: bootstrap ## Kill nodes of, churn and partition a cluster of NODES (64) that counts (OUT=DIRECTORY; QUICK=1: 16 nodes)
 	$(PY) -m scale_tests churn $(if $(NODES),--nodes $(NODES)) $(if $(OUT),--out $(OUT))
 
 .PHONY: verify
@@ -205,7 +209,7 @@ simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (O
 	    $(if $(ONLY),--only $(ONLY)) $(if $(MOST),--most $(MOST)) $(if $(OUT),--out $(OUT))
 
 .PHONY: prediction
-prediction: bootstrap ## Hold predictions of `kubectl partisan plan` against the real cells of CELLS (build/results/scale-paper); page in OUT
+prediction: bootstrap ## Compare predictions of `kubectl partisan plan` with the real cells of CELLS (build/results/scale-paper); page in OUT
 	PYTHONPATH=operator/src $(PY) -m scale_tests prediction $(or $(CELLS),build/results/scale-paper) \
 	    $(if $(OUT),--out $(OUT))
 

@@ -21,6 +21,8 @@ from scale_tests.host.commands import ROOT
 MUST_GATHER = ROOT / "build" / "must-gather"
 
 LONGEST = (
+    "test_main_flow",
+    "test_monitoring",
     "test_faulty_nodes",
     "test_overlays",
     "test_reconfiguration",
@@ -51,12 +53,8 @@ _PREPARED = pytest.StashKey[Prepared]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the marks by which `make e2e` runs most files in parallel, and some alone.
-
-    Those that wait for minutes are left to `make e2e-slow`.
-    """
+    """Declares the mark by which `make e2e` runs most files in parallel, and some alone."""
     config.addinivalue_line("markers", "alone: changes what all tests rely on")
-    config.addinivalue_line("markers", "slow: waits for minutes")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

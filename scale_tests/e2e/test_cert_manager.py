@@ -18,9 +18,6 @@ from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.localkube.certificates import issue_authority
 
-pytestmark = pytest.mark.alone
-"""The operator of another test must not see Certificates come and go."""
-
 DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CERTIFICATES = "certificates.cert-manager.io"
 
@@ -61,7 +58,7 @@ def definition(cluster: Cluster) -> Iterator[Any]:
     cluster.delete(path)
 
 
-def test_cert_manager_is_missed_then_asked_and_its_secret_goes_with_the_cluster(
+def test_a_missing_cert_manager_is_reported_then_used_and_its_secret_ends_with_the_cluster(
     new_subject: NewSubject, cluster: Cluster, definition: Any, tmp_path: Path
 ) -> None:
     subject = new_subject("issued")

@@ -31,45 +31,45 @@ def test_a_cluster_keeps_its_pods_from_install_to_uninstall(
     subject = new_subject("kept")
     subject.apply(manifest("kept", 3))
     subject.wait_finished()
-    lives = Lives(subject)
+    pods = UnchangedPods(subject)
     assert installed(cluster) == version(unpacked())
 
     operator.install(environment, values=["--set", "reconcile.interval=5s"])
     assert installed(cluster) == version(operator.CHART)
     assert interval(cluster) == "5s"
-    lives.go_on("upgraded", 4)
+    pods.check_served("upgraded", 4)
 
     operator.rollback(environment)
     assert installed(cluster) == version(unpacked())
-    lives.go_on("rolled back", 5)
+    pods.check_served("rolled back", 5)
 
     operator.install(environment)
     operator.uninstall_release(environment)
     assert operator.operator_pods(cluster) == []
     assert cluster.find(operator.CRD) is not None
-    lives.unchanged()
+    pods.check()
 
     operator.install(environment)
-    lives.go_on("taken over by the next release", 6)
+    pods.check_served("taken over by the next release", 6)
 
 
-class Lives:
-    """The pods of a cluster as they were: each one's identity, and how often it restarted."""
+class UnchangedPods:
+    """A record of a cluster's pods, their identities and restarts, to compare with later."""
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         self._before = self._now()
 
-    def unchanged(self) -> None:
-        """None was replaced or restarted; there may be more of them than before."""
+    def check(self) -> None:
+        """Asserts that none was replaced or restarted. New pods are allowed."""
         now = self._now()
         assert {name: now.get(name) for name in self._before} == self._before
 
-    def go_on(self, what: str, replicas: int) -> None:
-        """The operator that is there now serves the cluster, and leaves the pods that it has."""
+    def check_served(self, what: str, replicas: int) -> None:
+        """Asserts that the present operator scales the cluster and keeps its pods."""
         self._subject.patch(replicas=replicas)
         self._subject.wait(what, lambda s: s.steady and s.joined == replicas)
-        self.unchanged()
+        self.check()
         self._before = self._now()
 
     def _now(self) -> dict[str, tuple[str, int]]:

@@ -20,7 +20,7 @@ COUNTER = {
 }
 
 
-def test_two_halves_that_cannot_reach_each_other_are_reported_and_become_one_again(
+def test_a_partition_into_halves_is_reported_and_heals(
     new_subject: NewSubject, environment: Environment
 ) -> None:
     if not environment.local:
@@ -43,7 +43,7 @@ def test_two_halves_that_cannot_reach_each_other_are_reported_and_become_one_aga
     assert_accounted(subject, status)
 
 
-def test_half_of_the_nodes_killed_at_once_come_back_and_the_count_is_exact(
+def test_half_of_the_nodes_killed_at_once_return_and_the_count_is_exact(
     new_subject: NewSubject,
 ) -> None:
     subject = new_subject("halved")

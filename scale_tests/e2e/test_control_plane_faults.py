@@ -1,4 +1,4 @@
-"""The operator dies, or the API server is away, in the middle of things."""
+"""The operator is killed, or the API server does not answer, while clusters change."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster, core
-from scale_tests.cluster.subject import manifest
-from scale_tests.cluster.wait import wait_for
+from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.wait import repeating, wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.localkube import processes
 from scale_tests.localkube.settings import Settings
@@ -27,75 +27,60 @@ COUNTER = {
 }
 
 AWAY_SECONDS = 30
-"""Longer than the operator's Lease lasts, shorter than a machine is missed."""
+"""Longer than the operator's Lease, shorter than the grace period of a Kubernetes node."""
 
 
-def test_an_operator_killed_mid_rollout_carries_on_without_a_needless_restart(
+def test_operators_killed_at_each_stage_leave_clusters_in_order(
     new_subject: NewSubject, cluster: Cluster
 ) -> None:
-    subject = new_subject("rolled")
-    subject.apply(manifest("rolled", 10, workload=None))
-    subject.wait_steady()
-    before = subject.uids()
-    generations: dict[str, set[str]] = {name: {uid} for name, uid in before.items()}
+    """One cluster is made, scaled and deleted, one is rolled out, and one has nothing to do.
 
-    def updated() -> int:
-        for name, uid in subject.uids().items():
+    In the operator's own tests it is killed after every single write.
+    """
+    turns, rolled, calm = new_subject("turns"), new_subject("rolled"), new_subject("calm")
+    rolled.apply(manifest("rolled", 10, workload=None))
+    calm.apply(manifest("calm", 4)).wait_finished()
+    rolled.wait_steady()
+    calm_before, result = calm.uids(), calm.status().workload
+    generations = {name: {uid} for name, uid in rolled.uids().items()}
+
+    def note_generations() -> None:
+        for name, uid in rolled.uids().items():
             generations[name].add(uid)
-        return int(subject.json()["status"].get("updated", 0))
 
-    subject.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
-    wait_for("rollout under way", updated, lambda count: 1 <= count < 10)
+    turns.apply(manifest("turns", 4, workload=None))
+    wait_for("the first child", turns.children, bool)
     _kill_operator(cluster)
-    wait_for("rollout finished", updated, lambda count: count == 10)
-    subject.wait_steady()
+    turns.wait_steady()
+    assert set(turns.restarts().values()) == {0}
+    turns_before = turns.uids()
+    with repeating(note_generations, 0.5):
+        rolled.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
+        wait_for("rollout under way", lambda: _updated(rolled), lambda count: 1 <= count < 10)
+        turns.patch(replicas=6)
+        _kill_operator(cluster)
+        turns.wait("scaled up", lambda s: s.steady and s.joined == 6)
+        turns.patch(replicas=3)
+        _kill_operator(cluster)
+        turns.wait("scaled down", lambda s: s.steady and s.joined == 3)
+        turns_after = turns.uids()
+        assert turns_after == {name: turns_before[name] for name in turns_after}
+        cluster.delete(turns.path)
+        _kill_operator(cluster)
+        wait_for("deletion", turns.children, lambda left: not left)
+        wait_for("rollout finished", lambda: _updated(rolled), lambda count: count == 10)
+        rolled.wait_steady()
     assert {len(uids) for uids in generations.values()} == {2}
-    assert set(subject.restarts().values()) == {0}
+    assert set(rolled.restarts().values()) == {0}
+    # The operator of now serves the cluster that had nothing to do.
+    calm.patch(replicas=5)
+    calm.wait("scaled by the last operator", lambda s: s.steady and s.joined == 5)
+    after = calm.uids()
+    assert {name: after[name] for name in calm_before} == calm_before
+    assert calm.status().workload == result
 
 
-def test_an_operator_killed_while_all_is_well_changes_nothing(
-    new_subject: NewSubject, cluster: Cluster
-) -> None:
-    subject = new_subject("calm")
-    subject.apply(manifest("calm", 4))
-    subject.wait_finished()
-    pods, status = subject.pods(), subject.status()
-    _kill_operator(cluster)
-    # The next operator has taken over once it carries out a change.
-    subject.patch(replicas=5)
-    subject.wait("scaled by the next operator", lambda s: s.steady and s.joined == 5)
-    after = subject.pods()
-    assert {name: after[name]["metadata"]["uid"] for name in pods} == {
-        name: pod["metadata"]["uid"] for name, pod in pods.items()
-    }
-    assert subject.status().workload == status.workload
-
-
-def test_an_operator_killed_at_each_stage_of_a_cluster_leaves_it_in_order(
-    new_subject: NewSubject, cluster: Cluster
-) -> None:
-    """After every single write it is killed in the operator's own tests; here for real."""
-    subject = new_subject("turns")
-    subject.apply(manifest("turns", 4, workload=None))
-    wait_for("the first child", subject.children, bool)
-    _kill_operator(cluster)
-    subject.wait_steady()
-    assert set(subject.restarts().values()) == {0}
-    before = subject.uids()
-    subject.patch(replicas=6)
-    _kill_operator(cluster)
-    subject.wait("scaled up", lambda s: s.steady and s.joined == 6)
-    subject.patch(replicas=3)
-    _kill_operator(cluster)
-    subject.wait("scaled down", lambda s: s.steady and s.joined == 3)
-    after = subject.uids()
-    assert after == {name: before[name] for name in after}
-    cluster.delete(subject.path)
-    _kill_operator(cluster)
-    wait_for("deletion", subject.children, lambda left: not left)
-
-
-def test_an_api_server_that_is_away_for_half_a_minute_costs_no_restart(
+def test_an_api_server_that_is_frozen_for_half_a_minute_causes_no_restart(
     new_subject: NewSubject, cluster: Cluster, environment: Environment
 ) -> None:
     if not environment.local:
@@ -124,8 +109,13 @@ def test_an_api_server_that_is_away_for_half_a_minute_costs_no_restart(
     subject.wait("scaled after the outage", lambda s: s.steady and s.joined == 7)
 
 
+def _updated(subject: Subject) -> int:
+    """The number of pods of the newest revision, as the status reports it."""
+    return int(subject.json()["status"].get("updated", 0))
+
+
 def _kill_operator(cluster: Cluster) -> None:
-    """Kills the operator that acts at once, and waits until another one does."""
+    """Kills the leader without grace, and waits for the next one."""
     killed = wait_for("an operator that acts", lambda: operator.leader(cluster), bool)
     cluster.delete(core(operator.NAMESPACE, "pods", killed), gracePeriodSeconds="0")
     wait_for(
@@ -134,7 +124,7 @@ def _kill_operator(cluster: Cluster) -> None:
 
 
 def _leader_if_any(cluster: Cluster) -> str:
-    """The operator that acts, of an API server that may not answer yet."""
+    """The leader; empty while there is none or the API server does not answer yet."""
     try:
         return operator.leader(cluster)
     except ApiError as error:

@@ -14,14 +14,14 @@ from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 
 pytestmark = pytest.mark.alone
-"""Deletes all clusters, and gives the operator another setting."""
+"""Deletes all clusters, and changes the operator's settings."""
 
 DEFINITIONS = operator.CRD.rpartition("/")[0]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def no_resync(environment: Environment) -> Iterator[None]:
-    """An operator that depends on its watches alone within this test."""
+    """An operator that resyncs too rarely to help: it depends on its watches."""
     operator.install(environment, values=["--set", "reconcile.resyncInterval=1h"])
     yield
     operator.install(environment)
@@ -51,7 +51,7 @@ def test_children_of_every_kind_come_back_without_a_resync(
     assert subject.uids() == before
 
 
-def test_clusters_are_served_after_their_crd_was_away(
+def test_clusters_are_served_after_the_crd_was_deleted(
     new_subject: NewSubject, cluster: Cluster
 ) -> None:
     old = new_subject("old")
@@ -62,7 +62,7 @@ def test_clusters_are_served_after_their_crd_was_away(
     cluster.delete(operator.CRD)
     wait_for("the CRD gone", lambda: cluster.find(operator.CRD), lambda found: not found)
     wait_for("nothing left of the cluster", old.children, lambda left: not left)
-    wait_for("an operator that says so", lambda: _obstacles(cluster), all)
+    wait_for("an operator that reports it", lambda: _obstacles(cluster), all)
     cluster.create(DEFINITIONS, _fresh(crd))
     wait_for("operators that are ready", lambda: _obstacles(cluster), lambda said: not any(said))
     new = new_subject("new")

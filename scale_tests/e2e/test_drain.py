@@ -19,7 +19,7 @@ from scale_tests.host.commands import CommandError
 from scale_tests.localkube.settings import NODE_NAME
 
 pytestmark = pytest.mark.alone
-"""Takes the only node away, from the operator too."""
+"""Drains the only Kubernetes node, which the operator runs on too."""
 
 NODES = 6
 COUNTER = {
@@ -49,7 +49,7 @@ def drained(environment: Environment, *arguments: str) -> Iterator[str]:
         operator.kubectl(environment, "uncordon", NODE_NAME)
 
 
-def test_a_drain_stops_at_the_budget_and_costs_no_count(
+def test_a_drain_stops_at_the_budget_and_loses_no_increment(
     new_subject: NewSubject, environment: Environment, cluster: Cluster
 ) -> None:
     """There is no other node: evicted pods stay pending, so the budget allows no more evictions."""
@@ -61,7 +61,7 @@ def test_a_drain_stops_at_the_budget_and_costs_no_count(
     wait_for("the budget", lambda: cluster.find(budget), bool)
     subject.wait_counted(NODES * 5)
     before = subject.uids()
-    with drained(environment, "--timeout=30s") as said:
+    with drained(environment, "--timeout=15s") as said:
         assert "violate the pod's disruption budget" in said
         assert "drained-" in subject.wait_degraded("Unschedulable")
         left = (NODES, NODES - 2, NODES - 2)
@@ -78,7 +78,7 @@ def test_a_drain_stops_at_the_budget_and_costs_no_count(
     wait_for("both operators", lambda: operator.operator_pods(cluster), lambda p: len(p) == 2)
 
 
-def test_a_cluster_that_is_drained_whole_comes_back_by_itself(
+def test_a_fully_drained_cluster_recovers(
     new_subject: NewSubject, environment: Environment
 ) -> None:
     subject = new_subject("emptied")

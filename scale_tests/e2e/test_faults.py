@@ -1,4 +1,4 @@
-"""Nodes die and crash in the middle of things."""
+"""Pods and containers are killed during a run."""
 
 from __future__ import annotations
 

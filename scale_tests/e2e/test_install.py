@@ -42,20 +42,20 @@ def prometheus_operator_kinds(environment: Environment, cluster: Cluster) -> Ite
 
 
 @pytest.mark.usefixtures("prometheus_operator_kinds")
-def test_where_the_prometheus_operator_is_the_api_server_takes_monitors_and_rules(
+def test_with_the_prometheus_operator_the_api_server_accepts_monitors_and_rules(
     environment: Environment, cluster: Cluster
 ) -> None:
     rendered = monitoring.chart_objects()
-    # The API server refuses a namespace that is not there, and an object that is none.
-    of_no_account = ("metrics.dashboards.namespace", "extraObjects")
-    everything = [v for v in VARIANTS["everything"] if not v.startswith(of_no_account)]
+    # The API server refuses a missing namespace, and extra objects that are not valid.
+    excluded = ("metrics.dashboards.namespace", "extraObjects")
+    everything = [v for v in VARIANTS["everything"] if not v.startswith(excluded)]
     for objects in (rendered, monitoring.chart_objects(*everything)):
         dry_run = ("apply", "--dry-run=server", "--validate=strict", "-f", "-")
         places = [item["metadata"].get("namespace", operator.NAMESPACE) for item in objects]
         for place in sorted(set(places)):
             there = [item for item, where in zip(objects, places, strict=True) if where == place]
             operator.kubectl(environment, *dry_run, "-n", place, stdin=yaml.safe_dump_all(there))
-    # What is `auto` comes by itself with the next upgrade.
+    # Values of `auto` take effect with the next upgrade.
     operator.install(environment)
     for kind in ("PodMonitor", "ServiceMonitor", "PrometheusRule"):
         path = f"apis/{GROUP}/v1/namespaces/{operator.NAMESPACE}/{kind.lower()}s"
@@ -66,10 +66,10 @@ def test_where_the_prometheus_operator_is_the_api_server_takes_monitors_and_rule
 
 
 @pytest.mark.usefixtures("prometheus_operator_kinds")
-def test_the_page_leads_to_a_cluster_and_its_dashboards(
+def test_following_the_page_gives_a_cluster_and_its_dashboards(
     environment: Environment, cluster: Cluster, namespace: str, tmp_path: Path
 ) -> None:
-    # A reader of the page has the default namespace to himself; the tests do not.
+    # A reader of the page uses the default namespace; the tests have one of their own.
     reader = Reader(environment, tmp_path, namespace=namespace)
     install, elected, _, made = blocks(PAGE, "The operator")
     said = reader.follows(install)

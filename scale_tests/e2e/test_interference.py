@@ -1,4 +1,4 @@
-"""Others write to what belongs to a cluster, and evict its pods."""
+"""Other clients write to a cluster's children and evict its pods."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 
 
-def test_fields_of_others_are_kept_and_our_own_are_repaired(
+def test_foreign_fields_are_kept_and_owned_fields_are_repaired(
     new_subject: NewSubject, cluster: Cluster
 ) -> None:
     subject = new_subject("disputed")
@@ -41,9 +41,7 @@ def test_fields_of_others_are_kept_and_our_own_are_repaired(
     assert sorted(subject.pods()) == sorted(before)
 
 
-def test_pods_that_are_evicted_go_no_faster_than_the_budget_lets_them(
-    new_subject: NewSubject, cluster: Cluster
-) -> None:
+def test_evictions_respect_the_budget(new_subject: NewSubject, cluster: Cluster) -> None:
     """Evicts the pods of one cluster, as `kubectl drain` does."""
     subject = new_subject("drained")
     subject.apply(manifest("drained", 5, workload=None, rollout={"maxUnavailable": 1}))
@@ -55,7 +53,11 @@ def test_pods_that_are_evicted_go_no_faster_than_the_budget_lets_them(
     for name in sorted(before):
         while not _evict(subject, name):
             refused += 1
-            wait_for("the budget's leave", lambda: cluster.find(budget), lambda b: _allowed(b) == 1)
+            wait_for(
+                "a disruption that the budget allows",
+                lambda: cluster.find(budget),
+                lambda b: _allowed(b) == 1,
+            )
     wait_for(
         "a successor of each pod",
         subject.uids,

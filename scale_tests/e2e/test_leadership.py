@@ -51,7 +51,7 @@ def test_two_operators_are_ready_and_one_acts(cluster: Cluster) -> None:
     ]
 
 
-def test_an_operator_that_is_killed_is_followed_and_no_pod_is_restarted(
+def test_a_killed_leader_is_replaced_and_no_pod_restarts(
     subject: Subject, cluster: Cluster
 ) -> None:
     subject.apply(manifest("led", 4, workload=None))
@@ -68,7 +68,7 @@ def test_an_operator_that_is_killed_is_followed_and_no_pod_is_restarted(
     assert lease(cluster)["leaseTransitions"] == transitions + 1
 
 
-def test_an_operator_that_ends_in_order_gives_the_lease_back(
+def test_an_operator_that_shuts_down_releases_the_lease(
     environment: Environment, cluster: Cluster
 ) -> None:
     previous = other(cluster, "")
@@ -88,9 +88,9 @@ def _is_held(lease: Json | None) -> bool:
     return lease is not None and not _is_free(lease["spec"])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def second_release(environment: Environment) -> Iterator[None]:
-    """A whole second installation, for all namespaces too."""
+    """A second release that also serves all namespaces."""
     operator.install_beside(environment, SECOND)
     yield
     operator.uninstall_beside(environment, SECOND)
@@ -112,23 +112,16 @@ def test_a_second_release_stands_by(
     assert operator.leader(cluster) == leader
 
 
-@pytest.fixture
-def overlapping_release(environment: Environment, namespace: str) -> Iterator[None]:
-    """A second installation for the tests' namespace alone, which the first one serves too.
+@pytest.mark.usefixtures("second_release")
+def test_two_leaders_at_once_do_each_thing_once(
+    new_subject: NewSubject, environment: Environment, cluster: Cluster, namespace: str
+) -> None:
+    """The second release is for this namespace alone, which the first one serves too.
 
     Each has a Lease of its own, so that both act.
     """
-    operator.install_beside(
-        environment, SECOND, values=["--set", f"watchNamespaces={{{namespace}}}"]
-    )
-    yield
-    operator.uninstall_beside(environment, SECOND)
-
-
-@pytest.mark.usefixtures("overlapping_release")
-def test_two_operators_that_both_act_do_each_thing_once(
-    new_subject: NewSubject, cluster: Cluster
-) -> None:
+    inside = ["--set", f"watchNamespaces={{{namespace}}}"]
+    operator.install_beside(environment, SECOND, values=inside)
     subject = new_subject("shared")
     own = f"apis/coordination.k8s.io/v1/namespaces/{subject.namespace}/leases/partisan-operator"
     wait_for("the second leader", lambda: cluster.find(own), _is_held)

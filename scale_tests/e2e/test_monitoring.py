@@ -48,9 +48,6 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.localkube.certificates import issue_authority
 from scale_tests.measure.document import RESULTS
 
-pytestmark = pytest.mark.alone
-"""Counts the operator's actions, and its totals over all clusters."""
-
 NODES = 8
 COUNTER = {"impressions": NODES * 60, "incrementInterval": "500ms", "propagationInterval": "250ms"}
 

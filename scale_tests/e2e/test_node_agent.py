@@ -1,4 +1,4 @@
-"""A cluster whose pods are plain processes: it counts, loses a process and goes without a trace."""
+"""A cluster whose pods are plain processes runs, recovers from a kill, and is removed."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from scale_tests.cluster.subject import manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 
-pytestmark = pytest.mark.alone
-"""Gives the cluster a Node that counts as room for pods."""
-
 NODES = 5
 PLACE = f"api/v1/nodes/{machine.NAME}"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def agent(environment: Environment, cluster: Cluster) -> Iterator[None]:
-    """The agent, from before the file's namespace is made until it is gone."""
+    """The agent, from before the file's namespace is made until it is gone.
+
+    Its Node has a taint that the pods of no other test tolerate.
+    """
     if not environment.local:
         pytest.skip("the agent's addresses are this machine's own")
     command = [sys.executable, "-m", "scale_tests.cluster.agent", "--pods", "20", "--"]
@@ -41,7 +41,7 @@ def agent(environment: Environment, cluster: Cluster) -> Iterator[None]:
     assert cluster.find(PLACE) is None
 
 
-def test_pods_are_processes_and_a_pod_whose_process_is_killed_comes_back(
+def test_a_pod_whose_process_is_killed_restarts(
     new_subject: NewSubject,
 ) -> None:
     subject = new_subject("plain")

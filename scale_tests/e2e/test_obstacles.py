@@ -89,7 +89,7 @@ def test_a_seed_that_never_starts(
 
 
 def _blocker(pod: str, environment: Environment) -> dict[str, object]:
-    """A pod that no machine shares with the pod named `pod`: the scheduler heeds both ways."""
+    """A pod that may not share a Kubernetes node with the pod named `pod`."""
     return {
         "metadata": {"name": "blocker"},
         "spec": {

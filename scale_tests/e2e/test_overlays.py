@@ -1,4 +1,4 @@
-"""Every overlay runs the workload, and has the shape that it should."""
+"""Every overlay runs the workload and has its expected shape."""
 
 from __future__ import annotations
 
@@ -78,9 +78,7 @@ def test_an_overlay_runs_the_counter_to_its_end(
     subject.cluster.delete(subject.path)
 
 
-def test_hiscamp_goes_by_the_zones_that_pods_know_without_asking(
-    new_subject: NewSubject, cluster: Cluster
-) -> None:
+def test_hiscamp_groups_by_the_zones_of_the_pods(new_subject: NewSubject, cluster: Cluster) -> None:
     body = example("zones")
     subject = new_subject(body["metadata"]["name"])
     run(subject, body)

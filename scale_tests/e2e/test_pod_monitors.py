@@ -15,9 +15,6 @@ from scale_tests.e2e import kinds
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.foreign_crds import GROUP, definitions
 
-pytestmark = pytest.mark.alone
-"""Defines a kind that the operator discovers for all namespaces."""
-
 NAME = f"podmonitors.{GROUP}"
 
 

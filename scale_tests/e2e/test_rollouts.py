@@ -75,7 +75,7 @@ def test_a_rollout_under_load_goes_in_batches_and_loses_no_count(new_subject: Ne
     assert {node.value for node in subject.nodes()} == {run.value} == {run.increments_sum}
 
 
-def test_a_rollout_that_does_not_come_back_stops_says_why_and_is_undone(
+def test_a_rollout_that_does_not_rejoin_halts_with_a_reason_and_can_be_undone(
     new_subject: NewSubject, partisan: Plugin
 ) -> None:
     subject = new_subject("stuck")
@@ -96,9 +96,7 @@ def test_a_rollout_that_does_not_come_back_stops_says_why_and_is_undone(
     assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
 
 
-def test_a_rollout_stops_where_it_is_paused_and_goes_on_when_resumed(
-    new_subject: NewSubject, partisan: Plugin
-) -> None:
+def test_a_rollout_can_be_paused_and_resumed(new_subject: NewSubject, partisan: Plugin) -> None:
     subject = new_subject("halted")
     subject.apply(manifest("halted", NODES, workload=None, rollout={"maxUnavailable": 1}))
     subject.wait_steady()

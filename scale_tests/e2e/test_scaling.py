@@ -1,4 +1,4 @@
-"""Others scale a cluster through its scale subresource, and not below what its overlay bears."""
+"""Autoscalers use the scale subresource; scale-downs that break the overlay are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scale_tests.host.commands import ROOT, CommandError
 def test_an_autoscaler_drives_the_number_of_nodes(
     new_subject: NewSubject, cluster: Cluster
 ) -> None:
-    """Its bounds alone move it here, for no metrics server is there to be asked."""
+    """Only its bounds have an effect here: there is no metrics server."""
     subject = new_subject("scaled")
     subject.apply(manifest("scaled", 3, workload=None))
     subject.wait_steady()
@@ -62,7 +62,7 @@ def static(*edges: tuple[int, int]) -> Json:
     return {"kind": "Static", "static": {"edges": [list(edge) for edge in edges]}}
 
 
-def test_a_scale_down_that_would_cut_the_overlay_is_refused_until_it_would_not(
+def test_a_scale_down_that_would_partition_the_overlay_is_refused(
     new_subject: NewSubject,
 ) -> None:
     subject = new_subject("bounded")

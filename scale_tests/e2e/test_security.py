@@ -36,7 +36,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_nodes_with_tls_run_the_counter_and_let_no_plain_socket_in(
+def test_nodes_with_tls_count_and_refuse_plain_connections(
     new_subject: NewSubject, cluster: Cluster, environment: Environment, authority: Path
 ) -> None:
     subject = new_subject("sealed")

@@ -66,7 +66,7 @@ def displaced(subject: Subject) -> int | None:
     return 0 if found is None else int(found[1])
 
 
-def test_slow_clients_keep_no_probe_out_and_show_in_metrics_and_log(subject: Subject) -> None:
+def test_slow_clients_do_not_block_probes_and_appear_in_metrics_and_log(subject: Subject) -> None:
     before = readiness(subject)
     assert before[0] == "True"
     with crowd(subject.pods()[VICTIM]):

@@ -29,7 +29,7 @@ def reader(environment: Environment, namespace: str, tmp_path: Path) -> Reader:
     return Reader(environment, tmp_path, namespace=namespace, replacing=SHORTER | place)
 
 
-def test_the_walk_leads_where_the_page_says(
+def test_the_walkthrough_shows_what_the_page_says(
     reader: Reader, new_subject: NewSubject, tmp_path: Path
 ) -> None:
     ads = new_subject("ads")

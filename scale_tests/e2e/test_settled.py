@@ -1,0 +1,57 @@
+"""The operator only reads a cluster whose run has ended."""
+
+from __future__ import annotations
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from scale_tests.cluster import operator
+from scale_tests.cluster.kube import Cluster
+from scale_tests.cluster.subject import manifest
+from scale_tests.cluster.wait import wait_for
+from scale_tests.e2e.conftest import NewSubject
+
+pytestmark = pytest.mark.alone
+"""Counts the operator's requests to the API server."""
+
+NODES = 16
+
+
+def test_a_settled_cluster_is_left_alone(new_subject: NewSubject, cluster: Cluster) -> None:
+    """Several reconciles make no write, and no watch on pods is open."""
+    subject = new_subject("settled")
+    subject.apply(manifest("settled", NODES))
+    subject.wait_finished()
+
+    wait_for("settled", subject.status, lambda status: status.phase == "Converged")
+    # The last writes of the run may still be under way.
+    _two_reconciles(cluster)
+    before = _calls(cluster, reads=False)
+    version = subject.json()["metadata"]["resourceVersion"]
+    _two_reconciles(cluster)
+    assert _calls(cluster, reads=False) == before
+    assert subject.json()["metadata"]["resourceVersion"] == version
+
+
+def _two_reconciles(cluster: Cluster) -> None:
+    """Waits until the operator has reconciled twice more; each time it reads at least twice."""
+    start = _calls(cluster, reads=True)
+    wait_for(
+        "two more reconciles",
+        lambda: _calls(cluster, reads=True),
+        lambda count: count >= start + 4,
+    )
+
+
+def _calls(cluster: Cluster, *, reads: bool) -> float:
+    """The operator's requests for its clusters so far: those that read, or those that write."""
+    families = text_string_to_metric_families(operator.metrics(cluster))
+    samples = [s for f in families if f.name == "partisan_operator_api_calls" for s in f.samples]
+    return sum(
+        sample.value
+        for sample in samples
+        if sample.name.endswith("_total")
+        # The election's requests, and those for what is served, are made without any cluster too.
+        and sample.labels["kind"] not in ("Lease", "APIResourceList")
+        and (sample.labels["verb"] in ("get", "list", "find")) == reads
+    )
