@@ -62,7 +62,7 @@ start(Options) ->
     Leaves = verify_world:inject_at(?LEAVES_AT, ?LEAVER, {call, leave, leave}, World),
     {Leaves, [{?STOPS_AT, {stop, ?LEAVER}}]}.
 
--spec faults_end(verify_own_search:options()) -> verify_world:ms().
+-spec faults_end(verify_own_search:options()) -> verify_own_search:ms().
 faults_end(_Options) ->
     ?FAULTS_END.
 

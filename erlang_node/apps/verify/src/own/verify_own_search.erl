@@ -15,7 +15,7 @@
 -export([replay/3]).
 
 -type name() :: verify_world:name().
--type ms() :: verify_world:ms().
+-type ms() :: non_neg_integer().
 -type schedule() :: [{verify_world:key() | verify_world:crash_key(), verify_world:decision()}].
 -type verdict() :: ok | {violated, Why :: term()}.
 -type agenda() :: [{At :: ms(), Action :: term()}].
@@ -40,7 +40,7 @@
     counterexample := none | {schedule(), Why :: term()}
 }.
 
--export_type([schedule/0, verdict/0, agenda/0, options/0, result/0]).
+-export_type([ms/0, schedule/0, verdict/0, agenda/0, options/0, result/0]).
 
 %% The nodes, with all that their application will do.
 -callback start(options()) -> {verify_world:t(), agenda()}.

@@ -73,7 +73,7 @@ start(Options) ->
     ),
     {Sending, []}.
 
--spec faults_end(verify_own_search:options()) -> verify_world:ms().
+-spec faults_end(verify_own_search:options()) -> verify_own_search:ms().
 faults_end(_Options) ->
     ?FAULTS_END.
 

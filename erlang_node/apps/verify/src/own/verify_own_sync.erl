@@ -61,7 +61,7 @@ start(#{protocol := Original} = Options) ->
     Leaving = verify_world:inject_at(?HANDOVER_AT, ?LEAVER, {call, handover, handover}, Counting),
     {Leaving, [{?HANDOVER_AT + ?LEAVE_POLL, leave}]}.
 
--spec faults_end(verify_own_search:options()) -> verify_world:ms().
+-spec faults_end(verify_own_search:options()) -> verify_own_search:ms().
 faults_end(_Options) ->
     ?FAULTS_END.
 
